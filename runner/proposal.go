@@ -5,6 +5,7 @@ package runner
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -83,9 +84,26 @@ type Decided struct {
 // are the uncommitted work of that active, authoritative turn. Nothing is written where one
 // of them cannot be.
 //
+// What it committed is taken back where the run was taken elsewhere meanwhile and the apply is refused.
+//
 // Errors: not_found, target_required, proposal_decided, proposal_conflict, turn_not_active,
 // invalid_argument, invalid_state_transition, inside_dispatched_turn, run_blocked.
 func (r *Runner) ApplyProposal(ctx context.Context, turn string, names []string, inTurn string) (*Decided, error) {
+	var made *git.Made
+	out, err := r.applyProposal(ctx, turn, names, inTurn, &made)
+	var refused *wire.Error
+	if made != nil && errors.As(err, &refused) {
+		if lerr := r.store.Repository().Uncommit(ctx, made); lerr != nil {
+			err = errors.Join(err, lerr)
+		}
+	}
+	return out, err
+}
+
+// applyProposal is ApplyProposal; made is the commit that it makes.
+func (r *Runner) applyProposal(ctx context.Context, turn string, names []string, inTurn string, made **git.Made) (
+	*Decided, error,
+) {
 	return r.decide(ctx, turn, func(ctx context.Context, c *change, out *Decided) (protocol.Operation, error) {
 		p := out.Proposal
 		if in := c.env.Actor.InsideTurn; inTurn == "" {
@@ -151,6 +169,7 @@ func (r *Runner) ApplyProposal(ctx context.Context, turn string, names []string,
 			if err != nil {
 				return nil, err
 			}
+			*made = &git.Made{Commit: commit, Before: st.Head, Paths: dirty}
 			c.tree = nil
 			if _, err := c.look(ctx); err != nil {
 				return nil, err

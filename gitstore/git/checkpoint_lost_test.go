@@ -223,3 +223,49 @@ func TestTakenBackWithoutLog(t *testing.T) {
 	}
 	tr.Fsck()
 }
+
+// TestUncommit takes a commit back with its files: those that were new are gone, those that were there are as before,
+// and what a person changed since, or has staged besides, stays.
+func TestUncommit(t *testing.T) {
+	testrepo.Matrix(t, func(t *testing.T, tr *testrepo.Repo) {
+		r, err := Discover(t.Context(), tr.Dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tr.Write("a.txt", "before\n")
+		tr.Write("b.txt", "before\n")
+		before := tr.CommitAll("before")
+		tr.Write("staged.txt", "of the person\n")
+		tr.Git("add", "staged.txt")
+		tr.Write("a.txt", "after\n")
+		tr.Write("b.txt", "after\n")
+		tr.Write("new.txt", "new\n")
+		paths := []string{"a.txt", "b.txt", "new.txt"}
+		oid, err := r.CommitPaths(t.Context(), paths, "to be taken back")
+		if err != nil {
+			t.Fatal(err)
+		}
+		tr.Write("b.txt", "of the person\n")
+		m := &Made{Commit: oid, Before: object.OID(before), Paths: paths}
+		if err := r.Uncommit(t.Context(), m); err != nil {
+			t.Fatal(err)
+		}
+		if got := tr.Git("rev-parse", "HEAD"); got != before {
+			t.Errorf("the branch is at %s, expected %s", got, before)
+		}
+		if got, want := tr.Git("status", "--porcelain"), " M b.txt\nA  staged.txt"; got != want {
+			t.Errorf("status: %q, expected %q", got, want)
+		}
+		for name, want := range map[string]string{"a.txt": "before\n", "b.txt": "of the person\n"} {
+			if got, err := os.ReadFile(filepath.Join(tr.Dir, name)); err != nil || string(got) != want {
+				t.Errorf("%s: %q, %v; expected %q", name, got, err, want)
+			}
+		}
+		// A branch that has moved on stays.
+		later := tr.CommitAll("later")
+		if err := r.Uncommit(t.Context(), m); err != nil || tr.Git("rev-parse", "HEAD") != later {
+			t.Errorf("%v, the branch is at %s, expected %s", err, tr.Git("rev-parse", "HEAD"), later)
+		}
+		tr.Fsck()
+	})
+}

@@ -10,6 +10,7 @@ package git
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -142,7 +143,70 @@ func (r *Repository) headWas(ctx context.Context) object.OID {
 	return object.OID(strings.TrimSpace(string(out)))
 }
 
-// takeBack undoes the commit at HEAD, of which objects are lost, as if it had not been
+// Made is a commit that CommitPaths has made.
+type Made struct {
+	Commit, Before object.OID
+	Paths          []string // project-relative
+}
+
+// Uncommit takes a commit back that is whole, and its files with it: they are as Before has them, but for those
+// that have been changed since. Where the branch has moved on nothing is done. Whatever else is staged stays staged.
+func (r *Repository) Uncommit(ctx context.Context, m *Made) (err error) {
+	if m.Before == "" || r.headNow(ctx) != m.Commit {
+		return nil
+	}
+	// Asked before the branch moves: a failure then changes nothing.
+	out, err := r.Git.Run(ctx, nil, "diff", "--no-ext-diff", "--no-textconv", "--no-renames", "--name-only", "--relative",
+		"-z", string(m.Commit))
+	if err != nil {
+		return err
+	}
+	changed := NulNames(out)
+	mark, done := r.noted(&LockNote{LockOwner: NewOwner("taking a commit back"), Locks: r.commitLocks()})
+	defer func() { done(err) }()
+	g := mark(r.Git)
+	if err := r.takeBack(ctx, g, m.Commit, m.Before, m.Paths); err != nil {
+		return err
+	}
+	paths := slices.DeleteFunc(slices.Clone(m.Paths), func(p string) bool { return slices.Contains(changed, p) })
+	return r.asBefore(ctx, g, m, paths)
+}
+
+// asBefore puts files of a commit that was taken back as they were before it.
+func (r *Repository) asBefore(ctx context.Context, g *Git, m *Made, paths []string) error {
+	var known, fresh []string
+	had := make([]string, len(paths))
+	for i, p := range paths {
+		had[i] = string(m.Before) + ":" + r.Prefix + p
+	}
+	err := r.ReadNamed(ctx, had, func(i int, o Named) {
+		if o.Found {
+			known = append(known, paths[i])
+		} else {
+			fresh = append(fresh, paths[i])
+		}
+	})
+	if err != nil {
+		return err
+	}
+	if len(known) > 0 {
+		_, err = g.Run(ctx, NulTerminated(known), "restore", "--quiet", "--source="+string(m.Before), "--worktree",
+			"--pathspec-from-file=-", "--pathspec-file-nul")
+	}
+	root, oerr := os.OpenRoot(g.Dir)
+	if oerr != nil {
+		return errors.Join(err, oerr)
+	}
+	defer func() { _ = root.Close() }()
+	for _, p := range fresh {
+		if rerr := root.Remove(filepath.FromSlash(p)); rerr != nil && !Absent(rerr) {
+			err = errors.Join(err, rerr)
+		}
+	}
+	return err
+}
+
+// takeBack undoes the commit at HEAD, of which objects may be lost, as if it had not been
 // made: the branch is back where it was (before, where no log tells), its files are not staged, and the
 // reflogs do not name what is not there.
 func (r *Repository) takeBack(ctx context.Context, g *Git, lost, before object.OID, paths []string) error {
@@ -153,7 +217,7 @@ func (r *Repository) takeBack(ctx context.Context, g *Git, lost, before object.O
 			lost.Short()).
 			WithHint("git update-ref -d HEAD, and the command again")
 	}
-	back := []string{"update-ref", "-m", "agentxchain: commit again what was lost", "HEAD", string(before),
+	back := []string{"update-ref", "-m", "agentxchain: take a commit back", "HEAD", string(before),
 		string(lost)}
 	if _, err := g.Run(ctx, nil, back...); err != nil {
 		return err

@@ -3,8 +3,8 @@
 //
 // There is one count of those calls for the whole tree of processes, so that a test can
 // go through all of them: at each the process is killed before or after the call, its
-// siblings with it or not, or the call fails, or writes less than it was asked to. The
-// calls can be recorded with what they wrote, for Disk, which says what a power cut may
+// siblings with it or not, or the call fails, or writes less than it was asked to, or waits
+// while something else happens. The calls can be recorded with what they wrote, for Disk, which says what a power cut may
 // have left of them.
 //
 // It works on Linux on amd64; elsewhere, and where processes may not be traced,

@@ -19,6 +19,7 @@ const (
 	KillAll    Kind = "kill-all"    // every process is killed, the call is not carried out
 	Orphan     Kind = "orphan"      // the program is killed, what it started goes on
 	Short      Kind = "short"       // a write takes half of the bytes
+	Pause      Kind = "pause"       // the call waits until Run.Meanwhile has returned; nothing goes wrong
 )
 
 // errnos are the failures a call can be given.
@@ -101,6 +102,9 @@ type Run struct {
 	Below  string   // only calls that concern files below it count; absolute, without links
 	Fault  Fault
 	Record bool // note Offset, Data and the like of each call
+	// Meanwhile is what happens before the call at which the fault is a Pause. Until it returns no process of
+	// the tree gets beyond its next call.
+	Meanwhile func()
 }
 
 // Result is how it went.

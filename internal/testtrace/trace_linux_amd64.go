@@ -315,6 +315,8 @@ func (t *tracer) enter(tid int) {
 			t.result.Hit = c
 		}
 		switch f.Kind {
+		case Pause:
+			aside(t.run.Meanwhile)
 		case KillBefore:
 			t.killProcess(group)
 		case KillAll:
@@ -343,6 +345,16 @@ func (t *tracer) enter(tid int) {
 	}
 	c.Done = true
 	_ = syscall.PtraceCont(tid, 0)
+}
+
+// aside calls f from another thread: what it starts is no child of the one that waits for the traced processes.
+func aside(f func()) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		f()
+	}()
+	<-done
 }
 
 // leave looks at a call after it has been carried out.

@@ -4,9 +4,11 @@ package doctor
 
 import (
 	"context"
+	"errors"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+	"github.com/git-agentxchain/git-agentxchain/runner/proposal"
 )
 
 // proposals finds files that are as a proposal wants them and not recorded as applied: an apply was ended after it
@@ -42,6 +44,9 @@ func (d *doctor) proposals(ctx context.Context) {
 			continue
 		}
 		out, err := d.r.ApplyProposal(ctx, p.Turn, written, "")
+		if refused := (*wire.Error)(nil); errors.As(err, &refused) && refused.Code == proposal.CodeDecided {
+			continue // the apply was at work, and has ended
+		}
 		if err != nil {
 			d.failed("proposal", err, finish)
 			continue

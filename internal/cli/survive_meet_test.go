@@ -1,0 +1,306 @@
+// Two commands that meet: one of them waits at a call that changes a file, and the other runs. What comes of it
+// is what comes of one after the other.
+
+package cli
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"hash/crc32"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
+	"github.com/git-agentxchain/git-agentxchain/internal/testtrace"
+)
+
+// partner is a command that an act meets.
+type partner struct {
+	dir  string // below the base, "" for where the act is
+	args []string
+}
+
+func (p partner) String() string {
+	if p.dir != "" {
+		return strings.Join(p.args, " ") + " in " + p.dir
+	}
+	return strings.Join(p.args, " ")
+}
+
+const second = "second" // the other work tree of p
+
+// partners are what an act meets: itself, people, another work tree and git's housekeeping.
+func (a *act) partners() []partner {
+	ours := func(dir string, args ...string) partner {
+		return partner{dir, append([]string{"git-agentxchain", "--json"}, args...)}
+	}
+	git := func(args ...string) partner { return partner{"", append([]string{"git"}, args...)} }
+	list := []partner{
+		ours("", a.args...), ours("", "status"), ours("", "doctor", "--fix"), ours("", "repair", "--from-ref", "--yes"),
+		git("gc", "-q", "--prune=now"), git("repack", "-adfq"), git("prune", "--expire=now"),
+		git("pack-refs", "--all", "--prune"), git("commit", "-q", "--allow-empty", "-m", "of a person, meanwhile"),
+	}
+	if a.dir != "ws" {
+		list = append(list, ours("", "inject", "look again"), ours("", "escalate", "--reason", "look at it"),
+			ours("", "abandon", "--reason", "enough"))
+	}
+	if slices.Contains(a.trees, second) {
+		list = append(list, ours(second, "status"), ours(second, "doctor", "--fix"), ours(second, "inject", "look again"),
+			ours(second, "escalate", "--reason", "look at it"), ours(second, a.args...))
+	}
+	return list
+}
+
+// meeting is how two commands ending, and what there is then.
+type meeting struct {
+	act, partner string // how they ended: "", refused, or the code of a failure that is no refusal
+	again        string // likewise, what a person does next
+	parts        map[string]string
+}
+
+// differs names what is not the same, "" when all is.
+func (m meeting) differs(want meeting) string {
+	out := ""
+	if m.act != want.act || m.partner != want.partner || m.again != want.again {
+		out += fmt.Sprintf("they ended with %q, %q and %q, and not with %q, %q and %q\n", m.act, m.partner, m.again,
+			want.act, want.partner, want.again)
+	}
+	for _, what := range slices.Sorted(maps.Keys(want.parts)) {
+		if m.parts[what] != want.parts[what] {
+			out += fmt.Sprintf("%s:\n%s\nand not:\n%s\n", what, m.parts[what], want.parts[what])
+		}
+	}
+	return out
+}
+
+// ending is a command that is over.
+type ending struct {
+	status int
+	code   string // "" when it ended well
+	text   string
+}
+
+// again reports whether a person runs the command once more.
+func (e ending) again(program string) bool {
+	return e.status == conflict || e.status == locked || program == "git" && e.status != 0
+}
+
+// endOf reads how a command has ended from what it printed.
+func endOf(program string, status int, stdout, stderr []byte) ending {
+	e := ending{status: status, text: string(stdout) + string(stderr)}
+	if status == 0 {
+		return e
+	}
+	e.code = fmt.Sprintf("status %d", status)
+	if program != "git" {
+		var said answer
+		_ = json.Unmarshal(stdout, &said)
+		e.code = cmp.Or(said.Error.Code, e.code)
+		if slices.Contains(refusals, status) {
+			e.code = "refused" // for which reason depends on what was seen first
+		}
+	}
+	return e
+}
+
+// refusals are the exit statuses of a command that was not to be carried out as things stand.
+var refusals = []int{term.ExitUsage, term.ExitRefused, term.ExitBlocked}
+
+// started runs a command beside the test.
+func (a *act) started(dir string, args []string) <-chan ending {
+	done := make(chan ending, 1)
+	var stdout, stderr bytes.Buffer
+	cmd := exec.CommandContext(a.t.Context(), args[0], args[1:]...)
+	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = filepath.Join(a.base, cmp.Or(dir, a.dir)), a.env(), &stdout, &stderr
+	if err := cmd.Start(); err != nil {
+		done <- ending{status: -1, code: err.Error()}
+		return done
+	}
+	go func() {
+		_ = cmd.Wait()
+		done <- endOf(filepath.Base(args[0]), cmd.ProcessState.ExitCode(), stdout.Bytes(), stderr.Bytes())
+	}()
+	return done
+}
+
+// whole is the act as a command.
+func (a *act) whole() []string { return append([]string{"git-agentxchain", "--json"}, a.args...) }
+
+// endsWell is what there is after both, and that it is sound.
+func (a *act) endsWell(act, with ending) (meeting, error) {
+	m := meeting{act: act.code, partner: with.code}
+	if a.again != nil {
+		m.again = (<-a.started("", append([]string{"git-agentxchain", "--json"}, a.again...))).code
+	}
+	if verdict := a.sound(); verdict != "" {
+		return m, fmt.Errorf("%s", verdict)
+	}
+	s, err := a.stands()
+	m.parts = s.parts()
+	return m, err
+}
+
+// oneByOne is what comes of the two when they do not meet.
+func (a *act) oneByOne(p partner, actFirst bool) (meeting, error) {
+	a.begin()
+	var act, with ending
+	if actFirst {
+		act = <-a.started("", a.whole())
+	}
+	with = <-a.started(p.dir, p.args)
+	if !actFirst {
+		act = <-a.started("", a.whole())
+	}
+	return a.endsWell(act, with)
+}
+
+// patience is how long the act waits for its partner, which may be waiting for it.
+const patience = 300 * time.Millisecond
+
+// meet has the act wait for its partner at a call, and says what is then as it is neither way round.
+func (a *act) meet(p partner, at int, either []meeting) (hit *testtrace.Call, verdict string) {
+	a.begin()
+	var partner <-chan ending
+	var with ending
+	over := false
+	r, err := (&testtrace.Run{
+		Dir:   filepath.Join(a.base, a.dir),
+		Env:   a.env(),
+		Args:  a.whole(),
+		Below: a.base,
+		Fault: testtrace.Fault{At: at, Kind: testtrace.Pause},
+		Meanwhile: func() {
+			partner = a.started(p.dir, p.args)
+			select {
+			case with = <-partner:
+				over = true
+			case <-time.After(patience):
+			}
+		},
+	}).Do()
+	if err != nil {
+		return nil, err.Error()
+	}
+	if r.Hit == nil {
+		return nil, ""
+	}
+	if !over {
+		with = <-partner
+	}
+	act := endOf("git-agentxchain", r.Status, r.Output, r.Errors)
+	for n := 0; n < 3 && (act.again("git-agentxchain") || with.again(p.args[0])); n++ {
+		if act.again("git-agentxchain") {
+			act = <-a.started("", a.whole())
+		}
+		if with.again(p.args[0]) {
+			with = <-a.started(p.dir, p.args)
+		}
+	}
+	m, err := a.endsWell(act, with)
+	said := fmt.Sprintf("\nthe act said: %s\nthe other: %s", act.text, with.text)
+	if err != nil {
+		return r.Hit, err.Error() + said
+	}
+	for _, want := range either {
+		if m.differs(want) == "" {
+			return r.Hit, ""
+		}
+	}
+	return r.Hit, "it is neither as when the act comes first:\n" + m.differs(either[0]) +
+		"nor as when it comes last:\n" + m.differs(either[1]) + said
+}
+
+// secondTree gives p another work tree, which joins its run.
+func (a *act) secondTree() {
+	if a.dir != "p" || len(a.trees) > 1 {
+		return
+	}
+	run := a.do("p", "git", "for-each-ref", "--format=%(refname:lstrip=3)", "refs/agentxchain/runs")
+	if run == "" || strings.Contains(run, "\n") {
+		return
+	}
+	a.do("p", "git", "worktree", "add", "-q", "-b", second, filepath.Join(a.base, second))
+	a.do(second, "git", "agentxchain", "repair", "--from-ref", run)
+	a.trees = append(a.trees, second)
+}
+
+// TestSurviveMeeting has commands meet at the calls that change a file. The short form takes a sample.
+func TestSurviveMeeting(t *testing.T) {
+	testrepo.Thorough(t)
+	if !testtrace.Available() {
+		t.Skip("processes cannot be traced here")
+	}
+	long := os.Getenv("AGENTXCHAIN_LONG_TESTS") != ""
+	seed, log := surviveSeed(t), openSurviveLog(t)
+	for _, name := range surviveActs(slices.Sorted(maps.Keys(acts)), seed, long, 3) {
+		t.Run(name, func(t *testing.T) {
+			a := newAct(t, name)
+			acts[name](a)
+			a.secondTree()
+			a.undisturbed()
+			draw := rand.New(rand.NewPCG(seed, uint64(crc32.ChecksumIEEE([]byte(name)))))
+			either := make(map[string][]meeting)
+			tried, survived, most := 0, 0, surviveMost(t, long)
+			for _, m := range a.meetings(draw) {
+				if tried == most {
+					break
+				}
+				p, f := m.with, testtrace.Fault{At: m.at, Kind: testtrace.Kind(m.with.String())}
+				if log.done[name+"\t"+f.String()] {
+					continue
+				}
+				if either[p.String()] == nil {
+					for _, first := range []bool{true, false} {
+						one, err := a.oneByOne(p, first)
+						if err != nil {
+							t.Fatalf("%s and %s, one by one: %v", name, p, err)
+						}
+						either[p.String()] = append(either[p.String()], one)
+					}
+				}
+				hit, verdict := a.meet(p, m.at, either[p.String()])
+				log.note(name, f, hit, verdict)
+				if hit == nil && verdict == "" {
+					continue
+				}
+				tried++
+				if verdict == "" {
+					survived++
+				} else {
+					t.Errorf("%s at %d: %v: %s", p, m.at, hit, verdict)
+				}
+			}
+			t.Logf("%d calls, %d meetings tried, %d survived", len(a.trace), tried, survived)
+		})
+	}
+}
+
+// meetings are all calls and partners, by chance; AGENTXCHAIN_SURVIVE_FAULT names one as it was printed.
+func (a *act) meetings(draw *rand.Rand) (all []struct {
+	with partner
+	at   int
+}) {
+	wanted := os.Getenv("AGENTXCHAIN_SURVIVE_FAULT")
+	for _, p := range a.partners() {
+		for at := range len(a.trace) {
+			if wanted == "" || wanted == fmt.Sprintf("%s at %d", p, at+1) {
+				all = append(all, struct {
+					with partner
+					at   int
+				}{p, at + 1})
+			}
+		}
+	}
+	draw.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	return all
+}
