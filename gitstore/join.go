@@ -153,6 +153,7 @@ func (s *Store) eachOp(ctx context.Context, base, tip object.OID, f func(sideOp)
 			if len(diffs) == 0 {
 				o.was = p.Last
 			}
+			p.Reader.KeepRightEdge(info.Tree)
 		}
 		if err := f(o); err != nil {
 			return err

@@ -28,6 +28,16 @@ type Objects interface {
 	Close() error
 }
 
+// StoredChecker is an Objects that can tell how objects are stored.
+type StoredChecker interface {
+	// Check holds an object, as it is stored in this repository, against its kind and against data,
+	// or where that is nil against its id. Unlike Read it asks no git, and refuses a damaged copy
+	// even where another one is sound.
+	Check(oid object.OID, kind string, data []byte) error
+	// Damaged reports whether a damaged copy of an object was met so far; Read may have found another one.
+	Damaged() bool
+}
+
 // Objects returns the repository's object store, always the same one. Call
 // Close on the Repository when done.
 func (r *Repository) Objects() Objects {

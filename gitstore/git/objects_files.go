@@ -4,13 +4,16 @@
 package git
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
@@ -26,7 +29,8 @@ type ObjectFiles struct {
 	Packs  *pack.Set
 	cat    *catFile
 
-	deltas *pack.Reader
+	deltas  *pack.Reader
+	damaged atomic.Bool
 
 	compactMu sync.Mutex
 
@@ -62,6 +66,9 @@ func (s *ObjectFiles) Read(ctx context.Context, oid object.OID) (string, []byte,
 	if looseErr == nil {
 		return kind, data, nil
 	}
+	if !errors.Is(looseErr, fs.ErrNotExist) {
+		s.damaged.Store(true)
+	}
 	if kind, data, err := s.readPacked(oid, s.Packs.Find); err == nil {
 		return kind, data, nil
 	} else if fail.CodeOf(err) == fail.CodeObjectTooLarge {
@@ -84,6 +91,21 @@ func (s *ObjectFiles) Read(ctx context.Context, oid object.OID) (string, []byte,
 // Set.find, or findKnown among some packs.
 func (s *ObjectFiles) readPacked(oid object.OID, find func([]byte) (*pack.Index, int64)) (kind string, data []byte,
 	err error) {
+	kind, data, err = s.unpack(oid, find)
+	if err == nil {
+		if err = object.Verify(s.format, oid, kind, data); err != nil {
+			s.deltas.Bases.Forget()
+		}
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		s.damaged.Store(true)
+	}
+	return kind, data, err
+}
+
+// unpack is readPacked of an object that is not held against its id.
+func (s *ObjectFiles) unpack(oid object.OID, find func([]byte) (*pack.Index, int64)) (kind string, data []byte,
+	err error) {
 	raw, ok := oid.Raw()
 	if !ok {
 		return "", nil, fs.ErrNotExist
@@ -95,19 +117,39 @@ func (s *ObjectFiles) readPacked(oid object.OID, find func([]byte) (*pack.Index,
 		if p == nil {
 			return "", nil, fs.ErrNotExist
 		}
-		if kind, data, err = s.deltas.Read(p, off); err == nil {
-			if err = object.Verify(s.format, oid, kind, data); err != nil {
-				s.deltas.Bases.Forget()
-			}
+		if kind, data, err = s.deltas.Read(p, off); !errors.Is(err, fs.ErrNotExist) {
 			return kind, data, err
-		}
-		if !errors.Is(err, fs.ErrNotExist) {
-			return "", nil, err
 		}
 		s.Packs.Forget(p)
 	}
 	return "", nil, err
 }
+
+// Check is that of StoredChecker.
+func (s *ObjectFiles) Check(oid object.OID, kind string, data []byte) error {
+	got, stored, err := s.unpack(oid, s.Packs.FindOpen)
+	if errors.Is(err, fs.ErrNotExist) {
+		if got, stored, err = s.loose.Read(oid); errors.Is(err, fs.ErrNotExist) {
+			got, stored, err = s.unpack(oid, s.Packs.Find)
+		}
+	}
+	switch {
+	case err != nil:
+	case got != kind:
+		err = object.Corrupt(oid, fmt.Errorf("it is a %s where a %s is needed", got, kind))
+	case data == nil:
+		err = object.Verify(s.format, oid, kind, stored)
+	case !bytes.Equal(stored, data):
+		err = object.Corrupt(oid, errors.New("its content is not what its id says"))
+	}
+	if err != nil {
+		s.deltas.Bases.Forget()
+	}
+	return err
+}
+
+// Damaged is that of StoredChecker.
+func (s *ObjectFiles) Damaged() bool { return s.damaged.Load() }
 
 // hasLooks is how often an object is looked for again where packs come and go.
 const hasLooks = 3

@@ -151,7 +151,8 @@ type checker struct {
 
 	others map[otherRules]otherOps // operations of other rule sets that were not replayed
 
-	seen map[object.OID]seenOp // what operations were seen to do, beside their findings
+	stored *storedCheck          // nil: objects are not checked
+	seen   map[object.OID]seenOp // what operations were seen to do, beside their findings
 
 	// Segments of ledgers that one run after another holds, each looked at once.
 	heard onceSet // by heardIn
@@ -340,21 +341,19 @@ func CheckRuns(ctx context.Context, repo *git.Repository, refs []git.Ref) (*Repo
 	return f.report, f.chains(refs)
 }
 
-// chains checks the runs from their first operations to their tips. Objects are checked beside that.
+// chains checks the runs from their first operations to their tips, and their objects.
 func (f *checker) chains(refs []git.Ref) error {
-	objects := make(chan error, 1)
-	go func() { objects <- f.objects(refs) }()
-	var err error
+	f.stored = newStoredCheck(f.repo)
 	for _, ref := range refs {
 		f.report.Runs++
-		if err = f.operations(strings.TrimPrefix(ref.Name, git.RunRefPrefix), ref.OID); err != nil {
-			break
+		if err := f.operations(strings.TrimPrefix(ref.Name, git.RunRefPrefix), ref.OID); err != nil {
+			return err
 		}
 	}
-	if oerr := <-objects; err == nil {
-		err = oerr
+	if f.stored.sound() {
+		return nil
 	}
-	return err
+	return f.objects(refs)
 }
 
 // fsckChunk is how many operations one worker checks in a row. The first of
@@ -370,6 +369,7 @@ func (f *checker) operations(run string, tip object.OID) error {
 		if _, err := Blame(f.ctx, err); err != nil {
 			return err
 		}
+		f.stored.doubt.Store(true)
 		f.find(Finding{
 			Code:    record.CodeChainBroken,
 			Run:     run,

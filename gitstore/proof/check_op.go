@@ -21,6 +21,7 @@ import (
 func (f *checker) check(run string, ops []chain.OpInfo, from, to int) error {
 	p := &Replayer{Reader: record.NewReader(f.ctx, f.repo)}
 	p.Reader.RememberBlobs()
+	p.Reader.NoteReads()
 	based := false
 	for i := from; i < to; i++ {
 		if err := f.ctx.Err(); err != nil {
@@ -42,6 +43,10 @@ func (f *checker) check(run string, ops []chain.OpInfo, from, to int) error {
 			return err
 		}
 		based = based && err == nil
+		f.stored.operation(p.Reader, ops[i], prev, p.made)
+		p.made = nil
+		// Trees of earlier operations are not needed again.
+		p.Reader.KeepRightEdge(ops[i].Tree)
 		p.Reader.NextOperation()
 		f.progress(replayed, skipped)
 	}
@@ -235,11 +240,8 @@ func (f *checker) structure(
 			}
 		}
 	}
-	if _, err := r.Slots(op.Tree, record.DirFiles, true); err != nil {
-		return err
-	}
-	r.KeepRightEdge(op.Tree)
-	return nil
+	_, err = r.Slots(op.Tree, record.DirFiles, true)
+	return err
 }
 
 // rowsHold reports whether a ledger of a run's first operation consists of rows. It begins with what the

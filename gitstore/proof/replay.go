@@ -36,6 +36,8 @@ type Replayer struct {
 	milder bool
 	rows   []run.Line // of repo; nil when not decoded yet
 
+	made []object.Object // what the last operation yielded, when it was what is recorded
+
 	configs chain.Configs
 }
 
@@ -149,6 +151,7 @@ func (p *Replayer) Replay(tree object.OID, rec *protocol.Record) (diffs []string
 		return p.explain(got, tree)
 	}
 	p.milder = !rec.HoldsToday(snap, tr)
+	p.made = d.Edit.Objects
 	p.carry(tree, tr, state, d)
 	return nil, nil
 }
@@ -181,8 +184,6 @@ func (p *Replayer) carry(tree object.OID, tr *protocol.Transition, state []byte,
 			}
 		}
 	}
-	// Trees of earlier operations are not needed again.
-	p.Reader.KeepRightEdge(tree)
 }
 
 // explain names the files in which the replayed tree differs from the recorded.

@@ -23,6 +23,7 @@ type Reader struct {
 	known   map[object.OID][]byte             // raw trees, by id
 	parsed  map[object.OID][]object.TreeEntry // the same, parsed; not to be changed
 	recent  *git.RecentBlobs                  // nil: blobs are not remembered
+	read    map[object.OID]bool               // what was read for one operation; nil: not noted
 }
 
 // Context is what the reader reads under.
@@ -36,6 +37,9 @@ func (r *Reader) object(oid object.OID, kind string) ([]byte, error) {
 	}
 	if got != kind {
 		return nil, object.Corrupt(oid, fmt.Errorf("it is a %s where a %s is needed", got, kind))
+	}
+	if r.read != nil {
+		r.read[oid] = true
 	}
 	return data, nil
 }
@@ -83,8 +87,17 @@ func (r *Reader) Entries(oid object.OID) ([]object.TreeEntry, error) {
 // RememberBlobs keeps the blobs read for one operation and those of the one before it.
 func (r *Reader) RememberBlobs() { r.recent = git.NewRecentBlobs() }
 
+// NoteReads has WasRead answer.
+func (r *Reader) NoteReads() { r.read = make(map[object.OID]bool) }
+
+// WasRead reports whether an object was read, as it is stored, for this operation.
+func (r *Reader) WasRead(oid object.OID) bool { return r.read[oid] }
+
 // NextOperation says that what is read from here on is of another operation.
-func (r *Reader) NextOperation() { r.recent.Next() }
+func (r *Reader) NextOperation() {
+	r.recent.Next()
+	clear(r.read)
+}
 
 // Seed puts raw trees into memory.
 func (r *Reader) Seed(trees map[object.OID][]byte) { maps.Copy(r.known, trees) }
