@@ -94,8 +94,8 @@ func personsReason(reason, why, command string) (string, *wire.Error) {
 			Message: why,
 			Hint:    command,
 		}
-	case len(reason) > maxDenial:
-		return "", tooLong(reason)
+	case len(reason) > change.MaxReason:
+		return "", change.ReasonTooLong(reason)
 	}
 	return reason, nil
 }

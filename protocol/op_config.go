@@ -9,6 +9,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/agreement"
+	"github.com/git-agentxchain/git-agentxchain/protocol/attest"
 	"github.com/git-agentxchain/git-agentxchain/protocol/change"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
@@ -45,6 +46,16 @@ type AdoptedChange struct {
 func (*AdoptConfig) Name() string { return "config_adopt" }
 func (op *AdoptConfig) Blobs() []*evidence.Blob {
 	return append([]*evidence.Blob{op.Was}, op.Consent.Blobs()...)
+}
+
+// Asks is what the adoption asks people for, see Asks: by the rules of who may change rules, those of the
+// configuration in force until now. A record of before authority was asked has none.
+func (op *AdoptConfig) Asks(cfg *config.Config, _ string) (*agreement.Decision, *agreement.Consent) {
+	d := &agreement.Decision{Kind: attest.AdoptConfig}
+	if cfg != nil && op.Was != nil {
+		d.Rules = agreement.AdoptionRules(config.DecodeGoverning(op.Was.Data), cfg, op.Consent)
+	}
+	return d, op.Consent
 }
 
 // AdoptResult is the outcome of AdoptConfig.
@@ -109,7 +120,7 @@ func (op *AdoptConfig) Apply(t *change.Draft) *wire.Error {
 		}
 	}
 	t.Event(run.EventConfigAdopted, nil, "rules_before", op.Before, "rules_after", op.After, "changes", rows,
-		"weakening", weakens, "votes", votesRows(t))
+		"weakening", weakens, "votes", t.Voters())
 	t.Subject = fmt.Sprintf("adopt other rules (%d changes, %d weaken)", len(rows), weakens)
 	t.Result = &AdoptResult{Changes: op.Changes}
 	return nil
@@ -168,7 +179,7 @@ func (op *AdoptConfig) agreed(t *change.Draft) *wire.Error {
 			Hint:    "git agentxchain config adopt",
 		}
 	}
-	if err := agree(t, op); err != nil {
+	if err := t.Agree(op.Asks(t.Config, t.State.Phase)); err != nil {
 		return err
 	}
 	if t.Config.Authority != nil && (t.State.AuthorityBase == nil || agreement.AuthorityChanged(was, t.Config)) &&

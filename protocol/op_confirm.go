@@ -7,7 +7,9 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/agreement"
+	"github.com/git-agentxchain/git-agentxchain/protocol/attest"
 	"github.com/git-agentxchain/git-agentxchain/protocol/change"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/external"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -42,6 +44,15 @@ const maxClaims = 1000
 func (*Confirm) Name() string               { return OpConfirm }
 func (op *Confirm) Blobs() []*evidence.Blob { return op.Consent.Blobs() }
 
+// Asks is what the confirmation asks people for, see Asks.
+func (op *Confirm) Asks(cfg *config.Config, _ string) (*agreement.Decision, *agreement.Consent) {
+	d := &agreement.Decision{Kind: attest.AcceptWorking}
+	if cfg != nil {
+		d.Rules = agreement.ConfirmationRules(cfg, op.Consent, op.Claims)
+	}
+	return d, op.Consent
+}
+
 // ConfirmResult is the outcome of Confirm.
 type ConfirmResult struct{ Claims []external.Claim }
 
@@ -69,7 +80,7 @@ func (op *Confirm) Apply(t *change.Draft) *wire.Error {
 			Message: "A confirmation names the operation and the state it is about.",
 		}
 	}
-	if err := agree(t, op); err != nil {
+	if err := t.Agree(op.Asks(t.Config, t.State.Phase)); err != nil {
 		return err
 	}
 	t.Append(wire.LedgerDecisions, NewConfirmationEntry(t.State.Run(), t.State.Phase, op, t.Env.Actor, t.Env.Time()))

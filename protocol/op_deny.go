@@ -32,9 +32,6 @@ type DenyResult struct {
 	Reason   string
 }
 
-// maxDenial bounds a reason, in bytes: it stands in the next agent's prompt.
-const maxDenial = 4000
-
 func (op *DenyGate) Apply(t *change.Draft) *wire.Error {
 	completion := t.State.PendingRunCompletion != nil && t.State.PendingPhaseTransition == nil
 	if err := CheckApprovable(t.State, completion, t.Env.Actor); err != nil {

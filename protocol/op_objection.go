@@ -53,8 +53,8 @@ func (op *CloseObjection) Apply(t *change.Draft) *wire.Error {
 		return &wire.Error{Code: wire.CodeReasonRequired, Field: "reason",
 			Message: "An objection is closed for a reason, which the next turn reads.",
 			Hint:    "git agentxchain objection close " + wire.ShellWord(op.ID) + " --because TEXT"}
-	case len(reason) > maxDenial:
-		return tooLong(reason)
+	case len(reason) > change.MaxReason:
+		return change.ReasonTooLong(reason)
 	}
 	at, err := op.find(t.Index)
 	if err != nil {

@@ -65,8 +65,8 @@ func (op *DecideProposal) Apply(t *change.Draft) *wire.Error {
 	}
 	reason := wire.TrimSpace(op.Reason)
 	switch {
-	case len(reason) > maxDenial:
-		return tooLong(reason)
+	case len(reason) > change.MaxReason:
+		return change.ReasonTooLong(reason)
 	case op.Reject && reason == "":
 		return wire.InvalidArgument("reason", "A rejected proposal needs a reason.")
 	case !op.Reject && len(op.Files) == 0:

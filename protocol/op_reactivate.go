@@ -7,7 +7,9 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/agreement"
+	"github.com/git-agentxchain/git-agentxchain/protocol/attest"
 	"github.com/git-agentxchain/git-agentxchain/protocol/change"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -34,6 +36,21 @@ type Reactivate struct {
 
 func (*Reactivate) Name() string               { return "reactivate" }
 func (op *Reactivate) Blobs() []*evidence.Blob { return append(op.Consent.Blobs(), op.Staged) }
+
+// Asks is what lifting the block asks people for, see Asks: where something is taken as it is, that.
+func (op *Reactivate) Asks(cfg *config.Config, phase string) (*agreement.Decision, *agreement.Consent) {
+	d := &agreement.Decision{Kind: attest.Unblock}
+	if op.AcceptAsIs {
+		d.Kind, d.Gate, d.GateType, d.Phase = attest.AcceptAsIs, op.On, run.ParseBlocker(op.On).OverruleKind(), phase
+		if op.Staged != nil {
+			d.Evidence = []evidence.FileBlob{{Path: op.StagedPath, Blob: op.Staged}}
+		}
+	}
+	if cfg != nil {
+		d.Rules = agreement.ActRules(cfg, op.Consent)
+	}
+	return d, op.Consent
+}
 
 // ReactivateResult is the outcome of Reactivate.
 type ReactivateResult struct {
@@ -68,8 +85,8 @@ func (op *Reactivate) Apply(t *change.Draft) *wire.Error {
 				was), Hint: "git agentxchain status",
 			Details: ojson.NewObject("current", ojson.OrNull(open))}
 	}
-	if len(op.Reason) > maxDenial {
-		return tooLong(op.Reason)
+	if len(op.Reason) > change.MaxReason {
+		return change.ReasonTooLong(op.Reason)
 	}
 	res := &ReactivateResult{Was: was, EscalationID: open}
 	if op.AcceptAsIs {
@@ -81,7 +98,7 @@ func (op *Reactivate) Apply(t *change.Draft) *wire.Error {
 		if err := causeGone(t); err != nil {
 			return err
 		}
-		if err := agree(t, op); err != nil {
+		if err := t.Agree(op.Asks(t.Config, t.State.Phase)); err != nil {
 			return err
 		}
 		unblockedBy(t, op, was)
@@ -124,7 +141,7 @@ func unblockedBy(t *change.Draft, op *Reactivate, was string) {
 		"turn_id", turn,
 		"unblocked_by", t.Person(),
 		"reason", reason,
-		"votes", votesRows(t),
+		"votes", t.Voters(),
 		"terminal", t.Env.Actor.Terminal,
 		"timestamp", t.Env.Time(),
 	))

@@ -10,7 +10,9 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/agreement"
+	"github.com/git-agentxchain/git-agentxchain/protocol/attest"
 	"github.com/git-agentxchain/git-agentxchain/protocol/change"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -54,6 +56,15 @@ type ReconciledTurn struct {
 func (*ReconcileCommits) Name() string               { return OpReconcile }
 func (op *ReconcileCommits) Blobs() []*evidence.Blob { return op.Consent.Blobs() }
 
+// Asks is what taking the commits asks people for, see Asks.
+func (op *ReconcileCommits) Asks(cfg *config.Config, _ string) (*agreement.Decision, *agreement.Consent) {
+	d := &agreement.Decision{Kind: attest.Reconcile}
+	if cfg != nil {
+		d.Rules = agreement.ActRules(cfg, op.Consent)
+	}
+	return d, op.Consent
+}
+
 // ReconcileResult is the outcome of ReconcileCommits.
 type ReconcileResult struct {
 	Baseline, Head string
@@ -93,10 +104,10 @@ func (op *ReconcileCommits) Apply(t *change.Draft) *wire.Error {
 		return refusal
 	}
 	reason := wire.TrimSpace(op.Reason)
-	if len(reason) > maxDenial {
-		return tooLong(reason)
+	if len(reason) > change.MaxReason {
+		return change.ReasonTooLong(reason)
 	}
-	if err := agree(t, op); err != nil {
+	if err := t.Agree(op.Asks(t.Config, t.State.Phase)); err != nil {
 		return err
 	}
 	res := &ReconcileResult{Baseline: op.Baseline, Head: op.Head, Commits: op.Commits}
@@ -164,7 +175,7 @@ func (op *ReconcileCommits) record(t *change.Draft, reason string) {
 		"turn_ids", wire.NonNil(turnsOf(op.Turns)),
 		"reconciled_by", t.Person(),
 		"reason", ojson.OrNull(reason),
-		"votes", votesRows(t),
+		"votes", t.Voters(),
 		"terminal", t.Env.Actor.Terminal,
 		"timestamp", t.Env.Time(),
 	))

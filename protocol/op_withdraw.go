@@ -85,8 +85,8 @@ func (op *WithdrawApproval) Apply(t *change.Draft) *wire.Error {
 		return err
 	}
 	reason := wire.TrimSpace(op.Reason)
-	if len(reason) > maxDenial {
-		return tooLong(reason)
+	if len(reason) > change.MaxReason {
+		return change.ReasonTooLong(reason)
 	}
 	a := s.LastApproval
 	kind, gate, to := a.Gate()

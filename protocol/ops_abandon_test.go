@@ -56,7 +56,7 @@ func TestAbandonAnActiveRun(t *testing.T) {
 	pm, dev := w.assign("pm"), w.assign("dev")
 	w.stage(dev.TurnID, "cost", ojson.NewObject("usd", 0.25))
 	w.fails(wire.CodeReasonRequired, w.abandonment(" \n"))
-	w.fails(wire.CodeInvalidArgument, w.abandonment(strings.Repeat("x", maxDenial+1)))
+	w.fails(wire.CodeInvalidArgument, w.abandonment(strings.Repeat("x", change.MaxReason+1)))
 	w.actor.InsideTurn = dev.TurnID
 	w.fails(wire.CodeInsideTurn, w.abandonment("I give up"))
 	w.actor.InsideTurn = ""

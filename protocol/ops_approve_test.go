@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/change"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -40,7 +41,7 @@ func TestDenyGate(t *testing.T) {
 	w := paused(t, nil)
 	by := w.state.PendingPhaseTransition.RequestedByTurn
 	w.fails(wire.CodeReasonRequired, &DenyGate{Reason: " \t"})
-	w.fails(wire.CodeInvalidArgument, &DenyGate{Reason: strings.Repeat("x", maxDenial+1)})
+	w.fails(wire.CodeInvalidArgument, &DenyGate{Reason: strings.Repeat("x", change.MaxReason+1)})
 	w.actor.InsideTurn = "turn_x"
 	w.fails(wire.CodeInsideTurn, &DenyGate{Reason: "no"})
 	w.actor.InsideTurn = ""

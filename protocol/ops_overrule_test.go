@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/change"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -55,7 +56,7 @@ func TestAcceptAsItIs(t *testing.T) {
 		t.Errorf("next is %q", n.Command)
 	}
 	w.fails(wire.CodeReasonRequired, w.asIs("  "))
-	w.fails(wire.CodeInvalidArgument, w.asIs(strings.Repeat("x", maxDenial+1)))
+	w.fails(wire.CodeInvalidArgument, w.asIs(strings.Repeat("x", change.MaxReason+1)))
 	w.actor.InsideTurn = turn.TurnID
 	w.fails(wire.CodeInsideTurn, w.asIs("I say so"))
 	w.actor.InsideTurn = ""

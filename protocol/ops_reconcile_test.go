@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/change"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -97,7 +98,7 @@ func TestReconcileRefuses(t *testing.T) {
 	op.Head = rev(77)
 	w.fails(wire.CodeInvalidArgument, op)
 	op = w.reconciliation("a")
-	op.Reason = strings.Repeat("x", maxDenial+1)
+	op.Reason = strings.Repeat("x", change.MaxReason+1)
 	w.fails(wire.CodeInvalidArgument, op)
 	w.must(&Escalate{Reason: "stop"})
 	w.must(w.reconciliation("a"))

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/change"
 	"github.com/git-agentxchain/git-agentxchain/protocol/external"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -31,7 +32,7 @@ func TestWithdrawAPhase(t *testing.T) {
 	w.actor.InsideTurn = "turn_agent"
 	w.fails(wire.CodeInsideTurn, w.withdrawal("I want it back"))
 	w.actor.InsideTurn = ""
-	w.fails(wire.CodeInvalidArgument, w.withdrawal(strings.Repeat("x", maxDenial+1)))
+	w.fails(wire.CodeInvalidArgument, w.withdrawal(strings.Repeat("x", change.MaxReason+1)))
 	tr := w.must(w.withdrawal(" too early "))
 	w.wantEvents(tr, "approval_withdrawn gate_pending")
 	w.wantEntries(tr, "approval_withdrawn")

@@ -176,7 +176,7 @@ func (op *Reactivate) asIs(t *change.Draft) *wire.Error {
 			Hint:    "git agentxchain unblock",
 		}
 	}
-	if refusal := agree(t, op); refusal != nil {
+	if refusal := t.Agree(op.Asks(t.Config, t.State.Phase)); refusal != nil {
 		return refusal
 	}
 	entry := &run.Overrule{
@@ -208,7 +208,7 @@ func (op *Reactivate) asIs(t *change.Draft) *wire.Error {
 		"content", op.Content,
 		"overruled_by", t.Person(),
 		"reason", reason,
-		"votes", votesRows(t),
+		"votes", t.Voters(),
 		"terminal", t.Env.Actor.Terminal,
 		"timestamp", t.Env.Time(),
 	))

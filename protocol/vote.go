@@ -32,14 +32,14 @@ func gateDecision(t *change.Draft, kind, gate, to string, a *Approval) *agreemen
 // is recorded and leaves the gate waiting.
 func (a *Approval) count(t *change.Draft, res *ApproveResult, d *agreement.Decision) (passed bool,
 	refusal *wire.Error) {
-	sum, refusal := moment(t).Agree(a.Consent, d)
+	sum, refusal := t.Moment().Agree(a.Consent, d)
 	if refusal != nil {
 		return false, refusal
 	}
 	s := t.State
 	res.Votes, res.Dropped, res.Needed, res.Passed = sum.Votes, sum.Dropped, sum.Need, sum.Reached()
-	if a.Reason = wire.TrimSpace(a.Reason); len(a.Reason) > maxDenial {
-		return false, tooLong(a.Reason)
+	if a.Reason = wire.TrimSpace(a.Reason); len(a.Reason) > change.MaxReason {
+		return false, change.ReasonTooLong(a.Reason)
 	}
 	if a.Reason != "" {
 		newest := *sum.Votes[len(sum.Votes)-1]
@@ -48,7 +48,7 @@ func (a *Approval) count(t *change.Draft, res *ApproveResult, d *agreement.Decis
 			sum.Votes[len(sum.Votes)-1] = &newest
 		}
 	}
-	keepProof(t, sum)
+	t.KeepProof(sum)
 	if res.Passed {
 		return true, nil
 	}
@@ -83,69 +83,4 @@ func (a *Approval) row(t *change.Draft, res *ApproveResult, kind, by string) *oj
 		h.Votes, h.Needed, h.Evidence = res.Votes, res.Needed, a.Files
 	}
 	return ledger.NewHumanApprovalEntry(h)
-}
-
-func tooLong(reason string) *wire.Error {
-	return &wire.Error{
-		Code:    wire.CodeInvalidArgument,
-		Field:   "reason",
-		Message: fmt.Sprintf("The reason has %d bytes; %d are the most.", len(reason), maxDenial),
-	}
-}
-
-// moment is the operation as a consent sees it.
-func moment(t *change.Draft) *agreement.Moment {
-	return &agreement.Moment{
-		Run:    t.State.Run(),
-		Spent:  t.State.SpentNonces,
-		Config: t.Config,
-		Head:   t.Env.Git.Head,
-		Actor:  t.Env.Actor,
-		Now:    t.Env.Now,
-	}
-}
-
-// keepProof records the statements that counted, and that they are used.
-func keepProof(t *change.Draft, sum *agreement.Tally) {
-	t.State.SpentNonces = append(t.State.SpentNonces, sum.Nonces...)
-	for _, f := range sum.Files {
-		t.Write(f.Path, f.Blob.Data)
-	}
-}
-
-// CodeApprovalsMissing means that an act needs more people than have agreed to it.
-const CodeApprovalsMissing = "approvals_missing"
-
-// agree counts the people who agree to what overrules the record. It does not wait:
-// statements of the others are handed in with it.
-func agree(t *change.Draft, op Operation) *wire.Error {
-	d, c := Asks(op, t.Config, t.State.Phase)
-	if len(d.Rules) == 0 && len(c.Given()) == 0 {
-		return nil
-	}
-	sum, refusal := moment(t).Agree(c, d)
-	if refusal != nil {
-		return refusal
-	}
-	if !sum.Reached() {
-		return &wire.Error{
-			Code:  CodeApprovalsMissing,
-			Field: "statements",
-			Message: fmt.Sprintf("%d of %d people have agreed to this act (%s).",
-				len(sum.Votes), sum.Need, d.Rules[0].People()),
-			Hint: d.Command() + " --sign --statement FILE, a statement of each of the others",
-		}
-	}
-	keepProof(t, sum)
-	t.Agreed = sum.Votes
-	return nil
-}
-
-// votesRows is who agreed, for the record.
-func votesRows(t *change.Draft) []*ojson.Object {
-	out := make([]*ojson.Object, len(t.Agreed))
-	for i, v := range t.Agreed {
-		out[i] = ojson.Marshal(v)
-	}
-	return out
 }
