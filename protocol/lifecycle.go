@@ -8,6 +8,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/change"
+	"github.com/git-agentxchain/git-agentxchain/protocol/charters"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/gates"
 	"github.com/git-agentxchain/git-agentxchain/protocol/ledger"
@@ -26,7 +27,7 @@ type evaluated struct {
 // (docs/compatibility.md#where-we-differ-on-purpose row 27).
 func (a *acceptance) lifecycle() evaluated {
 	s := a.t.State
-	request, complete := a.planned(a.request())
+	request, complete := a.planned()
 	switch {
 	case a.res.Status == wire.ResultNeedsHuman:
 		return evaluated{}
@@ -47,6 +48,24 @@ func (a *acceptance) lifecycle() evaluated {
 		return g
 	}
 	return out
+}
+
+// warn notes a warning, unless it is "".
+func (a *acceptance) warn(text string) {
+	if text != "" {
+		a.warnings = append(a.warnings, text)
+	}
+}
+
+// planned is what the turn asks for, and what the plan makes of it.
+func (a *acceptance) planned() (phase *string, complete bool) {
+	phase, complete = a.request()
+	if a.res.Status != wire.ResultCompleted {
+		return phase, complete
+	}
+	phase, complete, warning := charters.Planned(a.t, phase, complete)
+	a.warn(warning)
+	return phase, complete
 }
 
 // request is what the turn may ask for.
@@ -360,7 +379,7 @@ func (a *acceptance) gateInput() gates.Input {
 	in.Participated = func(p, r string) bool { return p == phase && r == role || base(p, r) }
 	in.VerificationStatus = a.res.Verification.Status
 	in.VerificationReproducible = a.verify.Reproducible
-	byCharters(a.t, &in)
+	charters.VerifyGate(a.t, &in)
 	return in
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/change"
+	"github.com/git-agentxchain/git-agentxchain/protocol/charters"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/gates"
 	"github.com/git-agentxchain/git-agentxchain/protocol/intents"
@@ -310,7 +311,7 @@ func (a *acceptance) runtimeType() string {
 // that is not completed does not move the run, so its request is not looked at.
 func (a *acceptance) precheckGate(*ojson.Object) *wire.Error {
 	t := a.t
-	if a.res.PhaseTransitionRequest == nil || a.chartersRemain() || a.delegationsRemain() ||
+	if a.res.PhaseTransitionRequest == nil || charters.OthersOpen(a.t.State, a.turn) || a.delegationsRemain() ||
 		a.res.Status != wire.ResultCompleted ||
 		(t.Config.GateCoverageMode != "" && t.Config.GateCoverageMode != "strict") {
 		return nil

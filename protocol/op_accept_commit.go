@@ -9,6 +9,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/change"
+	"github.com/git-agentxchain/git-agentxchain/protocol/charters"
 	"github.com/git-agentxchain/git-agentxchain/protocol/gates"
 	"github.com/git-agentxchain/git-agentxchain/protocol/intents"
 	"github.com/git-agentxchain/git-agentxchain/protocol/leases"
@@ -61,18 +62,17 @@ func (a *acceptance) commit() {
 	charge(t, a.res.CostUSD)
 	a.unblock()
 	a.delegations(entry)
-	a.charter()
+	a.warn(charters.Note(t, charters.Outcome{Turn: a.turn, Status: a.res.Status,
+		Verification: a.res.Verification.Status, Reproducible: a.verify.Reproducible}))
 	a.warnings = append(a.warnings, intents.Answer(t, turn, a.res.Status, a.op.Touched, a.op.Recorded)...)
 	gate := a.lifecycle()
 	a.needsHuman()
 	a.warnings = append(a.warnings, timeouts(t, turn, a.op.Files)...)
-	if dear := dearTurn(t, turn, a.res.CostUSD); dear != "" {
-		a.warnings = append(a.warnings, dear)
-	}
+	a.warn(dearTurn(t, turn, a.res.CostUSD))
 	markDocuments(t, a.op.Documents, false, s.Phase != t.Before.State.Phase)
 	reconcileGateFailure(t, a.op.Files, turn)
 	a.nonProgress()
-	a.stuckCharter()
+	charters.BlockStuck(t, a.turn)
 	exhaustBudget(t, turn)
 
 	t.Session = "turn_accepted"

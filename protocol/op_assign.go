@@ -8,6 +8,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/attempt"
 	"github.com/git-agentxchain/git-agentxchain/protocol/change"
+	"github.com/git-agentxchain/git-agentxchain/protocol/charters"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/gates"
@@ -134,7 +135,7 @@ func (op *AssignTurn) Apply(t *change.Draft) *wire.Error {
 	}
 	if op.NoIntent || !intents.Bind(t, turn, true) {
 		bindDelegation(t, turn)
-		bindCharter(t, turn)
+		charters.Bind(t, turn)
 		if !op.NoIntent {
 			intents.Bind(t, turn, false)
 		}

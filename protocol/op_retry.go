@@ -9,6 +9,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/change"
+	"github.com/git-agentxchain/git-agentxchain/protocol/charters"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/gates"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -85,7 +86,7 @@ func (op *RetryGate) Apply(t *change.Draft) *wire.Error {
 	by := wire.OrEmpty(f.RequestedByTurn)
 	in := gateInput(t, op.Files)
 	verifiedBy(&in, row)
-	byCharters(t, &in)
+	charters.VerifyGate(t, &in)
 	var g gates.Result
 	if f.GateType == run.GateCompletion {
 		in.CompletionRequest = true

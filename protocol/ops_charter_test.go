@@ -9,13 +9,14 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/charters"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// charters are lines of "id phase role dep,dep gate,gate".
-func charters(lines ...string) *QueueCharters {
-	op := &QueueCharters{Plan: ojson.NewObject("plan_id", "plan-x", "objective", "all of it")}
+// queue is lines of "id phase role dep,dep gate,gate".
+func queue(lines ...string) *charters.QueueCharters {
+	op := &charters.QueueCharters{Plan: ojson.NewObject("plan_id", "plan-x", "objective", "all of it")}
 	for _, l := range lines {
 		f := append(strings.Split(l, " "), "", "")
 		c := &run.Charter{CharterID: f[0], Phase: f[1], Role: f[2], Charter: "do " + f[0]}
@@ -39,7 +40,7 @@ func plannedWorld(t testingT, edit func(*ojson.Object), lines ...string) *opsWor
 			edit(doc)
 		}
 	})
-	w.must(charters(lines...))
+	w.must(queue(lines...))
 	return w
 }
 
@@ -193,10 +194,10 @@ func TestDelegatedWorkComesBeforeCharters(t *testing.T) {
 
 func TestQueueChartersRefusals(t *testing.T) {
 	long := strings.Repeat("x", 201)
-	big := charters("a planning pm")
-	big.Charters[0].Task = ojson.NewObject("inputs", strings.Repeat("x", MaxCharterBytes))
-	many := &QueueCharters{Plan: ojson.NewObject("plan_id", "p")}
-	for i := range MaxCharters + 1 {
+	big := queue("a planning pm")
+	big.Charters[0].Task = ojson.NewObject("inputs", strings.Repeat("x", charters.MaxBytes))
+	many := &charters.QueueCharters{Plan: ojson.NewObject("plan_id", "p")}
+	for i := range charters.MaxQueued + 1 {
 		many.Charters = append(many.Charters, &run.Charter{
 			CharterID: fmt.Sprint("t", i),
 			Phase:     "planning",
@@ -204,34 +205,34 @@ func TestQueueChartersRefusals(t *testing.T) {
 			Charter:   "x",
 		})
 	}
-	blank := charters("a planning pm")
+	blank := queue("a planning pm")
 	blank.Charters[0].Charter = " \n"
-	unnamed := charters("a planning pm")
+	unnamed := queue("a planning pm")
 	unnamed.Plan.Delete("plan_id")
 	for name, c := range map[string]struct {
-		op   *QueueCharters
+		op   *charters.QueueCharters
 		code string
 	}{
-		"no charters": {charters(), wire.CodeInvalidCharter},
+		"no charters": {queue(), wire.CodeInvalidCharter},
 		"no plan id":  {unnamed, wire.CodeInvalidCharter},
 		"too many":    {many, wire.CodeInvalidCharter},
 		"too large":   {big, wire.CodeInvalidCharter},
 		"no goal":     {blank, wire.CodeInvalidCharter},
-		"nil": {&QueueCharters{
+		"nil": {&charters.QueueCharters{
 			Plan:     ojson.NewObject("plan_id", "p"),
 			Charters: []*run.Charter{nil},
 		}, wire.CodeInvalidCharter},
-		"slash in id":        {charters("a/b planning pm"), wire.CodeInvalidCharter},
-		"dots as id":         {charters(".. planning pm"), wire.CodeInvalidCharter},
-		"long id":            {charters(long + " planning pm"), wire.CodeInvalidCharter},
-		"twice":              {charters("a planning pm", "a planning qa"), wire.CodeInvalidCharter},
-		"unknown phase":      {charters("a nowhere pm"), wire.CodeInvalidCharter},
-		"unknown role":       {charters("a planning nobody"), wire.CodeUnknownRole},
-		"role not routed":    {charters("a ship solo"), wire.CodeRoleNotRouted},
-		"unknown dependency": {charters("a planning pm b"), wire.CodeInvalidCharter},
-		"itself":             {charters("a planning pm a"), wire.CodeInvalidCharter},
-		"later phase":        {charters("a planning pm b", "b build pm"), wire.CodeInvalidCharter},
-		"circle": {charters("a planning pm c", "b planning pm a", "c planning pm b"),
+		"slash in id":        {queue("a/b planning pm"), wire.CodeInvalidCharter},
+		"dots as id":         {queue(".. planning pm"), wire.CodeInvalidCharter},
+		"long id":            {queue(long + " planning pm"), wire.CodeInvalidCharter},
+		"twice":              {queue("a planning pm", "a planning qa"), wire.CodeInvalidCharter},
+		"unknown phase":      {queue("a nowhere pm"), wire.CodeInvalidCharter},
+		"unknown role":       {queue("a planning nobody"), wire.CodeUnknownRole},
+		"role not routed":    {queue("a ship solo"), wire.CodeRoleNotRouted},
+		"unknown dependency": {queue("a planning pm b"), wire.CodeInvalidCharter},
+		"itself":             {queue("a planning pm a"), wire.CodeInvalidCharter},
+		"later phase":        {queue("a planning pm b", "b build pm"), wire.CodeInvalidCharter},
+		"circle": {queue("a planning pm c", "b planning pm a", "c planning pm b"),
 			wire.CodeInvalidCharter},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -245,19 +246,19 @@ func TestQueueChartersRefusals(t *testing.T) {
 		})
 	}
 	w := newOpsWorld(t, nil)
-	w.fails(wire.CodeInvalidStateTransition, charters("a planning pm"))
+	w.fails(wire.CodeInvalidStateTransition, queue("a planning pm"))
 	w = startedWorld(t, nil).inPhase("build")
-	w.fails(wire.CodeInvalidCharter, charters("a planning pm"))
-	w.must(charters("a build pm"))
-	w.fails(wire.CodeInvalidCharter, charters("a ship pm"))
+	w.fails(wire.CodeInvalidCharter, queue("a planning pm"))
+	w.must(queue("a build pm"))
+	w.fails(wire.CodeInvalidCharter, queue("a ship pm"))
 	w.actor.InsideTurn = "turn_1"
-	w.fails(wire.CodeInsideTurn, charters("b build pm"))
+	w.fails(wire.CodeInsideTurn, queue("b build pm"))
 }
 
 // Charters of a second plan may build on those of the first.
 func TestChartersOfTwoPlans(t *testing.T) {
 	w := plannedWorld(t, nil, "a planning pm")
-	w.must(charters("b planning qa a"))
+	w.must(queue("b planning qa a"))
 	if len(w.state.CharterPlans) != 2 || len(w.state.CharterQueue) != 2 {
 		t.Fatalf("queue %s", w.state.Encode())
 	}

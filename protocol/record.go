@@ -11,6 +11,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/attempt"
 	"github.com/git-agentxchain/git-agentxchain/protocol/change"
+	"github.com/git-agentxchain/git-agentxchain/protocol/charters"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/intents"
 	"github.com/git-agentxchain/git-agentxchain/protocol/leases"
@@ -130,7 +131,7 @@ var operations = sync.OnceValue(func() map[string]Operation {
 		&ApproveCompletion{}, &Escalate{}, &Block{}, &Reactivate{}, &Checkpoint{}, &Audit{},
 		&attempt.DispatchTurn{}, &attempt.RefreshBaseline{}, &attempt.AdvanceTurn{}, &attempt.Watch{},
 		&attempt.DispatchTimeout{}, &mail.SendMessage{},
-		&mail.AckMessage{}, &leases.RecordLease{}, &QueueCharters{}, &Confirm{}, &AdoptConfig{}, &DenyGate{},
+		&mail.AckMessage{}, &leases.RecordLease{}, &charters.QueueCharters{}, &Confirm{}, &AdoptConfig{}, &DenyGate{},
 		&AbandonRun{},
 		&WithdrawApproval{}, &RetryGate{}, &CloseObjection{}, &DecideProposal{}, &intents.InjectIntent{},
 		&ReconcileCommits{},

@@ -6,7 +6,7 @@ import (
 	"context"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/charters"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -22,7 +22,7 @@ type CharterOptions struct {
 type Queued struct {
 	Done
 	Started bool // a new run was started
-	Result  *protocol.QueueResult
+	Result  *charters.QueueResult
 }
 
 // QueueCharters adds charters to the run, starting one first when the project is
@@ -36,7 +36,7 @@ func (r *Runner) QueueCharters(ctx context.Context, opt CharterOptions) (*Queued
 		copied.opt.fresh = true
 		r = &copied
 	}
-	op := &protocol.QueueCharters{Plan: opt.Plan, Charters: opt.Charters}
+	op := &charters.QueueCharters{Plan: opt.Plan, Charters: opt.Charters}
 	start := func(ctx context.Context, c *change) (*plan, error) {
 		s := c.view.State
 		if s.Status.Ended() && !opt.NewRun {
@@ -75,6 +75,6 @@ func (r *Runner) QueueCharters(ctx context.Context, opt CharterOptions) (*Queued
 	if err != nil {
 		return out, err
 	}
-	out.Result = done.Transition.Result.(*protocol.QueueResult)
+	out.Result = done.Transition.Result.(*charters.QueueResult)
 	return out, nil
 }

@@ -10,17 +10,19 @@ import (
 	"path/filepath"
 	"strconv"
 
+	ucli "github.com/urfave/cli/v2"
+
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/shared"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/bridge"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/charters"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
-	ucli "github.com/urfave/cli/v2"
 )
 
 type monarchicImportOptions struct {
@@ -219,7 +221,7 @@ func fitPlan(ctx context.Context, f *term.Factory, o *monarchicImportOptions, pl
 		s = run.FreshState(v.Config, "")
 		s.Status = wire.StatusActive
 	}
-	if refusal := protocol.TakesCharters(s); refusal != nil {
+	if refusal := charters.Takes(s); refusal != nil {
 		if s.Status == wire.StatusCompleted {
 			refusal.Message, refusal.Hint = "Run "+s.Run()+" is complete; another one starts only on purpose.",
 				"git agentxchain monarchic import --new-run"

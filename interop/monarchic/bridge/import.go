@@ -28,8 +28,8 @@ const (
 	CodeUnsupported     = "unsupported_version"
 )
 
-// Bounds of a plan. The queue of a run has tighter ones (protocol.MaxCharters,
-// protocol.MaxCharterBytes).
+// Bounds of a plan. The queue of a run has tighter ones (charters.MaxQueued,
+// charters.MaxBytes).
 const (
 	MaxPlanBytes = 64 << 20
 	maxPlanDepth = 100

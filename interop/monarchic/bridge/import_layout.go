@@ -10,6 +10,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/charters"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -117,7 +118,7 @@ func (im *Import) admit(cfg *config.Config, s *run.State) *wire.Error {
 		s.RunID, s.Status = &run, wire.StatusActive
 	}
 	snap := &protocol.Snapshot{Config: cfg, State: s, Index: &run.Index{Run: s.Run()}}
-	_, err := protocol.Apply(snap, &protocol.QueueCharters{Plan: im.Record(), Charters: im.Charters},
+	_, err := protocol.Apply(snap, &charters.QueueCharters{Plan: im.Record(), Charters: im.Charters},
 		protocol.Env{Seed: strings.Repeat("0", 32)})
 	return err
 }

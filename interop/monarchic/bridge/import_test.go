@@ -9,13 +9,15 @@ import (
 	"strings"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/bridge"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/charters"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
-	"pgregory.net/rapid"
 )
 
 const diamond = "../../../examples/monarchic-plan/plan.json"
@@ -319,7 +321,7 @@ func TestEveryGraphBecomesAProject(t *testing.T) {
 		runID := "run_0000000000000001"
 		s.RunID = &runID
 		snap := &protocol.Snapshot{Config: cfg, State: s, Index: &run.Index{Run: runID}}
-		if _, err := protocol.Apply(snap, &protocol.QueueCharters{Plan: im.Record(), Charters: im.Charters},
+		if _, err := protocol.Apply(snap, &charters.QueueCharters{Plan: im.Record(), Charters: im.Charters},
 			protocol.Env{Seed: strings.Repeat("0", 32)}); err != nil {
 			t.Fatal(err)
 		}
@@ -374,14 +376,14 @@ func TestLargePlans(t *testing.T) {
 		_, err = bridge.ForNewProject(p, bridge.FitOptions{})
 		return err
 	}
-	if err := refusal(many(protocol.MaxCharters, "dev", "")); err != nil {
+	if err := refusal(many(charters.MaxQueued, "dev", "")); err != nil {
 		t.Errorf("%v", err)
 	}
-	if err := refusal(many(protocol.MaxCharters+1, "dev", "")); err == nil || err.Code != wire.CodeInvalidCharter {
+	if err := refusal(many(charters.MaxQueued+1, "dev", "")); err == nil || err.Code != wire.CodeInvalidCharter {
 		t.Errorf("%v", err)
 	}
 	if err := refusal(many(20, "dev",
-		`,"inputs":{"text":"`+strings.Repeat("x", protocol.MaxCharterBytes/20)+`"}`)); err == nil ||
+		`,"inputs":{"text":"`+strings.Repeat("x", charters.MaxBytes/20)+`"}`)); err == nil ||
 		err.Code != wire.CodeInvalidCharter || !strings.Contains(err.Message, "Split the plan") {
 		t.Errorf("%v", err)
 	}

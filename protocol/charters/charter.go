@@ -1,6 +1,6 @@
 // How turns work off the charters of a run.
 
-package protocol
+package charters
 
 import (
 	"cmp"
@@ -14,9 +14,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// bindCharter attaches the charter the turn is for, unless delegated work is what
-// it is for.
-func bindCharter(t *change.Draft, turn *run.Turn) {
+// Bind attaches the charter the turn is for, unless delegated work is what it is for.
+func Bind(t *change.Draft, turn *run.Turn) {
 	if turn.DelegationContext != nil || turn.DelegationReview != nil {
 		return
 	}
@@ -33,37 +32,41 @@ func bindCharter(t *change.Draft, turn *run.Turn) {
 	turn.IntakeContext = o
 }
 
-// charter notes what an accepted turn has done for the charter it was given: it is
+// Outcome is what an accepted turn came to, as far as its charter asks.
+type Outcome struct {
+	Turn         *run.Turn
+	Status       string // of its result
+	Verification string // its status
+	Reproducible bool
+}
+
+// Note notes what an accepted turn has done for the charter it was given: it is
 // completed by a completed turn, whose verification passed when the task asks for
-// gates; otherwise it stays open for another turn.
-func (a *acceptance) charter() {
-	s := a.t.State
-	i := s.CharterAt(a.turn.CharterID())
+// gates; otherwise it stays open for another turn, and the warning says why.
+func Note(t *change.Draft, o Outcome) (warning string) {
+	s := t.State
+	i := s.CharterAt(o.Turn.CharterID())
 	if i < 0 || s.CharterQueue[i].Status == run.CharterCompleted {
-		return
+		return ""
 	}
 	c := s.CharterQueue[i].Copy(run.SharedObjects)
 	s.CharterQueue = slices.Clone(s.CharterQueue)
 	s.CharterQueue[i] = c
-	verified := a.verified()
-	if a.res.Status == wire.ResultCompleted && (len(c.GatesRequired) == 0 || verified) {
-		c.Status, c.TurnID, c.Reproducible = run.CharterCompleted, new(a.turn.TurnID), a.verify.Reproducible
-		return
+	if o.Status == wire.ResultCompleted &&
+		(len(c.GatesRequired) == 0 || verified(t, o.Verification, o.Reproducible)) {
+		c.Status, c.TurnID, c.Reproducible = run.CharterCompleted, new(o.Turn.TurnID), o.Reproducible
+		return ""
 	}
 	c.Attempts++
-	why := "its turn is " + a.res.Status
-	if a.res.Status == wire.ResultCompleted {
+	why := "its turn is " + o.Status
+	if o.Status == wire.ResultCompleted {
 		why = fmt.Sprintf("it asks for %s and its verification is %s", wire.List(c.GatesRequired),
-			cmp.Or(a.res.Verification.Status, "missing"))
+			cmp.Or(o.Verification, "missing"))
 	}
-	a.warnings = append(a.warnings, fmt.Sprintf("Charter %s stays open: %s.", c.CharterID, why))
+	return fmt.Sprintf("Charter %s stays open: %s.", c.CharterID, why)
 }
 
-// verified holds the turn's verification to what a gate asks (docs/spec/gates.md#what-a-gate-looks-at).
-func (a *acceptance) verified() bool {
-	return verified(a.t, a.res.Verification.Status, a.verify.Reproducible)
-}
-
+// verified holds a turn's verification to what a gate asks (docs/spec/gates.md#what-a-gate-looks-at).
 func verified(t *change.Draft, status string, reproducible bool) bool {
 	switch status {
 	case "pass", "attested_pass":
@@ -72,21 +75,21 @@ func verified(t *change.Draft, status string, reproducible bool) bool {
 	return false
 }
 
-// chartersRemain reports whether the phase would still have open charters once
-// this turn is accepted.
-func (a *acceptance) chartersRemain() bool {
-	return slices.ContainsFunc(a.t.State.OpenCharters(), func(c *run.Charter) bool {
-		return c.CharterID != a.turn.CharterID()
+// OthersOpen reports whether the phase would still have open charters once the turn
+// is accepted.
+func OthersOpen(s *run.State, turn *run.Turn) bool {
+	return slices.ContainsFunc(s.OpenCharters(), func(c *run.Charter) bool {
+		return c.CharterID != turn.CharterID()
 	})
 }
 
-// planned is what the plan makes of a turn's requests: while charters of the phase
+// Planned is what the plan makes of a completed turn's requests: while charters of the phase
 // are open nothing may move the run on; once all are done the plan asks by itself,
 // as an agent knows only its own task. Delegated work comes first.
-func (a *acceptance) planned(phase *string, complete bool) (*string, bool) {
-	s := a.t.State
-	if !s.Chartered() || a.res.Status != wire.ResultCompleted {
-		return phase, complete
+func Planned(t *change.Draft, phase *string, complete bool) (to *string, completes bool, warning string) {
+	s := t.State
+	if !s.Chartered() {
+		return phase, complete, ""
 	}
 	if open := s.OpenCharters(); len(open) > 0 {
 		if phase != nil || complete {
@@ -94,30 +97,28 @@ func (a *acceptance) planned(phase *string, complete bool) (*string, bool) {
 			for i, c := range open {
 				ids[i] = c.CharterID
 			}
-			a.warnings = append(a.warnings,
-				fmt.Sprintf("The request to move the run on was set aside: phase %q still has open charters (%s).",
-					s.Phase, wire.ListSome(ids, 4)))
+			warning = fmt.Sprintf("The request to move the run on was set aside: phase %q still has open charters (%s).",
+				s.Phase, wire.ListSome(ids, 4))
 		}
-		return nil, false
+		return nil, false, warning
 	}
 	if s.DelegationOpen() {
-		return phase, complete
+		return phase, complete, ""
 	}
-	next := a.t.Config.NextPhase(s.Phase)
+	next := t.Config.NextPhase(s.Phase)
 	if complete && next != "" || phase != nil && *phase != next {
-		a.warnings = append(a.warnings,
-			"The request to move the run on asked for what does not come next; the plan asks for what does.")
+		warning = "The request to move the run on asked for what does not come next; the plan asks for what does."
 	}
 	if next == "" {
-		return nil, true
+		return nil, true, warning
 	}
-	return new(next), false
+	return new(next), false, warning
 }
 
-// byCharters puts the verification of the tasks that asked for gates in the place
+// VerifyGate puts the verification of the tasks that asked for gates in the place
 // of the last turn's, once all charters of the phase are done: that turn's task may
 // have asked for none. Each of them was held to it when its charter was completed.
-func byCharters(t *change.Draft, in *gates.Input) {
+func VerifyGate(t *change.Draft, in *gates.Input) {
 	if verified(t, in.VerificationStatus, in.VerificationReproducible) || !t.State.Chartered() ||
 		len(t.State.OpenCharters()) > 0 {
 		return
@@ -133,11 +134,11 @@ func byCharters(t *change.Draft, in *gates.Input) {
 	}
 }
 
-// stuckCharter blocks a run that gives the same charter out turn after turn
+// BlockStuck blocks a run that gives the same charter out turn after turn
 // without its being done.
-func (a *acceptance) stuckCharter() {
-	t, s := a.t, a.t.State
-	c := s.Charter(a.turn.CharterID())
+func BlockStuck(t *change.Draft, turn *run.Turn) {
+	s := t.State
+	c := s.Charter(turn.CharterID())
 	threshold := t.Config.RunLoop.NonProgressThreshold
 	if threshold <= 0 {
 		threshold = 3
@@ -147,5 +148,5 @@ func (a *acceptance) stuckCharter() {
 	}
 	t.Block(change.Block{On: "non_progress", Category: "non_progress", TypedReason: "non_progress", Owner: "human",
 		Action: "Find out why charter " + c.CharterID + " is not done, then run: git agentxchain unblock",
-		Detail: fmt.Sprintf("%d accepted turns did not complete charter %s", c.Attempts, c.CharterID), Turn: a.turn})
+		Detail: fmt.Sprintf("%d accepted turns did not complete charter %s", c.Attempts, c.CharterID), Turn: turn})
 }

@@ -1,6 +1,6 @@
 // QueueCharters gives a run the tasks of a plan (docs/monarchic-export.md#kinds).
 
-package protocol
+package charters
 
 import (
 	"fmt"
@@ -25,8 +25,8 @@ type QueueCharters struct {
 
 // Bounds of the queue: it is part of the state, which every operation writes.
 const (
-	MaxCharters     = 1000
-	MaxCharterBytes = 2 << 20 // the whole queue with its plans, as JSON
+	MaxQueued     = 1000
+	MaxBytes = 2 << 20 // the whole queue with its plans, as JSON
 )
 
 func (*QueueCharters) Name() string               { return "queue_charters" }
@@ -38,9 +38,9 @@ type QueueResult struct {
 	Charters []*run.Charter
 }
 
-// TakesCharters reports why charters cannot be queued in the run as it stands, nil
+// Takes reports why charters cannot be queued in the run as it stands, nil
 // when they can: run_blocked, awaiting_approval, invalid_state_transition.
-func TakesCharters(s *run.State) *wire.Error {
+func Takes(s *run.State) *wire.Error {
 	switch s.Status {
 	case wire.StatusActive:
 		return nil
@@ -55,7 +55,7 @@ func TakesCharters(s *run.State) *wire.Error {
 
 func (op *QueueCharters) Apply(t *change.Draft) *wire.Error {
 	s := t.State
-	if err := TakesCharters(s); err != nil {
+	if err := Takes(s); err != nil {
 		return err
 	}
 	if err := t.OutsideTurn("queue charters", "git agentxchain monarchic import"); err != nil {
@@ -68,9 +68,9 @@ func (op *QueueCharters) Apply(t *change.Draft) *wire.Error {
 			wire.MaxCharterID)
 	case len(op.Charters) == 0:
 		return charterError("charters", "There are no charters to queue.")
-	case len(op.Charters)+len(s.CharterQueue) > MaxCharters:
+	case len(op.Charters)+len(s.CharterQueue) > MaxQueued:
 		return charterError("charters", "%d charters are more than a run takes (%d).",
-			len(op.Charters)+len(s.CharterQueue), MaxCharters)
+			len(op.Charters)+len(s.CharterQueue), MaxQueued)
 	}
 	queue := slices.Clip(s.CharterQueue)
 	for i, c := range op.Charters {
@@ -100,9 +100,9 @@ func (op *QueueCharters) Apply(t *change.Draft) *wire.Error {
 		Queue []*run.Charter  `json:"queue"`
 		Plans []*ojson.Object `json:"plans"`
 		Extra ojson.Extra
-	}{Queue: s.CharterQueue, Plans: s.CharterPlans}))); n > MaxCharterBytes {
+	}{Queue: s.CharterQueue, Plans: s.CharterPlans}))); n > MaxBytes {
 		return charterError("charters",
-			"The queue would take %d bytes of the run's state; %d are allowed. Split the plan, or move long inputs into files.", n, MaxCharterBytes)
+			"The queue would take %d bytes of the run's state; %d are allowed. Split the plan, or move long inputs into files.", n, MaxBytes)
 	}
 	if len(t.Index.PhasesDone) == 0 && s.ActiveTurns.Len() == 0 && t.Index.LastRow == nil {
 		// Nothing has happened in the run yet, so nobody has recommended anything.
