@@ -57,7 +57,7 @@ func (op *Checkpoint) Apply(t *change.Draft) *wire.Error {
 			Hint:    "git agentxchain history",
 		}
 	}
-	if !commitID(op.Commit) {
+	if !wire.IsCommit(op.Commit) {
 		return &wire.Error{
 			Code:    wire.CodeInvalidArgument,
 			Field:   "commit",
@@ -88,17 +88,4 @@ func (op *Checkpoint) Apply(t *change.Draft) *wire.Error {
 	t.Subject = fmt.Sprintf("checkpoint %s at %.12s", op.TurnID, op.Commit)
 	t.Session = "turn_checkpointed"
 	return nil
-}
-
-// commitID reports a full object name, SHA-1 or SHA-256.
-func commitID(s string) bool {
-	if len(s) != 40 && len(s) != 64 {
-		return false
-	}
-	for i := range len(s) {
-		if c := s[i]; (c < '0' || c > '9') && (c < 'a' || c > 'f') {
-			return false
-		}
-	}
-	return true
 }

@@ -73,7 +73,7 @@ func (op *DecideProposal) Apply(t *change.Draft) *wire.Error {
 		return wire.InvalidArgument("files", "No file of the proposal is named.")
 	case op.InTurn != "":
 		return op.takeOver(t)
-	case !op.Reject && !commitID(op.Commit):
+	case !op.Reject && !wire.IsCommit(op.Commit):
 		return wire.InvalidArgument("commit", "%s is not a commit id.", wire.Shown(op.Commit))
 	case !op.Reject && t.State.ActiveTurns.Len() > 0:
 		return ProposalBusy(t.State.ActiveTurns.Keys())

@@ -47,6 +47,14 @@ type ReconcileCommits struct {
 	Consent   *agreement.Consent `json:"consent,omitempty"` // who agrees, with the proof
 }
 
+// TakenCommit is a commit as a person saw it when they took it in, or out of a turn.
+type TakenCommit struct {
+	Commit  string   `json:"commit"`
+	Author  string   `json:"author"`
+	Subject string   `json:"subject"`
+	Files   []string `json:"files"`
+}
+
 // ReconciledTurn is a turn that began before the commits.
 type ReconciledTurn struct {
 	TurnID string   `json:"turn_id"`
@@ -97,7 +105,7 @@ func (op *ReconcileCommits) Apply(t *change.Draft) *wire.Error {
 		return wire.InvalidArgument("commits", "%d commits are more than one reconciliation takes (%d).",
 			len(op.Commits),
 			maxReconciled)
-	case !commitID(op.Baseline) || !commitID(op.Head) || t.Env.Git.Head != op.Head:
+	case !wire.IsCommit(op.Baseline) || !wire.IsCommit(op.Head) || t.Env.Git.Head != op.Head:
 		return wire.InvalidArgument("head", "%s is not the commit that is checked out.", wire.Shown(op.Head))
 	}
 	if refusal := op.safe(); refusal != nil {

@@ -32,14 +32,6 @@ type ReissueTurn struct {
 	Staged *evidence.Blob `json:"staged,omitempty"` // what the given-up turn had staged; kept, and charged for
 }
 
-// TakenCommit is a commit as a person saw it when they took it out of a turn.
-type TakenCommit struct {
-	Commit  string   `json:"commit"`
-	Author  string   `json:"author"`
-	Subject string   `json:"subject"`
-	Files   []string `json:"files"`
-}
-
 func (*ReissueTurn) Name() string               { return "reissue_turn" }
 func (op *ReissueTurn) Blobs() []*evidence.Blob { return []*evidence.Blob{op.Staged} }
 

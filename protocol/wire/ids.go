@@ -17,3 +17,16 @@ func SafeID(id string) bool {
 }
 
 const MaxCharterID = 200
+
+// IsCommit reports a full object name, SHA-1 or SHA-256.
+func IsCommit(s string) bool {
+	if len(s) != 40 && len(s) != 64 {
+		return false
+	}
+	for i := range len(s) {
+		if c := s[i]; (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+			return false
+		}
+	}
+	return true
+}
