@@ -9,6 +9,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/commits"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/join"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -19,7 +20,7 @@ import (
 // row names the commit already. lost are turns of which an operation before does not hold.
 func onRowThere(r *record.Reader, root object.OID, rec *protocol.Record, lost map[string]bool) (
 	_ *protocol.Record, same bool, _ *join.Refusal, _ error) {
-	op, ok := rec.Op.(*protocol.Checkpoint)
+	op, ok := rec.Op.(*commits.Checkpoint)
 	if !ok || op.Row == nil {
 		return rec, false, nil, nil
 	}
@@ -46,7 +47,7 @@ func onRowThere(r *record.Reader, root object.OID, rec *protocol.Record, lost ma
 	switch sha := row.String("checkpoint_sha"); sha {
 	case "":
 		out := *rec
-		out.Op = &protocol.Checkpoint{TurnID: op.TurnID, Row: evidence.NewBlob(line), Commit: op.Commit}
+		out.Op = &commits.Checkpoint{TurnID: op.TurnID, Row: evidence.NewBlob(line), Commit: op.Commit}
 		return &out, false, nil, nil
 	case op.Commit:
 		return rec, true, nil, nil

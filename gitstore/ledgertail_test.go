@@ -12,6 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/commits"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/ledger"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -25,7 +26,7 @@ func (d *driver) checkpointOp(v *View) protocol.Operation {
 		d.t.Fatal(rows, err)
 	}
 	head := strings.TrimSpace(gitIn(d.t, d.Dir, "rev-parse", "HEAD"))
-	return &protocol.Checkpoint{
+	return &commits.Checkpoint{
 		TurnID: v.Index.LastRow.String("turn_id"),
 		Row:    evidence.NewBlob(rows[0].Raw),
 		Commit: head,

@@ -8,6 +8,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/attempt"
 	"github.com/git-agentxchain/git-agentxchain/protocol/change"
+	"github.com/git-agentxchain/git-agentxchain/protocol/commits"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/ledger"
@@ -28,8 +29,8 @@ type ReissueTurn struct {
 	Keep bool `json:"keep_baseline,omitempty"`
 	// Taken are commits made during the old turn that a person takes out of it: Baseline
 	// is later than they are.
-	Taken  []TakenCommit  `json:"taken_commits,omitempty"`
-	Staged *evidence.Blob `json:"staged,omitempty"` // what the given-up turn had staged; kept, and charged for
+	Taken  []commits.TakenCommit `json:"taken_commits,omitempty"`
+	Staged *evidence.Blob        `json:"staged,omitempty"` // what the given-up turn had staged; kept, and charged for
 }
 
 func (*ReissueTurn) Name() string               { return "reissue_turn" }
@@ -210,7 +211,7 @@ func (op *ReissueTurn) mayHandOver(t *change.Draft, old *run.Turn, role *config.
 	return nil
 }
 
-func takenRows(taken []TakenCommit) []*ojson.Object {
+func takenRows(taken []commits.TakenCommit) []*ojson.Object {
 	var out []*ojson.Object
 	for _, c := range taken {
 		out = append(out, ojson.NewObject("commit", c.Commit, "author", c.Author, "subject", c.Subject,

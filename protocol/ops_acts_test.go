@@ -13,6 +13,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/change"
+	"github.com/git-agentxchain/git-agentxchain/protocol/commits"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -171,8 +172,8 @@ func (w *opsWorld) approval() Operation {
 }
 
 // checkpoint commits the files of an accepted turn and records it.
-func (w *opsWorld) checkpointOf(turnID string) *Checkpoint {
-	op := &Checkpoint{TurnID: turnID}
+func (w *opsWorld) checkpointOf(turnID string) *commits.Checkpoint {
+	op := &commits.Checkpoint{TurnID: turnID}
 	for line := range bytes.Lines(w.ledgers[wire.LedgerHistory]) {
 		row, _ := ojson.DecodeObject(line)
 		if row.String("turn_id") == turnID && row.String("status") != run.HistoryReissued {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/commits"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -35,15 +36,15 @@ func TestCheckpoint(t *testing.T) {
 func TestCheckpointRefusals(t *testing.T) {
 	w := startedWorld(t, nil)
 	turn := w.assign("pm")
-	w.fails(wire.CodeNotFound, &Checkpoint{TurnID: turn.TurnID, Commit: w.head()})
-	w.fails(wire.CodeInvalidJSON, &Checkpoint{
+	w.fails(wire.CodeNotFound, &commits.Checkpoint{TurnID: turn.TurnID, Commit: w.head()})
+	w.fails(wire.CodeInvalidJSON, &commits.Checkpoint{
 		TurnID: turn.TurnID,
 		Row:    evidence.NewBlob([]byte("x")),
 		Commit: w.head(),
 	})
 	w.must(w.reissue(turn.TurnID, ""))
 	reissued := bytes.TrimSuffix(w.ledgers[wire.LedgerHistory], []byte("\n"))
-	w.fails(wire.CodeNotFound, &Checkpoint{TurnID: turn.TurnID, Row: evidence.NewBlob(reissued), Commit: w.head()})
+	w.fails(wire.CodeNotFound, &commits.Checkpoint{TurnID: turn.TurnID, Row: evidence.NewBlob(reissued), Commit: w.head()})
 	turn = w.state.OnlyTurn()
 	w.accept(turn.TurnID)
 	op := w.checkpointOf(turn.TurnID)

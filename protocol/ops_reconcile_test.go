@@ -8,19 +8,20 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/change"
+	"github.com/git-agentxchain/git-agentxchain/protocol/commits"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // reconciliation takes everything committed since the turns at work began.
-func (w *opsWorld) reconciliation(files ...string) *ReconcileCommits {
-	op := &ReconcileCommits{Baseline: rev(0), Head: w.head(), Turns: []ReconciledTurn{}}
+func (w *opsWorld) reconciliation(files ...string) *commits.ReconcileCommits {
+	op := &commits.ReconcileCommits{Baseline: rev(0), Head: w.head(), Turns: []commits.ReconciledTurn{}}
 	for id, t := range w.state.ActiveTurns.All() {
 		if t.Baseline != nil && wire.OrEmpty(t.Baseline.HeadRef) != w.head() {
 			op.Baseline = wire.OrEmpty(t.Baseline.HeadRef)
-			op.Turns = append(op.Turns, ReconciledTurn{TurnID: id, Files: files})
+			op.Turns = append(op.Turns, commits.ReconciledTurn{TurnID: id, Files: files})
 		}
 	}
-	op.Commits = []TakenCommit{{Commit: w.head(), Author: "Ada <ada@example.org>", Subject: "a typo", Files: files}}
+	op.Commits = []commits.TakenCommit{{Commit: w.head(), Author: "Ada <ada@example.org>", Subject: "a typo", Files: files}}
 	return op
 }
 
@@ -62,13 +63,13 @@ func TestReconcile(t *testing.T) {
 
 func TestReconcileRefuses(t *testing.T) {
 	for path, code := range map[string]string{
-		".agentxchain/state.json":          CodeGovernedCommit,
-		".AgentXchain/state.json":          CodeGovernedCommit,
-		".agentxchain/history.jsonl":       CodeGovernedCommit,
-		".agentxchain":                     CodeGovernedCommit,
-		".agentxchain/approvals/x.json":    CodeGovernedCommit,
-		"TALK.md":                          CodeGovernedCommit,
-		"kept.md":                          CodeProtectedCommit,
+		".agentxchain/state.json":          commits.CodeGovernedCommit,
+		".AgentXchain/state.json":          commits.CodeGovernedCommit,
+		".agentxchain/history.jsonl":       commits.CodeGovernedCommit,
+		".agentxchain":                     commits.CodeGovernedCommit,
+		".agentxchain/approvals/x.json":    commits.CodeGovernedCommit,
+		"TALK.md":                          commits.CodeGovernedCommit,
+		"kept.md":                          commits.CodeProtectedCommit,
 		"src/a.go":                         "",
 		"agentxchain.json":                 "",
 		".agentxchain/prompts/pm.md":       "",
@@ -88,12 +89,12 @@ func TestReconcileRefuses(t *testing.T) {
 	w := startedWorld(t, nil)
 	w.assign("pm")
 	w.commit()
-	op := w.reconciliation(CriticalArtifact)
+	op := w.reconciliation(commits.CriticalArtifact)
 	op.Deleted = op.Commits[0].Commit
-	w.fails(CodeCriticalDeleted, op)
+	w.fails(commits.CodeCriticalDeleted, op)
 	op = w.reconciliation("a")
 	op.Commits = nil
-	w.fails(CodeNothingReconciled, op)
+	w.fails(commits.CodeNothingReconciled, op)
 	op = w.reconciliation("a")
 	op.Head = rev(77)
 	w.fails(wire.CodeInvalidArgument, op)

@@ -12,6 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/attempt"
 	"github.com/git-agentxchain/git-agentxchain/protocol/change"
 	"github.com/git-agentxchain/git-agentxchain/protocol/charters"
+	"github.com/git-agentxchain/git-agentxchain/protocol/commits"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/intents"
 	"github.com/git-agentxchain/git-agentxchain/protocol/leases"
@@ -128,13 +129,13 @@ func DecodeRecord(doc []byte, bytesOf func(digest string) ([]byte, error)) (*Rec
 // asked for; not to be changed.
 var operations = sync.OnceValue(func() map[string]Operation {
 	ops := []Operation{&InitRun{}, &AssignTurn{}, &AcceptTurn{}, &RejectTurn{}, &ReissueTurn{}, &ApprovePhase{},
-		&ApproveCompletion{}, &Escalate{}, &Block{}, &Reactivate{}, &Checkpoint{}, &Audit{},
+		&ApproveCompletion{}, &Escalate{}, &Block{}, &Reactivate{}, &commits.Checkpoint{}, &Audit{},
 		&attempt.DispatchTurn{}, &attempt.RefreshBaseline{}, &attempt.AdvanceTurn{}, &attempt.Watch{},
 		&attempt.DispatchTimeout{}, &mail.SendMessage{},
 		&mail.AckMessage{}, &leases.RecordLease{}, &charters.QueueCharters{}, &Confirm{}, &AdoptConfig{}, &DenyGate{},
 		&AbandonRun{},
 		&WithdrawApproval{}, &RetryGate{}, &CloseObjection{}, &DecideProposal{}, &intents.InjectIntent{},
-		&ReconcileCommits{},
+		&commits.ReconcileCommits{},
 		&ClaimTurn{}}
 	m := make(map[string]Operation, len(ops))
 	for _, op := range ops {

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/commits"
 	"github.com/git-agentxchain/git-agentxchain/protocol/intents"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -72,7 +73,7 @@ func legalEdges(op string) []edge {
 		// Evidence is recorded in whatever status the run is, and changes none.
 		return []edge{{active, active}, {paused, paused}, {blocked, blocked}, {completed, completed}, {idle, idle},
 			{bad, bad}}
-	case "dispatch_turn", "refresh_baseline", "send_message", "ack_message", intents.OpInject, OpReconcile, OpClaim,
+	case "dispatch_turn", "refresh_baseline", "send_message", "ack_message", intents.OpInject, commits.OpReconcile, OpClaim,
 		OpObjection:
 		return []edge{{active, active}, {paused, paused}, {blocked, blocked}}
 	case "config_adopt":

@@ -15,6 +15,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/agreement"
 	"github.com/git-agentxchain/git-agentxchain/protocol/attest"
+	"github.com/git-agentxchain/git-agentxchain/protocol/commits"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -30,15 +31,15 @@ const maxReconciled = 1000
 type Unreconciled struct {
 	Baseline object.OID
 	Head     object.OID
-	Commits  []protocol.TakenCommit // oldest first
-	Turns    []string               // active turns that began before them
-	Unsafe   error                  // why they are not taken, nil when they can be
+	Commits  []commits.TakenCommit // oldest first
+	Turns    []string              // active turns that began before them
+	Unsafe   error                 // why they are not taken, nil when they can be
 }
 
 // Reconciled is the outcome of Reconcile.
 type Reconciled struct {
 	Done
-	Result *protocol.ReconcileResult
+	Result *commits.ReconcileResult
 }
 
 // ReconcileOptions says what a person has looked at.
@@ -76,8 +77,8 @@ func (r *Runner) Unreconciled(ctx context.Context) (*Unreconciled, error) {
 }
 
 func unsafeCommit(code string) bool {
-	return code == protocol.CodeGovernedCommit || code == protocol.CodeProtectedCommit ||
-		code == protocol.CodeCriticalDeleted
+	return code == commits.CodeGovernedCommit || code == commits.CodeProtectedCommit ||
+		code == commits.CodeCriticalDeleted
 }
 
 // Reconcile takes the commits in. Staged results stay as they are.
@@ -119,18 +120,18 @@ func (r *Runner) Reconcile(ctx context.Context, opt ReconcileOptions) (*Reconcil
 	})
 	out.Done = *done
 	if err == nil && done.Transition != nil {
-		out.Result, _ = done.Transition.Result.(*protocol.ReconcileResult)
+		out.Result, _ = done.Transition.Result.(*commits.ReconcileResult)
 	}
 	return out, err
 }
 
 // reconciliation gathers what there is to take in.
-func (r *Runner) reconciliation(ctx context.Context, v *gitstore.View, head object.OID) (*protocol.ReconcileCommits,
+func (r *Runner) reconciliation(ctx context.Context, v *gitstore.View, head object.OID) (*commits.ReconcileCommits,
 	error) {
-	op := &protocol.ReconcileCommits{
+	op := &commits.ReconcileCommits{
 		Head:    string(head),
-		Commits: []protocol.TakenCommit{},
-		Turns:   []protocol.ReconciledTurn{},
+		Commits: []commits.TakenCommit{},
+		Turns:   []commits.ReconciledTurn{},
 	}
 	repo := r.store.Repository()
 	for id, turn := range v.State.ActiveTurns.All() {
@@ -138,18 +139,18 @@ func (r *Runner) reconciliation(ctx context.Context, v *gitstore.View, head obje
 		if base == "" || base == head {
 			continue
 		}
-		commits, err := r.commitsTo(ctx, base, head)
+		since, err := r.commitsTo(ctx, base, head)
 		if err != nil {
 			return nil, err
 		}
 		var files []string
-		for _, k := range commits {
+		for _, k := range since {
 			files = append(files, k.Files...)
 		}
 		slices.Sort(files)
-		op.Turns = append(op.Turns, protocol.ReconciledTurn{TurnID: id, Files: wire.NonNil(slices.Compact(files))})
-		if len(commits) > len(op.Commits) {
-			op.Baseline, op.Commits = string(base), takenCommits(commits)
+		op.Turns = append(op.Turns, commits.ReconciledTurn{TurnID: id, Files: wire.NonNil(slices.Compact(files))})
+		if len(since) > len(op.Commits) {
+			op.Baseline, op.Commits = string(base), takenCommits(since)
 		}
 	}
 	if len(op.Turns) == 0 && v.State.ActiveTurns.Len() == 0 {
@@ -159,17 +160,17 @@ func (r *Runner) reconciliation(ctx context.Context, v *gitstore.View, head obje
 				return nil, refusal
 			}
 			return nil, &wire.Error{
-				Code:    protocol.CodeMissingBaseline,
+				Code:    commits.CodeMissingBaseline,
 				Field:   "accepted_integration_ref",
 				Message: "Nothing says at which commit the run stood.",
 				Hint:    run.TurnHint(v.State),
 			}
 		}
-		commits, err := r.commitsTo(ctx, base, head)
+		since, err := r.commitsTo(ctx, base, head)
 		if err != nil {
 			return nil, err
 		}
-		op.Baseline, op.Commits = string(base), takenCommits(commits)
+		op.Baseline, op.Commits = string(base), takenCommits(since)
 	}
 	if len(op.Commits) == 0 {
 		return op, nil
@@ -181,7 +182,7 @@ func (r *Runner) reconciliation(ctx context.Context, v *gitstore.View, head obje
 			}
 		}
 	}
-	gone, err := history.DeletedSince(ctx, repo, object.OID(op.Baseline), head, protocol.CriticalArtifact)
+	gone, err := history.DeletedSince(ctx, repo, object.OID(op.Baseline), head, commits.CriticalArtifact)
 	op.Deleted = string(gone)
 	return op, err
 }
@@ -195,14 +196,14 @@ func (r *Runner) commitsTo(ctx context.Context, base, head object.OID) ([]histor
 	}
 	if !ok {
 		return nil, &wire.Error{
-			Code:  protocol.CodeHistoryRewrite,
+			Code:  commits.CodeHistoryRewrite,
 			Field: "head",
 			Message: fmt.Sprintf(
 				"Baseline %.8s is no ancestor of HEAD %.8s: the history was rewritten, or another branch is checked out.", base, head),
 			Hint: "go back to the branch the turn began on, then: git agentxchain reconcile --show; after a rebase: git agentxchain reissue --take-commits",
 		}
 	}
-	commits, more, err := history.CommitsSince(ctx, repo, base, head, maxReconciled)
+	since, more, err := history.CommitsSince(ctx, repo, base, head, maxReconciled)
 	if err != nil {
 		return nil, err
 	}
@@ -214,13 +215,13 @@ func (r *Runner) commitsTo(ctx context.Context, base, head object.OID) ([]histor
 			Hint:    "git agentxchain reissue --take-commits",
 		}
 	}
-	return commits, nil
+	return since, nil
 }
 
-func takenCommits(list []history.TurnCommit) []protocol.TakenCommit {
-	out := []protocol.TakenCommit{}
+func takenCommits(list []history.TurnCommit) []commits.TakenCommit {
+	out := []commits.TakenCommit{}
 	for _, k := range slices.Backward(list) {
-		out = append(out, protocol.TakenCommit{
+		out = append(out, commits.TakenCommit{
 			Commit:  string(k.OID),
 			Author:  k.Author,
 			Subject: k.Subject,

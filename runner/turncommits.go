@@ -11,6 +11,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/history"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/commits"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner/observe"
@@ -70,7 +71,7 @@ func (c *change) rebase(ctx context.Context, op *protocol.ReissueTurn, old *run.
 			Hint:    "git agentxchain reissue " + old.TurnID + " --take-commits",
 		}
 	}
-	commits, more, err := history.CommitsSince(ctx, c.r.store.Repository(), observe.HeadOf(old.Baseline),
+	since, more, err := history.CommitsSince(ctx, c.r.store.Repository(), observe.HeadOf(old.Baseline),
 		observe.HeadOf(now),
 		observe.MaxCommits)
 	if err != nil {
@@ -87,8 +88,8 @@ func (c *change) rebase(ctx context.Context, op *protocol.ReissueTurn, old *run.
 		}
 	}
 	op.Baseline = now
-	for _, k := range commits {
-		op.Taken = append(op.Taken, protocol.TakenCommit{
+	for _, k := range since {
+		op.Taken = append(op.Taken, commits.TakenCommit{
 			Commit:  string(k.OID),
 			Author:  k.Author,
 			Subject: k.Subject,

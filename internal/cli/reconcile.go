@@ -10,7 +10,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/shared"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/commits"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
@@ -60,7 +60,7 @@ func runReconcile(ctx context.Context, f *term.Factory, o runner.ReconcileOption
 		return look.Unsafe
 	}
 	if len(look.Commits) == 0 {
-		return protocol.NothingToReconcile()
+		return commits.NothingToReconcile()
 	}
 	if f.Interactive() && !yes {
 		f.Out.Notice("commits made since %s:", look.Baseline.Short())
@@ -100,7 +100,7 @@ func runReconcile(ctx context.Context, f *term.Factory, o runner.ReconcileOption
 	return nil
 }
 
-func commitRows(list []protocol.TakenCommit) []*ojson.Object {
+func commitRows(list []commits.TakenCommit) []*ojson.Object {
 	rows := []*ojson.Object{}
 	for _, c := range list {
 		rows = append(rows, ojson.NewObject("sha", c.Commit, "author", c.Author, "subject", c.Subject,

@@ -11,6 +11,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/agreement"
 	"github.com/git-agentxchain/git-agentxchain/protocol/attest"
+	"github.com/git-agentxchain/git-agentxchain/protocol/commits"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/external"
@@ -32,7 +33,7 @@ type Act struct {
 func Decides(name string) bool {
 	switch name {
 	case protocol.OpAccept, protocol.OpRetry, protocol.OpExternal, protocol.OpDeny, protocol.OpWithdraw,
-		protocol.OpAbandon, protocol.OpConfirm, protocol.OpReconcile,
+		protocol.OpAbandon, protocol.OpConfirm, commits.OpReconcile,
 		(*protocol.ApprovePhase)(nil).Name(), (*protocol.ApproveCompletion)(nil).Name(),
 		(*protocol.AdoptConfig)(nil).Name(), (*protocol.Reactivate)(nil).Name(), (*protocol.RejectTurn)(nil).Name():
 		return true

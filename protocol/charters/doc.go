@@ -3,6 +3,4 @@
 // result is worth, is package protocol's; importing plans is the caller's.
 package charters
 
-import (
-
-)
+import ()

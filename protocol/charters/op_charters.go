@@ -25,8 +25,8 @@ type QueueCharters struct {
 
 // Bounds of the queue: it is part of the state, which every operation writes.
 const (
-	MaxQueued     = 1000
-	MaxBytes = 2 << 20 // the whole queue with its plans, as JSON
+	MaxQueued = 1000
+	MaxBytes  = 2 << 20 // the whole queue with its plans, as JSON
 )
 
 func (*QueueCharters) Name() string               { return "queue_charters" }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/commits"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 )
 
@@ -74,7 +75,7 @@ func (o *TheirOps) Add(rec *protocol.Record, before *run.State, landed bool) {
 		o.approved[pendingKey(before)] = true
 	case *protocol.AdoptConfig:
 		o.adopted = true
-	case *protocol.Checkpoint:
+	case *commits.Checkpoint:
 		o.commits[string(ojson.Compact(ojson.Marshal(op)))] = true
 	}
 }
@@ -162,7 +163,7 @@ func Decide(their *TheirOps, snap *protocol.Snapshot, rec *protocol.Record, befo
 				Ways:    []string{WayAgain, WayDrop},
 			}
 		}
-	case *protocol.Checkpoint:
+	case *commits.Checkpoint:
 		if their.commits[string(ojson.Compact(ojson.Marshal(op)))] {
 			return nil, nil
 		}

@@ -1,7 +1,7 @@
 // ReconcileCommits: a person takes commits into what the run and its turns start from
 // (docs/spec/observation.md#commits-of-a-person).
 
-package protocol
+package commits
 
 import (
 	"fmt"
@@ -64,7 +64,7 @@ type ReconciledTurn struct {
 func (*ReconcileCommits) Name() string               { return OpReconcile }
 func (op *ReconcileCommits) Blobs() []*evidence.Blob { return op.Consent.Blobs() }
 
-// Asks is what taking the commits asks people for, see Asks.
+// Asks is what taking the commits asks people for, see protocol.Asks.
 func (op *ReconcileCommits) Asks(cfg *config.Config, _ string) (*agreement.Decision, *agreement.Consent) {
 	d := &agreement.Decision{Kind: attest.Reconcile}
 	if cfg != nil {

@@ -1,6 +1,6 @@
 // Checkpoint records the commit that holds an accepted turn's files (docs/spec/observation.md#checkpoint-commits).
 
-package protocol
+package commits
 
 import (
 	"fmt"
