@@ -1,8 +1,10 @@
 package ojson
 
 import (
+	"bytes"
 	"fmt"
 	"strconv"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -12,7 +14,30 @@ func Compact(v any) []byte { return appendValue(nil, Of(v), "", "") }
 
 // Pretty returns v with two-space indentation and a final newline, the form of
 // every governed JSON document.
-func Pretty(v any) []byte { return append(appendValue(nil, Of(v), "  ", "\n"), '\n') }
+func Pretty(v any) []byte {
+	b := encodings.Get().(*[]byte)
+	*b = append(appendValue((*b)[:0], Of(v), "  ", "\n"), '\n')
+	out := bytes.Clone(*b)
+	if cap(*b) <= keptEncoding {
+		encodings.Put(b)
+	}
+	return out
+}
+
+// encodings are what documents are encoded in before they are copied out in their size.
+var encodings = sync.Pool{New: func() any { return new([]byte) }}
+
+const keptEncoding = 1 << 20
+
+// lineStart begins the lines of nested values, as far as they commonly are.
+const lineStart = "\n                                        "
+
+func deeper(nl, indent string) string {
+	if n := len(nl) + len(indent); n <= len(lineStart) {
+		return lineStart[:n]
+	}
+	return nl + indent
+}
 
 func appendValue(b []byte, v Value, indent, nl string) []byte {
 	switch v := v.(type) {
@@ -30,7 +55,7 @@ func appendValue(b []byte, v Value, indent, nl string) []byte {
 		}
 		inner := nl
 		if indent != "" {
-			inner = nl + indent
+			inner = deeper(nl, indent)
 		}
 		b = append(b, '[')
 		for i, e := range v {
@@ -48,7 +73,7 @@ func appendValue(b []byte, v Value, indent, nl string) []byte {
 		}
 		inner := nl
 		if indent != "" {
-			inner = nl + indent
+			inner = deeper(nl, indent)
 		}
 		b = append(b, '{')
 		for i, k := range v.keys {
@@ -71,18 +96,25 @@ func appendValue(b []byte, v Value, indent, nl string) []byte {
 	panic(fmt.Sprintf("ojson: cannot encode %T", v))
 }
 
+// plain reports whether a byte stands for itself in a JSON string.
+func plain(c byte) bool { return c >= 0x20 && c < utf8.RuneSelf && c != '"' && c != '\\' }
+
 // AppendString appends s as a JSON string with JSON.stringify's escapes.
 func AppendString(b []byte, s string) []byte {
 	const hex = "0123456789abcdef"
 	b = append(b, '"')
 	for i := 0; i < len(s); {
 		c := s[i]
+		if from := i; plain(c) {
+			for i++; i < len(s) && plain(s[i]); i++ {
+			}
+			b = append(b, s[from:i]...)
+			continue
+		}
 		if c < utf8.RuneSelf {
 			switch {
 			case c == '"' || c == '\\':
 				b = append(b, '\\', c)
-			case c >= 0x20:
-				b = append(b, c)
 			case c == '\n':
 				b = append(b, '\\', 'n')
 			case c == '\r':
