@@ -177,7 +177,7 @@ func (e *Edit) seal(d *treeDir) (object.OID, int) {
 		list = append(list, it.entry)
 	}
 	slices.SortFunc(list, object.CompareEntries)
-	raw := object.EncodeTree(list)
+	raw := object.EncodeSorted(list)
 	oid := e.Queue(object.KindTree, raw)
 	e.Reader.known[oid], e.Reader.parsed[oid] = raw, list
 	return oid, len(list)

@@ -68,6 +68,25 @@ func (o OID) Raw() (b []byte, ok bool) {
 	return b, err == nil
 }
 
+// AppendRaw appends the id's bytes to b, nothing when o is not hexadecimal.
+func (o OID) AppendRaw(b []byte) []byte {
+	if len(o)%2 != 0 || !isLowerHex(string(o)) {
+		return b
+	}
+	for i := 0; i < len(o); i += 2 {
+		b = append(b, nibble(o[i])<<4|nibble(o[i+1]))
+	}
+	return b
+}
+
+// nibble is the value of a lowercase hexadecimal digit.
+func nibble(c byte) byte {
+	if c >= 'a' {
+		return c - 'a' + 10
+	}
+	return c - '0'
+}
+
 // OIDFromRaw spells the bytes of an id.
 func OIDFromRaw(b []byte) OID { return OID(hex.EncodeToString(b)) }
 

@@ -50,14 +50,23 @@ func (e TreeEntry) IsTree() bool { return e.Mode == ModeTree }
 func EncodeTree(entries []TreeEntry) []byte {
 	sorted := slices.Clone(entries)
 	slices.SortStableFunc(sorted, CompareEntries)
-	var b []byte
-	for _, e := range sorted {
+	return EncodeSorted(sorted)
+}
+
+// EncodeSorted is EncodeTree of entries that are in git's order.
+func EncodeSorted(sorted []TreeEntry) []byte {
+	size := 0
+	for i := range sorted {
+		size += len(sorted[i].Name) + len(sorted[i].OID)/2 + 8
+	}
+	b := make([]byte, 0, size)
+	for i := range sorted {
+		e := &sorted[i]
 		b = strconv.AppendUint(b, uint64(e.Mode), 8)
 		b = append(b, ' ')
 		b = append(b, e.Name...)
 		b = append(b, 0)
-		raw, _ := e.OID.Raw()
-		b = append(b, raw...)
+		b = e.OID.AppendRaw(b)
 	}
 	return b
 }
