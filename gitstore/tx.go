@@ -93,6 +93,14 @@ func (tx *Tx) Close() error {
 	return err
 }
 
+// Again goes on from where the run is now, which another work tree has moved: the working files are brought along,
+// and View is that of then. Errors: those of Begin.
+func (tx *Tx) Again(ctx context.Context) error {
+	tx.store.repo.ForgetRefs()
+	tx.last, tx.state = nil, nil
+	return tx.recover(ctx)
+}
+
 // recover brings files and records into agreement and loads the view.
 func (tx *Tx) recover(ctx context.Context) error {
 	s := tx.store

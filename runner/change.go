@@ -87,17 +87,18 @@ func (r *Runner) do(ctx context.Context, purpose string, steps ...step) (*Done, 
 	return done, done.settle(err)
 }
 
-func (r *Runner) locked(ctx context.Context, purpose string, done *Done, steps []step) error {
+// locked carries out steps under the lock, and says how many were taken to their end.
+func (r *Runner) locked(ctx context.Context, purpose string, done *Done, steps []step) (taken int, err error) {
 	r.serial.Lock()
 	defer r.serial.Unlock()
 	tx, pre, err := r.begin(ctx, purpose)
 	if err != nil {
-		return err
+		return taken, err
 	}
 	defer func() { _ = tx.Close() }()
 	r.after, r.afterTree = nil, nil
 	var h *ophooks.Session
-	for _, s := range steps {
+	for taken = range steps {
 		c := &change{
 			r:    r,
 			tx:   tx,
@@ -106,27 +107,27 @@ func (r *Runner) locked(ctx context.Context, purpose string, done *Done, steps [
 			pre:  pre,
 		}
 		if err := r.ready(ctx, c.view, c.r.opt.fresh); err != nil {
-			return err
+			return taken, err
 		}
 		done.Notices = c.view.Notices
 		done.State = c.view.State
 		done.Run = c.view.Run
 		done.Op = c.view.Op
 		if err := c.governable(); err != nil {
-			return err
+			return taken, err
 		}
 		if err := c.unconfirmed(purpose); err != nil {
-			return err
+			return taken, err
 		}
 		if h == nil {
 			h = r.hooking(tx, c.view.Config)
 		}
 		c.hooks = h
-		if err := c.carryOut(ctx, s, done); err != nil {
-			return err
+		if err := c.carryOut(ctx, steps[taken], done); err != nil {
+			return taken, err
 		}
 	}
-	return nil
+	return len(steps), nil
 }
 
 // carryOut takes one step from its plan to what is told of it.

@@ -22,13 +22,17 @@ import (
 // keep records the answers of the hooks that have run since the last time, in an
 // operation of their own. They are kept whatever becomes of the operation they
 // were asked about, so an interruption does not get in the way either.
-func (c *change) keep(ctx context.Context, done *Done) error {
+func (c *change) keep(ctx context.Context, done *Done) error { return c.keepBy(ctx, done, c.extra) }
+
+func (c *change) keepBy(ctx context.Context, done *Done,
+	by func(context.Context, protocol.Operation, *Done) error,
+) error {
 	if !c.hooks.Waiting() || c.view.State.Run() == "" {
 		return nil
 	}
 	turn, rows := c.hooks.Take()
 	faults.Point("hooks.answers.before")
-	err := c.extra(ctx, &protocol.Audit{TurnID: turn, Rows: rows}, done)
+	err := by(ctx, &protocol.Audit{TurnID: turn, Rows: rows}, done)
 	faults.Point("hooks.answers.after")
 	return err
 }
@@ -48,6 +52,21 @@ func (c *change) extra(ctx context.Context, op protocol.Operation, done *Done) e
 	}
 	c.view = c.tx.View()
 	return nil
+}
+
+// follow is extra for what comes after the step, and holds wherever the run has got to meanwhile: another work tree
+// may have been faster.
+func (c *change) follow(ctx context.Context, op protocol.Operation, done *Done) error {
+	runID := c.view.State.Run()
+	for try := 1; ; try++ {
+		err := c.extra(ctx, op, done)
+		if try == maxTries || fail.CodeOf(err) != fail.CodeRefMoved {
+			return err
+		}
+		if aerr := c.tx.Again(context.WithoutCancel(ctx)); aerr != nil || c.tx.View().State.Run() != runID {
+			return errors.Join(err, aerr)
+		}
+	}
 }
 
 // again decides once more after the hooks of a dispatch were recorded, from the
@@ -76,7 +95,7 @@ func (c *change) again(ctx context.Context, op protocol.Operation, t *protocol.T
 // stopped is blocked. err is the error of the step so far.
 func (c *change) conclude(ctx context.Context, done *Done, err error) error {
 	serr := c.tx.SettleBundle(context.WithoutCancel(ctx))
-	if kerr := c.keep(ctx, done); kerr != nil || serr != nil {
+	if kerr := c.keepBy(ctx, done, c.follow); kerr != nil || serr != nil {
 		if err == nil && kerr != nil && done.Transition != nil && fail.CodeOf(kerr) != fail.CodeWorkBehind {
 			// An agent that reads that it failed would ask for it again.
 			kerr = &wire.Error{
@@ -97,7 +116,7 @@ func (c *change) conclude(ctx context.Context, done *Done, err error) error {
 	stop := c.stop
 	c.stop = nil
 	if stop.Block != nil {
-		if berr := c.extra(ctx, stop.Block, done); berr != nil {
+		if berr := c.follow(ctx, stop.Block, done); berr != nil {
 			var refusal *wire.Error
 			if !errors.As(berr, &refusal) {
 				return errors.Join(stop.Err, berr)

@@ -10,6 +10,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/projectfile"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/intents"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner/intake"
 )
@@ -54,31 +55,46 @@ func (r *Runner) Inject(ctx context.Context, spec *IntentSpec) (*Injected, error
 			return out, nil
 		}
 	}
-	if v.State.Run() == "" || v.State.Status.Ended() {
-		env := protocol.Env{Now: r.Now(), Seed: r.opt.Seed()}
-		intent, event := intents.New(spec, &env, "")
-		intake.ClearMarker(r.store.Dir(), v.State)
-		var files []gitstore.NewFile
-		for _, f := range intents.Files(intent, event, env.Time()) {
-			if data, err := projectfile.Read(r.store.Dir(), f.Path,
-				intents.MaxBytes); f.Path == intents.PriorityMarker && (err != nil || data != nil) {
-				continue // another urgent one is marked
-			}
-			files = append(files, gitstore.NewFile{Path: f.Path, Data: f.Data})
-		}
-		out.Intent = intent
-		return out, r.store.WriteNew(files)
+	over := func(s *run.State) bool { return s.Run() == "" || s.Status.Ended() }
+	if over(v.State) {
+		out.Intent, err = r.forNextRun(spec, v.State)
+		return out, err
 	}
-	done, err := r.do(ctx, "inject", func(context.Context, *change) (*plan, error) {
+	var ended *run.State // what the run has become meanwhile
+	done, err := r.do(ctx, "inject", func(_ context.Context, c *change) (*plan, error) {
+		if over(c.view.State) {
+			ended = c.view.State
+			return nil, nil
+		}
 		return &plan{op: &intents.InjectIntent{Spec: *spec}}, nil
 	})
 	out.Done = *done
+	if err == nil && ended != nil {
+		out.Intent, err = r.forNextRun(spec, ended)
+		return out, err
+	}
 	if done.Transition != nil {
 		if res, ok := done.Transition.Result.(*intents.InjectResult); ok {
 			out.Intent = res.Recorded
 		}
 	}
 	return out, err
+}
+
+// forNextRun puts an intent where the next run takes it from.
+func (r *Runner) forNextRun(spec *intents.Spec, s *run.State) (*ojson.Object, error) {
+	env := protocol.Env{Now: r.Now(), Seed: r.opt.Seed()}
+	intent, event := intents.New(spec, &env, "")
+	intake.ClearMarker(r.store.Dir(), s)
+	var files []gitstore.NewFile
+	for _, f := range intents.Files(intent, event, env.Time()) {
+		if data, err := projectfile.Read(r.store.Dir(), f.Path,
+			intents.MaxBytes); f.Path == intents.PriorityMarker && (err != nil || data != nil) {
+			continue // another urgent one is marked
+		}
+		files = append(files, gitstore.NewFile{Path: f.Path, Data: f.Data})
+	}
+	return intent, r.store.WriteNew(files)
 }
 
 // Intents lists the intents of the project, the newest first.

@@ -96,25 +96,25 @@ func (r *Runner) strict(ctx context.Context) (remote, branch bool) {
 	return remote || r.RemoteDecides(), branch
 }
 
-// maxStrictTries bounds how often an operation is decided again because another machine
-// was faster (agentxchain.sync=strict).
-const maxStrictTries = 5
+// maxTries bounds how often an operation is decided again because another work tree was faster, or another
+// machine (agentxchain.sync=strict).
+const maxTries = 5
 
-// decided carries out the steps. In strict mode that is done on what the remote has, and
-// again when another machine was faster.
+// decided carries out the steps, in strict mode on what the remote has. A step that others were faster than is
+// taken again, on what there is then.
 func (r *Runner) decided(ctx context.Context, purpose string, done *Done, steps []step) error {
 	remote, branch := r.strict(ctx)
-	if !remote {
-		return r.locked(ctx, purpose, done, steps)
-	}
 	for try := 1; ; try++ {
-		if err := r.upToDate(ctx, branch); err != nil {
+		if remote {
+			if err := r.upToDate(ctx, branch); err != nil {
+				return err
+			}
+		}
+		taken, err := r.locked(ctx, purpose, done, steps)
+		if try == maxTries || fail.CodeOf(err) != fail.CodeRefMoved {
 			return err
 		}
-		err := r.locked(ctx, purpose, done, steps)
-		if try == maxStrictTries || fail.CodeOf(err) != fail.CodeRefMoved {
-			return err
-		}
+		steps = steps[taken:]
 	}
 }
 

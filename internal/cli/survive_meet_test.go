@@ -22,6 +22,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/internal/testtrace"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // partner is a command that an act meets.
@@ -106,12 +107,15 @@ func endOf(program string, status int, stdout, stderr []byte) ending {
 		var said answer
 		_ = json.Unmarshal(stdout, &said)
 		e.code = cmp.Or(said.Error.Code, e.code)
-		if slices.Contains(refusals, status) {
+		if slices.Contains(refusals, status) || slices.Contains(late, e.code) {
 			e.code = "refused" // for which reason depends on what was seen first
 		}
 	}
 	return e
 }
+
+// late are what a command is told whose work another one has done.
+var late = []string{wire.CodeNotFound, wire.CodeTurnAlreadyAccepted}
 
 // refusals are the exit statuses of a command that was not to be carried out as things stand.
 var refusals = []int{term.ExitUsage, term.ExitRefused, term.ExitBlocked}
@@ -146,6 +150,13 @@ func (a *act) endsWell(act, with ending) (meeting, error) {
 		return m, fmt.Errorf("%s", verdict)
 	}
 	s, err := a.stands()
+	if a.again != nil { // several operations, and those of others come between them
+		for i, r := range s.records {
+			words := strings.Fields(r)
+			slices.Sort(words)
+			s.records[i] = strings.Join(words, " ")
+		}
+	}
 	m.parts = s.parts()
 	return m, err
 }
@@ -162,6 +173,20 @@ func (a *act) oneByOne(p partner, actFirst bool) (meeting, error) {
 		act = <-a.started("", a.whole())
 	}
 	return a.endsWell(act, with)
+}
+
+// eitherWay is oneByOne with the act first, and with it last.
+func (a *act) eitherWay(p partner) []meeting {
+	a.t.Helper()
+	var ways []meeting
+	for _, first := range []bool{true, false} {
+		one, err := a.oneByOne(p, first)
+		if err != nil {
+			a.t.Fatalf("%s and %s, one by one: %v", a.name, p, err)
+		}
+		ways = append(ways, one)
+	}
+	return ways
 }
 
 // patience is how long the act waits for its partner, which may be waiting for it.
@@ -260,13 +285,7 @@ func TestSurviveMeeting(t *testing.T) {
 					continue
 				}
 				if either[p.String()] == nil {
-					for _, first := range []bool{true, false} {
-						one, err := a.oneByOne(p, first)
-						if err != nil {
-							t.Fatalf("%s and %s, one by one: %v", name, p, err)
-						}
-						either[p.String()] = append(either[p.String()], one)
-					}
+					either[p.String()] = a.eitherWay(p)
 				}
 				hit, verdict := a.meet(p, m.at, either[p.String()])
 				log.note(name, f, hit, verdict)
@@ -303,4 +322,48 @@ func (a *act) meetings(draw *rand.Rand) (all []struct {
 	}
 	draw.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	return all
+}
+
+// met are meetings that did not end well once: the act, its partner, and the last call to the file by the program.
+var met = []struct{ act, partner, program, call, file string }{
+	// Both work trees committed the proposal, and the one that was refused kept its commit.
+	{"proposal", "proposal apply in " + second, "git update-ref", "fsync", "/refs/agentxchain/runs/"},
+	// The answers of the hooks that came after an acceptance were not recorded where another work tree was faster.
+	{"accept", "inject look again in " + second, "git-agentxchain", "fsync", "/objects/pack/"},
+	// The acceptance was recorded and committed, and its checkpoint was said to have failed.
+	{"accept-checkpoint", "inject look again in " + second, "git commit", "write", "COMMIT_EDITMSG"},
+	// Work for a run that was over when it was told of was refused, and not kept for the next one.
+	{"approve", "inject look again", "git update-ref", "rename", "/refs/agentxchain/runs/"},
+}
+
+// TestSurviveWhatMet has commands meet again that did not end well once.
+func TestSurviveWhatMet(t *testing.T) {
+	testrepo.Thorough(t)
+	if !testtrace.Available() {
+		t.Skip("processes cannot be traced here")
+	}
+	for _, m := range met {
+		t.Run(m.act, func(t *testing.T) {
+			a := newAct(t, m.act)
+			acts[m.act](a)
+			a.secondTree()
+			a.undisturbed()
+			all := a.partners()
+			i := slices.IndexFunc(all, func(p partner) bool { return strings.HasSuffix(p.String(), " "+m.partner) })
+			at := 0
+			for n, c := range a.trace {
+				if c.Program == m.program && strings.HasPrefix(c.Name, m.call) &&
+					(strings.Contains(c.Path, m.file) || strings.Contains(c.To, m.file)) {
+					at = n + 1
+				}
+			}
+			if i < 0 || at == 0 {
+				t.Fatalf("%s does not come to a %s of %s by %s, or meets no %s", m.act, m.call, m.file, m.program,
+					m.partner)
+			}
+			if hit, verdict := a.meet(all[i], at, a.eitherWay(all[i])); hit == nil || verdict != "" {
+				t.Errorf("%s at %d: %v: %s", m.partner, at, hit, verdict)
+			}
+		})
+	}
 }
