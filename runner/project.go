@@ -1,244 +1,28 @@
-// Setting a project up: the scaffold's files and the idle state.
+// Setting a project up, and its documents judged by themselves.
 
 package runner
 
 import (
-	"bytes"
-	"cmp"
 	"context"
-	"errors"
-	"fmt"
-	"path/filepath"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore"
-	"github.com/git-agentxchain/git-agentxchain/hooks"
-	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/internal/projectfile"
-	"github.com/git-agentxchain/git-agentxchain/internal/scaffold"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
-	"github.com/git-agentxchain/git-agentxchain/protocol/config"
-	"github.com/git-agentxchain/git-agentxchain/protocol/run"
-	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+	"github.com/git-agentxchain/git-agentxchain/runner/project"
 )
 
-// ProjectOptions describes a project to set up.
-type ProjectOptions struct {
-	Template string // generic when ""
-	ID       string // directory name when ""
-	Name     string // ID when ""
-	Goal     string
-	// a known agent or a command that carries out every role's turns; the template's own, or people, when ""
-	Agent string
-
-	Config []byte // agentxchain.json to write as it is, in place of a template's; nil for none
-}
-
-// Project is the outcome of InitProject.
-type Project struct {
-	Dir     string
-	Config  *config.Config
-	Created []string // files written, in order
-	Kept    []string // files of the scaffold that were already there and were left alone
-	Updated []string // files changed by adding lines: .gitignore
-
-	Agent        string // carries out every role's turns, "" for people
-	AgentProblem string // why the agent cannot be started here, "" when it can or people play the roles
-}
-
-// InstalledAgents returns the names of the agents for ProjectOptions.Agent that are on
-// PATH.
-func InstalledAgents() []string {
-	var here []string
-	for _, a := range scaffold.Agents() {
-		if hooks.ProgramProblem(a.Command[0], "") == "" {
-			here = append(here, a.ID)
-		}
-	}
-	return here
-}
+// A project and its documents (runner/project).
+type (
+	Project        = project.Project
+	ProjectOptions = project.Options
+	Documents      = project.Documents
+)
 
 // InitProject makes dir a governed project. Files that are there are kept as
 // they are. It refuses where a run exists (code run_exists) or a configuration
 // is already there (project_exists): a scaffold must never cost evidence.
 func InitProject(ctx context.Context, dir string, opt ProjectOptions) (*Project, error) {
-	s, err := gitstore.OpenAt(ctx, dir, gitstore.Options{})
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = s.Close() }()
-	if opt.Template == "" {
-		opt.Template = "generic"
-	}
-	if opt.ID == "" {
-		opt.ID = scaffold.ProjectID(filepath.Base(s.Dir()))
-	}
-	if opt.Name == "" {
-		opt.Name = opt.ID
-	}
-	var agent *scaffold.Agent
-	if opt.Agent = cmp.Or(opt.Agent, scaffold.DefaultAgent(opt.Template)); opt.Agent != "" {
-		if agent, err = scaffold.FindAgent(opt.Agent); err != nil {
-			return nil, err
-		}
-	}
-	var files []scaffold.File
-	if opt.Config != nil {
-		files = scaffold.Bare(opt.Name, opt.Config)
-	} else if files, err = scaffold.Files(opt.Template, scaffold.Params{
-		ProjectID:     opt.ID,
-		ProjectName:   opt.Name,
-		Goal:          opt.Goal,
-		DefaultBranch: s.DefaultBranch(ctx),
-		Approver:      approver(ctx, s),
-		Agent:         agent,
-	}); err != nil {
-		return nil, err
-	}
-	if err := refuseExisting(s); err != nil {
-		return nil, err
-	}
-	p := &Project{Dir: s.Dir(), Agent: opt.Agent}
-	if agent != nil {
-		p.AgentProblem = hooks.ProgramProblem(agent.Command[0], s.Dir())
-	}
-	fresh, err := p.plan(s, files)
-	if err != nil {
-		return nil, err
-	}
-	for _, d := range scaffold.Dirs() {
-		if err := s.MakeDir(d); err != nil {
-			return nil, err
-		}
-	}
-	if err := s.WriteNew(fresh); err != nil {
-		return nil, err
-	}
-	for _, f := range fresh {
-		p.Created = append(p.Created, f.Path)
-	}
-	return p, nil
+	return project.Init(ctx, dir, opt)
 }
 
-// approver is the address of the person who sets the project up, "" where git knows none.
-func approver(ctx context.Context, s *gitstore.Store) string {
-	_, email := s.Identity(ctx)
-	if email == gitstore.NoEmail {
-		return ""
-	}
-	return email
-}
-
-// plan decides which files to create; the state comes before the configuration,
-// which makes the directory a project and is last.
-func (p *Project) plan(s *gitstore.Store, files []scaffold.File) ([]gitstore.NewFile, error) {
-	var fresh []gitstore.NewFile
-	add := func(f gitstore.NewFile) error {
-		have, err := projectfile.Read(s.Dir(), f.Path, projectfile.MaxGate)
-		if err != nil {
-			return err
-		}
-		if have != nil {
-			p.Kept = append(p.Kept, f.Path)
-			return nil
-		}
-		fresh = append(fresh, f)
-		return nil
-	}
-	for _, f := range files {
-		if f.Path == wire.ConfigPath {
-			cfg, problems, err := config.Decode(f.Content)
-			if err != nil {
-				return nil, err
-			}
-			if len(problems) > 0 {
-				return nil, config.Refusal(problems)
-			}
-			p.Config = cfg
-			state := run.FreshState(cfg, "").Encode()
-			if err := add(gitstore.NewFile{Path: string(wire.DocState), Data: state}); err != nil {
-				return nil, err
-			}
-		}
-		if f.Merge != nil {
-			done, err := p.merge(s, f)
-			if err != nil {
-				return nil, err
-			}
-			if done {
-				continue
-			}
-		}
-		if err := add(gitstore.NewFile{Path: f.Path, Data: f.Content, Mode: f.Mode}); err != nil {
-			return nil, err
-		}
-	}
-	return fresh, nil
-}
-
-// merge combines a scaffold file with the user's own; false when there is none.
-func (p *Project) merge(s *gitstore.Store, f scaffold.File) (bool, error) {
-	have, err := projectfile.Read(s.Dir(), f.Path, projectfile.MaxGate)
-	if err != nil || have == nil {
-		return false, err
-	}
-	merged := f.Merge(have)
-	if bytes.Equal(have, merged) {
-		p.Kept = append(p.Kept, f.Path)
-		return true, nil
-	}
-	p.Updated = append(p.Updated, f.Path)
-	return true, s.Replace(f.Path, merged)
-}
-
-// Codes of InitProject.
-const CodeProjectExists = "project_exists"
-
-func refuseExisting(s *gitstore.Store) error {
-	data, err := projectfile.Read(s.Dir(), string(wire.DocState), protocol.MaxStagedBytes)
-	if err != nil {
-		return err
-	}
-	if data != nil {
-		st, derr := run.DecodeState(data)
-		run := ""
-		if derr == nil {
-			run = st.Run()
-		}
-		if derr != nil || run != "" || st.Status != wire.StatusIdle {
-			return &wire.Error{
-				Code:    wire.CodeRunExists,
-				Field:   string(wire.DocState),
-				Details: ojson.NewObject("run_id", run),
-				Message: fmt.Sprintf("This directory already holds a governed run (%s in %s); init would lose it.",
-					orUnknown(run), wire.DocState),
-				Hint: "git agentxchain status",
-			}
-		}
-	}
-	for _, l := range []wire.Ledger{wire.LedgerHistory, wire.LedgerDecisions} {
-		if data, err := projectfile.Read(s.Dir(), l.Path(), 1<<40); err != nil || len(data) > 0 {
-			return &wire.Error{
-				Code:    wire.CodeRunExists,
-				Field:   l.Path(),
-				Message: fmt.Sprintf("%s already holds records; init would lose them.", l.Path()),
-				Hint:    "git agentxchain status",
-			}
-		}
-	}
-	if data, err := projectfile.Read(s.Dir(), wire.ConfigPath, projectfile.MaxGate); err != nil || data != nil {
-		return errors.Join(&wire.Error{
-			Code:    CodeProjectExists,
-			Field:   wire.ConfigPath,
-			Message: "This directory is already a governed project: agentxchain.json is there.",
-			Hint:    "git agentxchain status",
-		}, err)
-	}
-	return nil
-}
-
-func orUnknown(s string) string {
-	if s == "" {
-		return "unreadable"
-	}
-	return s
-}
+// CheckDocuments reads agentxchain.json and state.json and lists everything
+// wrong with them (docs/spec/configuration.md; docs/spec/configuration.md#admission). It takes no lock and compares
+// nothing with the record; that is what View does.
+func (r *Runner) CheckDocuments() *Documents { return project.Check(r.store.Dir()) }

@@ -16,6 +16,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/scaffold"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
+	"github.com/git-agentxchain/git-agentxchain/runner/project"
 )
 
 type initOptions struct {
@@ -90,7 +91,7 @@ func askAgent(ctx context.Context, f *term.Factory, o *initOptions) error {
 	if !f.Interactive() {
 		return nil
 	}
-	here := runner.InstalledAgents()
+	here := project.InstalledAgents()
 	if len(here) == 0 {
 		return nil
 	}

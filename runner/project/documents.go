@@ -1,6 +1,6 @@
 // The governed documents judged by themselves: configuration, state, admission.
 
-package runner
+package project
 
 import (
 	"github.com/git-agentxchain/git-agentxchain/internal/projectfile"
@@ -12,7 +12,7 @@ import (
 // maxDocumentBytes bounds agentxchain.json and state.json.
 const maxDocumentBytes = 64 << 20
 
-// Documents is what CheckDocuments found. Unlike a View it goes on after the
+// Documents is what Check found. Unlike a View it goes on after the
 // first mistake, so that a person sees all of them at once.
 type Documents struct {
 	Config         *config.Config // nil when ConfigErr is set
@@ -32,12 +32,12 @@ func (d *Documents) Valid() bool {
 	return d.ConfigErr == nil && d.StateErr == nil && len(d.ConfigProblems) == 0 && len(d.StateProblems) == 0
 }
 
-// CheckDocuments reads agentxchain.json and state.json and lists everything
+// Check reads agentxchain.json and state.json of the project in dir and lists everything
 // wrong with them (docs/spec/configuration.md; docs/spec/configuration.md#admission). It takes no lock and compares
-// nothing with the record; that is what View does.
-func (r *Runner) CheckDocuments() *Documents {
+// nothing with the record; that is what a view does.
+func Check(dir string) *Documents {
 	d := &Documents{}
-	data, err := projectfile.Read(r.store.Dir(), wire.ConfigPath, maxDocumentBytes)
+	data, err := projectfile.Read(dir, wire.ConfigPath, maxDocumentBytes)
 	switch {
 	case err != nil:
 		d.ConfigErr = err
@@ -57,7 +57,7 @@ func (r *Runner) CheckDocuments() *Documents {
 		d.Admission = config.Admission(d.Config)
 		d.ConfigWarnings = config.NotificationWarnings(d.Config)
 	}
-	data, err = projectfile.Read(r.store.Dir(), string(wire.DocState), maxDocumentBytes)
+	data, err = projectfile.Read(dir, string(wire.DocState), maxDocumentBytes)
 	if err != nil {
 		d.StateErr = err
 		return d
