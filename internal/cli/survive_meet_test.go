@@ -96,6 +96,12 @@ func (e ending) again(program string) bool {
 	return e.status == conflict || e.status == locked || program == "git" && e.status != 0
 }
 
+// after is the end of a command that was run once more.
+func (e ending) after(first ending) ending {
+	e.text = first.text + "\nand then: " + e.text
+	return e
+}
+
 // endOf reads how a command has ended from what it printed.
 func endOf(program string, status int, stdout, stderr []byte) ending {
 	e := ending{status: status, text: string(stdout) + string(stderr)}
@@ -150,12 +156,13 @@ func (a *act) endsWell(act, with ending) (meeting, error) {
 		return m, fmt.Errorf("%s", verdict)
 	}
 	s, err := a.stands()
-	if a.again != nil { // several operations, and those of others come between them
-		for i, r := range s.records {
-			words := strings.Fields(r)
+	for i, r := range s.records {
+		words := strings.Fields(r)
+		if a.again != nil { // several operations, and those of others come between them
 			slices.Sort(words)
-			s.records[i] = strings.Join(words, " ")
 		}
+		// An acceptance during which HEAD moves is recorded as failed, and made again.
+		s.records[i] = strings.Join(slices.Compact(words), " ")
 	}
 	m.parts = s.parts()
 	return m, err
@@ -225,10 +232,10 @@ func (a *act) meet(p partner, at int, either []meeting) (hit *testtrace.Call, ve
 	act := endOf("git-agentxchain", r.Status, r.Output, r.Errors)
 	for n := 0; n < 3 && (act.again("git-agentxchain") || with.again(p.args[0])); n++ {
 		if act.again("git-agentxchain") {
-			act = <-a.started("", a.whole())
+			act = (<-a.started("", a.whole())).after(act)
 		}
 		if with.again(p.args[0]) {
-			with = <-a.started(p.dir, p.args)
+			with = (<-a.started(p.dir, p.args)).after(with)
 		}
 	}
 	m, err := a.endsWell(act, with)
