@@ -143,17 +143,8 @@ func (tx *Tx) recover(ctx context.Context) error {
 	}
 	switch in.sit {
 	case sitBehind:
-		if err := s.rollForward(in); err != nil {
+		if in, err = s.catchUp(ctx, in, &notices); err != nil {
 			return err
-		}
-		notices = append(notices, "completed the working files of run "+in.run+" up to operation "+in.tip.Op.Short())
-		notices = append(notices, proof.ArrivalNotices(in.arrived)...)
-		if in, err = s.inspect(ctx); err != nil {
-			return err
-		}
-		if in.sit != sitClean {
-			return fail.Errorf(CodeStateMoved, nil,
-				"the working files changed while they were being completed").WithHint("run the command again")
 		}
 		fallthrough
 	case sitClean:
@@ -218,6 +209,30 @@ func (tx *Tx) recover(ctx context.Context) error {
 	}
 	tx.view.Notices = append(tx.view.Notices, notices...)
 	return nil
+}
+
+// catchUps bounds how often other work trees may move the run on while the files of this one are completed.
+const catchUps = 20
+
+// catchUp brings working files that are behind to the newest operation, which other work trees may move on meanwhile.
+func (s *Store) catchUp(ctx context.Context, in *inspection, notices *[]string) (*inspection, error) {
+	for try := 0; in.sit == sitBehind && try < catchUps; try++ {
+		if err := s.rollForward(in); err != nil {
+			return nil, err
+		}
+		*notices = append(*notices, "completed the working files of run "+in.run+" up to operation "+in.tip.Op.Short())
+		*notices = append(*notices, proof.ArrivalNotices(in.arrived)...)
+		s.repo.ForgetRefs()
+		var err error
+		if in, err = s.inspect(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if in.sit != sitClean {
+		return nil, fail.Errorf(CodeStateMoved, nil,
+			"the working files changed while they were being completed").WithHint("run the command again")
+	}
+	return in, nil
 }
 
 // reread reports whether a ledger had to be read to find it unchanged.

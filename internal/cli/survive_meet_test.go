@@ -339,6 +339,8 @@ var met = []struct{ act, partner, program, call, file string }{
 	{"accept", "inject look again in " + second, "git-agentxchain", "fsync", "/objects/pack/"},
 	// The acceptance was recorded and committed, and its checkpoint was said to have failed.
 	{"accept-checkpoint", "inject look again in " + second, "git commit", "write", "COMMIT_EDITMSG"},
+	// Another work tree moved the run on while the files of this one were completed, which ended with state_moved.
+	{"recover", "escalate --reason look at it in " + second, "git-agentxchain", "fsync", "/refs/agentxchain/runs"},
 	// Work for a run that was over when it was told of was refused, and not kept for the next one.
 	{"approve", "inject look again", "git update-ref", "rename", "/refs/agentxchain/runs/"},
 }
