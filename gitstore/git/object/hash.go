@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"hash"
 	"strconv"
+	"sync"
 )
 
 // Object formats as `git rev-parse --show-object-format` names them.
@@ -106,18 +107,49 @@ func NewHash(format string) hash.Hash {
 // Hash returns the id git gives an object of this kind ("blob", "tree",
 // "commit", "tag") and content. An unknown format is treated as SHA-1.
 func Hash(format, kind string, data []byte) OID {
-	h := NewHash(format)
-	h.Write(objectHeader(kind, len(data)))
+	h := hasherOf(format)
+	defer h.done()
+	return OID(h.id(kind, data))
+}
+
+// hasher is a hash function that is kept, as objects are many and small.
+type hasher struct {
+	hash.Hash
+	pool *sync.Pool
+	buf  [3 * sha256.Size]byte // a header, or a sum and how it is spelled
+}
+
+var (
+	sha1s   = sync.Pool{New: func() any { return &hasher{Hash: NewHash(FormatSHA1)} }}
+	sha256s = sync.Pool{New: func() any { return &hasher{Hash: NewHash(FormatSHA256)} }}
+)
+
+func hasherOf(format string) *hasher {
+	pool := &sha1s
+	if format == FormatSHA256 {
+		pool = &sha256s
+	}
+	h := pool.Get().(*hasher)
+	h.pool = pool
+	return h
+}
+
+func (h *hasher) done() { h.pool.Put(h) }
+
+// id is the spelled id of an object, until the hasher is used again.
+func (h *hasher) id(kind string, data []byte) []byte {
+	h.Reset()
+	h.Write(appendHeader(h.buf[:0], kind, len(data)))
 	h.Write(data)
-	return OIDFromRaw(h.Sum(nil))
+	sum := h.Sum(h.buf[:0])
+	return hex.AppendEncode(h.buf[len(sum):len(sum)], sum)
 }
 
 // EmptyTree returns the id of the tree without entries, which every
 // repository knows even when it is not stored.
 func EmptyTree(format string) OID { return Hash(format, KindTree, nil) }
 
-func objectHeader(kind string, size int) []byte {
-	b := make([]byte, 0, len(kind)+12)
+func appendHeader(b []byte, kind string, size int) []byte {
 	b = append(b, kind...)
 	b = append(b, ' ')
 	b = strconv.AppendInt(b, int64(size), 10)

@@ -62,7 +62,7 @@ func TestLooseRoundTrip(t *testing.T) {
 }
 
 func encodeLoose(w io.Writer, o Object) error {
-	return Deflate(w, objectHeader(o.Kind, len(o.Data)), o.Data)
+	return Deflate(w, appendHeader(nil, o.Kind, len(o.Data)), o.Data)
 }
 
 func FuzzDecodeLoose(f *testing.F) {

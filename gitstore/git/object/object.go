@@ -50,7 +50,9 @@ func TooLarge(oid OID, size int64) error {
 
 // Verify checks that content hashes to the id it was asked for by.
 func Verify(format string, oid OID, kind string, data []byte) error {
-	if got := Hash(format, kind, data); got != oid {
+	h := hasherOf(format)
+	defer h.done()
+	if got := h.id(kind, data); string(got) != string(oid) {
 		return Corrupt(oid, errors.New("its content hashes to "+string(got)))
 	}
 	return nil
