@@ -91,7 +91,7 @@ func (s *ObjectFiles) Read(ctx context.Context, oid object.OID) (string, []byte,
 // Set.find, or findKnown among some packs.
 func (s *ObjectFiles) readPacked(oid object.OID, find func([]byte) (*pack.Index, int64)) (kind string, data []byte,
 	err error) {
-	kind, data, err = s.unpack(oid, find)
+	kind, data, err = s.unpack(oid, find, s.deltas.Read)
 	if err == nil {
 		if err = object.Verify(s.format, oid, kind, data); err != nil {
 			s.deltas.Bases.Forget()
@@ -104,8 +104,8 @@ func (s *ObjectFiles) readPacked(oid object.OID, find func([]byte) (*pack.Index,
 }
 
 // unpack is readPacked of an object that is not held against its id.
-func (s *ObjectFiles) unpack(oid object.OID, find func([]byte) (*pack.Index, int64)) (kind string, data []byte,
-	err error) {
+func (s *ObjectFiles) unpack(oid object.OID, find func([]byte) (*pack.Index, int64), read func(*pack.Index,
+	int64) (string, []byte, error)) (kind string, data []byte, err error) {
 	raw, ok := oid.Raw()
 	if !ok {
 		return "", nil, fs.ErrNotExist
@@ -117,7 +117,7 @@ func (s *ObjectFiles) unpack(oid object.OID, find func([]byte) (*pack.Index, int
 		if p == nil {
 			return "", nil, fs.ErrNotExist
 		}
-		if kind, data, err = s.deltas.Read(p, off); !errors.Is(err, fs.ErrNotExist) {
+		if kind, data, err = read(p, off); !errors.Is(err, fs.ErrNotExist) {
 			return kind, data, err
 		}
 		s.Packs.Forget(p)
@@ -127,10 +127,14 @@ func (s *ObjectFiles) unpack(oid object.OID, find func([]byte) (*pack.Index, int
 
 // Check is that of StoredChecker.
 func (s *ObjectFiles) Check(oid object.OID, kind string, data []byte) error {
-	got, stored, err := s.unpack(oid, s.Packs.FindOpen)
+	look := func(p *pack.Index, off int64) (string, []byte, error) {
+		kind, data, _, err := s.deltas.Look(p, off)
+		return kind, data, err
+	}
+	got, stored, err := s.unpack(oid, s.Packs.FindOpen, look)
 	if errors.Is(err, fs.ErrNotExist) {
 		if got, stored, err = s.loose.Read(oid); errors.Is(err, fs.ErrNotExist) {
-			got, stored, err = s.unpack(oid, s.Packs.Find)
+			got, stored, err = s.unpack(oid, s.Packs.Find, look)
 		}
 	}
 	switch {

@@ -35,6 +35,15 @@ type Reader struct {
 
 // Read returns the object at off of p. fs.ErrNotExist says that a pack is gone.
 func (d *Reader) Read(p *Index, off int64) (kind string, data []byte, err error) {
+	kind, data, kept, err := d.Look(p, off)
+	if kept {
+		data = slices.Clone(data)
+	}
+	return kind, data, err
+}
+
+// Look is Read of an object that the caller does not change where it is kept as a base of others.
+func (d *Reader) Look(p *Index, off int64) (kind string, data []byte, kept bool, err error) {
 	type link struct {
 		at    Place
 		delta []byte
@@ -45,18 +54,16 @@ func (d *Reader) Read(p *Index, off int64) (kind string, data []byte, err error)
 		at := Place{p, off}
 		var ok bool
 		if kind, data, ok = d.Bases.Get(at); ok {
-			if len(chain) == 0 {
-				data = slices.Clone(data) // the caller may change it
-			}
+			kept = len(chain) == 0
 			break
 		}
 		f, err := p.openPack()
 		if err != nil {
-			return "", nil, err
+			return "", nil, false, err
 		}
 		part, err := readPart(f, &p.windows, off, d.Limit, int(p.hlen))
 		if err != nil {
-			return "", nil, err
+			return "", nil, false, err
 		}
 		if part.kind != "" {
 			if kind, data = part.kind, part.data; len(chain) > 0 {
@@ -66,7 +73,7 @@ func (d *Reader) Read(p *Index, off int64) (kind string, data []byte, err error)
 		}
 		chain = append(chain, link{at, part.data})
 		if held += int64(len(part.data)); len(chain) > maxDeltaChain || held > d.Limit {
-			return "", nil, errDeltaChain
+			return "", nil, false, errDeltaChain
 		}
 		if part.name == nil {
 			off = part.base
@@ -74,7 +81,7 @@ func (d *Reader) Read(p *Index, off int64) (kind string, data []byte, err error)
 		}
 		if p, off = d.Packs.Find(part.name); p == nil {
 			if kind, data, err = d.Loose(object.OIDFromRaw(part.name)); err != nil {
-				return "", nil, errDeltaChain
+				return "", nil, false, errDeltaChain
 			}
 			break
 		}
@@ -82,16 +89,16 @@ func (d *Reader) Read(p *Index, off int64) (kind string, data []byte, err error)
 	work := int64(len(data))
 	for i, l := range slices.Backward(chain) {
 		if data, err = d.Patch(data, l.delta, d.Limit); err != nil {
-			return "", nil, err
+			return "", nil, false, err
 		}
 		if work += int64(len(data)); work > maxDeltaWork {
-			return "", nil, errDeltaChain
+			return "", nil, false, errDeltaChain
 		}
 		if i > 0 {
 			d.Bases.Put(l.at, kind, data)
 		}
 	}
-	return kind, data, nil
+	return kind, data, kept, nil
 }
 
 // DeltaOffset reads how far back a base lies; used is 0 when that cannot be told.
