@@ -1,4 +1,4 @@
-// Snapshot, Operation and Transition: the engine's input and output.
+// Operation and Apply: what the engine is asked, and what it answers.
 
 package protocol
 
