@@ -1,6 +1,6 @@
 // Tests of comparing the rules of two configurations.
 
-package protocol
+package config_test
 
 import (
 	"fmt"

@@ -1,6 +1,6 @@
 // Tests of the decision id set and of renumbering, against a plain map as the model.
 
-package protocol
+package result
 
 import (
 	"fmt"
@@ -11,7 +11,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol/result"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 )
 
@@ -121,7 +120,7 @@ func TestDecisionIDsProperties(t *testing.T) {
 	})
 }
 
-func resultWithDecisions(t testing.TB, members ...string) *result.Result {
+func resultWithDecisions(t testing.TB, members ...string) *Result {
 	t.Helper()
 	doc := `{"delegations":[{"id":"del-001","required_decision_ids":["DEC-1"]}],"decisions":[`
 	for i, m := range members {
@@ -134,14 +133,14 @@ func resultWithDecisions(t testing.TB, members ...string) *result.Result {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return result.New(o)
+	return New(o)
 }
 
 func TestRenumberDecisions(t *testing.T) {
 	used := run.DecodeDecisionIDs([]any{ojson.Number("1"), ojson.Number("5")})
 	r := resultWithDecisions(t, `"id":"DEC-1","overrides":"DEC-001"`, `"id":"DEC-2"`, `"id":"DEC-002"`, `"id":"DEC-5"`,
 		`"id":"DEC-8","overrides":"DEC-9"`)
-	events := result.RenumberDecisions(r, used, nil)
+	events := RenumberDecisions(r, used, nil)
 	var ids []string
 	for i, d := range r.Decisions {
 		ids = append(ids, d.ID)
@@ -152,7 +151,7 @@ func TestRenumberDecisions(t *testing.T) {
 	if diff := cmp.Diff([]string{"DEC-010", "DEC-2", "DEC-011", "DEC-012", "DEC-8"}, ids); diff != "" {
 		t.Error(diff)
 	}
-	want := []result.NormalizationEvent{
+	want := []NormalizationEvent{
 		{
 			Field:      "decisions[0].id",
 			Original:   "DEC-1",
@@ -181,11 +180,11 @@ func TestRenumberDecisions(t *testing.T) {
 	if got := string(ojson.Compact(used.Encode())); got != "[1,5]" {
 		t.Errorf("used was modified: %s", got)
 	}
-	if ev := result.RenumberDecisions(r, used, nil); len(ev) != 0 {
+	if ev := RenumberDecisions(r, used, nil); len(ev) != 0 {
 		t.Errorf("a second pass renumbers again: %v", ev)
 	}
-	if result.RenumberDecisions(nil, nil, nil) != nil ||
-		result.RenumberDecisions(resultWithDecisions(t, `"id":"DEC-1"`), nil, nil) != nil {
+	if RenumberDecisions(nil, nil, nil) != nil ||
+		RenumberDecisions(resultWithDecisions(t, `"id":"DEC-1"`), nil, nil) != nil {
 		t.Error("nothing to renumber")
 	}
 }
@@ -199,12 +198,12 @@ func TestRenumberDecisionsProperties(t *testing.T) {
 		for _, u := range rapid.SliceOfN(id, 0, 6).Draw(t, "used") {
 			used.Add(u)
 		}
-		r := &result.Result{}
+		r := &Result{}
 		ids := rapid.SliceOfN(id, 0, 8).Draw(t, "ids")
 		for _, d := range ids {
-			r.Decisions = append(r.Decisions, result.Decision{ID: d})
+			r.Decisions = append(r.Decisions, Decision{ID: d})
 		}
-		result.RenumberDecisions(r, used, nil)
+		RenumberDecisions(r, used, nil)
 		seen := used.Clone()
 		for i, d := range r.Decisions {
 			if seen.Has(d.ID) {
@@ -212,7 +211,7 @@ func TestRenumberDecisionsProperties(t *testing.T) {
 			}
 			seen.Add(d.ID)
 			if d.ID != ids[i] && !used.Has(ids[i]) &&
-				!slices.ContainsFunc(ids[:i], func(o string) bool { return result.SameDecision(o, ids[i]) }) {
+				!slices.ContainsFunc(ids[:i], func(o string) bool { return SameDecision(o, ids[i]) }) {
 				t.Fatalf("%s was free and became %s", ids[i], d.ID)
 			}
 		}

@@ -1,6 +1,6 @@
 // The index of a history that is long, and of which nothing was checkpointed.
 
-package protocol
+package run
 
 import (
 	"fmt"
@@ -9,7 +9,6 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
-	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -26,16 +25,16 @@ func TestIndexOfALongHistory(t *testing.T) {
 			"decisions", []any{ojson.NewObject("id", fmt.Sprintf("DEC-%03d", 2*i+1))})
 	}
 	runID := "run_1"
-	s := &run.State{RunID: &runID}
-	s.ActiveTurns.Set("turn_a", &run.Turn{TurnID: "turn_a", AssignedSequence: n - 10})
-	x := run.BuildIndex(nil, s, func(l wire.Ledger) iter.Seq[run.Line] {
-		return func(yield func(run.Line) bool) {
-			for i := 0; l == wire.LedgerHistory && i < n && yield(run.Line{Row: rows[i]}); i++ {
+	s := &State{RunID: &runID}
+	s.ActiveTurns.Set("turn_a", &Turn{TurnID: "turn_a", AssignedSequence: n - 10})
+	x := BuildIndex(nil, s, func(l wire.Ledger) iter.Seq[Line] {
+		return func(yield func(Line) bool) {
+			for i := 0; l == wire.LedgerHistory && i < n && yield(Line{Row: rows[i]}); i++ {
 			}
 		}
 	})
 	if x.Accepted != n || x.Decisions != n || x.Uncheckpointed.Len() != n+1 || len(x.Recent) != 10 ||
-		x.Recent[9] != rows[n-1] || len(x.OpenObjections) != run.MaxOpenObjections {
+		x.Recent[9] != rows[n-1] || len(x.OpenObjections) != MaxOpenObjections {
 		t.Errorf("%d accepted, %d decisions, %d claims, %d recent, %d objections", x.Accepted, x.Decisions,
 			x.Uncheckpointed.Len(), len(x.Recent), len(x.OpenObjections))
 	}
@@ -45,7 +44,7 @@ func TestIndexOfALongHistory(t *testing.T) {
 	if turn, _ := x.Uncheckpointed.Get("src/hot"); turn != fmt.Sprint("turn_", n-1) {
 		t.Errorf("it is of %s", turn)
 	}
-	if used := run.DecodeDecisionIDs(x.DecisionIDs); !used.Has("DEC-11999") || used.Has("DEC-002") {
+	if used := DecodeDecisionIDs(x.DecisionIDs); !used.Has("DEC-11999") || used.Has("DEC-002") {
 		t.Error("the decision ids are others")
 	}
 }
