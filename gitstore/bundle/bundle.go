@@ -368,7 +368,7 @@ func (b *Bundle) Transfer(ctx context.Context, to *git.Repository, key string) e
 		return nil
 	}
 	mark, done := to.LockingGit("bringing a bundle over", locks)
-	_, err := mark(to.Git).Run(ctx, nil, args...)
+	err := to.Fetch(ctx, mark(to.Git), "", nil, args)
 	done(err)
 	return err
 }

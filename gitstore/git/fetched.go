@@ -1,8 +1,9 @@
-// Making durable what a git has fetched.
+// Fetching, and making durable what came.
 
 package git
 
 import (
+	"context"
 	"encoding/hex"
 	"io/fs"
 	"os"
@@ -11,10 +12,25 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 )
 
-// SyncFetched makes what a git has brought survive a power cut: git syncs files, and not the directories that name
+// Fetch runs fetches by a git, one after another while they work, and makes durable what came, of one that failed as
+// well. remote is the one whose tracking names move, "" for none; in is what each reads on its standard input.
+func (r *Repository) Fetch(ctx context.Context, by *Git, remote string, in []byte, fetches ...[]string) error {
+	var err error
+	for _, args := range fetches {
+		if _, err = by.Run(ctx, in, args...); err != nil {
+			break
+		}
+	}
+	if serr := r.syncFetched(remote); err == nil {
+		return serr
+	}
+	return err
+}
+
+// syncFetched makes what a git has brought survive a power cut: git syncs files, and not the directories that name
 // them. It is due before a ref is moved to what came. Synced are the directories of objects, and those of the
 // tracking names of the remote. Error: unreadable.
-func (r *Repository) SyncFetched(remote string) error {
+func (r *Repository) syncFetched(remote string) error {
 	list, err := os.ReadDir(r.ObjectsDir)
 	if err != nil {
 		return fail.Errorf(fail.CodeUnreadable, err, "the objects cannot be listed")
@@ -25,7 +41,7 @@ func (r *Repository) SyncFetched(remote string) error {
 			dirs = append(dirs, filepath.Join(r.ObjectsDir, e.Name()))
 		}
 	}
-	if tracking := "refs/remotes/" + remote; r.RefFormat == "files" && SafeRefName(tracking) {
+	if tracking := "refs/remotes/" + remote; remote != "" && r.RefFormat == "files" && SafeRefName(tracking) {
 		_ = filepath.WalkDir(filepath.Join(r.CommonDir, filepath.FromSlash(tracking)),
 			func(path string, d fs.DirEntry, err error) error {
 				if err == nil && d.IsDir() {

@@ -94,9 +94,9 @@ func fetchInto(ctx context.Context, r *git.Repository, remote string, args []str
 	ctx, stop := context.WithTimeoutCause(ctx, TransferLimit, errors.New("it took too long"))
 	defer stop()
 	defer r.ForgetRefs()
-	_, err := r.Git.Transport().Run(ctx, nil, args...)
-	if serr := r.SyncFetched(remote); err == nil {
-		return serr
+	err := r.Fetch(ctx, r.Git.Transport(), remote, nil, args)
+	if err == nil {
+		return nil
 	}
 	for _, said := range fine {
 		if strings.Contains(git.ComplaintOf(err), said) {
@@ -106,8 +106,9 @@ func fetchInto(ctx context.Context, r *git.Repository, remote string, args []str
 	return unreachable(ctx, remote, err)
 }
 
+// unreachable says that a fetch failed; what failed here is no matter of the remote.
 func unreachable(ctx context.Context, remote string, err error) error {
-	if ctx.Err() != nil && git.ExitCode(err) < 0 {
+	if ctx.Err() != nil && git.ExitCode(err) < 0 || fail.CodeOf(err) == fail.CodeUnreadable {
 		return err
 	}
 	return fail.Errorf(CodeRemoteFailed, nil, "%s could not be fetched: %s", remote, Complaint(err)).

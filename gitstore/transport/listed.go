@@ -121,7 +121,7 @@ func fetchListed(ctx context.Context, r *git.Repository, remote string, others [
 		in := []byte(strings.Join(c.fetch, "\n") + "\n")
 		// Without --refmap git would fetch for the configured refspecs as well.
 		args := append(FetchArgs(), "--refmap=", "--no-prune", "--stdin", "--", remote)
-		if _, err := r.Git.Transport().Run(ctx, in, args...); err != nil || r.SyncFetched(remote) != nil {
+		if r.Fetch(ctx, r.Git.Transport(), remote, in, args) != nil {
 			return false
 		}
 	}

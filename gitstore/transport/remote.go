@@ -155,15 +155,14 @@ func FetchRuns(ctx context.Context, r *git.Repository, remote string, others []s
 	if fetchListed(ctx, r, remote, others) {
 		return nil
 	}
-	fetch := FetchArgs()
-	records := append(append(slices.Clone(fetch), "--prune", "--", remote), RunRefspecs(remote)...)
+	fetches := [][]string{append(append(FetchArgs(), "--prune", "--", remote), RunRefspecs(remote)...)}
+	if len(others) > 0 {
+		fetches = append(fetches, append(append(FetchArgs(), "--", remote), others...))
+	}
 	var err error
 	for range 4 {
-		if _, err = r.Git.Transport().Run(ctx, nil, records...); err == nil && len(others) > 0 {
-			_, err = r.Git.Transport().Run(ctx, nil, append(append(fetch, "--", remote), others...)...)
-		}
-		if err == nil {
-			return r.SyncFetched(remote)
+		if err = r.Fetch(ctx, r.Git.Transport(), remote, nil, fetches...); err == nil {
+			return nil
 		}
 		// A git of the person's fetches at the same time.
 		if !strings.Contains(git.ComplaintOf(err), "cannot lock ref") || Backoff(ctx, 3) != nil {
@@ -185,11 +184,7 @@ func Fetch(ctx context.Context, r *git.Repository, remote, prune, what string) e
 	ctx, stop := context.WithTimeoutCause(ctx, TransferLimit, errors.New("it took too long"))
 	defer stop()
 	defer r.ForgetRefs()
-	_, err := r.Git.Transport().Run(ctx, nil, append(FetchArgs(), prune, "--", remote, what)...)
-	if serr := r.SyncFetched(remote); err == nil {
-		err = serr
-	}
-	return err
+	return r.Fetch(ctx, r.Git.Transport(), remote, nil, append(FetchArgs(), prune, "--", remote, what))
 }
 
 // Complaint is what git said, without its first line when that only names the address.
