@@ -13,26 +13,6 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
-// edited changes a text as histories change files: lines come, go and move.
-func edited(rnd *rand.Rand, data []byte) []byte {
-	out := bytes.Clone(data)
-	for range 1 + rnd.IntN(4) {
-		at := rnd.IntN(len(out) + 1)
-		switch rnd.IntN(4) {
-		case 0:
-			out = append(out, []byte(fmt.Sprintf("line %d that is added at the end\n", rnd.IntN(1e6)))...)
-		case 1:
-			out = append(out[:at:at], append([]byte(fmt.Sprint("in between ", rnd.IntN(1e6), "\n")), out[at:]...)...)
-		case 2:
-			out = append(out[:at:at], out[min(len(out), at+rnd.IntN(80)):]...)
-		case 3:
-			to := rnd.IntN(len(out) + 1)
-			out = append(out[:to:to], append(bytes.Clone(out[at:]), out[min(at, to):]...)...)
-		}
-	}
-	return out[:min(len(out), 9000)]
-}
-
 // TestFoldLinksVersions: of files that grow, change and come back, folded packs keep what differs.
 // Every version reads as before, here and by git; a pack that is folded again is smaller than one of
 // whole objects by far, and git gc goes on with it.
@@ -52,7 +32,7 @@ func TestFoldLinksVersions(t *testing.T) {
 			for i := range versions {
 				growing = append(growing,
 					[]byte(fmt.Sprintf("row %d of a ledger with the random word %x\n", i, rnd.Uint64()))...)
-				changing = edited(rnd, changing)
+				changing = testrepo.Edited(rnd, changing)
 				back := []byte(strings.Repeat(fmt.Sprint("comes back ", i%3, "\n"), 40))
 				objs := versionOf(t, format, parent, i, map[string][]byte{
 					"growing":                  growing,
