@@ -2,5 +2,3 @@
 // and what a plan asks of the run once they are done. Whose turn it is, and what a turn's
 // result is worth, is package protocol's; importing plans is the caller's.
 package charters
-
-import ()
