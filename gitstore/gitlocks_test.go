@@ -38,7 +38,7 @@ func killer(t testing.TB, call string, n int, then string) string {
 	}
 	name := filepath.Join(t.TempDir(), "git")
 	script := fmt.Sprintf(
-		"#!/bin/sh\nif [ \"$LEAVE\" ]; then exec %[1]s \"$@\"; fi\ncase \" $* \" in *\" update-ref \"*|*\" commit \"*) ;; *) exec %[1]s \"$@\" ;; esac\n"+
+		"#!/bin/sh\nif [ \"$LEAVE\" ]; then exec %[1]s \"$@\"; fi\ncase \" $* \" in *\" update-ref \"*|*\" commit \"*|*\" fetch \"*) ;; *) exec %[1]s \"$@\" ;; esac\n"+
 			"strace -f -qq -o /dev/null -e 'trace=/^(rename|link)' -e 'inject=/^(%[4]s):signal=KILL:when=%[2]d' %[1]s \"$@\"\nrc=$?\n"+
 			"if [ $rc -gt 128 ]; then %[3]s\nkill -9 $$; fi\nexit $rc\n", git, n, then, call)
 	if err := os.WriteFile(name, []byte(script), 0o755); err != nil {
@@ -252,5 +252,42 @@ func TestOthersLocksStay(t *testing.T) {
 	_ = cmd.Wait()
 	if got := repo.SweepLocks(context.Background()); len(got) != 1 {
 		t.Errorf("when it is over: %v", got)
+	}
+}
+
+// TestKilledFetchLeavesNothing kills git fetch in each of its renamings, which leaves locks of tracking names that no
+// note could name before.
+func TestKilledFetchLeavesNothing(t *testing.T) {
+	testrepo.Thorough(t)
+	needStrace(t)
+	locks := 0
+	for n := 1; n <= 6; n++ {
+		r := testrepo.New(t, testrepo.Options{})
+		repo := opened(t, r)
+		server := filepath.Join(t.TempDir(), "server.git")
+		r.Git("clone", "-q", "--bare", r.Dir, server)
+		r.Git("remote", "add", "origin", server)
+		for _, name := range []string{"a", "b", "c"} {
+			r.Git("--git-dir="+server, "branch", name)
+		}
+		fetch := []string{"fetch", "--quiet", "--no-auto-gc", "origin", "+refs/heads/*:refs/remotes/origin/agentxchain/*"}
+		by := repo.Git.In(repo.Git.Dir)
+		by.Bin = killer(t, "rename", n, ":")
+		err := repo.Fetch(context.Background(), by, "origin", nil, fetch)
+		if err == nil {
+			break // it does not rename as often
+		}
+		locks += len(lockFiles(t, repo.CommonDir))
+		repo.SweepLocks(context.Background())
+		if left := lockFiles(t, repo.CommonDir); len(left) > 0 {
+			t.Errorf("kill %d left %v", n, left)
+		}
+		if err := repo.Fetch(context.Background(), repo.Git, "origin", nil, fetch); err != nil {
+			t.Errorf("after kill %d: %v", n, err)
+		}
+		r.Fsck()
+	}
+	if locks == 0 {
+		t.Error("no kill left a lock, so nothing was tried")
 	}
 }

@@ -5,19 +5,38 @@ package git
 import (
 	"context"
 	"encoding/hex"
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 )
 
+// fetchTries is how often a fetch is made whose pack housekeeping takes before git has given it its name:
+// git prune --expire=now removes any tmp_pack.
+const fetchTries = 5
+
 // Fetch runs fetches by a git, one after another while they work, and makes durable what came, of one that failed as
 // well. remote is the one whose tracking names move, "" for none; in is what each reads on its standard input.
-func (r *Repository) Fetch(ctx context.Context, by *Git, remote string, in []byte, fetches ...[]string) error {
-	var err error
+func (r *Repository) Fetch(ctx context.Context, by *Git, remote string, in []byte, fetches ...[]string) (err error) {
+	if dir, ok := r.trackingDir(remote); ok {
+		mark, done := r.noted(&LockNote{
+			LockOwner: NewOwner("fetch"),
+			Locks:     []GitLock{{Path: filepath.Join(r.CommonDir, "packed-refs.lock")}},
+			Below:     []string{dir},
+		})
+		defer func() { done(err) }()
+		by = mark(by)
+	}
 	for _, args := range fetches {
-		if _, err = by.Run(ctx, in, args...); err != nil {
+		for range fetchTries {
+			if _, err = by.Run(ctx, in, args...); !prunedWhileFetching(err) {
+				break
+			}
+		}
+		if err != nil {
 			break
 		}
 	}
@@ -25,6 +44,20 @@ func (r *Repository) Fetch(ctx context.Context, by *Git, remote string, in []byt
 		return serr
 	}
 	return err
+}
+
+// prunedWhileFetching reports that a git failed because the pack was gone that it had just written. There is no exit
+// status for it.
+func prunedWhileFetching(err error) bool {
+	var ge *GitError
+	return errors.As(err, &ge) && strings.Contains(ge.Stderr, "unable to rename temporary") &&
+		strings.Contains(ge.Stderr, "No such file or directory")
+}
+
+// trackingDir is where git keeps the tracking names of a remote as files.
+func (r *Repository) trackingDir(remote string) (dir string, ok bool) {
+	name := "refs/remotes/" + remote
+	return filepath.Join(r.CommonDir, filepath.FromSlash(name)), remote != "" && r.RefFormat == "files" && SafeRefName(name)
 }
 
 // syncFetched makes what a git has brought survive a power cut: git syncs files, and not the directories that name
@@ -41,8 +74,8 @@ func (r *Repository) syncFetched(remote string) error {
 			dirs = append(dirs, filepath.Join(r.ObjectsDir, e.Name()))
 		}
 	}
-	if tracking := "refs/remotes/" + remote; remote != "" && r.RefFormat == "files" && SafeRefName(tracking) {
-		_ = filepath.WalkDir(filepath.Join(r.CommonDir, filepath.FromSlash(tracking)),
+	if tracking, ok := r.trackingDir(remote); ok {
+		_ = filepath.WalkDir(tracking,
 			func(path string, d fs.DirEntry, err error) error {
 				if err == nil && d.IsDir() {
 					dirs = append(dirs, path)

@@ -56,6 +56,8 @@ type LockNote struct {
 	Name  string
 	ended time.Time // when the git was killed and its owner saw it; zero while it runs
 	Locks []GitLock
+	// Below are directories of refs in which the git may take locks that it alone can name.
+	Below []string
 	// Commit is what the git was to commit, nil of any other.
 	Commit *UnderCommit
 }
@@ -73,6 +75,9 @@ func (n *LockNote) encode() []byte {
 		o.Set("ended_at", n.ended.UTC().Format(LockTime))
 	}
 	o.Set("locks", locks)
+	if len(n.Below) > 0 {
+		o.Set("below", n.Below)
+	}
 	if c := n.Commit; c != nil {
 		o.Set("commit", ojson.NewObject("git_dir", c.GitDir, "before", string(c.Before), "paths", c.Paths))
 	}
@@ -111,12 +116,33 @@ func (r *Repository) noted(n *LockNote) (mark func(*Git) *Git, done func(error))
 }
 
 func (n *LockNote) names(path string) bool {
-	return slices.ContainsFunc(n.Locks, func(l GitLock) bool { return l.Path == path })
+	return slices.ContainsFunc(n.Locks, func(l GitLock) bool { return l.Path == path }) ||
+		slices.ContainsFunc(n.Below, func(dir string) bool { return Within(dir, path) })
+}
+
+// maxBelow bounds how many names below a directory of a note are looked at.
+const maxBelow = 1 << 18
+
+// locks are those that the note names, and those that are there below its directories.
+func (n *LockNote) locks() []GitLock {
+	all, seen := slices.Clone(n.Locks), 0
+	for _, dir := range n.Below {
+		_ = filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+			if seen++; seen > maxBelow {
+				return fs.SkipAll
+			}
+			if err == nil && !e.IsDir() && strings.HasSuffix(path, ".lock") {
+				all = append(all, GitLock{Path: path})
+			}
+			return nil
+		})
+	}
+	return all
 }
 
 // left reports whether one of the locks is there.
 func (n *LockNote) left() bool {
-	for _, l := range n.Locks {
+	for _, l := range n.locks() {
 		if _, err := os.Lstat(l.Path); err == nil {
 			return true
 		}
@@ -215,6 +241,12 @@ func (r *Repository) decodeLockNote(name string, data []byte) *LockNote {
 		}
 		n.Locks = append(n.Locks, GitLock{Path: t[0], Wrote: object.OID(t[1])})
 	}
+	for _, dir := range o.Strings("below") {
+		if !r.mayLock(filepath.Join(dir, "x.lock")) {
+			return nil
+		}
+		n.Below = append(n.Below, dir)
+	}
 	if c := o.Object("commit"); c != nil {
 		n.Commit = &UnderCommit{
 			GitDir: c.String("git_dir"),
@@ -280,7 +312,7 @@ func (r *Repository) SweepLocks(ctx context.Context) (notices []string) {
 			continue
 		}
 		done := true
-		for _, l := range n.Locks {
+		for _, l := range n.locks() {
 			removed, wait := r.sweepLock(ctx, n, l)
 			if removed {
 				notices = append(notices,
