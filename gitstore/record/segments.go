@@ -5,6 +5,7 @@ package record
 import (
 	"bytes"
 	"iter"
+	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -35,7 +36,7 @@ func CutSegments(tail, data []byte) [][]byte {
 			}
 			n += m
 		}
-		cur = append(cur, data[:n]...)
+		cur = slices.Concat(cur, data[:n])
 		data = data[n:]
 	}
 	return append(out, cur)

@@ -71,21 +71,29 @@ func (o OID) Raw() (b []byte, ok bool) {
 
 // AppendRaw appends the id's bytes to b, nothing when o is not hexadecimal.
 func (o OID) AppendRaw(b []byte) []byte {
-	if len(o)%2 != 0 || !isLowerHex(string(o)) {
-		return b
+	from := len(b)
+	for i := 0; i+1 < len(o); i += 2 {
+		hi, lo := nibble(o[i]), nibble(o[i+1])
+		if hi|lo > 15 {
+			return b[:from]
+		}
+		b = append(b, hi<<4|lo)
 	}
-	for i := 0; i < len(o); i += 2 {
-		b = append(b, nibble(o[i])<<4|nibble(o[i+1]))
+	if len(o)%2 != 0 {
+		return b[:from]
 	}
 	return b
 }
 
-// nibble is the value of a lowercase hexadecimal digit.
+// nibble is the value of a lowercase hexadecimal digit, and more than 15 of anything else.
 func nibble(c byte) byte {
-	if c >= 'a' {
+	switch {
+	case c >= '0' && c <= '9':
+		return c - '0'
+	case c >= 'a' && c <= 'f':
 		return c - 'a' + 10
 	}
-	return c - '0'
+	return 0xff
 }
 
 // OIDFromRaw spells the bytes of an id.
