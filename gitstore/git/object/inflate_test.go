@@ -82,6 +82,9 @@ func TestInflateBytes(t *testing.T) {
 func TestInflateBytesDamaged(t *testing.T) {
 	plain, packed := deflated(t)
 	for i, src := range packed {
+		if len(src) > 20000 {
+			continue
+		}
 		step := 1 + len(src)/40
 		for at := 0; at < len(src); at += step {
 			for bit := range 8 {
