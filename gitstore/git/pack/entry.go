@@ -101,13 +101,6 @@ func readPart(pack io.ReaderAt, windows *sync.Pool, off, limit int64, hashLen in
 		used += n
 	}
 	w.at += used
-	// Most entries lie in the window whole. What is damaged is for the reader below to judge.
-	if e.size <= windowSize*4 {
-		part.data = make([]byte, e.size)
-		if _, err := object.InflateBytes(part.data, w.buf[w.at:w.n]); err == nil {
-			return part, nil
-		}
-	}
 	// A deflate stream never grows its content by more than a few bytes per
 	// block, so this is far enough and a lying size reads too little.
 	w.end = off + int64(used) + e.size + e.size/512 + 4096
