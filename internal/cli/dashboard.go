@@ -107,6 +107,7 @@ func runDashboard(ctx context.Context, f *term.Factory, o *dashboardOptions) err
 	}
 	opt := dashboardOf(f, dir)
 	opt.AllowApprove = o.AllowApprove
+	shared.Serving()
 	s, err := dashboard.New(ctx, opt)
 	if err != nil {
 		return err

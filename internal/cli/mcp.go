@@ -35,6 +35,7 @@ func runMCP(ctx context.Context, f *term.Factory) error {
 	if f.Env.IsTerminal(f.Env.Stdin) {
 		f.Out.Notice("This is a server for agents: it waits for JSON-RPC messages on standard input. ^D ends it; docs/mcp.md says how agents are told of it.")
 	}
+	shared.Serving()
 	return mcpserver.Serve(ctx, mcpserver.Options{
 		Dir:    dir,
 		Getenv: f.Env.Getenv,

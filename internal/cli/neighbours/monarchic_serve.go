@@ -149,6 +149,7 @@ func runMonarchicServe(ctx context.Context, f *term.Factory, o *monarchicServeOp
 }
 
 func serveMonarchic(ctx context.Context, f *term.Factory, opt control.Options, addr string) error {
+	shared.Serving()
 	s, err := control.New(ctx, opt)
 	if err != nil {
 		return err

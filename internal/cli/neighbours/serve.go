@@ -153,6 +153,7 @@ func runServe(ctx context.Context, f *term.Factory, o *serveOptions) error {
 		return term.Errorf("io_failed", "%w", err)
 	}
 	log := slog.New(slog.NewJSONHandler(f.Env.Stderr, nil))
+	shared.Serving()
 	s, err := server.New(ctx, dir, server.Options{
 		Token:      token,
 		MaxRuns:    o.MaxRuns,

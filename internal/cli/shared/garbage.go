@@ -38,6 +38,18 @@ func Frugal() func() { return choose(20) }
 // back: to judge ten thousands of operations again takes a quarter less time.
 func Roomy() func() { return choose(400) }
 
+// servingMemory is how much a server may have before it collects garbage without pause.
+const servingMemory = 256 << 20
+
+// Serving has a server that many clients ask at once collect garbage early rather than grow: what a crowd of them
+// leaves behind between two collections would otherwise be as much again as is in use. GOMEMLIMIT of the environment
+// goes before.
+func Serving() {
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(servingMemory)
+	}
+}
+
 func choose(percent int) func() {
 	chosen.Store(true)
 	before := debug.SetGCPercent(percent)

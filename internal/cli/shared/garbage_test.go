@@ -49,3 +49,19 @@ func TestCollectLater(t *testing.T) {
 		t.Errorf("GOGC is set, and the percentage became %d", got)
 	}
 }
+
+// A server has a limit, which the environment may set otherwise.
+func TestServing(t *testing.T) {
+	usual := debug.SetMemoryLimit(-1)
+	defer debug.SetMemoryLimit(usual)
+	t.Setenv("GOMEMLIMIT", "1GiB")
+	Serving()
+	if got := debug.SetMemoryLimit(-1); got != usual {
+		t.Errorf("GOMEMLIMIT is set, and the limit became %d", got)
+	}
+	t.Setenv("GOMEMLIMIT", "")
+	Serving()
+	if got := debug.SetMemoryLimit(-1); got != servingMemory {
+		t.Errorf("the limit is %d, expected %d", got, servingMemory)
+	}
+}
