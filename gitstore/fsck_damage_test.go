@@ -56,8 +56,11 @@ func TestFsckFindsEveryDamagedObject(t *testing.T) {
 	ref := git.RunRefPrefix + d.view().Run
 	ops := strings.Fields(gitIn(t, d.Dir, "rev-list", "--reverse", ref))
 	at := []int{64}
-	if testrepo.All() {
+	switch {
+	case os.Getenv("AGENTXCHAIN_LONG_TESTS") != "":
 		at = []int{0, 1, 2, 62, 63, 64, 65, len(ops) - 2, len(ops) - 1}
+	case testrepo.All():
+		at = []int{0, 63, 64}
 	}
 	number := 0
 	for _, i := range at {
@@ -129,8 +132,11 @@ func TestFsckFindsDamageInPacks(t *testing.T) {
 		}
 		found, flips := 0, 0
 		step := 4999
-		if testrepo.All() {
+		switch {
+		case os.Getenv("AGENTXCHAIN_LONG_TESTS") != "":
 			step = 89
+		case testrepo.All():
+			step = 997
 		}
 		for _, pack := range packs {
 			whole, err := os.ReadFile(pack)
