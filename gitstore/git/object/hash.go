@@ -71,29 +71,15 @@ func (o OID) Raw() (b []byte, ok bool) {
 
 // AppendRaw appends the id's bytes to b, nothing when o is not hexadecimal.
 func (o OID) AppendRaw(b []byte) []byte {
-	from := len(b)
-	for i := 0; i+1 < len(o); i += 2 {
-		hi, lo := nibble(o[i]), nibble(o[i+1])
-		if hi|lo > 15 {
-			return b[:from]
-		}
-		b = append(b, hi<<4|lo)
+	var spelled [2 * sha256.Size]byte // on the stack, where a conversion would be on the heap
+	if len(o) > len(spelled) {
+		return b
 	}
-	if len(o)%2 != 0 {
-		return b[:from]
+	out, err := hex.AppendDecode(b, spelled[:copy(spelled[:], o)])
+	if err != nil {
+		return b
 	}
-	return b
-}
-
-// nibble is the value of a lowercase hexadecimal digit, and more than 15 of anything else.
-func nibble(c byte) byte {
-	switch {
-	case c >= '0' && c <= '9':
-		return c - '0'
-	case c >= 'a' && c <= 'f':
-		return c - 'a' + 10
-	}
-	return 0xff
+	return out
 }
 
 // OIDFromRaw spells the bytes of an id.
