@@ -3,6 +3,7 @@
 package process
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -10,14 +11,25 @@ import (
 )
 
 // TestMarkedWhileReplacing: a process that does nothing but replace its program
-// is known by its marker at every moment.
+// is known by its marker at every moment, also by one at the end of an environment
+// that takes many reads.
 func TestMarkedWhileReplacing(t *testing.T) {
+	mark := markName + "=the-one-that-is-looked-for"
+	t.Run("small", func(t *testing.T) { markedWhileReplacing(t, []string{mark}) })
+	var large []string
+	for i := range 300 {
+		large = append(large, fmt.Sprintf("VARIABLE_%d=%0100d", i, i))
+	}
+	t.Run("large", func(t *testing.T) { markedWhileReplacing(t, append(large, mark)) })
+}
+
+func markedWhileReplacing(t *testing.T, env []string) {
 	script := filepath.Join(t.TempDir(), "again")
 	if err := os.WriteFile(script, []byte("#!/bin/sh\nexec \"$0\"\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(script)
-	cmd.Env = []string{markName + "=the-one-that-is-looked-for"}
+	cmd.Env = env
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

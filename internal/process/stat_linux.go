@@ -48,6 +48,7 @@ type Stat struct {
 	Parent, Group, Session int
 	Kernel                 bool   // a thread of the kernel
 	Start                  uint64 // clock ticks since boot: with the number it names one process
+	Env                    uint64 // bytes of the environment it was started with; 0 when that is not ours to know
 }
 
 // Dead reports a process that ended and was not collected by its parent yet.
@@ -94,6 +95,15 @@ func ParseStat(data []byte) (Stat, bool) {
 		return Stat{}, false
 	}
 	p.Kernel = flags&kernelThread != 0
-	p.Start, err = strconv.ParseUint(fields[19], 10, 64)
-	return p, err == nil
+	if p.Start, err = strconv.ParseUint(fields[19], 10, 64); err != nil {
+		return Stat{}, false
+	}
+	if len(fields) > 48 {
+		from, err1 := strconv.ParseUint(fields[47], 10, 64)
+		to, err2 := strconv.ParseUint(fields[48], 10, 64)
+		if err1 == nil && err2 == nil && to > from {
+			p.Env = to - from
+		}
+	}
+	return p, true
 }

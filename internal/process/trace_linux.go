@@ -147,7 +147,7 @@ func (t *trace) ours(pid int, p Stat, pgid int, detached bool) bool {
 
 // execWait is how long a process may take to replace its program until it is
 // taken for one without an environment, in steps of a millisecond; execLooks is
-// how often one that has arguments must be seen without an environment.
+// how often one that has arguments must be seen without a whole environment.
 const (
 	execWait  = 100
 	execLooks = 8
@@ -155,35 +155,40 @@ const (
 
 // marked looks for the marker in the environment a process was started with.
 // Those of other people cannot be read, and could not be ended. While a process
-// replaces its program its environment and its arguments read as empty; it must
-// not get away for that.
+// replaces its program its environment and its arguments read as empty, and what
+// is being read of them breaks off; it must not get away for that.
 func marked(pid int, mark string) bool {
 	if mark == "" {
 		return false
 	}
 	dir := "/proc/" + strconv.Itoa(pid)
-	without := 0 // looks in a row that found arguments, but no environment
+	without := 0 // looks in a row that found it at work, but all of no environment
 	for range execWait {
 		env, ok := readSome(dir+"/environ", maxEnvLen)
-		if len(env) > 0 || !ok {
-			return bytes.Contains(env, []byte(mark))
+		if !ok || bytes.Contains(env, []byte(mark)) {
+			return ok
 		}
-		args, ok := readSome(dir+"/cmdline", 1)
-		if !ok {
+		p, ok := readStat(pid)
+		if !ok || p.Dead() || p.Kernel {
 			return false
 		}
-		if len(args) > 0 {
-			// It may have come to be, or to be replaced again, between the two looks.
+		whole := min(p.Env, maxEnvLen)
+		if len(env) > 0 && whole > 0 && uint64(len(env)) >= whole {
+			return false
+		}
+		args, ok := readSome(dir+"/cmdline", 1)
+		switch {
+		case !ok:
+			return false
+		case len(args) == 0:
+			without = 0
+			time.Sleep(time.Millisecond)
+		default:
+			// It may have come to be, or to be replaced again, between the looks.
 			if without++; without == execLooks {
 				return false
 			}
-			continue
 		}
-		without = 0
-		if p, ok := readStat(pid); !ok || p.Dead() || p.Kernel {
-			return false
-		}
-		time.Sleep(time.Millisecond)
 	}
 	return false
 }
