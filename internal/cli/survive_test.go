@@ -549,7 +549,7 @@ func TestSurviveEverySyscall(t *testing.T) {
 					if f.At = at; !f.Lasting && !a.trace[at-1].Applies(f.Kind) {
 						continue
 					}
-					if wanted == "" || wanted == f.String() {
+					if wanted == "" || wanted == f.String() || wanted == string(f.Kind) {
 						faults = append(faults, f)
 					}
 				}
@@ -561,7 +561,7 @@ func TestSurviveEverySyscall(t *testing.T) {
 				if tried == most {
 					break
 				}
-				if wanted == "" && log.done[name+"\t"+f.String()] {
+				if wanted != f.String() && log.done[name+"\t"+f.String()] {
 					continue
 				}
 				hit, verdict := a.trial(f)
