@@ -103,9 +103,9 @@ func (r *Repository) noted(n *LockNote) (mark func(*Git) *Git, done func(error))
 		return g
 	}
 	return mark, func(err error) {
-		// One that ended by itself may have failed to remove its lock, on a disk that fails. It says so
-		// when the lock is another's.
-		if err != nil && !strings.Contains(ComplaintOf(err), "File exists") && n.left() {
+		// One that ended by itself may have failed to remove its lock, on a disk that fails, and have ended well
+		// for all that. It says so when the lock is another's.
+		if (err == nil || !strings.Contains(ComplaintOf(err), "File exists")) && n.left() {
 			n.ended = time.Now()
 			if r.WriteLockNote(n) == nil {
 				return

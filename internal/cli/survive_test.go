@@ -605,6 +605,8 @@ var found = []struct {
 	// The answers of the hooks that came after an acceptance could not be recorded, and the acceptance was said to
 	// have failed.
 	{"accept", "git-agentxchain", "linkat", ".keep", "EIO", true},
+	// A git that could not remove its lock and ended well for all that left it for ever.
+	{"archive", "git update-ref", "unlink", "/runs/run_", "EIO", true},
 }
 
 // TestSurviveWhatWasFound tries the faults again that were not survived once.
