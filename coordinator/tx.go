@@ -6,10 +6,12 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"path"
 	"path/filepath"
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/lockfile"
+	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -45,6 +47,10 @@ func (s *Store) lock(ctx context.Context, purpose string, wait time.Duration, fr
 	held, err := lockfile.Acquire(ctx, filepath.Join(s.dir, filepath.FromSlash(lockPath)), purpose, wait)
 	if err != nil {
 		return nil, err
+	}
+	for _, left := range durable.Temps(s.root, initiative.Dir, path.Base(pendingPath),
+		path.Base(initiative.StatePath), path.Base(initiative.BarriersPath)) {
+		_ = s.root.Remove(left)
 	}
 	tx := &Tx{store: s, held: held}
 	decided, err := s.settleDecision(ctx)

@@ -17,6 +17,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/workdir"
+	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -266,7 +267,7 @@ func (f *workCheck) leftovers() {
 		seen[path.Dir(l.Path())] = append(seen[path.Dir(l.Path())], path.Base(l.Path()))
 	}
 	for dir, bases := range seen {
-		for _, name := range w.TempsIn(dir, bases) {
+		for _, name := range durable.Temps(w.Root, dir, bases...) {
 			f.find(proof.Finding{
 				Code:    proof.FindLeftover,
 				Path:    name,

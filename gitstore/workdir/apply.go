@@ -179,7 +179,7 @@ func (w *Dir) openBundle(turn string, files map[string][]byte) error {
 	}
 	// What a killed command was writing here is in no manifest: the bundle would not
 	// be the one that was sealed.
-	for _, left := range w.TempsIn(dir, record.BundleFiles()) {
+	for _, left := range durable.Temps(w.Root, dir, record.BundleFiles()...) {
 		if err := w.RemoveFile(left); err != nil {
 			return err
 		}

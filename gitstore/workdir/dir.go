@@ -9,12 +9,12 @@ import (
 	"path"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
+	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -147,39 +147,13 @@ func (w *Dir) RemoveTemps() []string {
 		add(l.Path())
 	}
 	for dir, bases := range names {
-		for _, found := range w.TempsIn(dir, bases) {
+		for _, found := range durable.Temps(w.Root, dir, bases...) {
 			if w.RemoveFile(found) == nil {
 				removed = append(removed, found)
 			}
 		}
 	}
 	return removed
-}
-
-// TempsIn lists leftovers of interrupted writes of the named files in dir.
-func (w *Dir) TempsIn(dir string, bases []string) []string {
-	d, err := w.Root.Open(dir)
-	if err != nil {
-		return nil
-	}
-	defer func() { _ = d.Close() }()
-	list, err := d.ReadDir(-1)
-	if err != nil {
-		return nil
-	}
-	var out []string
-	for _, e := range list {
-		if e.Name()[0] != '.' || !e.Type().IsRegular() {
-			continue
-		}
-		for _, base := range bases {
-			if rest, ok := strings.CutPrefix(e.Name(), "."+base); ok && rest != "" &&
-				strings.Trim(rest, "0123456789") == "" {
-				out = append(out, path.Join(dir, e.Name()))
-			}
-		}
-	}
-	return out
 }
 
 // CodeFileExists means that something is where a new file or directory has to be.

@@ -607,6 +607,8 @@ var found = []struct {
 	{"accept", "git-agentxchain", "linkat", ".keep", "EIO", true},
 	// A git that could not remove its lock and ended well for all that left it for ever.
 	{"archive", "git update-ref", "unlink", "/runs/run_", "EIO", true},
+	// The file that was to record a change of an initiative stayed beside the others.
+	{"multi-gate", "git-agentxchain", "rename", "/pending-change.json", testtrace.KillBefore, false},
 }
 
 // TestSurviveWhatWasFound tries the faults again that were not survived once.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 
@@ -63,25 +64,39 @@ func WriteFileRoot(root *os.Root, name string, data []byte, perm fs.FileMode) er
 	return nil
 }
 
+// Temps lists what writes of the named files in a directory below root have left there
+// that were ended in the middle: ".<name><digits>". Whose lock covers the files may
+// remove them.
+func Temps(root *os.Root, dir string, names ...string) []string {
+	list, err := fs.ReadDir(root.FS(), path.Clean(filepath.ToSlash(dir)))
+	if err != nil {
+		return nil
+	}
+	var out []string
+	for _, e := range list {
+		if e.Name()[0] != '.' || !e.Type().IsRegular() {
+			continue
+		}
+		for _, name := range names {
+			digits, ok := strings.CutPrefix(e.Name()[1:], name)
+			if ok && digits != "" && strings.Trim(digits, "0123456789") == "" {
+				out = append(out, path.Join(filepath.ToSlash(dir), e.Name()))
+			}
+		}
+	}
+	return out
+}
+
 // RemoveUnfinished removes what a WriteFileRoot of data to name has left beside it that
 // was ended in the middle: files with its temporary names that hold a beginning of data.
 // It is for directories of people, where nothing else may be taken away.
 func RemoveUnfinished(root *os.Root, name string, data []byte) {
-	dir, base := filepath.Split(filepath.Clean(name))
-	list, err := fs.ReadDir(root.FS(), filepath.ToSlash(filepath.Join(".", dir)))
-	if err != nil {
-		return
-	}
-	for _, e := range list {
-		digits, ok := strings.CutPrefix(e.Name(), "."+base)
-		if !ok || digits == "" || strings.Trim(digits, "0123456789") != "" || !e.Type().IsRegular() {
-			continue
-		}
-		if fi, err := e.Info(); err != nil || fi.Size() > int64(len(data)) {
+	for _, temp := range Temps(root, filepath.Dir(name), filepath.Base(name)) {
+		if fi, err := root.Lstat(temp); err != nil || fi.Size() > int64(len(data)) {
 			continue // not a beginning of it, however large
 		}
-		if have, err := root.ReadFile(dir + e.Name()); err == nil && bytes.HasPrefix(data, have) {
-			_ = root.Remove(dir + e.Name())
+		if have, err := root.ReadFile(temp); err == nil && bytes.HasPrefix(data, have) {
+			_ = root.Remove(temp)
 		}
 	}
 }
