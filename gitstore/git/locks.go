@@ -449,9 +449,13 @@ func (r *Repository) RefLocks(updates []RefUpdate) []GitLock {
 }
 
 // commitLocks are the locks that git takes to commit on the branch that is checked
-// out.
+// out, and for the maintenance that it starts afterwards.
 func (r *Repository) commitLocks() []GitLock {
-	locks := []GitLock{{Path: filepath.Join(r.GitDir, "index.lock")}, {Path: filepath.Join(r.GitDir, "HEAD.lock")}}
+	locks := []GitLock{
+		{Path: filepath.Join(r.GitDir, "index.lock")},
+		{Path: filepath.Join(r.GitDir, "HEAD.lock")},
+		{Path: filepath.Join(r.ObjectsDir, "maintenance.lock")},
+	}
 	if r.RefFormat == "reftable" {
 		return append(locks, r.RefLocks(nil)...)
 	}
