@@ -118,11 +118,13 @@ func (r *Repository) commitPaths(ctx context.Context, mark func(*Git) *Git, comm
 		if oid := r.lostHead(ctx, before); oid != "" {
 			return oid, fail.Errorf(fail.CodeObjectMissing, err, "the commit %s was removed while git made it", oid)
 		}
+		// Asked while the index knows the new ones: git diff passes over all others.
+		already := ExitCode(err) == 1 && r.committed(ctx, paths)
 		if len(fresh) > 0 {
 			// Also after an interruption: the entries are ours, not the person's.
 			_ = run(context.WithoutCancel(ctx), r.Git, fresh, "reset", "--quiet")
 		}
-		if ExitCode(err) != 1 || !r.committed(ctx, paths) {
+		if !already {
 			return "", commitRefused(err)
 		}
 		// The index alone is behind, as it is after a kill between the two.
@@ -184,7 +186,7 @@ func (r *Repository) headOf(ctx context.Context, gitDir string) object.OID {
 	return ""
 }
 
-// committed reports whether HEAD holds the paths as they are in the work tree.
+// committed reports whether HEAD holds the paths as they are in the work tree. The index has to know them.
 func (r *Repository) committed(ctx context.Context, paths []string) bool {
 	g, done := r.besideIndex()
 	defer done()

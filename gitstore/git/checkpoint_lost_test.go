@@ -269,3 +269,53 @@ func TestUncommit(t *testing.T) {
 		tr.Fsck()
 	})
 }
+
+// TestHookEmptiesMessage: git then commits nothing and ends with the status it has where there is nothing to commit.
+// A file that it does not know is no more committed by that than one it knows.
+func TestHookEmptiesMessage(t *testing.T) {
+	testrepo.Matrix(t, func(t *testing.T, tr *testrepo.Repo) {
+		r, err := Discover(t.Context(), tr.Dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tr.Write("a.txt", "before\n")
+		before := tr.CommitAll("before")
+		hook := filepath.Join(r.CommonDir, "hooks", "commit-msg")
+		if err := os.MkdirAll(filepath.Dir(hook), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(hook, []byte("#!/bin/sh\n: >\"$1\"\n"), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		tr.Write("a.txt", "after\n")
+		tr.Write("new.txt", "new\n")
+		for _, paths := range [][]string{{"new.txt"}, {"a.txt", "new.txt"}, {"a.txt"}} {
+			if oid, err := r.CommitPaths(t.Context(), paths, "checkpoint"); err == nil {
+				t.Errorf("%v: expected git's refusal, got %s", paths, oid)
+			}
+			if got := tr.Git("rev-parse", "HEAD"); got != before {
+				t.Errorf("%v: the branch is at %s, expected %s", paths, got, before)
+			}
+			if got, want := tr.Git("status", "--porcelain"), " M a.txt\n?? new.txt"; got != want {
+				t.Errorf("%v: status %q, expected %q", paths, got, want)
+			}
+		}
+		if err := os.Remove(hook); err != nil {
+			t.Fatal(err)
+		}
+		// Of one that was killed behind the branch only the index is to be mended.
+		paths := []string{"a.txt", "new.txt"}
+		oid, err := r.CommitPaths(t.Context(), paths, "checkpoint")
+		if err != nil {
+			t.Fatal(err)
+		}
+		tr.Git("read-tree", before)
+		again, err := r.CommitPaths(t.Context(), paths, "checkpoint")
+		if err != nil || again != oid {
+			t.Errorf("committed once more: %s, %v; expected %s", again, err, oid)
+		}
+		if got := tr.Git("status", "--porcelain"); got != "" {
+			t.Errorf("the index is behind: %q", got)
+		}
+	})
+}

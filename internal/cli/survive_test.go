@@ -607,6 +607,8 @@ var found = []struct {
 	{"accept", "git-agentxchain", "linkat", ".keep", "EIO", true},
 	// A git that could not remove its lock and ended well for all that left it for ever.
 	{"archive", "git update-ref", "unlink", "/runs/run_", "EIO", true},
+	// A git that lost the message committed nothing, and a new file was said to be committed.
+	{"accept-checkpoint", "git commit", "write", "COMMIT_EDITMSG", "EINTR", false},
 	// No note said that the maintenance after a commit takes a lock.
 	{"accept-checkpoint", "git maintenance", "close", "maintenance.lock", testtrace.KillAfter, false},
 	// The file that was to record a change of an initiative stayed beside the others.
