@@ -184,6 +184,14 @@ func (r *Repository) DropLockNote(name string) {
 	_ = root.Close()
 }
 
+// DropLockNotes removes the directory of the notes if there are none.
+func (r *Repository) DropLockNotes() {
+	if root, err := OpenPrivate(r.CommonDir, "", false); err == nil {
+		_ = root.Remove(lockNotes)
+		_ = root.Close()
+	}
+}
+
 // LockNotes reads the notes there are; one that is damaged proves nothing and is
 // removed once it is old.
 func (r *Repository) LockNotes() []*LockNote {
@@ -410,16 +418,6 @@ func (r *Repository) foreignGit() bool {
 		return false
 	})
 	return known && busy > 0
-}
-
-// Configure changes the repository's own configuration: args are what git config takes
-// after --local. Errors: git's own.
-func (r *Repository) Configure(ctx context.Context, args ...string) error {
-	mark, done := r.LockingGit("changing the configuration",
-		[]GitLock{{Path: filepath.Join(r.CommonDir, "config.lock")}})
-	_, err := mark(r.Git).Run(ctx, nil, append([]string{"config", "--local"}, args...)...)
-	done(err)
-	return err
 }
 
 // RefLocks are the locks that git takes to move refs.

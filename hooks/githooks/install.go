@@ -388,8 +388,7 @@ func (in *installer) redirect(ctx context.Context) error {
 	}
 	for _, old := range in.rec.Anchors {
 		if !slices.Contains(anchors(in.repo.CommonDir), old) {
-			if _, err := in.repo.Git.Run(ctx, nil, "config", "--local", "--unset-all", includeKey(old)); err != nil &&
-				exitStatus(err) != 5 {
+			if err := in.repo.DropLocalSetting(ctx, includeKey(old)); err != nil {
 				return err
 			}
 		}
@@ -433,7 +432,7 @@ func (in *installer) set(ctx context.Context, key, value string) error {
 			return nil
 		}
 	}
-	if _, err := in.repo.Git.Run(ctx, nil, "config", "--local", key, value); err != nil {
+	if err := in.repo.Configure(ctx, key, value); err != nil {
 		return err
 	}
 	in.did("set", key)

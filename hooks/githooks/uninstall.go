@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
-	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 )
 
 // Uninstall takes the hooks away: hooks that were there are back, byte for byte,
@@ -39,6 +38,7 @@ func Uninstall(ctx context.Context, repo *git.Repository) (*Result, error) {
 		return nil, refuse(CodeHooksUnreadable, "the record of the installation cannot be removed: %v", err)
 	}
 	// Only when it is empty: runs keep other things there.
+	repo.DropLockNotes()
 	_ = os.Remove(filepath.Dir(recordPath(repo.CommonDir)))
 	return u.out, nil
 }
@@ -96,7 +96,7 @@ func (u *uninstaller) configuration(ctx context.Context) error {
 	}
 	if digest(now) == u.rec.ConfigAfter {
 		if string(now) != string(u.rec.ConfigBefore) {
-			if err := replaceConfig(path, u.rec.ConfigBefore); err != nil {
+			if err := u.repo.ReplaceConfig(ctx, u.rec.ConfigBefore); err != nil {
 				return refuse(CodeHooksUnreadable, "git's configuration of this repository cannot be written: %v", err)
 			}
 			u.did("restored", path)
@@ -111,16 +111,16 @@ func (u *uninstaller) configuration(ctx context.Context) error {
 		if !slices.ContainsFunc(list, func(s setting) bool { return s.scope == "local" && s.key == key }) {
 			continue
 		}
-		args := []string{"config", "--local", "--unset-all", key}
+		args := []string{"--unset-all", key}
 		if key == "core.hookspath" {
 			if v, _ := last(list, key); !leadsTo(u.repo, v, u.rec.Dir) {
 				continue // it was pointed elsewhere since
 			}
 			if u.rec.FormerPath != nil {
-				args = []string{"config", "--local", "--replace-all", "core.hooksPath", *u.rec.FormerPath}
+				args = []string{"--replace-all", "core.hooksPath", *u.rec.FormerPath}
 			}
 		}
-		if _, err := u.repo.Git.Run(ctx, nil, args...); err != nil && exitStatus(err) != 5 {
+		if err := u.repo.Configure(ctx, args...); err != nil && git.ExitCode(err) != 5 {
 			return err
 		}
 		u.did("unset", key)
@@ -142,29 +142,6 @@ func (u *uninstaller) keys() []string {
 		keys = append(keys, "core.hookspath")
 	}
 	return keys
-}
-
-// replaceConfig holds git's own lock while it writes, so that a git that writes
-// at the same time is told instead of overwritten.
-func replaceConfig(path string, data []byte) error {
-	info, err := os.Stat(path)
-	if err != nil {
-		return err
-	}
-	lock, err := os.OpenFile(path+".lock", os.O_CREATE|os.O_EXCL|os.O_WRONLY, info.Mode().Perm())
-	if err != nil {
-		return err
-	}
-	_, err = lock.Write(data)
-	if err = errors.Join(err, lock.Sync(), lock.Chmod(info.Mode().Perm()), lock.Close()); err != nil {
-		_ = os.Remove(lock.Name())
-		return err
-	}
-	if err := os.Rename(lock.Name(), path); err != nil {
-		_ = os.Remove(lock.Name())
-		return err
-	}
-	return durable.SyncDir(filepath.Dir(path))
 }
 
 // files removes the scripts of ours and moves the kept hooks back.

@@ -26,7 +26,7 @@ func TestSurvivePowerLoss(t *testing.T) {
 	seed, log := surviveSeed(t), openSurviveLog(t)
 	commands := []string{"accept", "restore", "sync-fetch"}
 	if long {
-		commands = append(commands, "assign-first", "checkpoint", "approve", "archive", "multi-gate")
+		commands = append(commands, "assign-first", "checkpoint", "approve", "sync-push", "archive", "multi-gate")
 	}
 	for _, name := range surviveActs(commands, seed, long, len(commands)) {
 		t.Run(name, func(t *testing.T) {
@@ -67,13 +67,9 @@ func TestSurvivePowerLoss(t *testing.T) {
 			draw := rand.New(rand.NewPCG(seed, 1))
 			tried, survived := 0, 0
 			try := func(k int, image testtrace.Image) {
-				if err := os.RemoveAll(a.base); err != nil {
+				if err := a.becomes(image); err != nil {
 					t.Fatal(err)
 				}
-				if err := image.Write(a.base); err != nil {
-					t.Fatal(err)
-				}
-				a.laterByAMinute()
 				said := &testtrace.Result{Finished: k == disk.Len(), Output: r.Output}
 				verdict := a.judged(said, tried)
 				tried++
@@ -138,6 +134,27 @@ func TestSurvivePowerLoss(t *testing.T) {
 			t.Logf("%d steps, %d images tried, %d survived", disk.Len(), tried, survived)
 		})
 	}
+}
+
+// becomes replaces what is there by what a power cut left. The servers are other machines: they stay.
+func (a *act) becomes(image testtrace.Image) error {
+	aside := a.base + ".aside"
+	if err := os.Rename(a.base, aside); err != nil {
+		return err
+	}
+	if err := image.Write(a.base); err != nil {
+		return err
+	}
+	for _, server := range a.bare {
+		if err := os.RemoveAll(filepath.Join(a.base, server)); err != nil {
+			return err
+		}
+		if err := os.Rename(filepath.Join(aside, server), filepath.Join(a.base, server)); err != nil {
+			return err
+		}
+	}
+	a.laterByAMinute()
+	return os.RemoveAll(aside)
 }
 
 // laterByAMinute has the notes of git's locks say what the times of the files say: a minute has passed since.

@@ -1,0 +1,117 @@
+// Changing the repository's configuration so that a power cut leaves the old file or the new one.
+
+package git
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/internal/durable"
+)
+
+// configWait is how long another process may hold the lock of the configuration.
+const configWait = time.Second
+
+// Configure changes the repository's own configuration: args are what git config takes
+// after --local. git gives the new file its name without syncing what is in it, so that
+// a power cut can leave a repository no git can open. Here git changes a copy, which is
+// the lock of the file, as git takes it, and gets the name of the file when it is on
+// disk. Errors: git's own, and git_failed.
+func (r *Repository) Configure(ctx context.Context, args ...string) error {
+	return r.rewriteConfig(ctx, func(git *Git, lock string) error {
+		_, err := git.Run(ctx, nil, append([]string{"config", "--file", lock}, args...)...)
+		return err
+	})
+}
+
+// ReplaceConfig is Configure with everything that the file is to hold.
+func (r *Repository) ReplaceConfig(ctx context.Context, data []byte) error {
+	return r.rewriteConfig(ctx, func(_ *Git, lock string) error { return os.WriteFile(lock, data, 0) })
+}
+
+// rewriteConfig has change, by a git that is marked, change the lock, and gives it the name of the file.
+func (r *Repository) rewriteConfig(ctx context.Context, change func(git *Git, lock string) error) (err error) {
+	// Where the file is a link git changes what it leads to.
+	name, err := filepath.EvalSymlinks(filepath.Join(r.CommonDir, "config"))
+	if err != nil {
+		return fail.Errorf(fail.CodeGitFailed, err, "git's configuration of this repository cannot be found")
+	}
+	lock := name + ".lock"
+	mark, done := r.LockingGit("changing the configuration", []GitLock{{Path: lock}, {Path: lock + ".lock"}})
+	defer func() { done(err) }()
+	if err := copyLocked(ctx, name, lock); err != nil {
+		return fail.Errorf(fail.CodeGitFailed, err, "git's configuration of this repository cannot be changed")
+	}
+	if err = change(mark(r.Git), lock); err == nil {
+		err = publishLocked(lock, name)
+	}
+	if err != nil {
+		_ = os.Remove(lock)
+	}
+	return err
+}
+
+// copyLocked makes the lock with the contents and the permissions of the file.
+func copyLocked(ctx context.Context, name, lock string) error {
+	var to *os.File
+	for until := time.Now().Add(configWait); ; {
+		var err error
+		to, err = os.OpenFile(lock, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, fs.ErrExist) || time.Now().After(until) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	err := copyInto(to, name)
+	if cerr := to.Close(); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		_ = os.Remove(lock)
+	}
+	return err
+}
+
+func copyInto(to *os.File, name string) error {
+	from, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = from.Close() }()
+	fi, err := from.Stat()
+	if err != nil {
+		return err
+	}
+	if _, err := io.Copy(to, from); err != nil {
+		return err
+	}
+	return to.Chmod(fi.Mode().Perm())
+}
+
+// publishLocked gives the lock the name of the file.
+func publishLocked(lock, name string) error {
+	err := syncFile(lock)
+	if err == nil {
+		err = os.Rename(lock, name)
+	}
+	if err == nil {
+		err = durable.SyncDir(filepath.Dir(name))
+	}
+	if err != nil {
+		return fail.Errorf(fail.CodeGitFailed, err, "git's configuration of this repository cannot be changed")
+	}
+	return nil
+}
