@@ -1,4 +1,4 @@
-// Fetching, and making durable what came.
+// Fetching and pushing, and making durable what came of it.
 
 package git
 
@@ -21,15 +21,8 @@ const fetchTries = 5
 // Fetch runs fetches by a git, one after another while they work, and makes durable what came, of one that failed as
 // well. remote is the one whose tracking names move, "" for none; in is what each reads on its standard input.
 func (r *Repository) Fetch(ctx context.Context, by *Git, remote string, in []byte, fetches ...[]string) (err error) {
-	if dir, ok := r.trackingDir(remote); ok {
-		mark, done := r.noted(&LockNote{
-			LockOwner: NewOwner("fetch"),
-			Locks:     []GitLock{{Path: filepath.Join(r.CommonDir, "packed-refs.lock")}},
-			Below:     []string{dir},
-		})
-		defer func() { done(err) }()
-		by = mark(by)
-	}
+	by, done := r.tracking(by, "fetch", remote)
+	defer func() { done(err) }()
 	for _, args := range fetches {
 		for range fetchTries {
 			if _, err = by.Run(ctx, in, args...); !prunedWhileFetching(err) {
@@ -46,6 +39,33 @@ func (r *Repository) Fetch(ctx context.Context, by *Git, remote string, in []byt
 	return err
 }
 
+// Push runs a push by a git, which moves the tracking names of the remote to what it has taken, and returns what it
+// printed.
+func (r *Repository) Push(ctx context.Context, by *Git, remote string, args ...string) (out []byte, err error) {
+	by, done := r.tracking(by, "push", remote)
+	defer func() { done(err) }()
+	out, err = by.Run(ctx, nil, args...)
+	// A lock that got its name by then must not be there again after a power cut, when the note of it is gone.
+	if serr := syncAll(nil, r.trackingDirs(remote)); err == nil && serr != nil {
+		return out, fail.Errorf(fail.CodeUnreadable, serr, "the directories of refs cannot be synced")
+	}
+	return out, err
+}
+
+// tracking notes that a git is about to move tracking names of a remote, and marks it.
+func (r *Repository) tracking(by *Git, what, remote string) (marked *Git, done func(error)) {
+	dir, ok := r.trackingDir(remote)
+	if !ok {
+		return by, func(error) {}
+	}
+	mark, done := r.noted(&LockNote{
+		LockOwner: NewOwner(what),
+		Locks:     []GitLock{{Path: filepath.Join(r.CommonDir, "packed-refs.lock")}},
+		Below:     []string{dir},
+	})
+	return mark(by), done
+}
+
 // prunedWhileFetching reports that a git failed because the pack was gone that it had just written. There is no exit
 // status for it.
 func prunedWhileFetching(err error) bool {
@@ -58,6 +78,21 @@ func prunedWhileFetching(err error) bool {
 func (r *Repository) trackingDir(remote string) (dir string, ok bool) {
 	name := "refs/remotes/" + remote
 	return filepath.Join(r.CommonDir, filepath.FromSlash(name)), remote != "" && r.RefFormat == "files" && SafeRefName(name)
+}
+
+// trackingDirs are that directory and those below it.
+func (r *Repository) trackingDirs(remote string) (dirs []string) {
+	top, ok := r.trackingDir(remote)
+	if !ok {
+		return nil
+	}
+	_ = filepath.WalkDir(top, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() {
+			dirs = append(dirs, path)
+		}
+		return nil
+	})
+	return dirs
 }
 
 // syncFetched makes what a git has brought survive a power cut: git syncs files, and not the directories that name
@@ -74,16 +109,7 @@ func (r *Repository) syncFetched(remote string) error {
 			dirs = append(dirs, filepath.Join(r.ObjectsDir, e.Name()))
 		}
 	}
-	if tracking, ok := r.trackingDir(remote); ok {
-		_ = filepath.WalkDir(tracking,
-			func(path string, d fs.DirEntry, err error) error {
-				if err == nil && d.IsDir() {
-					dirs = append(dirs, path)
-				}
-				return nil
-			})
-	}
-	if err := syncAll(nil, dirs); err != nil {
+	if err := syncAll(nil, append(dirs, r.trackingDirs(remote)...)); err != nil {
 		return fail.Errorf(fail.CodeUnreadable, err, "the directories of objects and refs cannot be synced")
 	}
 	return nil

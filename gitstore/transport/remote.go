@@ -266,7 +266,7 @@ func pushSome(ctx context.Context, r *git.Repository, remote string, refs []RefP
 		args = append(args, string(p.New)+":"+p.Name)
 	}
 	defer r.ForgetRefs() // git moves the tracking refs
-	answer, err := r.Git.Transport().Run(ctx, nil, append(args, extra...)...)
+	answer, err := r.Push(ctx, r.Git.Transport(), remote, append(args, extra...)...)
 	said := readPorcelain(answer)
 	for _, p := range refs {
 		if a, ok := said[p.Name]; ok {

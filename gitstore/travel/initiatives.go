@@ -75,8 +75,10 @@ func lockSync(ctx context.Context, repo *git.Repository, wait time.Duration) (un
 	return func() { _ = lock.Release() }, nil
 }
 
-func contended(remote string, tries int) error {
-	return fail.Errorf(transport.CodeRemoteBusy, nil, "others pushed to %s first, %d times in a row", remote, tries).
+// contended is for a remote whose refs were elsewhere each time, or locked; why is what it said last.
+func contended(remote string, tries int, why string) error {
+	return fail.Errorf(transport.CodeRemoteBusy, nil,
+		"%s did not move its refs, %d times in a row: others pushed first, or it holds a lock (%s)", remote, tries, why).
 		WithHint("the operations are kept here: git agentxchain sync %s", remote)
 }
 
@@ -281,7 +283,7 @@ func (l *initiativeLanding) push(ctx context.Context) (again bool, err error) {
 			r.resettle(SyncWent)
 			seen = append(seen, git.RefUpdate{Name: l.seenRef(r.Run), New: p.New, Old: known[r.Run]})
 		case transport.PushStale:
-			again = true
+			again, l.y.beaten = true, a.Why
 		case transport.PushRefused:
 			r.State, r.Code = SyncRefused, transport.CodeRemoteRefused
 			r.Why = l.y.Remote + " does not take " + p.Name + ": " + a.Why

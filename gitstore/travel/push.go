@@ -74,7 +74,7 @@ func pushAll(ctx context.Context, repo *git.Repository, y *Synced, opt SyncOptio
 	for _, p := range refs {
 		a, r := said[p.Name], runs[p.Name]
 		if a.State == transport.PushStale {
-			again = true
+			again, y.beaten = true, a.Why
 		}
 		if a.State == transport.PushOK {
 			y.Pushed = true

@@ -82,6 +82,7 @@ type Synced struct {
 
 	retire []transport.RefPush // run refs of archived runs that the remote still has
 	byName map[string]*SyncedRun
+	beaten string // what the remote said when a ref was not where it was expected
 }
 
 // run returns the entry of a run, a new one when there is none.
@@ -148,7 +149,7 @@ func syncRounds(ctx context.Context, repo *git.Repository, remote string, wait t
 			return y, err
 		}
 		if y.Tries == maxSyncTries {
-			return y, contended(remote, y.Tries)
+			return y, contended(remote, y.Tries, y.beaten)
 		}
 		if err := transport.Backoff(ctx, y.Tries); err != nil {
 			return y, err
