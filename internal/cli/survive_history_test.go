@@ -73,9 +73,11 @@ type history struct {
 	hits  int
 }
 
+func (h *history) project() string { return filepath.Join(h.base, "p") }
+
 // refsNow lists the operations that are recorded.
 func (h *history) refsNow() (map[string][]string, error) {
-	dir := filepath.Join(h.base, "p")
+	dir := h.project()
 	list, err := at(dir, nil, "git", "for-each-ref", "--format=%(refname)", "refs/agentxchain/runs")
 	if err != nil {
 		return nil, fmt.Errorf("%w: %s", err, list)
@@ -106,7 +108,7 @@ func grown(before, now map[string][]string) (more int, lost string) {
 
 // work is what agents and people do between the commands; it may fail, as theirs does.
 func (h *history) work() {
-	dir := filepath.Join(h.base, "p")
+	dir := h.project()
 	try := func(program string, args ...string) { _, _ = at(dir, h.env(), program, args...) }
 	evidence := `verification={"status":"pass","commands":["true"],"evidence_summary":"ran",` +
 		`"machine_evidence":[{"command":"true","exit_code":0}]}`
@@ -167,7 +169,7 @@ func (h *history) command() historyStep {
 
 // sensible are commands that go on with the run.
 func (h *history) sensible() []string {
-	data, err := os.ReadFile(filepath.Join(h.base, "p", filepath.FromSlash(string(wire.DocState))))
+	data, err := os.ReadFile(filepath.Join(h.project(), filepath.FromSlash(string(wire.DocState))))
 	var state struct {
 		Status     string
 		Active     map[string]any `json:"active_turns"`
@@ -195,12 +197,19 @@ func (h *history) take(s historyStep, m mishap) (verdict string) {
 	var disk *testtrace.Disk
 	var err error
 	if m.power {
-		if disk, err = testtrace.NewDisk(h.base); err != nil {
+		if disk, err = testtrace.NewDisk(h.project()); err != nil {
 			return err.Error()
 		}
 	}
-	h.args, h.record = s.args, m.power
-	r, err := h.run(m.fault)
+	// What happens to the server, another machine, is not ours to survive.
+	r, err := (&testtrace.Run{
+		Dir:    h.project(),
+		Env:    h.env(),
+		Args:   append([]string{"git-agentxchain", "--json"}, s.args...),
+		Below:  h.project(),
+		Fault:  m.fault,
+		Record: m.power,
+	}).Do()
 	if err != nil {
 		return err.Error()
 	}
@@ -258,9 +267,13 @@ func (h *history) cut(disk *testtrace.Disk, finished bool) (bool, error) {
 		k = disk.Len() // it had ended: what it said holds
 	}
 	images := disk.Cut(k, 3, h.draw)
-	if err := h.becomes(images[h.draw.IntN(len(images))]); err != nil {
+	if err := os.RemoveAll(h.project()); err != nil {
 		return false, err
 	}
+	if err := images[h.draw.IntN(len(images))].Write(h.project()); err != nil {
+		return false, err
+	}
+	h.laterByAMinute()
 	return finished && k == disk.Len(), nil
 }
 
@@ -283,12 +296,12 @@ func (h *history) quiet() string {
 		return fmt.Sprintf("doctor --fix recorded %d operations. %s", more, lost)
 	}
 	// Without a run there is nothing to check.
-	h.new.states = map[string]string{"p": statusAt(filepath.Join(h.base, "p"))}
+	h.new.states = map[string]string{"p": statusAt(h.project())}
 	if verdict := h.sound(); verdict != "" {
 		return verdict
 	}
 	for _, name := range []string{"mine/tracked.txt", "mine/ignored.txt"} {
-		if data, err := os.ReadFile(filepath.Join(h.base, "p", name)); err != nil || string(data) != person {
+		if data, err := os.ReadFile(filepath.Join(h.project(), name)); err != nil || string(data) != person {
 			return fmt.Sprintf("%s: %q, %v", name, data, err)
 		}
 	}
