@@ -367,10 +367,9 @@ func (b *Bundle) Transfer(ctx context.Context, to *git.Repository, key string) e
 	if !any {
 		return nil
 	}
-	mark, done := to.LockingGit("bringing a bundle over", locks)
-	err := to.Fetch(ctx, mark(to.Git), "", nil, args)
-	done(err)
-	return err
+	return to.LockingGit("bringing a bundle over", locks, func(mark func(*git.Git) *git.Git) error {
+		return to.Fetch(ctx, mark(to.Git), "", nil, args)
+	})
 }
 
 // DropIncoming removes the refs that held a transfer.

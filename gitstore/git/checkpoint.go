@@ -56,28 +56,32 @@ func (r *Repository) CommitPathsAs(ctx context.Context, paths []string, message 
 		return "", err
 	}
 	before := r.headNow(ctx)
-	mark, done := r.noted(&LockNote{
+	var oid object.OID
+	err = r.underNote(&LockNote{
 		LockOwner: NewOwner("commit"),
 		Locks:     r.commitLocks(),
 		Commit:    r.underCommit(before, paths),
-	})
-	defer func() { done(err) }()
-	var oid object.OID
-	for try := range commitTries {
-		if try > 0 {
-			before = r.headNow(ctx) // a person may have committed meanwhile
-		}
-		oid, err = r.commitPaths(ctx, mark, committer, before, paths, message, as.Status)
-		switch {
-		case oid != "" && fail.CodeOf(err) == fail.CodeObjectMissing:
-			if berr := r.takeBack(ctx, mark(r.Git), oid, before, paths); berr != nil {
-				return "", errors.Join(err, berr)
+	}, func(mark func(*Git) *Git) (err error) {
+		for try := range commitTries {
+			if try > 0 {
+				before = r.headNow(ctx) // a person may have committed meanwhile
 			}
-		case !prunedWhileWriting(err):
-			return oid, err
+			oid, err = r.commitPaths(ctx, mark, committer, before, paths, message, as.Status)
+			switch {
+			case oid != "" && fail.CodeOf(err) == fail.CodeObjectMissing:
+				if berr := r.takeBack(ctx, mark(r.Git), oid, before, paths); berr != nil {
+					return errors.Join(err, berr)
+				}
+			case !prunedWhileWriting(err):
+				return err
+			}
 		}
+		return err
+	})
+	if fail.CodeOf(err) == fail.CodeObjectMissing {
+		return "", err
 	}
-	return "", err
+	return oid, err
 }
 
 // commitTries is how often a commit is made whose objects git's housekeeping removes

@@ -73,9 +73,8 @@ func (r *Repository) settleCommit(ctx context.Context, n *LockNote) (notice stri
 	if r.whole(ctx, oid) || !r.HasCommit(ctx, c.Before) || ctx.Err() != nil {
 		return "", false
 	}
-	mark, done := r.noted(&LockNote{LockOwner: NewOwner("taking back a commit"), Locks: r.commitLocks(), Commit: c})
-	err = r.takeBack(ctx, mark(r.Git), oid, c.Before, c.Paths)
-	done(err)
+	err = r.underNote(&LockNote{LockOwner: NewOwner("taking back a commit"), Locks: r.commitLocks(), Commit: c},
+		func(mark func(*Git) *Git) error { return r.takeBack(ctx, mark(r.Git), oid, c.Before, c.Paths) })
 	if err != nil {
 		return "", true
 	}
@@ -162,14 +161,14 @@ func (r *Repository) Uncommit(ctx context.Context, m *Made) (err error) {
 		return err
 	}
 	changed := NulNames(out)
-	mark, done := r.noted(&LockNote{LockOwner: NewOwner("taking a commit back"), Locks: r.commitLocks()})
-	defer func() { done(err) }()
-	g := mark(r.Git)
-	if err := r.takeBack(ctx, g, m.Commit, m.Before, m.Paths); err != nil {
-		return err
-	}
-	paths := slices.DeleteFunc(slices.Clone(m.Paths), func(p string) bool { return slices.Contains(changed, p) })
-	return r.asBefore(ctx, g, m, paths)
+	return r.LockingGit("taking a commit back", r.commitLocks(), func(mark func(*Git) *Git) error {
+		g := mark(r.Git)
+		if err := r.takeBack(ctx, g, m.Commit, m.Before, m.Paths); err != nil {
+			return err
+		}
+		paths := slices.DeleteFunc(slices.Clone(m.Paths), func(p string) bool { return slices.Contains(changed, p) })
+		return r.asBefore(ctx, g, m, paths)
+	})
 }
 
 // asBefore puts files of a commit that was taken back as they were before it.

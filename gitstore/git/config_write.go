@@ -36,25 +36,27 @@ func (r *Repository) ReplaceConfig(ctx context.Context, data []byte) error {
 }
 
 // rewriteConfig has change, by a git that is marked, change the lock, and gives it the name of the file.
-func (r *Repository) rewriteConfig(ctx context.Context, change func(git *Git, lock string) error) (err error) {
+func (r *Repository) rewriteConfig(ctx context.Context, change func(git *Git, lock string) error) error {
 	// Where the file is a link git changes what it leads to.
 	name, err := filepath.EvalSymlinks(filepath.Join(r.CommonDir, "config"))
 	if err != nil {
 		return fail.Errorf(fail.CodeGitFailed, err, "git's configuration of this repository cannot be found")
 	}
 	lock := name + ".lock"
-	mark, done := r.LockingGit("changing the configuration", []GitLock{{Path: lock}, {Path: lock + ".lock"}})
-	defer func() { done(err) }()
-	if err := copyLocked(ctx, name, lock); err != nil {
-		return fail.Errorf(fail.CodeGitFailed, err, "git's configuration of this repository cannot be changed")
-	}
-	if err = change(mark(r.Git), lock); err == nil {
-		err = publishLocked(lock, name)
-	}
-	if err != nil {
-		_ = os.Remove(lock)
-	}
-	return err
+	return r.LockingGit("changing the configuration", []GitLock{{Path: lock}, {Path: lock + ".lock"}},
+		func(mark func(*Git) *Git) error {
+			if err := copyLocked(ctx, name, lock); err != nil {
+				return fail.Errorf(fail.CodeGitFailed, err, "git's configuration of this repository cannot be changed")
+			}
+			err := change(mark(r.Git), lock)
+			if err == nil {
+				err = publishLocked(lock, name)
+			}
+			if err != nil {
+				_ = os.Remove(lock)
+			}
+			return err
+		})
 }
 
 // copyLocked makes the lock with the contents and the permissions of the file.

@@ -20,50 +20,50 @@ const fetchTries = 5
 
 // Fetch runs fetches by a git, one after another while they work, and makes durable what came, of one that failed as
 // well. remote is the one whose tracking names move, "" for none; in is what each reads on its standard input.
-func (r *Repository) Fetch(ctx context.Context, by *Git, remote string, in []byte, fetches ...[]string) (err error) {
-	by, done := r.tracking(by, "fetch", remote)
-	defer func() { done(err) }()
-	for _, args := range fetches {
-		for range fetchTries {
-			if _, err = by.Run(ctx, in, args...); !prunedWhileFetching(err) {
+func (r *Repository) Fetch(ctx context.Context, by *Git, remote string, in []byte, fetches ...[]string) error {
+	return r.tracking(by, "fetch", remote, func(by *Git) (err error) {
+		for _, args := range fetches {
+			for range fetchTries {
+				if _, err = by.Run(ctx, in, args...); !prunedWhileFetching(err) {
+					break
+				}
+			}
+			if err != nil {
 				break
 			}
 		}
-		if err != nil {
-			break
+		if serr := r.syncFetched(remote); err == nil {
+			return serr
 		}
-	}
-	if serr := r.syncFetched(remote); err == nil {
-		return serr
-	}
-	return err
+		return err
+	})
 }
 
 // Push runs a push by a git, which moves the tracking names of the remote to what it has taken, and returns what it
 // printed.
 func (r *Repository) Push(ctx context.Context, by *Git, remote string, args ...string) (out []byte, err error) {
-	by, done := r.tracking(by, "push", remote)
-	defer func() { done(err) }()
-	out, err = by.Run(ctx, nil, args...)
-	// A lock that got its name by then must not be there again after a power cut, when the note of it is gone.
-	if serr := syncAll(nil, r.trackingDirs(remote)); err == nil && serr != nil {
-		return out, fail.Errorf(fail.CodeUnreadable, serr, "the directories of refs cannot be synced")
-	}
+	err = r.tracking(by, "push", remote, func(by *Git) (err error) {
+		out, err = by.Run(ctx, nil, args...)
+		// A lock that got its name by then must not be there again after a power cut, when the note of it is gone.
+		if serr := syncAll(nil, r.trackingDirs(remote)); err == nil && serr != nil {
+			return fail.Errorf(fail.CodeUnreadable, serr, "the directories of refs cannot be synced")
+		}
+		return err
+	})
 	return out, err
 }
 
-// tracking notes that a git is about to move tracking names of a remote, and marks it.
-func (r *Repository) tracking(by *Git, what, remote string) (marked *Git, done func(error)) {
+// tracking has work start gits that move tracking names of a remote, under a note of the locks that they take.
+func (r *Repository) tracking(by *Git, what, remote string, work func(*Git) error) error {
 	dir, ok := r.trackingDir(remote)
 	if !ok {
-		return by, func(error) {}
+		return work(by)
 	}
-	mark, done := r.noted(&LockNote{
+	return r.underNote(&LockNote{
 		LockOwner: NewOwner(what),
 		Locks:     []GitLock{{Path: filepath.Join(r.CommonDir, "packed-refs.lock")}},
 		Below:     []string{dir},
-	})
-	return mark(by), done
+	}, func(mark func(*Git) *Git) error { return work(mark(by)) })
 }
 
 // prunedWhileFetching reports that a git failed because the pack was gone that it had just written. There is no exit

@@ -24,6 +24,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -84,35 +85,32 @@ func (n *LockNote) encode() []byte {
 	return ojson.Pretty(o)
 }
 
-// LockingGit notes that git is about to take locks. What mark returns works under the
-// note, and done is told how it ended.
-func (r *Repository) LockingGit(what string, locks []GitLock) (mark func(*Git) *Git, done func(error)) {
-	return r.noted(&LockNote{LockOwner: NewOwner(what), Locks: locks})
+// LockingGit has work start gits that take locks, under a note of them. What mark returns works under the note.
+// Without one nothing is started: a lock that stayed would be without an owner. Errors: those of work, git_failed.
+func (r *Repository) LockingGit(what string, locks []GitLock, work func(mark func(*Git) *Git) error) error {
+	return r.underNote(&LockNote{LockOwner: NewOwner(what), Locks: locks}, work)
 }
 
-func (r *Repository) noted(n *LockNote) (mark func(*Git) *Git, done func(error)) {
+func (r *Repository) underNote(n *LockNote, work func(mark func(*Git) *Git) error) error {
 	n.Acquired = time.Now()
 	n.Name = n.Token
 	if err := r.WriteLockNote(n); err != nil {
-		// No reason not to work; a lock that stays is then nobody's.
-		return func(g *Git) *Git { return g }, func(error) {}
+		return fail.Errorf(fail.CodeGitFailed, err, "git was not started, as the locks it takes cannot be noted")
 	}
-	mark = func(on *Git) *Git {
+	err := work(func(on *Git) *Git {
 		g := on.In(on.Dir)
 		g.Env = append(dropVars(g.Env, []string{lockNoteVar}), lockNoteVar+"="+n.Token)
 		return g
-	}
-	return mark, func(err error) {
-		// One that ended by itself may have failed to remove its lock, on a disk that fails, and have ended well
-		// for all that. It says so when the lock is another's.
-		if (err == nil || !strings.Contains(ComplaintOf(err), "File exists")) && n.left() {
-			n.ended = time.Now()
-			if r.WriteLockNote(n) == nil {
-				return
-			}
-		}
+	})
+	// One that ended by itself may have failed to remove its lock, on a disk that fails, and have ended well
+	// for all that. It says so when the lock is another's.
+	if (err == nil || !strings.Contains(ComplaintOf(err), "File exists")) && n.left() {
+		n.ended = time.Now()
+		_ = r.WriteLockNote(n) // the old one says nearly the same
+	} else {
 		r.DropLockNote(n.Name)
 	}
+	return err
 }
 
 func (n *LockNote) names(path string) bool {

@@ -340,16 +340,14 @@ func (r *Repository) UpdateRefs(ctx context.Context, updates []RefUpdate, reflog
 	}
 	defer r.ForgetRefs()
 	faults.Point("refs.update.before")
-	mark, done := r.LockingGit("moving a ref", r.RefLocks(updates))
-	_, err := mark(r.Git).Run(ctx, in.Bytes(), MovingRefs(reflogMessage)...)
-	if err != nil && !r.arrived(ctx, updates, err) {
-		done(err)
-		return r.ExplainUpdate(ctx, updates, err)
-	}
-	faults.Point("refs.update.after")
-	after := r.AfterMove(updates)
-	done(err) // not before the lock is gone for good
-	return after
+	return r.LockingGit("moving a ref", r.RefLocks(updates), func(mark func(*Git) *Git) error {
+		_, err := mark(r.Git).Run(ctx, in.Bytes(), MovingRefs(reflogMessage)...)
+		if err != nil && !r.arrived(ctx, updates, err) {
+			return r.ExplainUpdate(ctx, updates, err)
+		}
+		faults.Point("refs.update.after")
+		return r.AfterMove(updates) // then the lock is gone for good
+	})
 }
 
 // MovingRefs are the arguments of a git that moves refs as its standard input says.
