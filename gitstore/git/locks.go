@@ -107,10 +107,27 @@ func (r *Repository) underNote(n *LockNote, work func(mark func(*Git) *Git) erro
 	if (err == nil || !strings.Contains(ComplaintOf(err), "File exists")) && n.left() {
 		n.ended = time.Now()
 		_ = r.WriteLockNote(n) // the old one says nearly the same
-	} else {
+	} else if err == nil || n.sync() == nil { // what work has synced itself, unless it failed
 		r.DropLockNote(n.Name)
 	}
 	return err
+}
+
+// sync makes it last that locks of the note are gone: a power cut must not bring one back when the note is gone.
+func (n *LockNote) sync() error {
+	dirs := make(map[string]bool)
+	for _, l := range n.Locks {
+		dirs[filepath.Dir(l.Path)] = true
+	}
+	for _, dir := range n.Below {
+		dirs[dir] = true
+	}
+	for dir := range dirs {
+		if err := durable.SyncDir(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
 }
 
 func (n *LockNote) names(path string) bool {
@@ -337,7 +354,7 @@ func (r *Repository) SweepLocks(ctx context.Context) (notices []string) {
 		} else if wait {
 			done = false
 		}
-		if done {
+		if done && n.sync() == nil {
 			r.DropLockNote(n.Name)
 		}
 	}

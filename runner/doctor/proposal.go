@@ -13,6 +13,7 @@ import (
 
 // proposals finds files that are as a proposal wants them and not recorded as applied: an apply was ended after it
 // had written them. To finish it writes nothing; it commits them where that is not done yet, and records the apply.
+// Where some are not written yet, a person says whether they are to be: half a proposal is not committed.
 func (d *doctor) proposals(ctx context.Context) {
 	v := d.out.View
 	if v == nil || v.State == nil || v.State.Status != wire.StatusActive || v.State.ActiveTurns.Len() > 0 {
@@ -29,7 +30,7 @@ func (d *doctor) proposals(ctx context.Context) {
 			d.failed("proposal", err, "git agentxchain fsck")
 			continue
 		}
-		written := p.Written()
+		written, rest := p.Written()
 		if len(written) == 0 {
 			continue
 		}
@@ -37,6 +38,11 @@ func (d *doctor) proposals(ctx context.Context) {
 		finish := "git agentxchain proposal apply " + p.Turn
 		for _, name := range written {
 			finish += " --file " + wire.ShellWord(name)
+		}
+		if rest > 0 {
+			d.add("proposal", LevelWarning, "git agentxchain proposal apply "+p.Turn+", or of these alone: "+finish,
+				"%s: as proposed in the work tree, but not recorded as applied, and %d not written yet", what, rest)
+			continue
 		}
 		if !d.fix || d.r.InsideTurn() != "" {
 			d.add("proposal", LevelWarning, finish, "%s: as proposed in the work tree, but not recorded as applied",

@@ -284,19 +284,23 @@ func (p *Proposal) read(rec *chain.RecordedRun, taken map[string]string) error {
 }
 
 // Written lists the files that are as proposed, were not when the proposal was made, and are not recorded as applied.
-func (p *Proposal) Written() []string {
-	var out []string
+// rest is how many are neither applied nor as proposed.
+func (p *Proposal) Written() (out []string, rest int) {
 	for _, f := range p.Files {
 		proposed := ""
 		if f.After != nil {
 			proposed = "sha256:" + evidence.NewBlob(f.After).Digest
 		}
-		if !f.Applied && f.source != proposed && (f.Before == nil) == (f.After == nil) &&
-			bytes.Equal(f.Before, f.After) {
+		if f.Applied || f.source == proposed {
+			continue
+		}
+		if (f.Before == nil) == (f.After == nil) && bytes.Equal(f.Before, f.After) {
 			out = append(out, f.Path)
+		} else {
+			rest++
 		}
 	}
-	return out
+	return out, rest
 }
 
 // Row is the row of the history that made the proposal.
