@@ -222,14 +222,17 @@ func (s *Store) governed(want *chain.RunFiles) []string {
 	return names
 }
 
-// restoreFile moves what is in the way aside and writes the recorded bytes.
+// restoreFile puts what is in the way aside and writes the recorded bytes. Where the file can have two names it is
+// never missing, whatever ends the repair.
 func (s *Store) restoreFile(a RepairAction, data []byte) error {
 	if a.Kept != "" {
 		if err := s.work.Mkdirs(path.Dir(a.Kept)); err != nil {
 			return err
 		}
-		if err := s.work.Root.Rename(a.Path, a.Kept); err != nil {
-			return err
+		if a.Action == "remove" || s.work.Root.Link(a.Path, a.Kept) != nil {
+			if err := s.work.Root.Rename(a.Path, a.Kept); err != nil {
+				return err
+			}
 		}
 		if err := s.work.SyncDir(path.Dir(a.Kept)); err != nil {
 			return err
