@@ -100,6 +100,7 @@ type Run struct {
 	Env    []string // its environment
 	Args   []string // the program and its arguments
 	Below  string   // only calls that concern files below it count; absolute, without links
+	Except []string // directories below it that are another machine's: calls there do not count
 	Fault  Fault
 	Record bool // note Offset, Data and the like of each call
 	// Meanwhile is what happens before the call at which the fault is a Pause. Until it returns no process of
