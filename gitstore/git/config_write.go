@@ -46,7 +46,11 @@ func (r *Repository) rewriteConfig(ctx context.Context, change func(git *Git, lo
 	return r.LockingGit("changing the configuration", []GitLock{{Path: lock}, {Path: lock + ".lock"}},
 		func(mark func(*Git) *Git) error {
 			if err := copyLocked(ctx, name, lock); err != nil {
-				return fail.Errorf(fail.CodeGitFailed, err, "git's configuration of this repository cannot be changed")
+				e := fail.Errorf(fail.CodeGitFailed, err, "git's configuration of this repository cannot be changed")
+				if errors.Is(err, fs.ErrExist) {
+					e = e.WithHint("wait for the git that changes it; where none is at work: git agentxchain doctor")
+				}
+				return e
 			}
 			err := change(mark(r.Git), lock)
 			if err == nil {

@@ -104,7 +104,8 @@ func (r *Repository) underNote(n *LockNote, work func(mark func(*Git) *Git) erro
 	})
 	// One that ended by itself may have failed to remove its lock, on a disk that fails, and have ended well
 	// for all that. It says so when the lock is another's.
-	if (err == nil || !strings.Contains(ComplaintOf(err), "File exists")) && n.left() {
+	anothers := errors.Is(err, fs.ErrExist) || strings.Contains(ComplaintOf(err), "File exists")
+	if !anothers && n.left() {
 		n.ended = time.Now()
 		_ = r.WriteLockNote(n) // the old one says nearly the same
 	} else if err == nil || n.sync() == nil { // what work has synced itself, unless it failed

@@ -341,7 +341,9 @@ func TestSurviveHistory(t *testing.T) {
 	t.Setenv("GIT_TEST_FSYNC", "0")
 	h := &history{act: newAct(t, "history"), draw: rand.New(rand.NewPCG(surviveSeed(t), 2)), calls: map[string]int{}}
 	syncPushAct(h.act)
-	h.do("p", "git", "config", "gc.autoDetach", "false") // what a commit starts is to be over with it
+	for _, repo := range []string{"p", "server.git"} {
+		h.do(repo, "git", "config", "gc.autoDetach", "false") // what a commit or a push starts is to be over with it
+	}
 	var err error
 	if h.refs, err = h.refsNow(); err != nil {
 		t.Fatal(err)
