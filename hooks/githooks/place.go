@@ -5,7 +5,6 @@ package githooks
 import (
 	"bytes"
 	"context"
-	"errors"
 	"path/filepath"
 	"strings"
 
@@ -20,7 +19,7 @@ type setting struct{ scope, key, value string }
 func settings(ctx context.Context, repo *git.Repository) ([]setting, error) {
 	out, err := repo.Git.Run(ctx, nil, "config", "-z", "--show-scope", "--get-regexp",
 		`^(core\.hookspath|includeif\.gitdir:.*\.path|hook\..*|merge\.agentxchain\..*|diff\.agentxchain\..*)$`)
-	if exitStatus(err) == 1 {
+	if git.ExitCode(err) == 1 {
 		return nil, nil // nothing of the kind is set
 	}
 	if err != nil {
@@ -100,15 +99,6 @@ func choose(ctx context.Context, repo *git.Repository, list []setting, rec *inst
 		}
 	}
 	return p, nil
-}
-
-// exitStatus is that of a git that failed, -1 for anything else.
-func exitStatus(err error) int {
-	var ge *git.GitError
-	if errors.As(err, &ge) {
-		return ge.ExitCode
-	}
-	return -1
 }
 
 func samePath(a, b string) bool { return filepath.Clean(a) == filepath.Clean(b) }

@@ -14,6 +14,7 @@ import (
 	"sync"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/history"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -126,7 +127,7 @@ func (g *guarded) parentsToBe() (head object.OID, others []object.OID, err error
 	switch {
 	case err == nil:
 		head = object.OID(strings.TrimSpace(string(out)))
-	case exitStatus(err) != 1:
+	case git.ExitCode(err) != 1:
 		return "", nil, err
 	}
 	data, err := os.ReadFile(filepath.Join(g.repo.GitDir, "MERGE_HEAD"))

@@ -168,7 +168,7 @@ const governedRefs = "refs/agentxchain/"
 // commitOf returns the commit an object leads to, "" for none.
 func (g *guarded) commitOf(oid object.OID) (object.OID, error) {
 	out, err := g.repo.Git.Run(g.ctx, nil, "rev-parse", "--verify", "--quiet", string(oid)+"^{commit}")
-	if err != nil && exitStatus(err) != 1 && exitStatus(err) != 128 {
+	if err != nil && git.ExitCode(err) != 1 && git.ExitCode(err) != 128 {
 		return "", err
 	}
 	return object.OID(strings.TrimSpace(string(out))), nil
@@ -218,7 +218,7 @@ func (g *guarded) overwrites(m move, shown string) error {
 	switch {
 	case err == nil:
 		return nil
-	case exitStatus(err) != 1:
+	case git.ExitCode(err) != 1:
 		return err
 	}
 	g.find(Finding{
