@@ -66,21 +66,20 @@ func (r *Repository) CommitPathsAs(ctx context.Context, paths []string, message 
 			if try > 0 {
 				before = r.headNow(ctx) // a person may have committed meanwhile
 			}
-			oid, err = r.commitPaths(ctx, mark, committer, before, paths, message, as.Status)
+			var made object.OID
+			made, err = r.commitPaths(ctx, mark, committer, before, paths, message, as.Status)
 			switch {
-			case oid != "" && fail.CodeOf(err) == fail.CodeObjectMissing:
-				if berr := r.takeBack(ctx, mark(r.Git), oid, before, paths); berr != nil {
+			case made != "" && fail.CodeOf(err) == fail.CodeObjectMissing:
+				if berr := r.takeBack(ctx, mark(r.Git), made, before, paths); berr != nil {
 					return errors.Join(err, berr)
 				}
 			case !prunedWhileWriting(err):
+				oid = made
 				return err
 			}
 		}
 		return err
 	})
-	if fail.CodeOf(err) == fail.CodeObjectMissing {
-		return "", err
-	}
 	return oid, err
 }
 
