@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"path"
 	"slices"
 	"time"
 
@@ -17,7 +16,6 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/workdir"
-	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -258,24 +256,14 @@ func (f *workCheck) lock() {
 // leftovers lists what interrupted commands left: the next command that has to
 // complete working files removes it.
 func (f *workCheck) leftovers() {
-	w := f.work
-	seen := make(map[string][]string)
-	for _, d := range wire.Documents() {
-		seen[path.Dir(string(d))] = append(seen[path.Dir(string(d))], path.Base(string(d)))
-	}
-	for _, l := range wire.Ledgers() {
-		seen[path.Dir(l.Path())] = append(seen[path.Dir(l.Path())], path.Base(l.Path()))
-	}
-	for dir, bases := range seen {
-		for _, name := range durable.Temps(w.Root, dir, bases...) {
-			f.find(proof.Finding{
-				Code:    proof.FindLeftover,
-				Path:    name,
-				Note:    true,
-				Message: "an interrupted command left " + name,
-				Repair:  "rm " + wire.ShellWord(name),
-			})
-		}
+	for _, name := range f.work.Temps() {
+		f.find(proof.Finding{
+			Code:    proof.FindLeftover,
+			Path:    name,
+			Note:    true,
+			Message: "an interrupted command left " + name,
+			Repair:  "rm " + wire.ShellWord(name),
+		})
 	}
 	if journals, err := f.readJournals(); err == nil {
 		for _, j := range journals {

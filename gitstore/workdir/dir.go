@@ -134,10 +134,14 @@ func (w *Dir) RemoveEmptyDir(dir string) {
 	}
 }
 
-// RemoveTemps removes what an interrupted write of ours left beside a governed
-// file: ".<name><digits>". Only safe while the lock is held.
+// RemoveTemps removes what Temps lists. Only safe while the lock is held.
 func (w *Dir) RemoveTemps() []string {
-	var removed []string
+	return slices.DeleteFunc(w.Temps(), func(name string) bool { return w.RemoveFile(name) != nil })
+}
+
+// Temps lists what an interrupted write of ours left beside a governed file.
+func (w *Dir) Temps() []string {
+	var found []string
 	names := make(map[string][]string) // directory -> base names
 	add := func(p string) { names[path.Dir(p)] = append(names[path.Dir(p)], path.Base(p)) }
 	for _, d := range wire.Documents() {
@@ -147,13 +151,9 @@ func (w *Dir) RemoveTemps() []string {
 		add(l.Path())
 	}
 	for dir, bases := range names {
-		for _, found := range durable.Temps(w.Root, dir, bases...) {
-			if w.RemoveFile(found) == nil {
-				removed = append(removed, found)
-			}
-		}
+		found = append(found, durable.Temps(w.Root, dir, bases...)...)
 	}
-	return removed
+	return found
 }
 
 // CodeFileExists means that something is where a new file or directory has to be.
