@@ -15,7 +15,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -377,12 +376,7 @@ func TestStormOfMaintenance(t *testing.T) {
 	if os.Getenv("AGENTXCHAIN_LONG_TESTS") != "" {
 		workers, ops = len(roleNames), stormOps
 	}
-	if text := os.Getenv("AGENTXCHAIN_SURVIVE_OPS"); text != "" {
-		var err error
-		if ops, err = strconv.Atoi(text); err != nil {
-			t.Fatal(err)
-		}
-	}
+	ops = surviveOps(t, ops)
 	s := newStorm(t, workers)
 	s.kills = 6
 	goOn := func(n int) bool {

@@ -84,10 +84,12 @@ func (a *act) ag(args ...string) string {
 	return a.do(a.dir, append([]string{"git", "agentxchain"}, args...)...)
 }
 
+const surviveEvidence = `verification={"status":"pass","commands":["true"],"evidence_summary":"ran",` +
+	`"machine_evidence":[{"command":"true","exit_code":0}]}`
+
 // stage stages a result of the turn at work.
 func (a *act) stage(dir string, members ...string) {
-	a.do(dir, append([]string{"stage", "proposed_next_role=human",
-		`verification={"status":"pass","commands":["true"],"evidence_summary":"ran","machine_evidence":[{"command":"true","exit_code":0}]}`}, members...)...)
+	a.do(dir, append([]string{"stage", "proposed_next_role=human", surviveEvidence}, members...)...)
 }
 
 // written has the turn at work write two files, one of them in new directories.

@@ -110,8 +110,6 @@ func grown(before, now map[string][]string) (more int, lost string) {
 func (h *history) work() {
 	dir := h.project()
 	try := func(program string, args ...string) { _, _ = at(dir, h.env(), program, args...) }
-	evidence := `verification={"status":"pass","commands":["true"],"evidence_summary":"ran",` +
-		`"machine_evidence":[{"command":"true","exit_code":0}]}`
 	switch h.draw.IntN(8) {
 	case 0, 1, 2: // a result with a file, new or changed
 		name := "src/" + strconv.Itoa(h.draw.IntN(20)) + ".txt"
@@ -121,12 +119,12 @@ func (h *history) work() {
 		for line := range strings.Lines(changed) {
 			names = append(names, strconv.Quote(strings.TrimSpace(line[3:])))
 		}
-		try("stage", "proposed_next_role=human", evidence, "files_changed=["+strings.Join(names, ",")+"]",
+		try("stage", "proposed_next_role=human", surviveEvidence, "files_changed=["+strings.Join(names, ",")+"]",
 			`artifact={"type":"workspace","ref":"git:dirty"}`)
 	case 3:
-		try("stage", "proposed_next_role=human", evidence, `artifact={"type":"review"}`)
+		try("stage", "proposed_next_role=human", surviveEvidence, `artifact={"type":"review"}`)
 	case 4:
-		try("stage", "proposed_next_role=human", evidence, `artifact={"type":"review"}`, "run_completion_request=true")
+		try("stage", "proposed_next_role=human", surviveEvidence, `artifact={"type":"review"}`, "run_completion_request=true")
 	case 5: // a person puts the work tree in order
 		try("git", "add", "-A", "src")
 		try("git", "commit", "-q", "-m", "of a person")
@@ -328,17 +326,8 @@ func TestSurviveHistory(t *testing.T) {
 	if os.Getenv("AGENTXCHAIN_LONG_TESTS") != "" {
 		most = 10_000
 	}
-	if text := os.Getenv("AGENTXCHAIN_SURVIVE_OPS"); text != "" {
-		var err error
-		if most, err = strconv.Atoi(text); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, kv := range [][2]string{{"COUNT", "2"}, {"KEY_0", "core.fsync"}, {"VALUE_0", "none"},
-		{"KEY_1", "core.fsyncMethod"}, {"VALUE_1", "writeout-only"}} {
-		t.Setenv("GIT_CONFIG_"+kv[0], kv[1])
-	}
-	t.Setenv("GIT_TEST_FSYNC", "0")
+	most = surviveOps(t, most)
+	syncNothing(t)
 	h := &history{act: newAct(t, "history"), draw: rand.New(rand.NewPCG(surviveSeed(t), 2)), calls: map[string]int{}}
 	syncPushAct(h.act)
 	for _, repo := range []string{"p", "server.git"} {

@@ -30,11 +30,7 @@ func TestSurvivePowerLoss(t *testing.T) {
 	}
 	for _, name := range surviveActs(commands, seed, long, len(commands)) {
 		t.Run(name, func(t *testing.T) {
-			for _, kv := range [][2]string{{"COUNT", "2"}, {"KEY_0", "core.fsync"}, {"VALUE_0", "none"},
-				{"KEY_1", "core.fsyncMethod"}, {"VALUE_1", "writeout-only"}} {
-				t.Setenv("GIT_CONFIG_"+kv[0], kv[1])
-			}
-			t.Setenv("GIT_TEST_FSYNC", "0")
+			syncNothing(t)
 			a := newAct(t, name)
 			acts[name](a)
 			for _, tree := range a.trees {
@@ -43,7 +39,7 @@ func TestSurvivePowerLoss(t *testing.T) {
 			}
 			a.undisturbed()
 			a.begin()
-			disk, err := testtrace.NewDisk(a.base)
+			disk, err := testtrace.NewDisk(a.base, a.servers()...)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -67,9 +63,13 @@ func TestSurvivePowerLoss(t *testing.T) {
 			draw := rand.New(rand.NewPCG(seed, 1))
 			tried, survived := 0, 0
 			try := func(k int, image testtrace.Image) {
-				if err := a.becomes(image); err != nil {
+				if err := os.RemoveAll(a.base); err != nil {
 					t.Fatal(err)
 				}
+				if err := image.Write(a.base); err != nil {
+					t.Fatal(err)
+				}
+				a.laterByAMinute()
 				said := &testtrace.Result{Finished: k == disk.Len(), Output: r.Output}
 				verdict := a.judged(said, tried)
 				tried++
@@ -136,25 +136,14 @@ func TestSurvivePowerLoss(t *testing.T) {
 	}
 }
 
-// becomes replaces what is there by what a power cut left. The servers are other machines: they stay.
-func (a *act) becomes(image testtrace.Image) error {
-	aside := a.base + ".aside"
-	if err := os.Rename(a.base, aside); err != nil {
-		return err
+// syncNothing sets the machine up so that git would sync nothing.
+func syncNothing(t *testing.T) {
+	t.Helper()
+	for _, kv := range [][2]string{{"COUNT", "2"}, {"KEY_0", "core.fsync"}, {"VALUE_0", "none"},
+		{"KEY_1", "core.fsyncMethod"}, {"VALUE_1", "writeout-only"}} {
+		t.Setenv("GIT_CONFIG_"+kv[0], kv[1])
 	}
-	if err := image.Write(a.base); err != nil {
-		return err
-	}
-	for _, server := range a.bare {
-		if err := os.RemoveAll(filepath.Join(a.base, server)); err != nil {
-			return err
-		}
-		if err := os.Rename(filepath.Join(aside, server), filepath.Join(a.base, server)); err != nil {
-			return err
-		}
-	}
-	a.laterByAMinute()
-	return os.RemoveAll(aside)
+	t.Setenv("GIT_TEST_FSYNC", "0")
 }
 
 // laterByAMinute has the notes of git's locks say what the times of the files say: a minute has passed since.

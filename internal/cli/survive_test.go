@@ -275,12 +275,18 @@ func (a *act) undisturbed() {
 	}
 }
 
-func (a *act) run(f testtrace.Fault) (*testtrace.Result, error) {
-	var servers []string // what happens to them is not ours to survive
+// servers are other machines: what happens to them is not ours to survive.
+func (a *act) servers() (dirs []string) {
 	for _, name := range a.bare {
-		if !a.record { // the calls are to account for all that is there
-			servers = append(servers, filepath.Join(a.base, name))
-		}
+		dirs = append(dirs, filepath.Join(a.base, name))
+	}
+	return dirs
+}
+
+func (a *act) run(f testtrace.Fault) (*testtrace.Result, error) {
+	servers := a.servers()
+	if a.record {
+		servers = nil // the calls are to account for all that is there
 	}
 	return (&testtrace.Run{
 		Dir:    filepath.Join(a.base, a.dir),
@@ -489,6 +495,18 @@ func surviveMost(t *testing.T, long bool) int {
 		return -1
 	}
 	return 1
+}
+
+// surviveOps is how many operations or commands a history takes: as AGENTXCHAIN_SURVIVE_OPS says, else n.
+func surviveOps(t *testing.T, n int) int {
+	t.Helper()
+	if text := os.Getenv("AGENTXCHAIN_SURVIVE_OPS"); text != "" {
+		var err error
+		if n, err = strconv.Atoi(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return n
 }
 
 // surviveLog is the file, named by AGENTXCHAIN_SURVIVE_LOG, in which the long form notes each trial and from

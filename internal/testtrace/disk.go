@@ -23,6 +23,7 @@ import (
 // has; everything else may be there or not, in any combination.
 type Disk struct {
 	base   string
+	spared []string // below base, not on this disk
 	before Image
 	now    Image
 	ops    []op
@@ -62,11 +63,13 @@ type op struct {
 	offset   int64 // of what is written; the length of a file that is cut
 	data     []byte
 	mode     fs.FileMode
+	spared   bool // it is of another machine, and lasts
 }
 
-// NewDisk reads the directory, which is taken to be on the disk as it is.
-func NewDisk(base string) (*Disk, error) {
-	d := &Disk{base: base, open: make(map[uint64]int)}
+// NewDisk reads the directory, which is taken to be on the disk as it is. What is done below the
+// directories spared lasts without being synced: they are another machine's, whose power is not cut.
+func NewDisk(base string, spared ...string) (*Disk, error) {
+	d := &Disk{base: base, spared: spared, open: make(map[uint64]int)}
 	if _, err := d.read(base); err != nil {
 		return nil, err
 	}
@@ -145,8 +148,12 @@ func (d *Disk) Record(calls []*Call) error {
 		if !c.Done {
 			continue
 		}
+		from := len(d.ops)
 		if err := d.record(c); err != nil {
 			return fmt.Errorf("call %d, %v: %w", c.N, c, err)
+		}
+		for i := range d.ops[from:] {
+			d.ops[from+i].spared = slices.ContainsFunc(d.spared, func(dir string) bool { return within(dir, c.Path) })
 		}
 	}
 	return nil
@@ -314,14 +321,14 @@ func (d *Disk) durable(k int) []bool {
 	out := make([]bool, k)
 	synced := make(map[int]bool)
 	for i := k - 1; i >= 0; i-- {
-		switch o := d.ops[i]; o.kind {
-		case opSync:
+		switch o := d.ops[i]; {
+		case o.kind == opSync:
 			synced[o.file], out[i] = true, true
-		case opMake:
+		case o.kind == opMake, o.spared:
 			out[i] = true
-		case opWrite, opCut:
+		case o.kind == opWrite, o.kind == opCut:
 			out[i] = synced[o.file]
-		case opMove:
+		case o.kind == opMove:
 			out[i] = synced[o.dir] || synced[o.to]
 		default:
 			out[i] = synced[o.dir]

@@ -90,3 +90,51 @@ func TestCut(t *testing.T) {
 		t.Error("a name without its contents is never left")
 	}
 }
+
+// TestCutSpares: what another machine has written lasts, synced or not.
+func TestCutSpares(t *testing.T) {
+	if !Available() {
+		t.Skip("processes cannot be traced here")
+	}
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := filepath.Join(dir, "server")
+	if err := os.Mkdir(server, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	disk, err := NewDisk(dir, server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := (&Run{
+		Dir:    dir,
+		Env:    os.Environ(),
+		Args:   []string{"sh", "-c", "mkdir server/d; echo kept >server/d/f; mv server/d server/e; echo lost >f"},
+		Below:  dir,
+		Record: true,
+	}).Do()
+	if err != nil || r.Status != 0 {
+		t.Fatalf("%v: %+v", err, r)
+	}
+	if err := disk.Record(r.Calls); err != nil {
+		t.Fatal(err)
+	}
+	lost := 0
+	for _, m := range disk.Cut(disk.Len(), 20, rand.New(rand.NewPCG(1, 1))) {
+		out := filepath.Join(t.TempDir(), "out")
+		if err := m.Write(out); err != nil {
+			t.Fatal(err)
+		}
+		if data, err := os.ReadFile(filepath.Join(out, "server", "e", "f")); string(data) != "kept\n" {
+			t.Errorf("of the server there is %q, %v", data, err)
+		}
+		if data, _ := os.ReadFile(filepath.Join(out, "f")); string(data) != "lost\n" {
+			lost++
+		}
+	}
+	if lost == 0 {
+		t.Error("what was not synced on this disk is never lost")
+	}
+}

@@ -108,6 +108,9 @@ type Run struct {
 	Meanwhile func()
 }
 
+// within reports whether path is dir or below it.
+func within(dir, path string) bool { return path == dir || strings.HasPrefix(path, dir+"/") }
+
 // Result is how it went.
 type Result struct {
 	Output   []byte // standard output

@@ -528,8 +528,8 @@ func (t *tracer) record(tid int, p *pending, ret int64) {
 }
 
 func (t *tracer) below(path string) bool {
-	in := func(dir string) bool { return path == dir || strings.HasPrefix(path, dir+"/") }
-	return in(t.run.Below) && !slices.ContainsFunc(t.run.Except, in)
+	return within(t.run.Below, path) &&
+		!slices.ContainsFunc(t.run.Except, func(dir string) bool { return within(dir, path) })
 }
 
 // name is the absolute name that an argument gives; dir is 1 + the argument with the
