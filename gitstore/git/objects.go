@@ -36,6 +36,9 @@ type StoredChecker interface {
 	Check(oid object.OID, kind string, data []byte) error
 	// Damaged reports whether a damaged copy of an object was met so far; Read may have found another one.
 	Damaged() bool
+	// Borrows reports whether objects of other repositories are used (alternates). Whether they can be is for git
+	// to say.
+	Borrows() bool
 }
 
 // Objects returns the repository's object store, always the same one. Call

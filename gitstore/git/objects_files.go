@@ -155,6 +155,12 @@ func (s *ObjectFiles) Check(oid object.OID, kind string, data []byte) error {
 // Damaged is that of StoredChecker.
 func (s *ObjectFiles) Damaged() bool { return s.damaged.Load() }
 
+// Borrows is that of StoredChecker.
+func (s *ObjectFiles) Borrows() bool {
+	_, err := os.Stat(filepath.Join(s.loose.Dir, "info", "alternates"))
+	return err == nil || os.Getenv("GIT_ALTERNATE_OBJECT_DIRECTORIES") != ""
+}
+
 // hasLooks is how often an object is looked for again where packs come and go.
 const hasLooks = 3
 
@@ -174,8 +180,7 @@ func (s *ObjectFiles) Has(ctx context.Context, oid object.OID) bool {
 	}
 	// Only alternates can still have it, and packs that are not opened. Git is not asked
 	// otherwise: in a partial clone the question alone would fetch the object.
-	if _, err := os.Stat(filepath.Join(s.loose.Dir, "info", "alternates")); err != nil &&
-		os.Getenv("GIT_ALTERNATE_OBJECT_DIRECTORIES") == "" && !s.Packs.Partial() {
+	if !s.Borrows() && !s.Packs.Partial() {
 		return false
 	}
 	_, err := s.cat.git.Run(ctx, nil, "cat-file", "-e", string(oid))

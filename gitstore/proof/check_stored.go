@@ -26,7 +26,7 @@ func newStoredCheck(repo *git.Repository) *storedCheck {
 	s := &storedCheck{shared: make(map[object.OID]bool)}
 	var ok bool
 	s.objects, ok = repo.Objects().(git.StoredChecker)
-	s.doubt.Store(!ok)
+	s.doubt.Store(!ok || s.objects.Borrows())
 	return s
 }
 
