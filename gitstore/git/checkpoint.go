@@ -93,11 +93,11 @@ func (r *Repository) commitPaths(ctx context.Context, mark func(*Git) *Git, comm
 	before object.OID, paths []string, message string, seen *WorktreeStatus,
 ) (object.OID, error) {
 	// A help and no more: what is lost is found out, and committed again.
-	held, release, err := r.holdPaths(ctx, committer, before, paths)
-	if err != nil {
-		held = nil
-	} else {
-		defer release()
+	asIs, _ := r.committedAsIs()
+	var packed map[object.OID]bool
+	if held, err := r.holdPaths(ctx, committer, before, paths, seen, asIs); err == nil {
+		packed = held.ids
+		defer held.release()
 	}
 	fresh, err := r.untracked(ctx, paths, seen)
 	if err != nil {
@@ -143,7 +143,7 @@ func (r *Repository) commitPaths(ctx context.Context, mark func(*Git) *Git, comm
 			WithHint("run git fsck")
 	}
 	if made {
-		err = r.KeepCommit(ctx, oid, held)
+		err = r.KeepCommit(ctx, oid, packed)
 	} else if err = r.SyncCommit(ctx, oid); err != nil {
 		return "", err
 	}

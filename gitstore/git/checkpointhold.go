@@ -51,27 +51,47 @@ func (a *aside) git(g *Git, index string) *Git {
 	return g
 }
 
+// heldPaths is what a commit will need besides itself, packed and held.
+type heldPaths struct {
+	ids     map[object.OID]bool
+	release func() // must be called
+	// tree is that of the commit, if git finds the files as they were; "" where git has worked it out.
+	tree object.OID
+}
+
 // holdPaths packs what a commit of the paths on head, as they are in the work tree, will need
-// besides itself, and returns the ids. as is the git that will commit, for its filters.
-// release must be called.
-func (r *Repository) holdPaths(ctx context.Context, as *Git, head object.OID, paths []string) (ids map[object.OID]bool,
-	release func(), err error) {
+// besides itself. as is the git that will commit, for its filters. Files that git takes asIs are read here; seen is
+// CommitAs.Status.
+func (r *Repository) holdPaths(ctx context.Context, as *Git, head object.OID, paths []string, seen *WorktreeStatus,
+	asIs bool) (*heldPaths, error) {
+	if asIs {
+		c := r.commitTrees("")
+		tree, err := c.plain(ctx, head, paths, seen)
+		if err == nil {
+			h := &heldPaths{ids: c.found, tree: tree}
+			h.release, err = r.packUp(ctx, nil, c)
+			return h, err
+		}
+		if !errors.Is(err, errAskGit) {
+			return nil, err
+		}
+	}
 	dir, err := r.aside()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	defer func() { _ = dir.Remove() }()
 	err = copyIndex(filepath.Join(r.GitDir, "index"), filepath.Join(dir.Path, "whole"))
 	if err != nil && !Absent(err) {
-		return nil, nil, err
+		return nil, err
 	}
 	g := dir.git(as, "whole")
 	if _, err := g.Run(ctx, NulTerminated(paths), "update-index", "--add", "--remove", "-z", "--stdin"); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	out, err := g.Run(ctx, nil, "write-tree")
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	// git stores two trees, that of the commit and that of the whole index, which
 	// names it from then on; what is staged besides is reached by the index of now.
@@ -79,7 +99,7 @@ func (r *Repository) holdPaths(ctx context.Context, as *Git, head object.OID, pa
 	c := r.commitTrees(filepath.Join(dir.Path, "objects"))
 	base, _, err := c.treeOf(ctx, head)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	full := make([]string, len(paths))
 	for i, p := range paths {
@@ -87,27 +107,23 @@ func (r *Repository) holdPaths(ctx context.Context, as *Git, head object.OID, pa
 	}
 	tree, err := c.graft(ctx, base, whole, full)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if err := errors.Join(c.beyond(ctx, tree, base, true), c.beyond(ctx, whole, base, false)); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	release, err = r.packUp(ctx, dir, c)
-	return c.found, release, err
+	h := &heldPaths{ids: c.found}
+	h.release, err = r.packUp(ctx, dir, c)
+	return h, err
 }
 
 // packReached packs objects that a ref has reached a moment ago. They
 // may be loose, or in a pack that was given up, and a prune or repack that is at work
 // has looked at the refs before; one that has not yet seen this pack leaves it alone.
 func (r *Repository) packReached(ctx context.Context, found map[object.OID]bool) error {
-	dir, err := r.aside()
-	if err != nil {
-		return err
-	}
-	defer func() { _ = dir.Remove() }()
 	c := r.commitTrees("")
 	c.found = found
-	release, err := r.packUp(ctx, dir, c)
+	release, err := r.packUp(ctx, nil, c)
 	if err == nil {
 		release()
 		return nil
@@ -121,7 +137,7 @@ func (r *Repository) packReached(ctx context.Context, found map[object.OID]bool)
 }
 
 // packUp writes what was found into a pack and puts it, held, among the repository's. Of
-// much git makes the pack.
+// much git makes the pack, in dir, which is made when it is nil and needed.
 func (r *Repository) packUp(ctx context.Context, dir *aside, c *commitTrees) (release func(), err error) {
 	store, ok := r.Objects().(adopter)
 	if !ok || len(c.found) == 0 {
@@ -137,6 +153,12 @@ func (r *Repository) packUp(ctx context.Context, dir *aside, c *commitTrees) (re
 			return nil, err
 		}
 		return h.Release, nil
+	}
+	if dir == nil {
+		if dir, err = r.aside(); err != nil {
+			return nil, err
+		}
+		defer func() { _ = dir.Remove() }()
 	}
 	own, ids := c.apartFromMade()
 	out, err := dir.git(r.Git, "none").Run(ctx, ids, "-c", "pack.packSizeLimit=0", "-c", "pack.indexVersion=2",

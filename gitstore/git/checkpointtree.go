@@ -15,23 +15,22 @@ import (
 type commitTrees struct {
 	repo  *Repository
 	apart object.Loose // what git has written for it; no directory where there is none
-	made  map[object.OID][]byte
+	made  map[object.OID]object.Object
 	found map[object.OID]bool // what the commit consists of
 }
 
 func (r *Repository) commitTrees(apart string) *commitTrees {
 	return &commitTrees{
 		repo: r, apart: object.Loose{Dir: apart, Format: r.ObjectFormat},
-		made: make(map[object.OID][]byte), found: make(map[object.OID]bool),
+		made: make(map[object.OID]object.Object), found: make(map[object.OID]bool),
 	}
 }
 
 // object reads one of at most limit bytes.
 func (c *commitTrees) object(ctx context.Context, oid object.OID, limit int64) (kind string, data []byte, err error) {
-	if data, ok := c.made[oid]; ok {
-		return object.KindTree, data, nil
-	}
-	if c.apart.Dir != "" && oid.Valid(c.repo.ObjectFormat) && c.apart.Has(oid) {
+	if o, ok := c.made[oid]; ok {
+		kind, data = o.Kind, o.Data
+	} else if c.apart.Dir != "" && oid.Valid(c.repo.ObjectFormat) && c.apart.Has(oid) {
 		kind, data, err = c.apart.Read(oid)
 	} else {
 		kind, data, err = c.repo.Objects().Read(ctx, oid)
@@ -178,9 +177,7 @@ func (c *commitTrees) graft(ctx context.Context, onto, from object.OID, paths []
 	if len(out) == 0 {
 		return "", nil
 	}
-	o := object.New(c.repo.ObjectFormat, object.KindTree, object.EncodeTree(out))
-	c.made[o.OID] = o.Data
-	return o.OID, nil
+	return c.makeTree(out), nil
 }
 
 // maxHeldHere bounds the contents that are packed here, in bytes of all together; git packs more.
@@ -203,12 +200,12 @@ func (c *commitTrees) objects(ctx context.Context) (list []object.Object, ok boo
 	return list, true, nil
 }
 
-// apartFromMade are the trees found that were made here, and the ids of everything else found,
+// apartFromMade is what was found of what was made here, and the ids of everything else found,
 // one a line.
 func (c *commitTrees) apartFromMade() (made []object.Object, ids []byte) {
 	for oid := range c.found {
-		if data, ok := c.made[oid]; ok && !c.apart.Has(oid) {
-			made = append(made, object.Object{OID: oid, Kind: object.KindTree, Data: data})
+		if o, ok := c.made[oid]; ok && (c.apart.Dir == "" || !c.apart.Has(oid)) {
+			made = append(made, o)
 		} else {
 			ids = append(ids, oid+"\n"...)
 		}

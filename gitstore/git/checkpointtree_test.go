@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -14,7 +15,8 @@ import (
 )
 
 // TestHeldIsWhatGitCommits: whatever paths are committed, with whatever else staged, what is held
-// before is all that git's commit has besides itself, by git's own list of it.
+// before is all that git's commit has besides itself, by git's own list of it; whether git works it out
+// or the files are read here, where the tree is known before.
 func TestHeldIsWhatGitCommits(t *testing.T) {
 	rounds := 10
 	if testrepo.All() {
@@ -34,21 +36,28 @@ func TestHeldIsWhatGitCommits(t *testing.T) {
 			}
 			defer func() { _ = repo.Close() }()
 			rnd := rand.New(rand.NewPCG(7, uint64(len(o.Name()))))
+			here := 0
 			for round := range rounds {
-				paths := scramble(t, r, rnd, round)
+				paths := scramble(t, r, rnd, round, round%3 == 0)
 				committer, err := repo.committer(t.Context(), CommitAs{})
 				if err != nil {
 					t.Fatal(err)
 				}
-				held, release, err := repo.holdPaths(t.Context(), committer, repo.headNow(t.Context()), paths)
-				if err != nil {
-					t.Fatalf("round %d, %q: %v", round, paths, err)
-				}
-				release()
 				seen, err := repo.Status(t.Context(), repo.Prefix)
 				if err != nil {
 					t.Fatal(err)
 				}
+				byGit, err := repo.holdPaths(t.Context(), committer, repo.headNow(t.Context()), paths, seen, false)
+				if err != nil {
+					t.Fatalf("round %d, %q: %v", round, paths, err)
+				}
+				byGit.release()
+				asIs, _ := repo.committedAsIs()
+				held, err := repo.holdPaths(t.Context(), committer, repo.headNow(t.Context()), paths, seen, asIs)
+				if err != nil {
+					t.Fatalf("round %d, %q: %v", round, paths, err)
+				}
+				held.release()
 				oid, err := repo.CommitPathsAs(t.Context(), paths, fmt.Sprint("round ", round), CommitAs{Status: seen})
 				if err != nil {
 					t.Fatalf("round %d, %q: %v", round, paths, err)
@@ -59,11 +68,17 @@ func TestHeldIsWhatGitCommits(t *testing.T) {
 				}
 				for id := range strings.FieldsSeq(
 					r.Git("rev-list", "--objects", "--no-object-names", string(oid), "--not", string(oid)+"^@")) {
-					if !held[object.OID(id)] && object.OID(id) != oid {
+					if (!held.ids[object.OID(id)] || !byGit.ids[object.OID(id)]) && object.OID(id) != oid {
 						t.Errorf("round %d, %q: %s was not held", round, paths, id)
 					}
 					if !made[object.OID(id)] {
 						t.Errorf("round %d, %q: %s is of the commit and was not found", round, paths, id)
+					}
+				}
+				if held.tree != "" {
+					here++
+					if is := r.Git("rev-parse", string(oid)+"^{tree}"); is != string(held.tree) {
+						t.Errorf("round %d, %q: the tree is %s, and %s was worked out", round, paths, is, held.tree)
 					}
 				}
 				if t.Failed() {
@@ -75,12 +90,15 @@ func TestHeldIsWhatGitCommits(t *testing.T) {
 				}
 			}
 			r.Fsck()
+			if want := o.Subdir == "" && runtime.GOOS == "linux"; (here > 0) != want {
+				t.Errorf("%d of %d commits were worked out here", here, rounds)
+			}
 		})
 	}
 }
 
-// scramble changes some files, stages some of others, and returns paths to commit.
-func scramble(t *testing.T, r *testrepo.Repo, rnd *rand.Rand, round int) []string {
+// scramble changes some files, stages some of others if it may, and returns paths to commit.
+func scramble(t *testing.T, r *testrepo.Repo, rnd *rand.Rand, round int, stage bool) []string {
 	t.Helper()
 	names := []string{"a.txt", "d/e.txt", "d/deep/er/f.txt", "d/deep/g.txt", "d.x", "d-", "new/n.txt", "z", "b c.txt",
 		"\u00e4.txt", "run.sh", "link"}
@@ -110,7 +128,7 @@ func scramble(t *testing.T, r *testrepo.Repo, rnd *rand.Rand, round int) []strin
 				}
 			}
 		}
-		if rnd.IntN(8) == 0 {
+		if rnd.IntN(8) == 0 && stage {
 			_, _ = r.TryGit("add", "-A", "--", name) // stays staged unless it is chosen
 		}
 	}
@@ -155,7 +173,7 @@ func TestMuchIsPackedByGit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	held, release, err := repo.holdPaths(t.Context(), committer, repo.headNow(t.Context()), []string{"d/large"})
+	held, err := repo.holdPaths(t.Context(), committer, repo.headNow(t.Context()), []string{"d/large"}, nil, true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,12 +181,12 @@ func TestMuchIsPackedByGit(t *testing.T) {
 	if err != nil || len(packs) != 2 {
 		t.Errorf("held are %q, %v; expected git's pack and one of trees", packs, err)
 	}
-	for id := range held {
+	for id := range held.ids {
 		if !repo.Objects().Has(t.Context(), id) {
 			t.Errorf("%s is in no pack", id)
 		}
 	}
-	release()
+	held.release()
 	if _, err := repo.CommitPaths(t.Context(), []string{"d/large"}, "large"); err != nil {
 		t.Fatal(err)
 	}

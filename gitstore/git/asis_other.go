@@ -1,0 +1,7 @@
+//go:build !linux
+
+// Elsewhere git is asked what is configured.
+
+package git
+
+func (r *Repository) committedAsIs() (asIs, alone bool) { return false, false }

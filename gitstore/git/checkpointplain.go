@@ -1,0 +1,218 @@
+// What a commit of files consists of that git takes as they are, worked out without git.
+
+package git
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
+)
+
+// attributesFile is the name of a file of attributes in the work tree.
+const attributesFile = ".gitattributes"
+
+// errAskGit says that git has to be asked what it makes of the files.
+var errAskGit = errors.New("git has to say what it makes of the files")
+
+// plain makes the tree that a commit of the paths on head will have, and finds what it consists
+// of. It is for files that git takes as they are (Repository.committedAsIs). seen is the work tree as it was looked at a moment ago. Where attributes have a say, where there is more than is held in memory, or where anything else is staged, it is
+// errAskGit.
+//
+// Nothing may depend on it: a file may be changed before git reads it, by a hook as well.
+func (c *commitTrees) plain(ctx context.Context, head object.OID, paths []string, seen *WorktreeStatus) (object.OID,
+	error) {
+	r := c.repo
+	// The status tells of the project alone, and the index is that of the work tree.
+	if seen == nil || r.Prefix != "" || seen.Head != head || !seen.apart(paths) {
+		return "", errAskGit
+	}
+	base, _, err := c.treeOf(ctx, head)
+	if err != nil {
+		return "", err
+	}
+	root, err := os.OpenRoot(r.TopLevel)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = root.Close() }()
+	dirs := map[string]bool{}
+	files := map[string][]object.TreeEntry{} // by directory
+	left := int64(maxHeldHere)
+	for _, p := range paths {
+		dir, name := path.Split(p)
+		dir = strings.TrimSuffix(dir, "/")
+		if name == "" || name == attributesFile || !filepath.IsLocal(filepath.FromSlash(p)) || path.Clean(p) != p {
+			return "", errAskGit
+		}
+		if err := c.unattributed(ctx, root, base, dir, dirs); err != nil {
+			return "", err
+		}
+		e, err := c.plainFile(root, p, &left)
+		if err != nil {
+			return "", err
+		}
+		if e.OID != "" {
+			e.Name = name
+			files[dir] = append(files[dir], e)
+		}
+	}
+	tree, err := c.graft(ctx, base, c.plant("", files), paths)
+	if err == nil {
+		err = c.beyond(ctx, tree, base, true)
+	}
+	return tree, err
+}
+
+// apart reports that nothing but the paths is staged or in conflict, that none of them is a
+// submodule, and that what differs besides is neither above nor below one of them: there it would
+// make place for what is committed.
+func (s *WorktreeStatus) apart(paths []string) bool {
+	mine, above := make(map[string]bool, len(paths)), make(map[string]bool)
+	for _, p := range paths {
+		mine[p] = true
+		for d := path.Dir(p); d != "." && !above[d]; d = path.Dir(d) {
+			above[d] = true
+		}
+	}
+	for p, d := range s.Dirty {
+		if d.Unmerged || mine[p] && d.Submodule {
+			return false
+		}
+		if mine[p] {
+			continue
+		}
+		if p = strings.TrimSuffix(p, "/"); d.Staged || above[p] {
+			return false
+		}
+		for up := path.Dir(p); up != "."; up = path.Dir(up) {
+			if mine[up] {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// unattributed checks that a directory and those above it are directories and have no file of attributes, in the work
+// tree or in the tree base. dirs are those that were looked at.
+func (c *commitTrees) unattributed(ctx context.Context, root *os.Root, base object.OID, dir string,
+	dirs map[string]bool) error {
+	names := strings.Split(dir, "/")
+	if dir == "" {
+		names = nil
+	}
+	for n := 0; ; n++ {
+		at := path.Join(names[:n]...)
+		if !dirs[at] {
+			dirs[at] = true
+			fi, err := root.Lstat(filepath.FromSlash(path.Join(at, ".")))
+			if err == nil && !fi.IsDir() {
+				return errAskGit // perhaps a link, below which git commits nothing
+			}
+			if err != nil && !Absent(err) {
+				return err
+			}
+			if _, err := root.Lstat(filepath.FromSlash(path.Join(at, attributesFile))); !Absent(err) {
+				return errAskGit
+			}
+		}
+		entries, err := c.tree(ctx, base)
+		if err != nil {
+			return err
+		}
+		base = ""
+		for _, e := range entries {
+			if e.Name == attributesFile || n < len(names) && e.Name == names[n] && e.Mode == object.ModeGitlink {
+				return errAskGit
+			}
+			if n < len(names) && e.Name == names[n] && e.IsTree() {
+				base = e.OID
+			}
+		}
+		if n == len(names) {
+			return nil
+		}
+	}
+}
+
+// plainFile makes a blob of a file or link as it lies in the work tree; no entry where there is none. left is what may
+// still be read.
+func (c *commitTrees) plainFile(root *os.Root, p string, left *int64) (e object.TreeEntry, err error) {
+	name := filepath.FromSlash(p)
+	fi, err := root.Lstat(name)
+	if Absent(err) {
+		return e, nil
+	}
+	if err != nil {
+		return e, err
+	}
+	var data []byte
+	switch {
+	case fi.Mode()&fs.ModeSymlink != 0:
+		to, err := root.Readlink(name)
+		if err != nil {
+			return e, err
+		}
+		e.Mode, data = object.ModeSymlink, []byte(to)
+	case fi.Mode().IsRegular():
+		f, _, err := OpenIn(root, name)
+		if err != nil {
+			return e, err
+		}
+		data, err = ReadLimited(f, fi.Size(), *left)
+		_ = f.Close()
+		if errors.Is(err, ErrTooLong) {
+			err = errAskGit
+		}
+		if err != nil {
+			return e, err
+		}
+		if e.Mode = object.ModeFile; fi.Mode()&0o100 != 0 {
+			e.Mode = object.ModeExec
+		}
+	default:
+		return e, errAskGit
+	}
+	if *left -= int64(len(data)); *left < 0 {
+		return e, errAskGit
+	}
+	o := object.New(c.repo.ObjectFormat, object.KindBlob, data)
+	c.made[o.OID] = o
+	e.OID = o.OID
+	return e, nil
+}
+
+// plant makes the trees of entries that are listed by their directories, and returns that of dir; "" for none.
+func (c *commitTrees) plant(dir string, files map[string][]object.TreeEntry) object.OID {
+	entries := files[dir]
+	below := map[string]bool{}
+	for d := range files {
+		rest, ok := d, true
+		if dir != "" {
+			rest, ok = strings.CutPrefix(d, dir+"/")
+		}
+		if name, _, _ := strings.Cut(rest, "/"); ok && name != "" {
+			below[name] = true
+		}
+	}
+	for name := range below {
+		entries = append(entries, object.TreeEntry{Mode: object.ModeTree, Name: name, OID: c.plant(path.Join(dir, name), files)})
+	}
+	if len(entries) == 0 {
+		return ""
+	}
+	return c.makeTree(entries)
+}
+
+// makeTree makes a tree here.
+func (c *commitTrees) makeTree(entries []object.TreeEntry) object.OID {
+	o := object.New(c.repo.ObjectFormat, object.KindTree, object.EncodeTree(entries))
+	c.made[o.OID] = o
+	return o.OID
+}

@@ -1,0 +1,153 @@
+package git
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
+)
+
+// TestPlainAsksGit: where attributes, settings or other changes may have a say in what a commit of
+// files consists of, git is asked; and whatever was worked out is committed, or it is not said to be.
+func TestPlainAsksGit(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("git is always asked elsewhere")
+	}
+	for name, c := range map[string]struct {
+		set   func(t *testing.T, r *testrepo.Repo)
+		paths []string // "d/a.txt" without
+		plain bool
+		odd   bool // git cannot say either
+	}{
+		"nothing":  {plain: true},
+		"unset":    {set: func(_ *testing.T, r *testrepo.Repo) { r.Git("config", "core.autocrlf", "no") }, plain: true},
+		"autocrlf": {set: func(_ *testing.T, r *testrepo.Repo) { r.Git("config", "core.autocrlf", "true") }},
+		"input":    {set: func(_ *testing.T, r *testrepo.Repo) { r.Git("config", "core.autocrlf", "input") }},
+		"a key alone": {set: func(t *testing.T, r *testrepo.Repo) {
+			appendTo(t, r.Path(".git/config"), "[core]\n\tautocrlf\n")
+		}},
+		"modes": {set: func(_ *testing.T, r *testrepo.Repo) { r.Git("config", "core.fileMode", "false") }},
+		"links": {set: func(_ *testing.T, r *testrepo.Repo) { r.Git("config", "core.symlinks", "false") }},
+		"attributes elsewhere": {set: func(_ *testing.T, r *testrepo.Repo) {
+			r.Git("config", "core.attributesFile", "/none")
+		}},
+		"attributes of a tree": {set: func(_ *testing.T, r *testrepo.Repo) { r.Git("config", "attr.tree", "HEAD") }},
+		"attributes of the repository": {set: func(_ *testing.T, r *testrepo.Repo) {
+			r.Write(".git/info/attributes", "*.txt eol=crlf\n")
+		}},
+		"attributes of the person": {set: func(t *testing.T, _ *testrepo.Repo) {
+			home := t.TempDir()
+			t.Setenv("XDG_CONFIG_HOME", home)
+			if err := os.MkdirAll(filepath.Join(home, "git"), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			appendTo(t, filepath.Join(home, "git", "attributes"), "*.txt eol=crlf\n")
+		}},
+		"attributes above": {set: func(_ *testing.T, r *testrepo.Repo) { r.Write(".gitattributes", "*.txt text\n") }},
+		"attributes beside": {set: func(_ *testing.T, r *testrepo.Repo) {
+			r.Write("d/.gitattributes", "*.txt text\n")
+		}},
+		"attributes in another directory": {set: func(_ *testing.T, r *testrepo.Repo) {
+			r.Write("e/.gitattributes", "*.txt text\n")
+		}, plain: true},
+		"attributes in the commit alone": {set: func(t *testing.T, r *testrepo.Repo) {
+			r.Write("d/.gitattributes", "*.txt text\n")
+			r.Git("add", "d/.gitattributes")
+			r.Git("commit", "-q", "-m", "attributes")
+			if err := os.Remove(r.Path("d/.gitattributes")); err != nil {
+				t.Fatal(err)
+			}
+		}},
+		"attributes committed": {set: func(_ *testing.T, r *testrepo.Repo) {
+			r.Write("d/.gitattributes", "*.txt text\n")
+		}, paths: []string{"d/.gitattributes"}},
+		"something staged": {set: func(_ *testing.T, r *testrepo.Repo) {
+			r.Write("staged", "of a person\n")
+			r.Git("add", "staged")
+		}},
+		"something that differs": {set: func(_ *testing.T, r *testrepo.Repo) {
+			r.Write("beside", "of a person\n")
+		}, plain: true},
+		"a file where a directory was": {set: func(t *testing.T, r *testrepo.Repo) {
+			r.Write("was/in", "a directory\n")
+			r.Git("add", "was")
+			r.Git("commit", "-q", "-m", "directory")
+			if err := os.RemoveAll(r.Path("was")); err != nil {
+				t.Fatal(err)
+			}
+			r.Write("was", "a file\n")
+		}, paths: []string{"was"}, odd: true},
+		"a directory where a file was": {set: func(t *testing.T, r *testrepo.Repo) {
+			r.Write("was", "a file\n")
+			r.Git("add", "was")
+			r.Git("commit", "-q", "-m", "file")
+			if err := os.Remove(r.Path("was")); err != nil {
+				t.Fatal(err)
+			}
+			r.Write("was/in", "a directory\n")
+		}, paths: []string{"was/in"}, odd: true},
+		"much": {set: func(_ *testing.T, r *testrepo.Repo) {
+			r.Write("much", strings.Repeat("0123456789abcde\n", maxHeldHere/16+1))
+		}, paths: []string{"much"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := testrepo.New(t, testrepo.Options{})
+			r.Git("config", "maintenance.auto", "false")
+			r.Write("d/a.txt", "with an end\r\n")
+			if c.set != nil {
+				c.set(t, r)
+			}
+			if c.paths == nil {
+				c.paths = []string{"d/a.txt"}
+			}
+			repo, err := Discover(t.Context(), r.Dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = repo.Close() }()
+			seen, err := repo.Status(t.Context(), repo.Prefix)
+			if err != nil {
+				t.Fatal(err)
+			}
+			committer, err := repo.committer(t.Context(), CommitAs{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			asIs, _ := repo.committedAsIs()
+			held, err := repo.holdPaths(t.Context(), committer, repo.headNow(t.Context()), c.paths, seen, asIs)
+			if (err != nil) != c.odd {
+				t.Fatal(err)
+			}
+			if c.odd {
+				return
+			}
+			held.release()
+			if (held.tree != "") != c.plain {
+				t.Errorf("the tree that was worked out is %q", held.tree)
+			}
+			oid, err := repo.CommitPathsAs(t.Context(), c.paths, "checkpoint", CommitAs{Status: seen})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if is := r.Git("rev-parse", string(oid)+"^{tree}"); c.plain && is != string(held.tree) {
+				t.Errorf("the tree is %s, and %s was worked out", is, held.tree)
+			}
+			r.Fsck()
+		})
+	}
+}
+
+func appendTo(t *testing.T, name, text string) {
+	t.Helper()
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = f.WriteString(text)
+	if cerr := f.Close(); err != nil || cerr != nil {
+		t.Fatal(err, cerr)
+	}
+}
