@@ -70,7 +70,7 @@ func (r *Runner) Checkpoint(ctx context.Context, turnID string) (*Checkpointed, 
 		}
 		sha := string(st.Head)
 		if len(out.Files) > 0 {
-			oid, err := r.store.Repository().CommitPathsAs(ctx, out.Files, checkpointMessage(row), git.CommitAs{
+			oid, after, err := r.store.Repository().CommitPathsAs(ctx, out.Files, checkpointMessage(row), git.CommitAs{
 				// What the person's hooks start may be the turn's work: it is no person.
 				Environ: []string{TurnMarker + "=" + out.Turn},
 				Status:  st,
@@ -79,8 +79,7 @@ func (r *Runner) Checkpoint(ctx context.Context, turnID string) (*Checkpointed, 
 				return nil, err
 			}
 			sha = string(oid)
-			c.tree = nil
-			if _, err := c.look(ctx); err != nil {
+			if err := c.lookAfter(ctx, after); err != nil {
 				return nil, err
 			}
 		} else if !allPresent(c, row.Strings("files_changed")) || sha == "" {

@@ -165,13 +165,14 @@ func (r *Runner) applyProposal(ctx context.Context, turn string, names []string,
 		}
 		commit := st.Head
 		if len(dirty) > 0 {
-			commit, err = r.store.Repository().CommitPathsAs(ctx, dirty, proposalMessage(p), git.CommitAs{Status: st})
+			var after *git.WorktreeStatus
+			commit, after, err = r.store.Repository().CommitPathsAs(ctx, dirty, proposalMessage(p),
+				git.CommitAs{Status: st})
 			if err != nil {
 				return nil, err
 			}
 			*made = &git.Made{Commit: commit, Before: st.Head, Paths: dirty}
-			c.tree = nil
-			if _, err := c.look(ctx); err != nil {
+			if err := c.lookAfter(ctx, after); err != nil {
 				return nil, err
 			}
 		}

@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 	"github.com/git-agentxchain/git-agentxchain/internal/projectfile"
@@ -69,7 +68,7 @@ func (c *change) writeSignoffs(
 	message := fmt.Sprintf("sign off: gate %s\n\nRun: %s\nGate: %s\nApproved-By: %s <%s>\n",
 		text.OneLine(gate), c.view.Run, text.OneLine(gate),
 		text.OneLine(c.env.Actor.Name), text.OneLine(c.env.Actor.Email))
-	return c.r.store.Repository().CommitPathsAs(ctx, tracked, message, git.CommitAs{})
+	return c.r.store.Repository().CommitPaths(ctx, tracked, message)
 }
 
 // UnsignedDocuments lists the sign-off documents that carry a person's yes on record and not in

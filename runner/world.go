@@ -32,13 +32,28 @@ func (c *change) look(ctx context.Context) (*git.WorktreeStatus, error) {
 	if err != nil {
 		return nil, err
 	}
+	c.saw(st, hidden)
+	return st, nil
+}
+
+func (c *change) saw(st *git.WorktreeStatus, hidden *git.Hidden) {
 	c.tree, c.hid = st, hidden
 	c.env.Git = evidence.GitFacts{
 		Head:   string(st.Head),
 		Branch: st.Branch,
 		Dirty:  slices.ContainsFunc(observe.DirtyPaths(st), wire.ProjectOwned),
 	}
-	return st, nil
+}
+
+// lookAfter looks at the work tree again after a commit, unless it is known how it is then.
+func (c *change) lookAfter(ctx context.Context, after *git.WorktreeStatus) error {
+	if after != nil {
+		c.saw(after, nil)
+		return nil
+	}
+	c.tree = nil
+	_, err := c.look(ctx)
+	return err
 }
 
 // work is the work tree as look has it.

@@ -42,21 +42,22 @@ func (r *Repository) TrackedFiles(ctx context.Context) ([]string, error) {
 // all that it holds; or HEAD as it is when a command that was ended had committed the
 // very same.
 func (r *Repository) CommitPaths(ctx context.Context, paths []string, message string) (object.OID, error) {
-	return r.CommitPathsAs(ctx, paths, message, CommitAs{})
+	oid, _, err := r.CommitPathsAs(ctx, paths, message, CommitAs{})
+	return oid, err
 }
 
-// CommitPathsAs is CommitPaths whose processes, hooks and all, are marked.
-func (r *Repository) CommitPathsAs(ctx context.Context, paths []string, message string, as CommitAs) (object.OID,
-	error) {
+// CommitPathsAs is CommitPaths whose processes, hooks and all, are marked. after is the work tree as Status would tell
+// of it then, for all that as.Status knew: nil where it has to be looked at again.
+func (r *Repository) CommitPathsAs(ctx context.Context, paths []string, message string, as CommitAs) (oid object.OID,
+	after *WorktreeStatus, err error) {
 	if len(paths) == 0 {
-		return "", nil
+		return "", as.Status, nil
 	}
 	committer, err := r.committer(ctx, as)
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
 	before := r.headNow(ctx)
-	var oid object.OID
 	err = r.underNote(&LockNote{
 		LockOwner: NewOwner("commit"),
 		Locks:     r.commitLocks(),
@@ -67,7 +68,7 @@ func (r *Repository) CommitPathsAs(ctx context.Context, paths []string, message 
 				before = r.headNow(ctx) // a person may have committed meanwhile
 			}
 			var made object.OID
-			made, err = r.commitPaths(ctx, mark, committer, before, paths, message, as.Status)
+			made, after, err = r.commitPaths(ctx, mark, committer, before, paths, message, as.Status)
 			switch {
 			case made != "" && fail.CodeOf(err) == fail.CodeObjectMissing:
 				if berr := r.takeBack(ctx, mark(r.Git), made, before, paths); berr != nil {
@@ -80,7 +81,7 @@ func (r *Repository) CommitPathsAs(ctx context.Context, paths []string, message 
 		}
 		return err
 	})
-	return oid, err
+	return oid, after, err
 }
 
 // commitTries is how often a commit is made whose objects git's housekeeping removes
@@ -88,20 +89,20 @@ func (r *Repository) CommitPathsAs(ctx context.Context, paths []string, message 
 const commitTries = 20
 
 // commitPaths makes the commit once. With an id it was made, and the error is what is
-// wrong with it.
+// wrong with it. after is that of CommitPathsAs.
 func (r *Repository) commitPaths(ctx context.Context, mark func(*Git) *Git, committer *Git,
 	before object.OID, paths []string, message string, seen *WorktreeStatus,
-) (object.OID, error) {
+) (oid object.OID, after *WorktreeStatus, err error) {
 	// A help and no more: what is lost is found out, and committed again.
-	asIs, _ := r.committedAsIs()
-	var packed map[object.OID]bool
-	if held, err := r.holdPaths(ctx, committer, before, paths, seen, asIs); err == nil {
-		packed = held.ids
-		defer held.release()
+	asIs, alone := r.committedAsIs()
+	held, err := r.holdPaths(ctx, committer, before, paths, seen, asIs)
+	if err != nil {
+		held = &heldPaths{release: func() {}}
 	}
+	defer held.release()
 	fresh, err := r.untracked(ctx, paths, seen)
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
 	from := []string{"--pathspec-from-file=-", "--pathspec-file-nul"}
 	run := func(ctx context.Context, git *Git, paths []string, args ...string) error {
@@ -111,7 +112,7 @@ func (r *Repository) commitPaths(ctx context.Context, mark func(*Git) *Git, comm
 	if len(fresh) > 0 {
 		// git commits by name only what the index knows.
 		if err := run(ctx, r.Git, fresh, "add", "--intent-to-add"); err != nil {
-			return "", err
+			return "", nil, err
 		}
 	}
 	faults.Point("checkpoint.added")
@@ -119,7 +120,7 @@ func (r *Repository) commitPaths(ctx context.Context, mark func(*Git) *Git, comm
 	if err := run(ctx, committer, paths, "commit", "--quiet", "--only", "--cleanup=verbatim", "-m",
 		message); err != nil {
 		if oid := r.lostHead(ctx, before); oid != "" {
-			return oid, fail.Errorf(fail.CodeObjectMissing, err, "the commit %s was removed while git made it", oid)
+			return oid, nil, fail.Errorf(fail.CodeObjectMissing, err, "the commit %s was removed while git made it", oid)
 		}
 		// Asked while the index knows the new ones: git diff passes over all others.
 		already := ExitCode(err) == 1 && r.committed(ctx, paths)
@@ -128,26 +129,29 @@ func (r *Repository) commitPaths(ctx context.Context, mark func(*Git) *Git, comm
 			_ = run(context.WithoutCancel(ctx), r.Git, fresh, "reset", "--quiet")
 		}
 		if !already {
-			return "", commitRefused(err)
+			return "", nil, commitRefused(err)
 		}
 		// The index alone is behind, as it is after a kill between the two.
 		made = false
 		if err := run(ctx, r.Git, paths, "reset", "--quiet"); err != nil {
-			return "", err
+			return "", nil, err
 		}
 	}
 	faults.Point("checkpoint.committed")
-	oid := r.headNow(ctx)
+	oid = r.headNow(ctx)
 	if oid == "" {
-		return "", fail.Errorf(fail.CodeGitFailed, nil, "git has made a commit, and HEAD names none").
+		return "", nil, fail.Errorf(fail.CodeGitFailed, nil, "git has made a commit, and HEAD names none").
 			WithHint("run git fsck")
 	}
 	if made {
-		err = r.KeepCommit(ctx, oid, packed)
+		err = r.KeepCommit(ctx, oid, held.ids)
 	} else if err = r.SyncCommit(ctx, oid); err != nil {
-		return "", err
+		return "", nil, err
 	}
-	return oid, err
+	if made && err == nil && alone && held.tree != "" && noHooks(committer.hooksPath) {
+		after = r.afterCommit(ctx, oid, held.tree, paths, seen)
+	}
+	return oid, after, err
 }
 
 // lostHead is the commit that HEAD was moved to and the repository does not have, "" for

@@ -6,9 +6,11 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
@@ -24,7 +26,7 @@ var errAskGit = errors.New("git has to say what it makes of the files")
 // of. It is for files that git takes as they are (Repository.committedAsIs). seen is the work tree as it was looked at a moment ago. Where attributes have a say, where there is more than is held in memory, or where anything else is staged, it is
 // errAskGit.
 //
-// Nothing may depend on it: a file may be changed before git reads it, by a hook as well.
+// What git then commits has to be looked at: a file may be changed before git reads it, by a hook as well.
 func (c *commitTrees) plain(ctx context.Context, head object.OID, paths []string, seen *WorktreeStatus) (object.OID,
 	error) {
 	r := c.repo
@@ -67,6 +69,43 @@ func (c *commitTrees) plain(ctx context.Context, head object.OID, paths []string
 		err = c.beyond(ctx, tree, base, true)
 	}
 	return tree, err
+}
+
+// afterCommit is the work tree after a commit of the paths, of which it was worked out that it has
+// the tree. seen is what it was before. nil where anything but the commit has happened.
+func (r *Repository) afterCommit(ctx context.Context, oid, tree object.OID, paths []string,
+	seen *WorktreeStatus) *WorktreeStatus {
+	is, parents, err := r.commitTrees("").treeOf(ctx, oid)
+	if err != nil || is != tree || len(parents) > 1 || len(parents) == 1 && parents[0] != seen.Head ||
+		len(parents) == 0 && seen.Head != "" || !r.onBranch(seen.Branch, oid) {
+		return nil
+	}
+	after := &WorktreeStatus{Head: oid, Branch: seen.Branch, Dirty: maps.Clone(seen.Dirty)}
+	for _, p := range paths {
+		delete(after.Dirty, p)
+	}
+	return after
+}
+
+// onBranch reports that HEAD is the branch, or, when that is "", the commit itself.
+func (r *Repository) onBranch(branch string, oid object.OID) bool {
+	if r.RefFormat != "files" {
+		return false
+	}
+	want := string(oid)
+	if branch != "" {
+		want = "ref: refs/heads/" + branch
+	}
+	data, err := ReadBounded(filepath.Join(r.GitDir, "HEAD"), MaxPointer)
+	return err == nil && strings.TrimSpace(string(data)) == want
+}
+
+// noHooks reports that nothing in a directory of hooks can be one.
+func noHooks(dir string) bool {
+	list, err := os.ReadDir(dir)
+	return Absent(err) || err == nil && !slices.ContainsFunc(list, func(e fs.DirEntry) bool {
+		return !strings.HasSuffix(e.Name(), ".sample")
+	})
 }
 
 // apart reports that nothing but the paths is staged or in conflict, that none of them is a

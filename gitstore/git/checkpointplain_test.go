@@ -3,6 +3,7 @@ package git
 import (
 	"os"
 	"path/filepath"
+	"reflect"
 	"runtime"
 	"strings"
 	"testing"
@@ -128,7 +129,7 @@ func TestPlainAsksGit(t *testing.T) {
 			if (held.tree != "") != c.plain {
 				t.Errorf("the tree that was worked out is %q", held.tree)
 			}
-			oid, err := repo.CommitPathsAs(t.Context(), c.paths, "checkpoint", CommitAs{Status: seen})
+			oid, _, err := repo.CommitPathsAs(t.Context(), c.paths, "checkpoint", CommitAs{Status: seen})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -137,6 +138,99 @@ func TestPlainAsksGit(t *testing.T) {
 			}
 			r.Fsck()
 		})
+	}
+}
+
+// TestAfterCommitIsTheWorkTree: what is said of the work tree after a commit is what git says; and
+// nothing is said where anything but the commit may have changed it.
+func TestAfterCommitIsTheWorkTree(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("git is always asked elsewhere")
+	}
+	for name, c := range map[string]struct {
+		set   func(t *testing.T, r *testrepo.Repo)
+		git   string // what a git that commits does before, as a shell says it
+		later string // and what it does then
+		known bool
+	}{
+		"nothing":  {known: true},
+		"detached": {set: func(_ *testing.T, r *testrepo.Repo) { r.Git("checkout", "-q", "--detach") }, known: true},
+		"other files": {set: func(_ *testing.T, r *testrepo.Repo) {
+			r.Write("beside", "of a person\n")
+			r.Write("a.txt", "changed\n")
+		}, known: true},
+		"a hook": {set: func(t *testing.T, r *testrepo.Repo) { hook(t, r.Path(".git/hooks/post-commit")) }},
+		"a hook of the configuration": {set: func(_ *testing.T, r *testrepo.Repo) {
+			r.Git("config", "hook.x.event", "post-commit")
+			r.Git("config", "hook.x.command", "echo hook >>d/a.txt")
+		}},
+		"hooks elsewhere": {set: func(t *testing.T, r *testrepo.Repo) {
+			dir := t.TempDir()
+			hook(t, filepath.Join(dir, "post-commit"))
+			r.Git("config", "core.hooksPath", dir)
+		}},
+		"a program that signs": {set: func(t *testing.T, r *testrepo.Repo) {
+			r.Git("config", "commit.gpgSign", "yes")
+			r.Git("config", "gpg.format", "ssh")
+		}},
+		"attributes": {set: func(_ *testing.T, r *testrepo.Repo) {
+			r.Write(".gitattributes", "*.txt eol=crlf\n")
+		}},
+		"the file changes before git reads it": {git: "echo more >>d/a.txt"},
+		"the file goes before git reads it":    {git: "rm d/a.txt; echo else >d/a.txt"},
+		"the branch changes before":            {git: "git symbolic-ref HEAD refs/heads/else; git update-ref HEAD main"},
+		"the branch changes then":              {later: "git checkout -q -b else"},
+		"a commit then":                        {later: "git commit -q --allow-empty -m more"},
+		"a commit before":                      {git: "git commit -q --allow-empty -m more"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := testrepo.New(t, testrepo.Options{})
+			r.Git("config", "maintenance.auto", "false")
+			r.Write("d/a.txt", "text\n")
+			if c.set != nil {
+				c.set(t, r)
+			}
+			repo, err := Discover(t.Context(), r.Dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = repo.Close() }()
+			seen, err := repo.Status(t.Context(), repo.Prefix)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c.git != "" || c.later != "" {
+				script := filepath.Join(t.TempDir(), "git")
+				lines := "#!/bin/sh\nif test \"$1\" != commit; then exec " + repo.Git.Bin + " \"$@\"; fi\n" +
+					"cat >" + script + ".in\n" + c.git + "\n" +
+					repo.Git.Bin + " \"$@\" <" + script + ".in || exit\n" + c.later + "\n"
+				if err := os.WriteFile(script, []byte(lines), 0o700); err != nil {
+					t.Fatal(err)
+				}
+				repo.Git.Bin = script
+			}
+			_, after, err := repo.CommitPathsAs(t.Context(), []string{"d/a.txt"}, "checkpoint", CommitAs{Status: seen})
+			if err != nil && name != "a program that signs" {
+				t.Fatal(err)
+			}
+			if (after != nil) != c.known {
+				t.Fatalf("it is said to be %+v", after)
+			}
+			if !c.known {
+				return
+			}
+			is, err := repo.Status(t.Context(), repo.Prefix)
+			if err != nil || !reflect.DeepEqual(after, is) {
+				t.Errorf("the work tree is %+v, %v, and %+v was worked out", is, err, after)
+			}
+		})
+	}
+}
+
+func hook(t *testing.T, name string) {
+	t.Helper()
+	if err := os.WriteFile(name, []byte("#!/bin/sh\necho hook >>d/a.txt\n"), 0o700); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"reflect"
 	"runtime"
 	"slices"
 	"strings"
@@ -58,7 +59,7 @@ func TestHeldIsWhatGitCommits(t *testing.T) {
 					t.Fatalf("round %d, %q: %v", round, paths, err)
 				}
 				held.release()
-				oid, err := repo.CommitPathsAs(t.Context(), paths, fmt.Sprint("round ", round), CommitAs{Status: seen})
+				oid, after, err := repo.CommitPathsAs(t.Context(), paths, fmt.Sprint("round ", round), CommitAs{Status: seen})
 				if err != nil {
 					t.Fatalf("round %d, %q: %v", round, paths, err)
 				}
@@ -75,8 +76,16 @@ func TestHeldIsWhatGitCommits(t *testing.T) {
 						t.Errorf("round %d, %q: %s is of the commit and was not found", round, paths, id)
 					}
 				}
+				if after != nil {
+					is, err := repo.Status(t.Context(), repo.Prefix)
+					if err != nil || !reflect.DeepEqual(after, is) {
+						t.Errorf("round %d, %q: the work tree is %+v, %v, and %+v was worked out", round, paths, is, err, after)
+					}
+				}
 				if held.tree != "" {
-					here++
+					if here++; after == nil {
+						t.Errorf("round %d, %q: it was not worked out how the work tree is then", round, paths)
+					}
 					if is := r.Git("rev-parse", string(oid)+"^{tree}"); is != string(held.tree) {
 						t.Errorf("round %d, %q: the tree is %s, and %s was worked out", round, paths, is, held.tree)
 					}
