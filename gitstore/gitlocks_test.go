@@ -185,8 +185,12 @@ func TestOthersLocksStay(t *testing.T) {
 		if err := cmd.Run(); err != nil {
 			t.Fatal(err)
 		}
-		n.PID, n.Started, n.Acquired, n.Name = cmd.Process.Pid, "some boot:1", begun, n.Token
+		n.PID, n.Started, n.Acquired, n.Name = cmd.Process.Pid, "some boot:1", time.Now(), n.Token
 		if err := repo.WriteLockNote(n); err != nil {
+			t.Fatal(err)
+		}
+		name := filepath.Join(repo.CommonDir, git.PrivateName, "gitlocks", n.Name)
+		if err := os.Chtimes(name, begun, begun); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -222,6 +226,18 @@ func TestOthersLocksStay(t *testing.T) {
 
 	write(index, "", time.Minute)
 	stays("a lock without a note", index)
+
+	// The clock of the file system is not that of the system.
+	for _, off := range []time.Duration{-24 * time.Hour, 24 * time.Hour} {
+		write(index, "", off+time.Hour)
+		note(time.Now().Add(-off), git.GitLock{Path: index})
+		stays("a lock older than the note, by another clock", index)
+		write(index, "", off)
+		note(time.Now().Add(-off-time.Minute), git.GitLock{Path: index})
+		if got := repo.SweepLocks(context.Background()); len(got) != 1 {
+			t.Errorf("a lock of ours, by another clock: %v", got)
+		}
+	}
 
 	// A note may name nothing but locks of this repository.
 	outside := filepath.Join(t.TempDir(), "x.lock")

@@ -72,7 +72,7 @@ func killedCommit(t *testing.T, tr *testrepo.Repo, r *Repository, text string) (
 		LockOwner: NewOwner("commit"),
 		Locks:     r.commitLocks(),
 		Commit:    r.underCommit(object.OID(before), paths),
-		ended:     time.Now(),
+		ended:     true,
 	}
 	n.Acquired, n.Name = time.Now(), n.Token
 	if err := r.WriteLockNote(n); err != nil {

@@ -41,8 +41,8 @@ const (
 	lockNoteVar = "AGENTXCHAIN_GIT_LOCKS"
 
 	maxLockNote = 1 << 20
-	// lockClock is how far the clocks of a file system and of the system may differ.
-	lockClock = 2 * time.Second
+	// lockGrain is how coarse the times of a file system may be.
+	lockGrain = 2 * time.Second
 )
 
 // GitLock is a lock file that git may take.
@@ -54,9 +54,13 @@ type GitLock struct {
 // LockNote is the note of one git process.
 type LockNote struct {
 	LockOwner
-	Name  string
-	ended time.Time // when the git was killed and its owner saw it; zero while it runs
-	Locks []GitLock
+	Name string
+	// ended says that the git has ended, that its owner saw it, and that Locks are those it may have left.
+	ended bool
+	// written is when the note was, by the clock of the file system, as the times of locks are: that of the system
+	// may differ.
+	written time.Time
+	Locks   []GitLock
 	// Below are directories of refs in which the git may take locks that it alone can name.
 	Below []string
 	// Commit is what the git was to commit, nil of any other.
@@ -72,8 +76,8 @@ func (n *LockNote) encode() []byte {
 	if err != nil {
 		return nil
 	}
-	if !n.ended.IsZero() {
-		o.Set("ended_at", n.ended.UTC().Format(LockTime))
+	if n.ended {
+		o.Set("ended", true)
 	}
 	o.Set("locks", locks)
 	if len(n.Below) > 0 {
@@ -106,8 +110,7 @@ func (r *Repository) underNote(n *LockNote, work func(mark func(*Git) *Git) erro
 	// for all that. It says so when the lock is another's.
 	anothers := errors.Is(err, fs.ErrExist) || strings.Contains(ComplaintOf(err), "File exists")
 	if !anothers && n.left() {
-		n.ended = time.Now()
-		_ = r.WriteLockNote(n) // the old one says nearly the same
+		_ = r.sealLockNote(n) // the old one says nearly the same
 	} else if err == nil || n.sync() == nil { // what work has synced itself, unless it failed
 		r.DropLockNote(n.Name)
 	}
@@ -179,8 +182,8 @@ func (n *LockNote) spares() []string {
 	return nil
 }
 
-// WriteLockNote notes which locks a git that is about to start may leave behind. The note is durable before that
-// git is started: the name of a lock may outlive a power cut that nothing was synced for.
+// WriteLockNote notes which locks a git that is about to start may leave behind, or has left. The note is durable
+// before that git is started: the name of a lock may outlive a power cut that nothing was synced for.
 func (r *Repository) WriteLockNote(n *LockNote) error {
 	root, err := OpenPrivate(r.CommonDir, lockNotes, true)
 	if err != nil {
@@ -188,6 +191,21 @@ func (r *Repository) WriteLockNote(n *LockNote) error {
 	}
 	defer func() { _ = root.Close() }()
 	return durable.WriteFileRoot(root, n.Name, n.encode(), 0o644)
+}
+
+// sealLockNote notes that the git has ended. Locks that were there before it are another's.
+func (r *Repository) sealLockNote(n *LockNote) error {
+	fi, err := os.Lstat(filepath.Join(r.CommonDir, PrivateName, lockNotes, n.Name))
+	if err != nil {
+		return err
+	}
+	n.written = fi.ModTime()
+	n.Locks, n.Below = slices.DeleteFunc(n.locks(), func(l GitLock) bool {
+		fi, err := os.Lstat(l.Path)
+		return err == nil && !n.covers(fi)
+	}), nil
+	n.ended = true
+	return r.WriteLockNote(n)
 }
 
 // DropLockNote removes a note whose git has ended.
@@ -222,11 +240,11 @@ func (r *Repository) LockNotes() []*LockNote {
 	}
 	var out []*LockNote
 	for _, e := range list {
-		data, err := readNote(root, e.Name())
+		data, written, err := readNote(root, e.Name())
 		if err != nil {
 			continue
 		}
-		if n := r.decodeLockNote(e.Name(), data); n != nil {
+		if n := r.decodeLockNote(e.Name(), data, written); n != nil {
 			out = append(out, n)
 		} else if fi, err := e.Info(); err == nil && time.Since(fi.ModTime()) > lockMaxAge {
 			_ = root.Remove(e.Name())
@@ -235,16 +253,17 @@ func (r *Repository) LockNotes() []*LockNote {
 	return out
 }
 
-func readNote(root *os.Root, name string) ([]byte, error) {
+func readNote(root *os.Root, name string) (data []byte, written time.Time, err error) {
 	f, st, err := OpenIn(root, name)
 	if err != nil {
-		return nil, err
+		return nil, written, err
 	}
 	defer func() { _ = f.Close() }()
-	return ReadLimited(f, st.Size, maxLockNote)
+	data, err = ReadLimited(f, st.Size, maxLockNote)
+	return data, time.Unix(0, st.MTime), err
 }
 
-func (r *Repository) decodeLockNote(name string, data []byte) *LockNote {
+func (r *Repository) decodeLockNote(name string, data []byte, written time.Time) *LockNote {
 	o, err := ojson.DecodeObject(data)
 	if err != nil || o.String("token") != name {
 		return nil
@@ -254,10 +273,11 @@ func (r *Repository) decodeLockNote(name string, data []byte) *LockNote {
 	n.Acquired, err = time.Parse(time.RFC3339, o.String("acquired_at"))
 	n.Host, n.Space, n.Started = o.String("host"), o.String("pid_space"), o.String("started")
 	n.purpose, n.Token = o.String("purpose"), o.String("token")
-	n.ended, _ = time.Parse(time.RFC3339, o.String("ended_at"))
 	if err != nil || n.PID <= 0 {
 		return nil
 	}
+	n.ended = o.Bool("ended")
+	n.written = written
 	for _, row := range o.Array("locks") {
 		t, ok := RowTexts(row, 2)
 		if !ok || !r.mayLock(t[0]) {
@@ -305,7 +325,7 @@ func (r *Repository) mayLock(path string) bool {
 func (n *LockNote) over() bool { return n.overWithin(KillGrace) }
 
 func (n *LockNote) overWithin(wait time.Duration) bool {
-	if n.ended.IsZero() && !n.owner().Dead() {
+	if !n.ended && !n.owner().Dead() {
 		return false
 	}
 	if n.Host != HostName() || n.Space != process.Space() {
@@ -362,10 +382,13 @@ func (r *Repository) SweepLocks(ctx context.Context) (notices []string) {
 	return notices
 }
 
-// covers reports whether a file is of the time in which the note's git ran.
+// covers reports whether a file is of the time in which the note's git ran: since the note, or until it was written
+// again.
 func (n *LockNote) covers(fi fs.FileInfo) bool {
-	at := fi.ModTime()
-	return !at.Before(n.Acquired.Add(-lockClock)) && (n.ended.IsZero() || !at.After(n.ended.Add(lockClock)))
+	if n.ended {
+		return !fi.ModTime().After(n.written.Add(lockGrain))
+	}
+	return !fi.ModTime().Before(n.written.Add(-lockGrain))
 }
 
 // sweepLock removes one lock if it is proven; wait says that it may be later.
