@@ -400,3 +400,38 @@ func TestDecisionKilled(t *testing.T) {
 		})
 	}
 }
+
+// TestDecisionKilledByAnotherClock has a killed git's lock on a file system whose clock is an hour behind.
+func TestDecisionKilledByAnotherClock(t *testing.T) {
+	if _, err := os.Stat("/proc/self/stat"); err != nil {
+		t.Skip("kills are by process number")
+	}
+	dir := clones(t)
+	if !decideProcess(t, dir, faults.Env+"=decision.prepared:3", envKillGit+"=decision.prepared:0") {
+		t.Fatal("the point is not passed")
+	}
+	locks := 0
+	err := filepath.WalkDir(filepath.Join(dir, "repos"), func(name string, e os.DirEntry, err error) error {
+		if err != nil || e.IsDir() || !strings.HasSuffix(name, ".lock") && filepath.Base(filepath.Dir(name)) != "decisions" {
+			return err
+		}
+		if strings.HasSuffix(name, ".lock") {
+			locks++
+		}
+		at := time.Now().Add(-time.Hour)
+		return os.Chtimes(name, at, at)
+	})
+	if err != nil || locks == 0 {
+		t.Fatalf("%d locks are left, %v", locks, err)
+	}
+	s := open(t, dir)
+	tx, err := s.Lock(context.Background(), "next", 5*time.Second)
+	if err != nil {
+		t.Fatalf("%+v", err)
+	}
+	tx.Close()
+	settledAll(t, dir)
+	if _, err := decideAll(dir); err != nil {
+		t.Fatalf("%+v", err)
+	}
+}

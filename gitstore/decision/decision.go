@@ -253,8 +253,13 @@ func (d *Decision) settle(ctx context.Context, p *Participant, move bool) error 
 	if err != nil {
 		return fail.Errorf(CodeDecisionUnsettled, err, "the record of a decision does not say when it began")
 	}
-	// Some file systems keep times by the second, or by the clock tick.
-	if err := p.unlock(ctx, begun.Truncate(time.Second)); err != nil {
+	// Some file systems keep times by the second, or by the clock tick, and by another clock: that of the note, which
+	// is older than the lock.
+	begun = begun.Truncate(time.Second)
+	if at, ok := p.notedAt(d.Workspace); ok && at.Before(begun) {
+		begun = at
+	}
+	if err := p.unlock(ctx, begun); err != nil {
 		return err
 	}
 	if move {

@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/workdir"
@@ -66,6 +67,18 @@ func (p *Participant) Noted(workspace string) (yes bool) {
 		return nil
 	})
 	return yes
+}
+
+// notedAt is when the note was written, by the clock of the file system.
+func (p *Participant) notedAt(workspace string) (at time.Time, ok bool) {
+	_ = p.inside(func(root *os.Root) error {
+		fi, err := root.Lstat(notesDir + "/" + NoteName(workspace))
+		if ok = err == nil; ok {
+			at = fi.ModTime()
+		}
+		return err
+	})
+	return at, ok
 }
 
 // Relocate follows a workspace that was moved or copied, with its repositories or
