@@ -263,6 +263,7 @@ func TestHoldThatAPowerCutTook(t *testing.T) {
 		{"zeros", "\x00\x00\x00", time.Minute, false, true},
 		{"half", `{"owner_pid":12,"acq`, time.Minute, false, true},
 		{"of now", "", 0, false, false},
+		{"of a clock that is ahead", "", -time.Hour, false, true},
 		{"with its pack", "", time.Minute, true, false},
 		{"of a person", "precious\n", time.Minute, false, false},
 	} {

@@ -315,11 +315,23 @@ const byPowerCut = "a process that a power cut ended"
 // file that says that it is being written.
 func (r *Repository) holdsNothing(path, pack string) bool {
 	fi, err := os.Lstat(path)
-	if err != nil || time.Since(fi.ModTime()) < LockQuiet || IsOpen(path) {
+	if err != nil || young(path, fi) || IsOpen(path) {
 		return false
 	}
 	_, err = os.Lstat(pack + ".idx")
 	return errors.Is(err, fs.ErrNotExist) && !r.foreignGit()
+}
+
+// young reports whether a file was written less than LockQuiet ago. One from the future tells that the clock of the file
+// system is ahead: whether it lies still is seen by waiting.
+func young(path string, fi fs.FileInfo) bool {
+	age := time.Since(fi.ModTime())
+	if age >= 0 {
+		return age < LockQuiet
+	}
+	time.Sleep(LockQuiet)
+	now, err := os.Lstat(path)
+	return err != nil || StatOf(now) != StatOf(fi)
 }
 
 // gone reports that the owner is certainly over: a process of this machine, by
