@@ -12,7 +12,7 @@
           version = self.shortRev or "dirty";
           src = self;
           # After a change of go.sum: go test ./packaging -run TestFlakeHash -update-flake
-          vendorHash = "sha256-510RwaKDFO2K4arX/O7CN2nynmQLGcS/f5mmoi+jIlM=";
+          vendorHash = "sha256-rcoA0p2d9zHrGZ/Rq9Uy/rI+7VXmMnvdrID3wrtrsnI=";
           subPackages = [ "cmd/git-agentxchain" ];
           tags = [ "urfave_cli_no_docs" ];
           env.CGO_ENABLED = 0;

@@ -71,6 +71,9 @@ type history struct {
 	told  []string // what happened, newest last
 	cuts  int
 	hits  int
+	pairs int
+	disk  *testtrace.Mount // a simulated disk that the project is on, nil for a real one
+	dirty bool             // what is not synced may be of people or of git
 }
 
 func (h *history) project() string { return filepath.Join(h.base, "p") }
@@ -109,7 +112,10 @@ func grown(before, now map[string][]string) (more int, lost string) {
 // work is what agents and people do between the commands; it may fail, as theirs does.
 func (h *history) work() {
 	dir := h.project()
-	try := func(program string, args ...string) { _, _ = at(dir, h.env(), program, args...) }
+	try := func(program string, args ...string) {
+		h.dirty = true
+		_, _ = at(dir, h.env(), program, args...)
+	}
 	switch h.draw.IntN(8) {
 	case 0, 1, 2: // a result with a file, new or changed
 		name := "src/" + strconv.Itoa(h.draw.IntN(20)) + ".txt"
@@ -192,68 +198,99 @@ func (h *history) sensible() []string {
 
 // take carries one command out, and says what is not as it must be.
 func (h *history) take(s historyStep, m mishap) (verdict string) {
-	var disk *testtrace.Disk
-	var err error
-	if m.power {
-		if disk, err = testtrace.NewDisk(h.project()); err != nil {
-			return err.Error()
-		}
-	}
-	// What happens to the server, another machine, is not ours to survive.
-	r, err := (&testtrace.Run{
-		Dir:    h.project(),
-		Env:    h.env(),
-		Args:   append([]string{"git-agentxchain", "--json"}, s.args...),
-		Below:  h.project(),
-		Fault:  m.fault,
-		Record: m.power,
-	}).Do()
+	r, finished, err := h.traced(s, m)
 	if err != nil {
 		return err.Error()
 	}
-	if m.fault.Kind == "" {
-		h.calls[strings.Join(s.args, " ")] = len(r.Calls)
+	return h.judge([]taken{{s, m, r, finished}})
+}
+
+// taken is a command that was carried out.
+type taken struct {
+	step     historyStep
+	mishap   mishap
+	result   *testtrace.Result
+	finished bool // and what it said holds
+}
+
+// run is what is run of a command, and goes wrong.
+func (h *history) run(s historyStep, m mishap) *testtrace.Run {
+	return &testtrace.Run{
+		Dir:    h.project(),
+		Env:    h.env(),
+		Args:   append([]string{"git-agentxchain", "--json"}, s.args...),
+		Below:  h.project(), // what happens to the server, another machine, is not ours to survive
+		Fault:  m.fault,
+		Record: m.power && h.disk == nil,
 	}
-	if r.Hit != nil {
-		h.hits++
+}
+
+// traced carries a command out on a real disk.
+func (h *history) traced(s historyStep, m mishap) (r *testtrace.Result, finished bool, err error) {
+	var disk *testtrace.Disk
+	if m.power {
+		if disk, err = testtrace.NewDisk(h.project()); err != nil {
+			return nil, false, err
+		}
 	}
-	finished := r.Finished
+	if r, err = h.run(s, m).Do(); err != nil {
+		return nil, false, err
+	}
+	finished = r.Finished
 	if m.power {
 		if err := disk.Record(r.Calls); err != nil {
 			h.told = append(h.told, "no power cut: "+err.Error()) // an orphan of before was still at work
 		} else if finished, err = h.cut(disk, finished); err != nil {
-			return err.Error()
+			return nil, false, err
 		}
 	}
+	return r, finished, nil
+}
+
+// judge says what is not as it must be after one command, or after two at once.
+func (h *history) judge(commands []taken) string {
 	now, err := h.refsNow()
 	if err != nil {
 		return "afterwards: " + err.Error()
 	}
-	before := h.refs
+	more, lost := grown(h.refs, now)
 	h.refs = now
-	more, lost := grown(before, now)
-	var said answer
-	if finished {
-		_ = json.Unmarshal(r.Output, &said)
+	done := 0 // that said that they have recorded something
+	verdict := lost
+	for _, c := range commands {
+		r := c.result
+		if c.mishap.fault.Kind == "" {
+			h.calls[strings.Join(c.step.args, " ")] = len(r.Calls)
+		}
+		if r.Hit != nil {
+			h.hits++
+		}
+		var said answer
+		if c.finished {
+			_ = json.Unmarshal(r.Output, &said)
+		}
+		h.told = append(h.told, fmt.Sprintf("%d: %v; %s: %v; %d more, status %d, finished %v %s", h.step, c.step.args,
+			c.mishap, r.Hit, more, r.Status, c.finished, strings.TrimSpace(said.Error.Code+" "+said.Error.Message)))
+		if c.finished && r.Status == 0 && c.step.records {
+			done++
+		}
+		switch {
+		case verdict != "":
+		case strings.Contains(string(r.Errors), "panic"):
+			verdict = string(r.Errors)
+		case !c.finished:
+		case r.Status == 0 && more < done:
+			verdict = fmt.Sprintf("it said that it is done, and %d operations are recorded: %s", more, r.Output)
+		case r.Status != 0 && said.Error.Code == "":
+			verdict = fmt.Sprintf("it ended with %d and without a code: %s%s", r.Status, r.Output, r.Errors)
+		case r.Status != 0 && more > 0 && len(commands) == 1 && c.step.args[0] != "accept" &&
+			!slices.Contains(c.step.args, "--new-run") && !slices.Contains(maybeDone, said.Error.Code):
+			// A result that is refused is recorded as an attempt, and a run is begun before its first turn is given.
+			verdict = fmt.Sprintf("it said that it failed with %s (%s), and %d operations are recorded", said.Error.Code,
+				said.Error.Message, more)
+		}
 	}
-	h.told = append(h.told, fmt.Sprintf("%d: %v; %s: %v; %d more, status %d, finished %v %s", h.step, s.args, m, r.Hit, more,
-		r.Status, finished, strings.TrimSpace(said.Error.Code+" "+said.Error.Message)))
-	switch {
-	case lost != "":
-		return lost
-	case strings.Contains(string(r.Errors), "panic"):
-		return string(r.Errors)
-	case !finished:
-	case r.Status == 0 && s.records && more == 0:
-		return fmt.Sprintf("it said that it is done, and nothing is recorded: %s", r.Output)
-	case r.Status != 0 && said.Error.Code == "":
-		return fmt.Sprintf("it ended with %d and without a code: %s%s", r.Status, r.Output, r.Errors)
-	case r.Status != 0 && more > 0 && s.args[0] != "accept" && !slices.Contains(maybeDone, said.Error.Code):
-		// A result that is refused is recorded as an attempt.
-		return fmt.Sprintf("it said that it failed with %s (%s), and %d operations are recorded", said.Error.Code,
-			said.Error.Message, more)
-	}
-	return ""
+	return verdict
 }
 
 // cut replaces what is there by what a power cut may leave of it at some moment of the command.
@@ -270,7 +307,6 @@ func (h *history) cut(disk *testtrace.Disk, finished bool) (bool, error) {
 	if err := images[h.draw.IntN(len(images))].Write(h.project()); err != nil {
 		return false, err
 	}
-	h.laterByAMinute()
 	return finished && k == disk.Len(), nil
 }
 
@@ -322,11 +358,29 @@ func TestSurviveHistory(t *testing.T) {
 	if !testtrace.Available() {
 		t.Skip("processes cannot be traced here")
 	}
-	most := 60
+	most := 30
 	if os.Getenv("AGENTXCHAIN_LONG_TESTS") != "" {
 		most = 10_000
 	}
 	most = surviveOps(t, most)
+	h := newHistory(t)
+	for h.step = 1; h.step <= most; h.step++ {
+		h.work()
+		verdict := h.take(h.next())
+		if verdict == "" && h.step%10 == 0 {
+			verdict = h.quiet()
+		}
+		if verdict != "" {
+			h.fail(verdict)
+			break
+		}
+	}
+	t.Logf("%d commands, %d faults, %d power cuts, %d operations recorded", h.step-1, h.hits, h.cuts, h.recorded())
+}
+
+// newHistory makes a project with a server.
+func newHistory(t *testing.T) *history {
+	t.Helper()
 	syncNothing(t)
 	h := &history{act: newAct(t, "history"), draw: rand.New(rand.NewPCG(surviveSeed(t), 2)), calls: map[string]int{}}
 	syncPushAct(h.act)
@@ -337,23 +391,19 @@ func TestSurviveHistory(t *testing.T) {
 	if h.refs, err = h.refsNow(); err != nil {
 		t.Fatal(err)
 	}
-	recorded := func() (n int) {
-		for _, ops := range h.refs {
-			n += len(ops)
-		}
-		return n
+	return h
+}
+
+// recorded is how many operations there are.
+func (h *history) recorded() (n int) {
+	for _, ops := range h.refs {
+		n += len(ops)
 	}
-	for h.step = 1; h.step <= most; h.step++ {
-		h.work()
-		verdict := h.take(h.next())
-		if verdict == "" && h.step%10 == 0 {
-			verdict = h.quiet()
-		}
-		if verdict != "" {
-			t.Errorf("%s\n\n%s", strings.ReplaceAll(verdict, h.base, ""),
-				strings.ReplaceAll(strings.Join(h.told[max(0, len(h.told)-25):], "\n"), h.base, ""))
-			break
-		}
-	}
-	t.Logf("%d commands, %d faults, %d power cuts, %d operations recorded", h.step-1, h.hits, h.cuts, recorded())
+	return n
+}
+
+// fail tells what is not as it must be, and what went before.
+func (h *history) fail(verdict string) {
+	h.t.Errorf("%s\n\n%s", strings.ReplaceAll(verdict, h.base, ""),
+		strings.ReplaceAll(strings.Join(h.told[max(0, len(h.told)-25):], "\n"), h.base, ""))
 }

@@ -7,12 +7,9 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/testtrace"
 )
 
@@ -69,7 +66,6 @@ func TestSurvivePowerLoss(t *testing.T) {
 				if err := image.Write(a.base); err != nil {
 					t.Fatal(err)
 				}
-				a.laterByAMinute()
 				said := &testtrace.Result{Finished: k == disk.Len(), Output: r.Output}
 				verdict := a.judged(said, tried)
 				tried++
@@ -145,39 +141,3 @@ func syncNothing(t *testing.T) {
 	}
 	t.Setenv("GIT_TEST_FSYNC", "0")
 }
-
-// laterByAMinute has the notes of git's locks say what the times of the files say: a minute has passed since.
-func (a *act) laterByAMinute() {
-	a.t.Helper()
-	for _, tree := range a.trees {
-		notes, err := filepath.Glob(filepath.Join(a.base, tree, ".git", "agentxchain", "gitlocks", "*"))
-		if err != nil {
-			a.t.Fatal(err)
-		}
-		for _, name := range notes {
-			data, err := os.ReadFile(name)
-			if err != nil {
-				a.t.Fatal(err)
-			}
-			fi, err := os.Stat(name)
-			if err != nil {
-				a.t.Fatal(err)
-			}
-			data = noteTime.ReplaceAllFunc(data, func(b []byte) []byte {
-				at, err := time.Parse(time.RFC3339, string(b))
-				if err != nil {
-					return b
-				}
-				return []byte(at.Add(-time.Minute).Format(git.LockTime))
-			})
-			if err = os.WriteFile(name, data, 0o600); err == nil {
-				err = os.Chtimes(name, fi.ModTime(), fi.ModTime())
-			}
-			if err != nil {
-				a.t.Fatal(err)
-			}
-		}
-	}
-}
-
-var noteTime = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z`)

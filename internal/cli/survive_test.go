@@ -427,7 +427,9 @@ func leftovers(dir string) []string {
 	var left []string
 	_ = filepath.WalkDir(dir, func(p string, e fs.DirEntry, err error) error {
 		if err == nil && !e.IsDir() && slices.Contains([]string{".lock", ".keep", ".new"}, filepath.Ext(p)) {
-			left = append(left, p)
+			data, _ := os.ReadFile(p)
+			fi, _ := e.Info()
+			left = append(left, fmt.Sprintf("%s of %v: %.400q", p, fi.ModTime(), data))
 		}
 		return nil
 	})

@@ -51,6 +51,7 @@ const (
 	opMove                // a name is removed and another made, as one
 	opWrite
 	opCut
+	opMode
 	opSync
 )
 
@@ -289,6 +290,8 @@ func (m Image) apply(o op, p part) Image {
 	case opMove:
 		delete(m[o.dir].names, o.name)
 		m[o.to].names[o.as] = o.file
+	case opMode:
+		m[o.file].mode = o.mode
 	case opCut:
 		data := make([]byte, o.offset)
 		copy(data, m[o.file].data)
@@ -326,7 +329,7 @@ func (d *Disk) durable(k int) []bool {
 			synced[o.file], out[i] = true, true
 		case o.kind == opMake, o.spared:
 			out[i] = true
-		case o.kind == opWrite, o.kind == opCut:
+		case o.kind == opWrite, o.kind == opCut, o.kind == opMode:
 			out[i] = synced[o.file]
 		case o.kind == opMove:
 			out[i] = synced[o.dir] || synced[o.to]
@@ -433,6 +436,7 @@ func (d *Disk) Step(k int) string {
 		opMove:  "move",
 		opWrite: "write",
 		opCut:   "cut",
+		opMode:  "mode",
 		opSync:  "sync",
 	}
 	o := d.ops[k]

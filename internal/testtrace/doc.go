@@ -7,6 +7,9 @@
 // while something else happens. The calls can be recorded with what they wrote, for Disk, which says what a power cut may
 // have left of them.
 //
-// It works on Linux on amd64; elsewhere, and where processes may not be traced,
+// Mount does the same many times as fast, without tracing: a simulated disk that programs use through FUSE, whose calls
+// go wrong, whose power is cut, whose clock jumps, and which has two programs take turns.
+//
+// Tracing works on Linux on amd64; elsewhere, and where processes may not be traced,
 // Available says no.
 package testtrace

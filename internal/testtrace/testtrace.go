@@ -124,9 +124,17 @@ type Result struct {
 // stage is set in the environment of the process that puts the filter in place.
 const stage = "TESTTRACE_STAGE"
 
-// Helper turns the test binary into the process that becomes the traced program; every
-// TestMain of a package that traces calls it first.
+// Helper turns the test binary into the process that becomes the traced program, or into the one that serves a
+// simulated disk; every TestMain of a package that traces calls it first.
 func Helper() {
+	if what := os.Getenv(mountStage); what != "" {
+		_ = os.Unsetenv(mountStage)
+		if err := serve(what); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(98)
+		}
+		os.Exit(0)
+	}
 	if path := os.Getenv(stage); path != "" {
 		_ = os.Unsetenv(stage)
 		become(path)

@@ -1,0 +1,121 @@
+// Histories on a simulated disk: as those on a real one, many more of them, with commands that take turns at
+// every call and a clock that jumps.
+
+package cli
+
+import (
+	"os"
+	"testing"
+	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/testtrace"
+)
+
+// simulated carries out one command, or two at once, on the simulated disk.
+func (h *history) simulated() (verdict string, err error) {
+	if h.draw.IntN(20) == 0 {
+		if err := h.disk.Jump(jumps[h.draw.IntN(len(jumps))]); err != nil {
+			return "", err
+		}
+	}
+	if h.dirty { // what people wrote, and what git commit did not sync, comes to the disk with time
+		if err := h.disk.Settle(); err != nil {
+			return "", err
+		}
+	}
+	from, err := h.disk.Len()
+	if err != nil {
+		return "", err
+	}
+	s, m := h.next()
+	commands := []taken{{step: s, mishap: m}}
+	runs := []*testtrace.Run{h.run(s, m)}
+	synced := s.args[0] == "sync"
+	if h.draw.IntN(4) == 0 {
+		h.pairs++
+		s, m := h.next()
+		m.power = false
+		commands[0].mishap.power = commands[0].mishap.power && !s.commits
+		synced = synced || s.args[0] == "sync"
+		commands = append(commands, taken{step: s, mishap: m})
+		runs = append(runs, h.run(s, m))
+	}
+	results, err := h.disk.Do(runs...)
+	if err != nil {
+		return "", err
+	}
+	h.dirty = false
+	for i, r := range results {
+		commands[i].result, commands[i].finished = r, r.Finished
+		h.dirty = h.dirty || commands[i].step.commits
+	}
+	if commands[0].mishap.power {
+		h.cuts++
+		to, err := h.disk.Len()
+		if err != nil {
+			return "", err
+		}
+		k := from + h.draw.IntN(to-from+1)
+		// What the server has got by then stays there: it must not have got it before it was on the disk.
+		if h.draw.IntN(4) == 0 || synced && len(commands) > 1 {
+			k = to
+		}
+		for i := range commands {
+			commands[i].finished = commands[i].finished && k == to
+		}
+		if err := h.disk.Cut(k); err != nil {
+			return "", err
+		}
+		h.dirty = true
+	}
+	return h.judge(commands), nil
+}
+
+// jumps are what a clock does that is set.
+var jumps = []time.Duration{-time.Second, time.Second, -time.Minute, time.Minute, -time.Hour, time.Hour, -24 * time.Hour,
+	24 * time.Hour}
+
+// generation is how many commands a project lives.
+const generation = 300
+
+// TestSurviveSimulated takes AGENTXCHAIN_SURVIVE_OPS commands, 100,000 in the long form, and looks every twenty
+// whether all is well.
+func TestSurviveSimulated(t *testing.T) {
+	most := 60
+	if os.Getenv("AGENTXCHAIN_LONG_TESTS") != "" {
+		most = 100_000
+	}
+	most = surviveOps(t, most)
+	h := newHistory(t)
+	if err := os.Rename(h.base, h.pristine()); err != nil {
+		t.Fatal(err)
+	}
+	refs, recorded := h.refs, 0
+	for h.step = 1; h.step <= most && !t.Failed(); {
+		h.begin()
+		h.refs, h.dirty = refs, true
+		var err error
+		if h.disk, err = testtrace.NewMount(h.project(), h.draw.Uint64()); err != nil {
+			t.Skip("no disk can be simulated here: ", err)
+		}
+		for end := min(h.step+generation, most+1); h.step < end && !t.Failed(); h.step++ {
+			h.work()
+			verdict, err := h.simulated()
+			if err != nil {
+				verdict = err.Error()
+			} else if verdict == "" && h.step%20 == 0 {
+				verdict = h.quiet()
+				h.dirty = true
+			}
+			if verdict != "" {
+				h.fail(verdict)
+			}
+		}
+		recorded += h.recorded()
+		if err := h.disk.Close(); err != nil {
+			t.Error(err)
+		}
+		t.Logf("%d commands, %d times two at once, %d faults, %d power cuts, %d operations recorded", h.step-1+h.pairs,
+			h.pairs, h.hits, h.cuts, recorded)
+	}
+}
