@@ -83,7 +83,7 @@ func TestCommandsBesideGit(t *testing.T) {
 			{name: "accept", gits: 2, limit: 7, argv: (*play.Project).AcceptArgs, turn: true},
 		},
 		play.Changes: {
-			{name: "accept --checkpoint", gits: 6, limit: 12, argv: (*play.Project).AcceptArgs, turn: true},
+			{name: "accept --checkpoint", gits: 5, limit: 11, argv: (*play.Project).AcceptArgs, turn: true},
 		},
 	} {
 		beside := commit

@@ -57,7 +57,6 @@ func (r *Runner) AcceptTurn(ctx context.Context, opt AcceptOptions) (*Accepted, 
 }
 
 func (r *Runner) acceptTurn(ctx context.Context, opt AcceptOptions, meant string) (*Accepted, error) {
-	out := &Accepted{}
 	done, err := r.do(ctx, "accept", func(ctx context.Context, c *change) (*plan, error) {
 		a, err := c.accepting(ctx, opt, meant)
 		if err != nil {
@@ -65,12 +64,17 @@ func (r *Runner) acceptTurn(ctx context.Context, opt AcceptOptions, meant string
 		}
 		return a.plan(ctx)
 	})
-	out.Done = *done
+	return r.accepted(done), err
+}
+
+// accepted is what an acceptance has led to.
+func (r *Runner) accepted(done *Done) *Accepted {
+	out := &Accepted{Done: *done}
 	if done.Transition != nil {
 		out.Result, _ = done.Transition.Result.(*protocol.AcceptResult)
 		r.forget(out.Result)
 	}
-	return out, err
+	return out
 }
 
 // forget removes the progress file that an interrupted dispatch of the turn has

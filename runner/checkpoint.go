@@ -34,65 +34,70 @@ type Checkpointed struct {
 // files wait for it, else the latest turn.
 func (r *Runner) Checkpoint(ctx context.Context, turnID string) (*Checkpointed, error) {
 	out := &Checkpointed{}
-	done, err := r.do(ctx, "checkpoint", func(ctx context.Context, c *change) (_ *plan, err error) {
-		ref := turnID
-		if ref == "" {
-			if ref, err = c.lastAwaiting(ctx); err != nil {
-				return nil, err
-			}
-		}
-		line, err := c.acceptedRow(ctx, ref)
-		if err != nil {
-			return nil, err
-		}
-		row := line.Row
-		out.Turn = row.String("turn_id")
-		if sha := row.String("checkpoint_sha"); sha != "" {
-			out.Skipped = fmt.Sprintf("already checkpointed at %.12s", sha)
-			return nil, nil
-		}
-		if a := row.Object("artifact"); a.String("type") == "patch" &&
-			strings.HasPrefix(a.String("ref"), wire.ProposedDir+"/") {
-			out.Skipped = "its changes are a proposal that has not been applied"
-			return nil, nil
-		}
-		st, err := c.look(ctx)
-		if err != nil {
-			return nil, err
-		}
-		if err := observe.RefuseUnmerged(st); err != nil {
-			return nil, err
-		}
-		for _, p := range row.Strings("files_changed") {
-			if _, dirty := st.Dirty[p]; dirty && wire.ProjectOwned(p) && !slices.Contains(out.Files, p) {
-				out.Files = append(out.Files, p)
-			}
-		}
-		sha := string(st.Head)
-		if len(out.Files) > 0 {
-			oid, after, err := r.store.Repository().CommitPathsAs(ctx, out.Files, checkpointMessage(row), git.CommitAs{
-				// What the person's hooks start may be the turn's work: it is no person.
-				Environ: []string{TurnMarker + "=" + out.Turn},
-				Status:  st,
-			})
-			if err != nil {
-				return nil, err
-			}
-			sha = string(oid)
-			if err := c.lookAfter(ctx, after); err != nil {
-				return nil, err
-			}
-		} else if !allPresent(c, row.Strings("files_changed")) || sha == "" {
-			out.Skipped = "none of its files differs from HEAD"
-			return nil, nil
-		} else if err := r.store.Repository().SyncCommit(ctx, st.Head); err != nil {
-			return nil, err // somebody else made it, perhaps a checkpoint that was ended
-		}
-		out.Commit, c.still = sha, c.hooks == nil
-		return &plan{op: &commits.Checkpoint{TurnID: out.Turn, Row: evidence.NewBlob(line.Raw), Commit: sha}}, nil
+	done, err := r.do(ctx, "checkpoint", func(ctx context.Context, c *change) (*plan, error) {
+		return c.checkpoint(ctx, turnID, out)
 	})
 	out.Done = *done
 	return out, err
+}
+
+// checkpoint plans the checkpoint of a turn, and fills in out what it comes to.
+func (c *change) checkpoint(ctx context.Context, turnID string, out *Checkpointed) (_ *plan, err error) {
+	ref := turnID
+	if ref == "" {
+		if ref, err = c.lastAwaiting(ctx); err != nil {
+			return nil, err
+		}
+	}
+	line, err := c.acceptedRow(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	row := line.Row
+	out.Turn = row.String("turn_id")
+	if sha := row.String("checkpoint_sha"); sha != "" {
+		out.Skipped = fmt.Sprintf("already checkpointed at %.12s", sha)
+		return nil, nil
+	}
+	if a := row.Object("artifact"); a.String("type") == "patch" &&
+		strings.HasPrefix(a.String("ref"), wire.ProposedDir+"/") {
+		out.Skipped = "its changes are a proposal that has not been applied"
+		return nil, nil
+	}
+	st, err := c.look(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := observe.RefuseUnmerged(st); err != nil {
+		return nil, err
+	}
+	for _, p := range row.Strings("files_changed") {
+		if _, dirty := st.Dirty[p]; dirty && wire.ProjectOwned(p) && !slices.Contains(out.Files, p) {
+			out.Files = append(out.Files, p)
+		}
+	}
+	sha := string(st.Head)
+	if len(out.Files) > 0 {
+		oid, after, err := c.r.store.Repository().CommitPathsAs(ctx, out.Files, checkpointMessage(row), git.CommitAs{
+			// What the person's hooks start may be the turn's work: it is no person.
+			Environ: []string{TurnMarker + "=" + out.Turn},
+			Status:  st,
+		})
+		if err != nil {
+			return nil, err
+		}
+		sha = string(oid)
+		if err := c.lookAfter(ctx, after); err != nil {
+			return nil, err
+		}
+	} else if !allPresent(c, row.Strings("files_changed")) || sha == "" {
+		out.Skipped = "none of its files differs from HEAD"
+		return nil, nil
+	} else if err := c.r.store.Repository().SyncCommit(ctx, st.Head); err != nil {
+		return nil, err // somebody else made it, perhaps a checkpoint that was ended
+	}
+	out.Commit, c.still = sha, c.hooks == nil
+	return &plan{op: &commits.Checkpoint{TurnID: out.Turn, Row: evidence.NewBlob(line.Raw), Commit: sha}}, nil
 }
 
 // lastAwaiting is the turn accepted last among those whose files are not committed;

@@ -65,12 +65,21 @@ func runAccept(ctx context.Context, f *term.Factory, o *acceptOptions) error {
 	}
 	defer func() { _ = r.Close() }()
 	var a *runner.Accepted
+	var saved *runner.Checkpointed
+	var unsaved error
 	err = shared.Trusting(ctx, f, r, func() (err error) {
-		a, err = r.AcceptTurn(ctx, runner.AcceptOptions{
+		opt := runner.AcceptOptions{
 			TurnID:            o.Turn,
 			Resolution:        o.Resolution,
 			NormalizeArtifact: o.Normalize,
-		})
+		}
+		if !o.Checkpoint {
+			a, err = r.AcceptTurn(ctx, opt)
+			return err
+		}
+		if a, saved, err = r.AcceptAndCheckpoint(ctx, opt); saved != nil {
+			unsaved, err = err, nil
+		}
 		return err
 	})
 	shared.TellNotices(f, a.Notices)
@@ -86,11 +95,8 @@ func runAccept(ctx context.Context, f *term.Factory, o *acceptOptions) error {
 		}
 		return shared.Listed(f, err)
 	}
-	var saved *runner.Checkpointed
-	if o.Checkpoint {
-		if saved, err = r.Checkpoint(ctx, a.Result.Turn.TurnID); err != nil {
-			return err
-		}
+	if unsaved != nil {
+		return unsaved
 	}
 	shared.PrintWarnings(f, a.Result.Warnings)
 	n := r.Next(ctx)
