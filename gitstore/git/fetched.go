@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -82,17 +81,10 @@ func (r *Repository) trackingDir(remote string) (dir string, ok bool) {
 
 // trackingDirs are that directory and those below it.
 func (r *Repository) trackingDirs(remote string) (dirs []string) {
-	top, ok := r.trackingDir(remote)
-	if !ok {
-		return nil
+	if top, ok := r.trackingDir(remote); ok {
+		return dirsBelow(top)
 	}
-	_ = filepath.WalkDir(top, func(path string, d fs.DirEntry, err error) error {
-		if err == nil && d.IsDir() {
-			dirs = append(dirs, path)
-		}
-		return nil
-	})
-	return dirs
+	return nil
 }
 
 // syncFetched makes what a git has brought survive a power cut: git syncs files, and not the directories that name

@@ -119,19 +119,35 @@ func (r *Repository) underNote(n *LockNote, work func(mark func(*Git) *Git) erro
 
 // sync makes it last that locks of the note are gone: a power cut must not bring one back when the note is gone.
 func (n *LockNote) sync() error {
-	dirs := make(map[string]bool)
-	for _, l := range n.Locks {
-		dirs[filepath.Dir(l.Path)] = true
-	}
-	for _, dir := range n.Below {
-		dirs[dir] = true
-	}
-	for dir := range dirs {
+	for _, dir := range n.dirs() {
 		if err := durable.SyncDir(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
 	return nil
+}
+
+// dirs are the directories in which the locks are.
+func (n *LockNote) dirs() (dirs []string) {
+	for _, l := range n.Locks {
+		dirs = append(dirs, filepath.Dir(l.Path))
+	}
+	for _, dir := range n.Below {
+		dirs = append(dirs, dirsBelow(dir)...)
+	}
+	slices.Sort(dirs)
+	return slices.Compact(dirs)
+}
+
+// dirsBelow are a directory and those below it.
+func dirsBelow(top string) (dirs []string) {
+	_ = filepath.WalkDir(top, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() {
+			dirs = append(dirs, path)
+		}
+		return nil
+	})
+	return dirs
 }
 
 func (n *LockNote) names(path string) bool {
