@@ -229,7 +229,11 @@ func (a *act) meet(p partner, at int, either []meeting) (hit *testtrace.Call, ve
 	if !over {
 		with = <-partner
 	}
-	act := endOf("git-agentxchain", r.Status, r.Output, r.Errors)
+	return r.Hit, a.reconciled(p, endOf("git-agentxchain", r.Status, r.Output, r.Errors), with, either)
+}
+
+// reconciled says what is as it is neither way round after both were run once more that were only in each other's way.
+func (a *act) reconciled(p partner, act, with ending, either []meeting) (verdict string) {
 	for n := 0; n < 3 && (act.again("git-agentxchain") || with.again(p.args[0])); n++ {
 		if act.again("git-agentxchain") {
 			act = (<-a.started("", a.whole())).after(act)
@@ -241,14 +245,14 @@ func (a *act) meet(p partner, at int, either []meeting) (hit *testtrace.Call, ve
 	m, err := a.endsWell(act, with)
 	said := fmt.Sprintf("\nthe act said: %s\nthe other: %s", act.text, with.text)
 	if err != nil {
-		return r.Hit, err.Error() + said
+		return err.Error() + said
 	}
 	for _, want := range either {
 		if m.differs(want) == "" {
-			return r.Hit, ""
+			return ""
 		}
 	}
-	return r.Hit, "it is neither as when the act comes first:\n" + m.differs(either[0]) +
+	return "it is neither as when the act comes first:\n" + m.differs(either[0]) +
 		"nor as when it comes last:\n" + m.differs(either[1]) + said
 }
 

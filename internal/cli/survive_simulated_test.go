@@ -4,10 +4,17 @@
 package cli
 
 import (
+	"fmt"
+	"hash/crc32"
+	"maps"
+	"math/rand/v2"
 	"os"
+	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/internal/testtrace"
 )
 
@@ -117,5 +124,76 @@ func TestSurviveSimulated(t *testing.T) {
 		}
 		t.Logf("%d commands, %d times two at once, %d faults, %d power cuts, %d operations recorded", h.step-1+h.pairs,
 			h.pairs, h.hits, h.cuts, recorded)
+	}
+}
+
+// byTurns has the act and its partner take turns at the calls that change a file, as a seed says. The place itself is
+// below the simulated disk, and stays as it was.
+func (a *act) byTurns(p partner, seed uint64, either []meeting) (verdict string, err error) {
+	disk, err := testtrace.NewMount(a.base, seed)
+	if err != nil {
+		return "", err
+	}
+	runs := []*testtrace.Run{{Args: a.whole(), Dir: filepath.Join(a.base, a.dir)}, {Args: p.args}}
+	runs[1].Dir = runs[0].Dir
+	if p.dir != "" {
+		runs[1].Dir = filepath.Join(a.base, p.dir)
+	}
+	for _, r := range runs {
+		r.Env = a.env()
+	}
+	r, err := disk.Do(runs...)
+	if err == nil {
+		verdict = a.reconciled(p, endOf("git-agentxchain", r[0].Status, r[0].Output, r[0].Errors),
+			endOf(filepath.Base(p.args[0]), r[1].Status, r[1].Output, r[1].Errors), either)
+	}
+	if cerr := disk.Close(); err == nil {
+		err = cerr
+	}
+	return verdict, err
+}
+
+// TestSurviveTurns has commands meet that take turns. AGENTXCHAIN_SURVIVE_MOST says how often each, a hundred times in
+// the long form.
+func TestSurviveTurns(t *testing.T) {
+	testrepo.Thorough(t)
+	long := os.Getenv("AGENTXCHAIN_LONG_TESTS") != ""
+	most := surviveMost(t, long)
+	if most < 0 {
+		most = 100
+	}
+	seed, log := surviveSeed(t), openSurviveLog(t)
+	for _, name := range surviveActs(slices.Sorted(maps.Keys(acts)), seed, long, 2) {
+		t.Run(name, func(t *testing.T) {
+			a := newAct(t, name)
+			acts[name](a)
+			a.secondTree()
+			if err := os.Rename(a.base, a.pristine()); err != nil {
+				t.Fatal(err)
+			}
+			a.begin()
+			draw := rand.New(rand.NewPCG(seed, uint64(crc32.ChecksumIEEE([]byte(name)))))
+			all, either := a.partners(), make(map[string][]meeting)
+			survived := 0
+			for range most {
+				p, number := all[draw.IntN(len(all))], draw.Uint64()
+				if either[p.String()] == nil {
+					either[p.String()] = a.eitherWay(p)
+					a.begin()
+				}
+				verdict, err := a.byTurns(p, number, either[p.String()])
+				if err != nil {
+					t.Skip("no disk can be simulated here: ", err)
+				}
+				log.note(name, testtrace.Fault{Kind: testtrace.Kind(p.String())}, &testtrace.Call{Name: fmt.Sprint(number)},
+					verdict)
+				if verdict == "" {
+					survived++
+				} else {
+					t.Errorf("%s, seed %d: %s", p, number, verdict)
+				}
+			}
+			t.Logf("%d meetings tried, %d survived", most, survived)
+		})
 	}
 }
