@@ -23,8 +23,9 @@ const attributesFile = ".gitattributes"
 var errAskGit = errors.New("git has to say what it makes of the files")
 
 // plain makes the tree that a commit of the paths on head will have, and finds what it consists
-// of. It is for files that git takes as they are (Repository.committedAsIs). seen is the work tree as it was looked at a moment ago. Where attributes have a say, where there is more than is held in memory, or where anything else is staged, it is
-// errAskGit.
+// of. It is for files that git takes as they are (Repository.committedAsIs). seen is the work tree as
+// it was looked at a moment ago. Where attributes have a say, where there is more than is held in
+// memory, or where anything else is staged, it is errAskGit.
 //
 // What git then commits has to be looked at: a file may be changed before git reads it, by a hook as well.
 func (c *commitTrees) plain(ctx context.Context, head object.OID, paths []string, seen *WorktreeStatus) (object.OID,
