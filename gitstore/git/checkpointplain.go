@@ -242,7 +242,11 @@ func (c *commitTrees) plant(dir string, files map[string][]object.TreeEntry) obj
 		}
 	}
 	for name := range below {
-		entries = append(entries, object.TreeEntry{Mode: object.ModeTree, Name: name, OID: c.plant(path.Join(dir, name), files)})
+		entries = append(entries, object.TreeEntry{
+			Mode: object.ModeTree,
+			Name: name,
+			OID:  c.plant(path.Join(dir, name), files),
+		})
 	}
 	if len(entries) == 0 {
 		return ""

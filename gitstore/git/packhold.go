@@ -322,8 +322,8 @@ func (r *Repository) holdsNothing(path, pack string) bool {
 	return errors.Is(err, fs.ErrNotExist) && !r.foreignGit()
 }
 
-// young reports whether a file was written less than LockQuiet ago. One from the future tells that the clock of the file
-// system is ahead: whether it lies still is seen by waiting.
+// young reports whether a file was written less than LockQuiet ago. One from the future tells that the clock of the
+// file system is ahead: whether it lies still is seen by waiting.
 func young(path string, fi fs.FileInfo) bool {
 	age := time.Since(fi.ModTime())
 	if age >= 0 {

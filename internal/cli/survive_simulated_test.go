@@ -79,8 +79,8 @@ func (h *history) simulated() (verdict string, err error) {
 }
 
 // jumps are what a clock does that is set.
-var jumps = []time.Duration{-time.Second, time.Second, -time.Minute, time.Minute, -time.Hour, time.Hour, -24 * time.Hour,
-	24 * time.Hour}
+var jumps = []time.Duration{-time.Second, time.Second, -time.Minute, time.Minute, -time.Hour, time.Hour,
+	-24 * time.Hour, 24 * time.Hour}
 
 // generation is how many commands a project lives.
 const generation = 300
