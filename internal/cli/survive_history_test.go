@@ -358,7 +358,7 @@ func TestSurviveHistory(t *testing.T) {
 	if !testtrace.Available() {
 		t.Skip("processes cannot be traced here")
 	}
-	most := 30
+	most := 15
 	if os.Getenv("AGENTXCHAIN_LONG_TESTS") != "" {
 		most = 10_000
 	}

@@ -563,7 +563,7 @@ func TestSurviveEverySyscall(t *testing.T) {
 	}
 	long := os.Getenv("AGENTXCHAIN_LONG_TESTS") != ""
 	seed, log := surviveSeed(t), openSurviveLog(t)
-	for _, name := range surviveActs(slices.Sorted(maps.Keys(acts)), seed, long, 5) {
+	for _, name := range surviveActs(slices.Sorted(maps.Keys(acts)), seed, long, 4) {
 		t.Run(name, func(t *testing.T) {
 			a := newAct(t, name)
 			acts[name](a)
