@@ -3,8 +3,11 @@
 package object
 
 import (
+	"bytes"
 	"compress/zlib"
+	"encoding/binary"
 	"fmt"
+	"hash/adler32"
 	"io"
 	"sync"
 )
@@ -65,6 +68,7 @@ var zlibWriters = sync.Pool{New: func() any {
 	return z
 }}
 
+// Deflate writes the parts to w as one zlib stream.
 func Deflate(w io.Writer, parts ...[]byte) error {
 	z := zlibWriters.Get().(*zlib.Writer)
 	defer zlibWriters.Put(z)
@@ -75,4 +79,28 @@ func Deflate(w io.Writer, parts ...[]byte) error {
 		}
 	}
 	return z.Close()
+}
+
+// store appends data, less than 64 KiB, to b as a zlib stream that holds it as it is
+// (RFC 1950, RFC 1951 3.2.4).
+func store(b, data []byte) []byte {
+	n := uint16(len(data))
+	b = append(b, 0x78, 0x01, 1) // no dictionary, fastest; the last block, stored
+	b = binary.LittleEndian.AppendUint16(b, n)
+	b = binary.LittleEndian.AppendUint16(b, ^n)
+	b = append(b, data...)
+	return binary.BigEndian.AppendUint32(b, adler32.Checksum(data))
+}
+
+// maxStoredTree is the size up to which a tree is stored as it is: ids do not compress, and names are few.
+const maxStoredTree = 512
+
+// Packed appends an object to b the way it is kept in packs.
+func Packed(b []byte, o Object) ([]byte, error) {
+	if o.Kind == KindTree && len(o.Data) <= maxStoredTree {
+		return store(b, o.Data), nil
+	}
+	w := bytes.NewBuffer(b)
+	err := Deflate(w, o.Data)
+	return w.Bytes(), err
 }

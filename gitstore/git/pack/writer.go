@@ -51,12 +51,13 @@ func (p *Writer) Add(o object.Object) error {
 	if !ok {
 		return fail.Errorf(fail.CodeObjectInvalid, nil, "%q is not an object id", o.OID)
 	}
-	var buf bytes.Buffer
-	writeEntryHead(&buf, kindNumber(o.Kind), len(o.Data))
-	if err := object.Deflate(&buf, o.Data); err != nil {
+	var head bytes.Buffer
+	writeEntryHead(&head, kindNumber(o.Kind), len(o.Data))
+	entry, err := object.Packed(head.Bytes(), o)
+	if err != nil {
 		return err
 	}
-	return p.AddRaw(raw, buf.Bytes())
+	return p.AddRaw(raw, entry)
 }
 
 // writeEntryHead writes the header of an entry: what it is, and how long it is inflated.
