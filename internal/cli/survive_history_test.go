@@ -221,7 +221,7 @@ func (h *history) run(s historyStep, m mishap) *testtrace.Run {
 		Args:   append([]string{"git-agentxchain", "--json"}, s.args...),
 		Below:  h.project(), // what happens to the server, another machine, is not ours to survive
 		Fault:  m.fault,
-		Record: m.power && h.disk == nil,
+		Record: m.power,
 	}
 }
 

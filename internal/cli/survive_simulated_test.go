@@ -88,6 +88,9 @@ const generation = 300
 // TestSurviveSimulated takes AGENTXCHAIN_SURVIVE_OPS commands, 100,000 in the long form, and looks every twenty
 // whether all is well.
 func TestSurviveSimulated(t *testing.T) {
+	if !testtrace.MountAvailable() {
+		t.Skip("no disk can be simulated here")
+	}
 	most := 60
 	if os.Getenv("AGENTXCHAIN_LONG_TESTS") != "" {
 		most = 100_000
@@ -103,7 +106,7 @@ func TestSurviveSimulated(t *testing.T) {
 		h.refs, h.dirty = refs, true
 		var err error
 		if h.disk, err = testtrace.NewMount(h.project(), h.draw.Uint64()); err != nil {
-			t.Skip("no disk can be simulated here: ", err)
+			t.Fatal(err)
 		}
 		for end := min(h.step+generation, most+1); h.step < end && !t.Failed(); h.step++ {
 			h.work()
@@ -157,6 +160,9 @@ func (a *act) byTurns(p partner, seed uint64, either []meeting) (verdict string,
 // the long form.
 func TestSurviveTurns(t *testing.T) {
 	testrepo.Thorough(t)
+	if !testtrace.MountAvailable() {
+		t.Skip("no disk can be simulated here")
+	}
 	long := os.Getenv("AGENTXCHAIN_LONG_TESTS") != ""
 	most := surviveMost(t, long)
 	if most < 0 {
@@ -183,7 +189,7 @@ func TestSurviveTurns(t *testing.T) {
 				}
 				verdict, err := a.byTurns(p, number, either[p.String()])
 				if err != nil {
-					t.Skip("no disk can be simulated here: ", err)
+					t.Fatalf("%s, seed %d: %v", p, number, err)
 				}
 				log.note(name, testtrace.Fault{Kind: testtrace.Kind(p.String())}, &testtrace.Call{Name: fmt.Sprint(number)},
 					verdict)

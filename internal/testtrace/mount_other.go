@@ -12,6 +12,9 @@ import (
 // Mount is a simulated disk; there is none here.
 type Mount struct{}
 
+// MountAvailable says no.
+func MountAvailable() bool { return false }
+
 // NewMount fails.
 func NewMount(string, uint64) (*Mount, error) { return nil, errors.ErrUnsupported }
 

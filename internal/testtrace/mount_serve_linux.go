@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -28,8 +29,7 @@ type Mount struct {
 // mountStage is set in the environment of the process that serves: the seed and the directory.
 const mountStage = "TESTTRACE_MOUNT"
 
-// NewMount puts a simulated disk with the same contents in the place of a directory, until Close. It fails where
-// there is no FUSE.
+// NewMount puts a simulated disk with the same contents in the place of a directory, until Close.
 func NewMount(base string, seed uint64) (*Mount, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -52,6 +52,19 @@ func NewMount(base string, seed uint64) (*Mount, error) {
 	m.client = rpc.NewClient(duplex{out, in})
 	return m, m.ask("Ready", 0, new(int))
 }
+
+// MountAvailable reports whether a disk can be simulated here: there is FUSE, and the right to mount.
+func MountAvailable() bool { return mountAvailable() }
+
+var mountAvailable = sync.OnceValue(func() bool {
+	dir, err := os.MkdirTemp("", "mount-")
+	if err != nil {
+		return false
+	}
+	defer func() { _ = os.Remove(dir) }()
+	m, err := NewMount(dir, 1)
+	return err == nil && m.Close() == nil
+})
 
 // duplex is one pipe to read and one to write.
 type duplex struct {
