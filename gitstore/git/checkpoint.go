@@ -169,15 +169,32 @@ func (r *Repository) lostHead(ctx context.Context, before object.OID) object.OID
 // told.
 func (r *Repository) headNow(ctx context.Context) object.OID { return r.headOf(ctx, r.GitDir) }
 
+// headFile is what the file HEAD in a git directory says, "" when it cannot be read.
+func headFile(gitDir string) string {
+	data, err := ReadBounded(filepath.Join(gitDir, "HEAD"), MaxPointer)
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(data))
+}
+
+// headRef is the ref that the file HEAD names, "" for none.
+func (r *Repository) headRef() string {
+	ref, ok := strings.CutPrefix(headFile(r.GitDir), "ref: ")
+	if !ok || !SafeRefName(ref) {
+		return ""
+	}
+	return ref
+}
+
 // headOf is headNow of the work tree with the git directory.
 func (r *Repository) headOf(ctx context.Context, gitDir string) object.OID {
 	if r.RefFormat == "files" {
-		data, err := ReadBounded(filepath.Join(gitDir, "HEAD"), MaxPointer)
-		if oid := object.OID(strings.TrimSpace(string(data))); err == nil && oid.Valid(r.ObjectFormat) {
+		text := headFile(gitDir)
+		if oid := object.OID(text); oid.Valid(r.ObjectFormat) {
 			return oid
 		}
-		if branch, ok := strings.CutPrefix(strings.TrimSpace(string(data)), "ref: "); err == nil && ok &&
-			sharedRef(branch) {
+		if branch, ok := strings.CutPrefix(text, "ref: "); ok && sharedRef(branch) {
 			oid, _ := r.ReadRef(ctx, branch)
 			return oid
 		}

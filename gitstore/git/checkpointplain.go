@@ -97,8 +97,7 @@ func (r *Repository) onBranch(branch string, oid object.OID) bool {
 	if branch != "" {
 		want = "ref: refs/heads/" + branch
 	}
-	data, err := ReadBounded(filepath.Join(r.GitDir, "HEAD"), MaxPointer)
-	return err == nil && strings.TrimSpace(string(data)) == want
+	return headFile(r.GitDir) == want
 }
 
 // noHooks reports that nothing in a directory of hooks can be one.

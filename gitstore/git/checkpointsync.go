@@ -129,8 +129,7 @@ func (r *Repository) headFiles() []string {
 		return files
 	}
 	files = append(files, filepath.Join(r.GitDir, "logs", "HEAD"))
-	head, err := ReadBounded(filepath.Join(r.GitDir, "HEAD"), MaxPointer)
-	if ref, ok := strings.CutPrefix(strings.TrimSpace(string(head)), "ref: "); err == nil && ok && SafeRefName(ref) {
+	if ref := r.headRef(); ref != "" {
 		name := filepath.FromSlash(ref)
 		files = append(files, filepath.Join(r.CommonDir, name), filepath.Join(r.CommonDir, "logs", name))
 	}

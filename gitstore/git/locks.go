@@ -512,8 +512,7 @@ func (r *Repository) commitLocks() []GitLock {
 	if r.RefFormat == "reftable" {
 		return append(locks, r.RefLocks(nil)...)
 	}
-	head, err := ReadBounded(filepath.Join(r.GitDir, "HEAD"), MaxPointer)
-	if ref, ok := strings.CutPrefix(strings.TrimSpace(string(head)), "ref: "); err == nil && ok && SafeRefName(ref) {
+	if ref := r.headRef(); ref != "" {
 		locks = append(locks, GitLock{Path: filepath.Join(r.CommonDir, filepath.FromSlash(ref)+".lock")})
 	}
 	return locks
