@@ -53,6 +53,7 @@ func (r *Runner) Drive(ctx context.Context) (release func(), err error) {
 	if err != nil {
 		return nil, err
 	}
+	r.filesAhead = l.Ahead()
 	return func() { _ = l.Release() }, nil
 }
 

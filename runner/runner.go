@@ -58,6 +58,8 @@ type Runner struct {
 	// afterTree is the work tree as that operation saw it, nil when it may have changed
 	// since or was asked for already.
 	afterTree *git.WorktreeStatus
+	// filesAhead is how far the clock of the work tree's file system is before that of this machine, as Drive found it.
+	filesAhead time.Duration
 }
 
 // Open finds the governed project around dir. Errors carry the store's codes:

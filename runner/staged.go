@@ -69,7 +69,10 @@ func (r *Runner) Staged(turnID string) (turnfiles.Staged, error) {
 }
 
 // LookStaged reads what is staged for a turn at its own path. Blank and {} count
-// as nothing (docs/spec/state.md#files).
+// as nothing (docs/spec/state.md#files). The time of the file is by the clock of this machine while
+// Drive tells how that of the file system differs.
 func (r *Runner) LookStaged(turnID string) (turnfiles.Facts, error) {
-	return turnfiles.Look(r.store.Dir(), turnID)
+	st, err := turnfiles.Look(r.store.Dir(), turnID)
+	st.ModTime = st.ModTime.Add(-r.filesAhead)
+	return st, err
 }

@@ -24,6 +24,9 @@ import (
 // process (docs/spec/lifecycle.md#accepting-a-turn), so a long operation must keep its lock young.
 const heartbeat = 10 * time.Second
 
+// fileTick is the longest tick of the clocks that stamp files.
+const fileTick = 20 * time.Millisecond
+
 // Lock is a held lock. Release it exactly once; later calls do nothing.
 type Lock struct {
 	path  string
@@ -157,6 +160,24 @@ func takeAway(path string, judged *git.FileLock, token string) (*git.LockedError
 		}
 	}
 	return nil, os.Remove(aside)
+}
+
+// Ahead is how far the clock of the lock's file system is before that of this machine, negative when it is behind and
+// 0 when the two cannot be told apart. It is seen in the lock file, so ask right after Acquire.
+func (l *Lock) Ahead() time.Duration {
+	found, err := git.ReadLock(l.path)
+	if err != nil || found.Token != l.owner.Token {
+		return 0
+	}
+	fi, err := os.Lstat(l.path)
+	if err != nil {
+		return 0
+	}
+	written := fi.ModTime()
+	if behind := written.Sub(found.Acquired); behind < -fileTick {
+		return behind
+	}
+	return max(0, time.Until(written))
 }
 
 // Lost is closed when the lock file was found to be another owner's or gone:

@@ -21,6 +21,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/testproject"
+	"github.com/git-agentxchain/git-agentxchain/internal/testtrace"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
@@ -101,6 +102,18 @@ func scriptCommands() map[string]func(ts *testscript.TestScript, neg bool, args 
 			}
 			ts.Setenv(args[0], text)
 		},
+		// The directory lies on a disk whose clock goes otherwise than that of the machine, until the script ends.
+		"clock": func(ts *testscript.TestScript, neg bool, args []string) {
+			if neg || len(args) != 2 {
+				ts.Fatalf("usage: clock DIRECTORY AHEAD")
+			}
+			ahead, err := time.ParseDuration(args[1])
+			ts.Check(err)
+			disk, err := testtrace.NewMount(ts.MkAbs(args[0]), 1)
+			ts.Check(err)
+			ts.Defer(func() { ts.Check(disk.Close()) })
+			ts.Check(disk.Jump(ahead))
+		},
 		"webhook":     scriptWebhook,
 		"webhook-end": scriptWebhookEnd,
 	}
@@ -128,6 +141,8 @@ func scriptCondition(cond string) (bool, error) {
 		return exec.Command("/usr/bin/python3", "-c", "import grpc, google.protobuf").Run() == nil, nil
 	case "node-grpc": // npm's @connectrpc/connect-node, in the directory named
 		return os.Getenv("AGENTXCHAIN_TEST_NODE_MODULES") != "", nil
+	case "disk": // can be simulated
+		return testtrace.MountAvailable(), nil
 	case "sshd":
 		return sshd() != "", nil
 	case "owners":
