@@ -25,14 +25,31 @@ func guardByFile(path string) (release func(), ok bool, err error) {
 	if !errors.Is(err, fs.ErrExist) {
 		return nil, false, err
 	}
-	fi, err := os.Stat(name)
-	if err == nil && time.Since(fi.ModTime()) > guardMaxAge {
-		// Renaming, not removing: of several processes that find the same old
-		// guard only one succeeds.
-		aside := name + "." + git.NewToken()
-		if os.Rename(name, aside) == nil {
-			_ = os.Remove(aside)
-		}
+	// Renaming, not removing: of several processes that find the same old
+	// guard only one succeeds.
+	aside := sidePath(path, git.NewToken(), "guard")
+	if abandoned(name, aside) && os.Rename(name, aside) == nil {
+		_ = os.Remove(aside)
 	}
 	return nil, false, nil
+}
+
+// abandoned reports whether a guard is older than it can be, beside a file made now: the clock of the file system need
+// not be that of the machine.
+func abandoned(name, aside string) bool {
+	guard, err := os.Stat(name)
+	if err != nil {
+		return false
+	}
+	if age := time.Since(guard.ModTime()); age >= 0 && age <= guardMaxAge {
+		return false
+	}
+	f, err := os.OpenFile(aside, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return false
+	}
+	now, err := f.Stat()
+	_ = f.Close()
+	_ = os.Remove(aside)
+	return err == nil && now.ModTime().Sub(guard.ModTime()) > guardMaxAge
 }

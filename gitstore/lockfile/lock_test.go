@@ -22,7 +22,13 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/process"
+	"github.com/git-agentxchain/git-agentxchain/internal/testtrace"
 )
+
+func TestMain(m *testing.M) {
+	testtrace.Helper()
+	os.Exit(m.Run())
+}
 
 func lockPath(t testing.TB) string {
 	t.Helper()
@@ -279,6 +285,51 @@ func TestGuardByFile(t *testing.T) {
 		t.Fatal("an abandoned guard stays", err)
 	}
 	release()
+}
+
+// TestGuardByAnotherClock has the guard on a disk whose clock is not that of the machine.
+func TestGuardByAnotherClock(t *testing.T) {
+	if !testtrace.MountAvailable() {
+		t.Skip("no disk can be simulated here")
+	}
+	for _, ahead := range []time.Duration{-time.Hour, time.Hour} {
+		t.Run(ahead.String(), func(t *testing.T) {
+			dir := t.TempDir()
+			disk, err := testtrace.NewMount(dir, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() {
+				if err := disk.Close(); err != nil {
+					t.Error(err)
+				}
+			}()
+			if err := disk.Jump(ahead); err != nil {
+				t.Fatal(err)
+			}
+			path := filepath.Join(dir, "x.lock")
+			if _, ok, err := guardByFile(path); !ok || err != nil {
+				t.Fatal(ok, err)
+			}
+			for range 2 {
+				if _, ok, err := guardByFile(path); ok || err != nil {
+					t.Fatal("two guards", err)
+				}
+			}
+			if err := disk.Jump(2 * guardMaxAge); err != nil {
+				t.Fatal(err)
+			}
+			_, _, _ = guardByFile(path) // breaks the old one
+			release, ok, err := guardByFile(path)
+			if !ok || err != nil {
+				t.Fatal("an abandoned guard stays", err)
+			}
+			release()
+			if entries, err := os.ReadDir(dir); err != nil || len(entries) > 0 {
+				t.Fatal("left behind:", entries, err)
+			}
+		})
+	}
 }
 
 // lockChild takes the lock again and again, and writes in a log when it goes in
