@@ -24,9 +24,6 @@ import (
 const RemindersPath = ".agentxchain/sla-reminders.json"
 
 const (
-	remindersLock = ".agentxchain/locks/sla-reminders.lock"
-	lockStale     = 2 * time.Minute // longer than any evaluation: its owner is gone
-
 	maxReminders = 1 << 20 // bytes of the file
 	maxFailures  = 3       // evaluations that try a webhook for one reminder
 )
@@ -215,9 +212,10 @@ func (s *Sent) Record(r Reminder, results []Result) {
 
 // Remind evaluates reminders with the file of the project at root held against
 // other evaluations: due ones are handed to send and their outcome is noted. When
-// send says false, nothing was sent and they stay due. An evaluation that is under
-// way elsewhere is left to it.
-func Remind(root *os.Root, c Config, st *run.State, now time.Time, send func(Event) ([]Result, bool)) error {
+// send says false, nothing was sent and they stay due. lock keeps other evaluations away until its result is
+// called, and returns nil when one is under way: it is left to that.
+func Remind(root *os.Root, c Config, st *run.State, now time.Time, lock func() (unlock func(), err error),
+	send func(Event) ([]Result, bool)) error {
 	data, err := readReminders(root)
 	if err != nil {
 		return err
@@ -227,7 +225,7 @@ func Remind(root *os.Root, c Config, st *run.State, now time.Time, send func(Eve
 	if len(due) == 0 && !sent.changed {
 		return nil
 	}
-	unlock, err := lockReminders(root, now)
+	unlock, err := lock()
 	if err != nil || unlock == nil {
 		return err
 	}
@@ -263,27 +261,4 @@ func readReminders(root *os.Root) ([]byte, error) {
 		return nil, fmt.Errorf("%s is not a regular file", RemindersPath)
 	}
 	return io.ReadAll(io.LimitReader(f, maxReminders))
-}
-
-// lockReminders returns nil without an error when another process holds the lock.
-func lockReminders(root *os.Root, now time.Time) (unlock func(), err error) {
-	if err := root.MkdirAll(".agentxchain/locks", 0o755); err != nil {
-		return nil, err
-	}
-	for range 2 {
-		f, err := root.OpenFile(remindersLock, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
-		if err == nil {
-			_ = f.Close()
-			return func() { _ = root.Remove(remindersLock) }, nil
-		}
-		if !errors.Is(err, fs.ErrExist) {
-			return nil, err
-		}
-		info, err := root.Lstat(remindersLock)
-		if err == nil && now.Sub(info.ModTime()) < lockStale {
-			return nil, nil
-		}
-		_ = root.Remove(remindersLock)
-	}
-	return nil, nil
 }

@@ -184,19 +184,24 @@ func TestRemind(t *testing.T) {
 	defer root.Close()
 	n := 0
 	send := func(Event) ([]Result, bool) { n++; return results(true, true), true }
+	held := 0
+	lock := func() (func(), error) {
+		held++
+		return func() { held-- }, root.MkdirAll(".agentxchain", 0o755)
+	}
 	s, at := waiting("run_1", asked), after(400*time.Second)
 
-	if err := Remind(root, reminding, s, after(0), send); err != nil || n != 0 {
+	if err := Remind(root, reminding, s, after(0), lock, send); err != nil || n != 0 {
 		t.Fatal(err, n)
 	}
 	if _, err := os.Stat(filepath.Join(dir, ".agentxchain")); err == nil {
 		t.Error("nothing was due, yet something was written")
 	}
-	if err := Remind(root, reminding, s, at, func(Event) ([]Result, bool) { return nil, false }); err != nil {
+	if err := Remind(root, reminding, s, at, lock, func(Event) ([]Result, bool) { return nil, false }); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {
-		if err := Remind(root, reminding, s, at, send); err != nil || n != 1 {
+		if err := Remind(root, reminding, s, at, lock, send); err != nil || n != 1 {
 			t.Fatal(err, n)
 		}
 	}
@@ -204,24 +209,17 @@ func TestRemind(t *testing.T) {
 	if !strings.Contains(string(data), "pending_phase_transition:300:run_1") {
 		t.Errorf("%s", data)
 	}
-	// Another evaluation is under way; later its owner is gone.
-	lock := filepath.Join(dir, remindersLock)
-	if err := os.WriteFile(lock, nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	// Another evaluation is under way, and then is not.
 	now := time.Now()
 	at2 := waiting("run_2", wire.FormatTime(now.Add(-400*time.Second)))
-	if err := Remind(root, reminding, at2, now, send); err != nil || n != 1 {
+	if err := Remind(root, reminding, at2, now, func() (func(), error) { return nil, nil }, send); err != nil || n != 1 {
 		t.Fatal(err, n)
 	}
-	if err := os.Chtimes(lock, now.Add(-time.Hour), now.Add(-time.Hour)); err != nil {
-		t.Fatal(err)
-	}
-	if err := Remind(root, reminding, at2, now, send); err != nil || n != 2 {
+	if err := Remind(root, reminding, at2, now, lock, send); err != nil || n != 2 {
 		t.Fatal(err, n)
 	}
-	if _, err := os.Stat(lock); err == nil {
-		t.Error("the lock stays")
+	if held != 0 {
+		t.Errorf("the lock is held %d times, expected 0", held)
 	}
 }
 
@@ -236,7 +234,7 @@ func TestRemindRefusesWhatIsNoFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := Remind(root, reminding, waiting("run_1", asked), after(time.Hour),
-		func(Event) ([]Result, bool) { t.Error("sent"); return nil, true }); err == nil {
+		func() (func(), error) { return func() {}, nil }, func(Event) ([]Result, bool) { t.Error("sent"); return nil, true }); err == nil {
 		t.Error("no error")
 	}
 }

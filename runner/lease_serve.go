@@ -4,23 +4,18 @@ package runner
 
 import (
 	"context"
-	"path/filepath"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore/lockfile"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/private"
 )
 
 // serveLock names the process that hands out leases of this work tree.
-const serveLock = ".agentxchain/locks/runner-control.lock"
+const serveLock = "runner-control.lock"
 
 // ServeLeases makes the caller the one server of leases of this work tree until
 // release is called or the process ends, however it ends. The error has the code
 // locked and names the other server.
 func (r *Runner) ServeLeases(ctx context.Context) (release func(), err error) {
-	if err := r.store.MakeDir(filepath.ToSlash(filepath.Dir(serveLock))); err != nil {
-		return nil, err
-	}
-	l, err := lockfile.Acquire(ctx, filepath.Join(r.store.Dir(), filepath.FromSlash(serveLock)), "monarchic serve", 0)
+	l, err := r.only(ctx, serveLock, "monarchic serve")
 	if err != nil {
 		return nil, err
 	}

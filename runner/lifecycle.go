@@ -5,10 +5,8 @@ package runner
 
 import (
 	"context"
-	"path/filepath"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
-	"github.com/git-agentxchain/git-agentxchain/gitstore/lockfile"
 	"github.com/git-agentxchain/git-agentxchain/protocol/attempt"
 	"github.com/git-agentxchain/git-agentxchain/runner/intake"
 )
@@ -40,16 +38,13 @@ func (r *Runner) DispatchTimedOut(ctx context.Context, op attempt.DispatchTimeou
 }
 
 // loopLock names the process that drives the run of this work tree.
-const loopLock = ".agentxchain/locks/run-loop.lock"
+const loopLock = "run-loop.lock"
 
 // Drive makes the caller the one run loop of this work tree until release is
 // called or the process ends, however it ends. The error has the code locked and
 // names the other loop.
 func (r *Runner) Drive(ctx context.Context) (release func(), err error) {
-	if err := r.store.MakeDir(filepath.ToSlash(filepath.Dir(loopLock))); err != nil {
-		return nil, err
-	}
-	l, err := lockfile.Acquire(ctx, filepath.Join(r.store.Dir(), filepath.FromSlash(loopLock)), "run", 0)
+	l, err := r.only(ctx, loopLock, "run")
 	if err != nil {
 		return nil, err
 	}

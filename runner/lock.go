@@ -1,9 +1,10 @@
-// AcquireLock and ReleaseLock: nobody else moves the run for a while.
+// Locks beside those of operations: who moves the run for a while, and who is the only one to do something.
 
 package runner
 
 import (
 	"context"
+	"path/filepath"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/lockfile"
 )
@@ -49,4 +50,16 @@ func (r *Runner) ReleaseLock(h *Held) error {
 	r.serial.Lock()
 	defer r.serial.Unlock()
 	return r.store.Unhold(h.lock)
+}
+
+// locksDir holds a lock file for each thing that only one process of the work tree does.
+const locksDir = ".agentxchain/locks"
+
+// only makes this process the one that does what the lock file stands for, as long as it lives or until the lock is
+// released. The error has the code locked and names the other one.
+func (r *Runner) only(ctx context.Context, name, purpose string) (*lockfile.Lock, error) {
+	if err := r.store.MakeDir(locksDir); err != nil {
+		return nil, err
+	}
+	return lockfile.Acquire(ctx, filepath.Join(r.store.Dir(), filepath.FromSlash(locksDir), name), purpose, 0)
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/notify"
@@ -226,14 +227,27 @@ func (d *delivering) remind(s *run.State) {
 	root, err := os.OpenRoot(d.r.store.Dir())
 	if err == nil {
 		defer func() { _ = root.Close() }()
-		err = notify.Remind(root, d.sender.Config, s, d.r.Now(), func(e notify.Event) ([]notify.Result, bool) {
-			out, err := d.send(e, notify.RunOf(s))
-			return out.Results, err == nil
-		})
+		err = notify.Remind(root, d.sender.Config, s, d.r.Now(), d.lockReminders,
+			func(e notify.Event) ([]notify.Result, bool) {
+				out, err := d.send(e, notify.RunOf(s))
+				return out.Results, err == nil
+			})
 	}
 	if err != nil {
 		d.trouble = err.Error()
 	}
+}
+
+// lockReminders makes the caller the one that evaluates reminders; nil when another process does.
+func (d *delivering) lockReminders() (unlock func(), err error) {
+	l, err := d.r.only(d.ctx, "sla-reminders.lock", "reminders")
+	if fail.CodeOf(err) == fail.CodeLocked {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return func() { _ = l.Release() }, nil
 }
 
 // finish records what became of the deliveries, in a short operation of its own,

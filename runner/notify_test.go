@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/lockfile"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/notify"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
@@ -349,13 +350,21 @@ func TestApprovalReminders(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	l.answer = nil
+	lock := filepath.Join(p.dir, ".agentxchain", "locks", "sla-reminders.lock")
+	other, err := lockfile.Acquire(p.ctx, lock, "reminders", 0)
+	p.must(err)
+	if got := remind(); len(got) != 0 { // another process sends them
+		t.Errorf("%q", got)
+	}
+	l.wants(t, notify.ApprovalReminder)
+	p.must(other.Release())
 	for range 3 {
 		if got := remind(); len(got) != 0 {
 			t.Errorf("%q", got)
 		}
 	}
-	docs := l.wants(t, notify.ApprovalReminder, notify.ApprovalReminder) // failed, then told
-	if got := docs[1].Object("payload"); got.String("approval_type") != "pending_run_completion" ||
+	docs := l.wants(t, notify.ApprovalReminder) // failed before, now told
+	if got := docs[0].Object("payload"); got.String("approval_type") != "pending_run_completion" ||
 		got.String("requested_at") != p.state().PendingRunCompletion.RequestedAt {
 		t.Errorf("%s", ojson.Compact(got))
 	}
