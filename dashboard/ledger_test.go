@@ -13,11 +13,15 @@ import (
 	"pgregory.net/rapid"
 )
 
-func readAll(t interface{ Fatal(...any) }, dir string) *ledger {
+func readAll(t interface {
+	Fatal(...any)
+	Cleanup(func())
+}, dir string) *ledger {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { _ = root.Close() })
 	l := newLedger(root, "l.jsonl", digestEvent)
 	l.reset()
 	if err := l.refresh(); err != nil {
