@@ -15,6 +15,10 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
+// signalEcho is how long the repetition of a signal counts as the same one: the terminal
+// signals git and us, and git, which runs us for "git agentxchain", passes its own on.
+const signalEcho = 250 * time.Millisecond
+
 // Main runs one command line and returns the exit status. args[0] is the
 // program's name. It never panics and never calls os.Exit, save in a
 // process that was started to become an isolated agent.
@@ -25,7 +29,10 @@ func Main(args []string, env term.Env) int {
 	defer stop()
 	// The first signal asks the command to end cleanly; once it is on its way
 	// a second one ends the process at once.
-	context.AfterFunc(ctx, stop)
+	context.AfterFunc(ctx, func() {
+		time.Sleep(signalEcho)
+		stop()
+	})
 	return term.Run(ctx, args, env, program())
 }
 

@@ -230,6 +230,26 @@ func TestInterruptOnce(t *testing.T) {
 	}
 }
 
+// TestInterruptEchoed: git passes a signal on that the terminal has sent us too. Both are
+// one: the command ends what it started, and says so.
+func TestInterruptEchoed(t *testing.T) {
+	dir := ptyProject(t)
+	behave(t, dir, "deaf")
+	r := startPTY(t, dir, 100, "run", "--max-turns", "1")
+	r.await("agent is deaf")
+	pid := agentPID(t, dir)
+	t.Cleanup(func() { _ = syscall.Kill(pid, syscall.SIGKILL) })
+	r.enter("\x03")
+	time.Sleep(20 * time.Millisecond)
+	r.enter("\x03")
+	if status, lines := r.end(); status.ExitStatus() != term.ExitInterrupted || having(lines, "interrupted") == 0 {
+		t.Errorf("wait status %v:\n%s", status, strings.Join(lines, "\n"))
+	}
+	if alive(pid) {
+		t.Error("the agent outlived the run")
+	}
+}
+
 // TestInterruptTwice ends the command at once, whatever the agent does; the next
 // run ends what is left of it.
 func TestInterruptTwice(t *testing.T) {
@@ -240,7 +260,7 @@ func TestInterruptTwice(t *testing.T) {
 	pid := agentPID(t, dir)
 	t.Cleanup(func() { _ = syscall.Kill(pid, syscall.SIGKILL) })
 	r.enter("\x03")
-	time.Sleep(300 * time.Millisecond) // the first has to be on its way
+	time.Sleep(time.Second) // the first has to be on its way
 	r.enter("\x03")
 	if status, _ := r.end(); !status.Signaled() || status.Signal() != syscall.SIGINT {
 		t.Errorf("wait status %v", status)
