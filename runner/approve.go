@@ -246,11 +246,15 @@ func (a *approving) signOff(ctx context.Context, c *change) (*plan, error) {
 		return nil, nil
 	}
 	res := a.out.Result
-	commit, err := c.writeSignoffs(ctx, a.read, a.signed, a.changed, res.Gate)
-	if err != nil {
-		c.view.Notices = append(c.view.Notices,
-			fmt.Sprintf("the approval is recorded, but %s could not be signed: %v "+
-				"(git agentxchain doctor --fix)", wire.ListSome(a.changed, 1), err))
+	commit, written, err := c.writeSignoffs(ctx, a.read, a.signed, a.changed, res.Gate)
+	switch docs := wire.ListSome(a.changed, 1); {
+	case err != nil && written:
+		c.view.Notices = append(c.view.Notices, fmt.Sprintf("the approval is recorded and %s is signed, but not "+
+			"committed; commit it before the next turn begins: %v", docs, err))
+		return nil, nil
+	case err != nil:
+		c.view.Notices = append(c.view.Notices, fmt.Sprintf("the approval is recorded, but %s could not be "+
+			"signed: %v (git agentxchain doctor --fix)", docs, err))
 		return nil, nil
 	}
 	a.out.Signed, a.out.Commit = a.changed, string(commit)

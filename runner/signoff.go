@@ -23,16 +23,16 @@ import (
 
 // writeSignoffs writes the documents named in paths and commits exactly them. What was
 // written there since they were read is left alone. The id is "" where git had nothing
-// to commit.
+// to commit; written says that the documents are signed, committed or not.
 func (c *change) writeSignoffs(
 	ctx context.Context,
 	read, files []evidence.FileBlob,
 	paths []string,
 	gate string,
-) (object.OID, error) {
+) (commit object.OID, written bool, err error) {
 	root, err := os.OpenRoot(c.r.store.Dir())
 	if err != nil {
-		return "", err
+		return "", false, err
 	}
 	defer func() { _ = root.Close() }()
 	for _, f := range files {
@@ -42,18 +42,18 @@ func (c *change) writeSignoffs(
 		mode := os.FileMode(0o644)
 		if info, err := root.Lstat(f.Path); err == nil {
 			if !info.Mode().IsRegular() {
-				return "", projectfile.Unreadable(f.Path, fmt.Errorf("not a regular file"))
+				return "", false, projectfile.Unreadable(f.Path, fmt.Errorf("not a regular file"))
 			}
 			mode = info.Mode().Perm()
 		}
 		data, err := c.readFile(f.Path, projectfile.MaxGate)
 		if err != nil {
-			return "", err
+			return "", false, err
 		}
 		if !slices.ContainsFunc(read, func(r evidence.FileBlob) bool {
 			return r.Path == f.Path && r.Blob != nil && bytes.Equal(r.Blob.Data, data)
 		}) {
-			return "", &wire.Error{
+			return "", false, &wire.Error{
 				Code:    gitstore.CodeStateMoved,
 				Field:   f.Path,
 				Message: f.Path + " was changed while it was being approved.",
@@ -61,14 +61,15 @@ func (c *change) writeSignoffs(
 		}
 		durable.RemoveUnfinished(root, f.Path, f.Blob.Data)
 		if err := durable.WriteFileRoot(root, f.Path, f.Blob.Data, mode); err != nil {
-			return "", err
+			return "", false, err
 		}
 	}
 	tracked := slices.DeleteFunc(slices.Clone(paths), func(p string) bool { return !wire.ProjectOwned(p) })
 	message := fmt.Sprintf("sign off: gate %s\n\nRun: %s\nGate: %s\nApproved-By: %s <%s>\n",
 		text.OneLine(gate), c.view.Run, text.OneLine(gate),
 		text.OneLine(c.env.Actor.Name), text.OneLine(c.env.Actor.Email))
-	return c.r.store.Repository().CommitPaths(ctx, tracked, message)
+	commit, err = c.r.store.Repository().CommitPaths(ctx, tracked, message)
+	return commit, true, err
 }
 
 // UnsignedDocuments lists the sign-off documents that carry a person's yes on record and not in
@@ -111,7 +112,7 @@ func (r *Runner) SignDocuments(ctx context.Context) error {
 		if refusal != nil {
 			return nil, refusal
 		}
-		_, err = c.writeSignoffs(ctx, files, signed, changed, strings.Join(paths, ", "))
+		_, _, err = c.writeSignoffs(ctx, files, signed, changed, strings.Join(paths, ", "))
 		return nil, err
 	})
 	return err

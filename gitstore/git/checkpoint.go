@@ -264,15 +264,43 @@ func (r *Repository) HooksDir(ctx context.Context) (string, error) {
 	return dir, nil
 }
 
-// commitRefused adds what to do about the commonest reason: nobody has said who
-// commits.
+// commitRefused adds what to do about a commit that was not made, and all that was said of it.
 func commitRefused(err error) error {
 	var e *fail.Error
 	var ge *GitError
-	if errors.As(err, &e) && errors.As(err, &ge) && e.Hint == "" && strings.Contains(ge.Stderr, "ident") {
-		return e.WithHint("git config user.name NAME, and git config user.email ADDRESS, then again")
+	if !errors.As(err, &e) || !errors.As(err, &ge) || e.Hint != "" {
+		return err
 	}
-	return err
+	e.Err = refusedCommit{ge}
+	switch {
+	case strings.Contains(ge.Stderr, "ident"):
+		return e.WithHint("git config user.name NAME, and git config user.email ADDRESS, then again")
+	case strings.Contains(ge.Stderr, ".lock': File exists"):
+		return e.WithHint("git agentxchain doctor says whether a git is at work or has left its lock; then again")
+	}
+	return e.WithHint("mend what it says, or commit the files yourself (git status names them); then again")
+}
+
+// refusedCommit is a commit that was not made. A hook of the project says on many lines what
+// it holds against one.
+type refusedCommit struct{ *GitError }
+
+func (e refusedCommit) Unwrap() error { return e.GitError }
+
+// refusalLines is how many lines of a refusal are shown: the last ones, where the verdict is.
+const refusalLines = 20
+
+// ErrorFindings are the lines of the complaint, nil where the message holds it all.
+func (e refusedCommit) ErrorFindings() (lines []string) {
+	for line := range strings.Lines(e.Stderr) {
+		if line = strings.TrimRight(line, " \t\r\n"); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	if len(lines) < 2 {
+		return nil
+	}
+	return lines[max(0, len(lines)-refusalLines):]
 }
 
 // NulTerminated are paths as git reads them with -z, one or more.

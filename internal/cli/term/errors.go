@@ -107,6 +107,10 @@ func Describe(err error) report {
 		if errors.As(err, &ours) {
 			r.findings = ours.Findings
 		}
+		var told interface{ ErrorFindings() []string }
+		if errors.As(err, &told) {
+			r.findings = told.ErrorFindings()
+		}
 		// Being interrupted in the middle of a step makes the step fail with
 		// its own code; the person who pressed ^C knows why.
 		if errors.Is(err, context.Canceled) {
