@@ -3,6 +3,7 @@
 package git
 
 import (
+	"os"
 	"path/filepath"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/scratch"
@@ -25,4 +26,27 @@ func (r *Repository) besideIndex() (g *Git, done func()) {
 		return r.Git, done
 	}
 	return r.Git.withIndex(name), done
+}
+
+// copyIndex copies an index with its time: git takes a file that is younger than the
+// index, or as young, for changed (git's Documentation/technical/racy-git.txt), and a
+// copy of now would make such a file look older.
+func copyIndex(from, to string) error {
+	is, err := os.Stat(from)
+	if err != nil {
+		return err
+	}
+	if err := copyFile(from, to, 0o600); err != nil {
+		return err
+	}
+	return os.Chtimes(to, is.ModTime(), is.ModTime())
+}
+
+func copyFile(from, to string, mode os.FileMode) error {
+	f, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }()
+	return putFile(to, mode, f)
 }

@@ -3,11 +3,9 @@
 package git
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -24,15 +22,6 @@ type CommitAs struct {
 	// Status is the work tree as it was looked at a moment ago, with all of the paths; git
 	// is asked which of them it does not know when it is nil.
 	Status *WorktreeStatus
-}
-
-// TrackedFiles lists the project's tracked files, project-relative.
-func (r *Repository) TrackedFiles(ctx context.Context) ([]string, error) {
-	out, err := r.Git.Run(ctx, nil, "ls-files", "-z", "--cached")
-	if err != nil {
-		return nil, err
-	}
-	return NulNames(out), nil
 }
 
 // CommitPaths commits exactly the given project-relative paths, as they are in
@@ -165,51 +154,6 @@ func (r *Repository) lostHead(ctx context.Context, before object.OID) object.OID
 	return oid
 }
 
-// headNow is the commit that HEAD names, there or not; "" when there is none or it cannot be
-// told.
-func (r *Repository) headNow(ctx context.Context) object.OID { return r.headOf(ctx, r.GitDir) }
-
-// headFile is what the file HEAD in a git directory says, "" when it cannot be read.
-func headFile(gitDir string) string {
-	data, err := ReadBounded(filepath.Join(gitDir, "HEAD"), MaxPointer)
-	if err != nil {
-		return ""
-	}
-	return strings.TrimSpace(string(data))
-}
-
-// headRef is the ref that the file HEAD names, "" for none.
-func (r *Repository) headRef() string {
-	ref, ok := strings.CutPrefix(headFile(r.GitDir), "ref: ")
-	if !ok || !SafeRefName(ref) {
-		return ""
-	}
-	return ref
-}
-
-// headOf is headNow of the work tree with the git directory.
-func (r *Repository) headOf(ctx context.Context, gitDir string) object.OID {
-	if r.RefFormat == "files" {
-		text := headFile(gitDir)
-		if oid := object.OID(text); oid.Valid(r.ObjectFormat) {
-			return oid
-		}
-		if branch, ok := strings.CutPrefix(text, "ref: "); ok && sharedRef(branch) {
-			oid, _ := r.ReadRef(ctx, branch)
-			return oid
-		}
-	}
-	g := r.Git
-	if gitDir != r.GitDir {
-		g = g.In(gitDir)
-	}
-	out, err := g.Run(ctx, nil, "rev-parse", "--verify", "--quiet", "HEAD")
-	if oid := object.OID(strings.TrimSpace(string(out))); err == nil && oid.Valid(r.ObjectFormat) {
-		return oid
-	}
-	return ""
-}
-
 // committed reports whether HEAD holds the paths as they are in the work tree. The index has to know them.
 func (r *Repository) committed(ctx context.Context, paths []string) bool {
 	g, done := r.besideIndex()
@@ -242,26 +186,6 @@ func (r *Repository) committer(ctx context.Context, as CommitAs) (*Git, error) {
 	c.hooksPath, c.inherit = as.Hooks, as.Inherit
 	c.Env = append(append(dropVars(c.Env, []string{"PATH"}), "PATH="+os.Getenv("PATH")), as.Environ...)
 	return c, nil
-}
-
-// HooksDir is the directory in which git's configuration has git look for hooks.
-func (r *Repository) HooksDir(ctx context.Context) (string, error) {
-	from := r.TopLevel
-	if from == "" {
-		from = r.GitDir
-	}
-	dir, known := configuredHooks(r.Git, r.Git.Scope)
-	if !known {
-		out, err := r.Git.In(from).Run(ctx, nil, "rev-parse", "--git-path", "hooks")
-		if err != nil {
-			return "", err
-		}
-		dir = strings.TrimSuffix(string(out), "\n")
-	}
-	if !filepath.IsAbs(dir) {
-		dir = filepath.Join(from, dir)
-	}
-	return dir, nil
 }
 
 // commitRefused adds what to do about a commit that was not made, and all that was said of it.
@@ -302,22 +226,6 @@ func (e refusedCommit) ErrorFindings() (lines []string) {
 	}
 	return lines[max(0, len(lines)-refusalLines):]
 }
-
-// NulTerminated are paths as git reads them with -z, one or more.
-func NulTerminated(paths []string) []byte { return []byte(strings.Join(paths, "\x00") + "\x00") }
-
-// NulNames are the names of a list that git ended with NUL each.
-func NulNames(out []byte) (names []string) {
-	for name := range bytes.SplitSeq(out, []byte{0}) {
-		if len(name) > 0 {
-			names = append(names, string(name))
-		}
-	}
-	return names
-}
-
-// ArgumentBytes bounds the names given to one process as arguments.
-const ArgumentBytes = 64 << 10
 
 // untracked lists the files at or below the paths that git does not know and
 // does not ignore. seen is CommitAs.Status.

@@ -9,46 +9,16 @@ package git
 import (
 	"context"
 	"errors"
-	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
-	"github.com/git-agentxchain/git-agentxchain/internal/durable"
-	"github.com/git-agentxchain/git-agentxchain/internal/scratch"
 )
-
-const scratchCommit = "agentxchain-commit-"
 
 // adopter is what a backend offers to take over a pack of git's, and to make one.
 type adopter interface {
 	adopt(pack string) (*packHold, error)
 	pack(objects []object.Object) (*packHold, error)
-}
-
-// aside is a place of its own for what a git of ours writes; git prune does not look there.
-type aside struct{ *scratch.Dir }
-
-func (r *Repository) aside() (*aside, error) {
-	dir, err := scratch.New(scratchCommit)
-	if err != nil {
-		return nil, err
-	}
-	if err := r.LendObjects(filepath.Join(dir.Path, "objects")); err != nil {
-		_ = dir.Remove()
-		return nil, err
-	}
-	return &aside{dir}, nil
-}
-
-// git is a git that uses an index there and writes its objects there. What it does is
-// nothing for the person's hooks.
-func (a *aside) git(g *Git, index string) *Git {
-	g = g.withIndex(filepath.Join(a.Path, index))
-	g.Env = append(dropVars(g.Env, []string{"GIT_OBJECT_DIRECTORY"}),
-		"GIT_OBJECT_DIRECTORY="+filepath.Join(a.Path, "objects"))
-	g.hooksPath = ""
-	return g
 }
 
 // heldPaths is what a commit will need besides itself, packed and held.
@@ -179,75 +149,6 @@ func (r *Repository) packUp(ctx context.Context, dir *aside, c *commitTrees) (re
 		return nil, err
 	}
 	return func() { h.Release(); trees.Release() }, nil
-}
-
-// adopt copies a finished pack, named without extension, and holds the copy.
-func (s *ObjectFiles) adopt(from string) (*packHold, error) {
-	mode, err := s.packDir()
-	if err != nil {
-		return nil, err
-	}
-	path, keep, err := newKeep(s.Packs.Dir, s.format)
-	if err != nil {
-		return nil, err
-	}
-	err = keep.Sync()
-	_ = keep.Close()
-	for _, ext := range []string{".pack", ".idx"} { // git looks for indexes
-		if err == nil {
-			err = copyFile(from+ext, path+ext, mode)
-		}
-	}
-	if err == nil {
-		err = durable.SyncDir(s.Packs.Dir)
-	}
-	var pack *os.File
-	if err == nil {
-		pack, err = os.Open(path + ".pack")
-	}
-	if err != nil {
-		removeUnfinished(path)
-		_ = os.Remove(path + KeepExt)
-		return nil, err
-	}
-	s.mark(path)
-	return &packHold{path: path, pack: pack}, nil
-}
-
-// pack writes objects into a pack and holds it.
-func (s *ObjectFiles) pack(objects []object.Object) (*packHold, error) {
-	mode, err := s.packDir()
-	if err != nil {
-		return nil, err
-	}
-	h, err := writePack(s.Packs.Dir, s.format, mode, objects)
-	if err == nil {
-		s.mark(h.path)
-	}
-	return h, err
-}
-
-func copyFile(from, to string, mode os.FileMode) error {
-	f, err := os.Open(from)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = f.Close() }()
-	return putFile(to, mode, f)
-}
-
-// copyIndex copies an index with its time: git takes a file that is younger than the
-// index, or as young, for changed (git's Documentation/technical/racy-git.txt), and a
-// copy of now would make such a file look older.
-func copyIndex(from, to string) error {
-	is, err := os.Stat(from)
-	if err != nil {
-		return err
-	}
-	if err := copyFile(from, to, 0o600); err != nil {
-		return err
-	}
-	return os.Chtimes(to, is.ModTime(), is.ModTime())
 }
 
 // prunedWhileWriting reports that a git failed because a file or directory was gone

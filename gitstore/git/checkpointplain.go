@@ -88,18 +88,6 @@ func (r *Repository) afterCommit(ctx context.Context, oid, tree object.OID, path
 	return after
 }
 
-// onBranch reports that HEAD is the branch, or, when that is "", the commit itself.
-func (r *Repository) onBranch(branch string, oid object.OID) bool {
-	if r.RefFormat != "files" {
-		return false
-	}
-	want := string(oid)
-	if branch != "" {
-		want = "ref: refs/heads/" + branch
-	}
-	return headFile(r.GitDir) == want
-}
-
 // noHooks reports that nothing in a directory of hooks can be one.
 func noHooks(dir string) bool {
 	list, err := os.ReadDir(dir)

@@ -5,17 +5,13 @@ package git
 
 import (
 	"context"
-	"errors"
-	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
-	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 )
 
 // maxSynced bounds how many objects of one commit are looked at.
@@ -114,65 +110,4 @@ func (r *Repository) syncObjects(ctx context.Context, oid object.OID, made map[o
 			WithHint("remove the cause and run the command again")
 	}
 	return nil
-}
-
-// headFiles are the files that say what is checked out: the index, HEAD, the branch,
-// and their logs.
-func (r *Repository) headFiles() []string {
-	files := []string{filepath.Join(r.GitDir, "index"), filepath.Join(r.GitDir, "HEAD")}
-	if r.RefFormat != "files" {
-		for _, dir := range []string{r.GitDir, r.CommonDir} {
-			if tables, err := filepath.Glob(filepath.Join(dir, "reftable", "*")); err == nil {
-				files = append(files, tables...)
-			}
-		}
-		return files
-	}
-	files = append(files, filepath.Join(r.GitDir, "logs", "HEAD"))
-	if ref := r.headRef(); ref != "" {
-		name := filepath.FromSlash(ref)
-		files = append(files, filepath.Join(r.CommonDir, name), filepath.Join(r.CommonDir, "logs", name))
-	}
-	return files
-}
-
-// syncAll syncs files, then the directories of their names; what is not there was
-// packed or removed meanwhile.
-func syncAll(files, dirs []string) error {
-	each := func(names []string, sync func(string) error) error {
-		const lanes = 8
-		return Parallel(min(lanes, len(names)), func(lane int) error {
-			var errs []error
-			for i := lane; i < len(names); i += lanes {
-				if err := sync(names[i]); err != nil && !Absent(err) {
-					errs = append(errs, err)
-				}
-			}
-			return errors.Join(errs...)
-		})
-	}
-	if err := each(files, syncFile); err != nil {
-		return err
-	}
-	return each(dirs, durable.SyncDir)
-}
-
-// syncFile syncs a file of git's, which may be read-only.
-func syncFile(name string) error {
-	fi, err := os.Lstat(name)
-	if err != nil || !fi.Mode().IsRegular() {
-		return nil //nolint:nilerr // not there any more, and nothing to sync
-	}
-	f, err := os.Open(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	err = f.Sync()
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	return err
 }

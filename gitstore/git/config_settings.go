@@ -4,6 +4,7 @@ package git
 
 import (
 	"context"
+	"path/filepath"
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
@@ -73,4 +74,24 @@ func Variables(ctx context.Context, dir, pattern string) []byte {
 		return nil
 	}
 	return out
+}
+
+// HooksDir is the directory in which git's configuration has git look for hooks.
+func (r *Repository) HooksDir(ctx context.Context) (string, error) {
+	from := r.TopLevel
+	if from == "" {
+		from = r.GitDir
+	}
+	dir, known := configuredHooks(r.Git, r.Git.Scope)
+	if !known {
+		out, err := r.Git.In(from).Run(ctx, nil, "rev-parse", "--git-path", "hooks")
+		if err != nil {
+			return "", err
+		}
+		dir = strings.TrimSuffix(string(out), "\n")
+	}
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(from, dir)
+	}
+	return dir, nil
 }

@@ -564,3 +564,29 @@ func (r *Repository) GitLocks() []LockFile {
 		})
 	return out
 }
+
+// UnderCommit is a commit that git was told to make.
+type UnderCommit struct {
+	GitDir string     // of the work tree
+	Before object.OID // where HEAD was
+	Paths  []string   // project-relative, what was to be committed
+}
+
+// maxNotedPaths bounds the paths of a note, in bytes. A commit of more of them is not noted.
+const maxNotedPaths = maxLockNote / 4
+
+func (r *Repository) underCommit(before object.OID, paths []string) *UnderCommit {
+	size := 0
+	for _, p := range paths {
+		size += len(p)
+	}
+	if before == "" || size > maxNotedPaths {
+		return nil
+	}
+	return &UnderCommit{GitDir: r.GitDir, Before: before, Paths: paths}
+}
+
+func (c *UnderCommit) valid(format string) bool {
+	return filepath.IsAbs(c.GitDir) && c.Before.Valid(format) && len(c.Paths) > 0 &&
+		!slices.ContainsFunc(c.Paths, func(p string) bool { return !filepath.IsLocal(filepath.FromSlash(p)) })
+}

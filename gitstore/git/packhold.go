@@ -347,3 +347,49 @@ func (o *LockOwner) owner() Owner {
 func (l *FileLock) outlived(notes []*LockNote) bool {
 	return slices.ContainsFunc(notes, func(n *LockNote) bool { return n.owner() == l.owner() && !n.overWithin(0) })
 }
+
+// adopt copies a finished pack, named without extension, and holds the copy.
+func (s *ObjectFiles) adopt(from string) (*packHold, error) {
+	mode, err := s.packDir()
+	if err != nil {
+		return nil, err
+	}
+	path, keep, err := newKeep(s.Packs.Dir, s.format)
+	if err != nil {
+		return nil, err
+	}
+	err = keep.Sync()
+	_ = keep.Close()
+	for _, ext := range []string{".pack", ".idx"} { // git looks for indexes
+		if err == nil {
+			err = copyFile(from+ext, path+ext, mode)
+		}
+	}
+	if err == nil {
+		err = durable.SyncDir(s.Packs.Dir)
+	}
+	var pack *os.File
+	if err == nil {
+		pack, err = os.Open(path + ".pack")
+	}
+	if err != nil {
+		removeUnfinished(path)
+		_ = os.Remove(path + KeepExt)
+		return nil, err
+	}
+	s.mark(path)
+	return &packHold{path: path, pack: pack}, nil
+}
+
+// pack writes objects into a pack and holds it.
+func (s *ObjectFiles) pack(objects []object.Object) (*packHold, error) {
+	mode, err := s.packDir()
+	if err != nil {
+		return nil, err
+	}
+	h, err := writePack(s.Packs.Dir, s.format, mode, objects)
+	if err == nil {
+		s.mark(h.path)
+	}
+	return h, err
+}

@@ -297,3 +297,12 @@ func (r *Repository) IgnoredFiles(ctx context.Context) ([]string, error) {
 	}
 	return NulNames(out), nil
 }
+
+// TrackedFiles lists the project's tracked files, project-relative.
+func (r *Repository) TrackedFiles(ctx context.Context) ([]string, error) {
+	out, err := r.Git.Run(ctx, nil, "ls-files", "-z", "--cached")
+	if err != nil {
+		return nil, err
+	}
+	return NulNames(out), nil
+}

@@ -1,0 +1,36 @@
+// A place beside the repository for what a git of ours writes.
+
+package git
+
+import (
+	"path/filepath"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/scratch"
+)
+
+const scratchCommit = "agentxchain-commit-"
+
+// aside is a place of its own for what a git of ours writes; git prune does not look there.
+type aside struct{ *scratch.Dir }
+
+func (r *Repository) aside() (*aside, error) {
+	dir, err := scratch.New(scratchCommit)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.LendObjects(filepath.Join(dir.Path, "objects")); err != nil {
+		_ = dir.Remove()
+		return nil, err
+	}
+	return &aside{dir}, nil
+}
+
+// git is a git that uses an index there and writes its objects there. What it does is
+// nothing for the person's hooks.
+func (a *aside) git(g *Git, index string) *Git {
+	g = g.withIndex(filepath.Join(a.Path, index))
+	g.Env = append(dropVars(g.Env, []string{"GIT_OBJECT_DIRECTORY"}),
+		"GIT_OBJECT_DIRECTORY="+filepath.Join(a.Path, "objects"))
+	g.hooksPath = ""
+	return g
+}

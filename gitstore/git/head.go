@@ -1,0 +1,88 @@
+// What is checked out, by HEAD and the files around it.
+
+package git
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
+)
+
+// headNow is the commit that HEAD names, there or not; "" when there is none or it cannot be
+// told.
+func (r *Repository) headNow(ctx context.Context) object.OID { return r.headOf(ctx, r.GitDir) }
+
+// headOf is headNow of the work tree with the git directory.
+func (r *Repository) headOf(ctx context.Context, gitDir string) object.OID {
+	if r.RefFormat == "files" {
+		text := headFile(gitDir)
+		if oid := object.OID(text); oid.Valid(r.ObjectFormat) {
+			return oid
+		}
+		if branch, ok := strings.CutPrefix(text, "ref: "); ok && sharedRef(branch) {
+			oid, _ := r.ReadRef(ctx, branch)
+			return oid
+		}
+	}
+	g := r.Git
+	if gitDir != r.GitDir {
+		g = g.In(gitDir)
+	}
+	out, err := g.Run(ctx, nil, "rev-parse", "--verify", "--quiet", "HEAD")
+	if oid := object.OID(strings.TrimSpace(string(out))); err == nil && oid.Valid(r.ObjectFormat) {
+		return oid
+	}
+	return ""
+}
+
+// onBranch reports that HEAD is the branch, or, when that is "", the commit itself.
+func (r *Repository) onBranch(branch string, oid object.OID) bool {
+	if r.RefFormat != "files" {
+		return false
+	}
+	want := string(oid)
+	if branch != "" {
+		want = "ref: refs/heads/" + branch
+	}
+	return headFile(r.GitDir) == want
+}
+
+// headFile is what the file HEAD in a git directory says, "" when it cannot be read.
+func headFile(gitDir string) string {
+	data, err := ReadBounded(filepath.Join(gitDir, "HEAD"), MaxPointer)
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(data))
+}
+
+// headRef is the ref that the file HEAD names, "" for none.
+func (r *Repository) headRef() string {
+	ref, ok := strings.CutPrefix(headFile(r.GitDir), "ref: ")
+	if !ok || !SafeRefName(ref) {
+		return ""
+	}
+	return ref
+}
+
+// headFiles are the files that say what is checked out: the index, HEAD, the branch,
+// and their logs.
+func (r *Repository) headFiles() []string {
+	files := []string{filepath.Join(r.GitDir, "index"), filepath.Join(r.GitDir, "HEAD")}
+	if r.RefFormat != "files" {
+		for _, dir := range []string{r.GitDir, r.CommonDir} {
+			if tables, err := filepath.Glob(filepath.Join(dir, "reftable", "*")); err == nil {
+				files = append(files, tables...)
+			}
+		}
+		return files
+	}
+	files = append(files, filepath.Join(r.GitDir, "logs", "HEAD"))
+	if ref := r.headRef(); ref != "" {
+		name := filepath.FromSlash(ref)
+		files = append(files, filepath.Join(r.CommonDir, name), filepath.Join(r.CommonDir, "logs", name))
+	}
+	return files
+}

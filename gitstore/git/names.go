@@ -1,0 +1,24 @@
+// Names given to git and taken from it.
+
+package git
+
+import (
+	"bytes"
+	"strings"
+)
+
+// NulTerminated are paths as git reads them with -z, one or more.
+func NulTerminated(paths []string) []byte { return []byte(strings.Join(paths, "\x00") + "\x00") }
+
+// NulNames are the names of a list that git ended with NUL each.
+func NulNames(out []byte) (names []string) {
+	for name := range bytes.SplitSeq(out, []byte{0}) {
+		if len(name) > 0 {
+			names = append(names, string(name))
+		}
+	}
+	return names
+}
+
+// ArgumentBytes bounds the names given to one process as arguments.
+const ArgumentBytes = 64 << 10

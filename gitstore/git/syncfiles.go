@@ -1,0 +1,52 @@
+// Making files that git wrote, and the directories of their names, survive a power cut.
+
+package git
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/durable"
+)
+
+// syncAll syncs files, then the directories of their names; what is not there was
+// packed or removed meanwhile.
+func syncAll(files, dirs []string) error {
+	each := func(names []string, sync func(string) error) error {
+		const lanes = 8
+		return Parallel(min(lanes, len(names)), func(lane int) error {
+			var errs []error
+			for i := lane; i < len(names); i += lanes {
+				if err := sync(names[i]); err != nil && !Absent(err) {
+					errs = append(errs, err)
+				}
+			}
+			return errors.Join(errs...)
+		})
+	}
+	if err := each(files, syncFile); err != nil {
+		return err
+	}
+	return each(dirs, durable.SyncDir)
+}
+
+// syncFile syncs a file of git's, which may be read-only.
+func syncFile(name string) error {
+	fi, err := os.Lstat(name)
+	if err != nil || !fi.Mode().IsRegular() {
+		return nil //nolint:nilerr // not there any more, and nothing to sync
+	}
+	f, err := os.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	err = f.Sync()
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	return err
+}
