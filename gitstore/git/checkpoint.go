@@ -5,7 +5,6 @@ package git
 import (
 	"context"
 	"errors"
-	"os"
 	"slices"
 	"strings"
 
@@ -16,9 +15,7 @@ import (
 
 // CommitAs is what a commit and its hooks are started as.
 type CommitAs struct {
-	Hooks   string     // the directory of the hooks; "" is the one git's configuration leads to
-	Environ []string   // more variables
-	Inherit []*os.File // open files to hand on
+	Environ []string // more variables
 	// Status is the work tree as it was looked at a moment ago, with all of the paths; git
 	// is asked which of them it does not know when it is nil.
 	Status *WorktreeStatus
@@ -42,7 +39,7 @@ func (r *Repository) CommitPathsAs(ctx context.Context, paths []string, message 
 	if len(paths) == 0 {
 		return "", as.Status, nil
 	}
-	committer, err := r.committer(ctx, as)
+	hooks, err := r.HooksDir(ctx)
 	if err != nil {
 		return "", nil, err
 	}
@@ -57,7 +54,7 @@ func (r *Repository) CommitPathsAs(ctx context.Context, paths []string, message 
 				before = r.headNow(ctx) // a person may have committed meanwhile
 			}
 			var made object.OID
-			made, after, err = r.commitPaths(ctx, mark, committer, before, paths, message, as.Status)
+			made, after, err = r.commitPaths(ctx, mark, hooks, before, paths, message, as)
 			switch {
 			case made != "" && fail.CodeOf(err) == fail.CodeObjectMissing:
 				if berr := r.takeBack(ctx, mark(r.Git), made, before, paths); berr != nil {
@@ -79,9 +76,9 @@ const commitTries = 20
 
 // commitPaths makes the commit once. With an id it was made, and the error is what is
 // wrong with it. after is that of CommitPathsAs.
-func (r *Repository) commitPaths(ctx context.Context, mark func(*Git) *Git, committer *Git,
-	before object.OID, paths []string, message string, seen *WorktreeStatus,
-) (oid object.OID, after *WorktreeStatus, err error) {
+func (r *Repository) commitPaths(ctx context.Context, mark func(*Git) *Git, hooks string, before object.OID,
+	paths []string, message string, as CommitAs) (oid object.OID, after *WorktreeStatus, err error) {
+	committer, seen := r.Git.WithHooks(hooks, as.Environ...), as.Status
 	// A help and no more: what is lost is found out, and committed again.
 	asIs, alone := r.committedAsIs()
 	held, err := r.holdPaths(ctx, committer, before, paths, seen, asIs)
@@ -137,7 +134,7 @@ func (r *Repository) commitPaths(ctx context.Context, mark func(*Git) *Git, comm
 	} else if err = r.SyncCommit(ctx, oid); err != nil {
 		return "", nil, err
 	}
-	if made && err == nil && alone && held.tree != "" && noHooks(committer.hooksPath) {
+	if made && err == nil && alone && held.tree != "" && noHooks(hooks) {
 		after = r.afterCommit(ctx, oid, held.tree, paths, seen)
 	}
 	return oid, after, err
@@ -170,22 +167,6 @@ func (r *Repository) committed(ctx context.Context, paths []string) bool {
 		paths = paths[n:]
 	}
 	return true
-}
-
-// committer returns the one git that starts hooks. They and the program that signs
-// may be looked up wherever the person's PATH leads.
-func (r *Repository) committer(ctx context.Context, as CommitAs) (*Git, error) {
-	if as.Hooks == "" {
-		dir, err := r.HooksDir(ctx)
-		if err != nil {
-			return nil, err
-		}
-		as.Hooks = dir
-	}
-	c := r.Git.In(r.Git.Dir)
-	c.hooksPath, c.inherit = as.Hooks, as.Inherit
-	c.Env = append(append(dropVars(c.Env, []string{"PATH"}), "PATH="+os.Getenv("PATH")), as.Environ...)
-	return c, nil
 }
 
 // commitRefused adds what to do about a commit that was not made, and all that was said of it.

@@ -113,12 +113,12 @@ func TestPlainAsksGit(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			committer, err := repo.committer(t.Context(), CommitAs{})
+			hooks, err := repo.HooksDir(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
 			asIs, _ := repo.committedAsIs()
-			held, err := repo.holdPaths(t.Context(), committer, repo.headNow(t.Context()), c.paths, seen, asIs)
+			held, err := repo.holdPaths(t.Context(), repo.Git.WithHooks(hooks), repo.headNow(t.Context()), c.paths, seen, asIs)
 			if (err != nil) != c.odd {
 				t.Fatal(err)
 			}

@@ -40,7 +40,7 @@ func TestHeldIsWhatGitCommits(t *testing.T) {
 			here := 0
 			for round := range rounds {
 				paths := scramble(t, r, rnd, round, round%3 == 0)
-				committer, err := repo.committer(t.Context(), CommitAs{})
+				hooks, err := repo.HooksDir(t.Context())
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -48,13 +48,13 @@ func TestHeldIsWhatGitCommits(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				byGit, err := repo.holdPaths(t.Context(), committer, repo.headNow(t.Context()), paths, seen, false)
+				byGit, err := repo.holdPaths(t.Context(), repo.Git.WithHooks(hooks), repo.headNow(t.Context()), paths, seen, false)
 				if err != nil {
 					t.Fatalf("round %d, %q: %v", round, paths, err)
 				}
 				byGit.release()
 				asIs, _ := repo.committedAsIs()
-				held, err := repo.holdPaths(t.Context(), committer, repo.headNow(t.Context()), paths, seen, asIs)
+				held, err := repo.holdPaths(t.Context(), repo.Git.WithHooks(hooks), repo.headNow(t.Context()), paths, seen, asIs)
 				if err != nil {
 					t.Fatalf("round %d, %q: %v", round, paths, err)
 				}
@@ -178,11 +178,11 @@ func TestMuchIsPackedByGit(t *testing.T) {
 	r.Write("staged.txt", "of the person\n")
 	r.Git("add", "staged.txt")
 	r.Write("d/large", strings.Repeat("0123456789abcde\n", maxHeldHere/16+1))
-	committer, err := repo.committer(t.Context(), CommitAs{})
+	hooks, err := repo.HooksDir(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	held, err := repo.holdPaths(t.Context(), committer, repo.headNow(t.Context()), []string{"d/large"}, nil, true)
+	held, err := repo.holdPaths(t.Context(), repo.Git.WithHooks(hooks), repo.headNow(t.Context()), []string{"d/large"}, nil, true)
 	if err != nil {
 		t.Fatal(err)
 	}

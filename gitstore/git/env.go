@@ -98,6 +98,15 @@ func (g *Git) Transport() *Git {
 	return t
 }
 
+// WithHooks returns the one git that starts hooks, those of a directory, with more variables. They and the program
+// that signs may be looked up wherever the person's PATH leads.
+func (g *Git) WithHooks(dir string, environ ...string) *Git {
+	c := g.In(g.Dir)
+	c.hooksPath = dir
+	c.Env = append(append(dropVars(c.Env, []string{"PATH"}), "PATH="+os.Getenv("PATH")), environ...)
+	return c
+}
+
 func dropVars(env, names []string) []string {
 	return slices.DeleteFunc(slices.Clone(env), func(kv string) bool {
 		k, _, _ := strings.Cut(kv, "=")

@@ -41,9 +41,8 @@ type Git struct {
 	given  []gitconfig.Entry // settings of the person's environment
 	Scope  *LocalScope       // whose own configuration starts nothing; nil before it is found
 
-	hooksPath string     // where git takes hooks from; "" for nowhere
-	inherit   []*os.File // handed to git and to what it starts
-	guarded   bool       // see disarm
+	hooksPath string // where git takes hooks from; "" for nowhere
+	guarded   bool   // see disarm
 
 	versionMu sync.Mutex
 	version   Version
@@ -101,7 +100,6 @@ func (g *Git) In(dir string) *Git {
 		given:     g.given,
 		Scope:     g.Scope,
 		hooksPath: g.hooksPath,
-		inherit:   g.inherit,
 		guarded:   g.guarded,
 	}
 }
@@ -170,7 +168,7 @@ func (g *Git) Command(ctx context.Context, args []string) (*exec.Cmd, error) {
 		return nil, err
 	}
 	cmd := exec.CommandContext(ctx, g.Bin, args...)
-	cmd.Dir, cmd.Env, cmd.ExtraFiles = g.Dir, configured(g.Env, pins), g.inherit
+	cmd.Dir, cmd.Env = g.Dir, configured(g.Env, pins)
 	// A helper that git left running may hold the pipes open for ever.
 	cmd.WaitDelay = KillGrace
 	ownGroup(cmd)
