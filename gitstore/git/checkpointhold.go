@@ -15,12 +15,6 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 )
 
-// adopter is what a backend offers to take over a pack of git's, and to make one.
-type adopter interface {
-	adopt(pack string) (*packHold, error)
-	pack(objects []object.Object) (*packHold, error)
-}
-
 // heldPaths is what a commit will need besides itself, packed and held.
 type heldPaths struct {
 	ids     map[object.OID]bool
@@ -109,8 +103,7 @@ func (r *Repository) packReached(ctx context.Context, found map[object.OID]bool)
 // packUp writes what was found into a pack and puts it, held, among the repository's. Of
 // much git makes the pack, in dir, which is made when it is nil and needed.
 func (r *Repository) packUp(ctx context.Context, dir *aside, c *commitTrees) (release func(), err error) {
-	store, ok := r.Objects().(adopter)
-	if !ok || len(c.found) == 0 {
+	if len(c.found) == 0 {
 		return func() {}, nil
 	}
 	objects, ok, err := c.objects(ctx)
@@ -118,11 +111,7 @@ func (r *Repository) packUp(ctx context.Context, dir *aside, c *commitTrees) (re
 		return nil, err
 	}
 	if ok {
-		h, err := store.pack(objects)
-		if err != nil {
-			return nil, err
-		}
-		return h.Release, nil
+		return r.HoldObjects(objects)
 	}
 	if dir == nil {
 		if dir, err = r.aside(); err != nil {
@@ -136,19 +125,16 @@ func (r *Repository) packUp(ctx context.Context, dir *aside, c *commitTrees) (re
 	if err != nil {
 		return nil, err
 	}
-	h, err := store.adopt(filepath.Join(dir.Path, "pack-"+strings.TrimSpace(string(out))))
+	byGit, err := r.HoldPack(filepath.Join(dir.Path, "pack-"+strings.TrimSpace(string(out))))
+	if err != nil || len(own) == 0 {
+		return byGit, err
+	}
+	trees, err := r.HoldObjects(own)
 	if err != nil {
+		byGit()
 		return nil, err
 	}
-	if len(own) == 0 {
-		return h.Release, nil
-	}
-	trees, err := store.pack(own)
-	if err != nil {
-		h.Release()
-		return nil, err
-	}
-	return func() { h.Release(); trees.Release() }, nil
+	return func() { byGit(); trees() }, nil
 }
 
 // prunedWhileWriting reports that a git failed because a file or directory was gone

@@ -213,10 +213,12 @@ func putFile(path string, mode fs.FileMode, from io.Reader) error {
 	return err
 }
 
-// holder is what a backend offers of the above.
+// holder is what a backend offers to hold packs.
 type holder interface {
 	reached(tips []object.OID) error
 	Abandon(tips []object.OID)
+	adopt(pack string) (*packHold, error)
+	pack(objects []object.Object) (*packHold, error)
 }
 
 // Reached tells the object store that refs have moved.
@@ -346,6 +348,28 @@ func (o *LockOwner) owner() Owner {
 // the owner held, and a repack that saw the objects neither held nor reached would take them from under it.
 func (l *FileLock) outlived(notes []*LockNote) bool {
 	return slices.ContainsFunc(notes, func(n *LockNote) bool { return n.owner() == l.owner() && !n.overWithin(0) })
+}
+
+// HoldObjects writes objects into a pack and holds it until release is called.
+func (r *Repository) HoldObjects(objects []object.Object) (release func(), err error) {
+	return r.holding(func(s holder) (*packHold, error) { return s.pack(objects) })
+}
+
+// HoldPack copies a finished pack of git's, named without extension, and holds the copy until release is called.
+func (r *Repository) HoldPack(pack string) (release func(), err error) {
+	return r.holding(func(s holder) (*packHold, error) { return s.adopt(pack) })
+}
+
+func (r *Repository) holding(hold func(holder) (*packHold, error)) (release func(), err error) {
+	s, ok := r.Objects().(holder)
+	if !ok {
+		return func() {}, nil
+	}
+	h, err := hold(s)
+	if err != nil {
+		return nil, err
+	}
+	return h.Release, nil
 }
 
 // adopt copies a finished pack, named without extension, and holds the copy.
