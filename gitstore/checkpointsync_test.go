@@ -88,7 +88,7 @@ func TestCheckpointIsSynced(t *testing.T) {
 	if dir := os.Getenv(syncChild); dir != "" {
 		repo, err := git.Discover(context.Background(), dir)
 		if err == nil {
-			_, err = repo.CommitPaths(context.Background(), []string{"deep/down/new.txt", "a.txt"}, "checkpoint")
+			_, err = git.CommitPaths(context.Background(), repo, []string{"deep/down/new.txt", "a.txt"}, "checkpoint")
 		}
 		if err != nil {
 			t.Fatal(err)

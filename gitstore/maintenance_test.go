@@ -361,7 +361,7 @@ func TestMaintenanceDuringACheckpoint(t *testing.T) {
 				r.Write("deep/down/new.txt", "new\n")
 				r.Write("a.txt", "changed\n")
 				before := r.Git("rev-parse", "HEAD")
-				oid, err := repo.CommitPaths(context.Background(), []string{"deep/down/new.txt", "a.txt"},
+				oid, err := git.CommitPaths(context.Background(), repo, []string{"deep/down/new.txt", "a.txt"},
 					"checkpoint")
 				if err != nil {
 					t.Fatal(err)
@@ -409,7 +409,7 @@ func TestMaintenanceRemovesALeftoverOfACommit(t *testing.T) {
 			"pack-"+r.GitInput(ids, "pack-objects", "-q", filepath.Join(repo.ObjectsDir, "pack", "pack")))
 		r.Git("prune-packed", "-q")
 		r.Git("update-ref", "HEAD", commit)
-		if err := repo.KeepCommit(context.Background(), object.OID(commit), nil); err != nil {
+		if err := git.KeepCommit(context.Background(), repo, object.OID(commit), nil); err != nil {
 			t.Fatal(err)
 		}
 		for _, ext := range []string{".idx", ".pack"} {

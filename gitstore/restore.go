@@ -128,7 +128,7 @@ func (s *Store) Restore(ctx context.Context, in *Incoming, opt RestoreOptions) (
 		return nil, err
 	}
 	defer func() { _ = lock.Release() }()
-	s.repo.SweepLocks(ctx)
+	s.repo.SweepLocks(ctx, git.Settle)
 	if _, err := s.settleRestore(ctx); err != nil {
 		return nil, err
 	}

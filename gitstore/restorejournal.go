@@ -163,7 +163,7 @@ func (s *Store) SettleRestore(ctx context.Context) (notice string, err error) {
 		}
 		defer func() { _ = lock.Release() }()
 	}
-	swept := s.repo.SweepLocks(ctx)
+	swept := s.repo.SweepLocks(ctx, git.Settle)
 	notice, err = s.settleRestore(ctx)
 	if err == nil && notice != "" {
 		notice = strings.Join(append(swept, notice), "; ")

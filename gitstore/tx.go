@@ -105,7 +105,7 @@ func (tx *Tx) Again(ctx context.Context) error {
 func (tx *Tx) recover(ctx context.Context) error {
 	s := tx.store
 	s.repo.DropStaleMidx()
-	swept := s.repo.SweepLocks(ctx)
+	swept := s.repo.SweepLocks(ctx, git.Settle)
 	decided, err := decision.SettleNoted(ctx, s.repo)
 	if err != nil {
 		return err

@@ -93,7 +93,7 @@ func (r *Runner) ApplyProposal(ctx context.Context, turn string, names []string,
 	out, err := r.applyProposal(ctx, turn, names, inTurn, &made)
 	var refused *wire.Error
 	if made != nil && errors.As(err, &refused) {
-		if lerr := r.store.Repository().Uncommit(ctx, made); lerr != nil {
+		if lerr := git.Uncommit(ctx, r.store.Repository(), made); lerr != nil {
 			err = errors.Join(err, lerr)
 		}
 	}
@@ -166,7 +166,7 @@ func (r *Runner) applyProposal(ctx context.Context, turn string, names []string,
 		commit := st.Head
 		if len(dirty) > 0 {
 			var after *git.WorktreeStatus
-			commit, after, err = r.store.Repository().CommitPathsAs(ctx, dirty, proposalMessage(p),
+			commit, after, err = git.CommitPathsAs(ctx, r.store.Repository(), dirty, proposalMessage(p),
 				git.CommitAs{Status: st})
 			if err != nil {
 				return nil, err

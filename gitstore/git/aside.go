@@ -10,10 +10,10 @@ import (
 
 const scratchCommit = "agentxchain-commit-"
 
-// aside is a place of its own for what a git of ours writes; git prune does not look there.
-type aside struct{ *scratch.Dir }
+// Aside is a place of its own for what a git of ours writes; git prune does not look there.
+type Aside struct{ *scratch.Dir }
 
-func (r *Repository) aside() (*aside, error) {
+func (r *Repository) Aside() (*Aside, error) {
 	dir, err := scratch.New(scratchCommit)
 	if err != nil {
 		return nil, err
@@ -22,12 +22,12 @@ func (r *Repository) aside() (*aside, error) {
 		_ = dir.Remove()
 		return nil, err
 	}
-	return &aside{dir}, nil
+	return &Aside{dir}, nil
 }
 
-// git is a git that uses an index there and writes its objects there. What it does is
+// Git is a git that uses an index there and writes its objects there. What it does is
 // nothing for the person's hooks.
-func (a *aside) git(g *Git, index string) *Git {
+func (a *Aside) Git(g *Git, index string) *Git {
 	g = g.withIndex(filepath.Join(a.Path, index))
 	g.Env = append(dropVars(g.Env, []string{"GIT_OBJECT_DIRECTORY"}),
 		"GIT_OBJECT_DIRECTORY="+filepath.Join(a.Path, "objects"))

@@ -9,10 +9,10 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/gitconfig"
 )
 
-// committedAsIs reports what git makes of files that it commits, by all that is configured. asIs: no
+// CommittedAsIs reports what git makes of files that it commits, by all that is configured. asIs: no
 // setting, and no file of attributes outside of the work tree, has a say in their bytes and modes.
 // alone: no program is started but hooks. Both are false where it cannot be told.
-func (r *Repository) committedAsIs() (asIs, alone bool) {
+func (r *Repository) CommittedAsIs() (asIs, alone bool) {
 	g := r.Git
 	if g.BinErr != nil || g.Scope == nil {
 		return false, false

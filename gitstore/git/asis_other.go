@@ -4,4 +4,4 @@
 
 package git
 
-func (r *Repository) committedAsIs() (asIs, alone bool) { return false, false }
+func (r *Repository) CommittedAsIs() (asIs, alone bool) { return false, false }

@@ -12,26 +12,26 @@ import (
 // scratchIndex begins the names of directories that hold an index of ours.
 const scratchIndex = "agentxchain-index-"
 
-// besideIndex returns a git that reads the index from a copy. git diff locks and rewrites the index when a file has
+// BesideIndex returns a git that reads the index from a copy. git diff locks and rewrites the index when a file has
 // a new time and its old contents, whatever GIT_OPTIONAL_LOCKS says: the person's own git add beside it would fail,
 // and a kill or a power cut would leave index.lock behind. Where no copy can be made it is the repository's git.
-func (r *Repository) besideIndex() (g *Git, done func()) {
+func (r *Repository) BesideIndex() (g *Git, done func()) {
 	dir, err := scratch.New(scratchIndex)
 	if err != nil {
 		return r.Git, func() {}
 	}
 	done = func() { _ = dir.Remove() }
 	name := filepath.Join(dir.Path, "index")
-	if err := copyIndex(filepath.Join(r.GitDir, "index"), name); err != nil {
+	if err := CopyIndex(filepath.Join(r.GitDir, "index"), name); err != nil {
 		return r.Git, done
 	}
 	return r.Git.withIndex(name), done
 }
 
-// copyIndex copies an index with its time: git takes a file that is younger than the
+// CopyIndex copies an index with its time: git takes a file that is younger than the
 // index, or as young, for changed (git's Documentation/technical/racy-git.txt), and a
 // copy of now would make such a file look older.
-func copyIndex(from, to string) error {
+func CopyIndex(from, to string) error {
 	is, err := os.Stat(from)
 	if err != nil {
 		return err

@@ -27,14 +27,14 @@ type CommitAs struct {
 // refuses, the index is as it was. It returns the new HEAD, which is then on disk with
 // all that it holds; or HEAD as it is when a command that was ended had committed the
 // very same.
-func (r *Repository) CommitPaths(ctx context.Context, paths []string, message string) (object.OID, error) {
-	oid, _, err := r.CommitPathsAs(ctx, paths, message, CommitAs{})
+func CommitPaths(ctx context.Context, r *Repository, paths []string, message string) (object.OID, error) {
+	oid, _, err := CommitPathsAs(ctx, r, paths, message, CommitAs{})
 	return oid, err
 }
 
 // CommitPathsAs is CommitPaths whose processes, hooks and all, are marked. after is the work tree as Status would tell
 // of it then, for all that as.Status knew: nil where it has to be looked at again.
-func (r *Repository) CommitPathsAs(ctx context.Context, paths []string, message string, as CommitAs) (oid object.OID,
+func CommitPathsAs(ctx context.Context, r *Repository, paths []string, message string, as CommitAs) (oid object.OID,
 	after *WorktreeStatus, err error) {
 	if len(paths) == 0 {
 		return "", as.Status, nil
@@ -43,21 +43,21 @@ func (r *Repository) CommitPathsAs(ctx context.Context, paths []string, message 
 	if err != nil {
 		return "", nil, err
 	}
-	before := r.headNow(ctx)
-	err = r.underNote(&LockNote{
+	before := r.Head(ctx)
+	err = r.UnderNote(&LockNote{
 		LockOwner: NewOwner("commit"),
-		Locks:     r.commitLocks(),
-		Commit:    r.underCommit(before, paths),
+		Locks:     r.CommitLocks(),
+		Commit:    r.UnderCommit(before, paths),
 	}, func(mark func(*Git) *Git) (err error) {
 		for try := range commitTries {
 			if try > 0 {
-				before = r.headNow(ctx) // a person may have committed meanwhile
+				before = r.Head(ctx) // a person may have committed meanwhile
 			}
 			var made object.OID
-			made, after, err = r.commitPaths(ctx, mark, hooks, before, paths, message, as)
+			made, after, err = commitPaths(ctx, r, mark, hooks, before, paths, message, as)
 			switch {
 			case made != "" && fail.CodeOf(err) == fail.CodeObjectMissing:
-				if berr := r.takeBack(ctx, mark(r.Git), made, before, paths); berr != nil {
+				if berr := takeBack(ctx, r, mark(r.Git), made, before, paths); berr != nil {
 					return errors.Join(err, berr)
 				}
 			case !prunedWhileWriting(err):
@@ -76,17 +76,17 @@ const commitTries = 20
 
 // commitPaths makes the commit once. With an id it was made, and the error is what is
 // wrong with it. after is that of CommitPathsAs.
-func (r *Repository) commitPaths(ctx context.Context, mark func(*Git) *Git, hooks string, before object.OID,
+func commitPaths(ctx context.Context, r *Repository, mark func(*Git) *Git, hooks string, before object.OID,
 	paths []string, message string, as CommitAs) (oid object.OID, after *WorktreeStatus, err error) {
 	committer, seen := r.Git.WithHooks(hooks, as.Environ...), as.Status
 	// A help and no more: what is lost is found out, and committed again.
-	asIs, alone := r.committedAsIs()
-	held, err := r.holdPaths(ctx, committer, before, paths, seen, asIs)
+	asIs, alone := r.CommittedAsIs()
+	held, err := holdPaths(ctx, r, committer, before, paths, seen, asIs)
 	if err != nil {
 		held = &heldPaths{release: func() {}}
 	}
 	defer held.release()
-	fresh, err := r.untracked(ctx, paths, seen)
+	fresh, err := untracked(ctx, r, paths, seen)
 	if err != nil {
 		return "", nil, err
 	}
@@ -105,11 +105,11 @@ func (r *Repository) commitPaths(ctx context.Context, mark func(*Git) *Git, hook
 	made := true
 	if err := run(ctx, committer, paths, "commit", "--quiet", "--only", "--cleanup=verbatim", "-m",
 		message); err != nil {
-		if oid := r.lostHead(ctx, before); oid != "" {
+		if oid := lostHead(ctx, r, before); oid != "" {
 			return oid, nil, fail.Errorf(fail.CodeObjectMissing, err, "the commit %s was removed while git made it", oid)
 		}
 		// Asked while the index knows the new ones: git diff passes over all others.
-		already := ExitCode(err) == 1 && r.committed(ctx, paths)
+		already := ExitCode(err) == 1 && committed(ctx, r, paths)
 		if len(fresh) > 0 {
 			// Also after an interruption: the entries are ours, not the person's.
 			_ = run(context.WithoutCancel(ctx), r.Git, fresh, "reset", "--quiet")
@@ -124,18 +124,18 @@ func (r *Repository) commitPaths(ctx context.Context, mark func(*Git) *Git, hook
 		}
 	}
 	faults.Point("checkpoint.committed")
-	oid = r.headNow(ctx)
+	oid = r.Head(ctx)
 	if oid == "" {
 		return "", nil, fail.Errorf(fail.CodeGitFailed, nil, "git has made a commit, and HEAD names none").
 			WithHint("run git fsck")
 	}
 	if made {
-		err = r.KeepCommit(ctx, oid, held.ids)
-	} else if err = r.SyncCommit(ctx, oid); err != nil {
+		err = KeepCommit(ctx, r, oid, held.ids)
+	} else if err = SyncCommit(ctx, r, oid); err != nil {
 		return "", nil, err
 	}
 	if made && err == nil && alone && held.tree != "" && noHooks(hooks) {
-		after = r.afterCommit(ctx, oid, held.tree, paths, seen)
+		after = afterCommit(ctx, r, oid, held.tree, paths, seen)
 	}
 	return oid, after, err
 }
@@ -143,8 +143,8 @@ func (r *Repository) commitPaths(ctx context.Context, mark func(*Git) *Git, hook
 // lostHead is the commit that HEAD was moved to and the repository does not have, "" for
 // none: git moves the branch first, and may fail afterwards because housekeeping took the
 // commit. What HEAD named before is not ours to undo.
-func (r *Repository) lostHead(ctx context.Context, before object.OID) object.OID {
-	oid := r.headNow(ctx)
+func lostHead(ctx context.Context, r *Repository, before object.OID) object.OID {
+	oid := r.Head(ctx)
 	if oid == "" || oid == before || r.HasCommit(ctx, oid) || ctx.Err() != nil {
 		return ""
 	}
@@ -152,8 +152,8 @@ func (r *Repository) lostHead(ctx context.Context, before object.OID) object.OID
 }
 
 // committed reports whether HEAD holds the paths as they are in the work tree. The index has to know them.
-func (r *Repository) committed(ctx context.Context, paths []string) bool {
-	g, done := r.besideIndex()
+func committed(ctx context.Context, r *Repository, paths []string) bool {
+	g, done := r.BesideIndex()
 	defer done()
 	for len(paths) > 0 {
 		args, size, n := []string{"diff", "--no-ext-diff", "--no-textconv", "--quiet", "HEAD", "--"}, 0, 0
@@ -210,7 +210,7 @@ func (e refusedCommit) ErrorFindings() (lines []string) {
 
 // untracked lists the files at or below the paths that git does not know and
 // does not ignore. seen is CommitAs.Status.
-func (r *Repository) untracked(ctx context.Context, paths []string, seen *WorktreeStatus) ([]string, error) {
+func untracked(ctx context.Context, r *Repository, paths []string, seen *WorktreeStatus) ([]string, error) {
 	var found []string
 	if seen != nil {
 		for _, p := range paths {

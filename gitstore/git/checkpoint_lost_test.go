@@ -18,7 +18,7 @@ func TestLostHeadOfOthers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, want := r.headNow(t.Context()), tr.Git("rev-parse", "HEAD"); got != object.OID(want) {
+		if got, want := r.Head(t.Context()), tr.Git("rev-parse", "HEAD"); got != object.OID(want) {
 			t.Errorf("HEAD is %s, expected %s", got, want)
 		}
 		tr.Write("lost.txt", "lost\n")
@@ -27,7 +27,7 @@ func TestLostHeadOfOthers(t *testing.T) {
 			t.Fatal(err)
 		}
 		tr.Write("a.txt", "changed\n")
-		if oid, err := r.CommitPaths(t.Context(), []string{"a.txt"}, "checkpoint"); err == nil {
+		if oid, err := CommitPaths(t.Context(), r, []string{"a.txt"}, "checkpoint"); err == nil {
 			t.Errorf("a commit on a missing one: expected a refusal, got %s", oid)
 		}
 		if got := tr.Git("rev-parse", "HEAD"); got != lost {
@@ -50,7 +50,7 @@ func TestLockIsWaitedFor(t *testing.T) {
 	released := make(chan error, 1)
 	time.AfterFunc(time.Second, func() { released <- os.Remove(lock) })
 	tr.Write("a.txt", "changed\n")
-	oid, err := r.CommitPaths(t.Context(), []string{"a.txt"}, "checkpoint")
+	oid, err := CommitPaths(t.Context(), r, []string{"a.txt"}, "checkpoint")
 	if err != nil || string(oid) != tr.Git("rev-parse", "HEAD") {
 		t.Errorf("%q, %v", oid, err)
 	}
@@ -70,8 +70,8 @@ func killedCommit(t *testing.T, tr *testrepo.Repo, r *Repository, text string) (
 	paths := []string{"a.txt", "new.txt"}
 	n := &LockNote{
 		LockOwner: NewOwner("commit"),
-		Locks:     r.commitLocks(),
-		Commit:    r.underCommit(object.OID(before), paths),
+		Locks:     r.CommitLocks(),
+		Commit:    r.UnderCommit(object.OID(before), paths),
 		ended:     true,
 	}
 	n.Acquired, n.Name = time.Now(), n.Token
@@ -107,7 +107,7 @@ func TestKilledCommitIsSettled(t *testing.T) {
 		}
 		before, lost := killedCommit(t, tr, r, "first\n")
 		removeLoose(t, r, lost)
-		notices := r.SweepLocks(t.Context())
+		notices := r.SweepLocks(t.Context(), Settle)
 		if len(notices) != 1 || !strings.Contains(notices[0], "took commit "+lost[:10]) {
 			t.Errorf("notices: %q", notices)
 		}
@@ -126,7 +126,7 @@ func TestKilledCommitIsSettled(t *testing.T) {
 		tr.Git("reset", "-q")
 
 		_, there := killedCommit(t, tr, r, "second\n")
-		if notices := r.SweepLocks(t.Context()); len(notices) > 0 {
+		if notices := r.SweepLocks(t.Context(), Settle); len(notices) > 0 {
 			t.Errorf("notices of a commit that is there: %q", notices)
 		}
 		notes(0)
@@ -140,7 +140,7 @@ func TestKilledCommitIsSettled(t *testing.T) {
 		_, below := killedCommit(t, tr, r, "built upon\n")
 		tr.Write("b.txt", "on top\n")
 		top := tr.CommitAll("on top")
-		if notices := r.SweepLocks(t.Context()); len(notices) > 0 {
+		if notices := r.SweepLocks(t.Context(), Settle); len(notices) > 0 {
 			t.Errorf("notices of a commit that another is built on: %q", notices)
 		}
 		notes(0)
@@ -154,7 +154,7 @@ func TestKilledCommitIsSettled(t *testing.T) {
 		tr.Write("b.txt", "of a person\n")
 		later := tr.CommitAll("of a person")
 		removeLoose(t, r, gone)
-		if notices := r.SweepLocks(t.Context()); len(notices) > 0 {
+		if notices := r.SweepLocks(t.Context(), Settle); len(notices) > 0 {
 			t.Errorf("notices of a commit that a person has built on: %q", notices)
 		}
 		if got := tr.Git("rev-parse", "HEAD"); got != later {
@@ -178,13 +178,13 @@ func TestKilledCommitOfAnotherWorkTree(t *testing.T) {
 	}
 	before, lost := killedCommit(t, tr, r, "fourth\n")
 	removeLoose(t, r, lost)
-	if notices := other.SweepLocks(t.Context()); len(notices) > 0 || len(r.LockNotes()) != 1 {
+	if notices := other.SweepLocks(t.Context(), Settle); len(notices) > 0 || len(r.LockNotes()) != 1 {
 		t.Errorf("from the other work tree: %q, %d notes", notices, len(r.LockNotes()))
 	}
 	if got := tr.Git("rev-parse", "HEAD"); got != lost {
 		t.Errorf("the branch was moved from another work tree, to %s", got)
 	}
-	if notices := r.SweepLocks(t.Context()); len(notices) != 1 || len(r.LockNotes()) != 0 {
+	if notices := r.SweepLocks(t.Context(), Settle); len(notices) != 1 || len(r.LockNotes()) != 0 {
 		t.Errorf("from its own: %q, %d notes", notices, len(r.LockNotes()))
 	}
 	if got := tr.Git("rev-parse", "HEAD"); got != before {
@@ -192,7 +192,7 @@ func TestKilledCommitOfAnotherWorkTree(t *testing.T) {
 	}
 	// One that is there can be packed from anywhere.
 	_, there := killedCommit(t, tr, r, "fifth\n")
-	if notices := other.SweepLocks(t.Context()); len(notices) > 0 || len(r.LockNotes()) != 0 {
+	if notices := other.SweepLocks(t.Context(), Settle); len(notices) > 0 || len(r.LockNotes()) != 0 {
 		t.Errorf("from the other work tree: %q, %d notes", notices, len(r.LockNotes()))
 	}
 	removeLoose(t, r, there)
@@ -212,7 +212,7 @@ func TestTakenBackWithoutLog(t *testing.T) {
 	}
 	before, lost := killedCommit(t, tr, r, "first\n")
 	removeLoose(t, r, lost)
-	if notices := r.SweepLocks(t.Context()); len(notices) != 1 || len(r.LockNotes()) != 0 {
+	if notices := r.SweepLocks(t.Context(), Settle); len(notices) != 1 || len(r.LockNotes()) != 0 {
 		t.Errorf("notices %q, %d notes", notices, len(r.LockNotes()))
 	}
 	if got := tr.Git("rev-parse", "HEAD"); got != before {
@@ -241,13 +241,13 @@ func TestUncommit(t *testing.T) {
 		tr.Write("b.txt", "after\n")
 		tr.Write("new.txt", "new\n")
 		paths := []string{"a.txt", "b.txt", "new.txt"}
-		oid, err := r.CommitPaths(t.Context(), paths, "to be taken back")
+		oid, err := CommitPaths(t.Context(), r, paths, "to be taken back")
 		if err != nil {
 			t.Fatal(err)
 		}
 		tr.Write("b.txt", "of the person\n")
 		m := &Made{Commit: oid, Before: object.OID(before), Paths: paths}
-		if err := r.Uncommit(t.Context(), m); err != nil {
+		if err := Uncommit(t.Context(), r, m); err != nil {
 			t.Fatal(err)
 		}
 		if got := tr.Git("rev-parse", "HEAD"); got != before {
@@ -263,7 +263,7 @@ func TestUncommit(t *testing.T) {
 		}
 		// A branch that has moved on stays.
 		later := tr.CommitAll("later")
-		if err := r.Uncommit(t.Context(), m); err != nil || tr.Git("rev-parse", "HEAD") != later {
+		if err := Uncommit(t.Context(), r, m); err != nil || tr.Git("rev-parse", "HEAD") != later {
 			t.Errorf("%v, the branch is at %s, expected %s", err, tr.Git("rev-parse", "HEAD"), later)
 		}
 		tr.Fsck()
@@ -290,7 +290,7 @@ func TestHookEmptiesMessage(t *testing.T) {
 		tr.Write("a.txt", "after\n")
 		tr.Write("new.txt", "new\n")
 		for _, paths := range [][]string{{"new.txt"}, {"a.txt", "new.txt"}, {"a.txt"}} {
-			if oid, err := r.CommitPaths(t.Context(), paths, "checkpoint"); err == nil {
+			if oid, err := CommitPaths(t.Context(), r, paths, "checkpoint"); err == nil {
 				t.Errorf("%v: expected git's refusal, got %s", paths, oid)
 			}
 			if got := tr.Git("rev-parse", "HEAD"); got != before {
@@ -305,12 +305,12 @@ func TestHookEmptiesMessage(t *testing.T) {
 		}
 		// Of one that was killed behind the branch only the index is to be mended.
 		paths := []string{"a.txt", "new.txt"}
-		oid, err := r.CommitPaths(t.Context(), paths, "checkpoint")
+		oid, err := CommitPaths(t.Context(), r, paths, "checkpoint")
 		if err != nil {
 			t.Fatal(err)
 		}
 		tr.Git("read-tree", before)
-		again, err := r.CommitPaths(t.Context(), paths, "checkpoint")
+		again, err := CommitPaths(t.Context(), r, paths, "checkpoint")
 		if err != nil || again != oid {
 			t.Errorf("committed once more: %s, %v; expected %s", again, err, oid)
 		}

@@ -22,33 +22,30 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 )
 
-// settleCommit sees to the commit of a git whose process was killed: one that is there is packed and made durable, one
+// Settle sees to the commit of a git whose process was killed: one that is there is packed and made durable, one
 // that housekeeping took is taken back. wait says that a command of the other work tree has to do it.
-func (r *Repository) settleCommit(ctx context.Context, n *LockNote) (notice string, wait bool) {
+func Settle(ctx context.Context, r *Repository, n *LockNote) (notice string, wait bool) {
 	c := n.Commit
-	if c == nil {
-		return "", false
-	}
 	if c.GitDir != r.GitDir && !SameFile(c.GitDir, r.GitDir) {
-		return "", r.commitOfOther(ctx, c)
+		return "", commitOfOther(ctx, r, c)
 	}
-	oid := r.headNow(ctx)
+	oid := r.Head(ctx)
 	if oid == "" || oid == c.Before {
 		return "", false
 	}
-	if cmp.Or(r.headWas(ctx), c.Before) != c.Before {
-		_ = r.keepSince(ctx, oid, c.Before) // what others build on is not taken back
+	if cmp.Or(headWas(ctx, r), c.Before) != c.Before {
+		_ = keepSince(ctx, r, oid, c.Before) // what others build on is not taken back
 		return "", false
 	}
-	err := r.KeepCommit(ctx, oid, nil)
+	err := KeepCommit(ctx, r, oid, nil)
 	if err == nil || fail.CodeOf(err) != fail.CodeObjectMissing {
 		return "", false
 	}
-	if r.whole(ctx, oid) || !r.HasCommit(ctx, c.Before) || ctx.Err() != nil {
+	if whole(ctx, r, oid) || !r.HasCommit(ctx, c.Before) || ctx.Err() != nil {
 		return "", false
 	}
-	err = r.underNote(&LockNote{LockOwner: NewOwner("taking back a commit"), Locks: r.commitLocks(), Commit: c},
-		func(mark func(*Git) *Git) error { return r.takeBack(ctx, mark(r.Git), oid, c.Before, c.Paths) })
+	err = r.UnderNote(&LockNote{LockOwner: NewOwner("taking back a commit"), Locks: r.CommitLocks(), Commit: c},
+		func(mark func(*Git) *Git) error { return takeBack(ctx, r, mark(r.Git), oid, c.Before, c.Paths) })
 	if err != nil {
 		return "", true
 	}
@@ -58,15 +55,15 @@ func (r *Repository) settleCommit(ctx context.Context, n *LockNote) (notice stri
 
 // commitOfOther looks at a commit of another work tree and packs it if it is there. It reports whether a command over
 // there has something to take back.
-func (r *Repository) commitOfOther(ctx context.Context, c *UnderCommit) bool {
+func commitOfOther(ctx context.Context, r *Repository, c *UnderCommit) bool {
 	if fi, err := os.Stat(c.GitDir); err != nil || !fi.IsDir() {
 		return false
 	}
-	oid := r.headOf(ctx, c.GitDir)
+	oid := r.HeadOf(ctx, c.GitDir)
 	if oid == c.Before {
 		return false
 	}
-	return r.keepSince(ctx, oid, c.Before) != nil
+	return keepSince(ctx, r, oid, c.Before) != nil
 }
 
 // maxBuiltUpon bounds how many commits may have followed one that was not kept.
@@ -74,14 +71,14 @@ const maxBuiltUpon = 256
 
 // keepSince packs and syncs what the commits from before, without it, to oid have made. Where no line of first parents
 // leads there it does nothing: the branch has been moved elsewhere.
-func (r *Repository) keepSince(ctx context.Context, oid, before object.OID) error {
-	c := r.commitTrees("")
+func keepSince(ctx context.Context, r *Repository, oid, before object.OID) error {
+	c := newCommitTrees(r, "")
 	made := make(map[object.OID]bool)
 	for at, n := oid, 0; at != before; n++ {
 		if n == maxBuiltUpon {
 			return nil
 		}
-		one, err := r.madeBy(ctx, at)
+		one, err := madeBy(ctx, r, at)
 		if err != nil {
 			return err
 		}
@@ -95,20 +92,20 @@ func (r *Repository) keepSince(ctx context.Context, oid, before object.OID) erro
 		}
 		at = parents[0]
 	}
-	if err := r.packReached(ctx, made); err != nil {
+	if err := packReached(ctx, r, made); err != nil {
 		return err
 	}
-	return r.syncObjects(ctx, oid, made)
+	return syncObjects(ctx, r, oid, made)
 }
 
 // whole reports that git finds the commit and all that it leads to, short of what its parents have.
-func (r *Repository) whole(ctx context.Context, oid object.OID) bool {
+func whole(ctx context.Context, r *Repository, oid object.OID) bool {
 	_, err := r.Git.Run(ctx, nil, "rev-list", "--objects", "--quiet", string(oid), "--not", string(oid)+"^@")
 	return err == nil
 }
 
 // headWas is where HEAD was before its last move, "" where no log is kept.
-func (r *Repository) headWas(ctx context.Context) object.OID {
+func headWas(ctx context.Context, r *Repository) object.OID {
 	out, err := r.Git.Run(ctx, nil, "rev-parse", "--verify", "--quiet", "HEAD@{1}")
 	if err != nil {
 		return ""
@@ -124,8 +121,8 @@ type Made struct {
 
 // Uncommit takes a commit back that is whole, and its files with it: they are as Before has them, but for those
 // that have been changed since. Where the branch has moved on nothing is done. Whatever else is staged stays staged.
-func (r *Repository) Uncommit(ctx context.Context, m *Made) (err error) {
-	if m.Before == "" || r.headNow(ctx) != m.Commit {
+func Uncommit(ctx context.Context, r *Repository, m *Made) (err error) {
+	if m.Before == "" || r.Head(ctx) != m.Commit {
 		return nil
 	}
 	// Asked before the branch moves: a failure then changes nothing.
@@ -135,18 +132,18 @@ func (r *Repository) Uncommit(ctx context.Context, m *Made) (err error) {
 		return err
 	}
 	changed := NulNames(out)
-	return r.LockingGit("taking a commit back", r.commitLocks(), func(mark func(*Git) *Git) error {
+	return r.LockingGit("taking a commit back", r.CommitLocks(), func(mark func(*Git) *Git) error {
 		g := mark(r.Git)
-		if err := r.takeBack(ctx, g, m.Commit, m.Before, m.Paths); err != nil {
+		if err := takeBack(ctx, r, g, m.Commit, m.Before, m.Paths); err != nil {
 			return err
 		}
 		paths := slices.DeleteFunc(slices.Clone(m.Paths), func(p string) bool { return slices.Contains(changed, p) })
-		return r.asBefore(ctx, g, m, paths)
+		return asBefore(ctx, r, g, m, paths)
 	})
 }
 
 // asBefore puts files of a commit that was taken back as they were before it.
-func (r *Repository) asBefore(ctx context.Context, g *Git, m *Made, paths []string) error {
+func asBefore(ctx context.Context, r *Repository, g *Git, m *Made, paths []string) error {
 	var known, fresh []string
 	had := make([]string, len(paths))
 	for i, p := range paths {
@@ -182,8 +179,8 @@ func (r *Repository) asBefore(ctx context.Context, g *Git, m *Made, paths []stri
 // takeBack undoes the commit at HEAD, of which objects may be lost, as if it had not been
 // made: the branch is back where it was (before, where no log tells), its files are not staged, and the
 // reflogs do not name what is not there.
-func (r *Repository) takeBack(ctx context.Context, g *Git, lost, before object.OID, paths []string) error {
-	before = cmp.Or(r.headWas(ctx), before)
+func takeBack(ctx context.Context, r *Repository, g *Git, lost, before object.OID, paths []string) error {
+	before = cmp.Or(headWas(ctx, r), before)
 	if before == "" {
 		return fail.Errorf(fail.CodeObjectMissing, nil,
 			"the first commit of the branch, %s, was removed while git made it",

@@ -26,30 +26,30 @@ type heldPaths struct {
 // holdPaths packs what a commit of the paths on head, as they are in the work tree, will need
 // besides itself. as is the git that will commit, for its filters. Files that git takes asIs are read here; seen is
 // CommitAs.Status.
-func (r *Repository) holdPaths(ctx context.Context, as *Git, head object.OID, paths []string, seen *WorktreeStatus,
+func holdPaths(ctx context.Context, r *Repository, as *Git, head object.OID, paths []string, seen *WorktreeStatus,
 	asIs bool) (*heldPaths, error) {
 	if asIs {
-		c := r.commitTrees("")
+		c := newCommitTrees(r, "")
 		tree, err := c.plain(ctx, head, paths, seen)
 		if err == nil {
 			h := &heldPaths{ids: c.found, tree: tree}
-			h.release, err = r.packUp(ctx, nil, c)
+			h.release, err = packUp(ctx, r, nil, c)
 			return h, err
 		}
 		if !errors.Is(err, errAskGit) {
 			return nil, err
 		}
 	}
-	dir, err := r.aside()
+	dir, err := r.Aside()
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = dir.Remove() }()
-	err = copyIndex(filepath.Join(r.GitDir, "index"), filepath.Join(dir.Path, "whole"))
+	err = CopyIndex(filepath.Join(r.GitDir, "index"), filepath.Join(dir.Path, "whole"))
 	if err != nil && !Absent(err) {
 		return nil, err
 	}
-	g := dir.git(as, "whole")
+	g := dir.Git(as, "whole")
 	if _, err := g.Run(ctx, NulTerminated(paths), "update-index", "--add", "--remove", "-z", "--stdin"); err != nil {
 		return nil, err
 	}
@@ -60,7 +60,7 @@ func (r *Repository) holdPaths(ctx context.Context, as *Git, head object.OID, pa
 	// git stores two trees, that of the commit and that of the whole index, which
 	// names it from then on; what is staged besides is reached by the index of now.
 	whole := object.OID(strings.TrimSpace(string(out)))
-	c := r.commitTrees(filepath.Join(dir.Path, "objects"))
+	c := newCommitTrees(r, filepath.Join(dir.Path, "objects"))
 	base, _, err := c.treeOf(ctx, head)
 	if err != nil {
 		return nil, err
@@ -77,17 +77,17 @@ func (r *Repository) holdPaths(ctx context.Context, as *Git, head object.OID, pa
 		return nil, err
 	}
 	h := &heldPaths{ids: c.found}
-	h.release, err = r.packUp(ctx, dir, c)
+	h.release, err = packUp(ctx, r, dir, c)
 	return h, err
 }
 
 // packReached packs objects that a ref has reached a moment ago. They
 // may be loose, or in a pack that was given up, and a prune or repack that is at work
 // has looked at the refs before; one that has not yet seen this pack leaves it alone.
-func (r *Repository) packReached(ctx context.Context, found map[object.OID]bool) error {
-	c := r.commitTrees("")
+func packReached(ctx context.Context, r *Repository, found map[object.OID]bool) error {
+	c := newCommitTrees(r, "")
 	c.found = found
-	release, err := r.packUp(ctx, nil, c)
+	release, err := packUp(ctx, r, nil, c)
 	if err == nil {
 		release()
 		return nil
@@ -102,7 +102,7 @@ func (r *Repository) packReached(ctx context.Context, found map[object.OID]bool)
 
 // packUp writes what was found into a pack and puts it, held, among the repository's. Of
 // much git makes the pack, in dir, which is made when it is nil and needed.
-func (r *Repository) packUp(ctx context.Context, dir *aside, c *commitTrees) (release func(), err error) {
+func packUp(ctx context.Context, r *Repository, dir *Aside, c *commitTrees) (release func(), err error) {
 	if len(c.found) == 0 {
 		return func() {}, nil
 	}
@@ -114,13 +114,13 @@ func (r *Repository) packUp(ctx context.Context, dir *aside, c *commitTrees) (re
 		return r.HoldObjects(objects)
 	}
 	if dir == nil {
-		if dir, err = r.aside(); err != nil {
+		if dir, err = r.Aside(); err != nil {
 			return nil, err
 		}
 		defer func() { _ = dir.Remove() }()
 	}
 	own, ids := c.apartFromMade()
-	out, err := dir.git(r.Git, "none").Run(ctx, ids, "-c", "pack.packSizeLimit=0", "-c", "pack.indexVersion=2",
+	out, err := dir.Git(r.Git, "none").Run(ctx, ids, "-c", "pack.packSizeLimit=0", "-c", "pack.indexVersion=2",
 		"pack-objects", "--quiet", "--window=0", "--depth=0", "--no-reuse-delta", filepath.Join(dir.Path, "pack"))
 	if err != nil {
 		return nil, err

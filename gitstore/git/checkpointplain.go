@@ -74,11 +74,11 @@ func (c *commitTrees) plain(ctx context.Context, head object.OID, paths []string
 
 // afterCommit is the work tree after a commit of the paths, of which it was worked out that it has
 // the tree. seen is what it was before. nil where anything but the commit has happened.
-func (r *Repository) afterCommit(ctx context.Context, oid, tree object.OID, paths []string,
+func afterCommit(ctx context.Context, r *Repository, oid, tree object.OID, paths []string,
 	seen *WorktreeStatus) *WorktreeStatus {
-	is, parents, err := r.commitTrees("").treeOf(ctx, oid)
+	is, parents, err := newCommitTrees(r, "").treeOf(ctx, oid)
 	if err != nil || is != tree || len(parents) > 1 || len(parents) == 1 && parents[0] != seen.Head ||
-		len(parents) == 0 && seen.Head != "" || !r.onBranch(seen.Branch, oid) {
+		len(parents) == 0 && seen.Head != "" || !r.OnBranch(seen.Branch, oid) {
 		return nil
 	}
 	after := &WorktreeStatus{Head: oid, Branch: seen.Branch, Dirty: maps.Clone(seen.Dirty)}

@@ -117,8 +117,9 @@ func TestPlainAsksGit(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			asIs, _ := repo.committedAsIs()
-			held, err := repo.holdPaths(t.Context(), repo.Git.WithHooks(hooks), repo.headNow(t.Context()), c.paths, seen, asIs)
+			committer := repo.Git.WithHooks(hooks)
+			asIs, _ := repo.CommittedAsIs()
+			held, err := holdPaths(t.Context(), repo, committer, repo.Head(t.Context()), c.paths, seen, asIs)
 			if (err != nil) != c.odd {
 				t.Fatal(err)
 			}
@@ -129,7 +130,7 @@ func TestPlainAsksGit(t *testing.T) {
 			if (held.tree != "") != c.plain {
 				t.Errorf("the tree that was worked out is %q", held.tree)
 			}
-			oid, _, err := repo.CommitPathsAs(t.Context(), c.paths, "checkpoint", CommitAs{Status: seen})
+			oid, _, err := CommitPathsAs(t.Context(), repo, c.paths, "checkpoint", CommitAs{Status: seen})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -209,7 +210,7 @@ func TestAfterCommitIsTheWorkTree(t *testing.T) {
 				}
 				repo.Git.Bin = script
 			}
-			_, after, err := repo.CommitPathsAs(t.Context(), []string{"d/a.txt"}, "checkpoint", CommitAs{Status: seen})
+			_, after, err := CommitPathsAs(t.Context(), repo, []string{"d/a.txt"}, "checkpoint", CommitAs{Status: seen})
 			if err != nil && name != "a program that signs" {
 				t.Fatal(err)
 			}

@@ -20,37 +20,37 @@ const maxSynced = 1 << 20
 // SyncCommit makes a commit that HEAD is at survive a power cut: what it has that its
 // parents have not, the branch and the index. With working_files_behind it is made but
 // not known to be durable; object_missing when git's housekeeping has removed some of it.
-func (r *Repository) SyncCommit(ctx context.Context, oid object.OID) error {
-	made, err := r.madeBy(ctx, oid)
+func SyncCommit(ctx context.Context, r *Repository, oid object.OID) error {
+	made, err := madeBy(ctx, r, oid)
 	if err != nil {
 		return err
 	}
-	return r.syncObjects(ctx, oid, made)
+	return syncObjects(ctx, r, oid, made)
 }
 
 // KeepCommit is SyncCommit for a commit made a moment ago. What it has besides the
 // objects of held is packed.
-func (r *Repository) KeepCommit(ctx context.Context, oid object.OID, held map[object.OID]bool) error {
-	made, err := r.madeBy(ctx, oid)
+func KeepCommit(ctx context.Context, r *Repository, oid object.OID, held map[object.OID]bool) error {
+	made, err := madeBy(ctx, r, oid)
 	if err != nil {
 		return err
 	}
 	unkept := maps.Clone(made)
 	maps.DeleteFunc(unkept, func(id object.OID, _ bool) bool { return held[id] })
-	if err := r.packReached(ctx, unkept); err != nil {
+	if err := packReached(ctx, r, unkept); err != nil {
 		return err
 	}
-	return r.syncObjects(ctx, oid, made)
+	return syncObjects(ctx, r, oid, made)
 }
 
 // madeBy lists what a commit has that its parents have not, or have elsewhere. git is
 // asked about a merge.
-func (r *Repository) madeBy(ctx context.Context, oid object.OID) (map[object.OID]bool, error) {
+func madeBy(ctx context.Context, r *Repository, oid object.OID) (map[object.OID]bool, error) {
 	lost := func(err error) error {
 		return fail.Errorf(fail.CodeObjectMissing, err, "commit %s has lost objects", oid.Short()).
 			WithHint("run git fsck")
 	}
-	c := r.commitTrees("")
+	c := newCommitTrees(r, "")
 	tree, parents, err := c.treeOf(ctx, oid)
 	var before object.OID
 	if err == nil && len(parents) == 1 {
@@ -77,8 +77,8 @@ func (r *Repository) madeBy(ctx context.Context, oid object.OID) (map[object.OID
 
 // syncObjects syncs the objects of a commit that are files of their own, and what says
 // that it is checked out.
-func (r *Repository) syncObjects(ctx context.Context, oid object.OID, made map[object.OID]bool) error {
-	files := r.headFiles()
+func syncObjects(ctx context.Context, r *Repository, oid object.OID, made map[object.OID]bool) error {
+	files := r.HeadFiles()
 	dirs := make(map[string]bool)
 	loose := object.Loose{Dir: r.ObjectsDir, Format: r.ObjectFormat}
 	// What git add --intent-to-add writes, which another commit may come to need.
@@ -104,7 +104,7 @@ func (r *Repository) syncObjects(ctx context.Context, oid object.OID, made map[o
 			}
 		}
 	}
-	if err := syncAll(files, slices.Collect(maps.Keys(dirs))); err != nil {
+	if err := SyncAll(files, slices.Collect(maps.Keys(dirs))); err != nil {
 		return fail.Errorf(fail.CodeWorkBehind, err, "commit %s is made, but that may not survive a power cut",
 			oid.Short()).
 			WithHint("remove the cause and run the command again")

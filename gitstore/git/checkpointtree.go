@@ -19,7 +19,7 @@ type commitTrees struct {
 	found map[object.OID]bool // what the commit consists of
 }
 
-func (r *Repository) commitTrees(apart string) *commitTrees {
+func newCommitTrees(r *Repository, apart string) *commitTrees {
 	return &commitTrees{
 		repo: r, apart: object.Loose{Dir: apart, Format: r.ObjectFormat},
 		made: make(map[object.OID]object.Object), found: make(map[object.OID]bool),

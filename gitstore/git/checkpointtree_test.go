@@ -44,26 +44,27 @@ func TestHeldIsWhatGitCommits(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
+				committer := repo.Git.WithHooks(hooks)
 				seen, err := repo.Status(t.Context(), repo.Prefix)
 				if err != nil {
 					t.Fatal(err)
 				}
-				byGit, err := repo.holdPaths(t.Context(), repo.Git.WithHooks(hooks), repo.headNow(t.Context()), paths, seen, false)
+				byGit, err := holdPaths(t.Context(), repo, committer, repo.Head(t.Context()), paths, seen, false)
 				if err != nil {
 					t.Fatalf("round %d, %q: %v", round, paths, err)
 				}
 				byGit.release()
-				asIs, _ := repo.committedAsIs()
-				held, err := repo.holdPaths(t.Context(), repo.Git.WithHooks(hooks), repo.headNow(t.Context()), paths, seen, asIs)
+				asIs, _ := repo.CommittedAsIs()
+				held, err := holdPaths(t.Context(), repo, committer, repo.Head(t.Context()), paths, seen, asIs)
 				if err != nil {
 					t.Fatalf("round %d, %q: %v", round, paths, err)
 				}
 				held.release()
-				oid, after, err := repo.CommitPathsAs(t.Context(), paths, fmt.Sprint("round ", round), CommitAs{Status: seen})
+				oid, after, err := CommitPathsAs(t.Context(), repo, paths, fmt.Sprint("round ", round), CommitAs{Status: seen})
 				if err != nil {
 					t.Fatalf("round %d, %q: %v", round, paths, err)
 				}
-				made, err := repo.madeBy(t.Context(), oid)
+				made, err := madeBy(t.Context(), repo, oid)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -182,7 +183,8 @@ func TestMuchIsPackedByGit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	held, err := repo.holdPaths(t.Context(), repo.Git.WithHooks(hooks), repo.headNow(t.Context()), []string{"d/large"}, nil, true)
+	committer := repo.Git.WithHooks(hooks)
+	held, err := holdPaths(t.Context(), repo, committer, repo.Head(t.Context()), []string{"d/large"}, nil, true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -196,7 +198,7 @@ func TestMuchIsPackedByGit(t *testing.T) {
 		}
 	}
 	held.release()
-	if _, err := repo.CommitPaths(t.Context(), []string{"d/large"}, "large"); err != nil {
+	if _, err := CommitPaths(t.Context(), repo, []string{"d/large"}, "large"); err != nil {
 		t.Fatal(err)
 	}
 	if left, _ := filepath.Glob(filepath.Join(repo.ObjectsDir, "pack", "*"+KeepExt)); len(left) > 0 {

@@ -71,7 +71,7 @@ func TestConfigureBesideAnother(t *testing.T) {
 	if notes := r.LockNotes(); len(notes) > 0 {
 		t.Errorf("a note claims the lock: %+v", notes[0])
 	}
-	r.SweepLocks(t.Context())
+	r.SweepLocks(t.Context(), nil)
 	if _, err := os.Lstat(lock); err != nil {
 		t.Errorf("the lock of another process: %v", err)
 	}

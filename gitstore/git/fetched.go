@@ -44,7 +44,7 @@ func (r *Repository) Push(ctx context.Context, by *Git, remote string, args ...s
 	err = r.tracking(by, "push", remote, func(by *Git) (err error) {
 		out, err = by.Run(ctx, nil, args...)
 		// A lock that got its name by then must not be there again after a power cut, when the note of it is gone.
-		if serr := syncAll(nil, r.trackingDirs(remote)); err == nil && serr != nil {
+		if serr := SyncAll(nil, r.trackingDirs(remote)); err == nil && serr != nil {
 			return fail.Errorf(fail.CodeUnreadable, serr, "the directories of refs cannot be synced")
 		}
 		return err
@@ -58,7 +58,7 @@ func (r *Repository) tracking(by *Git, what, remote string, work func(*Git) erro
 	if !ok {
 		return work(by)
 	}
-	return r.underNote(&LockNote{
+	return r.UnderNote(&LockNote{
 		LockOwner: NewOwner(what),
 		Locks:     []GitLock{{Path: filepath.Join(r.CommonDir, "packed-refs.lock")}},
 		Below:     []string{dir},
@@ -101,7 +101,7 @@ func (r *Repository) syncFetched(remote string) error {
 			dirs = append(dirs, filepath.Join(r.ObjectsDir, e.Name()))
 		}
 	}
-	if err := syncAll(nil, append(dirs, r.trackingDirs(remote)...)); err != nil {
+	if err := SyncAll(nil, append(dirs, r.trackingDirs(remote)...)); err != nil {
 		return fail.Errorf(fail.CodeUnreadable, err, "the directories of objects and refs cannot be synced")
 	}
 	return nil

@@ -10,12 +10,12 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 )
 
-// headNow is the commit that HEAD names, there or not; "" when there is none or it cannot be
+// Head is the commit that HEAD names, there or not; "" when there is none or it cannot be
 // told.
-func (r *Repository) headNow(ctx context.Context) object.OID { return r.headOf(ctx, r.GitDir) }
+func (r *Repository) Head(ctx context.Context) object.OID { return r.HeadOf(ctx, r.GitDir) }
 
-// headOf is headNow of the work tree with the git directory.
-func (r *Repository) headOf(ctx context.Context, gitDir string) object.OID {
+// HeadOf is Head of the work tree with the git directory.
+func (r *Repository) HeadOf(ctx context.Context, gitDir string) object.OID {
 	if r.RefFormat == "files" {
 		text := headFile(gitDir)
 		if oid := object.OID(text); oid.Valid(r.ObjectFormat) {
@@ -37,8 +37,8 @@ func (r *Repository) headOf(ctx context.Context, gitDir string) object.OID {
 	return ""
 }
 
-// onBranch reports that HEAD is the branch, or, when that is "", the commit itself.
-func (r *Repository) onBranch(branch string, oid object.OID) bool {
+// OnBranch reports that HEAD is the branch, or, when that is "", the commit itself.
+func (r *Repository) OnBranch(branch string, oid object.OID) bool {
 	if r.RefFormat != "files" {
 		return false
 	}
@@ -67,9 +67,9 @@ func (r *Repository) headRef() string {
 	return ref
 }
 
-// headFiles are the files that say what is checked out: the index, HEAD, the branch,
+// HeadFiles are the files that say what is checked out: the index, HEAD, the branch,
 // and their logs.
-func (r *Repository) headFiles() []string {
+func (r *Repository) HeadFiles() []string {
 	files := []string{filepath.Join(r.GitDir, "index"), filepath.Join(r.GitDir, "HEAD")}
 	if r.RefFormat != "files" {
 		for _, dir := range []string{r.GitDir, r.CommonDir} {

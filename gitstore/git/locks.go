@@ -92,10 +92,10 @@ func (n *LockNote) encode() []byte {
 // LockingGit has work start gits that take locks, under a note of them. What mark returns works under the note.
 // Without one nothing is started: a lock that stayed would be without an owner. Errors: those of work, git_failed.
 func (r *Repository) LockingGit(what string, locks []GitLock, work func(mark func(*Git) *Git) error) error {
-	return r.underNote(&LockNote{LockOwner: NewOwner(what), Locks: locks}, work)
+	return r.UnderNote(&LockNote{LockOwner: NewOwner(what), Locks: locks}, work)
 }
 
-func (r *Repository) underNote(n *LockNote, work func(mark func(*Git) *Git) error) error {
+func (r *Repository) UnderNote(n *LockNote, work func(mark func(*Git) *Git) error) error {
 	n.Acquired = time.Now()
 	n.Name = n.Token
 	if err := r.WriteLockNote(n); err != nil {
@@ -361,9 +361,13 @@ func (n *LockNote) overWithin(wait time.Duration) bool {
 	}
 }
 
-// SweepLocks removes the locks that killed processes of ours have left behind, sees to the commits that they
+// SettleCommit sees to the commit that a git was told to make whose process was killed. What it says goes to the
+// person; wait says that a command of another work tree has to see to it.
+type SettleCommit func(ctx context.Context, r *Repository, n *LockNote) (notice string, wait bool)
+
+// SweepLocks removes the locks that killed processes of ours have left behind, has the commits settled that they
 // were making, and says so. The lock of the project, of the workspace or of sync must be held.
-func (r *Repository) SweepLocks(ctx context.Context) (notices []string) {
+func (r *Repository) SweepLocks(ctx context.Context, settle SettleCommit) (notices []string) {
 	for _, n := range r.LockNotes() {
 		if ctx.Err() != nil {
 			return notices
@@ -386,10 +390,13 @@ func (r *Repository) SweepLocks(ctx context.Context) (notices []string) {
 				_ = RemoveLock(path, fi)
 			}
 		}
-		if notice, wait := r.settleCommit(ctx, n); notice != "" {
-			notices = append(notices, notice)
-		} else if wait {
-			done = false
+		if n.Commit != nil {
+			notice, wait := settle(ctx, r, n)
+			if notice != "" {
+				notices = append(notices, notice)
+			} else if wait {
+				done = false
+			}
 		}
 		if done && n.sync() == nil {
 			r.DropLockNote(n.Name)
@@ -501,9 +508,9 @@ func (r *Repository) RefLocks(updates []RefUpdate) []GitLock {
 	return locks
 }
 
-// commitLocks are the locks that git takes to commit on the branch that is checked
+// CommitLocks are the locks that git takes to commit on the branch that is checked
 // out, and for the maintenance that it starts afterwards.
-func (r *Repository) commitLocks() []GitLock {
+func (r *Repository) CommitLocks() []GitLock {
 	locks := []GitLock{
 		{Path: filepath.Join(r.GitDir, "index.lock")},
 		{Path: filepath.Join(r.GitDir, "HEAD.lock")},
@@ -546,7 +553,7 @@ func (r *Repository) GitLocks() []LockFile {
 		}
 		out = append(out, l)
 	}
-	for _, l := range r.commitLocks() {
+	for _, l := range r.CommitLocks() {
 		look(l.Path)
 	}
 	for _, name := range []string{"packed-refs.lock", "config.lock", "shallow.lock"} {
@@ -575,7 +582,7 @@ type UnderCommit struct {
 // maxNotedPaths bounds the paths of a note, in bytes. A commit of more of them is not noted.
 const maxNotedPaths = maxLockNote / 4
 
-func (r *Repository) underCommit(before object.OID, paths []string) *UnderCommit {
+func (r *Repository) UnderCommit(before object.OID, paths []string) *UnderCommit {
 	size := 0
 	for _, p := range paths {
 		size += len(p)

@@ -28,13 +28,13 @@ func (r *Repository) LendObjects(objects string) error {
 // Quarantine is an empty bare repository that reads the objects of the one it was made for.
 type Quarantine struct {
 	Repo  *Repository
-	place *aside
+	place *Aside
 }
 
 // Quarantine makes one; the caller closes it.
 func (r *Repository) Quarantine(ctx context.Context) (_ *Quarantine, err error) {
 	q := &Quarantine{}
-	if q.place, err = r.aside(); err != nil {
+	if q.place, err = r.Aside(); err != nil {
 		return nil, fail.Errorf(fail.CodeUnreadable, err, "there is no place for what is fetched")
 	}
 	g := NewForeignGit(q.place.Path)

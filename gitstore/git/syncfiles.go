@@ -10,9 +10,9 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 )
 
-// syncAll syncs files, then the directories of their names; what is not there was
+// SyncAll syncs files, then the directories of their names; what is not there was
 // packed or removed meanwhile.
-func syncAll(files, dirs []string) error {
+func SyncAll(files, dirs []string) error {
 	each := func(names []string, sync func(string) error) error {
 		const lanes = 8
 		return Parallel(min(lanes, len(names)), func(lane int) error {

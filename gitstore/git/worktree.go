@@ -253,7 +253,7 @@ func (r *Repository) diff(ctx context.Context, base object.OID, format ...string
 		rev = string(base)
 	}
 	args := append(append(slices.Clone(DiffArgs), r.Git.submodules()), format...)
-	g, done := r.besideIndex()
+	g, done := r.BesideIndex()
 	defer done()
 	out, err := g.Run(ctx, nil, append(args, rev, "--")...)
 	if err == nil || ExitCode(err) < 0 {

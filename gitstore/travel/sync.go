@@ -134,7 +134,7 @@ func syncRounds(ctx context.Context, repo *git.Repository, remote string, wait t
 	}
 	defer unlock()
 	// The first thing to be written may be the configuration.
-	y.Notices = append(y.Notices, repo.SweepLocks(ctx)...)
+	y.Notices = append(y.Notices, repo.SweepLocks(ctx, git.Settle)...)
 	var others []string
 	if y.Tracking, others, err = transport.TrackRuns(ctx, repo, remote); err != nil {
 		return y, err

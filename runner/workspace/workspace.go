@@ -363,7 +363,7 @@ func commitFile(ctx context.Context, s *gitstore.Store, name string, data []byte
 	if _, dirty := st.Dirty[name]; !dirty {
 		return nil
 	}
-	_, err = s.Repository().CommitPaths(ctx, []string{name}, message)
+	_, err = git.CommitPaths(ctx, s.Repository(), []string{name}, message)
 	return err
 }
 
