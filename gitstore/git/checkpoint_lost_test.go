@@ -1,7 +1,9 @@
 package git
 
 import (
+	"bytes"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -72,9 +74,12 @@ func killedCommit(t *testing.T, tr *testrepo.Repo, r *Repository, text string) (
 		LockOwner: NewOwner("commit"),
 		Locks:     r.CommitLocks(),
 		Commit:    r.UnderCommit(object.OID(before), paths),
-		ended:     true,
 	}
-	n.Acquired, n.Name = time.Now(), n.Token
+	killed := exec.Command("true")
+	if err := killed.Run(); err != nil {
+		t.Fatal(err)
+	}
+	n.PID, n.Started, n.Acquired, n.Name = killed.Process.Pid, "some boot:1", time.Now(), n.Token
 	if err := r.WriteLockNote(n); err != nil {
 		t.Fatal(err)
 	}
@@ -316,6 +321,38 @@ func TestHookEmptiesMessage(t *testing.T) {
 		}
 		if got := tr.Git("status", "--porcelain"); got != "" {
 			t.Errorf("the index is behind: %q", got)
+		}
+	})
+}
+
+// TestCommittedLeavesTheIndex: whether files are committed is told beside a lock on the index, of a file as well that
+// has a new time and its old contents.
+func TestCommittedLeavesTheIndex(t *testing.T) {
+	testrepo.Matrix(t, func(t *testing.T, tr *testrepo.Repo) {
+		r, err := Discover(t.Context(), tr.Dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := filepath.Join(r.GitDir, "index")
+		before, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name+".lock", nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		later := time.Now().Add(time.Hour)
+		if err := os.Chtimes(filepath.Join(tr.Dir, "a.txt"), later, later); err != nil {
+			t.Fatal(err)
+		}
+		if !committed(t.Context(), r, []string{"a.txt"}) {
+			t.Error("an unchanged file counts as not committed")
+		}
+		if after, err := os.ReadFile(name); err != nil || !bytes.Equal(before, after) {
+			t.Errorf("the index was written (%v)", err)
+		}
+		if err := os.Remove(name + ".lock"); err != nil {
+			t.Errorf("the lock of another git: %v", err)
 		}
 	})
 }
