@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/gitcommit"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
@@ -88,7 +89,7 @@ func TestCheckpointIsSynced(t *testing.T) {
 	if dir := os.Getenv(syncChild); dir != "" {
 		repo, err := git.Discover(context.Background(), dir)
 		if err == nil {
-			_, err = git.CommitPaths(context.Background(), repo, []string{"deep/down/new.txt", "a.txt"}, "checkpoint")
+			_, err = gitcommit.Paths(context.Background(), repo, []string{"deep/down/new.txt", "a.txt"}, "checkpoint")
 		}
 		if err != nil {
 			t.Fatal(err)

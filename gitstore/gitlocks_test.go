@@ -15,6 +15,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/gitcommit"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
@@ -138,14 +139,14 @@ func TestKilledCheckpointLeavesNothing(t *testing.T) {
 		good := repo.Git.Bin
 		repo.Git.Bin = killer(t, []string{"rename", "link"}[n%2], n/2, ":")
 		paths := []string{"new.txt", "a.txt"}
-		_, err := git.CommitPaths(context.Background(), repo, paths, "checkpoint")
+		_, err := gitcommit.Paths(context.Background(), repo, paths, "checkpoint")
 		repo.Git.Bin = good
 		if err == nil {
 			continue // it does not rename as often
 		}
 		kills++
-		notices := repo.SweepLocks(context.Background(), git.Settle)
-		oid, err := git.CommitPaths(context.Background(), repo, paths, "checkpoint")
+		notices := repo.SweepLocks(context.Background(), gitcommit.Settle)
+		oid, err := gitcommit.Paths(context.Background(), repo, paths, "checkpoint")
 		if err != nil {
 			t.Fatalf("kill %d, %v: %+v", n, notices, err)
 		}
@@ -196,7 +197,7 @@ func TestOthersLocksStay(t *testing.T) {
 	}
 	stays := func(what, path string) {
 		t.Helper()
-		if got := repo.SweepLocks(context.Background(), git.Settle); len(got) > 0 {
+		if got := repo.SweepLocks(context.Background(), gitcommit.Settle); len(got) > 0 {
 			t.Errorf("%s: %v", what, got)
 		}
 		if _, err := os.Lstat(path); err != nil {
@@ -234,7 +235,7 @@ func TestOthersLocksStay(t *testing.T) {
 		stays("a lock older than the note, by another clock", index)
 		write(index, "", off)
 		note(time.Now().Add(-off-time.Minute), git.GitLock{Path: index})
-		if got := repo.SweepLocks(context.Background(), git.Settle); len(got) != 1 {
+		if got := repo.SweepLocks(context.Background(), gitcommit.Settle); len(got) != 1 {
 			t.Errorf("a lock of ours, by another clock: %v", got)
 		}
 	}
@@ -261,12 +262,12 @@ func TestOthersLocksStay(t *testing.T) {
 		time.Sleep(5 * time.Millisecond)
 	}
 	note(time.Now().Add(-time.Minute), git.GitLock{Path: index, Wrote: ""})
-	if got := repo.SweepLocks(context.Background(), git.Settle); len(got) > 0 {
+	if got := repo.SweepLocks(context.Background(), gitcommit.Settle); len(got) > 0 {
 		t.Errorf("removed the lock of a git at work: %v", got)
 	}
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()
-	if got := repo.SweepLocks(context.Background(), git.Settle); len(got) != 1 {
+	if got := repo.SweepLocks(context.Background(), gitcommit.Settle); len(got) != 1 {
 		t.Errorf("when it is over: %v", got)
 	}
 }
@@ -294,7 +295,7 @@ func TestKilledFetchLeavesNothing(t *testing.T) {
 			break // it does not rename as often
 		}
 		locks += len(lockFiles(t, repo.CommonDir))
-		repo.SweepLocks(context.Background(), git.Settle)
+		repo.SweepLocks(context.Background(), gitcommit.Settle)
 		if left := lockFiles(t, repo.CommonDir); len(left) > 0 {
 			t.Errorf("kill %d left %v", n, left)
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/decision"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/gitcommit"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/pack"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
@@ -361,7 +362,7 @@ func TestMaintenanceDuringACheckpoint(t *testing.T) {
 				r.Write("deep/down/new.txt", "new\n")
 				r.Write("a.txt", "changed\n")
 				before := r.Git("rev-parse", "HEAD")
-				oid, err := git.CommitPaths(context.Background(), repo, []string{"deep/down/new.txt", "a.txt"},
+				oid, err := gitcommit.Paths(context.Background(), repo, []string{"deep/down/new.txt", "a.txt"},
 					"checkpoint")
 				if err != nil {
 					t.Fatal(err)
@@ -409,7 +410,7 @@ func TestMaintenanceRemovesALeftoverOfACommit(t *testing.T) {
 			"pack-"+r.GitInput(ids, "pack-objects", "-q", filepath.Join(repo.ObjectsDir, "pack", "pack")))
 		r.Git("prune-packed", "-q")
 		r.Git("update-ref", "HEAD", commit)
-		if err := git.KeepCommit(context.Background(), repo, object.OID(commit), nil); err != nil {
+		if err := gitcommit.Keep(context.Background(), repo, object.OID(commit), nil); err != nil {
 			t.Fatal(err)
 		}
 		for _, ext := range []string{".idx", ".pack"} {

@@ -14,6 +14,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/bundle"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/gitcommit"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/lockfile"
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
@@ -128,7 +129,7 @@ func (s *Store) Restore(ctx context.Context, in *Incoming, opt RestoreOptions) (
 		return nil, err
 	}
 	defer func() { _ = lock.Release() }()
-	s.repo.SweepLocks(ctx, git.Settle)
+	s.repo.SweepLocks(ctx, gitcommit.Settle)
 	if _, err := s.settleRestore(ctx); err != nil {
 		return nil, err
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/bundle"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/gitcommit"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/history"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/lockfile"
@@ -163,7 +164,7 @@ func (s *Store) SettleRestore(ctx context.Context) (notice string, err error) {
 		}
 		defer func() { _ = lock.Release() }()
 	}
-	swept := s.repo.SweepLocks(ctx, git.Settle)
+	swept := s.repo.SweepLocks(ctx, gitcommit.Settle)
 	notice, err = s.settleRestore(ctx)
 	if err == nil && notice != "" {
 		notice = strings.Join(append(swept, notice), "; ")

@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/gitcommit"
 )
 
 // SweepLocks takes the project's lock and removes what killed processes of ours have
@@ -35,7 +35,7 @@ func (s *Store) SweepLocks(ctx context.Context, wait time.Duration) ([]string, e
 func (s *Store) SweepWorkspace(ctx context.Context) []string { return s.sweep(ctx) }
 
 func (s *Store) sweep(ctx context.Context) []string {
-	notices := s.repo.SweepLocks(ctx, git.Settle)
+	notices := s.repo.SweepLocks(ctx, gitcommit.Settle)
 	stale := s.repo.StaleHolds(false)
 	s.dropStaleHolds()
 	for _, h := range stale {

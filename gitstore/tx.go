@@ -15,6 +15,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/decision"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/gitcommit"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/lockfile"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
@@ -105,7 +106,7 @@ func (tx *Tx) Again(ctx context.Context) error {
 func (tx *Tx) recover(ctx context.Context) error {
 	s := tx.store
 	s.repo.DropStaleMidx()
-	swept := s.repo.SweepLocks(ctx, git.Settle)
+	swept := s.repo.SweepLocks(ctx, gitcommit.Settle)
 	decided, err := decision.SettleNoted(ctx, s.repo)
 	if err != nil {
 		return err

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/gitcommit"
 	"github.com/git-agentxchain/git-agentxchain/hooks/githooks"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/secrets"
@@ -78,7 +78,8 @@ func (c *change) checkpoint(ctx context.Context, turnID string, out *Checkpointe
 	}
 	sha := string(st.Head)
 	if len(out.Files) > 0 {
-		oid, after, err := git.CommitPathsAs(ctx, c.r.store.Repository(), out.Files, checkpointMessage(row), git.CommitAs{
+		repo := c.r.store.Repository()
+		oid, after, err := gitcommit.PathsAs(ctx, repo, out.Files, checkpointMessage(row), gitcommit.As{
 			// What the person's hooks start may be the turn's work: it is no person.
 			Environ: []string{TurnMarker + "=" + out.Turn},
 			Status:  st,
@@ -93,7 +94,7 @@ func (c *change) checkpoint(ctx context.Context, turnID string, out *Checkpointe
 	} else if !allPresent(c, row.Strings("files_changed")) || sha == "" {
 		out.Skipped = "none of its files differs from HEAD"
 		return nil, nil
-	} else if err := git.SyncCommit(ctx, c.r.store.Repository(), st.Head); err != nil {
+	} else if err := gitcommit.Sync(ctx, c.r.store.Repository(), st.Head); err != nil {
 		return nil, err // somebody else made it, perhaps a checkpoint that was ended
 	}
 	out.Commit, c.still = sha, c.hooks == nil

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/gitcommit"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/testproject"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -44,7 +44,7 @@ func newProject(t *testing.T, edit func(cfg *ojson.Object)) *project {
 		edit(cfg)
 		p.write(wire.ConfigPath, string(ojson.Pretty(cfg)))
 	}
-	_, err = git.CommitPaths(p.ctx, repo, []string{"."}, "governed project")
+	_, err = gitcommit.Paths(p.ctx, repo, []string{"."}, "governed project")
 	p.must(err)
 	p.must(repo.Close())
 	p.r, err = runner.Open(p.ctx, p.dir, runner.Options{})

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/gitcommit"
 	"github.com/git-agentxchain/git-agentxchain/hooks"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -36,7 +36,7 @@ func TestObservedChangesOfATurn(t *testing.T) {
 	for _, f := range []string{"src/changed", "src/deleted", "src/staged-away", "src/same", "src/back"} {
 		p.write(f, "old")
 	}
-	_, err := git.CommitPaths(p.ctx, p.r.Record().Repository(), []string{"src"}, "sources")
+	_, err := gitcommit.Paths(p.ctx, p.r.Record().Repository(), []string{"src"}, "sources")
 	p.must(err)
 	turn := p.assign("dev").Turn
 	p.write("src/changed", "new")
@@ -47,7 +47,7 @@ func TestObservedChangesOfATurn(t *testing.T) {
 	// A commit of the actor's own is part of the turn too.
 	p.write("src/committed", "new")
 	p.write("src/back", "new")
-	_, err = git.CommitPaths(p.ctx, p.r.Record().Repository(), []string{"src/committed", "src/back"}, "actor's own")
+	_, err = gitcommit.Paths(p.ctx, p.r.Record().Repository(), []string{"src/committed", "src/back"}, "actor's own")
 	p.must(err)
 	files := []string{"src/added", "src/back", "src/changed", "src/committed", "src/deep/added", "src/deleted",
 		"src/staged-away"}

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/gitcommit"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/scaffold"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
@@ -230,7 +230,7 @@ func newBareProject(t *testing.T, opt runner.ProjectOptions) *project {
 	p.write(wire.ConfigPath, string(ojson.Pretty(doc)))
 	p.write("README.md", "# Words\n")
 	p.write("Makefile", "test:\n\ttrue\n")
-	_, err = git.CommitPaths(p.ctx, repo, []string{"."}, "governed project")
+	_, err = gitcommit.Paths(p.ctx, repo, []string{"."}, "governed project")
 	p.must(err)
 	p.must(repo.Close())
 	p.r, err = runner.Open(p.ctx, p.dir, runner.Options{})

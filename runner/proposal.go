@@ -13,6 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/dispatch"
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/gitcommit"
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
@@ -89,11 +90,11 @@ type Decided struct {
 // Errors: not_found, target_required, proposal_decided, proposal_conflict, turn_not_active,
 // invalid_argument, invalid_state_transition, inside_dispatched_turn, run_blocked.
 func (r *Runner) ApplyProposal(ctx context.Context, turn string, names []string, inTurn string) (*Decided, error) {
-	var made *git.Made
+	var made *gitcommit.Made
 	out, err := r.applyProposal(ctx, turn, names, inTurn, &made)
 	var refused *wire.Error
 	if made != nil && errors.As(err, &refused) {
-		if lerr := git.Uncommit(ctx, r.store.Repository(), made); lerr != nil {
+		if lerr := gitcommit.Undo(ctx, r.store.Repository(), made); lerr != nil {
 			err = errors.Join(err, lerr)
 		}
 	}
@@ -101,9 +102,8 @@ func (r *Runner) ApplyProposal(ctx context.Context, turn string, names []string,
 }
 
 // applyProposal is ApplyProposal; made is the commit that it makes.
-func (r *Runner) applyProposal(ctx context.Context, turn string, names []string, inTurn string, made **git.Made) (
-	*Decided, error,
-) {
+func (r *Runner) applyProposal(ctx context.Context, turn string, names []string, inTurn string,
+	made **gitcommit.Made) (*Decided, error) {
 	return r.decide(ctx, turn, func(ctx context.Context, c *change, out *Decided) (protocol.Operation, error) {
 		p := out.Proposal
 		if in := c.env.Actor.InsideTurn; inTurn == "" {
@@ -166,12 +166,12 @@ func (r *Runner) applyProposal(ctx context.Context, turn string, names []string,
 		commit := st.Head
 		if len(dirty) > 0 {
 			var after *git.WorktreeStatus
-			commit, after, err = git.CommitPathsAs(ctx, r.store.Repository(), dirty, proposalMessage(p),
-				git.CommitAs{Status: st})
+			commit, after, err = gitcommit.PathsAs(ctx, r.store.Repository(), dirty, proposalMessage(p),
+				gitcommit.As{Status: st})
 			if err != nil {
 				return nil, err
 			}
-			*made = &git.Made{Commit: commit, Before: st.Head, Paths: dirty}
+			*made = &gitcommit.Made{Commit: commit, Before: st.Head, Paths: dirty}
 			if err := c.lookAfter(ctx, after); err != nil {
 				return nil, err
 			}

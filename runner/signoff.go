@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/gitcommit"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 	"github.com/git-agentxchain/git-agentxchain/internal/projectfile"
@@ -69,7 +69,7 @@ func (c *change) writeSignoffs(
 	message := fmt.Sprintf("sign off: gate %s\n\nRun: %s\nGate: %s\nApproved-By: %s <%s>\n",
 		text.OneLine(gate), c.view.Run, text.OneLine(gate),
 		text.OneLine(c.env.Actor.Name), text.OneLine(c.env.Actor.Email))
-	commit, err = git.CommitPaths(ctx, c.r.store.Repository(), tracked, message)
+	commit, err = gitcommit.Paths(ctx, c.r.store.Repository(), tracked, message)
 	return commit, true, err
 }
 

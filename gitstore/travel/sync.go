@@ -13,6 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/conflict"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/gitcommit"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/history"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
@@ -134,7 +135,7 @@ func syncRounds(ctx context.Context, repo *git.Repository, remote string, wait t
 	}
 	defer unlock()
 	// The first thing to be written may be the configuration.
-	y.Notices = append(y.Notices, repo.SweepLocks(ctx, git.Settle)...)
+	y.Notices = append(y.Notices, repo.SweepLocks(ctx, gitcommit.Settle)...)
 	var others []string
 	if y.Tracking, others, err = transport.TrackRuns(ctx, repo, remote); err != nil {
 		return y, err

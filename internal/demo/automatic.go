@@ -6,7 +6,7 @@ import (
 	"context"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/gitcommit"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
@@ -27,7 +27,7 @@ func Automatic(ctx context.Context, dir string, command []string) error {
 	}); err != nil {
 		return err
 	}
-	_, err = git.CommitPaths(ctx, repo, []string{"."}, "governed project")
+	_, err = gitcommit.Paths(ctx, repo, []string{"."}, "governed project")
 	return err
 }
 

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/gitcommit"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/gates"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -97,7 +97,7 @@ func (p *play) setUp(o Options) error {
 	if err != nil {
 		return err
 	}
-	if _, err := git.CommitPaths(p.ctx, repo, []string{"."}, "governed project"); err != nil {
+	if _, err := gitcommit.Paths(p.ctx, repo, []string{"."}, "governed project"); err != nil {
 		return err
 	}
 	p.say(Did, "person", fmt.Sprintf("sets up project greeter: %d files, phases planning, implementation, qa",

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/gitcommit"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/testproject"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
@@ -111,7 +111,7 @@ func newProject(t testing.TB, runtime *ojson.Object, opt runner.Options, edit ..
 		e(cfg)
 	}
 	p.write(wire.ConfigPath, string(ojson.Pretty(cfg)))
-	_, err = git.CommitPaths(ctx, repo, []string{"."}, "governed project")
+	_, err = gitcommit.Paths(ctx, repo, []string{"."}, "governed project")
 	p.must(err)
 	p.must(repo.Close())
 	p.r, err = runner.Open(ctx, p.dir, opt)

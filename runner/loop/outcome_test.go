@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	gitroom "github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/gitcommit"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/attempt"
@@ -468,7 +468,7 @@ func TestConfigMended(t *testing.T) {
 	data, err := os.ReadFile(filepath.Join(p.dir, wire.ConfigPath))
 	p.must(err)
 	p.write(wire.ConfigPath, string(data)+"\n")
-	_, err = gitroom.CommitPaths(context.Background(), p.r.Record().Repository(), []string{wire.ConfigPath}, "mend")
+	_, err = gitcommit.Paths(context.Background(), p.r.Record().Repository(), []string{wire.ConfigPath}, "mend")
 	p.must(err)
 	look, err := p.r.TurnCommits(context.Background(), id)
 	p.must(err)

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
-	gitroom "github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/gitcommit"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/testproject"
@@ -63,7 +63,7 @@ func newProject(t testing.TB, slots int, roles []string, edit func(cfg *ojson.Ob
 		edit(cfg)
 	}
 	p.write(wire.ConfigPath, string(ojson.Pretty(cfg)))
-	_, err = gitroom.CommitPaths(ctx, repo, []string{"."}, "governed project")
+	_, err = gitcommit.Paths(ctx, repo, []string{"."}, "governed project")
 	p.must(err)
 	p.must(repo.Close())
 	p.open()

@@ -16,6 +16,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/gitcommit"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/lockfile"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -363,7 +364,7 @@ func commitFile(ctx context.Context, s *gitstore.Store, name string, data []byte
 	if _, dirty := st.Dirty[name]; !dirty {
 		return nil
 	}
-	_, err = git.CommitPaths(ctx, s.Repository(), []string{name}, message)
+	_, err = gitcommit.Paths(ctx, s.Repository(), []string{name}, message)
 	return err
 }
 

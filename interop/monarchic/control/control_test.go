@@ -30,7 +30,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/gitcommit"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/testproject"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
@@ -68,7 +68,7 @@ func makeProject(t testing.TB, dir string) {
 	planning.Set("max_concurrent_turns", 2)
 	cfg.Set("run_loop", ojson.NewObject("non_progress_threshold", 1000000))
 	must(t, os.WriteFile(path, ojson.Pretty(cfg), 0o666))
-	_, err = git.CommitPaths(ctx, repo, []string{"."}, "governed project")
+	_, err = gitcommit.Paths(ctx, repo, []string{"."}, "governed project")
 	must(t, err)
 	must(t, repo.Close())
 }

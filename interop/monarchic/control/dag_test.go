@@ -20,7 +20,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/gitcommit"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/bridge"
@@ -52,7 +52,7 @@ func (s *served) servePlan(t *testing.T, plan []byte) *served {
 	}
 	_, err = runner.InitProject(ctx, s.dir, runner.ProjectOptions{Name: im.Plan.ID, Config: im.Config})
 	must(t, err)
-	_, err = git.CommitPaths(ctx, repo, []string{"."}, "governed project")
+	_, err = gitcommit.Paths(ctx, repo, []string{"."}, "governed project")
 	must(t, err)
 	must(t, repo.Close())
 	r, err := runner.Open(ctx, s.dir, runner.Options{})

@@ -19,7 +19,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/gitcommit"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/testproject"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
@@ -67,7 +67,7 @@ func project(t *testing.T, runtime *ojson.Object) (string, *runner.Runner) {
 		cfg.Delete(k)
 	}
 	must(os.WriteFile(filepath.Join(dir, wire.ConfigPath), ojson.Pretty(cfg), 0o644))
-	_, err = git.CommitPaths(ctx, repo, []string{"."}, "governed project")
+	_, err = gitcommit.Paths(ctx, repo, []string{"."}, "governed project")
 	must(err)
 	must(repo.Close())
 	r, err := runner.Open(ctx, dir, runner.Options{Trust: true, Getenv: func(string) string { return "" }})

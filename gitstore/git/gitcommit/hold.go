@@ -4,7 +4,7 @@
 // notice. So the files and their trees are packed and held before git is started, and
 // the commit itself is packed as soon as it is known.
 
-package git
+package gitcommit
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 )
 
@@ -25,11 +26,11 @@ type heldPaths struct {
 
 // holdPaths packs what a commit of the paths on head, as they are in the work tree, will need
 // besides itself. as is the git that will commit, for its filters. Files that git takes asIs are read here; seen is
-// CommitAs.Status.
-func holdPaths(ctx context.Context, r *Repository, as *Git, head object.OID, paths []string, seen *WorktreeStatus,
-	asIs bool) (*heldPaths, error) {
+// As.Status.
+func holdPaths(ctx context.Context, r *git.Repository, as *git.Git, head object.OID, paths []string,
+	seen *git.WorktreeStatus, asIs bool) (*heldPaths, error) {
 	if asIs {
-		c := newCommitTrees(r, "")
+		c := newTrees(r, "")
 		tree, err := c.plain(ctx, head, paths, seen)
 		if err == nil {
 			h := &heldPaths{ids: c.found, tree: tree}
@@ -45,12 +46,13 @@ func holdPaths(ctx context.Context, r *Repository, as *Git, head object.OID, pat
 		return nil, err
 	}
 	defer func() { _ = dir.Remove() }()
-	err = CopyIndex(filepath.Join(r.GitDir, "index"), filepath.Join(dir.Path, "whole"))
-	if err != nil && !Absent(err) {
+	err = git.CopyIndex(filepath.Join(r.GitDir, "index"), filepath.Join(dir.Path, "whole"))
+	if err != nil && !git.Absent(err) {
 		return nil, err
 	}
 	g := dir.Git(as, "whole")
-	if _, err := g.Run(ctx, NulTerminated(paths), "update-index", "--add", "--remove", "-z", "--stdin"); err != nil {
+	_, err = g.Run(ctx, git.NulTerminated(paths), "update-index", "--add", "--remove", "-z", "--stdin")
+	if err != nil {
 		return nil, err
 	}
 	out, err := g.Run(ctx, nil, "write-tree")
@@ -60,7 +62,7 @@ func holdPaths(ctx context.Context, r *Repository, as *Git, head object.OID, pat
 	// git stores two trees, that of the commit and that of the whole index, which
 	// names it from then on; what is staged besides is reached by the index of now.
 	whole := object.OID(strings.TrimSpace(string(out)))
-	c := newCommitTrees(r, filepath.Join(dir.Path, "objects"))
+	c := newTrees(r, filepath.Join(dir.Path, "objects"))
 	base, _, err := c.treeOf(ctx, head)
 	if err != nil {
 		return nil, err
@@ -84,8 +86,8 @@ func holdPaths(ctx context.Context, r *Repository, as *Git, head object.OID, pat
 // packReached packs objects that a ref has reached a moment ago. They
 // may be loose, or in a pack that was given up, and a prune or repack that is at work
 // has looked at the refs before; one that has not yet seen this pack leaves it alone.
-func packReached(ctx context.Context, r *Repository, found map[object.OID]bool) error {
-	c := newCommitTrees(r, "")
+func packReached(ctx context.Context, r *git.Repository, found map[object.OID]bool) error {
+	c := newTrees(r, "")
 	c.found = found
 	release, err := packUp(ctx, r, nil, c)
 	if err == nil {
@@ -102,7 +104,7 @@ func packReached(ctx context.Context, r *Repository, found map[object.OID]bool) 
 
 // packUp writes what was found into a pack and puts it, held, among the repository's. Of
 // much git makes the pack, in dir, which is made when it is nil and needed.
-func packUp(ctx context.Context, r *Repository, dir *Aside, c *commitTrees) (release func(), err error) {
+func packUp(ctx context.Context, r *git.Repository, dir *git.Aside, c *trees) (release func(), err error) {
 	if len(c.found) == 0 {
 		return func() {}, nil
 	}
@@ -129,19 +131,19 @@ func packUp(ctx context.Context, r *Repository, dir *Aside, c *commitTrees) (rel
 	if err != nil || len(own) == 0 {
 		return byGit, err
 	}
-	trees, err := r.HoldObjects(own)
+	rest, err := r.HoldObjects(own)
 	if err != nil {
 		byGit()
 		return nil, err
 	}
-	return func() { byGit(); trees() }, nil
+	return func() { byGit(); rest() }, nil
 }
 
 // prunedWhileWriting reports that a git failed because a file or directory was gone
 // that it had just made for an object, or an object that no ref reached yet. There is
 // no exit status for it.
 func prunedWhileWriting(err error) bool {
-	var ge *GitError
+	var ge *git.GitError
 	if !errors.As(err, &ge) {
 		return false
 	}

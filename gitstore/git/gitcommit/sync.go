@@ -1,7 +1,7 @@
 // Making a commit that git made durable: its objects, the branch, the index. git does
 // not sync the directories they are named in, and older ones not all of the files.
 
-package git
+package gitcommit
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 )
@@ -17,10 +18,10 @@ import (
 // maxSynced bounds how many objects of one commit are looked at.
 const maxSynced = 1 << 20
 
-// SyncCommit makes a commit that HEAD is at survive a power cut: what it has that its
+// Sync makes a commit that HEAD is at survive a power cut: what it has that its
 // parents have not, the branch and the index. With working_files_behind it is made but
 // not known to be durable; object_missing when git's housekeeping has removed some of it.
-func SyncCommit(ctx context.Context, r *Repository, oid object.OID) error {
+func Sync(ctx context.Context, r *git.Repository, oid object.OID) error {
 	made, err := madeBy(ctx, r, oid)
 	if err != nil {
 		return err
@@ -28,9 +29,9 @@ func SyncCommit(ctx context.Context, r *Repository, oid object.OID) error {
 	return syncObjects(ctx, r, oid, made)
 }
 
-// KeepCommit is SyncCommit for a commit made a moment ago. What it has besides the
+// Keep is Sync for a commit made a moment ago. What it has besides the
 // objects of held is packed.
-func KeepCommit(ctx context.Context, r *Repository, oid object.OID, held map[object.OID]bool) error {
+func Keep(ctx context.Context, r *git.Repository, oid object.OID, held map[object.OID]bool) error {
 	made, err := madeBy(ctx, r, oid)
 	if err != nil {
 		return err
@@ -45,12 +46,12 @@ func KeepCommit(ctx context.Context, r *Repository, oid object.OID, held map[obj
 
 // madeBy lists what a commit has that its parents have not, or have elsewhere. git is
 // asked about a merge.
-func madeBy(ctx context.Context, r *Repository, oid object.OID) (map[object.OID]bool, error) {
+func madeBy(ctx context.Context, r *git.Repository, oid object.OID) (map[object.OID]bool, error) {
 	lost := func(err error) error {
 		return fail.Errorf(fail.CodeObjectMissing, err, "commit %s has lost objects", oid.Short()).
 			WithHint("run git fsck")
 	}
-	c := newCommitTrees(r, "")
+	c := newTrees(r, "")
 	tree, parents, err := c.treeOf(ctx, oid)
 	var before object.OID
 	if err == nil && len(parents) == 1 {
@@ -62,7 +63,7 @@ func madeBy(ctx context.Context, r *Repository, oid object.OID) (map[object.OID]
 	} else if err == nil {
 		var out []byte
 		if out, err = r.Git.Run(ctx, nil, "rev-list", "--objects", "--no-object-names", string(oid),
-			"--not", string(oid)+"^@"); ExitCode(err) > 0 {
+			"--not", string(oid)+"^@"); git.ExitCode(err) > 0 {
 			return nil, lost(err)
 		}
 		for id := range strings.FieldsSeq(string(out)) {
@@ -77,7 +78,7 @@ func madeBy(ctx context.Context, r *Repository, oid object.OID) (map[object.OID]
 
 // syncObjects syncs the objects of a commit that are files of their own, and what says
 // that it is checked out.
-func syncObjects(ctx context.Context, r *Repository, oid object.OID, made map[object.OID]bool) error {
+func syncObjects(ctx context.Context, r *git.Repository, oid object.OID, made map[object.OID]bool) error {
 	files := r.HeadFiles()
 	dirs := make(map[string]bool)
 	loose := object.Loose{Dir: r.ObjectsDir, Format: r.ObjectFormat}
@@ -104,7 +105,7 @@ func syncObjects(ctx context.Context, r *Repository, oid object.OID, made map[ob
 			}
 		}
 	}
-	if err := SyncAll(files, slices.Collect(maps.Keys(dirs))); err != nil {
+	if err := git.SyncAll(files, slices.Collect(maps.Keys(dirs))); err != nil {
 		return fail.Errorf(fail.CodeWorkBehind, err, "commit %s is made, but that may not survive a power cut",
 			oid.Short()).
 			WithHint("remove the cause and run the command again")

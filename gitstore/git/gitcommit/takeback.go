@@ -5,7 +5,7 @@
 // commit back and makes it again. Where it was killed first, the next command does: the note of that
 // git's locks says what was to be committed on what.
 
-package git
+package gitcommit
 
 import (
 	"cmp"
@@ -18,15 +18,16 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 )
 
 // Settle sees to the commit of a git whose process was killed: one that is there is packed and made durable, one
 // that housekeeping took is taken back. wait says that a command of the other work tree has to do it.
-func Settle(ctx context.Context, r *Repository, n *LockNote) (notice string, wait bool) {
+func Settle(ctx context.Context, r *git.Repository, n *git.LockNote) (notice string, wait bool) {
 	c := n.Commit
-	if c.GitDir != r.GitDir && !SameFile(c.GitDir, r.GitDir) {
+	if c.GitDir != r.GitDir && !git.SameFile(c.GitDir, r.GitDir) {
 		return "", commitOfOther(ctx, r, c)
 	}
 	oid := r.Head(ctx)
@@ -37,15 +38,18 @@ func Settle(ctx context.Context, r *Repository, n *LockNote) (notice string, wai
 		_ = keepSince(ctx, r, oid, c.Before) // what others build on is not taken back
 		return "", false
 	}
-	err := KeepCommit(ctx, r, oid, nil)
+	err := Keep(ctx, r, oid, nil)
 	if err == nil || fail.CodeOf(err) != fail.CodeObjectMissing {
 		return "", false
 	}
 	if whole(ctx, r, oid) || !r.HasCommit(ctx, c.Before) || ctx.Err() != nil {
 		return "", false
 	}
-	err = r.UnderNote(&LockNote{LockOwner: NewOwner("taking back a commit"), Locks: r.CommitLocks(), Commit: c},
-		func(mark func(*Git) *Git) error { return takeBack(ctx, r, mark(r.Git), oid, c.Before, c.Paths) })
+	err = r.UnderNote(&git.LockNote{
+		LockOwner: git.NewOwner("taking back a commit"),
+		Locks:     r.CommitLocks(),
+		Commit:    c,
+	}, func(mark func(*git.Git) *git.Git) error { return takeBack(ctx, r, mark(r.Git), oid, c.Before, c.Paths) })
 	if err != nil {
 		return "", true
 	}
@@ -55,7 +59,7 @@ func Settle(ctx context.Context, r *Repository, n *LockNote) (notice string, wai
 
 // commitOfOther looks at a commit of another work tree and packs it if it is there. It reports whether a command over
 // there has something to take back.
-func commitOfOther(ctx context.Context, r *Repository, c *UnderCommit) bool {
+func commitOfOther(ctx context.Context, r *git.Repository, c *git.UnderCommit) bool {
 	if fi, err := os.Stat(c.GitDir); err != nil || !fi.IsDir() {
 		return false
 	}
@@ -71,8 +75,8 @@ const maxBuiltUpon = 256
 
 // keepSince packs and syncs what the commits from before, without it, to oid have made. Where no line of first parents
 // leads there it does nothing: the branch has been moved elsewhere.
-func keepSince(ctx context.Context, r *Repository, oid, before object.OID) error {
-	c := newCommitTrees(r, "")
+func keepSince(ctx context.Context, r *git.Repository, oid, before object.OID) error {
+	c := newTrees(r, "")
 	made := make(map[object.OID]bool)
 	for at, n := oid, 0; at != before; n++ {
 		if n == maxBuiltUpon {
@@ -99,13 +103,13 @@ func keepSince(ctx context.Context, r *Repository, oid, before object.OID) error
 }
 
 // whole reports that git finds the commit and all that it leads to, short of what its parents have.
-func whole(ctx context.Context, r *Repository, oid object.OID) bool {
+func whole(ctx context.Context, r *git.Repository, oid object.OID) bool {
 	_, err := r.Git.Run(ctx, nil, "rev-list", "--objects", "--quiet", string(oid), "--not", string(oid)+"^@")
 	return err == nil
 }
 
 // headWas is where HEAD was before its last move, "" where no log is kept.
-func headWas(ctx context.Context, r *Repository) object.OID {
+func headWas(ctx context.Context, r *git.Repository) object.OID {
 	out, err := r.Git.Run(ctx, nil, "rev-parse", "--verify", "--quiet", "HEAD@{1}")
 	if err != nil {
 		return ""
@@ -113,15 +117,15 @@ func headWas(ctx context.Context, r *Repository) object.OID {
 	return object.OID(strings.TrimSpace(string(out)))
 }
 
-// Made is a commit that CommitPaths has made.
+// Made is a commit that Paths has made.
 type Made struct {
 	Commit, Before object.OID
 	Paths          []string // project-relative
 }
 
-// Uncommit takes a commit back that is whole, and its files with it: they are as Before has them, but for those
+// Undo takes a commit back that is whole, and its files with it: they are as Before has them, but for those
 // that have been changed since. Where the branch has moved on nothing is done. Whatever else is staged stays staged.
-func Uncommit(ctx context.Context, r *Repository, m *Made) (err error) {
+func Undo(ctx context.Context, r *git.Repository, m *Made) (err error) {
 	if m.Before == "" || r.Head(ctx) != m.Commit {
 		return nil
 	}
@@ -131,8 +135,8 @@ func Uncommit(ctx context.Context, r *Repository, m *Made) (err error) {
 	if err != nil {
 		return err
 	}
-	changed := NulNames(out)
-	return r.LockingGit("taking a commit back", r.CommitLocks(), func(mark func(*Git) *Git) error {
+	changed := git.NulNames(out)
+	return r.LockingGit("taking a commit back", r.CommitLocks(), func(mark func(*git.Git) *git.Git) error {
 		g := mark(r.Git)
 		if err := takeBack(ctx, r, g, m.Commit, m.Before, m.Paths); err != nil {
 			return err
@@ -143,13 +147,13 @@ func Uncommit(ctx context.Context, r *Repository, m *Made) (err error) {
 }
 
 // asBefore puts files of a commit that was taken back as they were before it.
-func asBefore(ctx context.Context, r *Repository, g *Git, m *Made, paths []string) error {
+func asBefore(ctx context.Context, r *git.Repository, g *git.Git, m *Made, paths []string) error {
 	var known, fresh []string
 	had := make([]string, len(paths))
 	for i, p := range paths {
 		had[i] = string(m.Before) + ":" + r.Prefix + p
 	}
-	err := r.ReadNamed(ctx, had, func(i int, o Named) {
+	err := r.ReadNamed(ctx, had, func(i int, o git.Named) {
 		if o.Found {
 			known = append(known, paths[i])
 		} else {
@@ -160,7 +164,7 @@ func asBefore(ctx context.Context, r *Repository, g *Git, m *Made, paths []strin
 		return err
 	}
 	if len(known) > 0 {
-		_, err = g.Run(ctx, NulTerminated(known), "restore", "--quiet", "--source="+string(m.Before), "--worktree",
+		_, err = g.Run(ctx, git.NulTerminated(known), "restore", "--quiet", "--source="+string(m.Before), "--worktree",
 			"--pathspec-from-file=-", "--pathspec-file-nul")
 	}
 	root, oerr := os.OpenRoot(g.Dir)
@@ -169,7 +173,7 @@ func asBefore(ctx context.Context, r *Repository, g *Git, m *Made, paths []strin
 	}
 	defer func() { _ = root.Close() }()
 	for _, p := range fresh {
-		if rerr := root.Remove(filepath.FromSlash(p)); rerr != nil && !Absent(rerr) {
+		if rerr := root.Remove(filepath.FromSlash(p)); rerr != nil && !git.Absent(rerr) {
 			err = errors.Join(err, rerr)
 		}
 	}
@@ -179,7 +183,7 @@ func asBefore(ctx context.Context, r *Repository, g *Git, m *Made, paths []strin
 // takeBack undoes the commit at HEAD, of which objects may be lost, as if it had not been
 // made: the branch is back where it was (before, where no log tells), its files are not staged, and the
 // reflogs do not name what is not there.
-func takeBack(ctx context.Context, r *Repository, g *Git, lost, before object.OID, paths []string) error {
+func takeBack(ctx context.Context, r *git.Repository, g *git.Git, lost, before object.OID, paths []string) error {
 	before = cmp.Or(headWas(ctx, r), before)
 	if before == "" {
 		return fail.Errorf(fail.CodeObjectMissing, nil,
@@ -205,6 +209,6 @@ func takeBack(ctx context.Context, r *Repository, g *Git, lost, before object.OI
 			return fmt.Errorf("the reflog of %s: %w", ref, err)
 		}
 	}
-	_, err := g.Run(ctx, NulTerminated(paths), "reset", "--quiet", "--pathspec-from-file=-", "--pathspec-file-nul")
+	_, err := g.Run(ctx, git.NulTerminated(paths), "reset", "--quiet", "--pathspec-from-file=-", "--pathspec-file-nul")
 	return err
 }

@@ -1,4 +1,4 @@
-package git
+package gitcommit
 
 import (
 	"fmt"
@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
@@ -31,7 +32,7 @@ func TestHeldIsWhatGitCommits(t *testing.T) {
 			r := testrepo.New(t, o)
 			r.Git("config", "maintenance.auto", "false") // it would go on after the test
 			r.Git("config", "gc.auto", "0")
-			repo, err := Discover(t.Context(), r.Dir)
+			repo, err := git.Discover(t.Context(), r.Dir)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -60,7 +61,7 @@ func TestHeldIsWhatGitCommits(t *testing.T) {
 					t.Fatalf("round %d, %q: %v", round, paths, err)
 				}
 				held.release()
-				oid, after, err := CommitPathsAs(t.Context(), repo, paths, fmt.Sprint("round ", round), CommitAs{Status: seen})
+				oid, after, err := PathsAs(t.Context(), repo, paths, fmt.Sprint("round ", round), As{Status: seen})
 				if err != nil {
 					t.Fatalf("round %d, %q: %v", round, paths, err)
 				}
@@ -171,7 +172,7 @@ func scramble(t *testing.T, r *testrepo.Repo, rnd *rand.Rand, round int, stage b
 // the trees that only the commit has.
 func TestMuchIsPackedByGit(t *testing.T) {
 	r := testrepo.New(t, testrepo.Options{})
-	repo, err := Discover(t.Context(), r.Dir)
+	repo, err := git.Discover(t.Context(), r.Dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -188,7 +189,7 @@ func TestMuchIsPackedByGit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	packs, err := filepath.Glob(filepath.Join(repo.ObjectsDir, "pack", "*"+KeepExt))
+	packs, err := filepath.Glob(filepath.Join(repo.ObjectsDir, "pack", "*"+git.KeepExt))
 	if err != nil || len(packs) != 2 {
 		t.Errorf("held are %q, %v; expected git's pack and one of trees", packs, err)
 	}
@@ -198,10 +199,10 @@ func TestMuchIsPackedByGit(t *testing.T) {
 		}
 	}
 	held.release()
-	if _, err := CommitPaths(t.Context(), repo, []string{"d/large"}, "large"); err != nil {
+	if _, err := Paths(t.Context(), repo, []string{"d/large"}, "large"); err != nil {
 		t.Fatal(err)
 	}
-	if left, _ := filepath.Glob(filepath.Join(repo.ObjectsDir, "pack", "*"+KeepExt)); len(left) > 0 {
+	if left, _ := filepath.Glob(filepath.Join(repo.ObjectsDir, "pack", "*"+git.KeepExt)); len(left) > 0 {
 		t.Errorf("left are %q", left)
 	}
 	r.Fsck()

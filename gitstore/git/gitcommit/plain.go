@@ -1,6 +1,6 @@
 // What a commit of files consists of that git takes as they are, worked out without git.
 
-package git
+package gitcommit
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 )
 
@@ -23,16 +24,16 @@ const attributesFile = ".gitattributes"
 var errAskGit = errors.New("git has to say what it makes of the files")
 
 // plain makes the tree that a commit of the paths on head will have, and finds what it consists
-// of. It is for files that git takes as they are (Repository.committedAsIs). seen is the work tree as
+// of. It is for files that git takes as they are (Repository.CommittedAsIs). seen is the work tree as
 // it was looked at a moment ago. Where attributes have a say, where there is more than is held in
 // memory, or where anything else is staged, it is errAskGit.
 //
 // What git then commits has to be looked at: a file may be changed before git reads it, by a hook as well.
-func (c *commitTrees) plain(ctx context.Context, head object.OID, paths []string, seen *WorktreeStatus) (object.OID,
+func (c *trees) plain(ctx context.Context, head object.OID, paths []string, seen *git.WorktreeStatus) (object.OID,
 	error) {
 	r := c.repo
 	// The status tells of the project alone, and the index is that of the work tree.
-	if seen == nil || r.Prefix != "" || seen.Head != head || !seen.apart(paths) {
+	if seen == nil || r.Prefix != "" || seen.Head != head || !apart(seen, paths) {
 		return "", errAskGit
 	}
 	base, _, err := c.treeOf(ctx, head)
@@ -74,14 +75,14 @@ func (c *commitTrees) plain(ctx context.Context, head object.OID, paths []string
 
 // afterCommit is the work tree after a commit of the paths, of which it was worked out that it has
 // the tree. seen is what it was before. nil where anything but the commit has happened.
-func afterCommit(ctx context.Context, r *Repository, oid, tree object.OID, paths []string,
-	seen *WorktreeStatus) *WorktreeStatus {
-	is, parents, err := newCommitTrees(r, "").treeOf(ctx, oid)
+func afterCommit(ctx context.Context, r *git.Repository, oid, tree object.OID, paths []string,
+	seen *git.WorktreeStatus) *git.WorktreeStatus {
+	is, parents, err := newTrees(r, "").treeOf(ctx, oid)
 	if err != nil || is != tree || len(parents) > 1 || len(parents) == 1 && parents[0] != seen.Head ||
 		len(parents) == 0 && seen.Head != "" || !r.OnBranch(seen.Branch, oid) {
 		return nil
 	}
-	after := &WorktreeStatus{Head: oid, Branch: seen.Branch, Dirty: maps.Clone(seen.Dirty)}
+	after := &git.WorktreeStatus{Head: oid, Branch: seen.Branch, Dirty: maps.Clone(seen.Dirty)}
 	for _, p := range paths {
 		delete(after.Dirty, p)
 	}
@@ -91,7 +92,7 @@ func afterCommit(ctx context.Context, r *Repository, oid, tree object.OID, paths
 // noHooks reports that nothing in a directory of hooks can be one.
 func noHooks(dir string) bool {
 	list, err := os.ReadDir(dir)
-	return Absent(err) || err == nil && !slices.ContainsFunc(list, func(e fs.DirEntry) bool {
+	return git.Absent(err) || err == nil && !slices.ContainsFunc(list, func(e fs.DirEntry) bool {
 		return !strings.HasSuffix(e.Name(), ".sample")
 	})
 }
@@ -99,7 +100,7 @@ func noHooks(dir string) bool {
 // apart reports that nothing but the paths is staged or in conflict, that none of them is a
 // submodule, and that what differs besides is neither above nor below one of them: there it would
 // make place for what is committed.
-func (s *WorktreeStatus) apart(paths []string) bool {
+func apart(s *git.WorktreeStatus, paths []string) bool {
 	mine, above := make(map[string]bool, len(paths)), make(map[string]bool)
 	for _, p := range paths {
 		mine[p] = true
@@ -128,7 +129,7 @@ func (s *WorktreeStatus) apart(paths []string) bool {
 
 // unattributed checks that a directory and those above it are directories and have no file of attributes, in the work
 // tree or in the tree base. dirs are those that were looked at.
-func (c *commitTrees) unattributed(ctx context.Context, root *os.Root, base object.OID, dir string,
+func (c *trees) unattributed(ctx context.Context, root *os.Root, base object.OID, dir string,
 	dirs map[string]bool) error {
 	names := strings.Split(dir, "/")
 	if dir == "" {
@@ -142,10 +143,10 @@ func (c *commitTrees) unattributed(ctx context.Context, root *os.Root, base obje
 			if err == nil && !fi.IsDir() {
 				return errAskGit // perhaps a link, below which git commits nothing
 			}
-			if err != nil && !Absent(err) {
+			if err != nil && !git.Absent(err) {
 				return err
 			}
-			if _, err := root.Lstat(filepath.FromSlash(path.Join(at, attributesFile))); !Absent(err) {
+			if _, err := root.Lstat(filepath.FromSlash(path.Join(at, attributesFile))); !git.Absent(err) {
 				return errAskGit
 			}
 		}
@@ -170,10 +171,10 @@ func (c *commitTrees) unattributed(ctx context.Context, root *os.Root, base obje
 
 // plainFile makes a blob of a file or link as it lies in the work tree; no entry where there is none. left is what may
 // still be read.
-func (c *commitTrees) plainFile(root *os.Root, p string, left *int64) (e object.TreeEntry, err error) {
+func (c *trees) plainFile(root *os.Root, p string, left *int64) (e object.TreeEntry, err error) {
 	name := filepath.FromSlash(p)
 	fi, err := root.Lstat(name)
-	if Absent(err) {
+	if git.Absent(err) {
 		return e, nil
 	}
 	if err != nil {
@@ -188,13 +189,13 @@ func (c *commitTrees) plainFile(root *os.Root, p string, left *int64) (e object.
 		}
 		e.Mode, data = object.ModeSymlink, []byte(to)
 	case fi.Mode().IsRegular():
-		f, _, err := OpenIn(root, name)
+		f, _, err := git.OpenIn(root, name)
 		if err != nil {
 			return e, err
 		}
-		data, err = ReadLimited(f, fi.Size(), *left)
+		data, err = git.ReadLimited(f, fi.Size(), *left)
 		_ = f.Close()
-		if errors.Is(err, ErrTooLong) {
+		if errors.Is(err, git.ErrTooLong) {
 			err = errAskGit
 		}
 		if err != nil {
@@ -216,7 +217,7 @@ func (c *commitTrees) plainFile(root *os.Root, p string, left *int64) (e object.
 }
 
 // plant makes the trees of entries that are listed by their directories, and returns that of dir; "" for none.
-func (c *commitTrees) plant(dir string, files map[string][]object.TreeEntry) object.OID {
+func (c *trees) plant(dir string, files map[string][]object.TreeEntry) object.OID {
 	entries := files[dir]
 	below := map[string]bool{}
 	for d := range files {
@@ -242,7 +243,7 @@ func (c *commitTrees) plant(dir string, files map[string][]object.TreeEntry) obj
 }
 
 // makeTree makes a tree here.
-func (c *commitTrees) makeTree(entries []object.TreeEntry) object.OID {
+func (c *trees) makeTree(entries []object.TreeEntry) object.OID {
 	o := object.New(c.repo.ObjectFormat, object.KindTree, object.EncodeTree(entries))
 	c.made[o.OID] = o
 	return o.OID

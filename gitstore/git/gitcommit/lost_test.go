@@ -1,4 +1,4 @@
-package git
+package gitcommit
 
 import (
 	"bytes"
@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
@@ -16,7 +17,7 @@ import (
 // TestLostHeadOfOthers: a branch that named a missing commit before is refused, and stays where it is.
 func TestLostHeadOfOthers(t *testing.T) {
 	testrepo.Matrix(t, func(t *testing.T, tr *testrepo.Repo) {
-		r, err := Discover(t.Context(), tr.Dir)
+		r, err := git.Discover(t.Context(), tr.Dir)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -29,7 +30,7 @@ func TestLostHeadOfOthers(t *testing.T) {
 			t.Fatal(err)
 		}
 		tr.Write("a.txt", "changed\n")
-		if oid, err := CommitPaths(t.Context(), r, []string{"a.txt"}, "checkpoint"); err == nil {
+		if oid, err := Paths(t.Context(), r, []string{"a.txt"}, "checkpoint"); err == nil {
 			t.Errorf("a commit on a missing one: expected a refusal, got %s", oid)
 		}
 		if got := tr.Git("rev-parse", "HEAD"); got != lost {
@@ -41,7 +42,7 @@ func TestLostHeadOfOthers(t *testing.T) {
 // TestLockIsWaitedFor: housekeeping takes the lock of HEAD for a moment, and git gives up after a tenth of a second.
 func TestLockIsWaitedFor(t *testing.T) {
 	tr := testrepo.New(t, testrepo.Options{})
-	r, err := Discover(t.Context(), tr.Dir)
+	r, err := git.Discover(t.Context(), tr.Dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +53,7 @@ func TestLockIsWaitedFor(t *testing.T) {
 	released := make(chan error, 1)
 	time.AfterFunc(time.Second, func() { released <- os.Remove(lock) })
 	tr.Write("a.txt", "changed\n")
-	oid, err := CommitPaths(t.Context(), r, []string{"a.txt"}, "checkpoint")
+	oid, err := Paths(t.Context(), r, []string{"a.txt"}, "checkpoint")
 	if err != nil || string(oid) != tr.Git("rev-parse", "HEAD") {
 		t.Errorf("%q, %v", oid, err)
 	}
@@ -62,7 +63,7 @@ func TestLockIsWaitedFor(t *testing.T) {
 }
 
 // killedCommit has git commit two paths, as a process of ours did that was killed then: its note is still there.
-func killedCommit(t *testing.T, tr *testrepo.Repo, r *Repository, text string) (before, made string) {
+func killedCommit(t *testing.T, tr *testrepo.Repo, r *git.Repository, text string) (before, made string) {
 	t.Helper()
 	before = tr.Git("rev-parse", "HEAD")
 	tr.Write("staged.txt", "of the person\n")
@@ -70,8 +71,8 @@ func killedCommit(t *testing.T, tr *testrepo.Repo, r *Repository, text string) (
 	tr.Write("a.txt", text)
 	tr.Write("new.txt", text)
 	paths := []string{"a.txt", "new.txt"}
-	n := &LockNote{
-		LockOwner: NewOwner("commit"),
+	n := &git.LockNote{
+		LockOwner: git.NewOwner("commit"),
 		Locks:     r.CommitLocks(),
 		Commit:    r.UnderCommit(object.OID(before), paths),
 	}
@@ -89,7 +90,7 @@ func killedCommit(t *testing.T, tr *testrepo.Repo, r *Repository, text string) (
 }
 
 // removeLoose removes an object, as git prune does.
-func removeLoose(t *testing.T, r *Repository, oid string) {
+func removeLoose(t *testing.T, r *git.Repository, oid string) {
 	t.Helper()
 	if err := os.Remove(filepath.Join(r.ObjectsDir, oid[:2], oid[2:])); err != nil {
 		t.Fatal(err)
@@ -100,7 +101,7 @@ func removeLoose(t *testing.T, r *Repository, oid string) {
 // packed, and what a person has committed since stays.
 func TestKilledCommitIsSettled(t *testing.T) {
 	testrepo.Matrix(t, func(t *testing.T, tr *testrepo.Repo) {
-		r, err := Discover(t.Context(), tr.Dir)
+		r, err := git.Discover(t.Context(), tr.Dir)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -171,13 +172,13 @@ func TestKilledCommitIsSettled(t *testing.T) {
 // TestKilledCommitOfAnotherWorkTree waits for a command over there.
 func TestKilledCommitOfAnotherWorkTree(t *testing.T) {
 	tr := testrepo.New(t, testrepo.Options{})
-	r, err := Discover(t.Context(), tr.Dir)
+	r, err := git.Discover(t.Context(), tr.Dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	dir := filepath.Join(t.TempDir(), "second")
 	tr.Git("worktree", "add", "-q", "-b", "second", dir)
-	other, err := Discover(t.Context(), dir)
+	other, err := git.Discover(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -208,7 +209,7 @@ func TestKilledCommitOfAnotherWorkTree(t *testing.T) {
 func TestTakenBackWithoutLog(t *testing.T) {
 	tr := testrepo.New(t, testrepo.Options{})
 	tr.Git("config", "core.logAllRefUpdates", "false")
-	r, err := Discover(t.Context(), tr.Dir)
+	r, err := git.Discover(t.Context(), tr.Dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -229,11 +230,11 @@ func TestTakenBackWithoutLog(t *testing.T) {
 	tr.Fsck()
 }
 
-// TestUncommit takes a commit back with its files: those that were new are gone, those that were there are as before,
+// TestUndo takes a commit back with its files: those that were new are gone, those that were there are as before,
 // and what a person changed since, or has staged besides, stays.
-func TestUncommit(t *testing.T) {
+func TestUndo(t *testing.T) {
 	testrepo.Matrix(t, func(t *testing.T, tr *testrepo.Repo) {
-		r, err := Discover(t.Context(), tr.Dir)
+		r, err := git.Discover(t.Context(), tr.Dir)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -246,13 +247,13 @@ func TestUncommit(t *testing.T) {
 		tr.Write("b.txt", "after\n")
 		tr.Write("new.txt", "new\n")
 		paths := []string{"a.txt", "b.txt", "new.txt"}
-		oid, err := CommitPaths(t.Context(), r, paths, "to be taken back")
+		oid, err := Paths(t.Context(), r, paths, "to be taken back")
 		if err != nil {
 			t.Fatal(err)
 		}
 		tr.Write("b.txt", "of the person\n")
 		m := &Made{Commit: oid, Before: object.OID(before), Paths: paths}
-		if err := Uncommit(t.Context(), r, m); err != nil {
+		if err := Undo(t.Context(), r, m); err != nil {
 			t.Fatal(err)
 		}
 		if got := tr.Git("rev-parse", "HEAD"); got != before {
@@ -268,7 +269,7 @@ func TestUncommit(t *testing.T) {
 		}
 		// A branch that has moved on stays.
 		later := tr.CommitAll("later")
-		if err := Uncommit(t.Context(), r, m); err != nil || tr.Git("rev-parse", "HEAD") != later {
+		if err := Undo(t.Context(), r, m); err != nil || tr.Git("rev-parse", "HEAD") != later {
 			t.Errorf("%v, the branch is at %s, expected %s", err, tr.Git("rev-parse", "HEAD"), later)
 		}
 		tr.Fsck()
@@ -279,7 +280,7 @@ func TestUncommit(t *testing.T) {
 // A file that it does not know is no more committed by that than one it knows.
 func TestHookEmptiesMessage(t *testing.T) {
 	testrepo.Matrix(t, func(t *testing.T, tr *testrepo.Repo) {
-		r, err := Discover(t.Context(), tr.Dir)
+		r, err := git.Discover(t.Context(), tr.Dir)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -295,7 +296,7 @@ func TestHookEmptiesMessage(t *testing.T) {
 		tr.Write("a.txt", "after\n")
 		tr.Write("new.txt", "new\n")
 		for _, paths := range [][]string{{"new.txt"}, {"a.txt", "new.txt"}, {"a.txt"}} {
-			if oid, err := CommitPaths(t.Context(), r, paths, "checkpoint"); err == nil {
+			if oid, err := Paths(t.Context(), r, paths, "checkpoint"); err == nil {
 				t.Errorf("%v: expected git's refusal, got %s", paths, oid)
 			}
 			if got := tr.Git("rev-parse", "HEAD"); got != before {
@@ -310,12 +311,12 @@ func TestHookEmptiesMessage(t *testing.T) {
 		}
 		// Of one that was killed behind the branch only the index is to be mended.
 		paths := []string{"a.txt", "new.txt"}
-		oid, err := CommitPaths(t.Context(), r, paths, "checkpoint")
+		oid, err := Paths(t.Context(), r, paths, "checkpoint")
 		if err != nil {
 			t.Fatal(err)
 		}
 		tr.Git("read-tree", before)
-		again, err := CommitPaths(t.Context(), r, paths, "checkpoint")
+		again, err := Paths(t.Context(), r, paths, "checkpoint")
 		if err != nil || again != oid {
 			t.Errorf("committed once more: %s, %v; expected %s", again, err, oid)
 		}
@@ -329,7 +330,7 @@ func TestHookEmptiesMessage(t *testing.T) {
 // has a new time and its old contents.
 func TestCommittedLeavesTheIndex(t *testing.T) {
 	testrepo.Matrix(t, func(t *testing.T, tr *testrepo.Repo) {
-		r, err := Discover(t.Context(), tr.Dir)
+		r, err := git.Discover(t.Context(), tr.Dir)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,33 +1,34 @@
 // What a commit of some paths consists of, told from trees without asking git.
 
-package git
+package gitcommit
 
 import (
 	"context"
 	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 )
 
-// commitTrees reads trees while a commit is worked out. Objects lie in a place of their own,
+// trees reads trees while a commit is worked out. Objects lie in a place of their own,
 // were made here, or are the repository's.
-type commitTrees struct {
-	repo  *Repository
+type trees struct {
+	repo  *git.Repository
 	apart object.Loose // what git has written for it; no directory where there is none
 	made  map[object.OID]object.Object
 	found map[object.OID]bool // what the commit consists of
 }
 
-func newCommitTrees(r *Repository, apart string) *commitTrees {
-	return &commitTrees{
+func newTrees(r *git.Repository, apart string) *trees {
+	return &trees{
 		repo: r, apart: object.Loose{Dir: apart, Format: r.ObjectFormat},
 		made: make(map[object.OID]object.Object), found: make(map[object.OID]bool),
 	}
 }
 
 // object reads one of at most limit bytes.
-func (c *commitTrees) object(ctx context.Context, oid object.OID, limit int64) (kind string, data []byte, err error) {
+func (c *trees) object(ctx context.Context, oid object.OID, limit int64) (kind string, data []byte, err error) {
 	if o, ok := c.made[oid]; ok {
 		kind, data = o.Kind, o.Data
 	} else if c.apart.Dir != "" && oid.Valid(c.repo.ObjectFormat) && c.apart.Has(oid) {
@@ -42,7 +43,7 @@ func (c *commitTrees) object(ctx context.Context, oid object.OID, limit int64) (
 }
 
 // tree reads a tree; "" is the empty one.
-func (c *commitTrees) tree(ctx context.Context, oid object.OID) ([]object.TreeEntry, error) {
+func (c *trees) tree(ctx context.Context, oid object.OID) ([]object.TreeEntry, error) {
 	if oid == "" {
 		return nil, nil
 	}
@@ -61,7 +62,7 @@ func (c *commitTrees) tree(ctx context.Context, oid object.OID) ([]object.TreeEn
 }
 
 // treeOf is the tree of a commit, with its parents; "" for no commit.
-func (c *commitTrees) treeOf(ctx context.Context, oid object.OID) (tree object.OID, parents []object.OID, err error) {
+func (c *trees) treeOf(ctx context.Context, oid object.OID) (tree object.OID, parents []object.OID, err error) {
 	if oid == "" {
 		return "", nil, nil
 	}
@@ -81,7 +82,7 @@ func (c *commitTrees) treeOf(ctx context.Context, oid object.OID) (tree object.O
 
 // beyond finds what a tree holds and another does not hold in the same place; of blobs only
 // if they are wanted. Commits of submodules are not the repository's.
-func (c *commitTrees) beyond(ctx context.Context, tree, other object.OID, blobs bool) error {
+func (c *trees) beyond(ctx context.Context, tree, other object.OID, blobs bool) error {
 	if tree == other || tree == "" {
 		return nil
 	}
@@ -123,7 +124,7 @@ func (c *commitTrees) beyond(ctx context.Context, tree, other object.OID, blobs 
 
 // graft returns the tree that has of one tree the paths and of another everything else; ""
 // for an empty one.
-func (c *commitTrees) graft(ctx context.Context, onto, from object.OID, paths []string) (object.OID, error) {
+func (c *trees) graft(ctx context.Context, onto, from object.OID, paths []string) (object.OID, error) {
 	base, err := c.tree(ctx, onto)
 	if err != nil {
 		return "", err
@@ -184,7 +185,7 @@ func (c *commitTrees) graft(ctx context.Context, onto, from object.OID, paths []
 const maxHeldHere = 32 << 20
 
 // objects reads everything found. ok is false where git has to pack it: there is too much.
-func (c *commitTrees) objects(ctx context.Context) (list []object.Object, ok bool, err error) {
+func (c *trees) objects(ctx context.Context) (list []object.Object, ok bool, err error) {
 	left := int64(maxHeldHere)
 	for oid := range c.found {
 		kind, data, err := c.object(ctx, oid, left)
@@ -202,7 +203,7 @@ func (c *commitTrees) objects(ctx context.Context) (list []object.Object, ok boo
 
 // apartFromMade is what was found of what was made here, and the ids of everything else found,
 // one a line.
-func (c *commitTrees) apartFromMade() (made []object.Object, ids []byte) {
+func (c *trees) apartFromMade() (made []object.Object, ids []byte) {
 	for oid := range c.found {
 		if o, ok := c.made[oid]; ok && (c.apart.Dir == "" || !c.apart.Has(oid)) {
 			made = append(made, o)

@@ -1,4 +1,4 @@
-package git
+package gitcommit
 
 import (
 	"os"
@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
@@ -104,7 +105,7 @@ func TestPlainAsksGit(t *testing.T) {
 			if c.paths == nil {
 				c.paths = []string{"d/a.txt"}
 			}
-			repo, err := Discover(t.Context(), r.Dir)
+			repo, err := git.Discover(t.Context(), r.Dir)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -130,7 +131,7 @@ func TestPlainAsksGit(t *testing.T) {
 			if (held.tree != "") != c.plain {
 				t.Errorf("the tree that was worked out is %q", held.tree)
 			}
-			oid, _, err := CommitPathsAs(t.Context(), repo, c.paths, "checkpoint", CommitAs{Status: seen})
+			oid, _, err := PathsAs(t.Context(), repo, c.paths, "checkpoint", As{Status: seen})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -191,7 +192,7 @@ func TestAfterCommitIsTheWorkTree(t *testing.T) {
 			if c.set != nil {
 				c.set(t, r)
 			}
-			repo, err := Discover(t.Context(), r.Dir)
+			repo, err := git.Discover(t.Context(), r.Dir)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -210,7 +211,7 @@ func TestAfterCommitIsTheWorkTree(t *testing.T) {
 				}
 				repo.Git.Bin = script
 			}
-			_, after, err := CommitPathsAs(t.Context(), repo, []string{"d/a.txt"}, "checkpoint", CommitAs{Status: seen})
+			_, after, err := PathsAs(t.Context(), repo, []string{"d/a.txt"}, "checkpoint", As{Status: seen})
 			if err != nil && name != "a program that signs" {
 				t.Fatal(err)
 			}

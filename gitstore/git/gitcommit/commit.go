@@ -1,6 +1,6 @@
-// Committing the files of an accepted turn to the project's own history.
+// Committing files of the work tree to the project's own history.
 
-package git
+package gitcommit
 
 import (
 	"context"
@@ -8,34 +8,35 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 )
 
-// CommitAs is what a commit and its hooks are started as.
-type CommitAs struct {
+// As is what a commit and its hooks are started as.
+type As struct {
 	Environ []string // more variables
 	// Status is the work tree as it was looked at a moment ago, with all of the paths; git
 	// is asked which of them it does not know when it is nil.
-	Status *WorktreeStatus
+	Status *git.WorktreeStatus
 }
 
-// CommitPaths commits exactly the given project-relative paths, as they are in
+// Paths commits exactly the given project-relative paths, as they are in
 // the work tree, with git's own commit: the repository's hooks, identity and
 // signing apply. Whatever else is staged stays staged and uncommitted. When git
 // refuses, the index is as it was. It returns the new HEAD, which is then on disk with
 // all that it holds; or HEAD as it is when a command that was ended had committed the
 // very same.
-func CommitPaths(ctx context.Context, r *Repository, paths []string, message string) (object.OID, error) {
-	oid, _, err := CommitPathsAs(ctx, r, paths, message, CommitAs{})
+func Paths(ctx context.Context, r *git.Repository, paths []string, message string) (object.OID, error) {
+	oid, _, err := PathsAs(ctx, r, paths, message, As{})
 	return oid, err
 }
 
-// CommitPathsAs is CommitPaths whose processes, hooks and all, are marked. after is the work tree as Status would tell
+// PathsAs is Paths whose processes, hooks and all, are marked. after is the work tree as Status would tell
 // of it then, for all that as.Status knew: nil where it has to be looked at again.
-func CommitPathsAs(ctx context.Context, r *Repository, paths []string, message string, as CommitAs) (oid object.OID,
-	after *WorktreeStatus, err error) {
+func PathsAs(ctx context.Context, r *git.Repository, paths []string, message string, as As) (oid object.OID,
+	after *git.WorktreeStatus, err error) {
 	if len(paths) == 0 {
 		return "", as.Status, nil
 	}
@@ -44,11 +45,11 @@ func CommitPathsAs(ctx context.Context, r *Repository, paths []string, message s
 		return "", nil, err
 	}
 	before := r.Head(ctx)
-	err = r.UnderNote(&LockNote{
-		LockOwner: NewOwner("commit"),
+	err = r.UnderNote(&git.LockNote{
+		LockOwner: git.NewOwner("commit"),
 		Locks:     r.CommitLocks(),
 		Commit:    r.UnderCommit(before, paths),
-	}, func(mark func(*Git) *Git) (err error) {
+	}, func(mark func(*git.Git) *git.Git) (err error) {
 		for try := range commitTries {
 			if try > 0 {
 				before = r.Head(ctx) // a person may have committed meanwhile
@@ -75,9 +76,9 @@ func CommitPathsAs(ctx context.Context, r *Repository, paths []string, message s
 const commitTries = 20
 
 // commitPaths makes the commit once. With an id it was made, and the error is what is
-// wrong with it. after is that of CommitPathsAs.
-func commitPaths(ctx context.Context, r *Repository, mark func(*Git) *Git, hooks string, before object.OID,
-	paths []string, message string, as CommitAs) (oid object.OID, after *WorktreeStatus, err error) {
+// wrong with it. after is that of PathsAs.
+func commitPaths(ctx context.Context, r *git.Repository, mark func(*git.Git) *git.Git, hooks string, before object.OID,
+	paths []string, message string, as As) (oid object.OID, after *git.WorktreeStatus, err error) {
 	committer, seen := r.Git.WithHooks(hooks, as.Environ...), as.Status
 	// A help and no more: what is lost is found out, and committed again.
 	asIs, alone := r.CommittedAsIs()
@@ -91,8 +92,8 @@ func commitPaths(ctx context.Context, r *Repository, mark func(*Git) *Git, hooks
 		return "", nil, err
 	}
 	from := []string{"--pathspec-from-file=-", "--pathspec-file-nul"}
-	run := func(ctx context.Context, git *Git, paths []string, args ...string) error {
-		_, err := mark(git).Run(ctx, NulTerminated(paths), slices.Concat(args, from)...)
+	run := func(ctx context.Context, by *git.Git, paths []string, args ...string) error {
+		_, err := mark(by).Run(ctx, git.NulTerminated(paths), slices.Concat(args, from)...)
 		return err
 	}
 	if len(fresh) > 0 {
@@ -109,7 +110,7 @@ func commitPaths(ctx context.Context, r *Repository, mark func(*Git) *Git, hooks
 			return oid, nil, fail.Errorf(fail.CodeObjectMissing, err, "the commit %s was removed while git made it", oid)
 		}
 		// Asked while the index knows the new ones: git diff passes over all others.
-		already := ExitCode(err) == 1 && committed(ctx, r, paths)
+		already := git.ExitCode(err) == 1 && committed(ctx, r, paths)
 		if len(fresh) > 0 {
 			// Also after an interruption: the entries are ours, not the person's.
 			_ = run(context.WithoutCancel(ctx), r.Git, fresh, "reset", "--quiet")
@@ -130,8 +131,8 @@ func commitPaths(ctx context.Context, r *Repository, mark func(*Git) *Git, hooks
 			WithHint("run git fsck")
 	}
 	if made {
-		err = KeepCommit(ctx, r, oid, held.ids)
-	} else if err = SyncCommit(ctx, r, oid); err != nil {
+		err = Keep(ctx, r, oid, held.ids)
+	} else if err = Sync(ctx, r, oid); err != nil {
 		return "", nil, err
 	}
 	if made && err == nil && alone && held.tree != "" && noHooks(hooks) {
@@ -143,7 +144,7 @@ func commitPaths(ctx context.Context, r *Repository, mark func(*Git) *Git, hooks
 // lostHead is the commit that HEAD was moved to and the repository does not have, "" for
 // none: git moves the branch first, and may fail afterwards because housekeeping took the
 // commit. What HEAD named before is not ours to undo.
-func lostHead(ctx context.Context, r *Repository, before object.OID) object.OID {
+func lostHead(ctx context.Context, r *git.Repository, before object.OID) object.OID {
 	oid := r.Head(ctx)
 	if oid == "" || oid == before || r.HasCommit(ctx, oid) || ctx.Err() != nil {
 		return ""
@@ -152,12 +153,12 @@ func lostHead(ctx context.Context, r *Repository, before object.OID) object.OID 
 }
 
 // committed reports whether HEAD holds the paths as they are in the work tree. The index has to know them.
-func committed(ctx context.Context, r *Repository, paths []string) bool {
+func committed(ctx context.Context, r *git.Repository, paths []string) bool {
 	g, done := r.BesideIndex()
 	defer done()
 	for len(paths) > 0 {
 		args, size, n := []string{"diff", "--no-ext-diff", "--no-textconv", "--quiet", "HEAD", "--"}, 0, 0
-		for n < len(paths) && (n == 0 || size+len(paths[n]) < ArgumentBytes) {
+		for n < len(paths) && (n == 0 || size+len(paths[n]) < git.ArgumentBytes) {
 			size += len(paths[n]) + 1
 			n++
 		}
@@ -172,7 +173,7 @@ func committed(ctx context.Context, r *Repository, paths []string) bool {
 // commitRefused adds what to do about a commit that was not made, and all that was said of it.
 func commitRefused(err error) error {
 	var e *fail.Error
-	var ge *GitError
+	var ge *git.GitError
 	if !errors.As(err, &e) || !errors.As(err, &ge) || e.Hint != "" {
 		return err
 	}
@@ -188,7 +189,7 @@ func commitRefused(err error) error {
 
 // refusedCommit is a commit that was not made. A hook of the project says on many lines what
 // it holds against one.
-type refusedCommit struct{ *GitError }
+type refusedCommit struct{ *git.GitError }
 
 func (e refusedCommit) Unwrap() error { return e.GitError }
 
@@ -209,8 +210,8 @@ func (e refusedCommit) ErrorFindings() (lines []string) {
 }
 
 // untracked lists the files at or below the paths that git does not know and
-// does not ignore. seen is CommitAs.Status.
-func untracked(ctx context.Context, r *Repository, paths []string, seen *WorktreeStatus) ([]string, error) {
+// does not ignore. seen is As.Status.
+func untracked(ctx context.Context, r *git.Repository, paths []string, seen *git.WorktreeStatus) ([]string, error) {
 	var found []string
 	if seen != nil {
 		for _, p := range paths {
@@ -222,7 +223,7 @@ func untracked(ctx context.Context, r *Repository, paths []string, seen *Worktre
 	}
 	for len(paths) > 0 {
 		args, size, n := []string{"ls-files", "-z", "--others", "--exclude-standard", "--"}, 0, 0
-		for n < len(paths) && (n == 0 || size+len(paths[n]) < ArgumentBytes) {
+		for n < len(paths) && (n == 0 || size+len(paths[n]) < git.ArgumentBytes) {
 			size += len(paths[n]) + 1
 			n++
 		}
@@ -230,7 +231,7 @@ func untracked(ctx context.Context, r *Repository, paths []string, seen *Worktre
 		if err != nil {
 			return nil, err
 		}
-		found = append(found, NulNames(out)...)
+		found = append(found, git.NulNames(out)...)
 		paths = paths[n:]
 	}
 	return found, nil

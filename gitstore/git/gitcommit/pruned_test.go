@@ -1,6 +1,10 @@
-package git
+package gitcommit
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+)
 
 // TestPrunedWhileWriting: what git says when housekeeping took an object from under it is told from
 // what a commit tried again would not mend.
@@ -12,7 +16,7 @@ func TestPrunedWhileWriting(t *testing.T) {
 		"fatal: cannot lock ref 'HEAD': is at 6f71702a but expected 9a1c3258":                                                                                false,
 		"fatal: could not open 'x': No such file or directory":                                                                                               false,
 	} {
-		if got := prunedWhileWriting(&GitError{Args: []string{"commit"}, ExitCode: 128, Stderr: said}); got != want {
+		if got := prunedWhileWriting(&git.GitError{Args: []string{"commit"}, ExitCode: 128, Stderr: said}); got != want {
 			t.Errorf("%q: expected %v, got %v", said, want, got)
 		}
 	}
