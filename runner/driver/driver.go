@@ -310,11 +310,7 @@ func (d *Driver) carryOut(ctx context.Context, root *os.Root, impl runtimes.Runt
 	out := d.attempts(ctx, impl, req)
 	// The reason is recorded, and may quote what the agent said.
 	out.Reason, out.Recovery = secrets.Redact(out.Reason, known...), secrets.Redact(out.Recovery, known...)
-	if out.Kind == runtimes.Aborted && ctx.Err() != nil {
-		progress.Interrupt()
-	} else {
-		progress.Close()
-	}
+	interrupted := out.Kind == runtimes.Aborted && ctx.Err() != nil
 	// Before git is asked anything more: what the agent has told it must not count.
 	notes, err := d.r.EndDispatch(context.WithoutCancel(ctx), noted)
 	for _, n := range notes {
@@ -327,10 +323,21 @@ func (d *Driver) carryOut(ctx context.Context, root *os.Root, impl runtimes.Runt
 	if err != nil {
 		out = refuse(runtimes.Blocked, err)
 	}
+	if interrupted || again(out) {
+		progress.Interrupt()
+	} else {
+		progress.Close()
+	}
 	if out.Kind != runtimes.Staged && out.Kind != runtimes.Returned {
 		d.r.KeepLog(req.TurnID, req.Attempt)
 	}
 	return out
+}
+
+// again reports whether the attempt is made once more when a person has lifted what it
+// blocks the run on, however long they take: the turn is not lost meanwhile.
+func again(out *runtimes.Outcome) bool {
+	return out.Kind == runtimes.TimedOut || out.Kind == runtimes.Blocked && out.Failure == ""
 }
 
 // touched puts back what was changed of the run's own files while the agent was at
