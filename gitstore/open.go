@@ -7,7 +7,10 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
@@ -36,12 +39,41 @@ func Open(ctx context.Context, dir string, opts Options) (*Store, error) {
 	// What lies above the work tree's root is another tree's business, and a
 	// link may have led out of this one.
 	if !hasConfig(repo.ProjectDir) || !git.Within(repo.TopLevel, repo.ProjectDir) {
-		_ = repo.Close()
+		defer func() { _ = repo.Close() }()
+		if gone, hint := missingConfig(ctx, repo); gone != "" {
+			return nil, fail.Errorf(CodeNotProject, nil, "%s is not in the work tree, and git has it", gone).
+				WithHint("%s", hint)
+		}
 		return nil, fail.Errorf(CodeNotProject, nil, "there is no %s in %s or above it in this repository",
 			wire.ConfigPath, abs).
 			WithHint("git agentxchain init")
 	}
 	return newStore(repo, opts)
+}
+
+// missingConfig names the configuration at or above the directory of repo that the index
+// has and the work tree has not, deleted or not checked out, as it is named from there; and
+// what brings it back. A project that lost it must not be told to begin as a new one.
+func missingConfig(ctx context.Context, repo *git.Repository) (name, hint string) {
+	var names []string
+	for up := ""; strings.Count(up, "/") <= strings.Count(repo.Prefix, "/"); up += "../" {
+		names = append(names, up+wire.ConfigPath)
+	}
+	out, err := repo.Git.Run(ctx, nil, slices.Concat([]string{"ls-files", "-t", "-z", "--cached", "--"}, names)...)
+	if err != nil {
+		return "", ""
+	}
+	found := git.NulNames(out)
+	for up, name := range names { // the nearest first
+		switch {
+		case slices.Contains(found, "S "+name): // a sparse checkout leaves it out
+			dirs := strings.Split(strings.TrimSuffix(repo.Prefix, "/"), "/")
+			return name, "git sparse-checkout add " + wire.ShellWord(path.Join(dirs[:len(dirs)-up]...))
+		case slices.Contains(found, "H "+name):
+			return name, "git restore " + wire.ShellWord(name)
+		}
+	}
+	return "", ""
 }
 
 // OpenAt opens a store on dir itself, whether or not it is a project yet: init
