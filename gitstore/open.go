@@ -67,8 +67,11 @@ func missingConfig(ctx context.Context, repo *git.Repository) (name, hint string
 	for up, name := range names { // the nearest first
 		switch {
 		case slices.Contains(found, "S "+name): // a sparse checkout leaves it out
-			dirs := strings.Split(strings.TrimSuffix(repo.Prefix, "/"), "/")
-			return name, "git sparse-checkout add " + wire.ShellWord(path.Join(dirs[:len(dirs)-up]...))
+			where := path.Join(strings.Split(repo.Prefix, "/")[:strings.Count(repo.Prefix, "/")-up]...)
+			if where == "" {
+				where = "/" + wire.ConfigPath
+			}
+			return name, "git sparse-checkout add " + wire.ShellWord(where)
 		case slices.Contains(found, "H "+name):
 			return name, "git restore " + wire.ShellWord(name)
 		}
