@@ -136,7 +136,7 @@ func NewCapabilities(v ojson.Value, protocol string) (*Capabilities, error) {
 	if v, _ := o.Get("protocol_version"); ojson.Truthy(v) {
 		c.ProtocolVersion = v
 	}
-	switch v, _ := o.Get("surfaces"); v := v.(type) {
+	switch v := o.Value("surfaces").(type) {
 	case *ojson.Object:
 		c.Surfaces = v
 	case []any:
@@ -147,8 +147,7 @@ func NewCapabilities(v ojson.Value, protocol string) (*Capabilities, error) {
 }
 
 func (c *Capabilities) tiers(o *ojson.Object) (bad []string) {
-	v, _ := o.Get("tiers")
-	list, ok := v.([]any)
+	list, ok := o.Value("tiers").([]any)
 	if !ok || len(list) == 0 {
 		return []string{"capabilities.tiers must be a non-empty array"}
 	}
@@ -175,8 +174,7 @@ func (c *Capabilities) adapter(o *ojson.Object, protocol string) (bad []string) 
 	if protocol != ProtocolStdio {
 		return bad
 	}
-	v, _ := a.Get("command")
-	list, ok := v.([]any)
+	list, ok := a.Value("command").([]any)
 	if !ok || len(list) == 0 {
 		return append(bad, "capabilities.adapter.command must be a non-empty array")
 	}
@@ -200,7 +198,7 @@ func (c *Capabilities) CheckSurface(surface string) error {
 	if surface == "" || c.Surfaces == nil {
 		return nil
 	}
-	if v, _ := c.Surfaces.Get(surface); ojson.Truthy(v) {
+	if ojson.Truthy(c.Surfaces.Value(surface)) {
 		return nil
 	}
 	claimed := c.Claimed()

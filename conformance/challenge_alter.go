@@ -53,7 +53,7 @@ func (c *Challenger) alter(expected ojson.Value, rng *rand.Rand, structure bool)
 func collect(s site, depth int, out *[]site) {
 	switch v := s.value.(type) {
 	case *ojson.Object:
-		if name, _ := v.Get("assert"); isString(name) {
+		if isString(v.Value("assert")) {
 			collectAssertion(s, v, depth, out)
 			return
 		}

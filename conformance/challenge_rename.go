@@ -57,7 +57,7 @@ func nameRenames(f *Fixture, rng *rand.Rand) *renames {
 	for _, w := range protocolWords() {
 		h.fixed[w] = true
 	}
-	if c := f.Setup.Object("coordinator_config"); c != nil && !ojson.Truthy(member(c, "routing")) {
+	if c := f.Setup.Object("coordinator_config"); c != nil && !ojson.Truthy(c.Value("routing")) {
 		// Without routing of its own a coordinator knows the default phases only
 		// (docs/coordinator.md#the-configuration).
 		h.fixed["planning"], h.fixed["implementation"], h.fixed["qa"] = true, true, true
@@ -201,8 +201,7 @@ func rename(f *Fixture, m *renames, rng *rand.Rand) *Fixture {
 }
 
 func mustText(o *ojson.Object, key string) (string, bool) {
-	v, _ := o.Get(key)
-	s, ok := v.(string)
+	s, ok := o.Value(key).(string)
 	return s, ok
 }
 

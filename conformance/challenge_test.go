@@ -222,7 +222,7 @@ func TestRenamesAreConsistent(t *testing.T) {
 	}
 }
 
-func mustMember(f *Fixture, key string) ojson.Value { return member(f.Raw, key) }
+func mustMember(f *Fixture, key string) ojson.Value { return f.Raw.Value(key) }
 
 func testRand(i int) *rand.Rand { return rand.New(rand.NewPCG(uint64(i), 7)) }
 

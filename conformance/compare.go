@@ -78,7 +78,7 @@ func (c *comparison) match(path string, expected, actual ojson.Value, there bool
 	}
 	switch want := expected.(type) {
 	case *ojson.Object:
-		if v, _ := want.Get("assert"); isString(v) {
+		if isString(want.Value("assert")) {
 			return c.assertion(path, want, actual, there)
 		}
 		return c.pattern(path, want, actual, there)
@@ -170,8 +170,7 @@ func (c *comparison) assertion(path string, want *ojson.Object, actual ojson.Val
 		}
 		return c.differ(path, phrase("a string starting with "+show(v)), actual, there)
 	case "unordered_array":
-		v, _ := want.Get("items")
-		items, ok := v.([]any)
+		items, ok := want.Value("items").([]any)
 		if !ok {
 			return c.differ(path, phrase("an unordered_array assertion with items"), want, true)
 		}

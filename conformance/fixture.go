@@ -126,8 +126,7 @@ func (f *Fixture) input(o *ojson.Object) (bad []string) {
 
 // textOf returns a member as text; ids and surfaces are compared, never parsed.
 func textOf(o *ojson.Object, key string) string {
-	v, _ := o.Get(key)
-	switch v := v.(type) {
+	switch v := o.Value(key).(type) {
 	case string:
 		return v
 	case ojson.Number:

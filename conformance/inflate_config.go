@@ -68,7 +68,7 @@ func inflateConfig(v ojson.Value) (*ojson.Object, error) {
 
 // fill sets a member that is absent or null.
 func fill(o *ojson.Object, key string, v any) {
-	if have, _ := o.Get(key); have == nil {
+	if o.Value(key) == nil {
 		o.Set(key, v)
 	}
 }

@@ -60,7 +60,7 @@ func inflateState(v ojson.Value, cfg *config.Config) (*run.State, error) {
 	}
 	turns := o.Object("active_turns")
 	if turns == nil {
-		return nil, fmt.Errorf("active_turns must be an object, not %s", ojson.TypeName(member(o, "active_turns")))
+		return nil, fmt.Errorf("active_turns must be an object, not %s", ojson.TypeName(o.Value("active_turns")))
 	}
 	for id, v := range turns.All() {
 		t, ok := v.(*ojson.Object)
@@ -102,5 +102,3 @@ func stateView(s *run.State) *ojson.Object {
 	fill(o, "pending_run_completion", nil)
 	return o
 }
-
-func member(o *ojson.Object, key string) ojson.Value { v, _ := o.Get(key); return v }

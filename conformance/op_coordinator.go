@@ -23,7 +23,7 @@ func validateCoordinatorConfig(w *workspace) (outcome, error) {
 		return nil, err
 	}
 	var problems wire.Problems
-	switch v := member(w.fixture.Setup, "coordinator_config").(type) {
+	switch v := w.fixture.Setup.Value("coordinator_config").(type) {
 	case nil:
 		return nil, fmt.Errorf("setup.coordinator_config is missing")
 	case *ojson.Object:

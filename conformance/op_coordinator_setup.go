@@ -35,13 +35,13 @@ type initiative struct {
 // newInitiative reads the coordinator's part of a setup. Nothing is written.
 func newInitiative(setup *ojson.Object) (*initiative, error) {
 	in := &initiative{dirs: []string{initiativeDir}, files: make(map[string][]byte)}
-	if v := member(setup, "coordinator_config"); v != nil {
+	if v := setup.Value("coordinator_config"); v != nil {
 		in.put(multirepo.ConfigFile, ojson.Pretty(v))
 	}
 	for _, doc := range []struct {
 		key, path string
 	}{{"coordinator_state", multirepo.StatePath}, {"barriers", multirepo.BarriersPath}} {
-		v := member(setup, doc.key)
+		v := setup.Value(doc.key)
 		o, ok := v.(*ojson.Object)
 		if !ok && v != nil {
 			return nil, fmt.Errorf("setup.%s must be an object, not %s", doc.key, ojson.TypeName(v))
@@ -53,7 +53,7 @@ func newInitiative(setup *ojson.Object) (*initiative, error) {
 	for _, l := range []struct {
 		key, path string
 	}{{"coordinator_history", multirepo.HistoryPath}, {"barrier_ledger", multirepo.BarrierLedgerPath}} {
-		list, err := rows(member(setup, l.key))
+		list, err := rows(setup.Value(l.key))
 		if err != nil {
 			return nil, fmt.Errorf("setup.%s: %w", l.key, err)
 		}
@@ -61,7 +61,7 @@ func newInitiative(setup *ojson.Object) (*initiative, error) {
 			in.put(l.path, jsonl(list))
 		}
 	}
-	v := member(setup, "repos")
+	v := setup.Value("repos")
 	repos, ok := v.(*ojson.Object)
 	if !ok && v != nil {
 		return nil, fmt.Errorf("setup.repos must be an object, not %s", ojson.TypeName(v))
@@ -96,21 +96,21 @@ func (in *initiative) repo(id string, o *ojson.Object) error {
 			return fmt.Errorf("%s is not a member this adapter knows", show(k))
 		}
 	}
-	dir, err := repoDir(id, member(o, "path"))
+	dir, err := repoDir(id, o.Value("path"))
 	if err != nil {
 		return err
 	}
 	in.dirs = append(in.dirs, dir)
 	made := func(name string, data []byte) { in.files[path.Join(dir, name)] = data }
 
-	raw, err := inflateConfig(member(o, "config"))
+	raw, err := inflateConfig(o.Value("config"))
 	if err != nil {
 		return fmt.Errorf("config: %w", err)
 	}
-	if v := member(o, "config"); v != nil {
+	if v := o.Value("config"); v != nil {
 		made(wire.ConfigPath, ojson.Pretty(v))
 	}
-	if v := member(o, "state"); v != nil {
+	if v := o.Value("state"); v != nil {
 		cfg, _ := config.DecodeObject(raw)
 		state, err := inflateState(v, cfg)
 		if err != nil {
@@ -118,14 +118,14 @@ func (in *initiative) repo(id string, o *ojson.Object) error {
 		}
 		made(string(wire.DocState), ojson.Pretty(ojson.Marshal(state)))
 	}
-	if v := member(o, "history"); v != nil {
+	if v := o.Value("history"); v != nil {
 		list, err := rows(v)
 		if err != nil {
 			return fmt.Errorf("history: %w", err)
 		}
 		made(wire.LedgerHistory.Path(), jsonl(list))
 	}
-	v := member(o, "files")
+	v := o.Value("files")
 	files, ok := v.(*ojson.Object)
 	if !ok && v != nil {
 		return fmt.Errorf("files must be an object, not %s", ojson.TypeName(v))

@@ -74,7 +74,7 @@ func configError(p wire.Problem, raw *ojson.Object) *ojson.Object {
 	}
 	switch {
 	case p.Code == config.ProblemSchemaVersion, p.Code == config.ProblemLegacyConfig:
-		actual := member(raw, "schema_version")
+		actual := raw.Value("schema_version")
 		// Versions are reported as text, numbers by their value: 2.50 is "2.5".
 		switch v := actual.(type) {
 		case bool:
@@ -99,7 +99,7 @@ func configError(p wire.Problem, raw *ojson.Object) *ojson.Object {
 
 func validateEvent(w *workspace) (outcome, error) {
 	code := ""
-	errs := run.ValidateEvent(member(w.args, "event"))
+	errs := run.ValidateEvent(w.args.Value("event"))
 	if len(errs) > 0 {
 		code = run.CodeInvalidEvent
 	}
@@ -107,7 +107,7 @@ func validateEvent(w *workspace) (outcome, error) {
 }
 
 func validateEventOrdering(w *workspace) (outcome, error) {
-	return checked(run.ValidateEventOrdering(member(w.args, "events"))), nil
+	return checked(run.ValidateEventOrdering(w.args.Value("events"))), nil
 }
 
 func checked(code string, errs []string) outcome {

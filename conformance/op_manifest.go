@@ -129,7 +129,7 @@ func verifyDispatchManifest(w *workspace) (outcome, error) {
 func (w *workspace) tamper(s *sealed) error {
 	setup := w.fixture.Setup
 	for _, key := range []string{"post_finalize_inject", "post_finalize_tamper"} {
-		tree, err := textTree(member(setup, key))
+		tree, err := textTree(setup.Value(key))
 		if err != nil {
 			return fmt.Errorf("setup.%s: %w", key, err)
 		}
@@ -141,10 +141,10 @@ func (w *workspace) tamper(s *sealed) error {
 			s.files[name] = data
 		}
 	}
-	if err := s.remove(member(setup, "post_finalize_delete")); err != nil {
+	if err := s.remove(setup.Value("post_finalize_delete")); err != nil {
 		return fmt.Errorf("setup.post_finalize_delete: %w", err)
 	}
-	switch v := member(setup, "post_finalize_delete_manifest").(type) {
+	switch v := setup.Value("post_finalize_delete_manifest").(type) {
 	case nil, bool:
 		if v == true {
 			s.manifest = nil
@@ -156,7 +156,7 @@ func (w *workspace) tamper(s *sealed) error {
 	default:
 		return fmt.Errorf("setup.post_finalize_delete_manifest: must be true or an object, not %s", ojson.TypeName(v))
 	}
-	return s.corrupt(member(setup, "post_finalize_corrupt_manifest"))
+	return s.corrupt(setup.Value("post_finalize_corrupt_manifest"))
 }
 
 func (s *sealed) remove(v ojson.Value) error {

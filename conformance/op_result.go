@@ -104,7 +104,7 @@ func acceptTurn(w *workspace) (outcome, error) {
 	state := stateView(w.state)
 	// The state has one counter for assignments and acceptances; the sequence of
 	// acceptances is what the newest accepted row says (docs/conformance.md#becoming-a-target).
-	state.Set("accepted_sequence", member(last, "accepted_sequence"))
+	state.Set("accepted_sequence", last.Value("accepted_sequence"))
 	// The comparator cannot see that an object is empty; an array it can.
 	state.Set("active_turn_ids", w.state.ActiveTurns.Keys())
 	o := ojson.NewObject("result", "success", "state", state, "history_length", len(history),

@@ -46,7 +46,7 @@ func transitionState(w *workspace) (outcome, error) {
 	}
 	switch trigger {
 	case triggerGate:
-		waitAtGate(doc, member(w.args, "gate"))
+		waitAtGate(doc, w.args.Value("gate"))
 	case triggerEscalation:
 		refused, err := w.escalate(doc)
 		if err != nil || refused != nil {
@@ -135,7 +135,7 @@ func (w *workspace) escalate(doc *ojson.Object) (*wire.Error, error) {
 	}
 	blocked := ojson.Marshal(tr.State)
 	for _, k := range []string{"status", "blocked_on", "blocked_reason"} {
-		doc.Set(k, member(blocked, k))
+		doc.Set(k, blocked.Value(k))
 	}
 	return nil, nil
 }
@@ -155,7 +155,7 @@ func (w *workspace) turnOf(role string) *run.Turn {
 
 // objectArg returns an object argument, nil when it is absent or null.
 func (w *workspace) objectArg(key string) (*ojson.Object, error) {
-	v := member(w.args, key)
+	v := w.args.Value(key)
 	o, ok := v.(*ojson.Object)
 	if !ok && v != nil {
 		return nil, badArg(key, "an object", v)

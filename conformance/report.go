@@ -89,9 +89,7 @@ func (t *TierSummary) add(f CorpusFixture, o Outcome, known *Deviation) {
 		t.Surfaces.Set(f.Surface, c)
 	}
 	c.add(o.Status)
-	id, _ := f.Raw.Get("fixture_id")
-	surface, _ := f.Raw.Get("surface")
-	row := Finding{id, surface, o.Message, o.Actual, known}
+	row := Finding{f.Raw.Value("fixture_id"), f.Raw.Value("surface"), o.Message, o.Actual, known}
 	switch o.Status {
 	case StatusPass:
 	case StatusFail:

@@ -67,8 +67,7 @@ func answer(v ojson.Value, exit *int) Outcome {
 	if !ok || o == nil {
 		return errored("Adapter response must be a JSON object, not "+ojson.TypeName(v), v)
 	}
-	said, _ := o.Get("status")
-	status, _ := said.(string)
+	status, _ := o.Value("status").(string)
 	switch Status(status) {
 	case StatusPass, StatusFail, StatusError, StatusNotImplemented:
 	default:

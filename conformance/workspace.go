@@ -42,13 +42,13 @@ type workspace struct {
 // newWorkspace builds what the fixture's setup describes.
 func newWorkspace(f *Fixture, now time.Time, seed string) (*workspace, error) {
 	w := &workspace{fixture: f, args: f.Args, now: now, seed: seed, ledgers: make(map[wire.Ledger][]run.Line)}
-	raw, err := inflateConfig(member(f.Setup, "config"))
+	raw, err := inflateConfig(f.Setup.Value("config"))
 	if err != nil {
 		return nil, fmt.Errorf("setup.config: %w", err)
 	}
 	cfg, problems := config.DecodeObject(raw)
 	w.cfg, w.problems = cfg.WithoutDefaultKit(), subset(problems)
-	if w.state, err = inflateState(member(f.Setup, "state"), w.cfg); err != nil {
+	if w.state, err = inflateState(f.Setup.Value("state"), w.cfg); err != nil {
 		return nil, fmt.Errorf("setup.state: %w", err)
 	}
 	w.before = ojson.Marshal(w.state).Clone()
@@ -56,7 +56,7 @@ func newWorkspace(f *Fixture, now time.Time, seed string) (*workspace, error) {
 		key    string
 		ledger wire.Ledger
 	}{{"history", wire.LedgerHistory}, {"ledger", wire.LedgerDecisions}} {
-		if w.ledgers[l.ledger], err = rows(member(f.Setup, l.key)); err != nil {
+		if w.ledgers[l.ledger], err = rows(f.Setup.Value(l.key)); err != nil {
 			return nil, fmt.Errorf("setup.%s: %w", l.key, err)
 		}
 	}
@@ -70,7 +70,7 @@ func newWorkspace(f *Fixture, now time.Time, seed string) (*workspace, error) {
 	if err := w.setFiles(f.Setup); err != nil {
 		return nil, fmt.Errorf("setup.filesystem: %w", err)
 	}
-	if w.bundles, err = textTree(member(f.Setup, "dispatch_bundle")); err != nil {
+	if w.bundles, err = textTree(f.Setup.Value("dispatch_bundle")); err != nil {
 		return nil, fmt.Errorf("setup.dispatch_bundle: %w", err)
 	}
 	return w, nil
@@ -100,7 +100,7 @@ func line(row *ojson.Object) run.Line {
 // setFiles reads setup.filesystem. Paths that leave the project, and those of
 // files the rest of the setup makes, are refused.
 func (w *workspace) setFiles(setup *ojson.Object) error {
-	v := member(setup, "filesystem")
+	v := setup.Value("filesystem")
 	o, ok := v.(*ojson.Object)
 	if !ok && v != nil {
 		return fmt.Errorf("must be an object, not %s", ojson.TypeName(v))
@@ -190,7 +190,7 @@ func (w *workspace) phaseUnchanged() bool { return w.before.String("phase") == w
 
 // textArg returns a string argument, "" when it is absent or null.
 func (w *workspace) textArg(key string) (string, error) {
-	v := member(w.args, key)
+	v := w.args.Value(key)
 	s, ok := v.(string)
 	if !ok && v != nil {
 		return "", badArg(key, "a string", v)

@@ -33,8 +33,7 @@ func handoffs(root *os.Root, superRun, workstream string) []*ojson.Object {
 		for _, key := range []string{"intent_id", "source_repo", "source_event_id", "source_signal_source",
 			"source_signal_category", "charter", "acceptance_contract", "source_event_ref", "evidence_refs",
 			"handed_off_at"} {
-			v, _ := o.Get(key)
-			row.Set(key, ojson.CloneValue(v))
+			row.Set(key, ojson.CloneValue(o.Value(key)))
 		}
 		out = append(out, row)
 	}

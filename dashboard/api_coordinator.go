@@ -115,8 +115,8 @@ func (a *ask) repoStatus() {
 	if in := a.initiative(); in != nil {
 		out := []*ojson.Object{}
 		for _, r := range in.Repos() {
-			out = append(out, object("repo_id", r.String("repo_id"), "run_id", get(r, "run_id"),
-				"status", r.String("status"), "phase", get(r, "phase"), "details", get(r, "details")))
+			out = append(out, object("repo_id", r.String("repo_id"), "run_id", r.Value("run_id"),
+				"status", r.String("status"), "phase", r.Value("phase"), "details", r.Value("details")))
 		}
 		writeJSON(a.w, http.StatusOK, out)
 	}
@@ -137,8 +137,8 @@ func (a *ask) coordinatorTimeouts() {
 		if repo := in.Config.Repo(id); repo != nil {
 			path = repo.Path
 		}
-		row := object("repo_id", id, "path", path, "run_id", get(r, "run_id"), "status", r.String("status"),
-			"phase", get(r, "phase"), "details", get(r, "details"), "configured", false, "config", nil, "live", nil,
+		row := object("repo_id", id, "path", path, "run_id", r.Value("run_id"), "status", r.String("status"),
+			"phase", r.Value("phase"), "details", r.Value("details"), "configured", false, "config", nil, "live", nil,
 			"events", []any{}, "error", nil)
 		switch {
 		case c == nil || c.Config == nil:

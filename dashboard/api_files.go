@@ -105,13 +105,13 @@ func (a *ask) watchResults() any {
 		s := cmp.Or(o.String("status"), "unknown")
 		n, _ := status.Int(s)
 		status.Set(s, n+1)
-		if ojson.Truthy(get(o, "errors")) && len(o.Array("errors")) > 0 || o.String("error") != "" {
+		if ojson.Truthy(o.Value("errors")) && len(o.Array("errors")) > 0 || o.String("error") != "" {
 			errored++
 		}
 		if o.Bool("deduplicated") {
 			same++
 		}
-		if ojson.Truthy(get(o, "route")) {
+		if ojson.Truthy(o.Value("route")) {
 			routed++
 		} else {
 			unrouted++

@@ -31,13 +31,13 @@ func (a *ask) notifications() {
 	hooks := []*ojson.Object{}
 	for _, w := range n.Objects("webhooks") {
 		events := w.Strings("events")
-		hooks = append(hooks, object("name", ojson.OrNull(w.String("name")), "timeout_ms", get(w, "timeout_ms"),
+		hooks = append(hooks, object("name", ojson.OrNull(w.String("name")), "timeout_ms", w.Value("timeout_ms"),
 			"event_count", len(events), "events", append([]string{}, events...)))
 	}
 	var sla any
 	if o := n.Object("approval_sla"); o != nil {
 		enabled := true
-		if v, ok := get(o, "enabled").(bool); ok {
+		if v, ok := o.Value("enabled").(bool); ok {
 			enabled = v
 		}
 		sla = object("enabled", enabled,

@@ -38,7 +38,7 @@ func claims(row *ojson.Object) *block {
 	}
 	cost := row.Object("cost")
 	for k, claimed := range cost.Object("claimed").All() {
-		t.Rows = append(t.Rows, []cell{text("Cost: " + words(k)), value(claimed), value(get(cost, k))})
+		t.Rows = append(t.Rows, []cell{text("Cost: " + words(k)), value(claimed), value(cost.Value(k))})
 	}
 	if len(t.Rows) == 0 {
 		return nil

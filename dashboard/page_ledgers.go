@@ -78,10 +78,10 @@ func (v *view) lastingDecisions(s *ojson.Object) block {
 	b.Empty = ""
 	t := &table{Head: []string{"Decision", "Standing", "Statement", "Role", "Authority", "Instead of"}}
 	authority := func(o *ojson.Object) cell {
-		if get(o, "authority_level") == nil {
+		if o.Value("authority_level") == nil {
 			return cell{}
 		}
-		return text(plain(get(o, "authority_level")) + " (" + words(o.String("authority_source")) + ")")
+		return text(plain(o.Value("authority_level")) + " (" + words(o.String("authority_source")) + ")")
 	}
 	active, over := s.Objects("active"), s.Objects("overridden")
 	// Those in force come first, the newest of them before the others.
@@ -150,7 +150,7 @@ func hooksPage(v *view) error {
 			var e entry
 			digestHook(o, &e)
 			n.Table.Rows = append(n.Table.Rows, []cell{v.moment(e.Time), code(e.Ref), turnLink(e.Turn),
-				text(string(ojson.Compact(get(o, "annotations"))))})
+				text(string(ojson.Compact(o.Value("annotations"))))})
 		}
 		v.Blocks = append(v.Blocks, n)
 	}

@@ -237,7 +237,7 @@ func runPage(v *view) error {
 		{"Phases completed", text(strings.Join(row.Strings("phases_completed"), ", "))},
 		{"Roles", text(strings.Join(row.Strings("roles_used"), ", "))},
 		{"Gates opened by", text(openers(d))},
-		{"Decisions", value(get(row, "decisions_count"))},
+		{"Decisions", value(row.Value("decisions_count"))},
 	}}
 	if s := row.String("blocked_reason"); s != "" {
 		b.Facts = append(b.Facts, fact{"Blocked", toned(s, bad)})
@@ -325,8 +325,8 @@ func changedFacts(d *ojson.Object) block {
 	b := block{ID: "changed", Title: "What differs", Empty: "Nothing."}
 	t := &table{Head: []string{"What", "First run", "Second run", "Difference"}}
 	for label, o := range diff.Changed(d) {
-		t.Rows = append(t.Rows, []cell{text(label), value(get(o, "left")), value(get(o, "right")),
-			value(get(o, "delta"))})
+		t.Rows = append(t.Rows, []cell{text(label), value(o.Value("left")), value(o.Value("right")),
+			value(o.Value("delta"))})
 	}
 	if len(t.Rows) > 0 {
 		b.Empty, b.Table = "", t

@@ -250,7 +250,7 @@ func verification(row *ojson.Object) block {
 			if n, ok := e.Int("exit_code"); !ok || n != 0 {
 				tone = warn
 			}
-			b.Table.Rows = append(b.Table.Rows, []cell{code(e.String("command")), toned(plain(get(e, "exit_code")),
+			b.Table.Rows = append(b.Table.Rows, []cell{code(e.String("command")), toned(plain(e.Value("exit_code")),
 				tone), text(firstText(e, "summary", "description", "stdout_excerpt", "output"))})
 		}
 	} else {

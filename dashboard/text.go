@@ -9,7 +9,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	foreign "github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/restore/account"
@@ -40,8 +39,6 @@ func longText(s string, limit int) string {
 func plain(v any) string { return account.Plain(v) }
 
 func asText(v any) string { return fmt.Sprint(v) }
-
-func get(o *ojson.Object, key string) any { v, _ := o.Get(key); return v }
 
 func instant(s string) time.Time {
 	at, err := wire.ParseTime(s)

@@ -229,7 +229,7 @@ func readManifest(id Identity, data []byte) (entries []entry, errs []ManifestErr
 	if !isObject {
 		return nil, invalid("%s must hold an object, not %s", ManifestFile, ojson.TypeName(val)), false
 	}
-	files, isArray := field(o, "files").([]any)
+	files, isArray := o.Value("files").([]any)
 	version := o.String("manifest_version")
 	switch {
 	case version == "":
@@ -260,7 +260,7 @@ func readEntry(i int, val ojson.Value) entry {
 		return entry{bad: fmt.Sprintf("files[%d] must be an object, not %s", i, ojson.TypeName(val))}
 	}
 	e := entry{path: o.String("path"), sha256: o.String("sha256")}
-	size, hasSize := field(o, "size").(ojson.Number)
+	size, hasSize := o.Value("size").(ojson.Number)
 	n, whole := size.Int64()
 	e.size = n
 	switch {
@@ -277,8 +277,6 @@ func readEntry(i int, val ojson.Value) entry {
 	}
 	return e
 }
-
-func field(o *ojson.Object, key string) ojson.Value { v, _ := o.Get(key); return v }
 
 func isDigest(s string) bool {
 	if len(s) != 64 {

@@ -54,18 +54,13 @@ func parseAnswer(stdout []byte, hide secrets) (answer, bool) {
 		if !ok {
 			continue
 		}
-		value, isText := member(n, "value").(string)
+		value, isText := n.Value("value").(string)
 		if key := n.String("key"); isText && isKey(key) {
 			a.annotations = append(a.annotations,
 				ojson.NewObject("key", key, "value", cut(hide.redact(value), maxAnnotation)))
 		}
 	}
 	return a, true
-}
-
-func member(o *ojson.Object, key string) ojson.Value {
-	v, _ := o.Get(key)
-	return v
 }
 
 // boundMessage keeps a message as it is when it is short enough; a longer one

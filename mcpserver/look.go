@@ -82,8 +82,7 @@ func continuous(r *runner.Runner) *ojson.Object {
 	}
 	out := &ojson.Object{}
 	for _, k := range []string{"session_id", "status", "runs_completed", "idle_cycles"} {
-		v, _ := doc.Get(k)
-		out.Set(k, v)
+		out.Set(k, doc.Value(k))
 	}
 	return out
 }

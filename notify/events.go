@@ -77,13 +77,13 @@ func (d *derivation) events(typ string) []*ojson.Object {
 func (d *derivation) resolved() {
 	for _, e := range d.events(run.EventHumanEscalationResolved) {
 		p := e.Object("payload")
-		d.add(HumanResolved, "", "escalation_id", p.String("escalation_id"), "type", member(p, "type"),
-			"service", member(p, "service"), "resolved_via", member(p, "resolved_via"))
+		d.add(HumanResolved, "", "escalation_id", p.String("escalation_id"), "type", p.Value("type"),
+			"service", p.Value("service"), "resolved_via", p.Value("resolved_via"))
 	}
 	for _, row := range d.rows[wire.LedgerDecisions] {
 		if row.String("decision") == "escalation_resolved" {
-			d.add(EscalationLifted, row.String("turn_id"), "blocked_on", member(row, "blocked_on"),
-				"resolved_via", member(row, "resolved_via"), "previous_escalation", member(row, "escalation"))
+			d.add(EscalationLifted, row.String("turn_id"), "blocked_on", row.Value("blocked_on"),
+				"resolved_via", row.Value("resolved_via"), "previous_escalation", row.Value("escalation"))
 		}
 	}
 }
@@ -119,16 +119,16 @@ func (d *derivation) blocked() {
 			continue
 		}
 		d.add(OperatorEscalated, turn, "source", "operator", "blocked_on", s.BlockedOn,
-			"reason", member(e.Object("payload"), "reason"), "detail", b.Recovery.Detail,
+			"reason", e.Object("payload").Value("reason"), "detail", b.Recovery.Detail,
 			"recovery_action", ojson.OrNull(b.Recovery.RecoveryAction))
 	}
 }
 
 // brief is what is told of a human escalation.
 func brief(row *ojson.Object) *ojson.Object {
-	return ojson.NewObject("escalation_id", row.String("escalation_id"), "type", member(row, "type"),
-		"service", member(row, "service"), "action", member(row, "action"),
-		"resolution_command", member(row, "resolution_command"))
+	return ojson.NewObject("escalation_id", row.String("escalation_id"), "type", row.Value("type"),
+		"service", row.Value("service"), "action", row.Value("action"),
+		"resolution_command", row.Value("resolution_command"))
 }
 
 func (d *derivation) pending() {
@@ -173,10 +173,4 @@ func (d *derivation) completed() {
 	}
 	p.Set("requested_by_turn", ojson.OrNull(by))
 	d.out = append(d.out, Event{Type: RunCompleted, Payload: p, Turn: d.turn(by)})
-}
-
-// member is a member as it is, null when absent.
-func member(o *ojson.Object, key string) any {
-	v, _ := o.Get(key)
-	return v
 }

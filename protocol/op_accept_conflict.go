@@ -44,7 +44,7 @@ func (a *acceptance) checkConflict(*ojson.Object) *wire.Error {
 	t.Event("turn_conflicted", &turn, "error_code", wire.CodeConflict, "detection_count", count,
 		"conflicting_files", summary.Strings("conflicting_files"),
 		"accepted_since_turn_ids", summary.Strings("accepted_since_turn_ids"),
-		"overlap_ratio", wire.Member(summary, "overlap_ratio"))
+		"overlap_ratio", summary.Value("overlap_ratio"))
 	files := found.Conflict.Strings("conflicting_files")
 	hint := fmt.Sprintf(
 		"git agentxchain reject %s --reassign --reason ..., or merge by hand and git agentxchain accept %s --resolution human_merge", turn.TurnID, turn.TurnID)
@@ -76,7 +76,7 @@ func (a *acceptance) mergeRecord() *ojson.Object {
 	s := result.ConflictSummary(a.conflict)
 	return ojson.NewObject("mode", ResolutionHumanMerge, "merge_strategy", "operator_authoritative_staged_result",
 		"conflicting_files", s.Strings("conflicting_files"), "accepted_since_turn_ids", s.Strings(
-			"accepted_since_turn_ids"), "overlap_ratio", wire.Member(s, "overlap_ratio"))
+			"accepted_since_turn_ids"), "overlap_ratio", s.Value("overlap_ratio"))
 }
 
 func (a *acceptance) recordMerge() {
@@ -91,5 +91,5 @@ func (a *acceptance) recordMerge() {
 	t.Event("conflict_resolved", a.turn, "resolution", ResolutionHumanMerge,
 		"merge_strategy", "operator_authoritative_staged_result",
 		"conflicting_files", s.Strings("conflicting_files"), "accepted_since_turn_ids", s.Strings(
-			"accepted_since_turn_ids"), "overlap_ratio", wire.Member(s, "overlap_ratio"))
+			"accepted_since_turn_ids"), "overlap_ratio", s.Value("overlap_ratio"))
 }

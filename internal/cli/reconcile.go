@@ -84,8 +84,7 @@ func runReconcile(ctx context.Context, f *term.Factory, o runner.ReconcileOption
 	n := r.Next(ctx)
 	done := shared.DonePayload(&out.Done)
 	for _, k := range payload.Keys() {
-		v, _ := payload.Get(k)
-		done.Set(k, v)
+		done.Set(k, payload.Value(k))
 	}
 	done.Set("next_action", shared.NextObject(n))
 	f.Out.Emit(done, func(p *term.Printer) {

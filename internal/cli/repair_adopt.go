@@ -52,8 +52,7 @@ func runAdopt(ctx context.Context, f *term.Factory, o *repairOptions) error {
 		return err
 	}
 	for _, m := range []string{"run_id", "op"} {
-		v, _ := shared.DonePayload(&out.Done).Get(m)
-		payload.Set(m, v)
+		payload.Set(m, shared.DonePayload(&out.Done).Value(m))
 	}
 	n := r.Next(ctx)
 	payload.Set("next_action", shared.NextObject(n))

@@ -103,6 +103,9 @@ func (o *Object) Get(key string) (Value, bool) {
 	return o.get(key)
 }
 
+// Value returns the value of key, nil without the member.
+func (o *Object) Value(key string) Value { v, _ := o.Get(key); return v }
+
 // Has reports whether the member exists, null included.
 func (o *Object) Has(key string) bool { _, ok := o.Get(key); return ok }
 
@@ -129,22 +132,19 @@ func (o *Object) All() iter.Seq2[string, Value] {
 
 // String returns the member when it is a string, else "".
 func (o *Object) String(key string) string {
-	v, _ := o.Get(key)
-	s, _ := v.(string)
+	s, _ := o.Value(key).(string)
 	return s
 }
 
 // Bool returns the member when it is literally true.
 func (o *Object) Bool(key string) bool {
-	v, _ := o.Get(key)
-	b, _ := v.(bool)
+	b, _ := o.Value(key).(bool)
 	return b
 }
 
 // Int returns the member when it is an integer number.
 func (o *Object) Int(key string) (int, bool) {
-	v, _ := o.Get(key)
-	n, ok := v.(Number)
+	n, ok := o.Value(key).(Number)
 	if !ok {
 		return 0, false
 	}
@@ -154,8 +154,7 @@ func (o *Object) Int(key string) (int, bool) {
 
 // Float returns the member when it is a number.
 func (o *Object) Float(key string) (float64, bool) {
-	v, _ := o.Get(key)
-	n, ok := v.(Number)
+	n, ok := o.Value(key).(Number)
 	if !ok {
 		return 0, false
 	}
@@ -164,15 +163,13 @@ func (o *Object) Float(key string) (float64, bool) {
 
 // Object returns the member when it is an object, else nil.
 func (o *Object) Object(key string) *Object {
-	v, _ := o.Get(key)
-	c, _ := v.(*Object)
+	c, _ := o.Value(key).(*Object)
 	return c
 }
 
 // Array returns the member when it is an array, else nil.
 func (o *Object) Array(key string) []any {
-	v, _ := o.Get(key)
-	a, _ := v.([]any)
+	a, _ := o.Value(key).([]any)
 	return a
 }
 

@@ -184,8 +184,7 @@ func DecodeStatement(data []byte) (*Statement, *wire.Error) {
 	}
 	var issued, expires string
 	for _, m := range append(s.members(), member{"issued_at", &issued}, member{"expires_at", &expires}) {
-		v, _ := predicate.Get(m.name)
-		text, ok := v.(string)
+		text, ok := predicate.Value(m.name).(string)
 		if !ok {
 			return nil, invalid("predicate."+m.name, "predicate.%s must be a text", m.name)
 		}

@@ -94,9 +94,9 @@ func (t *Draft) raise(turn *run.Turn) {
 	t.Index.OpenEscalations = append(
 		t.Index.OpenEscalations[:len(t.Index.OpenEscalations):len(t.Index.OpenEscalations)], row)
 	t.Event("human_escalation_raised", turn, "escalation_id", row.String("escalation_id"), "type", row.String("type"),
-		"service", wire.Member(row, "service"),
-		"action", wire.Member(row, "action"), "blocked_on", wire.OrEmpty(s.BlockedOn),
-		"resolution_command", row.String("resolution_command"), "detail", wire.Member(row, "detail"))
+		"service", row.Value("service"),
+		"action", row.Value("action"), "blocked_on", wire.OrEmpty(s.BlockedOn),
+		"resolution_command", row.String("resolution_command"), "detail", row.Value("detail"))
 	t.renderTasks(nil)
 }
 
@@ -148,7 +148,7 @@ func (t *Draft) resolveNoted(match func(*ojson.Object) bool, via, notes string) 
 		row := run.NewEscalationResolution(open.String("escalation_id"), t.Env.Time(), via, notes)
 		t.Append(wire.LedgerEscalations, row)
 		t.Event("human_escalation_resolved", nil, "escalation_id", open.String("escalation_id"),
-			"type", wire.Member(open, "type"), "service", wire.Member(open, "service"), "resolved_via", via)
+			"type", open.Value("type"), "service", open.Value("service"), "resolved_via", via)
 		done = append(done, run.CompletedEscalation(open, row))
 	}
 	t.Index.OpenEscalations = keep

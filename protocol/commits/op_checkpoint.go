@@ -74,8 +74,8 @@ func (op *Checkpoint) Apply(t *change.Draft) *wire.Error {
 	s.AcceptedIntegrationRef = new("git:" + op.Commit)
 	if id := row.String("run_id"); id == "" || id == s.Run() {
 		s.LastCompletedTurn = ojson.NewObject("turn_id", op.TurnID, "role", row.String("role"),
-			"phase", row.String("phase"), "runtime_id", wire.Member(row, "runtime_id"),
-			"checkpoint_sha", op.Commit, "checkpointed_at", now, "intent_id", wire.Member(row, "intent_id"))
+			"phase", row.String("phase"), "runtime_id", row.Value("runtime_id"),
+			"checkpoint_sha", op.Commit, "checkpointed_at", now, "intent_id", row.Value("intent_id"))
 		t.Index.Checkpointed(marked)
 	}
 	if s.Status != wire.StatusCompleted && s.Status != wire.StatusFailed {

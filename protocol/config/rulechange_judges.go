@@ -260,19 +260,17 @@ func policyAsStrict(before, after ojson.Value) bool {
 		"action":  func(before, _ ojson.Value) bool { return before == "warn" },
 	})
 	limit := notHigher(math.Inf(1))
-	sub.object("/params", member(b, "params"), member(a, "params"), members{
+	sub.object("/params", b.Value("params"), a.Value("params"), members{
 		"limit":     limit,
 		"limit_usd": limit,
 		"allowed":   narrowed,
 	})
-	sub.object("/scope", member(b, "scope"), member(a, "scope"), members{
+	sub.object("/scope", b.Value("scope"), a.Value("scope"), members{
 		"phases": scoped,
 		"roles":  scoped,
 	})
 	return len(Weakening(sub.out)) == 0
 }
-
-func member(o *ojson.Object, key string) ojson.Value { v, _ := o.Get(key); return v }
 
 // hooks compares the lifecycle hooks, phase by phase and name by name. A hook that
 // is added can only refuse more.

@@ -180,7 +180,6 @@ func (r *Runtime) capability(key string) string {
 	if r == nil {
 		return ""
 	}
-	v, _ := r.Raw.Object("capabilities").Get(key)
-	t, _ := v.(string)
+	t, _ := r.Raw.Object("capabilities").Value(key).(string)
 	return t
 }

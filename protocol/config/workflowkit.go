@@ -75,8 +75,7 @@ func defaultKit(phases []string) WorkflowKit {
 }
 
 func (d *decoder) workflowKit() {
-	v, _ := d.cfg.Raw.Get("workflow_kit")
-	if v == nil {
+	if d.cfg.Raw.Value("workflow_kit") == nil {
 		d.cfg.WorkflowKit = defaultKit(d.cfg.Routing.Keys())
 		return
 	}

@@ -30,9 +30,7 @@ func Check(before, after *run.State, appended run.LedgerReader) *wire.Error {
 	w := newWitness(after.Run(), appended)
 	was, is := ojson.Marshal(before), ojson.Marshal(after)
 	for _, m := range memberRules() {
-		a, _ := was.Get(m.name)
-		b, _ := is.Get(m.name)
-		if bytes.Equal(ojson.Compact(a), ojson.Compact(b)) {
+		if bytes.Equal(ojson.Compact(was.Value(m.name)), ojson.Compact(is.Value(m.name))) {
 			continue
 		}
 		if field, why := m.rule(w, before, after); why != "" {

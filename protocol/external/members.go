@@ -211,9 +211,7 @@ func turnLife() []string { return []string{"status", "started_at", "dispatched_a
 func turnRule(w *witness, before, after *run.Turn) (member, why string) {
 	was, is := ojson.Marshal(before), ojson.Marshal(after)
 	for _, name := range slices.Concat(is.Keys(), was.Keys()) {
-		a, _ := was.Get(name)
-		b, _ := is.Get(name)
-		if bytes.Equal(ojson.Compact(a), ojson.Compact(b)) {
+		if bytes.Equal(ojson.Compact(was.Value(name)), ojson.Compact(is.Value(name))) {
 			continue
 		}
 		_, foreign := after.Extra.Get(name)

@@ -14,8 +14,7 @@ import (
 // phaseNames returns the phases a workstream may be in: those of routing as it
 // is written, or the three of an initiative without routing.
 func (d *decoder) phaseNames() *ojson.Object {
-	v, _ := d.cfg.Raw.Get("routing")
-	if o, ok := v.(*ojson.Object); ok {
+	if o, ok := d.cfg.Raw.Value("routing").(*ojson.Object); ok {
 		return o
 	}
 	return ojson.NewObject("planning", nil, "implementation", nil, "qa", nil)

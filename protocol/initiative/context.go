@@ -116,8 +116,7 @@ func barrierRows(list []*Barrier) []*ojson.Object {
 		o := ojson.NewObject("barrier_id", b.ID, "workstream_id", b.Workstream, "type", b.Type, "status", b.Status,
 			"notes", ojson.OrNull(b.Notes()))
 		for _, key := range []string{"required_decision_ids_by_repo", "alignment_decision_ids"} {
-			v, _ := b.raw.Get(key)
-			o.Set(key, ojson.CloneValue(v))
+			o.Set(key, ojson.CloneValue(b.raw.Value(key)))
 		}
 		out = append(out, o)
 	}

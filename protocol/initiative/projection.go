@@ -39,7 +39,7 @@ func DecodeAcceptance(repo, workstream string, turn *ojson.Object) (Acceptance, 
 		}
 	}
 	text := func(key string, dst *string) {
-		switch v, _ := turn.Get(key); v := v.(type) {
+		switch v := turn.Value(key).(type) {
 		case nil:
 		case string:
 			*dst = v

@@ -181,17 +181,14 @@ func Bind(t *change.Draft, turn *run.Turn, urgent bool) bool {
 	doc.Set("target_turn", turn.TurnID)
 	doc.Set("started_at", now)
 	setIntent(t, i, entry, doc)
-	phase, _ := doc.Get("phase_scope")
-	source, _ := entry.Get("source")
-	category, _ := entry.Get("category")
 	turn.IntakeContext = ojson.NewObject(
 		"intent_id", doc.String("intent_id"),
 		"event_id", doc.String("event_id"),
-		"source", source,
-		"category", category,
+		"source", entry.Value("source"),
+		"category", entry.Value("category"),
 		"charter", ojson.OrNull(doc.String("charter")),
 		"acceptance_contract", wire.NonNil(doc.Strings("acceptance_contract")),
-		"phase_scope", phase,
+		"phase_scope", doc.Value("phase_scope"),
 	)
 	return true
 }

@@ -340,8 +340,7 @@ func sortedObject(o *ojson.Object) *ojson.Object {
 	slices.Sort(keys)
 	out := &ojson.Object{}
 	for _, k := range keys {
-		v, _ := o.Get(k)
-		out.Set(k, v)
+		out.Set(k, o.Value(k))
 	}
 	return out
 }

@@ -193,8 +193,7 @@ type idleCheck struct {
 
 func (s *idleCheck) run() {
 	kind := s.o.String("kind")
-	v, _ := s.o.Get("kind")
-	s.enum(idleField+".kind", v, "new_intake_intent", "vision_exhausted")
+	s.enum(idleField+".kind", s.o.Value("kind"), "new_intake_intent", "vision_exhausted")
 
 	iteration, ok := s.o.Int("expansion_iteration")
 	switch field := idleField + ".expansion_iteration"; {
@@ -260,25 +259,22 @@ func (s *idleCheck) traceability(kind string) {
 
 func (s *idleCheck) intent() {
 	const field = idleField + ".new_intake_intent"
-	v, _ := s.o.Get("new_intake_intent")
-	o, ok := v.(*ojson.Object)
+	o, ok := s.o.Value("new_intake_intent").(*ojson.Object)
 	if !ok {
 		s.r.errorf(ProblemType, field, "", "%s must be an object", field)
 		return
 	}
-	get := func(m string) ojson.Value { v, _ := o.Get(m); return v }
-	s.text(field+".title", get("title"))
-	s.text(field+".charter", get("charter"))
-	s.enum(field+".priority", get("priority"), "p0", "p1", "p2", "p3")
-	s.enum(field+".template", get("template"), "generic", "api-service", "cli-tool", "library", "web-app",
+	s.text(field+".title", o.Value("title"))
+	s.text(field+".charter", o.Value("charter"))
+	s.enum(field+".priority", o.Value("priority"), "p0", "p1", "p2", "p3")
+	s.enum(field+".template", o.Value("template"), "generic", "api-service", "cli-tool", "library", "web-app",
 		"full-local-cli", "enterprise-app")
-	s.contract(field+".acceptance_contract", get("acceptance_contract"))
+	s.contract(field+".acceptance_contract", o.Value("acceptance_contract"))
 }
 
 func (s *idleCheck) exhausted() {
 	const field = idleField + ".vision_exhausted"
-	v, _ := s.o.Get("vision_exhausted")
-	o, ok := v.(*ojson.Object)
+	o, ok := s.o.Value("vision_exhausted").(*ojson.Object)
 	if !ok {
 		s.r.errorf(ProblemType, field, "", "%s must be an object", field)
 		return
@@ -293,10 +289,8 @@ func (s *idleCheck) exhausted() {
 	s.each(field+".classification", list, func(at string, o *ojson.Object) {
 		s.heading(at, o)
 		classified[wire.Trim(o.String("vision_heading"))] = true
-		status, _ := o.Get("status")
-		s.enum(at+".status", status, "complete", "deferred", "out_of_scope")
-		reason, _ := o.Get("reason")
-		s.text(at+".reason", reason)
+		s.enum(at+".status", o.Value("status"), "complete", "deferred", "out_of_scope")
+		s.text(at+".reason", o.Value("reason"))
 	})
 	for _, h := range s.ctx.headings {
 		if !classified[wire.Trim(h)] {

@@ -140,8 +140,7 @@ func (n *normalizer) remove(member, rationale string) {
 }
 
 func (n *normalizer) get(member string) ojson.Value {
-	v, _ := n.doc.Get(member)
-	return v
+	return n.doc.Value(member)
 }
 
 // array returns a copy of an array member that may be written to in place and

@@ -60,9 +60,7 @@ func (n *normalizer) structuredEvidence() {
 }
 
 func isCommandEvidence(o *ojson.Object) bool {
-	command, _ := o.Get("command")
-	code, _ := o.Get("exit_code")
-	return nonBlank(command) && isInteger(code)
+	return nonBlank(o.Value("command")) && isInteger(o.Value("exit_code"))
 }
 
 // evidenceText renders a finding as [name=value, …], long values cut.

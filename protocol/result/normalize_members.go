@@ -176,7 +176,7 @@ func (n *normalizer) emptyWorkspace() {
 // hasCheckpointable reports a produced file that counts as the turn's work.
 func hasCheckpointable(verification *ojson.Object) bool {
 	for _, f := range verification.Objects("produced_files") {
-		if p, _ := f.Get("path"); !nonBlank(p) {
+		if !nonBlank(f.Value("path")) {
 			continue
 		}
 		if d, _ := f.Get("disposition"); d == nil || d == "artifact" {

@@ -95,8 +95,7 @@ func checkImplementation(r *stageReport, c *stageContext, product []string) {
 }
 
 func checkProposal(r *stageReport, c *stageContext) {
-	v, _ := c.doc.Get("proposed_changes")
-	changes, isArray := v.([]any)
+	changes, isArray := c.doc.Value("proposed_changes").([]any)
 	if c.authority == wire.Proposed && c.result.Status == wire.ResultCompleted && len(changes) == 0 &&
 		!c.result.RunCompletionRequest {
 		if t := runtimeType(c.in.Config, c.result.RuntimeID); t == "api_proxy" || t == "remote_agent" {
@@ -122,7 +121,7 @@ func checkProposal(r *stageReport, c *stageContext) {
 		if s, _ := action.(string); !slices.Contains([]string{"create", "modify", "delete"}, s) {
 			r.errorf(ProblemProposedChange, at+".action", "", "%s.action must be create, modify or delete, not %s", at,
 				wire.Shown(action))
-		} else if content, _ := o.Get("content"); s != "delete" && !isString(content) {
+		} else if s != "delete" && !isString(o.Value("content")) {
 			r.errorf(ProblemProposedChange, at+".content", "", "%s.content is required to %s a file", at, s)
 		}
 		if nonBlank(path) {

@@ -81,33 +81,33 @@ func checkSchema(r *stageReport, doc *ojson.Object) {
 		return
 	}
 	s := &schemaCheck{r}
-	get := func(f string) ojson.Value { v, _ := doc.Get(f); return v }
 
-	if v := get("schema_version"); v != "1.0" {
+	if v := doc.Value("schema_version"); v != "1.0" {
 		r.errorf(ProblemResultVersion, "schema_version", "", `schema_version must be "1.0", not %s`, wire.Shown(v))
 	}
 	for _, f := range []string{"run_id", "turn_id"} {
-		s.text(f, get(f))
+		s.text(f, doc.Value(f))
 	}
-	if v := get("role"); !isRole(v) {
+	if v := doc.Value("role"); !isRole(v) {
 		r.errorf(ProblemRoleID, "role", "", "role must consist of a-z, 0-9, _ and -, not %s", wire.Shown(v))
 	}
-	s.text("runtime_id", get("runtime_id"))
-	s.enum("status", get("status"), wire.ResultCompleted, wire.ResultBlocked, wire.ResultNeedsHuman, wire.ResultFailed)
-	s.text("summary", get("summary"))
-	if v := get("proposed_next_role"); !isRole(v) {
+	s.text("runtime_id", doc.Value("runtime_id"))
+	s.enum("status", doc.Value("status"), wire.ResultCompleted, wire.ResultBlocked, wire.ResultNeedsHuman,
+		wire.ResultFailed)
+	s.text("summary", doc.Value("summary"))
+	if v := doc.Value("proposed_next_role"); !isRole(v) {
 		r.errorf(ProblemRoleID, "proposed_next_role", "",
 			"proposed_next_role must be human or consist of a-z, 0-9, _ and -, not %s", wire.Shown(v))
 	}
 
-	s.each("decisions", get("decisions"), s.decision)
-	s.each("objections", get("objections"), s.objection)
-	s.strings("files_changed", get("files_changed"))
+	s.each("decisions", doc.Value("decisions"), s.decision)
+	s.each("objections", doc.Value("objections"), s.objection)
+	s.strings("files_changed", doc.Value("files_changed"))
 	if doc.Has("artifacts_created") {
-		s.strings("artifacts_created", get("artifacts_created"))
+		s.strings("artifacts_created", doc.Value("artifacts_created"))
 	}
-	s.typed("verification", get("verification"), "status", "pass", "fail", "skipped")
-	s.typed("artifact", get("artifact"), "type", "workspace", "patch", "commit", "review")
+	s.typed("verification", doc.Value("verification"), "status", "pass", "fail", "skipped")
+	s.typed("artifact", doc.Value("artifact"), "type", "workspace", "patch", "commit", "review")
 
 	s.nullable(doc, "phase_transition_request", "a string or null", isString)
 	s.nullable(doc, "run_completion_request", "true, false or null", func(v ojson.Value) bool {
@@ -115,9 +115,9 @@ func checkSchema(r *stageReport, doc *ojson.Object) {
 		return ok
 	})
 	s.nullable(doc, "needs_human_reason", "a string or null", isString)
-	s.cost(get("cost"))
+	s.cost(doc.Value("cost"))
 	if doc.Has("delegations") {
-		s.each("delegations", get("delegations"), s.delegation)
+		s.each("delegations", doc.Value("delegations"), s.delegation)
 	}
 	s.placeholders(doc)
 }
@@ -236,8 +236,7 @@ func (s *schemaCheck) placeholders(doc *ojson.Object) {
 		for i, item := range items {
 			o, _ := item.(*ojson.Object)
 			for _, name := range names {
-				v, _ := o.Get(name)
-				check(indexed(field, i)+"."+name, v)
+				check(indexed(field, i)+"."+name, o.Value(name))
 			}
 		}
 	}
@@ -247,15 +246,13 @@ func (s *schemaCheck) placeholders(doc *ojson.Object) {
 		}
 	}
 	for _, f := range []string{"summary", "proposed_next_role"} {
-		v, _ := doc.Get(f)
-		check(f, v)
+		check(f, doc.Value(f))
 	}
 	members("decisions", doc.Array("decisions"), "statement", "rationale")
 	members("objections", doc.Array("objections"), "against_turn_id", "statement")
 	items("files_changed", doc.Array("files_changed"))
 	v := doc.Object("verification")
 	items("verification.commands", v.Array("commands"))
-	summary, _ := v.Get("evidence_summary")
-	check("verification.evidence_summary", summary)
+	check("verification.evidence_summary", v.Value("evidence_summary"))
 	members("verification.machine_evidence", v.Array("machine_evidence"), "command")
 }

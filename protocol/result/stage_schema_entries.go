@@ -20,16 +20,15 @@ func isDecisionCategory(v ojson.Value) bool {
 }
 
 func (s *schemaCheck) decision(at string, o *ojson.Object) {
-	get := func(m string) ojson.Value { v, _ := o.Get(m); return v }
 	if !run.IsDecisionID(o.String("id")) {
 		s.r.errorf(ProblemDecisionID, at+".id", "", "%s.id must be DEC- and a number, not %s", at,
-			wire.Shown(get("id")))
+			wire.Shown(o.Value("id")))
 	}
-	s.enum(at+".category", get("category"), decisionCategories()...)
-	s.text(at+".statement", get("statement"))
-	s.text(at+".rationale", get("rationale"))
+	s.enum(at+".category", o.Value("category"), decisionCategories()...)
+	s.text(at+".statement", o.Value("statement"))
+	s.text(at+".rationale", o.Value("rationale"))
 	if o.Has("durability") {
-		s.enum(at+".durability", get("durability"), "run", "repo")
+		s.enum(at+".durability", o.Value("durability"), "run", "repo")
 	}
 	if !o.Has("overrides") {
 		return
@@ -38,7 +37,7 @@ func (s *schemaCheck) decision(at string, o *ojson.Object) {
 	switch {
 	case !run.IsDecisionID(overrides):
 		s.r.errorf(ProblemOverrideID, at+".overrides", "", "%s.overrides must be DEC- and a number, not %s", at,
-			wire.Shown(get("overrides")))
+			wire.Shown(o.Value("overrides")))
 	case SameDecision(overrides, o.String("id")):
 		s.r.errorf(ProblemSelfOverride, at+".overrides", overrides, "%s overrides itself (%s)", at, overrides)
 	}
@@ -52,36 +51,34 @@ func SameDecision(a, b string) bool {
 }
 
 func (s *schemaCheck) objection(at string, o *ojson.Object) {
-	get := func(m string) ojson.Value { v, _ := o.Get(m); return v }
 	if !isObjectionID(o.String("id")) {
 		s.r.errorf(ProblemObjectionID, at+".id", "", "%s.id must be OBJ- and a number, not %s", at,
-			wire.Shown(get("id")))
+			wire.Shown(o.Value("id")))
 	}
-	s.enum(at+".severity", get("severity"), "low", "medium", "high", "blocking")
-	s.text(at+".statement", get("statement"))
+	s.enum(at+".severity", o.Value("severity"), "low", "medium", "high", "blocking")
+	s.text(at+".statement", o.Value("statement"))
 	if o.Has("status") {
-		s.enum(at+".status", get("status"), "raised", "acknowledged", "resolved", "escalated", "resolved_by_human",
+		s.enum(at+".status", o.Value("status"), "raised", "acknowledged", "resolved", "escalated", "resolved_by_human",
 			"resolved_by_director")
 	}
 }
 
 func (s *schemaCheck) delegation(at string, o *ojson.Object) {
-	get := func(m string) ojson.Value { v, _ := o.Get(m); return v }
 	if !wire.Numbered(o.String("id"), "del-", 3, 3) {
 		s.r.errorf(ProblemDelegationID, at+".id", "", "%s.id must be del- and three digits, not %s", at,
-			wire.Shown(get("id")))
+			wire.Shown(o.Value("id")))
 	}
-	if v := get("to_role"); !isRole(v) {
+	if v := o.Value("to_role"); !isRole(v) {
 		s.r.errorf(ProblemRoleID, at+".to_role", "", "%s.to_role must consist of a-z, 0-9, _ and -, not %s", at,
 			wire.Shown(v))
 	}
-	s.text(at+".charter", get("charter"))
-	s.contract(at+".acceptance_contract", get("acceptance_contract"))
+	s.text(at+".charter", o.Value("charter"))
+	s.contract(at+".acceptance_contract", o.Value("acceptance_contract"))
 	if !o.Has("required_decision_ids") {
 		return
 	}
 	field := at + ".required_decision_ids"
-	ids, ok := get("required_decision_ids").([]any)
+	ids, ok := o.Value("required_decision_ids").([]any)
 	if !ok || len(ids) == 0 {
 		s.r.errorf(ProblemType, field, "", "%s must be left out or name at least one decision", field)
 		return

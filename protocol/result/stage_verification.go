@@ -49,7 +49,7 @@ func checkEvidence(r *stageReport, items []any, pass, strict bool) {
 			r.errorf(ProblemEvidence, at, "", "%s must be an object, not %s", at, ojson.TypeName(item))
 			continue
 		}
-		if cmd, _ := o.Get("command"); !nonBlank(cmd) {
+		if !nonBlank(o.Value("command")) {
 			r.errorf(ProblemEvidence, at+".command", "", "%s.command must be a string that is not blank", at)
 		}
 		code, okCode := o.Int("exit_code")

@@ -47,8 +47,7 @@ func CompletedEscalation(raised, resolved *ojson.Object) *ojson.Object {
 		o = ojson.NewObject()
 	}
 	for _, k := range []string{"resolved_at", "resolved_via", "resolution_notes"} {
-		v, _ := resolved.Get(k)
-		o.Set(k, v)
+		o.Set(k, resolved.Value(k))
 	}
 	return o
 }

@@ -88,7 +88,7 @@ func (x *Index) claim(row *ojson.Object, files []string) {
 	id := row.String("turn_id")
 	done := row.String("checkpoint_sha") != ""
 	var seen map[string]bool
-	if o := row.Object("observed_artifact"); wire.Member(o, "diff_summary") != nil {
+	if o := row.Object("observed_artifact"); o.Value("diff_summary") != nil {
 		seen = wire.PathSet(o.Strings("files_changed"), o.Strings("attributed_to_concurrent_siblings"))
 	}
 	claimed := make(map[string]bool, len(files))

@@ -92,7 +92,7 @@ func checkParent(runID string, row *ojson.Object) *wire.Error {
 // recent_accepted_turns, inherited_at, warnings?}. parent is the run-history row
 // or nil, which gives a partial object with a warning.
 func InheritedContext(parentRun string, parent *ojson.Object, at string) *ojson.Object {
-	get := func(o *ojson.Object, key string) ojson.Value { v, _ := o.Get(key); return ojson.CloneValue(v) }
+	get := func(o *ojson.Object, key string) ojson.Value { return ojson.CloneValue(o.Value(key)) }
 	snapshot := parent.Object("inheritance_snapshot")
 	array := func(o *ojson.Object, key string) []any {
 		if a, _ := ojson.CloneValue(o.Array(key)).([]any); a != nil {

@@ -125,8 +125,7 @@ func parentContext(inherited *ojson.Object) *ojson.Object {
 	}
 	o := ojson.NewObject()
 	for _, k := range []string{"parent_run_id", "parent_status", "parent_completed_at", "inherited_at"} {
-		v, _ := inherited.Get(k)
-		o.Set(k, v)
+		o.Set(k, inherited.Value(k))
 	}
 	return o
 }

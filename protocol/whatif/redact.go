@@ -46,8 +46,7 @@ func (c *Case) Redact() (clean *Case, texts int, err error) {
 			keys := slices.Sorted(slices.Values(evidence.Keys()))
 			sorted := ojson.NewObject()
 			for _, k := range keys {
-				v, _ := evidence.Get(k)
-				sorted.Set(k, v)
+				sorted.Set(k, evidence.Value(k))
 			}
 			doc.Object("recorded").Set("evidence", sorted)
 		}

@@ -2,10 +2,6 @@
 
 package wire
 
-import (
-	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-)
-
 // OrEmpty returns *p or "".
 func OrEmpty(p *string) string {
 	if p == nil {
@@ -21,6 +17,3 @@ func NonNil(s []string) []string {
 	}
 	return s
 }
-
-// Member is the value of a member, nil without one.
-func Member(o *ojson.Object, key string) any { v, _ := o.Get(key); return v }

@@ -38,7 +38,7 @@ func Build(a *Artifact, input string, opt Options) *ojson.Object {
 	} else {
 		report.Set("subject", newRunModel(a, opt).subject())
 	}
-	report.Set("exported_at", orNull(member(a.Head, "exported_at")))
+	report.Set("exported_at", orNull(a.Head.Value("exported_at")))
 	return report
 }
 

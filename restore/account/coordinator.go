@@ -82,8 +82,8 @@ func normalLabel(label string) string {
 func (m *coordinatorModel) subject() *ojson.Object {
 	c := m.a.Head.Object("coordinator")
 	o := ojson.NewObject("kind", KindCoordinator,
-		"coordinator", ojson.NewObject("project_id", orNull(member(c, "project_id")),
-			"project_name", orNull(member(c, "project_name")), "schema_version", orNull(member(c, "schema_version")),
+		"coordinator", ojson.NewObject("project_id", orNull(c.Value("project_id")),
+			"project_name", orNull(c.Value("project_name")), "schema_version", orNull(c.Value("schema_version")),
 			"repo_count", count(c, "repo_count"), "workstream_count", count(c, "workstream_count")))
 	o.Set("run", m.superRun())
 	o.Set("coordinator_timeline", m.timeline())
@@ -91,9 +91,9 @@ func (m *coordinatorModel) subject() *ojson.Object {
 	o.Set("barrier_summary", m.barriers())
 	o.Set("barrier_ledger_timeline", m.transitions())
 	sections := ledgerSections(m.decisions, true)
-	o.Set("decision_digest", member(sections, "decisions"))
+	o.Set("decision_digest", sections.Value("decisions"))
 	for _, k := range [...]string{"approval_policy_events", "governance_events", "timeout_events"} {
-		o.Set(k, member(sections, k))
+		o.Set(k, sections.Value(k))
 	}
 	o.Set("recovery_report", m.recoveryReport())
 	o.Set("repos", m.repos())
@@ -107,10 +107,10 @@ func (m *coordinatorModel) superRun() *ojson.Object {
 		if v := first(m.super, key); v != nil {
 			return v
 		}
-		return orNull(member(m.summary, key))
+		return orNull(m.summary.Value(key))
 	}
 	var blocked any
-	switch v := member(m.super, "blocked_reason").(type) {
+	switch v := m.super.Value("blocked_reason").(type) {
 	case string:
 		blocked = orNull(v)
 	case *ojson.Object:
@@ -120,7 +120,7 @@ func (m *coordinatorModel) superRun() *ojson.Object {
 	if g := m.super.Object("pending_gate"); g.String("gate") != "" && g.String("gate_type") != "" {
 		gate = pick(g, "gate", "gate_type")
 		for _, k := range [...]string{"from", "to", "required_repos", "human_barriers", "requested_at"} {
-			if v := member(g, k); ojson.Truthy(v) {
+			if v := g.Value(k); ojson.Truthy(v) {
 				gate.Set(k, v)
 			}
 		}
@@ -264,7 +264,7 @@ func (m *coordinatorModel) repos() []*ojson.Object {
 		run, phase := orNull(c.run), orNull(c.phase)
 		if c.summary != nil {
 			project = c.Export.Head.Object("project")
-			run, phase = orNull(member(c.summary, "run_id")), orNull(member(c.summary, "phase"))
+			run, phase = orNull(c.summary.Value("run_id")), orNull(c.summary.Value("phase"))
 		}
 		o := ojson.NewObject("repo_id", c.ID, "path", orNull(c.Path), "ok", c.OK, "status", m.status[c.ID],
 			"run_id", run, "phase", phase, "project_id", ojson.OrNull(project.String("id")),
@@ -274,7 +274,7 @@ func (m *coordinatorModel) repos() []*ojson.Object {
 			for _, k := range [...]string{"turns", "decisions", "approval_policy_events", "governance_events",
 				"gate_failures", "timeout_events", "hook_summary", "gate_summary", "recovery_summary", "continuity",
 				"blocked_on", "cost_summary", "objections", "approvals", "phases"} {
-				o.Set(k, member(r, k))
+				o.Set(k, r.Value(k))
 			}
 		}
 		out = append(out, o)

@@ -80,7 +80,7 @@ func (m *coordinatorModel) timeline() []*ojson.Object {
 	for _, r := range m.own {
 		var details *ojson.Object
 		for _, k := range [...]string{"gate", "projection_ref", "context_ref", "barrier_changes", "blocked_reason"} {
-			if v := member(r, k); ojson.Truthy(v) {
+			if v := r.Value(k); ojson.Truthy(v) {
 				if details == nil {
 					details = &ojson.Object{}
 				}

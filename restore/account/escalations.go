@@ -27,7 +27,7 @@ func (m *runModel) humanEscalations() []*ojson.Object {
 			o.Set(k, ojson.OrNull(row.String(cmp.Or(map[string]string{"role": "role_id",
 				"raised_at": "created_at"}[k], k))))
 		}
-		o.Set("waited_seconds", seconds(member(o, "raised_at"), member(o, "resolved_at")))
+		o.Set("waited_seconds", seconds(o.Value("raised_at"), o.Value("resolved_at")))
 		list = append(list, o)
 	}
 	return list
@@ -37,16 +37,16 @@ func (m *runModel) humanEscalations() []*ojson.Object {
 func escalationsSection(r *ojson.Object) section {
 	return listing("Human Escalations", "escalations", r.Objects("human_escalations"), []string{"When", "Standing",
 		"Type", "Why", "Turn", "Resolved", "After"}, func(o *ojson.Object) []cell {
-		status := standing(member(o, "status"))
+		status := standing(o.Value("status"))
 		if o.String("status") == "open" && r.String("status") != string(wire.StatusCompleted) {
 			status.tone = bad
 		}
-		how := say(member(o, "resolved_via"))
-		if notes := say(member(o, "resolution_notes")); notes != "" {
+		how := say(o.Value("resolved_via"))
+		if notes := say(o.Value("resolution_notes")); notes != "" {
 			how += ": " + notes
 		}
-		return []cell{moment(member(o, "raised_at")), status, plain(member(o, "type")),
-			plain(first(o, "detail", "blocked_on", "action")), code(member(o, "turn_id")), {text: how},
-			{text: lasting(member(o, "waited_seconds"))}}
+		return []cell{moment(o.Value("raised_at")), status, plain(o.Value("type")),
+			plain(first(o, "detail", "blocked_on", "action")), code(o.Value("turn_id")), {text: how},
+			{text: lasting(o.Value("waited_seconds"))}}
 	})
 }

@@ -15,7 +15,7 @@ import (
 func ledgerSections(rows []*ojson.Object, coordinator bool) *ojson.Object {
 	var decisions, policy, governance, failures, actions, timeouts []*ojson.Object
 	for _, r := range rows {
-		if id, ok := member(r, "id").(string); ok {
+		if id, ok := r.Value("id").(string); ok {
 			d := ojson.NewObject("id", id)
 			for _, k := range [...]string{"turn_id", "role", "phase"} {
 				d.Set(k, ojson.OrNull(r.String(k)))
@@ -35,7 +35,7 @@ func ledgerSections(rows []*ojson.Object, coordinator bool) *ojson.Object {
 		switch kind := r.String("type"); {
 		case kind == "approval_policy":
 			o := pick(r, "gate_type", "action")
-			o.Set("matched_rule", orNull(member(r, "matched_rule")))
+			o.Set("matched_rule", orNull(r.Value("matched_rule")))
 			o.Set("from_phase", ojson.OrNull(r.String("from_phase")))
 			o.Set("to_phase", ojson.OrNull(r.String("to_phase")))
 			o.Set("reason", r.String("reason"))

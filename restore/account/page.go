@@ -229,13 +229,13 @@ func milliseconds(v any) string {
 func newPage(r *ojson.Object) *page {
 	p := &page{title: "Governance report"}
 	overall := r.String("overall")
-	input := fact{"Input", code(member(r, "input"))}
+	input := fact{"Input", code(r.Value("input"))}
 	switch overall {
 	case "pass":
 	case "fail":
 		p.verdict = cell{text: "FAIL", tone: bad}
-		p.lead = say(member(r, "message"))
-		p.head = []fact{input, {"Verification", p.verdict}, {"Message", plain(member(r, "message"))}}
+		p.lead = say(r.Value("message"))
+		p.head = []fact{input, {"Verification", p.verdict}, {"Message", plain(r.Value("message"))}}
 		var items []cell
 		list := r.Object("verification").Array("errors")
 		note := ""
@@ -250,15 +250,15 @@ func newPage(r *ojson.Object) *page {
 		return p
 	default:
 		p.verdict = cell{text: "ERROR", tone: bad}
-		p.lead = say(member(r, "message"))
-		p.head = []fact{input, {"Status", p.verdict}, {"Message", plain(member(r, "message"))}}
+		p.lead = say(r.Value("message"))
+		p.head = []fact{input, {"Status", p.verdict}, {"Message", plain(r.Value("message"))}}
 		return p
 	}
 	p.verdict = cell{text: "PASS", tone: good}
 	v := r.Object("verification")
-	p.head = []fact{input, {"Export kind", code(member(r, "export_kind"))}, {"Verification", p.verdict}}
-	p.footer = "Made " + moment(member(r, "generated_at")).text + " UTC"
-	if at := moment(member(r, "exported_at")).text; at != "" {
+	p.head = []fact{input, {"Export kind", code(r.Value("export_kind"))}, {"Verification", p.verdict}}
+	p.footer = "Made " + moment(r.Value("generated_at")).text + " UTC"
+	if at := moment(r.Value("exported_at")).text; at != "" {
 		p.footer += " of an artifact exported " + at + " UTC"
 	}
 	p.footer += ". Times are UTC."
@@ -275,7 +275,7 @@ func newPage(r *ojson.Object) *page {
 // integrity is what can be relied on.
 func (p *page) integrity(r, v *ojson.Object) {
 	s := section{title: "Integrity", facts: []fact{{"Verification", p.verdict},
-		{"Schema", plain(member(v, "schema_version"))}, {"Files", plain(member(v, "file_count"))}}}
+		{"Schema", plain(v.Value("schema_version"))}, {"Files", plain(v.Value("file_count"))}}}
 	if n := count(v, "repo_count"); n > 0 {
 		s.facts = append(s.facts, fact{"Repositories", plain(n)})
 	}
@@ -296,7 +296,7 @@ func (p *page) integrity(r, v *ojson.Object) {
 		if !c.Bool("clean") {
 			t = bad
 		}
-		s.facts = append(s.facts, fact{"Recorded operations", toned(member(c, "verdict"), t)})
+		s.facts = append(s.facts, fact{"Recorded operations", toned(c.Value("verdict"), t)})
 		for _, f := range c.Strings("findings") {
 			s.items = append(s.items, toned(f, bad))
 		}

@@ -14,7 +14,7 @@ import (
 
 func (p *page) run(subject *ojson.Object) {
 	project, r := subject.Object("project"), subject.Object("run")
-	p.title = cmp.Or(say(member(project, "name")), say(member(project, "id")), "A governed run")
+	p.title = cmp.Or(say(project.Value("name")), say(project.Value("id")), "A governed run")
 	p.lead = runLead(r)
 	p.cards = runCards(r)
 	p.head = append(p.head, runHead(project, r, subject.Object("artifacts"))...)
@@ -33,7 +33,7 @@ func (p *page) run(subject *ojson.Object) {
 
 // runLead says where a run stands.
 func runLead(r *ojson.Object) string {
-	status, phase := say(member(r, "status")), say(member(r, "phase"))
+	status, phase := say(r.Value("status")), say(r.Value("phase"))
 	var s []string
 	switch status {
 	case "", "idle":
@@ -41,8 +41,8 @@ func runLead(r *ojson.Object) string {
 	case "completed":
 		s = append(s, "The run is completed.")
 	case "blocked":
-		why := cmp.Or(say(member(r.Object("recovery_summary"), "detail")), say(member(r, "blocked_on")),
-			say(member(r, "blocked_reason")))
+		why := cmp.Or(say(r.Object("recovery_summary").Value("detail")), say(r.Value("blocked_on")),
+			say(r.Value("blocked_reason")))
 		s = append(s, "The run is blocked in phase "+phase+": "+strings.TrimRight(why, ".")+".")
 	case "paused":
 		s = append(s, "The run waits in phase "+phase+".")
@@ -54,8 +54,8 @@ func runLead(r *ojson.Object) string {
 		}
 	case "failed":
 		if a := r.Object("abandoned"); a != nil {
-			s = append(s, "The run was abandoned by "+say(member(a, "by"))+" in phase "+phase+": "+
-				strings.TrimRight(say(member(a, "reason")), ".")+".")
+			s = append(s, "The run was abandoned by "+say(a.Value("by"))+" in phase "+phase+": "+
+				strings.TrimRight(say(a.Value("reason")), ".")+".")
 			break
 		}
 		s = append(s, "The run is failed.")
@@ -77,7 +77,7 @@ func runLead(r *ojson.Object) string {
 }
 
 func runCards(r *ojson.Object) []fact {
-	cards := []fact{{"Status", standing(orNull(member(r, "status")))}}
+	cards := []fact{{"Status", standing(orNull(r.Value("status")))}}
 	if phases := r.Objects("phases"); len(phases) > 0 {
 		done := 0
 		for _, ph := range phases {
@@ -85,13 +85,13 @@ func runCards(r *ojson.Object) []fact {
 				done++
 			}
 		}
-		cards = append(cards, fact{"Phase", cell{text: fmt.Sprintf("%s (%d of %d done)", say(member(r, "phase")), done,
+		cards = append(cards, fact{"Phase", cell{text: fmt.Sprintf("%s (%d of %d done)", say(r.Value("phase")), done,
 			len(phases)), share: float64(done) / float64(len(phases))}})
 	}
 	cards = append(cards, fact{"Turns", plain(len(r.Array("turns")))},
 		fact{"Decisions", plain(len(r.Array("decisions")))}, fact{"Objections", plain(len(r.Array("objections")))},
 		costCard(r))
-	if d := lasting(member(r, "duration_seconds")); d != "" {
+	if d := lasting(r.Value("duration_seconds")); d != "" {
 		cards = append(cards, fact{"Duration", cell{text: d}})
 	}
 	return cards
@@ -103,9 +103,9 @@ func costCard(r *ojson.Object) fact {
 	spent, hasSpent := finite(b, "spent_usd")
 	left, limited := finite(b, "remaining_usd")
 	if !hasSpent {
-		return fact{"Cost", cell{text: money(member(r.Object("cost_summary"), "total_usd"))}}
+		return fact{"Cost", cell{text: money(r.Object("cost_summary").Value("total_usd"))}}
 	}
-	c := cell{text: money(member(b, "spent_usd"))}
+	c := cell{text: money(b.Value("spent_usd"))}
 	if limit := spent + left; limited && limit > 0 {
 		c.text += " of " + money(dollars(limit))
 		c.share = min(max(spent/limit, 0), 1)
@@ -117,8 +117,8 @@ func costCard(r *ojson.Object) fact {
 }
 
 func runHead(project, r, artifacts *ojson.Object) []fact {
-	name := say(member(project, "name"))
-	if id := say(member(project, "id")); id != "" {
+	name := say(project.Value("name"))
+	if id := say(project.Value("id")); id != "" {
 		name = strings.TrimSpace(name + " (" + id + ")")
 	}
 	var head []fact
@@ -128,20 +128,20 @@ func runHead(project, r, artifacts *ojson.Object) []fact {
 		}
 	}
 	add("Project", cell{text: name})
-	add("Goal", plain(member(project, "goal")))
-	add("Template", plain(member(project, "template")))
-	if mode := say(member(project, "protocol_mode")); mode != "" {
-		add("Protocol", cell{text: fmt.Sprintf("%s (config schema %s)", mode, say(member(project, "schema_version")))})
+	add("Goal", plain(project.Value("goal")))
+	add("Template", plain(project.Value("template")))
+	if mode := say(project.Value("protocol_mode")); mode != "" {
+		add("Protocol", cell{text: fmt.Sprintf("%s (config schema %s)", mode, say(project.Value("schema_version")))})
 	}
-	add("Run", code(member(r, "run_id")))
-	add("Status", standing(member(r, "status")))
-	add("Phase", plain(member(r, "phase")))
-	add("Blocked on", toned(member(r, "blocked_on"), bad))
-	add("Active turns", named(member(r, "active_turn_count"), member(r, "active_turn_ids")))
-	add("Retained turns", named(member(r, "retained_turn_count"), member(r, "retained_turn_ids")))
-	add("Active roles", plain(member(r, "active_roles")))
+	add("Run", code(r.Value("run_id")))
+	add("Status", standing(r.Value("status")))
+	add("Phase", plain(r.Value("phase")))
+	add("Blocked on", toned(r.Value("blocked_on"), bad))
+	add("Active turns", named(r.Value("active_turn_count"), r.Value("active_turn_ids")))
+	add("Retained turns", named(r.Value("retained_turn_count"), r.Value("retained_turn_ids")))
+	add("Active roles", plain(r.Value("active_roles")))
 	if b := r.Object("budget_status"); b != nil {
-		text := "spent " + money(member(b, "spent_usd"))
+		text := "spent " + money(b.Value("spent_usd"))
 		if left, ok := finite(b, "remaining_usd"); ok {
 			text += ", " + agentrun.LeftText(left)
 		}
@@ -151,26 +151,26 @@ func runHead(project, r, artifacts *ojson.Object) []fact {
 		}
 		add("Budget", c)
 	}
-	add("Started", moment(member(r, "created_at")))
-	add("Completed", moment(member(r, "completed_at")))
-	add("Duration", cell{text: lasting(member(r, "duration_seconds"))})
+	add("Started", moment(r.Value("created_at")))
+	add("Completed", moment(r.Value("completed_at")))
+	add("Duration", cell{text: lasting(r.Value("duration_seconds"))})
 	if pv := r.Object("provenance"); pv != nil {
-		text := say(member(pv, "trigger"))
+		text := say(pv.Value("trigger"))
 		for _, x := range [...][2]string{
 			{"parent_run_id", " from run "},
 			{"intake_intent_id", " for intent "},
 			{"trigger_reason", ", "},
 			{"created_by", ", by "},
 		} {
-			if v := say(member(pv, x[0])); v != "" {
+			if v := say(pv.Value(x[0])); v != "" {
 				text += x[1] + v
 			}
 		}
 		add("Provenance", cell{text: text})
 	}
-	add("Inherited from", code(member(r.Object("inherited_context"), "parent_run_id")))
+	add("Inherited from", code(r.Object("inherited_context").Value("parent_run_id")))
 	if d := r.Object("dashboard_session"); d != nil && d.String("status") != "not_running" {
-		add("Dashboard session", cell{text: strings.TrimSpace(say(member(d, "status")) + " " + say(member(d, "url")))})
+		add("Dashboard session", cell{text: strings.TrimSpace(say(d.Value("status")) + " " + say(d.Value("url")))})
 	}
 	if e := r.Object("recent_event_summary"); e != nil {
 		add("Recent events", cell{text: recentText(e)})
@@ -200,7 +200,7 @@ func named(n, names any) cell {
 }
 
 func recentText(e *ojson.Object) string {
-	return fmt.Sprintf("%s, %d in the last %d minutes", say(member(e, "freshness")), count(e, "recent_count"),
+	return fmt.Sprintf("%s, %d in the last %d minutes", say(e.Value("freshness")), count(e, "recent_count"),
 		count(e, "window_minutes"))
 }
 
@@ -210,14 +210,14 @@ func latestText(e *ojson.Object) cell {
 		return cell{}
 	}
 	return cell{
-		text: strings.TrimSpace(say(member(last, "summary")) + " at " + moment(member(last, "timestamp")).text),
+		text: strings.TrimSpace(say(last.Value("summary")) + " at " + moment(last.Value("timestamp")).text),
 	}
 }
 
 func nextSection(r *ojson.Object) section {
 	return listing("Next Actions", "actions", r.Objects("next_actions"), []string{"Do", "Because"},
 		func(o *ojson.Object) []cell {
-			return []cell{code(member(o, "command")), plain(member(o, "reason"))}
+			return []cell{code(o.Value("command")), plain(o.Value("reason"))}
 		})
 }
 
@@ -235,14 +235,14 @@ func blockSection(r *ojson.Object) section {
 		{"recovery_action", "Way out"},
 		{"turn_id", "Turn"},
 	} {
-		if c := plain(member(rec, x[0])); c.text != "" {
+		if c := plain(rec.Value(x[0])); c.text != "" {
 			s.facts = append(s.facts, fact{x[1], c})
 		}
 	}
-	if c := moment(member(rec, "blocked_at")); c.text != "" {
+	if c := moment(rec.Value("blocked_at")); c.text != "" {
 		s.facts = append(s.facts, fact{"Since", c})
 	}
-	if v, ok := member(rec, "turn_retained").(bool); ok {
+	if v, ok := rec.Value("turn_retained").(bool); ok {
 		s.facts = append(s.facts, fact{"Turn retained", plain(v)})
 	}
 	return s
@@ -258,16 +258,16 @@ func gatesSection(r *ojson.Object) section {
 	}
 	t := &table{head: []string{"Phase", "Standing", "Gate", "Outcome"}}
 	for _, ph := range r.Objects("phases") {
-		row := []cell{plain(member(ph, "phase")), standing(member(ph, "status")), code(member(ph, "exit_gate")), {}}
+		row := []cell{plain(ph.Value("phase")), standing(ph.Value("status")), code(ph.Value("exit_gate")), {}}
 		if g := statuses[ph.String("exit_gate")]; g != nil {
-			row[3] = standing(member(g, "status"))
+			row[3] = standing(g.Value("status"))
 			delete(statuses, ph.String("exit_gate"))
 		}
 		t.rows = append(t.rows, row)
 	}
 	for _, g := range r.Objects("gate_summary") {
 		if statuses[g.String("gate_id")] != nil {
-			t.rows = append(t.rows, []cell{{}, {}, code(member(g, "gate_id")), standing(member(g, "status"))})
+			t.rows = append(t.rows, []cell{{}, {}, code(g.Value("gate_id")), standing(g.Value("status"))})
 		}
 	}
 	if len(t.rows) > 0 {
@@ -279,38 +279,38 @@ func gatesSection(r *ojson.Object) section {
 func approvalsSection(r *ojson.Object) section {
 	return listing("Approvals", "approvals", r.Objects("approvals"), []string{"When", "Gate", "Opened", "By",
 		"Why"}, func(o *ojson.Object) []cell {
-		opened := say(member(o, "gate_type"))
+		opened := say(o.Value("gate_type"))
 		if opened == "run_completion" {
 			opened = "completion of the run"
-		} else if from := say(member(o, "from_phase")); from != "" {
-			opened = strings.TrimSuffix(from+" -> "+say(member(o, "to_phase")), " -> ")
+		} else if from := say(o.Value("from_phase")); from != "" {
+			opened = strings.TrimSuffix(from+" -> "+say(o.Value("to_phase")), " -> ")
 		}
-		by := cmp.Or(say(member(o, "by")), "not recorded")
-		if mail := say(member(o, "email")); mail != "" {
+		by := cmp.Or(say(o.Value("by")), "not recorded")
+		if mail := say(o.Value("email")); mail != "" {
 			by += " <" + mail + ">"
 		}
-		return []cell{moment(member(o, "timestamp")), code(member(o, "gate_id")), {text: opened}, {text: by},
-			plain(member(o, "reason"))}
+		return []cell{moment(o.Value("timestamp")), code(o.Value("gate_id")), {text: opened}, {text: by},
+			plain(o.Value("reason"))}
 	})
 }
 
 func decisionsSection(r *ojson.Object) section {
 	return listing("Decisions", "decisions", r.Objects("decisions"), []string{"Id", "Role", "Phase", "Statement",
 		"Rationale"}, func(o *ojson.Object) []cell {
-		return []cell{code(member(o, "id")), plain(member(o, "role")), plain(member(o, "phase")),
-			plain(member(o, "statement")), plain(member(o, "rationale"))}
+		return []cell{code(o.Value("id")), plain(o.Value("role")), plain(o.Value("phase")),
+			plain(o.Value("statement")), plain(o.Value("rationale"))}
 	})
 }
 
 func objectionsSection(r *ojson.Object) section {
 	return listing("Objections", "objections", r.Objects("objections"), []string{"Id", "Role", "Severity", "Statement",
 		"Status"}, func(o *ojson.Object) []cell {
-		sev := plain(member(o, "severity"))
+		sev := plain(o.Value("severity"))
 		if sev.text == "high" || sev.text == "blocking" || sev.text == "critical" {
 			sev.tone = bad
 		}
-		return []cell{code(member(o, "id")), plain(member(o, "role")), sev, plain(member(o, "statement")),
-			plain(member(o, "status"))}
+		return []cell{code(o.Value("id")), plain(o.Value("role")), sev, plain(o.Value("statement")),
+			plain(o.Value("status"))}
 	})
 }
 
@@ -321,12 +321,12 @@ func costSection(r *ojson.Object) section {
 		return s
 	}
 	total, _ := finite(c, "total_usd")
-	s.facts = []fact{{"Total", cell{text: money(member(c, "total_usd"))}},
+	s.facts = []fact{{"Total", cell{text: money(c.Value("total_usd"))}},
 		{"Turns with a cost",
 			cell{text: fmt.Sprintf("%d of %d", count(c, "costed_turn_count"), count(c, "turn_count"))}}}
-	if v := member(c, "total_input_tokens"); v != nil {
+	if v := c.Value("total_input_tokens"); v != nil {
 		s.facts = append(s.facts,
-			fact{"Tokens", cell{text: say(v) + " in, " + say(member(c, "total_output_tokens")) + " out"}})
+			fact{"Tokens", cell{text: say(v) + " in, " + say(c.Value("total_output_tokens")) + " out"}})
 	}
 	share := func(o *ojson.Object) float64 {
 		if f, _ := finite(o, "usd"); total > 0 && f > 0 {
@@ -337,8 +337,8 @@ func costSection(r *ojson.Object) section {
 	for _, by := range [...][3]string{{"By role", "by_role", "role"}, {"By phase", "by_phase", "phase"}} {
 		t, note := rowsOf("rows", c.Objects(by[1]), []string{strings.ToUpper(by[2][:1]) + by[2][1:], "Cost",
 			"Turns"}, func(o *ojson.Object) []cell {
-			return []cell{plain(member(o, by[2])), {text: money(member(o, "usd")), share: share(o)},
-				plain(member(o, "turns"))}
+			return []cell{plain(o.Value(by[2])), {text: money(o.Value("usd")), share: share(o)},
+				plain(o.Value("turns"))}
 		})
 		if t != nil {
 			s.parts = append(s.parts, section{title: by[0], table: t, note: note})
@@ -350,15 +350,15 @@ func costSection(r *ojson.Object) section {
 func turnsSection(r *ojson.Object) section {
 	return listing("Turn Timeline", "turns", r.Objects("turns"), []string{"When", "Role", "Phase", "Turn",
 		"What was done", "Files", "Cost", "Took"}, func(o *ojson.Object) []cell {
-		done := say(member(o, "summary"))
-		if st := say(member(o, "status")); st != "completed" {
+		done := say(o.Value("summary"))
+		if st := say(o.Value("status")); st != "completed" {
 			done = "[" + st + "] " + done
 		}
-		if to := say(member(o, "phase_transition")); to != "" {
+		if to := say(o.Value("phase_transition")); to != "" {
 			done += " (asks for phase " + to + ")"
 		}
-		return []cell{moment(member(o, "accepted_at")), plain(member(o, "role")), plain(member(o, "phase")),
-			code(member(o, "turn_id")), {text: done}, plain(member(o, "files_changed_count")),
-			{text: money(member(o, "cost_usd"))}, {text: milliseconds(member(o, "duration_ms"))}}
+		return []cell{moment(o.Value("accepted_at")), plain(o.Value("role")), plain(o.Value("phase")),
+			code(o.Value("turn_id")), {text: done}, plain(o.Value("files_changed_count")),
+			{text: money(o.Value("cost_usd"))}, {text: milliseconds(o.Value("duration_ms"))}}
 	})
 }

@@ -59,9 +59,9 @@ func (m *runModel) document(path string) *ojson.Object {
 // subject is the governed_run subject.
 func (m *runModel) subject() *ojson.Object {
 	p := m.a.Head.Object("project")
-	project := ojson.NewObject("id", orNull(member(p, "id")), "name", orNull(member(p, "name")),
-		"goal", orNull(member(p, "goal")), "template", cmp.Or(p.String("template"), "generic"),
-		"protocol_mode", orNull(member(p, "protocol_mode")), "schema_version", orNull(member(p, "schema_version")))
+	project := ojson.NewObject("id", orNull(p.Value("id")), "name", orNull(p.Value("name")),
+		"goal", orNull(p.Value("goal")), "template", cmp.Or(p.String("template"), "generic"),
+		"protocol_mode", orNull(p.Value("protocol_mode")), "schema_version", orNull(p.Value("schema_version")))
 	artifacts := &ojson.Object{}
 	for _, k := range [...]string{"history_entries", "decision_entries", "hook_audit_entries",
 		"notification_audit_entries", "dispatch_artifact_files", "staging_artifact_files"} {
@@ -77,21 +77,21 @@ func (m *runModel) run() *ojson.Object {
 	turns := m.turns()
 	completed, created := any(nil), ojson.OrNull(st.String("created_at"))
 	if n := len(turns); n > 0 && s.String("status") == string(wire.StatusCompleted) {
-		completed = member(turns[n-1], "accepted_at")
+		completed = turns[n-1].Value("accepted_at")
 	}
 	active, retained := s.Strings("active_turn_ids"), s.Strings("retained_turn_ids")
-	provenance := restore.Provenance(member(s, "provenance"))
+	provenance := restore.Provenance(s.Value("provenance"))
 	if provenance == nil {
-		provenance = restore.Provenance(member(st, "provenance"))
+		provenance = restore.Provenance(st.Value("provenance"))
 	}
-	inherited := member(s, "inherited_context")
+	inherited := s.Value("inherited_context")
 	if !ojson.Truthy(inherited) {
-		inherited = orNull(member(st, "inherited_context"))
+		inherited = orNull(st.Value("inherited_context"))
 	}
 	r := ojson.NewObject(
-		"run_id", orNull(member(s, "run_id")), "status", orNull(member(s, "status")),
-		"phase", orNull(member(s, "phase")), "blocked_on", orNull(member(st, "blocked_on")),
-		"blocked_reason", orNull(member(st, "blocked_reason")), "provenance", provenance,
+		"run_id", orNull(s.Value("run_id")), "status", orNull(s.Value("status")),
+		"phase", orNull(s.Value("phase")), "blocked_on", orNull(st.Value("blocked_on")),
+		"blocked_reason", orNull(st.Value("blocked_reason")), "provenance", provenance,
 		"inherited_context", inherited, "active_turn_count", len(active), "retained_turn_count", len(retained),
 		"active_turn_ids", texts(s, "active_turn_ids"), "retained_turn_ids", texts(s, "retained_turn_ids"),
 		"active_roles", m.activeRoles(), "budget_status", budget(st.Object("budget_status")),
@@ -111,7 +111,7 @@ func (m *runModel) run() *ojson.Object {
 	r.Set("next_actions", m.nextActions())
 	r.Set("continuity", m.continuity())
 	r.Set("workflow_kit_artifacts", m.kit())
-	r.Set("repo_decisions", orNull(member(s, "repo_decisions")))
+	r.Set("repo_decisions", orNull(s.Value("repo_decisions")))
 	r.Set("ship_status", m.ship())
 	r.Set("human_attention", m.attention())
 	r.Set("role_charters", m.charters())
@@ -156,7 +156,7 @@ func (m *runModel) told() *ojson.Object {
 			others++
 		}
 	}
-	return ojson.NewObject("run_id", orNull(member(m.summary, "run_id")), "all_runs", m.opt.AllRuns,
+	return ojson.NewObject("run_id", orNull(m.summary.Value("run_id")), "all_runs", m.opt.AllRuns,
 		"turns_of_other_runs", others)
 }
 
@@ -183,7 +183,7 @@ func budget(b *ojson.Object) *ojson.Object {
 	o := &ojson.Object{}
 	for _, k := range [...]string{"spent_usd", "remaining_usd"} {
 		if _, ok := finite(b, k); ok {
-			o.Set(k, member(b, k))
+			o.Set(k, b.Value(k))
 		}
 	}
 	for _, k := range [...]string{"warn_mode", "exhausted"} {
@@ -226,7 +226,7 @@ func hookSummary(rows []*ojson.Object) *ojson.Object {
 	blocked := 0
 	events := &ojson.Object{}
 	for _, r := range rows {
-		if ojson.Truthy(member(r, "blocked")) || r.String("result") == "blocked" ||
+		if ojson.Truthy(r.Value("blocked")) || r.String("result") == "blocked" ||
 			r.String("orchestrator_action") == "blocked" {
 			blocked++
 		}

@@ -22,7 +22,7 @@ func (m *runModel) recovery() *ojson.Object {
 		return nil
 	}
 	var retained any
-	if v, ok := member(r, "turn_retained").(bool); ok {
+	if v, ok := r.Value("turn_retained").(bool); ok {
 		retained = v
 	}
 	guidance := []any{}
@@ -72,7 +72,7 @@ func (m *runModel) kit() any {
 			continue
 		}
 		required := true
-		if v, ok := member(a, "required").(bool); ok {
+		if v, ok := a.Value("required").(bool); ok {
 			required = v
 		}
 		owner, resolution := ojson.OrNull(a.String("owned_by")), "explicit"

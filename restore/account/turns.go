@@ -64,7 +64,7 @@ func (m *runModel) turns() []*ojson.Object {
 func costOf(cost *ojson.Object) any {
 	for _, k := range [...]string{"total_usd", "usd"} {
 		if f, ok := finite(cost, k); ok && f >= 0 {
-			return member(cost, k)
+			return cost.Value(k)
 		}
 	}
 	return nil

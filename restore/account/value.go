@@ -30,9 +30,6 @@ const (
 	multiRecovery      = ".agentxchain/multirepo/RECOVERY_REPORT.md"
 )
 
-// member is a member's value, nil when o has none.
-func member(o *ojson.Object, key string) any { v, _ := o.Get(key); return v }
-
 // orNull is v, or null for what counts as false.
 func orNull(v any) any {
 	if ojson.Truthy(v) {
@@ -44,7 +41,7 @@ func orNull(v any) any {
 // first is the first member with a value that does not count as false, or null.
 func first(o *ojson.Object, keys ...string) any {
 	for _, k := range keys {
-		if v := member(o, k); ojson.Truthy(v) {
+		if v := o.Value(k); ojson.Truthy(v) {
 			return v
 		}
 	}
@@ -68,7 +65,7 @@ func finite(o *ojson.Object, key string) (float64, bool) {
 // numberOrNull is finite as a value.
 func numberOrNull(o *ojson.Object, key string) any {
 	if _, ok := finite(o, key); ok {
-		return member(o, key)
+		return o.Value(key)
 	}
 	return nil
 }

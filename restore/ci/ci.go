@@ -153,7 +153,7 @@ func blockedOn(r *ojson.Object) string {
 		return line(s)
 	}
 	for _, k := range [...]string{"blocked_on", "blocked_reason"} {
-		switch v, _ := r.Get(k); v := v.(type) {
+		switch v := r.Value(k).(type) {
 		case string:
 			if v != "" {
 				return line(v)

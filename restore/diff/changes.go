@@ -42,7 +42,7 @@ func Changed(d *ojson.Object) iter.Seq2[string, *ojson.Object] {
 func scalars(left, right *ojson.Object, fields []field) *ojson.Object {
 	out := &ojson.Object{}
 	for _, f := range fields {
-		l, r := value(left, f.key), value(right, f.key)
+		l, r := left.Value(f.key), right.Value(f.key)
 		out.Set(f.key, ojson.NewObject("label", f.label, "left", l, "right", r, "changed", !ojson.Equal(l, r)))
 	}
 	return out
@@ -52,7 +52,7 @@ func scalars(left, right *ojson.Object, fields []field) *ojson.Object {
 func numbers(left, right *ojson.Object, fields []field) *ojson.Object {
 	out := scalars(left, right, fields)
 	for _, f := range fields {
-		out.Object(f.key).Set("delta", delta(value(left, f.key), value(right, f.key)))
+		out.Object(f.key).Set("delta", delta(left.Value(f.key), right.Value(f.key)))
 	}
 	return out
 }
@@ -81,7 +81,7 @@ func lists(left, right *ojson.Object, fields []field) *ojson.Object {
 func entries(left, right *ojson.Object, label string, withDelta bool) []*ojson.Object {
 	out := []*ojson.Object{}
 	for _, k := range names(slices.Concat(left.Keys(), right.Keys())) {
-		l, r := value(left, k), value(right, k)
+		l, r := left.Value(k), right.Value(k)
 		o := ojson.NewObject("label", label, "key", k, "left", l, "right", r, "changed", !ojson.Equal(l, r))
 		if withDelta {
 			o.Set("delta", delta(l, r))
@@ -136,9 +136,6 @@ func changed(groups ...any) int {
 	return n
 }
 
-// value is a member, nil when o has none.
-func value(o *ojson.Object, key string) any { v, _ := o.Get(key); return v }
-
 func number(v any) (float64, bool) {
 	n, ok := v.(ojson.Number)
 	if !ok {
@@ -150,7 +147,7 @@ func number(v any) (float64, bool) {
 
 // numeric is a member that is a number, or null.
 func numeric(o *ojson.Object, key string) any {
-	if v := value(o, key); v != nil {
+	if v := o.Value(key); v != nil {
 		if _, ok := number(v); ok {
 			return v
 		}

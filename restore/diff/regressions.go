@@ -85,7 +85,7 @@ func highlights(groups ...any) []string {
 			out = append(out, label+": "+strings.Join(parts, "; "))
 			return
 		}
-		out = append(out, fmt.Sprintf("%s: %s -> %s", label, shown(value(o, "left")), shown(value(o, "right"))))
+		out = append(out, fmt.Sprintf("%s: %s -> %s", label, shown(o.Value("left")), shown(o.Value("right"))))
 	}
 	for _, g := range groups {
 		switch g := g.(type) {
@@ -111,7 +111,7 @@ func fell(left, right any) bool {
 // regressions of an artifact against an earlier one, in their order.
 func regressions(l, r *ojson.Object, coordinator bool) *findings {
 	f := &findings{}
-	if a, b := value(l, "status"), value(r, "status"); fell(a, b) {
+	if a, b := l.Value("status"), r.Value("status"); fell(a, b) {
 		f.add("REG-STATUS", "status", severe, fmt.Sprintf("The run is %s now and was %s", shown(b), shown(a)),
 			"status", a, b)
 	}
@@ -131,11 +131,11 @@ func regressions(l, r *ojson.Object, coordinator bool) *findings {
 		}
 	}
 	const overridden = "overridden_repo_decision_count"
-	a, _ := number(value(l, overridden))
-	if b, ok := number(value(r, overridden)); ok && b > a {
+	a, _ := number(l.Value(overridden))
+	if b, ok := number(r.Value(overridden)); ok && b > a {
 		f.add("REG-DECISION-OVERRIDE", "decisions", mild,
 			fmt.Sprintf("More repository decisions are overridden: %v, before %v", b, a), overridden, ojson.Float(a),
-			value(r, overridden))
+			r.Value(overridden))
 	}
 	for id, v := range r.Object("delegation_missing_decisions").All() {
 		before := l.Object("delegation_missing_decisions").Strings(id)
@@ -151,8 +151,8 @@ func regressions(l, r *ojson.Object, coordinator bool) *findings {
 }
 
 func (f *findings) phases(l, r *ojson.Object) {
-	lo, ro := value(l, "workflow_phase_order"), value(r, "workflow_phase_order")
-	a, b := value(l, "phase"), value(r, "phase")
+	lo, ro := l.Value("workflow_phase_order"), r.Value("workflow_phase_order")
+	a, b := l.Value("phase"), r.Value("phase")
 	if lo != nil && ro != nil && !ojson.Equal(lo, ro) {
 		f.add("REG-PHASE-ORDER", "phase", mild,
 			"The phases are others or in another order, so where the run stands was not compared",
@@ -176,14 +176,14 @@ func (f *findings) phases(l, r *ojson.Object) {
 func (f *findings) gates(l, r *ojson.Object) {
 	lg, rg := l.Object("phase_gate_status"), r.Object("phase_gate_status")
 	for _, g := range names(lg.Keys()) {
-		a, b := value(lg, g), value(rg, g)
+		a, b := lg.Value(g), rg.Value(g)
 		was := a == "passed" || a == "approved" || a == "satisfied"
 		if !was || b != "failed" && b != "blocked" && b != "rejected" {
 			continue
 		}
 		message := fmt.Sprintf("Gate %q is %s now and was %s", g, shown(b), shown(a))
 		if r.String("blocked_category") == "gate_action_failed" {
-			if ms := value(r, "blocked_gate_action_timeout_ms"); r.Bool("blocked_gate_action_timed_out") {
+			if ms := r.Value("blocked_gate_action_timeout_ms"); r.Bool("blocked_gate_action_timed_out") {
 				message += fmt.Sprintf(" (an action ran out of time after %s ms)", shown(ms))
 			} else {
 				message += " (an action failed)"
@@ -199,7 +199,7 @@ func (f *findings) repositories(l, r *ojson.Object) {
 		return
 	}
 	for _, id := range names(r.Object("repo_statuses").Keys()) {
-		if a, b := value(l.Object("repo_statuses"), id), value(r.Object("repo_statuses"), id); fell(a, b) {
+		if a, b := l.Object("repo_statuses").Value(id), r.Object("repo_statuses").Value(id); fell(a, b) {
 			f.add("REG-REPO-STATUS", "repo_status", severe,
 				fmt.Sprintf("Repository %q is %s now and was %s", id, shown(b), shown(a)), "repo_statuses."+id, a, b)
 		}
@@ -214,9 +214,9 @@ func (f *findings) repositories(l, r *ojson.Object) {
 }
 
 func (f *findings) shrank(prefix, category, key, what string, l, r *ojson.Object) {
-	a, okA := number(value(l, key))
-	if b, okB := number(value(r, key)); okA && okB && a > 0 && b < a {
-		f.add(prefix, category, mild, fmt.Sprintf("There are fewer %s: %v, before %v", what, b, a), key, value(l, key),
-			value(r, key))
+	a, okA := number(l.Value(key))
+	if b, okB := number(r.Value(key)); okA && okB && a > 0 && b < a {
+		f.add(prefix, category, mild, fmt.Sprintf("There are fewer %s: %v, before %v", what, b, a), key, l.Value(key),
+			r.Value(key))
 	}
 }

@@ -52,7 +52,7 @@ func Find(rows []*ojson.Object, ref string) (*ojson.Object, error) {
 func side(row *ojson.Object) *ojson.Object {
 	retro := row.Object("retrospective")
 	trigger := "legacy"
-	if p := restore.Provenance(value(row, "provenance")); p != nil {
+	if p := restore.Provenance(row.Value("provenance")); p != nil {
 		trigger = p.String("trigger")
 	}
 	next := ojson.OrNull(retro.String("next_operator_action"))
@@ -107,8 +107,8 @@ func Runs(leftRow, rightRow *ojson.Object) *ojson.Object {
 	list := lists(l, r, []field{{"phases_completed", "Phases"}, {"roles_used", "Roles"}})
 	gates := []*ojson.Object{}
 	for _, e := range entries(l.Object("gate_results"), r.Object("gate_results"), "Gate", false) {
-		gates = append(gates, ojson.NewObject("gate_id", value(e, "key"), "left", value(e, "left"),
-			"right", value(e, "right"), "changed", e.Bool("changed")))
+		gates = append(gates, ojson.NewObject("gate_id", e.Value("key"), "left", e.Value("left"),
+			"right", e.Value("right"), "changed", e.Bool("changed")))
 	}
 	n := changed(scalar, numeric, list, gates)
 	worse, better := signals(l, r)
@@ -140,7 +140,7 @@ func open(v any) bool { return v == "passed" || v == "approved" }
 // signals are what became worse, and what became better.
 func signals(l, r *ojson.Object) (worse *findings, better []string) {
 	worse = &findings{}
-	ls, rs := value(l, "status"), value(r, "status")
+	ls, rs := l.Value("status"), r.Value("status")
 	switch {
 	case statusRank(rs) < statusRank(ls):
 		worse.add("REG-STATUS", "status", severe,
@@ -148,15 +148,15 @@ func signals(l, r *ojson.Object) (worse *findings, better []string) {
 	case statusRank(rs) > statusRank(ls):
 		better = append(better, fmt.Sprintf("The run ended better: %s after %s", shown(rs), shown(ls)))
 	}
-	if lb, rb := value(l, "blocked_reason"), value(r, "blocked_reason"); rb != nil && lb == nil {
+	if lb, rb := l.Value("blocked_reason"), r.Value("blocked_reason"); rb != nil && lb == nil {
 		worse.add("REG-BLOCKED", "blocked", mild, "The run is blocked now: "+shown(rb), "blocked_reason", lb, rb)
 	}
-	if value(l, "next_action") != nil && value(r, "next_action") == nil {
+	if l.Value("next_action") != nil && r.Value("next_action") == nil {
 		better = append(better, "Nothing waits for an operator any more")
 	}
 	lg, rg := l.Object("gate_results"), r.Object("gate_results")
 	for _, g := range names(slices.Concat(lg.Keys(), rg.Keys())) {
-		a, b := value(lg, g), value(rg, g)
+		a, b := lg.Value(g), rg.Value(g)
 		switch {
 		case shut(b) && !shut(a):
 			worse.add("REG-GATE", "gate", severe, fmt.Sprintf("Gate %q is %s now", g, shown(b)), "gate_results."+g, a,
@@ -167,7 +167,7 @@ func signals(l, r *ojson.Object) (worse *findings, better []string) {
 	}
 	if gone := Without(l.Strings("phases_completed"), r.Strings("phases_completed")); len(gone) > 0 {
 		worse.add("REG-PHASE", "phase", mild, "Phases are no longer completed: "+strings.Join(gone, ", "),
-			"phases_completed", value(l, "phases_completed"), value(r, "phases_completed"))
+			"phases_completed", l.Value("phases_completed"), r.Value("phases_completed"))
 	}
 	return worse, better
 }

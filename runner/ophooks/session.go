@@ -152,8 +152,7 @@ func bounded(row *ojson.Object) *ojson.Object {
 	const keep = 4096
 	text := row.String("message")
 	if text == "" {
-		m, _ := row.Get("message")
-		text = string(ojson.Compact(m))
+		text = string(ojson.Compact(row.Value("message")))
 	}
 	if len(text) > keep {
 		text = strings.ToValidUTF8(text[:keep], "") + " [cut]"

@@ -14,8 +14,7 @@ import (
 // space in it is split; a string is one program name with "args" after it. No shell
 // is involved.
 func Command(raw *ojson.Object) []string {
-	v, _ := raw.Get("command")
-	switch v := v.(type) {
+	switch v := raw.Value("command").(type) {
 	case string:
 		if strings.TrimSpace(v) == "" {
 			return nil

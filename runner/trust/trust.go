@@ -204,8 +204,7 @@ func canonical(v ojson.Value) ojson.Value {
 		slices.Sort(keys)
 		out := &ojson.Object{}
 		for _, k := range keys {
-			m, _ := v.Get(k)
-			out.Set(k, canonical(m))
+			out.Set(k, canonical(v.Value(k)))
 		}
 		return out
 	case []any:

@@ -103,8 +103,7 @@ func attributedTurn(t *attribution.Turn, gates []attribution.Gate, full bool) *o
 		return o
 	}
 	for _, k := range []string{"decisions", "objections", "verification", "normalized_verification"} {
-		v, _ := t.Row.Get(k)
-		o.Set(k, v)
+		o.Set(k, t.Row.Value(k))
 	}
 	list := []*ojson.Object{}
 	for _, g := range gates {

@@ -62,8 +62,7 @@ func runALXSettle(ctx context.Context, f *term.Factory, run string) error {
 			rows = append(rows, line.Row)
 		}
 	}
-	spent, _ := state.Object("budget_status").Get("spent_usd")
-	s, notes := settle.Run(rows, spent)
+	s, notes := settle.Run(rows, state.Object("budget_status").Value("spent_usd"))
 	for _, n := range notes {
 		f.Out.Warn("%s", term.OneLine(n))
 	}

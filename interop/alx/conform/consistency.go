@@ -64,8 +64,7 @@ func (j *judge) order(x *exchange, what string, events []*ojson.Object, ends fun
 			j.seef(x, at+".sequence", n > last || i == 0, "it is %v after %v", n, last)
 			last = n
 		} else if e.Has("sequence") {
-			v, _ := e.Get("sequence")
-			j.see(x, at+".sequence", "it must be a number, not "+ojson.TypeName(v))
+			j.see(x, at+".sequence", "it must be a number, not "+ojson.TypeName(e.Value("sequence")))
 		}
 		if id := e.String("id"); id != "" {
 			j.seef(x, at+".id", !ids[id], "%s is the id of an earlier one as well", ojson.Shown(id))

@@ -271,7 +271,7 @@ func failedRequests(s *survey, j *judge) {
 	}
 	noSuccess(s, j)
 	for _, x := range s.all {
-		if v, _ := x.doc().Get("error"); v != nil && x.Status < 400 && !x.MustFail && x.Doc.Has("ok") {
+		if x.doc().Value("error") != nil && x.Status < 400 && !x.MustFail && x.Doc.Has("ok") {
 			j.seef(x, "ok beside an error", !x.Doc.Bool("ok"), "there is an error, and ok is true")
 		}
 	}

@@ -75,8 +75,7 @@ func sharedShapes(s *survey, j *judge) {
 		}
 	}
 	items := func(x *exchange, o *ojson.Object, list string) {
-		v, _ := o.Get(list)
-		a, _ := v.([]any)
+		a, _ := o.Value(list).([]any)
 		for i, e := range a {
 			if _, ok := e.(*ojson.Object); !ok {
 				j.see(x, fmt.Sprintf("%s[%d]", list, i), "must be an object, not "+ojson.TypeName(e))

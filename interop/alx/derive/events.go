@@ -165,7 +165,7 @@ func (l *Log) add(typ alx.RunEventType, id, at string, data *ojson.Object) {
 // eventData are the particulars of an event: where the run was, the turn, and what the
 // governed event carries.
 func eventData(row *ojson.Object) *ojson.Object {
-	out := ojson.NewObject("phase", value(row, "phase"), "status", value(row, "status"))
+	out := ojson.NewObject("phase", row.Value("phase"), "status", row.Value("status"))
 	if turn := row.Object("turn"); turn != nil {
 		out.Set("turnId", turn.String("turn_id"))
 		out.Set("role", turn.String("role_id"))
@@ -193,8 +193,6 @@ func eventData(row *ojson.Object) *ojson.Object {
 	}
 	return out
 }
-
-func value(o *ojson.Object, key string) any { v, _ := o.Get(key); return v }
 
 // Timeline is the life of a session (WG-03): its creation, then what the run's events
 // mean for the client.

@@ -129,8 +129,7 @@ func (l *log) sequence(r *record) {
 		r.add(Warning, "sequence", "log.sequence", fmt.Sprintf("sequence %s follows %s", now, last))
 		return
 	}
-	v, _ := r.obj.Get("sequence")
-	l.sequences[run], _ = v.(ojson.Number)
+	l.sequences[run], _ = r.obj.Value("sequence").(ojson.Number)
 }
 
 // ackStage orders the states of an acknowledgement; 0 is no known state.

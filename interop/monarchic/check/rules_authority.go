@@ -48,7 +48,7 @@ func (j *judge) authorityRules(t Type, o *ojson.Object, at string) {
 func (j *judge) recovery(o *ojson.Object, at string) {
 	j.notBlank(o, at, "recovery event", "actor", "contract_version")
 	need := func(name, because string) {
-		if v, _ := o.Get(name); v == nil {
+		if o.Value(name) == nil {
 			j.fail(wire.At(at, name), "recovery.member", fmt.Sprintf("%s needs %s", because, name))
 		}
 	}
@@ -60,7 +60,7 @@ func (j *judge) recovery(o *ojson.Object, at string) {
 	case "run_recovered":
 		need("run_state", "a run_recovered event")
 	}
-	if v, _ := o.Get("step_state"); v != nil {
+	if o.Value("step_state") != nil {
 		need("step_id", "an event with a step_state")
 	}
 }

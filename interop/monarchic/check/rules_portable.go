@@ -51,8 +51,7 @@ func (j *judge) rules(t Type, o *ojson.Object, at string) {
 
 // text returns a member that is there and a string.
 func textOf(o *ojson.Object, name string) (string, bool) {
-	v, _ := o.Get(name)
-	s, ok := v.(string)
+	s, ok := o.Value(name).(string)
 	return s, ok
 }
 

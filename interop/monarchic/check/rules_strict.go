@@ -201,8 +201,7 @@ func (j *judge) moderation(o *ojson.Object, at string) {
 
 // moment returns an integer member exactly.
 func moment(o *ojson.Object, name string) *big.Int {
-	v, _ := o.Get(name)
-	n, ok := v.(ojson.Number)
+	n, ok := o.Value(name).(ojson.Number)
 	if !ok {
 		return nil
 	}

@@ -101,8 +101,7 @@ func free(v ojson.Value, open bool) ojson.Value {
 	case *ojson.Object:
 		o := &ojson.Object{}
 		for _, k := range slices.Sorted(slices.Values(v.Keys())) {
-			e, _ := v.Get(k)
-			o.Set(k, free(e, open))
+			o.Set(k, free(v.Value(k), open))
 		}
 		return o
 	}

@@ -27,7 +27,7 @@ func extract(text string) (result []byte, why string) {
 			continue
 		}
 		o, ok := v.(*ojson.Object)
-		if !ok || !ojson.Truthy(member(o, "schema_version")) {
+		if !ok || !ojson.Truthy(o.Value("schema_version")) {
 			continue
 		}
 		if !runtimes.HasEnvelope(o) {
@@ -37,11 +37,6 @@ func extract(text string) (result []byte, why string) {
 		return []byte(strings.TrimSpace(part)), ""
 	}
 	return nil, why
-}
-
-func member(o *ojson.Object, key string) ojson.Value {
-	v, _ := o.Get(key)
-	return v
 }
 
 func candidates(text string) []string {

@@ -136,14 +136,14 @@ func (a *answer) readError() {
 		e = o
 	}
 	a.message = runtimes.OneLine(e.String("message"))
-	if text, ok := member(o, "error").(string); ok {
+	if text, ok := o.Value("error").(string); ok {
 		a.message = runtimes.OneLine(text)
 	}
 	if a.errorType = e.String("type"); a.errorType == "" || e.Has("status") {
 		a.errorType = cmp.Or(e.String("status"), a.errorType)
 	}
 	a.errorType = text.CutRunes(runtimes.OneLine(a.errorType), 100)
-	switch code := member(e, "code").(type) {
+	switch code := e.Value("code").(type) {
 	case string:
 		a.errorCode = text.CutRunes(runtimes.OneLine(code), 100)
 	case ojson.Number:
