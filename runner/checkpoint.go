@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/gitcommit"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/history"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/hooks/githooks"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/secrets"
@@ -94,6 +96,10 @@ func (c *change) checkpoint(ctx context.Context, turnID string, out *Checkpointe
 	} else if !allPresent(c, row.Strings("files_changed")) || sha == "" {
 		out.Skipped = "none of its files differs from HEAD"
 		return nil, nil
+	} else if elsewhere, err := c.madeElsewhere(ctx, row, st.Head); elsewhere || err != nil {
+		out.Skipped = "none of its files is here as the turn left it, and no commit since has changed one; " +
+			"git pull brings the commit, where another clone has made it"
+		return nil, err
 	} else if err := gitcommit.Sync(ctx, c.r.store.Repository(), st.Head); err != nil {
 		return nil, err // somebody else made it, perhaps a checkpoint that was ended
 	}
@@ -126,6 +132,28 @@ func allPresent(c *change, files []string) bool {
 		}
 	}
 	return len(files) > 0
+}
+
+// madeElsewhere reports whether what the turn did is not in this work tree: each of its files
+// is another than it left, and the same as before the turn, in HEAD too. The run came from
+// another clone whose commit has not come, or a person has thrown the work away.
+func (c *change) madeElsewhere(ctx context.Context, row *ojson.Object, head object.OID) (bool, error) {
+	seen := row.Object("observed_artifact")
+	left, files := seen.Object("file_markers"), row.Strings("files_changed")
+	for _, p := range files {
+		if m := left.String(p); m == "" || m == c.r.store.Fingerprint(p) {
+			return false, nil
+		}
+	}
+	at, isGit := strings.CutPrefix(seen.String("accepted_ref"), "git:")
+	if !isGit {
+		return false, nil
+	}
+	changed, err := history.ChangedBetween(ctx, c.r.store.Repository(), object.OID(at), head)
+	if err != nil {
+		return false, ctx.Err() // that commit is not here: nothing can be said
+	}
+	return !slices.ContainsFunc(files, func(p string) bool { return slices.Contains(changed, p) }), nil
 }
 
 // acceptedRow finds the history row of an accepted turn by id, unique prefix, or
