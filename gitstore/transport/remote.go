@@ -92,11 +92,18 @@ func PickRemote(ctx context.Context, r *git.Repository, name string) (string, er
 	if err != nil {
 		return "", err
 	}
+	set := ""
 	if name == "" {
-		name = r.Setting(ctx, "agentxchain.remote")
+		set = r.Setting(ctx, "agentxchain.remote")
+		name = set
 	}
 	if name != "" {
-		if !slices.Contains(all, name) {
+		switch {
+		case slices.Contains(all, name):
+		case set != "" && len(all) > 0:
+			return "", fail.Errorf(CodeNoRemote, nil, "%q, which agentxchain.remote names, is not a remote of this repository",
+				name).WithHint("git remote -v lists them; git config agentxchain.remote %s, where that is the one", all[0])
+		default:
 			return "", fail.Errorf(CodeNoRemote, nil, "%q is not a remote of this repository", name).
 				WithHint("git remote -v lists them; git remote add NAME URL adds one")
 		}
@@ -268,6 +275,14 @@ func pushSome(ctx context.Context, r *git.Repository, remote string, refs []RefP
 	defer r.ForgetRefs() // git moves the tracking refs
 	answer, err := r.Push(ctx, r.Git.Transport(), remote, append(args, extra...)...)
 	said := readPorcelain(answer)
+	if words := serverWords(git.ComplaintOf(err)); words != "" {
+		for name, a := range said {
+			if a.State != PushOK {
+				a.Why += ": " + words
+				said[name] = a
+			}
+		}
+	}
 	for _, p := range refs {
 		if a, ok := said[p.Name]; ok {
 			out[p.Name] = a
@@ -347,6 +362,18 @@ func judgeRejection(summary string) PushResult {
 		}
 	}
 	return PushResult{State: PushRefused, Why: text.OneLine(summary)}
+}
+
+// serverWords is what the server and its hooks said during a push, the first lines of it: git's own answer only
+// says that a hook declined.
+func serverWords(complaint string) string {
+	var lines []string
+	for line := range strings.SplitSeq(complaint, "\n") {
+		if words, ok := strings.CutPrefix(line, "remote:"); ok && strings.TrimSpace(words) != "" {
+			lines = append(lines, strings.TrimSpace(words))
+		}
+	}
+	return text.Brief(strings.Join(lines[:min(len(lines), 6)], " "), 600)
 }
 
 // ValidName keeps names out that cannot be part of a ref.

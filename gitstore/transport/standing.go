@@ -201,8 +201,15 @@ func BackgroundRemote(ctx context.Context, repo *git.Repository) string {
 }
 
 // PreferAuto sets the mode of a repository whose remote has taken a push, unless the
-// person has chosen one anywhere.
+// person has chosen one anywhere. A note of a remote that was renamed or removed since gives way.
 func PreferAuto(ctx context.Context, repo *git.Repository, remote string) error {
+	if noted := repo.Setting(ctx, "agentxchain.remote"); noted != "" && noted != remote {
+		if all, err := Remotes(ctx, repo); err != nil {
+			return err
+		} else if !slices.Contains(all, noted) {
+			return repo.Configure(ctx, "agentxchain.remote", remote)
+		}
+	}
 	if SyncMode(repo) != "" || repo.Setting(ctx, "agentxchain.sync") != "" {
 		return nil
 	}

@@ -82,6 +82,10 @@ func runHooksInstall(ctx context.Context, f *term.Factory, server bool) error {
 		repo = r
 	} else {
 		r, err := shared.Open(ctx, f)
+		if runner.IsBare(err) {
+			return term.Errorf("bare_repository", "%s", err.Error()).
+				WithHint("git agentxchain hooks install --server, where it is the repository that is pushed to")
+		}
 		if err != nil {
 			return err
 		}
