@@ -94,9 +94,9 @@ func (r *Runner) UnsignedDocuments(v *View) ([]string, error) {
 	return out, nil
 }
 
-// SignDocuments writes and commits the yes that UnsignedDocuments misses.
-func (r *Runner) SignDocuments(ctx context.Context) error {
-	_, err := r.do(ctx, "sign-off", func(ctx context.Context, c *change) (*plan, error) {
+// SignDocuments writes and commits the yes that UnsignedDocuments misses, and says where.
+func (r *Runner) SignDocuments(ctx context.Context) (written []string, err error) {
+	_, err = r.do(ctx, "sign-off", func(ctx context.Context, c *change) (*plan, error) {
 		paths, err := r.UnsignedDocuments(c.view)
 		if err != nil || len(paths) == 0 {
 			return nil, err
@@ -113,8 +113,10 @@ func (r *Runner) SignDocuments(ctx context.Context) error {
 		if refusal != nil {
 			return nil, refusal
 		}
-		_, _, err = c.writeSignoffs(ctx, files, signed, changed, strings.Join(paths, ", "))
+		if _, _, err = c.writeSignoffs(ctx, files, signed, changed, strings.Join(paths, ", ")); err == nil {
+			written = changed
+		}
 		return nil, err
 	})
-	return err
+	return written, err
 }

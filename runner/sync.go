@@ -17,6 +17,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/travel"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/join"
@@ -52,8 +53,34 @@ func (r *Runner) Sync(ctx context.Context, opt SyncOptions) (*Synced, error) {
 		return nil, err
 	}
 	r.serial.Lock()
-	defer r.serial.Unlock()
-	return r.sync(ctx, opt)
+	y, err := r.sync(ctx, opt)
+	r.serial.Unlock()
+	if err == nil {
+		r.signJoined(ctx, y)
+	}
+	return y, err
+}
+
+// signJoined writes the sign-off that an approval of this clone has brought about by being decided again: when it
+// was given, the gate waited for others.
+func (r *Runner) signJoined(ctx context.Context, y *Synced) {
+	for _, x := range y.Runs {
+		if x.Joined == nil || !slices.ContainsFunc(x.Joined.Landed, func(o gitstore.JoinedOp) bool {
+			return o.Name == "approve_transition" || o.Name == "approve_completion"
+		}) {
+			continue
+		}
+		docs, err := r.SignDocuments(ctx)
+		switch {
+		case err != nil:
+			y.Notices = append(y.Notices, "the gate is open, but its sign-off documents could not be signed: "+
+				text.OneLine(err.Error())+" (git agentxchain doctor --fix)")
+		case len(docs) > 0:
+			y.Notices = append(y.Notices, "the gate is open: "+wire.ListSome(docs, 1)+
+				" says yes now, in a commit of this branch")
+		}
+		return
+	}
 }
 
 // sync is Sync for the runner itself; the caller holds the runner.

@@ -63,9 +63,12 @@ func runDoctorSigning(ctx context.Context, f *term.Factory, opt signingOptions) 
 	return nil
 }
 
-// askKey asks which key, the best one first.
+// askKey asks which key, the best one first. Without a terminal it is the one that git signs with.
 func askKey(ctx context.Context, f *term.Factory, r *runner.Runner) (string, error) {
 	if !f.Interactive() {
+		if set, ok := doctor.SetKey(ctx, r); ok {
+			return set, nil
+		}
 		return "", term.Errorf("prompt_unavailable",
 			"Which key to sign with needs an answer and this is not a terminal.").
 			WithHint("git agentxchain doctor --signing --key FILE, or by hand: " +

@@ -80,10 +80,10 @@ func (m *Moment) Statement(signers *attest.Signers, c *Consent, d *Decision, b *
 	var sig *attest.Signature
 	for _, at := range []time.Time{st.IssuedAt, m.Now} {
 		if sig, refusal = signers.Verify(env, at); refusal != nil {
-			return Stated{}, refusal
+			return Stated{}, c.Base.wayIn(refusal)
 		}
 		if refusal := sig.SpeaksFor(st.Principal); refusal != nil {
-			return Stated{}, refusal
+			return Stated{}, c.Base.wayIn(refusal)
 		}
 	}
 	if refusal := m.answers(c, d, st); refusal != nil {
@@ -102,6 +102,19 @@ func (m *Moment) Statement(signers *attest.Signers, c *Consent, d *Decision, b *
 		Nonce:    st.Nonce,
 		envelope: b,
 	}, nil
+}
+
+// wayIn says where a signer has to be listed to count: what is committed during a run without a protected
+// branch counts for the runs after it.
+func (b *Base) wayIn(refusal *wire.Error) *wire.Error {
+	if refusal.Code != wire.CodeSignerUnknown || b == nil || b.Ref != "" || b.Commit == "" {
+		return refusal
+	}
+	refusal.Hint = fmt.Sprintf("sign with a key of %s as committed at %.10s, where the run began; "+
+		"another counts once it is committed there and a new run has begun "+
+		"(git agentxchain abandon --reason TEXT ends this one)",
+		attest.AllowedSignersPath, b.Commit)
+	return refusal
 }
 
 // answers holds a statement against the decision it is used for.

@@ -98,13 +98,13 @@ func (d *doctor) signedOff(ctx context.Context) {
 	case len(paths) == 0:
 		return
 	}
-	d.add("leftover", LevelError, "git agentxchain doctor --fix",
-		"a person has approved %s, and the document does not say so: the approval was ended before it wrote there",
+	d.add("leftover", LevelError, "git pull, where the commit was made elsewhere, else git agentxchain doctor --fix",
+		"a person has approved %s, and the document here does not say so",
 		wire.ListSome(paths, 1))
 	if !d.fix {
 		return
 	}
-	if err := d.r.SignDocuments(ctx); err != nil {
+	if _, err := d.r.SignDocuments(ctx); err != nil {
 		d.failed("leftover", err, "git agentxchain approve --show")
 		return
 	}

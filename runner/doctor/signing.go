@@ -49,6 +49,16 @@ func SigningKeys(ctx context.Context, r *runner.Runner) []SigningKey {
 	return signing.Keys(ctx, consent.Settings(ctx, r.Record().Dir()))
 }
 
+// SetKey is the SSH key that git signs with here, as a person has set it.
+func SetKey(ctx context.Context, r *runner.Runner) (name string, ok bool) {
+	s := consent.Settings(ctx, r.Record().Dir())
+	if s.Format != attest.FormatSSH || s.Key == "" {
+		return "", false
+	}
+	key, err := s.ReadKey(s.Key)
+	return key.Name, err == nil
+}
+
 // SetUpSigning has git sign with an SSH key in this repository, once a test signature
 // with it has held, and lists the key for the person when asked to. It is refused from
 // inside a dispatched turn.
