@@ -9,6 +9,7 @@ import (
 	"path"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/travel"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
@@ -120,7 +121,7 @@ func (c *Coordinator) Init(ctx context.Context) (*Started, error) {
 }
 
 // noneRecorded refuses a start in a workspace whose repository has the record of an initiative
-// that goes on: a second one would give the same repositories turns.
+// that goes on, or a remote that may have one: a second one would give the same repositories turns.
 func (c *Coordinator) noneRecorded(ctx context.Context, d *Documents) error {
 	home := c.repository(ctx)
 	if home == nil {
@@ -153,7 +154,19 @@ func (c *Coordinator) noneRecorded(ctx context.Context, d *Documents) error {
 			Hint:    Program + " multi restore goes on with it here",
 		}
 	}
-	return nil
+	if len(tips) > 0 || d.State != nil {
+		return nil
+	}
+	known, remote, err := transport.Elsewhere(ctx, home.Repository())
+	if err != nil || known != "" || remote == "" {
+		return err
+	}
+	return &wire.Error{
+		Code:    CodeNotHere,
+		Field:   initiative.StatePath,
+		Message: fmt.Sprintf("Whether %s has an initiative of this workspace was not asked yet.", ojson.Shown(remote)),
+		Hint:    Program + " sync " + wire.ShellWord(remote) + ", then what it says, else: " + Program + " multi init",
+	}
 }
 
 // safeName keeps what comes from a file from being a path.
