@@ -375,6 +375,9 @@ func (c *Coordinator) placeFiles(tx *Tx, files map[string][]byte, whole bool) (k
 			before = digest(now)
 		}
 		switch {
+		case now == nil && want && len(data) == 0:
+			// An empty ledger is one too: without it the files would not be the record's.
+			steps = append(steps, step{File: name})
 		case bytes.Equal(now, data):
 		case !strings.HasSuffix(name, ".jsonl"):
 			steps = append(steps, step{File: name, Data: string(data), Before: before})
