@@ -19,8 +19,7 @@ func (w *workspace) gateInput() (in gates.Input, request *ojson.Object) {
 	participants := w.index().Participants
 	in = gates.Input{Config: w.cfg, Phase: w.state.Phase, Files: w.facts(), VerificationStatus: "pass",
 		Participated: func(phase, role string) bool {
-			roles, _ := participants.Get(phase)
-			return slices.Contains(roles, role)
+			return slices.Contains(participants.Value(phase), role)
 		}}
 	if v := request.Object("verification"); v != nil {
 		in.VerificationStatus = v.String("status")

@@ -139,8 +139,7 @@ func (r *Roots) Path(repo string) (string, bool) {
 
 // Remote returns the address of a repository that is only on its server, "" for one that is here.
 func (r *Roots) Remote(repo string) string {
-	at, _ := r.list.Get(repo)
-	return at.remote
+	return r.list.Value(repo).remote
 }
 
 // Owner implements Places. A path is followed through symbolic links, the last

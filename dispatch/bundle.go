@@ -199,8 +199,7 @@ func roleOf(t *run.Turn) string {
 	if t.AssignedRole != "" {
 		return t.AssignedRole
 	}
-	v, _ := t.Extra.Get("role")
-	s, _ := v.(string)
+	s, _ := t.Extra.Value("role").(string)
 	return s
 }
 
@@ -244,8 +243,7 @@ func (v *view) presence(path string) string {
 
 // artifacts of the current phase's workflow kit.
 func (v *view) artifacts() []config.Artifact {
-	a, _ := v.Config.WorkflowKit.Phases.Get(v.State.Phase)
-	return a
+	return v.Config.WorkflowKit.Phases.Value(v.State.Phase)
 }
 
 // owner of an artifact: its own, else the phase's entry role.

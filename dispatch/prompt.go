@@ -133,8 +133,7 @@ func (v *view) implementationDuty() string {
 }
 
 func (v *view) charterDuty() string {
-	val, _ := v.State.Extra.Get("charter_materialization_pending")
-	c, _ := val.(*ojson.Object)
+	c, _ := v.State.Extra.Value("charter_materialization_pending").(*ojson.Object)
 	if c == nil || v.State.Phase != "planning" {
 		return ""
 	}

@@ -205,7 +205,6 @@ func (v *view) idleTemplate() *ojson.Object {
 }
 
 func extraObject(t *run.Turn, key string) *ojson.Object {
-	val, _ := t.Extra.Get(key)
-	o, _ := val.(*ojson.Object)
+	o, _ := t.Extra.Value(key).(*ojson.Object)
 	return o
 }

@@ -59,8 +59,7 @@ func (d *derivation) turn(id string) *run.Turn {
 	if t, ok := d.t.State.ActiveTurns.Get(id); ok {
 		return t
 	}
-	t, _ := d.before.ActiveTurns.Get(id)
-	return t
+	return d.before.ActiveTurns.Value(id)
 }
 
 // events yields the run events of a type that the operation wrote.

@@ -224,8 +224,7 @@ func completion(t *change.Draft, g *gates.Result, by string, queued bool) {
 func approvalInput(t *change.Draft, g *gates.Result, kind string) gates.ApprovalInput {
 	return gates.ApprovalInput{GateType: kind, Gate: g, Phase: t.State.Phase, NextPhase: g.NextPhase,
 		Participated: func(phase, role string) bool {
-			roles, _ := t.Index.Participants.Get(phase)
-			return slices.Contains(roles, role)
+			return slices.Contains(t.Index.Participants.Value(phase), role)
 		},
 		Visited: func(phase string) bool { return phase == t.State.Phase || t.Index.PhaseAccepted.Has(phase) }}
 }
@@ -281,8 +280,7 @@ func cleanup(t *change.Draft, from, to string, gate *string, trigger string) {
 	roles := t.Config.PhaseRoles(from)
 	removed, budget := []string{}, []string{}
 	for _, id := range t.State.ActiveTurns.Keys() {
-		turn, _ := t.State.ActiveTurns.Get(id)
-		if !slices.Contains(roles, turn.AssignedRole) {
+		if !slices.Contains(roles, t.State.ActiveTurns.Value(id).AssignedRole) {
 			continue
 		}
 		removed = append(removed, id)
@@ -399,8 +397,7 @@ func gateInput(t *change.Draft, files []evidence.FileBlob) gates.Input {
 		Files:    evidence.NewFiles(facts),
 		Marks:    DocumentMarks(t.Config, t.State),
 		Participated: func(phase, role string) bool {
-			roles, _ := t.Index.Participants.Get(phase)
-			return slices.Contains(roles, role)
+			return slices.Contains(t.Index.Participants.Value(phase), role)
 		},
 	}
 }

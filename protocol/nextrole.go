@@ -115,8 +115,7 @@ func dueReason(s *run.State) string {
 }
 
 func charterPending(s *run.State) bool {
-	v, _ := s.Extra.Get("charter_materialization_pending")
-	_, ok := v.(*ojson.Object)
+	_, ok := s.Extra.Value("charter_materialization_pending").(*ojson.Object)
 	return ok
 }
 

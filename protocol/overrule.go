@@ -61,8 +61,7 @@ func WorkDigest(staged *evidence.Blob, seen *result.Observation) string {
 			files := doc.Strings("files_changed")
 			wire.SortPaths(files)
 			for _, f := range files {
-				mark, _ := seen.Markers.Get(f)
-				_, _ = fmt.Fprintf(h, "%s\x00%s\x00", f, mark)
+				_, _ = fmt.Fprintf(h, "%s\x00%s\x00", f, seen.Markers.Value(f))
 			}
 		}
 	}
@@ -114,8 +113,7 @@ func Overruled(s *run.State) (*Overrulable, *wire.Error) {
 			return refuse("its turn is gone", run.CmdUnblock)
 		}
 		o.Kind = overrulePolicy
-		rows, _ := r.Extra.Get("violations")
-		list, _ := rows.([]any)
+		list, _ := r.Extra.Value("violations").([]any)
 		for _, v := range list {
 			if row, ok := v.(*ojson.Object); ok {
 				o.Said = append(o.Said, row.String("message"))

@@ -212,8 +212,7 @@ func (d *delivering) send(e notify.Event, run notify.Run) (notify.Emission, erro
 		d.rows = append(d.rows, protocol.AuditRow{Ledger: wire.LedgerNotifications, Row: res.Row})
 		if !res.Delivered {
 			key := res.Webhook + ": " + text.Brief(res.Row.String("message"), 200)
-			events, _ := d.missed.Get(key)
-			d.missed.Set(key, append(events, e.Type))
+			d.missed.Set(key, append(d.missed.Value(key), e.Type))
 		}
 	}
 	return out, err

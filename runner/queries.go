@@ -41,8 +41,7 @@ func FindTurn(s *State, turnID string) *Turn {
 	if s == nil {
 		return nil
 	}
-	t, _ := s.ActiveTurns.Get(turnID)
-	return t
+	return s.ActiveTurns.Value(turnID)
 }
 
 // MaxConcurrentTurns returns how many turns may be active side by side in a phase:

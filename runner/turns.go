@@ -111,8 +111,7 @@ func (c *change) target(id string) *run.Turn {
 	if id == "" {
 		return c.view.State.OnlyTurn()
 	}
-	turn, _ := c.view.State.ActiveTurns.Get(id)
-	return turn
+	return c.view.State.ActiveTurns.Value(id)
 }
 
 // ReissueOptions says which turn to replace.

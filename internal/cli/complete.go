@@ -55,8 +55,7 @@ func offered(f *term.Factory, kind string) (words []term.Word) {
 	case "GATE":
 		for _, phase := range v.Config.Phases() {
 			if gate := v.Config.Route(phase).ExitGate; gate != "" {
-				status, _ := v.State.PhaseGateStatus.Get(gate)
-				add(gate, "ends %s, %s", phase, status)
+				add(gate, "ends %s, %s", phase, v.State.PhaseGateStatus.Value(gate))
 			}
 		}
 	case "TURN":

@@ -20,6 +20,9 @@ type Extra struct {
 // Get returns an unknown member.
 func (e *Extra) Get(key string) (Value, bool) { v, ok := e.unknown[key]; return v, ok }
 
+// Value returns the value of an unknown member, nil without it.
+func (e *Extra) Value(key string) Value { return e.unknown[key] }
+
 // Set adds or replaces an unknown member.
 func (e *Extra) Set(key string, v any) {
 	if e.unknown == nil {
@@ -84,6 +87,9 @@ func (m *Map[V]) Has(k string) bool {
 
 // Get returns the value of k and whether it exists.
 func (m *Map[V]) Get(k string) (V, bool) { return m.get(k) }
+
+// Value returns the value of k, the zero value without it.
+func (m *Map[V]) Value(k string) V { v, _ := m.get(k); return v }
 
 // Set replaces the value of k in place, or appends it.
 func (m *Map[V]) Set(k string, v V) { m.put(k, v) }

@@ -133,8 +133,7 @@ func watch(cfg *config.Config, rt *config.Runtime, turn *run.Turn, w WatchedTurn
 
 // proven reports whether the turn's own record holds a proof of life.
 func proven(turn *run.Turn) bool {
-	v, _ := turn.Extra.Get("first_output_at")
-	at, _ := v.(string)
+	at, _ := turn.Extra.Value("first_output_at").(string)
 	return at != ""
 }
 

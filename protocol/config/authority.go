@@ -159,8 +159,7 @@ func (c *Config) GateRule(gate string) *GateRule {
 	if c.Authority == nil {
 		return nil
 	}
-	g, _ := c.Authority.Gates.Get(gate)
-	return c.Authority.rule(g)
+	return c.Authority.rule(c.Authority.Gates.Value(gate))
 }
 
 // ActRule returns whose word overrules the record, nil when any person's does.

@@ -306,8 +306,7 @@ func (c *ruleCompare) kit(at string, b, a ojson.Value) {
 	}
 	strict := kitMembersKnown(a) && kitMembersKnown(b)
 	for phase, demands := range c.before.WorkflowKit.Phases.All() {
-		have, _ := c.after.WorkflowKit.Phases.Get(phase)
-		strict = strict && artifactsAsStrict(demands, have)
+		strict = strict && artifactsAsStrict(demands, c.after.WorkflowKit.Phases.Value(phase))
 	}
 	c.note(at, b, a, !strict)
 }

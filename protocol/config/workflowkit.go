@@ -196,8 +196,7 @@ func GateArtifacts(cfg *Config, gate *Gate, phase string) []*GateArtifact {
 		a := get(path)
 		a.Required, a.PathRules = true, true
 	}
-	kit, _ := cfg.WorkflowKit.Phases.Get(phase)
-	for _, k := range kit {
+	for _, k := range cfg.WorkflowKit.Phases.Value(phase) {
 		a := get(k.Path)
 		a.Required = a.Required || k.Required
 		if k.OwnedBy != "" {

@@ -94,8 +94,7 @@ func WriteContract(c *Config, roleID string) Contract {
 	if r == nil {
 		return contract(PathUnknown, OwnershipUnknown)
 	}
-	rt, _ := c.Runtimes.Get(r.RuntimeID)
-	base := ContractOf(rt)
+	base := ContractOf(c.Runtimes.Value(r.RuntimeID))
 	// One tool-defined side leaves the whole contract to the tool.
 	toolDefined := base.CanWriteFiles == "tool_defined" || base.Ownership == OwnershipToolDefined
 	switch r.WriteAuthority {

@@ -98,8 +98,7 @@ func (op *AckMessage) recipient(t *change.Draft, sent *ojson.Object) (string, *r
 	}
 	in := t.Env.Actor.InsideTurn
 	if in == "" {
-		turn, _ := t.State.ActiveTurns.Get(m.Recipient())
-		return m.Recipient(), turn, nil
+		return m.Recipient(), t.State.ActiveTurns.Value(m.Recipient()), nil
 	}
 	if m.To == run.Human && !m.Role {
 		return "", nil, t.OutsideTurn("answer for a person", "git agentxchain monarchic message ack "+op.MessageID)

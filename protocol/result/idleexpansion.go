@@ -24,8 +24,7 @@ func newIdleContext(t *run.Turn) idleContext {
 		return idleContext{}
 	}
 	c := idleContext{required: t.IntakeContext.String("source") == "vision_idle_expansion"}
-	v, _ := t.Extra.Get("idle_expansion_context")
-	o, ok := v.(*ojson.Object)
+	o, ok := t.Extra.Value("idle_expansion_context").(*ojson.Object)
 	if !ok {
 		o = t.IntakeContext.Object("idle_expansion")
 	}

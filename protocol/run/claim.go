@@ -41,8 +41,7 @@ func ClaimOf(turn *Turn) TurnClaim {
 	if turn == nil {
 		return c
 	}
-	v, _ := turn.Extra.Get(ClaimMember)
-	if o, ok := v.(*ojson.Object); ok {
+	if o, ok := turn.Extra.Value(ClaimMember).(*ojson.Object); ok {
 		_ = ojson.Unmarshal(o, &c) // what another tool wrote there counts as far as it can be read
 	}
 	return c

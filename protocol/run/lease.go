@@ -216,7 +216,6 @@ func TurnLease(turn *Turn) *ojson.Object {
 	if turn == nil {
 		return nil
 	}
-	v, _ := turn.Extra.Get(LeaseMember)
-	o, _ := v.(*ojson.Object)
+	o, _ := turn.Extra.Value(LeaseMember).(*ojson.Object)
 	return o
 }

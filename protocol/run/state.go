@@ -241,6 +241,5 @@ func (s *State) OnlyTurn() *Turn {
 	if s.ActiveTurns.Len() != 1 {
 		return nil
 	}
-	t, _ := s.ActiveTurns.Get(s.ActiveTurns.Keys()[0])
-	return t
+	return s.ActiveTurns.Value(s.ActiveTurns.Keys()[0])
 }

@@ -332,8 +332,7 @@ func lastKnownTime(s *State, turnID string) string {
 			try(v)
 		}
 		for _, k := range []string{"failed_start_at", "stalled_at"} {
-			v, _ := t.Extra.Get(k)
-			text, _ := v.(string)
+			text, _ := t.Extra.Value(k).(string)
 			try(text)
 		}
 	}

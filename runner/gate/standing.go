@@ -63,8 +63,7 @@ func Stand(dir string, v *gitstore.View, phase string) (*Standing, error) {
 		Files:    evidence.NewFiles(facts),
 		Marks:    protocol.DocumentMarks(v.Config, v.State),
 		Participated: func(p, role string) bool {
-			roles, _ := v.Index.Participants.Get(p)
-			return slices.Contains(roles, role)
+			return slices.Contains(v.Index.Participants.Value(p), role)
 		},
 	}
 	row := v.Index.LastRow

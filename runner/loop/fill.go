@@ -188,8 +188,7 @@ func (l *loop) assignNew(launched *[]*flight) (moved bool) {
 			l.emit(Event{Type: EventTurnAssigned, Turn: out.Turn, Role: role})
 			moved = true
 			if !l.othersHave(out.Turn) {
-				turn, _ := l.state().ActiveTurns.Get(out.Turn.TurnID)
-				*launched = append(*launched, l.launch(turn))
+				*launched = append(*launched, l.launch(l.state().ActiveTurns.Value(out.Turn.TurnID)))
 			}
 			continue
 		}

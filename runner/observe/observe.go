@@ -156,8 +156,7 @@ func (w *Work) Observe(ctx context.Context, turn *run.Turn) (result.Observation,
 	slices.Sort(o.UnchangedDirt)
 	var markers ojson.Map[string]
 	for _, p := range o.FilesChanged {
-		m, _ := o.Markers.Get(p)
-		markers.Set(p, m)
+		markers.Set(p, o.Markers.Value(p))
 	}
 	o.Markers = markers
 	o.Available = true

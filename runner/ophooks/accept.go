@@ -132,8 +132,7 @@ func classify(ctx context.Context, repo *git.Repository, turn *run.Turn, seen *r
 func Drift(was, now *result.Observation) []string {
 	var out []string
 	for _, p := range was.FilesChanged {
-		a, _ := was.Markers.Get(p)
-		if b, ok := now.Markers.Get(p); !ok || a != b {
+		if b, ok := now.Markers.Get(p); !ok || was.Markers.Value(p) != b {
 			out = append(out, p)
 		}
 	}
