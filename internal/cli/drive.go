@@ -116,7 +116,7 @@ func (d *drive) event(e loop.Event) {
 		fmt.Fprintf(&b, "Gate approved; the run is in phase %s, %s", p.Bold(term.OneLine(e.State.Phase)),
 			e.State.Status)
 	case loop.EventGateHeld:
-		fmt.Fprintf(&b, "%s", p.Yellow("Gate "+term.OneLine(pendingName(e.State))+" waits for a person."))
+		fmt.Fprintf(&b, "%s", p.Yellow("Gate "+term.OneLine(run.PendingGate(e.State))+" waits for a person."))
 	case loop.EventGateRetried:
 		fmt.Fprintf(&b, "The documents were corrected, so the gate was asked again; the run is in phase %s, %s",
 			p.Bold(term.OneLine(e.State.Phase)), e.State.Status)
@@ -166,17 +166,6 @@ func gateOutcome(e loop.Event) string {
 	}
 	if was := e.Entry.String("phase"); e.State != nil && e.State.Phase != was {
 		return gate + " passed: phase " + was + " -> " + e.State.Phase
-	}
-	return ""
-}
-
-// pendingName is the gate that waits for a person.
-func pendingName(s *run.State) string {
-	if p := s.PendingPhaseTransition; p != nil {
-		return p.Gate
-	}
-	if p := s.PendingRunCompletion; p != nil {
-		return p.Gate
 	}
 	return ""
 }

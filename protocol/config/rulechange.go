@@ -64,7 +64,7 @@ type judge func(before, after ojson.Value) bool
 type members map[string]judge
 
 func (c *ruleCompare) document(before, after *ojson.Object) {
-	for _, key := range unionKeys(before, after) {
+	for _, key := range ojson.UnionKeys(after, before) {
 		b, inBefore := before.Get(key)
 		a, inAfter := after.Get(key)
 		at, found := pointer("", key), len(c.out)
@@ -150,7 +150,7 @@ func (c *ruleCompare) object(at string, b, a ojson.Value, judges members) {
 		c.value(at, b, a, nil)
 		return
 	}
-	for _, key := range unionKeys(before, after) {
+	for _, key := range ojson.UnionKeys(after, before) {
 		vb, inBefore := before.Get(key)
 		va, inAfter := after.Get(key)
 		place := pointer(at, key)
@@ -187,7 +187,7 @@ func (c *ruleCompare) entries(at string, b, a ojson.Value, whole judge, judges m
 		c.value(at, b, a, nil)
 		return
 	}
-	for _, key := range unionKeys(before, after) {
+	for _, key := range ojson.UnionKeys(after, before) {
 		vb, inBefore := before.Get(key)
 		va, inAfter := after.Get(key)
 		if inBefore && inAfter {
@@ -260,17 +260,6 @@ func asObject(v ojson.Value) (*ojson.Object, bool) {
 	}
 	o, ok := v.(*ojson.Object)
 	return o, ok
-}
-
-// unionKeys returns the members of before, then those only after has.
-func unionKeys(before, after *ojson.Object) []string {
-	out := slices.Clone(before.Keys())
-	for _, k := range after.Keys() {
-		if !before.Has(k) {
-			out = append(out, k)
-		}
-	}
-	return out
 }
 
 // pointer appends a member to a JSON pointer.

@@ -281,7 +281,7 @@ func (c *ruleCompare) hooks(at string, b, a ojson.Value) {
 		c.value(at, b, a, nil)
 		return
 	}
-	for _, phase := range unionKeys(before, after) {
+	for _, phase := range ojson.UnionKeys(after, before) {
 		vb, inBefore := before.Get(phase)
 		va, inAfter := after.Get(phase)
 		found := len(c.out)
