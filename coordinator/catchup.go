@@ -84,7 +84,7 @@ func (c *Coordinator) acceptances(ctx context.Context, tx *Tx, s *Seen, before *
 			"repo_id", a.Repo, "repo_run_id", runID, "projection_ref", p.Ref, "repo_turn_id", a.TurnID,
 			"summary", a.Summary, "files_changed", append([]string{}, a.FilesChanged...),
 			"decisions", append([]any{}, a.Decisions...), "verification", ojson.CloneValue(a.Verification),
-			"barrier_effects", effects, "context_invalidations", invalidations(s.Config, before, a),
+			"barrier_effects", effects, "context_invalidations", invalidations(before, a),
 			"coordinator_status", string(s.State.Status), "coordinator_phase", s.State.Phase))
 		if err != nil {
 			return err
@@ -104,7 +104,7 @@ func (c *Coordinator) acceptances(ctx context.Context, tx *Tx, s *Seen, before *
 
 // invalidations are the contexts that an acceptance has overtaken, as hooks are
 // told of them (docs/coordinator.md#what-counts).
-func invalidations(cfg *initiative.Config, h *initiative.History, a initiative.Acceptance) []*ojson.Object {
+func invalidations(h *initiative.History, a initiative.Acceptance) []*ojson.Object {
 	out := []*ojson.Object{}
 	for _, row := range h.Rows() {
 		target, stream := row.String("target_repo_id"), row.String("workstream_id")

@@ -78,11 +78,11 @@ func (s *Server) api(mux *http.ServeMux) {
 	on("events", (*ask).events)
 	on("run-history", (*ask).runHistory)
 	doc("chain-reports", func(a *ask) any {
-		return a.documents(".agentxchain/reports", "chain-", "reports", a.limit("limit", 0),
+		return a.documents(".agentxchain/reports", "chain-", "reports", a.limit(0),
 			"completed_at", "started_at")
 	})
 	doc("missions", func(a *ask) any {
-		return a.documents(".agentxchain/missions", "", "missions", a.limit("limit", 20), "updated_at", "created_at")
+		return a.documents(".agentxchain/missions", "", "missions", a.limit(20), "updated_at", "created_at")
 	})
 	doc("plans", (*ask).plans)
 	on("explain", (*ask).explain)
@@ -96,9 +96,9 @@ func (s *Server) api(mux *http.ServeMux) {
 	mux.HandleFunc("/api/", func(w http.ResponseWriter, _ *http.Request) { noResource(w) })
 }
 
-// limit reads a whole number of the query, or gives the default.
-func (a *ask) limit(name string, otherwise int) int {
-	n, err := strconv.Atoi(a.q.Get(name))
+// limit reads the limit of the query, a whole number, or gives the default.
+func (a *ask) limit(otherwise int) int {
+	n, err := strconv.Atoi(a.q.Get("limit"))
 	if err != nil {
 		return otherwise
 	}
@@ -169,7 +169,7 @@ func (a *ask) events() {
 		types = strings.Split(t, ",")
 	}
 	since := instant(a.q.Get("since"))
-	limit := a.limit("limit", 50)
+	limit := a.limit(50)
 	run := a.q.Get("run_id")
 	picked := []entry{}
 	for i := len(rows) - 1; i >= 0; i-- {
@@ -203,7 +203,7 @@ func contains(list []string, s string) bool {
 // runHistory is GET /api/run-history?limit: the newest first.
 func (a *ask) runHistory() {
 	rows := a.m.runHistory.entries()
-	limit := a.limit("limit", 0)
+	limit := a.limit(0)
 	out := []entry{}
 	for i := len(rows) - 1; i >= 0 && (limit <= 0 || len(out) < limit); i-- {
 		out = append(out, rows[i])

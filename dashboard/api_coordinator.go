@@ -223,7 +223,7 @@ func (a *ask) coordinatorEvents() {
 		return
 	}
 	defer release()
-	limit := a.limit("limit", 100)
+	limit := a.limit(100)
 	if limit == 0 {
 		limit = 100
 	}

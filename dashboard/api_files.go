@@ -92,7 +92,7 @@ func (a *ask) plans() any {
 	if a.s.Standing != nil && a.s.Standing.Warnings != nil {
 		warnings = a.s.Standing.Warnings
 	}
-	return object("latest", latest, "plans", limited(docs, a.limit("limit", 20)), "coordinator_warnings", warnings)
+	return object("latest", latest, "plans", limited(docs, a.limit(20)), "coordinator_warnings", warnings)
 }
 
 // watchResults is GET /api/watch-results?limit.
@@ -121,7 +121,7 @@ func (a *ask) watchResults() any {
 	if len(docs) > 0 {
 		last = ojson.OrNull(firstText(docs[0], "timestamp", "created_at"))
 	}
-	return object("ok", true, "total", len(docs), "corrupt", corrupt, "recent", limited(docs, a.limit("limit", 25)),
+	return object("ok", true, "total", len(docs), "corrupt", corrupt, "recent", limited(docs, a.limit(25)),
 		"summary", object("by_status", status, "errored", errored, "deduplicated", same, "routed", routed,
 			"unrouted", unrouted, "corrupt", corrupt, "last_timestamp", last))
 }

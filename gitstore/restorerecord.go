@@ -131,7 +131,7 @@ func (s *Store) buildRestored(ctx context.Context, in *Incoming, flush func(cont
 	if err := r.findParent(ctx, s, in); err != nil {
 		return nil, err
 	}
-	if err := r.build(ctx, x, look, st, cfg); err != nil {
+	if err := r.build(ctx, x, look, st); err != nil {
 		return nil, err
 	}
 	index := run.BuildIndex(cfg, repaired, x.workingRows()).Encode()
@@ -168,7 +168,7 @@ func (r *restored) findParent(ctx context.Context, s *Store, in *Incoming) error
 }
 
 // build puts ledgers, documents and bundles into the tree.
-func (r *restored) build(ctx context.Context, x *Store, look *inspection, st *run.State, cfg *config.Config) error {
+func (r *restored) build(ctx context.Context, x *Store, look *inspection, st *run.State) error {
 	r.relation = RestoreAdopts
 	same, grows := true, true
 	for _, l := range wire.Ledgers() {

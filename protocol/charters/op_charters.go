@@ -90,7 +90,7 @@ func (op *QueueCharters) Apply(t *change.Draft) *wire.Error {
 			return err
 		}
 	}
-	if err := charterOrder(t.Config, s); err != nil {
+	if err := charterOrder(s); err != nil {
 		return err
 	}
 	entry := op.Plan.Clone()
@@ -177,7 +177,7 @@ func queued(t *change.Draft, i int, c *run.Charter) *wire.Error {
 func phaseIndex(cfg *config.Config, phase string) int { return slices.Index(cfg.Phases(), phase) }
 
 // charterOrder refuses a queue that could never be worked off.
-func charterOrder(cfg *config.Config, s *run.State) *wire.Error {
+func charterOrder(s *run.State) *wire.Error {
 	waits := make(map[string]int, len(s.CharterQueue))
 	needed := make(map[string][]string)
 	var free []string

@@ -150,7 +150,7 @@ func (x *explorer) path(i int) []string {
 func (x *explorer) follow(i int, from *World, e Event) {
 	next, decided := from.Next(e)
 	for _, d := range decided {
-		x.note(i, from, d)
+		x.note(i, d)
 	}
 	to := x.node(next, i, e)
 	if to != i {
@@ -169,7 +169,7 @@ func (x *explorer) follow(i int, from *World, e Event) {
 }
 
 // note remembers the rules that refuse something in a state.
-func (x *explorer) note(i int, from *World, d *protocol.Decided) {
+func (x *explorer) note(i int, d *protocol.Decided) {
 	for l := range d.Chain.All() {
 		if l.Verdict != verdict.Fail {
 			continue

@@ -94,7 +94,7 @@ func (p *Past) UnderChange(change *protocol.Change, hooks bool) *Compared {
 		out.NotJudged = "it is about the recorded configuration itself"
 		return out
 	case *protocol.Audit:
-		out.hooks(p, change.Now, hooks)
+		out.hooks(change.Now, hooks)
 		return out
 	}
 	now := protocol.Judge(change.Snapshot(p.Before), change.Operation(p.Record.Op), p.Record.Env)
@@ -124,7 +124,7 @@ func hasHook(cfg *config.Config, phase, name string) bool {
 
 // hooks compares recorded answers of hooks with what the other configuration would have
 // asked: a hook it does not have says nothing.
-func (c *Compared) hooks(p *Past, other *config.Config, recorded bool) {
+func (c *Compared) hooks(other *config.Config, recorded bool) {
 	for _, s := range c.Before.Steps {
 		phase, ok := strings.CutPrefix(s.Rule, verdict.RuleHook)
 		if !ok || s.Verdict == verdict.Pass || recorded && hasHook(other, phase, s.Subject) {

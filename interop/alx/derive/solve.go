@@ -41,7 +41,7 @@ func Solve(o *Origin, f *Facts, l Live, events []alx.RunEvent, now time.Time) (*
 	if f.State != nil {
 		r.Execution.Phase = f.State.Phase
 	}
-	r.Execution.StartedAt, r.Execution.EndedAt, r.Execution.DurationMS = span(o, f, events, now)
+	r.Execution.StartedAt, r.Execution.EndedAt, r.Execution.DurationMS = span(f, events, now)
 	r.Learning = alx.Learning{Objections: objections(turns)}
 	for _, e := range events {
 		switch e.Type {
@@ -86,7 +86,7 @@ func (f *Facts) blocking() string {
 }
 
 // span is when a run began and ended, and how long it took or has taken.
-func span(o *Origin, f *Facts, events []alx.RunEvent, now time.Time) (start, end string, ms int64) {
+func span(f *Facts, events []alx.RunEvent, now time.Time) (start, end string, ms int64) {
 	if f.State != nil && f.State.CreatedAt != nil {
 		start = *f.State.CreatedAt
 	}

@@ -79,7 +79,7 @@ func (s *Server) task(ctx context.Context, turnID string) (*pb.Task, error) {
 			Runner:   turn.RuntimeID,
 			Labels:   []string{v.State.Phase, turn.AssignedRole},
 		},
-		GatesRequired: gates(v, turn),
+		GatesRequired: gates(v),
 	}
 	own := ojson.NewObject("run_id", v.State.Run(), "turn_id", turnID, "role", turn.AssignedRole,
 		"runtime_id", turn.RuntimeID, "phase", v.State.Phase, "attempt", turn.Attempt, "deadline_at", turn.DeadlineAt,
@@ -93,7 +93,7 @@ func (s *Server) task(ctx context.Context, turnID string) (*pb.Task, error) {
 }
 
 // gates are those the phase ends with.
-func gates(v *runner.View, turn *runner.Turn) []string {
+func gates(v *runner.View) []string {
 	if route := v.Config.Route(v.State.Phase); route != nil && route.ExitGate != "" {
 		return []string{route.ExitGate}
 	}
