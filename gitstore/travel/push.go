@@ -6,6 +6,7 @@ package travel
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -62,10 +63,7 @@ func pushAll(ctx context.Context, repo *git.Repository, y *Synced, opt SyncOptio
 	if len(refs) == 0 && len(extra) == 0 {
 		return false, nil
 	}
-	said, err := transport.Push(ctx, repo, y.Remote, refs, extra...)
-	if err != nil {
-		return false, err
-	}
+	said, refusal := transport.Push(ctx, repo, y.Remote, refs, extra...)
 	known, err := repo.Tips(ctx, record.SeenRefPrefix+y.Remote+"/")
 	if err != nil {
 		return false, err
@@ -73,6 +71,12 @@ func pushAll(ctx context.Context, repo *git.Repository, y *Synced, opt SyncOptio
 	var seen []git.RefUpdate
 	for _, p := range refs {
 		a, r := said[p.Name], runs[p.Name]
+		if refusal != nil && a.State != transport.PushOK { // it did not go with the branch that was not taken
+			if r != nil && r.State == SyncSame {
+				r.State, r.Why = SyncWaits, fmt.Sprintf("operations that are not on %s: %d", y.Remote, p.Ops)
+			}
+			continue
+		}
 		if a.State == transport.PushStale {
 			again, y.beaten = true, a.Why
 		}
@@ -99,7 +103,8 @@ func pushAll(ctx context.Context, repo *git.Repository, y *Synced, opt SyncOptio
 			r.Hint = "ask the administrator of the server to allow pushes to refs/agentxchain/* (runs and conflicts) there; the operations stay here"
 		}
 	}
-	return again, repo.UpdateRefs(ctx, seen, "agentxchain: pushed to "+text.OneLine(y.Remote))
+	err = repo.UpdateRefs(ctx, seen, "agentxchain: pushed to "+text.OneLine(y.Remote))
+	return again && refusal == nil, cmp.Or(refusal, err)
 }
 
 // branchAlong is the branch that is checked out, if it is to be pushed along and has commits that
