@@ -5,6 +5,7 @@ package apiproxy
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -112,6 +113,21 @@ func TestSectionsAreTheText(t *testing.T) {
 			t.Fatalf("%q became %q", text, b.String())
 		}
 	})
+}
+
+// A section of many lines costs its size, not its square.
+func TestSectionsOfManyLines(t *testing.T) {
+	text := "## Last Accepted Turn\n" + strings.Repeat("\n", 1<<16)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	got := sections(text)
+	runtime.ReadMemStats(&after)
+	if len(got) != 1 || got[0].text != text {
+		t.Fatalf("%d sections, expected the text as one", len(got))
+	}
+	if used := after.TotalAlloc - before.TotalAlloc; used > 16*uint64(len(text)) {
+		t.Errorf("%d bytes of text took %d bytes of memory", len(text), used)
+	}
 }
 
 func TestCompressionNeverLosesWhatMatters(t *testing.T) {

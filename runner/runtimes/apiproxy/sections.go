@@ -76,6 +76,8 @@ func slug(heading string) string {
 
 // splitter cuts a context into sections line by line.
 type splitter struct {
+	text  string
+	at    int // where the line begins
 	out   []*section
 	id    string
 	keep  bool
@@ -86,9 +88,10 @@ type splitter struct {
 // sections cuts the text of a context. Headings inside fenced blocks are quoted
 // text, not headings.
 func sections(text string) []*section {
-	s := &splitter{id: "preamble", keep: true, top: "preamble"}
+	s := &splitter{text: text, id: "preamble", keep: true, top: "preamble"}
 	for line := range strings.Lines(text) {
 		s.line(line)
+		s.at += len(line)
 	}
 	return s.out
 }
@@ -194,7 +197,8 @@ func bullet(bare string) string {
 
 func (s *splitter) add(id string, required bool, line string) {
 	if n := len(s.out); n > 0 && s.out[n-1].id == id {
-		s.out[n-1].text += line
+		last := s.out[n-1]
+		last.text = s.text[s.at-len(last.text) : s.at+len(line)]
 		return
 	}
 	s.out = append(s.out, &section{id: id, required: required, text: line, action: kept})
