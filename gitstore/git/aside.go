@@ -28,7 +28,7 @@ func (r *Repository) Aside() (*Aside, error) {
 // Git is a git that uses an index there and writes its objects there. What it does is
 // nothing for the person's hooks.
 func (a *Aside) Git(g *Git, index string) *Git {
-	g = g.withIndex(filepath.Join(a.Path, index))
+	g = g.WithIndex(filepath.Join(a.Path, index))
 	g.Env = append(dropVars(g.Env, []string{"GIT_OBJECT_DIRECTORY"}),
 		"GIT_OBJECT_DIRECTORY="+filepath.Join(a.Path, "objects"))
 	g.hooksPath = ""

@@ -4,6 +4,7 @@ package git
 
 import (
 	"context"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -94,4 +95,74 @@ func (r *Repository) HooksDir(ctx context.Context) (string, error) {
 		dir = filepath.Join(from, dir)
 	}
 	return dir, nil
+}
+
+// ExcludesFile is the file of ignore rules that core.excludesFile names, else git's own
+// place for one; "" for none. The repository's own configuration is read each time, what
+// lies outside of it once.
+func (r *Repository) ExcludesFile(ctx context.Context) (string, error) {
+	value, set := "", false
+	if r.Git.Scope != nil {
+		entries, err := r.Git.Scope.entries()
+		if err != nil {
+			return "", err
+		}
+		for _, e := range entries {
+			if strings.EqualFold(e.Key, excludesKey) {
+				value, set = e.Value, true
+			}
+		}
+	}
+	if !set {
+		conf, err := r.Personal(ctx)
+		if err != nil {
+			return "", err
+		}
+		value, set = conf[excludesKey]
+	}
+	home, _ := os.UserHomeDir()
+	rest, below := strings.CutPrefix(value, "~/")
+	switch {
+	case !set:
+		dir, err := os.UserConfigDir()
+		if err != nil {
+			return "", nil
+		}
+		return filepath.Join(dir, "git", "ignore"), nil
+	case value == "":
+		return "", nil
+	case below:
+		return filepath.Join(home, rest), nil
+	case filepath.IsAbs(value):
+		return value, nil
+	}
+	return filepath.Join(r.TopLevel, value), nil
+}
+
+// excludesKey is core.excludesFile as git prints it.
+const excludesKey = "core.excludesfile"
+
+// Personal is what git's configuration says of the person, read once: user.*, author.*
+// and core.excludesFile. A later line wins within one key.
+func (r *Repository) Personal(ctx context.Context) (map[string]string, error) {
+	r.personalMu.Lock()
+	defer r.personalMu.Unlock()
+	if r.person != nil {
+		return r.person, nil
+	}
+	list, err := r.Config(ctx)
+	if err != nil {
+		return nil, err
+	}
+	conf := make(map[string]string)
+	for _, s := range list {
+		switch s.Key {
+		case "user.name", "user.email", "author.name", "author.email", excludesKey:
+			if !s.NoValue {
+				conf[s.Key] = s.Value
+			}
+		}
+	}
+	r.person = conf
+	return conf, nil
 }

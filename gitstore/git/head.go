@@ -86,3 +86,20 @@ func (r *Repository) HeadFiles() []string {
 	}
 	return files
 }
+
+// Checkout returns the commit and the branch that are checked out; both are "" while
+// the branch has no commit, the branch is when HEAD is detached.
+func (r *Repository) Checkout(ctx context.Context) (head object.OID, branch string, err error) {
+	out, err := r.Git.Run(ctx, nil, "rev-parse", "HEAD", "--abbrev-ref", "HEAD")
+	if err != nil {
+		if ExitCode(err) >= 0 {
+			return "", "", nil
+		}
+		return "", "", err
+	}
+	oid, name, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
+	if name == "HEAD" {
+		name = ""
+	}
+	return object.OID(oid), name, nil
+}

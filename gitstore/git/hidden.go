@@ -16,7 +16,6 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
-	"github.com/git-agentxchain/git-agentxchain/internal/scratch"
 )
 
 // Hidden is what a work tree hides from git status.
@@ -91,11 +90,11 @@ func (r *Repository) flaggedChanges(ctx context.Context, prefix string, flagged 
 	defer remove()
 	// It has no times yet: unchanged files count as changed until their contents were compared.
 	refresh := []string{"update-index", "-q", "--refresh"}
-	if _, err := r.Git.In(r.TopLevel).withIndex(index).Run(ctx, nil, refresh...); err != nil && ExitCode(err) != 1 {
+	if _, err := r.Git.In(r.TopLevel).WithIndex(index).Run(ctx, nil, refresh...); err != nil && ExitCode(err) != 1 {
 		return nil, err
 	}
-	out, err := r.Git.In(r.TopLevel).withIndex(index).Run(ctx, nil, "diff-files", "--name-only", "-z", "--no-ext-diff",
-		r.Git.submodules())
+	out, err := r.Git.In(r.TopLevel).WithIndex(index).Run(ctx, nil, "diff-files", "--name-only", "-z", "--no-ext-diff",
+		r.Git.Submodules())
 	if err != nil {
 		return nil, err
 	}
@@ -126,13 +125,10 @@ func (r *Repository) unflaggedIndex(ctx context.Context, paths []string) (name s
 			}
 		}
 	}
-	dir, err := scratch.New(scratchIndex)
-	if err != nil {
+	if name, remove, err = ScratchIndex(); err != nil {
 		return "", nil, fail.Errorf(fail.CodeUnreadable, err, "there is no place for a second index")
 	}
-	remove = func() { _ = dir.Remove() }
-	name = filepath.Join(dir.Path, "index")
-	if _, err = r.Git.In(r.TopLevel).withIndex(name).Run(ctx, own.Bytes(), "update-index", "-z",
+	if _, err = r.Git.In(r.TopLevel).WithIndex(name).Run(ctx, own.Bytes(), "update-index", "-z",
 		"--index-info"); err != nil {
 		remove()
 		return "", nil, err
@@ -157,7 +153,7 @@ func (r *Repository) Unignored(ctx context.Context, projectPrefix string) ([]str
 // project. Comments and empty lines are no rules.
 func (r *Repository) ignoreRules(ctx context.Context) (string, error) {
 	files := []string{filepath.Join(r.CommonDir, "info", "exclude")}
-	name, err := r.excludesFile(ctx)
+	name, err := r.ExcludesFile(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -184,74 +180,4 @@ func (r *Repository) ignoreRules(ctx context.Context) (string, error) {
 		return NoRules, nil
 	}
 	return "sha256:" + hex.EncodeToString(sum.Sum(nil)), nil
-}
-
-// excludesFile is the file of ignore rules that core.excludesFile names, else git's own
-// place for one; "" for none. The repository's own configuration is read each time, what
-// lies outside of it once.
-func (r *Repository) excludesFile(ctx context.Context) (string, error) {
-	value, set := "", false
-	if r.Git.Scope != nil {
-		entries, err := r.Git.Scope.entries()
-		if err != nil {
-			return "", err
-		}
-		for _, e := range entries {
-			if strings.EqualFold(e.Key, excludesKey) {
-				value, set = e.Value, true
-			}
-		}
-	}
-	if !set {
-		conf, err := r.Personal(ctx)
-		if err != nil {
-			return "", err
-		}
-		value, set = conf[excludesKey]
-	}
-	home, _ := os.UserHomeDir()
-	rest, below := strings.CutPrefix(value, "~/")
-	switch {
-	case !set:
-		dir, err := os.UserConfigDir()
-		if err != nil {
-			return "", nil
-		}
-		return filepath.Join(dir, "git", "ignore"), nil
-	case value == "":
-		return "", nil
-	case below:
-		return filepath.Join(home, rest), nil
-	case filepath.IsAbs(value):
-		return value, nil
-	}
-	return filepath.Join(r.TopLevel, value), nil
-}
-
-// excludesKey is core.excludesFile as git prints it.
-const excludesKey = "core.excludesfile"
-
-// Personal is what git's configuration says of the person, read once: user.*, author.*
-// and core.excludesFile. A later line wins within one key.
-func (r *Repository) Personal(ctx context.Context) (map[string]string, error) {
-	r.personalMu.Lock()
-	defer r.personalMu.Unlock()
-	if r.person != nil {
-		return r.person, nil
-	}
-	list, err := r.Config(ctx)
-	if err != nil {
-		return nil, err
-	}
-	conf := make(map[string]string)
-	for _, s := range list {
-		switch s.Key {
-		case "user.name", "user.email", "author.name", "author.email", excludesKey:
-			if !s.NoValue {
-				conf[s.Key] = s.Value
-			}
-		}
-	}
-	r.person = conf
-	return conf, nil
 }

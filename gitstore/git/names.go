@@ -1,4 +1,4 @@
-// Names given to git and taken from it.
+// Arguments and names given to git, and names taken from it.
 
 package git
 
@@ -22,3 +22,9 @@ func NulNames(out []byte) (names []string) {
 
 // ArgumentBytes bounds the names given to one process as arguments.
 const ArgumentBytes = 64 << 10
+
+// DiffArgs switch off everything a repository or user may configure diff to
+// run or to hide.
+var DiffArgs = []string{
+	"diff", "--no-ext-diff", "--no-textconv", "--no-renames", "--no-color", "--relative", "--ignore-submodules=none",
+}

@@ -104,8 +104,8 @@ func (g *Git) In(dir string) *Git {
 	}
 }
 
-// withIndex returns a runner that uses another index file than the repository's.
-func (g *Git) withIndex(name string) *Git {
+// WithIndex returns a runner that uses another index file than the repository's.
+func (g *Git) WithIndex(name string) *Git {
 	out := g.In(g.Dir)
 	out.Env = append(dropVars(g.Env, []string{"GIT_INDEX_FILE"}), "GIT_INDEX_FILE="+name)
 	return out
@@ -254,9 +254,9 @@ func (g *Git) Disarm() {
 	g.Env = append(dropVars(g.Env, []string{"GIT_ALLOW_PROTOCOL"}), "GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL=")
 }
 
-// submodules says how far git looks into submodules: for a status it would start a
+// Submodules says how far git looks into submodules: for a status it would start a
 // git of its own in each, with the submodule's configuration.
-func (g *Git) submodules() string {
+func (g *Git) Submodules() string {
 	if g.guarded {
 		return "--ignore-submodules=dirty"
 	}

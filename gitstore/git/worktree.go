@@ -62,7 +62,7 @@ func (s *WorktreeStatus) Paths() []string {
 func (r *Repository) Status(ctx context.Context, projectPrefix string) (*WorktreeStatus, error) {
 	args := []string{
 		"status", "--porcelain=v2", "-z", "--branch", "--no-ahead-behind", "--untracked-files=all",
-		"--no-renames", r.Git.submodules(),
+		"--no-renames", r.Git.Submodules(),
 	}
 	prefix := strings.Trim(projectPrefix, "/")
 	if prefix != "" {
@@ -192,12 +192,6 @@ func statusError(rec []byte) error {
 	return fail.Errorf(fail.CodeGitFailed, nil, "git status answered %.80q, which is not understood", rec)
 }
 
-// DiffArgs switch off everything a repository or user may configure diff to
-// run or to hide.
-var DiffArgs = []string{
-	"diff", "--no-ext-diff", "--no-textconv", "--no-renames", "--no-color", "--relative", "--ignore-submodules=none",
-}
-
 // DiffNames returns the paths that differ between the commit base and the work
 // tree, relative to the project directory and limited to it, sorted. Untracked
 // files are not among them. A base that is no commit of this repository is the
@@ -252,7 +246,7 @@ func (r *Repository) diff(ctx context.Context, base object.OID, format ...string
 	if base == object.EmptyTree(r.ObjectFormat) {
 		rev = string(base)
 	}
-	args := append(append(slices.Clone(DiffArgs), r.Git.submodules()), format...)
+	args := append(append(slices.Clone(DiffArgs), r.Git.Submodules()), format...)
 	g, done := r.BesideIndex()
 	defer done()
 	out, err := g.Run(ctx, nil, append(args, rev, "--")...)
@@ -268,23 +262,6 @@ func (r *Repository) diff(ctx context.Context, base object.OID, format ...string
 func baseMissing(base object.OID, cause error) error {
 	return fail.Errorf(fail.CodeBaseMissing, cause, "the baseline commit %q is not in this repository", string(base)).
 		WithHint("in a shallow clone run git fetch --unshallow; otherwise fetch the branch the turn started from")
-}
-
-// Checkout returns the commit and the branch that are checked out; both are "" while
-// the branch has no commit, the branch is when HEAD is detached.
-func (r *Repository) Checkout(ctx context.Context) (head object.OID, branch string, err error) {
-	out, err := r.Git.Run(ctx, nil, "rev-parse", "HEAD", "--abbrev-ref", "HEAD")
-	if err != nil {
-		if ExitCode(err) >= 0 {
-			return "", "", nil
-		}
-		return "", "", err
-	}
-	oid, name, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
-	if name == "HEAD" {
-		name = ""
-	}
-	return object.OID(oid), name, nil
 }
 
 // IgnoredFiles lists what the work tree holds and git is told not to see, relative to
