@@ -114,7 +114,7 @@ func BenchmarkStatus(b *testing.B) {
 			}
 			repo := opened(b, r)
 			for b.Loop() {
-				if s, err := repo.Status(context.Background(), repo.Prefix); err != nil || len(s.Dirty) != 5 {
+				if s, err := git.StatusOf(context.Background(), repo, repo.Prefix); err != nil || len(s.Dirty) != 5 {
 					b.Fatal(s, err)
 				}
 			}

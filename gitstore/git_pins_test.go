@@ -60,11 +60,11 @@ func (p *planted) ask() {
 		p.t.Fatal(err)
 	}
 	p.Write("n.txt", "new")
-	st, err := p.repo.Status(ctx, "")
+	st, err := git.StatusOf(ctx, p.repo, "")
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	if _, err := p.repo.DiffNames(ctx, st.Head); err != nil {
+	if _, err := git.DiffNames(ctx, p.repo, st.Head); err != nil {
 		p.t.Fatal(err)
 	}
 	if _, err := history.Blame(ctx, p.repo, "a.txt", nil); err != nil {
@@ -201,7 +201,7 @@ func TestProgramsFromOutsideStay(t *testing.T) {
 	p.file(filepath.Join(p.Dir, ".git/info/attributes"), "* filter=x\n")
 	ctx := context.Background()
 	head := object.OID(p.Git("rev-parse", "HEAD"))
-	if names, err := p.repo.DiffNames(ctx, head); err != nil {
+	if names, err := git.DiffNames(ctx, p.repo, head); err != nil {
 		t.Fatal(names, err)
 	}
 	p.Write("a.txt", "upper\n")
@@ -233,7 +233,7 @@ func TestUnreadableConfigurationIsRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		p.file(config, string(data)+how)
-		if _, err := p.repo.Status(context.Background(), ""); fail.CodeOf(err) != fail.CodeUnreadable {
+		if _, err := git.StatusOf(context.Background(), p.repo, ""); fail.CodeOf(err) != fail.CodeUnreadable {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

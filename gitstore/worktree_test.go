@@ -27,7 +27,7 @@ var oddNames = []string{
 
 func status(t *testing.T, repo *git.Repository) *git.WorktreeStatus {
 	t.Helper()
-	s, err := repo.Status(context.Background(), repo.Prefix)
+	s, err := git.StatusOf(context.Background(), repo, repo.Prefix)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +110,7 @@ func TestStatusOddNames(t *testing.T) {
 			}
 		}
 		slices.Sort(tracked)
-		names, err := repo.DiffNames(context.Background(), base)
+		names, err := git.DiffNames(context.Background(), repo, base)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -162,7 +162,7 @@ func TestStatusUnbornDetachedConflict(t *testing.T) {
 	if !slices.Equal(s.Unmerged, []string{"a.txt"}) || !s.Dirty["a.txt"].Unmerged || !s.Dirty["a.txt"].Tracked {
 		t.Errorf("conflict: %+v", s)
 	}
-	if names, err := repo.DiffNames(ctx, s.Head); err != nil || !slices.Equal(names, []string{"a.txt"}) {
+	if names, err := git.DiffNames(ctx, repo, s.Head); err != nil || !slices.Equal(names, []string{"a.txt"}) {
 		t.Errorf("conflict names %q %v", names, err)
 	}
 }
@@ -192,7 +192,7 @@ func TestStatusIsNotFooledByConfiguration(t *testing.T) {
 	if got := status(t, repo).Paths(); !slices.Equal(got, []string{"a.txt", "new.txt", "renamed.txt"}) {
 		t.Errorf("%q", got)
 	}
-	changes, err := repo.DiffChanges(context.Background(), object.OID(r.Git("rev-parse", "HEAD")))
+	changes, err := git.DiffChanges(context.Background(), repo, object.OID(r.Git("rev-parse", "HEAD")))
 	if d := cmp.Diff([]git.PathChange{{Path: "a.txt", Status: 'D'}, {Path: "renamed.txt", Status: 'A'}},
 		changes); d != "" || err != nil {
 		t.Error(d, err)
@@ -232,17 +232,17 @@ func TestStatusErrors(t *testing.T) {
 	for _, bad := range []object.OID{"", "HEAD", anOID(object.FormatSHA1, 3), object.OID(r.Git("rev-parse",
 		"HEAD:a.txt")),
 		object.OID(r.Git("rev-parse", "HEAD^{tree}"))} {
-		if names, err := repo.DiffNames(ctx, bad); fail.CodeOf(err) != fail.CodeBaseMissing {
+		if names, err := git.DiffNames(ctx, repo, bad); fail.CodeOf(err) != fail.CodeBaseMissing {
 			t.Errorf("%s: %q %v", bad, names, err)
 		}
 	}
 	if err := os.WriteFile(filepath.Join(repo.GitDir, "index"), []byte("garbage"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if s, err := repo.Status(ctx, ""); fail.CodeOf(err) != fail.CodeGitFailed {
+	if s, err := git.StatusOf(ctx, repo, ""); fail.CodeOf(err) != fail.CodeGitFailed {
 		t.Errorf("broken index: %+v %v", s, err)
 	}
-	if names, err := repo.DiffNames(ctx, object.OID(r.Git("rev-parse",
+	if names, err := git.DiffNames(ctx, repo, object.OID(r.Git("rev-parse",
 		"HEAD"))); fail.CodeOf(err) != fail.CodeGitFailed {
 		t.Errorf("broken index: %q %v", names, err)
 	}
@@ -258,23 +258,23 @@ func TestDiffNamesAgainstBase(t *testing.T) {
 		r.Write("a.txt", "again")
 		r.Write("untracked.txt", "x")
 		repo := opened(t, r)
-		names, err := repo.DiffNames(ctx, base)
+		names, err := git.DiffNames(ctx, repo, base)
 		if err != nil || !slices.Equal(names, []string{"a.txt", "d/e.txt", "new.txt"}) {
 			t.Errorf("%q %v", names, err)
 		}
-		changes, err := repo.DiffChanges(ctx, base)
+		changes, err := git.DiffChanges(ctx, repo, base)
 		if d := cmp.Diff([]git.PathChange{{
 			Path:   "a.txt",
 			Status: 'M',
 		}, {Path: "d/e.txt", Status: 'D'}, {Path: "new.txt", Status: 'A'}}, changes); d != "" || err != nil {
 			t.Error(d, err)
 		}
-		if changes, err := repo.DiffChanges(ctx, object.OID(r.Git("rev-parse", "HEAD"))); err != nil ||
+		if changes, err := git.DiffChanges(ctx, repo, object.OID(r.Git("rev-parse", "HEAD"))); err != nil ||
 			len(changes) != 1 {
 			t.Errorf("%v %v", changes, err)
 		}
 		r.Git("checkout", "-q", "a.txt")
-		if changes, err := repo.DiffChanges(ctx, object.OID(r.Git("rev-parse", "HEAD"))); err != nil ||
+		if changes, err := git.DiffChanges(ctx, repo, object.OID(r.Git("rev-parse", "HEAD"))); err != nil ||
 			len(changes) != 0 {
 			t.Errorf("%v %v", changes, err)
 		}
@@ -339,7 +339,7 @@ func TestStatusModel(t *testing.T) {
 			}
 		}
 		slices.Sort(want)
-		s, err := repo.Status(context.Background(), "")
+		s, err := git.StatusOf(context.Background(), repo, "")
 		if err != nil {
 			rt.Fatal(err)
 		}

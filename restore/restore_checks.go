@@ -79,7 +79,7 @@ func (t *restoring) sameHead(ctx context.Context) error {
 		return nil // the history in a bundle belongs to no commit
 	}
 	want := object.OID(t.a.head())
-	status, err := t.store.Repository().Status(ctx, t.store.Repository().Prefix)
+	status, err := git.StatusOf(ctx, t.store.Repository(), t.store.Repository().Prefix)
 	if err != nil {
 		return err
 	}

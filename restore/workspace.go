@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -23,7 +24,7 @@ const (
 // file does not count as a change.
 func (r *runExport) workspace(ctx context.Context) error {
 	repo := r.store.Repository()
-	status, err := repo.Status(ctx, repo.Prefix)
+	status, err := git.StatusOf(ctx, repo, repo.Prefix)
 	if err != nil {
 		return err
 	}
@@ -35,7 +36,7 @@ func (r *runExport) workspace(ctx context.Context) error {
 		}
 	}
 	if repo.Prefix != "" {
-		whole, err := repo.Status(ctx, "")
+		whole, err := git.StatusOf(ctx, repo, "")
 		if err != nil {
 			return err
 		}

@@ -64,10 +64,10 @@ func (a *ahead) take() (tree *git.WorktreeStatus, hidden *git.Hidden, ok bool, e
 
 func (r *Runner) worktree(ctx context.Context) (*git.WorktreeStatus, error) {
 	repo := r.store.Repository()
-	return repo.Status(ctx, repo.Prefix)
+	return git.StatusOf(ctx, repo, repo.Prefix)
 }
 
 func (r *Runner) hidden(ctx context.Context) (*git.Hidden, error) {
 	repo := r.store.Repository()
-	return repo.Hidden(ctx, repo.Prefix)
+	return git.HiddenOf(ctx, repo, repo.Prefix)
 }

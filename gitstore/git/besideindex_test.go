@@ -46,7 +46,7 @@ func TestComparingLeavesTheIndex(t *testing.T) {
 			t.Fatal(err)
 		}
 		hold(func() {
-			if names, err := r.DiffNames(t.Context(), base); err != nil || len(names) > 0 {
+			if names, err := DiffNames(t.Context(), r, base); err != nil || len(names) > 0 {
 				t.Errorf("expected no difference, got %q %v", names, err)
 			}
 		})
@@ -54,7 +54,7 @@ func TestComparingLeavesTheIndex(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := r.DiffNames(t.Context(), base); err != nil {
+		if _, err := DiffNames(t.Context(), r, base); err != nil {
 			t.Fatal(err)
 		}
 		if after, err := os.ReadFile(name); err != nil || !bytes.Equal(before, after) {
@@ -78,7 +78,7 @@ func TestComparingLeavesTheIndex(t *testing.T) {
 			}
 		}
 		hold(func() {
-			if names, err := r.DiffNames(t.Context(), head); err != nil || !slices.Equal(names, []string{"a.txt"}) {
+			if names, err := DiffNames(t.Context(), r, head); err != nil || !slices.Equal(names, []string{"a.txt"}) {
 				t.Errorf("expected a.txt, got %q %v", names, err)
 			}
 		})

@@ -29,17 +29,17 @@ type Hidden struct {
 // untracked files.
 const NoRules = "none"
 
-// Hidden asks what git status leaves out in the directory projectPrefix: tracked files
+// HiddenOf asks what git status leaves out in the directory projectPrefix: tracked files
 // that are assume-unchanged or skip-worktree although they have changed, and the rules
 // of .git/info/exclude and core.excludesFile. A file that a sparse checkout left out
 // and that is not there has not changed.
-func (r *Repository) Hidden(ctx context.Context, projectPrefix string) (*Hidden, error) {
+func HiddenOf(ctx context.Context, r *Repository, projectPrefix string) (*Hidden, error) {
 	h := &Hidden{}
 	var err error
-	if h.Rules, err = r.ignoreRules(ctx); err != nil {
+	if h.Rules, err = ignoreRules(ctx, r); err != nil {
 		return nil, err
 	}
-	if flagged, known := r.indexFlagged(); known && !flagged {
+	if flagged, known := indexFlagged(r); known && !flagged {
 		return h, nil
 	}
 	prefix := strings.Trim(projectPrefix, "/")
@@ -52,7 +52,7 @@ func (r *Repository) Hidden(ctx context.Context, projectPrefix string) (*Hidden,
 	if err != nil {
 		return nil, err
 	}
-	h.Flagged, err = r.flaggedChanges(ctx, prefix, FlaggedEntries(out))
+	h.Flagged, err = flaggedChanges(ctx, r, prefix, FlaggedEntries(out))
 	return h, err
 }
 
@@ -71,7 +71,7 @@ func FlaggedEntries(out []byte) map[string]string {
 // flaggedChanges are those of the flagged paths below prefix whose files differ from
 // the index, without the prefix. git compares them with an index of our own, in which
 // no entry has a flag.
-func (r *Repository) flaggedChanges(ctx context.Context, prefix string, flagged map[string]string) ([]string, error) {
+func flaggedChanges(ctx context.Context, r *Repository, prefix string, flagged map[string]string) ([]string, error) {
 	var there []string
 	for path, flag := range flagged {
 		_, err := os.Lstat(filepath.Join(r.TopLevel, filepath.FromSlash(path)))
@@ -83,7 +83,7 @@ func (r *Repository) flaggedChanges(ctx context.Context, prefix string, flagged 
 		return nil, nil
 	}
 	slices.Sort(there)
-	index, remove, err := r.unflaggedIndex(ctx, there)
+	index, remove, err := unflaggedIndex(ctx, r, there)
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +111,7 @@ func (r *Repository) flaggedChanges(ctx context.Context, prefix string, flagged 
 }
 
 // unflaggedIndex writes an index that holds the entries of paths and no flags.
-func (r *Repository) unflaggedIndex(ctx context.Context, paths []string) (name string, remove func(), err error) {
+func unflaggedIndex(ctx context.Context, r *Repository, paths []string) (name string, remove func(), err error) {
 	entries, err := r.Git.In(r.TopLevel).Run(ctx, nil, "ls-files", "--stage", "-z")
 	if err != nil {
 		return "", nil, err
@@ -138,7 +138,7 @@ func (r *Repository) unflaggedIndex(ctx context.Context, paths []string) (name s
 
 // Unignored lists the untracked files below the directory projectPrefix that the
 // project's own .gitignore files do not ignore, whatever other rules hide; sorted.
-func (r *Repository) Unignored(ctx context.Context, projectPrefix string) ([]string, error) {
+func Unignored(ctx context.Context, r *Repository, projectPrefix string) ([]string, error) {
 	dir := filepath.Join(r.TopLevel, filepath.FromSlash(projectPrefix))
 	out, err := r.Git.In(dir).Run(ctx, nil, "ls-files", "-z", "--others", "--exclude-per-directory=.gitignore")
 	if err != nil {
@@ -151,7 +151,7 @@ func (r *Repository) Unignored(ctx context.Context, projectPrefix string) ([]str
 
 // ignoreRules digests the rules that hide untracked files and are no files of the
 // project. Comments and empty lines are no rules.
-func (r *Repository) ignoreRules(ctx context.Context) (string, error) {
+func ignoreRules(ctx context.Context, r *Repository) (string, error) {
 	files := []string{filepath.Join(r.CommonDir, "info", "exclude")}
 	name, err := r.ExcludesFile(ctx)
 	if err != nil {

@@ -25,7 +25,7 @@ const (
 // indexFlagged reports whether an entry of the repository's index is assume-unchanged
 // or skip-worktree. known is false where only git can tell: an index of another form,
 // one that is split, one named by the environment.
-func (r *Repository) indexFlagged() (flagged, known bool) {
+func indexFlagged(r *Repository) (flagged, known bool) {
 	if os.Getenv("GIT_INDEX_FILE") != "" {
 		return false, false
 	}

@@ -24,7 +24,7 @@ func TestIndexFlags(t *testing.T) {
 				r.Git("update-index", "--index-version", version)
 				expect := func(what string, want bool) {
 					t.Helper()
-					if got, known := repo.indexFlagged(); !known || got != want {
+					if got, known := indexFlagged(repo); !known || got != want {
 						t.Errorf("%s: flagged %v, known %v; want %v", what, got, known, want)
 					}
 				}
@@ -43,10 +43,10 @@ func TestIndexFlags(t *testing.T) {
 				r.Git("commit", "-q", "-m", "all")
 				r.Git("update-index", "--split-index")
 				r.Git("update-index", "--assume-unchanged", "a.txt")
-				if flagged, known := repo.indexFlagged(); known && !flagged {
+				if flagged, known := indexFlagged(repo); known && !flagged {
 					t.Error("a split index hides its flags")
 				}
-				h, err := repo.Hidden(t.Context(), "")
+				h, err := HiddenOf(t.Context(), repo, "")
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -54,7 +54,7 @@ func TestIndexFlags(t *testing.T) {
 					t.Errorf("unchanged files are told as hidden: %q", h.Flagged)
 				}
 				r.Write("a.txt", "hidden\n")
-				if h, err = repo.Hidden(t.Context(), ""); err != nil || len(h.Flagged) != 1 || h.Flagged[0] != "a.txt" {
+				if h, err = HiddenOf(t.Context(), repo, ""); err != nil || len(h.Flagged) != 1 || h.Flagged[0] != "a.txt" {
 					t.Errorf("hidden %+v %v, want a.txt", h, err)
 				}
 			})

@@ -47,7 +47,7 @@ func (s *WorktreeStatus) Paths() []string {
 	return out
 }
 
-// Status asks git once about the directory projectPrefix, slash-separated and
+// StatusOf asks git once about the directory projectPrefix, slash-separated and
 // relative to the work tree's root ("" is all of it; Repository.Prefix is the
 // project). Every failure is an error: a question git could not answer must not
 // pass for a clean tree.
@@ -59,7 +59,7 @@ func (s *WorktreeStatus) Paths() []string {
 // a committed file, and "ignore = all" in it would hide an actor's changes.
 // Callers that want to pass over build output in a submodule see
 // SubmoduleNewContent without the other two flags.
-func (r *Repository) Status(ctx context.Context, projectPrefix string) (*WorktreeStatus, error) {
+func StatusOf(ctx context.Context, r *Repository, projectPrefix string) (*WorktreeStatus, error) {
 	args := []string{
 		"status", "--porcelain=v2", "-z", "--branch", "--no-ahead-behind", "--untracked-files=all",
 		"--no-renames", r.Git.Submodules(),
@@ -196,8 +196,8 @@ func statusError(rec []byte) error {
 // tree, relative to the project directory and limited to it, sorted. Untracked
 // files are not among them. A base that is no commit of this repository is the
 // error base_missing, never an empty answer.
-func (r *Repository) DiffNames(ctx context.Context, base object.OID) ([]string, error) {
-	out, err := r.diff(ctx, base, "--name-only", "-z")
+func DiffNames(ctx context.Context, r *Repository, base object.OID) ([]string, error) {
+	out, err := diff(ctx, r, base, "--name-only", "-z")
 	if err != nil {
 		return nil, err
 	}
@@ -213,8 +213,8 @@ type PathChange struct {
 }
 
 // DiffChanges is DiffNames with the kind of each change (docs/spec/observation.md#what-is-observed).
-func (r *Repository) DiffChanges(ctx context.Context, base object.OID) ([]PathChange, error) {
-	out, err := r.diff(ctx, base, "--name-status", "-z")
+func DiffChanges(ctx context.Context, r *Repository, base object.OID) ([]PathChange, error) {
+	out, err := diff(ctx, r, base, "--name-status", "-z")
 	if err != nil {
 		return nil, err
 	}
@@ -236,7 +236,7 @@ func (r *Repository) DiffChanges(ctx context.Context, base object.OID) ([]PathCh
 	return changes, nil
 }
 
-func (r *Repository) diff(ctx context.Context, base object.OID, format ...string) ([]byte, error) {
+func diff(ctx context.Context, r *Repository, base object.OID, format ...string) ([]byte, error) {
 	if !base.Valid(r.ObjectFormat) {
 		return nil, baseMissing(base, nil)
 	}
@@ -266,7 +266,7 @@ func baseMissing(base object.OID, cause error) error {
 
 // IgnoredFiles lists what the work tree holds and git is told not to see, relative to
 // the work tree's root; whole directories end in a slash.
-func (r *Repository) IgnoredFiles(ctx context.Context) ([]string, error) {
+func IgnoredFiles(ctx context.Context, r *Repository) ([]string, error) {
 	out, err := r.Git.In(r.TopLevel).Run(ctx, nil, "ls-files", "-z", "--others", "--ignored", "--exclude-standard",
 		"--directory")
 	if err != nil {
@@ -276,7 +276,7 @@ func (r *Repository) IgnoredFiles(ctx context.Context) ([]string, error) {
 }
 
 // TrackedFiles lists the project's tracked files, project-relative.
-func (r *Repository) TrackedFiles(ctx context.Context) ([]string, error) {
+func TrackedFiles(ctx context.Context, r *Repository) ([]string, error) {
 	out, err := r.Git.Run(ctx, nil, "ls-files", "-z", "--cached")
 	if err != nil {
 		return nil, err

@@ -83,7 +83,7 @@ func (d *doctor) identity(ctx context.Context) {
 
 func (d *doctor) worktree(ctx context.Context) {
 	repo := d.rec.Repository()
-	st, err := repo.Status(ctx, repo.Prefix)
+	st, err := git.StatusOf(ctx, repo, repo.Prefix)
 	if err != nil {
 		fix := "git status"
 		if len(repo.LockNotes()) > 0 { // a git that was killed may be why

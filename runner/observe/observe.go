@@ -186,7 +186,7 @@ func (w *Work) unseen(ctx context.Context, base *run.Baseline, st *git.WorktreeS
 		return h.Flagged, nil
 	}
 	repo := w.Store.Repository()
-	all, err := repo.Unignored(ctx, repo.Prefix)
+	all, err := git.Unignored(ctx, repo, repo.Prefix)
 	if err != nil {
 		return nil, err
 	}
@@ -216,9 +216,9 @@ func (w *Work) since(ctx context.Context, base *run.Baseline, st *git.WorktreeSt
 			return nil, nil
 		}
 		// The branch was unborn when the turn began: everything is new.
-		return repo.TrackedFiles(ctx)
+		return git.TrackedFiles(ctx, repo)
 	}
-	return repo.DiffNames(ctx, from)
+	return git.DiffNames(ctx, repo, from)
 }
 
 // committed lists what differs between the baseline commit and HEAD: what commits made

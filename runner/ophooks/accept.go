@@ -100,7 +100,7 @@ func classify(ctx context.Context, repo *git.Repository, turn *run.Turn, seen *r
 	since := make(map[string]byte)
 	base := turn.Baseline
 	if base != nil && base.HeadRef != nil && *base.HeadRef != "" {
-		changes, err := repo.DiffChanges(ctx, object.OID(*base.HeadRef))
+		changes, err := git.DiffChanges(ctx, repo, object.OID(*base.HeadRef))
 		if err != nil {
 			return nil, err
 		}

@@ -156,7 +156,7 @@ func (p Project) dirtyFor(ctx context.Context, st *Standing, def *config.Role, t
 	if tree == nil {
 		repo := p.Store.Repository()
 		var err error
-		if tree, err = repo.Status(ctx, repo.Prefix); err != nil {
+		if tree, err = git.StatusOf(ctx, repo, repo.Prefix); err != nil {
 			return nil
 		}
 	}

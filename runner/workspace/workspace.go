@@ -302,7 +302,7 @@ func remove(ctx context.Context, home *gitstore.Store, dir, keep string) (why st
 	if v.State == nil || v.Op == "" || len(v.Notices) > 0 {
 		return "its run is not fully recorded", nil
 	}
-	st, err := s.Repository().Status(ctx, "")
+	st, err := git.StatusOf(ctx, s.Repository(), "")
 	if err != nil {
 		return "", err
 	}
@@ -311,7 +311,7 @@ func remove(ctx context.Context, home *gitstore.Store, dir, keep string) (why st
 			return p + " is not committed", nil
 		}
 	}
-	ignored, err := s.Repository().IgnoredFiles(ctx)
+	ignored, err := git.IgnoredFiles(ctx, s.Repository())
 	if err != nil {
 		return "", err
 	}
@@ -357,7 +357,7 @@ func commitFile(ctx context.Context, s *gitstore.Store, name string, data []byte
 			return err
 		}
 	}
-	st, err := s.Repository().Status(ctx, s.Repository().Prefix)
+	st, err := git.StatusOf(ctx, s.Repository(), s.Repository().Prefix)
 	if err != nil {
 		return err
 	}

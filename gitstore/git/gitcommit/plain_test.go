@@ -110,7 +110,7 @@ func TestPlainAsksGit(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer func() { _ = repo.Close() }()
-			seen, err := repo.Status(t.Context(), repo.Prefix)
+			seen, err := git.StatusOf(t.Context(), repo, repo.Prefix)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -197,7 +197,7 @@ func TestAfterCommitIsTheWorkTree(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer func() { _ = repo.Close() }()
-			seen, err := repo.Status(t.Context(), repo.Prefix)
+			seen, err := git.StatusOf(t.Context(), repo, repo.Prefix)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -221,7 +221,7 @@ func TestAfterCommitIsTheWorkTree(t *testing.T) {
 			if !c.known {
 				return
 			}
-			is, err := repo.Status(t.Context(), repo.Prefix)
+			is, err := git.StatusOf(t.Context(), repo, repo.Prefix)
 			if err != nil || !reflect.DeepEqual(after, is) {
 				t.Errorf("the work tree is %+v, %v, and %+v was worked out", is, err, after)
 			}

@@ -46,7 +46,7 @@ func TestHeldIsWhatGitCommits(t *testing.T) {
 					t.Fatal(err)
 				}
 				committer := repo.Git.WithHooks(hooks)
-				seen, err := repo.Status(t.Context(), repo.Prefix)
+				seen, err := git.StatusOf(t.Context(), repo, repo.Prefix)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -79,7 +79,7 @@ func TestHeldIsWhatGitCommits(t *testing.T) {
 					}
 				}
 				if after != nil {
-					is, err := repo.Status(t.Context(), repo.Prefix)
+					is, err := git.StatusOf(t.Context(), repo, repo.Prefix)
 					if err != nil || !reflect.DeepEqual(after, is) {
 						t.Errorf("round %d, %q: the work tree is %+v, %v, and %+v was worked out", round, paths, is, err, after)
 					}
