@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/gitstatus"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
@@ -114,7 +115,7 @@ func BenchmarkStatus(b *testing.B) {
 			}
 			repo := opened(b, r)
 			for b.Loop() {
-				if s, err := git.StatusOf(context.Background(), repo, repo.Prefix); err != nil || len(s.Dirty) != 5 {
+				if s, err := gitstatus.Of(context.Background(), repo, repo.Prefix); err != nil || len(s.Dirty) != 5 {
 					b.Fatal(s, err)
 				}
 			}

@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -367,9 +366,4 @@ func filesBehind(repo *git.Repository) *git.ObjectFiles {
 		return o.ObjectFiles
 	}
 	return nil
-}
-
-// anOID is an id of that format made of one byte.
-func anOID(format string, n byte) object.OID {
-	return object.OID(strings.Repeat(fmt.Sprintf("%02x", n|1), object.HexLen(format)/2))
 }

@@ -109,3 +109,21 @@ func TestFingerprintIsTheHashOfTheBytes(t *testing.T) {
 		}
 	})
 }
+
+// TestFingerprintOddNames: a name is its bytes, whatever they mean elsewhere.
+func TestFingerprintOddNames(t *testing.T) {
+	root, err := os.OpenRoot(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = root.Close() }()
+	for _, name := range []string{"with space", " lead", "trail ", "new\nline", "tab\tx", "quote\"s", "back\\slash",
+		"-dash", "ünï", "日本", "\xff\xfe-invalid", "star*", "[x]", ":(top)y", "a -> b", "?", "# comment", "\x01control"} {
+		if err := root.WriteFile(name, []byte("2"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if got := Fingerprint(root, name); got != fmt.Sprintf("sha256:%x", sha256.Sum256([]byte("2"))) {
+			t.Errorf("%q: %s", name, got)
+		}
+	}
+}

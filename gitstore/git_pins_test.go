@@ -14,6 +14,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/gitstatus"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/history"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
@@ -60,11 +61,11 @@ func (p *planted) ask() {
 		p.t.Fatal(err)
 	}
 	p.Write("n.txt", "new")
-	st, err := git.StatusOf(ctx, p.repo, "")
+	st, err := gitstatus.Of(ctx, p.repo, "")
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	if _, err := git.DiffNames(ctx, p.repo, st.Head); err != nil {
+	if _, err := gitstatus.DiffNames(ctx, p.repo, st.Head); err != nil {
 		p.t.Fatal(err)
 	}
 	if _, err := history.Blame(ctx, p.repo, "a.txt", nil); err != nil {
@@ -201,7 +202,7 @@ func TestProgramsFromOutsideStay(t *testing.T) {
 	p.file(filepath.Join(p.Dir, ".git/info/attributes"), "* filter=x\n")
 	ctx := context.Background()
 	head := object.OID(p.Git("rev-parse", "HEAD"))
-	if names, err := git.DiffNames(ctx, p.repo, head); err != nil {
+	if names, err := gitstatus.DiffNames(ctx, p.repo, head); err != nil {
 		t.Fatal(names, err)
 	}
 	p.Write("a.txt", "upper\n")
@@ -233,7 +234,7 @@ func TestUnreadableConfigurationIsRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		p.file(config, string(data)+how)
-		if _, err := git.StatusOf(context.Background(), p.repo, ""); fail.CodeOf(err) != fail.CodeUnreadable {
+		if _, err := gitstatus.Of(context.Background(), p.repo, ""); fail.CodeOf(err) != fail.CodeUnreadable {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/gitstatus"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/sibling"
 )
 
@@ -48,11 +48,11 @@ func TestActingInATrap(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Close() })
-	st, err := git.StatusOf(ctx, s.Repository(), "")
+	st, err := gitstatus.Of(ctx, s.Repository(), "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := git.DiffNames(ctx, s.Repository(), st.Head); err != nil {
+	if _, err := gitstatus.DiffNames(ctx, s.Repository(), st.Head); err != nil {
 		t.Fatal(err)
 	}
 	d := &driver{t: t, store: s, Dir: p.Dir, n: 50, interrupted: -1}

@@ -13,8 +13,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/gitstatus"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
@@ -79,7 +79,7 @@ func (t *restoring) sameHead(ctx context.Context) error {
 		return nil // the history in a bundle belongs to no commit
 	}
 	want := object.OID(t.a.head())
-	status, err := git.StatusOf(ctx, t.store.Repository(), t.store.Repository().Prefix)
+	status, err := gitstatus.Of(ctx, t.store.Repository(), t.store.Repository().Prefix)
 	if err != nil {
 		return err
 	}
@@ -180,7 +180,7 @@ func printable(name string) string {
 	return name
 }
 
-func dirtyKind(d git.DirtyPath) string {
+func dirtyKind(d gitstatus.DirtyPath) string {
 	var kinds []string
 	for _, k := range []struct {
 		is   bool

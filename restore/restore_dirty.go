@@ -10,7 +10,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/gitstatus"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -33,7 +33,7 @@ type Kept struct {
 // unless a turn is active, which would be taken for its author.
 func (t *restoring) clean(ctx context.Context) error {
 	repo := t.store.Repository()
-	status, err := git.StatusOf(ctx, repo, repo.Prefix)
+	status, err := gitstatus.Of(ctx, repo, repo.Prefix)
 	if err != nil {
 		return err
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/gitstatus"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -48,7 +49,7 @@ type workFile struct {
 
 // work collects the changes of the checkout that are not governed. What cannot be carried stays
 // a blocker, with the reason in a notice.
-func (r *runExport) work(status *git.WorktreeStatus, dirty []string) error {
+func (r *runExport) work(status *gitstatus.Status, dirty []string) error {
 	leave := func(p, why string) {
 		r.e.Notices = append(r.e.Notices, "Not carried as work in progress: "+p+" "+why)
 	}

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/gitstatus"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -24,7 +24,7 @@ const (
 // file does not count as a change.
 func (r *runExport) workspace(ctx context.Context) error {
 	repo := r.store.Repository()
-	status, err := git.StatusOf(ctx, repo, repo.Prefix)
+	status, err := gitstatus.Of(ctx, repo, repo.Prefix)
 	if err != nil {
 		return err
 	}
@@ -36,7 +36,7 @@ func (r *runExport) workspace(ctx context.Context) error {
 		}
 	}
 	if repo.Prefix != "" {
-		whole, err := git.StatusOf(ctx, repo, "")
+		whole, err := gitstatus.Of(ctx, repo, "")
 		if err != nil {
 			return err
 		}

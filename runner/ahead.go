@@ -7,7 +7,7 @@ import (
 	"context"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/gitstatus"
 	"github.com/git-agentxchain/git-agentxchain/internal/failures"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 )
@@ -17,10 +17,10 @@ type ahead struct {
 	actor evidence.Actor
 
 	asked bool // about the work tree, and not used up yet
-	tree  *git.WorktreeStatus
+	tree  *gitstatus.Status
 	err   error
 
-	hidden    *git.Hidden
+	hidden    *gitstatus.Hidden
 	hiddenErr error
 }
 
@@ -54,7 +54,7 @@ func looks(purpose string) bool {
 
 // take returns the state of the work tree if it was asked for and nothing has
 // happened since. It answers once.
-func (a *ahead) take() (tree *git.WorktreeStatus, hidden *git.Hidden, ok bool, err error) {
+func (a *ahead) take() (tree *gitstatus.Status, hidden *gitstatus.Hidden, ok bool, err error) {
 	if a == nil || !a.asked {
 		return nil, nil, false, nil
 	}
@@ -62,12 +62,12 @@ func (a *ahead) take() (tree *git.WorktreeStatus, hidden *git.Hidden, ok bool, e
 	return a.tree, a.hidden, true, failures.All(a.err, a.hiddenErr)
 }
 
-func (r *Runner) worktree(ctx context.Context) (*git.WorktreeStatus, error) {
+func (r *Runner) worktree(ctx context.Context) (*gitstatus.Status, error) {
 	repo := r.store.Repository()
-	return git.StatusOf(ctx, repo, repo.Prefix)
+	return gitstatus.Of(ctx, repo, repo.Prefix)
 }
 
-func (r *Runner) hidden(ctx context.Context) (*git.Hidden, error) {
+func (r *Runner) hidden(ctx context.Context) (*gitstatus.Hidden, error) {
 	repo := r.store.Repository()
-	return git.HiddenOf(ctx, repo, repo.Prefix)
+	return gitstatus.HiddenOf(ctx, repo, repo.Prefix)
 }

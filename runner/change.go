@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/gitstatus"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
@@ -51,13 +51,13 @@ type change struct {
 	view *gitstore.View
 	env  protocol.Env
 
-	tree *git.WorktreeStatus // nil until looked at
+	tree *gitstatus.Status // nil until looked at
 	// still says that nothing but the run's own files changes between the look at the work
 	// tree and the end of the operation: no program is started that may write others.
 	still bool
-	hid   *git.Hidden   // likewise
-	pulls observe.Pulls // what was pulled, once it was looked for
-	pre   *ahead        // what git was asked before there was a change
+	hid   *gitstatus.Hidden // likewise
+	pulls observe.Pulls     // what was pulled, once it was looked for
+	pre   *ahead            // what git was asked before there was a change
 
 	hooks  *ophooks.Session      // nil when no lifecycle hooks are configured
 	stop   *ophooks.Stop         // what a hook that said no leads to

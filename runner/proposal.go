@@ -12,8 +12,8 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/dispatch"
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/gitcommit"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/gitstatus"
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
@@ -165,7 +165,7 @@ func (r *Runner) applyProposal(ctx context.Context, turn string, names []string,
 		}
 		commit := st.Head
 		if len(dirty) > 0 {
-			var after *git.WorktreeStatus
+			var after *gitstatus.Status
 			commit, after, err = gitcommit.PathsAs(ctx, r.store.Repository(), dirty, proposalMessage(p),
 				gitcommit.As{Status: st})
 			if err != nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/decision"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/gitstatus"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -57,7 +58,7 @@ type Runner struct {
 	after *gitstore.View // what the newest operation of this Runner led to, or nil
 	// afterTree is the work tree as that operation saw it, nil when it may have changed
 	// since or was asked for already.
-	afterTree *git.WorktreeStatus
+	afterTree *gitstatus.Status
 	// filesAhead is how far the clock of the work tree's file system is before that of this machine, as Drive found it.
 	filesAhead time.Duration
 }

@@ -6,7 +6,7 @@ import (
 	"context"
 	"slices"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/gitstatus"
 	"github.com/git-agentxchain/git-agentxchain/internal/projectfile"
 	"github.com/git-agentxchain/git-agentxchain/protocol/agreement"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
@@ -20,7 +20,7 @@ import (
 
 // look asks git for the state of the work tree once per operation and notes the
 // checkout in the operation's environment.
-func (c *change) look(ctx context.Context) (*git.WorktreeStatus, error) {
+func (c *change) look(ctx context.Context) (*gitstatus.Status, error) {
 	if c.tree != nil {
 		return c.tree, nil
 	}
@@ -36,7 +36,7 @@ func (c *change) look(ctx context.Context) (*git.WorktreeStatus, error) {
 	return st, nil
 }
 
-func (c *change) saw(st *git.WorktreeStatus, hidden *git.Hidden) {
+func (c *change) saw(st *gitstatus.Status, hidden *gitstatus.Hidden) {
 	c.tree, c.hid = st, hidden
 	c.env.Git = evidence.GitFacts{
 		Head:   string(st.Head),
@@ -46,7 +46,7 @@ func (c *change) saw(st *git.WorktreeStatus, hidden *git.Hidden) {
 }
 
 // lookAfter looks at the work tree again after a commit, unless it is known how it is then.
-func (c *change) lookAfter(ctx context.Context, after *git.WorktreeStatus) error {
+func (c *change) lookAfter(ctx context.Context, after *gitstatus.Status) error {
 	if after != nil {
 		c.saw(after, nil)
 		return nil
@@ -91,7 +91,7 @@ func (c *change) observe(ctx context.Context, turn *run.Turn) (result.Observatio
 }
 
 // hidden is what the work tree hides from look.
-func (c *change) hidden(ctx context.Context) (*git.Hidden, error) {
+func (c *change) hidden(ctx context.Context) (*gitstatus.Hidden, error) {
 	if c.hid != nil {
 		return c.hid, nil
 	}

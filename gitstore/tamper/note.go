@@ -17,6 +17,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/gitstatus"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/workdir"
@@ -223,7 +224,7 @@ func (s *Watch) lookRefs(ctx context.Context, d *Note) error {
 	if err != nil {
 		return err
 	}
-	d.hidden = git.FlaggedEntries(out)
+	d.hidden = gitstatus.FlaggedEntries(out)
 	return nil
 }
 

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/gitstatus"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/process"
 	"github.com/git-agentxchain/git-agentxchain/protocol/result"
@@ -134,7 +134,7 @@ func replayEnv() []string {
 
 // treePrint is the fingerprint of every dirty project file.
 func treePrint(ctx context.Context, s *gitstore.Store) (map[string]string, error) {
-	st, err := git.StatusOf(ctx, s.Repository(), s.Repository().Prefix)
+	st, err := gitstatus.Of(ctx, s.Repository(), s.Repository().Prefix)
 	if err != nil {
 		return nil, err
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/gitstatus"
 	"github.com/git-agentxchain/git-agentxchain/internal/projectfile"
 	"github.com/git-agentxchain/git-agentxchain/internal/scaffold"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -83,7 +84,7 @@ func (d *doctor) identity(ctx context.Context) {
 
 func (d *doctor) worktree(ctx context.Context) {
 	repo := d.rec.Repository()
-	st, err := git.StatusOf(ctx, repo, repo.Prefix)
+	st, err := gitstatus.Of(ctx, repo, repo.Prefix)
 	if err != nil {
 		fix := "git status"
 		if len(repo.LockNotes()) > 0 { // a git that was killed may be why

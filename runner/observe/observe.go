@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/gitstatus"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/history"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -22,14 +22,14 @@ import (
 type Work struct {
 	Store  *gitstore.Store
 	Config *config.Config
-	Status *git.WorktreeStatus
-	Hidden func(context.Context) (*git.Hidden, error) // what Status does not show
-	Note   func(notice string)                        // is told what the person has to know
-	Pulls  *Pulls                                     // looked for already
+	Status *gitstatus.Status
+	Hidden func(context.Context) (*gitstatus.Hidden, error) // what Status does not show
+	Note   func(notice string)                              // is told what the person has to know
+	Pulls  *Pulls                                           // looked for already
 }
 
 // DirtyPaths returns every dirty path that is not operational, sorted.
-func DirtyPaths(st *git.WorktreeStatus) []string {
+func DirtyPaths(st *gitstatus.Status) []string {
 	var out []string
 	for p := range st.Dirty {
 		if !wire.Operational(p) {
@@ -41,13 +41,13 @@ func DirtyPaths(st *git.WorktreeStatus) []string {
 }
 
 // ProjectDirty returns the dirty paths an actor can own, sorted.
-func ProjectDirty(st *git.WorktreeStatus) []string {
+func ProjectDirty(st *gitstatus.Status) []string {
 	return slices.DeleteFunc(DirtyPaths(st), func(p string) bool { return !wire.ProjectOwned(p) })
 }
 
 // RefuseUnmerged refuses to look at a work tree in the middle of a merge: what changed
 // there belongs to no turn yet.
-func RefuseUnmerged(st *git.WorktreeStatus) error {
+func RefuseUnmerged(st *gitstatus.Status) error {
 	if len(st.Unmerged) == 0 {
 		return nil
 	}
@@ -174,7 +174,7 @@ func (w *Work) Observe(ctx context.Context, turn *run.Turn) (result.Observation,
 // the turn: files behind flags of the index, and untracked files behind ignore rules
 // that are not the project's own and have changed. A person's rules that were there
 // before hide what they always hid.
-func (w *Work) unseen(ctx context.Context, base *run.Baseline, st *git.WorktreeStatus) ([]string, error) {
+func (w *Work) unseen(ctx context.Context, base *run.Baseline, st *gitstatus.Status) ([]string, error) {
 	if base.IgnoreRules == "" {
 		return nil, nil // not looked for when the turn began: what was hidden then is unknown
 	}
@@ -186,7 +186,7 @@ func (w *Work) unseen(ctx context.Context, base *run.Baseline, st *git.WorktreeS
 		return h.Flagged, nil
 	}
 	repo := w.Store.Repository()
-	all, err := git.Unignored(ctx, repo, repo.Prefix)
+	all, err := gitstatus.Unignored(ctx, repo, repo.Prefix)
 	if err != nil {
 		return nil, err
 	}
@@ -205,7 +205,7 @@ func (w *Work) unseen(ctx context.Context, base *run.Baseline, st *git.WorktreeS
 
 // since lists what differs between the baseline commit and the work tree. The
 // dirty set covers it when HEAD has not moved.
-func (w *Work) since(ctx context.Context, base *run.Baseline, st *git.WorktreeStatus) ([]string, error) {
+func (w *Work) since(ctx context.Context, base *run.Baseline, st *gitstatus.Status) ([]string, error) {
 	repo := w.Store.Repository()
 	from := HeadOf(base)
 	switch {
@@ -216,14 +216,14 @@ func (w *Work) since(ctx context.Context, base *run.Baseline, st *git.WorktreeSt
 			return nil, nil
 		}
 		// The branch was unborn when the turn began: everything is new.
-		return git.TrackedFiles(ctx, repo)
+		return gitstatus.TrackedFiles(ctx, repo)
 	}
-	return git.DiffNames(ctx, repo, from)
+	return gitstatus.DiffNames(ctx, repo, from)
 }
 
 // committed lists what differs between the baseline commit and HEAD: what commits made
 // during the turn changed, whatever name they carry.
-func (w *Work) committed(ctx context.Context, base *run.Baseline, st *git.WorktreeStatus) ([]string, error) {
+func (w *Work) committed(ctx context.Context, base *run.Baseline, st *gitstatus.Status) ([]string, error) {
 	repo := w.Store.Repository()
 	from := HeadOf(base)
 	if st.Head == "" || from == st.Head || base.Kind == "no_git" {
@@ -247,7 +247,7 @@ func HeadOf(b *run.Baseline) object.OID {
 
 // summarise lists the changes the way the reference's diff_summary does: tracked
 // paths as " path | what", then the untracked ones.
-func summarise(st *git.WorktreeStatus, files []string) string {
+func summarise(st *gitstatus.Status, files []string) string {
 	var tracked, untracked []byte
 	for _, p := range files {
 		d, dirty := st.Dirty[p]

@@ -12,6 +12,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/gitstatus"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/history"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
@@ -61,7 +62,7 @@ type Pulls struct {
 // pulled looks for them, once an operation. A remote that cannot be asked brings nothing,
 // and a notice says so.
 func (w *Work) pulled(
-	ctx context.Context, turn *run.Turn, base *run.Baseline, st *git.WorktreeStatus,
+	ctx context.Context, turn *run.Turn, base *run.Baseline, st *gitstatus.Status,
 ) (*pulled, error) {
 	from := HeadOf(base)
 	if from == "" || st.Head == "" || from == st.Head {
@@ -78,7 +79,7 @@ func (w *Work) pulled(
 	return p, nil
 }
 
-func (w *Work) lookPulled(ctx context.Context, turn *run.Turn, from object.OID, st *git.WorktreeStatus) (*pulled,
+func (w *Work) lookPulled(ctx context.Context, turn *run.Turn, from object.OID, st *gitstatus.Status) (*pulled,
 	error) {
 	p := &pulled{there: make(map[string]bool)}
 	ups, made, err := travel.Upstreams(ctx, w.Store.Repository(), st.Branch, from, st.Head)

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/gitstatus"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/hooks"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -100,7 +101,7 @@ func classify(ctx context.Context, repo *git.Repository, turn *run.Turn, seen *r
 	since := make(map[string]byte)
 	base := turn.Baseline
 	if base != nil && base.HeadRef != nil && *base.HeadRef != "" {
-		changes, err := git.DiffChanges(ctx, repo, object.OID(*base.HeadRef))
+		changes, err := gitstatus.DiffChanges(ctx, repo, object.OID(*base.HeadRef))
 		if err != nil {
 			return nil, err
 		}

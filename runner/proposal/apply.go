@@ -15,6 +15,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/gitstatus"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -100,7 +101,7 @@ func (p *Proposal) merge(ctx context.Context, s *gitstore.Store) error {
 // Applicable refuses files that are not a role's to write, and those that are no longer
 // what the proposal was made from. A file that is already as proposed is fine: an apply
 // that was ended goes on, and one that merged is not what it was made from any more.
-func (p *Proposal) Applicable(s *gitstore.Store, cfg *config.Config, st *git.WorktreeStatus, files []File) error {
+func (p *Proposal) Applicable(s *gitstore.Store, cfg *config.Config, st *gitstatus.Status, files []File) error {
 	if err := observe.RefuseUnmerged(st); err != nil {
 		return err
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/gitstatus"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
@@ -21,7 +21,7 @@ import (
 // next is the protocol's next step, sharpened by what is on disk: a result that
 // is not staged yet, or accepted work that is not committed.
 func (p Project) next(
-	ctx context.Context, st *Standing, escalation string, tree *git.WorktreeStatus,
+	ctx context.Context, st *Standing, escalation string, tree *gitstatus.Status,
 ) *protocol.NextAction {
 	if bad := st.View.ConfigProblems; len(bad) > 0 {
 		return &protocol.NextAction{
@@ -149,14 +149,14 @@ func (p Project) next(
 // dirtyFor are the dirty paths that matter for what comes next, sorted: of accepted turns, whose
 // checkpoint would commit them, or of no turn where def, the role of the next turn, writes files.
 // tree is the state of the work tree, nil when it is to be looked at.
-func (p Project) dirtyFor(ctx context.Context, st *Standing, def *config.Role, tree *git.WorktreeStatus) []string {
+func (p Project) dirtyFor(ctx context.Context, st *Standing, def *config.Role, tree *gitstatus.Status) []string {
 	if p.Store == nil || len(st.Uncommitted) == 0 && (def == nil || def.WriteAuthority == wire.ReviewOnly) {
 		return nil
 	}
 	if tree == nil {
 		repo := p.Store.Repository()
 		var err error
-		if tree, err = git.StatusOf(ctx, repo, repo.Prefix); err != nil {
+		if tree, err = gitstatus.Of(ctx, repo, repo.Prefix); err != nil {
 			return nil
 		}
 	}

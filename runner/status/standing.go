@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/gitstatus"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
@@ -68,7 +68,7 @@ type Project struct {
 
 // Stand tells what a view means. tree is the state of the work tree, nil when it is to be looked at
 // where it matters.
-func (p Project) Stand(ctx context.Context, v *gitstore.View, tree *git.WorktreeStatus) (*Standing, error) {
+func (p Project) Stand(ctx context.Context, v *gitstore.View, tree *gitstatus.Status) (*Standing, error) {
 	ctx = context.WithoutCancel(ctx) // what was read is told, also of an operation that was interrupted
 	st := &Standing{View: v}
 	now := p.Now

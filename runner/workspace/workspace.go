@@ -17,6 +17,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/gitcommit"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/gitstatus"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/lockfile"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -302,7 +303,7 @@ func remove(ctx context.Context, home *gitstore.Store, dir, keep string) (why st
 	if v.State == nil || v.Op == "" || len(v.Notices) > 0 {
 		return "its run is not fully recorded", nil
 	}
-	st, err := git.StatusOf(ctx, s.Repository(), "")
+	st, err := gitstatus.Of(ctx, s.Repository(), "")
 	if err != nil {
 		return "", err
 	}
@@ -311,7 +312,7 @@ func remove(ctx context.Context, home *gitstore.Store, dir, keep string) (why st
 			return p + " is not committed", nil
 		}
 	}
-	ignored, err := git.IgnoredFiles(ctx, s.Repository())
+	ignored, err := gitstatus.IgnoredFiles(ctx, s.Repository())
 	if err != nil {
 		return "", err
 	}
@@ -357,7 +358,7 @@ func commitFile(ctx context.Context, s *gitstore.Store, name string, data []byte
 			return err
 		}
 	}
-	st, err := git.StatusOf(ctx, s.Repository(), s.Repository().Prefix)
+	st, err := gitstatus.Of(ctx, s.Repository(), s.Repository().Prefix)
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/gitstatus"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 )
@@ -19,7 +20,7 @@ type As struct {
 	Environ []string // more variables
 	// Status is the work tree as it was looked at a moment ago, with all of the paths; git
 	// is asked which of them it does not know when it is nil.
-	Status *git.WorktreeStatus
+	Status *gitstatus.Status
 }
 
 // Paths commits exactly the given project-relative paths, as they are in
@@ -36,7 +37,7 @@ func Paths(ctx context.Context, r *git.Repository, paths []string, message strin
 // PathsAs is Paths whose processes, hooks and all, are marked. after is the work tree as Status would tell
 // of it then, for all that as.Status knew: nil where it has to be looked at again.
 func PathsAs(ctx context.Context, r *git.Repository, paths []string, message string, as As) (oid object.OID,
-	after *git.WorktreeStatus, err error) {
+	after *gitstatus.Status, err error) {
 	if len(paths) == 0 {
 		return "", as.Status, nil
 	}
@@ -78,7 +79,7 @@ const commitTries = 20
 // commitPaths makes the commit once. With an id it was made, and the error is what is
 // wrong with it. after is that of PathsAs.
 func commitPaths(ctx context.Context, r *git.Repository, mark func(*git.Git) *git.Git, hooks string, before object.OID,
-	paths []string, message string, as As) (oid object.OID, after *git.WorktreeStatus, err error) {
+	paths []string, message string, as As) (oid object.OID, after *gitstatus.Status, err error) {
 	committer, seen := r.Git.WithHooks(hooks, as.Environ...), as.Status
 	// A help and no more: what is lost is found out, and committed again.
 	asIs, alone := r.CommittedAsIs()
@@ -211,7 +212,7 @@ func (e refusedCommit) ErrorFindings() (lines []string) {
 
 // untracked lists the files at or below the paths that git does not know and
 // does not ignore. seen is As.Status.
-func untracked(ctx context.Context, r *git.Repository, paths []string, seen *git.WorktreeStatus) ([]string, error) {
+func untracked(ctx context.Context, r *git.Repository, paths []string, seen *gitstatus.Status) ([]string, error) {
 	var found []string
 	if seen != nil {
 		for _, p := range paths {

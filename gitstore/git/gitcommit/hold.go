@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/gitstatus"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 )
 
@@ -28,7 +29,7 @@ type heldPaths struct {
 // besides itself. as is the git that will commit, for its filters. Files that git takes asIs are read here; seen is
 // As.Status.
 func holdPaths(ctx context.Context, r *git.Repository, as *git.Git, head object.OID, paths []string,
-	seen *git.WorktreeStatus, asIs bool) (*heldPaths, error) {
+	seen *gitstatus.Status, asIs bool) (*heldPaths, error) {
 	if asIs {
 		c := newTrees(r, "")
 		tree, err := c.plain(ctx, head, paths, seen)

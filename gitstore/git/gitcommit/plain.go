@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/gitstatus"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 )
 
@@ -29,7 +30,7 @@ var errAskGit = errors.New("git has to say what it makes of the files")
 // memory, or where anything else is staged, it is errAskGit.
 //
 // What git then commits has to be looked at: a file may be changed before git reads it, by a hook as well.
-func (c *trees) plain(ctx context.Context, head object.OID, paths []string, seen *git.WorktreeStatus) (object.OID,
+func (c *trees) plain(ctx context.Context, head object.OID, paths []string, seen *gitstatus.Status) (object.OID,
 	error) {
 	r := c.repo
 	// The status tells of the project alone, and the index is that of the work tree.
@@ -76,13 +77,13 @@ func (c *trees) plain(ctx context.Context, head object.OID, paths []string, seen
 // afterCommit is the work tree after a commit of the paths, of which it was worked out that it has
 // the tree. seen is what it was before. nil where anything but the commit has happened.
 func afterCommit(ctx context.Context, r *git.Repository, oid, tree object.OID, paths []string,
-	seen *git.WorktreeStatus) *git.WorktreeStatus {
+	seen *gitstatus.Status) *gitstatus.Status {
 	is, parents, err := newTrees(r, "").treeOf(ctx, oid)
 	if err != nil || is != tree || len(parents) > 1 || len(parents) == 1 && parents[0] != seen.Head ||
 		len(parents) == 0 && seen.Head != "" || !r.OnBranch(seen.Branch, oid) {
 		return nil
 	}
-	after := &git.WorktreeStatus{Head: oid, Branch: seen.Branch, Dirty: maps.Clone(seen.Dirty)}
+	after := &gitstatus.Status{Head: oid, Branch: seen.Branch, Dirty: maps.Clone(seen.Dirty)}
 	for _, p := range paths {
 		delete(after.Dirty, p)
 	}
@@ -100,7 +101,7 @@ func noHooks(dir string) bool {
 // apart reports that nothing but the paths is staged or in conflict, that none of them is a
 // submodule, and that what differs besides is neither above nor below one of them: there it would
 // make place for what is committed.
-func apart(s *git.WorktreeStatus, paths []string) bool {
+func apart(s *gitstatus.Status, paths []string) bool {
 	mine, above := make(map[string]bool, len(paths)), make(map[string]bool)
 	for _, p := range paths {
 		mine[p] = true

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/gitstatus"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
@@ -110,7 +111,7 @@ func TestPlainAsksGit(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer func() { _ = repo.Close() }()
-			seen, err := git.StatusOf(t.Context(), repo, repo.Prefix)
+			seen, err := gitstatus.Of(t.Context(), repo, repo.Prefix)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -197,7 +198,7 @@ func TestAfterCommitIsTheWorkTree(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer func() { _ = repo.Close() }()
-			seen, err := git.StatusOf(t.Context(), repo, repo.Prefix)
+			seen, err := gitstatus.Of(t.Context(), repo, repo.Prefix)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -221,7 +222,7 @@ func TestAfterCommitIsTheWorkTree(t *testing.T) {
 			if !c.known {
 				return
 			}
-			is, err := git.StatusOf(t.Context(), repo, repo.Prefix)
+			is, err := gitstatus.Of(t.Context(), repo, repo.Prefix)
 			if err != nil || !reflect.DeepEqual(after, is) {
 				t.Errorf("the work tree is %+v, %v, and %+v was worked out", is, err, after)
 			}

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/gitstatus"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
@@ -46,7 +47,7 @@ func TestHeldIsWhatGitCommits(t *testing.T) {
 					t.Fatal(err)
 				}
 				committer := repo.Git.WithHooks(hooks)
-				seen, err := git.StatusOf(t.Context(), repo, repo.Prefix)
+				seen, err := gitstatus.Of(t.Context(), repo, repo.Prefix)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -79,7 +80,7 @@ func TestHeldIsWhatGitCommits(t *testing.T) {
 					}
 				}
 				if after != nil {
-					is, err := git.StatusOf(t.Context(), repo, repo.Prefix)
+					is, err := gitstatus.Of(t.Context(), repo, repo.Prefix)
 					if err != nil || !reflect.DeepEqual(after, is) {
 						t.Errorf("round %d, %q: the work tree is %+v, %v, and %+v was worked out", round, paths, is, err, after)
 					}

@@ -1,7 +1,7 @@
 // What git status does not show of a work tree because it was told so outside of the
 // project's own files: flags of the index, and ignore rules that are not committed.
 
-package git
+package gitstatus
 
 import (
 	"bytes"
@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 )
 
@@ -33,7 +34,7 @@ const NoRules = "none"
 // that are assume-unchanged or skip-worktree although they have changed, and the rules
 // of .git/info/exclude and core.excludesFile. A file that a sparse checkout left out
 // and that is not there has not changed.
-func HiddenOf(ctx context.Context, r *Repository, projectPrefix string) (*Hidden, error) {
+func HiddenOf(ctx context.Context, r *git.Repository, projectPrefix string) (*Hidden, error) {
 	h := &Hidden{}
 	var err error
 	if h.Rules, err = ignoreRules(ctx, r); err != nil {
@@ -71,7 +72,8 @@ func FlaggedEntries(out []byte) map[string]string {
 // flaggedChanges are those of the flagged paths below prefix whose files differ from
 // the index, without the prefix. git compares them with an index of our own, in which
 // no entry has a flag.
-func flaggedChanges(ctx context.Context, r *Repository, prefix string, flagged map[string]string) ([]string, error) {
+func flaggedChanges(ctx context.Context, r *git.Repository, prefix string, flagged map[string]string) ([]string,
+	error) {
 	var there []string
 	for path, flag := range flagged {
 		_, err := os.Lstat(filepath.Join(r.TopLevel, filepath.FromSlash(path)))
@@ -90,10 +92,11 @@ func flaggedChanges(ctx context.Context, r *Repository, prefix string, flagged m
 	defer remove()
 	// It has no times yet: unchanged files count as changed until their contents were compared.
 	refresh := []string{"update-index", "-q", "--refresh"}
-	if _, err := r.Git.In(r.TopLevel).WithIndex(index).Run(ctx, nil, refresh...); err != nil && ExitCode(err) != 1 {
+	own := r.Git.In(r.TopLevel).WithIndex(index)
+	if _, err := own.Run(ctx, nil, refresh...); err != nil && git.ExitCode(err) != 1 {
 		return nil, err
 	}
-	out, err := r.Git.In(r.TopLevel).WithIndex(index).Run(ctx, nil, "diff-files", "--name-only", "-z", "--no-ext-diff",
+	out, err := own.Run(ctx, nil, "diff-files", "--name-only", "-z", "--no-ext-diff",
 		r.Git.Submodules())
 	if err != nil {
 		return nil, err
@@ -111,7 +114,7 @@ func flaggedChanges(ctx context.Context, r *Repository, prefix string, flagged m
 }
 
 // unflaggedIndex writes an index that holds the entries of paths and no flags.
-func unflaggedIndex(ctx context.Context, r *Repository, paths []string) (name string, remove func(), err error) {
+func unflaggedIndex(ctx context.Context, r *git.Repository, paths []string) (name string, remove func(), err error) {
 	entries, err := r.Git.In(r.TopLevel).Run(ctx, nil, "ls-files", "--stage", "-z")
 	if err != nil {
 		return "", nil, err
@@ -125,7 +128,7 @@ func unflaggedIndex(ctx context.Context, r *Repository, paths []string) (name st
 			}
 		}
 	}
-	if name, remove, err = ScratchIndex(); err != nil {
+	if name, remove, err = git.ScratchIndex(); err != nil {
 		return "", nil, fail.Errorf(fail.CodeUnreadable, err, "there is no place for a second index")
 	}
 	if _, err = r.Git.In(r.TopLevel).WithIndex(name).Run(ctx, own.Bytes(), "update-index", "-z",
@@ -138,20 +141,20 @@ func unflaggedIndex(ctx context.Context, r *Repository, paths []string) (name st
 
 // Unignored lists the untracked files below the directory projectPrefix that the
 // project's own .gitignore files do not ignore, whatever other rules hide; sorted.
-func Unignored(ctx context.Context, r *Repository, projectPrefix string) ([]string, error) {
+func Unignored(ctx context.Context, r *git.Repository, projectPrefix string) ([]string, error) {
 	dir := filepath.Join(r.TopLevel, filepath.FromSlash(projectPrefix))
 	out, err := r.Git.In(dir).Run(ctx, nil, "ls-files", "-z", "--others", "--exclude-per-directory=.gitignore")
 	if err != nil {
 		return nil, err
 	}
-	names := NulNames(out)
+	names := git.NulNames(out)
 	slices.Sort(names)
 	return names, nil
 }
 
 // ignoreRules digests the rules that hide untracked files and are no files of the
 // project. Comments and empty lines are no rules.
-func ignoreRules(ctx context.Context, r *Repository) (string, error) {
+func ignoreRules(ctx context.Context, r *git.Repository) (string, error) {
 	files := []string{filepath.Join(r.CommonDir, "info", "exclude")}
 	name, err := r.ExcludesFile(ctx)
 	if err != nil {
@@ -162,7 +165,7 @@ func ignoreRules(ctx context.Context, r *Repository) (string, error) {
 	}
 	sum, any := sha256.New(), false
 	for _, name := range files {
-		data, err := ReadConfigFile(name) // through links, as git does
+		data, err := git.ReadConfigFile(name) // through links, as git does
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			continue

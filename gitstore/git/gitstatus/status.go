@@ -1,6 +1,6 @@
-// What git says about the work tree: dirty paths, differences to a commit.
+// What git says of the work tree: dirty paths, differences to a commit.
 
-package git
+package gitstatus
 
 import (
 	"bytes"
@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 )
@@ -29,8 +30,8 @@ type DirtyPath struct {
 	SubmoduleNewContent bool // untracked files in it
 }
 
-// WorktreeStatus is the state of the project directory at one moment.
-type WorktreeStatus struct {
+// Status is the state of the project directory at one moment.
+type Status struct {
 	Head     object.OID           // "" while the branch has no commit
 	Branch   string               // short name, "" when HEAD is detached
 	Unmerged []string             // paths in conflict, sorted; also in Dirty
@@ -38,7 +39,7 @@ type WorktreeStatus struct {
 }
 
 // Paths returns the dirty paths sorted by bytes.
-func (s *WorktreeStatus) Paths() []string {
+func (s *Status) Paths() []string {
 	out := make([]string, 0, len(s.Dirty))
 	for p := range s.Dirty {
 		out = append(out, p)
@@ -47,7 +48,7 @@ func (s *WorktreeStatus) Paths() []string {
 	return out
 }
 
-// StatusOf asks git once about the directory projectPrefix, slash-separated and
+// Of asks git once about the directory projectPrefix, slash-separated and
 // relative to the work tree's root ("" is all of it; Repository.Prefix is the
 // project). Every failure is an error: a question git could not answer must not
 // pass for a clean tree.
@@ -59,7 +60,7 @@ func (s *WorktreeStatus) Paths() []string {
 // a committed file, and "ignore = all" in it would hide an actor's changes.
 // Callers that want to pass over build output in a submodule see
 // SubmoduleNewContent without the other two flags.
-func StatusOf(ctx context.Context, r *Repository, projectPrefix string) (*WorktreeStatus, error) {
+func Of(ctx context.Context, r *git.Repository, projectPrefix string) (*Status, error) {
 	args := []string{
 		"status", "--porcelain=v2", "-z", "--branch", "--no-ahead-behind", "--untracked-files=all",
 		"--no-renames", r.Git.Submodules(),
@@ -73,7 +74,7 @@ func StatusOf(ctx context.Context, r *Repository, projectPrefix string) (*Worktr
 	if err != nil {
 		return nil, err
 	}
-	s, err := ParseStatus(out, prefix)
+	s, err := parse(out, prefix)
 	if err != nil {
 		return nil, err
 	}
@@ -83,10 +84,10 @@ func StatusOf(ctx context.Context, r *Repository, projectPrefix string) (*Worktr
 	return s, nil
 }
 
-// ParseStatus reads porcelain v2 with -z. Paths are relative to the work
+// parse reads porcelain v2 with -z. Paths are relative to the work
 // tree's root there; those outside of prefix are left out.
-func ParseStatus(out []byte, prefix string) (*WorktreeStatus, error) {
-	s := &WorktreeStatus{Dirty: make(map[string]DirtyPath)}
+func parse(out []byte, prefix string) (*Status, error) {
+	s := &Status{Dirty: make(map[string]DirtyPath)}
 	sawHead := false
 	for len(out) > 0 {
 		rec, rest, ok := bytes.Cut(out, []byte{0})
@@ -169,7 +170,7 @@ func trackedPath(kind byte, xy, sub []byte) DirtyPath {
 
 // add merges an entry: after `git rm --cached f` the path comes twice, as
 // deleted from the index and as untracked.
-func (s *WorktreeStatus) add(prefix, path string, d DirtyPath) {
+func (s *Status) add(prefix, path string, d DirtyPath) {
 	path, ok := strings.CutPrefix(path, prefix)
 	if !ok || path == "" {
 		return
@@ -196,12 +197,12 @@ func statusError(rec []byte) error {
 // tree, relative to the project directory and limited to it, sorted. Untracked
 // files are not among them. A base that is no commit of this repository is the
 // error base_missing, never an empty answer.
-func DiffNames(ctx context.Context, r *Repository, base object.OID) ([]string, error) {
+func DiffNames(ctx context.Context, r *git.Repository, base object.OID) ([]string, error) {
 	out, err := diff(ctx, r, base, "--name-only", "-z")
 	if err != nil {
 		return nil, err
 	}
-	names := NulNames(out)
+	names := git.NulNames(out)
 	slices.Sort(names)
 	return slices.Compact(names), nil // a path in conflict is listed twice
 }
@@ -213,7 +214,7 @@ type PathChange struct {
 }
 
 // DiffChanges is DiffNames with the kind of each change (docs/spec/observation.md#what-is-observed).
-func DiffChanges(ctx context.Context, r *Repository, base object.OID) ([]PathChange, error) {
+func DiffChanges(ctx context.Context, r *git.Repository, base object.OID) ([]PathChange, error) {
 	out, err := diff(ctx, r, base, "--name-status", "-z")
 	if err != nil {
 		return nil, err
@@ -236,7 +237,7 @@ func DiffChanges(ctx context.Context, r *Repository, base object.OID) ([]PathCha
 	return changes, nil
 }
 
-func diff(ctx context.Context, r *Repository, base object.OID, format ...string) ([]byte, error) {
+func diff(ctx context.Context, r *git.Repository, base object.OID, format ...string) ([]byte, error) {
 	if !base.Valid(r.ObjectFormat) {
 		return nil, baseMissing(base, nil)
 	}
@@ -246,14 +247,14 @@ func diff(ctx context.Context, r *Repository, base object.OID, format ...string)
 	if base == object.EmptyTree(r.ObjectFormat) {
 		rev = string(base)
 	}
-	args := append(append(slices.Clone(DiffArgs), r.Git.Submodules()), format...)
+	args := append(append(slices.Clone(git.DiffArgs), r.Git.Submodules()), format...)
 	g, done := r.BesideIndex()
 	defer done()
 	out, err := g.Run(ctx, nil, append(args, rev, "--")...)
-	if err == nil || ExitCode(err) < 0 {
+	if err == nil || git.ExitCode(err) < 0 {
 		return out, err
 	}
-	if _, verr := r.Git.Run(ctx, nil, "cat-file", "-e", rev); verr != nil && ExitCode(verr) > 0 {
+	if _, verr := r.Git.Run(ctx, nil, "cat-file", "-e", rev); verr != nil && git.ExitCode(verr) > 0 {
 		return nil, baseMissing(base, err)
 	}
 	return nil, err
@@ -266,20 +267,20 @@ func baseMissing(base object.OID, cause error) error {
 
 // IgnoredFiles lists what the work tree holds and git is told not to see, relative to
 // the work tree's root; whole directories end in a slash.
-func IgnoredFiles(ctx context.Context, r *Repository) ([]string, error) {
+func IgnoredFiles(ctx context.Context, r *git.Repository) ([]string, error) {
 	out, err := r.Git.In(r.TopLevel).Run(ctx, nil, "ls-files", "-z", "--others", "--ignored", "--exclude-standard",
 		"--directory")
 	if err != nil {
 		return nil, err
 	}
-	return NulNames(out), nil
+	return git.NulNames(out), nil
 }
 
 // TrackedFiles lists the project's tracked files, project-relative.
-func TrackedFiles(ctx context.Context, r *Repository) ([]string, error) {
+func TrackedFiles(ctx context.Context, r *git.Repository) ([]string, error) {
 	out, err := r.Git.Run(ctx, nil, "ls-files", "-z", "--cached")
 	if err != nil {
 		return nil, err
 	}
-	return NulNames(out), nil
+	return git.NulNames(out), nil
 }

@@ -1,4 +1,4 @@
-package git
+package gitstatus
 
 import (
 	"os"
@@ -16,7 +16,7 @@ func TestIndexFlags(t *testing.T) {
 		for _, version := range []string{"2", "3", "4"} {
 			t.Run(format+" "+version, func(t *testing.T) {
 				r := testrepo.New(t, testrepo.Options{ObjectFormat: format})
-				repo := open(t, r)
+				repo := opened(t, r)
 				for i := range 40 {
 					r.Write("many/"+strings.Repeat("x", i*3+1)+".txt", "y\n")
 				}

@@ -1,7 +1,7 @@
 // Flags of the index, read from its file: nearly always there are none, and no git has
 // to be asked (gitformat-index(5)).
 
-package git
+package gitstatus
 
 import (
 	"bytes"
@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 )
 
@@ -25,11 +26,11 @@ const (
 // indexFlagged reports whether an entry of the repository's index is assume-unchanged
 // or skip-worktree. known is false where only git can tell: an index of another form,
 // one that is split, one named by the environment.
-func indexFlagged(r *Repository) (flagged, known bool) {
+func indexFlagged(r *git.Repository) (flagged, known bool) {
 	if os.Getenv("GIT_INDEX_FILE") != "" {
 		return false, false
 	}
-	data, err := ReadBounded(filepath.Join(r.GitDir, "index"), maxIndexRead)
+	data, err := git.ReadBounded(filepath.Join(r.GitDir, "index"), maxIndexRead)
 	if os.IsNotExist(err) {
 		return false, true
 	}

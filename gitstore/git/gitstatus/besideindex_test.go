@@ -1,4 +1,4 @@
-package git
+package gitstatus
 
 import (
 	"bytes"
@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
@@ -16,7 +17,7 @@ import (
 // and what was changed within the moment in which the index was written is found.
 func TestComparingLeavesTheIndex(t *testing.T) {
 	testrepo.Matrix(t, func(t *testing.T, tr *testrepo.Repo) {
-		r, err := Discover(t.Context(), tr.Dir)
+		r, err := git.Discover(t.Context(), tr.Dir)
 		if err != nil {
 			t.Fatal(err)
 		}
