@@ -20,8 +20,18 @@ func NulNames(out []byte) (names []string) {
 	return names
 }
 
-// ArgumentBytes bounds the names given to one process as arguments.
-const ArgumentBytes = 64 << 10
+// argumentBytes bounds the names given to one process as arguments.
+const argumentBytes = 64 << 10
+
+// FitArguments parts names into those that one process takes as arguments, one at least, and the rest.
+func FitArguments(names []string) (fit, rest []string) {
+	size, n := 0, 0
+	for n < len(names) && (n == 0 || size+len(names[n]) < argumentBytes) {
+		size += len(names[n]) + 1
+		n++
+	}
+	return names[:n], names[n:]
+}
 
 // DiffArgs switch off everything a repository or user may configure diff to
 // run or to hide.

@@ -158,15 +158,12 @@ func committed(ctx context.Context, r *git.Repository, paths []string) bool {
 	g, done := r.BesideIndex()
 	defer done()
 	for len(paths) > 0 {
-		args, size, n := []string{"diff", "--no-ext-diff", "--no-textconv", "--quiet", "HEAD", "--"}, 0, 0
-		for n < len(paths) && (n == 0 || size+len(paths[n]) < git.ArgumentBytes) {
-			size += len(paths[n]) + 1
-			n++
-		}
-		if _, err := g.Run(ctx, nil, append(args, paths[:n]...)...); err != nil {
+		var some []string
+		some, paths = git.FitArguments(paths)
+		args := []string{"diff", "--no-ext-diff", "--no-textconv", "--quiet", "HEAD", "--"}
+		if _, err := g.Run(ctx, nil, append(args, some...)...); err != nil {
 			return false
 		}
-		paths = paths[n:]
 	}
 	return true
 }
@@ -223,17 +220,14 @@ func untracked(ctx context.Context, r *git.Repository, paths []string, seen *git
 		return found, nil
 	}
 	for len(paths) > 0 {
-		args, size, n := []string{"ls-files", "-z", "--others", "--exclude-standard", "--"}, 0, 0
-		for n < len(paths) && (n == 0 || size+len(paths[n]) < git.ArgumentBytes) {
-			size += len(paths[n]) + 1
-			n++
-		}
-		out, err := r.Git.Run(ctx, nil, append(args, paths[:n]...)...)
+		var some []string
+		some, paths = git.FitArguments(paths)
+		args := []string{"ls-files", "-z", "--others", "--exclude-standard", "--"}
+		out, err := r.Git.Run(ctx, nil, append(args, some...)...)
 		if err != nil {
 			return nil, err
 		}
 		found = append(found, git.NulNames(out)...)
-		paths = paths[n:]
 	}
 	return found, nil
 }

@@ -70,19 +70,15 @@ func WorkDiff(ctx context.Context, r *git.Repository, commit string, names []str
 	if _, _, _, err := CommitDiff(ctx, r, commit, 1); err != nil {
 		return nil, nil, false, err
 	}
-	size, n := 0, 0
-	for n < len(names) && size+len(names[n]) < git.ArgumentBytes {
-		size += len(names[n]) + 1
-		n++
-	}
+	names, left := git.FitArguments(names)
 	args := []string{"diff", "-M", "--no-ext-diff", "--no-textconv", "--no-color", "--relative"}
-	rest := append([]string{commit, "--"}, names[:n]...)
+	rest := append([]string{commit, "--"}, names...)
 	out, err := r.Git.Run(ctx, nil, slices.Concat(args, []string{"-z", "--numstat"}, rest)...)
 	if err != nil {
 		return nil, nil, false, err
 	}
 	patch, cut, err = patchOf(ctx, r, limit, slices.Concat(args, rest))
-	return numstat(out), patch, cut || n < len(names), err
+	return numstat(out), patch, cut || len(left) > 0, err
 }
 
 // numstat reads "added TAB removed TAB path NUL", and for a renamed file an empty
@@ -118,15 +114,8 @@ func statCount(s string) int {
 //
 // Errors: not_found for what is no commit here, git_failed.
 func FilesAt(ctx context.Context, r *git.Repository, commit string, names []string) ([]string, error) {
-	args := []string{"ls-tree", "-z", "--name-only", commit, "--"}
-	size := 0
-	for _, name := range names {
-		if size += len(name) + 1; size > git.ArgumentBytes {
-			break
-		}
-		args = append(args, name)
-	}
-	out, err := r.Git.Run(ctx, nil, args...)
+	names, _ = git.FitArguments(names)
+	out, err := r.Git.Run(ctx, nil, append([]string{"ls-tree", "-z", "--name-only", commit, "--"}, names...)...)
 	if err != nil {
 		if git.ExitCode(err) >= 0 {
 			return nil, fail.Errorf("not_found", err, "commit %s cannot be read", commit)
