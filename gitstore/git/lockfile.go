@@ -31,10 +31,10 @@ type LockOwner struct {
 // FileLock is a lock as found on disk.
 type FileLock struct {
 	LockOwner
-	Raw    []byte
-	valid  bool // it is a lock file at all
-	ours   bool // it carries our keys
-	modify time.Time
+	Raw     []byte
+	valid   bool      // it is a lock file at all
+	ours    bool      // it carries our keys
+	Written time.Time // by the clock of the file system
 }
 
 const LockTime = "2006-01-02T15:04:05.000Z"
@@ -89,7 +89,7 @@ func ReadLock(path string) (*FileLock, error) {
 	if !fi.Mode().IsRegular() {
 		return nil, errors.New("it is not a regular file")
 	}
-	l := &FileLock{modify: fi.ModTime()}
+	l := &FileLock{Written: fi.ModTime()}
 	if l.Raw, err = io.ReadAll(io.LimitReader(f, maxLockFile)); err != nil {
 		return nil, err
 	}
@@ -110,7 +110,7 @@ func (l *FileLock) Held(now time.Time) *LockedError {
 	if !l.valid {
 		// A torn write of the reference, or garbage. Its own rule is to take
 		// garbage over at once; a moment's patience costs nothing.
-		if age := now.Sub(l.modify); age >= 0 && age < lockTornAge {
+		if age := now.Sub(l.Written); age >= 0 && age < lockTornAge {
 			return &LockedError{Purpose: "writing its lock", Age: age}
 		}
 		return nil
@@ -119,7 +119,7 @@ func (l *FileLock) Held(now time.Time) *LockedError {
 	if age < -lockMaxAge {
 		// From the future: a clock was set back, or the file is made up. The
 		// file system's time is the better witness.
-		age = now.Sub(l.modify)
+		age = now.Sub(l.Written)
 	}
 	h := &LockedError{PID: l.PID, Host: l.Host, Purpose: l.purpose, Age: max(age, 0)}
 	young := !l.Acquired.IsZero() && age < lockMaxAge

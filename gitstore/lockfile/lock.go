@@ -169,15 +169,10 @@ func (l *Lock) Ahead() time.Duration {
 	if err != nil || found.Token != l.owner.Token {
 		return 0
 	}
-	fi, err := os.Lstat(l.path)
-	if err != nil {
-		return 0
-	}
-	written := fi.ModTime()
-	if behind := written.Sub(found.Acquired); behind < -fileTick {
+	if behind := found.Written.Sub(found.Acquired); behind < -fileTick {
 		return behind
 	}
-	return max(0, time.Until(written))
+	return max(0, time.Until(found.Written))
 }
 
 // Lost is closed when the lock file was found to be another owner's or gone:
