@@ -230,18 +230,25 @@ func TestInterruptOnce(t *testing.T) {
 	}
 }
 
+// interruptTwice has a run with an agent that ignores signals, and interrupts it with a pause between.
+func interruptTwice(t *testing.T, pause time.Duration) (r *ptyRun, dir string, agent int) {
+	t.Helper()
+	dir = ptyProject(t)
+	behave(t, dir, "deaf")
+	r = startPTY(t, dir, 100, "run", "--max-turns", "1")
+	r.await("agent is deaf")
+	agent = agentPID(t, dir)
+	t.Cleanup(func() { _ = syscall.Kill(agent, syscall.SIGKILL) })
+	r.enter("\x03")
+	time.Sleep(pause)
+	r.enter("\x03")
+	return r, dir, agent
+}
+
 // TestInterruptEchoed: git passes a signal on that the terminal has sent us too. Both are
 // one: the command ends what it started, and says so.
 func TestInterruptEchoed(t *testing.T) {
-	dir := ptyProject(t)
-	behave(t, dir, "deaf")
-	r := startPTY(t, dir, 100, "run", "--max-turns", "1")
-	r.await("agent is deaf")
-	pid := agentPID(t, dir)
-	t.Cleanup(func() { _ = syscall.Kill(pid, syscall.SIGKILL) })
-	r.enter("\x03")
-	time.Sleep(20 * time.Millisecond)
-	r.enter("\x03")
+	r, _, pid := interruptTwice(t, 20*time.Millisecond)
 	if status, lines := r.end(); status.ExitStatus() != term.ExitInterrupted || having(lines, "interrupted") == 0 {
 		t.Errorf("wait status %v:\n%s", status, strings.Join(lines, "\n"))
 	}
@@ -253,15 +260,7 @@ func TestInterruptEchoed(t *testing.T) {
 // TestInterruptTwice ends the command at once, whatever the agent does; the next
 // run ends what is left of it.
 func TestInterruptTwice(t *testing.T) {
-	dir := ptyProject(t)
-	behave(t, dir, "deaf")
-	r := startPTY(t, dir, 100, "run", "--max-turns", "1")
-	r.await("agent is deaf")
-	pid := agentPID(t, dir)
-	t.Cleanup(func() { _ = syscall.Kill(pid, syscall.SIGKILL) })
-	r.enter("\x03")
-	time.Sleep(time.Second) // the first has to be on its way
-	r.enter("\x03")
+	r, dir, pid := interruptTwice(t, time.Second) // the first has to be on its way
 	if status, _ := r.end(); !status.Signaled() || status.Signal() != syscall.SIGINT {
 		t.Errorf("wait status %v", status)
 	}
