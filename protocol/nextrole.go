@@ -175,17 +175,8 @@ func NextStep(s *run.State, cfg *config.Config, escalationID string) *NextAction
 		return &NextAction{withEscalation(v.RecoveryAction, escalationID), reason}
 	}
 	for _, t := range s.ActiveTurns.All() {
-		id := wire.ShellWord(t.TurnID)
-		who := fmt.Sprintf("Turn %s of %s", t.TurnID, t.AssignedRole)
-		switch t.Status {
-		case wire.TurnFailed, wire.TurnFailedStart, wire.TurnStalled:
-			return &NextAction{"git agentxchain reissue " + id, who + " is " + t.Status + "."}
-		case wire.TurnConflicted:
-			return &NextAction{"git agentxchain reject " + id + " --reassign",
-				who + " conflicts with turns accepted meanwhile."}
-		case wire.TurnFailedAcceptance:
-			return &NextAction{"git agentxchain accept " + id,
-				who + " was not accepted: " + cmp.Or(run.Clip(wire.OneLine(t.FailureReason), 200), "see status") + "."}
+		if step := TurnStep(t); step != nil {
+			return step
 		}
 	}
 	for _, t := range s.ActiveTurns.All() {
@@ -204,4 +195,21 @@ func NextStep(s *run.State, cfg *config.Config, escalationID string) *NextAction
 		reason = due
 	}
 	return &NextAction{run.CmdAssign + " " + wire.ShellWord(role), reason}
+}
+
+// TurnStep is what moves on a turn that is not at work; nil for one that is.
+func TurnStep(t *run.Turn) *NextAction {
+	id := wire.ShellWord(t.TurnID)
+	who := fmt.Sprintf("Turn %s of %s", t.TurnID, t.AssignedRole)
+	switch t.Status {
+	case wire.TurnFailed, wire.TurnFailedStart, wire.TurnStalled:
+		return &NextAction{"git agentxchain reissue " + id, who + " is " + t.Status + "."}
+	case wire.TurnConflicted:
+		return &NextAction{"git agentxchain reject " + id + " --reassign",
+			who + " conflicts with turns accepted meanwhile."}
+	case wire.TurnFailedAcceptance:
+		return &NextAction{"git agentxchain accept " + id,
+			who + " was not accepted: " + cmp.Or(run.Clip(wire.OneLine(t.FailureReason), 200), "see status") + "."}
+	}
+	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/shared"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
@@ -247,7 +248,7 @@ func showActiveTurn(f *term.Factory, r *runner.Runner, v *runner.View, t *run.Tu
 		} else {
 			p.Field("Bundle", "%s: %s", p.Red("not as it was sealed"), term.OneLine(bundle.Problems[0].Detail))
 		}
-		p.Field("Result goes to", "%s", wire.StagingPath(t.TurnID))
+		p.Field("Result to", "%s", wire.StagingPath(t.TurnID))
 		switch {
 		case stagedErr != nil:
 			p.Field("Staged", "%s", p.Red(term.OneLine(stagedErr.Error())))
@@ -259,11 +260,14 @@ func showActiveTurn(f *term.Factory, r *runner.Runner, v *runner.View, t *run.Tu
 			p.Field("Staged", "%s: %s", term.OneLine(result.String("status")), term.OneLine(result.String("summary")))
 		}
 		p.Println()
-		if staged.Data == nil {
-			p.Field("Next", "%s", p.Bold("git agentxchain turn edit "+t.TurnID))
-		} else {
-			p.Field("Next", "%s", p.Bold("git agentxchain verify turn "+t.TurnID))
+		next := "git agentxchain turn edit " + t.TurnID
+		if staged.Data != nil {
+			next = "git agentxchain verify turn " + t.TurnID
 		}
+		if step := protocol.TurnStep(t); step != nil && t.Status != wire.TurnFailedAcceptance {
+			next = step.Command // no result of it can be accepted
+		}
+		p.Field("Next", "%s", p.Bold(next))
 	})
 	return nil
 }
@@ -307,7 +311,7 @@ func printTurn(p *term.Printer, v *runner.View, t *run.Turn) {
 	}
 	if last := t.LastRejection; last != nil {
 		p.Field("Sent back", "%s", term.OneLine(last.String("reason")))
-		for _, e := range last.Strings("validation_errors") {
+		for _, e := range shared.RejectionErrors(last) {
 			p.Printf("%s - %s\n", term.Pad("", 14), term.OneLine(e))
 		}
 	}

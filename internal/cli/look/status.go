@@ -249,6 +249,7 @@ func printStatus(p *term.Printer, st *status.Standing, silent guards.Glance) {
 				p.Printf("Turn %s %s.\n", ts.Turn.TurnID, shared.ClaimText(p, ts.Claim))
 			}
 			printFailure(p, ts.Turn)
+			printRejection(p, ts.Turn)
 		}
 		for _, h := range st.Lost {
 			p.Printf("%s\n", p.Yellow(lostText(h)))
@@ -322,6 +323,18 @@ func printFailure(p *term.Printer, t *run.Turn) {
 	p.Printf("%s:\n", p.Red(head))
 	for _, part := range parts {
 		p.Printf("  - %s\n", part)
+	}
+}
+
+// printRejection says why the attempt before was sent back.
+func printRejection(p *term.Printer, t *run.Turn) {
+	last := t.LastRejection
+	if last == nil || t.FailureReason != "" { // what failed since then is newer
+		return
+	}
+	p.Printf("Turn %s was sent back: %s\n", t.TurnID, p.Yellow(term.OneLine(last.String("reason"))))
+	for _, e := range shared.RejectionErrors(last) {
+		p.Printf("  - %s\n", term.OneLine(e))
 	}
 }
 

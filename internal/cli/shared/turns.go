@@ -1,10 +1,12 @@
-// The turn that an operand means.
+// The turn that an operand means, and why a turn was sent back.
 
 package shared
 
 import (
+	"slices"
 	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
@@ -29,4 +31,11 @@ func ActiveTurn(v *runner.View, id string) (*run.Turn, error) {
 		refusal.Hint = "git agentxchain turn show " + v.State.ActiveTurns.Keys()[0]
 	}
 	return nil, refusal
+}
+
+// RejectionErrors are the findings for which a turn was sent back, beside the reason itself.
+func RejectionErrors(rejection *ojson.Object) []string {
+	return slices.DeleteFunc(rejection.Strings("validation_errors"), func(e string) bool {
+		return e == rejection.String("reason")
+	})
 }
