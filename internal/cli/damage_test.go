@@ -560,8 +560,6 @@ func (d *damaged) sane(k *damage, l damageLine, a damageAnswer) {
 	switch {
 	case code == "" && a.status == term.ExitFailed, code == "findings":
 	case len(a.out) > 0 && a.object() == nil && strings.HasPrefix(a.errs, "error: "): // what came before it stands
-	// as the reference's accounts end
-	case a.object().String("overall") == "error" && a.object().String("message") != "":
 	case !known && a.status == term.ExitIntegrity && l.args[0] == "fsck":
 	case l.args[0] == "attest" && a.object().String("_type") != "": // the statement says what is wrong
 	case l.args[0] == "hooks" && l.args[1] == "run" && len(a.out) == 0 && a.errs != "": // git shows what it says

@@ -74,17 +74,19 @@ func runAudit(ctx context.Context, f *term.Factory, o *reportOptions) error {
 // liveFailure is the report when there is no artifact: nothing governed is there, or
 // what is there was changed behind the record's back.
 func liveFailure(name string, err error) *ojson.Object {
-	message := err.Error()
+	message, report := err.Error(), account.Failure
 	var coded term.CodedError
 	if errors.As(err, &coded) {
 		if coded.ErrorHint() != "" {
 			message += " (" + coded.ErrorHint() + ")"
 		}
 		if term.ExitStatus(coded.ErrorCode()) == term.ExitIntegrity {
-			return account.Contradiction(name, message)
+			report = account.Contradiction
 		}
 	}
-	return account.Failure(name, message)
+	doc := report(name, message)
+	doc.Set("error", term.ErrorObject(err))
+	return doc
 }
 
 // liveArtifact exports what is governed around dir into a temporary file and reads

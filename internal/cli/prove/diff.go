@@ -295,7 +295,7 @@ func runVerifyDiff(ctx context.Context, f *term.Factory, left, right, format str
 	switch {
 	case err != nil:
 		status = term.ExitUsage
-		doc = ojson.NewObject("overall", "error", "message", err.Error())
+		doc = ojson.NewObject("overall", "error", "message", err.Error(), "error", term.ErrorObject(err))
 	case d == nil:
 		status, overall, message = term.ExitFailed, "fail",
 			"An artifact does not verify, so the two were not compared."

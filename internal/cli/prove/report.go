@@ -97,7 +97,9 @@ func runReport(ctx context.Context, f *term.Factory, o *reportOptions) error {
 		return err
 	}
 	if err != nil {
-		return writeReport(f, o, account.Failure(name, err.Error()))
+		report := account.Failure(name, err.Error())
+		report.Set("error", term.ErrorObject(err))
+		return writeReport(f, o, report)
 	}
 	return writeReport(f, o, account.Build(a, name, account.Options{Now: f.Now(), AllRuns: o.AllRuns}))
 }

@@ -56,7 +56,8 @@ func runVerifyExport(ctx context.Context, f *term.Factory, o *verifyExportOption
 	out := f.Out.Raw()
 	switch {
 	case err != nil && asJSON:
-		_, err = out.Write(ojson.Pretty(ojson.NewObject("overall", "error", "input", name, "message", err.Error())))
+		_, err = out.Write(ojson.Pretty(ojson.NewObject("overall", "error", "input", name, "message", err.Error(),
+			"error", term.ErrorObject(err))))
 	case err != nil:
 		_, err = fmt.Fprintf(out, "Export verification failed: %s\n", term.OneLine(err.Error()))
 	case asJSON:

@@ -62,7 +62,7 @@ func runExplain(ctx context.Context, f *term.Factory, o *explainOptions) error {
 			"chains", []*ojson.Object{}), func(p *term.Printer) {
 			p.Printf("%s: %s\n", p.Bold(code.Code), code.Meaning)
 			p.Printf("  %s\n", p.Dim(protocol.SpecOfCode(code.Code)))
-			p.Printf("No refusal of this code is on record here.\n")
+			p.Printf("Nothing is recorded of it here: a command that refuses before it asks the rules leaves no judgement.\n")
 			printDo(p, code)
 		})
 		return nil
