@@ -60,23 +60,23 @@ func (r *Runner) BeginDispatch(ctx context.Context, turnID string, left bool) (*
 }
 
 // EndDispatch holds what git is told against what BeginDispatch has noted, and puts back
-// what an agent must not change (git_tampered). The notes tell what else has changed.
-func (r *Runner) EndDispatch(ctx context.Context, d *tamper.Note) (notes []string, err error) {
+// what an agent must not change (git_tampered). What is returned tells what else has changed; never nil.
+func (r *Runner) EndDispatch(ctx context.Context, d *tamper.Note) (*tamper.Tampering, error) {
 	r.serial.Lock()
 	defer r.serial.Unlock()
 	t, err := r.store.Watch().PutBack(ctx, d)
 	if err != nil {
-		return nil, err
+		return &tamper.Tampering{}, err
 	}
 	// Settled, not forgotten: a driver that is killed before it lets go of the turn's
 	// lock has left nothing to be concluded.
 	if err := r.store.Watch().Settle(d); err != nil {
-		return t.Notes, err
+		return t, err
 	}
 	if len(t.Changes) > 0 {
-		return t.Notes, tampered(d.Turn, t.String(), t.Kept)
+		return t, tampered(d.Turn, t.String(), t.Kept)
 	}
-	return t.Notes, nil
+	return t, nil
 }
 
 func tampered(turnID, what, kept string) *wire.Error {

@@ -29,6 +29,7 @@ type Tampering struct {
 	Changes []string // what was put back, each a clause
 	Notes   []string // what was left as it is: ordinary work, or not this program's to judge
 	Kept    string   // project-relative directory that holds what was there, "" when nothing was
+	Moved   string   // the note of a HEAD that is on another branch: what follows is committed there
 
 	files []string // to be put back
 }
@@ -394,12 +395,21 @@ func quoteConfig(v string) string {
 // keptRefs holds what a ref was moved to by an agent.
 const keptRefs = "refs/agentxchain-kept/"
 
+// standing says where HEAD is.
+func standing(branch string) string {
+	if branch == "" {
+		return "detached"
+	}
+	return "on " + strings.TrimPrefix(branch, "refs/heads/")
+}
+
 // putBackRefs judges refs. Forward by commits is how work is done, and a rebase that kept
 // all commits of the branch that was checked out; that branch and the runs may not go back
 // or vanish; everything else is only noted.
 func (s *Watch) putBackRefs(ctx context.Context, d, now *Note, t *Tampering) error {
 	if now.branch != d.branch {
-		t.note("HEAD is %s, it was %s", now.branch, d.branch)
+		t.Moved = "HEAD is " + standing(now.branch) + ", it was " + standing(d.branch)
+		t.note("%s", t.Moved)
 	}
 	names := maps.Clone(d.refs)
 	maps.Copy(names, now.refs)

@@ -45,12 +45,17 @@ func (d *drive) loop(ctx context.Context, opt loop.Options,
 	runtimesUsed func(*config.Config) []string) (res *loop.Result, err error) {
 	agents := driver.New(d.r, driver.Options{New: builtin.New, Getenv: d.f.Env.Getenv, Now: d.f.Env.Now, Sole: true})
 	opt.Dispatch = func(ctx context.Context, job *loop.Dispatch) *runtimes.Outcome {
-		return agents.Dispatch(ctx, driver.Job{
+		out := agents.Dispatch(ctx, driver.Job{
 			TurnID:   job.Turn.TurnID,
 			Deadline: job.Deadline,
 			View:     job.View,
 			Activity: job.Activity,
 		})
+		if out.Moved != "" && !d.f.JSON() {
+			d.view.line(d.f.Out.Printer().Yellow("After turn " + job.Turn.TurnID + " " + term.OneLine(out.Moved) +
+				"; what follows is committed there."))
+		}
+		return out
 	}
 	opt.OnEvent, opt.OnActivity = d.event, d.view.activity
 	err = shared.Trusting(ctx, d.f, d.r, func() error {

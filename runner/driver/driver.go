@@ -312,8 +312,8 @@ func (d *Driver) carryOut(ctx context.Context, root *os.Root, impl runtimes.Runt
 	out.Reason, out.Recovery = secrets.Redact(out.Reason, known...), secrets.Redact(out.Recovery, known...)
 	interrupted := out.Kind == runtimes.Aborted && ctx.Err() != nil
 	// Before git is asked anything more: what the agent has told it must not count.
-	notes, err := d.r.EndDispatch(context.WithoutCancel(ctx), noted)
-	for _, n := range notes {
+	found, err := d.r.EndDispatch(context.WithoutCancel(ctx), noted)
+	for _, n := range found.Notes {
 		_, _ = fmt.Fprintf(log, "\ngit-agentxchain: noted: %s\n", n)
 	}
 	log.close()
@@ -323,6 +323,7 @@ func (d *Driver) carryOut(ctx context.Context, root *os.Root, impl runtimes.Runt
 	if err != nil {
 		out = refuse(runtimes.Blocked, err)
 	}
+	out.Moved = found.Moved
 	if interrupted || again(out) {
 		progress.Interrupt()
 	} else {

@@ -81,6 +81,7 @@ type Outcome struct {
 	Exit    *int   // of the agent's process, when it had one
 	Signal  string // that ended it
 	Err     error  // Aborted: why, when it was not the caller who gave up; carries a code
+	Moved   string // HEAD is on another branch than before: a clause
 	CostUSD *float64
 	Usage   *ojson.Object // as the provider reports it; merged into the result's cost by the caller
 }
