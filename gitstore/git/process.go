@@ -180,8 +180,11 @@ func (g *Git) Command(ctx context.Context, args []string) (*exec.Cmd, error) {
 func (g *Git) Failure(args []string, err error, complaint string) error {
 	var ee *exec.ExitError
 	if errors.As(err, &ee) {
-		return fail.Errorf(fail.CodeGitFailed, &GitError{Args: args, ExitCode: ee.ExitCode(), Stderr: complaint},
-			"git failed")
+		failed := &GitError{Args: args, ExitCode: ee.ExitCode(), Stderr: complaint}
+		if strings.Contains(complaint, noRepository) && g.Dir != "" {
+			return gone(g.Dir, failed)
+		}
+		return fail.Errorf(fail.CodeGitFailed, failed, "git failed")
 	}
 	if errors.Is(err, os.ErrNotExist) {
 		if _, serr := os.Stat(g.Dir); serr != nil {

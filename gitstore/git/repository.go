@@ -5,6 +5,7 @@ package git
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -224,6 +225,22 @@ func tooOld() error {
 		WithHint("install git 2.31 or newer")
 }
 
+// There is not_a_git_repository where the repository is gone that was found.
+func (r *Repository) There() error {
+	if _, err := os.Lstat(filepath.Join(r.GitDir, "HEAD")); errors.Is(err, fs.ErrNotExist) {
+		return gone(r.ProjectDir, err)
+	}
+	return nil
+}
+
+func gone(dir string, cause error) error {
+	return fail.Errorf(fail.CodeNotRepository, cause, "git no longer finds the repository of %s", dir).
+		WithHint("bring its .git back from a backup, or clone the project anew")
+}
+
+// noRepository is what git says, in the C locale, where it finds no repository.
+const noRepository = "not a git repository"
+
 // explainDiscovery turns a failed rev-parse into a code. Git has one exit code
 // for all of these, so the C-locale text decides; a text we do not know stays
 // git_failed with git's own words.
@@ -241,7 +258,7 @@ func explainDiscovery(dir string, err error) error {
 		return fail.Errorf(fail.CodeDubiousOwnership, nil,
 			"git does not trust the repository at %s: another user owns it", dir).
 			WithHint("if you trust its owner, run: git config --global --add safe.directory %s", where)
-	case strings.Contains(msg, "not a git repository"):
+	case strings.Contains(msg, noRepository):
 		return fail.Errorf(fail.CodeNotRepository, nil, "%s is not inside a git repository", dir).
 			WithHint("run git init there, or change to a repository")
 	case strings.Contains(msg, "repository extension"), strings.Contains(msg, "git repo version"):

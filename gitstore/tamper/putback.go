@@ -108,8 +108,11 @@ func (s *Watch) TakeSettled(turn string) bool {
 
 // PutBack holds what git is told now against what was noted, and puts back what an
 // agent must not change. What was there is kept. The configuration and the hooks are
-// looked at before git is asked anything.
+// looked at before git is asked anything. Where the whole repository is gone nothing is made in its place.
 func (s *Watch) PutBack(ctx context.Context, d *Note) (*Tampering, error) {
+	if err := s.repo.There(); err != nil {
+		return nil, err
+	}
 	now, err := s.lookFiles(d.hooks)
 	if err != nil {
 		return nil, fail.Errorf(CodeGitTampered, err,

@@ -4,6 +4,7 @@ package workdir
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
@@ -18,6 +19,10 @@ const maxConfig = 4 << 20
 // project's file, not ours.
 func (w *Dir) Config() ([]byte, error) {
 	f, err := w.Root.OpenFile(wire.ConfigPath, os.O_RDONLY|git.OpenNonblock, 0)
+	if errors.Is(err, fs.ErrNotExist) { // it was there when the project was opened
+		return nil, fail.Errorf(fail.CodeUnreadable, err, "%s is gone", wire.ConfigPath).
+			WithHint("git restore %s", wire.ConfigPath)
+	}
 	if err != nil {
 		return nil, fail.Errorf(fail.CodeUnreadable, err, "%s cannot be read", wire.ConfigPath)
 	}
