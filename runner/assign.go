@@ -156,6 +156,9 @@ func (r *Runner) InitRun(ctx context.Context, opt InitRunOptions) (*Done, error)
 }
 
 func (c *change) initRun(ctx context.Context, opt InitRunOptions) (protocol.Operation, error) {
+	if err := c.askElsewhere(ctx); err != nil {
+		return nil, err
+	}
 	if _, err := c.look(ctx); err != nil {
 		return nil, err
 	}

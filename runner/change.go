@@ -5,7 +5,6 @@ package runner
 import (
 	"context"
 	"path"
-	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/gitstatus"
@@ -132,9 +131,8 @@ func (r *Runner) locked(ctx context.Context, purpose string, done *Done, steps [
 
 // carryOut takes one step from its plan to what is told of it.
 func (c *change) carryOut(ctx context.Context, s step, done *Done) error {
-	said := len(c.view.Notices)
 	p, err := s(ctx, c)
-	done.Notices = append(slices.Clip(done.Notices), c.view.Notices[said:]...)
+	done.Notices = c.view.Notices
 	if err == nil && p != nil && p.op != nil {
 		err = c.through(ctx, p, done)
 	}

@@ -135,38 +135,16 @@ func (r *Runner) ready(ctx context.Context, v *gitstore.View, fresh bool) error 
 	if n := RulesNotice(v); n != "" && !slices.Contains(v.Notices, n) {
 		v.Notices = append(v.Notices, n)
 	}
-	if v.State != nil {
-		if v.Index == nil {
-			v.Index = &run.Index{Run: v.State.Run()}
-		}
-		return nil
+	if v.State != nil && v.Index == nil {
+		v.Index = &run.Index{Run: v.State.Run()}
 	}
-	if !fresh {
-		refs, err := chain.Runs(ctx, r.store.Repository())
-		if err != nil {
+	if !fresh && (v.State == nil || v.State.Status == wire.StatusIdle && v.State.Run() == "") {
+		if err := r.notBegun(ctx, v); err != nil {
 			return err
 		}
-		runs := make([]string, len(refs))
-		for i, ref := range refs {
-			runs[i] = strings.TrimPrefix(ref.Name, git.RunRefPrefix)
-		}
-		if len(runs) > 0 {
-			newest := runs[0]
-			if tips, err := chain.RunTips(ctx, r.store.Repository(), 1); err == nil && len(tips) > 0 {
-				newest = tips[0].Run
-			}
-			return &wire.Error{
-				Code:    chain.CodeNoRun,
-				Field:   string(wire.DocState),
-				Details: ojson.NewObject("runs", runs),
-				Message: fmt.Sprintf("This work tree holds no run; recorded in git: %s.", wire.ListSome(runs, 3)),
-				Hint: "git agentxchain repair --from-ref " + newest +
-					" brings it here; git agentxchain assign --new-run starts another",
-			}
-		}
-		if err := r.elsewhere(ctx, v); err != nil {
-			return err
-		}
+	}
+	if v.State != nil {
+		return nil
 	}
 	// Read back as if it had been on disk: what an operation records of it and what
 	// a replay makes of that record must not differ in so much as a member's order.
@@ -177,4 +155,31 @@ func (r *Runner) ready(ctx context.Context, v *gitstore.View, fresh bool) error 
 	v.State, _ = run.RepairState(st, v.Config)
 	v.Index = &run.Index{}
 	return nil
+}
+
+// notBegun refuses to take a work tree without a run for a project without one.
+func (r *Runner) notBegun(ctx context.Context, v *gitstore.View) error {
+	refs, err := chain.Runs(ctx, r.store.Repository())
+	if err != nil || v.State != nil && len(refs) > 0 { // those of other work trees, of a service for example
+		return err
+	}
+	runs := make([]string, len(refs))
+	for i, ref := range refs {
+		runs[i] = strings.TrimPrefix(ref.Name, git.RunRefPrefix)
+	}
+	if len(runs) == 0 {
+		return r.elsewhere(ctx, v)
+	}
+	newest := runs[0]
+	if tips, err := chain.RunTips(ctx, r.store.Repository(), 1); err == nil && len(tips) > 0 {
+		newest = tips[0].Run
+	}
+	return &wire.Error{
+		Code:    chain.CodeNoRun,
+		Field:   string(wire.DocState),
+		Details: ojson.NewObject("runs", runs),
+		Message: fmt.Sprintf("This work tree holds no run; recorded in git: %s.", wire.ListSome(runs, 3)),
+		Hint: "git agentxchain repair --from-ref " + newest +
+			" brings it here; git agentxchain assign --new-run starts another",
+	}
 }

@@ -210,19 +210,56 @@ func (r *Runner) elsewhere(ctx context.Context, v *gitstore.View) error {
 		return err
 	}
 	if run != "" {
-		return &wire.Error{
-			Code:    chain.CodeNoRun,
-			Field:   string(wire.DocState),
-			Details: ojson.NewObject("runs", []string{run}, "remote", remote),
-			Message: "This clone holds no run; " + remote + " has " + run + ".",
-			Hint: "git agentxchain sync " + remote +
-				" brings it here; git agentxchain assign --new-run starts another",
-		}
+		return runThere(remote, run)
+	}
+	if v.State != nil {
+		return nil // the project was set up here; remotes are asked when a run begins
 	}
 	v.Unasked = remote
-	if n := "the runs of " + remote + " were not fetched yet; git agentxchain sync " + remote +
-		" brings them"; remote != "" && !slices.Contains(v.Notices, n) {
+	if n := unaskedNotice(remote); remote != "" && !slices.Contains(v.Notices, n) {
 		v.Notices = append(v.Notices, n)
+	}
+	return nil
+}
+
+func unaskedNotice(remote string) string {
+	return "the runs of " + remote + " were not fetched yet; git agentxchain sync " + remote + " brings them"
+}
+
+func runThere(remote string, runs ...string) error {
+	return &wire.Error{
+		Code:    chain.CodeNoRun,
+		Field:   string(wire.DocState),
+		Details: ojson.NewObject("runs", runs, "remote", remote),
+		Message: "This clone holds no run; " + remote + " has " + wire.ListSome(runs, 3) + ".",
+		Hint: "git agentxchain sync " + remote +
+			" brings it here; git agentxchain assign --new-run starts another",
+	}
+}
+
+// askElsewhere keeps the first run of a clone from being a second one of the project: its remotes are asked
+// for theirs. One that cannot be reached does not keep a person from working.
+func (c *change) askElsewhere(ctx context.Context) error {
+	if c.r.opt.fresh || c.view.State.Status != wire.StatusIdle || c.view.State.Run() != "" {
+		return nil
+	}
+	if refs, err := chain.Runs(ctx, c.r.store.Repository()); err != nil || len(refs) > 0 {
+		return err
+	}
+	runs, remote, silent, err := transport.Ask(ctx, c.r.store.Repository())
+	switch {
+	case err != nil:
+		return err
+	case len(runs) > 0:
+		return runThere(remote, runs...)
+	case c.view.Unasked != "":
+		c.view.Notices = slices.DeleteFunc(c.view.Notices, func(n string) bool {
+			return n == unaskedNotice(c.view.Unasked)
+		})
+	}
+	for _, remote := range silent {
+		c.view.Notices = append(c.view.Notices, "whether "+remote+
+			" has a run could not be asked; git agentxchain sync "+remote+" brings what is there")
 	}
 	return nil
 }

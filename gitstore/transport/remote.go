@@ -40,6 +40,9 @@ const (
 	// TransferLimit bounds one fetch or push.
 	TransferLimit = 10 * time.Minute
 
+	// AskLimit bounds asking remotes while an operation is decided.
+	AskLimit = 30 * time.Second
+
 	// pushBatch is how many refs one push names, some 250 bytes each: an argument list has
 	// an end. It is at 32 KB on Windows.
 	pushBatch        = 800

@@ -4,6 +4,7 @@ package transport
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -162,6 +163,33 @@ func Elsewhere(ctx context.Context, repo *git.Repository) (run, remote string, e
 		}
 	}
 	return "", all[0], nil
+}
+
+// Ask asks the remotes which runs they have, and ends with the first that has some. silent are those that
+// gave no answer.
+func Ask(ctx context.Context, repo *git.Repository) (runs []string, remote string, silent []string, err error) {
+	all, err := Remotes(ctx, repo)
+	if err != nil {
+		return nil, "", nil, err
+	}
+	within, stop := context.WithTimeoutCause(ctx, AskLimit, errors.New("it took too long"))
+	defer stop()
+	for _, remote := range all {
+		refs, err := List(within, repo.Git.Transport(), repo.ObjectFormat, remote, git.RunRefPrefix)
+		if ctx.Err() != nil {
+			return nil, "", nil, err
+		}
+		if err != nil {
+			silent = append(silent, remote)
+		}
+		for _, ref := range refs {
+			runs = append(runs, strings.TrimPrefix(ref.Name, git.RunRefPrefix))
+		}
+		if len(runs) > 0 {
+			return runs, remote, nil, nil
+		}
+	}
+	return nil, "", silent, nil
 }
 
 // Modes of agentxchain.sync.

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
@@ -16,9 +15,6 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
 )
-
-// askLimit bounds asking a remote while an operation is decided.
-const askLimit = 30 * time.Second
 
 // Upstream is a branch of a remote as far as the branch that is checked out has it.
 type Upstream struct {
@@ -50,7 +46,7 @@ func Upstreams(
 	if len(names) == 0 || err != nil {
 		return nil, nil, err
 	}
-	ask, stop := context.WithTimeoutCause(ctx, askLimit, errors.New("it took too long"))
+	ask, stop := context.WithTimeoutCause(ctx, transport.AskLimit, errors.New("it took too long"))
 	defer stop()
 	there, err := transport.Heads(ask, repo, remote, names...)
 	if err != nil {

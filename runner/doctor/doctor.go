@@ -12,6 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -183,11 +184,8 @@ func (d *doctor) run(ctx context.Context) {
 		d.add("state", LevelNote, "", "%s is read as if mended: %s", wire.DocState, n)
 	}
 	switch {
-	case v.State == nil:
+	case v.State == nil, v.State.Run() == "":
 		d.fresh(ctx)
-		return
-	case v.State.Run() == "":
-		d.ok("state", "no run has started")
 		return
 	case len(v.Notices) > 0: // said above
 	case v.Op == "":
@@ -233,7 +231,7 @@ func (d *doctor) mendFiles(ctx context.Context, v *gitstore.View) bool {
 	return true
 }
 
-// fresh is a project without a state: a new clone, most likely.
+// fresh is a project without a run: a new clone, most likely.
 func (d *doctor) fresh(ctx context.Context) {
 	refs, err := chain.Runs(ctx, d.rec.Repository())
 	if err != nil {
@@ -241,8 +239,18 @@ func (d *doctor) fresh(ctx context.Context) {
 		return
 	}
 	if len(refs) == 0 {
-		d.add("state", LevelNote,
-			"", "no run has started; one of another clone comes with: git fetch ORIGIN 'refs/agentxchain/runs/*:refs/agentxchain/runs/*'")
+		known, remote, err := transport.Elsewhere(ctx, d.rec.Repository())
+		bring := "git agentxchain sync " + wire.ShellWord(remote)
+		switch {
+		case err != nil:
+			d.failed("state", err, "git fsck")
+		case known != "":
+			d.add("state", LevelNote, bring, "this clone holds no run; %s has %s", remote, known)
+		case remote != "":
+			d.add("state", LevelNote, bring, "no run has started here; one of another clone may be on %s", remote)
+		default:
+			d.ok("state", "no run has started")
+		}
 		return
 	}
 	run := strings.TrimPrefix(refs[len(refs)-1].Name, git.RunRefPrefix)
