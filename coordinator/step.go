@@ -157,7 +157,7 @@ func notReady(no *initiative.Refusal, ev *initiative.Evaluation) *wire.Error {
 	e.Message = "No workstream can be worked on: " + no.Detail
 	e.Details = ojson.NewObject("reason", no.Reason, "detail", no.Detail, "workstream_id", ojson.OrNull(no.Workstream),
 		"repo_id", ojson.OrNull(no.Repo), "gate", ev.Object())
-	e.Hint = Program + " multi barriers"
+	e.Hint = Program + " multi status"
 	if no.Reason == initiative.RemoteOnly {
 		e.Hint = initiative.OnServerHint("assign")
 	}

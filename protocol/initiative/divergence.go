@@ -127,6 +127,8 @@ func (w *Workspace) sent(row *ojson.Object, repo, turn string, c *Child) *Mismat
 		return nil
 	case c.Rejected(m.turn):
 		m.Type, m.Detail = MismatchRejected, fmt.Sprintf("Turn %s was rejected in %s.", turn, repo)
+	case c.State.Status == wire.StatusFailed:
+		m.Type, m.Detail = MismatchDisappear, fmt.Sprintf("Turn %s of %s is over: its run was abandoned.", turn, repo)
 	default:
 		m.Type, m.Detail = MismatchDisappear,
 			fmt.Sprintf("Turn %s is no longer active in %s, and its history does not say why.", turn, repo)

@@ -55,7 +55,7 @@ func NextActions(w *Workspace, children Children) []Action {
 	for _, m := range Divergence(w, children) {
 		switch {
 		case m.Type == MismatchRun:
-			drifted = append(drifted, Action{NextRunMismatch, command, m.Detail})
+			drifted = append(drifted, Action{NextRunMismatch, command, m.Detail + children[m.Repo].back(m)})
 		case m.Type == MismatchConfig || m.Type == MismatchState:
 			first = append(first, children[m.Repo].unread(m.Detail)...)
 		case m.Turn != "" && s.Status == StatusActive && s.PendingGate == nil:
@@ -127,6 +127,18 @@ func stepActions(w *Workspace, children Children, news []string) (step Action, r
 		return step, nil
 	}
 	var waits, told []string
+	for _, stream := range w.Config.PhaseWorkstreams(w.State.Phase) {
+		b := w.BarrierOf(stream.ID)
+		if b == nil {
+			continue
+		}
+		for _, repo := range b.Waiting(w.History).Keys() {
+			c := children[repo]
+			if c != nil && c.State != nil && c.State.Status == wire.StatusFailed && !slices.Contains(told, repo) {
+				told, repos, waits = append(told, repo), append(repos, c.restart()), append(waits, c.over())
+			}
+		}
+	}
 	for _, b := range ev.Blockers {
 		repo := b.String("repo_id")
 		if repo == "" {
@@ -150,6 +162,9 @@ func stepActions(w *Workspace, children Children, news []string) (step Action, r
 func (c *Child) action(phase string, blocker *ojson.Object) []Action {
 	if c == nil || c.State == nil || c.Config == nil || c.State.ActiveTurns.Len() > 0 {
 		return nil
+	}
+	if c.State.Status == wire.StatusFailed {
+		return []Action{c.restart()}
 	}
 	switch blocker.String("code") {
 	case BlockPendingGate, BlockNotReady, BlockRepoBlocked, BlockNotComplete:
@@ -179,14 +194,44 @@ func (c *Child) run(command, why string) Action {
 	return Action{NextRepo, "-C " + wire.ShellWord(c.Path) + " " + command, why}
 }
 
+// back says how a repository comes back to the run that the initiative knows, or the initiative to its run.
+func (c *Child) back(m Mismatch) string {
+	const program = "git agentxchain "
+	if c == nil || c.Remote {
+		return ""
+	}
+	in := program + "-C " + wire.ShellWord(c.Path) + " "
+	text := fmt.Sprintf(" %srepair --from-ref %s brings it back, after %ssync where that clone lacks it.", in,
+		wire.ShellWord(m.Recorded), in)
+	if m.Actual != "" {
+		text += fmt.Sprintf(" Where %s was begun on purpose: %smulti resume --relink %s.", m.Actual, program,
+			wire.ShellWord(m.Repo))
+	}
+	return text
+}
+
+// restart is what goes on in a repository whose run was abandoned.
+func (c *Child) restart() Action {
+	return c.run("assign --new-run", c.over()+" To go on with another one, begin it, then: git agentxchain multi resync, "+
+		"and once its report is filled in: git agentxchain multi resume --relink "+wire.ShellWord(c.ID)+".")
+}
+
+// over says that a person has ended the run of a repository before its time.
+func (c *Child) over() string {
+	return fmt.Sprintf("Run %s of repository %s is over: it was abandoned.", c.Run(), c.ID)
+}
+
 // unread is what makes a repository one that can be read.
 func (c *Child) unread(why string) []Action {
 	if c == nil {
 		return nil
 	}
 	command := "doctor"
-	if c.Config == nil {
+	switch {
+	case c.Config == nil:
 		command, why = "validate", why+" Correct its "+wire.ConfigPath+" first."
+	case c.Fresh:
+		command, why = "sync", why+" No command has worked in that clone yet; its run comes from its remote."
 	}
 	return []Action{c.run(command, why)}
 }

@@ -286,6 +286,10 @@ func TestNextActions(t *testing.T) {
 			a.states["web"].RunID = &r
 			return w.With(Block(w, "x", env("s")))
 		}, "repo_run_id_mismatch:multi resume repo_run_id_mismatch:multi resume"},
+		{"a run that was abandoned", func(w *Workspace, a *actors, turn string) *Workspace {
+			a.states["web"].Status = wire.StatusFailed
+			return w
+		}, "repo:-C /web assign --new-run step:multi step"},
 		{"a gate", func(w *Workspace, a *actors, _ string) *Workspace { return gated(w) },
 			"pending_gate:multi approve-gate"},
 		{"a gate, blocked", func(w *Workspace, a *actors, _ string) *Workspace {

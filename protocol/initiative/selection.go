@@ -26,6 +26,7 @@ const (
 	ContextInvalid    = "repo_context_invalid"
 	StateMissing      = "repo_state_missing"
 	ChildBlocked      = "repo_blocked"
+	ChildOver         = "repo_run_over"
 	ChildBusy         = "repo_busy"
 	ChildWaiting      = "repo_pending_gate"
 	ChildPhase        = "repo_not_ready"
@@ -172,6 +173,8 @@ func (w *Workspace) available(a *Assignment, stream *Workstream, children Childr
 		return refuse(RemoteOnly, "%s", onServer(a.Repo, "its turns are assigned"))
 	case c.State.Status == wire.StatusBlocked:
 		return refuse(ChildBlocked, "Repository %s is blocked.", a.Repo)
+	case c.State.Status == wire.StatusFailed:
+		return refuse(ChildOver, "%s", c.over())
 	case c.State.ActiveTurns.Len() > 0:
 		return refuse(ChildBusy, "Repository %s is at work on %s.", a.Repo,
 			strings.Join(c.State.ActiveTurns.Keys(), ", "))
