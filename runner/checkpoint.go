@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/gitcommit"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/history"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
@@ -102,6 +103,8 @@ func (c *change) checkpoint(ctx context.Context, turnID string, out *Checkpointe
 		return nil, err
 	} else if err := gitcommit.Sync(ctx, c.r.store.Repository(), st.Head); err != nil {
 		return nil, err // somebody else made it, perhaps a checkpoint that was ended
+	} else if sha, err = c.madeAt(ctx, row.Strings("files_changed"), sha); err != nil {
+		return nil, err
 	}
 	out.Commit, c.still = sha, c.hooks == nil
 	return &plan{op: &commits.Checkpoint{TurnID: out.Turn, Row: evidence.NewBlob(line.Raw), Commit: sha}}, nil
@@ -154,6 +157,25 @@ func (c *change) madeElsewhere(ctx context.Context, row *ojson.Object, head obje
 		return false, ctx.Err() // that commit is not here: nothing can be said
 	}
 	return !slices.ContainsFunc(files, func(p string) bool { return slices.Contains(changed, p) }), nil
+}
+
+// madeAt is the newest commit that changed one of the files, head where that is not to be told. A merge made
+// here over it is another commit in every clone; that one is the same in all of them.
+func (c *change) madeAt(ctx context.Context, files []string, head string) (string, error) {
+	repo := c.r.store.Repository()
+	paths := make([]string, len(files))
+	for i, p := range files {
+		paths[i] = repo.Prefix + p
+	}
+	few, more := git.FitArguments(paths)
+	if len(more) > 0 {
+		return head, nil
+	}
+	made, err := history.CommitsOf(ctx, repo, few, 1)
+	if err != nil || len(made) == 0 {
+		return head, err
+	}
+	return string(made[0]), nil
 }
 
 // acceptedRow finds the history row of an accepted turn by id, unique prefix, or
