@@ -18,6 +18,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // pushAll pushes what the remote lacks. again says that the remote has moved meanwhile.
@@ -213,12 +214,27 @@ func (c *remoteCommits) upTo(ctx context.Context, r *SyncedRun, ops []chain.OpIn
 			r.Code = "base_missing"
 			r.Why = text.Count(len(ops)-i, "operation", "operations") + " made at commit " +
 				object.OID(op.CodeHead).Short() + ", which " + c.remote + " does not have"
-			r.Hint = "git push " + c.remote + ", then git agentxchain sync " + c.remote +
-				"; or both at once: git agentxchain sync " + c.remote + " --branch"
+			r.Hint = c.bring(ctx, object.OID(op.CodeHead))
 			return ops[:i], nil
 		}
 	}
 	return ops, nil
+}
+
+// bring is what gets a commit to the remote. A rebase, or a squash on the server, leaves one that no branch
+// leads to: then there is nothing to push.
+func (c *remoteCommits) bring(ctx context.Context, commit object.OID) string {
+	sync := "git agentxchain sync " + c.remote
+	out, err := c.repo.Git.Run(ctx, nil, "for-each-ref", "--contains="+string(commit), "--format=%(refname)", "refs/heads/")
+	on := strings.Fields(string(out))
+	switch {
+	case err == nil && len(on) == 0:
+		return "no branch here leads to that commit; where it was rebased or squashed, the record goes without it: " + sync +
+			" --without-commits; else: git push " + c.remote + " " + commit.Short() + ":refs/heads/NAME, then " + sync
+	case err == nil && !slices.Contains(on, branch(ctx, c.repo)):
+		return "git push " + c.remote + " " + wire.ShellWord(strings.TrimPrefix(on[0], "refs/heads/")) + ", then " + sync
+	}
+	return "git push " + c.remote + ", then " + sync + "; or both at once: " + sync + " --branch"
 }
 
 func (c *remoteCommits) has(ctx context.Context, commit object.OID) (bool, error) {

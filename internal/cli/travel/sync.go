@@ -12,6 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/shared"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol/join"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
@@ -216,8 +217,8 @@ func syncLine(r *runner.SyncedRun, remote, what string) string {
 	}
 	if j := r.Joined; j != nil {
 		parts = append(parts, term.Counted(len(j.Landed), "operation")+" of this clone decided again after them")
-		if len(j.Same) > 0 {
-			parts = append(parts, term.Counted(len(j.Same), "operation")+" were there already")
+		if n := len(j.Same); n > 0 {
+			parts = append(parts, text.Count(n, "operation was", "operations were")+" there already")
 		}
 		if len(j.Conflicts) > 0 {
 			parts = append(parts, term.Counted(len(j.Conflicts), "conflict"))
