@@ -100,10 +100,14 @@ func (s *Store) JoinRun(ctx context.Context, name string, ours, theirs object.OI
 	return j, nil
 }
 
+// ForeignRun refuses a run that has a name of here and no operation in common: mostly one of both sides
+// restored it without its record.
 func ForeignRun(name string, tip object.OID) *fail.Error {
 	return fail.Errorf(record.CodeForeignRun, nil, "the run %s at operation %s shares no operation with the one here",
 		name, tip.Short()).
-		WithHint("it is another run under the same name: ask the person who pushed it")
+		WithHint("where this clone restored it without its record: git agentxchain export -o FILE, then in a fresh clone " +
+			"git agentxchain sync and git agentxchain restore FILE --no-record, which records it on top; " +
+			"else ask the person who pushed it")
 }
 
 // eachOp replays the operations after base up to tip, oldest first.
