@@ -247,15 +247,14 @@ func (c *change) askElsewhere(ctx context.Context) error {
 		return err
 	}
 	runs, remote, silent, err := transport.Ask(ctx, c.r.store.Repository())
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case len(runs) > 0:
+	}
+	c.view.Notices = slices.DeleteFunc(c.view.Notices, func(n string) bool {
+		return n == unaskedNotice(c.view.Unasked)
+	})
+	if len(runs) > 0 {
 		return runThere(remote, runs...)
-	case c.view.Unasked != "":
-		c.view.Notices = slices.DeleteFunc(c.view.Notices, func(n string) bool {
-			return n == unaskedNotice(c.view.Unasked)
-		})
 	}
 	for _, remote := range silent {
 		c.view.Notices = append(c.view.Notices, "whether "+remote+
