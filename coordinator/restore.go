@@ -128,7 +128,7 @@ func (r *restoring) record(ctx context.Context) error {
 		r.out.Same = true // catchUpRecord has brought files and record together
 		return nil
 	}
-	if err := r.c.vouch(ctx, r.tx, files, nil); err != nil {
+	if err := r.c.vouch(ctx, r.tx, files, nil, false); err != nil {
 		return err
 	}
 	if r.opt.DryRun {
@@ -280,7 +280,7 @@ func (r *restoring) artifact(ctx context.Context) error {
 		}
 		before = recorded[initiative.HistoryPath]
 	}
-	if err := r.c.vouch(ctx, r.tx, files, before); err != nil {
+	if err := r.c.vouch(ctx, r.tx, files, before, true); err != nil {
 		return err
 	}
 	if r.opt.DryRun {

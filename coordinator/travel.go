@@ -215,11 +215,12 @@ func (c *Coordinator) vouched(ctx context.Context, tx *Tx, from, to object.OID) 
 		}
 		before = was[initiative.HistoryPath]
 	}
-	return c.vouch(ctx, tx, files, before)
+	return c.vouch(ctx, tx, files, before, false)
 }
 
-// vouch is vouched for files; before is the history of which the acceptances are known to count.
-func (c *Coordinator) vouch(ctx context.Context, tx *Tx, files map[string][]byte, before []byte) error {
+// vouch is vouched for files; before is the history of which the acceptances are known to count. artifact says
+// that they are of one, which has the runs of the repositories too.
+func (c *Coordinator) vouch(ctx context.Context, tx *Tx, files map[string][]byte, before []byte, artifact bool) error {
 	st, err := stateOf(files)
 	if err != nil {
 		return err
@@ -255,11 +256,15 @@ func (c *Coordinator) vouch(ctx context.Context, tx *Tx, files map[string][]byte
 			Message: fmt.Sprintf(
 				"The record says that %s accepted turn %s, and the clone of %s here does not record that.",
 				ojson.Shown(repo), ojson.Shown(turn), ojson.Shown(repo)),
-			Hint: "bring the runs of the repository first: " + Program + " -C REPOSITORY sync",
 		}
+		in, bring := "REPOSITORY", " sync"
 		if dir, ok := tx.Docs.Roots.Path(repo); ok {
-			e.Hint = "bring the runs of the repository first: " + Program + " -C " + wire.ShellWord(dir) + " sync"
+			in = wire.ShellWord(dir)
 		}
+		if artifact {
+			bring = " restore FILE --repo " + wire.ShellWord(repo) + ", with this artifact; or" + bring
+		}
+		e.Hint = "bring the runs of the repository first: " + Program + " -C " + in + bring
 		for _, p := range refused {
 			if p.Value == repo {
 				e.Problems = append(e.Problems, p)
