@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
@@ -86,7 +87,8 @@ func (s *Store) pastOf(in *inspection, at *chain.RecordedRun) (*past, error) {
 				return nil, fail.Errorf(record.CodeChainBroken, nil,
 					"the ref of run %s was moved from %s to %s, which does not follow from it", in.run, at.Op.Short(),
 					in.tip.Op.Short()).
-					WithHint("fetch the run's ref again, or run git agentxchain repair --from-ref to take the ref as it is")
+					WithHint("git update-ref %s%s %s puts it back; git agentxchain repair --from-ref %s takes the ref as it is",
+						git.RunRefPrefix, in.run, at.Op, in.run)
 			}
 		} else {
 			// state.json is written last: the files are at least at the operation that

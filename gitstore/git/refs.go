@@ -204,7 +204,14 @@ func Symbolic(name, target string) error {
 // Broken refuses a ref that holds no object id (ref_broken).
 func Broken(name string) error {
 	return fail.Errorf(fail.CodeRefBroken, nil, "the ref %s does not hold an object id", name).
-		WithHint("run git fsck; git reflog %s shows where it was", name)
+		WithHint("%s", MendBroken(name))
+}
+
+// MendBroken is the way out of a ref that holds no object id: git neither moves nor removes it, nor reads its log.
+func MendBroken(name string) string {
+	return "remove its file, which git cannot: rm \"$(git rev-parse --git-path " + name + ")\", then git agentxchain sync, " +
+		"where a remote has it; else git update-ref " + name + " ID, with the last id of \"$(git rev-parse --git-path logs/" +
+		name + ")\""
 }
 
 // Tips are the refs below prefix that hold an object id: name after the prefix -> object.

@@ -326,7 +326,7 @@ func (f *checker) runs() ([]git.Ref, error) {
 				Code:    fail.CodeRefBroken,
 				Run:     run,
 				Message: fmt.Sprintf("the ref %s holds no object id", ref.Name),
-				Repair:  fetchRun,
+				Repair:  git.MendBroken(ref.Name),
 			})
 		default:
 			out = append(out, ref)

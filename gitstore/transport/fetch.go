@@ -53,7 +53,7 @@ func FetchCommit(ctx context.Context, r *git.Repository, remote, name string) (o
 	}
 	there, err := Heads(ctx, r, remote, heads, tag)
 	if err != nil {
-		return "", unreachable(ctx, remote, err)
+		return "", unreachable(ctx, r, remote, err)
 	}
 	for from, to := range map[string]string{heads: TrackingRefs + remote + "/" + branch, tag: tag} {
 		if there[from] == "" {
@@ -103,13 +103,20 @@ func fetchInto(ctx context.Context, r *git.Repository, remote string, args []str
 			return nil
 		}
 	}
-	return unreachable(ctx, remote, err)
+	return unreachable(ctx, r, remote, err)
 }
 
 // unreachable says that a fetch failed; what failed here is no matter of the remote.
-func unreachable(ctx context.Context, remote string, err error) error {
+func unreachable(ctx context.Context, r *git.Repository, remote string, err error) error {
 	if ctx.Err() != nil && git.ExitCode(err) < 0 || fail.CodeOf(err) == fail.CodeUnreadable {
 		return err
+	}
+	if refs, listed := r.ListRefs(ctx, git.RunRefPrefix); listed == nil { // git fetches nothing beside a broken one
+		for _, ref := range refs {
+			if ref.Broken {
+				return git.Broken(ref.Name)
+			}
+		}
 	}
 	return fail.Errorf(CodeRemoteFailed, nil, "%s could not be fetched: %s", remote, Complaint(err)).
 		WithHint("git fetch %s shows more; nothing here has changed", remote)

@@ -179,7 +179,7 @@ func FetchRuns(ctx context.Context, r *git.Repository, remote string, others []s
 			break
 		}
 	}
-	return unreachable(ctx, remote, err)
+	return unreachable(ctx, r, remote, err)
 }
 
 // FetchArgs are those of a fetch that moves only what it names and checks every object.
