@@ -66,10 +66,10 @@ func (d *Decision) unsignedBy(r *config.GateRule) *wire.Error {
 // SamePerson compares e-mail addresses; letters count without their case.
 func SamePerson(a, b string) bool { return a != "" && strings.EqualFold(a, b) }
 
-// Subject is the decision in words, to begin a sentence with.
+// Subject is the decision in words.
 func (d *Decision) Subject() string {
 	if d.Gate == "" || d.Kind == attest.AcceptAsIs {
-		return "The act"
+		return "the act"
 	}
 	return "gate " + wire.Quoted(d.Gate)
 }

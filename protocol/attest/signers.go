@@ -243,8 +243,11 @@ func failure(code, format string, args ...any) *wire.Error {
 		Code:    code,
 		Message: fmt.Sprintf(format, args...),
 	}
-	if code == wire.CodeSignerUnknown {
+	switch code {
+	case wire.CodeSignerUnknown:
 		e.Hint = "list the signer in " + AllowedSignersPath + " and commit it to the protected branch"
+	case wire.CodeSignerRevoked, wire.CodeSignerExpired:
+		e.Hint = "sign with a key that counts; git agentxchain doctor --signing sets one up"
 	}
 	return e
 }
