@@ -3,8 +3,6 @@
 package attribution
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"slices"
 	"strings"
 
@@ -12,6 +10,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/history"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // change is what one turn did to one file.
@@ -66,12 +65,12 @@ func (c *change) matches(data []byte, from source) bool {
 	if !known {
 		return from == fromCheckpoint
 	}
-	if m == fingerprint(data) {
+	if m == wire.Digest(data) {
 		return true
 	}
 	// The working file may have had other line ends.
 	return strings.IndexByte(string(data), '\r') < 0 &&
-		m == fingerprint([]byte(strings.ReplaceAll(string(data), "\n", "\r\n")))
+		m == wire.Digest([]byte(strings.ReplaceAll(string(data), "\n", "\r\n")))
 }
 
 // maxFiltered is how many files are put through the checkout's filters to compare
@@ -86,11 +85,6 @@ func (q *inquiry) matchesFiltered(c *change, blob object.OID, from source) (bool
 		return false, err
 	}
 	return err == nil && c.matches(data, from), nil
-}
-
-func fingerprint(data []byte) string {
-	sum := sha256.Sum256(data)
-	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
 // asks collects names to be read by one process and what to do with the answers.
@@ -264,7 +258,7 @@ func (q *inquiry) offer(data []byte) {
 			continue
 		}
 		if sum == "" {
-			sum = fingerprint(data)
+			sum = wire.Digest(data)
 		}
 		if m, _ := c.turn.mark(c.path); m == sum ||
 			strings.IndexByte(string(data), '\r') < 0 && c.matches(data, fromElsewhere) {

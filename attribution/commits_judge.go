@@ -16,6 +16,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/history"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // judge is the work on one range.
@@ -44,9 +45,9 @@ type useKey struct {
 // sums are the fingerprints a content may have in a work tree: as it is, and with the
 // line ends of a checkout that has carriage returns.
 func sums(data []byte) string {
-	out := fingerprint(data)
+	out := wire.Digest(data)
 	if bytes.IndexByte(data, '\r') < 0 && bytes.IndexByte(data, '\n') >= 0 {
-		out += " " + fingerprint(bytes.ReplaceAll(data, []byte("\n"), []byte("\r\n")))
+		out += " " + wire.Digest(bytes.ReplaceAll(data, []byte("\n"), []byte("\r\n")))
 	}
 	return out
 }

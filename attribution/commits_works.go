@@ -115,7 +115,7 @@ func (j *judge) readWorks() error {
 				if j.ctx.Err() != nil {
 					return err
 				}
-				w.known = err == nil && fingerprint(data) == m
+				w.known = err == nil && wire.Digest(data) == m
 			}
 		}
 	}

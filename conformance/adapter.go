@@ -4,8 +4,6 @@ package conformance
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +11,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Status is the verdict on one fixture.
@@ -120,8 +119,7 @@ func (a Adapter) Outcome(f *Fixture) (*ojson.Object, error) {
 		now = a.Now
 	}
 	// The seed is the fixture's own digest: the same fixture draws the same ids.
-	sum := sha256.Sum256(ojson.Compact(f.Raw))
-	w, err := newWorkspace(f, now(), hex.EncodeToString(sum[:16]))
+	w, err := newWorkspace(f, now(), wire.SHA256(ojson.Compact(f.Raw))[:32])
 	if err != nil {
 		return nil, err
 	}

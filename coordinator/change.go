@@ -128,7 +128,7 @@ func (s *step) progress(root *os.Root) (state int, rest []byte, at int64, err er
 		data, err := readRegular(root, s.File, limitOf(s.File))
 		now := ""
 		if data != nil {
-			now = digest(data)
+			now = wire.SHA256(data)
 		}
 		switch {
 		case err != nil:

@@ -4,7 +4,6 @@ package coordinator
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -213,11 +212,9 @@ func (r *reader) document(name string) (*ojson.Object, *wire.Error) {
 			Message: fmt.Sprintf("%s is not valid JSON: %v", name, err),
 		}
 	}
-	r.docs.digests[name] = digest(data)
+	r.docs.digests[name] = wire.SHA256(data)
 	return o, nil
 }
-
-func digest(data []byte) string { return fmt.Sprintf("%x", sha256.Sum256(data)) }
 
 // ledger reads the rows of a JSONL file. A line that cannot be read costs that
 // line alone, not the file (docs/siblings.md).

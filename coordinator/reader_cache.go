@@ -3,13 +3,12 @@
 package coordinator
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"os"
 	"path/filepath"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // cacheDir returns where a workspace keeps what it found sound: its own git
@@ -30,8 +29,7 @@ func cacheDir(workspace string) string {
 const maxCacheEntry = 64 << 10
 
 func cacheName(path, run string) string {
-	sum := sha256.Sum256([]byte(path + "\x00" + run))
-	return hex.EncodeToString(sum[:16])
+	return wire.SHA256([]byte(path + "\x00" + run))[:32]
 }
 
 // known returns the operation up to which the run of the repository at path was

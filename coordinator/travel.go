@@ -377,7 +377,7 @@ func (c *Coordinator) placeFiles(tx *Tx, files map[string][]byte, whole bool) (k
 		}
 		before := ""
 		if now != nil {
-			before = digest(now)
+			before = wire.SHA256(now)
 		}
 		switch {
 		case now == nil && want && len(data) == 0:

@@ -117,7 +117,7 @@ func (tx *Tx) advance(c *initiative.Change, steps []step) {
 		if s.Append {
 			d.ledgers[s.File] = ledgerEnd{size: int64(s.Size + len(s.Data))}
 		} else {
-			d.digests[s.File] = digest([]byte(s.Data))
+			d.digests[s.File] = wire.SHA256([]byte(s.Data))
 		}
 	}
 	tx.Docs = &d

@@ -3,8 +3,6 @@
 package dispatch
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"maps"
 	"slices"
@@ -98,8 +96,7 @@ type FileInfo struct {
 
 // InfoOf describes a regular file with the given contents.
 func InfoOf(data []byte) FileInfo {
-	sum := sha256.Sum256(data)
-	return FileInfo{Size: int64(len(data)), SHA256: hex.EncodeToString(sum[:])}
+	return FileInfo{Size: int64(len(data)), SHA256: wire.SHA256(data)}
 }
 
 // Types of ManifestError (docs/bundles.md#the-seal).

@@ -6,8 +6,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"slices"
 	"strings"
@@ -268,8 +266,7 @@ func (tx *Tx) planWork(d *record.Derivation, ch Change, state []byte, evidence m
 	}
 	// A staged result goes only when its bytes are kept by this very operation.
 	plan.Proof = func(data []byte) bool {
-		sum := sha256.Sum256(data)
-		if _, ok := evidence[hex.EncodeToString(sum[:])]; ok {
+		if _, ok := evidence[wire.SHA256(data)]; ok {
 			return true
 		}
 		return slices.ContainsFunc(t.Files, func(f protocol.FileWrite) bool { return bytes.Equal(f.Data, data) })
@@ -493,7 +490,7 @@ func (s *Store) buildCommit(edit *record.Edit, p commitPlan) (*chain.RecordedRun
 	}
 	c.Message = record.Message(cmp.Or(p.subject, p.record.Name), record.TrailerRun, p.run, record.TrailerOp,
 		p.record.Name, record.TrailerTurn, p.turn, record.TrailerRole, p.role,
-		record.TrailerState, record.StateDigest(p.state), record.TrailerHead, p.record.Env.Git.Head,
+		record.TrailerState, wire.Digest(p.state), record.TrailerHead, p.record.Env.Git.Head,
 		record.TrailerDropped, strings.Join(p.drops, " "), record.TrailerUnstaged, strings.Join(p.unstage, " "),
 		record.TrailerPrevious, string(p.previous), record.TrailerOrigin, string(p.origin))
 	oid, err := edit.Commit("the operation", c)

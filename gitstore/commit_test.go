@@ -263,7 +263,7 @@ func TestSecondRunKeepsLedgers(t *testing.T) {
 	d.must(func(v *View) protocol.Operation {
 		return &protocol.Confirm{
 			Upto:   string(v.Op),
-			State:  record.StateDigest(v.StateBytes),
+			State:  wire.Digest(v.StateBytes),
 			Claims: []external.Claim{v.Open[0].Claim},
 		}
 	})

@@ -335,7 +335,7 @@ func TestAdoptedRun(t *testing.T) {
 		t.Fatalf("something is built on a run no person has answered for: %v", err)
 	}
 	d.must(func(v *View) protocol.Operation {
-		op := &protocol.Confirm{Upto: string(v.Op), State: record.StateDigest(v.StateBytes)}
+		op := &protocol.Confirm{Upto: string(v.Op), State: wire.Digest(v.StateBytes)}
 		for _, c := range open {
 			op.Claims = append(op.Claims, c.Claim)
 		}

@@ -6,8 +6,6 @@ package gitstore
 import (
 	"bytes"
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"sort"
 	"strings"
 
@@ -220,8 +218,7 @@ func (s *Store) planForward(in *inspection, p *past) (plan *workdir.Plan, refusa
 		Unstage: p.unstage,
 	}
 	plan.Proof = func(data []byte) bool {
-		sum := sha256.Sum256(data)
-		return p.kept[hex.EncodeToString(sum[:])]
+		return p.kept[wire.SHA256(data)]
 	}
 	for turn, op := range p.ended {
 		c, err := in.tip.Reader.Commit(op)

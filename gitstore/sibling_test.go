@@ -294,7 +294,7 @@ func forgeCommit(t testing.TB, d *driver, run, op string, edit func(e *record.Ed
 		}
 	}
 	c.Message = record.Message("forged", record.TrailerRun, run, record.TrailerOp, op, record.TrailerState,
-		record.StateDigest(state))
+		wire.Digest(state))
 	data, err := object.EncodeCommit(d.store.repo.ObjectFormat, c)
 	if err != nil {
 		t.Fatal(err)

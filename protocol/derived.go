@@ -4,8 +4,6 @@
 package protocol
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"strings"
 
@@ -157,9 +155,8 @@ func (a *acceptance) deriveProposal(entry *ojson.Object) {
 		row := ojson.NewObject("path", p.Path, "action", p.Action, "existed", false, "sha256", nil)
 		for _, f := range a.op.Proposed {
 			if f.Path == p.Path && f.Blob != nil {
-				sum := sha256.Sum256(f.Blob.Data)
 				row.Set("existed", true)
-				row.Set("sha256", "sha256:"+hex.EncodeToString(sum[:]))
+				row.Set("sha256", wire.Digest(f.Blob.Data))
 			}
 		}
 		rows = append(rows, row)

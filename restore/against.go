@@ -7,8 +7,6 @@ package restore
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"io"
 	"slices"
@@ -208,8 +206,7 @@ func (x *placing) place(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	sum := sha256.Sum256(x.state)
-	digest := "sha256:" + hex.EncodeToString(sum[:])
+	digest := wire.Digest(x.state)
 	for i := len(ops) - 1; i >= 0; i-- {
 		if ops[i].StateDigest != digest {
 			continue

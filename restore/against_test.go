@@ -114,7 +114,7 @@ func TestTheRecordInAnExportIsJudged(t *testing.T) {
 		}
 		o := parsed(t, artifact)
 		o.Set("record", ojson.NewObject("format", recordFormat, "tip", op, "bytes", len(carried),
-			"sha256", digestOf(carried), "content_base64", base64.StdEncoding.EncodeToString(carried)))
+			"sha256", wire.SHA256(carried), "content_base64", base64.StdEncoding.EncodeToString(carried)))
 		return ojson.Compact(o)
 	}
 	forged := testGit(t, s.dir, "commit-tree", "-p", tip, "-m", testGit(t, s.dir, "log", "-1", "--format=%B", tip),
@@ -154,7 +154,7 @@ func TestTheRecordInAnExportIsJudged(t *testing.T) {
 	carried, _ := base64.StdEncoding.DecodeString(half.Object("record").String("content_base64"))
 	carried = carried[:len(carried)/2]
 	half.Object("record").Set("bytes", len(carried))
-	half.Object("record").Set("sha256", digestOf(carried))
+	half.Object("record").Set("sha256", wire.SHA256(carried))
 	half.Object("record").Set("content_base64", base64.StdEncoding.EncodeToString(carried))
 	if _, err := Against(t.Context(), s.dir, bytes.NewReader(ojson.Compact(half)),
 		""); codeIn(err) != bundle.CodeHistoryInvalid {

@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -110,9 +109,8 @@ func (r *runExport) packRecord(ctx context.Context, run string) (data []byte, ti
 
 // writeRecord ends the files in the spool and writes the member.
 func (r *runExport) writeRecord(tip string, data []byte) error {
-	sum := sha256.Sum256(data)
 	head := ojson.Compact(ojson.NewObject("format", recordFormat, "tip", tip, "bytes", len(data),
-		"sha256", hex.EncodeToString(sum[:])))
+		"sha256", wire.SHA256(data)))
 	start := append([]byte("\n}"), memberName(false, recordMember)...)
 	start = append(append(start, head[:len(head)-1]...), `,"content_base64":"`...)
 	if _, err := r.w.spool.Write(start); err != nil {
@@ -302,7 +300,7 @@ func (t *restoring) agrees(ctx context.Context) error {
 	i, ok := slices.BinarySearchFunc(t.a.files, statePath, func(f gitstore.IncomingFile, p string) int {
 		return strings.Compare(f.Path, p)
 	})
-	if ok && t.a.files[i].SHA256 == digestOf(state) {
+	if ok && t.a.files[i].SHA256 == wire.SHA256(state) {
 		return nil
 	}
 	return &wire.Error{

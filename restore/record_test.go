@@ -20,6 +20,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // operations lists what the operations of a run did, newest first.
@@ -172,7 +173,7 @@ func TestHostileRecordsAreRefused(t *testing.T) {
 		return member(func(r *ojson.Object) {
 			r.Set("tip", tip)
 			r.Set("bytes", len(bundle))
-			r.Set("sha256", digestOf(bundle))
+			r.Set("sha256", wire.SHA256(bundle))
 			r.Set("content_base64", base64.StdEncoding.EncodeToString(bundle))
 		})
 	}

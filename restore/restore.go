@@ -210,7 +210,7 @@ func (t *restoring) fromBundle(ctx context.Context, b *bundle.Bundle) error {
 	}
 	for _, p := range files.Paths() {
 		data := files.Files[p]
-		t.in.Files = append(t.in.Files, gitstore.IncomingFile{Path: p, Size: int64(len(data)), SHA256: digestOf(data)})
+		t.in.Files = append(t.in.Files, gitstore.IncomingFile{Path: p, Size: int64(len(data)), SHA256: wire.SHA256(data)})
 		roots = append(roots, p)
 	}
 	t.in.Roots = roots
@@ -262,6 +262,6 @@ func (t *restoring) configIsNew(ctx context.Context) bool {
 	repo := t.store.Repository()
 	committed, _, err := chain.FileAt(ctx, repo, t.head, repo.Prefix+wire.ConfigPath)
 	return err != nil || !slices.ContainsFunc(t.in.Files, func(f gitstore.IncomingFile) bool {
-		return f.Path == wire.ConfigPath && f.SHA256 == digestOf(committed)
+		return f.Path == wire.ConfigPath && f.SHA256 == wire.SHA256(committed)
 	})
 }

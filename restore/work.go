@@ -4,9 +4,7 @@
 package restore
 
 import (
-	"crypto/sha256"
 	"encoding/base64"
-	"encoding/hex"
 	"fmt"
 	"io"
 	"os"
@@ -89,10 +87,9 @@ func (r *runExport) work(status *gitstatus.Status, dirty []string) error {
 			}
 			total += len(data)
 			search.search(p, data)
-			sum := sha256.Sum256(data)
 			r.carried = append(r.carried, workFile{path: p, change: workWrite, exec: fi.Mode()&0o111 != 0,
 				content: data,
-				digest:  hex.EncodeToString(sum[:])})
+				digest:  wire.SHA256(data)})
 		}
 	}
 	return search.refusal()
@@ -178,12 +175,11 @@ func readWorkMember(v any) (files []workFile, found []Finding) {
 		case workDelete:
 		case workWrite:
 			data, err := base64.StdEncoding.Strict().DecodeString(o.String("content_base64"))
-			sum := sha256.Sum256(data)
 			if total += len(data); total > maxWorkBytes {
 				bad(at, "the files have more than %d bytes, more than any exporter writes", maxWorkBytes)
 				return nil, found
 			}
-			if err != nil || hex.EncodeToString(sum[:]) != f.digest || get(o, "bytes") == nil ||
+			if err != nil || wire.SHA256(data) != f.digest || get(o, "bytes") == nil ||
 				string(ojson.Compact(get(o, "bytes"))) != fmt.Sprint(len(data)) {
 				bad(at, "length or digest are not those of the content")
 				continue

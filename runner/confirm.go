@@ -4,8 +4,6 @@ package runner
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
@@ -64,10 +62,9 @@ func (r *Runner) confirm(ctx context.Context, purpose string, opt ConfirmOptions
 				Hint:    "git agentxchain confirm --show",
 			}
 		}
-		sum := sha256.Sum256(c.view.StateBytes)
 		op := &protocol.Confirm{
 			Upto:   string(out.Upto),
-			State:  "sha256:" + hex.EncodeToString(sum[:]),
+			State:  wire.Digest(c.view.StateBytes),
 			Claims: make([]external.Claim, len(out.Claims)),
 			Reason: opt.Reason,
 		}

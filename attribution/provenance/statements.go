@@ -3,8 +3,6 @@
 package provenance
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"maps"
 	"slices"
 	"strconv"
@@ -66,7 +64,7 @@ func (p Program) Turn(t *attribution.Turn) (*ojson.Object, error) {
 		came = append(came, resource("baseline", "gitCommit", string(id)))
 	}
 	if data != nil {
-		came = append(came, resource(wire.ConfigPath, "sha256", digest(data)))
+		came = append(came, resource(wire.ConfigPath, "sha256", wire.SHA256(data)))
 	}
 	row := t.Row
 	inside := ojson.NewObject(
@@ -143,11 +141,11 @@ func (p Program) Range(v *Verdict) *ojson.Object {
 	}
 	policy := ojson.NewObject("uri", home+"/docs/ci.md#the-policy")
 	if v.Policy != nil {
-		policy.Set("digest", ojson.NewObject("sha256", digest(v.Policy)))
+		policy.Set("digest", ojson.NewObject("sha256", wire.SHA256(v.Policy)))
 	}
 	inputs := []*ojson.Object{}
 	for _, data := range v.Inputs {
-		inputs = append(inputs, ojson.NewObject("digest", ojson.NewObject("sha256", digest(data))))
+		inputs = append(inputs, ojson.NewObject("digest", ojson.NewObject("sha256", wire.SHA256(data))))
 	}
 	return statement(RangePredicate, []*ojson.Object{resource("commit", "gitCommit", string(v.Head))}, ojson.NewObject(
 		"verifier", ojson.NewObject("id", home, "version", ojson.NewObject("git-agentxchain", p.Version)),
@@ -174,9 +172,4 @@ func statement(predicate string, subject []*ojson.Object, body *ojson.Object) *o
 
 func resource(name, algorithm, sum string) *ojson.Object {
 	return ojson.NewObject("name", name, "digest", ojson.NewObject(algorithm, sum))
-}
-
-func digest(data []byte) string {
-	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:])
 }

@@ -4,13 +4,12 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"slices"
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // What witnesses signed of archived runs lies beside the list, in the tree of its commit: a directory
@@ -74,10 +73,9 @@ func AddSaid(ctx context.Context, r *git.Repository, said object.OID, statements
 	for run, list := range statements {
 		var files []object.TreeEntry
 		for _, data := range list {
-			sum := sha256.Sum256(data)
 			o := object.New(r.ObjectFormat, object.KindBlob, bytes.Clone(data))
 			objects = append(objects, o)
-			name := hex.EncodeToString(sum[:]) + saidSuffix
+			name := wire.SHA256(data) + saidSuffix
 			files = append(files, object.TreeEntry{Name: name, Mode: object.ModeFile, OID: o.OID})
 		}
 		if len(files) > 0 {

@@ -202,7 +202,7 @@ func (p *opReader) follow(ops []OpInfo, from, to int, visit visitor, each bool) 
 
 // yields reports that the operation came to the state it is recorded with.
 func yields(next *protocol.Transition, op *OpInfo) bool {
-	return record.StateDigest(next.State.Encode()) == op.StateDigest
+	return wire.Digest(next.State.Encode()) == op.StateDigest
 }
 
 // read reads one operation; prev is the tree of the one before, "" for a run's first.

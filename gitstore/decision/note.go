@@ -4,8 +4,6 @@
 package decision
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"os"
 	"path/filepath"
 	"time"
@@ -13,6 +11,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/workdir"
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // notesDir is where a repository keeps notes of decisions it takes part in, in its
@@ -20,8 +19,7 @@ import (
 const notesDir = "agentxchain/decisions"
 
 func NoteName(workspace string) string {
-	sum := sha256.Sum256([]byte(workspace))
-	return hex.EncodeToString(sum[:8])
+	return wire.SHA256([]byte(workspace))[:16]
 }
 
 // Note leaves word in the repositories that they take part, so that a command

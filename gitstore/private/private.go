@@ -5,8 +5,6 @@
 package private
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"io/fs"
 	"os"
@@ -15,6 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/workdir"
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // RefuseLinks refuses links, and files, in place of our directories of this work tree
@@ -94,6 +93,5 @@ func Remove(repo *git.Repository, name string) error {
 // trees share run refs but each has its own .agentxchain, so each has its own
 // cache; two projects in one repository have two.
 func Dir(repo *git.Repository) string {
-	sum := sha256.Sum256([]byte(repo.Prefix))
-	return filepath.Join(repo.GitDir, git.PrivateName, hex.EncodeToString(sum[:6]))
+	return filepath.Join(repo.GitDir, git.PrivateName, wire.SHA256([]byte(repo.Prefix))[:12])
 }

@@ -4,8 +4,6 @@ package proof
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"slices"
 
@@ -123,7 +121,7 @@ func (f *checker) operation(
 			say(FindReplay, "", "%s", d)
 		}
 		if len(diffs) == 0 {
-			if got := record.StateDigest(p.State); got != op.StateDigest {
+			if got := wire.Digest(p.State); got != op.StateDigest {
 				say(FindRecord, record.FileState, "the message says %s, the file is %s",
 					cmp.Or(op.StateDigest, "nothing"), got)
 			}
@@ -171,8 +169,7 @@ func (f *checker) evidence(
 		if err != nil {
 			return nil, err
 		}
-		sum := sha256.Sum256(data)
-		if hex.EncodeToString(sum[:]) != e.Name {
+		if wire.SHA256(data) != e.Name {
 			say(FindRecord, record.DirEvidence+"/"+e.Name, "its contents have another digest")
 		}
 		out[e.Name] = data
@@ -190,7 +187,7 @@ func (f *checker) structure(
 	if err != nil {
 		return err
 	}
-	if got := record.StateDigest(state); !ok || got != op.StateDigest {
+	if got := wire.Digest(state); !ok || got != op.StateDigest {
 		say(FindRecord, record.FileState, "the message says %s, the file is %s", cmp.Or(op.StateDigest, "nothing"),
 			got)
 	}

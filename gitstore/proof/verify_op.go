@@ -61,7 +61,7 @@ func (f *checker) replayed(
 		case len(op.Parents) != 1 || object.OID(c.Upto) != op.Parents[0]:
 			say(FindRecord, record.FileRecord, "it confirms operation %s and follows another one",
 				object.OID(c.Upto).Short())
-		case c.State != record.StateDigest(before):
+		case c.State != wire.Digest(before):
 			say(FindRecord, record.FileRecord, "it confirms another state than the one before it")
 		default:
 			what.confirms = true

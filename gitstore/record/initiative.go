@@ -18,6 +18,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // maxInitiativeFiles bounds what one change may record.
@@ -169,7 +170,7 @@ func (v *initiativeCheck) step(c *initiativeChange) (*initiativeChange, error) {
 	switch {
 	case Trailer(c.Message, TrailerRun) != v.name:
 		return nil, v.refuse(c.op, "it does not name the initiative")
-	case state == nil || Trailer(c.Message, TrailerState) != StateDigest(state):
+	case state == nil || Trailer(c.Message, TrailerState) != wire.Digest(state):
 		return nil, v.refuse(c.op, "its state is not the one it was made with")
 	case err != nil || o.String("super_run_id") != v.name:
 		return nil, v.refuse(c.op, "its state belongs to another initiative")

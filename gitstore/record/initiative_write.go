@@ -13,6 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Initiative is what a change has made of a super run.
@@ -67,7 +68,7 @@ func PrepareInitiative(ctx context.Context, r *git.Repository, in Initiative) (g
 		Author:    sig,
 		Committer: sig,
 		Message: Message(cmp.Or(in.Subject, in.Op), TrailerRun, in.Run, TrailerOp, in.Op, TrailerState,
-			StateDigest(in.State)),
+			wire.Digest(in.State)),
 	}
 	if tip != "" {
 		c.Parents = []object.OID{tip}

@@ -4,8 +4,6 @@ package record
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
@@ -47,12 +45,6 @@ func Message(subject string, fields ...string) string {
 		}
 	}
 	return b.String()
-}
-
-// StateDigest is the value of the state trailer.
-func StateDigest(state []byte) string {
-	sum := sha256.Sum256(state)
-	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
 // Signature names the actor of a record.

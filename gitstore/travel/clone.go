@@ -5,8 +5,6 @@ package travel
 
 import (
 	"crypto/rand"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -15,6 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 const (
@@ -29,8 +28,7 @@ func CloneID(repo *git.Repository) string {
 	if err != nil || len(secret) == 0 {
 		return ""
 	}
-	sum := sha256.Sum256(append(secret, repo.CommonDir...))
-	return hex.EncodeToString(sum[:8])
+	return wire.SHA256(append(secret, repo.CommonDir...))[:16]
 }
 
 // MakeCloneID gives this clone an id unless it has one.

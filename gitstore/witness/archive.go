@@ -5,8 +5,6 @@ package witness
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"maps"
 	"slices"
 	"strings"
@@ -263,6 +261,5 @@ func Bring(ctx context.Context, repo *git.Repository, run string) error {
 
 // refOf is where the statements of a key about a run are kept.
 func refOf(run string, env *attest.Envelope) string {
-	sum := sha256.Sum256([]byte(env.Signer()))
-	return record.WitnessRefPrefix + run + "/" + hex.EncodeToString(sum[:8])
+	return record.WitnessRefPrefix + run + "/" + wire.SHA256([]byte(env.Signer()))[:16]
 }

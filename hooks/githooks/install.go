@@ -4,8 +4,6 @@ package githooks
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"io/fs"
 	"os"
@@ -15,6 +13,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Options says how hooks are installed.
@@ -104,7 +103,7 @@ func Install(ctx context.Context, repo *git.Repository, opt Options) (*Result, e
 		if err != nil {
 			return nil, refuse(CodeHooksUnreadable, "git's configuration of this repository cannot be read: %v", err)
 		}
-		if digest(now) != rec.ConfigAfter {
+		if wire.SHA256(now) != rec.ConfigAfter {
 			// Others have changed it since: putting the old text back would undo that
 			// too, so from now on only our settings are taken out.
 			rec.ConfigBefore, rec.ConfigAfter = nil, ""
@@ -150,7 +149,7 @@ func (in *installer) run(ctx context.Context) error {
 		return refuse(CodeHooksUnreadable, "git's configuration of this repository cannot be read: %v", err)
 	}
 	if in.rec.ConfigBefore != nil {
-		in.rec.ConfigAfter = digest(after)
+		in.rec.ConfigAfter = wire.SHA256(after)
 	}
 	if err := in.rec.save(in.repo.CommonDir); err != nil {
 		return refuse(CodeHooksUnreadable, "the record of the installation cannot be written: %v", err)
@@ -304,7 +303,7 @@ func (in *installer) keep(name, path string) (string, error) {
 		e.Hint = "move it elsewhere, then: git agentxchain hooks install"
 		return "", e
 	}
-	in.rec.Saved[name] = savedHook{Path: kept, Digest: digest(text), Mode: info.Mode().Perm(), Link: link}
+	in.rec.Saved[name] = savedHook{Path: kept, Digest: wire.SHA256(text), Mode: info.Mode().Perm(), Link: link}
 	if err := in.rec.save(in.repo.CommonDir); err != nil {
 		return "", refuse(CodeHooksUnreadable, "the record of the installation cannot be written: %v", err)
 	}
@@ -447,11 +446,6 @@ func (in *installer) did(what, path string) {
 func hookKey(name, member string) string { return "hook.agentxchain-" + name + "." + member }
 
 func configFile(repo *git.Repository) string { return filepath.Join(repo.CommonDir, "config") }
-
-func digest(b []byte) string {
-	sum := sha256.Sum256(b)
-	return hex.EncodeToString(sum[:])
-}
 
 func executable(path string) bool {
 	info, err := os.Stat(path)

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // world is a repository with a stand-in for git-agentxchain that notes what it
@@ -125,7 +126,7 @@ func (w *world) snapshot() string {
 			fmt.Fprintf(&b, "%s/ %v\n", rel, info.Mode())
 		default:
 			data, _ := os.ReadFile(path)
-			fmt.Fprintf(&b, "%s %v %s\n", rel, info.Mode(), digest(data))
+			fmt.Fprintf(&b, "%s %v %s\n", rel, info.Mode(), wire.SHA256(data))
 		}
 		return nil
 	})

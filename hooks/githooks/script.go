@@ -3,12 +3,12 @@
 package githooks
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"sync"
+
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // script is the wrapper of one hook.
@@ -108,8 +108,7 @@ const canaryMarker = "AGENTXCHAIN_CANARY"
 const signature = "# git-agentxchain guard, made by \"git agentxchain hooks install\"; sha256 "
 
 func (s script) signed(body string) string {
-	sum := sha256.Sum256([]byte(body))
-	return "#!/bin/sh\n" + signature + hex.EncodeToString(sum[:]) + "\n" + body
+	return "#!/bin/sh\n" + signature + wire.SHA256([]byte(body)) + "\n" + body
 }
 
 // ours reports an unchanged script of this program.
@@ -119,8 +118,7 @@ func ours(text []byte) bool {
 		return false
 	}
 	digest, body, ok := strings.Cut(rest, "\n")
-	sum := sha256.Sum256([]byte(body))
-	return ok && digest == hex.EncodeToString(sum[:])
+	return ok && digest == wire.SHA256([]byte(body))
 }
 
 // next returns the hook a script of ours runs first, and the binary it calls.

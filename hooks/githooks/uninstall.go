@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Uninstall takes the hooks away: hooks that were there are back, byte for byte,
@@ -94,7 +95,7 @@ func (u *uninstaller) configuration(ctx context.Context) error {
 	if err != nil {
 		return refuse(CodeHooksUnreadable, "git's configuration of this repository cannot be read: %v", err)
 	}
-	if digest(now) == u.rec.ConfigAfter {
+	if wire.SHA256(now) == u.rec.ConfigAfter {
 		if string(now) != string(u.rec.ConfigBefore) {
 			if err := u.repo.ReplaceConfig(ctx, u.rec.ConfigBefore); err != nil {
 				return refuse(CodeHooksUnreadable, "git's configuration of this repository cannot be written: %v", err)

@@ -4,7 +4,6 @@ package attest
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
 	"fmt"
@@ -162,8 +161,7 @@ func (e *Envelope) Signer() string {
 			if err != nil || signer == nil {
 				return "", err
 			}
-			sum := sha256.Sum256(signer.Raw)
-			return "x509:" + hex.EncodeToString(sum[:]), nil
+			return "x509:" + wire.SHA256(signer.Raw), nil
 		}
 		return "", nil
 	})

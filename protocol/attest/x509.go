@@ -15,8 +15,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/smallstep/pkcs7"
+
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // certificates are those of signers/x509.pem: authorities, and people's own.
@@ -149,11 +150,10 @@ func (s *Signers) verifyX509(armoured, message []byte, at time.Time) (*Signature
 		return nil, failure(wire.CodeSignerUnknown, "the certificate of the signature is neither in it nor in %s",
 			X509SignersPath)
 	}
-	id := sha256.Sum256(signer.Raw)
 	key := sha256.Sum256(signer.RawSubjectPublicKeyInfo)
 	out := &Signature{
 		Format: FormatX509,
-		KeyID:  "x509:" + hex.EncodeToString(id[:]),
+		KeyID:  "x509:" + wire.SHA256(signer.Raw),
 		Key:    "x509:" + hex.EncodeToString(key[:]),
 	}
 	if k, ok := signer.PublicKey.(*rsa.PublicKey); ok && k.N.BitLen() < minRSA {
@@ -203,8 +203,7 @@ func (s *Signers) judgeChain(signer *x509.Certificate, brought []*x509.Certifica
 		return failure(wire.CodeSignerUnknown, "the certificate %s is not for signing", id)
 	}
 	for _, c := range chains[0] {
-		sum := sha256.Sum256(c.Raw)
-		if e := s.isRevoked("x509:" + hex.EncodeToString(sum[:])); e != nil {
+		if e := s.isRevoked("x509:" + wire.SHA256(c.Raw)); e != nil {
 			return e
 		}
 	}

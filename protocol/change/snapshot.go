@@ -3,8 +3,6 @@
 package change
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"time"
 
@@ -51,8 +49,7 @@ func (e Env) Rules() int { return e.rules }
 // how many were drawn before.
 func (e *Env) ID(prefix string) string {
 	e.drawn++
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s:%d:%s", e.Seed, e.drawn, prefix))
-	return prefix + "_" + hex.EncodeToString(sum[:8])
+	return prefix + "_" + wire.SHA256(fmt.Appendf(nil, "%s:%d:%s", e.Seed, e.drawn, prefix))[:16]
 }
 
 // Time returns the operation's time as written to the wire.

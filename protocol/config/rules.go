@@ -3,12 +3,11 @@
 package config
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"slices"
 	"strconv"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // A configuration mixes rules with settings. Rules decide what is accepted and
@@ -187,8 +186,7 @@ func RulesDigest(cfg *Config) string {
 	rules := rulesOf(cfg)
 	// The order of the phases is a rule; the order of other members means nothing.
 	text := canonical(nil, ojson.NewObject("phases", rules.Object("routing").Keys(), "rules", rules))
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:])
+	return wire.SHA256(text)
 }
 
 // canonical appends one spelling for all values that ojson.Equal takes for the same.

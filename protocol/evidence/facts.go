@@ -3,8 +3,7 @@
 package evidence
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Actor is who asked for the operation.
@@ -50,8 +49,7 @@ type Blob struct {
 
 // NewBlob wraps data.
 func NewBlob(data []byte) *Blob {
-	sum := sha256.Sum256(data)
-	return &Blob{Digest: hex.EncodeToString(sum[:]), Size: len(data), Data: data}
+	return &Blob{Digest: wire.SHA256(data), Size: len(data), Data: data}
 }
 
 // FileBlob is a file a rule reads; a nil Blob is a missing file.

@@ -4,8 +4,6 @@
 package gates
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -26,15 +24,10 @@ type DocumentFact struct {
 func LookDocument(cfg *config.Config, path string, data []byte) DocumentFact {
 	f := DocumentFact{Path: path, Digest: run.DocumentMissing}
 	if data != nil {
-		f.Digest = documentDigest(data)
+		f.Digest = wire.Digest(data)
 		f.Signed = slices.ContainsFunc(Signoffs(cfg, path), func(kind string) bool { return Affirmative(kind, data) })
 	}
 	return f
-}
-
-func documentDigest(data []byte) string {
-	sum := sha256.Sum256(data)
-	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
 // Documents returns the paths of all documents that a gate of any phase reads, in

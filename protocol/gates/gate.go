@@ -252,7 +252,7 @@ func (r *Result) artifact(in Input, a *config.GateArtifact) (stale bool) {
 		return false // the person who passes the gate writes it
 	}
 	m, ok := in.Marks.Get(a.Path)
-	return ok && m.Phase == documentDigest(data)
+	return ok && m.Phase == wire.Digest(data)
 }
 
 // judge holds a document against one evaluator. A sign-off that is left to people is

@@ -3,8 +3,6 @@
 package whatif
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"maps"
 	"slices"
@@ -160,8 +158,7 @@ func (p *Play) Accept(turn *run.Turn, doc *ojson.Object, changed []string) *prot
 		FilesChanged: slices.Clone(changed),
 	}
 	for _, c := range changed {
-		sum := sha256.Sum256(fmt.Appendf(p.Files[c], "%d", p.step))
-		op.Seen.Markers.Set(c, "sha256:"+hex.EncodeToString(sum[:]))
+		op.Seen.Markers.Set(c, wire.Digest(fmt.Appendf(p.Files[c], "%d", p.step)))
 		op.Seen.Dirty = append(op.Seen.Dirty, c)
 	}
 	for _, c := range doc.Objects("proposed_changes") {

@@ -3,8 +3,6 @@
 package ci
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"net/url"
 	"strings"
 
@@ -33,8 +31,7 @@ func placed(c Case) string {
 
 // fingerprint names a finding the same in each report.
 func fingerprint(parts ...string) string {
-	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
-	return hex.EncodeToString(sum[:])
+	return wire.SHA256([]byte(strings.Join(parts, "\x00")))
 }
 
 // SARIF writes what is not in order as SARIF 2.1.0.

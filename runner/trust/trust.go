@@ -4,8 +4,6 @@ package trust
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"slices"
 	"strings"
@@ -187,8 +185,7 @@ func Of(dir string, cfg *config.Config) (*Scope, error) {
 		}
 		doc.Set("runtimes", list)
 	}
-	sum := sha256.Sum256(ojson.Compact(canonical(doc)))
-	s.Digest = hex.EncodeToString(sum[:])
+	s.Digest = wire.SHA256(ojson.Compact(canonical(doc)))
 	return s, nil
 }
 

@@ -4,8 +4,6 @@ package server
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -120,8 +118,7 @@ func (s *Server) begin(ctx context.Context, dir string) error {
 			Hint: "ask a person to run git agentxchain serve in their own terminal"}
 	}
 	repo := s.home.Record().Repository()
-	sum := sha256.Sum256([]byte(repo.Prefix))
-	own := filepath.Join(repo.CommonDir, "agentxchain", "serve", hex.EncodeToString(sum[:6]))
+	own := filepath.Join(repo.CommonDir, "agentxchain", "serve", wire.SHA256([]byte(repo.Prefix))[:12])
 	var err error
 	if s.lock, err = workspace.LockFile(ctx, filepath.Join(own, "serve.lock"), "serve"); err != nil {
 		return err
