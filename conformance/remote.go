@@ -9,12 +9,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"strings"
 	"time"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/listen"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 )
@@ -112,13 +112,7 @@ func (r *Remote) Base() string { return r.base }
 // machine.
 func (r *Remote) Exposed() bool {
 	u, err := url.Parse(r.base)
-	return err == nil && r.token != "" && u.Scheme == "http" && !loopbackName(u.Hostname())
-}
-
-// loopbackName reports whether a host name stands for this machine alone.
-func loopbackName(host string) bool {
-	ip := net.ParseIP(host)
-	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()
+	return err == nil && r.token != "" && u.Scheme == "http" && !listen.Local(u.Hostname())
 }
 
 // Capabilities fetches the capabilities document. It is JSON of whatever kind

@@ -10,11 +10,9 @@ import (
 	"log"
 	"net"
 	"net/http"
-	"strconv"
-	"strings"
 	"time"
 
-	"github.com/git-agentxchain/git-agentxchain/internal/text"
+	"github.com/git-agentxchain/git-agentxchain/internal/listen"
 )
 
 // How long a peer may take. Loopback verifiers need milliseconds; a peer that
@@ -23,61 +21,24 @@ const (
 	headerTimeout = 10 * time.Second
 	readTimeout   = 30 * time.Second // header and body
 	writeTimeout  = 30 * time.Second
-	// minPublicToken is the least length of a token that guards an address other
-	// machines can reach: what it guards runs commands.
-	minPublicToken = 16
 )
 
 // DefaultListen is where the endpoint listens unless told otherwise.
 const DefaultListen = "127.0.0.1:8788"
 
-// AddressError says why an address is refused before a socket is opened.
-type AddressError string
-
-func (e AddressError) Error() string { return string(e) }
-
-func badAddress(format string, args ...any) error {
-	return AddressError(fmt.Sprintf(format, args...))
-}
-
-// Listen opens the socket of the endpoint. addr is HOST:PORT, :PORT or PORT;
-// without HOST it is 127.0.0.1, and port 0 picks a free one. A host that other
-// machines can reach needs a token. Errors about addr are AddressError.
+// Listen opens the socket of the endpoint: listen.TCP. A host that other machines can reach needs a token.
 func (s *Server) Listen(ctx context.Context, addr string) (net.Listener, error) {
-	if !strings.Contains(addr, ":") {
-		addr = ":" + addr
-	}
-	host, port, err := net.SplitHostPort(addr)
+	l, err := listen.TCP(ctx, addr, listen.Options{Token: s.Token, Exposes: "run commands through it",
+		GiveWith: "give it with --token-file"})
 	if err != nil {
-		return nil, badAddress("invalid address %q: it must be HOST:PORT", text.Clip(addr, 100))
+		return nil, err
 	}
-	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n > 65535 {
-		return nil, badAddress("invalid port %q: it must be a number from 0 to 65535", text.Clip(port, 100))
-	}
-	if host == "" {
-		host = "127.0.0.1"
-	}
-	if loopbackName(host) {
-		s.Hosts = []string{"localhost", "127.0.0.1", "::1", host}
-	} else {
-		if s.Token == "" {
-			return nil,
-				badAddress("listening on %s needs a token: anyone who reaches the endpoint can run commands through it",
-					text.Clip(host, 100))
+	s.Hosts = nil // the token says who may ask; the names of this host are unknown
+	if listen.Only(l.Addr()) {
+		s.Hosts = []string{"localhost", "127.0.0.1", "::1"}
+		if host, _, _ := net.SplitHostPort(addr); host != "" {
+			s.Hosts = append(s.Hosts, host)
 		}
-		if len(s.Token) < minPublicToken {
-			return nil, badAddress("listening on %s needs a token of at least %d characters", text.Clip(host, 100),
-				minPublicToken)
-		}
-		s.Hosts = nil // the token says who may ask; the names of this host are unknown
-	}
-	l, err := new(net.ListenConfig).Listen(ctx, "tcp", net.JoinHostPort(host, port))
-	if err != nil {
-		var op *net.OpError
-		if errors.As(err, &op) {
-			err = op.Err
-		}
-		return nil, fmt.Errorf("cannot listen on %s: %w", net.JoinHostPort(host, port), err)
 	}
 	return l, nil
 }

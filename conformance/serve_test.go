@@ -344,31 +344,15 @@ func TestServeSlowBody(t *testing.T) {
 }
 
 func TestListen(t *testing.T) {
-	for _, c := range []struct{ addr, token, want string }{
-		{"127.0.0.1:0", "", ""},
-		{"localhost:0", "", ""},
-		{":0", "", ""},
-		{"0", "", ""},
-		{"0.0.0.0:0", "",
-			"listening on 0.0.0.0 needs a token: anyone who reaches the endpoint can run commands through it"},
-		{"[::]:0", "", "listening on :: needs a token: anyone who reaches the endpoint can run commands through it"},
-		{"0.0.0.0:0", "short", "listening on 0.0.0.0 needs a token of at least 16 characters"},
-		{"0.0.0.0:0", "long enough for it", ""},
-		{"127.0.0.1:65536", "", `invalid port "65536": it must be a number from 0 to 65535`},
-		{"127.0.0.1:http", "", `invalid port "http": it must be a number from 0 to 65535`},
-		{"127.0.0.1:", "", `invalid port "": it must be a number from 0 to 65535`},
-		{"a:b:c", "", `invalid address "a:b:c": it must be HOST:PORT`},
-	} {
-		s := &Server{Token: c.token}
-		l, err := s.Listen(context.Background(), c.addr)
-		if err != nil && err.Error() != c.want || err == nil && c.want != "" {
-			t.Errorf("%s: %v", c.addr, err)
+	for addr, names := range map[string]int{"127.0.0.1:0": 4, "0": 3, "0.0.0.0:0": 0} {
+		s := &Server{Token: "long enough for it"}
+		l, err := s.Listen(context.Background(), addr)
+		if err != nil {
+			t.Fatal(err)
 		}
-		if err == nil {
-			if ip := l.Addr().(*net.TCPAddr).IP; ip.IsLoopback() != (c.token == "") {
-				t.Errorf("%s: listens on %s", c.addr, ip)
-			}
-			l.Close()
+		_ = l.Close()
+		if len(s.Hosts) != names {
+			t.Errorf("%s: it may be called %q", addr, s.Hosts)
 		}
 	}
 }

@@ -4,7 +4,6 @@ package conform
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"runtime"
@@ -115,12 +114,8 @@ func runConformanceServe(ctx context.Context, f *term.Factory, o *conformanceSer
 		},
 	}
 	l, err := s.Listen(ctx, o.Listen)
-	var bad conformance.AddressError
-	switch {
-	case errors.As(err, &bad):
-		return term.UsageErrorf("%w", err)
-	case err != nil:
-		return term.Errorf("io_failed", "%w", err)
+	if err != nil {
+		return err
 	}
 	url := "http://" + l.Addr().String()
 	if f.JSON() {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/shared"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
+	"github.com/git-agentxchain/git-agentxchain/internal/listen"
 	"github.com/git-agentxchain/git-agentxchain/interop/alx"
 	"github.com/git-agentxchain/git-agentxchain/interop/alx/conform"
 )
@@ -100,7 +101,7 @@ func runALXConformance(ctx context.Context, f *term.Factory, o *alxConformanceOp
 				return err
 			}
 		}
-		if opt.Token != "" && base.Scheme == "http" && !conform.Loopback(base) {
+		if opt.Token != "" && base.Scheme == "http" && !listen.Local(base.Hostname()) {
 			f.Out.Warn("the token travels unencrypted to %s", term.OneLine(base.Host))
 		}
 	}

@@ -5,7 +5,6 @@ package neighbours
 import (
 	"context"
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"os"
 	"time"
@@ -156,15 +155,8 @@ func serveMonarchic(ctx context.Context, f *term.Factory, opt control.Options, a
 	}
 	defer s.Close()
 	l, err := s.Listen(ctx, addr)
-	var bad control.AddressError
-	var coded term.CodedError
-	switch {
-	case errors.As(err, &bad):
-		return term.UsageErrorf("%w", err)
-	case errors.As(err, &coded):
+	if err != nil {
 		return err
-	case err != nil:
-		return term.Errorf("io_failed", "%w", err)
 	}
 	if f.JSON() {
 		if err := f.Out.Stream(ojson.NewObject("address", l.Addr().String(), "pid", os.Getpid(), "tls", opt.TLS != nil,

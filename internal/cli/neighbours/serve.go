@@ -176,15 +176,8 @@ func runServe(ctx context.Context, f *term.Factory, o *serveOptions) error {
 	}
 	defer func() { _ = s.Close() }()
 	l, err := server.Listen(ctx, o.Listen, token)
-	var bad server.AddressError
-	switch {
-	case errors.As(err, &bad):
-		if token == "" && o.TokenFile == "" {
-			return term.UsageErrorf("%w (give it in %s or --token-file)", err, serveTokenVariable)
-		}
-		return term.UsageErrorf("%w", err)
-	case err != nil:
-		return term.Errorf("io_failed", "%w", err).WithHint("name another address with --listen")
+	if err != nil {
+		return err
 	}
 	url := "http://" + l.Addr().String() + alx.PathService
 	ready := s.Ready(ctx)

@@ -4,7 +4,6 @@ package conform
 
 import (
 	"context"
-	"net"
 	"net/url"
 	"strings"
 	"time"
@@ -47,12 +46,6 @@ func Base(s string) (*url.URL, error) {
 	u.Path = strings.TrimSuffix(strings.TrimRight(u.Path, "/"), alx.PathService)
 	u.RawPath = ""
 	return u, nil
-}
-
-// Loopback reports whether an endpoint is on this machine.
-func Loopback(u *url.URL) bool {
-	ip := net.ParseIP(u.Hostname())
-	return strings.EqualFold(u.Hostname(), "localhost") || ip != nil && ip.IsLoopback()
 }
 
 // Check talks to an endpoint and judges it. The error says that the endpoint cannot be

@@ -8,12 +8,12 @@ import (
 	"errors"
 	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"strings"
 	"sync/atomic"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/crowd"
+	"github.com/git-agentxchain/git-agentxchain/internal/listen"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/interop/alx"
 )
@@ -26,30 +26,12 @@ type hosts struct {
 }
 
 func (h *hosts) listen(a net.Addr) {
-	h.loopback.Store(LoopbackAddr(a.String()))
+	h.loopback.Store(listen.Only(a))
 	h.listening.Store(true)
 }
 
 // ready reports whether the server listens: until then nothing is carried out.
 func (h *hosts) ready() bool { return h.listening.Load() }
-
-// LoopbackAddr reports whether only this machine can connect to an address HOST:PORT.
-func LoopbackAddr(addr string) bool {
-	host, _, err := net.SplitHostPort(addr)
-	if err != nil {
-		host = addr
-	}
-	return loopbackHost(host)
-}
-
-func loopbackHost(host string) bool {
-	host = strings.TrimSuffix(strings.ToLower(strings.Trim(host, "[]")), ".")
-	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
-		return true
-	}
-	ip, err := netip.ParseAddr(host)
-	return err == nil && ip.Unmap().IsLoopback()
-}
 
 // admitted refuses requests of pages, for foreign hosts and without the token. Health
 // says nothing and is for everybody who can connect.
@@ -58,7 +40,7 @@ func (s *Server) admitted(r *http.Request) *alx.Error {
 	if h, _, err := net.SplitHostPort(host); err == nil {
 		host = h
 	}
-	if s.host.loopback.Load() && !loopbackHost(host) {
+	if s.host.loopback.Load() && !listen.Local(host) {
 		return alx.Errorf(alx.CodeForbidden, "The host %q is not served here.", clip(r.Host))
 	}
 	if origin := r.Header.Get("Origin"); origin != "" {

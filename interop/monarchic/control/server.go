@@ -6,12 +6,11 @@ import (
 	"context"
 	"crypto/sha256"
 	"crypto/tls"
-	"fmt"
 	"net"
-	"strings"
 	"sync"
 	"time"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/listen"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
@@ -34,7 +33,6 @@ const (
 	maxCalls       = 64               // at a time, of all connections
 	callLimit      = 2 * time.Minute
 	callTooLong    = 10 * time.Minute // what a client may ask for at most
-	minToken       = 16               // characters, where other machines can try
 )
 
 // Options configures a Server. Runner is required.
@@ -143,38 +141,12 @@ func (s *Server) Close() {
 	}
 }
 
-// AddressError is an address that cannot be served on, and why.
-type AddressError struct{ Address, Problem string }
-
-func (e AddressError) Error() string {
-	return fmt.Sprintf("cannot listen on %s: %s", e.Address, e.Problem)
-}
-
-// Listen opens addr (HOST:PORT or PORT) and puts on record that the service is there:
-// one that found no address to serve on was never there. An address that other machines
-// can reach needs both a token and TLS. Errors: AddressError, those of the network, and
-// those of recording in the run.
+// Listen opens addr, listen.TCP, and puts on record that the service is there: one that found no address to serve on was
+// never there. An address that other machines can reach needs both a token and TLS. Errors: those of listen.TCP and of
+// recording in the run.
 func (s *Server) Listen(ctx context.Context, addr string) (net.Listener, error) {
-	if !strings.Contains(addr, ":") {
-		addr = "127.0.0.1:" + addr
-	}
-	host, _, err := net.SplitHostPort(addr)
-	if err != nil {
-		return nil, AddressError{addr, "it is not HOST:PORT"}
-	}
-	ip := net.ParseIP(host)
-	local := host == "localhost" || ip != nil && ip.IsLoopback()
-	switch {
-	case local:
-	case s.opt.Token == "" || s.opt.TLS == nil:
-		return nil,
-			AddressError{addr, "other machines may reach it, which needs --token-file, --tls-cert and --tls-key"}
-	case len(s.opt.Token) < minToken:
-		return nil, AddressError{addr,
-			fmt.Sprintf("other machines may reach it, which needs a token of at least %d characters", minToken)}
-	}
-	var lc net.ListenConfig
-	l, err := lc.Listen(ctx, "tcp", addr)
+	l, err := listen.TCP(ctx, addr, listen.Options{Token: s.opt.Token, NeedsTLS: true, TLS: s.opt.TLS != nil,
+		Exposes: "carry out turns", GiveWith: "give --token-file, --tls-cert and --tls-key"})
 	if err != nil {
 		return nil, err
 	}
