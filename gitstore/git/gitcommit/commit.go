@@ -5,6 +5,9 @@ package gitcommit
 import (
 	"context"
 	"errors"
+	"os"
+	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -81,6 +84,8 @@ const commitTries = 20
 func commitPaths(ctx context.Context, r *git.Repository, mark func(*git.Git) *git.Git, hooks string, before object.OID,
 	paths []string, message string, as As) (oid object.OID, after *gitstatus.Status, err error) {
 	committer, seen := r.Git.WithHooks(hooks, as.Environ...), as.Status
+	all := paths
+	paths, gone := replaced(r, all)
 	// A help and no more: what is lost is found out, and committed again.
 	asIs, alone := r.CommittedAsIs()
 	held, err := holdPaths(ctx, r, committer, before, paths, seen, asIs)
@@ -114,14 +119,14 @@ func commitPaths(ctx context.Context, r *git.Repository, mark func(*git.Git) *gi
 		already := git.ExitCode(err) == 1 && committed(ctx, r, paths)
 		if len(fresh) > 0 {
 			// Also after an interruption: the entries are ours, not the person's.
-			_ = run(context.WithoutCancel(ctx), r.Git, fresh, "reset", "--quiet")
+			_ = run(context.WithoutCancel(ctx), r.Git, append(fresh, gone...), "reset", "--quiet")
 		}
 		if !already {
 			return "", nil, commitRefused(err)
 		}
 		// The index alone is behind, as it is after a kill between the two.
 		made = false
-		if err := run(ctx, r.Git, paths, "reset", "--quiet"); err != nil {
+		if err := run(ctx, r.Git, all, "reset", "--quiet"); err != nil {
 			return "", nil, err
 		}
 	}
@@ -137,9 +142,28 @@ func commitPaths(ctx context.Context, r *git.Repository, mark func(*git.Git) *gi
 		return "", nil, err
 	}
 	if made && err == nil && alone && held.tree != "" && noHooks(hooks) {
-		after = afterCommit(ctx, r, oid, held.tree, paths, seen)
+		after = afterCommit(ctx, r, oid, held.tree, all, seen)
 	}
 	return oid, after, err
+}
+
+// replaced parts the paths from those at which a directory has taken the place of a file, with others
+// of the paths in it. To commit those others takes the file away; by its name git refuses it.
+func replaced(r *git.Repository, all []string) (paths, gone []string) {
+	above := make(map[string]bool)
+	for _, p := range all {
+		for d := path.Dir(p); d != "." && !above[d]; d = path.Dir(d) {
+			above[d] = true
+		}
+	}
+	for _, p := range all {
+		if fi, err := os.Lstat(filepath.Join(r.ProjectDir, filepath.FromSlash(p))); above[p] && err == nil && fi.IsDir() {
+			gone = append(gone, p)
+		} else {
+			paths = append(paths, p)
+		}
+	}
+	return paths, gone
 }
 
 // lostHead is the commit that HEAD was moved to and the repository does not have, "" for

@@ -52,7 +52,7 @@ func holdPaths(ctx context.Context, r *git.Repository, as *git.Git, head object.
 		return nil, err
 	}
 	g := dir.Git(as, "whole")
-	_, err = g.Run(ctx, git.NulTerminated(paths), "update-index", "--add", "--remove", "-z", "--stdin")
+	_, err = g.Run(ctx, git.NulTerminated(paths), "update-index", "--add", "--remove", "--replace", "-z", "--stdin")
 	if err != nil {
 		return nil, err
 	}
