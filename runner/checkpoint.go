@@ -79,6 +79,9 @@ func (c *change) checkpoint(ctx context.Context, turnID string, out *Checkpointe
 			out.Files = append(out.Files, p)
 		}
 	}
+	if err := observe.RefuseInside(st, out.Files); err != nil {
+		return nil, err
+	}
 	sha := string(st.Head)
 	if len(out.Files) > 0 {
 		repo := c.r.store.Repository()

@@ -57,6 +57,25 @@ func RefuseUnmerged(st *gitstatus.Status) error {
 		Details: ojson.NewObject("files", st.Unmerged)}
 }
 
+// RefuseInside refuses files of which one is a submodule that has changes of its own: a commit here
+// names a commit there, and takes nothing else along.
+func RefuseInside(st *gitstatus.Status, files []string) error {
+	var inside []string
+	for _, p := range files {
+		if d := st.Dirty[p]; d.SubmoduleModified || d.SubmoduleNewContent && !d.SubmoduleCommit && !d.Staged {
+			inside = append(inside, p)
+		}
+	}
+	if len(inside) == 0 {
+		return nil
+	}
+	return &wire.Error{Code: wire.CodeDirtyTree, Field: "work_tree",
+		Message: fmt.Sprintf("A submodule has changes that are not committed in it (%s).", wire.ListSome(inside, 3)),
+		Hint: fmt.Sprintf("commit or undo them there, such as with git -C %s commit -a; then try again",
+			wire.ShellWord(inside[0])),
+		Details: ojson.NewObject("files", inside)}
+}
+
 // Baseline captures the work tree for a new attempt.
 func (w *Work) Baseline(ctx context.Context, at string) (*run.Baseline, error) {
 	st := w.Status
