@@ -165,14 +165,20 @@ func (l *LocalScope) elsewhere(ctx context.Context, g *Git) (map[string][]string
 // whatever the condition, and with those of its submodules: git looks into them with
 // their configuration and ours. A file that git could read and we cannot is an error.
 func (l *LocalScope) entries() ([]gitconfig.Entry, error) {
-	r := ConfigReader{Left: MaxConfigFiles}
-	for _, f := range l.Files() {
-		r.File(f, 0)
-	}
+	r := l.own()
 	if m := filepath.Join(l.CommonDir, "modules"); IsDir(m) {
 		r.Modules(m, 0)
 	}
 	return r.entries, r.err
+}
+
+// own reads what the repository's own files set, with what they include.
+func (l *LocalScope) own() *ConfigReader {
+	r := &ConfigReader{Left: MaxConfigFiles}
+	for _, f := range l.Files() {
+		r.File(f, 0)
+	}
+	return r
 }
 
 // Files are the configuration files of the repository itself.
@@ -322,4 +328,32 @@ func (r *Repository) UnusedPrograms(ctx context.Context) ([]string, error) {
 	}
 	outside, err := l.elsewhere(ctx, r.Git)
 	return slices.DeleteFunc(keys, func(key string) bool { return len(outside[key]) > 0 }), err
+}
+
+// UnusedFilters names the drivers of filters that the repository alone configures for what
+// is committed. Our own git starts none of them, and takes their files as they are.
+func (r *Repository) UnusedFilters(ctx context.Context) ([]string, error) {
+	l := r.Git.Scope
+	if l == nil {
+		return nil, nil
+	}
+	own := l.own()
+	if own.err != nil {
+		return nil, own.err
+	}
+	var names []string
+	for _, e := range own.entries {
+		section, name, key := gitconfig.SplitKey(e.Key)
+		if section == "filter" && (key == "clean" || key == "process") && e.Value != "" &&
+			!slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return nil, nil
+	}
+	outside, err := l.elsewhere(ctx, r.Git)
+	return slices.DeleteFunc(names, func(name string) bool {
+		return len(outside["filter."+name+".clean"])+len(outside["filter."+name+".process"]) > 0
+	}), err
 }

@@ -80,3 +80,6 @@ const CodeUnsafeTarget = "unsafe_target" // a link or something else is where a 
 const CodeWorkBehind = "working_files_behind"
 
 const CodeUnreadable = "unreadable_file"
+
+// CodeFilterNotRun is that of files which a filter should have changed that this program does not start.
+const CodeFilterNotRun = "filter_not_run"

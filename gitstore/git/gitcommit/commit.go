@@ -16,6 +16,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/gitstatus"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
 )
 
 // As is what a commit and its hooks are started as.
@@ -48,6 +49,9 @@ func PathsAs(ctx context.Context, r *git.Repository, paths []string, message str
 	if err != nil {
 		return "", nil, err
 	}
+	if err := refuseUnfiltered(ctx, r, paths); err != nil {
+		return "", nil, err
+	}
 	before := r.Head(ctx)
 	err = r.UnderNote(&git.LockNote{
 		LockOwner: git.NewOwner("commit"),
@@ -73,6 +77,43 @@ func PathsAs(ctx context.Context, r *git.Repository, paths []string, message str
 		return err
 	})
 	return oid, after, err
+}
+
+// refuseUnfiltered refuses files that git passes through a filter which no git of ours starts: what a
+// filter keeps out of the history, such as secrets in the clear, would be in it.
+func refuseUnfiltered(ctx context.Context, r *git.Repository, paths []string) error {
+	drivers, err := r.UnusedFilters(ctx)
+	if err != nil || len(drivers) == 0 {
+		return err
+	}
+	out, err := r.Git.Run(ctx, git.NulTerminated(paths), "check-attr", "-z", "--stdin", "filter")
+	if err != nil {
+		return err
+	}
+	var files []string
+	driver := ""
+	answers := strings.Split(string(out), "\x00") // path, attribute, value
+	for i := 0; i+2 < len(answers); i += 3 {
+		if !slices.Contains(drivers, answers[i+2]) {
+			continue
+		}
+		fi, err := os.Lstat(filepath.Join(r.ProjectDir, filepath.FromSlash(answers[i])))
+		if err == nil && fi.Mode().IsRegular() {
+			files, driver = append(files, answers[i]), answers[i+2]
+		}
+	}
+	if len(files) == 0 {
+		return nil
+	}
+	more := ""
+	if n := len(files) - 1; n > 0 {
+		more = " and " + text.Count(n, "file", "files") + " more"
+	}
+	return fail.Errorf(fail.CodeFilterNotRun, nil,
+		"%s%s would be committed without the filter %s: only this repository configures it, so this program does not run it",
+		files[0], more, driver).
+		WithHint("read what it runs (git config --get-regexp %s); if it is yours, set it with git config --global, "+
+			"or commit with git yourself; then again", "'^filter'")
 }
 
 // commitTries is how often a commit is made whose objects git's housekeeping removes

@@ -273,6 +273,8 @@ func ExitTable() []exitRow {
 				"raise `budget.per_run_max_usd`, then `git agentxchain config adopt`"},
 			{"dirty_tree", "the work tree has changes that no turn accounts for",
 				"commit or stash the files that `git agentxchain status` names, then again"},
+			{"filter_not_run", "a file would be committed without the filter that the repository alone configures for it",
+				"set the filter for your user (`git config --global`), or commit the file yourself, then again"},
 			{"checkpoint_required", "the accepted turn must be checkpointed first", "`git agentxchain checkpoint`"},
 			{"inside_dispatched_turn", "a person's decision was attempted from inside a dispatched turn",
 				"a person runs it in a terminal of their own"},
