@@ -220,6 +220,37 @@ func newRepository(g *Git, ans []string) (*Repository, error) {
 	return r, nil
 }
 
+// leadsNowhere is the error of a place that names a repository which is not there: GIT_DIR does, or the file .git of
+// a linked work tree or submodule.
+func leadsNowhere(dir string) error {
+	if named := os.Getenv("GIT_DIR"); named != "" {
+		return fail.Errorf(fail.CodeNotRepository, nil, "GIT_DIR names %s, where no git repository is", named).
+			WithHint("unset GIT_DIR")
+	}
+	for at := dir; at != filepath.Dir(at); at = filepath.Dir(at) {
+		file := filepath.Join(at, ".git")
+		if fi, err := os.Lstat(file); err != nil || fi.IsDir() {
+			continue
+		}
+		text, _ := os.ReadFile(file)
+		to, ok := strings.CutPrefix(strings.TrimSpace(string(text)), "gitdir: ")
+		e := fail.Errorf(fail.CodeNotRepository, nil, "%s leads to %s, where no git repository is", file, to)
+		switch place := filepath.ToSlash(to); {
+		case !ok:
+			return fail.Errorf(fail.CodeNotRepository, nil, "%s does not name a git repository", file).
+				WithHint("remove that file, and run git init; or bring it back as it was")
+		case strings.Contains(place, "/worktrees/"):
+			return e.WithHint("this is a linked work tree; where its repository has moved, run there: git worktree repair %s",
+				at)
+		case strings.Contains(place, "/modules/"):
+			return e.WithHint("this is a submodule; bring its repository back there, or clone the superproject again")
+		}
+		return e.WithHint("bring the repository back there, or correct the file")
+	}
+	return fail.Errorf(fail.CodeNotRepository, nil, "%s is not inside a git repository", dir).
+		WithHint("run git init there, or change to a repository")
+}
+
 func tooOld() error {
 	return fail.Errorf(fail.CodeGitTooOld, nil, "the installed git is older than 2.31").
 		WithHint("install git 2.31 or newer")
@@ -258,6 +289,8 @@ func explainDiscovery(dir string, err error) error {
 		return fail.Errorf(fail.CodeDubiousOwnership, nil,
 			"git does not trust the repository at %s: another user owns it", dir).
 			WithHint("if you trust its owner, run: git config --global --add safe.directory %s", where)
+	case strings.Contains(msg, noRepository+": "), strings.Contains(msg, "invalid gitfile format"):
+		return leadsNowhere(dir)
 	case strings.Contains(msg, noRepository):
 		return fail.Errorf(fail.CodeNotRepository, nil, "%s is not inside a git repository", dir).
 			WithHint("run git init there, or change to a repository")
