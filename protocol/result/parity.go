@@ -5,6 +5,7 @@ package result
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -134,6 +135,20 @@ func unclassifiedDirt(in ObservedInput) []string {
 	return out
 }
 
+// undeclarable adds to a hint what to do about files that no result can name.
+func undeclarable(files []string) string {
+	for _, p := range files {
+		switch {
+		case strings.HasSuffix(p, "/"):
+			return fmt.Sprintf("; %s is a git repository of its own, and cannot be declared: remove its .git, or have git ignore it",
+				p)
+		case wire.Trim(p) != p:
+			return fmt.Sprintf("; the name %q begins or ends with a space, and cannot be declared: rename the file", p)
+		}
+	}
+	return ""
+}
+
 func dirtyParity(in ObservedInput) *wire.Error {
 	files := unclassifiedDirt(in)
 	if len(files) == 0 {
@@ -152,6 +167,7 @@ func dirtyParity(in ObservedInput) *wire.Error {
 	if in.Attribution.Unaccepted {
 		e.Hint = "if a concurrent turn made them, wait until it has staged its result; otherwise " + e.Hint
 	}
+	e.Hint += undeclarable(files)
 	for _, p := range files {
 		e.Problems = append(e.Problems, wire.Problem{
 			Code:    ProblemUnclassifiedDirt,
@@ -186,7 +202,8 @@ func (o *ObservedOutcome) compareWriting(in ObservedInput, ignored map[string]bo
 		if !in.Attribution.Unaccepted {
 			e := ObservationError(wire.CodeArtifactMismatch, undeclared)
 			e.Message = fmt.Sprintf("Changed but not declared in files_changed: %s.", wire.ListSome(undeclared, 5))
-			e.Hint = "declare the files; if a person changed them, commit or stash them before the turn is assigned"
+			e.Hint = "declare the files; if a person changed them, commit or stash them before the turn is assigned" +
+				undeclarable(undeclared)
 			for _, p := range undeclared {
 				e.Problems = append(e.Problems, wire.Problem{
 					Code:    ProblemUndeclaredChange,
