@@ -64,8 +64,13 @@ func (c *catFile) read(ctx context.Context, oid object.OID) (kind string, data [
 		cause := c.git.Failure([]string{"cat-file"}, exit, c.complaint.Buf.String())
 		if msg := c.complaint.Buf.String(); strings.Contains(msg, "promisor") ||
 			strings.Contains(msg, "could not fetch") {
-			return "", nil, fail.Errorf(fail.CodeObjectMissing, cause,
-				"object %s could not be fetched from the remote of this partial clone", oid)
+			if strings.Contains(msg, "not our ref") {
+				return "", nil, fail.Errorf(fail.CodeObjectMissing, cause,
+					"object %s is not here, and the remote of this partial clone does not have it", oid)
+			}
+			return "", nil, fail.Errorf(fail.CodeGitFailed, cause,
+				"object %s could not be fetched from the remote of this partial clone", oid).
+				WithHint("again, once the remote can be reached")
 		}
 		return "", nil, object.Corrupt(oid, cause)
 	}

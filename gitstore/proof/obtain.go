@@ -121,7 +121,7 @@ func FetchArchived(ctx context.Context, repo *git.Repository, remote string, e *
 		return err
 	}
 	// Without a ref nothing is believed yet: bringPast makes one.
-	if err := transport.Fetch(ctx, repo, remote, "--no-prune", e.Op); err == nil &&
+	if err := transport.FetchKept(ctx, repo, remote, "--no-prune", e.Op); err == nil &&
 		repo.HasCommit(ctx, object.OID(e.Op)) {
 		return nil
 	}
@@ -134,6 +134,6 @@ func KeptRef(remote, year string) string { return record.SeenRefPrefix + remote 
 // FetchKept fetches what a remote keeps of a year.
 func FetchKept(ctx context.Context, repo *git.Repository, remote, year string) error {
 	// A pattern, so that a remote without the ref does not fail.
-	return transport.Fetch(ctx, repo, remote, "--prune",
+	return transport.FetchKept(ctx, repo, remote, "--prune",
 		"+"+archive.KeepPrefix+year+"*:"+record.SeenRefPrefix+remote+"/archive/"+year+"*")
 }

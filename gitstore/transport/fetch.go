@@ -21,10 +21,7 @@ const recordRefspec = "refs/agentxchain/*:refs/agentxchain/*"
 // FetchRecord brings the record that a remote has. A ref here that the remote's does not follow from stays.
 // Errors: remote_failed.
 func FetchRecord(ctx context.Context, r *git.Repository, remote string) error {
-	args := append(FetchArgs(), "--refmap=")
-	if r.Setting(ctx, "remote."+remote+".promisor") == "true" {
-		args = append(args, "--no-filter") // its objects would be asked for one by one later
-	}
+	args := append(fetchWhole(ctx, r, remote), "--refmap=")
 	return fetchInto(ctx, r, remote, append(args, "--", remote, recordRefspec), "non-fast-forward")
 }
 

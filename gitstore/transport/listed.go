@@ -85,7 +85,7 @@ func changesOf(ctx context.Context, r *git.Repository, remote string, others []s
 			stale[ref.Name] = ref.OID
 		}
 	}
-	if len(stale) < listFirst {
+	if len(stale) < listFirst || partial(ctx, r, remote) { // records are not filtered there, the rest is
 		return nil, false
 	}
 	there, err := List(ctx, r.Git.Transport(), r.ObjectFormat, remote)

@@ -165,7 +165,7 @@ func FetchRuns(ctx context.Context, r *git.Repository, remote string, others []s
 	if fetchListed(ctx, r, remote, others) {
 		return nil
 	}
-	fetches := [][]string{append(append(FetchArgs(), "--prune", "--", remote), RunRefspecs(remote)...)}
+	fetches := [][]string{append(append(fetchWhole(ctx, r, remote), "--prune", "--", remote), RunRefspecs(remote)...)}
 	if len(others) > 0 {
 		fetches = append(fetches, append(append(FetchArgs(), "--", remote), others...))
 	}
@@ -188,13 +188,36 @@ func FetchArgs() []string {
 		"fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-gc", "--no-recurse-submodules"}
 }
 
+// fetchWhole is FetchArgs for records. A partial clone would ask for their objects one by one later.
+func fetchWhole(ctx context.Context, r *git.Repository, remote string) []string {
+	args := FetchArgs()
+	if partial(ctx, r, remote) {
+		args = append(args, "--no-filter")
+	}
+	return args
+}
+
+// partial reports a remote that a partial clone has its objects from.
+func partial(ctx context.Context, r *git.Repository, remote string) bool {
+	return r.Setting(ctx, "remote."+remote+".promisor") == "true"
+}
+
+// FetchKept is Fetch of what is kept of records.
+func FetchKept(ctx context.Context, r *git.Repository, remote, prune, what string) error {
+	return fetch(ctx, r, remote, append(fetchWhole(ctx, r, remote), prune), what)
+}
+
 // Fetch fetches what a refspec or an object id names, and nothing else. With --prune
 // the names go that the remote no longer has.
 func Fetch(ctx context.Context, r *git.Repository, remote, prune, what string) error {
+	return fetch(ctx, r, remote, append(FetchArgs(), prune), what)
+}
+
+func fetch(ctx context.Context, r *git.Repository, remote string, args []string, what string) error {
 	ctx, stop := context.WithTimeoutCause(ctx, TransferLimit, errors.New("it took too long"))
 	defer stop()
 	defer r.ForgetRefs()
-	return r.Fetch(ctx, r.Git.Transport(), remote, nil, append(FetchArgs(), prune, "--", remote, what))
+	return r.Fetch(ctx, r.Git.Transport(), remote, nil, append(args, "--", remote, what))
 }
 
 // Complaint is what git said, without its first line when that only names the address.
