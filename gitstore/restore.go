@@ -24,7 +24,7 @@ import (
 // Codes of a restore, beside those of the store.
 const (
 	CodeUnfitRun  = "unfit_run" // the incoming files hold no run that can be recorded
-	CodeNotStaged = "io_failed" // the incoming files cannot be written
+	CodeNotStaged = fail.CodeIO // the incoming files cannot be written
 )
 
 // Incoming are files that are to take the place of those at and below Roots.

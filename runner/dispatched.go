@@ -124,7 +124,8 @@ func (r *Runner) settleLeft(ctx context.Context) error {
 				TurnID:      d.Turn,
 			})
 			if code := ErrorCode(err); err != nil &&
-				(code == fail.CodeGitFailed || code == fail.CodeUnreadable || code == fail.CodeLocked) {
+				(code == fail.CodeGitFailed || code == fail.CodeUnreadable ||
+					code == fail.CodeLocked || code == fail.CodeIO) {
 				return err // to be found again; a run that is over or blocked already is none to block
 			}
 		}

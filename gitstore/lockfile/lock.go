@@ -45,7 +45,7 @@ type Lock struct {
 // Acquire takes the lock file at path, whose directory it creates, for
 // purpose (a word shown to whoever waits). It tries for at most wait; zero
 // tries once. The error has the code locked and wraps a *git.LockedError naming the
-// owner; when ctx ends first it wraps ctx's cause.
+// owner, or io_failed where the file cannot be written; when ctx ends first it wraps ctx's cause.
 //
 // The file has the reference's shape, {"owner_pid","acquired_at"}, and more
 // keys of ours. An owner of our kind holds it as long as the same process
@@ -53,7 +53,7 @@ type Lock struct {
 // alive and younger than 30 s.
 func Acquire(ctx context.Context, path, purpose string, wait time.Duration) (*Lock, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-		return nil, fail.Errorf(fail.CodeLocked, err, "the lock %s cannot be made", path)
+		return nil, unwritable(path, err)
 	}
 	l := &Lock{
 		path: path, owner: git.NewOwner(purpose),
@@ -67,7 +67,7 @@ func Acquire(ctx context.Context, path, purpose string, wait time.Duration) (*Lo
 		}
 		holder, err := l.try()
 		if err != nil {
-			return nil, fail.Errorf(fail.CodeLocked, err, "the lock %s cannot be taken", path)
+			return nil, unwritable(path, err)
 		}
 		if holder == nil {
 			faults.Point("lock.acquired")
@@ -89,6 +89,16 @@ func Acquire(ctx context.Context, path, purpose string, wait time.Duration) (*Lo
 		t.Stop()
 		pause = min(pause*2, 50*time.Millisecond)
 	}
+}
+
+// unwritable says that the lock cannot be written, whoever may hold it.
+func unwritable(path string, err error) error {
+	e := fail.Errorf(fail.CodeIO, err, "the lock %s cannot be written", path)
+	if errors.Is(err, fs.ErrPermission) {
+		return e.WithHint("make %s and what is in it writable for the user who runs this, then again",
+			filepath.Dir(filepath.Dir(path)))
+	}
+	return e.WithHint("git agentxchain doctor says what stands in the way; then again")
 }
 
 // try makes one attempt; a holder says who is in the way.

@@ -69,6 +69,10 @@ func Run(ctx context.Context, r *runner.Runner, opt Options) *Result {
 		return l.finish()
 	}
 	release, err := r.Drive(ctx)
+	if err != nil && runner.ErrorCode(err) != "locked" {
+		l.fail(InitFailed, "the run cannot be driven", err)
+		return l.finish()
+	}
 	if err != nil {
 		l.fail(AdmissionRejected, "another loop drives this run", err)
 		l.res.Cause = CauseLoopRunning

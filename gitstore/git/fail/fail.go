@@ -81,5 +81,8 @@ const CodeWorkBehind = "working_files_behind"
 
 const CodeUnreadable = "unreadable_file"
 
+// CodeIO is that of a file of ours that cannot be written.
+const CodeIO = "io_failed"
+
 // CodeFilterNotRun is that of files which a filter should have changed that this program does not start.
 const CodeFilterNotRun = "filter_not_run"
