@@ -100,6 +100,9 @@ func (c *change) assignment(ctx context.Context, role string) (*protocol.AssignT
 	if err != nil {
 		return nil, err
 	}
+	if err := observe.RefuseUnderWay(c.r.store.Repository()); err != nil {
+		return nil, err
+	}
 	documents, err := c.gateDocuments()
 	if err != nil {
 		return nil, err

@@ -79,12 +79,14 @@ func (c *change) checkpoint(ctx context.Context, turnID string, out *Checkpointe
 			out.Files = append(out.Files, p)
 		}
 	}
-	if err := observe.RefuseInside(st, out.Files); err != nil {
-		return nil, err
-	}
-	sha := string(st.Head)
+	sha, repo := string(st.Head), c.r.store.Repository()
 	if len(out.Files) > 0 {
-		repo := c.r.store.Repository()
+		if err := observe.RefuseUnderWay(repo); err != nil {
+			return nil, err
+		}
+		if err := observe.RefuseInside(st, out.Files); err != nil {
+			return nil, err
+		}
 		oid, after, err := gitcommit.PathsAs(ctx, repo, out.Files, checkpointMessage(row), gitcommit.As{
 			// What the person's hooks start may be the turn's work: it is no person.
 			Environ: []string{TurnMarker + "=" + out.Turn},

@@ -93,6 +93,10 @@ func (d *doctor) worktree(ctx context.Context) {
 		d.failed("repository", err, fix)
 		return
 	}
+	if command, end := repo.UnderWay(); command != "" && len(st.Unmerged) == 0 {
+		d.add("repository", LevelWarning, end,
+			"a git %s is under way in the work tree: no turn can be assigned, and no checkpoint made, before it ends", command)
+	}
 	if len(st.Unmerged) > 0 {
 		d.add("repository", LevelError,
 			"resolve it (git status shows how): no turn can be assigned or accepted before",

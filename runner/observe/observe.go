@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/gitstatus"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/history"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
@@ -55,6 +56,18 @@ func RefuseUnmerged(st *gitstatus.Status) error {
 		Message: fmt.Sprintf("A merge is unresolved in the work tree (%s).", wire.ListSome(st.Unmerged, 1)),
 		Hint:    "resolve it (git status shows how), then try again",
 		Details: ojson.NewObject("files", st.Unmerged)}
+}
+
+// RefuseUnderWay refuses to begin or commit work in the middle of a rebase, merge or bisect: the commits of a turn would
+// be refused by git, or left behind when that ends.
+func RefuseUnderWay(repo *git.Repository) error {
+	command, end := repo.UnderWay()
+	if command == "" {
+		return nil
+	}
+	return &wire.Error{Code: wire.CodeDirtyTree, Field: "work_tree",
+		Message: fmt.Sprintf("A git %s is under way in the work tree.", command),
+		Hint:    end + "; then try again"}
 }
 
 // RefuseInside refuses files of which one is a submodule that has changes of its own: a commit here

@@ -77,6 +77,9 @@ func (p Project) next(
 			return &protocol.NextAction{Command: "git agentxchain gate retry",
 				Reason: "What the gate lacked is there now; asking again costs no turn."}
 		}
+		if n := p.underWay(n); n != nil {
+			return n
+		}
 		if len(dirty) > 0 && def != nil && def.WriteAuthority != wire.ReviewOnly {
 			return &protocol.NextAction{
 				Command: "git status",
@@ -144,6 +147,21 @@ func (p Project) next(
 		}
 	}
 	return n
+}
+
+// underWay is what comes before n where git is in the middle of something, nil where it is not.
+func (p Project) underWay(n *protocol.NextAction) *protocol.NextAction {
+	if p.Store == nil {
+		return nil
+	}
+	command, end := p.Store.Repository().UnderWay()
+	if command == "" {
+		return nil
+	}
+	return &protocol.NextAction{
+		Command: "git status",
+		Reason:  "A git " + command + " is under way, which comes first: " + end + ". Then: " + n.Command,
+	}
 }
 
 // dirtyFor are the dirty paths that matter for what comes next, sorted: of accepted turns, whose
