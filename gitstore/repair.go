@@ -89,10 +89,10 @@ func (s *Store) Enter(ctx context.Context, run string) error {
 
 // repairRun finds the run to restore.
 func (s *Store) repairRun(ctx context.Context, run string) (string, error) {
-	if run == "" {
-		run = s.CurrentRun()
-	}
 	if run != "" {
+		return run, nil
+	}
+	if run = s.CurrentRun(); run != "" {
 		// state.json may name a run that was never recorded, in the place of one that was.
 		if c := s.readCache(); c != nil && c.Run != "" && c.Run != run {
 			tip, err := chain.Tip(ctx, s.repo, run)
