@@ -13,6 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -184,8 +185,11 @@ func (d *doctor) run(ctx context.Context) {
 		d.add("state", LevelNote, "", "%s is read as if mended: %s", wire.DocState, n)
 	}
 	switch {
-	case v.State == nil, v.State.Run() == "":
+	case v.State == nil:
 		d.fresh(ctx)
+		return
+	case v.State.Run() == "":
+		d.idle(ctx)
 		return
 	case len(v.Notices) > 0: // said above
 	case v.Op == "":
@@ -229,6 +233,18 @@ func (d *doctor) mendFiles(ctx context.Context, v *gitstore.View) bool {
 			"another tool was interrupted in an acceptance").Mended = true
 	}
 	return true
+}
+
+// idle is a project in which no run has started. A run may be in another work tree of the repository, or have been in
+// one that was removed.
+func (d *doctor) idle(ctx context.Context) {
+	refs, err := chain.Runs(ctx, d.rec.Repository())
+	if err != nil || len(refs) == 0 {
+		d.fresh(ctx)
+		return
+	}
+	d.add("state", LevelNote, "", "no run has started in this work tree; the repository records %s: git agentxchain runs",
+		text.Count(len(refs), "run", "runs"))
 }
 
 // fresh is a project without a run: a new clone, most likely.

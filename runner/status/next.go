@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/gitstatus"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
@@ -57,6 +58,9 @@ func (p Project) next(
 			Command: "git agentxchain assign --new-run",
 			Reason:  "Run " + text.Brief(st.View.State.Run(), 60) + " is over; another one starts only on purpose.",
 		}
+	}
+	if st.View.State.Status == wire.StatusIdle && st.View.State.Run() == "" {
+		n = p.recorded(ctx, n)
 	}
 	if n != nil && st.View.State.Status == wire.StatusBlocked && !strings.HasPrefix(n.Command, "git ") {
 		return sharpen(n, escalation)
@@ -147,6 +151,27 @@ func (p Project) next(
 		}
 	}
 	return n
+}
+
+// recorded adds to the first step the run that git has last recorded: it may be in another work tree of the repository,
+// or have been in one that was removed.
+func (p Project) recorded(ctx context.Context, n *protocol.NextAction) *protocol.NextAction {
+	if p.Store == nil {
+		return n
+	}
+	repo := p.Store.Repository()
+	if refs, err := chain.Runs(ctx, repo); err != nil || len(refs) == 0 {
+		return n
+	}
+	tips, err := chain.RunTips(ctx, repo, 1)
+	if err != nil || len(tips) == 0 {
+		return n
+	}
+	return &protocol.NextAction{
+		Command: n.Command,
+		Reason: "No run has started in this work tree. Git records " + tips[0].Run + ": git agentxchain repair --from-ref " +
+			tips[0].Run + " brings it here.",
+	}
 }
 
 // underWay is what comes before n where git is in the middle of something, nil where it is not.
