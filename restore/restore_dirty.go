@@ -109,7 +109,7 @@ func (t *restoring) ownTurns(ctx context.Context) error {
 				true:  "it",
 				false: "them",
 			}[len(names) == 1], someOf(names, 10)),
-		Hint: "finish the work first, or give it up: git agentxchain restore --give-up-turns; the files are kept",
+		Hint: "finish the work first, or give it up: the same command with --give-up-turns; the files are kept",
 	}
 	if t.opt.GiveUp != nil {
 		if yes, err := t.opt.GiveUp(e.Message); err != nil || yes {

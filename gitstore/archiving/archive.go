@@ -104,7 +104,7 @@ func Archive(ctx context.Context, s *gitstore.Store, opt Options) (*Done, error)
 			continue
 		case where != "":
 			return nil, fail.Errorf(CodeRunInUse, nil, "run %s is the one that the work tree %s is in", name, where).
-				WithHint("archive it when another run has begun there; git agentxchain assign begins one")
+				WithHint("archive it when another run has begun there; git agentxchain assign --new-run begins one")
 		}
 		e, err := archiveEntry(ctx, s.Repository(), name, tip, known[name], list[name])
 		if err != nil {
