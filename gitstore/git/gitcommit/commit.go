@@ -145,8 +145,12 @@ func commitPaths(ctx context.Context, r *git.Repository, mark func(*git.Git) *gi
 	}
 	if len(fresh) > 0 {
 		// git commits by name only what the index knows.
-		if err := run(ctx, r.Git, fresh, "add", "--intent-to-add"); err != nil {
-			return "", nil, err
+		err := run(ctx, r.Git, fresh, "add", "--intent-to-add")
+		if outsideSparse(err) {
+			err = run(ctx, r.Git, fresh, "add", "--sparse", "--intent-to-add")
+		}
+		if err != nil {
+			return "", nil, commitRefused(err)
 		}
 	}
 	faults.Point("checkpoint.added")
@@ -198,13 +202,21 @@ func replaced(r *git.Repository, all []string) (paths, gone []string) {
 		}
 	}
 	for _, p := range all {
-		if fi, err := os.Lstat(filepath.Join(r.ProjectDir, filepath.FromSlash(p))); above[p] && err == nil && fi.IsDir() {
+		fi, err := os.Lstat(filepath.Join(r.ProjectDir, filepath.FromSlash(p)))
+		if above[p] && err == nil && fi.IsDir() {
 			gone = append(gone, p)
 		} else {
 			paths = append(paths, p)
 		}
 	}
 	return paths, gone
+}
+
+// outsideSparse reports that git add has refused files for lying outside of what a sparse checkout takes out. A git
+// that does so knows --sparse.
+func outsideSparse(err error) bool {
+	var ge *git.GitError
+	return errors.As(err, &ge) && strings.Contains(ge.Stderr, "sparse-checkout")
 }
 
 // lostHead is the commit that HEAD was moved to and the repository does not have, "" for
