@@ -4,6 +4,7 @@
 package cli
 
 import (
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -57,7 +58,7 @@ func TestSurvivePowerLoss(t *testing.T) {
 				t.Fatalf("the calls do not account for what is there:\n%s",
 					strings.Join(disk.Now().Differences(there.Now()), "\n"))
 			}
-			draw := rand.New(rand.NewPCG(seed, 1))
+			draw, wanted := rand.New(rand.NewPCG(seed, 1)), os.Getenv("AGENTXCHAIN_SURVIVE_FAULT")
 			tried, survived := 0, 0
 			try := func(k int, image testtrace.Image) {
 				if err := os.RemoveAll(a.base); err != nil {
@@ -66,6 +67,7 @@ func TestSurvivePowerLoss(t *testing.T) {
 				if err := image.Write(a.base); err != nil {
 					t.Fatal(err)
 				}
+				a.hangUp()
 				said := &testtrace.Result{Finished: k == disk.Len(), Output: r.Output}
 				verdict := a.judged(said, tried)
 				tried++
@@ -116,6 +118,9 @@ func TestSurvivePowerLoss(t *testing.T) {
 				}
 			}
 			for _, k := range moments {
+				if f := (testtrace.Fault{At: k, Kind: "power"}); wanted != "" && wanted != f.String() {
+					continue
+				}
 				images := disk.Cut(k, more, draw)
 				if !long {
 					draw.Shuffle(len(images), func(i, j int) { images[i], images[j] = images[j], images[i] })
@@ -129,6 +134,23 @@ func TestSurvivePowerLoss(t *testing.T) {
 			}
 			t.Logf("%d steps, %d images tried, %d survived", disk.Len(), tried, survived)
 		})
+	}
+}
+
+// hangUp ends what servers were doing for the machine whose power is cut: their gits see that the connection is gone, and
+// take their locks along.
+func (a *act) hangUp() {
+	a.t.Helper()
+	for _, dir := range a.servers() {
+		err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+			if err == nil && !e.IsDir() && strings.HasSuffix(path, ".lock") {
+				return os.Remove(path)
+			}
+			return err
+		})
+		if err != nil {
+			a.t.Fatal(err)
+		}
 	}
 }
 
