@@ -5,9 +5,13 @@ package runner
 
 import (
 	"context"
+	"path/filepath"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/lockfile"
 	"github.com/git-agentxchain/git-agentxchain/protocol/attempt"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner/intake"
 )
 
@@ -49,6 +53,16 @@ func (r *Runner) Drive(ctx context.Context) (release func(), err error) {
 		return nil, err
 	}
 	r.filesAhead = l.Ahead()
+	return func() { _ = l.Release() }, nil
+}
+
+// DriveRun is Drive for all work trees of the repository that are in the run.
+func (r *Runner) DriveRun(ctx context.Context, run string) (release func(), err error) {
+	name := filepath.Join(r.store.Repository().CommonDir, git.PrivateName, "loops", wire.SHA256([]byte(run))[:16]+".lock")
+	l, err := lockfile.Acquire(ctx, name, "run", 0)
+	if err != nil {
+		return nil, err
+	}
 	return func() { _ = l.Release() }, nil
 }
 

@@ -41,6 +41,7 @@ type loop struct {
 	polls     int             // looks at the remote since it last had something new
 	elsewhere map[string]bool // turns that other clones work on, as of the last look
 	owed      map[string]int  // turns of other machines whose commit was waited for, and how often
+	release   []func()        // ends what makes this the only loop
 	judged    bool            // a turn was carried out, or its staged result judged
 }
 
@@ -68,21 +69,33 @@ func Run(ctx context.Context, r *runner.Runner, opt Options) *Result {
 		l.fail(InitFailed, "no dispatch callback is set", nil)
 		return l.finish()
 	}
-	release, err := r.Drive(ctx)
-	if err != nil && runner.ErrorCode(err) != "locked" {
-		l.fail(InitFailed, "the run cannot be driven", err)
+	if !l.alone(r.Drive(ctx)) {
 		return l.finish()
 	}
-	if err != nil {
-		l.fail(AdmissionRejected, "another loop drives this run", err)
-		l.res.Cause = CauseLoopRunning
-		return l.finish()
-	}
-	defer release()
+	defer func() {
+		for _, release := range l.release {
+			release()
+		}
+	}()
 	if l.start() {
 		l.drive()
 	}
 	return l.finish()
+}
+
+// alone takes what makes this the only loop, or fails.
+func (l *loop) alone(release func(), err error) bool {
+	switch {
+	case err == nil:
+		l.release = append(l.release, release)
+		return true
+	case runner.ErrorCode(err) == "locked":
+		l.fail(AdmissionRejected, "another loop drives this run", err)
+		l.res.Cause = CauseLoopRunning
+	default:
+		l.fail(InitFailed, "the run cannot be driven", err)
+	}
+	return false
 }
 
 // drive repeats: decide whether to go on, keep the slots filled, wait for a turn.

@@ -29,7 +29,7 @@ func (l *loop) start() bool {
 	if l.stopped {
 		return false
 	}
-	if !l.begin() {
+	if !l.begin() || !l.alone(l.r.DriveRun(l.ctx, l.state().Run())) {
 		return false
 	}
 	l.spent = l.state().BudgetStatus.SpentUSD
