@@ -26,12 +26,11 @@ const CodeActionsNotAllowed = "gate_actions_not_allowed"
 
 // ApproveOptions says what to approve.
 type ApproveOptions struct {
-	Completion    *bool  // nil: whichever is pending; else exactly a completion or a transition
-	AllowActions  bool   // run the gate's actions; also git config agentxchain.allowGateActions
-	DryRun        bool   // only say what would happen
-	Reason        string // recorded with the approval; may be empty
-	Consent       ConsentOptions
-	StatementOnly bool // sign the statement with Consent.Sign and decide nothing
+	Completion   *bool  // nil: whichever is pending; else exactly a completion or a transition
+	AllowActions bool   // run the gate's actions; also git config agentxchain.allowGateActions
+	DryRun       bool   // only say what would happen
+	Reason       string // recorded with the approval; may be empty
+	Consent      ConsentOptions
 
 	// what the person saw; something else is not approved by their answer. nil: they asked for nothing
 	Shown *gate.Pending
@@ -46,8 +45,6 @@ type Approved struct {
 	Actions []config.GateAction
 	Signed  []string // sign-off documents that carry the person's yes now
 	Commit  string   // of those documents, "" for none
-
-	Statement []byte // that was signed, with StatementOnly
 }
 
 // Approve passes the pending gate after holding its predicates against the work
@@ -143,13 +140,8 @@ func (a *approving) decide(ctx context.Context, c *change) (*plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	if a.opt.StatementOnly {
-		// One that would be refused here does not help who hands it in.
-		if _, err := a.preview(c); err != nil {
-			return nil, err
-		}
-		out.Statement = a.consent.Statements[len(a.consent.Statements)-1].Data
-		return nil, nil
+	if c.signed != nil {
+		return &plan{op: preview(a.op(nil))}, nil
 	}
 	if len(out.Actions) == 0 && !c.hooks.Has("before_gate") {
 		return &plan{op: a.op([]protocol.ActionRun{})}, nil
@@ -241,7 +233,7 @@ func (a *approving) preview(c *change) (passes bool, err error) {
 // approval is on record. What fails here takes nothing back: doctor writes it later.
 func (a *approving) signOff(ctx context.Context, c *change) (*plan, error) {
 	s := c.view.State
-	if a.opt.DryRun || a.opt.StatementOnly || len(a.changed) == 0 || s.PendingPhaseTransition != nil ||
+	if a.opt.DryRun || len(a.changed) == 0 || s.PendingPhaseTransition != nil ||
 		s.PendingRunCompletion != nil {
 		return nil, nil
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+	"github.com/git-agentxchain/git-agentxchain/runner/consent"
 	"github.com/git-agentxchain/git-agentxchain/runner/lease"
 	"github.com/git-agentxchain/git-agentxchain/runner/observe"
 	"github.com/git-agentxchain/git-agentxchain/runner/ophooks"
@@ -62,6 +63,8 @@ type change struct {
 	stop   *ophooks.Stop         // what a hook that said no leads to
 	asIs   []protocol.Overruling // hooks whose no a person has overruled
 	notice string                // of hooks that could not be asked, for the person
+
+	signed *consent.Signed // what the person has signed, who wants nothing else; nil
 
 	lease *lease.Hold // the lease the change is made under; nil for none
 }
@@ -163,6 +166,9 @@ func (c *change) decide(ctx context.Context, p *plan, done *Done) (gitstore.Chan
 		}
 	}
 	t, refusal := c.ask(c.view.Snapshot(), p.op)
+	if c.signed != nil && (refusal == nil || refusal.Code == wire.CodeApprovalsMissing) {
+		return ch, c.signed // one that would be refused here would not help who hands it in
+	}
 	if refusal != nil {
 		return ch, refusal
 	}

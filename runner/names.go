@@ -34,6 +34,7 @@ type (
 	Emission    = notify.Emission // of EmitNotifications
 
 	ConsentOptions = consent.Options // of whatever a person decides
+	Signed         = consent.Signed  // the error where only a statement was wanted
 )
 
 // Statuses of a run.

@@ -155,5 +155,10 @@ func (c *change) gateDocuments() ([]gates.DocumentFact, error) {
 // consent gathers the proof of a person who decides.
 func (c *change) consent(ctx context.Context, q consent.Question, opt ConsentOptions) (*agreement.Consent, error) {
 	at := consent.Scene{Store: c.r.store, View: c.view, Env: c.env, Nonce: randomSeed()}
-	return at.Gather(ctx, q, opt)
+	out, err := at.Gather(ctx, q, opt)
+	if err == nil && opt.Only {
+		c.signed = &consent.Signed{Gate: q.Gate, GateType: q.GateType,
+			Statement: out.Statements[len(out.Statements)-1].Data}
+	}
+	return out, err
 }

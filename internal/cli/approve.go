@@ -45,10 +45,6 @@ func newApproveCommand(f *term.Factory, name string, completion *bool) *ucli.Com
 			&ucli.BoolFlag{Name: "deny", Usage: "refuse the gate; needs --reason"},
 			&ucli.BoolFlag{Name: "withdraw", Usage: "take the last approval back; before the next turn is accepted"},
 			&ucli.StringFlag{Name: "reason", Usage: "why (`TEXT`); it is recorded"},
-			&ucli.StringFlag{
-				Name:  "to",
-				Usage: "with --sign: write the statement to the new `FILE` and decide nothing",
-			},
 			&ucli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "do not ask"},
 		}, consentFlags()...),
 		Action: func(c *ucli.Context) error {
@@ -78,25 +74,16 @@ func newApproveCommand(f *term.Factory, name string, completion *bool) *ucli.Com
 			if err != nil {
 				return err
 			}
-			if to := c.String("to"); c.IsSet("to") {
-				if to == "" || !c.Bool("sign") || c.IsSet("statement") || c.Bool("dry-run") ||
-					c.Bool("allow-actions") {
-					return term.UsageErrorf(
-						"--to takes a FILE for the statement that --sign makes, and decides nothing")
-				}
-				return runApproveTo(c.Context, f, to, runner.ApproveOptions{
-					Completion: completion,
-					Reason:     c.String("reason"),
-					Consent:    consent,
-				})
+			if c.IsSet("to") && (c.Bool("dry-run") || c.Bool("allow-actions")) {
+				return toIsAlone()
 			}
-			return runApprove(c.Context, f, runner.ApproveOptions{
+			return signedTo(c, f, runApprove(c.Context, f, runner.ApproveOptions{
 				Completion:   completion,
 				DryRun:       c.Bool("dry-run"),
 				AllowActions: c.Bool("allow-actions"),
 				Reason:       c.String("reason"),
 				Consent:      consent,
-			}, c.Bool("yes"))
+			}, c.Bool("yes")))
 		},
 	}
 }
@@ -118,7 +105,7 @@ func runApprove(ctx context.Context, f *term.Factory, o runner.ApproveOptions, y
 		return err
 	}
 	defer func() { _ = r.Close() }()
-	if !o.DryRun && !o.StatementOnly && r.InsideTurn() == "" {
+	if !o.DryRun && !o.Consent.Only && r.InsideTurn() == "" {
 		// Documents that were mended since the gate failed make it wait now.
 		if v, verr := r.View(ctx); verr == nil && r.GateMended(v) {
 			if _, err := r.RetryGate(ctx); err != nil {
@@ -126,7 +113,7 @@ func runApprove(ctx context.Context, f *term.Factory, o runner.ApproveOptions, y
 			}
 		}
 	}
-	if !yes && !o.DryRun && f.Interactive() && r.InsideTurn() == "" {
+	if !yes && !o.DryRun && !o.Consent.Only && f.Interactive() && r.InsideTurn() == "" {
 		// Without a gate that waits, the refusal below says it better.
 		if g, gerr := r.PendingGate(ctx); gerr == nil && g.Fits(o.Completion) {
 			said, reason, err := askPending(ctx, f, g, o.Reason)

@@ -52,7 +52,7 @@ func newConfigCommand(f *term.Factory) *ucli.Command {
 					if err != nil {
 						return err
 					}
-					return runConfigAdopt(c.Context, f, c.Bool("yes"), consent)
+					return signedTo(c, f, runConfigAdopt(c.Context, f, c.Bool("yes"), consent))
 				},
 			},
 		},

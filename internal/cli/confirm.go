@@ -39,12 +39,12 @@ func newConfirmCommand(f *term.Factory) *ucli.Command {
 			if err != nil {
 				return err
 			}
-			return runConfirm(c.Context, f, &confirmOptions{
+			return signedTo(c, f, runConfirm(c.Context, f, &confirmOptions{
 				Show:    c.Bool("show"),
 				Yes:     c.Bool("yes"),
 				Reason:  c.String("reason"),
 				Consent: consent,
-			})
+			}))
 		},
 	}
 }

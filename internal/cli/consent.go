@@ -1,13 +1,18 @@
-// The flags by which a person proves who decides: --sign, --statement, --expires.
+// The flags by which a person proves who decides: --sign, --statement, --expires, --to.
 
 package cli
 
 import (
+	"errors"
+	"strings"
+
 	ucli "github.com/urfave/cli/v2"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/shared"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/agreement"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
@@ -23,6 +28,10 @@ func consentFlags() []ucli.Flag {
 			Name:  "expires",
 			Usage: "how long the statement signed with --sign counts (`TIME`, default 24h)",
 		},
+		&ucli.StringFlag{
+			Name:  "to",
+			Usage: "with --sign: write the statement to the new `FILE` and decide nothing",
+		},
 	}
 }
 
@@ -34,6 +43,19 @@ func consentOptions(c *ucli.Context, f *term.Factory) (runner.ConsentOptions, er
 	if c.IsSet("expires") && (!o.Sign || o.Expires <= 0) {
 		return o, term.UsageErrorf("--expires is a time such as 8h, for the statement that --sign makes")
 	}
+	if c.IsSet("to") {
+		if c.String("to") == "" || !o.Sign || c.IsSet("statement") {
+			return o, toIsAlone()
+		}
+		o.Only = true
+		path, err := f.Path(c.String("to"))
+		if err != nil {
+			return o, err
+		}
+		if err := shared.OutputPlace(path, false); err != nil {
+			return o, err
+		}
+	}
 	for _, name := range c.StringSlice("statement") {
 		data, err := shared.ReadInput(f, "the statement", name, agreement.MaxStatementBytes)
 		if err != nil {
@@ -42,4 +64,41 @@ func consentOptions(c *ucli.Context, f *term.Factory) (runner.ConsentOptions, er
 		o.Statements = append(o.Statements, data)
 	}
 	return o, nil
+}
+
+func toIsAlone() error {
+	return term.UsageErrorf("--to takes a FILE for the statement that --sign makes, and decides nothing")
+}
+
+// signedTo writes the statement, where err is that one was wanted and nothing else, for the one who decides with
+// --statement.
+func signedTo(c *ucli.Context, f *term.Factory, err error) error {
+	var signed *runner.Signed
+	if !errors.As(err, &signed) {
+		return err
+	}
+	to := c.String("to")
+	path, err := f.Path(to)
+	if err != nil {
+		return err
+	}
+	if err := shared.SaveFile(path, signed.Statement, false); err != nil {
+		return err
+	}
+	payload := ojson.NewObject("statement", "sha256:"+evidence.NewBlob(signed.Statement).Digest, "path", path)
+	next := "git agentxchain " + strings.TrimPrefix(c.Command.HelpName, "git-agentxchain ") + " --sign"
+	if signed.Gate != "" {
+		payload.Set("gate_type", signed.GateType)
+		payload.Set("gate_id", signed.Gate)
+		next = "git agentxchain approve"
+	}
+	f.Out.Emit(payload, func(p *term.Printer) {
+		if signed.Gate != "" {
+			p.Printf("Signed for gate %s and wrote %s; the gate waits.\n", p.Bold(term.OneLine(signed.Gate)), term.OneLine(to))
+		} else {
+			p.Printf("Signed, and wrote %s; nothing is decided.\n", term.OneLine(to))
+		}
+		p.Printf("%s %s --statement %s\n", p.Dim("next:"), next, term.OneLine(to))
+	})
+	return nil
 }

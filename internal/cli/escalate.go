@@ -90,12 +90,12 @@ func newUnblockCommand(f *term.Factory) *ucli.Command {
 			if c.Bool("accept-as-is") && strings.TrimSpace(c.String("reason")) == "" {
 				return term.UsageErrorf("unblock --accept-as-is needs --reason TEXT")
 			}
-			return runUnblock(c.Context, f, runner.ReactivateOptions{
+			return signedTo(c, f, runUnblock(c.Context, f, runner.ReactivateOptions{
 				EscalationID: c.Args().First(),
 				Reason:       c.String("reason"),
 				AsIs:         c.Bool("accept-as-is"),
 				Consent:      consent,
-			})
+			}))
 		},
 	}
 }

@@ -35,8 +35,8 @@ func newReconcileCommand(f *term.Factory) *ucli.Command {
 			if err != nil {
 				return err
 			}
-			return runReconcile(c.Context, f, runner.ReconcileOptions{Reason: c.String("reason"), Consent: consent},
-				c.Bool("show"), c.Bool("yes"))
+			return signedTo(c, f, runReconcile(c.Context, f,
+				runner.ReconcileOptions{Reason: c.String("reason"), Consent: consent}, c.Bool("show"), c.Bool("yes")))
 		},
 	}
 }

@@ -69,11 +69,11 @@ func newRepairCommand(f *term.Factory) *ucli.Command {
 					return term.UsageErrorf("--adopt is about the run in the working files; it does not take %q",
 						term.OneLine(run))
 				}
-				return runAdopt(c.Context, f, o)
+				return signedTo(c, f, runAdopt(c.Context, f, o))
 			}
 			switch {
 			case c.IsSet("sign") || c.IsSet("statement"):
-				return term.UsageErrorf("--sign and --statement belong to --adopt")
+				return term.UsageErrorf("--sign, --statement and --to belong to --adopt")
 			case c.IsSet("from-op") && o.FromOp == "":
 				return term.UsageErrorf("--from-op takes the id of an operation")
 			case from && accept:

@@ -42,9 +42,6 @@ func (t *Draft) KeepProof(sum *agreement.Tally) {
 	}
 }
 
-// CodeApprovalsMissing means that an act needs more people than have agreed to it.
-const CodeApprovalsMissing = "approvals_missing"
-
 // Agree counts the people who agree to an act that overrules the record. It does not wait:
 // statements of the others are handed in with it.
 func (t *Draft) Agree(d *agreement.Decision, c *agreement.Consent) *wire.Error {
@@ -57,11 +54,12 @@ func (t *Draft) Agree(d *agreement.Decision, c *agreement.Consent) *wire.Error {
 	}
 	if !sum.Reached() {
 		return &wire.Error{
-			Code:  CodeApprovalsMissing,
+			Code:  wire.CodeApprovalsMissing,
 			Field: "statements",
 			Message: fmt.Sprintf("%d of %d people have agreed to this act (%s).",
 				len(sum.Votes), sum.Need, d.Rules[0].People()),
-			Hint: d.Command() + " --sign --statement FILE, a statement of each of the others",
+			Hint: d.Command() + " --sign --statement FILE, a statement of each of the others, who write theirs with " +
+				d.Command() + " --sign --to FILE",
 		}
 	}
 	t.KeepProof(sum)

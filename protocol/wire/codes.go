@@ -50,6 +50,7 @@ const (
 	CodeNothingToRetry         = "nothing_to_retry"
 	CodeNothingToWithdraw      = "nothing_to_withdraw"
 	CodeReasonRequired         = "reason_required"
+	CodeApprovalsMissing       = "approvals_missing" // an act needs more people than have agreed to it
 	CodeRunExists              = "run_exists"
 	CodeMailboxFull            = "mailbox_full"
 	CodeInvalidCharter         = "invalid_charter"

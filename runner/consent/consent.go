@@ -24,10 +24,19 @@ import (
 // Options says how a person proves who decides. The zero value proves nothing.
 type Options struct {
 	Sign       bool          // sign a statement as git signs commits
+	Only       bool          // with Sign: decide nothing; the error is a *Signed
 	Statements [][]byte      // statements signed before or elsewhere: DSSE envelopes
 	Expires    time.Duration // how long the statement that is signed now counts; a day when 0
 	Asked      attest.Asked  // terminal, automation, mcp, page; derived from Options.Terminal when ""
 }
+
+// Signed is the error that ends a decision of which only the statement was wanted.
+type Signed struct {
+	Gate, GateType string // "" for an act that overrules the record
+	Statement      []byte
+}
+
+func (*Signed) Error() string { return "the statement is signed, and nothing is decided" }
 
 // Proves reports whether a statement is handed in or to be signed.
 func (o *Options) Proves() bool { return o.Sign || len(o.Statements) > 0 }
