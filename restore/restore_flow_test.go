@@ -230,6 +230,7 @@ func TestOnto(t *testing.T) {
 	s := newSource(t)
 	idle := filepath.Join(t.TempDir(), "idle")
 	testGit(t, t.TempDir(), "clone", "-q", s.dir, idle)
+	testGit(t, idle, "remote", "remove", "origin") // whose run would be the one to go on with
 	withRunner(t, idle, func(r *runner.Runner) {
 		if _, err := r.InitRun(t.Context(), runner.InitRunOptions{}); err != nil {
 			t.Fatal(err)

@@ -30,6 +30,7 @@ func TestSameFilesAreTheSamePlace(t *testing.T) {
 		s := newSource(t)
 		if !active {
 			s.dir = s.clone
+			testGit(t, s.dir, "remote", "remove", "origin") // whose run would be the one to go on with
 			withRunner(t, s.dir, func(r *runner.Runner) {
 				if _, err := r.InitRun(t.Context(), runner.InitRunOptions{}); err != nil {
 					t.Fatal(err)

@@ -16,10 +16,10 @@ func RunIDOf(seed string) string {
 }
 
 // StartRun is InitRun for a run whose id is RunIDOf(seed): the caller has written it down
-// before.
+// before, so that it is a run of its own, whatever runs other clones have.
 func (r *Runner) StartRun(ctx context.Context, seed string, opt InitRunOptions) (*Done, error) {
 	seeded := *r
-	seeded.opt.Seed = func() string { return seed }
+	seeded.opt.Seed, seeded.opt.fresh = func() string { return seed }, true
 	done, err := seeded.InitRun(ctx, opt)
 	if err == nil && done.Run != RunIDOf(seed) {
 		err = fmt.Errorf("the run that began is %s, not %s", done.Run, RunIDOf(seed))
