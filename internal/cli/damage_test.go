@@ -559,6 +559,7 @@ func (d *damaged) sane(k *damage, l damageLine, a damageAnswer) {
 	e := a.object().Object("error")
 	switch {
 	case code == "" && a.status == term.ExitFailed, code == "findings":
+	case a.object().String("overall") == "error" && code != "": // as the reference's accounts end
 	case len(a.out) > 0 && a.object() == nil && strings.HasPrefix(a.errs, "error: "): // what came before it stands
 	case !known && a.status == term.ExitIntegrity && l.args[0] == "fsck":
 	case l.args[0] == "attest" && a.object().String("_type") != "": // the statement says what is wrong

@@ -74,17 +74,17 @@ func runAudit(ctx context.Context, f *term.Factory, o *reportOptions) error {
 // liveFailure is the report when there is no artifact: nothing governed is there, or
 // what is there was changed behind the record's back.
 func liveFailure(name string, err error) *ojson.Object {
-	message, report := err.Error(), account.Failure
+	message := err.Error()
 	var coded term.CodedError
 	if errors.As(err, &coded) {
 		if coded.ErrorHint() != "" {
 			message += " (" + coded.ErrorHint() + ")"
 		}
 		if term.ExitStatus(coded.ErrorCode()) == term.ExitIntegrity {
-			report = account.Contradiction
+			return account.Contradiction(name, message)
 		}
 	}
-	doc := report(name, message)
+	doc := account.Failure(name, message)
 	doc.Set("error", term.ErrorObject(err))
 	return doc
 }
