@@ -12,7 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/agreement"
-	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
@@ -85,7 +85,7 @@ func signedTo(c *ucli.Context, f *term.Factory, err error) error {
 	if err := shared.SaveFile(path, signed.Statement, false); err != nil {
 		return err
 	}
-	payload := ojson.NewObject("statement", "sha256:"+evidence.NewBlob(signed.Statement).Digest, "path", path)
+	payload := ojson.NewObject("statement", wire.Digest(signed.Statement), "path", path)
 	next := "git agentxchain " + strings.TrimPrefix(c.Command.HelpName, "git-agentxchain ") + " --sign"
 	if signed.Gate != "" {
 		payload.Set("gate_type", signed.GateType)

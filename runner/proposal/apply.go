@@ -21,7 +21,6 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
-	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner/observe"
 )
@@ -72,7 +71,7 @@ func (p *Proposal) merge(ctx context.Context, s *gitstore.Store) error {
 	for i := range p.Files {
 		f := &p.Files[i]
 		if f.Applied || f.Before == nil || f.After == nil || f.source == "" || bytes.Equal(f.Before, f.After) ||
-			f.source == "sha256:"+evidence.NewBlob(f.Before).Digest {
+			f.source == wire.Digest(f.Before) {
 			continue
 		}
 		var was []byte
@@ -84,7 +83,7 @@ func (p *Proposal) merge(ctx context.Context, s *gitstore.Store) error {
 		if err != nil {
 			return err
 		}
-		if f.source != "sha256:"+evidence.NewBlob(was).Digest {
+		if f.source != wire.Digest(was) {
 			continue
 		}
 		merged, clean, err := repo.MergeFile(ctx, f.Before, was, f.After)
@@ -122,7 +121,7 @@ func (p *Proposal) Applicable(s *gitstore.Store, cfg *config.Config, st *gitstat
 		}
 		now := ""
 		if f.Before != nil {
-			now = "sha256:" + evidence.NewBlob(f.Before).Digest
+			now = wire.Digest(f.Before)
 		}
 		reason := ""
 		if _, dirty := st.Dirty[f.Path]; now != f.source && !f.Merged {

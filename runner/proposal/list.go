@@ -15,7 +15,6 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/projectfile"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
-	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -289,7 +288,7 @@ func (p *Proposal) Written() (out []string, rest int) {
 	for _, f := range p.Files {
 		proposed := ""
 		if f.After != nil {
-			proposed = "sha256:" + evidence.NewBlob(f.After).Digest
+			proposed = wire.Digest(f.After)
 		}
 		if f.Applied || f.source == proposed {
 			continue
