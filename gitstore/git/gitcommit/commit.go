@@ -202,12 +202,13 @@ func replaced(r *git.Repository, all []string) (paths, gone []string) {
 		}
 	}
 	for _, p := range all {
-		fi, err := os.Lstat(filepath.Join(r.ProjectDir, filepath.FromSlash(p)))
-		if above[p] && err == nil && fi.IsDir() {
-			gone = append(gone, p)
-		} else {
-			paths = append(paths, p)
+		if above[p] {
+			if fi, err := os.Lstat(filepath.Join(r.ProjectDir, filepath.FromSlash(p))); err == nil && fi.IsDir() {
+				gone = append(gone, p)
+				continue
+			}
 		}
+		paths = append(paths, p)
 	}
 	return paths, gone
 }
