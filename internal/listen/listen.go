@@ -23,12 +23,11 @@ type Options struct {
 	Token    string
 	Exposes  string // what everyone who reaches it without a token could do: "start the project's agents"
 	GiveWith string // how the token is given
-	NeedsTLS bool   // the token would travel in the clear
-	TLS      bool   // it does not
+	InClear  bool   // the token would travel in the clear, which is not enough
 }
 
 // TCP opens a socket. addr is HOST:PORT, :PORT or PORT; without HOST it is 127.0.0.1, and port 0 picks a free one. An
-// address that other machines can reach needs a token of at least 16 characters, and TLS where the options say so.
+// address that other machines can reach needs a token of at least 16 characters that does not travel in the clear.
 //
 // Errors: usage for an address that cannot be served on, io_failed.
 func TCP(ctx context.Context, addr string, o Options) (net.Listener, error) {
@@ -75,7 +74,7 @@ func (o Options) guards(host string) error {
 	switch {
 	case o.Token == "":
 		return unfit(o.GiveWith, "listening on %s needs a token: anyone who reaches it can %s", host, o.Exposes)
-	case o.NeedsTLS && !o.TLS:
+	case o.InClear:
 		return unfit(o.GiveWith, "listening on %s needs TLS: the token would travel in the clear", host)
 	case len(o.Token) < minPublicToken:
 		return unfit("", "listening on %s needs a token of at least %d characters", host, minPublicToken)

@@ -30,7 +30,7 @@ func TestTCP(t *testing.T) {
 		{addr: "a:b:c", want: `invalid address "a:b:c": it must be HOST:PORT`},
 	} {
 		l, err := listen.TCP(t.Context(), c.addr,
-			listen.Options{Token: c.token, NeedsTLS: true, TLS: c.tls, Exposes: "do harm"})
+			listen.Options{Token: c.token, InClear: !c.tls, Exposes: "do harm"})
 		if err != nil && err.Error() != c.want || err == nil && c.want != "" {
 			t.Errorf("%s: %v, want %q", c.addr, err, c.want)
 		}

@@ -145,7 +145,7 @@ func (s *Server) Close() {
 // never there. An address that other machines can reach needs both a token and TLS. Errors: those of listen.TCP and of
 // recording in the run.
 func (s *Server) Listen(ctx context.Context, addr string) (net.Listener, error) {
-	l, err := listen.TCP(ctx, addr, listen.Options{Token: s.opt.Token, NeedsTLS: true, TLS: s.opt.TLS != nil,
+	l, err := listen.TCP(ctx, addr, listen.Options{Token: s.opt.Token, InClear: s.opt.TLS == nil,
 		Exposes: "carry out turns", GiveWith: "give --token-file, --tls-cert and --tls-key"})
 	if err != nil {
 		return nil, err
