@@ -185,11 +185,8 @@ func (d *doctor) run(ctx context.Context) {
 		d.add("state", LevelNote, "", "%s is read as if mended: %s", wire.DocState, n)
 	}
 	switch {
-	case v.State == nil:
-		d.fresh(ctx)
-		return
-	case v.State.Run() == "":
-		d.idle(ctx)
+	case v.State == nil, v.State.Run() == "":
+		d.fresh(ctx, v.State != nil)
 		return
 	case len(v.Notices) > 0: // said above
 	case v.Op == "":
@@ -235,20 +232,9 @@ func (d *doctor) mendFiles(ctx context.Context, v *gitstore.View) bool {
 	return true
 }
 
-// idle is a project in which no run has started. A run may be in another work tree of the repository, or have been in
-// one that was removed.
-func (d *doctor) idle(ctx context.Context) {
-	refs, err := chain.Runs(ctx, d.rec.Repository())
-	if err != nil || len(refs) == 0 {
-		d.fresh(ctx)
-		return
-	}
-	d.add("state", LevelNote, "", "no run has started in this work tree; the repository records %s: git agentxchain runs",
-		text.Count(len(refs), "run", "runs"))
-}
-
-// fresh is a project without a run: a new clone, most likely.
-func (d *doctor) fresh(ctx context.Context) {
+// fresh is a project without a run: a new clone, most likely. Where it is idle, a run that is recorded may be in another
+// work tree of the repository, or have been in one that was removed.
+func (d *doctor) fresh(ctx context.Context, idle bool) {
 	refs, err := chain.Runs(ctx, d.rec.Repository())
 	if err != nil {
 		d.failed("state", err, "git fsck")
@@ -267,6 +253,11 @@ func (d *doctor) fresh(ctx context.Context) {
 		default:
 			d.ok("state", "no run has started")
 		}
+		return
+	}
+	if idle {
+		d.add("state", LevelNote, "", "no run has started in this work tree; the repository records %s: git agentxchain runs",
+			text.Count(len(refs), "run", "runs"))
 		return
 	}
 	run := strings.TrimPrefix(refs[len(refs)-1].Name, git.RunRefPrefix)
