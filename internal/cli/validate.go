@@ -13,6 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/whatif"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
@@ -152,6 +153,10 @@ func invalidDocuments(d *runner.Documents, rows []documentFinding, n int) error 
 	e := term.Errorf(code, "%s is not valid (%s)", first.file, term.Counted(n, "finding"))
 	if first.file == wire.ConfigPath {
 		return e.WithHint("correct " + wire.ConfigPath + " and run git agentxchain validate again")
+	}
+	if d.State != nil && len(run.CheckState(d.State)) == 0 { // sound, and at odds with the configuration alone
+		return e.WithHint("put back what the run uses, or see how " + wire.ConfigPath +
+			" differs from the rules of the run: git agentxchain config adopt")
 	}
 	return e.WithHint("git agentxchain repair --from-ref goes back to the recorded state")
 }

@@ -90,8 +90,8 @@ func agree(s *run.State, c *config.Config) wire.Problems {
 			Message: field + " is " + what + ", which " + wire.ConfigPath + " does not define",
 		})
 	}
-	if s.Status.Ended() {
-		return nil // a finished run may have been governed by another configuration
+	if s.RunID == nil || s.Status.Ended() {
+		return nil // the next run begins in a phase of this configuration; an ended one may have had another
 	}
 	if c.Routing.Len() > 0 && c.Route(s.Phase) == nil {
 		add("phase", s.Phase, "phase "+s.Phase)
