@@ -14,6 +14,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/workdir"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -137,3 +138,34 @@ func (s *Store) RunsInUse(ctx context.Context) (map[string]string, error) {
 	}
 	return out, nil
 }
+
+// RunBeside is the newest run of the project that is under way while the one of this work tree is over, and that
+// no work tree here is in: another machine began it. "" without one.
+func (s *Store) RunBeside(ctx context.Context, over *run.State) string {
+	tips, err := chain.RunTips(ctx, s.repo, besideLimit)
+	if err != nil {
+		return ""
+	}
+	var used map[string]string
+	for _, t := range tips {
+		if t.Run == over.Run() {
+			continue
+		}
+		if st, err := chain.StateAt(ctx, s.repo, t.Ref.OID); err != nil || st.Status.Ended() ||
+			st.ProjectID != over.ProjectID {
+			continue
+		}
+		if used == nil {
+			if used, err = s.RunsInUse(ctx); err != nil {
+				return ""
+			}
+		}
+		if used[t.Run] == "" {
+			return t.Run
+		}
+	}
+	return ""
+}
+
+// besideLimit bounds the runs that RunBeside looks at: one that goes on is among those that moved last.
+const besideLimit = 4

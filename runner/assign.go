@@ -16,6 +16,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner/intake"
 	"github.com/git-agentxchain/git-agentxchain/runner/observe"
+	"github.com/git-agentxchain/git-agentxchain/runner/status"
 	"github.com/git-agentxchain/git-agentxchain/runner/turnfiles"
 )
 
@@ -56,7 +57,13 @@ func (r *Runner) AssignTurn(ctx context.Context, opt AssignOptions) (*Assigned, 
 		}
 		s := c.view.State
 		if s.Status.Ended() && !opt.NewRun {
-			return nil, anotherRun(s, "git agentxchain assign --new-run")
+			refusal := anotherRun(s, status.NewRun)
+			if beside := r.store.RunBeside(ctx, s); beside != "" {
+				refusal.Message += " Run " + beside + " is under way."
+				refusal.Hint = "git agentxchain repair --from-ref " + beside + " brings it here; " + status.NewRun +
+					" starts another"
+			}
+			return nil, refusal
 		}
 		if s.Status != wire.StatusIdle && !s.Status.Ended() {
 			return nil, nil

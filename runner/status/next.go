@@ -19,6 +19,9 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner/observe"
 )
 
+// NewRun is the command that begins a run after one that is over.
+const NewRun = "git agentxchain assign --new-run"
+
 // next is the protocol's next step, sharpened by what is on disk: a result that
 // is not staged yet, or accepted work that is not committed.
 func (p Project) next(
@@ -54,10 +57,7 @@ func (p Project) next(
 	}
 	n := protocol.NextStep(st.View.State, st.View.Config, escalation)
 	if n == nil {
-		return &protocol.NextAction{
-			Command: "git agentxchain assign --new-run",
-			Reason:  "Run " + text.Brief(st.View.State.Run(), 60) + " is over; another one starts only on purpose.",
-		}
+		return p.afterEnd(ctx, st.View.State)
 	}
 	if st.View.State.Status == wire.StatusIdle && st.View.State.Run() == "" {
 		n = p.recorded(ctx, n)
@@ -151,6 +151,20 @@ func (p Project) next(
 		}
 	}
 	return n
+}
+
+// afterEnd is what comes once a run is over: the one that goes on without this work tree, else another.
+func (p Project) afterEnd(ctx context.Context, s *run.State) *protocol.NextAction {
+	over := "Run " + text.Brief(s.Run(), 60) + " is over"
+	if p.Store != nil {
+		if beside := p.Store.RunBeside(ctx, s); beside != "" {
+			return &protocol.NextAction{
+				Command: "git agentxchain repair --from-ref " + beside,
+				Reason:  over + ", and " + beside + " is under way; git agentxchain assign --new-run starts another.",
+			}
+		}
+	}
+	return &protocol.NextAction{Command: NewRun, Reason: over + "; another one starts only on purpose."}
 }
 
 // recorded adds to the first step the run that git has last recorded: it may be in another work tree of the repository,

@@ -279,12 +279,12 @@ func printStatus(p *term.Printer, st *status.Standing, silent guards.Glance) {
 			term.OneLine(w.Role),
 			term.Counted(len(w.Files), "file"), term.OneLine(w.Turn))
 	}
-	switch s.Status {
-	case wire.StatusCompleted:
-		p.Println("The run is complete. A new one starts with: git agentxchain assign --new-run")
-		return
-	case wire.StatusFailed:
-		p.Println("The run is over. A new one starts with: git agentxchain assign --new-run")
+	if s.Status.Ended() && st.Next != nil && st.Next.Command == status.NewRun {
+		what := "complete"
+		if s.Status == wire.StatusFailed {
+			what = "over"
+		}
+		p.Printf("The run is %s. A new one starts with: %s\n", what, status.NewRun)
 		return
 	}
 	shared.PrintNext(p, st.Next)
