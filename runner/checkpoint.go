@@ -99,13 +99,13 @@ func (c *change) checkpoint(ctx context.Context, turnID string, out *Checkpointe
 		if err := c.lookAfter(ctx, after); err != nil {
 			return nil, err
 		}
-	} else if !allPresent(c, row.Strings("files_changed")) || sha == "" {
-		out.Skipped = "none of its files differs from HEAD"
-		return nil, nil
 	} else if elsewhere, err := c.madeElsewhere(ctx, row, st.Head); elsewhere || err != nil {
 		out.Skipped = "none of its files is here as the turn left it, and no commit since has changed one; " +
 			"git pull brings the commit, where another clone has made it"
 		return nil, err
+	} else if !allPresent(c, row.Strings("files_changed")) || sha == "" {
+		out.Skipped = "none of its files differs from HEAD"
+		return nil, nil
 	} else if err := gitcommit.Sync(ctx, c.r.store.Repository(), st.Head); err != nil {
 		return nil, err // somebody else made it, perhaps a checkpoint that was ended
 	} else if sha, err = c.madeAt(ctx, row.Strings("files_changed"), sha); err != nil {
@@ -148,6 +148,9 @@ func allPresent(c *change, files []string) bool {
 func (c *change) madeElsewhere(ctx context.Context, row *ojson.Object, head object.OID) (bool, error) {
 	seen := row.Object("observed_artifact")
 	left, files := seen.Object("file_markers"), row.Strings("files_changed")
+	if len(files) == 0 || head == "" {
+		return false, nil
+	}
 	for _, p := range files {
 		if m := left.String(p); m == "" || m == c.r.store.Fingerprint(p) {
 			return false, nil

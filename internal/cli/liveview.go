@@ -14,6 +14,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+	"github.com/git-agentxchain/git-agentxchain/runner/loop"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
 
@@ -34,8 +35,9 @@ type liveView struct {
 
 	mu      sync.Mutex
 	turns   []*liveTurn
-	where   string // run, phase, cost
-	drawn   []int  // columns of the lines that stand on the screen
+	where   string            // run, phase, cost
+	drawn   []int             // columns of the lines that stand on the screen
+	waits   map[string]string // what turns wait for, as last told
 	ending  chan struct{}
 	ended   chan struct{}
 	lastSay time.Time
@@ -110,6 +112,7 @@ func (v *liveView) turn(t *run.Turn) {
 	defer v.mu.Unlock()
 	e := v.entry(t.TurnID)
 	e.role, e.attempt, e.since, e.activity, e.heard = t.AssignedRole, t.Attempt, v.f.Now(), "", time.Time{}
+	delete(v.waits, t.TurnID)
 	e.deadline, _ = wire.ParseTime(t.DeadlineAt)
 }
 
@@ -158,6 +161,11 @@ func (v *liveView) run(s *run.State) {
 func (v *liveView) activity(id string, a runtimes.Activity) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
+	if a.Type == loop.ActivityWaiting {
+		v.wait(id, a.Summary)
+	} else {
+		delete(v.waits, id)
+	}
 	i := slices.IndexFunc(v.turns, func(t *liveTurn) bool { return t.id == id })
 	if i < 0 {
 		return
@@ -183,6 +191,20 @@ func (v *liveView) activity(id string, a runtimes.Activity) {
 	t.activity = term.OneLine(strings.ToValidUTF8(text, ""))
 }
 
+// wait says once what a turn waits for: nothing moves until then, and that is no picture's to show alone.
+func (v *liveView) wait(id, what string) {
+	if v.silent || v.waits[id] == what {
+		return
+	}
+	if v.waits == nil {
+		v.waits = make(map[string]string)
+	}
+	v.waits[id] = what
+	v.erase()
+	v.f.Out.Notice("%s: %s", id, term.OneLine(what))
+	v.lastSay = v.f.Now()
+}
+
 // line prints a line for good, above what is under way.
 func (v *liveView) line(text string) {
 	v.mu.Lock()
@@ -205,6 +227,10 @@ func (v *liveView) heartbeat() {
 	}
 	v.lastSay = now
 	for _, t := range v.turns {
+		if what := v.waits[t.id]; what != "" {
+			v.f.Out.Notice("%s: %s", t.id, term.OneLine(what))
+			continue
+		}
 		text := fmt.Sprintf("%s  %s  working for %s", term.OneLine(t.role), t.id, clock(now.Sub(t.since)))
 		if !t.heard.IsZero() {
 			text += fmt.Sprintf(", last heard of %s ago", clock(now.Sub(t.heard)))

@@ -44,13 +44,17 @@ func (l *loop) awaitCheckpoint() bool {
 		return false
 	}
 	for _, turn := range l.view.Index.Uncheckpointed.All() {
-		if l.owed[turn] >= checkpointPolls {
-			continue
-		}
 		if l.owed == nil {
 			l.owed = make(map[string]int)
 		}
-		l.owed[turn]++
+		if l.owed[turn]++; l.owed[turn] > checkpointPolls {
+			if l.owed[turn] == checkpointPolls+1 {
+				l.notice(turn, ActivityWaiting, "the commit of its files does not come; going on without them. "+
+					"Where it was accepted: git agentxchain checkpoint "+turn+", git push; then git pull here")
+			}
+			continue
+		}
+		l.notice(turn, ActivityWaiting, "accepted in another clone, which has not committed its files yet; waiting")
 		l.leaveToOthers()
 		return true
 	}
@@ -80,7 +84,7 @@ func (l *loop) othersHave(turn *run.Turn) bool {
 	}
 	l.elsewhere[turn.TurnID] = true
 	if h != nil {
-		l.notice(turn.TurnID, "waiting", "claimed by "+h.Who())
+		l.notice(turn.TurnID, ActivityWaiting, "claimed by "+h.Who()+"; waiting")
 	}
 	return true
 }

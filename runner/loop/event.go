@@ -28,6 +28,9 @@ const (
 	EventCallerStopped    = "caller_stopped"    // state
 )
 
+// ActivityWaiting is the type of what the loop itself says of a turn: what it waits for.
+const ActivityWaiting = "waiting"
+
 // Event is one thing that happened. State is the run after it; fields that do not
 // belong to the type are zero.
 type Event struct {

@@ -135,7 +135,7 @@ func (l *loop) accept(f *flight) {
 	switch {
 	case code == runner.CodeSiblingsAtWork:
 		l.waiting = append(l.waiting, f)
-		l.notice(f.turn.TurnID, "waiting", entry.AcceptError)
+		l.notice(f.turn.TurnID, ActivityWaiting, entry.AcceptError)
 		return
 	case out.Result != nil && out.Result.Entry != nil:
 		// A hook that failed after the commit is an error, and the turn accepted.
@@ -144,7 +144,7 @@ func (l *loop) accept(f *flight) {
 	case code == wire.CodeTurnAlreadyAccepted || code == wire.CodeTurnNotActive:
 		return // somebody else has judged it
 	case code == run.CodeTurnClaimed:
-		l.notice(f.turn.TurnID, "waiting", entry.AcceptError) // what is staged stays
+		l.notice(f.turn.TurnID, ActivityWaiting, entry.AcceptError) // what is staged stays
 		return
 	}
 	if !l.reload() {

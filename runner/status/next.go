@@ -77,6 +77,9 @@ func (p Project) next(
 				Reason:  "The files of that accepted turn are not committed yet.",
 			}
 		}
+		if len(st.Uncommitted) > 0 && p.Store != nil {
+			st.Away = st.View.Index.Uncheckpointed.Value(st.Uncommitted[0])
+		}
 		if gate.Mended(p.Dir, st.View) {
 			return &protocol.NextAction{Command: "git agentxchain gate retry",
 				Reason: "What the gate lacked is there now; asking again costs no turn."}

@@ -37,6 +37,7 @@ type Standing struct {
 	Head        string               // commit id, "" when unborn
 	Branch      string
 	Uncommitted []string             // files of accepted turns that are not checkpointed
+	Away        string               // a turn of Uncommitted, where none of it is changed in this work tree
 	Untrusted   bool                 // hooks or runtimes are configured that this machine does not trust
 	Proposals   []*proposal.Proposal // that wait to be applied or rejected, oldest first
 	Lost        []attempt.TurnHealth // turns whose agent never started or has fallen silent

@@ -215,7 +215,11 @@ func printStatus(p *term.Printer, st *status.Standing, silent guards.Glance) {
 		p.Field("Objections", "%d open", n)
 	}
 	if len(st.Uncommitted) > 0 {
-		p.Field("Uncommitted", "%s of accepted turns", term.Counted(len(st.Uncommitted), "file"))
+		where := ""
+		if st.Away != "" {
+			where = ", unchanged here: git agentxchain checkpoint " + st.Away
+		}
+		p.Field("Uncommitted", "%s of accepted turns%s", term.Counted(len(st.Uncommitted), "file"), where)
 	}
 	for _, b := range st.Timeouts {
 		if b.Exceeded {
