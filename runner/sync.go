@@ -57,6 +57,9 @@ func (r *Runner) Sync(ctx context.Context, opt SyncOptions) (*Synced, error) {
 	r.serial.Unlock()
 	if err == nil {
 		r.signJoined(ctx, y)
+		if lacks := travel.BranchLacks(ctx, r.store.Repository(), y.Remote); lacks != "" {
+			y.Notices = append(y.Notices, lacks)
+		}
 	}
 	return y, err
 }

@@ -8,6 +8,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
@@ -162,6 +163,27 @@ func FollowBranch(ctx context.Context, repo *git.Repository, remote string) erro
 		return err
 	}
 	return nil
+}
+
+// BranchLacks says how many commits of the remote's branch, as last fetched, the branch that is checked out lacks; ""
+// where it lacks none. A run that came from there may go on from their files.
+func BranchLacks(ctx context.Context, repo *git.Repository, remote string) string {
+	branch := branch(ctx, repo)
+	if branch == "" {
+		return ""
+	}
+	there := trackingBranch(remote, branch)
+	if oid, err := repo.ReadRef(ctx, there); err != nil || oid == "" {
+		return ""
+	}
+	out, err := repo.Git.Run(ctx, nil, "rev-list", "--count", "HEAD.."+there, "--")
+	n, nerr := strconv.Atoi(strings.TrimSpace(string(out)))
+	if err != nil || nerr != nil || n == 0 {
+		return ""
+	}
+	branch = strings.TrimPrefix(branch, "refs/heads/")
+	return fmt.Sprintf("%s lacks %s of %s; bring them here: git pull %s %s", branch, text.Count(n, "commit", "commits"),
+		remote, wire.ShellWord(remote), wire.ShellWord(branch))
 }
 
 // lackingRefs are the refs below a prefix that the remote lacks.
