@@ -153,6 +153,26 @@ func withEscalation(action, id string) string {
 	return action + " " + wire.ShellWord(id)
 }
 
+// gateStep is what passes the gate that waits: whose approval is still missing, and whether it has to be signed.
+func gateStep(s *run.State, cfg *config.Config, v *run.RecoveryView) *NextAction {
+	n := &NextAction{v.RecoveryAction, fmt.Sprintf("Gate %s waits for a person.", run.Clip(wire.OneLine(*v.Detail), 200))}
+	rule := cfg.GateRule(*v.Detail)
+	if rule == nil {
+		return n
+	}
+	if rule.Signed {
+		n.Command += " --sign"
+	}
+	left := slices.DeleteFunc(slices.Clone(rule.Principals), func(p string) bool {
+		return slices.ContainsFunc(s.GateVotes, func(v *run.Vote) bool { return v.Principal == p })
+	})
+	if missing := rule.Threshold - len(s.GateVotes); len(s.GateVotes) > 0 && missing > 0 && len(left) > 0 {
+		n.Reason = fmt.Sprintf("Gate %s waits for %d more: %s.", run.Clip(wire.OneLine(*v.Detail), 200), missing,
+			run.Clip(wire.ListSome(left, 3), 400))
+	}
+	return n
+}
+
 // NextStep is the one command that moves the run on from s; nil when the run is
 // over. Unlike NextActions it has an answer for a healthy run too.
 func NextStep(s *run.State, cfg *config.Config, escalationID string) *NextAction {
@@ -166,8 +186,7 @@ func NextStep(s *run.State, cfg *config.Config, escalationID string) *NextAction
 		reason := v.TypedReason
 		if v.Detail != nil && slices.Contains([]string{"pending_phase_transition", "pending_run_completion"},
 			v.TypedReason) {
-			return &NextAction{v.RecoveryAction,
-				fmt.Sprintf("Gate %s waits for a person.", run.Clip(wire.OneLine(*v.Detail), 200))}
+			return gateStep(s, cfg, v)
 		}
 		if v.Detail != nil && *v.Detail != "" {
 			reason += ": " + run.Clip(wire.OneLine(*v.Detail), 200)

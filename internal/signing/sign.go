@@ -147,10 +147,14 @@ func said(stderr []byte) string {
 }
 
 func failed(program, why string) error {
+	hint := "try it with git: git commit -S --allow-empty"
+	if strings.Contains(strings.ToLower(why), "passphrase") {
+		hint = "the key has a passphrase: put it into the agent first (ssh-add), or sign in a terminal"
+	}
 	return &wire.Error{
 		Code:    wire.CodeSigningFailed,
 		Message: fmt.Sprintf("%s did not sign: %s", text.OneLine(program), text.OneLine(why)),
-		Hint:    "try it with git: git commit -S --allow-empty",
+		Hint:    hint,
 	}
 }
 

@@ -228,6 +228,14 @@ func TestHostileSigner(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+	if err := os.WriteFile(program, []byte("#!/bin/sh\necho incorrect passphrase supplied >&2; exit 1\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	var e *wire.Error
+	_, err := Sign(t.Context(), settings(t, dir, "gpg.program", program, "user.signingKey", "x"), payload)
+	if !errors.As(err, &e) || !strings.Contains(e.Hint, "agent") {
+		t.Errorf("a passphrase that is not asked for: %+v", e)
+	}
 }
 
 func TestSetup(t *testing.T) {

@@ -138,7 +138,13 @@ func (m *Moment) answers(c *Consent, d *Decision, st *attest.Statement) *wire.Er
 			Hint:    d.Command() + " --sign",
 		}
 	case st.IssuedAt.After(m.Now.Add(MaxSkew)):
-		return mismatch("it was made at "+wire.FormatTime(st.IssuedAt)+", which is still to come", d)
+		return &wire.Error{
+			Code:  CodeStatementMismatch,
+			Field: "issued_at",
+			Message: "The statement was made at " + wire.FormatTime(st.IssuedAt) +
+				", which is still to come by the clock here.",
+			Hint: "set right the clock of that machine or of this one, then: " + d.Command() + " --sign",
+		}
 	case st.Config != config.RulesDigest(m.Config):
 		return mismatch("the configuration has changed since", d)
 	case st.Commit != m.Head || st.Tree != c.Tree:
