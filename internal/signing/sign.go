@@ -148,8 +148,11 @@ func said(stderr []byte) string {
 
 func failed(program, why string) error {
 	hint := "try it with git: git commit -S --allow-empty"
-	if strings.Contains(strings.ToLower(why), "passphrase") {
+	switch lower := strings.ToLower(why); {
+	case strings.Contains(lower, "passphrase"):
 		hint = "the key has a passphrase: put it into the agent first (ssh-add), or sign in a terminal"
+	case strings.Contains(lower, "inappropriate ioctl"), strings.Contains(lower, "no pinentry"):
+		hint = "gpg has no terminal to ask for the passphrase in: in one, export GPG_TTY=$(tty), then again"
 	}
 	return &wire.Error{
 		Code:    wire.CodeSigningFailed,

@@ -228,13 +228,18 @@ func TestHostileSigner(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if err := os.WriteFile(program, []byte("#!/bin/sh\necho incorrect passphrase supplied >&2; exit 1\n"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	var e *wire.Error
-	_, err := Sign(t.Context(), settings(t, dir, "gpg.program", program, "user.signingKey", "x"), payload)
-	if !errors.As(err, &e) || !strings.Contains(e.Hint, "agent") {
-		t.Errorf("a passphrase that is not asked for: %+v", e)
+	for said, want := range map[string]string{
+		"incorrect passphrase supplied":                       "ssh-add",
+		"gpg: signing failed: Inappropriate ioctl for device": "GPG_TTY",
+	} {
+		if err := os.WriteFile(program, []byte("#!/bin/sh\necho "+said+" >&2; exit 1\n"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		var e *wire.Error
+		_, err := Sign(t.Context(), settings(t, dir, "gpg.program", program, "user.signingKey", "x"), payload)
+		if !errors.As(err, &e) || !strings.Contains(e.Hint, want) {
+			t.Errorf("%s: %+v", said, e)
+		}
 	}
 }
 
