@@ -189,6 +189,7 @@ func (s *Store) repairFromRef(ctx context.Context, opt RepairOptions) (*RepairPl
 			return plan, fail.Errorf(fail.CodeUnreadable, err, "%s cannot be put right", a.Path)
 		}
 	}
+	s.openStaging()
 	s.work.RemoveTemps()
 	s.clearEntering()
 	if err := s.dropCache(); err != nil {

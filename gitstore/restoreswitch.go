@@ -9,6 +9,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/workdir"
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -51,11 +52,27 @@ func (s *Store) finishRestore(j *restoreJournal) error {
 	for _, dir := range j.Empty {
 		s.work.RemoveEmptyDir(dir)
 	}
+	s.openStaging()
 	if err := s.sweepRestore(j); err != nil {
 		return err
 	}
 	faults.Point("restore.swept")
 	return s.endRestore(j)
+}
+
+// openStaging makes the directories that the results of turns at work go to.
+func (s *Store) openStaging() {
+	data, _, ok, err := s.work.Read(string(wire.DocState), workdir.MaxDocument)
+	if err != nil || !ok {
+		return
+	}
+	st, refusal := run.DecodeState(data)
+	if refusal != nil {
+		return
+	}
+	for id := range st.ActiveTurns.All() {
+		s.work.OpenStaging(id)
+	}
 }
 
 // restoreSwitch exchanges files by renaming them.

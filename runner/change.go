@@ -4,7 +4,6 @@ package runner
 
 import (
 	"context"
-	"path"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/gitstatus"
@@ -220,11 +219,6 @@ func (c *change) commit(ctx context.Context, ch gitstore.Change, done *Done) err
 // tell asks the hooks that come after an operation. What else is told waits for the lock to
 // be released. A failure that was recorded is the error of the command.
 func (c *change) tell(ctx context.Context, p *plan, t *protocol.Transition, done *Done) error {
-	if id := turnOf(t); id != "" && p.bundle != nil && t.Failure == nil {
-		// So that a person can save the result where the prompt says without making
-		// directories first. The turn is dispatched; failing here would say otherwise.
-		_ = c.r.store.MakeDir(path.Dir(wire.StagingPath(id)))
-	}
 	if c.hooks != nil && c.stop == nil {
 		c.afterCommit(ctx, t, done)
 	}

@@ -70,6 +70,7 @@ func (w *Dir) Apply(p *Plan) error {
 		if err := s.closeBundle(turn, files); err != nil {
 			return err
 		}
+		w.OpenStaging(turn)
 	}
 	faults.Point("commit.after-bundles")
 	for _, f := range p.Files {
@@ -103,6 +104,14 @@ func (w *Dir) Apply(p *Plan) error {
 		}
 	}
 	return nil
+}
+
+// OpenStaging makes the directory that a turn's result goes to, so that a person or an agent can save it where the prompt
+// says. The turn is dispatched; failing here would say otherwise.
+func (w *Dir) OpenStaging(turn string) {
+	if record.SafeName(turn) {
+		_ = w.Mkdirs(path.Dir(wire.StagingPath(turn)))
+	}
 }
 
 // staging holds the new contents of files on their way to their names.
