@@ -139,20 +139,20 @@ func (s *Store) RunsInUse(ctx context.Context) (map[string]string, error) {
 	return out, nil
 }
 
-// RunBeside is the newest run of the project that is under way while the one of this work tree is over, and that
-// no work tree here is in: another machine began it. "" without one.
-func (s *Store) RunBeside(ctx context.Context, over *run.State) string {
+// RunBeside is the newest run of the project that is under way while the one of this work tree is over or has not
+// begun, and that no work tree here is in: another machine began it, or its work tree is gone. "" without one.
+func (s *Store) RunBeside(ctx context.Context, here *run.State) string {
 	tips, err := chain.RunTips(ctx, s.repo, besideLimit)
 	if err != nil {
 		return ""
 	}
 	var used map[string]string
 	for _, t := range tips {
-		if t.Run == over.Run() {
+		if t.Run == here.Run() {
 			continue
 		}
 		if st, err := chain.StateAt(ctx, s.repo, t.Ref.OID); err != nil || st.Status.Ended() ||
-			st.ProjectID != over.ProjectID {
+			st.ProjectID != here.ProjectID {
 			continue
 		}
 		if used == nil {

@@ -60,7 +60,7 @@ func (p Project) next(
 		return p.afterEnd(ctx, st.View.State)
 	}
 	if st.View.State.Status == wire.StatusIdle && st.View.State.Run() == "" {
-		n = p.recorded(ctx, n)
+		n = p.recorded(ctx, st.View.State, n)
 	}
 	if n != nil && st.View.State.Status == wire.StatusBlocked && !strings.HasPrefix(n.Command, "git ") {
 		return sharpen(n, escalation)
@@ -170,25 +170,21 @@ func (p Project) afterEnd(ctx context.Context, s *run.State) *protocol.NextActio
 	return &protocol.NextAction{Command: NewRun, Reason: over + "; another one starts only on purpose."}
 }
 
-// recorded adds to the first step the run that git has last recorded: it may be in another work tree of the repository,
-// or have been in one that was removed.
-func (p Project) recorded(ctx context.Context, n *protocol.NextAction) *protocol.NextAction {
+// recorded adds to the first step the run that goes on without a work tree: it may have been in one that was removed.
+// One that another work tree is in, a session of the service for example, is that one's.
+func (p Project) recorded(ctx context.Context, s *run.State, n *protocol.NextAction) *protocol.NextAction {
 	if p.Store == nil {
 		return n
 	}
-	repo := p.Store.Repository()
-	if refs, err := chain.Runs(ctx, repo); err != nil || len(refs) == 0 {
+	if refs, err := chain.Runs(ctx, p.Store.Repository()); err != nil || len(refs) == 0 {
 		return n
 	}
-	tips, err := chain.RunTips(ctx, repo, 1)
-	if err != nil || len(tips) == 0 {
-		return n
+	reason := "No run has started in this work tree; git agentxchain runs lists those that git records."
+	if beside := p.Store.RunBeside(ctx, s); beside != "" {
+		reason = "No run has started in this work tree. Git records " + beside + ": git agentxchain repair --from-ref " +
+			beside + " brings it here."
 	}
-	return &protocol.NextAction{
-		Command: n.Command,
-		Reason: "No run has started in this work tree. Git records " + tips[0].Run + ": git agentxchain repair --from-ref " +
-			tips[0].Run + " brings it here.",
-	}
+	return &protocol.NextAction{Command: n.Command, Reason: reason}
 }
 
 // underWay is what comes before n where git is in the middle of something, nil where it is not.
