@@ -15,6 +15,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/sibling"
+	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -43,6 +44,10 @@ func Open(ctx context.Context, dir string, opts Options) (*Store, error) {
 		if gone, hint := missingConfig(ctx, repo); gone != "" {
 			return nil, fail.Errorf(CodeNotProject, nil, "%s is not in the work tree, and git has it", gone).
 				WithHint("%s", hint)
+		}
+		if _, err := os.Lstat(filepath.Join(abs, initiative.ConfigFile)); err == nil {
+			return nil, fail.Errorf(CodeNotProject, nil, "%s is the workspace of an initiative, and no governed project",
+				abs).WithHint("git agentxchain multi status; a run is looked at in its repository")
 		}
 		return nil, fail.Errorf(CodeNotProject, nil, "there is no %s in %s or above it in this repository",
 			wire.ConfigPath, abs).

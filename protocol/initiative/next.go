@@ -57,7 +57,7 @@ func NextActions(w *Workspace, children Children) []Action {
 		case m.Type == MismatchRun:
 			drifted = append(drifted, Action{NextRunMismatch, command, m.Detail + children[m.Repo].back(m)})
 		case m.Type == MismatchConfig || m.Type == MismatchState:
-			first = append(first, children[m.Repo].unread(m.Detail)...)
+			first = append(first, unread(w.Config.Repo(m.Repo), children[m.Repo], m.Detail)...)
 		case m.Turn != "" && s.Status == StatusActive && s.PendingGate == nil:
 			news = append(news, m.Detail) // a step takes it over and goes on
 		case len(stale) == 0 || stale[len(stale)-1] != m.Repo:
@@ -221,10 +221,14 @@ func (c *Child) over() string {
 	return fmt.Sprintf("Run %s of repository %s is over: it was abandoned.", c.Run(), c.ID)
 }
 
-// unread is what makes a repository one that can be read.
-func (c *Child) unread(why string) []Action {
+// unread is what makes a repository one that can be read: c, or what is to be at its place.
+func unread(at *Repo, c *Child, why string) []Action {
 	if c == nil {
-		return nil
+		if at == nil || !at.Required {
+			return nil
+		}
+		return []Action{{NextRepo, "multi status", why + " Clone it at " + wire.OneLine(at.Path) +
+			" of the workspace, or correct the path in " + ConfigFile + "."}}
 	}
 	command := "doctor"
 	switch {
