@@ -123,6 +123,9 @@ func (op *ClaimTurn) next(t *change.Draft, turn *run.Turn, was run.TurnClaim) (r
 			return now, heldElsewhere(turn, was)
 		}
 	case ClaimRenew, ClaimRelease:
+		if was.Held() && !mine {
+			return now, heldElsewhere(turn, was)
+		}
 		if !mine {
 			return now, &wire.Error{
 				Code:    run.CodeTurnClaimed,
