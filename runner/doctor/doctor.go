@@ -195,6 +195,7 @@ func (d *doctor) run(ctx context.Context) {
 	default:
 		d.ok("state", "the working files are what run %s recorded at %s", v.Run, v.Op.Short())
 	}
+	d.clock(ctx, v)
 	for _, t := range v.State.ActiveTurns.All() {
 		d.bundle(ctx, v, t)
 		d.lease(ctx, v, t)

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -117,6 +118,28 @@ func snapshotDir(t *testing.T, dir string) string {
 		t.Fatal(err)
 	}
 	return b.String()
+}
+
+// A clock that is behind those of the run is named, one that is a little behind is not.
+func TestExamineSeesAWrongClock(t *testing.T) {
+	r, repo := doctorProject(t, doctorKind{})
+	if _, err := r.AssignTurn(context.Background(), runner.AssignOptions{Role: "pm"}); err != nil {
+		t.Fatal(err)
+	}
+	for behind, want := range map[time.Duration]int{0: 0, time.Minute: 0, 2 * time.Hour: 1} {
+		late, err := runner.Open(context.Background(), repo.dir, runner.Options{
+			Getenv: func(string) string { return "" },
+			Now:    func() time.Time { return time.Now().Add(-behind) },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := levels(examine(t, late, false), "clock")
+		if len(got) != want || want > 0 && !strings.Contains(got[0], "made by Ada at ") {
+			t.Errorf("%s behind: %q", behind, got)
+		}
+		_ = late.Close()
+	}
 }
 
 func TestExamineSeesAnotherToolsChange(t *testing.T) {
