@@ -187,8 +187,9 @@ func (g *Git) Failure(args []string, err error, complaint string) error {
 		return fail.Errorf(fail.CodeGitFailed, failed, "git failed")
 	}
 	if errors.Is(err, os.ErrNotExist) {
-		if _, serr := os.Stat(g.Dir); serr != nil {
-			return fail.Errorf(fail.CodeNotRepository, err, "the directory %s cannot be entered", g.Dir)
+		if _, serr := os.Stat(g.Dir); serr != nil { // err says that it is git that is missing
+			return fail.Errorf(fail.CodeNotRepository, serr, "the directory %s cannot be entered", g.Dir).
+				WithHint("bring it back, or start again where it is now")
 		}
 		return fail.Errorf(fail.CodeGitMissing, err,
 			"git could not be started").WithHint("install git and make sure it is on PATH")

@@ -46,6 +46,19 @@ func TestRunWithoutGit(t *testing.T) {
 	}
 }
 
+// A directory that went while a service was at work in it is what is wrong, not git.
+func TestRunInADirectoryThatIsGone(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "moved")
+	_, err := NewGit(dir).Run(context.Background(), nil, "version")
+	var said *fail.Error
+	if fail.CodeOf(err) != fail.CodeNotRepository || !errors.As(err, &said) || said.Hint == "" {
+		t.Fatal(err)
+	}
+	if s := err.Error(); strings.Contains(s, "fork") || !strings.Contains(s, dir) {
+		t.Fatalf("message %q", s)
+	}
+}
+
 func TestRunBoundsOutput(t *testing.T) {
 	r := testrepo.New(t, testrepo.Options{})
 	g := NewGit(r.Dir)
