@@ -111,6 +111,9 @@ func runStep(ctx context.Context, f *term.Factory, o *stepOptions) error {
 	}
 	for already := true; ; already = false {
 		if turn != nil && isManual(v.Config, turn.RuntimeID) {
+			if err := r.Unleased(ctx, v, turn); err != nil {
+				return err // a runner has it in hand
+			}
 			if there, err := o.awaitPerson(ctx, d, turn); err != nil {
 				return err
 			} else if !there {
