@@ -15,6 +15,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/protocol/attest"
 	"github.com/git-agentxchain/git-agentxchain/protocol/gates"
+	agentrun "github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 	"github.com/git-agentxchain/git-agentxchain/runner/gate"
@@ -173,7 +174,7 @@ func (v *view) pendingFacts(g *gate.Pending) block {
 		b.Facts = append(b.Facts, fact{"Runs", code(a.Run)})
 	}
 	for _, vote := range g.Approvals {
-		b.Facts = append(b.Facts, fact{"Approved by", text(vote.Name)})
+		b.Facts = append(b.Facts, fact{"Approved by", text(voter(vote))})
 	}
 	return b
 }
@@ -268,7 +269,7 @@ func (v *view) answered(w http.ResponseWriter, run *runner.Runner) error {
 		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 			return v.askApproval(r.Context(), run, "The signature took too long. Nothing was decided.")
 		}
-		v.Title, v.Lead = "Nothing was decided", "The gate waits as before."
+		v.Title, v.Lead = "Nothing was decided", "Your answer was not recorded."
 		v.Blocks = []block{errorBlock(err), {ID: "again", All: cell{Text: "Look again", Href: approvePath}}}
 		return errRefused
 	}
@@ -280,7 +281,7 @@ func (v *view) answered(w http.ResponseWriter, run *runner.Runner) error {
 	}
 	b := block{ID: "approved", Title: "What was recorded", All: cell{Text: "Overview", Href: "/"}}
 	for _, vote := range out.Result.Votes {
-		b.Facts = append(b.Facts, fact{"Approved by", text(vote.Name)}, fact{"Statement", code(vote.Statement)},
+		b.Facts = append(b.Facts, fact{"Approved by", text(voter(vote))}, fact{"Statement", code(vote.Statement)},
 			fact{"Key", code(vote.KeyID)})
 	}
 	for _, path := range out.Signed {
@@ -291,6 +292,14 @@ func (v *view) answered(w http.ResponseWriter, run *runner.Runner) error {
 	}
 	v.Blocks = []block{b}
 	return nil
+}
+
+// voter is who approved: a person whose git has no name for them is known by what they signed as.
+func voter(v *agentrun.Vote) string {
+	if v.Name == "" {
+		return v.Principal
+	}
+	return v.Name + " <" + v.Principal + ">"
 }
 
 // errRefused renders the page as it is, with the status of a conflict.

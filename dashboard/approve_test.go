@@ -218,9 +218,16 @@ func TestApproveFromThePage(t *testing.T) {
 		t.Fatalf("after all these the run is %s", s)
 	}
 
+	other := v.look() // the same page, open beside this one
 	code, body := v.answer(v.look())
 	if code != 200 || !strings.Contains(body, "Gate signoff is approved.") || !strings.Contains(body, "SHA256:") {
 		t.Fatalf("%d:\n%s", code, mainOf(body))
+	}
+	if !strings.Contains(mainOf(body), "ann@example.org") {
+		t.Errorf("who approved is not said:\n%s", mainOf(body))
+	}
+	if code, body := v.answer(other); code != 409 || strings.Contains(body, "waits as before") {
+		t.Errorf("once it is approved: %d:\n%s", code, mainOf(body))
 	}
 	if s, phase := standsAt(t, dir); s != wire.StatusActive || phase != "ship" {
 		t.Errorf("the run is %s in phase %s", s, phase)
