@@ -71,6 +71,7 @@ func intakeRecord(_ context.Context, _ *runner.Runner, a *ojson.Object) (*ojson.
 	o.Set("recorded", false)
 	// No command line contains foreign words: a person might paste it into a shell.
 	o.Set("instruction",
-		"Nothing was recorded: new work is taken on by people. Show this to a person, who adds it to the project's goal or charter; to have the current run wait for them, call agentxchain_escalate.")
+		"Nothing was recorded: new work is taken on by people. Show this to a person, who hands it to the run with: "+
+			"git agentxchain inject. To have the current run wait for them, call agentxchain_escalate.")
 	return o, nil
 }

@@ -287,7 +287,8 @@ func TestMCPEscalateAndReject(t *testing.T) {
 	if in := a.ok("agentxchain_intake_record", map[string]any{
 		"source": "me",
 		"title":  `"; rm -rf / #`,
-	}); strings.Contains(in.String("instruction"), "rm -rf") {
+	}); strings.Contains(in.String("instruction"), "rm -rf") ||
+		!strings.Contains(in.String("instruction"), "git agentxchain inject") {
 		t.Errorf("intake %s", ojson.Compact(in))
 	}
 	a.refused("agentxchain_intake_record", map[string]any{
