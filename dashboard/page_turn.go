@@ -172,9 +172,12 @@ func (v *view) assigned(ts *status.Turn) block {
 		b.Facts = append(b.Facts, fact{"Failed", toned(t.FailureReason, bad)})
 	}
 	if last := t.LastRejection; last != nil {
-		b.Facts = append(b.Facts, fact{"Sent back", toned(last.String("reason"), warn)})
+		reason := last.String("reason")
+		b.Facts = append(b.Facts, fact{"Sent back", toned(reason, warn)})
 		for _, e := range last.Strings("validation_errors") {
-			b.Facts = append(b.Facts, fact{"Because", text(e)})
+			if e != reason { // a person's words stand in both
+				b.Facts = append(b.Facts, fact{"Because", text(e)})
+			}
 		}
 	}
 	return b

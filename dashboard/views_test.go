@@ -47,7 +47,7 @@ func laid(t testing.TB, p string) string {
  "accepted_integration_ref":null,"turn_sequence":4,"last_completed_turn_id":"turn_3","blocked_on":null,"blocked_reason":null,"escalation":null,"queued_phase_transition":null,"queued_run_completion":null,"last_gate_failure":null,
  "phase_gate_status":{"signoff":"pending"},"budget_reservations":{},"budget_status":{"spent_usd":9,"remaining_usd":1},
  "active_turns":{"turn_4":{"turn_id":"turn_4","assigned_role":"pm","status":"running","attempt":1,"assigned_at":"2026-01-01T01:00:00.000Z","deadline_at":"2026-01-01T01:30:00.000Z","runtime_id":"manual","assigned_sequence":4,"concurrent_with":[],
-  "last_rejection":{"reason":"sent back~","validation_errors":["an error~"]}}}}`)
+  "last_rejection":{"reason":"sent back~","validation_errors":["sent back~","an error~"]}}}}`)
 	write(".agentxchain/history.jsonl",
 		`{"turn_id":"turn_1","run_id":"run_1","role":"pm","phase":"planning","runtime_id":"manual","status":"completed","summary":"Planned~","decisions":[{"id":"DEC-001~","category":"scope~","statement":"Small~","rationale":"Because~"}],"objections":[{"id":"OBJ-001","severity":"high","statement":"Too big~","status":"raised~"}],"files_changed":["a~.md"],"verification":{"status":"pass","evidence_summary":"ran~","machine_evidence":[{"command":"make~ test","exit_code":1,"summary":"red~"}]},"normalized_verification":{"status":"fail","reason":"it is red~"},"cost":{"usd":1.5},"accepted_at":"2026-01-01T00:10:00.000Z","delegations_issued":[{"id":"del_1","to_role":"dev","charter":"Build~ it"},{"id":"del_2","to_role":"dev","charter":"Test it"}]}`,
 		`{"turn_id":"turn_2","run_id":"run_1","role":"dev","phase":"planning","runtime_id":"manual","status":"completed","summary":"Built","decisions":[],"objections":[],"files_changed":[],"verification":{},"accepted_at":"2026-01-01T00:20:00.000Z","delegation_context":{"delegation_id":"del_1","parent_turn_id":"turn_1","charter":"Build~ it"},"delegations_issued":[{"id":"del_3","to_role":"pm","charter":"Ask"}]}`,
@@ -116,6 +116,9 @@ func TestViews(t *testing.T) {
 		if strings.Contains(got, "live.js") || strings.Contains(got, "http-equiv") {
 			t.Errorf("%s: a replay does not change, so nothing has to reload", path)
 		}
+	}
+	if got := v.page("/turns/turn_4"); strings.Count(got, "<dt>Because</dt>") != 1 {
+		t.Errorf("the words of a rejection twice:\n%s", mainOf(got))
 	}
 	// The tree: what turn_2 delegated hangs below what it was delegated.
 	if got := v.page("/delegations"); strings.Index(got, "del_3") < strings.Index(got, "del_1") ||
