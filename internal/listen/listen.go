@@ -49,7 +49,11 @@ func TCP(ctx context.Context, addr string, o Options) (net.Listener, error) {
 			return nil, err
 		}
 	}
-	l, err := new(net.ListenConfig).Listen(ctx, "tcp", net.JoinHostPort(host, port))
+	network := "tcp"
+	if ip, err := netip.ParseAddr(host); err == nil && ip.Is4() {
+		network = "tcp4" // 0.0.0.0 would open the addresses of IPv6 too
+	}
+	l, err := new(net.ListenConfig).Listen(ctx, network, net.JoinHostPort(host, port))
 	if err != nil {
 		var op *net.OpError
 		if errors.As(err, &op) {

@@ -44,6 +44,18 @@ func TestTCP(t *testing.T) {
 	}
 }
 
+// Every address of IPv4 is not every address: what is served is what was asked for, and is said.
+func TestTCPOfIPv4(t *testing.T) {
+	l, err := listen.TCP(t.Context(), "0.0.0.0:0", listen.Options{Token: "long enough for it"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	if host, _, _ := net.SplitHostPort(l.Addr().String()); host != "0.0.0.0" {
+		t.Errorf("it listens on %s", l.Addr())
+	}
+}
+
 func TestLocal(t *testing.T) {
 	for host, want := range map[string]bool{
 		"localhost": true, "a.localhost": true, "127.0.0.1": true, "127.9.9.9": true, "[::1]": true, "::ffff:127.0.0.1": true,
