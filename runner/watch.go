@@ -90,14 +90,20 @@ func (r *Runner) watched(cfg *config.Config, s *run.State) []attempt.WatchedTurn
 		if st, err := r.LookStaged(id); err == nil {
 			w.Staged = st.Data != nil
 		}
-		if p, err := runtimes.ReadProgress(root, id); err == nil && p != nil {
+		p, err := runtimes.ReadProgress(root, id)
+		if err != nil || p == nil || p.Attempt != 0 && turn != nil && p.Attempt != turn.Attempt {
+			p = nil // of no attempt, or of an earlier one
+		}
+		if p != nil {
 			w.ActivityAt = wireTime(p.LastActivityAt)
 			if p.FirstOutputAt != nil {
 				w.FirstOutputAt = wireTime(*p.FirstOutputAt)
 			}
 			// A dispatcher of ours that was interrupted or killed leaves this behind. The
 			// next run goes on with the attempt, however long that takes to come.
-			w.Driven = p.DriverPID > 0 && turn != nil && p.Attempt == turn.Attempt
+			w.Driven = p.DriverPID > 0 && p.Attempt != 0
+		} else if turn != nil && (turn.Status == wire.TurnDispatched || turn.Status == wire.TurnRetrying) {
+			w.Driven = true // assigned and not begun: the next step begins it, however long that takes to come
 		}
 		if seen, err := lease.Of(context.Background(), r.store, s.Run(), turn); err == nil && seen != nil &&
 			seen.Lease.Live(r.Now()) {

@@ -54,6 +54,11 @@ func TestWatchdogFindsGhosts(t *testing.T) {
 	if out, err := now.Watchdog(p.ctx); err != nil || out.Result != nil || !out.OK {
 		t.Fatalf("%+v %v", out, err)
 	}
+	if got := health(hour); len(got) != 0 {
+		t.Fatalf("no step has begun the turn yet, and %+v", got)
+	}
+	_, err := p.r.AdvanceTurn(p.ctx, attempt.AdvanceTurn{TurnID: dev.TurnID, Status: wire.TurnStarting})
+	p.must(err)
 	before := snapshot(t, p.dir)
 	if got := health(hour); len(got) != 1 || got[0].Turn.TurnID != dev.TurnID || got[0].Kind != attempt.HealthGhost {
 		t.Fatalf("%+v", got)
@@ -84,14 +89,24 @@ func TestWatchdogFindsGhosts(t *testing.T) {
 
 func TestSignsOfLifeKeepTheWatchdogAway(t *testing.T) {
 	hour := time.Hour
+	begun := func(p *project, turn *run.Turn) {
+		_, err := p.r.AdvanceTurn(p.ctx, attempt.AdvanceTurn{TurnID: turn.TurnID, Status: wire.TurnStarting})
+		p.must(err)
+	}
 	for name, c := range map[string]struct {
 		live func(p *project, turn *run.Turn)
 		want string
 	}{
-		"nothing": {func(*project, *run.Turn) {}, attempt.HealthGhost},
-		"staged":  {func(p *project, turn *run.Turn) { p.stage(turn, "summary", "done") }, ""},
-		"cleared": {func(p *project, turn *run.Turn) { p.write(wire.StagingPath(turn.TurnID), " {}\n") },
-			attempt.HealthGhost},
+		"not begun": {func(*project, *run.Turn) {}, ""},
+		"nothing":   {begun, attempt.HealthGhost},
+		"staged":    {func(p *project, turn *run.Turn) { begun(p, turn); p.stage(turn, "summary", "done") }, ""},
+		"cleared": {func(p *project, turn *run.Turn) {
+			begun(p, turn)
+			p.write(wire.StagingPath(turn.TurnID), " {}\n")
+		}, attempt.HealthGhost},
+		"of another program": {func(p *project, turn *run.Turn) {
+			p.write(".agentxchain/dispatch-progress-"+turn.TurnID+".json", `{"turn_id": "`+turn.TurnID+`"}`)
+		}, attempt.HealthGhost},
 		"first output long ago": {func(p *project, turn *run.Turn) {
 			_, err := p.r.AdvanceTurn(p.ctx, attempt.AdvanceTurn{
 				TurnID: turn.TurnID,
@@ -113,6 +128,7 @@ func TestSignsOfLifeKeepTheWatchdogAway(t *testing.T) {
 				fmt.Sprintf(`{"turn_id": %q, "first_output_at": %q, "last_activity_at": %q}`, turn.TurnID, at, at))
 		}, ""},
 		"a damaged progress file": {func(p *project, turn *run.Turn) {
+			begun(p, turn)
 			p.write(".agentxchain/dispatch-progress-"+turn.TurnID+".json", `{"turn_id": [`)
 		}, attempt.HealthGhost},
 	} {
