@@ -301,7 +301,9 @@ func (s *Server) sendBack(ctx context.Context, h lease.Holder, refusal error) *s
 	return &sentBack{out.State.Status == runner.StatusActive && out.State.ActiveTurns.Has(turn.TurnID)}
 }
 
-// turnResult is the result an outcome carries in its extensions, nil for none.
+// turnResult is the result an outcome carries in its extensions, nil for none. Text
+// that holds no JSON object is the agent's work like any other: acceptance refuses it,
+// and the attempt is spent. As a mistake of the report it would be tried for ever.
 func turnResult(extensions *structpb.Struct) ([]byte, *pb.FailureDetail) {
 	own := extensions.GetFields()["agentxchain"].GetStructValue()
 	switch v := own.GetFields()["turn_result"].GetKind().(type) {
@@ -309,11 +311,6 @@ func turnResult(extensions *structpb.Struct) ([]byte, *pb.FailureDetail) {
 		o, _ := fromValue(structpb.NewStructValue(v.StructValue)).(*ojson.Object)
 		return ojson.Pretty(o), nil
 	case *structpb.Value_StringValue:
-		if _, err := ojson.DecodeObject([]byte(v.StringValue)); err != nil {
-			return nil, failure("validation", wire.CodeInvalidJSON,
-				"extensions.agentxchain.turn_result is a string that holds no JSON object: "+oneLine(err.Error(), 300),
-				nil)
-		}
 		return []byte(v.StringValue), nil
 	case nil, *structpb.Value_NullValue:
 		return nil, nil

@@ -191,6 +191,40 @@ func TestTheSameAnswerAfterARestart(t *testing.T) {
 	}
 }
 
+// An agent that prints no result is not asked for ever: each time is an attempt, and
+// the run is blocked when they are used up.
+func TestTextThatIsNoResultSpendsAttempts(t *testing.T) {
+	for name, text := range map[string]string{"prose": "I am done.", "nothing": "", "a list": "[1]"} {
+		t.Run(name, func(t *testing.T) {
+			s := serve(t, nil)
+			a := s.register("worker", nil)
+			for tries := 1; ; tries++ {
+				got := a.acquire()
+				if got.Assignment == nil {
+					if tries < 2 {
+						t.Fatal("no lease at all")
+					}
+					break
+				}
+				if tries > 10 {
+					t.Fatal("leased again and again")
+				}
+				res := a.report(got.Assignment.Lease, pb.PlanStatus_COMPLETE, func(req *pb.ReportStepOutcomeRequest) {
+					req.Extensions = extension("turn_result", structpb.NewStringValue(text))
+				})
+				if res.Accepted || res.Failure.GetMessage() == "" {
+					t.Fatalf("answered %v", res)
+				}
+			}
+			v, err := s.r.View(context.Background())
+			must(t, err)
+			if v.State.Status != wire.StatusBlocked {
+				t.Fatalf("the run is %s", v.State.Status)
+			}
+		})
+	}
+}
+
 func TestContradictionsAreRefused(t *testing.T) {
 	s := serve(t, nil)
 	a := s.register("worker", nil)
