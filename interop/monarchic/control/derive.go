@@ -169,7 +169,7 @@ func (d *deriving) artifact() *ojson.Object {
 	return ojson.NewObject("type", kind, "ref", nil)
 }
 
-// objections are what a review has found: the risk, else what it says of itself.
+// objections are what a review has found: the risk, else what it says of itself, or why it failed.
 func (d *deriving) objections() []any {
 	if list := d.evidence.Objects("objections"); len(list) > 0 {
 		out := make([]any, len(list))
@@ -180,7 +180,7 @@ func (d *deriving) objections() []any {
 	}
 	said := oneLine(d.run.GetRiskSummary(), 4000)
 	if said == "" && d.writes == wire.ReviewOnly {
-		said = oneLine(d.run.GetSummary(), 4000)
+		said = oneLine(cmp.Or(d.run.GetSummary(), d.req.GetFailure().GetMessage()), 4000)
 	}
 	if said == "" {
 		return []any{}
