@@ -54,7 +54,8 @@ func (w *worker) register(ctx context.Context, roles []string) error {
 }
 
 // turn leases one turn and carries it out; it returns the task it worked on. errNothing
-// when there is none. A result the run refuses is an error with the reason.
+// when there is none. A result the run refuses is an error with the reason, and so is
+// the failure of the agent, which is handed in as one.
 func (w *worker) turn(ctx context.Context) (*pb.Task, error) {
 	got, err := w.client.AcquireLease(ctx, &pb.AcquireLeaseRequest{
 		ContractVersion: contract,
@@ -97,35 +98,44 @@ func (w *worker) carryOut(ctx context.Context, as *pb.LeaseAssignment) error {
 		defer close(kept)
 		w.keep(work, as, stop)
 	}()
-	result, err := w.do(work, as.Task)
+	result, failed := w.do(work, as.Task)
 	stop(nil)
 	<-kept
 	if cause := context.Cause(work); errors.Is(cause, errStopped) {
 		return w.acknowledge(ctx, as, cause)
 	}
-	if err != nil {
-		return err
-	}
-	body, err := structpb.NewStruct(map[string]any{"agentxchain": map[string]any{"turn_result": string(result)}})
-	if err != nil {
-		return err
-	}
-	out, err := w.client.ReportStepOutcome(ctx, &pb.ReportStepOutcomeRequest{
+	outcome := &pb.ReportStepOutcomeRequest{
 		ContractVersion: contract,
 		RunnerId:        w.id,
 		SessionId:       w.session,
 		Lease:           as.Lease,
 		Status:          pb.PlanStatus_COMPLETE,
 		FinishedAt:      time.Now().UTC().Format(time.RFC3339),
-		Extensions:      body,
-	})
+	}
+	if failed != nil {
+		if ctx.Err() != nil {
+			return failed // the runner is to end; its lease ends by itself, and another runner carries on
+		}
+		// Told, so that the run can react: a lease that only ends is given out again without end.
+		outcome.Status = pb.PlanStatus_FAILED
+		outcome.Failure = &pb.FailureDetail{
+			Class:   "internal",
+			Code:    "agent_failed",
+			Message: "The agent of the runner failed: " + failed.Error(),
+		}
+	} else if outcome.Extensions, err = structpb.NewStruct(map[string]any{
+		"agentxchain": map[string]any{"turn_result": string(result)},
+	}); err != nil {
+		return err
+	}
+	out, err := w.client.ReportStepOutcome(ctx, outcome)
 	if err != nil {
 		return err
 	}
 	if !out.Accepted {
 		return refusal("the outcome", out.Failure)
 	}
-	return nil
+	return failed
 }
 
 var errStopped = errors.New("asked to stop")
