@@ -70,7 +70,6 @@ func (w *Dir) Apply(p *Plan) error {
 		if err := s.closeBundle(turn, files); err != nil {
 			return err
 		}
-		w.OpenStaging(turn)
 	}
 	faults.Point("commit.after-bundles")
 	for _, f := range p.Files {
@@ -102,6 +101,9 @@ func (w *Dir) Apply(p *Plan) error {
 		if err := w.DropTurn(turn, p); err != nil {
 			return err
 		}
+	}
+	for turn := range p.Bundles {
+		w.OpenStaging(turn) // last: what an attempt before has staged is taken away with its directory
 	}
 	return nil
 }
