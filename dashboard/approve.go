@@ -15,7 +15,6 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/protocol/attest"
 	"github.com/git-agentxchain/git-agentxchain/protocol/gates"
-	agentrun "github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 	"github.com/git-agentxchain/git-agentxchain/runner/gate"
@@ -174,7 +173,7 @@ func (v *view) pendingFacts(g *gate.Pending) block {
 		b.Facts = append(b.Facts, fact{"Runs", code(a.Run)})
 	}
 	for _, vote := range g.Approvals {
-		b.Facts = append(b.Facts, fact{"Approved by", text(voter(vote))})
+		b.Facts = append(b.Facts, fact{"Approved by", text(vote.Who())})
 	}
 	return b
 }
@@ -281,7 +280,7 @@ func (v *view) answered(w http.ResponseWriter, run *runner.Runner) error {
 	}
 	b := block{ID: "approved", Title: "What was recorded", All: cell{Text: "Overview", Href: "/"}}
 	for _, vote := range out.Result.Votes {
-		b.Facts = append(b.Facts, fact{"Approved by", text(voter(vote))}, fact{"Statement", code(vote.Statement)},
+		b.Facts = append(b.Facts, fact{"Approved by", text(vote.Who())}, fact{"Statement", code(vote.Statement)},
 			fact{"Key", code(vote.KeyID)})
 	}
 	for _, path := range out.Signed {
@@ -292,14 +291,6 @@ func (v *view) answered(w http.ResponseWriter, run *runner.Runner) error {
 	}
 	v.Blocks = []block{b}
 	return nil
-}
-
-// voter is who approved: a person whose git has no name for them is known by what they signed as.
-func voter(v *agentrun.Vote) string {
-	if v.Name == "" {
-		return v.Principal
-	}
-	return v.Name + " <" + v.Principal + ">"
 }
 
 // errRefused renders the page as it is, with the status of a conflict.

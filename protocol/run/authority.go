@@ -31,3 +31,11 @@ type Vote struct {
 	Reason    string `json:"reason,omitempty"`
 	Extra     ojson.Extra
 }
+
+// Who is the person for a sentence: one whose git has no name for them is known by the address alone.
+func (v *Vote) Who() string {
+	if v.Name == "" {
+		return v.Principal
+	}
+	return v.Name + " <" + v.Principal + ">"
+}

@@ -60,12 +60,8 @@ func RuleObject(r *config.GateRule) any {
 
 // VoteText is one approval in words.
 func VoteText(v *run.Vote) string {
-	text := v.Principal
-	if v.Name != "" {
-		text = v.Name + " <" + v.Principal + ">"
-	}
 	if v.Statement != "" {
-		return text + ", signed with " + v.KeyID
+		return v.Who() + ", signed with " + v.KeyID
 	}
-	return text + ", unsigned"
+	return v.Who() + ", unsigned"
 }
