@@ -8,7 +8,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
@@ -146,19 +145,27 @@ func trackingBranch(remote, branch string) string {
 	return transport.TrackingRefs + remote + "/" + strings.TrimPrefix(branch, "refs/heads/")
 }
 
+// counterpart is the branch that is checked out, and the remote's of the same name as last fetched; there is "" without
+// one of them.
+func counterpart(ctx context.Context, repo *git.Repository,
+	remote string) (here, tracking string, there object.OID, err error) {
+	if here = branch(ctx, repo); here == "" {
+		return "", "", "", nil
+	}
+	tracking = trackingBranch(remote, here)
+	there, err = repo.ReadRef(ctx, tracking)
+	return here, tracking, there, err
+}
+
 // FollowBranch takes over the commits that the remote's branch of the same name has in
 // addition, with the files of the work tree, as git merge --ff-only does. What git would
 // refuse there stays as it is: the branches went apart, or a changed file is in the way.
 func FollowBranch(ctx context.Context, repo *git.Repository, remote string) error {
-	branch := branch(ctx, repo)
-	if branch == "" {
-		return nil
-	}
-	there := trackingBranch(remote, branch)
-	if oid, err := repo.ReadRef(ctx, there); err != nil || oid == "" {
+	_, tracking, there, err := counterpart(ctx, repo, remote)
+	if err != nil || there == "" {
 		return err
 	}
-	if _, err := repo.Git.Run(ctx, nil, "merge", "--ff-only", "--quiet", "--", there); err != nil &&
+	if _, err := repo.Git.Run(ctx, nil, "merge", "--ff-only", "--quiet", "--", tracking); err != nil &&
 		git.ExitCode(err) < 0 {
 		return err
 	}
@@ -168,22 +175,21 @@ func FollowBranch(ctx context.Context, repo *git.Repository, remote string) erro
 // BranchLacks says how many commits of the remote's branch, as last fetched, the branch that is checked out lacks; ""
 // where it lacks none. A run that came from there may go on from their files.
 func BranchLacks(ctx context.Context, repo *git.Repository, remote string) string {
-	branch := branch(ctx, repo)
-	if branch == "" {
+	name, _, there, err := counterpart(ctx, repo, remote)
+	if err != nil || there == "" {
 		return ""
 	}
-	there := trackingBranch(remote, branch)
-	if oid, err := repo.ReadRef(ctx, there); err != nil || oid == "" {
+	here, err := repo.ReadRef(ctx, name)
+	if err != nil || here == "" || here == there {
 		return ""
 	}
-	out, err := repo.Git.Run(ctx, nil, "rev-list", "--count", "HEAD.."+there, "--")
-	n, nerr := strconv.Atoi(strings.TrimSpace(string(out)))
-	if err != nil || nerr != nil || n == 0 {
+	n, err := history.CommitsBetween(ctx, repo, here, there)
+	if err != nil || n == 0 {
 		return ""
 	}
-	branch = strings.TrimPrefix(branch, "refs/heads/")
-	return fmt.Sprintf("%s lacks %s of %s; bring them here: git pull %s %s", branch, text.Count(n, "commit", "commits"),
-		remote, wire.ShellWord(remote), wire.ShellWord(branch))
+	name = strings.TrimPrefix(name, "refs/heads/")
+	return fmt.Sprintf("%s lacks %s of %s; bring them here: git pull %s %s", name, text.Count(n, "commit", "commits"),
+		remote, wire.ShellWord(remote), wire.ShellWord(name))
 }
 
 // lackingRefs are the refs below a prefix that the remote lacks.
