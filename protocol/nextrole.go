@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/agreement"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -163,9 +164,7 @@ func gateStep(s *run.State, cfg *config.Config, v *run.RecoveryView) *NextAction
 	if rule.Signed {
 		n.Command += " --sign"
 	}
-	left := slices.DeleteFunc(slices.Clone(rule.Principals), func(p string) bool {
-		return slices.ContainsFunc(s.GateVotes, func(v *run.Vote) bool { return v.Principal == p })
-	})
+	left := agreement.Unheard(rule, s.GateVotes)
 	if missing := rule.Threshold - len(s.GateVotes); len(s.GateVotes) > 0 && missing > 0 && len(left) > 0 {
 		n.Reason = fmt.Sprintf("Gate %s waits for %d more: %s.", run.Clip(wire.OneLine(*v.Detail), 200), missing,
 			run.Clip(wire.ListSome(left, 3), 400))

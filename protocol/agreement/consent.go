@@ -217,9 +217,7 @@ func Admit(c *Consent, d *Decision, v *run.Vote) *wire.Error {
 		case r.Signed && v.Statement == "":
 			return d.unsignedBy(r)
 		case r.NotAuthor && slices.ContainsFunc(c.Authors, same):
-			left := slices.DeleteFunc(slices.Clone(r.Principals), func(p string) bool {
-				return slices.ContainsFunc(c.Authors, func(author string) bool { return SamePerson(p, author) })
-			})
+			left := Others(r.Principals, c.Authors)
 			hint := "ask one of: " + wire.ListSome(left, 5)
 			if len(left) == 0 {
 				hint = "all of them have made a part of it: add a person to authority in agentxchain.json and run: " +

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -65,6 +66,22 @@ func (d *Decision) unsignedBy(r *config.GateRule) *wire.Error {
 
 // SamePerson compares e-mail addresses; letters count without their case.
 func SamePerson(a, b string) bool { return a != "" && strings.EqualFold(a, b) }
+
+// Others are the people of a list without those of another.
+func Others(people, without []string) []string {
+	return slices.DeleteFunc(slices.Clone(people), func(p string) bool {
+		return slices.ContainsFunc(without, func(w string) bool { return SamePerson(p, w) })
+	})
+}
+
+// Unheard are the people of a rule whose approval is not among the votes.
+func Unheard(r *config.GateRule, votes []*run.Vote) []string {
+	heard := make([]string, len(votes))
+	for i, v := range votes {
+		heard[i] = v.Principal
+	}
+	return Others(r.Principals, heard)
+}
 
 // Subject is the decision in words.
 func (d *Decision) Subject() string {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/agreement"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/gates"
@@ -72,10 +73,8 @@ func (p *Play) person() string {
 		gate = w.Gate
 	}
 	if r := p.Config.GateRule(gate); r != nil {
-		for _, who := range r.Principals {
-			if !slices.ContainsFunc(p.State.GateVotes, func(v *run.Vote) bool { return v.Principal == who }) {
-				return who
-			}
+		if left := agreement.Unheard(r, p.State.GateVotes); len(left) > 0 {
+			return left[0]
 		}
 	}
 	return "person@example.org"
