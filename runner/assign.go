@@ -60,8 +60,7 @@ func (r *Runner) AssignTurn(ctx context.Context, opt AssignOptions) (*Assigned, 
 			refusal := anotherRun(s, status.NewRun)
 			if beside := r.store.RunBeside(ctx, s); beside != "" {
 				refusal.Message += " Run " + beside + " is under way."
-				refusal.Hint = "git agentxchain repair --from-ref " + beside + " brings it here; " + status.NewRun +
-					" starts another"
+				refusal.Hint = bringsHere("repair --from-ref " + beside)
 			}
 			return nil, refusal
 		}

@@ -21,6 +21,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+	"github.com/git-agentxchain/git-agentxchain/runner/status"
 )
 
 // InterfaceVersion is the version of the declared runner interface
@@ -179,7 +180,11 @@ func (r *Runner) notBegun(ctx context.Context, v *gitstore.View) error {
 		Field:   string(wire.DocState),
 		Details: ojson.NewObject("runs", runs),
 		Message: fmt.Sprintf("This work tree holds no run; recorded in git: %s.", wire.ListSome(runs, 3)),
-		Hint: "git agentxchain repair --from-ref " + newest +
-			" brings it here; git agentxchain assign --new-run starts another",
+		Hint:    bringsHere("repair --from-ref " + newest),
 	}
+}
+
+// bringsHere is the hint where the project has a run that this work tree is not in.
+func bringsHere(command string) string {
+	return "git agentxchain " + command + " brings it here; " + status.NewRun + " starts another"
 }

@@ -235,8 +235,7 @@ func runThere(remote string, runs ...string) error {
 		Field:   string(wire.DocState),
 		Details: ojson.NewObject("runs", runs, "remote", remote),
 		Message: "This clone holds no run; " + remote + " has " + wire.ListSome(runs, 3) + ".",
-		Hint: "git agentxchain sync " + remote +
-			" brings it here; git agentxchain assign --new-run starts another",
+		Hint:    bringsHere("sync " + remote),
 	}
 }
 
