@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"net"
 	"testing"
 	"time"
 
@@ -38,38 +39,30 @@ func TestFailureIsHandedIn(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	p := &proofRun{work: proof.Lifecycle(), out: &Report{}}
-	must := func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	var err error
-	p.project, err = proof.New(ctx, proof.Config(proof.Gates()))
-	must(err)
-	defer func() { must(p.project.Close()) }()
-	s, err := control.New(ctx, control.Options{Runner: p.project.Runner, TTL: time.Hour, Version: "test"})
-	must(err)
-	defer s.Close()
-	l, err := s.Listen(ctx, "127.0.0.1:0")
-	must(err)
-	serving, stop := context.WithCancel(ctx)
-	ended := make(chan error, 1)
-	go func() { ended <- s.Serve(serving, l, time.Second) }()
-	defer func() { stop(); must(<-ended) }()
-	conn, err := connect(l.Addr().String(), "", "")
-	must(err)
-	defer func() { must(conn.Close()) }()
-	w := p.worker(conn, "failing")
 	broken := errors.New("no model")
-	w.do = func(context.Context, *pb.Task) ([]byte, error) { return nil, broken }
-	must(w.register(ctx, nil))
-	if _, err := w.turn(ctx); !errors.Is(err, broken) {
-		t.Fatalf("told %v, want %v", err, broken)
-	}
-	rows, err := p.project.Rows("history.jsonl")
-	must(err)
-	if len(rows) != 1 || rows[0]["status"] != wire.ResultFailed {
-		t.Fatalf("on record: %v", rows)
+	p.run(ctx, func(o *control.Options) { o.TTL = time.Hour }, func(ctx context.Context, addr net.Addr) {
+		conn, err := connect(addr.String(), "", "")
+		if p.c.Fail("connect", err) {
+			return
+		}
+		defer func() { p.c.Fail("disconnect", conn.Close()) }()
+		w := p.worker(conn, "failing")
+		w.do = func(context.Context, *pb.Task) ([]byte, error) { return nil, broken }
+		if p.c.Fail("register", w.register(ctx, nil)) {
+			return
+		}
+		if _, err := w.turn(ctx); !errors.Is(err, broken) {
+			t.Errorf("told %v, want %v", err, broken)
+		}
+		rows, err := p.project.Rows("history.jsonl")
+		if p.c.Fail("history.jsonl", err) {
+			return
+		}
+		if len(rows) != 1 || rows[0]["status"] != wire.ResultFailed {
+			t.Errorf("on record: %v", rows)
+		}
+	})
+	if len(p.c.Errors) > 0 {
+		t.Error(p.c.Errors)
 	}
 }

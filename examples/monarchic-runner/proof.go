@@ -45,7 +45,7 @@ func prove(ctx context.Context, spoil func(*control.Options)) *Report {
 	}
 	ctx, cancel := context.WithTimeout(ctx, proofLimit)
 	defer cancel()
-	p.run(ctx, spoil)
+	p.run(ctx, spoil, p.drive)
 	p.out.Result, p.out.Errors = p.c.Result(), p.c.Errors
 	if p.out.Errors == nil {
 		p.out.Errors = []string{}
@@ -60,7 +60,8 @@ type proofRun struct {
 	out     *Report
 }
 
-func (p *proofRun) run(ctx context.Context, spoil func(*control.Options)) {
+// run serves the scratch project while drive goes on.
+func (p *proofRun) run(ctx context.Context, spoil func(*control.Options), drive func(context.Context, net.Addr)) {
 	var err error
 	if p.project, err = proof.New(ctx, proof.Config(proof.Gates())); p.c.Fail("scaffold", err) {
 		return
@@ -82,7 +83,7 @@ func (p *proofRun) run(ctx context.Context, spoil func(*control.Options)) {
 	serving, stop := context.WithCancel(ctx)
 	ended := make(chan error, 1)
 	go func() { ended <- s.Serve(serving, l, time.Second) }()
-	p.drive(ctx, l.Addr())
+	drive(ctx, l.Addr())
 	stop()
 	p.c.Fail("serve", <-ended)
 }
