@@ -61,6 +61,7 @@ func (c *Coordinator) Sync(ctx context.Context, opt SyncOptions) (*travel.Synced
 		Judge: func(ctx context.Context, name string, from, to object.OID) error {
 			return c.vouched(ctx, tx, from, to)
 		},
+		Counted: c.countedOnly,
 		Follow: func(ctx context.Context, name string, to object.OID) error {
 			if tx.Docs.State == nil || tx.Docs.State.SuperRunID != name {
 				return nil
@@ -73,6 +74,43 @@ func (c *Coordinator) Sync(ctx context.Context, opt SyncOptions) (*travel.Synced
 		return y, err
 	}
 	return y, c.takeUp(ctx, y)
+}
+
+// countedOnly reports that all that was recorded here after base follows from what the repositories accepted: it was
+// counted, and barriers moved with it. The next command counts it again.
+func (c *Coordinator) countedOnly(ctx context.Context, base, here object.OID) (bool, error) {
+	repo := c.repository(ctx).Repository()
+	was, err := record.InitiativeFiles(ctx, repo, base)
+	if err != nil {
+		return false, err
+	}
+	now, err := record.InitiativeFiles(ctx, repo, here)
+	if err != nil {
+		return false, err
+	}
+	for name := range now {
+		switch name {
+		case initiative.HistoryPath, initiative.BarrierLedgerPath, initiative.BarriersPath, initiative.StatePath:
+		default:
+			if was[name] == nil || !bytes.Equal(was[name], now[name]) {
+				return false, nil
+			}
+		}
+	}
+	before, err := stateOf(was)
+	if err != nil {
+		return false, err
+	}
+	after, err := stateOf(now)
+	if err != nil {
+		return false, err
+	}
+	rest, grown := bytes.CutPrefix(now[initiative.HistoryPath], was[initiative.HistoryPath])
+	rows, bad := decodeRows(initiative.HistoryPath, rest)
+	return grown && len(bad) == 0 && before.Status == after.Status &&
+		!slices.ContainsFunc(rows, func(row *ojson.Object) bool {
+			return !initiative.IsProjection(row) && row.String("type") != initiative.RowResynced
+		}), nil
 }
 
 // takeUp goes on with the newest initiative in a workspace that has none, or one that has ended.

@@ -40,13 +40,17 @@ type InitiativeSync struct {
 	// Judge is asked before an initiative goes on here from one change, "" for none, to
 	// another: whether the repositories bear it out. The error refuses it.
 	Judge func(ctx context.Context, name string, from, to object.OID) error
+	// Counted is asked where both sides went on from base: whether everything that was done here since then is what
+	// any clone does by itself, so that the remote's side is gone on from without a loss.
+	Counted func(ctx context.Context, base, here object.OID) (bool, error)
 	// Follow brings the files of the workspace along, once the ref has moved.
 	Follow func(ctx context.Context, name string, to object.OID) error
 }
 
 // SyncInitiatives brings the initiatives here and on a remote together. Where both sides went
 // on, the initiative is refused: the coordinator's decisions cannot be decided again without
-// the person who made them. What is wrong with one does not stop the others.
+// the person who made them. Where this side has only counted what repositories accepted, it goes
+// on from the remote's. What is wrong with one does not stop the others.
 //
 // Errors: no_remote, remote_failed, remote_contended, locked.
 func SyncInitiatives(ctx context.Context, repo *git.Repository, opt InitiativeSync) (*Synced, error) {
@@ -164,12 +168,26 @@ func (l *initiativeLanding) land(ctx context.Context, r *SyncedRun) error {
 	}
 	l.remember(r, there, seen)
 	if base != here {
-		return l.apart(ctx, r, base)
+		counted, err := false, error(nil)
+		if base != "" {
+			counted, err = l.opt.Counted(ctx, base, here)
+		}
+		if err != nil {
+			return err
+		}
+		if !counted {
+			return l.apart(ctx, r, base)
+		}
 	}
-	if err := l.opt.Judge(ctx, r.Run, here, there); err != nil {
+	if err := l.opt.Judge(ctx, r.Run, base, there); err != nil {
 		return l.believeNot(ctx, r, err)
 	}
-	ops, err := chain.Since(ctx, repo, here, there)
+	if base != here {
+		if _, err := keepLost(ctx, repo, r.Run, here); err != nil {
+			return err
+		}
+	}
+	ops, err := chain.Since(ctx, repo, base, there)
 	if err != nil {
 		return err
 	}
@@ -329,18 +347,22 @@ func TakeTheirs(ctx context.Context, repo *git.Repository, name, remote, project
 		return to, "", nil
 	}
 	if here != "" && base != here {
-		lost = record.LostRefPrefix + record.InitiativeNames + name + "/" + string(here)
-		if have, err := repo.ReadRef(ctx, lost); err != nil {
+		if lost, err = keepLost(ctx, repo, name, here); err != nil {
 			return "", "", err
-		} else if have == "" {
-			if err := repo.UpdateRefs(ctx, []git.RefUpdate{{Name: lost, New: here}},
-				"agentxchain: given up"); err != nil {
-				return "", "", err
-			}
 		}
 	}
 	return to, lost, repo.UpdateRefs(ctx, []git.RefUpdate{{Name: ref, New: to, Old: here}},
 		"agentxchain: taken from "+text.OneLine(remote))
+}
+
+// keepLost keeps changes that are given up under a ref of their own, which it returns.
+func keepLost(ctx context.Context, repo *git.Repository, name string, tip object.OID) (string, error) {
+	lost := record.LostRefPrefix + record.InitiativeNames + name + "/" + string(tip)
+	have, err := repo.ReadRef(ctx, lost)
+	if err != nil || have != "" {
+		return lost, err
+	}
+	return lost, repo.UpdateRefs(ctx, []git.RefUpdate{{Name: lost, New: tip}}, "agentxchain: given up")
 }
 
 // CodeNoInitiative means that there is no record of the initiative.
