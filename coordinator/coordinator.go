@@ -185,7 +185,7 @@ func (c *Coordinator) look(ctx context.Context, d *Documents, all bool, checkout
 func (c *Coordinator) lock(ctx context.Context, purpose string, fresh bool) (*Tx, error) {
 	tx, err := c.store.lock(ctx, purpose, c.wait(), fresh)
 	if err != nil {
-		return nil, err
+		return nil, c.notStarted(ctx, err)
 	}
 	if home := c.repository(ctx); home != nil {
 		for _, n := range home.SweepWorkspace(ctx) {

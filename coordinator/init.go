@@ -169,6 +169,24 @@ func (c *Coordinator) noneRecorded(ctx context.Context, d *Documents) error {
 	}
 }
 
+// notStarted has the refusal of a workspace without an initiative name what brings one, where the repository of the
+// workspace knows of one or its remote was not asked.
+func (c *Coordinator) notStarted(ctx context.Context, err error) error {
+	e := refusalOf(err)
+	if e == nil || e.Code != initiative.CodeNoCoordinator {
+		return err
+	}
+	d, unread := read(c.store.root, c.store.dir, true)
+	if unread != nil {
+		return err
+	}
+	if why := refusalOf(c.noneRecorded(ctx, d)); why != nil {
+		e.Message += " " + why.Message
+		e.Hint = why.Hint
+	}
+	return e
+}
+
 // safeName keeps what comes from a file from being a path.
 func safeName(s string) string {
 	out := []rune(s)

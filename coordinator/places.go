@@ -137,6 +137,12 @@ func (r *Roots) Path(repo string) (string, bool) {
 	return at.path, ok && at.bad == nil && at.remote == ""
 }
 
+// missing reports that there is nothing at the place of a repository.
+func (r *Roots) missing(repo string) bool {
+	bad := r.list.Value(repo).bad
+	return bad != nil && bad.Code == problemMissing
+}
+
 // Remote returns the address of a repository that is only on its server, "" for one that is here.
 func (r *Roots) Remote(repo string) string {
 	return r.list.Value(repo).remote

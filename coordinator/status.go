@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"fmt"
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/sibling"
@@ -38,7 +39,7 @@ func (c *Coordinator) Status(ctx context.Context) (*Standing, error) {
 	var unread *wire.Error
 	if err != nil {
 		if _, unread = newReader(c.store.root).config(c.store.dir); unread == nil {
-			return nil, err
+			return nil, c.notStarted(ctx, err)
 		}
 		var e *wire.Error
 		if d, e = readBare(c.store.root, c.store.dir); e != nil {
@@ -61,7 +62,48 @@ func (c *Coordinator) Status(ctx context.Context) (*Standing, error) {
 			c.note("how the record stands to its remotes cannot be told: " + err.Error())
 		}
 	}
+	if len(s.Next) > 0 && unread == nil {
+		s.Next = append(s.behind(), s.Next...)
+	}
 	return s, nil
+}
+
+// behind is what brings what was fetched and not taken over, of the repositories first: they are the authority on
+// what they accepted.
+func (s *Standing) behind() []initiative.Action {
+	var out []initiative.Action
+	for _, repo := range s.Config.Repos.Keys() {
+		c := s.Checkouts[repo]
+		if c == nil || c.OpsBehind <= 0 {
+			continue
+		}
+		dir, _ := s.Roots.Path(repo)
+		out = append(out, initiative.Action{
+			Code:    initiative.NextRepo,
+			Command: "-C " + wire.ShellWord(dir) + " sync " + wire.ShellWord(c.Remote),
+			Reason: fmt.Sprintf("Repository %s lacks %s of %s%s", repo,
+				text.Count(c.OpsBehind, "operation", "operations"), c.Remote, bothWent(c.OpsAhead)),
+		})
+	}
+	for _, m := range s.Remotes {
+		if m.Behind > 0 {
+			out = append(out, initiative.Action{
+				Code:    initiative.NextRepo,
+				Command: "sync " + wire.ShellWord(m.Remote),
+				Reason: fmt.Sprintf("The initiative lacks %s of %s%s", text.Count(m.Behind, "change", "changes"),
+					m.Remote, bothWent(m.Ahead)),
+			})
+		}
+	}
+	return out
+}
+
+// bothWent ends a sentence about what is lacking; ahead is what the other side lacks.
+func bothWent(ahead int) string {
+	if ahead > 0 {
+		return "; both sides went on."
+	}
+	return "."
 }
 
 // unusable is what refuses every command that would go on, nil when nothing does.
@@ -168,6 +210,11 @@ func (s *Standing) Repos() []*ojson.Object {
 				id = got
 			}
 			turns = append(turns, child.ActiveTurns.Keys()...)
+		} else if known {
+			// What was recorded of it says nothing of now.
+			if status = CellAbsent; s.Roots != nil && s.Roots.missing(repo) {
+				status = RepoMissing
+			}
 		}
 		out = append(out, ojson.NewObject("repo_id", repo, "run_id", ojson.OrNull(id), "status", status,
 			"phase", ojson.OrNull(phase), "active_turns", turns, "details", details, "path", s.Config.Repo(repo).Path,
@@ -176,6 +223,9 @@ func (s *Standing) Repos() []*ojson.Object {
 	}
 	return out
 }
+
+// RepoMissing is the status of a repository whose place holds nothing.
+const RepoMissing = "missing"
 
 // checkoutObject is a checkout for --json, null where none was read.
 func checkoutObject(c *sibling.Checkout) any {

@@ -34,6 +34,7 @@ type Checkout struct {
 
 	Remote    string // whose record of the run was fetched; "" for none
 	OpsBehind int    // operations there that are not here; -1 when they are too many to count
+	OpsAhead  int
 }
 
 // Checkout reads it. What cannot be read is left out: nothing is decided by it.
@@ -73,7 +74,7 @@ func (x *Clone) Checkout(ctx context.Context, run string, op object.OID) *Checko
 	for _, remote := range cfg.remotes() {
 		if there, err := x.tracking(ctx, transport.TrackingPrefix(remote)+run); err == nil && there != "" {
 			c.Remote = remote
-			_, c.OpsBehind = x.apart(ctx, op, there, c.Shallow)
+			c.OpsAhead, c.OpsBehind = x.apart(ctx, op, there, c.Shallow)
 			break
 		}
 	}

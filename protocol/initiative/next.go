@@ -235,7 +235,8 @@ func unread(at *Repo, c *Child, why string) []Action {
 	case c.Config == nil:
 		command, why = "validate", why+" Correct its "+wire.ConfigPath+" first."
 	case c.Fresh:
-		command, why = "sync", why+" No command has worked in that clone yet; its run comes from its remote."
+		command, why = "sync", why+
+			" No command has worked in that clone yet; its run comes from its remote, once the clone that began it has run sync."
 	}
 	return []Action{c.run(command, why)}
 }

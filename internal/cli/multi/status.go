@@ -101,7 +101,8 @@ func printStanding(p *term.Printer, s *coordinator.Standing) {
 		}
 		t.Row(r.String("repo_id"), r.String("status"), r.String("phase"), r.String("run_id"), r.String("path"),
 			s.CheckoutText(r.String("repo_id")), strings.Join(notes, ", "))
-		if r.String("status") == string(wire.StatusBlocked) {
+		switch r.String("status") {
+		case string(wire.StatusBlocked), coordinator.CellAbsent, coordinator.RepoMissing:
 			t.Emphasise(1, p.Red)
 		}
 	}
