@@ -5,6 +5,7 @@ package runner
 import (
 	"context"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/lockfile"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/private"
 )
 
@@ -15,7 +16,11 @@ const serveLock = "runner-control.lock"
 // release is called or the process ends, however it ends. The error has the code
 // locked and names the other server.
 func (r *Runner) ServeLeases(ctx context.Context) (release func(), err error) {
-	l, err := r.only(ctx, serveLock, "monarchic serve")
+	path, err := r.lockPlace(serveLock)
+	if err != nil {
+		return nil, err
+	}
+	l, err := lockfile.Serve(ctx, path, "monarchic serve")
 	if err != nil {
 		return nil, err
 	}

@@ -58,8 +58,17 @@ const locksDir = ".agentxchain/locks"
 // only makes this process the one that does what the lock file stands for, as long as it lives or until the lock is
 // released. The error has the code locked and names the other one.
 func (r *Runner) only(ctx context.Context, name, purpose string) (*lockfile.Lock, error) {
-	if err := r.store.MakeDir(locksDir); err != nil {
+	path, err := r.lockPlace(name)
+	if err != nil {
 		return nil, err
 	}
-	return lockfile.Acquire(ctx, filepath.Join(r.store.Dir(), filepath.FromSlash(locksDir), name), purpose, 0)
+	return lockfile.Acquire(ctx, path, purpose, 0)
+}
+
+// lockPlace is the path of such a lock file; its directory is there.
+func (r *Runner) lockPlace(name string) (string, error) {
+	if err := r.store.MakeDir(locksDir); err != nil {
+		return "", err
+	}
+	return filepath.Join(r.store.Dir(), filepath.FromSlash(locksDir), name), nil
 }

@@ -91,6 +91,20 @@ func Acquire(ctx context.Context, path, purpose string, wait time.Duration) (*Lo
 	}
 }
 
+// Serve is Acquire for a server, which tries once and holds the lock as long as it serves: whoever waited for
+// its end would wait for ever, so that the hint says what ends it.
+func Serve(ctx context.Context, path, purpose string) (*Lock, error) {
+	l, err := Acquire(ctx, path, purpose, 0)
+	var e *fail.Error
+	var holder *git.LockedError
+	if errors.As(err, &e) && errors.As(err, &holder) && holder.PID != 0 {
+		e.Message = "git agentxchain " + purpose + " runs for this project already"
+		e.Hint = fmt.Sprintf("use that server; or end it, with Ctrl-C where it runs or by its process id %d, "+
+			"and start this one again", holder.PID)
+	}
+	return l, err
+}
+
 // unwritable says that the lock cannot be written, whoever may hold it.
 func unwritable(path string, err error) error {
 	e := fail.Errorf(fail.CodeIO, err, "the lock %s cannot be written", path)

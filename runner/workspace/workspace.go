@@ -40,11 +40,11 @@ const CodeRuntimeManual = "runtime_not_automatic"
 // AcceptLock is an exclusive lock file with an owner that others can name.
 type AcceptLock = lockfile.Lock
 
-// LockFile takes a lock file of the repository for as long as this process lives or
-// until it is released: one process at a time does what it stands for. A live owner is
+// LockFile takes a lock file of the repository for as long as this server lives or
+// until it is released: one server at a time does what it stands for. A live owner is
 // the error locked, which names it; a dead one is taken over.
 func LockFile(ctx context.Context, path, purpose string) (*AcceptLock, error) {
-	return lockfile.Acquire(ctx, path, purpose, 0)
+	return lockfile.Serve(ctx, path, purpose)
 }
 
 // Base is the committed project a workspace begins from.
