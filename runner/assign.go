@@ -5,6 +5,7 @@ package runner
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/dispatch"
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
@@ -47,9 +48,7 @@ func (r *Runner) AssignTurn(ctx context.Context, opt AssignOptions) (*Assigned, 
 	var view *gitstore.View
 	var bundle *bundling
 	if opt.NewRun {
-		copied := *r
-		copied.opt.fresh = true
-		r = &copied
+		r = r.Afresh()
 	}
 	start := func(ctx context.Context, c *change) (*plan, error) {
 		if err := c.hooks.WillRun(ctx, "before_assignment", "after_dispatch"); err != nil {
@@ -141,6 +140,9 @@ func (c *change) admits(ctx context.Context, begin protocol.Operation, role stri
 	}
 	snap.State, snap.Index = begun.State, begun.Index
 	if _, refusal := c.ask(snap, op); refusal != nil {
+		if c.r.opt.fresh && strings.HasSuffix(refusal.Hint, run.CmdAssign) {
+			refusal.Hint += " --new-run" // what was asked for
+		}
 		return refusal
 	}
 	return nil
@@ -154,12 +156,19 @@ type InitRunOptions struct {
 	ParentRun      string
 	InheritContext bool
 	CreatedBy      string
+
+	// Admit begins no run whose first turn could not be given to Role, "" for the one that the protocol chooses.
+	Admit bool
+	Role  string
 }
 
 // InitRun starts a run without assigning a turn.
 func (r *Runner) InitRun(ctx context.Context, opt InitRunOptions) (*Done, error) {
 	return r.do(ctx, "init-run", func(ctx context.Context, c *change) (*plan, error) {
 		op, err := c.initRun(ctx, opt)
+		if err == nil && opt.Admit {
+			err = c.admits(ctx, op, opt.Role)
+		}
 		return &plan{op: op}, err
 	})
 }

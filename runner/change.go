@@ -107,7 +107,7 @@ func (r *Runner) locked(ctx context.Context, purpose string, done *Done, steps [
 			env:  protocol.Env{Now: r.Now(), Seed: r.opt.Seed(), Actor: pre.actor},
 			pre:  pre,
 		}
-		if err := r.ready(ctx, c.view, c.r.opt.fresh); err != nil {
+		if err := r.ready(ctx, c.view); err != nil {
 			return taken, err
 		}
 		done.Notices = c.view.Notices

@@ -32,9 +32,7 @@ type Queued struct {
 func (r *Runner) QueueCharters(ctx context.Context, opt CharterOptions) (*Queued, error) {
 	out := &Queued{}
 	if opt.NewRun {
-		copied := *r
-		copied.opt.fresh = true
-		r = &copied
+		r = r.Afresh()
 	}
 	op := &charters.QueueCharters{Plan: opt.Plan, Charters: opt.Charters}
 	start := func(ctx context.Context, c *change) (*plan, error) {

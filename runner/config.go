@@ -119,7 +119,7 @@ func (c *change) useWorkingConfig() error {
 		return err
 	}
 	c.view = v
-	return c.r.ready(context.Background(), v, c.r.opt.fresh)
+	return c.r.ready(context.Background(), v)
 }
 
 // RulesNotice says that the working configuration has rules that are not in force, ""

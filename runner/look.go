@@ -111,7 +111,7 @@ func (r *Runner) look(ctx context.Context) (*gitstore.View, error) {
 	if err != nil {
 		return nil, err
 	}
-	return v, r.ready(ctx, v, false)
+	return v, r.ready(ctx, v)
 }
 
 // at is the project as its status is told.

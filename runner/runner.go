@@ -104,6 +104,14 @@ func (r *Runner) Alone(f func(*gitstore.Store) error) error {
 	return f(r.store)
 }
 
+// Afresh is the Runner that begins another run on purpose: one that is recorded, here or on a remote, is no reason to
+// refuse that. It shares what r has opened.
+func (r *Runner) Afresh() *Runner {
+	fresh := *r
+	fresh.opt.fresh = true
+	return &fresh
+}
+
 // Close releases what the runner has opened.
 func (r *Runner) Close() error { return r.store.Close() }
 
@@ -128,18 +136,18 @@ func (r *Runner) View(ctx context.Context) (*gitstore.View, error) {
 		return nil, err
 	}
 	v.Notices = append(v.Notices, r.TamperNotices()...)
-	return v, r.ready(ctx, v, false)
+	return v, r.ready(ctx, v)
 }
 
 // ready gives a view without a state the idle one it stands for.
-func (r *Runner) ready(ctx context.Context, v *gitstore.View, fresh bool) error {
+func (r *Runner) ready(ctx context.Context, v *gitstore.View) error {
 	if n := RulesNotice(v); n != "" && !slices.Contains(v.Notices, n) {
 		v.Notices = append(v.Notices, n)
 	}
 	if v.State != nil && v.Index == nil {
 		v.Index = &run.Index{Run: v.State.Run()}
 	}
-	if !fresh && (v.State == nil || v.State.Status == wire.StatusIdle && v.State.Run() == "") {
+	if !r.opt.fresh && (v.State == nil || v.State.Status == wire.StatusIdle && v.State.Run() == "") {
 		if err := r.notBegun(ctx, v); err != nil {
 			return err
 		}

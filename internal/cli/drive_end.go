@@ -70,10 +70,14 @@ func outcome(ctx context.Context, res *loop.Result) error {
 		return e
 	case res.Err != nil:
 		var refusal *wire.Error
-		if errors.As(res.Err, &refusal) && strings.HasSuffix(refusal.Hint, "git agentxchain assign") {
-			again := *refusal // the loop gives the turn
-			again.Hint = strings.TrimSuffix(refusal.Hint, "assign") + "run"
-			return &again
+		if errors.As(res.Err, &refusal) {
+			for _, flag := range []string{"", " --new-run"} {
+				if advice, ok := strings.CutSuffix(refusal.Hint, run.CmdAssign+flag); ok {
+					again := *refusal // the loop gives the turn
+					again.Hint = advice + "git agentxchain run" + flag
+					return &again
+				}
+			}
 		}
 		return res.Err
 	case len(res.Errors) > 0:
@@ -205,6 +209,8 @@ func endText(res *loop.Result) string {
 		return "turns keep conflicting"
 	case loop.Blocked:
 		return "a person is needed"
+	case loop.InitFailed:
+		return "no run could be started"
 	}
 	return string(res.StopReason)
 }

@@ -11,8 +11,6 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/shared"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
-	"github.com/git-agentxchain/git-agentxchain/protocol/config"
-	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 	"github.com/git-agentxchain/git-agentxchain/runner/loop"
 )
@@ -109,6 +107,9 @@ func runRun(ctx context.Context, f *term.Factory, o *runOptions) error {
 		return err
 	}
 	defer func() { _ = r.Close() }()
+	if o.NewRun {
+		r = r.Afresh()
+	}
 	if o.DryRun {
 		return runPlan(ctx, f, r, &planOptions{
 			Role:        o.Role,
@@ -129,7 +130,7 @@ func runRun(ctx context.Context, f *term.Factory, o *runOptions) error {
 		DispatchLimit: o.Timeout,
 		NewRun:        o.NewRun || o.Parent != "",
 		ApproveGate:   d.approver(o.AutoApprove),
-		SelectRole:    firstRole(o.Role),
+		FirstRole:     o.Role,
 		Start: runner.InitRunOptions{
 			ParentRun:      o.Parent,
 			InheritContext: o.Inherit,
@@ -151,19 +152,4 @@ func continuation(parent string) string {
 		return ""
 	}
 	return "continuation"
-}
-
-// firstRole gives the first new turn to the role the person named, all others as
-// the protocol has it.
-func firstRole(role string) func(context.Context, *run.State, *config.Config) (string, error) {
-	if role == "" {
-		return nil
-	}
-	return func(_ context.Context, s *run.State, c *config.Config) (string, error) {
-		if named := role; named != "" {
-			role = ""
-			return named, nil
-		}
-		return loop.NextRole(s, c)
-	}
 }

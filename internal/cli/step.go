@@ -86,6 +86,9 @@ func runStep(ctx context.Context, f *term.Factory, o *stepOptions) error {
 		return err
 	}
 	defer func() { _ = r.Close() }()
+	if o.NewRun {
+		r = r.Afresh()
+	}
 	if o.DryRun {
 		return runPlan(ctx, f, r, &planOptions{Role: o.Role, Turn: o.Turn, MaxTurns: 1, NewRun: o.NewRun})
 	}
@@ -107,7 +110,7 @@ func runStep(ctx context.Context, f *term.Factory, o *stepOptions) error {
 		NoCheckpoint:  o.NoCheckpoint,
 		DispatchLimit: o.Timeout,
 		NewRun:        o.NewRun,
-		SelectRole:    firstRole(o.Role),
+		FirstRole:     o.Role,
 	}
 	for already := true; ; already = false {
 		if turn != nil && isManual(v.Config, turn.RuntimeID) {

@@ -184,6 +184,7 @@ func (l *loop) assignNew(launched *[]*flight) (moved bool) {
 		})
 		l.adopt(&out.Done, err)
 		if err == nil {
+			l.opt.FirstRole = ""
 			l.fresh[out.Turn.TurnID] = out.Turn.Attempt
 			l.emit(Event{Type: EventTurnAssigned, Turn: out.Turn, Role: role})
 			moved = true
@@ -259,6 +260,9 @@ func (l *loop) room() bool {
 // other roles of the phase may fill the slot, unless delegated work decides who is
 // next.
 func (l *loop) choose(tried map[string]bool) (string, bool) {
+	if first := l.opt.FirstRole; first != "" {
+		return first, !tried[first]
+	}
 	role, err := l.selectRole()
 	s := l.state()
 	if err != nil {

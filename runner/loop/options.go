@@ -57,7 +57,9 @@ type AfterAccept struct {
 // for OnEvent and OnActivity the error is only kept.
 type Options struct {
 	// NextRole when nil; "" stops
-	SelectRole  func(ctx context.Context, s *run.State, c *config.Config) (string, error)
+	SelectRole func(ctx context.Context, s *run.State, c *config.Config) (string, error)
+	// FirstRole has the first new turn, whoever SelectRole would name; where it is refused that, no other role has it.
+	FirstRole   string
 	Dispatch    DispatchFunc
 	ApproveGate func(ctx context.Context, g GateRequest) (bool, error) // nil holds every gate
 	AfterAccept func(ctx context.Context, a AfterAccept) error
@@ -107,7 +109,9 @@ func (o Options) withDefaults() Options {
 		o.SelectRole = func(_ context.Context, s *run.State, c *config.Config) (string, error) {
 			return NextRole(s, c)
 		}
+		o.Start.Admit = true // a run that nothing could be done in is not begun
 	}
+	o.Start.Role = o.FirstRole
 	switch {
 	case o.Retries == 0:
 		o.Retries = defaultRetries

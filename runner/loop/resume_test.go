@@ -134,7 +134,7 @@ func TestCheckpointIsMadeUpFor(t *testing.T) {
 	}
 }
 
-// Somebody's own changes keep a writing turn away, and stay.
+// A person's own changes keep a writing turn away, and stay; no run is begun for it.
 func TestOwnChangesStopTheLoop(t *testing.T) {
 	p := newProject(t, 1, []string{"dev"}, nil)
 	p.write("notes.txt", "mine\n")
@@ -142,8 +142,8 @@ func TestOwnChangesStopTheLoop(t *testing.T) {
 		d *loop.Dispatch) *runtimes.Outcome {
 		return returned(d.Turn)
 	}})
-	if res.StopReason != loop.Blocked || runner.ErrorCode(res.Err) != wire.CodeDirtyTree ||
-		res.State.Status != wire.StatusActive {
+	if res.StopReason != loop.InitFailed || runner.ErrorCode(res.Err) != wire.CodeDirtyTree ||
+		git(t, p.dir, "for-each-ref", "refs/agentxchain") != "" {
 		t.Fatalf("%+v", res)
 	}
 }
