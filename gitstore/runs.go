@@ -76,13 +76,13 @@ func (s *Store) orCurrent(ctx context.Context, run string) (string, error) {
 		run = s.CurrentRun()
 	}
 	if run == "" {
-		return "", s.noRunHere(ctx)
+		return "", s.NoRunHere(ctx)
 	}
 	return run, nil
 }
 
-// noRunHere refuses to guess which of the recorded runs is meant.
-func (s *Store) noRunHere(ctx context.Context) error {
+// NoRunHere refuses to guess which of the recorded runs is meant.
+func (s *Store) NoRunHere(ctx context.Context) error {
 	refs, err := chain.Runs(ctx, s.repo)
 	if err != nil {
 		return err
@@ -91,10 +91,13 @@ func (s *Store) noRunHere(ctx context.Context) error {
 		return chain.NoRun("")
 	}
 	one := strings.TrimPrefix(refs[0].Name, git.RunRefPrefix)
+	if tips, err := chain.RunTips(ctx, s.repo, 1); err == nil && len(tips) > 0 {
+		one = tips[0].Run
+	}
 	return fail.Errorf(chain.CodeNoRun, nil, "this work tree holds no run; git has the record of %d, such as %s",
 		len(refs), one).
-		WithHint("say which one, such as --run %s; git for-each-ref %s lists them", one,
-			strings.TrimSuffix(git.RunRefPrefix, "/"))
+		WithHint("git agentxchain repair --from-ref %s brings it here; a command that takes a run can name one of "+
+			"git agentxchain runs", one)
 }
 
 // Chain lists the operations of a run from the first to op, its newest when op is "".

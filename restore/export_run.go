@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
-	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/witness"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
@@ -34,13 +33,7 @@ func exportRun(ctx context.Context, dir, repo string, opt ExportOptions) (_ *Exp
 	defer func() { _ = tx.Close() }()
 	view := tx.View()
 	if view.StateBytes == nil {
-		return nil, &wire.Error{
-			Code:  chain.CodeNoRun,
-			Field: statePath,
-			Message: "There is no run to export: " +
-				statePath + " does not exist.",
-			Hint: "start a run with git agentxchain assign, or bring a recorded one here with git agentxchain repair --from-ref RUN",
-		}
+		return nil, store.NoRunHere(ctx)
 	}
 	e := &Export{Kind: KindRun, Notices: slices.Clone(view.Notices)}
 	defer func() {
