@@ -43,6 +43,7 @@ func isInteger(v ojson.Value) bool {
 }
 
 // isPlaceholder reports an unfilled template slot: the whole string is <…>.
-func isPlaceholder(s string) bool {
-	return len(s) > 2 && s[0] == '<' && strings.IndexByte(s, '>') == len(s)-1
+func isPlaceholder(v ojson.Value) bool {
+	s, ok := v.(string)
+	return ok && len(s) > 2 && s[0] == '<' && strings.IndexByte(s, '>') == len(s)-1
 }

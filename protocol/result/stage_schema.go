@@ -95,7 +95,7 @@ func checkSchema(r *stageReport, doc *ojson.Object) {
 	s.enum("status", doc.Value("status"), wire.ResultCompleted, wire.ResultBlocked, wire.ResultNeedsHuman,
 		wire.ResultFailed)
 	s.text("summary", doc.Value("summary"))
-	if v := doc.Value("proposed_next_role"); !isRole(v) {
+	if v := doc.Value("proposed_next_role"); !isRole(v) && !isPlaceholder(v) {
 		r.errorf(ProblemRoleID, "proposed_next_role", "",
 			"proposed_next_role must be human or consist of a-z, 0-9, _ and -, not %s", wire.Shown(v))
 	}
@@ -227,9 +227,9 @@ func (s *schemaCheck) cost(v ojson.Value) {
 // placeholders finds template slots that were never filled in.
 func (s *schemaCheck) placeholders(doc *ojson.Object) {
 	check := func(field string, v ojson.Value) {
-		if t, ok := v.(string); ok && isPlaceholder(t) {
+		if isPlaceholder(v) {
 			s.r.errorf(ProblemPlaceholder, field, "", "%s still holds the template's placeholder %s", field,
-				wire.Shown(t))
+				wire.Shown(v))
 		}
 	}
 	members := func(field string, items []any, names ...string) {

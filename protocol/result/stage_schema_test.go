@@ -97,7 +97,7 @@ func TestStageSchema(t *testing.T) {
 				"unfilled_placeholder verification.evidence_summary",
 				"unfilled_placeholder verification.machine_evidence[0].command"}},
 		{"placeholder role", patch(`{"proposed_next_role":"<role>"}`),
-			[]string{"invalid_role_id proposed_next_role", "unfilled_placeholder proposed_next_role"}},
+			[]string{"unfilled_placeholder proposed_next_role"}},
 	})
 }
 
