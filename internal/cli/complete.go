@@ -1,4 +1,4 @@
-// What completion offers of the project at hand: roles, phases, gates, turns and runs, each with what it is.
+// What completion offers of the project at hand: roles, phases, gates, turns, runs and operations, each with what it is.
 
 package cli
 
@@ -13,7 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
-// maxOffered bounds the accepted turns and the runs that are offered, the newest first.
+// maxOffered bounds the accepted turns, the runs and the operations that are offered, the newest first.
 const maxOffered = 20
 
 // offered are the words that can stand for what a help calls KIND; nothing is changed, and where
@@ -32,6 +32,13 @@ func offered(f *term.Factory, kind string) (words []term.Word) {
 		tips, _ := r.Record().RunTips(ctx, maxOffered)
 		for _, tip := range tips {
 			add(tip.Run, "%s, %s", tip.Last.Subject, term.RelativeTime(f.Env.Now(), tip.Last.Time))
+		}
+		return words
+	}
+	if kind == "OP" {
+		ops, _ := r.Record().Log(ctx, "", maxOffered)
+		for i := range ops {
+			add(ops[i].Op.Short(), "%s, %s", ops[i].Subject, term.RelativeTime(f.Env.Now(), ops[i].Time))
 		}
 		return words
 	}

@@ -244,7 +244,7 @@ func kindWords(f *Factory, kind string) []Word {
 	switch kind, _, _ = strings.Cut(kind, ":"); kind {
 	case "FILE", "DIR", "PATH":
 		return []Word{{Text: filesAnswer}}
-	case "ROLE", "PHASE", "GATE", "TURN", "RUN":
+	case "ROLE", "PHASE", "GATE", "TURN", "RUN", "OP":
 		if f.Program.Words != nil {
 			return f.Program.Words(f, kind)
 		}

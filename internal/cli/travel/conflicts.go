@@ -4,13 +4,16 @@ package travel
 
 import (
 	"context"
+	"io"
 
 	ucli "github.com/urfave/cli/v2"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/shared"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/join"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
@@ -35,6 +38,11 @@ func NewConflictsCommand(f *term.Factory) *ucli.Command {
 			&ucli.BoolFlag{Name: "ask-again", Usage: "a person decides anew"},
 			&ucli.BoolFlag{Name: "drop", Usage: "give the losing work up; needs --because"},
 			&ucli.StringFlag{Name: "because", Usage: "why (`TEXT`); it is recorded"},
+		},
+		BashComplete: func(c *ucli.Context) {
+			for _, op := range openConflicts(c.Context, f) {
+				_, _ = io.WriteString(c.App.Writer, op+"\n")
+			}
 		},
 		Action: func(c *ucli.Context) error {
 			how := ""
@@ -84,7 +92,7 @@ func runConflicts(ctx context.Context, f *term.Factory, op, how, because string,
 			if file != "" {
 				p.Printf("The losing result is in %s.\n", term.OneLine(file))
 			}
-			p.Printf("\nNext: %s\n", afterSettling(c, how))
+			p.Printf("\nNext: %s\n", afterSettling(ctx, r, c, how))
 		})
 		return nil
 	case op != "":
@@ -120,6 +128,22 @@ func runConflicts(ctx context.Context, f *term.Factory, op, how, because string,
 		p.Table(t)
 	})
 	return nil
+}
+
+// openConflicts are the names of those that wait for a person, none where they cannot be read.
+func openConflicts(ctx context.Context, f *term.Factory) (ops []string) {
+	r, err := shared.Open(ctx, f)
+	if err != nil {
+		return nil
+	}
+	defer func() { _ = r.Close() }()
+	list, _ := r.Conflicts(ctx)
+	for _, c := range list {
+		if c.Status == join.ConflictOpen {
+			ops = append(ops, c.Op[:12])
+		}
+	}
+	return ops
 }
 
 func conflictObject(c *runner.Conflict) *ojson.Object { return ojson.Marshal(c) }
@@ -166,12 +190,17 @@ func printConflict(p *term.Printer, c *runner.Conflict) {
 	}
 }
 
-func afterSettling(c *runner.Conflict, how string) string {
+// afterSettling is the next command: the turn that a reissue is for, where its role can have one now.
+func afterSettling(ctx context.Context, r *runner.Runner, c *runner.Conflict, how string) string {
 	switch how {
 	case runner.SettleOurs:
 		return "git agentxchain accept " + term.OneLine(c.Turn)
 	case runner.SettleReissue:
-		if c.Role != "" {
+		v, err := r.View(ctx)
+		if err != nil || c.Role == "" || v.Run != c.Run || v.State.Status != wire.StatusActive {
+			break
+		}
+		if _, _, refusal := protocol.ResolveRole(v.Config, v.State, c.Role); refusal == nil {
 			return "git agentxchain assign " + term.OneLine(c.Role)
 		}
 	}
