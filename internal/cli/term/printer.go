@@ -5,6 +5,7 @@ package term
 import (
 	"fmt"
 	"io"
+	"math"
 	"time"
 )
 
@@ -43,13 +44,16 @@ func RelativeTime(now, t time.Time) string {
 	d := now.Sub(t)
 	format, near := "%s ago", 5*time.Second
 	if d < 0 {
-		d, format, near = -d, "in %s", time.Second // what is still to come has not been just now
+		d, format, near = -max(d, -math.MaxInt64), "in %s", time.Second // what is still to come has not been just now
 		if d >= 90*time.Minute {
 			d = d.Round(time.Hour) // two hours are two hours a moment later, too
 		}
 	}
 	if d < near {
 		return "just now"
+	}
+	if d == math.MaxInt64 { // more than a Duration holds, 292 years
+		return fmt.Sprintf(format, fmt.Sprintf("%dy", max(now.Year()-t.Year(), t.Year()-now.Year())))
 	}
 	return fmt.Sprintf(format, Age(d))
 }

@@ -221,6 +221,11 @@ func TestTimes(t *testing.T) {
 			t.Errorf("%v: %q, want %q", d, got, want)
 		}
 	}
+	for year, want := range map[int]string{1026: "1000y ago", 9999: "in 7973y"} { // further than a Duration
+		if got := RelativeTime(now, time.Date(year, 3, 1, 12, 0, 0, 0, time.UTC)); got != want {
+			t.Errorf("the year %d: %q, want %q", year, got, want)
+		}
+	}
 	if got := RelativeTime(now, time.Time{}); got != "never" {
 		t.Errorf("%q", got)
 	}
