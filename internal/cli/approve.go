@@ -53,7 +53,8 @@ func newApproveCommand(f *term.Factory, name string, completion *bool) *ucli.Com
 			}
 			switch {
 			case c.Bool("show"):
-				if err := alone(c, "show", "deny", "withdraw", "dry-run", "allow-actions", "yes", "to"); err != nil {
+				if err := alone(c, "show", "deny", "withdraw", "dry-run", "allow-actions", "yes", "sign", "statement",
+					"expires", "to"); err != nil {
 					return err
 				}
 				return runApproveShow(c.Context, f)
