@@ -166,8 +166,7 @@ func (s *Store) Fingerprint(path string) string { return Fingerprint(s.work.Root
 
 // SettingBool reads a boolean from git's configuration; absent or malformed is false.
 func (s *Store) SettingBool(ctx context.Context, key string) bool {
-	out, err := s.repo.Git.Run(ctx, nil, "config", "--type=bool", "--get", key)
-	return err == nil && strings.TrimSpace(string(out)) == "true"
+	return s.repo.SettingBool(ctx, key)
 }
 
 // DefaultBranch returns the branch HEAD names, main when it is detached.

@@ -21,6 +21,12 @@ func (r *Repository) Setting(ctx context.Context, key string) string {
 	return strings.TrimSpace(value)
 }
 
+// SettingBool reads a boolean; absent or malformed is false.
+func (r *Repository) SettingBool(ctx context.Context, key string) bool {
+	out, err := r.Git.Run(ctx, nil, "config", "--type=bool", "--get", key)
+	return err == nil && strings.TrimSpace(string(out)) == "true"
+}
+
 // Settings returns every value git has for a key, from all its configuration
 // files; none when it is unset.
 func (r *Repository) Settings(ctx context.Context, key string) ([]string, error) {

@@ -3,7 +3,11 @@
 package signing
 
 import (
+	"cmp"
+	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,6 +19,9 @@ import (
 // Pattern is what to ask git for: the answer of git config --null --get-regexp with it
 // is what From takes.
 const Pattern = `^(user\.(name|email|signingkey)|gpg\..*)$`
+
+// defaultGPG is the program of OpenPGP where no configuration names one.
+const defaultGPG = "gpg"
 
 // Settings is how the person signs, by the names of git-config(1).
 type Settings struct {
@@ -33,7 +40,7 @@ type Settings struct {
 func From(answer []byte) Settings {
 	s := Settings{
 		Format:      attest.FormatOpenPGP,
-		Program:     "gpg",
+		Program:     defaultGPG,
 		SSHProgram:  "ssh-keygen",
 		X509Program: "gpgsm",
 	}
@@ -119,6 +126,36 @@ func (s Settings) Setup() Setup {
 	out.Ready = len(out.Missing) == 0
 	return out
 }
+
+// Lacks is what Setup finds missing, and a key that gpg does not have. It asks the gpg of this machine alone: another
+// program is named by a configuration, and looking may not start what that names.
+func (s Settings) Lacks(ctx context.Context) []Lack {
+	missing := s.Setup().Missing
+	if len(missing) > 0 || s.Format != attest.FormatOpenPGP || s.Program != defaultGPG {
+		return missing
+	}
+	ring := cmp.Or(os.Getenv("GNUPGHOME"), home("~/.gnupg"))
+	_, err := os.Stat(ring)
+	if err == nil {
+		res := process.Run(ctx, process.Spec{
+			Argv:    []string{defaultGPG, "--batch", "--no-tty", "--list-secret-keys", "--", s.gpgKey()},
+			Limit:   maxKeys * maxKeyFile,
+			Timeout: agentTime,
+		})
+		if res.Exit == nil || *res.Exit == 0 {
+			return nil
+		}
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return []Lack{{
+		What:    fmt.Sprintf("gpg has no secret key for %q", s.gpgKey()),
+		Command: "git config --global user.signingKey KEYID",
+	}}
+}
+
+// gpgKey is how gpg and gpgsm are told which key signs.
+func (s Settings) gpgKey() string { return cmp.Or(s.Key, s.Committer) }
 
 func (s Settings) lookup(program string) error {
 	_, err := process.Find(program, s.Dir, os.Environ())

@@ -97,11 +97,7 @@ func (s Settings) defaultKey(ctx context.Context) (string, error) {
 
 // gpg signs with gpg or gpgsm, as git does.
 func (s Settings) gpg(ctx context.Context, message []byte) ([]byte, error) {
-	key := s.Key
-	if key == "" {
-		key = s.Committer
-	}
-	return s.run(ctx, []string{s.program(), "--status-fd=2", "-bsau", key}, message)
+	return s.run(ctx, []string{s.program(), "--status-fd=2", "-bsau", s.gpgKey()}, message)
 }
 
 // run runs a program of the person's and returns what it printed.

@@ -129,6 +129,32 @@ func (s *Signers) verifySSH(armoured, message []byte, namespace string, at time.
 	}); err != nil {
 		return nil, failure(wire.CodeSignatureInvalid, "the SSH signature does not fit what it is said to sign")
 	}
+	return s.judgeSSH(key, cert, namespace, at)
+}
+
+// SSHKey judges a key, or a certificate, that has signed nothing yet: what Verify would say of a signature with it.
+// public is TYPE BASE64, as a line of allowed_signers has it.
+func (s *Signers) SSHKey(public string, at time.Time) (*Signature, *wire.Error) {
+	key, err := guard(func() (ssh.PublicKey, error) {
+		key, _, _, _, err := ssh.ParseAuthorizedKey([]byte(public))
+		return key, err
+	})
+	if err != nil {
+		return nil, failure(wire.CodeSignatureFormat, "the SSH key cannot be read: %s", err)
+	}
+	cert, _ := key.(*ssh.Certificate)
+	if cert != nil {
+		key = cert.Key
+	}
+	if err := usableKey(key); err != nil {
+		return nil, failure(wire.CodeSignatureFormat, "signatures of the SSH key do not count: %s", err)
+	}
+	return s.judgeSSH(key, cert, Namespace, at)
+}
+
+// judgeSSH says whom a key speaks for, by the lines that list it or the authority of its certificate.
+func (s *Signers) judgeSSH(key ssh.PublicKey, cert *ssh.Certificate, namespace string,
+	at time.Time) (*Signature, *wire.Error) {
 	id := ssh.FingerprintSHA256(key)
 	ids := []string{id}
 	if cert != nil {

@@ -18,6 +18,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/projectfile"
 	"github.com/git-agentxchain/git-agentxchain/internal/scaffold"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+	"github.com/git-agentxchain/git-agentxchain/runner/consent"
 )
 
 // wantGit is the oldest git that is enough for every command.
@@ -73,6 +74,7 @@ func (d *doctor) identity(ctx context.Context) {
 	if email == "agentxchain@localhost" {
 		missing = append(missing, "user.email")
 	}
+	d.signsCommits(ctx)
 	if len(missing) == 0 {
 		d.ok("identity", "operations are signed %s <%s>", name, email)
 		return
@@ -80,6 +82,18 @@ func (d *doctor) identity(ctx context.Context) {
 	d.add("identity", LevelWarning, "git config --global "+missing[0]+" VALUE",
 		"git has no %s, so operations are recorded as %s <%s> and approvals do not say who gave them",
 		strings.Join(missing, " and no "), name, email)
+}
+
+// signsCommits looks at what git lacks to sign commits where it is set to: every checkpoint would fail.
+func (d *doctor) signsCommits(ctx context.Context) {
+	if !d.rec.Repository().SettingBool(ctx, "commit.gpgsign") {
+		return
+	}
+	for _, lack := range consent.Settings(ctx, d.rec.Dir()).Lacks(ctx) {
+		d.add("identity", LevelWarning, lack.Command,
+			"commit.gpgsign is set, and %s: no checkpoint can be committed", lack.What)
+		return
+	}
 }
 
 func (d *doctor) worktree(ctx context.Context) {

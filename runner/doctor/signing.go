@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/projectfile"
 	"github.com/git-agentxchain/git-agentxchain/internal/signing"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/agreement"
 	"github.com/git-agentxchain/git-agentxchain/protocol/attest"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
@@ -211,6 +213,36 @@ func wantsSignatures(cfg *config.Config) []string {
 	return out
 }
 
+// keySpeaks says why the SSH key that git signs with does not speak for a person whose signature authority wants, nil
+// where it does, where theirs is not wanted, and for keys of other formats.
+func (d *doctor) keySpeaks(ctx context.Context, cfg *config.Config, signers *attest.Signers) *wire.Error {
+	_, email := d.r.Identity(ctx)
+	rules := []*config.GateRule{cfg.ActRule()}
+	for gate := range cfg.Authority.Gates.All() {
+		rules = append(rules, cfg.GateRule(gate))
+	}
+	if !slices.ContainsFunc(rules, func(r *config.GateRule) bool {
+		return r != nil && r.Signed && slices.ContainsFunc(r.Principals, func(p string) bool {
+			return agreement.SamePerson(p, email)
+		})
+	}) {
+		return nil
+	}
+	s := consent.Settings(ctx, d.rec.Dir())
+	if s.Format != attest.FormatSSH || s.Key == "" {
+		return nil
+	}
+	key, err := s.ReadKey(s.Key)
+	if err != nil {
+		return nil // that it is there was looked at
+	}
+	sig, refusal := signers.SSHKey(key.Public, d.r.Now())
+	if refusal == nil {
+		refusal = sig.SpeaksFor(email)
+	}
+	return refusal
+}
+
 // signing says whether this person could sign what authority wants signed.
 func (d *doctor) signing(ctx context.Context, cfg *config.Config) {
 	if cfg == nil {
@@ -220,7 +252,7 @@ func (d *doctor) signing(ctx context.Context, cfg *config.Config) {
 	if len(wanted) == 0 {
 		return
 	}
-	for _, lack := range consent.Settings(ctx, d.r.Record().Dir()).Setup().Missing {
+	for _, lack := range consent.Settings(ctx, d.rec.Dir()).Lacks(ctx) {
 		d.add("signing", LevelWarning, "git agentxchain doctor --signing, or: "+lack.Command,
 			"authority wants signatures (%s), and %s", wire.ListSome(wanted, 1), lack.What)
 		return
@@ -234,9 +266,15 @@ func (d *doctor) signing(ctx context.Context, cfg *config.Config) {
 			"authority wants signatures (%s), and no file says whose count (%s)", wire.ListSome(wanted, 1),
 			attest.AllowedSignersPath)
 	default:
-		if _, problems := attest.ParseSigners(files); len(problems) > 0 {
+		signers, problems := attest.ParseSigners(files)
+		if len(problems) > 0 {
 			d.add("signing", LevelWarning, "correct "+problems[0].Field,
 				"a file of signers cannot be understood: %s", strings.TrimSuffix(problems[0].Message, "."))
+			return
+		}
+		if why := d.keySpeaks(ctx, cfg, signers); why != nil {
+			d.add("signing", LevelWarning, "git agentxchain doctor --signing --add-signer",
+				"what you sign with does not count: %s", strings.TrimSuffix(why.Message, "."))
 			return
 		}
 		d.ok("signing", "git is set up to sign, for %s", wire.ListSome(wanted, 1))
