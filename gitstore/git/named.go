@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -25,12 +26,14 @@ type Named struct {
 
 // ReadNamed reads objects by what git calls them, such as "<commit>:<path>" or
 // "<commit>^1", in one git process, and hands them to each in the order of the
-// names. A name git cannot resolve is answered with Found false, so is one with a
-// line feed in it and an object over 256 MiB.
+// names. A name git cannot resolve is answered with Found false, so is an object over
+// 256 MiB. A name with a line feed in it costs a git process of its own; beyond
+// maxApart of them they are not found.
 func (r *Repository) ReadNamed(ctx context.Context, names []string, each func(i int, o Named)) error {
 	if len(names) == 0 {
 		return nil
 	}
+	names = r.askedApart(ctx, names)
 	args := []string{"cat-file", "--batch"}
 	runCtx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -94,6 +97,27 @@ func (r *Repository) ReadNamed(ctx context.Context, names []string, each func(i 
 // with --batch, git tells the size before filtering.
 func (r *Repository) CheckedOut(ctx context.Context, blob object.OID, path string) ([]byte, error) {
 	return r.Git.In(r.TopLevel).Run(ctx, nil, "cat-file", "--filters", "--path="+path, string(blob))
+}
+
+// maxApart bounds the names that are asked for one by one: whoever makes a commit chooses the names in it.
+const maxApart = 100
+
+// askedApart gives names with a line feed the id of what they name: cat-file reads one name a line.
+func (r *Repository) askedApart(ctx context.Context, names []string) []string {
+	asked := 0
+	for i, n := range names {
+		if !strings.Contains(n, "\n") || strings.HasPrefix(n, "-") || strings.Contains(n, "\x00") || asked == maxApart {
+			continue
+		}
+		if asked == 0 {
+			names = slices.Clone(names)
+		}
+		asked++
+		if out, err := r.Git.Run(ctx, nil, "rev-parse", "--verify", "--quiet", n); err == nil {
+			names[i] = strings.TrimSpace(string(out))
+		}
+	}
+	return names
 }
 
 func askable(name string) bool { return name != "" && !strings.ContainsAny(name, "\n\x00") }
