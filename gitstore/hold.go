@@ -7,7 +7,6 @@ import (
 	"path"
 	"time"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/lockfile"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -17,7 +16,7 @@ import (
 // most once; the error is then of code locked, as it is for another process's.
 func (s *Store) Hold(ctx context.Context, purpose string, wait time.Duration) (*lockfile.Lock, error) {
 	if err := s.work.Mkdirs(path.Dir(wire.LockPath)); err != nil {
-		return nil, fail.Errorf(fail.CodeUnreadable, err, "cannot make the directory of the lock")
+		return nil, lockfile.Unwritable(s.lockPath(), err)
 	}
 	if s.held != nil {
 		wait = 0 // it cannot become free while we wait for ourselves

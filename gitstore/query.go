@@ -156,7 +156,8 @@ func linesBackwards(ctx context.Context, f *os.File) iter.Seq2[[]byte, error] {
 // there is left as it is.
 func (s *Store) MakeDir(path string) error {
 	if err := s.work.Mkdirs(path); err != nil {
-		return fail.Errorf(fail.CodeUnreadable, err, "cannot make the directory %s", path)
+		return fail.Errorf(fail.CodeUnreadable, err, "cannot make the directory %s", path).
+			WithHint("%s", fail.WritableHint(s.dir, err))
 	}
 	return nil
 }

@@ -54,7 +54,7 @@ type Tx struct {
 // is held, and is over when Begin returns. Errors: locked, and those of View.
 func (s *Store) Begin(ctx context.Context, purpose string, wait time.Duration, beside ...func()) (*Tx, error) {
 	if err := s.work.Mkdirs(path.Dir(wire.LockPath)); err != nil {
-		return nil, fail.Errorf(fail.CodeUnreadable, err, "cannot make the directory of the lock")
+		return nil, lockfile.Unwritable(s.lockPath(), err)
 	}
 	lock, borrowed, err := s.lockOf(ctx, purpose, wait)
 	if err != nil {

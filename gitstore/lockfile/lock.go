@@ -3,6 +3,7 @@
 package lockfile
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -53,7 +54,7 @@ type Lock struct {
 // alive and younger than 30 s.
 func Acquire(ctx context.Context, path, purpose string, wait time.Duration) (*Lock, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-		return nil, unwritable(path, err)
+		return nil, Unwritable(path, err)
 	}
 	l := &Lock{
 		path: path, owner: git.NewOwner(purpose),
@@ -67,7 +68,7 @@ func Acquire(ctx context.Context, path, purpose string, wait time.Duration) (*Lo
 		}
 		holder, err := l.try()
 		if err != nil {
-			return nil, unwritable(path, err)
+			return nil, Unwritable(path, err)
 		}
 		if holder == nil {
 			faults.Point("lock.acquired")
@@ -105,14 +106,11 @@ func Serve(ctx context.Context, path, purpose string) (*Lock, error) {
 	return l, err
 }
 
-// unwritable says that the lock cannot be written, whoever may hold it.
-func unwritable(path string, err error) error {
-	e := fail.Errorf(fail.CodeIO, err, "the lock %s cannot be written", path)
-	if errors.Is(err, fs.ErrPermission) {
-		return e.WithHint("make %s and what is in it writable for the user who runs this, then again",
-			filepath.Dir(filepath.Dir(path)))
-	}
-	return e.WithHint("git agentxchain doctor says what stands in the way; then again")
+// Unwritable says that the lock cannot be written, whoever may hold it.
+func Unwritable(path string, err error) error {
+	hint := fail.WritableHint(filepath.Dir(filepath.Dir(path)), err)
+	return fail.Errorf(fail.CodeIO, err, "the lock %s cannot be written", path).
+		WithHint("%s", cmp.Or(hint, "git agentxchain doctor says what stands in the way; then again"))
 }
 
 // try makes one attempt; a holder says who is in the way.

@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -15,6 +16,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -264,6 +266,21 @@ func TestLockUnusableDirectory(t *testing.T) {
 	}
 	if _, err := Acquire(context.Background(), path, "x", 0); fail.CodeOf(err) != fail.CodeIO {
 		t.Fatal(err)
+	}
+}
+
+// Who cannot write there is told what lets them.
+func TestUnwritableSaysWhatHelps(t *testing.T) {
+	path := filepath.Join("p", ".agentxchain", "locks", "x.lock")
+	for err, want := range map[error]string{
+		&fs.PathError{Err: syscall.EACCES}: "make " + filepath.Join("p", ".agentxchain") + " and what is in it writable",
+		&fs.PathError{Err: syscall.EROFS}:  "mounted read-only",
+		&fs.PathError{Err: syscall.EIO}:    "git agentxchain doctor",
+	} {
+		var e *fail.Error
+		if err := Unwritable(path, err); !errors.As(err, &e) || !strings.Contains(e.Hint, want) {
+			t.Errorf("%v: %+v, want %q", err, e, want)
+		}
 	}
 }
 

@@ -5,6 +5,8 @@ package fail
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"syscall"
 )
 
 // Codes of Error. They are stable: callers and scripts branch on them, the
@@ -67,6 +69,17 @@ func Errorf(code string, cause error, format string, args ...any) *Error {
 func (e *Error) WithHint(format string, args ...any) *Error {
 	e.Hint = fmt.Sprintf(format, args...)
 	return e
+}
+
+// WritableHint says what lets a directory be written to, "" where err is about something else.
+func WritableHint(dir string, err error) string {
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		return "make " + dir + " and what is in it writable for the user who runs this, then again"
+	case errors.Is(err, syscall.EROFS):
+		return dir + " is on a file system that is mounted read-only: mount it for writing, or work in another clone"
+	}
+	return ""
 }
 
 // ErrorCode and ErrorHint make an Error presentable by the command line.
