@@ -252,9 +252,6 @@ func stopped(phase string, out *hooks.Outcome) *wire.Error {
 	}
 }
 
-// assignWords is an assignment as hints of a repository name it.
-var assignWords = regexp.MustCompile(Program + ` assign( --new-run)?( [^ ,;]+$)?`)
-
 // stepAgain lets a refusal of an assignment that the initiative made name the step that makes
 // it: an assignment by hand would be a turn that the initiative does not know.
 func stepAgain(err error) error {
@@ -263,6 +260,7 @@ func stepAgain(err error) error {
 		return err
 	}
 	out := *e
+	assignWords := regexp.MustCompile(Program + ` assign( --new-run)?( [^ ,;]+$)?`)
 	out.Hint = assignWords.ReplaceAllStringFunc(e.Hint, func(s string) string {
 		if strings.Contains(s, "--new-run") {
 			return s
@@ -272,9 +270,6 @@ func stepAgain(err error) error {
 	return &out
 }
 
-// commandWords is a command of ours, up to its name.
-var commandWords = regexp.MustCompile(Program + ` [a-z-]+`)
-
 // inRepo says in which repository an error arose and where to put it right.
 func inRepo(repo, dir string, err error) error {
 	var e *wire.Error
@@ -282,6 +277,7 @@ func inRepo(repo, dir string, err error) error {
 		out := *e
 		out.Message = fmt.Sprintf("Repository %s (%s): %s", repo, dir, e.Message)
 		out.Field = "repos." + repo
+		commandWords := regexp.MustCompile(Program + ` [a-z-]+`)
 		out.Hint = commandWords.ReplaceAllStringFunc(e.Hint, func(s string) string {
 			if strings.HasSuffix(s, " multi") {
 				return s // of the workspace

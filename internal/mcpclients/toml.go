@@ -14,16 +14,15 @@ import (
 
 const table = "[mcp_servers." + Server + "]\ncommand = \"git-agentxchain\"\nargs = [\"mcp\"]\n"
 
-var (
-	ourTable   = regexp.MustCompile(`^\s*\[\s*["']?mcp_servers["']?\s*\.\s*["']?` + Server + `["']?\s*\]`)
-	otherTable = regexp.MustCompile(`^\s*\[`)
-	inline     = regexp.MustCompile(`^\s*["']?mcp_servers["']?\s*[.=]`)
-)
-
 // registerTOML puts our table at the end of data: a table may stand anywhere in TOML, so that
 // nothing has to be understood but whether it is there. Servers that are not written as tables
 // are refused.
 func registerTOML(data []byte) ([]byte, error) {
+	var (
+		ourTable   = regexp.MustCompile(`^\s*\[\s*["']?mcp_servers["']?\s*\.\s*["']?` + Server + `["']?\s*\]`)
+		otherTable = regexp.MustCompile(`^\s*\[`)
+		inline     = regexp.MustCompile(`^\s*["']?mcp_servers["']?\s*[.=]`)
+	)
 	var ours []string
 	within := false
 	number := 0
