@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 )
 
@@ -120,6 +121,7 @@ func TestSetupMembersAreCheckedByOperation(t *testing.T) {
 // TestOutcomesAreReproducible: the same fixture under the same clock gives the
 // same bytes, ids included; only how long a hook ran is its own affair.
 func TestOutcomesAreReproducible(t *testing.T) {
+	testrepo.Thorough(t)
 	t.Parallel() // hooks of fixtures wait
 	for name, data := range ownFixtures() {
 		a, b := testAdapter().Execute(data), testAdapter().Execute(data)

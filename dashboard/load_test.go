@@ -17,6 +17,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
 // dial connects to the server without saying anything.
@@ -256,6 +258,7 @@ func pollFor() time.Duration {
 // The program, looked at without pause, changes no byte of the project, of its
 // ledgers, of git's index or of any ref, and takes nothing that grows.
 func TestPollingChangesNothing(t *testing.T) {
+	testrepo.Serving(t)
 	dir, _ := played(t)
 	live, turn := fresh(t)
 	_ = turn

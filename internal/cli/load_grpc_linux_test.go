@@ -20,6 +20,7 @@ import (
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/pb"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/pbgrpc"
 )
@@ -90,6 +91,7 @@ func (h *h2) answersPings() error {
 
 // TestSurviveLoadRunners is the service for runners under load.
 func TestSurviveLoadRunners(t *testing.T) {
+	testrepo.Serving(t)
 	dir := mcpProject(t)
 	l := startLoaded(t, dir, "--json", "monarchic", "serve", "--listen", "127.0.0.1:0", "--heartbeat", "1s")
 	l.listens()

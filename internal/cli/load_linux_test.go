@@ -25,6 +25,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
 // What a server may hold more after the load than before it, once the clients have gone.
@@ -604,6 +606,7 @@ func getter(base, path string, right func(status int, body []byte) bool, header 
 
 // TestSurviveLoadDashboard is the dashboard under load.
 func TestSurviveLoadDashboard(t *testing.T) {
+	testrepo.Serving(t)
 	dir := mcpProject(t)
 	mustAt(t, dir, "git-agentxchain", "assign", "dev")
 	l := startLoaded(t, dir, "--json", "dashboard", "--port", "0", "--no-open")
@@ -632,6 +635,7 @@ func TestSurviveLoadDashboard(t *testing.T) {
 
 // TestSurviveLoadService is the ALX service under load, which carries out runs meanwhile.
 func TestSurviveLoadService(t *testing.T) {
+	testrepo.Serving(t)
 	asAda(t)
 	dir := t.TempDir()
 	mustAt(t, dir, "git", "init", "-q", "-b", "main")

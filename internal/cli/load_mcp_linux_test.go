@@ -16,6 +16,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
 // mcpPipe is one end of the pipes of an MCP server, shared by all who use it.
@@ -83,6 +85,7 @@ func (p *mcpPipe) call(method, params string) (json.RawMessage, error) {
 
 // TestSurviveLoadAgents is the MCP server under load.
 func TestSurviveLoadAgents(t *testing.T) {
+	testrepo.Serving(t)
 	dir := mcpProject(t)
 	mustAt(t, dir, "git-agentxchain", "assign", "dev")
 	l := startLoaded(t, dir, "mcp")
@@ -153,6 +156,7 @@ func TestSurviveLoadAgents(t *testing.T) {
 // TestSurviveDeafAgents has agents that never read an answer, or go in the middle of a message: the server ends with
 // its input, or with a signal.
 func TestSurviveDeafAgents(t *testing.T) {
+	testrepo.Serving(t)
 	dir := mcpProject(t)
 	listTools := `{"jsonrpc":"2.0","id":%d,"method":"tools/list","params":{}}` + "\n"
 	t.Run("never reading", func(t *testing.T) {

@@ -24,11 +24,13 @@ var serving = []string{
 // thorough are the scripts that take seconds each: together as long as all the others. Every command
 // has a shorter one as well. They run where testrepo.Thorough does.
 var thorough = []string{
-	"badinput", "conformance_hostile", "dashboard_initiative", "examples", "fsck_against", "githooks_canary",
+	"badinput", "checkpoint_away", "claim_run", "conformance_hostile", "dashboard", "dashboard_initiative",
+	"doctor_locks", "durable", "examples", "fsck_against", "fsck_bare", "githooks_canary", "githooks_config",
 	"githooks_framework", "githooks_guards", "githooks_moved", "githooks_names", "githooks_shapes", "hooks_accept",
-	"hooks_escalation", "hooks_gate", "monarchic_export", "monarchic_import_diamond", "multi_initiative",
-	"result_strict", "run_agents", "run_badinput", "run_init", "runs_archive", "runs_archive_server", "sync_many",
-	"sync_trust", "verify_range", "verify_range_shallow",
+	"hooks_escalation", "hooks_gate", "monarchic_export", "monarchic_import_diamond", "multi_auto",
+	"multi_initiative", "multi_recover", "multi_remote", "multi_travel", "notify_webhooks", "pulled",
+	"result_strict", "run_agents", "run_badinput", "run_init", "run_unblock", "runs_archive",
+	"runs_archive_server", "sync_many", "sync_ssh", "sync_trust", "verify_range", "verify_range_shallow",
 }
 
 func chosenScripts(t *testing.T) []string {
@@ -42,15 +44,15 @@ func chosenScripts(t *testing.T) []string {
 			t.Fatalf("there is no script %s", s)
 		}
 	}
-	switch part := os.Getenv("AGENTXCHAIN_SCRIPTS"); part {
-	case "":
+	switch part := os.Getenv("AGENTXCHAIN_TESTS"); part {
+	case "", "all":
 		files = slices.DeleteFunc(files, func(file string) bool {
 			return !testrepo.All() && slices.Contains(thorough, name(file))
 		})
 	case "serving":
 		files = slices.DeleteFunc(files, func(file string) bool { return !slices.Contains(serving, name(file)) })
 	default:
-		t.Fatalf("AGENTXCHAIN_SCRIPTS is serving or empty, not %q", part)
+		t.Fatalf("AGENTXCHAIN_TESTS is all, serving or empty, not %q", part)
 	}
 	return files
 }

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/internal/testtrace"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -355,6 +356,7 @@ func (h *history) quiet() string {
 // TestSurviveHistory takes AGENTXCHAIN_SURVIVE_OPS commands, 10,000 in the long form, and looks every ten whether all
 // is well.
 func TestSurviveHistory(t *testing.T) {
+	testrepo.Thorough(t)
 	if !testtrace.Available() {
 		t.Skip("processes cannot be traced here")
 	}

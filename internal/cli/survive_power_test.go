@@ -11,12 +11,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/internal/testtrace"
 )
 
 // TestSurvivePowerLoss cuts the power in the middle of commands. The machine is set up so that git would sync
 // nothing: what we rely on, we say.
 func TestSurvivePowerLoss(t *testing.T) {
+	testrepo.Thorough(t)
 	if !testtrace.Available() {
 		t.Skip("processes cannot be traced here")
 	}

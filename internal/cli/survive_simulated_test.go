@@ -88,6 +88,7 @@ const generation = 300
 // TestSurviveSimulated takes AGENTXCHAIN_SURVIVE_OPS commands, 100,000 in the long form, and looks every twenty
 // whether all is well.
 func TestSurviveSimulated(t *testing.T) {
+	testrepo.Thorough(t)
 	if !testtrace.MountAvailable() {
 		t.Skip("no disk can be simulated here")
 	}

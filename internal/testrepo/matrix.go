@@ -74,6 +74,15 @@ func Thorough(t *testing.T) {
 	}
 }
 
+// Serving leaves out a thorough test of something that does many things at a time. Where .ci/run has
+// the race detector, AGENTXCHAIN_TESTS=serving, it runs too.
+func Serving(t *testing.T) {
+	t.Helper()
+	if os.Getenv("AGENTXCHAIN_TESTS") != "serving" {
+		Thorough(t)
+	}
+}
+
 // All reports whether thorough tests run too.
 func All() bool {
 	named := flag.Lookup("test.run")

@@ -210,6 +210,7 @@ func charterOf(prompt string) string {
 }
 
 func TestAnyNumberOfRunnersFinishesAnyPlan(t *testing.T) {
+	testrepo.Serving(t)
 	rounds, maxTasks, maxRunners := 2, 8, 3
 	if os.Getenv("AGENTXCHAIN_LONG_TESTS") == "1" {
 		rounds, maxTasks, maxRunners = 30, 40, 8

@@ -30,6 +30,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/testleak"
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/control"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/pb"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/pbgrpc"
@@ -313,6 +314,7 @@ func leaseModel() porcupine.Model {
 }
 
 func TestStaleHoldersCompleteNothing(t *testing.T) {
+	testrepo.Serving(t)
 	kills, runners := 20, 3
 	if os.Getenv("AGENTXCHAIN_LONG_TESTS") == "1" {
 		kills, runners = 1000, 4

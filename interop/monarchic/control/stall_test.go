@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/control"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/pb"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -50,6 +51,7 @@ type stalls struct {
 }
 
 func TestNoStallIsLongerThanALease(t *testing.T) {
+	testrepo.Serving(t)
 	for _, c := range []struct{ tasks, runners, risk int }{{7, 3, 30}, {6, 5, 15}, {4, 1, 40}} {
 		t.Run(fmt.Sprintf("%d tasks, %d runners, %d percent fail", c.tasks, c.runners, c.risk), func(t *testing.T) {
 			seed := rand.Uint64()
