@@ -44,18 +44,6 @@ func runALXHash(f *term.Factory, o *alxHashOptions) error {
 	var lines []line
 	list := []*ojson.Object{}
 	for _, b := range blocks {
-		if o.Canonical {
-			text, err := kb.Content(b.Block)
-			if err != nil {
-				return term.Errorf("invalid_json", "%s: %w", b.Name, err)
-			}
-			if f.JSON() {
-				f.Out.Emit(ojson.NewObject("canonical", string(text)), nil)
-				return nil
-			}
-			_, err = f.Out.Raw().Write(text)
-			return err
-		}
 		sum, err := kb.Hash(b.Block)
 		if err != nil {
 			return term.Errorf("invalid_json", "%s: %w", b.Name, err)
@@ -66,6 +54,17 @@ func runALXHash(f *term.Factory, o *alxHashOptions) error {
 	payload := ojson.NewObject("files", list)
 	if len(lines) == 1 {
 		payload.Set("kbHash", lines[0].hash)
+	}
+	if o.Canonical {
+		text, err := kb.Content(blocks[0].Block)
+		if err != nil {
+			return term.Errorf("invalid_json", "%s: %w", blocks[0].Name, err)
+		}
+		if !f.JSON() {
+			_, err = f.Out.Raw().Write(text)
+			return err
+		}
+		payload.Set("canonical", string(text))
 	}
 	f.Out.Emit(payload, func(p *term.Printer) {
 		for _, l := range lines {
