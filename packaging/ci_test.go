@@ -272,6 +272,22 @@ func TestAction(t *testing.T) {
 		t.Errorf("the summary of the job is %q (%v)", data, err)
 	}
 
+	for name, value := range map[string]string{"version": "v0.1.0", "sha256": strings.ToUpper(inputs["sha256"])} {
+		all := maps.Clone(inputs)
+		all[name] = value
+		if out, status := green.action(all); status != 0 {
+			t.Errorf("%s %s: expected 0, got %d\n%s", name, value, status, out)
+		}
+	}
+
+	bare := newJob(t, file, false)
+	bare.must(filepath.Join(bare.env["HOME"], "server"),
+		"git for-each-ref --format='delete %(refname)' refs/agentxchain | git update-ref --stdin")
+	if out, status := bare.action(inputs); status != 3 ||
+		!strings.Contains(out, "::error title=git-agentxchain::origin has no record of any run") {
+		t.Errorf("runs that were not pushed: expected 3 and an annotation, got %d\n%s", status, out)
+	}
+
 	red := newJob(t, file, true)
 	out, status := red.action(inputs)
 	if status != 3 || !strings.Contains(out, "::error file=by-hand.txt,") {

@@ -10,8 +10,10 @@ if [ -z "${VERSION:-}" ]; then
 	cd "${GITHUB_ACTION_PATH:?}"
 	CGO_ENABLED=0 go build -trimpath -tags urfave_cli_no_docs -o "$bin/git-agentxchain" ./cmd/git-agentxchain
 else
+	VERSION=${VERSION#v} # as the tag of the release has it
 	case $VERSION in *[!0-9A-Za-z.+-]*) fail "version is a number such as 0.1.0" ;; esac
-	[ -n "${SHA256:-}" ] || fail "sha256 is missing: the one of the archive, from the checksums.txt that you have checked."
+	SHA256=$(tr A-F a-f <<<"${SHA256:-}")
+	[ -n "$SHA256" ] || fail "sha256 is missing: the one of the archive, from the checksums.txt that you have checked."
 	case $(uname -s) in Linux) os=linux ;; Darwin) os=darwin ;; *) fail "no archive for $(uname -s): leave out version" ;; esac
 	case $(uname -m) in x86_64) arch=amd64 ;; aarch64 | arm64) arch=arm64 ;; *) fail "no archive for $(uname -m): leave out version" ;; esac
 	archive=$RUNNER_TEMP/git-agentxchain/archive.tar.gz
