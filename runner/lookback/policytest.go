@@ -14,6 +14,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
+	"github.com/git-agentxchain/git-agentxchain/internal/projectfile"
 	"github.com/git-agentxchain/git-agentxchain/internal/yamljson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
@@ -70,7 +71,7 @@ func PolicyTests(ctx context.Context, r *runner.Runner, cfg *config.Config, file
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		out = append(out, runCase(root, cfg, name))
+		out = append(out, runCase(root.Name(), cfg, name))
 	}
 	return out, nil
 }
@@ -81,18 +82,14 @@ func yamlName(name string) bool {
 	return ext == ".yaml" || ext == ".yml"
 }
 
-func runCase(root *os.Root, cfg *config.Config, name string) *CaseResult {
+func runCase(dir string, cfg *config.Config, name string) *CaseResult {
 	out := &CaseResult{File: name, Name: strings.TrimSuffix(path.Base(name), path.Ext(name))}
-	info, err := root.Stat(name)
-	if err == nil && info.Size() > whatif.MaxCaseBytes {
-		err = errors.New("it is larger than a case can be")
-	}
-	var data []byte
-	if err == nil {
-		data, err = root.ReadFile(name)
+	data, err := projectfile.Read(dir, name, whatif.MaxCaseBytes)
+	if err == nil && data == nil {
+		err = errors.New("there is no such file")
 	}
 	if err != nil {
-		out.Err = "it cannot be read: " + err.Error()
+		out.Err = err.Error()
 		return out
 	}
 	if yamlName(name) {
