@@ -177,6 +177,7 @@ func TestARealServiceIsWhatItsDocumentSays(t *testing.T) {
 			t.Errorf("%s %s answered %d: %v\n%v", x.method, x.path, x.status, err, answer)
 		}
 	}
+	dig(t, doc, "paths", alx.PathRuns+"/{id}/events", "get", "responses", "204") // docs/serve.md: ends an EventSource
 }
 
 // template is the path of the document that an address belongs to.

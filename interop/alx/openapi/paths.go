@@ -87,6 +87,11 @@ func (op operation) object() *ojson.Object {
 			responses.Set(strconv.Itoa(status), op.answer(status, of))
 		}
 	}
+	if op.stream {
+		responses.Set("204", ojson.NewObject(
+			"description", "A stream resumed after the last event of a run that has ended: there is no more.",
+			"headers", ojson.NewObject(alx.HeaderCorrelationID, ref("headers/CorrelationId"))))
+	}
 	op.refusals(responses)
 	o.Set("responses", responses)
 	return o
