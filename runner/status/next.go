@@ -179,7 +179,7 @@ func (p Project) recorded(ctx context.Context, s *run.State, n *protocol.NextAct
 	if refs, err := chain.Runs(ctx, p.Store.Repository()); err != nil || len(refs) == 0 {
 		return n
 	}
-	reason := "No run has started in this work tree. Those that git records: git agentxchain runs"
+	reason := "No run has started in this work tree; git records others (git agentxchain runs)."
 	if beside := p.Store.RunBeside(ctx, s); beside != "" {
 		reason = "No run has started in this work tree. Git records " + beside + ": git agentxchain repair --from-ref " +
 			beside + " brings it here."
