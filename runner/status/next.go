@@ -12,6 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/gates"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner/gate"
@@ -88,10 +89,14 @@ func (p Project) next(
 			return n
 		}
 		if len(dirty) > 0 && def != nil && def.WriteAuthority != wire.ReviewOnly {
+			first := "Commit or stash " + wire.ListSome(dirty, 3) + " first: that belongs to no turn"
+			if signed := signoffs(st.View, dirty); len(signed) > 0 {
+				// The approval could not commit it, or was ended before. A stash would take the yes away.
+				first = "Commit " + wire.ListSome(signed, 3) + " first: the yes of an approval is in it"
+			}
 			return &protocol.NextAction{
 				Command: "git status",
-				Reason: "Commit or stash " + wire.ListSome(dirty, 3) + " first: that belongs to no turn, and " +
-					text.Brief(role, 60) + " starts from a clean work tree. Then: " + n.Command,
+				Reason:  first + ", and " + text.Brief(role, 60) + " starts from a clean work tree. Then: " + n.Command,
 			}
 		}
 		if rt := automaticRuntime(st.View, def); rt != "" {
@@ -200,6 +205,18 @@ func (p Project) underWay(n *protocol.NextAction) *protocol.NextAction {
 		Command: "git status",
 		Reason:  "A git " + command + " is under way, which comes first: " + end + ". Then: " + n.Command,
 	}
+}
+
+// signoffs are those of the paths that carry a person's yes on record.
+func signoffs(v *gitstore.View, paths []string) []string {
+	var out []string
+	for _, path := range paths {
+		m, ok := v.State.GateDocuments.Get(path)
+		if ok && m.Signed && gates.SignoffDocument(v.Config, path) {
+			out = append(out, path)
+		}
+	}
+	return out
 }
 
 // dirtyFor are the dirty paths that matter for what comes next, sorted: of accepted turns, whose
