@@ -26,7 +26,8 @@ import (
 type restored struct {
 	run      string
 	parent   *chain.RecordedRun
-	old      object.OID // where the run's ref is
+	old      object.OID // the newest operation here
+	at       object.OID // where the run's ref is, "" for a run that is archived
 	edit     *record.Edit
 	state    []byte
 	relation string
@@ -146,6 +147,9 @@ func (r *restored) findParent(ctx context.Context, s *Store, in *Incoming) error
 		return err
 	}
 	r.old = tip
+	if r.at, err = s.repo.ReadRef(ctx, git.RunRefPrefix+r.run); err != nil {
+		return err
+	}
 	reader := s.reader(ctx)
 	if in.Bundle != nil {
 		if op := in.Bundle.Newest(r.run); op != "" {
@@ -329,7 +333,7 @@ func (r *restored) commit(ctx context.Context, s *Store, in *Incoming) error {
 	ref := git.RunRefPrefix + r.run
 	r.refs = slices.DeleteFunc(r.refs, func(u git.RefUpdate) bool { return u.Name == ref })
 	if r.new != r.old {
-		r.refs = append(r.refs, git.RefUpdate{Name: ref, New: r.new, Old: r.old})
+		r.refs = append(r.refs, git.RefUpdate{Name: ref, New: r.new, Old: r.at})
 	}
 	return nil
 }

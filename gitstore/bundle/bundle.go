@@ -111,8 +111,10 @@ const (
 type Ref struct {
 	Name     string
 	OID      object.OID
-	Here     object.OID // "" for none
+	Here     object.OID // of a run that is archived, where the archive has it; "" for none
 	Relation string     // one of the Bundle constants
+
+	at object.OID // where the ref is here
 }
 
 // Judge checks a bundle: its form, every object, every operation by
@@ -254,8 +256,14 @@ func (b *Bundle) judge(ctx context.Context) error {
 
 // compare says how a ref of the bundle stands to the one here.
 func (b *Bundle) compare(ctx context.Context, here *git.Repository, ref *Ref) (err error) {
-	if ref.Here, err = here.ReadRef(ctx, ref.Name); err != nil {
+	if ref.at, err = here.ReadRef(ctx, ref.Name); err != nil {
 		return err
+	}
+	ref.Here = ref.at
+	if run, ok := strings.CutPrefix(ref.Name, git.RunRefPrefix); ok && ref.at == "" {
+		if ref.Here, err = chain.PastTip(ctx, here, run); err != nil {
+			return err
+		}
 	}
 	switch {
 	case ref.Here == "":
@@ -331,7 +339,7 @@ func (b *Bundle) Updates(run string) []git.RefUpdate {
 		if !ref.moves() {
 			continue
 		}
-		u := git.RefUpdate{Name: ref.Name, New: ref.OID, Old: ref.Here}
+		u := git.RefUpdate{Name: ref.Name, New: ref.OID, Old: ref.at}
 		if ref.Name == git.RunRefPrefix+run {
 			last = append(last, u)
 		} else {
