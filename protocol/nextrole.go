@@ -154,8 +154,14 @@ func withEscalation(action, id string) string {
 	return action + " " + wire.ShellWord(id)
 }
 
-// gateStep is what passes the gate that waits: whose approval is still missing, and whether it has to be signed.
-func gateStep(s *run.State, cfg *config.Config, v *run.RecoveryView) *NextAction {
+// GateStep is what passes the gate that waits for people, nil when none does: whose approval is still missing, and
+// whether it has to be signed. votes are the approvals that count, authors who made what is decided on, as far as known.
+func GateStep(s *run.State, cfg *config.Config, votes []*run.Vote, authors []string) *NextAction {
+	v := run.DeriveRecovery(s, cfg)
+	if v == nil || v.Detail == nil || !slices.Contains([]string{"pending_phase_transition", "pending_run_completion"},
+		v.TypedReason) {
+		return nil
+	}
 	n := &NextAction{v.RecoveryAction, fmt.Sprintf("Gate %s waits for a person.", run.Clip(wire.OneLine(*v.Detail), 200))}
 	rule := cfg.GateRule(*v.Detail)
 	if rule == nil {
@@ -164,8 +170,11 @@ func gateStep(s *run.State, cfg *config.Config, v *run.RecoveryView) *NextAction
 	if rule.Signed {
 		n.Command += " --sign"
 	}
-	left := agreement.Unheard(rule, s.GateVotes)
-	if missing := rule.Threshold - len(s.GateVotes); len(s.GateVotes) > 0 && missing > 0 && len(left) > 0 {
+	left := agreement.Unheard(rule, votes)
+	if rule.NotAuthor {
+		left = agreement.Others(left, authors)
+	}
+	if missing := rule.Threshold - len(votes); len(votes) > 0 && missing > 0 && len(left) > 0 {
 		n.Reason = fmt.Sprintf("Gate %s waits for %d more: %s.", run.Clip(wire.OneLine(*v.Detail), 200), missing,
 			run.Clip(wire.ListSome(left, 3), 400))
 	}
@@ -181,12 +190,11 @@ func NextStep(s *run.State, cfg *config.Config, escalationID string) *NextAction
 	case wire.StatusIdle:
 		return &NextAction{run.CmdAssign, "No run has started."}
 	case wire.StatusPaused, wire.StatusBlocked:
+		if n := GateStep(s, cfg, s.GateVotes, nil); n != nil {
+			return n
+		}
 		v := run.DeriveRecovery(s, cfg)
 		reason := v.TypedReason
-		if v.Detail != nil && slices.Contains([]string{"pending_phase_transition", "pending_run_completion"},
-			v.TypedReason) {
-			return gateStep(s, cfg, v)
-		}
 		if v.Detail != nil && *v.Detail != "" {
 			reason += ": " + run.Clip(wire.OneLine(*v.Detail), 200)
 		}

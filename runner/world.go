@@ -15,6 +15,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner/consent"
+	"github.com/git-agentxchain/git-agentxchain/runner/gate"
 	"github.com/git-agentxchain/git-agentxchain/runner/observe"
 )
 
@@ -110,31 +111,7 @@ func (c *change) readFile(path string, limit int64) ([]byte, error) {
 }
 
 // gateFiles reads what the current phase's gate and its last failure look at.
-func (c *change) gateFiles() ([]evidence.FileBlob, error) {
-	paths := gates.Files(c.view.Config, c.view.State.Phase)
-	if f := c.view.State.LastGateFailure; f != nil {
-		for _, p := range f.MissingFiles {
-			if !slices.Contains(paths, p) {
-				paths = append(paths, p)
-			}
-		}
-	}
-	out := make([]evidence.FileBlob, 0, len(paths))
-	for _, p := range paths {
-		fb := evidence.FileBlob{Path: p}
-		if clean, problem := wire.CleanPath(p); problem == "" {
-			data, err := c.readFile(clean, projectfile.MaxGate)
-			if err != nil {
-				return nil, err
-			}
-			if data != nil {
-				fb.Blob = evidence.NewBlob(data)
-			}
-		}
-		out = append(out, fb)
-	}
-	return out, nil
-}
+func (c *change) gateFiles() ([]evidence.FileBlob, error) { return gate.Files(c.r.store.Dir(), c.view) }
 
 // gateDocuments looks at the documents of all gates, where a rule asks for it.
 func (c *change) gateDocuments() ([]gates.DocumentFact, error) {

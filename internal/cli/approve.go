@@ -196,9 +196,7 @@ func runApprove(ctx context.Context, f *term.Factory, o runner.ApproveOptions, y
 		for _, v := range out.Result.Votes {
 			p.Field("Approved by", "%s", term.OneLine(shared.VoteText(v)))
 		}
-		for _, v := range out.Result.Dropped {
-			p.Field("No longer", "%s: what they approved has changed since", term.OneLine(v.Principal))
-		}
+		shared.PrintDropped(p, out.Result.Dropped)
 		if t := out.Transition; t != nil && out.Result.To == "" && len(t.Index.BlockingObjections()) > 0 {
 			ids := t.Index.BlockingObjections()
 			p.Field("Objections", "%s", p.Yellow("blocking and open: "+term.OneLine(term.JoinComma(ids))))

@@ -89,6 +89,7 @@ func pendingGateObject(g *gate.Pending) *ojson.Object {
 		"checkpoint_sha", ojson.OrNull(g.Checkpoint),
 		"gate_actions", actionRows(g.Actions),
 		"approvals", shared.VoteRows(g.Approvals),
+		"approvals_dropped", shared.VoteRows(g.Dropped),
 		"authority", shared.RuleObject(g.Rule),
 		"signs", wire.NonNil(g.Signs),
 		"notes", noteRows(g.Result.Warnings),
@@ -181,6 +182,7 @@ func printPendingGate(p *term.Printer, g *gate.Pending) {
 	for _, v := range g.Approvals {
 		p.Field("Approved by", "%s", term.OneLine(shared.VoteText(v)))
 	}
+	shared.PrintDropped(p, g.Dropped)
 	p.Field("Yes", "%s", term.OneLine(g.Yes))
 	p.Field("No", "%s", term.OneLine(g.No))
 }

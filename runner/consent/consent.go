@@ -82,7 +82,7 @@ func (c *Scene) Gather(ctx context.Context, q Question, opt Options) (*agreement
 	}
 	for _, r := range q.Rules(out) {
 		if r.NotAuthor {
-			if out.Authors, err = c.authors(ctx, q.By); err != nil {
+			if out.Authors, err = c.Authors(ctx, q.By); err != nil {
 				return nil, err
 			}
 			break
@@ -186,9 +186,9 @@ func (c *Scene) acceptedIn(ctx context.Context, turn string) (*chain.OpInfo, err
 // maxAuthors bounds the commits whose authors are read.
 const maxAuthors = 10_000
 
-// authors are the addresses of everybody who made what is decided on: of the commits
+// Authors are the addresses of all who made what is decided on: of the commits
 // since the run began, and of the person who accepted the turn that asks.
-func (c *Scene) authors(ctx context.Context, turn string) ([]string, error) {
+func (c *Scene) Authors(ctx context.Context, turn string) ([]string, error) {
 	out := []string{}
 	base := ""
 	if p := c.View.State.AuthorityBase; p != nil {

@@ -61,6 +61,7 @@ type Pending struct {
 	Checkpoint string          // the commit that holds them, "" for none
 	Actions    []config.GateAction
 	Approvals  []*run.Vote      // of people, as far as the gate asks for several
+	Dropped    []*run.Vote      // that count no more: what they were given for has changed since
 	Rule       *config.GateRule // whose approval counts, nil for any person
 
 	Signs []string // sign-off documents that a yes is written into
@@ -107,8 +108,11 @@ func Show(ctx context.Context, store *gitstore.Store, v *gitstore.View) (*Pendin
 	out := &Pending{
 		Run:        s.Run(),
 		Op:         v.Op,
-		Approvals:  s.GateVotes,
 		Objections: v.Index.OpenObjections,
+	}
+	var err error
+	if out.Approvals, out.Dropped, err = Votes(ctx, store, v); err != nil {
+		return nil, err
 	}
 	row := out.request(v)
 	if s.Status == wire.StatusBlocked {

@@ -15,6 +15,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/gates"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+	"github.com/git-agentxchain/git-agentxchain/runner/consent"
 	"github.com/git-agentxchain/git-agentxchain/runner/gate"
 	"github.com/git-agentxchain/git-agentxchain/runner/lease"
 	"github.com/git-agentxchain/git-agentxchain/runner/observe"
@@ -57,6 +58,11 @@ func (p Project) next(
 		}
 	}
 	n := protocol.NextStep(st.View.State, st.View.Config, escalation)
+	if len(st.View.State.GateVotes) > 0 && p.Store != nil {
+		if g := protocol.GateStep(st.View.State, st.View.Config, st.Approvals, p.authors(ctx, st.View)); g != nil {
+			n = g
+		}
+	}
 	if n == nil {
 		return p.afterEnd(ctx, st.View.State)
 	}
@@ -159,6 +165,26 @@ func (p Project) next(
 		}
 	}
 	return n
+}
+
+// authors are who made what the gate that waits decides on, where it is not for them; none where that cannot be told.
+func (p Project) authors(ctx context.Context, v *gitstore.View) []string {
+	if rule := v.Config.GateRule(run.PendingGate(v.State)); rule == nil || !rule.NotAuthor {
+		return nil
+	}
+	by := ""
+	if t := v.State.PendingPhaseTransition; t != nil {
+		by = t.RequestedByTurn
+	} else if c := v.State.PendingRunCompletion; c != nil {
+		by = c.RequestedByTurn
+	}
+	at := consent.Scene{Store: p.Store, View: v}
+	at.Env.Git.Head = string(p.Store.Repository().Head(ctx))
+	list, err := at.Authors(ctx, by)
+	if err != nil {
+		return nil // the answer to the gate will say so
+	}
+	return list
 }
 
 // afterEnd is what comes once a run is over: the one that goes on without this work tree, else another.

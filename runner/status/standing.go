@@ -39,6 +39,8 @@ type Standing struct {
 	Uncommitted []string             // files of accepted turns that are not checkpointed
 	Away        string               // a turn of Uncommitted, where none of it is changed in this work tree
 	Untrusted   bool                 // hooks or runtimes are configured that this machine does not trust
+	Approvals   []*run.Vote          // of the gate that waits, as far as they count
+	Dropped     []*run.Vote          // that count no more: what they were given for has changed since
 	Proposals   []*proposal.Proposal // that wait to be applied or rejected, oldest first
 	Lost        []attempt.TurnHealth // turns whose agent never started or has fallen silent
 
@@ -120,6 +122,11 @@ func (p Project) Stand(ctx context.Context, v *gitstore.View, tree *gitstatus.St
 		}
 	}
 	if st.Proposals, err = proposal.Waiting(ctx, p.Store, v); err != nil {
+		return nil, err
+	}
+	if p.Store == nil {
+		st.Approvals = v.State.GateVotes
+	} else if st.Approvals, st.Dropped, err = gate.Votes(ctx, p.Store, v); err != nil {
 		return nil, err
 	}
 	st.Next = p.next(ctx, st, escalation, tree)

@@ -99,7 +99,8 @@ func statusObject(st *status.Standing) *ojson.Object {
 	if st.Gate != nil {
 		g := shared.GateObject(st.Gate)
 		g.Set("authority", shared.RuleObject(v.Config.GateRule(st.Gate.ID)))
-		g.Set("approvals", shared.VoteRows(waitingVotes(s)))
+		g.Set("approvals", shared.VoteRows(st.Approvals))
+		g.Set("approvals_dropped", shared.VoteRows(st.Dropped))
 		o.Set("gate", g)
 	}
 	actions := []*ojson.Object{}
@@ -399,7 +400,7 @@ func printGateStanding(p *term.Printer, st *status.Standing) {
 	for _, reason := range g.Result.Reasons {
 		p.Printf("%s - %s\n", term.Pad("", 14), term.OneLine(reason))
 	}
-	printWaitingApproval(p, st.View.Config, st.View.State)
+	printWaitingApproval(p, st)
 	f := st.View.State.LastGateFailure
 	if f == nil || f.GateID == nil || *f.GateID != g.ID || st.View.State.Status == wire.StatusPaused {
 		return

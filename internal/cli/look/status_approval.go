@@ -11,20 +11,13 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/external"
-	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/runner"
+	"github.com/git-agentxchain/git-agentxchain/runner/status"
 )
 
-// waitingVotes are the approvals of the gate that waits; none while no gate does.
-func waitingVotes(s *run.State) []*run.Vote {
-	if !run.HasPending(s) {
-		return nil
-	}
-	return s.GateVotes
-}
-
 // printWaitingApproval says whom the waiting gate waits for.
-func printWaitingApproval(p *term.Printer, cfg *config.Config, s *run.State) {
+func printWaitingApproval(p *term.Printer, st *status.Standing) {
+	cfg, s := st.View.Config, st.View.State
 	gate := ""
 	switch {
 	case s.PendingPhaseTransition != nil:
@@ -38,13 +31,14 @@ func printWaitingApproval(p *term.Printer, cfg *config.Config, s *run.State) {
 	if rule != nil {
 		p.Field("Asks for", "%s", term.OneLine(shared.ApproversText(rule)))
 	}
-	for i, vote := range waitingVotes(s) {
+	for i, vote := range st.Approvals {
 		text := shared.VoteText(vote)
 		if rule != nil && rule.Threshold > 1 {
 			text = fmt.Sprintf("%d of %d: %s", i+1, rule.Threshold, text)
 		}
 		p.Field("Approved by", "%s", term.OneLine(text))
 	}
+	shared.PrintDropped(p, st.Dropped)
 }
 
 // lackingApproval is a gate that another tool passed without what authority asks for.

@@ -5,6 +5,7 @@ package shared
 import (
 	"strconv"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -64,4 +65,11 @@ func VoteText(v *run.Vote) string {
 		return v.Who() + ", signed with " + v.KeyID
 	}
 	return v.Who() + ", unsigned"
+}
+
+// PrintDropped names those whose approval counts no more.
+func PrintDropped(p *term.Printer, votes []*run.Vote) {
+	for _, v := range votes {
+		p.Field("No longer", "%s: what they approved has changed since", term.OneLine(v.Principal))
+	}
 }
