@@ -15,6 +15,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
@@ -141,6 +142,7 @@ func (l *layout) lay(op string) (*AsOf, error) {
 	if _, err := s.Repair(l.ctx, gitstore.FromRef, gitstore.RepairOptions{Run: detail.Run}); err != nil {
 		return nil, err
 	}
+	proof.NoteSeen(l.ctx, s.Repository(), out.Run, out.Op)
 	return out, l.evidence(s, ops, head, documents)
 }
 
