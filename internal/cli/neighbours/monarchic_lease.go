@@ -146,10 +146,14 @@ func runLeaseShow(ctx context.Context, f *term.Factory, run, turn string) error 
 		}
 	}
 	if found == nil {
+		message := "No turn is under a lease."
+		if turn != "" {
+			message = "There is no lease of turn " + term.OneLine(turn) + "."
+		}
 		return &wire.Error{
 			Code:    wire.CodeNotFound,
 			Field:   "turn_id",
-			Message: "There is no lease of turn " + term.OneLine(turn) + ".",
+			Message: message,
 			Hint:    "git agentxchain monarchic lease list --all",
 		}
 	}
