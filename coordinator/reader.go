@@ -3,6 +3,7 @@
 package coordinator
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -118,8 +119,10 @@ type childRead struct {
 }
 
 func (c *childRead) problem(code, format string, args ...any) {
+	why := fmt.Sprintf(format, args...)
 	c.problems = append(c.problems, wire.Problem{Code: code, Field: "repos." + c.child.ID, Value: c.child.ID,
-		Message: fmt.Sprintf("repository %s: ", c.child.ID) + fmt.Sprintf(format, args...)})
+		Message: "repository " + c.child.ID + ": " + why})
+	c.child.Unread = cmp.Or(c.child.Unread, why)
 }
 
 // refuse notes an error of the store or of a decoder.

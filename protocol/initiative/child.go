@@ -5,6 +5,7 @@ package initiative
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
@@ -19,6 +20,7 @@ type Child struct {
 	Path   string         // where it is, for messages
 	Config *config.Config // nil when it is not a governed project that can be loaded
 	State  *run.State     // nil when it has no governed state that can be read
+	Unread string         // why it has none, "" where nothing was refused
 
 	// Remote says that the repository is not here, and was read from what was fetched of its
 	// server: it can be counted, and not acted in.
@@ -166,6 +168,15 @@ func (cs Children) State(repo string) *run.State {
 		return c.State
 	}
 	return nil
+}
+
+// noState says of a repository without a State that it has none, and why.
+func (c *Child) noState() string {
+	text := "Repository " + c.ID + " has no governed state that can be read"
+	if c.Unread != "" {
+		text += ": " + strings.TrimSuffix(c.Unread, ".")
+	}
+	return text + "."
 }
 
 // CheckPhases compares a child's phases with those of the initiative, which it

@@ -88,7 +88,7 @@ func (w *Workspace) compare(repo string, run *RepoRun, c *Child) *Mismatch {
 			fmt.Sprintf("Repository %s has no place that %s leads to.", repo, ConfigFile)
 		return m
 	case c.State == nil:
-		m.Type, m.Detail = MismatchState, fmt.Sprintf("Repository %s has no governed state that can be read.", repo)
+		m.Type, m.Detail = MismatchState, c.noState()
 		return m
 	case w.State.RunOf(repo) != "" && c.Run() != w.State.RunOf(repo):
 		m.Type, m.Recorded, m.Actual = MismatchRun, w.State.RunOf(repo), c.Run()

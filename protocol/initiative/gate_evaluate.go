@@ -3,6 +3,7 @@
 package initiative
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -123,8 +124,7 @@ func EvaluateCompletion(w *Workspace, children Children) *Evaluation {
 func (e *Evaluation) repo(w *Workspace, children Children, repo string) *run.State {
 	s := children.State(repo)
 	if s == nil {
-		e.block(BlockNoState, fmt.Sprintf("Repository %s has no governed state that can be read.", repo), "repo_id",
-			repo)
+		e.block(BlockNoState, cmp.Or(children[repo], &Child{ID: repo}).noState(), "repo_id", repo)
 		return nil
 	}
 	if expected := w.State.RunOf(repo); expected != s.Run() {

@@ -168,7 +168,7 @@ func (w *Workspace) available(a *Assignment, stream *Workstream, children Childr
 	case c == nil || c.Config == nil:
 		return refuse(ContextInvalid, "Repository %s is not a governed project that can be loaded.", a.Repo)
 	case c.State == nil:
-		return refuse(StateMissing, "Repository %s has no governed state.", a.Repo)
+		return refuse(StateMissing, "%s", c.noState())
 	case c.Remote && c.State.ActiveTurns.Len() == 0:
 		return refuse(RemoteOnly, "%s", onServer(a.Repo, "its turns are assigned"))
 	case c.State.Status == wire.StatusBlocked:
