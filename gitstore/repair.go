@@ -58,6 +58,7 @@ type RepairPlan struct {
 	Actions []RepairAction
 	Lost    string // ref that keeps the operations that were dropped, "" when none were
 	Dropped int    // how many
+	Shared  string // another work tree that is in the run, which this one enters; "" for none
 	Done    bool   // false for a dry run
 }
 
@@ -144,6 +145,11 @@ func (s *Store) repairFromRef(ctx context.Context, opt RepairOptions) (*RepairPl
 		return nil, err
 	}
 	plan.Op = want.Op
+	if run != s.CurrentRun() {
+		if used, err := s.RunsInUse(ctx); err == nil { // a repair works where git does not
+			plan.Shared = used[run]
+		}
+	}
 	keepDir, err := s.keepDir()
 	if err != nil {
 		return nil, err

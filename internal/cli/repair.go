@@ -122,6 +122,10 @@ func runRepair(ctx context.Context, f *term.Factory, o *repairOptions) error {
 	if err != nil {
 		return err
 	}
+	if plan.Shared != "" {
+		f.Out.Notice("note: the work tree %s is in this run too: each goes on from what the other records",
+			term.OneLine(plan.Shared))
+	}
 	actions := []*ojson.Object{}
 	for _, a := range plan.Actions {
 		actions = append(actions, ojson.NewObject("path", a.Path, "action", a.Action, "kept", ojson.OrNull(a.Kept)))
