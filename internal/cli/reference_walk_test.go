@@ -28,6 +28,7 @@ var onPurpose = []struct{ act, difference, row string }{
 	{"while blocked: reissue", "ours turns=", "A block belongs to its owner."},
 	{"while blocked: reject", "ours blocked=", "A block belongs to its owner."},
 	{"while blocked: assign", "ours status=blocked theirs status=active", "`resume` lifts no block."},
+	{"while blocked: unblock", "ours status=active theirs status=blocked", "`unblock` lifts the block and nothing else."},
 	{"with work delegated: accept", "ours status=active theirs status=paused", "Delegated work comes back first."},
 	{"with work delegated: accept", "ours status=active theirs status=completed", "Delegated work comes back first."},
 	{"with work delegated: accept", "ours phase=", "Delegated work comes back first."},
@@ -40,7 +41,9 @@ var onPurpose = []struct{ act, difference, row string }{
 // rowOf is the row that has a difference, "" for none.
 func rowOf(act, difference string) string {
 	for _, k := range onPurpose {
-		if strings.Contains(act, k.act) && strings.HasPrefix(difference, k.difference) {
+		// Other conditions may stand between a condition and what was done under it.
+		when, done, _ := strings.Cut(k.act, ": ")
+		if strings.Contains(act, when) && strings.Contains(act, done) && strings.HasPrefix(difference, k.difference) {
 			return k.row
 		}
 	}
