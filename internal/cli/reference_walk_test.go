@@ -32,6 +32,7 @@ var onPurpose = []struct{ act, difference, row string }{
 	{"with work delegated: accept", "ours status=active theirs status=paused", "Delegated work comes back first."},
 	{"with work delegated: accept", "ours status=active theirs status=completed", "Delegated work comes back first."},
 	{"with work delegated: accept", "ours phase=", "Delegated work comes back first."},
+	{"accept a delegation", "ours phase=", "Delegated work comes back first."},
 	{"accept a delegation", "ours turns=[] theirs turns=[", "Delegated work comes back first."},
 	{"accept what is repaired", "ours decisions=", "Decision ids are unique in a run."},
 	{"accept a decision", "ours decisions=", "Decision ids are unique in a run."},
