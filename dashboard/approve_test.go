@@ -20,6 +20,12 @@ import (
 // atGate is a project whose gate waits for a person, who has a key that the project knows.
 func atGate(t *testing.T) (dir string) {
 	t.Helper()
+	return atGateOf(t, `{"principals":["ann@example.org"],"threshold":1}`)
+}
+
+// atGateOf is atGate with the rule whose approval counts.
+func atGateOf(t *testing.T, people string) (dir string) {
+	t.Helper()
 	if _, err := exec.LookPath("ssh-keygen"); err != nil {
 		t.Skip("ssh-keygen signs")
 	}
@@ -39,7 +45,7 @@ func atGate(t *testing.T) (dir string) {
  "runtimes":{"manual":{"type":"manual"}},
  "routing":{"plan":{"entry_role":"dev","allowed_next_roles":["dev","human"],"exit_gate":"signoff"},"ship":{"entry_role":"dev","allowed_next_roles":["dev","human"]}},
  "gates":{"signoff":{"requires_files":["PLAN.md"],"requires_human_approval":true}},
- "authority":{"approvers":{"people":{"principals":["ann@example.org"],"threshold":1}},"gates":{"signoff":{"by":"people","signed":true}}}}`)
+ "authority":{"approvers":{"people":`+people+`},"gates":{"signoff":{"by":"people","signed":true}}}}`)
 	execute(t, dir, "git", "add", "-A")
 	execute(t, dir, "git", "commit", "-q", "-m", "project")
 	with(t, dir, func(r *runner.Runner) {
@@ -245,6 +251,26 @@ func TestApproveFromThePage(t *testing.T) {
 	}
 	if page := v.page(approvePath); !strings.Contains(page, "No gate waits for a person.") {
 		t.Errorf("afterwards:\n%s", mainOf(page))
+	}
+}
+
+// TestGateTellsWhoseYesCounts: one that was given for another commit counts no more.
+func TestGateTellsWhoseYesCounts(t *testing.T) {
+	dir := atGateOf(t, `{"principals":["ann@example.org","bob@example.org"],"threshold":2}`)
+	with(t, dir, func(r *runner.Runner) {
+		if _, err := r.Approve(t.Context(), runner.ApproveOptions{Consent: runner.ConsentOptions{Sign: true}}); err != nil {
+			t.Fatal(err)
+		}
+	})
+	const counts, lapsed = "approved by ann@example.org", "ann@example.org: what they approved has changed since"
+	if body := mainOf(serve(t, Options{Dir: dir}).page("/gates/signoff")); !strings.Contains(body, counts) ||
+		strings.Contains(body, lapsed) {
+		t.Errorf("given: expected %q in\n%s", counts, body)
+	}
+	execute(t, dir, "git", "commit", "-q", "--allow-empty", "-m", "another commit")
+	if body := mainOf(serve(t, Options{Dir: dir}).page("/gates/signoff")); strings.Contains(body, counts) ||
+		!strings.Contains(body, lapsed) {
+		t.Errorf("no longer: expected %q in\n%s", lapsed, body)
 	}
 }
 

@@ -126,12 +126,16 @@ func (v *view) checklist(g gate.Standing, phase string) block {
 		}
 		add(mark, text(who))
 		if agentrun.HasPending(st) && phase == st.Phase {
-			for _, vote := range st.GateVotes[:min(len(st.GateVotes), pageSize)] {
+			given, dropped := v.s.Sight.Approvals, v.s.Sight.Dropped
+			for _, vote := range given[:min(len(given), pageSize)] {
 				proof := ", unsigned"
 				if vote.Statement != "" {
 					proof = ", signed with " + vote.KeyID
 				}
 				add(toned("given", good), text("approved by "+vote.Principal+proof))
+			}
+			for _, vote := range dropped[:min(len(dropped), pageSize)] {
+				add(toned("no longer", warn), text(vote.Principal+": what they approved has changed since"))
 			}
 		}
 	}
