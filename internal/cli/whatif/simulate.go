@@ -76,6 +76,8 @@ func NewSimulateCommand(f *term.Factory) *ucli.Command {
 				return term.UsageErrorf("--script and --seed contradict each other")
 			case o.SVG != "" && (o.Script != "" || o.Random):
 				return term.UsageErrorf("--svg draws every reachable state; it goes with neither --script nor --seed")
+			case c.IsSet("events") && !o.Random:
+				return term.UsageErrorf("--events bounds what --seed draws, and there is no --seed")
 			case o.States < 1 || o.States > 200000:
 				return term.UsageErrorf("--states takes 1 to 200000, not %d", o.States)
 			case o.Events < 1 || o.Events > 100000:
