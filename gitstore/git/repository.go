@@ -101,7 +101,11 @@ func discover(ctx context.Context, dir string) (*Repository, error) {
 		return nil, fail.Errorf(fail.CodeNotRepository, err, "the directory %s cannot be entered", dir)
 	}
 	if named := os.Getenv("GIT_WORK_TREE"); named != "" {
-		if fi, err := os.Stat(named); err != nil || !fi.IsDir() { // git would be silent about it, and find nothing
+		at := named
+		if os.Getenv("GIT_DIR") == "" && !filepath.IsAbs(named) { // git is asked in dir then
+			at = filepath.Join(abs, named)
+		}
+		if fi, err := os.Stat(at); err != nil || !fi.IsDir() { // git would be silent about it, and find nothing
 			return nil, fail.Errorf(fail.CodeNotRepository, nil, "GIT_WORK_TREE names %s, where no directory is", named).
 				WithHint("unset GIT_WORK_TREE")
 		}
