@@ -278,7 +278,8 @@ func helpsOf(cmd *ucli.Command) []flagHelp {
 	if cmd == nil {
 		return globalHelps()
 	}
-	return append(FlagHelps(cmd), globalHelps()...)
+	own := FlagHelps(cmd)
+	return append(own, globalHelps(own...)...)
 }
 
 // valuesOf lists the values a flag can take, or asks for files.

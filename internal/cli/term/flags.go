@@ -128,10 +128,13 @@ func FlagHelps(cmd *ucli.Command) []flagHelp {
 	return out
 }
 
-// globalHelps describes the global flags.
-func globalHelps() []flagHelp {
+// globalHelps describes the global flags but for those whose names a command has given to own flags.
+func globalHelps(own ...flagHelp) []flagHelp {
 	var out []flagHelp
 	for _, g := range globalFlags() {
+		if slices.ContainsFunc(own, func(h flagHelp) bool { return slices.Contains(h.Names, g.names[0]) }) {
+			continue
+		}
 		_, usage := placeholder(g.usage)
 		out = append(out, flagHelp{Names: g.names, value: g.value, usage: usage, choices: g.choice})
 	}

@@ -152,12 +152,13 @@ func printCommandHelp(p *Printer, path []*ucli.Command, examples []string) {
 		}
 		printIndented(p, t)
 	}
-	if own := FlagHelps(cmd); len(own) > 0 {
+	own := FlagHelps(cmd)
+	if len(own) > 0 {
 		p.Printf("\n%s\n", p.Bold("flags"))
 		printFlags(p, own)
 	}
 	p.Printf("\n%s\n", p.Bold("flags of every command"))
-	printFlags(p, globalHelps())
+	printFlags(p, globalHelps(own...))
 	if len(examples) > 0 {
 		p.Printf("\n%s\n", p.Bold("examples"))
 		for _, line := range examples {
