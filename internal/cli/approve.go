@@ -53,8 +53,7 @@ func newApproveCommand(f *term.Factory, name string, completion *bool) *ucli.Com
 			}
 			switch {
 			case c.Bool("show"):
-				if err := alone(c, "show", "deny", "withdraw", "dry-run", "allow-actions", "yes", "sign", "statement",
-					"expires", "to"); err != nil {
+				if err := onlyShows(c, "deny", "withdraw", "dry-run", "allow-actions"); err != nil {
 					return err
 				}
 				return runApproveShow(c.Context, f)
@@ -98,6 +97,14 @@ func alone(c *ucli.Context, flag string, others ...string) error {
 		}
 	}
 	return nil
+}
+
+// onlyShows refuses what decides something beside --show: the flags of every consent, and more of the command's own.
+func onlyShows(c *ucli.Context, more ...string) error {
+	if !c.Bool("show") {
+		return nil
+	}
+	return alone(c, "show", append(more, "yes", "sign", "statement", "expires", "to")...)
 }
 
 func runApprove(ctx context.Context, f *term.Factory, o runner.ApproveOptions, yes bool) error {

@@ -35,10 +35,8 @@ func newConfirmCommand(f *term.Factory) *ucli.Command {
 			if err := shared.NoArgs(c); err != nil {
 				return err
 			}
-			if c.Bool("show") {
-				if err := alone(c, "show", "yes", "sign", "statement", "expires", "to"); err != nil {
-					return err
-				}
+			if err := onlyShows(c); err != nil {
+				return err
 			}
 			consent, err := consentOptions(c, f)
 			if err != nil {
