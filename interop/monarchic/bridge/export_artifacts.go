@@ -174,7 +174,7 @@ func (x *Export) provenance(row *ojson.Object) *portable.Provenance {
 	turn, runtime := row.String("turn_id"), cmp.Or(row.String("runtime_id"), config.RuntimeManual)
 	p := &portable.Provenance{
 		PromptSHA256: x.facts.handedTo(turn).prompt,
-		CodeSHA256:   hexOf([]byte(acceptedCommit(row))),
+		CodeSHA256:   wire.SHA256([]byte(acceptedCommit(row))),
 		Runtime:      x.runtimeType(runtime),
 		Runner:       runtime,
 		Orchestrator: x.program(),

@@ -255,7 +255,7 @@ func (f *facts) bundle(ctx context.Context, r *runner.Runner, turn string, op ru
 	if err != nil {
 		return err
 	}
-	h.prompt = hexOf(prompt)
+	h.prompt = protocolwire.SHA256(prompt)
 	f.handed[turn] = h
 	return nil
 }
@@ -284,7 +284,7 @@ func (f *facts) handedTo(turn string) *handed {
 	if h := f.handed[turn]; h != nil {
 		return h
 	}
-	return &handed{prompt: hexOf(nil)}
+	return &handed{prompt: protocolwire.SHA256(nil)}
 }
 
 // cleanRemote takes from a remote's URL what may be secret. A path of this machine

@@ -291,7 +291,7 @@ func definition(cfg *config.Config, id string) *portable.RoleDefinition {
 // prompt, as the bundle has them.
 func DispatchedRole(cfg *config.Config, turn *run.Turn, assignment *ojson.Object,
 	prompt string) *portable.ResolvedRoleBundle {
-	return roleBundle(cfg, turn.TurnID, turn.AssignedRole, &handed{assignment, hexOf([]byte(prompt))})
+	return roleBundle(cfg, turn.TurnID, turn.AssignedRole, &handed{assignment, protocolwire.SHA256([]byte(prompt))})
 }
 
 // roleBundle has the provenance of the prompt where the role has instructions of its

@@ -3,8 +3,6 @@
 package bridge
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"strings"
 
@@ -16,7 +14,7 @@ import (
 func planID(run string) string { return "plan-" + run }
 
 // artifactID names a file of a turn: <turn>:<16 hex of the SHA-256 of its path>.
-func artifactID(turn, path string) string { return turn + ":" + hexOf([]byte(path))[:16] }
+func artifactID(turn, path string) string { return turn + ":" + wire.SHA256([]byte(path))[:16] }
 
 func receiptID(turn string) string { return "receipt-" + turn }
 
@@ -29,12 +27,6 @@ func fencingToken(run, turn string, attempt int) string {
 // delegationID is the id of a delegation in the whole run: its own is unique only
 // within the turn that issued it.
 func delegationID(parent, id string) string { return parent + "." + id }
-
-// hexOf is the SHA-256 of data as 64 hex digits.
-func hexOf(data []byte) string {
-	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:])
-}
 
 // marker reports whether a file marker names contents; "deleted" and "unreadable"
 // do not.
