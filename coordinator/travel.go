@@ -79,6 +79,9 @@ func (c *Coordinator) Sync(ctx context.Context, opt SyncOptions) (*travel.Synced
 // countedOnly reports that all that was recorded here after base follows from what the repositories accepted: it was
 // counted, and barriers moved with it. The next command counts it again.
 func (c *Coordinator) countedOnly(ctx context.Context, base, here object.OID) (bool, error) {
+	if base == "" {
+		return false, nil // it was begun here
+	}
 	repo := c.repository(ctx).Repository()
 	was, err := record.InitiativeFiles(ctx, repo, base)
 	if err != nil {

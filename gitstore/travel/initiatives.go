@@ -40,7 +40,7 @@ type InitiativeSync struct {
 	// Judge is asked before an initiative goes on here from one change, "" for none, to
 	// another: whether the repositories bear it out. The error refuses it.
 	Judge func(ctx context.Context, name string, from, to object.OID) error
-	// Counted is asked where both sides went on from base: whether everything that was done here since then is what
+	// Counted is asked where both sides went on from base, "" for two that began apart: whether everything that was done here since then is what
 	// any clone does by itself, so that the remote's side is gone on from without a loss.
 	Counted func(ctx context.Context, base, here object.OID) (bool, error)
 	// Follow brings the files of the workspace along, once the ref has moved.
@@ -168,10 +168,7 @@ func (l *initiativeLanding) land(ctx context.Context, r *SyncedRun) error {
 	}
 	l.remember(r, there, seen)
 	if base != here {
-		counted, err := false, error(nil)
-		if base != "" {
-			counted, err = l.opt.Counted(ctx, base, here)
-		}
+		counted, err := l.opt.Counted(ctx, base, here)
 		if err != nil {
 			return err
 		}
