@@ -165,11 +165,6 @@ func (s *Store) MakeDir(path string) error {
 // Fingerprint returns the marker of a project-relative path (docs/spec/observation.md#baseline).
 func (s *Store) Fingerprint(path string) string { return Fingerprint(s.work.Root, path) }
 
-// SettingBool reads a boolean from git's configuration; absent or malformed is false.
-func (s *Store) SettingBool(ctx context.Context, key string) bool {
-	return s.repo.SettingBool(ctx, key)
-}
-
 // DefaultBranch returns the branch HEAD names, main when it is detached.
 func (s *Store) DefaultBranch(ctx context.Context) string {
 	out, err := s.repo.Git.Run(ctx, nil, "symbolic-ref", "--quiet", "--short", "HEAD")

@@ -151,8 +151,8 @@ func (a *approving) decide(ctx context.Context, c *change) (*plan, error) {
 	if passes, err := a.preview(c); err != nil || !passes {
 		return &plan{op: a.op([]protocol.ActionRun{})}, err
 	}
-	if len(out.Actions) > 0 && !a.opt.AllowActions && !c.r.store.SettingBool(ctx, "agentxchain.allowGateActions") &&
-		!c.r.trusted(ctx, c.view.Config) {
+	if len(out.Actions) > 0 && !a.opt.AllowActions &&
+		!c.r.store.Repository().SettingBool(ctx, "agentxchain.allowGateActions") && !c.r.trusted(ctx, c.view.Config) {
 		return nil, actionsRefused(res.Gate, out.Actions)
 	}
 	if c.hooks.Has("before_gate") {
