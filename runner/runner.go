@@ -104,7 +104,7 @@ func (r *Runner) Alone(f func(*gitstore.Store) error) error {
 	return f(r.store)
 }
 
-// Afresh is the Runner that begins another run on purpose: one that is recorded, here or on a remote, is no reason to
+// Afresh is the Runner that begins another run on purpose: one that is recorded, here or on a remote, does not make it
 // refuse that. It shares what r has opened.
 func (r *Runner) Afresh() *Runner {
 	fresh := *r

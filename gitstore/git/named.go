@@ -99,7 +99,7 @@ func (r *Repository) CheckedOut(ctx context.Context, blob object.OID, path strin
 	return r.Git.In(r.TopLevel).Run(ctx, nil, "cat-file", "--filters", "--path="+path, string(blob))
 }
 
-// maxApart bounds the names that are asked for one by one: whoever makes a commit chooses the names in it.
+// maxApart bounds the names that are asked for one by one: the author of a commit chooses the names in it.
 const maxApart = 100
 
 // askedApart gives names with a line feed the id of what they name: cat-file reads one name a line.

@@ -92,8 +92,8 @@ func Acquire(ctx context.Context, path, purpose string, wait time.Duration) (*Lo
 	}
 }
 
-// Serve is Acquire for a server, which tries once and holds the lock as long as it serves: whoever waited for
-// its end would wait for ever, so that the hint says what ends it.
+// Serve is Acquire for a server, which tries once and holds the lock as long as it serves: waiting for its
+// end would never end, so that the hint says what ends it.
 func Serve(ctx context.Context, path, purpose string) (*Lock, error) {
 	l, err := Acquire(ctx, path, purpose, 0)
 	var e *fail.Error
@@ -106,7 +106,7 @@ func Serve(ctx context.Context, path, purpose string) (*Lock, error) {
 	return l, err
 }
 
-// Unwritable says that the lock cannot be written, whoever may hold it.
+// Unwritable says that the lock cannot be written, held or not.
 func Unwritable(path string, err error) error {
 	hint := fail.WritableHint(filepath.Dir(filepath.Dir(path)), err)
 	return fail.Errorf(fail.CodeIO, err, "the lock %s cannot be written", path).

@@ -40,8 +40,9 @@ type InitiativeSync struct {
 	// Judge is asked before an initiative goes on here from one change, "" for none, to
 	// another: whether the repositories bear it out. The error refuses it.
 	Judge func(ctx context.Context, name string, from, to object.OID) error
-	// Counted is asked where both sides went on from base, "" for two that began apart: whether everything that was done here since then is what
-	// any clone does by itself, so that the remote's side is gone on from without a loss.
+	// Counted is asked where both sides went on from base, "" for two that began apart: whether everything that
+	// was done here since then is what any clone does by itself, so that the remote's side is gone on from
+	// without a loss.
 	Counted func(ctx context.Context, base, here object.OID) (bool, error)
 	// Follow brings the files of the workspace along, once the ref has moved.
 	Follow func(ctx context.Context, name string, to object.OID) error

@@ -58,7 +58,7 @@ type AfterAccept struct {
 type Options struct {
 	// NextRole when nil; "" stops
 	SelectRole func(ctx context.Context, s *run.State, c *config.Config) (string, error)
-	// FirstRole has the first new turn, whoever SelectRole would name; where it is refused that, no other role has it.
+	// FirstRole has the first new turn, before what SelectRole names; where it is refused that, no other role has it.
 	FirstRole   string
 	Dispatch    DispatchFunc
 	ApproveGate func(ctx context.Context, g GateRequest) (bool, error) // nil holds every gate
