@@ -157,12 +157,12 @@ type Seen struct {
 // see reads the repositories of a workspace. With all, every accepted turn of them is
 // read; otherwise those that were assigned and do not count yet.
 func (c *Coordinator) see(ctx context.Context, d *Documents, all bool) *Seen {
-	return c.look(ctx, d, all, nil)
+	return c.look(ctx, d, all, ReadOptions{})
 }
 
-// look is see that also fills checkouts, when that is not nil.
-func (c *Coordinator) look(ctx context.Context, d *Documents, all bool, checkouts map[string]*sibling.Checkout) *Seen {
-	opt := ReadOptions{Untouched: c.opt.Untouched, Checkouts: checkouts}
+// look is see that reads as opt says beyond that.
+func (c *Coordinator) look(ctx context.Context, d *Documents, all bool, opt ReadOptions) *Seen {
+	opt.Untouched = c.opt.Untouched
 	if d.State != nil {
 		turns := make(map[string][]string)
 		for _, row := range d.History.Open() {
@@ -175,7 +175,7 @@ func (c *Coordinator) look(ctx context.Context, d *Documents, all bool, checkout
 		}
 	}
 	c.fetched(ctx, d, &opt)
-	s := &Seen{Documents: d, Checkouts: checkouts}
+	s := &Seen{Documents: d, Checkouts: opt.Checkouts}
 	s.Children, s.Refused = ReadChildren(ctx, d.Config, d.Roots, opt)
 	return s
 }

@@ -124,7 +124,7 @@ func (c *Coordinator) unstarted(ctx context.Context, tx *Tx, s *Seen, a *initiat
 		return why
 	}
 	if err := c.commit(context.WithoutCancel(ctx), tx, "relink", "Took over the run that "+a.Repo+" has started",
-		followRun(&s.Workspace, a.Repo, out.Run, c.env(ctx))); err != nil {
+		followRun(&s.Workspace, a.Repo, out.Run, s.Children[a.Repo], c.env(ctx))); err != nil {
 		c.note(err.Error())
 	}
 	s.Documents = tx.Docs

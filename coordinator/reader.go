@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
@@ -48,6 +49,9 @@ type ReadOptions struct {
 	Runs map[string]string
 	// Untouched leaves the cache as it is: nothing that is found is noted there.
 	Untouched bool
+	// Relink are repositories that a person goes on with although they have lost operations that the
+	// cache knows: what is left is proven by itself, and read.
+	Relink []string
 }
 
 // ReadChildren reads the repositories side by side. Each is read by its files alone: no
@@ -231,6 +235,12 @@ func (r *childReader) sound(out *childRead, run *gitstore.SiblingRun, path strin
 	if err != nil {
 		out.refuse(err)
 		return false
+	}
+	if v.Lost {
+		out.child.Lost = string(known)
+		if len(v.Findings) == 1 && slices.Contains(r.opt.Relink, out.child.ID) {
+			return true // and nothing is noted: it is so only for the command that was told to
+		}
 	}
 	for i, f := range v.Findings {
 		if i == maxFindings {

@@ -3,6 +3,8 @@
 package coordinator
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -74,4 +76,16 @@ func (r *childReader) remember(path, run string, op object.OID) {
 	if err != nil {
 		_ = os.Remove(f.Name())
 	}
+}
+
+// forget drops what a workspace knows of a run, so that it is proven from its beginning.
+func forget(workspace, path, run string) error {
+	cache := cacheDir(workspace)
+	if cache == "-" {
+		return nil
+	}
+	if err := os.Remove(filepath.Join(cache, cacheName(path, run))); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
 }

@@ -7,8 +7,10 @@ import (
 	"context"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
@@ -23,6 +25,7 @@ type ResyncDone struct {
 	Resync     *initiative.Resynced // nil when there was nothing to do, or with DryRun
 	State      *initiative.State
 	Next       []initiative.Action
+	Lost       string // what to do where repositories have lost operations they had; "" where none has
 }
 
 // Resync compares the record with the repositories and brings it up to date. With
@@ -54,7 +57,7 @@ func (c *Coordinator) Resync(ctx context.Context, dryRun bool) (*ResyncDone, err
 		return &ResyncDone{State: tx.Docs.State}, nil
 	}
 	s, caught, err := c.catchUp(ctx, tx)
-	out := &ResyncDone{State: s.State, Next: initiative.NextActions(&s.Workspace, s.Children)}
+	out := &ResyncDone{State: s.State, Next: initiative.NextActions(&s.Workspace, s.Children), Lost: s.lostHint()}
 	if caught != nil {
 		out.Mismatches = caught.Mismatches
 		if r := caught.Resync; len(caught.Mismatches)+len(r.Barriers)+len(r.Repos)+len(r.Errors) > 0 ||
@@ -67,6 +70,7 @@ func (c *Coordinator) Resync(ctx context.Context, dryRun bool) (*ResyncDone, err
 
 // Resumed is what taking a blocked initiative up again came to.
 type Resumed struct {
+	Before initiative.Status // blocked, unless only a repository had lost operations
 	Reason string            // of the block
 	Status initiative.Status // now
 	State  *initiative.State
@@ -89,7 +93,8 @@ func (c *Coordinator) Resume(ctx context.Context, relink []string) (*Resumed, er
 		return nil, err
 	}
 	env := c.env(ctx)
-	out := &Resumed{Reason: tx.Docs.State.BlockedReason, Status: tx.Docs.State.Status, State: tx.Docs.State}
+	st := tx.Docs.State
+	out := &Resumed{Before: st.Status, Reason: st.BlockedReason, Status: st.Status, State: st}
 	if out.Reason == "" {
 		out.Reason = "unknown blocked reason"
 	}
@@ -105,11 +110,12 @@ func (c *Coordinator) Resume(ctx context.Context, relink []string) (*Resumed, er
 		text := string(data)
 		report = &text
 	}
-	s := c.see(ctx, tx.Docs, true)
+	s := c.look(ctx, tx.Docs, true, ReadOptions{Relink: relink})
 	total := &initiative.Change{}
 	cur := s.Workspace
-	if cur.State.Status == initiative.StatusBlocked {
-		if e := initiative.CheckReport(report); e != nil {
+	blocked := cur.State.Status == initiative.StatusBlocked
+	if blocked || setBack(cur.State, s.Children, relink) {
+		if e := initiative.CheckReport(report); blocked && e != nil {
 			e.Hint = "write it, then: " + Program + " multi resume"
 			return out, e
 		}
@@ -121,6 +127,9 @@ func (c *Coordinator) Resume(ctx context.Context, relink []string) (*Resumed, er
 			total.Merge(ch)
 			cur = *cur.With(ch)
 		}
+	}
+	if !blocked && !total.Empty() {
+		return out, c.goOnSetBack(ctx, tx, s, total, relink, out)
 	}
 	ch, r, e := initiative.Resume(&cur, s.Children, report, env)
 	out.Resync = r
@@ -138,6 +147,7 @@ func (c *Coordinator) Resume(ctx context.Context, relink []string) (*Resumed, er
 			return out, err
 		}
 		s.Documents = tx.Docs
+		c.relinked(s, relink)
 		if e == nil {
 			// The copy is safe; every incident needs a report of its own.
 			if err := c.store.root.Remove(initiative.ReportPath); err != nil {
@@ -159,6 +169,52 @@ func (c *Coordinator) Resume(ctx context.Context, relink []string) (*Resumed, er
 	return out, nil
 }
 
+// setBack reports repositories that have lost operations for good: an initiative that is not blocked cannot go on
+// with them either.
+func setBack(s *initiative.State, children initiative.Children, repos []string) bool {
+	return s.Status != initiative.StatusCompleted && len(repos) > 0 &&
+		!slices.ContainsFunc(repos, func(id string) bool { return children[id] == nil || children[id].Lost == "" })
+}
+
+// lostHint names what goes on with the first repository that has lost operations, "" when none has.
+func (s *Seen) lostHint() string {
+	for _, id := range s.Config.Repos.Keys() {
+		if c := s.Children[id]; c != nil && c.Lost != "" {
+			return fmt.Sprintf("%s -C %s sync brings back what it lacks; where that is gone for good: %s multi resume --relink %s",
+				Program, wire.ShellWord(c.Path), Program, wire.ShellWord(id))
+		}
+	}
+	return ""
+}
+
+// goOnSetBack records that an initiative that is not blocked goes on with what such repositories have left.
+func (c *Coordinator) goOnSetBack(ctx context.Context, tx *Tx, s *Seen, ch *initiative.Change, repos []string,
+	out *Resumed) error {
+	out.Reason = ""
+	if err := c.commit(ctx, tx, "relink", "Went on with repositories that have lost operations", ch); err != nil {
+		return err
+	}
+	c.relinked(s, repos)
+	s, caught, err := c.catchUp(ctx, tx)
+	if caught != nil {
+		out.Resync = caught.Resync
+	}
+	out.State, out.Status, out.Next = s.State, s.State.Status, initiative.NextActions(&s.Workspace, s.Children)
+	return err
+}
+
+// relinked has the runs proven from their beginning that went on without operations they had. It comes after the
+// record: until then they are refused.
+func (c *Coordinator) relinked(s *Seen, repos []string) {
+	for _, id := range repos {
+		if child := s.Children[id]; child != nil && child.Lost != "" {
+			if err := forget(s.Roots.Workspace, child.Path, child.Run()); err != nil {
+				c.note("repository " + id + " is still held against what it had: " + err.Error())
+			}
+		}
+	}
+}
+
 func archiveName(env protocol.Env) string {
 	return "RECOVERY_REPORT-" + strings.NewReplacer(":", "", ".", "").Replace(env.Time()) + ".md"
 }
@@ -177,7 +233,8 @@ func personOnly(a evidence.Actor, what, command string) *wire.Error {
 }
 
 // Relink follows a repository whose run was restarted on purpose: the initiative
-// continues with its current run, and what was accepted in the old one still counts.
+// continues with its current run, and what was accepted in the old one still counts. So it is with
+// a run that was set back, and has lost operations for good.
 // Errors: unknown_repo, and invalid_argument when the repository is on no other run.
 func Relink(w *initiative.Workspace, children initiative.Children, repo string,
 	env protocol.Env) (*initiative.Change, *wire.Error) {
@@ -196,20 +253,24 @@ func Relink(w *initiative.Workspace, children initiative.Children, repo string,
 			Field:   "repo_id",
 			Message: "Repository " + repo + " is on no run that could be followed.",
 		}
-	case child.Run() == w.State.RunOf(repo):
+	case child.Run() == w.State.RunOf(repo) && child.Lost == "":
 		return nil, &wire.Error{
 			Code:    wire.CodeInvalidArgument,
 			Field:   "repo_id",
 			Message: "Repository " + repo + " is on the run the initiative knows already.",
 		}
 	}
-	return followRun(w, repo, child.Run(), env), nil
+	return followRun(w, repo, child.Run(), child, env), nil
 }
 
-// followRun records that a repository is on another run from now on. Turns assigned in
-// the old one are over.
-func followRun(w *initiative.Workspace, repo, run string, env protocol.Env) *initiative.Change {
-	was := w.State.RunOf(repo)
+// followRun records that a repository is on another run from now on, or on what is left of its own. Turns that were
+// assigned in what it is on no more are over.
+func followRun(w *initiative.Workspace, repo, run string, child *initiative.Child,
+	env protocol.Env) *initiative.Change {
+	was, lost := w.State.RunOf(repo), ""
+	if child.Run() == run {
+		lost = child.Lost
+	}
 	ch := &initiative.Change{State: w.State.Clone()}
 	ch.State.UpdatedAt = env.Time()
 	after := &initiative.RepoRun{RunID: &run, Status: initiative.RepoLinked, Phase: w.State.Phase}
@@ -221,17 +282,27 @@ func followRun(w *initiative.Workspace, repo, run string, env protocol.Env) *ini
 	ch.State.RepoRuns.Set(repo, after)
 	gone := []*ojson.Object{}
 	for _, row := range w.History.Open() {
-		if row.String("repo_id") == repo && row.String("repo_run_id") != run {
+		if row.String("repo_id") != repo {
+			continue
+		}
+		turn := child.Follow(row.String("repo_turn_id"))
+		over := lost != "" && !child.Active(turn) && child.Accepted(turn) == nil
+		if over || row.String("repo_run_id") != run {
 			gone = append(gone, ojson.NewObject("repo_id", repo, "turn_id", row.String("repo_turn_id"),
 				"type", initiative.MismatchDisappear))
 		}
 	}
 	ch.Record(w, &env, "repo_relinked", "repo_id", repo, "from_run_id", ojson.OrNull(was), "to_run_id", run)
+	said := fmt.Sprintf("Went on with run %s of %s", run, repo)
+	if lost != "" {
+		ch.History[len(ch.History)-1].Set("lost_operation", lost)
+		said += ", which has lost operation " + object.OID(lost).Short()
+	}
 	if len(gone) > 0 {
 		ch.Record(w, &env, initiative.RowResynced, "resynced_repos", []string{repo},
 			"barrier_changes", []*ojson.Object{}, "blocked_reason", nil, "acknowledged_turns", gone)
 	}
-	ch.Decide(w, &env, w.State.Phase, initiative.DecidedRecovery, fmt.Sprintf("Went on with run %s of %s", run, repo),
+	ch.Decide(w, &env, w.State.Phase, initiative.DecidedRecovery, said,
 		"repo_id", repo, "repo_run_id", run, "from", was, "to", run)
 	return ch
 }

@@ -46,7 +46,7 @@ func (c *Coordinator) Status(ctx context.Context) (*Standing, error) {
 			return nil, err
 		}
 	}
-	s := &Standing{Seen: c.look(ctx, d, false, make(map[string]*sibling.Checkout)), Unread: unread}
+	s := &Standing{Seen: c.look(ctx, d, false, ReadOptions{Checkouts: make(map[string]*sibling.Checkout)}), Unread: unread}
 	s.Next = initiative.NextActions(&s.Workspace, s.Children)
 	if e := s.unusable(); e != nil && len(s.Next) > 0 && s.Next[0].Code == initiative.NextStep {
 		s.Next[0].Reason = "Once this is put right: " + e.Message

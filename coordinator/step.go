@@ -3,6 +3,7 @@
 package coordinator
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -137,7 +138,9 @@ func (c *Coordinator) request(ctx context.Context, tx *Tx, s *Seen, no *initiati
 		ev, did = initiative.EvaluateCompletion(&s.Workspace, s.Children), DidCompletion
 	}
 	if !ev.Ready {
-		return notReady(no, ev)
+		e := notReady(no, ev)
+		e.Hint = cmp.Or(s.lostHint(), e.Hint)
+		return e
 	}
 	ch, e := initiative.Request(&s.Workspace, ev, c.env(ctx))
 	if e != nil {

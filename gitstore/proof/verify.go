@@ -36,7 +36,8 @@ type Verdict struct {
 	// Arrived are approvals and confirmations among the operations checked now: the
 	// others were made by this clone, or were checked before.
 	Arrived []Arrival
-	Checked int // operations checked now
+	Checked int  // operations checked now
+	Lost    bool // the run does not contain the operation that was to be checked from; a finding too
 
 	Past []Arrival // those of earlier checks and of this one, the newest few
 }
@@ -138,6 +139,7 @@ func VerifyStrictly(r *record.Reader, repo *git.Repository, run string, op, sinc
 		return nil, at == since
 	})
 	if err == nil && since != "" && !met {
+		v.Lost = true
 		v.Findings = append(v.Findings, Finding{
 			Code:    record.CodeChainBroken,
 			Run:     run,

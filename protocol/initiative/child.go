@@ -22,6 +22,9 @@ type Child struct {
 	State  *run.State     // nil when it has no governed state that can be read
 	Unread string         // why it has none, "" where nothing was refused
 
+	// Lost is an operation that its run once had, as this machine has it noted, and has no more; "" for none.
+	Lost string
+
 	// Remote says that the repository is not here, and was read from what was fetched of its
 	// server: it can be counted, and not acted in.
 	Remote bool

@@ -213,8 +213,11 @@ func (c *Child) back(m Mismatch) string {
 // restart is what goes on in a repository whose run was abandoned.
 func (c *Child) restart() Action {
 	return c.run("assign --new-run", c.over()+" To go on with another one, begin it, then: git agentxchain multi resync, "+
-		"and once its report is filled in: git agentxchain multi resume --relink "+wire.ShellWord(c.ID)+".")
+		"and once its report is filled in: git agentxchain "+c.relink()+".")
 }
+
+// relink is what goes on with the run that a repository is on now.
+func (c *Child) relink() string { return "multi resume --relink " + wire.ShellWord(c.ID) }
 
 // over says that a person has ended the run of a repository before its time.
 func (c *Child) over() string {
@@ -234,6 +237,12 @@ func unread(at *Repo, c *Child, why string) []Action {
 	switch {
 	case c.Config == nil:
 		command, why = "validate", why+" Correct its "+wire.ConfigPath+" first."
+	case c.Lost != "":
+		return []Action{
+			c.run("sync", why+" What it lacks comes from its remote, or from a clone that has it."),
+			{NextRepo, c.relink(), "Where it is gone for good, this goes on with what the repository has left; what it had" +
+				" accepted still counts."},
+		}
 	case c.Fresh:
 		command, why = "sync", why+
 			" No command has worked in that clone yet; its run comes from its remote, once the clone that began it has run sync."

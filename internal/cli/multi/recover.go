@@ -79,8 +79,12 @@ func runMultiResync(ctx context.Context, f *term.Factory, co *coordinator.Coordi
 		}
 	})
 	if err == nil && out.Resync != nil && !out.Resync.OK {
-		return term.Errorf(initiative.CodeRepoUnresolved, "some repositories could not be read: %s",
+		e := term.Errorf(initiative.CodeRepoUnresolved, "some repositories could not be read: %s",
 			term.OneLine(out.Resync.Errors[0])).WithHint("git agentxchain multi status")
+		if out.Lost != "" {
+			e.Hint = out.Lost
+		}
+		return e
 	}
 	return err
 }
@@ -95,7 +99,7 @@ func pendingGate(s *initiative.State) any {
 func newMultiResumeCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "resume", Usage: "take a blocked initiative up again",
-		Description: "Needs .agentxchain/multirepo/RECOVERY_REPORT.md with its sections filled in, and the cause gone. The report is put away, so that every incident gets its own. An agent inside a dispatched turn is refused.",
+		Description: "Needs .agentxchain/multirepo/RECOVERY_REPORT.md with its sections filled in, and the cause gone. The report is put away, so that every incident gets its own. Where a repository has lost operations for good, --relink goes on with what it has left, also in an initiative that is not blocked. An agent inside a dispatched turn is refused.",
 		Flags: []ucli.Flag{
 			&ucli.StringSliceFlag{
 				Name:  "relink",
@@ -123,7 +127,7 @@ func runMultiResume(ctx context.Context, f *term.Factory, co *coordinator.Coordi
 	if out.Resync != nil {
 		resync = out.Resync.Object()
 	}
-	payload := ojson.NewObject("previous_status", string(initiative.StatusBlocked),
+	payload := ojson.NewObject("previous_status", string(out.Before),
 		"resumed_status", string(out.Status), "blocked_reason", out.Reason, "pending_gate", pendingGate(out.State))
 	actionObjects(payload, out.Next)
 	payload.Set("resync", resync)
