@@ -17,6 +17,7 @@ const (
 	CellPartial  = "decisions"    // accepted, but declared decisions are missing
 	CellWorking  = "working"      // a turn is out
 	CellAccepted = "uncounted"    // accepted in the repository; the next step counts it
+	CellLoose    = "unassigned"   // it accepted a turn that the initiative did not give out
 	CellBlocked  = "blocked"      // its run is blocked
 	CellGate     = "pending_gate" // it waits for a person at a gate of its own
 	CellBehind   = "behind"       // its run has not reached the phase of the workstream
@@ -28,7 +29,7 @@ const (
 type Cell struct {
 	Repo    string
 	State   string   // one of the Cell constants
-	Turn    string   // that is out, or was accepted and does not count yet
+	Turn    string   // that is out, or was accepted and does not count, or not yet
 	Missing []string // declared decisions it has not accepted
 	Entry   bool     // the workstream begins here
 }
@@ -111,8 +112,30 @@ func (s *Standing) cell(stream *initiative.Workstream, b *initiative.Barrier, re
 	case stream.Phase == s.State.Phase &&
 		slices.Index(s.Config.Phases(), child.Phase) < slices.Index(s.Config.Phases(), stream.Phase):
 		c.State = CellBehind
+	case stream.Phase == s.State.Phase:
+		if turn := s.loose(repo); turn != "" {
+			c.State, c.Turn = CellLoose, turn
+		}
 	}
 	return c
+}
+
+// loose is the newest turn that a repository accepted, where the initiative did not give it out; "" for none.
+func (s *Standing) loose(repo string) string {
+	child := s.Children[repo]
+	if child.State.LastCompletedTurnID == nil || child.Run() != s.State.RunOf(repo) {
+		return ""
+	}
+	turn := *child.State.LastCompletedTurnID
+	for _, row := range s.History.Dispatched(repo) {
+		if child.Follow(row.String("repo_turn_id")) == turn {
+			return ""
+		}
+	}
+	if s.History.Projection(repo, turn) != nil {
+		return ""
+	}
+	return turn
 }
 
 // waitsFor says in words what a barrier still waits for.

@@ -249,6 +249,10 @@ func unresolved(d *Documents) error {
 		Message:  initiative.ConfigFile + ": " + p[0].Message,
 		Hint:     "correct the paths in " + initiative.ConfigFile + ", or bring the repositories where it says",
 	}
+	if p[0].Code == problemMissing {
+		e.Hint = "git clone URL " + wire.ShellWord(p[0].Value) + " in the workspace brings it back, or correct its path in " +
+			initiative.ConfigFile
+	}
 	if n := len(p) - 1; n > 0 {
 		e.Message += fmt.Sprintf(" (and %d more)", n)
 	}

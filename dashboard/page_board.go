@@ -51,7 +51,7 @@ func board(v *view) error {
 		next.Empty, next.Table = "", &table{Head: []string{"Do", "Because"}}
 		for _, a := range in.Next {
 			next.Table.Rows = append(next.Table.Rows,
-				[]cell{code(coordinator.Program + " " + a.Command), text(a.Reason)})
+				[]cell{code(a.Line(coordinator.Program)), text(a.Reason)})
 		}
 	}
 	rows := in.Board()
@@ -206,7 +206,7 @@ func boardCell(x coordinator.Cell) cell {
 		c.Tone = good
 	case coordinator.CellWorking:
 		c.Text = "working"
-	case coordinator.CellAccepted, coordinator.CellPartial, coordinator.CellGate:
+	case coordinator.CellAccepted, coordinator.CellLoose, coordinator.CellPartial, coordinator.CellGate:
 		c.Tone = warn
 	case coordinator.CellOpen:
 		c.Text, c.Tone = "open", neutral

@@ -30,11 +30,9 @@ func (w *Workspace) operated(repo string, c *Child) []Mismatch {
 		return nil
 	}
 	known := make(map[string]bool)
-	for _, row := range w.History.dispatched {
-		if row.String("repo_id") == repo {
-			turn := row.String("repo_turn_id")
-			known[turn], known[c.Follow(turn)] = true, true
-		}
+	for _, row := range w.History.Dispatched(repo) {
+		turn := row.String("repo_turn_id")
+		known[turn], known[c.Follow(turn)] = true, true
 	}
 	var out []Mismatch
 	for turn, row := range c.Rows {

@@ -132,6 +132,13 @@ func (h *History) Missing(workstream, repo string, ids []string) []string {
 // there is none.
 func (h *History) Projection(repo, turn string) *ojson.Object { return h.byTurn[[2]string{repo, turn}] }
 
+// Dispatched returns the turn_dispatched rows of a repository.
+func (h *History) Dispatched(repo string) []*ojson.Object {
+	return slices.DeleteFunc(slices.Clone(h.dispatched), func(row *ojson.Object) bool {
+		return row.String("repo_id") != repo
+	})
+}
+
 // Open returns the turn_dispatched rows whose turn has no projection.
 func (h *History) Open() []*ojson.Object {
 	var out []*ojson.Object

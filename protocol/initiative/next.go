@@ -26,14 +26,21 @@ const (
 // why.
 type Action struct {
 	Code    string
-	Command string // words after the program's name; -C goes into a repository
+	Command string // words after the program's name, -C goes into a repository; or a command of git's own, with git
 	Reason  string
 }
 
-// Object is the action for --json: {code, command, reason}; program is the name
-// the command is called by.
+// Line is the command as it is typed; program is the name that ours is called by.
+func (a Action) Line(program string) string {
+	if strings.HasPrefix(a.Command, "git ") {
+		return a.Command
+	}
+	return program + " " + a.Command
+}
+
+// Object is the action for --json: {code, command, reason}.
 func (a Action) Object(program string) *ojson.Object {
-	return ojson.NewObject("code", a.Code, "command", program+" "+a.Command, "reason", a.Reason)
+	return ojson.NewObject("code", a.Code, "command", a.Line(program), "reason", a.Reason)
 }
 
 // NextActions returns what can be done now, most urgent first; nothing when the
@@ -212,8 +219,13 @@ func (c *Child) back(m Mismatch) string {
 
 // restart is what goes on in a repository whose run was abandoned.
 func (c *Child) restart() Action {
-	return c.run("assign --new-run", c.over()+" To go on with another one, begin it, then: git agentxchain multi resync, "+
-		"and once its report is filled in: git agentxchain "+c.relink()+".")
+	return c.run("assign --new-run", c.over()+" "+c.another())
+}
+
+// another says how the initiative goes on with a run that was begun in place of the one it knows.
+func (c *Child) another() string {
+	return "To go on with another one, begin it, then: git agentxchain multi resync, and once its report is filled in: " +
+		"git agentxchain " + c.relink() + "."
 }
 
 // relink is what goes on with the run that a repository is on now.
@@ -230,8 +242,8 @@ func unread(at *Repo, c *Child, why string) []Action {
 		if at == nil || !at.Required {
 			return nil
 		}
-		return []Action{{NextRepo, "multi status", why + " Clone it at " + wire.OneLine(at.Path) +
-			" of the workspace, or correct the path in " + ConfigFile + "."}}
+		return []Action{{NextRepo, "git clone URL " + wire.ShellWord(at.Path),
+			why + " In the workspace, clone it from where it comes, or correct the path in " + ConfigFile + "."}}
 	}
 	command := "doctor"
 	switch {
@@ -245,7 +257,8 @@ func unread(at *Repo, c *Child, why string) []Action {
 		}
 	case c.Fresh:
 		command, why = "sync", why+
-			" No command has worked in that clone yet; its run comes from its remote, once the clone that began it has run sync."
+			" No command has worked in that clone yet; its run comes from its remote, once the clone that began it has run sync."+
+			" Where no clone has it any more: git agentxchain -C "+wire.ShellWord(c.Path)+" assign --new-run. "+c.another()
 	}
 	return []Action{c.run(command, why)}
 }

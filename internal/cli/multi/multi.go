@@ -102,9 +102,9 @@ func printActions(p *term.Printer, list []initiative.Action) {
 	for i, a := range list {
 		switch {
 		case i == 0:
-			p.Field("Next", "%s", p.Bold(coordinator.Program+" "+a.Command))
+			p.Field("Next", "%s", p.Bold(a.Line(coordinator.Program)))
 		case a.Command != list[i-1].Command:
-			p.Field("Then", "%s", p.Bold(coordinator.Program+" "+a.Command))
+			p.Field("Then", "%s", p.Bold(a.Line(coordinator.Program)))
 		}
 		p.Printf("%s %s\n", term.Pad("", 14), term.OneLine(a.Reason))
 	}

@@ -231,6 +231,16 @@ func printBoard(p *term.Printer, rows []coordinator.Row) {
 		}
 	}
 	p.Table(t)
+	told := make(map[string]bool)
+	for _, r := range rows {
+		for _, c := range r.Cells {
+			if c.State == coordinator.CellLoose && !told[c.Repo] {
+				told[c.Repo] = true
+				p.Printf("\nTurn %s was accepted in %s, and this initiative did not assign it. It counts at the next multi resync if it "+
+					"fits one workstream only.\n", term.OneLine(c.Turn), term.OneLine(c.Repo))
+			}
+		}
+	}
 }
 
 // cellText is a repository on the board: its name and how far it is.
@@ -244,6 +254,8 @@ func cellText(c coordinator.Cell) string {
 		return c.Repo + "[decisions]"
 	case coordinator.CellAccepted:
 		return c.Repo + "[accepted, not counted]"
+	case coordinator.CellLoose:
+		return c.Repo + "[accepted, not assigned]"
 	case coordinator.CellBlocked:
 		return c.Repo + "[blocked]"
 	case coordinator.CellGate:
