@@ -28,7 +28,7 @@ func lookUp(dir string, env []string) (ans []string, ok bool) {
 		return nil, false
 	}
 	top, place, ok := climb(dir)
-	if !ok {
+	if !ok || top != dir && slices.ContainsFunc(env, endsClimb) {
 		return nil, false
 	}
 	common, ok := commonDir(place)
@@ -58,12 +58,15 @@ func tellsWhere(v string) bool {
 	name, _, _ := strings.Cut(v, "=")
 	switch name {
 	case "GIT_DIR", "GIT_WORK_TREE", "GIT_IMPLICIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY",
-		"GIT_CEILING_DIRECTORIES",
 		"GIT_DISCOVERY_ACROSS_FILESYSTEM", "GIT_CONFIG_PARAMETERS", "GIT_CONFIG_COUNT", "GIT_QUARANTINE_PATH":
 		return true
 	}
 	return strings.HasPrefix(name, "GIT_TEST_")
 }
+
+// endsClimb reports the variable that says where git's way up ends. git looks into the directory where it begins
+// whatever that variable says.
+func endsClimb(v string) bool { return strings.HasPrefix(v, "GIT_CEILING_DIRECTORIES=") }
 
 // climb finds the root of the work tree at or above dir, and its git directory.
 func climb(dir string) (top, place string, ok bool) {

@@ -226,11 +226,36 @@ func TestLookUpEnvironment(t *testing.T) {
 		t.Error("an ordinary environment: expected an answer")
 	}
 	for _, v := range []string{"GIT_DIR=x", "GIT_WORK_TREE=x", "GIT_COMMON_DIR=x", "GIT_OBJECT_DIRECTORY=x",
-		"GIT_CEILING_DIRECTORIES=/",
 		"GIT_DISCOVERY_ACROSS_FILESYSTEM=1", "GIT_CONFIG_PARAMETERS='core.bare=true'", "GIT_CONFIG_COUNT=1",
 		"GIT_TEST_ASSUME_DIFFERENT_OWNER=1"} {
 		if _, ok := lookUp(r.Dir, append(slices.Clip(plain), v)); ok {
 			t.Errorf("%s: expected the question to be git's", v)
+		}
+	}
+}
+
+// TestLookUpCeilings: git finds a repository in the directory where it begins, whatever the ceilings; in one
+// further up, the question is git's.
+func TestLookUpCeilings(t *testing.T) {
+	r := testrepo.New(t, testrepo.Options{})
+	below := filepath.Join(r.Dir, "d")
+	link := filepath.Join(t.TempDir(), "link")
+	for _, err := range []error{os.MkdirAll(below, 0o755), os.Symlink(r.Dir, link)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, ceilings := range []string{
+		"", "/", r.Dir, filepath.Dir(r.Dir), below, link, "x", ":" + r.Dir, ":" + link + ":/", "/nothing/here",
+	} {
+		t.Setenv("GIT_CEILING_DIRECTORIES", ceilings)
+		for _, dir := range []string{r.Dir, link} {
+			if !asGit(t, "ceilings "+ceilings, dir) {
+				t.Errorf("ceilings %q: git was asked about %s", ceilings, dir)
+			}
+		}
+		if asGit(t, "ceilings "+ceilings, below) {
+			t.Errorf("ceilings %q: expected the question of %s to be git's", ceilings, below)
 		}
 	}
 }
