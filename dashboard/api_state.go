@@ -116,17 +116,12 @@ func (a *ask) gateActions() any {
 		return out
 	}
 	st, cfg := a.s.Sight.View.State, a.s.Sight.View.Config
-	gate, kind := "", ""
-	switch {
-	case st.PendingPhaseTransition != nil:
-		gate, kind = st.PendingPhaseTransition.Gate, "phase_transition"
-	case st.PendingRunCompletion != nil:
-		gate, kind = st.PendingRunCompletion.Gate, "run_completion"
-	default:
+	w := st.Waiting()
+	if w == nil {
 		return out
 	}
 	list := []any{}
-	for i, x := range cfg.Raw.Object("gates").Object(gate).Objects("gate_actions") {
+	for i, x := range cfg.Raw.Object("gates").Object(w.Gate).Objects("gate_actions") {
 		limit, ok := x.Int("timeout_ms")
 		if !ok {
 			limit = 900_000
@@ -135,7 +130,7 @@ func (a *ask) gateActions() any {
 			"timeout_ms", limit))
 	}
 	out.Set("configured", list)
-	out.Set("latest_attempt", a.lastAttempt(gate, kind))
+	out.Set("latest_attempt", a.lastAttempt(w.Gate, w.Type))
 	return out
 }
 
@@ -229,10 +224,8 @@ func timeoutsOf(doc *ojson.Object, st *agentrun.State, cfg *config.Config, a *as
 	}
 	doc.Set("budget", budget)
 	kind, at := any(nil), any(nil)
-	if p := st.PendingPhaseTransition; p != nil {
-		kind, at = "phase_transition", ojson.OrNull(p.RequestedAt)
-	} else if p := st.PendingRunCompletion; p != nil {
-		kind, at = "run_completion", ojson.OrNull(p.RequestedAt)
+	if w := st.Waiting(); w != nil {
+		kind, at = w.Type, ojson.OrNull(w.At)
 	}
 	doc.Set("live_context", object("awaiting_approval", kind != nil, "pending_gate_type", kind, "requested_at", at))
 	doc.Set("events", events)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/timeline"
 	"github.com/git-agentxchain/git-agentxchain/protocol/gates"
+	agentrun "github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -22,7 +23,7 @@ func (v *view) outcome() block {
 	if b := v.waiting(); b != nil && st.Status == wire.StatusBlocked {
 		return *b
 	}
-	if st.PendingPhaseTransition != nil || st.PendingRunCompletion != nil {
+	if agentrun.HasPending(st) {
 		return v.asked()
 	}
 	return v.next()
@@ -122,15 +123,14 @@ func (v *view) files() (files []string, note string) {
 func (v *view) asked() block {
 	si := v.s.Sight
 	st := si.View.State
-	gate, from, turn := "", st.Phase, ""
 	b := block{ID: "asked", Title: "What is asked of a person"}
-	if p := st.PendingPhaseTransition; p != nil {
-		gate, from, turn = p.Gate, p.From, p.RequestedByTurn
-		b.Facts = append(b.Facts, fact{"Approve", text("the step from " + p.From + " to " + p.To)})
-	} else if p := st.PendingRunCompletion; p != nil {
-		gate, turn = p.Gate, p.RequestedByTurn
-		b.Facts = append(b.Facts, fact{"Approve", text("that the run is complete")})
+	w := st.Waiting()
+	gate, from, turn := w.Gate, w.From, w.By
+	asked := "that the run is complete"
+	if w.Type == agentrun.GatePhase {
+		asked = "the step from " + w.From + " to " + w.To
 	}
+	b.Facts = append(b.Facts, fact{"Approve", text(asked)})
 	b.Facts = append(b.Facts, fact{"Gate", gateLink(gate)})
 	b.Facts = append(b.Facts, fact{"Of", text(approvers(si.View.Config.GateRule(gate)))})
 	if d := v.drawing(""); len(d.Waits) > 0 {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	agentrun "github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner/status"
 )
@@ -65,12 +66,11 @@ func (v *view) lead() string {
 		}
 		return "The run is blocked: " + plain(what)
 	}
-	if p := st.PendingPhaseTransition; p != nil {
-		return fmt.Sprintf("A person is waited for: gate %s, from %s to %s.", plain(p.Gate), plain(p.From),
-			plain(p.To))
-	}
-	if p := st.PendingRunCompletion; p != nil {
-		return "A person is waited for: gate " + plain(p.Gate) + " completes the run."
+	if w := st.Waiting(); w != nil {
+		if w.Type == agentrun.GateCompletion {
+			return "A person is waited for: gate " + plain(w.Gate) + " completes the run."
+		}
+		return fmt.Sprintf("A person is waited for: gate %s, from %s to %s.", plain(w.Gate), plain(w.From), plain(w.To))
 	}
 	if len(si.Lost) > 0 {
 		return "Turn " + plain(si.Lost[0].Turn.TurnID) + " seems abandoned."
@@ -158,7 +158,7 @@ func (v *view) phases() block {
 			s.Note = "not started"
 		case i == now && st.Status == wire.StatusBlocked:
 			s.Class, s.Mark, s.Note = "stuck", "!", "blocked"
-		case i == now && (st.PendingPhaseTransition != nil || st.PendingRunCompletion != nil):
+		case i == now && agentrun.HasPending(st):
 			s.Class, s.Note = "current", "waits for a person"
 		case i == now:
 			s.Class, s.Note = "current", "now"

@@ -29,28 +29,22 @@ func (op *AssignTurn) leaveGate(t *change.Draft) (gate string, err *wire.Error) 
 	if err := t.OutsideTurn("take a gate away from a person", command); err != nil {
 		return "", err
 	}
-	gate = run.PendingGate(s)
-	kind, to, by := run.GateCompletion, "", ""
-	if p := s.PendingPhaseTransition; p != nil {
-		kind, to, by = run.GatePhase, p.To, p.RequestedByTurn
-	} else {
-		by = s.PendingRunCompletion.RequestedByTurn
-	}
+	w := s.Waiting()
 	t.Append(wire.LedgerDecisions, ojson.NewObject(
 		"type", "gate_left",
-		"gate_type", kind,
-		"gate_id", ojson.OrNull(gate),
+		"gate_type", w.Type,
+		"gate_id", ojson.OrNull(w.Gate),
 		"from_phase", ojson.OrNull(s.Phase),
-		"to_phase", ojson.OrNull(to),
-		"requested_by_turn", ojson.OrNull(by),
+		"to_phase", ojson.OrNull(w.To),
+		"requested_by_turn", ojson.OrNull(w.By),
 		"role", op.Role,
 		"left_by", ojson.NewObject("name", t.Env.Actor.Name, "email", t.Env.Actor.Email),
 		"terminal", t.Env.Actor.Terminal,
 		"timestamp", t.Env.Time(),
 	))
-	t.Event(run.EventGateLeft, nil, "gate_type", kind, "gate_id", ojson.OrNull(gate),
-		"requested_by_turn", ojson.OrNull(by), "role", op.Role)
+	t.Event(run.EventGateLeft, nil, "gate_type", w.Type, "gate_id", ojson.OrNull(w.Gate),
+		"requested_by_turn", ojson.OrNull(w.By), "role", op.Role)
 	settle(t, "gate_left")
 	s.PendingPhaseTransition, s.PendingRunCompletion = nil, nil
-	return gate, nil
+	return w.Gate, nil
 }

@@ -33,8 +33,8 @@ type DenyResult struct {
 }
 
 func (op *DenyGate) Apply(t *change.Draft) *wire.Error {
-	completion := t.State.PendingRunCompletion != nil && t.State.PendingPhaseTransition == nil
-	if err := CheckApprovable(t.State, completion, t.Env.Actor); err != nil {
+	w := t.State.Waiting()
+	if err := CheckApprovable(t.State, w != nil && w.Type == run.GateCompletion, t.Env.Actor); err != nil {
 		if err.Code == wire.CodeInsideTurn {
 			err.Message = t.Env.Actor.Place() + "; an agent cannot refuse a gate."
 			err.Hint = "ask a person to run git agentxchain approve --deny in their own terminal"
@@ -46,24 +46,19 @@ func (op *DenyGate) Apply(t *change.Draft) *wire.Error {
 	if err != nil {
 		return err
 	}
-	res := &DenyResult{From: t.State.Phase, Reason: reason}
-	by, g := "", gates.Result{Reasons: []string{deniedBy + t.Env.Actor.Name + ": " + reason}}
-	if completion {
-		p := t.State.PendingRunCompletion
-		res.GateType, res.Gate, by = run.GateCompletion, p.Gate, p.RequestedByTurn
-	} else {
-		p := t.State.PendingPhaseTransition
-		res.GateType, res.Gate, res.To, by = run.GatePhase, p.Gate, p.To, p.RequestedByTurn
-		g.TransitionRequest = p.To
+	res := &DenyResult{GateType: w.Type, Gate: w.Gate, From: t.State.Phase, To: w.To, Reason: reason}
+	g := gates.Result{
+		Reasons:           []string{deniedBy + t.Env.Actor.Name + ": " + reason},
+		TransitionRequest: w.To,
 	}
 	if res.Gate != "" {
 		g.GateID = new(res.Gate)
 	}
-	t.Append(wire.LedgerDecisions, newHumanDenialEntry(res, by, t.Env.Actor, t.Env.Time()))
+	t.Append(wire.LedgerDecisions, newHumanDenialEntry(res, w.By, t.Env.Actor, t.Env.Time()))
 	t.Talk("says no", "gate "+res.Gate, reason)
 	settle(t, "gate_denied")
 	t.State.PendingPhaseTransition, t.State.PendingRunCompletion = nil, nil
-	gateFailed(t, &g, res.GateType, by, false)
+	gateFailed(t, &g, res.GateType, w.By, false)
 	t.Subject = "deny " + res.Gate
 	t.Result = res
 	return nil

@@ -233,8 +233,7 @@ func (a *approving) preview(c *change) (passes bool, err error) {
 // approval is on record. What fails here takes nothing back: doctor writes it later.
 func (a *approving) signOff(ctx context.Context, c *change) (*plan, error) {
 	s := c.view.State
-	if a.opt.DryRun || len(a.changed) == 0 || s.PendingPhaseTransition != nil ||
-		s.PendingRunCompletion != nil {
+	if a.opt.DryRun || len(a.changed) == 0 || run.HasPending(s) {
 		return nil, nil
 	}
 	res := a.out.Result

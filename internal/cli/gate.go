@@ -298,7 +298,7 @@ func runGateShow(ctx context.Context, f *term.Factory, id string) error {
 	} else {
 		payload.Set("last_failure", nil)
 	}
-	payload.Set("pending_approval", pendingOn(v.State, g.id))
+	payload.Set("pending_approval", run.PendingGate(v.State) == g.id)
 	payload.Set("authority", shared.RuleObject(v.Config.GateRule(g.id)))
 	f.Out.Emit(payload, func(p *term.Printer) { printGate(p, v, g, files) })
 	return nil
@@ -397,11 +397,6 @@ func lastFailure(v *runner.View, g *gateRow) *run.GateFailure {
 	return nil
 }
 
-func pendingOn(s *run.State, gate string) bool {
-	return s.PendingPhaseTransition != nil && s.PendingPhaseTransition.Gate == gate ||
-		s.PendingRunCompletion != nil && s.PendingRunCompletion.Gate == gate
-}
-
 func printGate(p *term.Printer, v *runner.View, g *gateRow, files []gateFileRow) {
 	p.Field("Gate", "%s", p.Bold(term.OneLine(g.id)))
 	switch {
@@ -445,7 +440,7 @@ func printGate(p *term.Printer, v *runner.View, g *gateRow, files []gateFileRow)
 	}
 	p.Println()
 	switch {
-	case pendingOn(v.State, g.id):
+	case run.PendingGate(v.State) == g.id:
 		p.Field("Now", "%s: git agentxchain approve", p.Yellow("waits for a person"))
 	case g.standing.Result.Action == gates.ActionGateFailed:
 		p.Field("Now", "%s", p.Red("lacks"))

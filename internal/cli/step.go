@@ -182,7 +182,7 @@ func sentBack(res *loop.Result) error {
 // steppable refuses a run that no turn can be carried out in, with what to do.
 func steppable(s *run.State) error {
 	switch {
-	case s.PendingPhaseTransition != nil || s.PendingRunCompletion != nil:
+	case run.HasPending(s):
 		return &wire.Error{
 			Code:    wire.CodeAwaitingApproval,
 			Field:   "status",

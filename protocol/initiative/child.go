@@ -158,7 +158,7 @@ func (c *Child) phase() string {
 
 // Waits reports a gate of the child's own that a person has not decided on.
 func (c *Child) Waits() bool {
-	return c.State.PendingPhaseTransition != nil || c.State.PendingRunCompletion != nil
+	return run.HasPending(c.State)
 }
 
 // Children are the repositories of an initiative by id. One that is absent could

@@ -41,9 +41,9 @@ type Refusal struct {
 
 // TheirOps is what the other side recorded since the operation both sides hold.
 type TheirOps struct {
-	same     map[string]bool   // name and seed: the very operation, joined before
-	accepted map[string]string // turn -> digest of the accepted result
-	approved map[string]bool   // gate and the turn that requested it
+	same     map[string]bool      // name and seed: the very operation, joined before
+	accepted map[string]string    // turn -> digest of the accepted result
+	approved map[run.Waiting]bool // requests that a person said yes to
 	adopted  bool
 	commits  map[string]bool // turn and commit of checkpoints
 }
@@ -53,7 +53,7 @@ func NewTheirOps() *TheirOps {
 	return &TheirOps{
 		same:     make(map[string]bool),
 		accepted: make(map[string]string),
-		approved: make(map[string]bool),
+		approved: make(map[run.Waiting]bool),
 		commits:  make(map[string]bool),
 	}
 }
@@ -72,7 +72,7 @@ func (o *TheirOps) Add(rec *protocol.Record, before *run.State, landed bool) {
 			o.accepted[turn] = op.Staged.Digest
 		}
 	case *protocol.ApprovePhase, *protocol.ApproveCompletion:
-		o.approved[pendingKey(before)] = true
+		o.approved[request(before)] = true
 	case *protocol.AdoptConfig:
 		o.adopted = true
 	case *commits.Checkpoint:
@@ -92,18 +92,14 @@ func acceptTarget(op *protocol.AcceptTurn, before *run.State) string {
 	return ""
 }
 
-// pendingKey names the request for an approval that waits, "" for none.
-func pendingKey(s *run.State) string {
-	switch {
-	case s == nil:
-	case s.PendingPhaseTransition != nil:
-		p := s.PendingPhaseTransition
-		return "phase " + p.Gate + " " + p.From + " " + p.To + " " + p.RequestedByTurn
-	case s.PendingRunCompletion != nil:
-		p := s.PendingRunCompletion
-		return "completion " + p.Gate + " " + p.RequestedByTurn
+// request is what a run waits for a person with, whenever it was asked; the zero value where it does not wait.
+func request(s *run.State) run.Waiting {
+	if s == nil || !run.HasPending(s) {
+		return run.Waiting{}
 	}
-	return ""
+	w := *s.Waiting()
+	w.At = ""
+	return w
 }
 
 // Decide decides again on one of our operations after those of the other side. snap is
@@ -151,9 +147,9 @@ func Decide(their *TheirOps, snap *protocol.Snapshot, rec *protocol.Record, befo
 			}
 		}
 	case *protocol.ApprovePhase, *protocol.ApproveCompletion:
-		asked := pendingKey(before)
+		asked := request(before)
 		switch {
-		case pendingKey(snap.State) == asked:
+		case request(snap.State) == asked:
 		case their.approved[asked]:
 			return nil, nil
 		default:

@@ -35,14 +35,3 @@ func PendingError(s *State, what string) *wire.Error {
 		Hint:    "git agentxchain approve",
 	}
 }
-
-// PendingGate names the gate that waits for approval, or "".
-func PendingGate(s *State) string {
-	if p := s.PendingPhaseTransition; p != nil {
-		return p.Gate
-	}
-	if p := s.PendingRunCompletion; p != nil {
-		return p.Gate
-	}
-	return ""
-}

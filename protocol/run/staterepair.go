@@ -132,11 +132,6 @@ func (r *stateRepair) pausedOrBlocked() {
 	}
 }
 
-// HasPending reports a gate that waits for a person.
-func HasPending(s *State) bool {
-	return s.PendingPhaseTransition != nil || s.PendingRunCompletion != nil
-}
-
 // approvalPause makes status, blocker and pending object agree while a gate
 // waits for a person. A run blocked for a specific reason stays blocked for it
 // (docs/compatibility.md#where-we-differ-on-purpose row 8).

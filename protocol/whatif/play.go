@@ -66,13 +66,7 @@ func (p *Play) Do(op protocol.Operation) *protocol.Decided {
 
 // person is one whom the gate that waits listens to, where the configuration names people.
 func (p *Play) person() string {
-	gate := ""
-	if w := p.State.PendingPhaseTransition; w != nil {
-		gate = w.Gate
-	} else if w := p.State.PendingRunCompletion; w != nil {
-		gate = w.Gate
-	}
-	if r := p.Config.GateRule(gate); r != nil {
+	if r := p.Config.GateRule(run.PendingGate(p.State)); r != nil {
 		if left := agreement.Unheard(r, p.State.GateVotes); len(left) > 0 {
 			return left[0]
 		}
@@ -180,13 +174,7 @@ func (p *Play) Approve() *protocol.Decided {
 		Documents: p.documents(),
 		Undoable:  true,
 	}
-	gate := ""
-	if w := p.State.PendingPhaseTransition; w != nil {
-		gate = w.Gate
-	} else if w := p.State.PendingRunCompletion; w != nil {
-		gate = w.Gate
-	}
-	if g := p.Config.Gate(gate); g != nil {
+	if g := p.Config.Gate(run.PendingGate(p.State)); g != nil {
 		for i, act := range g.Actions {
 			a.Actions = append(a.Actions, protocol.ActionRun{
 				AttemptID: fmt.Sprintf("ga_1_%08x", i),

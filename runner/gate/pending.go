@@ -4,7 +4,6 @@ package gate
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -143,17 +142,13 @@ func Show(ctx context.Context, store *gitstore.Store, v *gitstore.View) (*Pendin
 // request fills in what is asked for and returns the accepted turn that asked, nil when
 // it is not known.
 func (g *Pending) request(v *gitstore.View) *ojson.Object {
-	s, row, at := v.State, v.Index.QueuedRow, ""
-	if p := s.PendingPhaseTransition; p != nil {
-		g.Type, g.Gate, g.From, g.To = run.GatePhase, p.Gate, cmp.Or(p.From, s.Phase), p.To
-		g.RequestedBy, at = p.RequestedByTurn, p.RequestedAt
-	} else {
-		p := s.PendingRunCompletion
+	w := v.State.Waiting()
+	g.Type, g.Gate, g.From, g.To, g.RequestedBy = w.Type, w.Gate, w.From, w.To, w.By
+	row := v.Index.QueuedRow
+	if w.Type == run.GateCompletion {
 		row = v.Index.QueuedDone
-		g.Type, g.Gate, g.From = run.GateCompletion, p.Gate, s.Phase
-		g.RequestedBy, at = p.RequestedByTurn, p.RequestedAt
 	}
-	if t, err := wire.ParseTime(at); err == nil {
+	if t, err := wire.ParseTime(w.At); err == nil {
 		g.RequestedAt = t
 	}
 	if row == nil && v.Index.LastRow.String("turn_id") == g.RequestedBy {

@@ -245,7 +245,7 @@ func Judge(
 	switch {
 	case how == JudgeStopped || state.Status == wire.StatusActive:
 		return seen, nil
-	case state.PendingPhaseTransition != nil || state.PendingRunCompletion != nil:
+	case run.HasPending(state):
 		return no(run.RejectDependency)
 	}
 	return no(run.RejectNotExecutable)

@@ -13,16 +13,12 @@ import (
 func (l *loop) gate() {
 	s := l.state()
 	req := GateRequest{State: s}
-	switch {
-	case s.PendingPhaseTransition != nil:
-		p := s.PendingPhaseTransition
-		req.Type, req.Gate, req.From, req.To = "phase_transition", p.Gate, p.From, p.To
-	case s.PendingRunCompletion != nil:
-		req.Type, req.Gate, req.From = "run_completion", s.PendingRunCompletion.Gate, s.Phase
-	default:
+	w := s.Waiting()
+	if w == nil {
 		l.fail(Blocked, "the run is paused and waits for nothing", nil)
 		return
 	}
+	req.Type, req.Gate, req.From, req.To = w.Type, w.Gate, w.From, w.To
 	l.res.Errors = append(l.res.Errors, l.r.Remind(l.work, l.view)...)
 	l.emit(Event{Type: EventGatePaused, GateType: req.Type})
 	yes, err := l.ask(req)

@@ -67,7 +67,7 @@ func Stopped(s *run.State, call hooks.Call, out *hooks.Outcome) *Stop {
 		}
 	}
 	action := run.RecoveryAction(typed, on, call.TurnID)
-	if tamper != "" && (s.PendingPhaseTransition != nil || s.PendingRunCompletion != nil) {
+	if tamper != "" && run.HasPending(s) {
 		// A run with a gate that waits goes on by its approval, not by unblock.
 		action = run.RecoveryAction(typed, "hook:before_gate:"+name, call.TurnID)
 	}

@@ -169,18 +169,16 @@ func (p Project) next(
 
 // authors are who made what the gate that waits decides on, where it is not for them; none where that cannot be told.
 func (p Project) authors(ctx context.Context, v *gitstore.View) []string {
-	if rule := v.Config.GateRule(run.PendingGate(v.State)); rule == nil || !rule.NotAuthor {
+	w := v.State.Waiting()
+	if w == nil {
 		return nil
 	}
-	by := ""
-	if t := v.State.PendingPhaseTransition; t != nil {
-		by = t.RequestedByTurn
-	} else if c := v.State.PendingRunCompletion; c != nil {
-		by = c.RequestedByTurn
+	if rule := v.Config.GateRule(w.Gate); rule == nil || !rule.NotAuthor {
+		return nil
 	}
 	at := consent.Scene{Store: p.Store, View: v}
 	at.Env.Git.Head = string(p.Store.Repository().Head(ctx))
-	list, err := at.Authors(ctx, by)
+	list, err := at.Authors(ctx, w.By)
 	if err != nil {
 		return nil // the answer to the gate will say so
 	}

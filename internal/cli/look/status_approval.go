@@ -18,16 +18,11 @@ import (
 // printWaitingApproval says whom the waiting gate waits for.
 func printWaitingApproval(p *term.Printer, st *status.Standing) {
 	cfg, s := st.View.Config, st.View.State
-	gate := ""
-	switch {
-	case s.PendingPhaseTransition != nil:
-		gate = s.PendingPhaseTransition.Gate
-	case s.PendingRunCompletion != nil:
-		gate = s.PendingRunCompletion.Gate
-	default:
+	w := s.Waiting()
+	if w == nil {
 		return
 	}
-	rule := cfg.GateRule(gate)
+	rule := cfg.GateRule(w.Gate)
 	if rule != nil {
 		p.Field("Asks for", "%s", term.OneLine(shared.ApproversText(rule)))
 	}

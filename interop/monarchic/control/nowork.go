@@ -27,7 +27,7 @@ func noWork(code, message, hint string) *wire.Error {
 // notActive is why a run that is not active hands nothing out.
 func notActive(st *runner.State) *wire.Error {
 	switch {
-	case st.PendingPhaseTransition != nil || st.PendingRunCompletion != nil:
+	case run.HasPending(st):
 		return noWork(run.RejectDependency, "The run waits for an approval.", "git agentxchain approve")
 	case st.Status.Ended():
 		return noWork(CodeRunOver, "Run "+st.Run()+" is "+string(st.Status)+".", "git agentxchain assign --new-run")
