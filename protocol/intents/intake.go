@@ -126,13 +126,18 @@ func Next(s *run.State) *ojson.Object {
 		if scope := doc.String("phase_scope"); !Open(doc) || scope != "" && scope != s.Phase {
 			continue
 		}
-		if out == nil || cmp.Or(cmp.Compare(intentRank(doc), intentRank(out)),
-			cmp.Compare(doc.String("created_at"), out.String("created_at")),
-			cmp.Compare(doc.String("intent_id"), out.String("intent_id"))) < 0 {
+		if out == nil || Order(doc, out) < 0 {
 			out = doc
 		}
 	}
 	return out
+}
+
+// Order compares intents by which of them is handed out first.
+func Order(a, b *ojson.Object) int {
+	return cmp.Or(cmp.Compare(intentRank(a), intentRank(b)),
+		cmp.Compare(a.String("created_at"), b.String("created_at")),
+		cmp.Compare(a.String("intent_id"), b.String("intent_id")))
 }
 
 func intentRank(doc *ojson.Object) int {

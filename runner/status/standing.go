@@ -3,7 +3,9 @@
 package status
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
@@ -13,6 +15,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/attempt"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/intents"
 	"github.com/git-agentxchain/git-agentxchain/protocol/limits"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -121,6 +124,13 @@ func (p Project) Stand(ctx context.Context, v *gitstore.View, tree *gitstatus.St
 			st.Intents = append(st.Intents, x)
 		}
 	}
+	// What is at work, then what waits, as it will be handed out.
+	slices.SortStableFunc(st.Intents, func(a, b *intake.Intent) int {
+		if (a.Turn == "") != (b.Turn == "") {
+			return cmp.Compare(b.Turn, a.Turn)
+		}
+		return intents.Order(a.Document, b.Document)
+	})
 	if st.Proposals, err = proposal.Waiting(ctx, p.Store, v); err != nil {
 		return nil, err
 	}
