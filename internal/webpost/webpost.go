@@ -169,7 +169,23 @@ func (r Request) scrub(err error) error {
 	for errors.As(err, &ue) {
 		err = ue.Err
 	}
-	return errors.New(r.Redact(err.Error()))
+	return errors.New(r.Redact(inWords(err)))
+}
+
+// inWords says of an answer that is none what it is: the library's words are for programmers.
+func inWords(err error) string {
+	switch {
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return "the answer ends in the middle"
+	case errors.Is(err, io.EOF):
+		return "the connection was closed without an answer"
+	}
+	text := err.Error()
+	why, broken := strings.CutPrefix(text, "net/http: HTTP/1.x transport connection broken: ")
+	if broken || strings.HasPrefix(text, "malformed HTTP ") {
+		return "the answer is not HTTP: " + strings.TrimPrefix(why, "net/http: ")
+	}
+	return text
 }
 
 // The shortest texts that Redact takes for secrets: shorter ones are in every

@@ -245,6 +245,11 @@ func TestPostGarbage(t *testing.T) {
 				t.Fatalf("%+v", r)
 			}
 			leaks(t, r.Err.Error(), "t0kent0ken")
+			for _, own := range []string{"net/http", "transport", "EOF"} {
+				if strings.Contains(r.Err.Error(), own) {
+					t.Error("a person is told in the library's words:", r.Err)
+				}
+			}
 		})
 	}
 }

@@ -108,7 +108,11 @@ func RunVerifyTurn(ctx context.Context, f *term.Factory, o *VerifyTurnOptions) e
 	}
 	if !v.OK {
 		f.Out.Emit(payload, func(p *term.Printer) { printStages(p, turn, v, warnings) })
-		e := term.Errorf("validation_failed", "turn %s fails at the %s stage: %s", turn.TurnID, v.Stage,
+		code := wire.CodeValidationFailed
+		if len(v.Errors) > 0 && v.Errors[0].Code == wire.CodeIntentCoverage {
+			code = wire.CodeIntentCoverage // as accept says it, which has it apart from the stages
+		}
+		e := term.Errorf(code, "turn %s fails at the %s stage: %s", turn.TurnID, v.Stage,
 			firstProblem(v.Errors)).
 			WithHint("correct the staged result; nothing was recorded").
 			WithDetails(ojson.NewObject("failed_stage", v.Stage, "error_class", v.Class, "error_code", v.Code(),
