@@ -16,6 +16,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -236,7 +237,9 @@ func (t *restoring) check(ctx context.Context) error {
 // carryOut plans, and unless that was all that was asked for does it.
 func (t *restoring) carryOut(ctx context.Context) (err error) {
 	if t.opt.DryRun || t.opt.Plan {
-		t.out.Plan, err = t.store.PlanRestore(ctx, t.in)
+		if t.out.Plan, err = t.store.PlanRestore(ctx, t.in); err == nil {
+			t.unasked(ctx, "it would begin with the restore. Where %s has one, bring it first: git agentxchain sync %s")
+		}
 		return err
 	}
 	t.out.Plan, err = t.store.Restore(ctx, t.in, gitstore.RestoreOptions{
@@ -244,12 +247,28 @@ func (t *restoring) carryOut(ctx context.Context) (err error) {
 		Check:    t.check,
 		Progress: t.opt.Progress,
 	})
-	t.out.Done = err == nil
+	if t.out.Done = err == nil; t.out.Done {
+		t.unasked(ctx, "it begins with this restore. Whether %s has another one was not asked: git agentxchain sync %s")
+	}
 	if t.out.Done && t.configIsNew(ctx) {
 		t.out.Notices = append(t.out.Notices, wire.ConfigPath+
 			" in the artifact is not the one that is committed here; what it names to run needs your trust again")
 	}
 	return err
+}
+
+// unasked tells of a run whose record is neither here nor in the artifact, where a remote may have it: records that
+// began apart do not go together.
+func (t *restoring) unasked(ctx context.Context, how string) {
+	if t.out.Plan == nil || t.out.Plan.Relation != gitstore.RestoreAdopts {
+		return
+	}
+	remote, err := transport.PickRemote(ctx, t.store.Repository(), "")
+	if err != nil {
+		return
+	}
+	t.out.Notices = append(t.out.Notices, "The record of run "+t.out.Run+" is neither here nor in the artifact, and "+
+		fmt.Sprintf(how, wire.OneLine(remote), wire.ShellWord(remote)))
 }
 
 // configIsNew reports that the restore brought a configuration other than the
