@@ -149,12 +149,29 @@ func (g *Git) run(ctx context.Context, stdin []byte, args ...string) (stdout, st
 	case out.overflow:
 		return nil, nil, fail.Errorf(fail.CodeOutputTooLarge, nil, "git %s printed more than %d bytes", name(args),
 			out.Limit)
-	case ctx.Err() != nil:
+	case ctx.Err() != nil, err != nil && signalled(ctx, cmd):
 		return nil, nil, interrupted(ctx, args)
 	case err != nil:
 		return out.Buf.Bytes(), nil, g.Failure(args, err, complaint.Buf.String())
 	}
 	return out.Buf.Bytes(), complaint.Buf.Bytes(), nil
+}
+
+// signalMoment is how long the signal that ended git may take to reach ctx.
+const signalMoment = 250 * time.Millisecond
+
+// signalled reports a git that was ended by the signal that cancels ctx. One to our whole group finds a git that is just
+// being started still in it, and its end may be seen before the signal is here.
+func signalled(ctx context.Context, cmd *exec.Cmd) bool {
+	if cmd.ProcessState == nil || cmd.ProcessState.ExitCode() >= 0 {
+		return false
+	}
+	select {
+	case <-ctx.Done():
+		return true
+	case <-time.After(signalMoment):
+		return false
+	}
 }
 
 // Command prepares a process in its own group.

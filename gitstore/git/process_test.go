@@ -109,6 +109,31 @@ func TestRunCancel(t *testing.T) {
 	}
 }
 
+// A signal to our whole group may end a git that was just started before we have it ourselves.
+func TestRunEndedByOurSignal(t *testing.T) {
+	r := testrepo.New(t, testrepo.Options{})
+	mark := filepath.Join(t.TempDir(), "mark")
+	r.Git("config", "alias.ended", "!echo x > '"+mark+"'; kill -TERM $PPID")
+	ctx, cancel := context.WithCancelCause(context.Background())
+	why := errors.New("enough")
+	go func() {
+		for {
+			if b, err := os.ReadFile(mark); err == nil && len(b) > 0 {
+				break
+			}
+			time.Sleep(time.Millisecond)
+		}
+		time.Sleep(10 * time.Millisecond)
+		cancel(why)
+	}()
+	if _, err := NewGit(r.Dir).Run(ctx, nil, "ended"); !errors.Is(err, why) {
+		t.Fatal(err)
+	}
+	if _, err := NewGit(r.Dir).Run(context.Background(), nil, "ended"); fail.CodeOf(err) != fail.CodeGitFailed {
+		t.Fatal(err)
+	}
+}
+
 func TestEnvironment(t *testing.T) {
 	r, other := testrepo.New(t, testrepo.Options{}), testrepo.New(t, testrepo.Options{})
 	t.Setenv("GIT_DIR", filepath.Join(r.Dir, ".git"))
