@@ -406,9 +406,12 @@ func standing(branch string) string {
 	return "on " + strings.TrimPrefix(branch, "refs/heads/")
 }
 
+// replaceRefs hold objects that git shows in the place of others, as grafts do with parents.
+const replaceRefs = "refs/replace/"
+
 // putBackRefs judges refs. Forward by commits is how work is done, and a rebase that kept
 // all commits of the branch that was checked out; that branch and the runs may not go back
-// or vanish; everything else is only noted.
+// or vanish, and nothing new may stand in for another object; everything else is only noted.
 func (s *Watch) putBackRefs(ctx context.Context, d, now *Note, t *Tampering) error {
 	if now.branch != d.branch {
 		t.Moved = "HEAD is " + standing(now.branch) + ", it was " + standing(d.branch)
@@ -420,6 +423,17 @@ func (s *Watch) putBackRefs(ctx context.Context, d, now *Note, t *Tampering) err
 		was, is := d.refs[name], now.refs[name]
 		switch {
 		case was == is:
+			continue
+		case strings.HasPrefix(name, replaceRefs):
+			how := "was moved"
+			if was == "" {
+				how = "was made"
+			} else if is == "" {
+				how = "was removed"
+			}
+			if err := s.putBackRef(ctx, d, t, git.RefUpdate{Name: name, New: was, Old: is}, how); err != nil {
+				return err
+			}
 			continue
 		case was == "":
 			t.note("%s is new", name)
@@ -449,23 +463,29 @@ func (s *Watch) putBackRefs(ctx context.Context, d, now *Note, t *Tampering) err
 				continue
 			}
 		}
-		updates := []git.RefUpdate{{Name: name, New: was, Old: is}}
+		how := fmt.Sprintf("went from %s back or aside to %s", was.Short(), is.Short())
 		if is == "" {
-			t.change("%s was removed", name)
-		} else {
-			t.change("%s went from %s back or aside to %s", name, was.Short(), is.Short())
-			kept := keptRefs + d.Turn + "/" + strings.TrimPrefix(name, "refs/")
-			if have, err := s.repo.ReadRef(ctx, kept); err != nil || have == "" {
-				if err := s.repo.UpdateRefs(ctx, []git.RefUpdate{{Name: kept, New: is}}, "kept"); err != nil {
-					return err
-				}
-			}
+			how = "was removed"
 		}
-		if err := s.repo.UpdateRefs(ctx, updates, "put back: an agent had moved it"); err != nil {
+		if err := s.putBackRef(ctx, d, t, git.RefUpdate{Name: name, New: was, Old: is}, how); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// putBackRef brings one ref back, and keeps what it was moved to.
+func (s *Watch) putBackRef(ctx context.Context, d *Note, t *Tampering, back git.RefUpdate, how string) error {
+	t.change("%s %s", back.Name, how)
+	if back.Old != "" {
+		kept := keptRefs + d.Turn + "/" + strings.TrimPrefix(back.Name, "refs/")
+		if have, err := s.repo.ReadRef(ctx, kept); err != nil || have == "" {
+			if err := s.repo.UpdateRefs(ctx, []git.RefUpdate{{Name: kept, New: back.Old}}, "kept"); err != nil {
+				return err
+			}
+		}
+	}
+	return s.repo.UpdateRefs(ctx, []git.RefUpdate{back}, "put back: an agent had moved it")
 }
 
 // putBackFlags takes flags off that hide changes from git.

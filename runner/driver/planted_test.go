@@ -55,6 +55,7 @@ var plantings = map[string][2]string{
 	"excluded":               {`echo secret >> .git/info/exclude;`, "info/exclude"},
 	"hidden by flags":        {`git update-index --assume-unchanged agentxchain.json;`, "agentxchain.json"},
 	"grafts":                 {`git rev-parse HEAD > .git/info/grafts;`, "info/grafts"},
+	"replacement":            {`git replace HEAD $(git commit-tree -m other HEAD^{tree});`, "refs/replace/"},
 	"alternates": {`mkdir -p x/objects; echo "$PWD/x/objects" > .git/objects/info/alternates;`,
 		"objects/info/alternates"},
 	"branch back": {`git commit -q --allow-empty -m x; git commit -q --amend --allow-empty -m y; git update-ref refs/heads/main $(git commit-tree -m other HEAD^{tree});`, "refs/heads/main"},
@@ -102,7 +103,8 @@ func TestPlantedProgramsNeverRun(t *testing.T) {
 
 func (p *project) refs() string {
 	p.t.Helper()
-	cmd := exec.Command("git", "for-each-ref", "--format=%(refname) %(objectname)", "refs/heads", "refs/agentxchain")
+	cmd := exec.Command("git", "for-each-ref", "--format=%(refname) %(objectname)", "refs/heads", "refs/agentxchain",
+		"refs/replace")
 	cmd.Dir = p.dir
 	out, err := cmd.Output()
 	p.must(err)
