@@ -15,10 +15,15 @@ import (
 var operationalPrefixes = []string{
 	".agentxchain/dispatch/", ".agentxchain/dispatch-progress", ".agentxchain/staging/", ".agentxchain/intake/",
 	".agentxchain/locks/",
-	".agentxchain/transactions/", ".agentxchain/missions/", ".agentxchain/multirepo/", ".agentxchain/plugins/",
-	".agentxchain/prompts/",
-	ApprovalsDir + "/",
+	".agentxchain/transactions/", ".agentxchain/missions/", ".agentxchain/multirepo/", ApprovalsDir + "/",
+	pluginsPrefix, promptsPrefix,
 }
+
+// People write what is here: what roles are told, and programs that hooks name.
+const (
+	pluginsPrefix = ".agentxchain/plugins/"
+	promptsPrefix = ".agentxchain/prompts/"
+)
 
 // orchestratorFiles are the runner's state and log files.
 var orchestratorFiles = []string{
@@ -82,6 +87,12 @@ func IsReserved(path string) bool { return slices.Contains(reservedPaths, path) 
 func Operational(path string) bool {
 	return hasAnyPrefix(path, operationalPrefixes) || slices.Contains(orchestratorFiles, path) ||
 		slices.Contains(dashboardFiles, path) || GeneratedReport(path)
+}
+
+// Authored reports an operational path that people write and no operation does: a change
+// of it is no actor's work, but it decides what roles are told and what hooks run.
+func Authored(path string) bool {
+	return strings.HasPrefix(path, promptsPrefix) || strings.HasPrefix(path, pluginsPrefix)
 }
 
 // GeneratedReport matches the files report commands leave in

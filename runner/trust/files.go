@@ -53,7 +53,7 @@ func (s *Scope) wordFiles(root *os.Root, seen map[string]bool, words []string, d
 				w = filepath.Join(filepath.FromSlash(cwd), w)
 			}
 			name, ok := inProject(dir, w)
-			if !ok || seen[name] || wire.Operational(name) || name == wire.ConfigPath {
+			if !ok || seen[name] || wire.Operational(name) && !wire.Authored(name) || name == wire.ConfigPath {
 				continue
 			}
 			seen[name] = true
