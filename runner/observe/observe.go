@@ -13,6 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/history"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/result"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -38,6 +39,17 @@ func DirtyPaths(st *gitstatus.Status) []string {
 		}
 	}
 	slices.Sort(out)
+	return out
+}
+
+// authored returns the dirty paths that are operational and written by people, in no order.
+func authored(st *gitstatus.Status) []string {
+	var out []string
+	for p := range st.Dirty {
+		if wire.Authored(p) {
+			out = append(out, p)
+		}
+	}
 	return out
 }
 
@@ -105,7 +117,7 @@ func (w *Work) Baseline(ctx context.Context, at string) (*run.Baseline, error) {
 		return nil, err
 	}
 	b.IgnoreRules = h.Rules
-	paths := append(DirtyPaths(st), h.Flagged...)
+	paths := slices.Concat(DirtyPaths(st), h.Flagged, authored(st))
 	slices.Sort(paths)
 	for _, p := range slices.Compact(paths) {
 		b.DirtySnapshot.Set(p, w.Store.Fingerprint(p))
@@ -162,19 +174,34 @@ func (w *Work) Observe(ctx context.Context, turn *run.Turn) (result.Observation,
 			changed[p] = true
 		}
 	}
+	for _, p := range authored(st) {
+		changed[p] = true
+	}
+	var told []string
 	for p := range changed {
-		if wire.Operational(p) || !wire.Observable(p) {
+		observed := wire.Observable(p) || wire.Authored(p) && protocol.KeptPath(w.Config, p)
+		if !observed && !wire.Authored(p) {
 			continue
 		}
 		mark := w.Store.Fingerprint(p)
-		if was, ok := base.DirtySnapshot.Get(p); ok && was == mark {
+		was, ok := base.DirtySnapshot.Get(p)
+		switch same := ok && was == mark; {
+		case same && observed:
 			if _, isDirty := st.Dirty[p]; isDirty {
 				o.UnchangedDirt = append(o.UnchangedDirt, p)
 			}
-			continue
+		case same:
+		case observed:
+			o.FilesChanged = append(o.FilesChanged, p)
+			o.Markers.Set(p, mark)
+		default:
+			told = append(told, p)
 		}
-		o.FilesChanged = append(o.FilesChanged, p)
-		o.Markers.Set(p, mark)
+	}
+	if len(told) > 0 {
+		slices.Sort(told)
+		w.Note(fmt.Sprintf("%s changed while the turn was out, and no result declares it: it decides what roles are told "+
+			"or what hooks run. Look at it before the next turn: git diff", wire.ListSome(told, 3)))
 	}
 	if turn.Attempt > 1 {
 		o.Since = base.CapturedAt
