@@ -386,7 +386,7 @@ func (g *Pending) shownDiff(ctx context.Context, store *gitstore.Store, have map
 
 // newFilePatch is the patch of a file that git does not know.
 func newFilePatch(path string, data []byte) []byte {
-	if len(data) > maxShownDiff || bytes.IndexByte(data, 0) >= 0 {
+	if len(data) > maxShownDiff || !history.Textual(data) {
 		return fmt.Appendf(nil, "new file %s, %d bytes\n", path, len(data))
 	}
 	n := countLines(data)

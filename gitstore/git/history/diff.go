@@ -13,8 +13,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 )
 
-// FileStat is a file a commit changed. Added and Removed are lines, -1 for a binary
-// file.
+// FileStat is a file a commit changed. Added and Removed are lines, -1 for a file
+// that is not Textual.
 type FileStat struct {
 	Path, From     string // From is the former name of a renamed file, else ""
 	Added, Removed int
@@ -44,7 +44,10 @@ func CommitDiff(ctx context.Context, r *git.Repository, commit string, limit int
 		return nil, nil, false, err
 	}
 	patch, cut, err = patchOf(ctx, r, limit, append(args, commit, "--"))
-	return numstat(out), patch, cut, err
+	if err != nil {
+		return nil, nil, false, err
+	}
+	return uncover(ctx, r, append(args, commit, "--"), numstat(out), patch, cut, limit)
 }
 
 // patchOf runs a git that prints one; a longer one than limit bytes is cut away.
@@ -78,7 +81,11 @@ func WorkDiff(ctx context.Context, r *git.Repository, commit string, names []str
 		return nil, nil, false, err
 	}
 	patch, cut, err = patchOf(ctx, r, limit, slices.Concat(args, rest))
-	return numstat(out), patch, cut || len(left) > 0, err
+	if err != nil {
+		return nil, nil, false, err
+	}
+	files, patch, cut, err = uncover(ctx, r, append(args, commit, "--"), numstat(out), patch, cut, limit)
+	return files, patch, cut || len(left) > 0, err
 }
 
 // numstat reads "added TAB removed TAB path NUL", and for a renamed file an empty

@@ -78,3 +78,51 @@ func TestCommitDiff(t *testing.T) {
 		t.Error("a program of the repository's configuration was run")
 	}
 }
+
+// TestDiffUncovers: neither an attribute nor a byte hides a change of text, and what is binary stays so.
+func TestDiffUncovers(t *testing.T) {
+	r := testrepo.New(t, testrepo.Options{Subdir: "project dir"})
+	repo, err := git.Discover(t.Context(), r.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = repo.Close() }()
+	picture := "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x01\x02\x80\xff\xfe\n"
+	r.Write("plan.md", strings.Repeat("a line of the plan\n", 20))
+	r.Write("nul.md", "one\n")
+	r.Write("picture", picture)
+	r.Write("plain.txt", "p\n")
+	first := r.CommitAll("first")
+	r.Write(".gitattributes", "*.md -diff\nplain.txt diff=none\n")
+	r.Git("config", "diff.none.binary", "true")
+	r.Write("plan.md", strings.Repeat("a line of the plan\n", 20)+"ship it\n")
+	r.Write("nul.md", "one and a long enough line\x00\ntwo, which nobody was to see\n")
+	r.Write("picture", picture+picture)
+	r.Write("plain.txt", "p\nq\n")
+	names := []string{"nul.md", "picture", "plain.txt", "plan.md"}
+	want := []history.FileStat{{Path: "nul.md", Added: 2, Removed: 1}, {Path: "picture", Added: -1, Removed: -1},
+		{Path: "plain.txt", Added: 1}, {Path: "plan.md", Added: 1}}
+	check := func(of string, files []history.FileStat, patch []byte, cut bool, err error) {
+		t.Helper()
+		files = slices.DeleteFunc(files, func(f history.FileStat) bool { return f.Path == ".gitattributes" })
+		if err != nil || cut || !slices.Equal(files, want) {
+			t.Errorf("%s: expected %+v, got %+v, cut %v, %v", of, want, files, cut, err)
+		}
+		for _, part := range []string{"+ship it\n", "+two, which", "+q\n", "Binary files a/picture and b/picture differ"} {
+			if strings.Count(string(patch), part) != 1 {
+				t.Errorf("%s: expected %q once in\n%s", of, part, patch)
+			}
+		}
+		if n := strings.Count(string(patch), "Binary files"); n != 1 {
+			t.Errorf("%s: expected one binary file, got %d in\n%s", of, n, patch)
+		}
+	}
+	files, patch, cut, err := history.WorkDiff(t.Context(), repo, first, names, 1<<20)
+	check("work tree", files, patch, cut, err)
+	if files, patch, cut, err := history.WorkDiff(t.Context(), repo, first, names, 1); err != nil || !cut ||
+		patch != nil || !slices.Equal(files, want) {
+		t.Errorf("too long: %+v %q %v %v", files, patch, cut, err)
+	}
+	files, patch, cut, err = history.CommitDiff(t.Context(), repo, r.CommitAll("second"), 1<<20)
+	check("commit", files, patch, cut, err)
+}

@@ -1,0 +1,112 @@
+// What git takes for binary and is text.
+
+package history
+
+import (
+	"bytes"
+	"context"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+)
+
+const (
+	maxUncovered = 64      // files that are looked at again, a git process each
+	maxUncover   = 4 << 20 // bytes of a patch that are judged
+)
+
+// uncover shows the changes of files that git only calls binary. An attribute can say so of any file, and so does one
+// byte among the first: whoever writes the change must not decide that the person who judges it does not see it. args
+// are those of the command that made the patch, up to the names of files.
+func uncover(
+	ctx context.Context,
+	r *git.Repository,
+	args []string,
+	files []FileStat,
+	patch []byte,
+	cut bool,
+	limit int64,
+) ([]FileStat, []byte, bool, error) {
+	parts := patchParts(patch)
+	paired := len(parts) == len(files) // else git said more than one thing of a file
+	left := maxUncovered
+	for i := range files {
+		f := &files[i]
+		if f.Added >= 0 || left == 0 {
+			continue
+		}
+		left--
+		names := []string{f.Path}
+		if f.From != "" {
+			names = append(names, f.From)
+		}
+		text, tooLong, err := patchOf(ctx, r, maxUncover, slices.Concat(args[:1], []string{"--text"}, args[1:], names))
+		if err != nil {
+			return nil, nil, false, err
+		}
+		body := changedLines(text)
+		if tooLong || len(body) == 0 || !Textual(bytes.Join(body, nil)) {
+			continue
+		}
+		f.Added, f.Removed = 0, 0
+		for _, l := range body {
+			if l[0] == '+' {
+				f.Added++
+			} else if l[0] == '-' {
+				f.Removed++
+			}
+		}
+		if paired {
+			parts[i] = text
+		} else {
+			parts = append(parts, text)
+		}
+	}
+	if cut || left == maxUncovered {
+		return files, patch, cut, nil
+	}
+	if patch = bytes.Join(parts, nil); int64(len(patch)) > limit {
+		return files, nil, true, nil
+	}
+	return files, patch, false, nil
+}
+
+// patchParts splits a patch into what it says of each file. A line of a file begins with a blank, a plus or a minus.
+func patchParts(patch []byte) (parts [][]byte) {
+	for line := range bytes.Lines(patch) {
+		if n := len(parts); n > 0 && !bytes.HasPrefix(line, []byte("diff --git ")) {
+			parts[n-1] = append(parts[n-1], line...)
+		} else {
+			parts = append(parts, bytes.Clone(line))
+		}
+	}
+	return parts
+}
+
+// changedLines are the lines of a file's patch that are of the file, with the sign before each.
+func changedLines(patch []byte) (lines [][]byte) {
+	within := false
+	for line := range bytes.Lines(patch) {
+		switch {
+		case bytes.HasPrefix(line, []byte("@@ ")):
+			within = true
+		case within && bytes.IndexByte([]byte(" +-"), line[0]) >= 0:
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+// Textual reports contents that a person can read: no more than one byte of ten is a control character or no UTF-8.
+func Textual(data []byte) bool {
+	odd := 0
+	for rest := data; len(rest) > 0; {
+		c, n := utf8.DecodeRune(rest)
+		if c == utf8.RuneError && n == 1 || c < ' ' && c != '\t' && c != '\n' && c != '\r' && c != '\f' {
+			odd++
+		}
+		rest = rest[n:]
+	}
+	return odd*10 <= len(data)
+}
