@@ -183,8 +183,13 @@ func (a *acceptance) gather(ctx context.Context) (*protocol.AcceptTurn, error) {
 	if op.IdleSidecar, err = idleSidecar(a.r.store.Dir(), turn); err != nil {
 		return nil, err
 	}
-	if err := intake.Accepting(a.r.store.Dir(), a.view.State, op, turn); err != nil {
+	unrecorded, err := intake.Accepting(a.r.store.Dir(), a.view.State, op, turn)
+	if err != nil {
 		return nil, err
+	}
+	if len(unrecorded) > 0 {
+		a.remark("an intent is on disk and not on record, which another tool or the turn has put there (" +
+			wire.ListSome(unrecorded, 3) + "); the next turn gets it unless its file in .agentxchain/intake/intents is removed")
 	}
 	if op.Replay, err = a.replayForPolicy(ctx, turn, s); err != nil {
 		return nil, err

@@ -57,6 +57,13 @@ func (c *change) lookAfter(ctx context.Context, after *gitstatus.Status) error {
 	return err
 }
 
+// remark keeps what the person has to know, once: what is decided again is looked at again.
+func (c *change) remark(notice string) {
+	if !slices.Contains(c.view.Notices, notice) {
+		c.view.Notices = append(c.view.Notices, notice)
+	}
+}
+
 // work is the work tree as look has it.
 func (c *change) work(ctx context.Context) (*observe.Work, error) {
 	st, err := c.look(ctx)
@@ -68,7 +75,7 @@ func (c *change) work(ctx context.Context) (*observe.Work, error) {
 		Config: c.view.Config,
 		Status: st,
 		Hidden: c.hidden,
-		Note:   func(n string) { c.view.Notices = append(c.view.Notices, n) },
+		Note:   c.remark,
 		Pulls:  &c.pulls,
 	}, nil
 }

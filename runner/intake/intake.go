@@ -177,28 +177,32 @@ func Files(dir string, s *run.State) ([]intents.File, error) {
 }
 
 // Accepting tells an acceptance which intents on record have other files by now, and of
-// the intent of a turn that another tool bound.
-func Accepting(dir string, s *run.State, op *protocol.AcceptTurn, turn *run.Turn) error {
+// the intent of a turn that another tool bound. It returns the intents that are on disk only, which the next assignment
+// takes up.
+func Accepting(dir string, s *run.State, op *protocol.AcceptTurn, turn *run.Turn) (unrecorded []string, err error) {
 	files, err := Files(dir, s)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for _, f := range files {
 		id := strings.TrimSuffix(path.Base(f.Path), ".json")
-		if intents.Recorded(s, id) != nil {
+		switch {
+		case intents.Recorded(s, id) != nil:
 			op.Touched = append(op.Touched, id)
+		case id != turn.IntakeContext.String("intent_id"):
+			unrecorded = append(unrecorded, id)
 		}
 	}
 	id := turn.IntakeContext.String("intent_id")
 	if !intents.ValidID(id) || intents.Recorded(s, id) != nil {
-		return nil
+		return unrecorded, nil
 	}
 	data, err := projectfile.Read(dir, intents.Path(id), intents.MaxBytes)
 	if err != nil || data == nil {
-		return err
+		return unrecorded, err
 	}
 	op.Recorded = evidence.NewBlob(data)
-	return nil
+	return unrecorded, nil
 }
 
 // ClearMarker removes the marker of an urgent intent that does not wait any more, as the
