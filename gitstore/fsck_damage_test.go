@@ -59,7 +59,7 @@ func TestFsckFindsEveryDamagedObject(t *testing.T) {
 	switch {
 	case os.Getenv("AGENTXCHAIN_LONG_TESTS") != "":
 		at = []int{0, 1, 2, 62, 63, 64, 65, len(ops) - 2, len(ops) - 1}
-	case testrepo.All():
+	case testrepo.All(t.Name()):
 		at = []int{0, 63, 64}
 	}
 	number := 0
@@ -135,7 +135,7 @@ func TestFsckFindsDamageInPacks(t *testing.T) {
 		switch {
 		case os.Getenv("AGENTXCHAIN_LONG_TESTS") != "":
 			step = 89
-		case testrepo.All():
+		case testrepo.All(t.Name()):
 			step = 997
 		}
 		for _, pack := range packs {

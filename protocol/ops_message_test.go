@@ -200,7 +200,7 @@ func TestMessageBounds(t *testing.T) {
 	reply.Answers = evidence.NewBlob(
 		[]byte(`{"event_type":"task_message_sent","run_id":"another","payload":{"message":{"message_id":"none"}}}`))
 	w.fails(wire.CodeNotFound, reply)
-	if !testrepo.All() {
+	if !testrepo.All(t.Name()) {
 		return
 	}
 	// The index takes so many and no more.

@@ -292,12 +292,12 @@ func TestReadConfigOdd(t *testing.T) {
 	}
 	for i, name := range names {
 		try(main, name, odd[name])
-		if i%4 == 0 || testrepo.All() {
+		if i%4 == 0 || testrepo.All(t.Name()) {
 			try(linked, "linked, "+name, odd[name])
 		}
 	}
 	pairs := 0
-	if testrepo.All() {
+	if testrepo.All(t.Name()) {
 		pairs = 6
 	}
 	for i, a := range names {

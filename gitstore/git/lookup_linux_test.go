@@ -194,7 +194,7 @@ func TestLookUpOdd(t *testing.T) {
 		}
 	}
 	pairs := 1
-	if testrepo.All() {
+	if testrepo.All(t.Name()) {
 		pairs = 12
 	}
 	for i, a := range names {

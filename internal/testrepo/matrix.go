@@ -4,8 +4,12 @@ package testrepo
 
 import (
 	"flag"
+	"fmt"
+	"hash/crc32"
 	"os"
 	"os/exec"
+	"strconv"
+	"strings"
 	"sync"
 	"testing"
 )
@@ -65,11 +69,11 @@ var hasReftable = sync.OnceValue(func() bool {
 })
 
 // Thorough leaves a test out of the everyday run: kills at every point, long histories, walks
-// through everything a page of documentation says. AGENTXCHAIN_TESTS=all, as .ci/run sets it, and
-// -run with the name of a test run it.
+// through everything a page of documentation says. AGENTXCHAIN_TESTS=all and -run with the name of
+// a test run it; AGENTXCHAIN_TESTS=2/3, as .ci/run sets it, runs the second of three parts of them.
 func Thorough(t *testing.T) {
 	t.Helper()
-	if !All() {
+	if !All(t.Name()) {
 		t.Skip("thorough; AGENTXCHAIN_TESTS=all or -run runs it")
 	}
 }
@@ -83,9 +87,24 @@ func Serving(t *testing.T) {
 	}
 }
 
-// All reports whether thorough tests run too.
-func All() bool {
+// All reports whether the test or script of that name runs as thoroughly as it can.
+func All(name string) bool {
 	named := flag.Lookup("test.run")
-	return os.Getenv("AGENTXCHAIN_TESTS") == "all" || os.Getenv("AGENTXCHAIN_LONG_TESTS") != "" ||
-		named != nil && named.Value.String() != ""
+	if os.Getenv("AGENTXCHAIN_LONG_TESTS") != "" || named != nil && named.Value.String() != "" {
+		return true
+	}
+	switch tests := os.Getenv("AGENTXCHAIN_TESTS"); tests {
+	case "", "serving":
+		return false
+	case "all":
+		return true
+	default:
+		nth, parts, ok := strings.Cut(tests, "/")
+		k, errK := strconv.Atoi(nth)
+		n, errN := strconv.Atoi(parts)
+		if !ok || errK != nil || errN != nil || k < 1 || k > n {
+			panic(fmt.Sprintf("AGENTXCHAIN_TESTS is all, serving, empty or a part such as 2/3, not %q", tests))
+		}
+		return int(crc32.ChecksumIEEE([]byte(name))%uint32(n)) == k-1 //nolint:gosec // n is small
+	}
 }

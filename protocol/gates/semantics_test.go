@@ -221,7 +221,7 @@ func TestPathSemantics(t *testing.T) {
 // document: each of these takes hours when it does.
 func TestSemanticsHugeInput(t *testing.T) {
 	n := 1 << 20
-	if !testrepo.All() {
+	if !testrepo.All(t.Name()) {
 		n = 1 << 14
 	}
 	for _, unit := range []string{"Approved ", "Approved\n", "Approved:\n", "##\n", "## Verdict\n", "## Verdict: NO\n",

@@ -70,7 +70,7 @@ func TestManyOpenEscalations(t *testing.T) {
 	f := newFixture(t)
 	var b bytes.Buffer
 	n := 30000
-	if !testrepo.All() {
+	if !testrepo.All(t.Name()) {
 		n = 1000
 	}
 	for i := range n {

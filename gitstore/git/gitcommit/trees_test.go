@@ -22,7 +22,7 @@ import (
 // or the files are read here, where the tree is known before.
 func TestHeldIsWhatGitCommits(t *testing.T) {
 	rounds := 10
-	if testrepo.All() {
+	if testrepo.All(t.Name()) {
 		rounds = 60
 	}
 	for _, o := range []testrepo.Options{{}, {Unborn: true}, {
