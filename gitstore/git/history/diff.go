@@ -28,13 +28,7 @@ type FileStat struct {
 // Errors: not_found for what is no commit here, git_failed.
 func CommitDiff(ctx context.Context, r *git.Repository, commit string, limit int64) (files []FileStat, patch []byte,
 	cut bool, err error) {
-	if commit == "" || strings.Trim(commit, "0123456789abcdef") != "" || len(commit) < 4 || len(commit) > 64 {
-		return nil, nil, false, fail.Errorf("not_found", nil, "%q is no commit id", commit)
-	}
-	if _, err := r.Git.Run(ctx, nil, "cat-file", "-e", commit+"^{commit}"); err != nil {
-		if git.ExitCode(err) >= 0 {
-			return nil, nil, false, fail.Errorf("not_found", nil, "commit %s is not in this repository", commit)
-		}
+	if err := knownCommit(ctx, r, commit); err != nil {
 		return nil, nil, false, err
 	}
 	args := []string{"diff-tree", "-r", "--root", "-M", "--no-commit-id", "--diff-merges=first-parent",
@@ -43,11 +37,24 @@ func CommitDiff(ctx context.Context, r *git.Repository, commit string, limit int
 	if err != nil {
 		return nil, nil, false, err
 	}
-	patch, cut, err = patchOf(ctx, r, limit, append(args, commit, "--"))
+	args = append(args, commit, "--")
+	patch, cut, err = patchOf(ctx, r, limit, args)
 	if err != nil {
 		return nil, nil, false, err
 	}
-	return uncover(ctx, r, append(args, commit, "--"), numstat(out), patch, cut, limit)
+	return uncover(ctx, r, args, numstat(out), patch, cut, limit)
+}
+
+// knownCommit refuses what is no commit of this repository.
+func knownCommit(ctx context.Context, r *git.Repository, commit string) error {
+	if commit == "" || strings.Trim(commit, "0123456789abcdef") != "" || len(commit) < 4 || len(commit) > 64 {
+		return fail.Errorf("not_found", nil, "%q is no commit id", commit)
+	}
+	_, err := r.Git.Run(ctx, nil, "cat-file", "-e", commit+"^{commit}")
+	if git.ExitCode(err) >= 0 {
+		return fail.Errorf("not_found", nil, "commit %s is not in this repository", commit)
+	}
+	return err
 }
 
 // patchOf runs a git that prints one; a longer one than limit bytes is cut away.
@@ -70,7 +77,7 @@ func WorkDiff(ctx context.Context, r *git.Repository, commit string, names []str
 	if len(names) == 0 {
 		return nil, nil, false, nil
 	}
-	if _, _, _, err := CommitDiff(ctx, r, commit, 1); err != nil {
+	if err := knownCommit(ctx, r, commit); err != nil {
 		return nil, nil, false, err
 	}
 	names, left := git.FitArguments(names)
