@@ -32,24 +32,20 @@ type Work struct {
 
 // DirtyPaths returns every dirty path that is not operational, sorted.
 func DirtyPaths(st *gitstatus.Status) []string {
+	return dirty(st, func(p string) bool { return !wire.Operational(p) })
+}
+
+// authored returns every dirty path that is operational and written by people, sorted.
+func authored(st *gitstatus.Status) []string { return dirty(st, wire.Authored) }
+
+func dirty(st *gitstatus.Status, of func(path string) bool) []string {
 	var out []string
 	for p := range st.Dirty {
-		if !wire.Operational(p) {
+		if of(p) {
 			out = append(out, p)
 		}
 	}
 	slices.Sort(out)
-	return out
-}
-
-// authored returns the dirty paths that are operational and written by people, in no order.
-func authored(st *gitstatus.Status) []string {
-	var out []string
-	for p := range st.Dirty {
-		if wire.Authored(p) {
-			out = append(out, p)
-		}
-	}
 	return out
 }
 
@@ -133,8 +129,7 @@ func (w *Work) Observe(ctx context.Context, turn *run.Turn) (result.Observation,
 		return o, err
 	}
 	changed := map[string]bool{}
-	dirty := DirtyPaths(st)
-	for _, p := range dirty {
+	for _, p := range slices.Concat(DirtyPaths(st), authored(st)) {
 		changed[p] = true
 	}
 	base := turn.Baseline
@@ -173,9 +168,6 @@ func (w *Work) Observe(ctx context.Context, turn *run.Turn) (result.Observation,
 		if _, isDirty := st.Dirty[p]; isDirty || !pulled.there[p] { // else it holds what was pulled
 			changed[p] = true
 		}
-	}
-	for _, p := range authored(st) {
-		changed[p] = true
 	}
 	var told []string
 	for p := range changed {
