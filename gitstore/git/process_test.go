@@ -73,6 +73,16 @@ func TestRunBoundsOutput(t *testing.T) {
 	}
 }
 
+// waitForText returns once something is written in a file.
+func waitForText(file string) {
+	for {
+		if b, err := os.ReadFile(file); err == nil && len(b) > 0 {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
 // Cancelling ends git and what git started, even a child that holds the pipes.
 func TestRunCancel(t *testing.T) {
 	r := testrepo.New(t, testrepo.Options{})
@@ -81,12 +91,7 @@ func TestRunCancel(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	why := errors.New("enough")
 	go func() {
-		for {
-			if b, err := os.ReadFile(mark); err == nil && len(b) > 0 {
-				break
-			}
-			time.Sleep(time.Millisecond)
-		}
+		waitForText(mark)
 		cancel(why)
 	}()
 	_, err := NewGit(r.Dir).Run(ctx, nil, "hang")
@@ -117,12 +122,7 @@ func TestRunEndedByOurSignal(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	why := errors.New("enough")
 	go func() {
-		for {
-			if b, err := os.ReadFile(mark); err == nil && len(b) > 0 {
-				break
-			}
-			time.Sleep(time.Millisecond)
-		}
+		waitForText(mark)
 		time.Sleep(10 * time.Millisecond)
 		cancel(why)
 	}()
