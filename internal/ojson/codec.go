@@ -2,7 +2,6 @@ package ojson
 
 import (
 	"fmt"
-	"iter"
 	"reflect"
 	"slices"
 	"strings"
@@ -75,35 +74,14 @@ func (e FieldError) Error() string {
 	return fmt.Sprintf("%s must be %s, not %s", e.Path, e.Want, e.Got)
 }
 
-// Map is a JSON object with values of one type, in document order. The zero
-// value is empty and ready for use.
-type Map[V any] struct{ members[V] }
-
-func (m *Map[V]) Len() int       { return len(m.keys) }
-func (m *Map[V]) Keys() []string { return m.keys }
-func (m *Map[V]) Has(k string) bool {
-	return m.find(k) >= 0
+// slots is a Map of any type, whose values the codec knows by reflection only.
+type slots interface {
+	Keys() []string
+	reset()
+	slot(key string) any // a pointer to the value of key, which is made where it is missing
 }
 
-// Get returns the value of k and whether it exists.
-func (m *Map[V]) Get(k string) (V, bool) { return m.get(k) }
-
-// Value returns the value of k, the zero value without it.
-func (m *Map[V]) Value(k string) V { v, _ := m.get(k); return v }
-
-// Set replaces the value of k in place, or appends it.
-func (m *Map[V]) Set(k string, v V) { m.put(k, v) }
-
-// Delete removes k.
-func (m *Map[V]) Delete(k string) { m.remove(k) }
-
-// Clone returns a copy; value copies each value, nil means they need no copying.
-func (m *Map[V]) Clone(value func(V) V) Map[V] { return Map[V]{m.clone(value)} }
-
-// All iterates in document order.
-func (m *Map[V]) All() iter.Seq2[string, V] { return m.all() }
-
-func (m *Map[V]) decodeOJSON(v Value, path string, errs *[]FieldError) {
+func decodeMap(m slots, v Value, path string, errs *[]FieldError) {
 	o, ok := v.(*Object)
 	if !ok {
 		if v != nil {
@@ -111,25 +89,18 @@ func (m *Map[V]) decodeOJSON(v Value, path string, errs *[]FieldError) {
 		}
 		return
 	}
-	*m = Map[V]{}
+	m.reset()
 	for k, e := range o.All() {
-		var dst V
-		decodeInto(e, reflect.ValueOf(&dst).Elem(), path+"."+k, errs)
-		m.Set(k, dst)
+		decodeInto(e, reflect.ValueOf(m.slot(k)).Elem(), path+"."+k, errs)
 	}
 }
 
-func (m *Map[V]) encodeOJSON() Value {
+func encodeMap(m slots) *Object {
 	o := &Object{}
-	for k, v := range m.All() {
-		o.Set(k, encodeValue(reflect.ValueOf(&v).Elem()))
+	for _, k := range m.Keys() {
+		o.Set(k, encodeValue(reflect.ValueOf(m.slot(k)).Elem()))
 	}
 	return o
-}
-
-type codec interface {
-	decodeOJSON(v Value, path string, errs *[]FieldError)
-	encodeOJSON() Value
 }
 
 // Unmarshal fills the struct dst points to from o and returns every member of
@@ -174,7 +145,7 @@ var (
 	extraType = reflect.TypeFor[Extra]()
 	anyType   = reflect.TypeFor[any]()
 	objType   = reflect.TypeFor[*Object]()
-	codecType = reflect.TypeFor[codec]()
+	slotsType = reflect.TypeFor[slots]()
 )
 
 func layoutOf(t reflect.Type) *layout {
@@ -255,8 +226,8 @@ func decodeInto(v Value, rv reflect.Value, path string, errs *[]FieldError) {
 			bad("an object")
 		}
 		return
-	case reflect.PointerTo(t).Implements(codecType):
-		rv.Addr().Interface().(codec).decodeOJSON(v, path, errs)
+	case reflect.PointerTo(t).Implements(slotsType):
+		decodeMap(rv.Addr().Interface().(slots), v, path, errs)
 		return
 	}
 	switch t.Kind() {
@@ -327,7 +298,7 @@ func decodeInto(v Value, rv reflect.Value, path string, errs *[]FieldError) {
 func encodeStruct(rv reflect.Value) *Object {
 	l := layoutOf(rv.Type())
 	o := &Object{}
-	o.grow(len(l.fields))
+	o.keys, o.vals = make([]string, 0, len(l.fields)), make([]any, 0, len(l.fields))
 	put := func(f field) {
 		fv := rv.FieldByIndex(f.index)
 		if f.omitEmpty && isEmpty(fv) {
@@ -359,8 +330,8 @@ func isEmpty(rv reflect.Value) bool {
 		return rv.Len() == 0
 	case reflect.Struct:
 		if rv.CanAddr() {
-			if c, ok := rv.Addr().Interface().(codec); ok {
-				o, _ := c.encodeOJSON().(*Object)
+			if m, ok := rv.Addr().Interface().(slots); ok {
+				o := encodeMap(m)
 				return o.Len() == 0
 			}
 		}
@@ -375,8 +346,8 @@ func encodeValue(rv reflect.Value) Value {
 		return Of(rv.Interface())
 	case t == objType:
 		return Of(rv.Interface())
-	case rv.CanAddr() && reflect.PointerTo(t).Implements(codecType):
-		return rv.Addr().Interface().(codec).encodeOJSON()
+	case rv.CanAddr() && reflect.PointerTo(t).Implements(slotsType):
+		return encodeMap(rv.Addr().Interface().(slots))
 	}
 	switch t.Kind() {
 	case reflect.Pointer:

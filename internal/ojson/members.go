@@ -1,4 +1,4 @@
-// Members in document order: what Object and Map have in common.
+// Members in document order: Map, and what it has in common with Object.
 
 package ojson
 
@@ -11,113 +11,160 @@ import (
 // than an index of them.
 const fewMembers = 24
 
-// members are names with values in order. The zero value has none.
-type members[V any] struct {
+// names are the names of members in order, with their places. They know no type of value, and what looks through them
+// is not inlined: most packages read members in hundreds of places, which doubled the time of compiling them.
+type names struct {
 	keys []string
-	vals []V
 	at   map[string]int // place of each name; nil for few
 }
 
-// find returns the place of a name, -1 for none.
-func (m *members[V]) find(key string) int { return m.among(m.keys, key) }
+// Len returns the number of members.
+func (n *names) Len() int { return len(n.keys) }
 
-// among is find with the names that m will have.
-func (m *members[V]) among(keys []string, key string) int {
-	if m.at == nil {
+// Keys returns the names of the members in order. The caller must not modify it.
+func (n *names) Keys() []string { return n.keys }
+
+// Has reports whether the member exists.
+func (n *names) Has(key string) bool { return n.find(key) >= 0 }
+
+// find returns the place of a name, -1 for none.
+func (n *names) find(key string) int { return n.among(n.keys, key) }
+
+// among is find with the names that n will have.
+//
+//go:noinline
+func (n *names) among(keys []string, key string) int {
+	if n.at == nil {
 		return slices.Index(keys, key)
 	}
-	if i, ok := m.at[key]; ok {
+	if i, ok := n.at[key]; ok {
 		return i
 	}
 	return -1
 }
 
-func (m *members[V]) get(key string) (v V, ok bool) {
+// append adds a name that is not there yet.
+func (n *names) append(key string) {
+	n.keys = append(n.keys, key)
+	n.note(n.keys)
+}
+
+// note takes the last of the names into the index.
+//
+//go:noinline
+func (n *names) note(keys []string) {
+	switch {
+	case n.at != nil:
+		n.at[keys[len(keys)-1]] = len(keys) - 1
+	case len(keys) > fewMembers:
+		n.index(keys)
+	}
+}
+
+//go:noinline
+func (n *names) index(keys []string) {
+	n.at = nil
+	if len(keys) <= fewMembers {
+		return
+	}
+	n.at = make(map[string]int, len(keys))
+	for i, k := range keys {
+		n.at[k] = i
+	}
+}
+
+// remove takes the name at place i out, not changing the list where it stands.
+//
+//go:noinline
+func (n *names) remove(i int) {
+	n.keys = slices.Delete(slices.Clone(n.keys), i, i+1)
+	n.index(n.keys)
+}
+
+func (n *names) clone() names {
+	c := names{keys: slices.Clip(n.keys)}
+	c.index(c.keys)
+	return c
+}
+
+// Map is a JSON object with values of one type, in document order. The zero
+// value is empty and ready for use.
+//
+// Every package that names one compiles its methods for that type: what needs no V belongs to names and to the codec.
+type Map[V any] struct {
+	names
+	vals []V
+}
+
+// Get returns the value of key and whether it exists.
+func (m *Map[V]) Get(key string) (v V, ok bool) {
 	if i := m.find(key); i >= 0 {
 		return m.vals[i], true
 	}
 	return v, false
 }
 
-// put replaces the value of a name in place, or appends it.
-func (m *members[V]) put(key string, v V) {
-	if i := m.find(key); i >= 0 {
-		m.vals[i] = v
-		return
-	}
-	m.add(key, v)
-}
+// Value returns the value of key, the zero value without it.
+func (m *Map[V]) Value(key string) V { v, _ := m.Get(key); return v }
 
-// grow makes room for n more members at once.
-func (m *members[V]) grow(n int) {
-	m.keys, m.vals = slices.Grow(m.keys, n), slices.Grow(m.vals, n)
-}
-
-// add appends a name that is not there yet.
-func (m *members[V]) add(key string, v V) {
-	m.keys, m.vals = append(m.keys, key), append(m.vals, v)
-	m.note(m.keys)
-}
-
-// note takes the last of the names into the index.
-func (m *members[V]) note(keys []string) {
-	switch {
-	case m.at != nil:
-		m.at[keys[len(keys)-1]] = len(keys) - 1
-	case len(keys) > fewMembers:
-		m.index(keys)
-	}
-}
-
-func (m *members[V]) index(keys []string) {
-	m.at = nil
-	if len(keys) <= fewMembers {
-		return
-	}
-	m.at = make(map[string]int, len(keys))
-	for i, k := range keys {
-		m.at[k] = i
-	}
-}
-
-// remove takes a name out. A walk over the members that is under way goes on.
-func (m *members[V]) remove(key string) {
+// Set replaces the value of key in place, or appends it.
+func (m *Map[V]) Set(key string, v V) {
 	i := m.find(key)
 	if i < 0 {
-		return
+		i = len(m.vals)
+		m.vals = append(m.vals, v)
+		m.append(key)
 	}
-	m.keys = slices.Delete(slices.Clone(m.keys), i, i+1)
-	m.vals = slices.Delete(slices.Clone(m.vals), i, i+1)
-	m.index(m.keys)
+	m.vals[i] = v
 }
 
-// clone returns a copy; value copies each value, nil means they need no copying. The names
+// Delete removes key. A walk over the members that is under way goes on.
+func (m *Map[V]) Delete(key string) {
+	if i := m.find(key); i >= 0 {
+		m.vals = append(append([]V(nil), m.vals[:i]...), m.vals[i+1:]...)
+		m.remove(i)
+	}
+}
+
+// Clone returns a copy; value copies each value, nil means they need no copying. The names
 // are shared: none is ever changed where it stands.
-func (m *members[V]) clone(value func(V) V) members[V] {
-	c := members[V]{keys: slices.Clip(m.keys), vals: slices.Clone(m.vals)}
+func (m *Map[V]) Clone(value func(V) V) Map[V] {
+	c := Map[V]{m.names.clone(), append([]V(nil), m.vals...)}
 	if value != nil {
 		for i, v := range c.vals {
 			c.vals[i] = value(v)
 		}
 	}
-	c.index(c.keys)
 	return c
 }
 
-// all iterates over the names there are when it begins, each with the value it has when
-// its turn comes.
-func (m *members[V]) all() iter.Seq2[string, V] {
+// All iterates in document order over the names there are when it begins, each with the value it has when its turn
+// comes.
+func (m *Map[V]) All() iter.Seq2[string, V] {
 	return func(yield func(string, V) bool) {
 		for i, k := range m.keys {
 			var v V
 			if i < len(m.keys) && m.keys[i] == k {
 				v = m.vals[i]
 			} else {
-				v, _ = m.get(k)
+				v, _ = m.Get(k)
 			}
 			if !yield(k, v) {
 				return
 			}
 		}
 	}
+}
+
+// reset and slot are for the codec.
+func (m *Map[V]) reset() { *m = Map[V]{} }
+
+func (m *Map[V]) slot(key string) any {
+	i := m.find(key)
+	if i < 0 {
+		var v V
+		i = len(m.vals)
+		m.Set(key, v)
+	}
+	return &m.vals[i]
 }

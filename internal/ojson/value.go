@@ -59,7 +59,9 @@ func (n Number) Int64() (int64, bool) {
 
 // Object is a JSON object that remembers the order of its members. The zero
 // value is an empty object ready for use; a nil *Object reads as empty.
-type Object struct{ members[any] }
+type Object struct{ anyMap }
+
+type anyMap = Map[any]
 
 // OrNull is s as a value, null for the empty text.
 func OrNull(s string) Value {
@@ -72,7 +74,7 @@ func OrNull(s string) Value {
 // NewObject builds an object from alternating keys and values.
 func NewObject(pairs ...any) *Object {
 	o := &Object{}
-	o.grow(len(pairs) / 2)
+	o.keys, o.vals = make([]string, 0, len(pairs)/2), make([]any, 0, len(pairs)/2)
 	for i := 0; i+1 < len(pairs); i += 2 {
 		o.Set(pairs[i].(string), pairs[i+1])
 	}
@@ -95,15 +97,20 @@ func (o *Object) Keys() []string {
 	return o.keys
 }
 
-// Get returns the value of key, and whether the member exists.
+// Get returns the value of key, and whether the member exists. As names, it is not inlined; nor are the others that
+// most packages call in many places.
+//
+//go:noinline
 func (o *Object) Get(key string) (Value, bool) {
 	if o == nil {
 		return nil, false
 	}
-	return o.get(key)
+	return o.anyMap.Get(key)
 }
 
 // Value returns the value of key, nil without the member.
+//
+//go:noinline
 func (o *Object) Value(key string) Value { v, _ := o.Get(key); return v }
 
 // Has reports whether the member exists, null included.
@@ -111,14 +118,16 @@ func (o *Object) Has(key string) bool { _, ok := o.Get(key); return ok }
 
 // Set replaces the value of key in place, or appends a new member. Go ints,
 // floats, []string and []*Object are converted to their Value forms.
+//
+//go:noinline
 func (o *Object) Set(key string, v any) {
-	o.put(key, Of(v))
+	o.anyMap.Set(key, Of(v))
 }
 
 // Delete removes a member; absent members are no error.
 func (o *Object) Delete(key string) {
 	if o != nil {
-		o.remove(key)
+		o.anyMap.Delete(key)
 	}
 }
 
@@ -127,7 +136,7 @@ func (o *Object) All() iter.Seq2[string, Value] {
 	if o == nil {
 		o = &Object{}
 	}
-	return o.all()
+	return o.anyMap.All()
 }
 
 // String returns the member when it is a string, else "".
@@ -200,7 +209,7 @@ func (o *Object) Clone() *Object {
 	if o == nil {
 		return nil
 	}
-	return &Object{o.clone(CloneValue)}
+	return &Object{o.anyMap.Clone(CloneValue)}
 }
 
 // CloneValue returns a deep copy of v.
