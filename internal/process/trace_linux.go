@@ -147,7 +147,8 @@ func (t *trace) ours(pid int, p Stat, pgid int, detached bool) bool {
 
 // execWait is how long a process may take to replace its program until it is
 // taken for one without an environment, in steps of a millisecond; execLooks is
-// how often one that has arguments must be seen without a whole environment.
+// how often one that has arguments and sleeps must be seen without a whole
+// environment.
 const (
 	execWait  = 100
 	execLooks = 8
@@ -184,10 +185,15 @@ func marked(pid int, mark string) bool {
 			without = 0
 			time.Sleep(time.Millisecond)
 		default:
-			// It may have come to be, or to be replaced again, between the looks.
-			if without++; without == execLooks {
+			// It may have come to be, or to be replaced again, between the looks. One that waits for a processor may have
+			// been stopped where its new arguments are there and its environment is not: it is let go on.
+			if without++; without < execLooks {
+				continue
+			}
+			if p.State == 'S' {
 				return false
 			}
+			time.Sleep(time.Millisecond)
 		}
 	}
 	return false
