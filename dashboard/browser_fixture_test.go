@@ -43,25 +43,13 @@ func (t tests) Run() int {
 	return code
 }
 
-// program is git-agentxchain: the one AGENTXCHAIN_TEST_PROGRAM names, or one that
-// is built here, once.
+// program is git-agentxchain, built once.
 var program = sync.OnceValues(func() (string, error) {
-	if path := os.Getenv("AGENTXCHAIN_TEST_PROGRAM"); path != "" {
-		return path, nil
-	}
 	dir, err := workshop()
 	if err != nil {
 		return "", err
 	}
-	path := filepath.Join(dir, "git-agentxchain")
-	build := exec.Command("go", "build", "-o", path, "../cmd/git-agentxchain")
-	// What is tried is the program people have: a test with the race detector does
-	// not need a second one with it.
-	build.Env = append(os.Environ(), "GOFLAGS="+strings.ReplaceAll(os.Getenv("GOFLAGS"), "-race", ""))
-	if out, err := build.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("%w: %s", err, out)
-	}
-	return path, nil
+	return testrepo.Program(dir)
 })
 
 // command is the program at work in dir, deaf to what the machine is configured for.

@@ -70,16 +70,11 @@ func program(t *testing.T) string {
 }
 
 var built = sync.OnceValues(func() (string, error) {
-	if have := os.Getenv("AGENTXCHAIN_TEST_PROGRAM"); have != "" {
-		return have, nil
+	bin := filepath.Join(scratch, "bin")
+	if err := os.MkdirAll(bin, 0o700); err != nil {
+		return "", err
 	}
-	file := filepath.Join(scratch, "bin", "git-agentxchain")
-	out, err := exec.Command("go", "build", "-tags", "urfave_cli_no_docs", "-o", file,
-		"../cmd/git-agentxchain").CombinedOutput()
-	if err != nil {
-		return "", fmt.Errorf("%w\n%s", err, out)
-	}
-	return file, nil
+	return testrepo.Program(bin)
 })
 
 // scratch is where the program lies and the project of a finished run, each once a test has made it.

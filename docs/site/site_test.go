@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -24,25 +23,14 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
-// program is the one that .ci/run has built, or a build for these tests.
-func program(t *testing.T) string {
-	t.Helper()
-	if have := os.Getenv("AGENTXCHAIN_TEST_PROGRAM"); have != "" {
-		return have
-	}
-	file := filepath.Join(t.TempDir(), "git-agentxchain")
-	out, err := exec.Command("go", "build", "-tags", "urfave_cli_no_docs", "-o", file,
-		"../../cmd/git-agentxchain").CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	return file
-}
-
 // made is the site of two versions, main and 0.1.0.
 func made(t *testing.T) string {
 	t.Helper()
-	out, program := t.TempDir(), program(t)
+	out := t.TempDir()
+	program, err := testrepo.Program(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, version := range []string{"main", "0.1.0"} {
 		if err := build("../..", out, version, program); err != nil {
 			t.Fatal(err)

@@ -96,15 +96,12 @@ func found(dirs, name string) bool {
 
 // programDir is a directory that has our program.
 func programDir(t *testing.T) string {
-	if p := os.Getenv("AGENTXCHAIN_TEST_PROGRAM"); p != "" {
-		return filepath.Dir(p)
+	t.Helper()
+	file, err := testrepo.Program(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
 	}
-	dir := t.TempDir()
-	build := exec.Command("go", "build", "-o", filepath.Join(dir, "git-agentxchain"), "../../cmd/git-agentxchain")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	return dir
+	return filepath.Dir(file)
 }
 
 // world is a repository and a person with one agent.

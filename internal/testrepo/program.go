@@ -1,0 +1,27 @@
+// The program itself, for tests that people would do with it.
+
+package testrepo
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// Program is git-agentxchain: the file that AGENTXCHAIN_TEST_PROGRAM names, which .ci/run has built, or one built into
+// dir. It is built as this test is, which has compiled most of it, but without the race detector: what is tried is the
+// program people have.
+func Program(dir string) (string, error) {
+	if have := os.Getenv("AGENTXCHAIN_TEST_PROGRAM"); have != "" {
+		return have, nil
+	}
+	file := filepath.Join(dir, "git-agentxchain")
+	build := exec.Command("go", "build", "-o", file, "github.com/git-agentxchain/git-agentxchain/cmd/git-agentxchain")
+	build.Env = append(os.Environ(), "GOFLAGS="+strings.ReplaceAll(os.Getenv("GOFLAGS"), "-race", ""))
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("go build: %w\n%s", err, out)
+	}
+	return file, nil
+}
