@@ -373,6 +373,12 @@ func (r *Runner) layOut(ctx context.Context, c *Conflict, how string) (string, e
 	return file, r.store.WriteNew([]gitstore.NewFile{{Path: file, Data: data}})
 }
 
+// HasRemote reports whether the repository has a remote that records can go to.
+func (r *Runner) HasRemote(ctx context.Context) bool {
+	all, err := transport.Remotes(ctx, r.store.Repository())
+	return err == nil && len(all) > 0
+}
+
 // TrackRuns has a plain git fetch of every remote bring the records of runs.
 func TrackRuns(ctx context.Context, repo *Repository) error {
 	all, err := transport.Remotes(ctx, repo)

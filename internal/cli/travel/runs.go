@@ -234,7 +234,7 @@ func runRunsArchive(ctx context.Context, f *term.Factory, opt runner.ArchiveOpti
 		switch {
 		case len(done.Archived) == 0 && len(done.Already) == 0:
 			p.Println("No run to archive.")
-		case !opt.DryRun && len(done.Archived) > 0:
+		case !opt.DryRun && len(done.Archived) > 0 && r.HasRemote(ctx):
 			p.Printf("\nNext: git agentxchain sync, which brings the archive to the remote\n")
 		}
 	})
@@ -273,7 +273,9 @@ func runRunsUnarchive(ctx context.Context, f *term.Factory, runs []string) error
 	}
 	f.Out.Emit(ojson.NewObject("unarchived", entryObjects(done)), func(p *term.Printer) {
 		tellEntries(p, done, "Out of the archive")
-		p.Printf("\nNext: git agentxchain sync, so that other clones see it\n")
+		if r.HasRemote(ctx) {
+			p.Printf("\nNext: git agentxchain sync, so that other clones see it\n")
+		}
 	})
 	return nil
 }
