@@ -297,8 +297,7 @@ func decodeInto(v Value, rv reflect.Value, path string, errs *[]FieldError) {
 
 func encodeStruct(rv reflect.Value) *Object {
 	l := layoutOf(rv.Type())
-	o := &Object{}
-	o.keys, o.vals = make([]string, 0, len(l.fields)), make([]any, 0, len(l.fields))
+	o := withRoom(len(l.fields))
 	put := func(f field) {
 		fv := rv.FieldByIndex(f.index)
 		if f.omitEmpty && isEmpty(fv) {
@@ -331,8 +330,7 @@ func isEmpty(rv reflect.Value) bool {
 	case reflect.Struct:
 		if rv.CanAddr() {
 			if m, ok := rv.Addr().Interface().(slots); ok {
-				o := encodeMap(m)
-				return o.Len() == 0
+				return len(m.Keys()) == 0
 			}
 		}
 	}

@@ -73,12 +73,16 @@ func OrNull(s string) Value {
 
 // NewObject builds an object from alternating keys and values.
 func NewObject(pairs ...any) *Object {
-	o := &Object{}
-	o.keys, o.vals = make([]string, 0, len(pairs)/2), make([]any, 0, len(pairs)/2)
+	o := withRoom(len(pairs) / 2)
 	for i := 0; i+1 < len(pairs); i += 2 {
 		o.Set(pairs[i].(string), pairs[i+1])
 	}
 	return o
+}
+
+// withRoom is an empty object that n members fit into.
+func withRoom(n int) *Object {
+	return &Object{anyMap{names: names{keys: make([]string, 0, n)}, vals: make([]any, 0, n)}}
 }
 
 // Len returns the number of members.
