@@ -57,6 +57,21 @@ func (e *Entry) line() []byte { return ojson.Compact(ojson.Marshal(e)) }
 // List are the entries of one year, or of all, by run.
 type List map[string]*Entry
 
+// maxChange is the highest count of changes. At it the count no longer decides between two entries: a run that
+// is not in the archive does not disappear into it for good by an entry that counts so high.
+const maxChange = 1 << 30
+
+// Changed counts one more change.
+func (e *Entry) Changed() { e.Change = min(e.Change+1, maxChange) }
+
+// rank orders the states where the count of changes does not decide.
+func (e *Entry) rank() int {
+	if e.Change < maxChange {
+		return 0
+	}
+	return slices.Index([]string{Removed, Archived, Live}, e.State)
+}
+
 // maxList bounds a list that is read, in bytes: some 200,000 runs.
 const maxList = 64 << 20
 
@@ -75,7 +90,8 @@ func decode(data []byte, format string) List {
 		e := &Entry{}
 		if errs := ojson.Unmarshal(o,
 			e); len(errs) > 0 || git.BadRunID(e.Run) != "" || !object.OID(e.Op).Valid(format) ||
-			e.Year() == "" || e.Change < 1 || !slices.Contains([]string{Archived, Live, Removed}, e.State) {
+			e.Year() == "" || e.Change < 1 || e.Change > maxChange ||
+			!slices.Contains([]string{Archived, Live, Removed}, e.State) {
 			continue
 		}
 		out[e.Run] = newer(out[e.Run], e)
@@ -114,8 +130,8 @@ func newer(a, b *Entry) *Entry {
 	if b == nil {
 		return a
 	}
-	c := cmp.Or(cmp.Compare(a.Change, b.Change), cmp.Compare(a.Ops, b.Ops), cmp.Compare(b.At, a.At),
-		bytes.Compare(a.line(), b.line()))
+	c := cmp.Or(cmp.Compare(a.Change, b.Change), cmp.Compare(a.rank(), b.rank()), cmp.Compare(a.Ops, b.Ops),
+		cmp.Compare(b.At, a.At), bytes.Compare(a.line(), b.line()))
 	if c < 0 {
 		return b
 	}

@@ -15,7 +15,7 @@ func someList(rng *rand.Rand) List {
 		e := &Entry{
 			Run:    fmt.Sprintf("run_%d", rng.IntN(4)),
 			State:  []string{Archived, Live, Removed}[rng.IntN(3)],
-			Change: 1 + rng.IntN(3),
+			Change: []int{1, 2, 3, maxChange}[rng.IntN(4)],
 			Op:     strings.Repeat(fmt.Sprint(rng.IntN(3)), 40),
 			Ops:    1 + rng.IntN(3),
 			Status: "completed",
@@ -65,6 +65,7 @@ func TestDecodeLeavesOutWhatIsNoEntry(t *testing.T) {
 		strings.Replace(good, "run_1", "../x", 1),
 		strings.Replace(good, "archived", "hidden", 1),
 		strings.Replace(good, `"change":1`, `"change":0`, 1),
+		strings.Replace(good, `"change":1`, `"change":9223372036854775807`, 1),
 		strings.Replace(good, strings.Repeat("a", 40), "a", 1),
 		strings.Replace(good, "2026-01-01T00:00:00Z", "soon", 1),
 	} {
@@ -76,5 +77,22 @@ func TestDecodeLeavesOutWhatIsNoEntry(t *testing.T) {
 	l := decode([]byte(good), object.FormatSHA1)
 	if !strings.Contains(string(l.encode()), `"later":true`) {
 		t.Errorf("a member of a later version was lost: %s", l.encode())
+	}
+}
+
+// An entry with the highest count there is does not keep a run in the archive, or out of the list, for good.
+func TestTheHighestCountIsNotTheLastWord(t *testing.T) {
+	for _, state := range []string{Archived, Removed} {
+		theirs := &Entry{Run: "run_1", State: state, Change: maxChange, Op: strings.Repeat("a", 40), Ops: 1 << 30}
+		ours := *theirs
+		ours.Ops = 3
+		ours.Changed()
+		ours.State = Live
+		for _, l := range []List{{"run_1": theirs}, {"run_1": &ours}} {
+			both := l.Merge(List{"run_1": theirs}).Merge(List{"run_1": &ours})
+			if both["run_1"].State != Live {
+				t.Errorf("%s at the highest count holds against a person who took the run out", state)
+			}
+		}
 	}
 }

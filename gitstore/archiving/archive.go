@@ -215,7 +215,7 @@ func changeArchive(ctx context.Context, repo *git.Repository, env protocol.Env, 
 	change func(*archive.Entry) error, drop func(*archive.Entry) []git.RefUpdate) error {
 	var keep, gone []git.RefUpdate
 	for _, e := range entries {
-		e.Change++
+		e.Changed()
 		e.By, e.At = env.Actor.Name+" <"+env.Actor.Email+">", env.Time()
 		if err := change(e); err != nil {
 			return err
