@@ -114,10 +114,13 @@ func localConfig(repo *git.Repository) []gitconfig.Entry {
 	return entries
 }
 
-// apart counts the operations of both sides.
+// apart counts the operations of both sides. What is no operation there counts none: sync says what to do about it.
 func apart(ctx context.Context, repo *git.Repository, st *Standing, here, there object.OID) error {
 	out, err := repo.Git.Run(ctx, nil, "rev-list", "--left-right", "--count", string(here)+"..."+string(there), "--")
 	if err != nil {
+		if repo.NoCommit(ctx, there) {
+			return nil
+		}
 		return err
 	}
 	f := strings.Fields(string(out))

@@ -473,7 +473,11 @@ func (f *remoteLook) archived(ctx context.Context, c *against) error {
 	for _, year := range slices.Sorted(maps.Keys(f.lists)) {
 		list, err := archive.Read(ctx, c.q, f.lists[year])
 		if err != nil {
-			return err
+			if ctx.Err() != nil {
+				return err
+			}
+			c.out.Lost = append(c.out.Lost, "the list of archived runs of "+year+" cannot be read")
+			continue
 		}
 		for _, name := range slices.Sorted(maps.Keys(list)) {
 			e := list.Archived(name)

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/archive"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/history"
@@ -36,10 +37,16 @@ func (l *landing) archives(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	there, err := archive.Years(ctx, s.Repository(), transport.TrackingArchive(remote))
+	there, theirs, odd, err := listsThere(ctx, s.Repository(), remote)
 	if err != nil {
 		return err
 	}
+	for _, year := range odd {
+		l.y.Notices = append(l.y.Notices, "the list of archived runs of "+year+" on "+text.OneLine(remote)+
+			" cannot be read and was passed over: its administrator can remove "+archive.ListPrefix+year+
+			" there, and the next sync pushes the list of this clone")
+	}
+	l.theirs = theirs
 	seen, err := archive.Years(ctx, s.Repository(), record.SeenRefPrefix+remote+"/archive-list/")
 	if err != nil {
 		return err
@@ -61,7 +68,7 @@ func (l *landing) archives(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if !on && seen[year] != there[year] {
+		if !on && seen[year] != there[year] && !slices.Contains(odd, year) {
 			l.y.Notices = append(l.y.Notices, "the list of archived runs of "+year+" on "+text.OneLine(remote)+
 				" went back or was rewritten; this clone keeps what it saw ("+seen[year].Short()+
 				") and pushes it again: ask the administrator of the server")
@@ -80,11 +87,32 @@ func (l *landing) archives(ctx context.Context) error {
 	if l.list, err = archive.ReadAll(ctx, s.Repository(), archive.ListPrefix); err != nil {
 		return err
 	}
-	if l.theirs, err = archive.ReadAll(ctx, s.Repository(), transport.TrackingArchive(remote)); err != nil {
-		return err
-	}
 	l.past, err = s.Repository().Tips(ctx, archive.PastPrefix)
 	return err
+}
+
+// listsThere reads the lists that a remote has: the commit of each year, the entries of all, and the years whose list
+// cannot be read. Anything may lie under such a name there, and the other years do not stop at it.
+func listsThere(ctx context.Context, repo *git.Repository, remote string) (
+	years map[string]object.OID, all archive.List, odd []string, err error,
+) {
+	if years, err = archive.Years(ctx, repo, transport.TrackingArchive(remote)); err != nil {
+		return nil, nil, nil, err
+	}
+	all = make(archive.List)
+	for _, year := range slices.Sorted(maps.Keys(years)) {
+		l, err := archive.Read(ctx, repo, years[year])
+		switch {
+		case ctx.Err() != nil:
+			return nil, nil, nil, context.Cause(ctx)
+		case err != nil:
+			delete(years, year)
+			odd = append(odd, year)
+		default:
+			all = all.Merge(l)
+		}
+	}
+	return years, all, odd, nil
 }
 
 // joinLists returns a commit that holds the entries of both: one of the two where it has
@@ -162,6 +190,9 @@ func (l *landing) landArchived(ctx context.Context, name, current string) (bool,
 	}
 	op := object.OID(e.Op)
 	here, there, seen := l.here[name], l.there[name], l.seen[name]
+	if here == "" && there == "" && seen == "" && (past == "" || past == op) {
+		return true, nil
+	}
 	// What is known of the run here has to be part of what was archived.
 	for _, tip := range []object.OID{here, past, there, seen} {
 		if tip == "" || tip == op {
@@ -178,6 +209,16 @@ func (l *landing) landArchived(ctx context.Context, name, current string) (bool,
 		if !in {
 			return l.beyond(ctx, e, current)
 		}
+	}
+	// A list says what anyone who may push wrote into it: only a run that is over leaves the run refs by it.
+	st, err := chain.StateAt(ctx, l.s.Repository(), op)
+	if err != nil {
+		return true, err
+	}
+	if !st.Status.Ended() {
+		l.y.Notices = append(l.y.Notices, "the list of archived runs of "+e.Year()+" on "+text.OneLine(l.y.Remote)+
+			" names run "+name+", which is not over at operation "+op.Short()+": the run stays")
+		return false, l.bringBack(ctx, name, past)
 	}
 	if there != "" {
 		l.y.retire = append(l.y.retire, transport.RefPush{Name: git.RunRefPrefix + name, Old: there})
@@ -330,11 +371,14 @@ func pushArchive(ctx context.Context, repo *git.Repository, env protocol.Env, y 
 	if err != nil {
 		return false, err
 	}
-	there, err := archive.Years(ctx, repo, transport.TrackingArchive(y.Remote))
+	there, _, odd, err := listsThere(ctx, repo, y.Remote)
 	if err != nil {
 		return false, err
 	}
 	for _, year := range slices.Sorted(maps.Keys(here)) {
+		if slices.Contains(odd, year) {
+			return false, nil
+		}
 		if here[year] == there[year] {
 			continue
 		}

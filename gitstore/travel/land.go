@@ -315,10 +315,15 @@ func (l *landing) believed(ctx context.Context, r *SyncedRun, there object.OID) 
 		r.State, r.Code, r.Why, r.Hint = SyncRefused, code, why, hint
 		return false, l.aside(ctx, r, there)
 	}
+	ask := "ask the person who pushed it; nothing of it was taken"
+	if l.here[r.Run] != "" {
+		ask += ". To put back there what this clone has: git push --force " + text.OneLine(l.y.Remote) + " " +
+			git.RunRefPrefix + r.Run
+	}
 	id, err := chain.ProjectAt(ctx, l.s.Repository(), there)
 	if err != nil {
-		return refuse(record.CodeUnproven, "the remote's operation "+there.Short()+" cannot be read",
-			"git agentxchain fsck --replay")
+		return refuse(record.CodeUnproven, "what the remote has under this name, "+there.Short()+
+			", cannot be read as an operation", ask)
 	}
 	if id != "" && l.mine != "" && id != l.mine {
 		return refuse(record.CodeForeignRun,
@@ -340,13 +345,12 @@ func (l *landing) believed(ctx context.Context, r *SyncedRun, there object.OID) 
 		if ctx.Err() != nil {
 			return false, err
 		}
-		return refuse(record.CodeUnproven, text.OneLine(err.Error()), "git agentxchain fsck --replay")
+		return refuse(record.CodeUnproven, text.OneLine(err.Error()), ask)
 	}
 	if !v.Sound() {
 		f := v.Findings[0]
 		return refuse(record.CodeUnproven,
-			"operation "+f.Op.Short()+" of the remote is not believed: "+text.OneLine(f.Message),
-			"ask the person who pushed it; nothing of it was taken")
+			"operation "+f.Op.Short()+" of the remote is not believed: "+text.OneLine(f.Message), ask)
 	}
 	l.y.Notices = append(l.y.Notices, proof.ArrivalNotices(v.Arrived)...)
 	return true, nil

@@ -29,10 +29,11 @@ func Ancestor(ctx context.Context, r *git.Repository, old, tip object.OID) (bool
 	return err == nil, err
 }
 
-// MergeBase is a newest commit that both go back to, "" for none.
+// MergeBase is a newest commit that both go back to, "" for none. What is no commit goes back to none: a remote may
+// have anything under the name of a run.
 func MergeBase(ctx context.Context, r *git.Repository, a, b object.OID) (object.OID, error) {
 	out, err := r.Git.Run(ctx, nil, "merge-base", string(a), string(b))
-	if git.ExitCode(err) == 1 {
+	if git.ExitCode(err) == 1 || git.ExitCode(err) == 128 && (r.NoCommit(ctx, a) || r.NoCommit(ctx, b)) {
 		return "", nil
 	}
 	return object.OID(strings.TrimSpace(string(out))), err

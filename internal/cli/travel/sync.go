@@ -76,7 +76,7 @@ func runSync(ctx context.Context, f *term.Factory, opt runner.SyncOptions) error
 			open++
 		}
 	}
-	f.Out.Emit(syncPayload(y, open), func(p *term.Printer) { printSync(p, y, open, "run") })
+	f.Out.Emit(syncPayload(y, open), func(p *term.Printer) { printSync(p, y, open, "run", err == nil) })
 	if err != nil {
 		return err
 	}
@@ -113,7 +113,7 @@ func syncWorkspace(c *ucli.Context, f *term.Factory) error {
 		if y == nil || err != nil && len(y.Runs) == 0 {
 			return err
 		}
-		f.Out.Emit(syncPayload(y, 0), func(p *term.Printer) { printSync(p, y, 0, "initiative") })
+		f.Out.Emit(syncPayload(y, 0), func(p *term.Printer) { printSync(p, y, 0, "initiative", err == nil) })
 		if err != nil {
 			return err
 		}
@@ -147,8 +147,8 @@ func syncPayload(y *runner.Synced, open int) *ojson.Object {
 		"open_conflicts", open)
 }
 
-// what names one of the things that were brought together.
-func printSync(p *term.Printer, y *runner.Synced, open int, what string) {
+// what names one of the things that were brought together. Of one that did not end it is not known how both sides stand.
+func printSync(p *term.Printer, y *runner.Synced, open int, what string, ended bool) {
 	remote := term.OneLine(y.Remote)
 	if y.Tracking {
 		p.Printf("git fetch %s brings the records of runs from now on.\n", remote)
@@ -188,7 +188,7 @@ func printSync(p *term.Printer, y *runner.Synced, open int, what string) {
 		p.Printf("%s moved into the archive of %s.\n", term.Counted(y.Retired, "run"), remote)
 	}
 	switch {
-	case y.Retired > 0:
+	case !ended || y.Retired > 0:
 	case len(y.Runs) == 0:
 		p.Printf("No %s here, and none on %s.\n", what, remote)
 	case same == len(y.Runs):
