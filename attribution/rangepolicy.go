@@ -93,6 +93,7 @@ type Approval struct {
 	Gate, Name, Email string
 	Signed            bool // with a signature that holds
 	Counts            bool // a person said it, and nothing is wrong with it
+	Unlisted          bool // the base of the range does not let them say it; then it does not count
 }
 
 // RunFacts are what a policy asks of a run.
@@ -100,7 +101,8 @@ type RunFacts struct {
 	Run       string
 	Gates     map[string]string // status by gate
 	Approvals []Approval
-	Problems  []string // of its approvals: findings that are wrong
+	Problems  []string              // of its approvals: findings that are wrong
+	Need      func(gate string) int // how many people the base of the range asks for, nil where none was read
 }
 
 // RangeFinding is what keeps a range from standing.
@@ -150,16 +152,20 @@ func (p *RangePolicy) Judge(r *Range, runs []*RunFacts) []RangeFinding {
 					Run:     run.Run,
 					Message: fmt.Sprintf("gate %s of run %s is %s", gate, run.Run, status),
 				})
+			} else if run.Need != nil && run.people(gate, false) < run.Need(gate) {
+				out = append(out, RangeFinding{
+					Code: "gate",
+					Run:  run.Run,
+					Message: fmt.Sprintf("gate %s of run %s was passed by %d of the %d people whom the base of the range asks", gate,
+						run.Run, run.people(gate, false), run.Need(gate)),
+				})
 			}
 		}
-		var people []string
-		for _, a := range run.Approvals {
-			who := strings.ToLower(a.Email)
-			if a.Counts && (a.Signed || !p.Signed) && !slices.Contains(people, who) {
-				people = append(people, who)
-			}
+		people, unlisted := run.people("", p.Signed), ""
+		if slices.ContainsFunc(run.Approvals, func(a Approval) bool { return a.Unlisted }) {
+			unlisted = "; those of others, or with other keys, than the base of the range lists do not count"
 		}
-		if len(people) < p.Approvals {
+		if people < p.Approvals {
 			kind := "approvals"
 			if p.Signed {
 				kind = "signed approvals"
@@ -167,8 +173,8 @@ func (p *RangePolicy) Judge(r *Range, runs []*RunFacts) []RangeFinding {
 			out = append(out, RangeFinding{
 				Code: "approvals",
 				Run:  run.Run,
-				Message: fmt.Sprintf("run %s has %s of %d people, and the policy wants %d", run.Run, kind, len(people),
-					p.Approvals),
+				Message: fmt.Sprintf("run %s has %s of %d people, and the policy wants %d%s", run.Run, kind, people,
+					p.Approvals, unlisted),
 			})
 		}
 		for _, problem := range run.Problems {
@@ -176,6 +182,18 @@ func (p *RangePolicy) Judge(r *Range, runs []*RunFacts) []RangeFinding {
 		}
 	}
 	return out
+}
+
+// people counts those who have approved the gate, any gate for "".
+func (r *RunFacts) people(gate string, signed bool) int {
+	var people []string
+	for _, a := range r.Approvals {
+		who := strings.ToLower(a.Email)
+		if a.Counts && (a.Signed || !signed) && (gate == "" || a.Gate == gate) && !slices.Contains(people, who) {
+			people = append(people, who)
+		}
+	}
+	return len(people)
 }
 
 // leaves reports whether the policy leaves a file to people. The files that governance

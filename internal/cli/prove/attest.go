@@ -195,7 +195,7 @@ func (a *attesting) recorded(ctx context.Context) error {
 	if !whole {
 		return nil
 	}
-	facts, err := readRunFacts(ctx, a.repo, of[len(of)-1])
+	facts, err := readRunFacts(ctx, a.repo, of[len(of)-1], nil)
 	if err != nil {
 		return err
 	}

@@ -180,6 +180,10 @@ func readRangePolicy(ctx context.Context, f *term.Factory, repo *runner.Reposito
 
 // readRuns gathers what is asked of each run with work in the range.
 func (v *rangeVerdict) readRuns(ctx context.Context, repo *runner.Repository) error {
+	listed, err := attribution.ReadListed(ctx, repo, v.Base)
+	if err != nil {
+		return err
+	}
 	seen := make(map[string]bool)
 	phases := make(map[string]string)
 	for _, c := range v.Commits {
@@ -198,7 +202,7 @@ func (v *rangeVerdict) readRuns(ctx context.Context, repo *runner.Repository) er
 				continue
 			}
 			seen[t.Run] = true
-			facts, err := readRunFacts(ctx, repo, t)
+			facts, err := readRunFacts(ctx, repo, t, listed)
 			if err != nil {
 				return err
 			}
@@ -209,9 +213,14 @@ func (v *rangeVerdict) readRuns(ctx context.Context, repo *runner.Repository) er
 	return nil
 }
 
-// readRunFacts reads what the gates of a turn's run are, and who approved them.
-func readRunFacts(ctx context.Context, repo *runner.Repository, t *attribution.Turn) (*attribution.RunFacts, error) {
+// readRunFacts reads what the gates of a turn's run are, and who approved them. listed, nil for none, is whom the base
+// of a range lets do so.
+func readRunFacts(ctx context.Context, repo *runner.Repository, t *attribution.Turn,
+	listed *attribution.Listed) (*attribution.RunFacts, error) {
 	facts := &attribution.RunFacts{Run: t.Run}
+	if listed != nil {
+		facts.Need = listed.Need
+	}
 	var err error
 	if facts.Gates, err = attribution.RunGates(t); err != nil {
 		return nil, err
@@ -224,17 +233,20 @@ func readRunFacts(ctx context.Context, repo *runner.Repository, t *attribution.T
 	if err != nil {
 		return nil, err
 	}
+	envelopes := said.Envelopes()
 	for _, s := range report.Sayings {
 		if s.Decision != "approve" {
 			continue
 		}
+		unlisted := listed != nil && !listed.Lets(s.Gate, s.Principal, envelopes[s.Statement])
 		facts.Approvals = append(facts.Approvals, attribution.Approval{
 			Gate:   s.Gate,
 			Name:   cmp.Or(s.Name, s.Principal),
 			Email:  s.Principal,
 			Signed: s.Stands == approval.StandsProven,
-			Counts: s.Stands == approval.StandsProven || s.Stands == approval.StandsUnsigned ||
-				s.Stands == approval.StandsConfirmed,
+			Counts: !unlisted && (s.Stands == approval.StandsProven || s.Stands == approval.StandsUnsigned ||
+				s.Stands == approval.StandsConfirmed),
+			Unlisted: unlisted,
 		})
 	}
 	for _, x := range report.Findings {

@@ -164,6 +164,8 @@ func approvalsText(r *attribution.RunFacts) string {
 	for _, a := range r.Approvals {
 		how := "not signed"
 		switch {
+		case a.Unlisted:
+			how = "the base of the range does not list them"
 		case a.Signed:
 			how = "signed"
 		case !a.Counts:
