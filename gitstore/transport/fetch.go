@@ -8,21 +8,33 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/archive"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/history"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 )
 
-// recordRefspec brings all of ours under the names it has on the remote. It is not forced: a run that went on here
-// beside the remote stays as it is here.
-const recordRefspec = "refs/agentxchain/*:refs/agentxchain/*"
+// recordRefspecs bring what travels of ours under the names it has on the remote. They are not forced: a run that went on
+// here beside the remote stays as it is here. What a clone notes for itself, such as its leases and what it believes of
+// others, no remote may write.
+func recordRefspecs() []string {
+	var specs []string
+	for _, prefix := range []string{
+		git.RunRefPrefix, record.ConflictRefPrefix, archive.ListPrefix, archive.KeepPrefix, record.WitnessRefPrefix,
+		record.InitiativeRefPrefix,
+	} {
+		specs = append(specs, prefix+"*:"+prefix+"*")
+	}
+	return specs
+}
 
 // FetchRecord brings the record that a remote has. A ref here that the remote's does not follow from stays.
 // Errors: remote_failed.
 func FetchRecord(ctx context.Context, r *git.Repository, remote string) error {
-	args := append(fetchWhole(ctx, r, remote), "--refmap=")
-	return fetchInto(ctx, r, remote, append(args, "--", remote, recordRefspec), "non-fast-forward")
+	args := append(fetchWhole(ctx, r, remote), "--refmap=", "--", remote)
+	return fetchInto(ctx, r, remote, append(args, recordRefspecs()...), "non-fast-forward")
 }
 
 // FetchCommit brings what a remote has under a name, which is the id of a commit, REMOTE/BRANCH, a branch or a tag,
