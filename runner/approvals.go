@@ -9,6 +9,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/bundle"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
 	"github.com/git-agentxchain/git-agentxchain/protocol/approval"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -36,15 +37,7 @@ func ReadApprovals(ctx context.Context, repo *Repository, run string) (*Approval
 func (a *Approvals) Sayings() []*approval.Saying { return approval.Sayings(a.acts.Acts) }
 
 // Envelopes are the signed statements, by the sha256:<hex> of each.
-func (a *Approvals) Envelopes() map[string][]byte {
-	out := map[string][]byte{}
-	for _, act := range a.acts.Acts {
-		for _, b := range act.Statements() {
-			out["sha256:"+b.Digest] = b.Data
-		}
-	}
-	return out
-}
+func (a *Approvals) Envelopes() map[string][]byte { return a.acts.Envelopes() }
 
 // Verify judges all of it again (docs/spec/approvals.md#verification-offline). here is
 // the repository that is asked for the commits approvals speak of, in which the project
@@ -56,6 +49,11 @@ func (a *Approvals) Verify(ctx context.Context, here *Repository) (*approval.Rep
 	}
 	report.Witnesses, err = a.acts.Witnesses(ctx, a.repo, here)
 	return report, err
+}
+
+// ListedAt are the people and keys that a commit lists, for the project in the directory repo.Prefix.
+func ListedAt(ctx context.Context, repo *Repository, commit string) (*approval.Listed, error) {
+	return proof.ListedAt(ctx, repo, repo.Prefix, object.OID(commit))
 }
 
 // RecordedRuns are the ids of the runs a repository has the record of.

@@ -107,6 +107,7 @@ func (x *RunRecord) Config() (data []byte, content object.OID, err error) {
 // ConfigUse is a configuration that operations of a run were decided under.
 type ConfigUse struct {
 	Op      string     // name of the operation that first had it
+	At      object.OID // that operation
 	Content object.OID // of agentxchain.json
 	First   bool       // it is the run's first operation
 	After   string     // the run before this one, its last operation; "" for none
@@ -127,6 +128,7 @@ func (x *RunRecord) Configs(limit int) ([]ConfigUse, error) {
 		}
 		use := ConfigUse{
 			Op:      record.Trailer(c.Message, record.TrailerOp),
+			At:      op,
 			Content: e.OID,
 			First:   len(c.Parents) == 0,
 			After:   record.Trailer(c.Message, record.TrailerPrevious),

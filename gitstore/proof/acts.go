@@ -30,6 +30,17 @@ type Acts struct {
 	Chain map[string]approval.ChainOp // every operation of the run, by commit id
 }
 
+// Envelopes are the signed statements, by the sha256:<hex> of each.
+func (a *Acts) Envelopes() map[string][]byte {
+	out := map[string][]byte{}
+	for _, act := range a.Acts {
+		for _, b := range act.Statements() {
+			out["sha256:"+b.Digest] = b.Data
+		}
+	}
+	return out
+}
+
 // ReadActs reads the acts of a run from its ref; an empty run is an error. The
 // repository needs nothing but the run's own objects. One git process lists the
 // operations; the others are read as objects.
@@ -40,6 +51,11 @@ func ReadActs(ctx context.Context, repo *git.Repository, runID string) (*Acts, e
 	if err != nil {
 		return nil, err
 	}
+	return ReadActsAt(ctx, repo, runID, tip)
+}
+
+// ReadActsAt is ReadActs of a run up to an operation, which need not have a ref yet.
+func ReadActsAt(ctx context.Context, repo *git.Repository, runID string, tip object.OID) (*Acts, error) {
 	ops, err := chain.Log(ctx, repo, tip, 0)
 	if err != nil {
 		return nil, err

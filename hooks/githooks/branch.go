@@ -292,7 +292,7 @@ func (c *course) tip() error {
 		case own == nil:
 			j.lost(v, e)
 		case c.pushed:
-			if err := j.weakened(v.path, before, own); err != nil {
+			if err := j.weakened(v.path, c.move.old, before, own); err != nil {
 				return err
 			}
 		}

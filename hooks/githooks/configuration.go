@@ -49,9 +49,9 @@ func (j *judge) govern(v *governance, c newCommit, pushed bool) (*governor, erro
 		j.lost(v, c.config)
 		return last, j.bind(last)
 	}
-	for _, g := range j.parents {
+	for i, g := range j.parents {
 		if g != nil && pushed {
-			if err := j.weakened(v.path, g, own); err != nil {
+			if err := j.weakened(v.path, c.parents[i], g, own); err != nil {
 				return nil, err
 			}
 		}
@@ -141,9 +141,10 @@ func (j *judge) broken(content object.OID) string {
 	return "it cannot be read"
 }
 
-// weakened judges the step from one configuration to another: weaker rules take a
-// person, whose word is an operation of a run.
-func (j *judge) weakened(path string, from, to *governor) error {
+// weakened judges the step from one configuration, which governs the commit at, to another: weaker rules take a
+// person, whose word is an operation of a run. Where the rules say whose word it is, the run's own do not count: who
+// began it could have written them.
+func (j *judge) weakened(path string, at object.OID, from, to *governor) error {
 	if from.content == to.content {
 		return nil
 	}
@@ -151,7 +152,15 @@ func (j *judge) weakened(path string, from, to *governor) error {
 	if len(changes) == 0 {
 		return nil
 	}
-	ok, err := j.witness.adopted(to.config)
+	who := "no run has adopted: "
+	var ok bool
+	var err error
+	if from.config.ActRule() == nil {
+		ok, err = j.witness.adopted(to.config)
+	} else {
+		who = "those have not adopted whom authority.acts of the branch names: "
+		ok, err = j.witness.adoptedBy(to.config, strings.TrimSuffix(path, wire.ConfigPath), at)
+	}
 	if err != nil || ok {
 		return err
 	}
@@ -159,7 +168,7 @@ func (j *judge) weakened(path string, from, to *governor) error {
 		Rule:    RuleConfigWeakened,
 		Path:    path,
 		Commit:  j.commit,
-		Message: "weaker rules that no run has adopted: " + shownChanges(changes),
+		Message: "weaker rules that " + who + shownChanges(changes),
 		Hint:    "git agentxchain config adopt, then push the run with the branch: git push REMOTE 'refs/agentxchain/runs/*:refs/agentxchain/runs/*'",
 	})
 	return nil

@@ -94,7 +94,7 @@ func (g *guarded) weakening(m move, w *witness) error {
 		}
 		j := &judge{ctx: g.ctx, repo: g.repo, prefix: prefix, report: g.find, witness: w}
 		j.commit = string(m.new)
-		if err := j.weakened(v.path, before, after); err != nil {
+		if err := j.weakened(v.path, m.old, before, after); err != nil {
 			return err
 		}
 	}

@@ -280,6 +280,54 @@ func (w *witness) adopted(c *config.Config) (bool, error) {
 	return w.configs[config.RulesDigest(c)], nil
 }
 
+// adoptedBy reports whether a proven run adopted the rules of a configuration by the word of as many people as
+// authority.acts asks for at a commit of the branch, with keys that are listed there.
+func (w *witness) adoptedBy(c *config.Config, prefix string, at object.OID) (bool, error) {
+	ctx, repo := w.g.ctx, w.g.repo
+	listed, err := proof.ListedAt(ctx, repo, prefix, at)
+	if err != nil {
+		return false, err
+	}
+	want := config.RulesDigest(c)
+	for r, err := range w.proven() {
+		if err != nil {
+			return false, err
+		}
+		uses, err := r.Configs(maxOps)
+		if err != nil {
+			return false, err
+		}
+		ops := make(map[string]bool)
+		for _, u := range uses {
+			if u.Op != opConfigAdopt {
+				continue
+			}
+			_, data, err := repo.Objects().Read(ctx, u.Content)
+			if err != nil {
+				return false, err
+			}
+			if held := config.DecodeGoverning(data); held != nil && config.RulesDigest(held) == want {
+				ops[string(u.At)] = true
+			}
+		}
+		if len(ops) == 0 {
+			continue
+		}
+		acts, err := proof.ReadActsAt(ctx, repo, r.Run, r.Op)
+		if err != nil {
+			return false, err
+		}
+		report, err := proof.VerifyApprovals(ctx, repo, prefix, acts)
+		if err != nil {
+			return false, err
+		}
+		if report.AgreedBy(ops, acts.Envelopes(), listed) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
 // opConfigAdopt is the operation by which a person adopts a configuration.
 const opConfigAdopt = "config_adopt"
 

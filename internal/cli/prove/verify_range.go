@@ -180,7 +180,7 @@ func readRangePolicy(ctx context.Context, f *term.Factory, repo *runner.Reposito
 
 // readRuns gathers what is asked of each run with work in the range.
 func (v *rangeVerdict) readRuns(ctx context.Context, repo *runner.Repository) error {
-	listed, err := attribution.ReadListed(ctx, repo, v.Base)
+	listed, err := runner.ListedAt(ctx, repo, string(v.Base))
 	if err != nil {
 		return err
 	}
@@ -216,7 +216,7 @@ func (v *rangeVerdict) readRuns(ctx context.Context, repo *runner.Repository) er
 // readRunFacts reads what the gates of a turn's run are, and who approved them. listed, nil for none, is whom the base
 // of a range lets do so.
 func readRunFacts(ctx context.Context, repo *runner.Repository, t *attribution.Turn,
-	listed *attribution.Listed) (*attribution.RunFacts, error) {
+	listed *approval.Listed) (*attribution.RunFacts, error) {
 	facts := &attribution.RunFacts{Run: t.Run}
 	if listed != nil {
 		facts.Need = listed.Need
