@@ -32,7 +32,8 @@ func run(t *testing.T, s Spec) *Result {
 	return Run(context.Background(), s)
 }
 
-// gone reports whether the process whose number is in the file has ended.
+// gone reports whether the process whose number is in the file has ended. One that is ending has left its memory and runs
+// nothing of its program any more; when the kernel gets round to the rest of it is not ours to say.
 func gone(t *testing.T, file string) bool {
 	t.Helper()
 	data, err := os.ReadFile(file)
@@ -45,8 +46,10 @@ func gone(t *testing.T, file string) bool {
 	}
 	stat, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
 	if err == nil {
-		p := string(stat[strings.LastIndexByte(string(stat), ')')+1:])
-		return strings.HasPrefix(strings.TrimSpace(p), "Z")
+		const exiting = 4 // PF_EXITING
+		p := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
+		flags, err := strconv.Atoi(p[6])
+		return p[0] == "Z" || err == nil && flags&exiting != 0
 	}
 	return syscall.Kill(pid, 0) != nil
 }
