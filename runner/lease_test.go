@@ -417,11 +417,7 @@ func TestLeaseExpiredTurnIsAnybodys(t *testing.T) {
 // its commit, and lets the turn change hands meanwhile. It runs where refs are files
 // and where they are reftables, in main and in linked work trees.
 func TestLeaseHolderIsFencedAtTheCommit(t *testing.T) {
-	kinds := testrepo.Kinds()
-	if testing.Short() {
-		kinds = kinds[:1]
-	}
-	for _, kind := range kinds {
+	for _, kind := range testrepo.KindsFor(t) {
 		t.Run(kind.Name(), func(t *testing.T) {
 			repo := testrepo.New(t, kind)
 			ctx := context.Background()

@@ -15,10 +15,11 @@ import (
 )
 
 // Matrix runs f as a subtest on {sha1, sha256} x {files, reftable} x {main,
-// linked work tree}. Reftable is left out when the installed git lacks it.
+// linked work tree}. Reftable is left out when the installed git lacks it. The
+// everyday run has two of them, which between them have each of these; see Thorough.
 func Matrix(t *testing.T, f func(t *testing.T, r *Repo)) {
 	t.Helper()
-	for _, o := range Kinds() {
+	for _, o := range KindsFor(t) {
 		t.Run(o.Name(), func(t *testing.T) {
 			t.Helper()
 			f(t, New(t, o))
@@ -26,7 +27,17 @@ func Matrix(t *testing.T, f func(t *testing.T, r *Repo)) {
 	}
 }
 
-// Kinds returns the options Matrix runs with; under -short the first and the last of them.
+// KindsFor is what Matrix runs the test with.
+func KindsFor(t *testing.T) []Options {
+	t.Helper()
+	all := Kinds()
+	if !All(t.Name()) {
+		return []Options{all[0], all[len(all)-1]}
+	}
+	return all
+}
+
+// Kinds are all kinds of repository the installed git can make.
 func Kinds() []Options {
 	refFormats := []string{"files"}
 	if HasReftable() {
@@ -39,9 +50,6 @@ func Kinds() []Options {
 				out = append(out, Options{ObjectFormat: object, RefFormat: ref, LinkedWorktree: linked})
 			}
 		}
-	}
-	if testing.Short() {
-		return []Options{out[0], out[len(out)-1]}
 	}
 	return out
 }
@@ -85,6 +93,15 @@ func Serving(t *testing.T) {
 	if os.Getenv("AGENTXCHAIN_TESTS") != "serving" {
 		Thorough(t)
 	}
+}
+
+// Times is how often the test or script of that name tries what it tries: few times in the everyday run,
+// many times where it runs as thoroughly as it can.
+func Times(name string, few, many int) int {
+	if All(name) {
+		return many
+	}
+	return few
 }
 
 // All reports whether the test or script of that name runs as thoroughly as it can.
