@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
@@ -248,6 +249,7 @@ func interruptTwice(t *testing.T, pause time.Duration) (r *ptyRun, dir string, a
 // TestInterruptEchoed: git passes a signal on that the terminal has sent us too. Both are
 // one: the command ends what it started, and says so.
 func TestInterruptEchoed(t *testing.T) {
+	testrepo.Thorough(t)
 	r, _, pid := interruptTwice(t, 20*time.Millisecond)
 	if status, lines := r.end(); status.ExitStatus() != term.ExitInterrupted || having(lines, "interrupted") == 0 {
 		t.Errorf("wait status %v:\n%s", status, strings.Join(lines, "\n"))
@@ -260,6 +262,7 @@ func TestInterruptEchoed(t *testing.T) {
 // TestInterruptTwice ends the command at once, whatever the agent does; the next
 // run ends what is left of it.
 func TestInterruptTwice(t *testing.T) {
+	testrepo.Thorough(t)
 	r, dir, pid := interruptTwice(t, time.Second) // the first has to be on its way
 	if status, _ := r.end(); !status.Signaled() || status.Signal() != syscall.SIGINT {
 		t.Errorf("wait status %v", status)
@@ -326,6 +329,7 @@ func TestScreen(t *testing.T) {
 
 // TestAgentsStreamsAreWords: of every agent that prints JSON the screen shows what it does, and no record.
 func TestAgentsStreamsAreWords(t *testing.T) {
+	testrepo.Thorough(t)
 	for agent, records := range map[string][2]string{
 		"claude": {`{"type":"assistant","message":{"content":[{"type":"tool_use","name":"Bash","input":{"command":"make test"}}]}}`,
 			`{"type":"user","message":{"content":[{"type":"tool_result","content":"ok"}]}}`},

@@ -24,6 +24,7 @@ import (
 	"github.com/anishathalye/porcupine"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -372,6 +373,7 @@ var roleNames = strings.Split("abcdefghijklmnop", "")
 // TestStormOfMaintenance has workers take turns in three work trees, two of which share a run, while commands are
 // killed at random and git's housekeeping, told to remove at once whatever no ref reaches, runs without pause.
 func TestStormOfMaintenance(t *testing.T) {
+	testrepo.Thorough(t)
 	workers, ops := 6, 0
 	if os.Getenv("AGENTXCHAIN_LONG_TESTS") != "" {
 		workers, ops = len(roleNames), stormOps

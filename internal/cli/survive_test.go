@@ -558,6 +558,7 @@ func (l *surviveLog) note(act string, f testtrace.Fault, hit *testtrace.Call, ve
 // TestSurviveEverySyscall goes through the system calls that change a file, one fault each. The short form
 // takes a sample of them; the long one takes all, the calls of each command by turns with those of the others.
 func TestSurviveEverySyscall(t *testing.T) {
+	testrepo.Thorough(t)
 	if !testtrace.Available() {
 		t.Skip("processes cannot be traced here")
 	}
