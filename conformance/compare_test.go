@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"pgregory.net/rapid"
 )
 
@@ -239,6 +240,7 @@ func assignable(items, got []any, used []bool) bool {
 // TestFlippedExpectationsFail changes one asserted scalar at a time in every
 // fixture that passes: each must be seen.
 func TestFlippedExpectationsFail(t *testing.T) {
+	testrepo.Thorough(t)
 	t.Parallel() // hooks of fixtures wait
 	fixtures := ownFixtures()
 	for name, data := range corpusOrNone(t) {

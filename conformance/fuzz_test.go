@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
 func FuzzAdapter(f *testing.F) {
@@ -141,6 +142,7 @@ func disarm(v ojson.Value) {
 
 // TestAdapterLeavesNothing runs every fixture at hand and looks around after each.
 func TestAdapterLeavesNothing(t *testing.T) {
+	testrepo.Thorough(t)
 	look := surroundings(t)
 	for _, files := range []map[string][]byte{ownFixtures(), corpusOrNone(t), fixtureFiles(t, "testdata")} {
 		for name, data := range files {

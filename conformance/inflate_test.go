@@ -142,6 +142,7 @@ func TestOutcomesAreReproducible(t *testing.T) {
 
 // TestFixturesAreNotChanged: a verifier may run a decoded fixture again.
 func TestFixturesAreNotChanged(t *testing.T) {
+	testrepo.Thorough(t)
 	t.Parallel() // hooks of fixtures wait
 	for name, data := range ownFixtures() {
 		f, err := ReadFixture(data)

@@ -232,6 +232,7 @@ func TestDecideUndoesWhenOneRefuses(t *testing.T) {
 }
 
 func TestDecideUndoesWhenOneRefIsLocked(t *testing.T) {
+	testrepo.Thorough(t)
 	dir := clones(t)
 	refs, err := filepath.Glob(filepath.Join(dir, "repos/docs/.git/refs/agentxchain/runs/*"))
 	if err != nil || len(refs) != 1 {

@@ -80,6 +80,7 @@ func (v *served) clients(n int, paths ...string) (wrong []error) {
 // A thousand clients at once, of whom each gets its answer, on a run whose answers
 // are large; what was taken for them is given back.
 func TestThousandClients(t *testing.T) {
+	testrepo.Serving(t)
 	v := crowded(t)
 	clients := 200
 	if os.Getenv("AGENTXCHAIN_LONG_TESTS") == "1" {

@@ -49,6 +49,7 @@ func (d *driver) twoWays(replay bool) (ours, gits string, codes []string) {
 // TestFsckFindsEveryDamagedObject damages each object that operations added, one at a time: in the
 // middle of the operations that are checked in a row, and on both sides of where such rows meet.
 func TestFsckFindsEveryDamagedObject(t *testing.T) {
+	testrepo.Thorough(t)
 	d := newDriver(t)
 	d.must(initOp(false))
 	d.turns(33) // 64 operations are checked in a row

@@ -172,6 +172,7 @@ func TestKilledCheckpointLeavesNothing(t *testing.T) {
 // TestOthersLocksStay puts locks of other programs where a killed git of ours could
 // have had its own.
 func TestOthersLocksStay(t *testing.T) {
+	testrepo.Thorough(t)
 	r := testrepo.New(t, testrepo.Options{})
 	repo := opened(t, r)
 	ref := filepath.Join(repo.CommonDir, "refs", "agentxchain", "runs", "x.lock")

@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -264,6 +265,7 @@ func TestGuardFails(t *testing.T) {
 // TestHostile: hooks that will not end, or leave something behind that would
 // write later.
 func TestHostile(t *testing.T) {
+	testrepo.Thorough(t)
 	later := "sleep 0.3; echo tampered > .agentxchain/state.json"
 	for _, tc := range []struct {
 		name, script, action string

@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -332,7 +333,7 @@ func (m *opsMachine) operation() Operation {
 }
 
 func TestOperationsKeepTheirInvariants(t *testing.T) {
-	reached := make(map[string]int)
+	reached, most := make(map[string]int), testrepo.Times(t.Name(), 15, 60)
 	rapid.Check(t, func(t *rapid.T) {
 		d := newDice(t)
 		w := startedWorld(t, drawConfig(d))
@@ -343,7 +344,7 @@ func TestOperationsKeepTheirInvariants(t *testing.T) {
 			w.commit()
 		}
 		w.step = time.Duration(d.IntN(5)-1) * time.Minute
-		for range 5 + d.IntN(60) {
+		for range 5 + d.IntN(most) {
 			for range d.IntN(3) {
 				m.work()
 			}

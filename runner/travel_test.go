@@ -25,6 +25,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/mail"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -46,6 +47,7 @@ const (
 // arrive late. When all have synchronised until nothing moves, each has the same records, they are lines
 // that replay, and everything that was acknowledged is in them once or is a conflict.
 func TestRunsTravel(t *testing.T) {
+	testrepo.Thorough(t)
 	if runtime.GOOS == "windows" {
 		t.Skip("the server's hooks are shell scripts")
 	}

@@ -15,6 +15,7 @@ import (
 )
 
 func TestProofPasses(t *testing.T) {
+	testrepo.Serving(t)
 	r := prove(context.Background(), nil)
 	if r.Result != "pass" || r.TurnsExecuted != 3 || r.FinalStatus != "completed" ||
 		r.LateOutcome != "step_already_terminal" {
@@ -25,6 +26,7 @@ func TestProofPasses(t *testing.T) {
 // The proof must fail when what it proves does not hold: here the silent runner never
 // loses its turn.
 func TestProofFails(t *testing.T) {
+	testrepo.Serving(t)
 	testrepo.InMemory()
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
 	defer cancel()

@@ -11,6 +11,7 @@ import (
 )
 
 func TestProofPasses(t *testing.T) {
+	testrepo.Thorough(t)
 	r := prove(context.Background(), nil)
 	if r.Result != "pass" || r.EventCount != 12 || r.FinalStatus != "completed" || r.RunID == "" {
 		t.Fatalf("%+v", r)
@@ -33,6 +34,7 @@ func TestProofPasses(t *testing.T) {
 
 // The proof must fail when what it proves does not hold.
 func TestProofFails(t *testing.T) {
+	testrepo.Thorough(t)
 	testrepo.InMemory()
 	for name, spoil := range map[string]func(*loop.Options){
 		"gates held":          func(o *loop.Options) { o.ApproveGate = nil },

@@ -14,6 +14,7 @@ import (
 
 // The proof as its user runs it.
 func TestProofPasses(t *testing.T) {
+	testrepo.Thorough(t)
 	data, err := exec.Command("go", "run", ".", "--json").Output()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, data)
@@ -34,6 +35,7 @@ func TestProofPasses(t *testing.T) {
 
 // Whatever of it is broken, the proof fails.
 func TestProofFails(t *testing.T) {
+	testrepo.Thorough(t)
 	testrepo.InMemory()
 	inBundle := func(p *proof.Project, name string) string {
 		s, err := p.Runner.LoadState(context.Background())

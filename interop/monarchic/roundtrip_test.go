@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/wire"
 )
@@ -29,7 +30,7 @@ func TestJSONRoundTripIsByteStable(t *testing.T) {
 	names, structs := typesOf(t)
 	g := newGenerator(1)
 	g.unknown = true
-	for i := range messages {
+	for i := range testrepo.Times(t.Name(), messages/10, messages) {
 		name := names[i%len(names)]
 		v := g.value(structs[i%len(names)])
 		for form, write := range map[string]func(any) []byte{"canonical": wire.Canonical, "line": func(v any) []byte {

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/tamper"
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/internal/turnmark"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 	"github.com/git-agentxchain/git-agentxchain/runner/driver"
@@ -67,6 +68,7 @@ var plantings = map[string][2]string{
 // TestPlantedProgramsNeverRun has agents plant programs in git's configuration: none of
 // them runs, everything is back as it was, and a person has to look at it.
 func TestPlantedProgramsNeverRun(t *testing.T) {
+	testrepo.Thorough(t)
 	for name, c := range plantings {
 		t.Run(name, func(t *testing.T) {
 			p := newProject(t, shell(evil+c[0]+"rm -f .git/ran; "+stage), runner.Options{Trust: true})

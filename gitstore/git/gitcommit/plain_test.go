@@ -16,6 +16,7 @@ import (
 // TestPlainAsksGit: where attributes, settings or other changes may have a say in what a commit of
 // files consists of, git is asked; and whatever was worked out is committed, or it is not said to be.
 func TestPlainAsksGit(t *testing.T) {
+	testrepo.Thorough(t)
 	if runtime.GOOS != "linux" {
 		t.Skip("git is always asked elsewhere")
 	}

@@ -108,6 +108,7 @@ func quantile(d []time.Duration, q float64) time.Duration {
 // A thousand tellings of one request at once are one execution; another request with
 // the same key is refused, and another user's key is another key.
 func TestIdempotency(t *testing.T) {
+	testrepo.Serving(t)
 	repo := project(t, testrepo.Options{}, []string{"ship"}, nil)
 	v := start(t, repo.Dir, nil)
 	const same = 1000

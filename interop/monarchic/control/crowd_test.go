@@ -17,6 +17,7 @@ import (
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/status"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/pb"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/pbgrpc"
 )
@@ -71,6 +72,7 @@ func TestWatchesAreBounded(t *testing.T) {
 
 // Large messages that are on their way take a bounded part of the memory; small ones are read beside them.
 func TestLargeMessagesAreBounded(t *testing.T) {
+	testrepo.Serving(t)
 	s := serve(t, nil)
 	client, err := grpc.NewClient(s.addr, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	must(t, err)
