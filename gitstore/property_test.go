@@ -14,6 +14,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/private"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -25,6 +26,7 @@ import (
 // append-only file would be.
 func TestLedgerModel(t *testing.T) {
 	t.Parallel()
+	most := testrepo.Times(t.Name(), 4, 12)
 	rapid.Check(t, func(rt *rapid.T) {
 		d := freshRun.copy(t)
 		defer func() { _ = d.store.Close(); _ = os.RemoveAll(d.Dir) }()
@@ -42,7 +44,7 @@ func TestLedgerModel(t *testing.T) {
 				model[a.Ledger] += string(a.Data)
 			}
 		}
-		steps := rapid.IntRange(1, 12).Draw(rt, "steps")
+		steps := rapid.IntRange(1, most).Draw(rt, "steps")
 		for range steps {
 			switch rapid.SampledFrom([]string{"operate", "operate", "half", "external", "lose cache", "reopen"}).Draw(
 				rt, "step") {

@@ -316,6 +316,7 @@ func TestAction(t *testing.T) {
 
 // The component's script is the one that the GitLab page of docs/ci.md includes.
 func TestComponent(t *testing.T) {
+	testrepo.Thorough(t)
 	needs(t, "bash")
 	data, err := os.ReadFile("../templates/verify-range.yml")
 	if err != nil {

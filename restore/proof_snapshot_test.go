@@ -98,6 +98,7 @@ func TestInitiativeIsReadUnderItsLock(t *testing.T) {
 // What is read ahead is given back when an export ends early, and files are whole
 // whatever their sizes and order.
 func TestFilesAreReadInOrder(t *testing.T) {
+	testrepo.Thorough(t)
 	dir := t.TempDir()
 	var names []string
 	for i, size := range []int{10, besideOthers + 5, 3, 0, besideOthers * 2, besideOthers + 1, 7, 100, 1} {

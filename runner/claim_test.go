@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/runner"
@@ -77,6 +78,7 @@ func twoMachines(t *testing.T, apart time.Duration) (a, b *machine) {
 // Whatever the clocks say, a claim keeps others out for its time and not longer, and what
 // its holder hands in after it counts for nothing.
 func TestClaimsDoNotDependOnClocks(t *testing.T) {
+	testrepo.Thorough(t)
 	for _, apart := range []time.Duration{5 * time.Hour, -5 * time.Hour} {
 		t.Run(apart.String(), func(t *testing.T) {
 			a, b := twoMachines(t, apart)

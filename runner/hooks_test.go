@@ -10,6 +10,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/gitcommit"
 	"github.com/git-agentxchain/git-agentxchain/hooks"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 	"github.com/git-agentxchain/git-agentxchain/runner/trust"
@@ -111,6 +112,7 @@ func (p *project) log() int {
 
 // A ledger too big to be kept in memory is given back from the record.
 func TestBigLedgerIsRestored(t *testing.T) {
+	testrepo.Thorough(t)
 	p := hookedProject(t, "before_assignment")
 	p.write(".git/hook.sh", "echo '{\"verdict\":\"allow\"}'\n")
 	p.assign("dev")

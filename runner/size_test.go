@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
@@ -17,6 +18,7 @@ const turnBudget = 13 << 9
 
 // TestBytesATurn holds a turn to its budget, after git has packed what was written.
 func TestBytesATurn(t *testing.T) {
+	testrepo.Thorough(t)
 	p := newProject(t, func(cfg *ojson.Object) {
 		cfg.Set("run_loop", ojson.NewObject("non_progress_threshold", 1000))
 	})

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
 // newMount is an empty disk.
@@ -98,6 +100,7 @@ func contentsOf(dir string) string {
 }
 
 func TestMountLosesPower(t *testing.T) {
+	testrepo.Thorough(t)
 	seen := map[string]bool{}
 	for range 40 {
 		m, dir := newMount(t)

@@ -247,7 +247,7 @@ func TestInitiativesComeToTheirEnd(t *testing.T) {
 	steps, n := 0, 0
 	rapid.Check(t, func(rt *rapid.T) {
 		d := dice{rand.New(rand.NewPCG(rapid.Uint64().Draw(rt, "seed"), 3))}
-		for range oneCheck {
+		for range oneCheck(t) {
 			steps += play(rt, d, t)
 			n++
 		}

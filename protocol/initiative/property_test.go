@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -163,13 +164,14 @@ func restart(t *rapid.T, w *Workspace, all []*ojson.Object) *Workspace {
 	return &out
 }
 
-// oneCheck is how many initiatives a check of rapid stands for: its 100 make 500.
-const oneCheck = 5
+// oneCheck is how many initiatives a check of rapid stands for: its 100 make 500 where the test runs thoroughly.
+func oneCheck(t *testing.T) int { return testrepo.Times(t.Name(), 1, 5) }
 
 func TestBarriersAgreeWithTheModel(t *testing.T) {
 	checks := 0
+	n := oneCheck(t)
 	rapid.Check(t, func(t *rapid.T) {
-		for range oneCheck {
+		for range n {
 			checks += acceptAtRandom(t)
 		}
 	})

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 	"github.com/git-agentxchain/git-agentxchain/runner/loop"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
@@ -28,6 +29,7 @@ func (c *stillClock) After(time.Duration) (<-chan time.Time, func()) { return ni
 // The same clock, ids and agents give the same bytes, one turn at a time and, with
 // turns judged in the order of their launch, side by side.
 func TestSameBytes(t *testing.T) {
+	testrepo.Thorough(t)
 	for _, slots := range []int{1, 3} {
 		t.Run(fmt.Sprint(slots), func(t *testing.T) {
 			var first map[string]string
