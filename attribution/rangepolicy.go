@@ -4,11 +4,14 @@
 package attribution
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/approval"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -101,8 +104,10 @@ type RunFacts struct {
 	Run       string
 	Gates     map[string]string // status by gate
 	Approvals []Approval
-	Problems  []string              // of its approvals: findings that are wrong
-	Need      func(gate string) int // how many people the base of the range asks for, nil where none was read
+	Problems  []string               // of its approvals: findings that are wrong
+	Listed    *approval.Listed       // whom and what the base of the range lists, nil where it was not read
+	Rules     []*config.Config       // that the run was judged by
+	Weaker    func(gate string) bool // the run had rules by which less was asked of the gate than by the base's
 }
 
 // RangeFinding is what keeps a range from standing.
@@ -143,21 +148,11 @@ func (p *RangePolicy) Judge(r *Range, runs []*RunFacts) []RangeFinding {
 	}
 	for _, run := range runs {
 		for _, gate := range p.Gates {
-			if status := run.Gates[gate]; status != "passed" {
-				if status == "" {
-					status = "not there"
-				}
+			if why := run.lacks(gate); why != "" {
 				out = append(out, RangeFinding{
 					Code:    "gate",
 					Run:     run.Run,
-					Message: fmt.Sprintf("gate %s of run %s is %s", gate, run.Run, status),
-				})
-			} else if run.Need != nil && run.people(gate, false) < run.Need(gate) {
-				out = append(out, RangeFinding{
-					Code: "gate",
-					Run:  run.Run,
-					Message: fmt.Sprintf("gate %s of run %s was passed by %d of the %d people whom the base of the range asks", gate,
-						run.Run, run.people(gate, false), run.Need(gate)),
+					Message: fmt.Sprintf("gate %s of run %s %s", gate, run.Run, why),
 				})
 			}
 		}
@@ -182,6 +177,27 @@ func (p *RangePolicy) Judge(r *Range, runs []*RunFacts) []RangeFinding {
 		}
 	}
 	return out
+}
+
+// lacks says why the gate does not count as passed, "" when it does. The run's rules are its own: by those of the base
+// it has to be passed too.
+func (r *RunFacts) lacks(gate string) string {
+	status := r.Gates[gate]
+	switch {
+	case status == "":
+		return "is not there"
+	case status != "passed":
+		return "is " + status
+	case r.Listed == nil:
+		return ""
+	}
+	if n, need := r.people(gate, false), r.Listed.Need(gate); n < need {
+		return fmt.Sprintf("was passed by %d of the %d people whom the base of the range asks", n, need)
+	}
+	if slices.ContainsFunc(r.Rules, func(c *config.Config) bool { return r.Listed.Weaker(gate, c) }) {
+		return "asked for less in this run than it does in the base of the range"
+	}
+	return ""
 }
 
 // people counts those who have approved the gate, any gate for "".
@@ -229,6 +245,26 @@ func RunGates(t *Turn) (map[string]string, error) {
 	out := make(map[string]string)
 	for gate, status := range state.PhaseGateStatus.All() {
 		out[gate] = status
+	}
+	return out, nil
+}
+
+// maxRuleOps bounds how many operations of a run are looked through for its rules.
+const maxRuleOps = 100_000
+
+// RunRules are the rules that the turn's run was judged by, the newest first.
+func RunRules(ctx context.Context, repo *git.Repository, t *Turn) ([]*config.Config, error) {
+	uses, err := t.Record.Configs(maxRuleOps)
+	if err != nil {
+		return nil, err
+	}
+	var out []*config.Config
+	for _, u := range uses {
+		_, data, err := repo.Objects().Read(ctx, u.Content)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, config.DecodeGoverning(data))
 	}
 	return out, nil
 }

@@ -41,6 +41,15 @@ func (l *Listed) Need(gate string) int { return need(l.gate(gate)) }
 // NeedActs is how many people it asks for where the record is overruled, 0 where it names none.
 func (l *Listed) NeedActs() int { return need(l.acts()) }
 
+// Weaker reports whether the commit's configuration asks more of the gate than other rules do.
+func (l *Listed) Weaker(gate string, rules *config.Config) bool {
+	at := "/gates/" + gate
+	return l.cfg != nil && l.cfg.Gates.Has(gate) &&
+		slices.ContainsFunc(config.RuleChanges(l.cfg, rules), func(c config.RuleChange) bool {
+			return c.Weakens && (strings.HasPrefix(at+"/", c.Pointer+"/") || strings.HasPrefix(c.Pointer, at+"/"))
+		})
+}
+
 func (l *Listed) gate(gate string) *config.GateRule {
 	if l.cfg == nil {
 		return nil

@@ -218,10 +218,13 @@ func (v *rangeVerdict) readRuns(ctx context.Context, repo *runner.Repository) er
 func readRunFacts(ctx context.Context, repo *runner.Repository, t *attribution.Turn,
 	listed *approval.Listed) (*attribution.RunFacts, error) {
 	facts := &attribution.RunFacts{Run: t.Run}
-	if listed != nil {
-		facts.Need = listed.Need
-	}
 	var err error
+	if listed != nil {
+		facts.Listed = listed
+		if facts.Rules, err = attribution.RunRules(ctx, repo, t); err != nil {
+			return nil, err
+		}
+	}
 	if facts.Gates, err = attribution.RunGates(t); err != nil {
 		return nil, err
 	}
