@@ -4,6 +4,7 @@ package attribution
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -137,15 +138,53 @@ func (j *judge) fetch() string {
 }
 
 func (j *judge) resolve(name string) (object.OID, error) {
-	out, err := j.repo.Git.Run(j.ctx, nil, "rev-parse", "--verify", "--quiet", "--end-of-options", name+"^{commit}")
+	id, err := Resolve(j.ctx, j.repo, name)
+	var refusal *wire.Error
+	if errors.As(err, &refusal) && refusal.Hint == "" {
+		refusal.Hint = j.fetch() + " brings what a shallow checkout lacks, also the base"
+	}
+	return id, err
+}
+
+// Resolve finds the commit that a name says. Where it can be read as several refs git takes the tag: who may push one
+// named as a branch would say where a range begins, and what policy it is held against.
+//
+// Errors: unknown_range.
+func Resolve(ctx context.Context, repo *git.Repository, name string) (object.OID, error) {
+	out, err := repo.Git.Run(ctx, nil, "rev-parse", "--verify", "--quiet", "--end-of-options", name+"^{commit}")
 	if err != nil {
-		if j.ctx.Err() != nil {
+		if ctx.Err() != nil {
 			return "", err
 		}
+		return "", &wire.Error{Code: CodeUnknownRange, Message: fmt.Sprintf("%q names no commit of this clone.", name)}
+	}
+	stem := name
+	if i := strings.IndexAny(name, "^~@:"); i >= 0 {
+		stem = name[:i]
+	}
+	if stem == "" || stem == "HEAD" || strings.HasPrefix(stem, "refs/") || object.OID(stem).Valid(repo.ObjectFormat) ||
+		!git.SafeRefName("refs/heads/"+stem) {
+		return object.OID(strings.TrimSpace(string(out))), nil
+	}
+	refs, err := repo.Git.Run(ctx, nil, "for-each-ref", "--format=%(refname) %(objectname) %(*objectname)",
+		"refs/"+stem, "refs/tags/"+stem, "refs/heads/"+stem, "refs/remotes/"+stem)
+	if err != nil {
+		return "", err
+	}
+	var names []string
+	commits := make(map[string]bool)
+	for line := range strings.Lines(string(refs)) {
+		f := strings.Fields(line)
+		if len(f) < 2 || !strings.HasSuffix(f[0], "/"+stem) { // git lists what is below a name too
+			continue
+		}
+		names, commits[f[len(f)-1]] = append(names, f[0]), true
+	}
+	if len(commits) > 1 {
 		return "", &wire.Error{
 			Code:    CodeUnknownRange,
-			Message: fmt.Sprintf("%q names no commit of this clone.", name),
-			Hint:    j.fetch() + " brings what a shallow checkout lacks, also the base",
+			Message: fmt.Sprintf("%q names several commits of this clone: %s.", stem, strings.Join(names, ", ")),
+			Hint:    "write the name in full, such as " + names[0],
 		}
 	}
 	return object.OID(strings.TrimSpace(string(out))), nil

@@ -5,7 +5,7 @@ package prove
 import (
 	"cmp"
 	"context"
-	"os"
+	"errors"
 	"slices"
 	"strings"
 
@@ -15,6 +15,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/shared"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/protocol/approval"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
@@ -161,19 +162,23 @@ const maxRangePolicy = 1 << 20
 // readRangePolicy reads a policy from a file, or from a commit.
 func readRangePolicy(ctx context.Context, f *term.Factory, repo *runner.Repository, name string) ([]byte, error) {
 	rev, file, inCommit := strings.Cut(name, ":")
-	if inCommit && rev != "" && file != "" {
-		data, err := repo.Git.Run(ctx, nil, "cat-file", "blob", "--end-of-options", rev+":"+file)
-		if err == nil {
-			return data, nil
+	// A file of the work tree is never read in the place of one that a commit lacks: who proposes the range wrote it.
+	drive := len(rev) == 1 && strings.HasPrefix(strings.ReplaceAll(file, `\`, "/"), "/")
+	if inCommit && rev != "" && file != "" && !drive && !strings.HasPrefix(name, ".") && !strings.HasPrefix(name, "/") {
+		commit, err := attribution.Resolve(ctx, repo, rev)
+		var refusal *wire.Error
+		if errors.As(err, &refusal) && refusal.Hint == "" {
+			refusal.Hint = "fetch it first; a file of the work tree with a colon in its name is ./NAME"
 		}
-		path, perr := f.Path(name)
-		if perr != nil {
-			return nil, perr
+		if err != nil {
+			return nil, err
 		}
-		if _, serr := os.Stat(path); serr != nil {
+		data, err := repo.Git.Run(ctx, nil, "cat-file", "blob", "--end-of-options", string(commit)+":"+file)
+		if err != nil {
 			return nil, term.Errorf("unreadable_input", "cannot read the policy %s: %s has no such file",
 				term.OneLine(name), term.OneLine(rev))
 		}
+		return data, nil
 	}
 	return shared.ReadInput(f, "the policy", name, maxRangePolicy)
 }
