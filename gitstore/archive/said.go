@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -189,9 +190,12 @@ func treeAt(ctx context.Context, r *git.Repository, commit object.OID) ([]object
 	if commit == "" {
 		return nil, nil
 	}
-	_, data, err := r.Objects().Read(ctx, commit)
+	kind, data, err := r.Objects().Read(ctx, commit)
 	if err != nil {
 		return nil, err
+	}
+	if kind != object.KindCommit {
+		return nil, fail.Errorf(fail.CodeRefBroken, nil, "%s is a %s and no list of archived runs", commit.Short(), kind)
 	}
 	c, err := object.ParseCommit(r.ObjectFormat, data)
 	if err != nil {

@@ -55,6 +55,9 @@ func (l *landing) archives(ctx context.Context) error {
 	for _, year := range slices.Sorted(maps.Keys(there)) {
 		if here[year] != there[year] {
 			to, err := joinLists(ctx, s.Repository(), s.Env(ctx), year, here[year], there[year])
+			if fail.CodeOf(err) == fail.CodeRefBroken { // the one here, and this says how to go on
+				_, err = archive.ReadAll(ctx, s.Repository(), archive.ListPrefix)
+			}
 			if err != nil {
 				return err
 			}
