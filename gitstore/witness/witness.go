@@ -92,6 +92,12 @@ func Take(ctx context.Context, repo *git.Repository, remote string, list archive
 		if was == oid || !ok || git.BadRunID(run) != "" || over(run) {
 			continue
 		}
+		if _, err := record.NewReader(ctx, repo).Commit(oid); err != nil {
+			if ctx.Err() != nil {
+				return err
+			}
+			continue // anything may lie under such a name there
+		}
 		if was != "" {
 			base, err := history.MergeBase(ctx, repo, was, oid)
 			if err != nil {
