@@ -102,7 +102,7 @@ func TestHTTP(t *testing.T) {
 		{"/slow-headers", ActionBlockedTimeout, "timeout", 2, 150},
 		{"/slow-body", ActionBlockedTimeout, "timeout", 2, 150},
 		{"/1gb", ActionBlockedFailure, "the response is longer than 1048576 bytes", 1, 0},
-		{refused, ActionBlockedFailure, "dial tcp 127.0.0.1", 1, 0},
+		{refused, ActionBlockedFailure, "no connection to 127.0.0.1", 1, 0},
 		{"http://", ActionBlockedFailure, "the address", 1, 0},
 	} {
 		t.Run(tc.url, func(t *testing.T) {

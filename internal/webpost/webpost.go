@@ -7,10 +7,12 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -180,12 +182,31 @@ func inWords(err error) string {
 	case errors.Is(err, io.EOF):
 		return "the connection was closed without an answer"
 	}
+	var op *net.OpError
+	if errors.As(err, &op) && op.Op == "dial" {
+		return unreached(op)
+	}
 	text := err.Error()
 	why, broken := strings.CutPrefix(text, "net/http: HTTP/1.x transport connection broken: ")
 	if broken || strings.HasPrefix(text, "malformed HTTP ") {
 		return "the answer is not HTTP: " + strings.TrimPrefix(why, "net/http: ")
 	}
 	return text
+}
+
+// unreached says of a connection that did not come about why.
+func unreached(op *net.OpError) string {
+	var name *net.DNSError
+	var errno syscall.Errno
+	switch {
+	case errors.As(op, &name) && name.IsNotFound:
+		return "there is no host " + name.Name
+	case errors.As(op, &name):
+		return "the host " + name.Name + " cannot be looked up: " + name.Err
+	case errors.As(op, &errno) && op.Addr != nil:
+		return "no connection to " + op.Addr.String() + ": " + errno.Error()
+	}
+	return op.Err.Error()
 }
 
 // The shortest texts that Redact takes for secrets: shorter ones are in every

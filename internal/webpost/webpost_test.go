@@ -111,6 +111,14 @@ func TestPostRefused(t *testing.T) {
 		t.Fatalf("%+v", r)
 	}
 	leaks(t, r.Err.Error(), "passw0rd", "us3rname", "s3cretkey", "t0kent0ken")
+	if want := "no connection to " + addr + ": "; !strings.HasPrefix(r.Err.Error(), want) {
+		t.Errorf("expected %q and why, got %q", want, r.Err)
+	}
+	// Without a network a name cannot be looked up at all.
+	r = Post(t.Context(), Request{URL: "http://hooks.invalid/", Timeout: 5 * time.Second})
+	if r.Err == nil || !r.TimedOut && !strings.Contains(r.Err.Error(), "host hooks.invalid") {
+		t.Errorf("expected a word about the host, got %v", r.Err)
+	}
 }
 
 func leaks(t *testing.T, text string, secrets ...string) {
