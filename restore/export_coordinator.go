@@ -3,6 +3,7 @@
 package restore
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -10,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/lockfile"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -21,21 +23,27 @@ import (
 const coordinatorLock = initiative.Dir + "/coordinator.lock"
 
 // exportCoordinator reads the workspace at dir. Its lock is held until the last of
-// its repositories was read, so that the initiative does not move meanwhile; each
-// repository is read under its own.
+// its repositories was read, so that the initiative does not move meanwhile, and where
+// it cannot be taken the initiative must be the same afterwards; each repository is
+// read under its own.
 func exportCoordinator(ctx context.Context, dir string, opt ExportOptions) (_ *Export, err error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, failed(CodeContent, dir, "cannot be opened: %v", err)
 	}
 	defer func() { _ = root.Close() }()
+	unlocked := false // what cannot be written here is looked at again when all was read
 	if _, err := root.Stat(initiative.Dir); err == nil {
 		lock, err := lockfile.Acquire(ctx, filepath.Join(dir, filepath.FromSlash(coordinatorLock)), "export",
 			opt.LockWait)
-		if err != nil {
+		switch {
+		case err == nil:
+			defer func() { _ = lock.Release() }()
+		case gitstore.Unwritable(err):
+			unlocked = true
+		default:
 			return nil, err
 		}
-		defer func() { _ = lock.Release() }()
 	}
 	e := &Export{Kind: KindCoordinator}
 	defer func() {
@@ -63,6 +71,14 @@ func exportCoordinator(ctx context.Context, dir string, opt ExportOptions) (_ *E
 	entries, err := e.repositories(ctx, dir, cfg, opt)
 	if err != nil {
 		return nil, err
+	}
+	if unlocked {
+		for name, was := range w.documents {
+			if is, err := root.ReadFile(name); err != nil || !bytes.Equal(is, was) {
+				return nil, fail.Errorf(fail.CodeLocked, err, "another command moved the initiative while it was read").
+					WithHint("run this again when that command is done")
+			}
+		}
 	}
 	raw, err := compact(w.documents[coordinatorFile])
 	if err != nil {

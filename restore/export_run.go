@@ -18,7 +18,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// exportRun reads the project at dir under its lock. repo is what a coordinator
+// exportRun reads the project at dir while it stands still. repo is what a coordinator
 // calls it; then its events are kept track of.
 func exportRun(ctx context.Context, dir, repo string, opt ExportOptions) (_ *Export, err error) {
 	store, err := gitstore.Open(ctx, dir, gitstore.Options{Now: opt.Now})
@@ -26,12 +26,12 @@ func exportRun(ctx context.Context, dir, repo string, opt ExportOptions) (_ *Exp
 		return nil, err
 	}
 	defer func() { _ = store.Close() }()
-	tx, err := store.Begin(ctx, "export", opt.LockWait)
+	reading, err := store.Read(ctx, "export", opt.LockWait)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = tx.Close() }()
-	view := tx.View()
+	defer func() { _ = reading.Close() }()
+	view := reading.View
 	if view.StateBytes == nil {
 		return nil, store.NoRunHere(ctx)
 	}
@@ -74,6 +74,9 @@ func exportRun(ctx context.Context, dir, repo string, opt ExportOptions) (_ *Exp
 			e.Notices = append(e.Notices, "What "+text.Count(n, "witness",
 				"witnesses")+" signed of the run is not in the artifact; --bundle FILE carries it")
 		}
+	}
+	if err := reading.Still(ctx); err != nil {
+		return nil, err
 	}
 	e.events = r.w.events
 	return e, r.assemble()

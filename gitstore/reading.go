@@ -1,0 +1,72 @@
+// Reading: a run that stands still while it is read.
+
+package gitstore
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io/fs"
+	"syscall"
+	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+)
+
+// Reading is a look at a run that does not move meanwhile: under its lock, or, where the project cannot be written,
+// between two looks that see the same.
+type Reading struct {
+	View  *View
+	store *Store
+	tx    *Tx // nil without the lock
+}
+
+// Read begins a Reading; purpose and wait are those of Begin. Of a project that cannot be written, only what is as its
+// record says is read: what would have to be put right first is an error. Errors: those of Begin.
+func (s *Store) Read(ctx context.Context, purpose string, wait time.Duration) (*Reading, error) {
+	tx, err := s.Begin(ctx, purpose, wait)
+	if err == nil {
+		return &Reading{View: tx.View(), store: s, tx: tx}, nil
+	}
+	if !Unwritable(err) || s.locked() {
+		return nil, err
+	}
+	v, lerr := s.Look(ctx)
+	if lerr != nil {
+		return nil, lerr
+	}
+	if len(v.Notices) > 0 {
+		return nil, err
+	}
+	return &Reading{View: v, store: s}, nil
+}
+
+// Unwritable reports an error of a project that cannot be written by whoever runs this.
+func Unwritable(err error) bool {
+	return errors.Is(err, syscall.EROFS) || errors.Is(err, fs.ErrPermission)
+}
+
+// Still says whether what was read is of one moment. Errors: locked, where the run has moved; those of Look.
+func (r *Reading) Still(ctx context.Context) error {
+	if r.tx != nil {
+		return nil
+	}
+	r.store.repo.ForgetRefs()
+	v, err := r.store.Look(ctx)
+	if err != nil {
+		return err
+	}
+	if v.Op != r.View.Op || !bytes.Equal(v.StateBytes, r.View.StateBytes) || r.store.locked() {
+		return fail.Errorf(fail.CodeLocked, nil, "another command moved the run while it was read, and its lock cannot be taken here").
+			WithHint("run this again when that command is done")
+	}
+	return nil
+}
+
+// Close gives the lock back.
+func (r *Reading) Close() error {
+	if r.tx == nil {
+		return nil
+	}
+	return r.tx.Close()
+}
