@@ -225,7 +225,7 @@ func recordMissing() error {
 	return &wire.Error{
 		Code:    CodeRecordMissing,
 		Message: "No run is recorded in this clone: the record was not pushed, or not fetched.",
-		Hint: "git agentxchain verify range --fetch brings it, or git fetch origin 'refs/agentxchain/*:refs/agentxchain/*'; " +
+		Hint: "git agentxchain verify range --fetch brings it; " +
 			"where there is none, git agentxchain sync in the clone that has the runs pushes it",
 	}
 }

@@ -87,7 +87,8 @@ func OnlyRun(runs []string) (string, error) {
 	e := &wire.Error{
 		Code:    chain.CodeNoRun,
 		Message: "There is no record of a run here.",
-		Hint:    "git fetch origin 'refs/agentxchain/*:refs/agentxchain/*'",
+		Hint: "git agentxchain sync; in a bare repository git fetch origin " +
+			"'refs/agentxchain/runs/*:refs/agentxchain/runs/*'",
 	}
 	if len(runs) > 1 {
 		e.Message = "The record of " + wire.Quoted(runs[0]) +
