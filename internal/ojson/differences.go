@@ -4,8 +4,6 @@ package ojson
 
 import (
 	"slices"
-	"strconv"
-	"strings"
 )
 
 // Difference is one place at which two documents differ.
@@ -54,7 +52,7 @@ func memberDifferences(at string, a, b *Object) []Difference {
 	for _, k := range UnionKeys(a, b) {
 		was, had := a.Get(k)
 		now, has := b.Get(k)
-		path := at + "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(k)
+		path := Member(at, k)
 		if had && has {
 			out = append(out, valueDifferences(path, was, now)...)
 		} else {
@@ -85,7 +83,7 @@ func entryDifferences(at string, a, b []any) []Difference {
 	for endA > start && endB > start && Equal(a[endA-1], b[endB-1]) {
 		endA, endB = endA-1, endB-1
 	}
-	place := func(i int) string { return at + "/" + strconv.Itoa(i) }
+	place := func(i int) string { return Item(at, i) }
 	var out []Difference
 	both := 0
 	if endA-start == endB-start {

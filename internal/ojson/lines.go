@@ -5,8 +5,6 @@ package ojson
 import (
 	"bytes"
 	"encoding/json"
-	"strconv"
-	"strings"
 )
 
 // Lines finds the line of every member and element, by JSON Pointer (RFC 6901); the
@@ -22,7 +20,6 @@ func Lines(data []byte) map[string]int {
 		read = at
 		return line
 	}
-	escape := strings.NewReplacer("~", "~0", "/", "~1")
 	var value func(at string, depth int) bool
 	value = func(at string, depth int) bool {
 		token, err := dec.Token()
@@ -37,14 +34,14 @@ func Lines(data []byte) map[string]int {
 			return true
 		}
 		for i := 0; dec.More(); i++ {
-			in := at + "/" + strconv.Itoa(i)
+			in := Item(at, i)
 			if open == '{' {
 				key, err := dec.Token()
 				name, ok := key.(string)
 				if err != nil || !ok {
 					return false
 				}
-				in = at + "/" + escape.Replace(name)
+				in = Member(at, name)
 				out[in] = here()
 			}
 			if !value(in, depth+1) {

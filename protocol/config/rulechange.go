@@ -4,8 +4,6 @@ package config
 
 import (
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
@@ -67,7 +65,7 @@ func (c *ruleCompare) document(before, after *ojson.Object) {
 	for _, key := range ojson.UnionKeys(after, before) {
 		b, inBefore := before.Get(key)
 		a, inAfter := after.Get(key)
-		at, found := pointer("", key), len(c.out)
+		at, found := ojson.Member("", key), len(c.out)
 		switch key {
 		case "gates":
 			c.entries(at, b, a, absentBefore, gateJudges())
@@ -153,7 +151,7 @@ func (c *ruleCompare) object(at string, b, a ojson.Value, judges members) {
 	for _, key := range ojson.UnionKeys(after, before) {
 		vb, inBefore := before.Get(key)
 		va, inAfter := after.Get(key)
-		place := pointer(at, key)
+		place := ojson.Member(at, key)
 		j, known := judges[key]
 		switch {
 		case known:
@@ -191,9 +189,9 @@ func (c *ruleCompare) entries(at string, b, a ojson.Value, whole judge, judges m
 		vb, inBefore := before.Get(key)
 		va, inAfter := after.Get(key)
 		if inBefore && inAfter {
-			c.object(pointer(at, key), vb, va, judges)
+			c.object(ojson.Member(at, key), vb, va, judges)
 		} else {
-			c.note(pointer(at, key), vb, va, whole == nil || !whole(vb, va))
+			c.note(ojson.Member(at, key), vb, va, whole == nil || !whole(vb, va))
 		}
 	}
 }
@@ -212,17 +210,17 @@ func (c *ruleCompare) keyed(at string, b, a ojson.Value, key string, ordered boo
 		id := e.String(key)
 		n := slices.IndexFunc(after, func(o *ojson.Object) bool { return o.String(key) == id })
 		if n < 0 {
-			c.note(pointer(at, strconv.Itoa(i)), e, nil, true)
+			c.note(ojson.Item(at, i), e, nil, true)
 			continue
 		}
 		kept = append(kept, id)
-		c.value(pointer(at, strconv.Itoa(n)), e, after[n], j)
+		c.value(ojson.Item(at, n), e, after[n], j)
 	}
 	for i, e := range after {
 		if id := e.String(key); slices.Contains(kept, id) {
 			left = append(left, id)
 		} else {
-			c.note(pointer(at, strconv.Itoa(i)), nil, e, false)
+			c.note(ojson.Item(at, i), nil, e, false)
 		}
 	}
 	if !slices.Equal(kept, left) {
@@ -260,9 +258,4 @@ func asObject(v ojson.Value) (*ojson.Object, bool) {
 	}
 	o, ok := v.(*ojson.Object)
 	return o, ok
-}
-
-// pointer appends a member to a JSON pointer.
-func pointer(at, key string) string {
-	return at + "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(key)
 }

@@ -285,9 +285,9 @@ func (c *ruleCompare) hooks(at string, b, a ojson.Value) {
 		vb, inBefore := before.Get(phase)
 		va, inAfter := after.Get(phase)
 		found := len(c.out)
-		c.keyed(pointer(at, phase), vb, va, "name", true, hookAsStrict)
+		c.keyed(ojson.Member(at, phase), vb, va, "name", true, hookAsStrict)
 		if len(c.out) == found && inBefore != inAfter {
-			c.note(pointer(at, phase), vb, va, false) // an empty list
+			c.note(ojson.Member(at, phase), vb, va, false) // an empty list
 		}
 	}
 }

@@ -3,23 +3,18 @@
 package gates
 
 import (
-	"strings"
-
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/verdict"
 )
 
 // Pointer is a JSON Pointer (RFC 6901) into agentxchain.json.
 func Pointer(names ...string) string {
-	var b strings.Builder
+	at := ""
 	for _, n := range names {
-		b.WriteByte('/')
-		if strings.ContainsAny(n, "~/") {
-			n = strings.ReplaceAll(strings.ReplaceAll(n, "~", "~0"), "/", "~1")
-		}
-		b.WriteString(n)
+		at = ojson.Member(at, n)
 	}
-	return b.String()
+	return at
 }
 
 func GatePointer(gate, member string) string {

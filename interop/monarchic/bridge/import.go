@@ -136,7 +136,11 @@ func at(pointer string) string {
 // pointer appends a member or an index to an RFC 6901 pointer.
 func pointer(base string, keys ...any) string {
 	for _, k := range keys {
-		base += "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(fmt.Sprint(k))
+		if i, ok := k.(int); ok {
+			base = ojson.Item(base, i)
+		} else {
+			base = ojson.Member(base, k.(string))
+		}
 	}
 	return base
 }

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/wire"
-
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -360,7 +358,7 @@ func TestOriginalSpelling(t *testing.T) {
 	if got := words(f); err != nil || !slices.Equal(got, []string{"/objectiveSpec/metricKey minLength"}) {
 		t.Errorf("%v %q", err, got)
 	}
-	if got := wire.At("/a", "x~/y"); got != "/a/x~0~1y" {
+	if got := ojson.Member("/a", "x~/y"); got != "/a/x~0~1y" {
 		t.Error(got)
 	}
 }

@@ -9,8 +9,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/wire"
-
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
@@ -55,10 +53,10 @@ func doubles(data []byte) []Finding {
 		top := &stack[len(stack)-1]
 		if top.seen == nil {
 			top.n++
-			return wire.Item(top.at, top.n-1)
+			return ojson.Item(top.at, top.n-1)
 		}
 		top.want = false
-		return wire.At(top.at, top.name)
+		return ojson.Member(top.at, top.name)
 	}
 	for len(out) < maxFindings {
 		t, err := d.Token()
@@ -81,7 +79,7 @@ func doubles(data []byte) []Finding {
 			if name, ok := t.(string); ok && top.seen != nil && !top.want {
 				if top.seen[name] {
 					out = append(out, Finding{
-						Pointer: wire.At(top.at, name), Rule: "json.duplicate_member", Severity: Error,
+						Pointer: ojson.Member(top.at, name), Rule: "json.duplicate_member", Severity: Error,
 						Message: fmt.Sprintf("the member %s is there twice", ojson.Shown(name)),
 					})
 				}

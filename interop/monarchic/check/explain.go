@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/wire"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 
 	"github.com/google/jsonschema-go/jsonschema"
 )
@@ -41,7 +41,7 @@ func (j *judge) explain(p place, value any, at string) {
 		case []any:
 			if p.Items != nil {
 				for i, e := range v {
-					j.explain(place{p.Items, p.file}, e, wire.Item(at, i))
+					j.explain(place{p.Items, p.file}, e, ojson.Item(at, i))
 				}
 			}
 		}
@@ -104,19 +104,19 @@ func (st *store) refuses(p place, value any) bool {
 func (j *judge) explainObject(p place, m map[string]any, at string) {
 	for _, name := range p.Required {
 		if _, ok := m[name]; !ok {
-			j.fail(wire.At(at, name), "required", fmt.Sprintf("the member %q is missing", name))
+			j.fail(ojson.Member(at, name), "required", fmt.Sprintf("the member %q is missing", name))
 		}
 	}
 	for _, name := range sortedKeys(m) {
 		s, known := p.Properties[name]
 		switch {
 		case known:
-			j.explain(place{s, p.file}, m[name], wire.At(at, name))
+			j.explain(place{s, p.file}, m[name], ojson.Member(at, name))
 		case p.AdditionalProperties == nil:
 		case p.AdditionalProperties.Not != nil && isTrivial(p.AdditionalProperties):
-			j.fail(wire.At(at, name), "additionalProperties", unknownMember(name, p.Properties))
+			j.fail(ojson.Member(at, name), "additionalProperties", unknownMember(name, p.Properties))
 		default:
-			j.explain(place{p.AdditionalProperties, p.file}, m[name], wire.At(at, name))
+			j.explain(place{p.AdditionalProperties, p.file}, m[name], ojson.Member(at, name))
 		}
 	}
 }

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/wire"
-
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
@@ -27,16 +25,16 @@ type graph struct {
 // ids, dependencies that are steps of the plan, no cycle.
 func (j *judge) steps(plan *ojson.Object, at, dependencies string) {
 	g := graph{edges: map[string][]edge{}}
-	at = wire.At(at, "steps")
+	at = ojson.Member(at, "steps")
 	for i, v := range plan.Array("steps") {
 		step, _ := v.(*ojson.Object)
 		id, ok := textOf(step, "step_id")
 		if !ok {
 			continue
 		}
-		here := wire.Item(at, i)
+		here := ojson.Item(at, i)
 		if _, double := g.edges[id]; double {
-			j.fail(wire.At(here, "step_id"), "plan.duplicate_step",
+			j.fail(ojson.Member(here, "step_id"), "plan.duplicate_step",
 				fmt.Sprintf("there is another step %s", ojson.Shown(id)))
 			continue
 		}
@@ -44,7 +42,7 @@ func (j *judge) steps(plan *ojson.Object, at, dependencies string) {
 		g.edges[id] = []edge{}
 		for k, d := range step.Array(dependencies) {
 			if to, ok := d.(string); ok {
-				g.edges[id] = append(g.edges[id], edge{to, wire.Item(wire.At(here, dependencies), k)})
+				g.edges[id] = append(g.edges[id], edge{to, ojson.Item(ojson.Member(here, dependencies), k)})
 			}
 		}
 	}

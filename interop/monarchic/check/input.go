@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/wire"
-
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
@@ -112,7 +110,7 @@ func (s *Session) Input(name string, data []byte) *Result {
 func (s *Session) documents(r *Result, v ojson.Value, line int) {
 	list := func(list []any, at string) {
 		for i, e := range list {
-			s.record(r, e, line, wire.Item(at, i))
+			s.record(r, e, line, ojson.Item(at, i))
 		}
 	}
 	switch v := v.(type) {
@@ -125,9 +123,9 @@ func (s *Session) documents(r *Result, v ojson.Value, line int) {
 		}
 		for k, e := range v.All() {
 			if items, ok := e.([]any); ok {
-				list(items, wire.At("", k))
+				list(items, ojson.Member("", k))
 			} else {
-				s.record(r, e, line, wire.At("", k))
+				s.record(r, e, line, ojson.Member("", k))
 			}
 		}
 		return

@@ -8,8 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/wire"
-
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
@@ -106,13 +104,13 @@ func (j *judge) oddities(v ojson.Value, at string) {
 	case *ojson.Object:
 		for k, e := range v.All() {
 			if loneSurrogate(k) {
-				j.surrogate(wire.At(at, k))
+				j.surrogate(ojson.Member(at, k))
 			}
-			j.oddities(e, wire.At(at, k))
+			j.oddities(e, ojson.Member(at, k))
 		}
 	case []any:
 		for i, e := range v {
-			j.oddities(e, wire.Item(at, i))
+			j.oddities(e, ojson.Item(at, i))
 		}
 	case ojson.Number:
 		if _, odd := number(v); odd {

@@ -5,8 +5,6 @@ package check
 import (
 	"fmt"
 
-	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/wire"
-
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
@@ -23,7 +21,7 @@ type record struct {
 func (r *record) add(sev Severity, name, rule, message string) {
 	at := r.at
 	if name != "" {
-		at = wire.At(at, name)
+		at = ojson.Member(at, name)
 	}
 	if r.advice {
 		sev = Warning

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/wire"
-
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
@@ -29,7 +27,7 @@ func (j *judge) pipeline(o *ojson.Object, at string) {
 		j.filled(o, at, "pipeline.role_aware", "a role-aware pipeline", "version", "objective", "project_key")
 	}
 	g := graph{edges: map[string][]edge{}}
-	tasks := wire.At(at, "tasks")
+	tasks := ojson.Member(at, "tasks")
 	if list, ok := o.Get("tasks"); ok && len(o.Array("tasks")) == 0 {
 		if _, isList := list.([]any); isList {
 			j.warn(tasks, "pipeline.empty", "the pipeline has no tasks")
@@ -37,7 +35,7 @@ func (j *judge) pipeline(o *ojson.Object, at string) {
 	}
 	for i, v := range o.Array("tasks") {
 		if t, ok := v.(*ojson.Object); ok {
-			j.pipelineTask(t, wire.Item(tasks, i), aware, &g)
+			j.pipelineTask(t, ojson.Item(tasks, i), aware, &g)
 		}
 	}
 	j.graph(g, "pipeline", "task")
@@ -48,30 +46,30 @@ func (j *judge) pipelineTask(t *ojson.Object, at string, aware bool, g *graph) {
 	key := "id"
 	if other, has := textOf(t, "task_id"); has {
 		if ok && other != id {
-			j.fail(wire.At(at, "task_id"), "alias.conflict", `"task_id" and "id" are the same member, and differ`)
+			j.fail(ojson.Member(at, "task_id"), "alias.conflict", `"task_id" and "id" are the same member, and differ`)
 		} else if !ok {
 			id, key, ok = other, "task_id", true
 		}
 	}
 	if ok && id != "" && key == "id" { // task_id is judged where every id is
-		j.safe(id, wire.At(at, key))
+		j.safe(id, ojson.Member(at, key))
 	}
 	if aware {
 		j.filled(t, at, "pipeline.role_aware", "every task of a role-aware pipeline", "role", "goal")
 		j.pipelineRole(t, at)
 	} else if !t.Has("task") {
-		j.fail(wire.At(at, "task"), "pipeline.task_body",
+		j.fail(ojson.Member(at, "task"), "pipeline.task_body",
 			`a task of a pipeline that is not role-aware needs a body in "task"`)
 	}
 	if !ok {
 		return
 	}
 	if _, double := g.edges[id]; double {
-		j.fail(wire.At(at, key), "pipeline.duplicate_task", fmt.Sprintf("there is another task %s", ojson.Shown(id)))
+		j.fail(ojson.Member(at, key), "pipeline.duplicate_task", fmt.Sprintf("there is another task %s", ojson.Shown(id)))
 		return
 	}
 	g.ids = append(g.ids, id)
-	g.edges[id] = j.waitsFor(t, wire.At(at, "depends_on"))
+	g.edges[id] = j.waitsFor(t, ojson.Member(at, "depends_on"))
 }
 
 // waitsFor returns the edges that order a task after others. A message_route
@@ -80,12 +78,12 @@ func (j *judge) waitsFor(t *ojson.Object, at string) []edge {
 	out := []edge{}
 	seen := map[string]bool{}
 	for i, v := range t.Array("depends_on") {
-		to, kind, where := "", "depends_on", wire.Item(at, i)
+		to, kind, where := "", "depends_on", ojson.Item(at, i)
 		switch v := v.(type) {
 		case string:
 			to = v
 		case *ojson.Object:
-			to, where = v.String("task_id"), wire.At(where, "task_id")
+			to, where = v.String("task_id"), ojson.Member(where, "task_id")
 			if k, ok := textOf(v, "kind"); ok {
 				kind = k
 			}
@@ -115,7 +113,7 @@ func (j *judge) pipelineRole(t *ojson.Object, at string) {
 	known := []string{"product_owner", "project_manager", "dev", "qa", "reviewer", "security", "ops", "publisher",
 		"researcher", "verification", "scribe"}
 	if !slices.Contains(known, strings.ToLower(role)) {
-		j.warn(wire.At(at, "role"), "role.unknown",
+		j.warn(ojson.Member(at, "role"), "role.unknown",
 			fmt.Sprintf("%s is not a role of the protocol; name your own role with role_id", ojson.Shown(role)))
 	}
 }
@@ -127,9 +125,9 @@ func (j *judge) filled(o *ojson.Object, at, rule, whose string, names ...string)
 		s, isText := v.(string)
 		switch {
 		case !ok:
-			j.fail(wire.At(at, name), rule, fmt.Sprintf("%s needs %s", whose, name))
+			j.fail(ojson.Member(at, name), rule, fmt.Sprintf("%s needs %s", whose, name))
 		case isText && blank(s):
-			j.fail(wire.At(at, name), rule, fmt.Sprintf("%s needs %s, which is blank", whose, name))
+			j.fail(ojson.Member(at, name), rule, fmt.Sprintf("%s needs %s, which is blank", whose, name))
 		}
 	}
 }

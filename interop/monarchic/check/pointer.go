@@ -5,7 +5,7 @@ package check
 import (
 	"strings"
 
-	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/wire"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
 // original replaces the canonical names in a pointer by those the document uses.
@@ -20,7 +20,7 @@ func (j *judge) original(pointer string) string {
 		}
 		prefix := pointer[:end]
 		if name, ok := j.spelled[prefix]; ok {
-			b.WriteString(wire.At("", name))
+			b.WriteString(ojson.Member("", name))
 		} else {
 			b.WriteString(prefix[strings.LastIndexByte(prefix, '/'):])
 		}

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/wire"
-
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
@@ -18,7 +16,7 @@ func (j *judge) authorityRules(t Type, o *ojson.Object, at string) {
 	case "durable_authority/lease":
 		j.notBlank(o, at, "lease", "runner_id", "session_id")
 		if before(o, "expires_at_ms", "issued_at_ms") {
-			j.fail(wire.At(at, "expires_at_ms"), "lease.times", "a lease cannot end before it was issued")
+			j.fail(ojson.Member(at, "expires_at_ms"), "lease.times", "a lease cannot end before it was issued")
 		}
 	case "durable_authority/recovery_event":
 		j.recovery(o, at)
@@ -28,13 +26,13 @@ func (j *judge) authorityRules(t Type, o *ojson.Object, at string) {
 		j.notBlank(o, at, "auth context", "contract_version", "credential_id")
 		j.specified(o, at, "auth context", "mechanism")
 		if before(o, "expires_at", "issued_at") {
-			j.fail(wire.At(at, "expires_at"), "auth.times", "an authority cannot end before it begins")
+			j.fail(ojson.Member(at, "expires_at"), "auth.times", "an authority cannot end before it begins")
 		}
 	case "service_boundary/usage_record":
 		j.notBlank(o, at, "usage record", "contract_version")
 		j.specified(o, at, "usage record", "category", "unit")
 		if n, ok := o.Int("quantity"); ok && n == 0 {
-			j.fail(wire.At(at, "quantity"), "usage.quantity", "a quantity must be more than 0")
+			j.fail(ojson.Member(at, "quantity"), "usage.quantity", "a quantity must be more than 0")
 		}
 	case "service_boundary/audit_export_manifest":
 		j.notBlank(o, at, "audit export manifest", "contract_version")
@@ -49,7 +47,7 @@ func (j *judge) recovery(o *ojson.Object, at string) {
 	j.notBlank(o, at, "recovery event", "actor", "contract_version")
 	need := func(name, because string) {
 		if o.Value(name) == nil {
-			j.fail(wire.At(at, name), "recovery.member", fmt.Sprintf("%s needs %s", because, name))
+			j.fail(ojson.Member(at, name), "recovery.member", fmt.Sprintf("%s needs %s", because, name))
 		}
 	}
 	switch kind := o.String("kind"); kind {
@@ -70,13 +68,13 @@ func (j *judge) override(o *ojson.Object, at string) {
 	j.notBlank(o, at, label, "contract_version", "override_id", "run_id", "plan_id", "actor", "reason")
 	for _, name := range []string{"step_id", "task_id", "source_decision_id", "supersedes_override_id"} {
 		if s, ok := textOf(o, name); ok && blank(s) {
-			j.fail(wire.At(at, name), "strict.blank", fmt.Sprintf("%s %s must not be empty when present", label, name))
+			j.fail(ojson.Member(at, name), "strict.blank", fmt.Sprintf("%s %s must not be empty when present", label, name))
 		}
 	}
 	j.specified(o, at, label, "action")
 	from, to := moment(o, "created_at_ms"), moment(o, "expires_at_ms")
 	if from != nil && to != nil && to.Cmp(from) <= 0 {
-		j.fail(wire.At(at, "expires_at_ms"), "override.times",
+		j.fail(ojson.Member(at, "expires_at_ms"), "override.times",
 			"manual override expires_at_ms must be greater than created_at_ms")
 	}
 }
@@ -85,23 +83,23 @@ const queueJobVersion = "monarchic.control-plane.queue-job.v1"
 
 func (j *judge) queueJob(o *ojson.Object, at string) {
 	if s, ok := textOf(o, "contract_version"); ok && strings.TrimSpace(s) != queueJobVersion {
-		j.fail(wire.At(at, "contract_version"), "unsupported_version",
+		j.fail(ojson.Member(at, "contract_version"), "unsupported_version",
 			fmt.Sprintf("version %s is not supported; %q is", ojson.Shown(s), queueJobVersion))
 	}
 	dispatch := o.Object("dispatch")
 	if queue, ok := textOf(o, "queue"); ok && dispatch.Has("queue") && dispatch.String("queue") != queue {
-		j.fail(wire.At(at, "queue"), "queue.mismatch", "the queue must be that of the dispatch")
+		j.fail(ojson.Member(at, "queue"), "queue.mismatch", "the queue must be that of the dispatch")
 	}
 	if tenant := o.Object("auth_context").Object("tenant"); tenant != nil &&
 		tenant.String("tenant_id") != dispatch.String("tenant_id") {
-		j.fail(wire.At(wire.At(wire.At(at, "auth_context"), "tenant"), "tenant_id"), "queue.mismatch",
+		j.fail(ojson.Member(ojson.Member(ojson.Member(at, "auth_context"), "tenant"), "tenant_id"), "queue.mismatch",
 			"the tenant must be that of the dispatch")
 	}
 	snapshot := o.Object("run_snapshot")
 	for _, name := range []string{"tenant_id", "project_key", "run_id"} {
 		for _, spelling := range []string{name, camel(name)} {
 			if v, ok := snapshot.Get(spelling); ok && dispatch != nil && v != dispatch.String(name) {
-				j.fail(wire.At(wire.At(at, "run_snapshot"), spelling), "queue.mismatch",
+				j.fail(ojson.Member(ojson.Member(at, "run_snapshot"), spelling), "queue.mismatch",
 					fmt.Sprintf("must be the %s of the dispatch", name))
 			}
 		}

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/wire"
-
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
@@ -21,13 +19,13 @@ func (j *judge) rules(t Type, o *ojson.Object, at string) {
 	case "run_outcome":
 		for _, name := range []string{"task_id", "final_decision"} {
 			if !o.Has(name) {
-				j.warn(wire.At(at, name), "outcome.incomplete", fmt.Sprintf("an outcome without %s says little", name))
+				j.warn(ojson.Member(at, name), "outcome.incomplete", fmt.Sprintf("an outcome without %s says little", name))
 			}
 		}
 	case "plan":
 		j.steps(o, at, "depends_on")
 	case "plan_step":
-		j.distinct(o.Array("depends_on"), wire.At(at, "depends_on"), "plan.duplicate_dependency",
+		j.distinct(o.Array("depends_on"), ojson.Member(at, "depends_on"), "plan.duplicate_dependency",
 			"the dependency %s is there twice")
 	case "execution_receipt":
 		j.receiptFailure(o, at)
@@ -35,13 +33,13 @@ func (j *judge) rules(t Type, o *ojson.Object, at string) {
 		j.portableMessage(o, at)
 	case "task_message_ack":
 		if s, ok := textOf(o, "status"); ok && !blank(s) && ackStage(s) == 0 {
-			j.warn(wire.At(at, "status"), "ack.unknown_status",
+			j.warn(ojson.Member(at, "status"), "ack.unknown_status",
 				fmt.Sprintf("%s is not one of received, accepted, rejected, resolved", ojson.Shown(s)))
 		}
 	case "pipeline_spec":
 		j.pipeline(o, at)
 	case "pipeline_task", "role_definition":
-		j.skills(o.Array("required_skills"), wire.At(at, "required_skills"))
+		j.skills(o.Array("required_skills"), ojson.Member(at, "required_skills"))
 	case "resolved_role_bundle":
 		j.bundle(o, at)
 	default:
@@ -62,7 +60,7 @@ func (j *judge) roleGiven(o *ojson.Object, at string) {
 		return
 	}
 	if id, _ := textOf(o, "role_id"); blank(id) {
-		j.fail(wire.At(at, "role"), "role.unspecified", "an unspecified role needs a role_id")
+		j.fail(ojson.Member(at, "role"), "role.unspecified", "an unspecified role needs a role_id")
 	}
 }
 
@@ -72,9 +70,9 @@ func (j *judge) receiptFailure(o *ojson.Object, at string) {
 	failure := o.Object("failure")
 	switch status := o.String("status"); {
 	case status == "failed" && failure == nil:
-		j.warn(wire.At(at, "failure"), "receipt.failure", "a failed receipt says why in failure")
+		j.warn(ojson.Member(at, "failure"), "receipt.failure", "a failed receipt says why in failure")
 	case status == "complete" && failure != nil:
-		j.warn(wire.At(at, "failure"), "receipt.failure", "a complete receipt has no failure")
+		j.warn(ojson.Member(at, "failure"), "receipt.failure", "a complete receipt has no failure")
 	}
 }
 
@@ -83,11 +81,11 @@ func (j *judge) portableMessage(o *ojson.Object, at string) {
 	kind, _ := o.Get("kind")
 	switch kind {
 	case "unspecified", "TASK_MESSAGE_KIND_UNSPECIFIED", ojson.Number("0"):
-		j.fail(wire.At(at, "kind"), "message.kind", "task_message kind must not be unspecified")
+		j.fail(ojson.Member(at, "kind"), "message.kind", "task_message kind must not be unspecified")
 		return
 	}
 	if repliesWrongly(o) {
-		j.warn(wire.At(at, "reply_to"), "message.reply_kind",
+		j.warn(ojson.Member(at, "reply_to"), "message.reply_kind",
 			"in the strict family only a clarification_response has a reply_to")
 	}
 	s, ok := kind.(string)
@@ -96,7 +94,7 @@ func (j *judge) portableMessage(o *ojson.Object, at string) {
 	}
 	known := []string{"artifact_ready", "clarification_request", "clarification_response", "handoff", "blocker"}
 	if token := strings.ToLower(strings.TrimPrefix(s, "TASK_MESSAGE_KIND_")); !slices.Contains(known, token) {
-		j.warn(wire.At(at, "kind"), "message.unknown_kind",
+		j.warn(ojson.Member(at, "kind"), "message.unknown_kind",
 			fmt.Sprintf("%s is not one of %s", ojson.Shown(s), strings.Join(known, ", ")))
 	}
 }
@@ -105,7 +103,7 @@ func (j *judge) portableMessage(o *ojson.Object, at string) {
 func (j *judge) skills(list []any, at string) {
 	seen := map[string]bool{}
 	for i, v := range list {
-		id, where := "", wire.Item(at, i)
+		id, where := "", ojson.Item(at, i)
 		switch v := v.(type) {
 		case string:
 			id = v
@@ -114,7 +112,7 @@ func (j *judge) skills(list []any, at string) {
 			if !ok {
 				continue
 			}
-			id, where = s, wire.At(where, "id")
+			id, where = s, ojson.Member(where, "id")
 		default:
 			continue
 		}
@@ -131,7 +129,7 @@ func (j *judge) skills(list []any, at string) {
 
 // bundle: the skills a role cannot do without are among the resolved ones.
 func (j *judge) bundle(o *ojson.Object, at string) {
-	j.skills(o.Array("resolved_skills"), wire.At(at, "resolved_skills"))
+	j.skills(o.Array("resolved_skills"), ojson.Member(at, "resolved_skills"))
 	resolved := map[string]bool{}
 	for _, v := range o.Array("resolved_skills") {
 		switch v := v.(type) {
@@ -143,7 +141,7 @@ func (j *judge) bundle(o *ojson.Object, at string) {
 	}
 	for i, v := range o.Object("role").Array("required_skills") {
 		if s, ok := v.(*ojson.Object); ok && s.Bool("required") && !resolved[strings.TrimSpace(s.String("id"))] {
-			j.fail(wire.Item(wire.At(wire.At(at, "role"), "required_skills"), i), "bundle.unresolved_skill",
+			j.fail(ojson.Item(ojson.Member(ojson.Member(at, "role"), "required_skills"), i), "bundle.unresolved_skill",
 				fmt.Sprintf("the required skill %s is not among the resolved ones", ojson.Shown(s.String("id"))))
 		}
 	}
@@ -158,7 +156,7 @@ func (j *judge) distinct(list []any, at, rule, message string) {
 			continue
 		}
 		if seen[s] {
-			j.fail(wire.Item(at, i), rule, fmt.Sprintf(message, ojson.Shown(s)))
+			j.fail(ojson.Item(at, i), rule, fmt.Sprintf(message, ojson.Shown(s)))
 		}
 		seen[s] = true
 	}

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"math/big"
 
-	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/wire"
-
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
@@ -16,7 +14,7 @@ func (j *judge) strictRules(t Type, o *ojson.Object, at string) {
 	case "client_boundary/plan":
 		j.steps(o, at, "dependencies")
 	case "client_boundary/plan_step":
-		j.distinct(o.Array("dependencies"), wire.At(at, "dependencies"), "plan.duplicate_dependency",
+		j.distinct(o.Array("dependencies"), ojson.Member(at, "dependencies"), "plan.duplicate_dependency",
 			"the dependency %s is there twice")
 	case "client_boundary/digest_manifest":
 		j.notBlank(o, at, "digest manifest", "contract_version", "manifest_id", "run_id", "plan_id", "combined_digest",
@@ -50,7 +48,7 @@ func (j *judge) strictRules(t Type, o *ojson.Object, at string) {
 func (j *judge) notBlank(o *ojson.Object, at, label string, names ...string) {
 	for _, name := range names {
 		if s, ok := textOf(o, name); ok && blank(s) {
-			j.fail(wire.At(at, name), "strict.blank", fmt.Sprintf("%s %s must not be empty", label, name))
+			j.fail(ojson.Member(at, name), "strict.blank", fmt.Sprintf("%s %s must not be empty", label, name))
 		}
 	}
 }
@@ -59,7 +57,7 @@ func (j *judge) notBlank(o *ojson.Object, at, label string, names ...string) {
 func (j *judge) specified(o *ojson.Object, at, label string, names ...string) {
 	for _, name := range names {
 		if s, _ := textOf(o, name); s == "unspecified" {
-			j.fail(wire.At(at, name), "strict.unspecified", fmt.Sprintf("%s %s must not be unspecified", label, name))
+			j.fail(ojson.Member(at, name), "strict.unspecified", fmt.Sprintf("%s %s must not be unspecified", label, name))
 		}
 	}
 }
@@ -67,7 +65,7 @@ func (j *judge) specified(o *ojson.Object, at, label string, names ...string) {
 func (j *judge) notEmpty(o *ojson.Object, at, name, message string) {
 	if list, ok := o.Get(name); ok {
 		if a, isList := list.([]any); isList && len(a) == 0 {
-			j.fail(wire.At(at, name), "strict.empty", message)
+			j.fail(ojson.Member(at, name), "strict.empty", message)
 		}
 	}
 }
@@ -76,30 +74,30 @@ func (j *judge) notEmpty(o *ojson.Object, at, name, message string) {
 // that there is one (docs/monarchic.md).
 func (j *judge) version(o *ojson.Object, at string) {
 	if s, ok := textOf(o, "version"); ok && !blank(s) && s != "v1" {
-		j.fail(wire.At(at, "version"), "unsupported_version",
+		j.fail(ojson.Member(at, "version"), "unsupported_version",
 			fmt.Sprintf("version %s is not supported; \"v1\" is", ojson.Shown(s)))
 	}
 }
 
 func (j *judge) verification(o *ojson.Object, at string) {
 	j.notBlank(o, at, "verification receipt", "contract_version")
-	j.distinct(o.Array("execution_receipt_ids"), wire.At(at, "execution_receipt_ids"),
+	j.distinct(o.Array("execution_receipt_ids"), ojson.Member(at, "execution_receipt_ids"),
 		"verification.duplicate_receipt", "the receipt %s is there twice")
 	for i, v := range o.Array("execution_receipt_ids") {
 		if s, ok := v.(string); ok {
-			j.safe(s, wire.Item(wire.At(at, "execution_receipt_ids"), i))
+			j.safe(s, ojson.Item(ojson.Member(at, "execution_receipt_ids"), i))
 		}
 	}
 	blocked := len(o.Array("blocked_outcomes")) > 0
 	switch o.String("status") {
 	case "passed":
 		if blocked {
-			j.fail(wire.At(at, "blocked_outcomes"), "verification.passed",
+			j.fail(ojson.Member(at, "blocked_outcomes"), "verification.passed",
 				"passed verification receipts must not include blocked_outcomes")
 		}
 	case "blocked":
 		if !blocked {
-			j.fail(wire.At(at, "blocked_outcomes"), "verification.blocked",
+			j.fail(ojson.Member(at, "blocked_outcomes"), "verification.blocked",
 				"blocked verification receipts must include at least one blocked_outcome")
 		}
 	case "failed":
@@ -107,7 +105,7 @@ func (j *judge) verification(o *ojson.Object, at string) {
 			blocked = blocked || c.String("status") == "failed" || c.String("status") == "blocked"
 		}
 		if !blocked {
-			j.fail(wire.At(at, "checks"), "verification.failed",
+			j.fail(ojson.Member(at, "checks"), "verification.failed",
 				"failed verification receipts must include a failed or blocked check, or a blocked_outcome")
 		}
 	}
@@ -117,10 +115,10 @@ func (j *judge) strictTask(o *ojson.Object, at string) {
 	j.notBlank(o, at, "task", "version", "task_id", "role", "goal")
 	j.version(o, at)
 	if s, ok := textOf(o, "role_id"); ok && blank(s) {
-		j.fail(wire.At(at, "role_id"), "strict.blank", "task role_id must not be empty when present")
+		j.fail(ojson.Member(at, "role_id"), "strict.blank", "task role_id must not be empty when present")
 	}
 	if repo, ok := textOf(o.Object("run_context"), "repo"); ok && blank(repo) {
-		j.fail(wire.At(wire.At(at, "run_context"), "repo"), "strict.blank", "task run_context.repo must not be empty")
+		j.fail(ojson.Member(ojson.Member(at, "run_context"), "repo"), "strict.blank", "task run_context.repo must not be empty")
 	}
 	ext := o.Object("extensions")
 	for _, name := range []string{"interaction_mode", "interactive", "required_mcps"} {
@@ -130,7 +128,7 @@ func (j *judge) strictTask(o *ojson.Object, at string) {
 			continue
 		}
 		if !ojson.Equal(own, other) {
-			j.fail(wire.At(at, name), "task.compatibility",
+			j.fail(ojson.Member(at, name), "task.compatibility",
 				fmt.Sprintf("task %s compatibility field must match extensions.%s when both are present", name, name))
 		}
 	}
@@ -140,10 +138,10 @@ func (j *judge) strictMessage(o *ojson.Object, at string) {
 	j.notBlank(o, at, "task_message", "version", "message_id", "run_id", "from_task_id", "to_task_id", "created_at")
 	j.version(o, at)
 	if o.String("kind") == "unspecified" {
-		j.fail(wire.At(at, "kind"), "message.kind", "task_message kind must not be unspecified")
+		j.fail(ojson.Member(at, "kind"), "message.kind", "task_message kind must not be unspecified")
 	}
 	if repliesWrongly(o) {
-		j.fail(wire.At(at, "reply_to"), "message.reply_kind",
+		j.fail(ojson.Member(at, "reply_to"), "message.reply_kind",
 			"task_message reply_to is only allowed for clarification_response messages")
 	}
 }
@@ -160,11 +158,11 @@ func (j *judge) campaign(o *ojson.Object, at string) {
 	j.notBlank(o, at, label, "pipeline_id", "version")
 	j.notEmpty(o, at, "tasks", label+" must include at least one task")
 	for i, t := range o.Objects("tasks") {
-		j.notBlank(t, wire.Item(wire.At(at, "tasks"), i), label, "task_id", "task_artifact")
+		j.notBlank(t, ojson.Item(ojson.Member(at, "tasks"), i), label, "task_id", "task_artifact")
 	}
 	for i, g := range o.Object("gate_policy").Objects("required_gates") {
 		if s, ok := textOf(g, "name"); ok && blank(s) {
-			j.fail(wire.At(wire.Item(wire.At(wire.At(at, "gate_policy"), "required_gates"), i), "name"),
+			j.fail(ojson.Member(ojson.Item(ojson.Member(ojson.Member(at, "gate_policy"), "required_gates"), i), "name"),
 				"strict.blank", label+" gate name must not be empty")
 		}
 	}
@@ -173,7 +171,7 @@ func (j *judge) campaign(o *ojson.Object, at string) {
 func (j *judge) publication(o *ojson.Object, at string) {
 	status, kind := o.String("status"), o.String("kind")
 	if reason, _ := textOf(o, "failure_reason"); (status == "blocked" || status == "failed") && blank(reason) {
-		j.fail(wire.At(at, "failure_reason"), "publication.reason",
+		j.fail(ojson.Member(at, "failure_reason"), "publication.reason",
 			"a publication that is blocked or failed says why in failure_reason")
 	}
 	if status != "applied" {
@@ -183,7 +181,7 @@ func (j *judge) publication(o *ojson.Object, at string) {
 	case "open_pull_request", "update_pull_request", "merge_pull_request":
 		pr := o.Object("pull_request")
 		if !pr.Has("number") && !pr.Has("url") && !pr.Has("title") {
-			j.fail(wire.At(at, "pull_request"), "publication.pull_request",
+			j.fail(ojson.Member(at, "pull_request"), "publication.pull_request",
 				"an applied pull request has a number, a url or a title")
 		}
 	}
@@ -193,9 +191,9 @@ func (j *judge) moderation(o *ojson.Object, at string) {
 	n := len(o.Array("blocked_outcomes"))
 	switch d := o.String("disposition"); {
 	case d == "block" && n == 0:
-		j.fail(wire.At(at, "blocked_outcomes"), "moderation.block", "a decision to block says what is blocked")
+		j.fail(ojson.Member(at, "blocked_outcomes"), "moderation.block", "a decision to block says what is blocked")
 	case d == "allow" && n > 0:
-		j.fail(wire.At(at, "blocked_outcomes"), "moderation.allow", "a decision to allow blocks nothing")
+		j.fail(ojson.Member(at, "blocked_outcomes"), "moderation.allow", "a decision to allow blocks nothing")
 	}
 }
 

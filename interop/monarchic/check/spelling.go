@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/wire"
-
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
@@ -28,7 +26,7 @@ func (j *judge) canonical(places []place, v ojson.Value, at string) ojson.Value 
 		}
 		out, changed := v, false
 		for i, e := range v {
-			c := j.canonical(below, e, wire.Item(at, i))
+			c := j.canonical(below, e, ojson.Item(at, i))
 			if same(c, e) {
 				continue
 			}
@@ -66,16 +64,16 @@ func (j *judge) canonicalObject(flat []place, v *ojson.Object, at string) ojson.
 			differ(k)
 			if own, both := v.Get(name); both {
 				if !ojson.Equal(own, e) {
-					j.fail(wire.At(at, k), "alias.conflict",
+					j.fail(ojson.Member(at, k), "alias.conflict",
 						fmt.Sprintf("%q and %q are the same member, and differ", k, name))
 				}
 				continue
 			}
-			j.spell(wire.At(at, name), k)
+			j.spell(ojson.Member(at, name), k)
 		}
 		c := e
 		if below := member(flat, name); len(below) > 0 {
-			if c = j.canonical(below, e, wire.At(at, name)); !same(c, e) {
+			if c = j.canonical(below, e, ojson.Member(at, name)); !same(c, e) {
 				differ(k)
 			}
 		}

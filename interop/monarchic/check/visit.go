@@ -29,17 +29,17 @@ func (j *judge) visit(places []place, v ojson.Value, name, at string) {
 		}
 		for k, e := range v.All() {
 			if below := member(flat, k); len(below) > 0 {
-				j.visit(below, e, k, wire.At(at, k))
+				j.visit(below, e, k, ojson.Member(at, k))
 			}
 		}
 	case []any:
 		below := items(flat)
 		for i, e := range v {
 			if s, ok := e.(string); ok && isDigestList(name) && blank(s) {
-				j.fail(wire.Item(at, i), "hash.blank", "a digest must not be blank")
+				j.fail(ojson.Item(at, i), "hash.blank", "a digest must not be blank")
 			}
 			if len(below) > 0 {
-				j.visit(below, e, "", wire.Item(at, i))
+				j.visit(below, e, "", ojson.Item(at, i))
 			}
 		}
 	case string:

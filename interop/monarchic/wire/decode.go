@@ -93,7 +93,7 @@ func (d *decoder) into(v ojson.Value, rv reflect.Value, at string, open bool) {
 			if len(d.problems) >= MaxProblems {
 				return
 			}
-			d.into(e, s.Index(i), Item(at, i), open)
+			d.into(e, s.Index(i), ojson.Item(at, i), open)
 		}
 		rv.Set(s)
 	default:
@@ -244,7 +244,7 @@ func (d *decoder) free(v ojson.Value, at string, open bool) {
 		}
 	case []any:
 		for i, e := range v {
-			d.free(e, Item(at, i), open)
+			d.free(e, ojson.Item(at, i), open)
 		}
 	case *ojson.Object:
 		for k, e := range v.All() {
@@ -252,7 +252,7 @@ func (d *decoder) free(v ojson.Value, at string, open bool) {
 				d.fault(at, RuleText, "has a member whose name contains half of a surrogate pair")
 				continue
 			}
-			d.free(e, At(at, k), open)
+			d.free(e, ojson.Member(at, k), open)
 		}
 	}
 }

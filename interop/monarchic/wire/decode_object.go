@@ -31,7 +31,7 @@ func (d *decoder) object(v ojson.Value, rv reflect.Value, at string) {
 		c.Check(func(member, rule, text string) {
 			pointer := at
 			if member != "" {
-				pointer = At(at, member)
+				pointer = ojson.Member(at, member)
 			}
 			d.fault(pointer, rule, text)
 		})
@@ -42,14 +42,14 @@ func (d *decoder) closedObject(o *ojson.Object, rv reflect.Value, at string, l *
 	for key, v := range o.All() {
 		i, ok := l.byName[key]
 		if !ok {
-			d.fault(At(at, key), RuleUnknown, "is not a member of this object")
+			d.fault(ojson.Member(at, key), RuleUnknown, "is not a member of this object")
 			continue
 		}
 		m := l.members[i]
 		if v == nil && (m.mode == "omit" || m.mode == "null") {
 			continue
 		}
-		d.into(v, rv.Field(m.index), At(at, key), false)
+		d.into(v, rv.Field(m.index), ojson.Member(at, key), false)
 	}
 	for _, m := range l.members {
 		if o.Has(m.name) {
@@ -58,7 +58,7 @@ func (d *decoder) closedObject(o *ojson.Object, rv reflect.Value, at string, l *
 		field := rv.Field(m.index)
 		switch {
 		case m.mode == "":
-			d.fault(At(at, m.name), RuleMissing, "is required")
+			d.fault(ojson.Member(at, m.name), RuleMissing, "is required")
 		case m.preset != "":
 			field.SetString(m.preset)
 		case m.mode == "default" && field.Kind() == reflect.Slice:
@@ -75,14 +75,14 @@ func (d *decoder) openObject(o *ojson.Object, rv reflect.Value, at string, l *la
 		if canonical, ok := l.alias[key]; ok {
 			if other, both := o.Get(canonical); both {
 				if !ojson.Equal(v, other) {
-					d.fault(At(at, key), RuleAlias,
+					d.fault(ojson.Member(at, key), RuleAlias,
 						"says something else than "+canonical+", of which it is the other name")
 				}
 				continue
 			}
 			if slices.Contains(extra.order, canonical) {
 				if !ojson.Equal(v, extra.known[canonical]) {
-					d.fault(At(at, key), RuleAlias, "is a second name of "+canonical+" and says something else")
+					d.fault(ojson.Member(at, key), RuleAlias, "is a second name of "+canonical+" and says something else")
 				}
 				continue
 			}
@@ -106,6 +106,6 @@ func (d *decoder) openObject(o *ojson.Object, rv reflect.Value, at string, l *la
 		if v == nil && m.mode != "" {
 			continue
 		}
-		d.into(v, rv.Field(m.index), At(at, key), true)
+		d.into(v, rv.Field(m.index), ojson.Member(at, key), true)
 	}
 }

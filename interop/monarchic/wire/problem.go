@@ -4,8 +4,6 @@ package wire
 
 import (
 	"fmt"
-	"strconv"
-	"strings"
 )
 
 // Rules a decoder may find broken. They are stable names for programs.
@@ -77,14 +75,3 @@ func (p Problem) String() string {
 	}
 	return where + ": " + p.Text
 }
-
-// At returns the JSON pointer of the member key of the object at pointer.
-func At(pointer, key string) string {
-	if strings.ContainsAny(key, "~/") {
-		key = strings.ReplaceAll(strings.ReplaceAll(key, "~", "~0"), "/", "~1")
-	}
-	return pointer + "/" + key
-}
-
-// Item returns the JSON pointer of item i of the array at pointer.
-func Item(pointer string, i int) string { return pointer + "/" + strconv.Itoa(i) }
