@@ -104,10 +104,9 @@ type RunFacts struct {
 	Run       string
 	Gates     map[string]string // status by gate
 	Approvals []Approval
-	Problems  []string               // of its approvals: findings that are wrong
-	Listed    *approval.Listed       // whom and what the base of the range lists, nil where it was not read
-	Rules     []*config.Config       // that the run was judged by
-	Weaker    func(gate string) bool // the run had rules by which less was asked of the gate than by the base's
+	Problems  []string         // of its approvals: findings that are wrong
+	Listed    *approval.Listed // whom and what the base of the range lists, nil where it was not read
+	Rules     []*config.Config // that the run was judged by
 }
 
 // RangeFinding is what keeps a range from standing.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/attest"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -43,7 +44,7 @@ func (l *Listed) NeedActs() int { return need(l.acts()) }
 
 // Weaker reports whether the commit's configuration asks more of the gate than other rules do.
 func (l *Listed) Weaker(gate string, rules *config.Config) bool {
-	at := "/gates/" + gate
+	at := ojson.Member("/gates", gate)
 	return l.cfg != nil && l.cfg.Gates.Has(gate) &&
 		slices.ContainsFunc(config.RuleChanges(l.cfg, rules), func(c config.RuleChange) bool {
 			return c.Weakens && (strings.HasPrefix(at+"/", c.Pointer+"/") || strings.HasPrefix(c.Pointer, at+"/"))
