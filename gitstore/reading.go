@@ -5,9 +5,6 @@ package gitstore
 import (
 	"bytes"
 	"context"
-	"errors"
-	"io/fs"
-	"syscall"
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
@@ -28,7 +25,7 @@ func (s *Store) Read(ctx context.Context, purpose string, wait time.Duration) (*
 	if err == nil {
 		return &Reading{View: tx.View(), store: s, tx: tx}, nil
 	}
-	if !Unwritable(err) || s.locked() {
+	if !fail.Unwritable(err) || s.locked() {
 		return nil, err
 	}
 	v, lerr := s.Look(ctx)
@@ -39,11 +36,6 @@ func (s *Store) Read(ctx context.Context, purpose string, wait time.Duration) (*
 		return nil, err
 	}
 	return &Reading{View: v, store: s}, nil
-}
-
-// Unwritable reports an error of a project that cannot be written by whoever runs this.
-func Unwritable(err error) bool {
-	return errors.Is(err, syscall.EROFS) || errors.Is(err, fs.ErrPermission)
 }
 
 // Still says whether what was read is of one moment. Errors: locked, where the run has moved; those of Look.

@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/lockfile"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -39,7 +38,7 @@ func exportCoordinator(ctx context.Context, dir string, opt ExportOptions) (_ *E
 		switch {
 		case err == nil:
 			defer func() { _ = lock.Release() }()
-		case gitstore.Unwritable(err):
+		case fail.Unwritable(err):
 			unlocked = true
 		default:
 			return nil, err

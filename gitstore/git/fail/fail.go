@@ -82,6 +82,9 @@ func WritableHint(dir string, err error) string {
 	return ""
 }
 
+// Unwritable reports an error of what cannot be written by whoever runs this.
+func Unwritable(err error) bool { return WritableHint("", err) != "" }
+
 // ErrorCode and ErrorHint make an Error presentable by the command line.
 func (e *Error) ErrorCode() string { return e.Code }
 
