@@ -267,12 +267,12 @@ func (w *witness) adopted(c *config.Config) (bool, error) {
 				if u.Op != opConfigAdopt && !(u.First && u.After == "" && len(runs) == 1) {
 					continue
 				}
-				_, data, err := w.g.repo.Objects().Read(w.g.ctx, u.Content)
+				rules, err := w.rules(u)
 				if err != nil {
 					return false, err
 				}
-				if held := config.DecodeGoverning(data); held != nil {
-					w.configs[config.RulesDigest(held)] = true
+				if rules != "" {
+					w.configs[rules] = true
 				}
 			}
 		}
@@ -302,11 +302,11 @@ func (w *witness) adoptedBy(c *config.Config, prefix string, at object.OID) (boo
 			if u.Op != opConfigAdopt {
 				continue
 			}
-			_, data, err := repo.Objects().Read(ctx, u.Content)
+			rules, err := w.rules(u)
 			if err != nil {
 				return false, err
 			}
-			if held := config.DecodeGoverning(data); held != nil && config.RulesDigest(held) == want {
+			if rules != "" && rules == want {
 				ops[string(u.At)] = true
 			}
 		}
@@ -326,6 +326,16 @@ func (w *witness) adoptedBy(c *config.Config, prefix string, at object.OID) (boo
 		}
 	}
 	return false, nil
+}
+
+// rules is the digest of the rules that operations were decided under, "" where they may not govern: that is the digest
+// of any broken configuration, and nothing that was adopted answers for one.
+func (w *witness) rules(u chain.ConfigUse) (string, error) {
+	_, data, err := w.g.repo.Objects().Read(w.g.ctx, u.Content)
+	if err != nil {
+		return "", err
+	}
+	return config.RulesDigest(config.DecodeGoverning(data)), nil
 }
 
 // opConfigAdopt is the operation by which a person adopts a configuration.
