@@ -106,7 +106,7 @@ type RunFacts struct {
 	Approvals []Approval
 	Problems  []string         // of its approvals: findings that are wrong
 	Listed    *approval.Listed // whom and what the base of the range lists, nil where it was not read
-	Rules     []*config.Config // that the run was judged by
+	Rules     []*config.Config // that the run was judged by, where the policy names gates
 }
 
 // RangeFinding is what keeps a range from standing.

@@ -134,7 +134,7 @@ func judgeRange(ctx context.Context, f *term.Factory, repo *runner.Repository, o
 	if v.Range, err = attribution.Commits(ctx, repo, o.Base, o.Head); err != nil {
 		return nil, err
 	}
-	if err := v.readRuns(ctx, repo); err != nil {
+	if err := v.readRuns(ctx, repo, policy); err != nil {
 		return nil, err
 	}
 	v.findings = policy.Judge(v.Range, v.runs)
@@ -183,8 +183,8 @@ func readRangePolicy(ctx context.Context, f *term.Factory, repo *runner.Reposito
 	return shared.ReadInput(f, "the policy", name, maxRangePolicy)
 }
 
-// readRuns gathers what is asked of each run with work in the range.
-func (v *rangeVerdict) readRuns(ctx context.Context, repo *runner.Repository) error {
+// readRuns gathers what the policy asks of each run with work in the range.
+func (v *rangeVerdict) readRuns(ctx context.Context, repo *runner.Repository, policy *attribution.RangePolicy) error {
 	listed, err := runner.ListedAt(ctx, repo, string(v.Base))
 	if err != nil {
 		return err
@@ -211,6 +211,12 @@ func (v *rangeVerdict) readRuns(ctx context.Context, repo *runner.Repository) er
 			if err != nil {
 				return err
 			}
+			// Every operation of the run is read for them.
+			if len(policy.Gates) > 0 {
+				if facts.Rules, err = attribution.RunRules(ctx, repo, t); err != nil {
+					return err
+				}
+			}
 			v.runs = append(v.runs, facts)
 		}
 	}
@@ -222,14 +228,8 @@ func (v *rangeVerdict) readRuns(ctx context.Context, repo *runner.Repository) er
 // of a range lets do so.
 func readRunFacts(ctx context.Context, repo *runner.Repository, t *attribution.Turn,
 	listed *approval.Listed) (*attribution.RunFacts, error) {
-	facts := &attribution.RunFacts{Run: t.Run}
+	facts := &attribution.RunFacts{Run: t.Run, Listed: listed}
 	var err error
-	if listed != nil {
-		facts.Listed = listed
-		if facts.Rules, err = attribution.RunRules(ctx, repo, t); err != nil {
-			return nil, err
-		}
-	}
 	if facts.Gates, err = attribution.RunGates(t); err != nil {
 		return nil, err
 	}
