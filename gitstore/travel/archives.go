@@ -374,16 +374,16 @@ func pushArchive(ctx context.Context, repo *git.Repository, env protocol.Env, y 
 	if err != nil {
 		return false, err
 	}
-	there, _, odd, err := listsThere(ctx, repo, y.Remote)
+	there, err := archive.Years(ctx, repo, transport.TrackingArchive(y.Remote))
 	if err != nil {
 		return false, err
 	}
 	for _, year := range slices.Sorted(maps.Keys(here)) {
-		if slices.Contains(odd, year) {
-			return false, nil
-		}
 		if here[year] == there[year] {
 			continue
+		}
+		if _, err := archive.Read(ctx, repo, there[year]); err != nil {
+			return false, context.Cause(ctx) // it was passed over, and nothing is pushed in its place
 		}
 		switch more, ok, err := pushYear(ctx, repo, env, y, year, here[year], there[year]); {
 		case err != nil || more:
