@@ -86,7 +86,7 @@ func temporary(err error) error {
 	return &wire.Error{
 		Code:    "io_failed",
 		Message: "The files cannot be kept until the artifact is written: " + err.Error() + ".",
-		Hint:    "TMPDIR names the directory for temporary files",
+		Hint:    "with --output that is the directory of the artifact, otherwise TMPDIR names one; choose one that can be written",
 	}
 }
 
