@@ -4,9 +4,11 @@ package runner
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"slices"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/gitstatus"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/projectfile"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
@@ -169,6 +171,9 @@ func (a *acceptance) gather(ctx context.Context) (*protocol.AcceptTurn, error) {
 	if op.Seen, err = a.observe(ctx, turn); err != nil {
 		return nil, err
 	}
+	if err := a.ignored(ctx, s, &op.Seen); err != nil {
+		return nil, err
+	}
 	op.Seen.Siblings = a.siblings(turn)
 	op.Protected = protocol.ProtectedPaths(a.view.Config, s.Path, s.Data, &op.Seen)
 	if op.Files, err = a.gateFiles(); err != nil {
@@ -196,6 +201,34 @@ func (a *acceptance) gather(ctx context.Context) (*protocol.AcceptTurn, error) {
 	}
 	a.still = a.hooks == nil && op.Replay == nil
 	return op, nil
+}
+
+// ignored tells the person of files that the result names and git does not see: they are not compared, and no checkpoint
+// would commit them.
+func (a *acceptance) ignored(ctx context.Context, s turnfiles.Staged, seen *result.Observation) error {
+	doc, refusal := protocol.DecodeStaged(s.Path, s.Data)
+	if refusal != nil || !seen.Available {
+		return nil
+	}
+	var unseen []string
+	for _, p := range doc.Strings("files_changed") {
+		clean, problem := wire.CleanPath(p)
+		if problem == "" && wire.Observable(clean) && !slices.Contains(seen.FilesChanged, clean) {
+			unseen = append(unseen, clean)
+		}
+	}
+	found, err := gitstatus.Ignored(ctx, a.r.store.Repository(), unseen, false)
+	if err != nil || len(found) == 0 {
+		return err
+	}
+	names, words := make([]string, len(found)), ""
+	for i, f := range found {
+		names[i] = f.Path
+		words += " " + wire.ShellWord(f.Path)
+	}
+	a.remark(fmt.Sprintf("git ignores %s (%s), so what the turn did there is not seen; to have it seen: git add -f --%s",
+		wire.ListSome(names, 3), found[0].Rule, words))
+	return nil
 }
 
 // staged reads the result that is judged: the one that came with the request, unless hooks

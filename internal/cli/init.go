@@ -132,7 +132,7 @@ func runInit(ctx context.Context, f *term.Factory, dir string, o *initOptions) e
 			return terr
 		}
 	}
-	next := []string{"git add -A && git commit -m 'governed project'"}
+	next := []string{p.Commit()}
 	runtimes := p.Config.Runtimes.Keys()
 	if p.Agent != "" {
 		next = append(next, "git agentxchain hooks trust", "git agentxchain run")
@@ -142,6 +142,7 @@ func runInit(ctx context.Context, f *term.Factory, dir string, o *initOptions) e
 	payload := ojson.NewObject("project_id", p.Config.Project.ID, "template", p.Config.Template,
 		"phases", p.Config.Phases(), "roles", p.Config.Roles.Keys(), "runtimes", runtimes,
 		"created", p.Created, "kept", wire.NonNil(p.Kept), "updated", wire.NonNil(p.Updated),
+		"ignored", ignoredNames(p),
 		"next_action", ojson.NewObject("command", next[0], "reason", "A run starts from a clean work tree."))
 	f.Out.Emit(payload, func(pr *term.Printer) {
 		pr.Printf("Governed project %s is set up (template %s).\n\n", pr.Bold(term.OneLine(p.Config.Project.ID)),
@@ -158,6 +159,13 @@ func runInit(ctx context.Context, f *term.Factory, dir string, o *initOptions) e
 		if len(p.Kept) > 0 {
 			pr.Field("Kept", "%s", term.OneLine(term.JoinComma(p.Kept)))
 		}
+		if len(p.Ignored) > 0 {
+			pr.Field("Note", "git ignores %s (%s), which the project needs: take the rule away, or add them as below",
+				wire.ListSome(ignoredNames(p), 3), term.OneLine(p.Ignored[0].Rule))
+		}
+		if p.Other {
+			pr.Field("Note", "other work here is not committed, and stays so; a turn that writes files starts from a clean work tree")
+		}
 		if p.Agent != "" {
 			rt, _ := p.Config.Runtimes.Get(runtimes[0])
 			pr.Field("Agent", "%s: %s", pr.Bold(term.OneLine(rt.ID)),
@@ -169,4 +177,12 @@ func runInit(ctx context.Context, f *term.Factory, dir string, o *initOptions) e
 		pr.Printf("\nNext:\n  %s\n", strings.Join(next, "\n  "))
 	})
 	return nil
+}
+
+func ignoredNames(p *runner.Project) []string {
+	names := make([]string, len(p.Ignored))
+	for i := range p.Ignored {
+		names[i] = p.Ignored[i].Path
+	}
+	return names
 }

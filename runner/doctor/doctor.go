@@ -89,7 +89,7 @@ func Examine(ctx context.Context, r *runner.Runner, opt Options) (*Examination, 
 	d := &doctor{r: r, rec: r.Record(), fix: opt.Fix, opt: opt}
 	for _, look := range []func(context.Context){
 		d.git, d.identity, d.lock, d.gitLocks, d.worktree, d.config, d.run, d.guards, d.told, d.ignored, d.tracked,
-		d.leftovers, d.proposals, d.signedOff, d.caller,
+		d.hidden, d.leftovers, d.proposals, d.signedOff, d.caller,
 	} {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)

@@ -13,10 +13,10 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/gitstatus"
 	"github.com/git-agentxchain/git-agentxchain/internal/projectfile"
 	"github.com/git-agentxchain/git-agentxchain/internal/scaffold"
+	"github.com/git-agentxchain/git-agentxchain/protocol/gates"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner/consent"
 )
@@ -181,17 +181,55 @@ func (d *doctor) ignored(ctx context.Context) {
 
 func (d *doctor) notIgnored(ctx context.Context) ([]string, error) {
 	probes := stateProbes()
-	// --no-index: a tracked file is a matter of its own, see tracked. check-ignore
-	// is the one command that refuses the literal pathspecs git runs with here; the
-	// probes hold no pattern.
-	out, err := d.rec.Repository().Git.Run(ctx, []byte(strings.Join(probes, "\x00")+"\x00"),
-		"--no-literal-pathspecs", "check-ignore", "-z", "--no-index", "--stdin")
-	var ge *git.GitError
-	if err != nil && !(errors.As(err, &ge) && ge.ExitCode == 1) { // 1: none of them is ignored
+	// By the rules alone: a tracked file is a matter of its own, see tracked.
+	covered, err := gitstatus.Ignored(ctx, d.rec.Repository(), probes, true)
+	if err != nil {
 		return nil, err
 	}
-	covered := strings.Split(string(out), "\x00")
-	return slices.DeleteFunc(probes, func(p string) bool { return slices.Contains(covered, p) }), nil
+	return slices.DeleteFunc(probes, func(p string) bool {
+		return slices.ContainsFunc(covered, func(i gitstatus.IgnoredPath) bool { return i.Path == p })
+	}), nil
+}
+
+// hidden finds files of the project that git ignores and does not track: no clone would have them, and no turn could
+// change them so that it is seen.
+func (d *doctor) hidden(ctx context.Context) {
+	if d.out.View == nil || d.out.View.Config == nil {
+		return
+	}
+	cfg := d.out.View.Config
+	paths := []string{wire.ConfigPath}
+	for _, phase := range cfg.Phases() {
+		paths = append(paths, gates.Files(cfg, phase)...)
+	}
+	for _, p := range cfg.Prompts.All() {
+		paths = append(paths, p)
+	}
+	paths = slices.DeleteFunc(paths, func(p string) bool {
+		_, problem := wire.CleanPath(p)
+		return problem != ""
+	})
+	slices.Sort(paths)
+	found, err := gitstatus.Ignored(ctx, d.rec.Repository(), slices.Compact(paths), false)
+	if err != nil {
+		d.failed("ignore", err, "git status")
+		return
+	}
+	if len(found) == 0 {
+		return
+	}
+	names, fix := make([]string, len(found)), ""
+	for i, f := range found {
+		names[i] = f.Path
+		if _, err := os.Lstat(filepath.Join(d.rec.Dir(), f.Path)); err == nil {
+			fix += " " + shellWord(f.Path)
+		}
+	}
+	if fix != "" {
+		fix = "git add -f --" + fix + "; or "
+	}
+	d.add("ignore", LevelWarning, fix+"take the rule away, as other files that it matches stay unseen", "git ignores %s, by %s: no clone has them, and what a turn changes in them is not seen",
+		wire.ListSome(names, 3), found[0].Rule)
 }
 
 // tracked finds governed files that were committed: two branches would then hold

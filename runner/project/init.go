@@ -9,8 +9,10 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/gitstatus"
 	"github.com/git-agentxchain/git-agentxchain/hooks"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/projectfile"
@@ -40,6 +42,9 @@ type Project struct {
 	Created []string // files written, in order
 	Kept    []string // files of the scaffold that were already there and were left alone
 	Updated []string // files changed by adding lines: .gitignore
+
+	Ignored []gitstatus.IgnoredPath // of the files of the project those that no plain git add would take
+	Other   bool                    // the work tree has changes besides that are not committed
 
 	Agent        string // carries out every role's turns, "" for people
 	AgentProblem string // why the agent cannot be started here, "" when it can or people play the roles
@@ -101,6 +106,11 @@ func Init(ctx context.Context, dir string, opt Options) (*Project, error) {
 	if agent != nil {
 		p.AgentProblem = hooks.ProgramProblem(agent.Command[0], s.Dir())
 	}
+	tree, err := gitstatus.Of(ctx, s.Repository(), "")
+	if err != nil {
+		return nil, err
+	}
+	p.Other = len(tree.Dirty) > 0
 	fresh, err := p.plan(s, files)
 	if err != nil {
 		return nil, err
@@ -116,7 +126,39 @@ func Init(ctx context.Context, dir string, opt Options) (*Project, error) {
 	for _, f := range fresh {
 		p.Created = append(p.Created, f.Path)
 	}
-	return p, nil
+	p.Ignored, err = gitstatus.Ignored(ctx, s.Repository(), p.committed(), false)
+	return p, err
+}
+
+// committed are the files of the project that belong into a commit; the others are a run's working files.
+func (p *Project) committed() []string {
+	return slices.DeleteFunc(slices.Concat(p.Created, p.Updated, p.Kept), func(path string) bool {
+		return wire.Continuity(path) || wire.Operational(path) && !wire.Authored(path)
+	})
+}
+
+// Commit is the command that commits the project as Init has set it up, with the files named besides, and nothing that
+// lay uncommitted before.
+func (p *Project) Commit(besides ...string) string {
+	const message = " && git commit -m 'governed project'"
+	if len(p.Ignored) == 0 && !p.Other {
+		return "git add -A" + message
+	}
+	add, names := "git add --", ""
+	if len(p.Ignored) > 0 {
+		add = "git add -f --"
+	}
+	var given []string
+	for _, path := range slices.Concat(p.committed(), besides) {
+		if dir := filepath.ToSlash(filepath.Dir(path)); dir != "." && len(p.Ignored) == 0 {
+			path = dir
+		}
+		if !slices.Contains(given, path) {
+			given = append(given, path)
+			names += " " + wire.ShellWord(path)
+		}
+	}
+	return add + names + message + " --" + names
 }
 
 // approver is the address of the person who sets the project up, "" where git knows none.

@@ -139,7 +139,7 @@ func runMonarchicImport(ctx context.Context, f *term.Factory, o *monarchicImport
 		payload.Set("kept", wire.NonNil(made.Kept))
 		payload.Set("updated", wire.NonNil(made.Updated))
 		then = &protocol.NextAction{
-			Command: "git add -A && git commit -m 'governed project'",
+			Command: made.Commit(),
 			Reason:  "A turn that writes files starts from a clean work tree. Then: git agentxchain run",
 		}
 	}

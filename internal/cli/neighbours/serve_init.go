@@ -37,7 +37,7 @@ func runServeInit(ctx context.Context, f *term.Factory) error {
 	if err := durable.WriteFile(dir, demo.AgentFile, demo.Agent(), 0o755); err != nil {
 		return term.Errorf("io_failed", "the agent cannot be written: %w", err)
 	}
-	steps := []string{"git add -A && git commit -m 'governed project'", "git agentxchain hooks trust",
+	steps := []string{p.Commit(demo.AgentFile), "git agentxchain hooks trust",
 		"git agentxchain serve"}
 	payload := ojson.NewObject("project_id", p.Config.Project.ID, "created", append(p.Created, demo.AgentFile),
 		"updated", wire.NonNil(p.Updated), "next_action", ojson.NewObject("command", steps[0],
