@@ -257,7 +257,8 @@ func (op *AcceptTurn) decode(t *change.Draft, turn *run.Turn) (*ojson.Object, *w
 			Class:   "schema_error",
 			Field:   wire.StagingPath(turn.TurnID),
 			Message: fmt.Sprintf("Turn %s has no staged result at %s.", turn.TurnID, wire.StagingPath(turn.TurnID)),
-			Hint:    "write the turn result there, then: git agentxchain accept " + turn.TurnID,
+			Hint: "write it with git agentxchain turn edit " + turn.TurnID + ", or put it there; then: git agentxchain accept " +
+				turn.TurnID,
 		}
 	}
 	doc, err := DecodeStaged(op.StagedPath, op.Staged.Data)

@@ -221,7 +221,7 @@ func (g *Pending) documents(ctx context.Context, store *gitstore.Store, v *gitst
 		return err
 	}
 	since := func(base DiffBase, mark func(*Document, history.FileStat)) error {
-		if base.Commit == "" {
+		if base.What == "" {
 			return nil
 		}
 		stats, err := changedSince(ctx, store, base.Commit, names, added)
@@ -319,7 +319,7 @@ func bases(ctx context.Context, store *gitstore.Store, v *gitstore.View) (began,
 }
 
 // changedSince lists the named files that differ from the commit. What git does not
-// know is all new.
+// know is all new, and so is everything where there was no commit yet.
 func changedSince(
 	ctx context.Context,
 	store *gitstore.Store,
@@ -327,13 +327,16 @@ func changedSince(
 	names []string,
 	have map[string][]byte,
 ) ([]history.FileStat, error) {
-	stats, _, _, err := history.WorkDiff(ctx, store.Repository(), commit, names, 1)
-	if err != nil {
-		return nil, err
-	}
-	known, err := history.FilesAt(ctx, store.Repository(), commit, names)
-	if err != nil {
-		return nil, err
+	var stats []history.FileStat
+	var known []string
+	if commit != "" {
+		var err error
+		if stats, _, _, err = history.WorkDiff(ctx, store.Repository(), commit, names, 1); err != nil {
+			return nil, err
+		}
+		if known, err = history.FilesAt(ctx, store.Repository(), commit, names); err != nil {
+			return nil, err
+		}
 	}
 	for _, name := range names {
 		listed := slices.ContainsFunc(stats, func(f history.FileStat) bool { return f.Path == name })
@@ -361,9 +364,13 @@ func (g *Pending) shownDiff(ctx context.Context, store *gitstore.Store, have map
 		if !d.SinceLast {
 			continue
 		}
-		_, patch, cut, err := history.WorkDiff(ctx, store.Repository(), g.Since.Commit, []string{d.Path}, maxShownDiff)
-		if err != nil {
-			return err
+		var patch []byte
+		var cut bool
+		if c := g.Since.Commit; c != "" {
+			var err error
+			if _, patch, cut, err = history.WorkDiff(ctx, store.Repository(), c, []string{d.Path}, maxShownDiff); err != nil {
+				return err
+			}
 		}
 		if len(patch) == 0 && !cut && d.Present {
 			patch = newFilePatch(d.Path, have[d.Path])

@@ -64,6 +64,9 @@ func (p Project) next(
 		}
 	}
 	if n == nil {
+		if n := awaiting(st, p.dirtyFor(ctx, st, nil, tree)); n != nil {
+			return n
+		}
 		return p.afterEnd(ctx, st.View.State)
 	}
 	if st.View.State.Status == wire.StatusIdle && st.View.State.Run() == "" {
@@ -78,11 +81,8 @@ func (p Project) next(
 	if len(st.Turns) == 0 {
 		role, def := nextRole(st.View)
 		dirty := p.dirtyFor(ctx, st, def, tree)
-		if turns := st.View.Index.Awaiting(dirty); len(turns) > 0 {
-			return &protocol.NextAction{
-				Command: "git agentxchain checkpoint " + turns[0],
-				Reason:  "The files of that accepted turn are not committed yet.",
-			}
+		if n := awaiting(st, dirty); n != nil {
+			return n
 		}
 		if len(st.Uncommitted) > 0 && p.Store != nil {
 			st.Away = st.View.Index.Uncheckpointed.Value(st.Uncommitted[0])
@@ -159,8 +159,8 @@ func (p Project) next(
 			}
 			return &protocol.NextAction{
 				Command: "git agentxchain accept " + t.Turn.TurnID,
-				Reason: "Do the work of " + wire.BundleDir(t.Turn.TurnID) + "/PROMPT.md and stage the result at " +
-					wire.StagingPath(t.Turn.TurnID) + " first.",
+				Reason: "First do the work of " + wire.BundleDir(t.Turn.TurnID) + "/PROMPT.md and write the result: " +
+					"git agentxchain turn edit " + t.Turn.TurnID + ", or the file " + wire.StagingPath(t.Turn.TurnID) + ".",
 			}
 		}
 	}
@@ -183,6 +183,18 @@ func (p Project) authors(ctx context.Context, v *gitstore.View) []string {
 		return nil // the answer to the gate will say so
 	}
 	return list
+}
+
+// awaiting is the checkpoint that comes first, nil where no dirty path is an accepted turn's.
+func awaiting(st *Standing, dirty []string) *protocol.NextAction {
+	turns := st.View.Index.Awaiting(dirty)
+	if len(turns) == 0 {
+		return nil
+	}
+	return &protocol.NextAction{
+		Command: "git agentxchain checkpoint " + turns[0],
+		Reason:  "The files of that accepted turn are not committed yet.",
+	}
 }
 
 // afterEnd is what comes once a run is over: the one that goes on without this work tree, else another.
