@@ -95,11 +95,12 @@ func runAccept(ctx context.Context, f *term.Factory, o *acceptOptions) error {
 		}
 		return shared.Listed(f, err)
 	}
-	if unsaved != nil {
-		return unsaved
-	}
 	shared.PrintWarnings(f, a.Result.Warnings)
 	n := r.Next(ctx)
+	if unsaved != nil {
+		n = &protocol.NextAction{Command: "git agentxchain checkpoint " + a.Result.Turn.TurnID,
+			Reason: "The turn is accepted, and its files are not committed."}
+	}
 	payload := shared.DonePayload(&a.Done)
 	payload.Set("turn", acceptedTurn(a.Result))
 	payload.Set("turn_id", a.Result.Turn.TurnID)
@@ -117,7 +118,7 @@ func runAccept(ctx context.Context, f *term.Factory, o *acceptOptions) error {
 	payload.Set("delegated", shared.DelegatedRows(a.State))
 	payload.Set("next_action", shared.NextObject(n))
 	f.Out.Emit(payload, func(p *term.Printer) { printAccepted(p, a, saved, n) })
-	return nil
+	return unsaved
 }
 
 // acceptedTurn is the turn as acceptance left it: what an earlier refusal noted

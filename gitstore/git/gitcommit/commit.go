@@ -260,7 +260,7 @@ func commitRefused(err error) error {
 	case strings.Contains(ge.Stderr, ".lock': File exists"):
 		return e.WithHint("git agentxchain doctor says whether a git is at work or has left its lock; then again")
 	}
-	return e.WithHint("mend what it says, or commit the files yourself (git status names them); then again")
+	return e.WithHint("mend what it says and try again, or commit the files yourself (git status names them)")
 }
 
 // refusedCommit is a commit that was not made. A hook of the project says on many lines what
@@ -268,6 +268,15 @@ func commitRefused(err error) error {
 type refusedCommit struct{ *git.GitError }
 
 func (e refusedCommit) Unwrap() error { return e.GitError }
+
+// Error ends with the last line of the complaint: what a hook prints first is its own name.
+func (e refusedCommit) Error() string {
+	short := *e.GitError
+	if lines := e.ErrorFindings(); lines != nil {
+		short.Stderr = lines[len(lines)-1]
+	}
+	return short.Error()
+}
 
 // refusalLines is how many lines of a refusal are shown: the last ones, where the verdict is.
 const refusalLines = 20
