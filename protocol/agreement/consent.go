@@ -211,7 +211,7 @@ func Admit(c *Consent, d *Decision, v *run.Vote) *wire.Error {
 				Code:    CodeApproverNotAllowed,
 				Field:   "gates." + d.Gate,
 				Message: fmt.Sprintf("%s is not among those who decide on %s: %s.", who, d.Subject(), r.People()),
-				Hint:    "ask one of them, or change authority in agentxchain.json and run: git agentxchain config adopt",
+				Hint:    "ask one of them: they may also add a person to authority in agentxchain.json, with git agentxchain config adopt",
 				Details: ojson.NewObject("principal", v.Principal, "group", r.Group, "principals", r.Principals),
 			}
 		case r.Signed && v.Statement == "":

@@ -5,6 +5,7 @@ package travel
 import (
 	"context"
 	"io"
+	"slices"
 
 	ucli "github.com/urfave/cli/v2"
 
@@ -17,6 +18,24 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
+// waysOut are the ways out of a conflict.
+var waysOut = []struct{ flag, way, settles, means string }{
+	{"take-ours", join.WayAccept, runner.SettleOurs,
+		"stage the losing result again: its turn is active and the result is judged anew"},
+	{"reissue", join.WayReissue, runner.SettleReissue,
+		"keep the losing result as material and give the role another turn"},
+	{"ask-again", join.WayAgain, runner.SettleAgain, "a person decides anew"},
+	{"drop", join.WayDrop, runner.SettleDrop, "give the losing work up; needs --because"},
+}
+
+func wayFlags() []ucli.Flag {
+	var flags []ucli.Flag
+	for _, w := range waysOut {
+		flags = append(flags, &ucli.BoolFlag{Name: w.flag, Usage: w.means})
+	}
+	return flags
+}
+
 func NewConflictsCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name:      "conflicts",
@@ -25,20 +44,11 @@ func NewConflictsCommand(f *term.Factory) *ucli.Command {
 		Usage:     "what did not hold when two machines' work was joined",
 		Description: "A conflict is an operation of one machine that does not hold after those of another: the record keeps who did it, why it does not count and the operation itself. " +
 			"OP is the id of that operation, or its beginning. One of the four flags settles the conflict; the settlement travels with the next sync. Only a person settles a conflict.",
-		Flags: []ucli.Flag{
-			&ucli.BoolFlag{Name: "all", Usage: "settled ones too"},
-			&ucli.BoolFlag{
-				Name:  "take-ours",
-				Usage: "stage the losing result again: its turn is active and the result is judged anew",
-			},
-			&ucli.BoolFlag{
-				Name:  "reissue",
-				Usage: "keep the losing result as material and give the role another turn",
-			},
-			&ucli.BoolFlag{Name: "ask-again", Usage: "a person decides anew"},
-			&ucli.BoolFlag{Name: "drop", Usage: "give the losing work up; needs --because"},
-			&ucli.StringFlag{Name: "because", Usage: "why (`TEXT`); it is recorded"},
-		},
+		Flags: slices.Concat(
+			[]ucli.Flag{&ucli.BoolFlag{Name: "all", Usage: "settled ones too"}},
+			wayFlags(),
+			[]ucli.Flag{&ucli.StringFlag{Name: "because", Usage: "why (`TEXT`); it is recorded"}},
+		),
 		BashComplete: func(c *ucli.Context) {
 			for _, op := range openConflicts(c.Context, f) {
 				_, _ = io.WriteString(c.App.Writer, op+"\n")
@@ -46,20 +56,15 @@ func NewConflictsCommand(f *term.Factory) *ucli.Command {
 		},
 		Action: func(c *ucli.Context) error {
 			how := ""
-			for flag, way := range map[string]string{
-				"take-ours": runner.SettleOurs,
-				"reissue":   runner.SettleReissue,
-				"ask-again": runner.SettleAgain,
-				"drop":      runner.SettleDrop,
-			} {
-				if !c.Bool(flag) {
+			for _, w := range waysOut {
+				if !c.Bool(w.flag) {
 					continue
 				}
 				if how != "" {
 					return term.UsageErrorf(
 						"a conflict is settled in one way; give one of --take-ours, --reissue, --ask-again, --drop")
 				}
-				how = way
+				how = w.settles
 			}
 			op := c.Args().First()
 			if how != "" && op == "" {
@@ -176,16 +181,14 @@ func printConflict(p *term.Printer, c *runner.Conflict) {
 		return
 	}
 	p.Printf("\nWays out:\n")
-	for _, way := range c.Ways {
-		switch way {
-		case join.WayAccept:
-			p.Printf("  git agentxchain conflicts %s --take-ours\n", c.Op[:12])
-		case join.WayReissue:
-			p.Printf("  git agentxchain conflicts %s --reissue\n", c.Op[:12])
-		case join.WayAgain:
-			p.Printf("  git agentxchain conflicts %s --ask-again\n", c.Op[:12])
-		case join.WayDrop:
-			p.Printf("  git agentxchain conflicts %s --drop --because TEXT\n", c.Op[:12])
+	for _, w := range waysOut {
+		if slices.Contains(c.Ways, w.way) {
+			because := ""
+			if w.way == join.WayDrop {
+				because = " --because TEXT"
+			}
+			p.Printf("  git agentxchain conflicts %s --%s%s\n", c.Op[:12], w.flag, because)
+			p.Printf("      %s\n", p.Dim(w.means))
 		}
 	}
 }
