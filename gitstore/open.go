@@ -10,6 +10,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
@@ -49,6 +50,10 @@ func Open(ctx context.Context, dir string, opts Options) (*Store, error) {
 			return nil, fail.Errorf(CodeNotProject, nil, "%s is the workspace of an initiative, and no governed project",
 				abs).WithHint("git agentxchain multi status; a run is looked at in its repository")
 		}
+		if branch := configBranch(ctx, repo); branch != "" {
+			return nil, fail.Errorf(CodeNotProject, nil, "there is no %s in %s or above it on this branch, and branch %s has it",
+				wire.ConfigPath, abs, branch).WithHint("git switch %s", wire.ShellWord(branch))
+		}
 		return nil, fail.Errorf(CodeNotProject, nil, "there is no %s in %s or above it in this repository",
 			wire.ConfigPath, abs).
 			WithHint("git agentxchain init")
@@ -56,14 +61,53 @@ func Open(ctx context.Context, dir string, opts Options) (*Store, error) {
 	return newStore(repo, opts)
 }
 
+// configNames are the places of a configuration at and above the directory of repo, the nearest first.
+func configNames(repo *git.Repository) (names []string) {
+	for up := ""; strings.Count(up, "/") <= strings.Count(repo.Prefix, "/"); up += "../" {
+		names = append(names, up+wire.ConfigPath)
+	}
+	return names
+}
+
+// maxBranches is how many branches are asked for a configuration, those with the newest commits.
+const maxBranches = 200
+
+// configBranch is a branch that has a configuration at or above the directory of repo, "" for none. From an older branch
+// init would begin another project.
+func configBranch(ctx context.Context, repo *git.Repository) string {
+	out, err := repo.Git.Run(ctx, nil, "for-each-ref", "--sort=-committerdate", "--format=%(refname:lstrip=2)",
+		"--count="+strconv.Itoa(maxBranches), "refs/heads/")
+	if err != nil {
+		return ""
+	}
+	branches := strings.Fields(string(out))
+	for _, name := range configNames(repo) {
+		at := path.Join(repo.Prefix, name)
+		if strings.Contains(at, "\n") {
+			continue
+		}
+		var ask strings.Builder
+		for _, b := range branches {
+			ask.WriteString("refs/heads/" + b + ":" + at + "\n")
+		}
+		have, err := repo.Git.Run(ctx, []byte(ask.String()), "cat-file", "--batch-check=%(objecttype)")
+		if err != nil {
+			return ""
+		}
+		for i, line := range strings.Split(string(have), "\n") {
+			if line == "blob" && i < len(branches) {
+				return branches[i]
+			}
+		}
+	}
+	return ""
+}
+
 // missingConfig names the configuration at or above the directory of repo that the index
 // has and the work tree has not, deleted or not checked out, as it is named from there; and
 // what brings it back. A project that lost it must not be told to begin as a new one.
 func missingConfig(ctx context.Context, repo *git.Repository) (name, hint string) {
-	var names []string
-	for up := ""; strings.Count(up, "/") <= strings.Count(repo.Prefix, "/"); up += "../" {
-		names = append(names, up+wire.ConfigPath)
-	}
+	names := configNames(repo)
 	out, err := repo.Git.Run(ctx, nil, slices.Concat([]string{"ls-files", "-t", "-z", "--cached", "--"}, names)...)
 	if err != nil {
 		return "", ""

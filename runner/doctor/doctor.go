@@ -150,7 +150,7 @@ func (d *doctor) config(ctx context.Context) {
 	}
 	d.authority(docs.Config)
 	d.signing(ctx, docs.Config)
-	d.prompts(docs.Config)
+	d.prompts(ctx, docs.Config)
 	d.hooks(docs.Config)
 	d.webhooks(docs.Config)
 	d.trust(ctx)

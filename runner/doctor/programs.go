@@ -3,6 +3,7 @@
 package doctor
 
 import (
+	"context"
 	"github.com/git-agentxchain/git-agentxchain/hooks"
 	"github.com/git-agentxchain/git-agentxchain/internal/projectfile"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
@@ -41,7 +42,7 @@ func (d *doctor) lookup(name string) (string, bool) {
 }
 
 // prompts checks the instruction files of roles.
-func (d *doctor) prompts(c *config.Config) {
+func (d *doctor) prompts(ctx context.Context, c *config.Config) {
 	for role, p := range c.Prompts.All() {
 		fix := "write it, or change prompts." + role + " in " + wire.ConfigPath
 		clean, problem := wire.CleanPath(p)
@@ -53,6 +54,9 @@ func (d *doctor) prompts(c *config.Config) {
 		case err != nil:
 			d.failed("config", err, fix)
 		case data == nil:
+			if _, err := d.rec.Repository().Git.Run(ctx, nil, "ls-files", "--error-unmatch", "--", clean); err == nil {
+				fix = "git restore " + shellWord(clean)
+			}
 			d.add("config", LevelWarning, fix, "the instructions of role %s, %s, do not exist", role, clean)
 		}
 	}
