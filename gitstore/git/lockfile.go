@@ -75,9 +75,9 @@ func (o LockOwner) Encode() []byte {
 	return b[:len(b)-1]
 }
 
-// ReadLock reads a lock file; anything but a regular file is an error.
+// ReadLock reads a lock file; anything but a regular file is a NotRegularError, a pipe without waiting for its other end.
 func ReadLock(path string) (*FileLock, error) {
-	f, err := os.Open(path)
+	f, err := os.OpenFile(path, os.O_RDONLY|OpenNonblock, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +87,7 @@ func ReadLock(path string) (*FileLock, error) {
 		return nil, err
 	}
 	if !fi.Mode().IsRegular() {
-		return nil, errors.New("it is not a regular file")
+		return nil, &NotRegularError{path, fi.Mode()}
 	}
 	l := &FileLock{Written: fi.ModTime()}
 	if l.Raw, err = io.ReadAll(io.LimitReader(f, maxLockFile)); err != nil {

@@ -195,12 +195,12 @@ func writeVerified(r *git.Repository, n *verified) {
 		return
 	}
 	name := verifiedPath(r, n.run)
-	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE, 0o600)
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|git.OpenNonblock, 0o600)
 	if err != nil {
 		if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
 			return
 		}
-		if f, err = os.OpenFile(name, os.O_WRONLY|os.O_CREATE, 0o600); err != nil {
+		if f, err = os.OpenFile(name, os.O_WRONLY|os.O_CREATE|git.OpenNonblock, 0o600); err != nil {
 			return
 		}
 	}

@@ -21,10 +21,13 @@ const (
 	seenFile  = "agentxchain/claims.json" // claims of other clones, with the time they came
 )
 
+// maxSeen bounds what is read of the claims of other clones, in bytes.
+const maxSeen = 16 << 20
+
 // CloneID is the id of this clone, "" until MakeCloneID made it. It depends on where the
 // clone lies too, so that a copy of the directory is another clone.
 func CloneID(repo *git.Repository) string {
-	secret, err := os.ReadFile(filepath.Join(repo.CommonDir, filepath.FromSlash(cloneFile)))
+	secret, err := git.ReadBounded(filepath.Join(repo.CommonDir, filepath.FromSlash(cloneFile)), git.MaxPointer)
 	if err != nil || len(secret) == 0 {
 		return ""
 	}
@@ -63,7 +66,8 @@ type seenClaim struct {
 func ClaimsSeen(repo *git.Repository, run string, claims map[string]string, now time.Time,
 	keep bool) map[string]time.Time {
 	all := make(map[string]map[string]seenClaim)
-	if data, err := os.ReadFile(filepath.Join(repo.CommonDir, filepath.FromSlash(seenFile))); err == nil {
+	seen := filepath.Join(repo.CommonDir, filepath.FromSlash(seenFile))
+	if data, err := git.ReadBounded(seen, maxSeen); err == nil {
 		_ = json.Unmarshal(data, &all) // a broken file is one that has seen nothing
 	}
 	was, next, out := all[run], make(map[string]seenClaim), make(map[string]time.Time)

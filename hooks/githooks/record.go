@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 )
 
@@ -63,8 +64,11 @@ func recordPath(commonDir string) string {
 // ownDir is where scripts of ours lie that git is pointed to.
 func ownDir(commonDir string) string { return filepath.Join(commonDir, "agentxchain", "githooks") }
 
+// maxRecord bounds what is read of the record of the installed hooks, in bytes: it holds what they replaced.
+const maxRecord = 64 << 20
+
 func loadRecord(commonDir string) (*installation, error) {
-	data, err := os.ReadFile(recordPath(commonDir))
+	data, err := git.ReadBounded(recordPath(commonDir), maxRecord)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
