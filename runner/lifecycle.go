@@ -5,6 +5,7 @@ package runner
 
 import (
 	"context"
+	"path"
 	"path/filepath"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
@@ -41,14 +42,11 @@ func (r *Runner) DispatchTimedOut(ctx context.Context, op attempt.DispatchTimeou
 	return r.blocked(ctx, "timeout", &op)
 }
 
-// loopLock names the process that drives the run of this work tree.
-const loopLock = "run-loop.lock"
-
 // Drive makes the caller the one run loop of this work tree until release is
 // called or the process ends, however it ends. The error has the code locked and
 // names the other loop.
 func (r *Runner) Drive(ctx context.Context) (release func(), err error) {
-	l, err := r.only(ctx, loopLock, "run")
+	l, err := r.only(ctx, path.Base(wire.LoopLockPath), "run")
 	if err != nil {
 		return nil, err
 	}

@@ -83,6 +83,7 @@ const (
 	ApprovalsDir    = ".agentxchain/approvals" // signed statements
 	ProposedDir     = ".agentxchain/proposed"
 	LockPath        = ".agentxchain/locks/accept-turn.lock"
+	LoopLockPath    = ".agentxchain/locks/run-loop.lock" // whose owner drives the run of this work tree
 )
 
 // StagingPath is where the actor of a turn stages its result.

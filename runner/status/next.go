@@ -4,10 +4,14 @@ package status
 
 import (
 	"context"
+	"fmt"
+	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/gitstatus"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
@@ -147,10 +151,16 @@ func (p Project) next(
 					t.Turn.TurnID + " --reason TEXT",
 			}
 		}
-		if t.Staged == "" && (t.Turn.Status == wire.TurnDispatched || t.Turn.Status == wire.TurnAssigned ||
-			t.Turn.Status == wire.TurnRetrying || t.Turn.Status == wire.TurnRunning) {
+		if t.Staged == "" && t.Turn.Dispatching() {
 			if rt, ok := st.View.Config.Runtimes.Get(t.Turn.RuntimeID); ok && rt != nil &&
 				rt.Type != config.RuntimeManual {
+				if by := p.driver(); by != nil {
+					return &protocol.NextAction{
+						Command: "git agentxchain status",
+						Reason: fmt.Sprintf("Turn %s of %s is at work, driven by %s.",
+							t.Turn.TurnID, text.Brief(t.Turn.AssignedRole, 60), by),
+					}
+				}
 				return &protocol.NextAction{
 					Command: "git agentxchain step " + t.Turn.TurnID,
 					Reason: "Has runtime " + text.Brief(t.Turn.RuntimeID, 60) +
@@ -165,6 +175,15 @@ func (p Project) next(
 		}
 	}
 	return n
+}
+
+// driver is who drives the run of this work tree beside this process, nil where that cannot be told or none lives.
+func (p Project) driver() *git.LockedError {
+	l, err := git.ReadLock(filepath.Join(p.Dir, filepath.FromSlash(wire.LoopLockPath)))
+	if err != nil || l.OfThisProcess() {
+		return nil
+	}
+	return l.Held(time.Now())
 }
 
 // authors are who made what the gate that waits decides on, where it is not for them; none where that cannot be told.
