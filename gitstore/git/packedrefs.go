@@ -1,14 +1,32 @@
-// One ref in a packed-refs file of any size.
+// One ref in a packed-refs file of any size, and refs that are being packed.
 
 package git
 
 import (
 	"bytes"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 )
+
+// Packed reports whether a deletion of a ref that git tells its hooks of takes away no more than the loose copy: pack-refs,
+// and gc with it, has just packed the ref with the same value. A git that took the packed one away as well would hold the
+// lock of packed-refs by the time the hook runs.
+func (r *Repository) Packed(name string, old object.OID) bool {
+	file := filepath.Join(r.CommonDir, "packed-refs")
+	// Where it is a link git locks what that leads to.
+	if fi, err := os.Lstat(file); r.RefFormat != "files" || err != nil || !fi.Mode().IsRegular() {
+		return false
+	}
+	if _, err := os.Lstat(file + ".lock"); !Absent(err) {
+		return false
+	}
+	oid, known, err := r.scanPacked(name)
+	return err == nil && known && oid == old && old != ""
+}
 
 // packedWindow is how much around a place is read at once, in bytes: two lines fit in, unless
 // a name is longer than git makes any.

@@ -137,6 +137,7 @@ func (c *Canary) trials() []trial {
 			do:    c.updated(c.truncated),
 		},
 		{act: "update-ref to honest work", guard: ReferenceTransaction, do: c.updated(note)},
+		{act: "git packs the refs", guard: ReferenceTransaction, do: c.does("pack-refs", "--all")},
 		{
 			act:   "a history without the configuration",
 			guard: ReferenceTransaction,

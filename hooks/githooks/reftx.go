@@ -74,6 +74,9 @@ func (g *guarded) referenceTransaction() error {
 		if !isRun && !strings.HasPrefix(m.ref, branchPrefix) {
 			continue
 		}
+		if m.new == "" && g.repo.Packed(m.ref, m.old) {
+			continue // git gc: the ref stays
+		}
 		if m.old == "" {
 			// git also says this for an update that does not care what was there.
 			if m.old, err = g.repo.ReadRef(g.ctx, m.ref); err != nil {
