@@ -45,7 +45,7 @@ func (j *judge) claims(n history.NewCommit) error {
 	for _, f := range found {
 		f.Commit = string(n.OID)
 		if j.strict {
-			f.Hint = "push the runs with the branch: git push REMOTE 'refs/agentxchain/runs/*:refs/agentxchain/runs/*'; or leave the trailer out"
+			f.Hint = "push the runs with the branch: git agentxchain sync REMOTE --branch; or leave the trailer out"
 		}
 		j.report(f)
 	}
@@ -128,13 +128,15 @@ func (c *course) claimed(j *judge, v *governance, branch string, list []history.
 	for _, n := range silent {
 		against := changes[:max(1, len(n.Parents))]
 		changes = changes[len(against):]
-		j.claimMissing(branch, n, editsOf(against))
+		if err := j.claimMissing(branch, n, editsOf(against)); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
-// claimMissing tells of a commit that changes the product and names no turn.
-func (j *judge) claimMissing(branch string, n history.NewCommit, edits []edit) {
+// claimMissing tells of a commit that changes the product and names no turn. What a person's approval has signed needs none.
+func (j *judge) claimMissing(branch string, n history.NewCommit, edits []edit) error {
 	for _, e := range edits {
 		path, ok := strings.CutPrefix(e.Path, j.prefix)
 		if !ok || !wire.ProjectOwned(path) || path == wire.ConfigPath {
@@ -143,6 +145,14 @@ func (j *judge) claimMissing(branch string, n history.NewCommit, edits []edit) {
 		if len(e.others) > 0 && (e.OldOID == e.NewOID || slices.Contains(e.others, e.NewOID)) {
 			continue // a merge that takes one side; that side's commits name their turns
 		}
+		if e.NewMode == object.ModeFile || e.NewMode == object.ModeExec {
+			if ok, err := j.witness.approved(path, e.NewOID); err != nil || ok {
+				if err != nil {
+					return err
+				}
+				continue
+			}
+		}
 		j.report(Finding{
 			Rule:    RuleTurnMissing,
 			Path:    e.Path,
@@ -150,8 +160,9 @@ func (j *judge) claimMissing(branch string, n history.NewCommit, edits []edit) {
 			Message: "the commit changes it and names no turn, which " + wire.ConfigPath + " wants on " + branch,
 			Hint:    "git agentxchain checkpoint commits a turn's files with its trailers; work of your own goes to another branch",
 		})
-		return
+		return nil
 	}
+	return nil
 }
 
 // tooMany tells of more commits than can be judged at once.

@@ -82,7 +82,7 @@ func (j *judge) ledger(e edit, l wire.Ledger, say sayer) error {
 	}
 	hint, first := recordHint, slices.MinFunc(added, func(a, b ledgermerge.Record) int { return a.Line - b.Line })
 	if j.strict {
-		hint = "push the runs with the branch: git push REMOTE 'refs/agentxchain/runs/*:refs/agentxchain/runs/*'; or git config agentxchain.pushRuns true"
+		hint = "push the runs with the branch: git agentxchain sync REMOTE --branch; or git config agentxchain.pushRuns true"
 	}
 	why, err := j.witness.unproven()
 	if err != nil {

@@ -34,6 +34,7 @@ type witness struct {
 	texts   map[wire.Ledger]*confirmed
 	docs    map[wire.Document]map[object.OID]bool
 	work    map[string]bool // files that accepted turns say they changed
+	signed  map[string]bool // documents as people approved them, path and digest
 	configs map[string]bool // digests of the rules that were adopted
 }
 
@@ -242,6 +243,37 @@ func (w *witness) evidence(path string, content object.OID) (bool, error) {
 		}
 	}
 	return w.work[path], nil
+}
+
+// approved reports whether a document is as a person approved it in a proven run: approve writes the sign-off line, and
+// no turn has a part in that.
+func (w *witness) approved(path string, content object.OID) (bool, error) {
+	if w.signed == nil {
+		w.signed = make(map[string]bool)
+		for r, err := range w.proven() {
+			if err != nil {
+				return false, err
+			}
+			data, err := r.Ledger(wire.LedgerDecisions)
+			if err != nil {
+				return false, err
+			}
+			for line := range bytes.Lines(data) {
+				row, err := ojson.DecodeObject(bytes.TrimSuffix(line, []byte{'\n'}))
+				if err != nil || row.String("type") != "human_approval" {
+					continue
+				}
+				for _, p := range row.Object("evidence").Keys() {
+					w.signed[p+"\x00"+row.Object("evidence").String(p)] = true
+				}
+			}
+		}
+	}
+	if len(w.signed) == 0 {
+		return false, nil
+	}
+	_, data, err := w.g.repo.Objects().Read(w.g.ctx, content)
+	return err == nil && w.signed[path+"\x00"+wire.Digest(data)], err
 }
 
 // adopted reports whether a proven run made the rules of a configuration its own: by

@@ -269,11 +269,17 @@ type refusedCommit struct{ *git.GitError }
 
 func (e refusedCommit) Unwrap() error { return e.GitError }
 
-// Error ends with the last line of the complaint: what a hook prints first is its own name.
+// Error ends with what a guard says, else with the last line of the complaint: what a hook prints first is its own name.
 func (e refusedCommit) Error() string {
 	short := *e.GitError
 	if lines := e.ErrorFindings(); lines != nil {
 		short.Stderr = lines[len(lines)-1]
+		for _, line := range lines {
+			if ours, ok := strings.CutPrefix(line, "agentxchain: "); ok {
+				short.Stderr = ours
+				break
+			}
+		}
 	}
 	return short.Error()
 }
