@@ -158,7 +158,8 @@ func (j *judge) claimMissing(branch string, n history.NewCommit, edits []edit) e
 			Path:    e.Path,
 			Commit:  string(n.OID),
 			Message: "the commit changes it and names no turn, which " + wire.ConfigPath + " wants on " + branch,
-			Hint:    "git agentxchain checkpoint commits a turn's files with its trailers; work of your own goes to another branch",
+			Hint: "git agentxchain checkpoint commits a turn's files with its trailers, and git commit --trailer " +
+				"Agentxchain-Turn=TURN a squash of them; work of your own goes to another branch",
 		})
 		return nil
 	}
