@@ -56,13 +56,7 @@ type GitError struct {
 }
 
 func (e *GitError) Error() string {
-	what, args := "git", e.Args
-	for len(args) > 2 && args[0] == "-c" {
-		args = args[2:]
-	}
-	if len(args) > 0 {
-		what += " " + args[0]
-	}
+	what := strings.TrimSpace("git " + name(e.Args))
 	msg := strings.TrimSpace(e.Stderr)
 	if i := strings.IndexByte(msg, '\n'); i >= 0 {
 		msg = msg[:i]
@@ -219,6 +213,9 @@ func interrupted(ctx context.Context, args []string) error {
 }
 
 func name(args []string) string {
+	for len(args) > 2 && args[0] == "-c" {
+		args = args[2:]
+	}
 	if len(args) == 0 {
 		return ""
 	}

@@ -4,7 +4,6 @@ package transport
 
 import (
 	"context"
-	"errors"
 	"strconv"
 	"strings"
 
@@ -100,7 +99,7 @@ func Deepen(ctx context.Context, r *git.Repository, remote string, by int, commi
 
 // fetchInto runs a fetch; a failure about which git says one of some things is none.
 func fetchInto(ctx context.Context, r *git.Repository, remote string, args []string, fine ...string) error {
-	ctx, stop := context.WithTimeoutCause(ctx, TransferLimit, errors.New("it took too long"))
+	ctx, stop := Within(ctx, TransferLimit)
 	defer stop()
 	defer r.ForgetRefs()
 	err := r.Fetch(ctx, r.Git.Transport(), remote, nil, args)
@@ -117,7 +116,7 @@ func fetchInto(ctx context.Context, r *git.Repository, remote string, args []str
 
 // unreachable says that a fetch failed; what failed here is no matter of the remote.
 func unreachable(ctx context.Context, r *git.Repository, remote string, err error) error {
-	if ctx.Err() != nil && git.ExitCode(err) < 0 || fail.CodeOf(err) == fail.CodeUnreadable {
+	if Interrupted(ctx, err) || fail.CodeOf(err) == fail.CodeUnreadable {
 		return err
 	}
 	if refs, listed := r.ListRefs(ctx, git.RunRefPrefix); listed == nil { // git fetches nothing beside a broken one

@@ -6,7 +6,6 @@ package transport
 
 import (
 	"context"
-	"errors"
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
@@ -131,7 +130,7 @@ func fetchListed(ctx context.Context, r *git.Repository, remote string, others [
 // List lists the refs of a remote: those named, those below a name that ends in a slash, all of them
 // without a name.
 func List(ctx context.Context, g *git.Git, format, remote string, names ...string) ([]git.Ref, error) {
-	ctx, stop := context.WithTimeoutCause(ctx, TransferLimit, errors.New("it took too long"))
+	ctx, stop := Within(ctx, TransferLimit)
 	defer stop()
 	args := []string{"ls-remote", "--refs", "--", remote}
 	for _, name := range names {

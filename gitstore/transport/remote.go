@@ -49,6 +49,19 @@ const (
 	pushBatchWindows = 100
 )
 
+// errTooLong ends a git whose remote neither answers nor hangs up.
+var errTooLong = errors.New("it took too long")
+
+// Within bounds what is asked of a remote. When its time is over that is a failure of the remote.
+func Within(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, limit, errTooLong)
+}
+
+// Interrupted reports that a git was ended by who waits for it, which is no matter of the remote.
+func Interrupted(ctx context.Context, err error) bool {
+	return ctx.Err() != nil && git.ExitCode(err) < 0 && !errors.Is(err, errTooLong)
+}
+
 // TrackingPrefix is where the runs of a remote are seen, ending in a slash.
 func TrackingPrefix(remote string) string { return TrackingRefs + remote + "/agentxchain/runs/" }
 
@@ -159,7 +172,7 @@ func TrackRuns(ctx context.Context, r *git.Repository, remote string) (added boo
 // Everything goes into tracking names, and git checks every object. Names of records that
 // are gone there go here as well.
 func FetchRuns(ctx context.Context, r *git.Repository, remote string, others []string) error {
-	ctx, stop := context.WithTimeoutCause(ctx, TransferLimit, errors.New("it took too long"))
+	ctx, stop := Within(ctx, TransferLimit)
 	defer stop()
 	defer r.ForgetRefs()
 	if fetchListed(ctx, r, remote, others) {
@@ -214,7 +227,7 @@ func Fetch(ctx context.Context, r *git.Repository, remote, prune, what string) e
 }
 
 func fetch(ctx context.Context, r *git.Repository, remote string, args []string, what string) error {
-	ctx, stop := context.WithTimeoutCause(ctx, TransferLimit, errors.New("it took too long"))
+	ctx, stop := Within(ctx, TransferLimit)
 	defer stop()
 	defer r.ForgetRefs()
 	return r.Fetch(ctx, r.Git.Transport(), remote, nil, append(args, "--", remote, what))
@@ -233,6 +246,9 @@ func Complaint(err error) string {
 		if len(lines) == 3 {
 			break
 		}
+	}
+	if errors.Is(err, errTooLong) {
+		return errTooLong.Error()
 	}
 	if len(lines) == 0 {
 		return text.OneLine(err.Error())
@@ -283,7 +299,7 @@ func Push(ctx context.Context, r *git.Repository, remote string, refs []RefPush,
 
 func pushSome(ctx context.Context, r *git.Repository, remote string, refs []RefPush, extra []string,
 	out map[string]PushResult) error {
-	ctx, stop := context.WithTimeoutCause(ctx, TransferLimit, errors.New("it took too long"))
+	ctx, stop := Within(ctx, TransferLimit)
 	defer stop()
 	// --no-verify: the guards of pre-push ask what was proven a moment ago.
 	args := []string{"push", "--porcelain", "--no-verify", "--no-follow-tags", "--recurse-submodules=no",
@@ -330,7 +346,7 @@ func pushSome(ctx context.Context, r *git.Repository, remote string, refs []RefP
 	if err == nil || len(said) > 0 {
 		return nil
 	}
-	if ctx.Err() != nil && git.ExitCode(err) < 0 {
+	if Interrupted(ctx, err) {
 		return err
 	}
 	return fail.Errorf(CodeRemoteFailed, nil, "%s took nothing: %s", remote, Complaint(err)).

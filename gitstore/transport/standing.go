@@ -4,7 +4,6 @@ package transport
 
 import (
 	"context"
-	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -175,7 +174,7 @@ func Ask(ctx context.Context, repo *git.Repository) (runs []string, remote strin
 	if err != nil {
 		return nil, "", nil, err
 	}
-	within, stop := context.WithTimeoutCause(ctx, AskLimit, errors.New("it took too long"))
+	within, stop := Within(ctx, AskLimit)
 	defer stop()
 	for _, remote := range all {
 		refs, err := List(within, repo.Git.Transport(), repo.ObjectFormat, remote, git.RunRefPrefix)

@@ -6,7 +6,6 @@ package travel
 import (
 	"bytes"
 	"context"
-	"errors"
 	"maps"
 	"os"
 	"slices"
@@ -427,7 +426,7 @@ func (f *remoteLook) fetch(ctx context.Context, want []string) error {
 	if len(want) == 0 {
 		return nil
 	}
-	ctx, stop := context.WithTimeoutCause(ctx, transport.TransferLimit, errors.New("it took too long"))
+	ctx, stop := transport.Within(ctx, transport.TransferLimit)
 	defer stop()
 	// Without --refmap git would move the tracking names along.
 	args := append(transport.FetchArgs(), "--refmap=", "--no-prune", "--stdin")
@@ -443,7 +442,7 @@ func (f *remoteLook) fetch(ctx context.Context, want []string) error {
 }
 
 func (f *remoteLook) failed(ctx context.Context, err error) error {
-	if ctx.Err() != nil && git.ExitCode(err) < 0 {
+	if transport.Interrupted(ctx, err) {
 		return err
 	}
 	return fail.Errorf(transport.CodeRemoteFailed, nil, "%s could not be asked: %s", f.remote,

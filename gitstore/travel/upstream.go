@@ -5,7 +5,6 @@ package travel
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strings"
 
@@ -46,7 +45,7 @@ func Upstreams(
 	if len(names) == 0 || err != nil {
 		return nil, nil, err
 	}
-	ask, stop := context.WithTimeoutCause(ctx, transport.AskLimit, errors.New("it took too long"))
+	ask, stop := transport.Within(ctx, transport.AskLimit)
 	defer stop()
 	there, err := transport.Heads(ask, repo, remote, names...)
 	if err != nil {

@@ -1,0 +1,44 @@
+package transport
+
+import (
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
+)
+
+// TestARemoteThatHangs asks a server that takes the connection and then says nothing: the end of our time is told as a
+// failure of the remote, with what to do, and not as git having been interrupted.
+func TestARemoteThatHangs(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	ours := testrepo.New(t, testrepo.Options{})
+	ours.Write("a", "1")
+	ours.CommitAll("first")
+	ours.Git("remote", "add", "origin", "git://"+l.Addr().String()+"/p.git")
+	repo, err := git.Discover(t.Context(), ours.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = repo.Close() }()
+	ctx, stop := Within(t.Context(), time.Second/2)
+	defer stop()
+	push := []RefPush{{Name: git.RunRefPrefix + "run_1", New: repo.Head(ctx)}}
+	_, pushed := Push(ctx, repo, "origin", push)
+	for what, err := range map[string]error{
+		"the record": FetchRecord(ctx, repo, "origin"),
+		"the runs":   FetchRuns(ctx, repo, "origin", nil),
+		"a push":     pushed,
+	} {
+		if fail.CodeOf(err) != CodeRemoteFailed || !strings.HasSuffix(err.Error(), ": it took too long") {
+			t.Errorf("%s: %s, %v", what, fail.CodeOf(err), err)
+		}
+	}
+}
