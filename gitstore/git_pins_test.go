@@ -282,3 +282,72 @@ func TestKeptVariablesAreDocumented(t *testing.T) {
 		}
 	}
 }
+
+// TestNothingPlantedSpeaksToARemote tries the programs that the repository names for its remotes. Git takes the first
+// value of these keys, so that no setting for one command takes the place of the repository's.
+func TestNothingPlantedSpeaksToARemote(t *testing.T) {
+	ctx := t.Context()
+	server := testrepo.New(t, testrepo.Options{})
+	server.Git("config", "uploadpack.allowFilter", "true")
+	here := func(p *planted) string {
+		p.file(p.shell, "#!/bin/sh\necho \"$0 $*\" >> '"+p.mark+"'\n") // reading would wait for a git that waits for it
+		return "file://" + server.Main
+	}
+	for name, c := range map[string]struct {
+		key string
+		url func(p *planted) string
+		ask []string
+		ok  bool // whether it works without the program
+	}{
+		"fetch": {"remote.origin.uploadpack", here, []string{"-c", "gc.auto=0", "fetch", "--quiet", "--", "origin"}, true},
+		"list":  {"remote.origin.uploadpack", here, []string{"ls-remote", "--", "origin"}, true},
+		"push":  {"remote.origin.receivepack", here, []string{"push", "--", "origin", "HEAD:refs/heads/new"}, true},
+		"no proxy": {"core.gitProxy", func(p *planted) string {
+			return strings.Replace(here(p), "file://", "git://127.0.0.1:1", 1)
+		}, []string{"ls-remote", "--", "origin"}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := plant(t)
+			p.Git("remote", "add", "origin", c.url(p))
+			p.Git("config", c.key, p.shell)
+			_, err := p.repo.Git.Transport().Run(ctx, nil, c.ask...)
+			if ran := p.ran(); ran != "" || (err == nil) != c.ok {
+				t.Fatalf("%v, and it ran: %q", err, ran)
+			}
+			_ = gitCommand(p.Dir, c.ask...).Run()
+			if p.ran() == "" {
+				t.Error("the trap does not work")
+			}
+		})
+	}
+	t.Run("what a partial clone lacks", func(t *testing.T) {
+		p := plant(t)
+		dir := filepath.Join(t.TempDir(), "clone")
+		p.Git("clone", "-q", "--filter=blob:none", "--no-checkout", here(p), dir)
+		gitIn(t, dir, "config", "remote.origin.uploadpack", p.shell)
+		repo, err := git.Discover(ctx, dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = repo.Close() }()
+		if _, err := repo.Git.Run(ctx, nil, "cat-file", "blob", "HEAD:a.txt"); err == nil || p.ran() != "" {
+			t.Errorf("%v, and it ran: %q", err, p.ran())
+		}
+		_ = gitCommand(dir, "cat-file", "blob", "HEAD:a.txt").Run()
+		if p.ran() == "" {
+			t.Error("the trap does not work")
+		}
+	})
+	t.Run("one from outside stays", func(t *testing.T) {
+		p := plant(t)
+		global := filepath.Join(t.TempDir(), "gitconfig")
+		p.file(global, "[remote \"origin\"]\n\tuploadpack = \"echo >>'"+p.mark+"'; git-upload-pack\"\n")
+		t.Setenv("GIT_CONFIG_GLOBAL", global)
+		p.Git("remote", "add", "origin", here(p))
+		p.Git("config", "remote.origin.uploadpack", "false")
+		p.repo = opened(t, p.Repo)
+		if _, err := p.repo.Git.Transport().Run(ctx, nil, "fetch", "--quiet", "--", "origin"); err != nil || p.ran() == "" {
+			t.Errorf("%v, and the person's program did not run", err)
+		}
+	})
+}

@@ -60,31 +60,32 @@ func askedOnly(args []string) bool {
 	return len(args) > 0 && (args[0] == "config" || len(args) > 1 && args[0] == "rev-parse" && args[1] == "--git-path")
 }
 
-// pins are the settings a git of ours is started with. The repository's configuration
-// is read again for each: an agent may have written it a moment ago.
-func (g *Git) pins(ctx context.Context, args []string) ([]gitconfig.Entry, error) {
+// pins are the settings a git of ours is started with, and the keys of the repository's own that no setting takes
+// back. The repository's configuration is read again for each: an agent may have written it a moment ago.
+func (g *Git) pins(ctx context.Context, args []string) (pins []gitconfig.Entry, first []string, err error) {
 	if askedOnly(args) {
-		return g.given, nil
+		return g.given, nil, nil
 	}
 	hooks := g.hooksPath
 	if hooks == "" {
 		hooks = os.DevNull
 	}
-	pins := append(slices.Clip(g.given), fixedPins(hooks)...)
+	pins = append(slices.Clip(g.given), fixedPins(hooks)...)
 	if g.Scope == nil {
-		return pins, nil
+		return pins, nil, nil
 	}
-	local, err := g.Scope.programs(ctx, g)
-	return append(pins, local...), err
+	local, first, err := g.Scope.programs(ctx, g)
+	return append(pins, local...), first, err
 }
 
 // programs returns the settings that take the place of what the repository itself
-// says about programs: what is configured outside of it, else nothing at all.
-func (l *LocalScope) programs(ctx context.Context, g *Git) ([]gitconfig.Entry, error) {
+// says about programs: what is configured outside of it, else nothing at all. first are the keys of which git takes
+// the first value, see overruled.
+func (l *LocalScope) programs(ctx context.Context, g *Git) (pins []gitconfig.Entry, first []string, err error) {
 	var keys []string
 	entries, err := l.entries()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	for _, e := range entries {
 		if _, met := gitconfig.OffValue(e.Key); met && !slices.Contains(keys, e.Key) {
@@ -92,13 +93,12 @@ func (l *LocalScope) programs(ctx context.Context, g *Git) ([]gitconfig.Entry, e
 		}
 	}
 	if len(keys) == 0 {
-		return nil, nil
+		return nil, nil, nil
 	}
 	outside, err := l.elsewhere(ctx, g)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var pins []gitconfig.Entry
 	done := make(map[string]bool)
 	pin := func(key, off string) {
 		if done[key] {
@@ -111,6 +111,11 @@ func (l *LocalScope) programs(ctx context.Context, g *Git) ([]gitconfig.Entry, e
 			values = slices.Concat(outside["gpg.program"], outside["gpg.openpgp.program"]) // two names of one thing
 		}
 		switch {
+		case gitconfig.FirstCounts(key):
+			// A proxy outside may be for other hosts; the other keys have one value.
+			if len(values) == 0 || section == "core" {
+				first = append(first, key)
+			}
 		case section == "credential" && name == "helper":
 			// A list: an empty value forgets what was before it.
 			pins = append(pins, gitconfig.Entry{Key: key, Value: ""})
@@ -137,7 +142,48 @@ func (l *LocalScope) programs(ctx context.Context, g *Git) ([]gitconfig.Entry, e
 		}
 		pin(key, off)
 	}
-	return pins, nil
+	return pins, first, nil
+}
+
+// overruled has git take its own programs in the place of those that the repository names under keys whose first value
+// counts: no setting of ours comes before the repository's. What speaks to a remote is told by options. What a git
+// fetches on its own for a partial clone goes by no way on which git-upload-pack is a program of this machine, or one
+// that is started with the person's key.
+func overruled(args, env, first []string) (argv, environ []string) {
+	if len(first) == 0 {
+		return args, env
+	}
+	at := subcommand(args)
+	option := map[string]string{"fetch": "uploadpack", "ls-remote": "uploadpack", "push": "receivepack"}[name(args)]
+	remote := slices.Index(args, "--") + 1
+	for _, key := range first {
+		section, sub, last := gitconfig.SplitKey(key)
+		switch {
+		case section == "core":
+			if !slices.ContainsFunc(env, func(kv string) bool { return strings.HasPrefix(kv, "GIT_PROXY_COMMAND=") }) {
+				env = append(slices.Clip(env), "GIT_PROXY_COMMAND=")
+			}
+		case last == option && 0 < remote && remote < len(args) && args[remote] == sub:
+			off, _ := gitconfig.OffValue(key)
+			flag := map[string]string{"uploadpack": "--upload-pack=", "receivepack": "--receive-pack="}[last]
+			args = slices.Insert(slices.Clone(args), at+1, flag+off)
+			remote++
+		}
+		if last != "uploadpack" {
+			continue
+		}
+		env = append(slices.Clip(env), "GIT_NO_LAZY_FETCH=1")
+		if option != "" {
+			continue
+		}
+		for i, kv := range env {
+			if list, ok := strings.CutPrefix(kv, "GIT_ALLOW_PROTOCOL="); ok {
+				left := slices.DeleteFunc(strings.Split(list, ":"), func(p string) bool { return p == "file" || p == "ssh" })
+				env[i] = "GIT_ALLOW_PROTOCOL=" + strings.Join(left, ":")
+			}
+		}
+	}
+	return args, env
 }
 
 // elsewhere reads, once, what is configured outside of the repository.

@@ -174,12 +174,13 @@ func (g *Git) Command(ctx context.Context, args []string) (*exec.Cmd, error) {
 		return nil, fail.Errorf(fail.CodeGitMissing, g.BinErr, "the git program was not found").
 			WithHint("install git and make sure it is on PATH, outside of the work tree")
 	}
-	pins, err := g.pins(ctx, args)
+	pins, first, err := g.pins(ctx, args)
 	if err != nil {
 		return nil, err
 	}
+	args, env := overruled(args, g.Env, first)
 	cmd := exec.CommandContext(ctx, g.Bin, args...)
-	cmd.Dir, cmd.Env = g.Dir, configured(g.Env, pins)
+	cmd.Dir, cmd.Env = g.Dir, configured(env, pins)
 	// A helper that git left running may hold the pipes open for ever.
 	cmd.WaitDelay = KillGrace
 	ownGroup(cmd)
@@ -213,13 +214,18 @@ func interrupted(ctx context.Context, args []string) error {
 }
 
 func name(args []string) string {
-	for len(args) > 2 && args[0] == "-c" {
-		args = args[2:]
+	if at := subcommand(args); at < len(args) {
+		return args[at]
 	}
-	if len(args) == 0 {
-		return ""
+	return ""
+}
+
+// subcommand is where the arguments name git's command: behind the settings.
+func subcommand(args []string) (at int) {
+	for len(args) > at+2 && args[at] == "-c" {
+		at += 2
 	}
-	return args[0]
+	return at
 }
 
 // ExitCode returns the status of a git that failed, -1 for every other error.

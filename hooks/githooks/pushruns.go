@@ -49,7 +49,7 @@ func (g *guarded) pushAlong(remote string, moves []move) error {
 	defer stop()
 	// --no-verify: this hook is not asked about its own push.
 	_, err = g.repo.Git.Transport().Run(ctx, nil, "push", "--quiet", "--no-verify", "--no-follow-tags",
-		"--recurse-submodules=no", remote, git.RunRefPrefix+"*:"+git.RunRefPrefix+"*")
+		"--recurse-submodules=no", "--", remote, git.RunRefPrefix+"*:"+git.RunRefPrefix+"*")
 	switch {
 	case err == nil:
 		return nil

@@ -27,20 +27,20 @@ var programKeys = []struct {
 	{"filter", "smudge", "", true},
 	{"filter", "process", "", true},
 	{"filter", "required", "false", true},
-	{"core", "fsmonitor", "false", false},          // pinned, see fixedPins
-	{"core", "hookspath", "", false},               // pinned
-	{"core", "sshcommand", "ssh", true},            //
-	{"core", "gitproxy", "", false},                // GIT_PROXY_COMMAND
-	{"core", "askpass", "", true},                  //
-	{"core", "editor", "", false},                  // GIT_EDITOR
-	{"core", "pager", "", false},                   // GIT_PAGER
-	{"core", "alternaterefscommand", "true", true}, //
-	{"sequence", "editor", "", false},              // GIT_SEQUENCE_EDITOR
-	{"credential", "helper", "", true},             //
-	{"gpg", "program", "gpg", true},                // of a format: see offValue
-	{"gpg", "defaultkeycommand", "", true},         //
-	{"remote", "uploadpack", "git-upload-pack", true},
-	{"remote", "receivepack", "git-receive-pack", true},
+	{"core", "fsmonitor", "false", false},               // pinned, see fixedPins
+	{"core", "hookspath", "", false},                    // pinned
+	{"core", "sshcommand", "ssh", true},                 //
+	{"core", "gitproxy", "", true},                      // FirstCounts
+	{"core", "askpass", "", true},                       //
+	{"core", "editor", "", false},                       // GIT_EDITOR
+	{"core", "pager", "", false},                        // GIT_PAGER
+	{"core", "alternaterefscommand", "true", true},      //
+	{"sequence", "editor", "", false},                   // GIT_SEQUENCE_EDITOR
+	{"credential", "helper", "", true},                  //
+	{"gpg", "program", "gpg", true},                     // of a format: see offValue
+	{"gpg", "defaultkeycommand", "", true},              //
+	{"remote", "uploadpack", "git-upload-pack", true},   // FirstCounts
+	{"remote", "receivepack", "git-receive-pack", true}, // FirstCounts
 	{"remote", "vcs", "", true},
 	{"protocol", "allow", "user", true},
 	{"hook", "", "", true},                // switched off by hook.NAME.enabled
@@ -181,4 +181,11 @@ func OffValue(key string) (string, bool) {
 		return p.off, p.met
 	}
 	return "", false
+}
+
+// FirstCounts reports a program key of which git takes the first value that it meets, and not the last: what is
+// configured for one command comes too late.
+func FirstCounts(key string) bool {
+	section, _, name := SplitKey(key)
+	return section == "remote" && (name == "uploadpack" || name == "receivepack") || section == "core" && name == "gitproxy"
 }
