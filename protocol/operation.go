@@ -3,6 +3,7 @@
 package protocol
 
 import (
+	"github.com/git-agentxchain/git-agentxchain/protocol/attempt"
 	"github.com/git-agentxchain/git-agentxchain/protocol/change"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/intents"
@@ -56,6 +57,22 @@ func apply(snap *change.Snapshot, op Operation, env change.Env, trace *verdict.S
 // begin is the draft of an operation, by the rules of its time.
 func begin(snap *change.Snapshot, env change.Env) *change.Draft {
 	return change.New(snap, env, ruleSets[ruleSet(env)])
+}
+
+// BundledTurn is the turn that an operation hands out: the one whose bundle is written with it, in the same commit. "" for
+// none, and then no bundle may change but that of a turn that ends.
+func BundledTurn(t *Transition) string {
+	switch res := t.Result.(type) {
+	case *AssignResult:
+		return res.Turn.TurnID
+	case *RejectResult:
+		return res.Turn.TurnID
+	case *ReissueResult:
+		return res.Turn.TurnID
+	case *attempt.DispatchResult:
+		return res.Turn.TurnID
+	}
+	return ""
 }
 
 // finish ends what the operation has settled, writes the events, checks the result against

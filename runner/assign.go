@@ -11,7 +11,6 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
-	"github.com/git-agentxchain/git-agentxchain/protocol/attempt"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -214,21 +213,6 @@ func (c *change) initRun(ctx context.Context, opt InitRunOptions) (protocol.Oper
 		}
 	}
 	return op, nil
-}
-
-// turnOf names the turn a transition has dispatched.
-func turnOf(t *protocol.Transition) string {
-	switch res := t.Result.(type) {
-	case *protocol.AssignResult:
-		return res.Turn.TurnID
-	case *protocol.RejectResult:
-		return res.Turn.TurnID
-	case *protocol.ReissueResult:
-		return res.Turn.TurnID
-	case *attempt.DispatchResult:
-		return res.Turn.TurnID
-	}
-	return ""
 }
 
 // Template returns the skeleton of a turn's result: once its placeholders are

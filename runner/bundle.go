@@ -40,7 +40,7 @@ func (c *change) bundling(make *bundling) bundler {
 func (c *change) bundles(
 	ctx context.Context, make *bundling, t *protocol.Transition,
 ) (map[string]map[string][]byte, error) {
-	turn, ok := t.State.ActiveTurns.Get(turnOf(t))
+	turn, ok := t.State.ActiveTurns.Get(protocol.BundledTurn(t))
 	if !ok {
 		return nil, nil
 	}

@@ -22,7 +22,7 @@ func (c *change) beforeAssignment(ctx context.Context, op protocol.Operation) er
 	if refusal != nil {
 		return refusal
 	}
-	turn, ok := t.State.ActiveTurns.Get(turnOf(t))
+	turn, ok := t.State.ActiveTurns.Get(protocol.BundledTurn(t))
 	if !ok {
 		return nil
 	}

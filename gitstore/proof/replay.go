@@ -139,9 +139,18 @@ func (p *Replayer) Replay(tree object.OID, rec *protocol.Record) (diffs []string
 		return nil, err
 	}
 	// What is no outcome of the rules is taken as recorded: the record itself, its
-	// evidence, the configuration and the dispatch bundles.
-	if err := d.Edit.Take(root, record.FileRecord, record.DirEvidence, record.FileConfig, "dispatch"); err != nil {
+	// evidence, the configuration, the bundle of the turn that is handed out and the list of bundles.
+	if err := d.Edit.Take(root, record.FileRecord, record.DirEvidence, record.FileConfig); err != nil {
 		return nil, err
+	}
+	others := []string{record.FileBundleIndex}
+	if turn := protocol.BundledTurn(tr); record.SafeName(turn) {
+		others = append(others, record.DirBundles+"/"+turn)
+	}
+	for _, name := range others {
+		if err := p.take(d.Edit, tree, name); err != nil {
+			return nil, err
+		}
 	}
 	if got := d.Edit.Finish(); got != tree {
 		if p.Last != nil {
@@ -154,6 +163,18 @@ func (p *Replayer) Replay(tree object.OID, rec *protocol.Record) (diffs []string
 	p.made = d.Edit.Objects
 	p.carry(tree, tr, state, d)
 	return nil, nil
+}
+
+// take takes a file or directory as it is recorded in tree.
+func (p *Replayer) take(edit *record.Edit, tree object.OID, name string) error {
+	e, ok, err := p.Reader.Lookup(tree, name)
+	switch {
+	case err != nil:
+		return err
+	case !ok:
+		return edit.Remove(name)
+	}
+	return edit.PutEntry(name, e)
 }
 
 // tail returns the last segment of a ledger if it is the one at hand.
