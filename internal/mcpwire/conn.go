@@ -234,11 +234,24 @@ func (c *conn) Write(ctx context.Context, m jsonrpc.Message) error {
 		return err
 	}
 	data, err := jsonrpc.EncodeMessage(m)
+	if resp, ok := m.(*jsonrpc.Response); ok && err != nil {
+		data, err = jsonrpc.EncodeMessage(plain(resp))
+	}
 	if err != nil {
 		return fmt.Errorf("encode a message: %w", err)
 	}
 	defer c.answered(m)
 	return c.line(data)
+}
+
+// plain is an answer that can be encoded in the place of one that cannot, which would end the connection. The SDK puts the
+// name of a resource that it does not know into the data of its error, and control characters make that no JSON.
+func plain(resp *jsonrpc.Response) *jsonrpc.Response {
+	said := jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "The answer cannot be written as JSON."}
+	if e, ok := errors.AsType[*jsonrpc.Error](resp.Error); ok {
+		said.Code, said.Message = e.Code, e.Message
+	}
+	return &jsonrpc.Response{ID: resp.ID, Error: &said}
 }
 
 func (c *conn) line(data []byte) error {

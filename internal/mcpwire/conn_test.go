@@ -215,3 +215,27 @@ func FuzzRead(f *testing.F) {
 		t.Fatal("more messages than bytes")
 	})
 }
+
+// TestAnswersThatAreNoJSON answers with what cannot be encoded: the request has an answer, and the connection stays.
+func TestAnswersThatAreNoJSON(t *testing.T) {
+	out := &lockedBuffer{}
+	c := connect(t, &Stream{In: strings.NewReader(""), Out: out})
+	id, err := jsonrpc.MakeID("a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range []*jsonrpc.Response{
+		{ID: id, Error: mcp.ResourceNotFoundError("agentxchain://\x1b[2J")},
+		{ID: id, Result: []byte("no JSON")},
+	} {
+		if err := c.Write(t.Context(), m); err != nil {
+			t.Error(err)
+		}
+	}
+	want := `{"jsonrpc":"2.0","id":"a","error":{"code":-32602,"message":"Resource not found"}}
+{"jsonrpc":"2.0","id":"a","error":{"code":-32603,"message":"The answer cannot be written as JSON."}}
+`
+	if got := out.String(); got != want {
+		t.Errorf("got %s", got)
+	}
+}
