@@ -179,7 +179,7 @@ func (a *acceptance) gather(ctx context.Context) (*protocol.AcceptTurn, error) {
 	if op.Files, err = a.gateFiles(); err != nil {
 		return nil, err
 	}
-	if op.Documents, err = a.gateDocuments(); err != nil {
+	if op.Documents, err = a.gateDocuments(ctx); err != nil {
 		return nil, err
 	}
 	if op.Proposed, err = a.proposed(s); err != nil {

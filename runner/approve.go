@@ -117,7 +117,7 @@ func (a *approving) decide(ctx context.Context, c *change) (*plan, error) {
 	if _, err := c.look(ctx); err != nil {
 		return nil, err
 	}
-	if err := a.look(c); err != nil {
+	if err := a.look(ctx, c); err != nil {
 		return nil, err
 	}
 	if err := a.opt.Shown.Still(res.Gate, a.by, a.read); err != nil {
@@ -160,7 +160,7 @@ func (a *approving) decide(ctx context.Context, c *change) (*plan, error) {
 			return nil, err
 		}
 		// The gate is held against what the hooks have left.
-		if err := a.look(c); err != nil {
+		if err := a.look(ctx, c); err != nil {
 			return nil, err
 		}
 		if _, err := a.preview(c); err != nil {
@@ -182,7 +182,7 @@ func (a *approving) decide(ctx context.Context, c *change) (*plan, error) {
 
 // look reads the gate's documents and signs them for the person, on paper: the work tree
 // changes when the approval is recorded.
-func (a *approving) look(c *change) error {
+func (a *approving) look(ctx context.Context, c *change) error {
 	files, err := c.gateFiles()
 	if err != nil {
 		return err
@@ -192,7 +192,7 @@ func (a *approving) look(c *change) error {
 		return refusal
 	}
 	a.read, a.signed, a.changed = files, signed, changed
-	if a.documents, err = c.gateDocuments(); err != nil {
+	if a.documents, err = c.gateDocuments(ctx); err != nil {
 		return err
 	}
 	for i, d := range a.documents {

@@ -107,7 +107,7 @@ func (c *change) assignment(ctx context.Context, role string) (*protocol.AssignT
 	if err := observe.RefuseUnderWay(c.r.store.Repository()); err != nil {
 		return nil, err
 	}
-	documents, err := c.gateDocuments()
+	documents, err := c.gateDocuments(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -194,7 +194,7 @@ func (c *change) initRun(ctx context.Context, opt InitRunOptions) (protocol.Oper
 		CreatedBy:      opt.CreatedBy,
 	}
 	var err error
-	if op.Documents, err = c.gateDocuments(); err != nil {
+	if op.Documents, err = c.gateDocuments(ctx); err != nil {
 		return nil, err
 	}
 	if snap := c.view.Snapshot(); opt.Restart && snap.Index != nil && len(snap.Index.OpenEscalations) > 0 {

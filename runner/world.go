@@ -120,8 +120,9 @@ func (c *change) readFile(path string, limit int64) ([]byte, error) {
 // gateFiles reads what the current phase's gate and its last failure look at.
 func (c *change) gateFiles() ([]evidence.FileBlob, error) { return gate.Files(c.r.store.Dir(), c.view) }
 
-// gateDocuments looks at the documents of all gates, where a rule asks for it.
-func (c *change) gateDocuments() ([]gates.DocumentFact, error) {
+// gateDocuments looks at the documents of all gates, where a rule asks for it. One is signed that says so as a commit
+// would hold it, too: an attribute may have git read another encoding, and who checks the commit out would find a yes.
+func (c *change) gateDocuments(ctx context.Context) ([]gates.DocumentFact, error) {
 	var out []gates.DocumentFact
 	for _, p := range gates.Documents(c.view.Config) {
 		var data []byte
@@ -131,7 +132,16 @@ func (c *change) gateDocuments() ([]gates.DocumentFact, error) {
 				return nil, err
 			}
 		}
-		out = append(out, gates.LookDocument(c.view.Config, p, data))
+		f := gates.LookDocument(c.view.Config, p, data)
+		m, marked := c.view.State.GateDocuments.Get(p)
+		if marked && data != nil && !f.Signed && f.Digest != m.Run && gates.SignoffDocument(c.view.Config, p) {
+			if data, err := c.r.store.Repository().Committed(ctx, p, data); err != nil {
+				return nil, err
+			} else if gates.LookDocument(c.view.Config, p, data).Signed {
+				f.Signed = true
+			}
+		}
+		out = append(out, f)
 	}
 	return out, nil
 }

@@ -99,6 +99,24 @@ func (r *Repository) CheckedOut(ctx context.Context, blob object.OID, path strin
 	return r.Git.In(r.TopLevel).Run(ctx, nil, "cat-file", "--filters", "--path="+path, string(blob))
 }
 
+// Committed returns what a commit of data under a path would hold: attributes may have git convert its encoding, its line
+// ends or anything else. What cannot be converted is as it is. One git process where nothing is converted.
+func (r *Repository) Committed(ctx context.Context, path string, data []byte) ([]byte, error) {
+	at, args := r.Git.In(r.TopLevel), []string{"hash-object", "--stdin", "--path=" + r.Prefix + path}
+	out, err := at.Run(ctx, data, args...)
+	if err != nil {
+		return nil, err
+	}
+	id := strings.TrimSpace(string(out))
+	if object.OID(id) == object.Hash(r.ObjectFormat, object.KindBlob, data) {
+		return data, nil
+	}
+	if _, err := at.Run(ctx, data, append(args, "-w")...); err != nil {
+		return nil, err
+	}
+	return at.Run(ctx, nil, "cat-file", "blob", id)
+}
+
 // maxApart bounds the names that are asked for one by one: the author of a commit chooses the names in it.
 const maxApart = 100
 
