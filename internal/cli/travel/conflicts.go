@@ -183,11 +183,11 @@ func printConflict(p *term.Printer, c *runner.Conflict) {
 	p.Printf("\nWays out:\n")
 	for _, w := range waysOut {
 		if slices.Contains(c.Ways, w.way) {
-			because := ""
+			how := "--" + w.flag
 			if w.way == join.WayDrop {
-				because = " --because TEXT"
+				how += " --because TEXT"
 			}
-			p.Printf("  git agentxchain conflicts %s --%s%s\n", c.Op[:12], w.flag, because)
+			p.Printf("  git agentxchain conflicts %s %s\n", c.Op[:12], how)
 			p.Printf("      %s\n", p.Dim(w.means))
 		}
 	}
