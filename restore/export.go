@@ -6,7 +6,6 @@ package restore
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -265,13 +264,4 @@ func memberName(first bool, key string) []byte {
 		b = []byte("{\n")
 	}
 	return append(ojson.AppendString(b, key), ':')
-}
-
-// codeOf is the code of an error of ours, "" for another one's.
-func codeOf(err error) string {
-	var coded interface{ ErrorCode() string }
-	if errors.As(err, &coded) {
-		return coded.ErrorCode()
-	}
-	return ""
 }

@@ -115,7 +115,7 @@ func (e *Export) repositories(ctx context.Context, dir string, cfg *ojson.Object
 		child, err := exportRepository(ctx, dir, id, declared, opt)
 		if err != nil {
 			// A command at work there, or our own end, is not a fault of the repository.
-			if ctx.Err() != nil || codeOf(err) == fail.CodeLocked || codeOf(err) == "io_failed" {
+			if ctx.Err() != nil || wire.ErrorCode(err) == fail.CodeLocked || wire.ErrorCode(err) == "io_failed" {
 				return nil, err
 			}
 			message := strings.ToValidUTF8(strings.ReplaceAll(err.Error(), "\n", " "), "\ufffd")

@@ -88,7 +88,7 @@ func TestInitiativeIsReadUnderItsLock(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Prepare(t.Context(), dir, ExportOptions{LockWait: time.Millisecond}); codeOf(err) != fail.CodeLocked {
+	if _, err := Prepare(t.Context(), dir, ExportOptions{LockWait: time.Millisecond}); wire.ErrorCode(err) != fail.CodeLocked {
 		t.Errorf("while another command is at work: %v", err)
 	}
 	_ = lock.Release()
@@ -211,7 +211,7 @@ func TestWritingFails(t *testing.T) {
 		t.Errorf("afterwards %d bytes, %v", n, err)
 	}
 	if _, err := Prepare(t.Context(), repo.Dir,
-		ExportOptions{TempDir: filepath.Join(repo.Dir, wire.ConfigPath)}); codeOf(err) != "io_failed" {
+		ExportOptions{TempDir: filepath.Join(repo.Dir, wire.ConfigPath)}); wire.ErrorCode(err) != "io_failed" {
 		t.Errorf("without a place for temporary files: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

@@ -195,7 +195,7 @@ func TestExportRefuses(t *testing.T) {
 	repo := testrepo.New(t, testrepo.Options{})
 	code := func(dir string) string {
 		_, err := Prepare(t.Context(), dir, ExportOptions{LockWait: time.Millisecond})
-		return codeOf(err)
+		return wire.ErrorCode(err)
 	}
 	if c := code(repo.Dir); c != CodeNoExport {
 		t.Errorf("nothing here: %q", c)

@@ -5,6 +5,8 @@ package runner
 import (
 	"context"
 	"errors"
+
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Outcome says how an operation ended. It is part of every result of the
@@ -53,10 +55,4 @@ func (o *Outcome) settle(err error) error {
 }
 
 // ErrorCode returns the stable code of an error of any room, or "".
-func ErrorCode(err error) string {
-	var coded interface{ ErrorCode() string }
-	if errors.As(err, &coded) {
-		return coded.ErrorCode()
-	}
-	return ""
-}
+func ErrorCode(err error) string { return wire.ErrorCode(err) }

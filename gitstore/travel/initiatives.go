@@ -4,6 +4,7 @@
 package travel
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -22,6 +23,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // CodeInitiativeApart means that two machines went on with an initiative from one change.
@@ -226,11 +228,7 @@ func (l *initiativeLanding) believeNot(ctx context.Context, r *SyncedRun, err er
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	code, hint := record.CodeUnproven, ""
-	var e interface{ ErrorCode() string }
-	if errors.As(err, &e) {
-		code = e.ErrorCode()
-	}
+	code, hint := cmp.Or(wire.ErrorCode(err), record.CodeUnproven), ""
 	var h interface{ ErrorHint() string }
 	if errors.As(err, &h) {
 		hint = h.ErrorHint()

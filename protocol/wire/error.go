@@ -3,6 +3,7 @@
 package wire
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -27,6 +28,15 @@ type Error struct {
 func (e *Error) Error() string     { return e.Message }
 func (e *Error) ErrorCode() string { return e.Code }
 func (e *Error) ErrorHint() string { return e.Hint }
+
+// ErrorCode returns the stable code of an error of any room, "" where it has none.
+func ErrorCode(err error) string {
+	var coded interface{ ErrorCode() string }
+	if errors.As(err, &coded) {
+		return coded.ErrorCode()
+	}
+	return ""
+}
 
 // ExplainSubject is what git agentxchain explain takes to tell more of a refusal.
 func (e *Error) ExplainSubject() string { return e.Explain }

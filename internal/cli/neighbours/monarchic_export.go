@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -246,8 +245,7 @@ func (o *monarchicExportOptions) save(f *term.Factory, x *bridge.Export, groups 
 // saveWhole writes a file beside its place and gives it its name when it is on disk.
 func saveWhole(path string, data []byte, force bool) error {
 	failed := func(err error) error {
-		var coded interface{ ErrorCode() string }
-		if err == nil || errors.As(err, &coded) {
+		if err == nil || wire.ErrorCode(err) != "" {
 			return err
 		}
 		return term.Errorf("io_failed", "cannot write the export: %w", err)

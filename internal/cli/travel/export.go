@@ -5,7 +5,6 @@ package travel
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -239,8 +238,7 @@ func saveArtifact(path string, e *restore.Export, o *exportOptions) (int64, erro
 	if err == nil {
 		err = durable.SyncDir(dir)
 	}
-	var coded interface{ ErrorCode() string }
-	if err != nil && !errors.As(err, &coded) {
+	if err != nil && wire.ErrorCode(err) == "" {
 		err = term.Errorf("io_failed", "cannot write the artifact: %w", err)
 	}
 	return n, err
