@@ -9,6 +9,7 @@ import (
 
 	ucli "github.com/urfave/cli/v2"
 
+	"github.com/git-agentxchain/git-agentxchain/hooks/githooks"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/shared"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -31,7 +32,7 @@ func NewExplainCommand(f *term.Factory) *ucli.Command {
 		Usage:     "which rules led to a verdict, and where each stands",
 		Description: "The engine decides on the recorded operation again and writes down every rule it asks: what the rule said, the section of " +
 			"docs/spec it stands in, the line of the configuration it goes by and the digest of the evidence. CODE is the code of a refusal, " +
-			"of this run or of the last command that was refused.",
+			"of this run or of the last command that was refused, or a rule by which a guard refused a commit or push.",
 		Flags: []ucli.Flag{
 			&ucli.StringFlag{Name: "run", Usage: "look in this `RUN`; the current one by default"},
 			&ucli.BoolFlag{
@@ -55,7 +56,7 @@ func runExplain(ctx context.Context, f *term.Factory, o *explainOptions) error {
 		// Of a code there is always something to say.
 		code := codeMeaning(o.Of)
 		if code == nil {
-			return err
+			return explainRule(f, o.Of, err)
 		}
 		f.Out.Emit(ojson.NewObject("kind", "code", "of", code.Code, "meaning", code.Meaning, "do", code.Do,
 			"spec", protocol.SpecOfCode(code.Code),
@@ -91,6 +92,22 @@ func runExplain(ctx context.Context, f *term.Factory, o *explainOptions) error {
 			p.Println()
 			printDo(p, code)
 		}
+	})
+	return nil
+}
+
+// explainRule tells of a rule of the guards, whose refusals are git's and stand in no record; of anything else err stays.
+func explainRule(f *term.Factory, rule string, err error) error {
+	meaning := githooks.Refuses(rule)
+	if meaning == "" {
+		return err
+	}
+	const spec, do = "docs/git-hooks.md#rules", "What the refusal names as the way out: it depends on the file and the branch."
+	f.Out.Emit(ojson.NewObject("kind", "guard_rule", "of", rule, "meaning", meaning, "do", do, "spec", spec,
+		"chains", []*ojson.Object{}), func(p *term.Printer) {
+		p.Printf("%s: %s\n", p.Bold(rule), meaning)
+		p.Printf("  %s\n", p.Dim(spec))
+		p.Field("What to do", "%s", do)
 	})
 	return nil
 }
