@@ -90,13 +90,18 @@ func SkeletonCapabilities(implementation, protocolVersion string) *ojson.Object 
 	)
 }
 
+// NoCapabilitiesError says, as every verifier does, that a directory is no target.
+type NoCapabilitiesError struct{ File string }
+
+func (e *NoCapabilitiesError) Error() string { return "Missing capabilities file at " + e.File }
+
 // LoadCapabilities reads the capabilities of the target at root.
 func LoadCapabilities(root string) (*Capabilities, error) {
 	file := filepath.Join(root, filepath.FromSlash(CapabilitiesPath))
 	st, err := os.Stat(file)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
-		return nil, wireError("Missing capabilities file at %s", file)
+		return nil, &NoCapabilitiesError{file}
 	case err != nil:
 		return nil, fmt.Errorf("the capabilities file cannot be read: %w", err)
 	case !st.Mode().IsRegular():

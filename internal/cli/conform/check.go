@@ -130,6 +130,10 @@ func runConformanceCheck(ctx context.Context, f *term.Factory, o *conformanceChe
 		return err
 	}
 	out := f.Out.Raw()
+	var none *conformance.NoCapabilitiesError
+	if errors.As(err, &none) && !asJSON {
+		f.Out.Notice("git agentxchain conformance init makes a target of an implementation of your own; --target names one elsewhere")
+	}
 	switch {
 	case err != nil && asJSON:
 		_, err = out.Write(ojson.Pretty(conformance.ErrorReport(err)))

@@ -18,7 +18,7 @@ func OpenArtifact(f *term.Factory, input string) (name string, src io.ReadCloser
 	if input == "-" {
 		if f.Env.IsTerminal(f.Env.Stdin) {
 			return "stdin", nil, 0, term.Errorf("unreadable_input",
-				"No artifact was given: name a file, or send one to standard input")
+				"No artifact was given: name a file that git agentxchain export wrote, or send one to standard input")
 		}
 		return "stdin", io.NopCloser(f.Env.Stdin), 0, nil
 	}
