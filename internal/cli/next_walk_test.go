@@ -409,7 +409,8 @@ func (w *nextWalk) try(dir, standing, from, reason, command string) {
 		}
 		first, command = m[1], m[2]
 	}
-	if strings.Contains(reason, " first.") || strings.Contains(reason, " first, ") {
+	if strings.Contains(reason, " first.") || strings.Contains(reason, " first, ") ||
+		strings.HasPrefix(reason, "First do ") {
 		first += reason
 	}
 	key := standing + " " + ids.ReplaceAllString(command, "ID")
@@ -471,6 +472,7 @@ func (w *nextWalk) prepared(dir, first, command string) bool {
 	case first == "", strings.HasPrefix(first, "Resolve"), strings.HasPrefix(first, "Find out why"),
 		strings.HasSuffix(first, "or take the turn as it is: "):
 	case strings.Contains(first, "stage"), strings.Contains(first, "write the turn result"),
+		strings.Contains(first, "write the result"),
 		strings.HasPrefix(first, "fix it"), strings.HasPrefix(first, "write it"):
 		id := ids.FindString(command)
 		var args []string
