@@ -221,13 +221,12 @@ func (a *acceptance) ignored(ctx context.Context, s turnfiles.Staged, seen *resu
 	if err != nil || len(found) == 0 {
 		return err
 	}
-	names, words := make([]string, len(found)), ""
-	for i, f := range found {
-		names[i] = f.Path
+	words := ""
+	for _, f := range found {
 		words += " " + wire.ShellWord(f.Path)
 	}
 	a.remark(fmt.Sprintf("git ignores %s (%s), so what the turn did there is not seen; to have it seen: git add -f --%s",
-		wire.ListSome(names, 3), found[0].Rule, words))
+		wire.ListSome(found.Names(), 3), found[0].Rule, words))
 	return nil
 }
 

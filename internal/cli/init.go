@@ -142,7 +142,7 @@ func runInit(ctx context.Context, f *term.Factory, dir string, o *initOptions) e
 	payload := ojson.NewObject("project_id", p.Config.Project.ID, "template", p.Config.Template,
 		"phases", p.Config.Phases(), "roles", p.Config.Roles.Keys(), "runtimes", runtimes,
 		"created", p.Created, "kept", wire.NonNil(p.Kept), "updated", wire.NonNil(p.Updated),
-		"ignored", ignoredNames(p),
+		"ignored", p.Ignored.Names(),
 		"next_action", ojson.NewObject("command", next[0], "reason", "A run starts from a clean work tree."))
 	f.Out.Emit(payload, func(pr *term.Printer) {
 		pr.Printf("Governed project %s is set up (template %s).\n\n", pr.Bold(term.OneLine(p.Config.Project.ID)),
@@ -161,7 +161,7 @@ func runInit(ctx context.Context, f *term.Factory, dir string, o *initOptions) e
 		}
 		if len(p.Ignored) > 0 {
 			pr.Field("Note", "git ignores %s (%s), which the project needs: take the rule away, or add them as below",
-				wire.ListSome(ignoredNames(p), 3), term.OneLine(p.Ignored[0].Rule))
+				wire.ListSome(p.Ignored.Names(), 3), term.OneLine(p.Ignored[0].Rule))
 		}
 		if p.Other {
 			pr.Field("Note", "other work here is not committed, and stays so; a turn that writes files starts from a clean work tree")
@@ -177,12 +177,4 @@ func runInit(ctx context.Context, f *term.Factory, dir string, o *initOptions) e
 		pr.Printf("\nNext:\n  %s\n", strings.Join(next, "\n  "))
 	})
 	return nil
-}
-
-func ignoredNames(p *runner.Project) []string {
-	names := make([]string, len(p.Ignored))
-	for i := range p.Ignored {
-		names[i] = p.Ignored[i].Path
-	}
-	return names
 }

@@ -186,9 +186,8 @@ func (d *doctor) notIgnored(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(probes, func(p string) bool {
-		return slices.ContainsFunc(covered, func(i gitstatus.IgnoredPath) bool { return i.Path == p })
-	}), nil
+	names := covered.Names()
+	return slices.DeleteFunc(probes, func(p string) bool { return slices.Contains(names, p) }), nil
 }
 
 // hidden finds files of the project that git ignores and does not track: no clone would have them, and no turn could
@@ -218,9 +217,8 @@ func (d *doctor) hidden(ctx context.Context) {
 	if len(found) == 0 {
 		return
 	}
-	names, fix := make([]string, len(found)), ""
-	for i, f := range found {
-		names[i] = f.Path
+	fix := ""
+	for _, f := range found {
 		if _, err := os.Lstat(filepath.Join(d.rec.Dir(), f.Path)); err == nil {
 			fix += " " + shellWord(f.Path)
 		}
@@ -228,8 +226,9 @@ func (d *doctor) hidden(ctx context.Context) {
 	if fix != "" {
 		fix = "git add -f --" + fix + "; or "
 	}
-	d.add("ignore", LevelWarning, fix+"take the rule away, as other files that it matches stay unseen", "git ignores %s, by %s: no clone has them, and what a turn changes in them is not seen",
-		wire.ListSome(names, 3), found[0].Rule)
+	d.add("ignore", LevelWarning, fix+"take the rule away, as other files that it matches stay unseen",
+		"git ignores %s, by %s: no clone has them, and what a turn changes in them is not seen",
+		wire.ListSome(found.Names(), 3), found[0].Rule)
 }
 
 // tracked finds governed files that were committed: two branches would then hold

@@ -43,8 +43,8 @@ type Project struct {
 	Kept    []string // files of the scaffold that were already there and were left alone
 	Updated []string // files changed by adding lines: .gitignore
 
-	Ignored []gitstatus.IgnoredPath // of the files of the project those that no plain git add would take
-	Other   bool                    // the work tree has changes besides that are not committed
+	Ignored gitstatus.IgnoredPaths // of the files of the project those that no plain git add would take
+	Other   bool                   // the work tree has changes besides that are not committed
 
 	Agent        string // carries out every role's turns, "" for people
 	AgentProblem string // why the agent cannot be started here, "" when it can or people play the roles

@@ -16,9 +16,21 @@ type IgnoredPath struct {
 	Rule string // file, line and pattern, such as ".gitignore:2: *.json"
 }
 
+// IgnoredPaths are such paths in the order in which they were asked for.
+type IgnoredPaths []IgnoredPath
+
+// Names are the paths alone.
+func (list IgnoredPaths) Names() []string {
+	names := make([]string, len(list))
+	for i := range list {
+		names[i] = list[i].Path
+	}
+	return names
+}
+
 // Ignored returns those of the project-relative paths that git ignores, each with the rule, in their order. A file that
 // git tracks is not ignored, unless tracked asks for what the rules alone say.
-func Ignored(ctx context.Context, r *git.Repository, paths []string, tracked bool) ([]IgnoredPath, error) {
+func Ignored(ctx context.Context, r *git.Repository, paths []string, tracked bool) (IgnoredPaths, error) {
 	if len(paths) == 0 {
 		return nil, nil
 	}
@@ -32,7 +44,7 @@ func Ignored(ctx context.Context, r *git.Repository, paths []string, tracked boo
 		return nil, err
 	}
 	fields := strings.Split(string(out), "\x00")
-	var found []IgnoredPath
+	var found IgnoredPaths
 	for ; len(fields) >= 4; fields = fields[4:] {
 		file, line, pattern, path := fields[0], fields[1], fields[2], fields[3]
 		if !strings.HasPrefix(pattern, "!") { // such a rule shows the path again
