@@ -146,10 +146,11 @@ func (j *judge) claimMissing(branch string, n history.NewCommit, edits []edit) e
 			continue // a merge that takes one side; that side's commits name their turns
 		}
 		if e.NewMode == object.ModeFile || e.NewMode == object.ModeExec {
-			if ok, err := j.witness.approved(path, e.NewOID); err != nil || ok {
-				if err != nil {
-					return err
-				}
+			ok, err := j.witness.approved(path, e.NewOID)
+			if err != nil {
+				return err
+			}
+			if ok {
 				continue
 			}
 		}

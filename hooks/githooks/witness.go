@@ -222,52 +222,57 @@ func (w *witness) evidence(path string, content object.OID) (bool, error) {
 		}
 	}
 	if w.work == nil {
-		w.work = make(map[string]bool)
-		for r, err := range w.proven() {
-			if err != nil {
-				return false, err
+		work := make(map[string]bool)
+		err := w.rows(wire.LedgerHistory, func(row *ojson.Object) {
+			for _, f := range row.Strings("files_changed") {
+				work[f] = true
 			}
-			data, err := r.Ledger(wire.LedgerHistory)
-			if err != nil {
-				return false, err
-			}
-			for line := range bytes.Lines(data) {
-				row, err := ojson.DecodeObject(bytes.TrimSuffix(line, []byte{'\n'}))
-				if err != nil {
-					continue
-				}
-				for _, f := range row.Strings("files_changed") {
-					w.work[f] = true
-				}
+		})
+		if err != nil {
+			return false, err
+		}
+		w.work = work
+	}
+	return w.work[path], nil
+}
+
+// rows tells see of each row that the ledger of a proven run holds.
+func (w *witness) rows(l wire.Ledger, see func(*ojson.Object)) error {
+	for r, err := range w.proven() {
+		if err != nil {
+			return err
+		}
+		data, err := r.Ledger(l)
+		if err != nil {
+			return err
+		}
+		for line := range bytes.Lines(data) {
+			if row, err := ojson.DecodeObject(bytes.TrimSuffix(line, []byte{'\n'})); err == nil {
+				see(row)
 			}
 		}
 	}
-	return w.work[path], nil
+	return nil
 }
 
 // approved reports whether a document is as a person approved it in a proven run: approve writes the sign-off line, and
 // no turn has a part in that.
 func (w *witness) approved(path string, content object.OID) (bool, error) {
 	if w.signed == nil {
-		w.signed = make(map[string]bool)
-		for r, err := range w.proven() {
-			if err != nil {
-				return false, err
+		signed := make(map[string]bool)
+		err := w.rows(wire.LedgerDecisions, func(row *ojson.Object) {
+			if row.String("type") != "human_approval" {
+				return
 			}
-			data, err := r.Ledger(wire.LedgerDecisions)
-			if err != nil {
-				return false, err
+			files := row.Object("evidence")
+			for _, p := range files.Keys() {
+				signed[p+"\x00"+files.String(p)] = true
 			}
-			for line := range bytes.Lines(data) {
-				row, err := ojson.DecodeObject(bytes.TrimSuffix(line, []byte{'\n'}))
-				if err != nil || row.String("type") != "human_approval" {
-					continue
-				}
-				for _, p := range row.Object("evidence").Keys() {
-					w.signed[p+"\x00"+row.Object("evidence").String(p)] = true
-				}
-			}
+		})
+		if err != nil {
+			return false, err
 		}
+		w.signed = signed
 	}
 	if len(w.signed) == 0 {
 		return false, nil
