@@ -53,20 +53,18 @@ func NewExplainCommand(f *term.Factory) *ucli.Command {
 func runExplain(ctx context.Context, f *term.Factory, o *explainOptions) error {
 	e, err := explanation(ctx, f, o)
 	if err != nil {
-		// Of a code there is always something to say.
-		code := codeMeaning(o.Of)
-		if code == nil {
-			return explainRule(f, o.Of, err)
+		// Of a code and of a rule of the guards there is always something to say.
+		if code := codeMeaning(o.Of); code != nil {
+			tellName(f, "code", o.Of, code.Meaning, code.Do, protocol.SpecOfCode(o.Of),
+				"Nothing is recorded of it here: a command that refuses before it asks the rules leaves no judgement.")
+			return nil
 		}
-		f.Out.Emit(ojson.NewObject("kind", "code", "of", code.Code, "meaning", code.Meaning, "do", code.Do,
-			"spec", protocol.SpecOfCode(code.Code),
-			"chains", []*ojson.Object{}), func(p *term.Printer) {
-			p.Printf("%s: %s\n", p.Bold(code.Code), code.Meaning)
-			p.Printf("  %s\n", p.Dim(protocol.SpecOfCode(code.Code)))
-			p.Printf("Nothing is recorded of it here: a command that refuses before it asks the rules leaves no judgement.\n")
-			printDo(p, code)
-		})
-		return nil
+		if meaning := githooks.Refuses(o.Of); meaning != "" {
+			tellName(f, "guard_rule", o.Of, meaning,
+				"What the refusal names as the way out: it depends on the file and the branch.", "docs/git-hooks.md#rules", "")
+			return nil
+		}
+		return err
 	}
 	f.Out.Page(ctx)
 	answer, code := e.Object(), codeMeaning(o.Of)
@@ -90,31 +88,29 @@ func runExplain(ctx context.Context, f *term.Factory, o *explainOptions) error {
 		}
 		if code != nil {
 			p.Println()
-			printDo(p, code)
+			printDo(p, code.Do)
 		}
 	})
 	return nil
 }
 
-// explainRule tells of a rule of the guards, whose refusals are git's and stand in no record; of anything else err stays.
-func explainRule(f *term.Factory, rule string, err error) error {
-	meaning := githooks.Refuses(rule)
-	if meaning == "" {
-		return err
-	}
-	const spec, do = "docs/git-hooks.md#rules", "What the refusal names as the way out: it depends on the file and the branch."
-	f.Out.Emit(ojson.NewObject("kind", "guard_rule", "of", rule, "meaning", meaning, "do", do, "spec", spec,
+// tellName says what a name stands for of which no judgement is on record; unrecorded says why none is, "" where a command
+// never leaves one.
+func tellName(f *term.Factory, kind, of, meaning, do, spec, unrecorded string) {
+	f.Out.Emit(ojson.NewObject("kind", kind, "of", of, "meaning", meaning, "do", do, "spec", spec,
 		"chains", []*ojson.Object{}), func(p *term.Printer) {
-		p.Printf("%s: %s\n", p.Bold(rule), meaning)
+		p.Printf("%s: %s\n", p.Bold(of), meaning)
 		p.Printf("  %s\n", p.Dim(spec))
-		p.Field("What to do", "%s", do)
+		if unrecorded != "" {
+			p.Printf("%s\n", unrecorded)
+		}
+		printDo(p, do)
 	})
-	return nil
 }
 
-// printDo says what to do about a code.
-func printDo(p *term.Printer, code *term.ExitCode) {
-	p.Field("What to do", "%s", strings.ReplaceAll(code.Do, "`", ""))
+// printDo says what to do about it.
+func printDo(p *term.Printer, do string) {
+	p.Field("What to do", "%s", strings.ReplaceAll(do, "`", ""))
 }
 
 func explanation(ctx context.Context, f *term.Factory, o *explainOptions) (*lookback.Explanation, error) {
