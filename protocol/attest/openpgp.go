@@ -48,7 +48,57 @@ func parseOpenPGP(data []byte, p *findings) pgpKeys {
 		p.add(0, "only the first %d keys are read", maxSignersRows)
 		out = out[:maxSignersRows]
 	}
+	return joined(out)
+}
+
+// joined makes one key of the copies of it, as gpg does when it imports them: a new export is easily put beside the
+// old one, and what its owner revoked in one copy is revoked.
+func joined(keys pgpKeys) pgpKeys {
+	var out pgpKeys
+	first := make(map[string]*openpgp.Entity)
+	for _, k := range keys {
+		id := string(k.PrimaryKey.Fingerprint)
+		if one := first[id]; one != nil {
+			join(one, k)
+			continue
+		}
+		first[id] = k
+		out = append(out, k)
+	}
 	return out
+}
+
+// join adds to a key what another copy says of it; of two words of its owner the later counts.
+func join(key, copied *openpgp.Entity) {
+	key.Revocations = append(key.Revocations, copied.Revocations...)
+	key.SelfSignature = newer(key.SelfSignature, copied.SelfSignature)
+	for name, id := range copied.Identities {
+		if one := key.Identities[name]; one != nil {
+			one.Revocations = append(one.Revocations, id.Revocations...)
+			one.SelfSignature = newer(one.SelfSignature, id.SelfSignature)
+		} else {
+			key.Identities[name] = id
+		}
+	}
+	for _, sub := range copied.Subkeys {
+		i := slices.IndexFunc(key.Subkeys, func(s openpgp.Subkey) bool {
+			return bytes.Equal(s.PublicKey.Fingerprint, sub.PublicKey.Fingerprint)
+		})
+		if i < 0 {
+			key.Subkeys = append(key.Subkeys, sub)
+			continue
+		}
+		one := &key.Subkeys[i]
+		one.Revocations = append(one.Revocations, sub.Revocations...)
+		one.Sig = newer(one.Sig, sub.Sig)
+	}
+}
+
+func newer(a, b *packet.Signature) *packet.Signature {
+	if a == nil || b != nil && b.CreationTime.After(a.CreationTime) {
+		return b
+	}
+	return a
 }
 
 // block is an armoured part of a file.

@@ -5,10 +5,14 @@ package attest
 import (
 	"bytes"
 	"crypto/ed25519"
+	"crypto/elliptic"
 	"crypto/sha256"
+	"crypto/x509"
+	"encoding/asn1"
 	"encoding/binary"
 	"encoding/pem"
 	"fmt"
+	"math/big"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,6 +22,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+	"github.com/smallstep/pkcs7"
 	"golang.org/x/crypto/ssh"
 )
 
@@ -449,6 +454,11 @@ func TestOpenPGP(t *testing.T) {
 			e, soon, "", wire.CodeSignerRevoked},
 		"revoked": {signers(t, map[string]string{OpenPGPSignersPath: revoked}), e, soon, "",
 			wire.CodeSignerRevoked},
+		// The new export is added below the old one, or above it.
+		"revoked in the second copy": {signers(t, map[string]string{OpenPGPSignersPath: lost + "\n" + revoked}), e,
+			soon, "", wire.CodeSignerRevoked},
+		"revoked in the first copy": {signers(t, map[string]string{OpenPGPSignersPath: revoked + "\n" + lost}), e,
+			soon, "", wire.CodeSignerRevoked},
 	} {
 		if got := code(c.s, c.e, c.at, c.who); got != c.want {
 			_, err := c.s.Verify(c.e, c.at)
@@ -520,6 +530,125 @@ func TestX509(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestRevokedCertificateInDisguise has the owner of a revoked certificate change bytes of it that nobody signed.
+func TestRevokedCertificateInDisguise(t *testing.T) {
+	p := programs(t, "openssl")
+	payload, _ := example().Encode()
+	p.write("leaf.ext", "subjectAltName=email:a@example.org\nkeyUsage=digitalSignature\n")
+	p.run(nil, "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-384", "-nodes", "-keyout",
+		"ca.key", "-out", "ca.pem", "-days", "30", "-subj", "/CN=CA", "-addext", "keyUsage=keyCertSign")
+	p.run(nil, "openssl", "req", "-newkey", "rsa:2048", "-nodes", "-keyout", "leaf.key", "-out", "leaf.csr", "-subj",
+		"/CN=A")
+	p.run(nil, "openssl", "x509", "-req", "-in", "leaf.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial",
+		"-days", "10", "-extfile", "leaf.ext", "-out", "leaf.pem")
+	block, _ := pem.Decode([]byte(p.read("leaf.pem")))
+	secret, _ := pem.Decode([]byte(p.read("leaf.key")))
+	key, err := x509.ParsePKCS8PrivateKey(secret.Bytes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	revoking := signers(t, map[string]string{
+		X509SignersPath:    p.read("ca.pem"),
+		RevokedSignersPath: "x509:" + wire.SHA256(block.Bytes),
+	})
+	allowing := signers(t, map[string]string{X509SignersPath: p.read("ca.pem")})
+	for name, c := range map[string]struct {
+		change         func(parts *certificate)
+		want, unlisted string
+	}{
+		"as it is": {func(*certificate) {}, wire.CodeSignerRevoked, ""},
+		"the other signature": {func(c *certificate) {
+			var s struct{ R, S *big.Int }
+			if _, err := asn1.Unmarshal(c.Signature.Bytes, &s); err != nil {
+				t.Fatal(err)
+			}
+			s.S.Sub(elliptic.P384().Params().N, s.S)
+			c.Signature.Bytes, _ = asn1.Marshal(s)
+			c.Signature.BitLength = 8 * len(c.Signature.Bytes)
+		}, wire.CodeSignerRevoked, ""},
+		"more at its end": {func(c *certificate) { c.More = asn1.NullRawValue },
+			wire.CodeSignatureFormat, wire.CodeSignatureFormat},
+	} {
+		var parts certificate
+		if _, err := asn1.Unmarshal(block.Bytes, &parts); err != nil {
+			t.Fatal(err)
+		}
+		c.change(&parts)
+		der, err := asn1.Marshal(parts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cert, err := x509.ParseCertificate(der)
+		if err != nil {
+			t.Fatal(err)
+		}
+		signed, err := pkcs7.NewSignedData(PAE(PayloadType, payload))
+		if err != nil {
+			t.Fatal(err)
+		}
+		signed.SetDigestAlgorithm(pkcs7.OIDDigestAlgorithmSHA256)
+		if err := signed.AddSigner(cert, key, pkcs7.SignerInfoConfig{}); err != nil {
+			t.Fatal(err)
+		}
+		signed.Detach()
+		cms, err := signed.Finish()
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := &Envelope{
+			Payload:   payload,
+			Format:    FormatX509,
+			Signature: pem.EncodeToMemory(&pem.Block{Type: "CMS", Bytes: cms}),
+		}
+		soon := now.Add(time.Minute)
+		if got := code(revoking, e, soon, "a@example.org"); got != c.want {
+			t.Errorf("%s: %q, not %q", name, got, c.want)
+		}
+		if got := code(allowing, e, soon, "a@example.org"); got != c.unlisted {
+			t.Errorf("%s, not revoked: %q, not %q", name, got, c.unlisted)
+		}
+	}
+}
+
+// TestLimitedAuthority has an authority that may speak for one domain certify an address of another.
+func TestLimitedAuthority(t *testing.T) {
+	p := programs(t, "openssl")
+	payload, _ := example().Encode()
+	p.run(nil, "openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", "ca.key", "-out", "ca.pem",
+		"-days", "30", "-subj", "/CN=CA", "-addext", "keyUsage=keyCertSign", "-addext",
+		"nameConstraints=critical,permitted;email:example.org")
+	s := signers(t, map[string]string{X509SignersPath: p.read("ca.pem")})
+	for name, c := range map[string]struct{ subject, also, who, want string }{
+		"its own":                 {"/CN=A", "subjectAltName=email:a@example.org", "a@example.org", ""},
+		"another domain":          {"/CN=A", "subjectAltName=email:a@other.org", "", wire.CodeSignerUnknown},
+		"another, in the subject": {"/CN=A/emailAddress=a@other.org", "", "a@other.org", wire.CodeSignerUnknown},
+		"the subject beside its own": {"/CN=A/emailAddress=a@other.org", "subjectAltName=email:a@example.org",
+			"a@other.org", wire.CodeSignerUnknown},
+	} {
+		p.write("leaf.ext", "keyUsage=digitalSignature\n"+c.also+"\n")
+		p.run(nil, "openssl", "req", "-newkey", "rsa:2048", "-nodes", "-keyout", "leaf.key", "-out", "leaf.csr",
+			"-subj", c.subject)
+		p.run(nil, "openssl", "x509", "-req", "-in", "leaf.csr", "-CA", "ca.pem", "-CAkey", "ca.key",
+			"-CAcreateserial", "-days", "10", "-extfile", "leaf.ext", "-out", "leaf.pem")
+		e := &Envelope{
+			Payload: payload,
+			Format:  FormatX509,
+			Signature: p.run(PAE(PayloadType, payload), "openssl", "cms", "-sign", "-binary", "-outform", "PEM",
+				"-signer", "leaf.pem", "-inkey", "leaf.key"),
+		}
+		if got := code(s, e, now.Add(time.Minute), c.who); got != c.want {
+			t.Errorf("%s: %q, not %q", name, got, c.want)
+		}
+	}
+}
+
+// certificate is one of X.509, taken apart.
+type certificate struct {
+	Signed, Algorithm asn1.RawValue
+	Signature         asn1.BitString
+	More              asn1.RawValue `asn1:"optional"`
 }
 
 func TestNested(t *testing.T) {

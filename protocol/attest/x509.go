@@ -4,6 +4,7 @@ package attest
 
 import (
 	"bytes"
+	"crypto/ecdsa"
 	"crypto/rsa"
 	"crypto/sha256"
 	"crypto/x509"
@@ -11,6 +12,7 @@ import (
 	"encoding/hex"
 	"encoding/pem"
 	"errors"
+	"math/big"
 	"slices"
 	"strings"
 	"time"
@@ -167,16 +169,17 @@ func (s *Signers) verifyX509(armoured, message []byte, at time.Time) (*Signature
 	case err != nil:
 		return nil, failure(wire.CodeSignatureInvalid, "the CMS signature does not fit the statement")
 	}
-	if e := s.judgeChain(signer, p7.Certificates, out.KeyID, at); e != nil {
-		return nil, e
+	chain, refusal := s.judgeChain(signer, p7.Certificates, out.KeyID, at)
+	if refusal != nil {
+		return nil, refusal
 	}
-	out.rules = []rule{{names: mailNames(signer)}}
+	out.rules = []rule{{names: mailNames(chain)}}
 	return settle(out)
 }
 
-// judgeChain holds the signer's certificate against those that are trusted.
+// judgeChain holds the signer's certificate against those that are trusted, and returns it with those it leads to.
 func (s *Signers) judgeChain(signer *x509.Certificate, brought []*x509.Certificate, id string,
-	at time.Time) *wire.Error {
+	at time.Time) ([]*x509.Certificate, *wire.Error) {
 	roots, between := x509.NewCertPool(), x509.NewCertPool()
 	for _, c := range s.x509.trusted {
 		roots.AddCert(c)
@@ -195,24 +198,73 @@ func (s *Signers) judgeChain(signer *x509.Certificate, brought []*x509.Certifica
 	var bad x509.CertificateInvalidError
 	switch {
 	case errors.As(err, &bad) && bad.Reason == x509.Expired:
-		return failure(wire.CodeSignerExpired, "the certificate %s, or one above it, was not valid at %s", id,
+		return nil, failure(wire.CodeSignerExpired, "the certificate %s, or one above it, was not valid at %s", id,
 			wire.FormatTime(at))
 	case err != nil || len(chains) == 0:
-		return failure(wire.CodeSignerUnknown, "the certificate %s leads to none in %s", id, X509SignersPath)
+		return nil, failure(wire.CodeSignerUnknown, "the certificate %s leads to none in %s", id, X509SignersPath)
 	case signer.KeyUsage != 0 && signer.KeyUsage&(x509.KeyUsageDigitalSignature|x509.KeyUsageContentCommitment) == 0:
-		return failure(wire.CodeSignerUnknown, "the certificate %s is not for signing", id)
+		return nil, failure(wire.CodeSignerUnknown, "the certificate %s is not for signing", id)
 	}
-	for _, c := range chains[0] {
-		if e := s.isRevoked("x509:" + wire.SHA256(c.Raw)); e != nil {
-			return e
+	chain := chains[0]
+	for i, c := range chain {
+		ids, err := identities(c, chain[i+1:])
+		if err != nil {
+			return nil, failure(wire.CodeSignatureFormat, "the certificate %s does not count: %s", id, err)
+		}
+		if e := s.isRevoked(ids...); e != nil {
+			return nil, e
 		}
 	}
-	return nil
+	return chain, nil
 }
 
-// mailNames are the e-mail addresses of a certificate.
-func mailNames(c *x509.Certificate) []string {
+// identities are all names by which a certificate may be listed as revoked, above being those that it leads to. Its
+// own name digests bytes that its authority did not sign, so that its owner can make others of it: with bytes at
+// its end, which are refused, or with the other of the two values that an ECDSA signature may have. One that leads to
+// none above is listed itself, as it is.
+func identities(c *x509.Certificate, above []*x509.Certificate) ([]string, error) {
+	var parts struct {
+		Signed, Algorithm asn1.RawValue
+		Signature         asn1.BitString
+	}
+	if _, err := asn1.Unmarshal(c.Raw, &parts); err != nil {
+		return nil, err
+	}
+	if plain, err := asn1.Marshal(parts); err != nil || !bytes.Equal(plain, c.Raw) {
+		return nil, errors.New("it, or one above it, holds more than a certificate does")
+	}
+	out := []string{"x509:" + wire.SHA256(c.Raw)}
+	if len(above) == 0 {
+		return out, nil
+	}
+	key, ok := above[0].PublicKey.(*ecdsa.PublicKey)
+	if !ok {
+		return out, nil
+	}
+	var signature struct{ R, S *big.Int }
+	if _, err := asn1.Unmarshal(parts.Signature.Bytes, &signature); err != nil {
+		return nil, err
+	}
+	signature.S.Sub(key.Params().N, signature.S)
+	twin, err := asn1.Marshal(signature)
+	if err != nil {
+		return nil, err
+	}
+	parts.Signature = asn1.BitString{Bytes: twin, BitLength: 8 * len(twin)}
+	other, err := asn1.Marshal(parts)
+	return append(out, "x509:"+wire.SHA256(other)), err
+}
+
+// mailNames are the e-mail addresses of the first certificate of a chain. Where one above it limits addresses, those of
+// the subject do not count: the library holds only the alternative names against the limits.
+func mailNames(chain []*x509.Certificate) []string {
+	c := chain[0]
 	names := append([]string{}, c.EmailAddresses...)
+	for _, above := range chain[1:] {
+		if len(above.PermittedEmailAddresses)+len(above.ExcludedEmailAddresses) > 0 {
+			return names
+		}
+	}
 	for _, a := range c.Subject.Names {
 		if text, ok := a.Value.(string); ok && a.Type.Equal(emailAddress) && strings.Contains(text, "@") {
 			names = append(names, text)
