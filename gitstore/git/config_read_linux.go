@@ -265,17 +265,6 @@ func (c *configRead) ownWorktree(local string) bool {
 	return own && !c.odd
 }
 
-// configBool reads the usual words for a boolean; the empty one is false.
-func configBool(value string) (b, ok bool) {
-	switch strings.ToLower(value) {
-	case "true", "yes", "on", "1":
-		return true, true
-	case "false", "no", "off", "0", "":
-		return false, true
-	}
-	return false, false
-}
-
 // configuredHooks is the directory of hooks by what is configured, below the work tree when
 // it is relative. known is false where git has to say.
 func configuredHooks(g *Git, l *LocalScope) (dir string, known bool) {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/gitconfig"
 )
 
 // Setting is the value of a key, "" when it is not set or the configuration cannot be read.
@@ -73,14 +74,44 @@ func unwritable(err error) error {
 	return fail.Errorf(fail.CodeGitFailed, err, "git's configuration of this repository cannot be written")
 }
 
-// Variables asks git for the variables whose names match a regular expression, as seen
-// from dir: the answer of git config --null, nil when nothing is set or git cannot say.
+// Variables asks git for the variables whose names match a regular expression, as seen from dir: the answer of git
+// config --null, nil when nothing is set or git cannot say. Programs that the repository's own configuration names
+// are not among them: whoever asks starts what it says, and an agent may have written it a moment ago.
 func Variables(ctx context.Context, dir, pattern string) []byte {
-	out, err := NewGit(dir).Run(ctx, nil, "config", "--null", "--get-regexp", pattern)
+	out, err := NewGit(dir).Run(ctx, nil, "config", "--null", "--show-scope", "--get-regexp", pattern)
 	if err != nil {
 		return nil
 	}
-	return out
+	var kept []byte
+	f := strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")
+	for i := 0; i+1 < len(f); i += 2 {
+		if own := f[i] == "local" || f[i] == "worktree"; own && namesProgram(f[i+1]) {
+			continue
+		}
+		kept = append(append(kept, f[i+1]...), 0)
+	}
+	return kept
+}
+
+// namesProgram judges a variable as git config --null prints one.
+func namesProgram(variable string) bool {
+	key, value, valued := strings.Cut(variable, "\n")
+	if section, _, _ := gitconfig.SplitKey(key); section == "pager" {
+		_, isSwitch := configBool(value) // pager.COMMAND is a program, or whether there is one
+		return valued && !isSwitch
+	}
+	return gitconfig.ClassOf(key) == gitconfig.KeyProgram
+}
+
+// configBool reads the usual words for a boolean; the empty one is false.
+func configBool(value string) (b, ok bool) {
+	switch strings.ToLower(value) {
+	case "true", "yes", "on", "1":
+		return true, true
+	case "false", "no", "off", "0", "":
+		return false, true
+	}
+	return false, false
 }
 
 // HooksDir is the directory in which git's configuration has git look for hooks.

@@ -5,6 +5,7 @@ package cli
 import (
 	"context"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"testing"
 
@@ -23,6 +24,19 @@ func TestGitConfig(t *testing.T) {
 	}
 	got := gitConfig(context.Background(), dir, "color.ui", "color.agentxchain", "core.pager", "pager.agentxchain")
 	want := map[string]string{"color.ui": "never", "color.agentxchain": "true", "core.pager": "most"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	// What a repository names itself is not started; whether there is a pager it may say.
+	if out, err := exec.Command("git", "init", "-q", dir).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	text = "[color]\n\tui = always\n[core]\n\tpager = evil\n\teditor = evil\n[pager]\n\tagentxchain = false\n\tagentxchain = evil\n"
+	if err := os.WriteFile(filepath.Join(dir, ".git", "config"), []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	got = gitConfig(context.Background(), dir, "color.ui", "core.editor", "core.pager", "pager.agentxchain")
+	want = map[string]string{"color.ui": "always", "core.pager": "most", "pager.agentxchain": "false"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
