@@ -277,20 +277,26 @@ func inRepo(repo, dir string, err error) error {
 		out := *e
 		out.Message = fmt.Sprintf("Repository %s (%s): %s", repo, dir, e.Message)
 		out.Field = "repos." + repo
-		commandWords := regexp.MustCompile(Program + ` [a-z-]+`)
-		out.Hint = commandWords.ReplaceAllStringFunc(e.Hint, func(s string) string {
-			if strings.HasSuffix(s, " multi") {
-				return s // of the workspace
-			}
-			return Program + " -C " + wire.ShellWord(dir) + strings.TrimPrefix(s, Program)
-		})
+		out.Hint = hintIn(dir, e.Hint)
 		return &out
 	}
 	var g *fail.Error
 	if errors.As(err, &g) {
 		out := *g
 		out.Message = fmt.Sprintf("repository %s (%s): %s", repo, dir, g.Message)
+		out.Hint = hintIn(dir, g.Hint)
 		return &out
 	}
 	return fmt.Errorf("repository %s (%s): %w", repo, dir, err)
+}
+
+// hintIn is a hint of a repository as it is followed in the workspace.
+func hintIn(dir, hint string) string {
+	commandWords := regexp.MustCompile(Program + ` [a-z-]+`)
+	return commandWords.ReplaceAllStringFunc(hint, func(s string) string {
+		if strings.HasSuffix(s, " multi") {
+			return s // of the workspace
+		}
+		return Program + " -C " + wire.ShellWord(dir) + strings.TrimPrefix(s, Program)
+	})
 }

@@ -3,8 +3,10 @@
 package coordinator
 
 import (
+	"errors"
 	"testing"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -43,6 +45,10 @@ func TestHintsOfARepositoryNameWhatWorksInTheWorkspace(t *testing.T) {
 		}
 		if have := hint(inRepo("api", "../my-api", e)); have != tc.other {
 			t.Errorf("another command: %q, want %q", have, tc.other)
+		}
+		var store *fail.Error
+		if !errors.As(inRepo("api", "../my-api", fail.Errorf("x", nil, "no").WithHint("%s", tc.hint)), &store) || store.Hint != tc.other {
+			t.Errorf("a refusal of the store: %q, want %q", store.Hint, tc.other)
 		}
 		if e.Hint != tc.hint {
 			t.Errorf("the repository's own error has changed: %q", e.Hint)
