@@ -25,6 +25,10 @@ type Child struct {
 	// Lost is an operation that its run once had, as this machine has it noted, and has no more; "" for none.
 	Lost string
 
+	// Refused says that its working files do not hold, and why: State is what its record says, and nothing is
+	// concluded from what the record lacks. "" where they do.
+	Refused string
+
 	// Remote says that the repository is not here, and was read from what was fetched of its
 	// server: it can be counted, and not acted in.
 	Remote bool

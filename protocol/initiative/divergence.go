@@ -52,8 +52,8 @@ func (m *Mismatch) Object() *ojson.Object {
 }
 
 // Divergence returns every mismatch, repositories first, then turns, each in
-// the order they were recorded. Turns that a resync has acknowledged as gone are
-// not brought up again.
+// the order they were recorded. A turn that a resync has acknowledged as gone is not
+// brought up again, unless its repository has accepted it after all.
 func Divergence(w *Workspace, children Children) []Mismatch {
 	var out []Mismatch
 	for repo, run := range w.State.RepoRuns.All() {
@@ -64,12 +64,12 @@ func Divergence(w *Workspace, children Children) []Mismatch {
 	seen := make(map[[2]string]bool)
 	for _, row := range w.History.Open() {
 		repo, turn := row.String("repo_id"), row.String("repo_turn_id")
-		if key := [2]string{repo, turn}; seen[key] || w.History.gone[key] {
+		key := [2]string{repo, turn}
+		if seen[key] {
 			continue
-		} else {
-			seen[key] = true
 		}
-		if m := w.sent(row, repo, turn, children[repo]); m != nil {
+		seen[key] = true
+		if m := w.sent(row, repo, turn, children[repo]); m != nil && (m.accepted != nil || !w.History.gone[key]) {
 			out = append(out, *m)
 		}
 	}
@@ -129,6 +129,8 @@ func (w *Workspace) sent(row *ojson.Object, repo, turn string, c *Child) *Mismat
 		m.Type, m.Detail = MismatchRejected, fmt.Sprintf("Turn %s was rejected in %s.", turn, repo)
 	case c.State.Status == wire.StatusFailed:
 		m.Type, m.Detail = MismatchDisappear, fmt.Sprintf("Turn %s of %s is over: its run was abandoned.", turn, repo)
+	case c.Refused != "":
+		return nil // the files may have it, and the record not yet
 	default:
 		m.Type, m.Detail = MismatchDisappear,
 			fmt.Sprintf("Turn %s is no longer active in %s, and its history does not say why.", turn, repo)

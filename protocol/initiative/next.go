@@ -81,7 +81,10 @@ func NextActions(w *Workspace, children Children) []Action {
 	if s.BlockedReason != "" {
 		because = ": " + strings.TrimSuffix(s.BlockedReason, ".")
 	}
-	var out []Action
+	out := refused(w, children)
+	if len(out) > 0 {
+		return out // what is given out there, or counted of it, would end with them
+	}
 	switch {
 	case len(drifted) > 0:
 		text := "Repositories are on other runs than the initiative's" + because +
@@ -261,6 +264,16 @@ func unread(at *Repo, c *Child, why string) []Action {
 			" Where no clone has it any more: git agentxchain -C "+wire.ShellWord(c.Path)+" assign --new-run. "+c.another()
 	}
 	return []Action{c.run(command, why)}
+}
+
+// refused is what to run in repositories whose working files do not hold.
+func refused(w *Workspace, children Children) (out []Action) {
+	for _, repo := range w.Config.Repos.Keys() {
+		if c := children[repo]; c != nil && c.State != nil && c.Refused != "" {
+			out = append(out, c.run("status", fmt.Sprintf("The working files of repository %s do not hold: %s", repo, c.Refused)))
+		}
+	}
+	return out
 }
 
 // blockedAtGate is what to run in repositories that are blocked while the gate waits for them: a resync would

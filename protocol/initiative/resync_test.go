@@ -117,6 +117,42 @@ func TestResyncAcknowledgesLostTurnsOnce(t *testing.T) {
 	}
 }
 
+// A turn that was acknowledged as gone counts when its repository has accepted it after all: the files that had it
+// were taken up later than a resync looked.
+func TestTurnThatCameBackCounts(t *testing.T) {
+	w, a, turn := sent(t)
+	a.states["api"].ActiveTurns.Delete(turn)
+	c, _ := Resync(w, a.read(), env("s"))
+	if gone := c.History[len(c.History)-1].Objects("acknowledged_turns"); len(gone) != 1 {
+		t.Fatalf("%d turns are acknowledged as gone, want 1", len(gone))
+	}
+	w = w.With(c)
+	a.accept("api", turn, nil)
+	c, r := Resync(w, a.read(), env("s"))
+	if len(r.Projected) != 1 || r.Projected[0].Acceptance.TurnID != turn {
+		t.Fatalf("the acceptance does not count: %s", ojson.Compact(r.Object()))
+	}
+	if again, _ := Resync(w.With(c), a.read(), env("s")); !again.Empty() {
+		t.Errorf("it counts twice: %+v", again)
+	}
+}
+
+// What the record of a repository lacks says nothing while its working files do not hold: a coordinator of the
+// reference gives turns out there without a row.
+func TestRefusedFilesMakeNoTurnGone(t *testing.T) {
+	w, a, turn := sent(t)
+	a.states["api"].ActiveTurns.Delete(turn)
+	kids := a.read()
+	kids["api"].Refused = "state.json: turn " + turn + " is active, but no event says so"
+	if c, _ := Resync(w, kids, env("s")); !c.Empty() {
+		t.Errorf("the resync changes something: %+v", c)
+	}
+	next := NextActions(w, kids)
+	if len(next) != 1 || next[0].Command != "-C /api status" || !strings.Contains(next[0].Reason, kids["api"].Refused) {
+		t.Errorf("next: %+v", next)
+	}
+}
+
 func TestResyncBlocksOnWhatCannotBeBelieved(t *testing.T) {
 	for _, c := range []struct {
 		name   string
