@@ -129,6 +129,13 @@ func Check(ctx context.Context, repo *git.Repository, tree WorkTree, opt Options
 		}
 	}
 	slices.SortStableFunc(f.report.Findings, func(a, b Finding) int { return strings.Compare(a.Run, b.Run) })
+	// An object that cannot be read is met by the checks of its operation and by the walk over all objects.
+	said := make(map[Finding]bool)
+	f.report.Findings = slices.DeleteFunc(f.report.Findings, func(v Finding) bool {
+		again := said[v]
+		said[v] = true
+		return again
+	})
 	return f.report, nil
 }
 

@@ -315,6 +315,17 @@ func (l *landing) believed(ctx context.Context, r *SyncedRun, there object.OID) 
 		r.State, r.Code, r.Why, r.Hint = SyncRefused, code, why, hint
 		return false, l.aside(ctx, r, there)
 	}
+	// What git fetched was whole: an object that cannot be read now is amiss in this clone, and what the remote has must
+	// not be replaced for it.
+	amiss := func(code, why string) (bool, bool, error) {
+		back := object.WayBack(code, text.OneLine(l.y.Remote))
+		if back == "" {
+			return false, false, nil
+		}
+		ok, err := refuse(record.CodeUnproven, "what the remote has cannot be read in this clone: "+why,
+			"nothing of it was taken. "+back+"; then git agentxchain sync "+text.OneLine(l.y.Remote))
+		return true, ok, err
+	}
 	ask := "ask the person who pushed it; nothing of it was taken"
 	if l.here[r.Run] != "" {
 		ask += ". To put back there what this clone has: git push --force " + text.OneLine(l.y.Remote) + " " +
@@ -322,6 +333,9 @@ func (l *landing) believed(ctx context.Context, r *SyncedRun, there object.OID) 
 	}
 	id, err := chain.ProjectAt(ctx, l.s.Repository(), there)
 	if err != nil {
+		if said, ok, err := amiss(fail.CodeOf(err), text.OneLine(err.Error())); said {
+			return ok, err
+		}
 		return refuse(record.CodeUnproven, "what the remote has under this name, "+there.Short()+
 			", cannot be read as an operation", ask)
 	}
@@ -345,10 +359,16 @@ func (l *landing) believed(ctx context.Context, r *SyncedRun, there object.OID) 
 		if ctx.Err() != nil {
 			return false, err
 		}
+		if said, ok, err := amiss(fail.CodeOf(err), text.OneLine(err.Error())); said {
+			return ok, err
+		}
 		return refuse(record.CodeUnproven, text.OneLine(err.Error()), ask)
 	}
 	if !v.Sound() {
 		f := v.Findings[0]
+		if said, ok, err := amiss(f.Code, "operation "+f.Op.Short()+": "+text.OneLine(f.Message)); said {
+			return ok, err
+		}
 		return refuse(record.CodeUnproven,
 			"operation "+f.Op.Short()+" of the remote is not believed: "+text.OneLine(f.Message), ask)
 	}

@@ -32,15 +32,30 @@ func New(format, kind string, data []byte) Object {
 	return Object{OID: Hash(format, kind, data), Kind: kind, Data: data}
 }
 
+// Missing refuses an object that is not there (object_missing).
 func Missing(oid OID) error {
 	return fail.Errorf(fail.CodeObjectMissing, nil, "object %s is not in the repository", oid).
-		WithHint("run git fsck; in a shallow or partial clone fetch the run's refs again")
+		WithHint("%s", WayBack(fail.CodeObjectMissing, "REMOTE"))
+}
+
+// WayBack says how an object that is missing or damaged here comes back from a remote, "" for another code. A plain
+// fetch does not bring it: the refs that lead to it are here.
+func WayBack(code, remote string) string {
+	switch code {
+	case fail.CodeObjectMissing:
+		return "git fsck lists what is missing; git fetch --refetch " + remote +
+			" brings what that remote has, in a shallow clone git fetch --unshallow"
+	case fail.CodeObjectCorrupt:
+		return "git fsck names the file that is damaged; move it away, then git fetch --refetch " + remote +
+			" brings what that remote has"
+	}
+	return ""
 }
 
 // Corrupt refuses a damaged object (object_corrupt).
 func Corrupt(oid OID, cause error) error {
 	return fail.Errorf(fail.CodeObjectCorrupt, cause, "object %s is damaged", oid).
-		WithHint("run git fsck, then restore the object from another clone")
+		WithHint("%s", WayBack(fail.CodeObjectCorrupt, "REMOTE"))
 }
 
 func TooLarge(oid OID, size int64) error {
