@@ -319,7 +319,7 @@ func (in *inspection) notice() string {
 		return "another tool changed " + in.changedFiles() + "; the next command will record it"
 	case sitAdopt:
 		if in.lost != nil {
-			return in.lost.message(in.run) + ": " + in.lost.Command()
+			return in.lost.Notice()
 		}
 		return fmt.Sprintf("another tool began run %s; nothing of it is on record before a person has taken it up: git agentxchain repair --adopt", in.run)
 	}

@@ -128,7 +128,7 @@ const PurposeAdopt = "adopt"
 // has taken up.
 func (in *inspection) unadopted() error {
 	if in.lost != nil {
-		return fail.Errorf(proof.FindMissing, nil, "%s", in.lost.message(in.run)).WithHint("%s", in.lost.hint())
+		return fail.Errorf(proof.FindMissing, nil, "%s", in.lost.Message()).WithHint("%s", in.lost.Hint())
 	}
 	return fail.Errorf(protocol.CodeConfirmationRequired, nil,
 		"another tool began run %s; nothing of it is on record here, and no person has taken it up", in.run).

@@ -81,6 +81,8 @@ type WorkTree interface {
 	CurrentRun() string
 	// SeenRun is the run that state.json names, "" unless this work tree was in it before.
 	SeenRun() string
+	// BringBack is the command that makes the ref of a run again whose operations are still here, "" where none does.
+	BringBack(ctx context.Context, run string) string
 	Work() *workdir.Dir
 	// CheckWork holds the working files against the record. run is that of Options,
 	// found what was found before.

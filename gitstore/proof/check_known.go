@@ -169,6 +169,12 @@ func (f *checker) missing(have []git.Ref) error {
 }
 
 func (f *checker) absent(run, message string) {
+	if !f.bare() && run != "" {
+		if back := f.tree.BringBack(f.ctx, run); back != "" {
+			f.find(Finding{Code: FindMissing, Run: run, Message: message, Repair: back, Note: !f.opt.Replay})
+			return
+		}
+	}
 	switch {
 	case f.bring != "":
 	case f.bare():

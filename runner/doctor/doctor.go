@@ -168,7 +168,7 @@ func (d *doctor) run(ctx context.Context) {
 		d.failed("state", err, "git agentxchain fsck")
 		return
 	}
-	if (len(v.Notices) > 0 || len(d.journals()) > 0) && d.mendFiles(ctx, v) {
+	if !v.Begun() && (len(v.Notices) > 0 || len(d.journals()) > 0) && d.mendFiles(ctx, v) {
 		if v, err = d.view(ctx); err != nil {
 			d.failed("state", err, "git agentxchain fsck")
 			return
@@ -176,7 +176,14 @@ func (d *doctor) run(ctx context.Context) {
 	}
 	d.out.View = v
 	for _, n := range v.Notices {
-		d.add("state", LevelNote, "nothing to do; or at once: git agentxchain doctor --fix", "%s", n)
+		switch {
+		case v.Lost != nil && n == v.Lost.Notice():
+			d.add("state", LevelError, v.Lost.Hint(), "%s", v.Lost.Message())
+		case v.Begun():
+			d.add("state", LevelWarning, "git agentxchain repair --adopt", "%s", n)
+		default:
+			d.add("state", LevelNote, "nothing to do; or at once: git agentxchain doctor --fix", "%s", n)
+		}
 	}
 	if n := runner.RulesNotice(v); n != "" {
 		d.add("config", LevelWarning, "git agentxchain config adopt, or undo the change of "+wire.ConfigPath, "%s", n)
