@@ -216,7 +216,8 @@ func (s *ObjectFiles) Write(ctx context.Context, objects []object.Object) error 
 			n++
 		}
 		if err := s.writeBatch(todo[:n]); err != nil {
-			return fail.Errorf(fail.CodeGitFailed, err, "the objects could not be written to %s", s.loose.Dir)
+			return fail.Errorf(fail.CodeGitFailed, err, "the objects could not be written to %s", s.loose.Dir).
+				WithHint("%s", fail.WritableHint(s.loose.Dir, err))
 		}
 		todo = todo[n:]
 	}

@@ -275,6 +275,7 @@ func TestUnwritableSaysWhatHelps(t *testing.T) {
 	for err, want := range map[error]string{
 		&fs.PathError{Err: syscall.EACCES}: "make " + filepath.Join("p", ".agentxchain") + " and what is in it writable",
 		&fs.PathError{Err: syscall.EROFS}:  "mounted read-only",
+		&fs.PathError{Err: syscall.ENOSPC}: "make room there",
 		&fs.PathError{Err: syscall.EIO}:    "git agentxchain doctor",
 	} {
 		var e *fail.Error

@@ -4,6 +4,7 @@ package doctor
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/gitstatus"
 	"github.com/git-agentxchain/git-agentxchain/internal/projectfile"
 	"github.com/git-agentxchain/git-agentxchain/internal/scaffold"
@@ -50,18 +52,20 @@ func (d *doctor) git(ctx context.Context) {
 	}
 	// The store keeps its cache beside git's own files.
 	if err := writable(repo.GitDir); err != nil {
-		d.add("repository", LevelError, "make it writable for the user who runs git agentxchain",
+		d.add("repository", LevelError,
+			cmp.Or(fail.WritableHint(repo.GitDir, err), "make it writable for the user who runs git agentxchain"),
 			"the git directory cannot be written to: %v", err)
 	}
 }
 
-// writable tries to make a file, which is the only sure test.
+// writable tries to write a file, which is the only sure test: a full disk still takes a name.
 func writable(dir string) error {
 	f, err := os.CreateTemp(dir, ".agentxchain-doctor-*")
 	if err != nil {
 		return err
 	}
-	return errors.Join(f.Close(), os.Remove(f.Name()))
+	_, err = f.Write(make([]byte, 16<<10))
+	return errors.Join(err, f.Close(), os.Remove(f.Name()))
 }
 
 func (d *doctor) identity(ctx context.Context) {

@@ -78,6 +78,10 @@ func WritableHint(dir string, err error) string {
 		return "make " + dir + " and what is in it writable for the user who runs this, then again"
 	case errors.Is(err, syscall.EROFS):
 		return dir + " is on a file system that is mounted read-only: mount it for writing, or work in another clone"
+	case errors.Is(err, syscall.ENOSPC):
+		return "the file system of " + dir + " is full: make room there, then again"
+	case errors.Is(err, syscall.EDQUOT):
+		return "your quota on the file system of " + dir + " is used up: make room there, then again"
 	}
 	return ""
 }
