@@ -95,6 +95,19 @@ func (c *change) observe(ctx context.Context, turn *run.Turn) (result.Observatio
 	if err != nil {
 		return result.Observation{}, err
 	}
+	o, err := w.Observe(ctx, turn)
+	if err != nil || len(w.Hid) == 0 {
+		return o, err
+	}
+	if err := gitstatus.LookAgain(ctx, c.r.store.Repository(), w.Hid); err != nil {
+		return result.Observation{}, err
+	}
+	if err := c.lookAfter(ctx, nil); err != nil {
+		return result.Observation{}, err
+	}
+	if w, err = c.work(ctx); err != nil {
+		return result.Observation{}, err
+	}
 	return w.Observe(ctx, turn)
 }
 

@@ -44,6 +44,8 @@ const refLockWait = "3000"
 func fixedPins(hooks string) []gitconfig.Entry {
 	return []gitconfig.Entry{
 		{Key: "core.fsmonitor", Value: "false"},
+		{Key: "core.trustctime", Value: "true"}, // the only time of a file that its owner cannot set
+		{Key: "core.checkStat", Value: "default"},
 		{Key: "core.hooksPath", Value: hooks},
 		{Key: "log.showSignature", Value: "false"}, // would start a program of gpg's
 		{Key: "core.fsync", Value: "all"},

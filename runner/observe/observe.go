@@ -28,6 +28,7 @@ type Work struct {
 	Hidden func(context.Context) (*gitstatus.Hidden, error) // what Status does not show
 	Note   func(notice string)                              // is told what the person has to know
 	Pulls  *Pulls                                           // looked for already
+	Hid    []string                                         // files that Observe found and git's index hides from Status
 }
 
 // DirtyPaths returns every dirty path that is not operational, sorted.
@@ -147,6 +148,10 @@ func (w *Work) Observe(ctx context.Context, turn *run.Turn) (result.Observation,
 	if err != nil {
 		return o, err
 	}
+	touched, err := w.touched(ctx, base, st)
+	if err != nil {
+		return o, err
+	}
 	pulled, err := w.pulled(ctx, turn, base, st)
 	if err != nil {
 		return o, err
@@ -159,9 +164,13 @@ func (w *Work) Observe(ctx context.Context, turn *run.Turn) (result.Observation,
 	for _, p := range pulled.lost {
 		changed[p] = true
 	}
-	for _, p := range unseen {
+	for _, p := range slices.Concat(unseen, touched) {
 		changed[p] = true
 	}
+	w.Hid = slices.DeleteFunc(touched, func(p string) bool {
+		_, isDirty := st.Dirty[p]
+		return isDirty || slices.Contains(unseen, p) // the latter are hidden by flags
+	})
 	// A file that was dirty at the start and has since been committed or reverted
 	// is in neither list; its fingerprint tells (docs/compatibility.md#where-we-differ-on-purpose).
 	for _, p := range base.DirtySnapshot.Keys() {
@@ -252,6 +261,16 @@ func (w *Work) unseen(ctx context.Context, base *run.Baseline, st *gitstatus.Sta
 			"the rules by which git ignores files (.git/info/exclude, core.excludesFile) changed during the turn; what they hide counts as changed: %s", wire.ListSome(behind, 3)))
 	}
 	return found, nil
+}
+
+// touched lists what changed during the turn although git's index takes it for unchanged.
+func (w *Work) touched(ctx context.Context, base *run.Baseline, st *gitstatus.Status) ([]string, error) {
+	if base.Kind == "no_git" {
+		return nil, nil
+	}
+	began, _ := wire.ParseTime(base.CapturedAt) // at no time that is known: all files are looked at
+	repo := w.Store.Repository()
+	return gitstatus.Touched(ctx, repo, repo.Prefix, st.Head, began)
 }
 
 // since lists what differs between the baseline commit and the work tree. The

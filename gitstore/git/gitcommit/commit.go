@@ -82,25 +82,9 @@ func PathsAs(ctx context.Context, r *git.Repository, paths []string, message str
 // refuseUnfiltered refuses files that git passes through a filter which no git of ours starts: what a
 // filter keeps out of the history, such as secrets in the clear, would be in it.
 func refuseUnfiltered(ctx context.Context, r *git.Repository, paths []string) error {
-	drivers, err := r.UnusedFilters(ctx)
-	if err != nil || len(drivers) == 0 {
-		return err
-	}
-	out, err := r.Git.Run(ctx, git.NulTerminated(paths), "check-attr", "-z", "--stdin", "filter")
+	files, driver, err := gitstatus.Unfiltered(ctx, r.Git, r, paths)
 	if err != nil {
 		return err
-	}
-	var files []string
-	driver := ""
-	answers := strings.Split(string(out), "\x00") // path, attribute, value
-	for i := 0; i+2 < len(answers); i += 3 {
-		if !slices.Contains(drivers, answers[i+2]) {
-			continue
-		}
-		fi, err := os.Lstat(filepath.Join(r.ProjectDir, filepath.FromSlash(answers[i])))
-		if err == nil && fi.Mode().IsRegular() {
-			files, driver = append(files, answers[i]), answers[i+2]
-		}
 	}
 	if len(files) == 0 {
 		return nil

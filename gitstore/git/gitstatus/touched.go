@@ -1,0 +1,195 @@
+// What changed since a moment although the index takes it for unchanged: the index is a file of the work tree's owner,
+// and whoever writes it can say of a file that it is as git last saw it.
+
+package gitstatus
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
+)
+
+// untrackedCache is the extension of an index that says which directories hold no new file.
+const untrackedCache = "UNTR"
+
+// Touched lists the files of the directory projectPrefix that the index knows with a time of since or later and that
+// differ from head, and where the index says which directories hold no new file, all untracked files; relative to
+// the project. A status does not look into a file whose times, size and numbers are those in the index. Whoever
+// changed the file can write them there, but cannot take back the time of the change.
+func Touched(ctx context.Context, r *git.Repository, projectPrefix string, head object.OID, since time.Time) ([]string,
+	error) {
+	data, err := wholeIndex(ctx, r)
+	if err != nil || data == nil {
+		return nil, err
+	}
+	prefix := strings.Trim(projectPrefix, "/")
+	if prefix != "" {
+		prefix += "/"
+	}
+	var young []string
+	var own bytes.Buffer
+	extensions, known := readIndex(data, r.ObjectFormat, func(e *indexEntry) bool {
+		if int64(e.seen()) < since.Unix() || e.inConflict || e.mode()&modeKind == modeSubmodule ||
+			!strings.HasPrefix(string(e.name), prefix) {
+			return true
+		}
+		young = append(young, string(e.name))
+		_, _ = fmt.Fprintf(&own, "%06o %x 0\t%s\x00", e.mode(), e.oid, e.name)
+		return true
+	})
+	if !known {
+		return nil, fail.Errorf(fail.CodeUnreadable, nil, "git's index is of no form that is known")
+	}
+	var found []string
+	if slices.Contains(extensions, untrackedCache) {
+		out, err := r.Git.In(filepath.Join(r.TopLevel, filepath.FromSlash(prefix))).Run(ctx, nil, "ls-files", "-z",
+			"--others", "--exclude-standard")
+		if err != nil {
+			return nil, err
+		}
+		found = git.NulNames(out)
+	}
+	if head == "" || len(young) == 0 {
+		return found, nil // in a branch without a commit all that the index holds is new
+	}
+	changed, err := differing(ctx, r, own.Bytes(), young, head)
+	for _, name := range changed {
+		found = append(found, strings.TrimPrefix(name, prefix))
+	}
+	return found, err
+}
+
+const (
+	modeKind      = 0o170000
+	modeSubmodule = 0o160000 // git always looks into it
+)
+
+// wholeIndex is the index with all of its entries, nil where there is none.
+func wholeIndex(ctx context.Context, r *git.Repository) ([]byte, error) {
+	name := filepath.Join(r.GitDir, "index")
+	if given := os.Getenv("GIT_INDEX_FILE"); filepath.IsAbs(given) {
+		name = given
+	} else if given != "" {
+		name = filepath.Join(r.TopLevel, given)
+	}
+	data, err := git.ReadBounded(name, maxIndexRead)
+	switch {
+	case os.IsNotExist(err):
+		return nil, nil
+	case err != nil:
+		return nil, fail.Errorf(fail.CodeUnreadable, err, "git's index cannot be read")
+	}
+	if _, known := readIndex(data, r.ObjectFormat, func(*indexEntry) bool { return true }); known {
+		return data, nil
+	}
+	// A split index: git puts it together.
+	whole, remove, err := git.ScratchIndex()
+	if err != nil {
+		return nil, fail.Errorf(fail.CodeUnreadable, err, "there is no place for a second index")
+	}
+	defer remove()
+	if err := git.CopyIndex(name, whole); err != nil {
+		return nil, fail.Errorf(fail.CodeUnreadable, err, "git's index cannot be read")
+	}
+	if _, err := r.Git.In(r.TopLevel).WithIndex(whole).Run(ctx, nil, "update-index", "--no-split-index"); err != nil {
+		return nil, err
+	}
+	if data, err = git.ReadBounded(whole, maxIndexRead); err != nil {
+		return nil, fail.Errorf(fail.CodeUnreadable, err, "git's index cannot be read")
+	}
+	return data, nil
+}
+
+// LookAgain has git look into what Touched found and a status passed over, paths relative to the project: from then on
+// a status tells of them, and a commit takes them along.
+func LookAgain(ctx context.Context, r *git.Repository, paths []string) error {
+	var entries []byte
+	known := 0
+	for rest := paths; len(rest) > 0; {
+		var some []string
+		some, rest = git.FitArguments(rest)
+		out, err := r.Git.Run(ctx, nil, append([]string{"ls-files", "--stage", "-z", "--full-name", "--"}, some...)...)
+		if err != nil {
+			return err
+		}
+		entries = append(entries, out...)
+		known += bytes.Count(out, []byte{0})
+	}
+	g := r.Git.In(r.TopLevel)
+	if known > 0 { // the same entries without times
+		if _, err := g.Run(ctx, entries, "update-index", "-z", "--index-info"); err != nil {
+			return err
+		}
+	}
+	if known < len(paths) {
+		if _, err := g.Run(ctx, nil, "update-index", "--no-untracked-cache"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// differing are those of the paths whose files differ from the commit. git compares them with an index of entries, which
+// has no times: each file is read.
+func differing(ctx context.Context, r *git.Repository, entries []byte, paths []string, head object.OID) ([]string,
+	error) {
+	index, remove, err := git.ScratchIndex()
+	if err != nil {
+		return nil, fail.Errorf(fail.CodeUnreadable, err, "there is no place for a second index")
+	}
+	defer remove()
+	g := r.Git.In(r.TopLevel).WithIndex(index)
+	if _, err := g.Run(ctx, entries, "update-index", "-z", "--index-info"); err != nil {
+		return nil, err
+	}
+	if _, err := g.Run(ctx, nil, "update-index", "-q", "--refresh"); err != nil && git.ExitCode(err) != 1 {
+		return nil, err
+	}
+	// What is not among the entries looks deleted, and a status tells of deleted files.
+	args := []string{"diff-index", "--name-only", "-z", "--no-ext-diff", "--no-renames", "--diff-filter=d", string(head), "--"}
+	if some, rest := git.FitArguments(paths); len(rest) == 0 {
+		args = append(args, some...) // git need not go through all of the commit's trees
+	}
+	out, err := g.Run(ctx, nil, args...)
+	if err != nil {
+		return nil, err
+	}
+	found := git.NulNames(out)
+	// A file whose filter does not run here differs from what git has in any case.
+	unfiltered, _, err := Unfiltered(ctx, g, r, found)
+	return slices.DeleteFunc(found, func(p string) bool { return slices.Contains(unfiltered, p) }), err
+}
+
+// Unfiltered are those of the paths, as g takes them, that git passes through a filter which no git of ours starts, and one
+// such filter.
+func Unfiltered(ctx context.Context, g *git.Git, r *git.Repository, paths []string) (files []string, driver string,
+	err error) {
+	drivers, err := r.UnusedFilters(ctx)
+	if err != nil || len(drivers) == 0 || len(paths) == 0 {
+		return nil, "", err
+	}
+	out, err := g.Run(ctx, git.NulTerminated(paths), "check-attr", "-z", "--stdin", "filter")
+	if err != nil {
+		return nil, "", err
+	}
+	answers := strings.Split(string(out), "\x00") // path, attribute, value
+	for i := 0; i+2 < len(answers); i += 3 {
+		if !slices.Contains(drivers, answers[i+2]) {
+			continue
+		}
+		fi, err := os.Lstat(filepath.Join(g.Dir, filepath.FromSlash(answers[i])))
+		if err == nil && fi.Mode().IsRegular() {
+			files, driver = append(files, answers[i]), answers[i+2]
+		}
+	}
+	return files, driver, nil
+}

@@ -1,0 +1,130 @@
+package gitstatus
+
+import (
+	"crypto/sha1"
+	"crypto/sha256"
+	"encoding/hex"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
+)
+
+// TestIndexLies has the index say of changed files that they are as git last saw them.
+func TestIndexLies(t *testing.T) {
+	for _, format := range []string{object.FormatSHA1, object.FormatSHA256} {
+		for _, version := range []string{"2", "4", "split"} {
+			t.Run(format+" "+version, func(t *testing.T) {
+				r := testrepo.New(t, testrepo.Options{ObjectFormat: format})
+				repo := opened(t, r)
+				for _, name := range []string{"sub/a b.txt", "sub/abc.txt", "sub/staged.txt", "new/old.txt", "later.txt"} {
+					r.Write(name, "y\n")
+				}
+				r.Git("add", "-A")
+				r.Git("commit", "-q", "-m", "files")
+				since := time.Now().Add(2 * time.Second) // what git saw until now is before it
+				expect := func(what, prefix string, want ...string) {
+					t.Helper()
+					head := object.OID(r.Git("rev-parse", "HEAD"))
+					got, err := Touched(t.Context(), repo, prefix, head, since)
+					slices.Sort(got)
+					if err != nil || !slices.Equal(got, want) {
+						t.Errorf("%s: %q %v, want %q", what, got, err, want)
+					}
+				}
+				expect("nothing", "")
+				// The times of files changed now, as the kernel would set them then.
+				for _, name := range []string{"sub/a b.txt", "sub/abc.txt"} {
+					r.Write(name, "another\n")
+					if err := os.Chtimes(filepath.Join(r.Dir, name), since, since); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if version != "split" {
+					r.Git("update-index", "--index-version", version)
+				}
+				lie(t, r, format, "sub/a b.txt", "sub/abc.txt")
+				age(t, r, since)
+				if version == "split" {
+					r.Git("update-index", "--split-index")
+					age(t, r, since)
+				}
+				if st, err := Of(t.Context(), repo, ""); err != nil || len(st.Dirty) > 0 {
+					t.Fatalf("git status is not deceived: %v %v", st, err)
+				}
+				expect("changed", "", "sub/a b.txt", "sub/abc.txt")
+				expect("changed, below", "sub", "a b.txt", "abc.txt")
+				expect("changed, elsewhere", "new")
+				if err := LookAgain(t.Context(), repo, []string{"sub/a b.txt", "sub/abc.txt"}); err != nil {
+					t.Fatal(err)
+				}
+				st, err := Of(t.Context(), repo, "")
+				if err != nil || !slices.Equal(st.Paths(), []string{"sub/a b.txt", "sub/abc.txt"}) {
+					t.Errorf("git status is still deceived: %v %v", st, err)
+				}
+			})
+		}
+	}
+}
+
+// TestTouchedWithUntrackedCache has an index that says of all directories that they hold no new file.
+func TestTouchedWithUntrackedCache(t *testing.T) {
+	r := testrepo.New(t, testrepo.Options{})
+	repo := opened(t, r)
+	r.Write(".gitignore", "*.o\n")
+	r.Git("add", "-A")
+	r.Git("commit", "-q", "-m", "files")
+	r.Git("update-index", "--force-untracked-cache")
+	r.Git("status")
+	r.Write("sub/new.txt", "x\n")
+	r.Write("sub/new.o", "x\n")
+	got, err := Touched(t.Context(), repo, "", object.OID(r.Git("rev-parse", "HEAD")), time.Now().Add(time.Hour))
+	if err != nil || !slices.Equal(got, []string{"sub/new.txt"}) {
+		t.Errorf("%q %v", got, err)
+	}
+}
+
+// age makes the index younger than the files of a moment: git looks into one that is as young as the index.
+func age(t *testing.T, r *testrepo.Repo, than time.Time) {
+	t.Helper()
+	later := than.Add(time.Minute)
+	if err := os.Chtimes(filepath.Join(r.Dir, ".git", "index"), later, later); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// lie gives entries of the index the times of the files as they are, and the contents that HEAD has.
+func lie(t *testing.T, r *testrepo.Repo, format string, names ...string) {
+	t.Helper()
+	old := make(map[string][]byte)
+	for _, name := range names {
+		oid, err := hex.DecodeString(r.Git("rev-parse", "HEAD:"+name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		old[name] = oid
+		r.Git("add", "--", name)
+	}
+	file := filepath.Join(r.Dir, ".git", "index")
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	readIndex(data, format, func(e *indexEntry) bool {
+		copy(e.oid, old[string(e.name)])
+		return true
+	})
+	sum := sha1.New()
+	if format == object.FormatSHA256 {
+		sum = sha256.New()
+	}
+	body := data[:len(data)-sum.Size()]
+	_, _ = sum.Write(body)
+	if err := os.WriteFile(file, sum.Sum(body), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
