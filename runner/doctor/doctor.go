@@ -88,8 +88,8 @@ type Options struct {
 func Examine(ctx context.Context, r *runner.Runner, opt Options) (*Examination, error) {
 	d := &doctor{r: r, rec: r.Record(), fix: opt.Fix, opt: opt}
 	for _, look := range []func(context.Context){
-		d.git, d.identity, d.lock, d.gitLocks, d.worktree, d.config, d.run, d.guards, d.told, d.ignored, d.tracked,
-		d.hidden, d.leftovers, d.proposals, d.signedOff, d.caller,
+		d.git, d.identity, d.lock, d.gitLocks, d.worktree, d.config, d.run, d.onBranch, d.guards, d.told, d.ignored,
+		d.tracked, d.hidden, d.leftovers, d.proposals, d.signedOff, d.caller,
 	} {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
@@ -185,7 +185,7 @@ func (d *doctor) run(ctx context.Context) {
 			d.add("state", LevelNote, "nothing to do; or at once: git agentxchain doctor --fix", "%s", n)
 		}
 	}
-	if n := runner.RulesNotice(v); n != "" {
+	if n := runner.RulesNotice(v); n != "" && len(v.ConfigProblems) == 0 { // what is wrong with the file was said
 		d.add("config", LevelWarning, "git agentxchain config adopt, or undo the change of "+wire.ConfigPath, "%s", n)
 	}
 	for _, n := range v.StateNotes {
