@@ -264,16 +264,31 @@ func (a *acceptance) observe(*ojson.Object) *wire.Error {
 	})
 	a.warnings = append(a.warnings, out.Warnings...)
 	if out.Err != nil {
-		if a.commitsSince() {
-			out.Err.Hint = strings.TrimPrefix(out.Err.Hint+
-				"; commits were made since the turn began: where a person made them, git agentxchain reconcile --show",
-				"; ")
+		if hint := a.personsWork(out.Err.Code); hint != "" {
+			out.Err.Hint = strings.TrimPrefix(out.Err.Hint+"; "+hint, "; ")
 		}
 		return out.Err
 	}
 	a.effective = out.Effective
 	a.leftover = out.Leftover
 	return nil
+}
+
+// personsWork says how a person takes out of the turn what is theirs, "" where nothing looks like it.
+func (a *acceptance) personsWork(code string) string {
+	const since = "commits were made since the turn began: where a person made them, git agentxchain "
+	switch b := a.turn.Baseline; {
+	case a.commitsSince():
+		return since + "reconcile --show"
+	case b != nil && wire.OrEmpty(b.HeadRef) == "" && wire.OrEmpty(a.seen.HeadRef) != "":
+		// Of a turn that began before the first commit there is nothing for reconcile to move.
+		return since + "reissue " + a.turn.TurnID + " --take-commits"
+	case slices.Contains(a.attr.Files, wire.ConfigPath) && !slices.Contains(a.effective, wire.ConfigPath):
+		return "where a person changed " + wire.ConfigPath + ": commit it, then git agentxchain reconcile"
+	case code == wire.CodeDirtyTreeMismatch:
+		return "what a person changed: commit it, then git agentxchain reconcile"
+	}
+	return ""
 }
 
 // commitsSince reports commits since the turn began.

@@ -162,7 +162,7 @@ func dirtyParity(in ObservedInput) *wire.Error {
 		e.Hint = `list each under verification.produced_files ("ignore" or "artifact"), or in files_changed when it is part of the work`
 	} else {
 		e.Message = fmt.Sprintf("The work tree has changes outside the turn's contract: %s.", wire.ListSome(files, 5))
-		e.Hint = "declare them in files_changed, or commit or remove them if they are not the turn's"
+		e.Hint = "declare them in files_changed, or remove them if they are not the turn's"
 	}
 	if in.Attribution.Unaccepted {
 		e.Hint = "if a concurrent turn made them, wait until it has staged its result; otherwise " + e.Hint
@@ -239,8 +239,7 @@ func undeclaredCommits(in ObservedInput, files []string) *wire.Error {
 	e := ObservationError(wire.CodeArtifactMismatch, files)
 	e.Message = fmt.Sprintf("Commits made during the turn change files that files_changed does not declare: %s.",
 		wire.ListSome(files, 5))
-	e.Hint = "declare the files, or take the commits back; if a person made them: git agentxchain reissue " +
-		in.TurnID + " --take-commits"
+	e.Hint = "declare the files, or take the commits back"
 	if in.Attribution.Unaccepted {
 		e.Hint = "if a concurrent turn made them, wait until it has staged its result; otherwise " + e.Hint
 	}

@@ -125,10 +125,12 @@ func (p Project) next(
 					Reason:  "The claim of " + h.Who() + " has ended without a result.",
 				}
 			}
-			return &protocol.NextAction{
-				Command: "git agentxchain sync",
-				Reason:  h.Who() + " works on the turn, until " + wire.FormatTime(h.Ends) + " by the clock here.",
+			reason := h.Who() + " works on the turn, until " + wire.FormatTime(h.Ends) + " by the clock here."
+			if h.Nearby() {
+				reason += " Where that was this clone, and it has moved since: git agentxchain claim " + t.Turn.TurnID +
+					" --steal --because moved"
 			}
+			return &protocol.NextAction{Command: "git agentxchain sync", Reason: reason}
 		}
 		if l := t.Lease; l != nil && strings.HasSuffix(n.Command, " "+t.Turn.TurnID) {
 			return &protocol.NextAction{
@@ -147,8 +149,8 @@ func (p Project) next(
 			// Why it was refused stands beside the turn; what to do about it belongs here.
 			return &protocol.NextAction{
 				Command: n.Command,
-				Reason: "Correct the staged result first, or send the turn back: git agentxchain reject " +
-					t.Turn.TurnID + " --reason TEXT",
+				Reason: "First correct what it was refused for, unless that was done since. Or send the turn back: " +
+					"git agentxchain reject " + t.Turn.TurnID + " --reason TEXT",
 			}
 		}
 		if t.Staged == "" && t.Turn.Dispatching() {
