@@ -5,6 +5,7 @@ package claims
 import (
 	"cmp"
 	"fmt"
+	"os"
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
@@ -28,6 +29,12 @@ func (h *Hold) Who() string {
 		who += " on " + text.Brief(h.Machine, 60)
 	}
 	return who
+}
+
+// Nearby reports a claim of another clone on this machine: a clone that is moved is another one from then on.
+func (h *Hold) Nearby() bool {
+	here, err := os.Hostname()
+	return err == nil && !h.Here && h.Machine == here
 }
 
 // Of are the claims of the active turns, by turn. s is nil for the files of an artifact.

@@ -32,8 +32,9 @@ func NewClaimCommand(f *term.Factory) *ucli.Command {
 			&ucli.BoolFlag{Name: "release", Usage: "give it back before its time"},
 			&ucli.BoolFlag{Name: "steal", Usage: "take it from another machine before its time"},
 			&ucli.StringFlag{
-				Name:  "because",
-				Usage: "why it is taken from another machine (`TEXT`); required with --steal",
+				Name:    "because",
+				Aliases: []string{"reason"},
+				Usage:   "why it is taken from another machine (`TEXT`); required with --steal",
 			},
 		},
 		Action: func(c *ucli.Context) error {

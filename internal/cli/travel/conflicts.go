@@ -47,7 +47,11 @@ func NewConflictsCommand(f *term.Factory) *ucli.Command {
 		Flags: slices.Concat(
 			[]ucli.Flag{&ucli.BoolFlag{Name: "all", Usage: "settled ones too"}},
 			wayFlags(),
-			[]ucli.Flag{&ucli.StringFlag{Name: "because", Usage: "why (`TEXT`); it is recorded"}},
+			[]ucli.Flag{&ucli.StringFlag{
+				Name:    "because",
+				Aliases: []string{"reason"},
+				Usage:   "why (`TEXT`); it is recorded",
+			}},
 		),
 		BashComplete: func(c *ucli.Context) {
 			for _, op := range openConflicts(c.Context, f) {
@@ -131,6 +135,12 @@ func runConflicts(ctx context.Context, f *term.Factory, op, how, because string,
 			}
 		}
 		p.Table(t)
+		for _, c := range list {
+			if c.Status == join.ConflictOpen {
+				p.Printf("\nNext: git agentxchain conflicts %s, which names the ways out\n", c.Op[:12])
+				break
+			}
+		}
 	})
 	return nil
 }
