@@ -102,6 +102,9 @@ func inputError(ctx context.Context, err error) error {
 	}
 	var syntax *scan.SyntaxError
 	if errors.As(err, &syntax) {
+		if syntax.Empty() {
+			return &InputError{Message: "The artifact is empty; git agentxchain export -o FILE writes one.", Err: err}
+		}
 		return &InputError{Message: "The artifact is not JSON that can be relied on: " + err.Error(), Err: err}
 	}
 	return &InputError{Message: "The artifact cannot be read: " + err.Error(), Err: err}

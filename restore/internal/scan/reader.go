@@ -39,6 +39,11 @@ type SyntaxError struct {
 	r      *Reader
 }
 
+const endsEarly = "the document ends too early"
+
+// Empty reports that there is no document at all.
+func (e *SyntaxError) Empty() bool { return e.Offset == 0 && e.Msg == endsEarly }
+
 func (e *SyntaxError) Error() string { return fmt.Sprintf("%s (at byte %d)", e.Msg, e.Offset) }
 
 // ReadError is a failure of the source, not of the document.

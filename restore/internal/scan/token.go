@@ -32,7 +32,7 @@ func (r *Reader) peek() (byte, error) {
 		if more, err := r.fill(); err != nil {
 			return 0, err
 		} else if !more {
-			return 0, r.errorf("the document ends too early")
+			return 0, r.errorf(endsEarly)
 		}
 	}
 }
