@@ -112,7 +112,12 @@ func (s *Store) repairRun(ctx context.Context, run string) (string, error) {
 	}
 	switch len(runs) {
 	case 0:
-		return "", chain.NoRun("")
+		e := chain.NoRun("")
+		if s.exists(string(wire.DocState)) {
+			e.Hint = "where no run had begun, remove " + string(wire.DocState) +
+				"; git agentxchain assign starts one. Else fetch " + git.RunRefPrefix + "* from a clone that has the run"
+		}
+		return "", e
 	case 1:
 		return runs[0].Name[len(git.RunRefPrefix):], nil
 	}

@@ -4,6 +4,7 @@ package runner
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 
@@ -88,6 +89,11 @@ func (r *Runner) AssignTurn(ctx context.Context, opt AssignOptions) (*Assigned, 
 	done, err := r.do(ctx, "assign", start, assign)
 	out.Done = *done
 	if err != nil {
+		var refusal *wire.Error
+		if errors.As(err, &refusal) && refusal.Code == wire.CodeUnknownRole && view != nil && view.Working != nil &&
+			view.Working.Role(opt.Role) != nil {
+			refusal.Hint = wire.ConfigPath + " has that role, and the run goes by the rules it began with: git agentxchain config adopt"
+		}
 		return out, err
 	}
 	res := done.Transition.Result.(*protocol.AssignResult)

@@ -105,8 +105,12 @@ func runAssign(ctx context.Context, f *term.Factory, o *assignOptions) error {
 			shared.PrintNext(p, n)
 			return
 		}
-		p.Field("Next", "do the work, write the result with %s, then: %s", p.Bold("git agentxchain turn edit"),
-			p.Bold("git agentxchain accept"))
+		which := ""
+		if len(a.Turn.ConcurrentWith) > 0 {
+			which = " " + a.Turn.TurnID
+		}
+		p.Field("Next", "do the work, write the result with %s, then: %s", p.Bold("git agentxchain turn edit"+which),
+			p.Bold("git agentxchain accept"+which))
 	})
 	return nil
 }

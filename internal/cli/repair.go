@@ -10,6 +10,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/shared"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
@@ -146,6 +147,8 @@ func runRepair(ctx context.Context, f *term.Factory, o *repairOptions) error {
 			p.Printf("%s dropped, kept as %s\n", term.Counted(plan.Dropped, "operation"), term.OneLine(plan.Lost))
 		}
 		switch {
+		case plan.Run == "":
+			p.Printf("Nothing was recorded: %s names no run.\n", wire.DocState)
 		case len(plan.Actions) == 0 && plan.Lost == "":
 			p.Printf("Nothing to repair: the working files are what the run recorded.\n")
 		case o.DryRun:

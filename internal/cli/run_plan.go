@@ -58,7 +58,7 @@ func runPlan(ctx context.Context, f *term.Factory, r *runner.Runner, o *planOpti
 	next := ""
 	switch {
 	case o.Turn != "" && len(turns) == 0:
-		_, err := shared.ActiveTurn(v, o.Turn)
+		_, err := shared.ActiveTurn(v, o.Turn, "step")
 		return err
 	case len(turns) == 0 && (s.Status == wire.StatusActive || s.Status == wire.StatusIdle):
 		role, _, refusal := protocol.ResolveRole(cfg, s, o.Role)

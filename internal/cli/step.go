@@ -199,7 +199,7 @@ func steppable(s *run.State) error {
 func (o *stepOptions) target(v *runner.View) (*run.Turn, error) {
 	switch {
 	case o.Turn != "":
-		return shared.ActiveTurn(v, o.Turn)
+		return shared.ActiveTurn(v, o.Turn, "step")
 	case o.Role != "" || v.State.ActiveTurns.Len() == 0:
 		return nil, nil
 	}

@@ -44,7 +44,7 @@ func editStaged(ctx context.Context, f *term.Factory, id string) (turn string, e
 		return "", err
 	}
 	shared.TellNotices(f, v.Notices)
-	t, err := shared.ActiveTurn(v, id)
+	t, err := shared.ActiveTurn(v, id, "turn edit")
 	if err != nil {
 		return "", err
 	}

@@ -94,7 +94,7 @@ func loggedTurn(ctx context.Context, r *runner.Runner, id string) (string, int, 
 	if id == "" && v.State.ActiveTurns.Len() == 0 && wire.OrEmpty(v.State.LastCompletedTurnID) != "" {
 		return *v.State.LastCompletedTurnID, 0, nil
 	}
-	turn, err := shared.ActiveTurn(v, id)
+	turn, err := shared.ActiveTurn(v, id, "turn log")
 	if err == nil {
 		return turn.TurnID, cmp.Or(turn.Attempt, 1), nil
 	}

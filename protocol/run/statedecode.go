@@ -53,7 +53,7 @@ func DecodeState(data []byte) (*State, *wire.Error) {
 	return s, nil
 }
 
-const repairHint = "git agentxchain repair"
+const repairHint = "git agentxchain repair --from-ref"
 
 // StateError is the refusal of a state with the given problems.
 func StateError(p wire.Problems) *wire.Error {

@@ -33,11 +33,18 @@ func ResolveTurn(s *State, id, command string) (*Turn, *wire.Error) {
 	}
 	switch s.ActiveTurns.Len() {
 	case 0:
-		return nil, &wire.Error{
+		e := &wire.Error{
 			Code:    wire.CodeNotFound,
 			Message: fmt.Sprintf("There is no active turn to %s.", command),
 			Hint:    TurnHint(s),
 		}
+		if s.Status.Ended() {
+			e.Message = fmt.Sprintf("There is no active turn to %s: run %s is over.", command, wire.OrNone(s.Run()))
+			if command == "show" || command == "verify" {
+				e.Hint = "git agentxchain history lists its turns, git agentxchain turn show TURN shows one"
+			}
+		}
+		return nil, e
 	case 1:
 		return s.OnlyTurn(), nil
 	}

@@ -41,7 +41,7 @@ func runVerifyBundle(ctx context.Context, f *term.Factory, id string) error {
 	var turns []*run.Turn
 	switch {
 	case id != "":
-		turn, err := shared.ActiveTurn(v, id)
+		turn, err := shared.ActiveTurn(v, id, "verify bundle")
 		if err != nil {
 			return err
 		}

@@ -3,6 +3,7 @@
 package shared
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -12,9 +13,10 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
-// ActiveTurn finds the turn meant by id: exact, or its unique beginning.
-func ActiveTurn(v *runner.View, id string) (*run.Turn, error) {
-	turn, refusal := run.ResolveTurn(v.State, id, "show")
+// ActiveTurn finds the turn meant by id: exact, or its unique beginning. command takes the turn.
+func ActiveTurn(v *runner.View, id, command string) (*run.Turn, error) {
+	verb := map[string]string{"turn edit": "edit", "verify bundle": "verify", "step": "step"}[command]
+	turn, refusal := run.ResolveTurn(v.State, id, cmp.Or(verb, "show"))
 	if refusal == nil {
 		return turn, nil
 	}
@@ -28,7 +30,7 @@ func ActiveTurn(v *runner.View, id string) (*run.Turn, error) {
 		return found[0], nil
 	}
 	if refusal.Code == wire.CodeTargetRequired {
-		refusal.Hint = "git agentxchain turn show " + v.State.ActiveTurns.Keys()[0]
+		refusal.Hint = "git agentxchain " + command + " " + wire.ShellWord(v.State.ActiveTurns.Keys()[0])
 	}
 	return nil, refusal
 }
