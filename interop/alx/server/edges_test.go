@@ -77,6 +77,27 @@ func raw(t *testing.T, url, text string) (*http.Response, string) {
 	return res, string(body)
 }
 
+// A body that no handler reads and that does not come delays no answer, and keeps no connection: whoever sends one needs
+// no token for it.
+func TestBodyThatDoesNotCome(t *testing.T) {
+	v := start(t, project(t, testrepo.Options{}, []string{"build", "ship"}, nil).Dir, nil)
+	for line, status := range map[string]int{
+		"POST /nowhere":        404,
+		"PUT " + alx.PathSolve: 405,
+		"GET /healthz":         200,
+	} {
+		res, _ := raw(t, v.url, line+" HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000\r\n\r\n{")
+		if res.StatusCode != status || !res.Close {
+			t.Errorf("%s: %d, the connection ends: %v", line, res.StatusCode, res.Close)
+		}
+	}
+	res, _ := raw(t, v.url, "POST "+alx.PathSolve+" HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"+
+		"Content-Length: 2\r\n\r\n{}")
+	if res.StatusCode != 400 || res.Close {
+		t.Errorf("a body that came: %d, the connection ends: %v", res.StatusCode, res.Close)
+	}
+}
+
 func TestEarlyRefusalsHaveTheEnvelope(t *testing.T) {
 	v := start(t, project(t, testrepo.Options{}, []string{"build", "ship"}, nil).Dir, nil)
 	for name, c := range map[string]struct {

@@ -146,6 +146,10 @@ func (s *Server) answer(c *call, to *route) {
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cache-Control", "no-store")
 	_ = http.NewResponseController(c.w).SetWriteDeadline(time.Now().Add(writeTime))
+	if c.r.ContentLength != 0 {
+		// Else the library waits for the rest of a body that no handler reads before it sends the answer, without a limit.
+		h.Set("Connection", "close")
+	}
 	if why := s.admitted(c.r); why != nil {
 		if why.Code == alx.CodeUnauthorized {
 			h.Set("WWW-Authenticate", `Bearer realm="alx"`)

@@ -139,6 +139,7 @@ func (s *Server) request(c *call) (*alx.SolveRequest, *alx.Error) {
 		return nil, alx.Errorf(alx.CodeInvalidRequest, "The body could not be read to its end.")
 	}
 	_ = http.NewResponseController(c.w).SetReadDeadline(time.Time{})
+	c.w.Header().Del("Connection") // all of it was read
 	if c.release, ok = take(s.busyIO.requests); !ok {
 		return nil, tooMany()
 	}
