@@ -73,6 +73,9 @@ func runConfigDiff(ctx context.Context, f *term.Factory) error {
 		switch {
 		case st.Run == "":
 			p.Println("No run is under way; the next one begins with the rules of agentxchain.json.")
+		case len(st.Problems) > 0:
+			p.Printf("agentxchain.json is not valid, so that its rules cannot be compared: %s\n\nNext: git agentxchain validate\n",
+				term.OneLine(st.Problems[0].Message))
 		case len(st.Changes) == 0:
 			p.Println("The rules of agentxchain.json are in force.")
 		default:
@@ -176,7 +179,8 @@ func ruleLines(changes []config.RuleChange) []string {
 		if at == "" {
 			at = "(the whole configuration)"
 		}
-		text := mark + " " + term.OneLine(at) + ": " + ruleText(c.Before) + " -> " + ruleText(c.After)
+		before, after := ruleTexts(c.Before, c.After)
+		text := mark + " " + term.OneLine(at) + ": " + before + " -> " + after
 		if c.Weakens {
 			text += "  (weakens)"
 		}
@@ -185,12 +189,33 @@ func ruleLines(changes []config.RuleChange) []string {
 	return out
 }
 
-func ruleText(v string) string {
-	if v == "" {
+// maxRuleText bounds how much of a value is shown, in characters.
+const maxRuleText = 160
+
+// ruleTexts shows two values. Of long ones the part around the first difference is shown, as their beginnings are alike.
+func ruleTexts(before, after string) (string, string) {
+	b, a := []rune(term.OneLine(before)), []rune(term.OneLine(after))
+	same := 0
+	for same < min(len(b), len(a)) && b[same] == a[same] {
+		same++
+	}
+	from := 0
+	if max(len(b), len(a)) > maxRuleText && same > maxRuleText/2 {
+		from = same - maxRuleText/4
+	}
+	return ruleText(b, from), ruleText(a, from)
+}
+
+func ruleText(v []rune, from int) string {
+	if len(v) == 0 {
 		return "(absent)"
 	}
-	if r := []rune(term.OneLine(v)); len(r) > 160 {
-		return string(r[:160]) + "…"
+	text := string(v[from:min(len(v), from+maxRuleText)])
+	if from > 0 {
+		text = "…" + text
 	}
-	return term.OneLine(v)
+	if len(v) > from+maxRuleText {
+		text += "…"
+	}
+	return text
 }
