@@ -293,6 +293,11 @@ func (l *landing) wentBack(ctx context.Context, r *SyncedRun, there, seen object
 	}
 	r.State, r.Code, r.Why = SyncRefused, b.Code, b.Why
 	r.Hint = "nothing was followed, and this clone still has what it saw: ask the administrator of the server. To push it there again and go on: git agentxchain sync " + l.y.Remote + " --forget " + r.Run
+	if len(l.there) == 0 {
+		// Git takes a web page that answers everything for an empty repository.
+		r.Hint = "look first whether git ls-remote " + l.y.Remote +
+			" shows the repository: another address, or a page that asks for a password, has no run either. If it does, " + r.Hint
+	}
 	return true, l.aside(ctx, r, there)
 }
 
