@@ -13,6 +13,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/history"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // recordRefspecs bring what travels of ours under the names it has on the remote. They are not forced: a run that went on
@@ -126,6 +128,32 @@ func unreachable(ctx context.Context, r *git.Repository, remote string, err erro
 			}
 		}
 	}
-	return fail.Errorf(CodeRemoteFailed, nil, "%s could not be fetched: %s", remote, Complaint(err)).
+	said := Complaint(err)
+	if ref := refusedRef(ctx, r, remote, said); ref != "" {
+		return fail.Errorf(CodeRemoteFailed, nil, "%s could not be fetched: git refuses what %s is there: %s", remote,
+			text.OneLine(ref), said).
+			WithHint("who pushed it, or the administrator of the server, has to take it back: git push %s --delete %s. Until then nothing of %s can be fetched; nothing here has changed",
+				remote, wire.ShellWord(ref), remote)
+	}
+	return fail.Errorf(CodeRemoteFailed, nil, "%s could not be fetched: %s", remote, said).
 		WithHint("git fetch %s shows more; nothing here has changed", remote)
+}
+
+// refusedRef is the ref of the remote that is an object which git refused, "" where none is.
+func refusedRef(ctx context.Context, r *git.Repository, remote, said string) string {
+	_, rest, _ := strings.Cut(said, "object ")
+	id, _, _ := strings.Cut(rest, ": ")
+	if !object.OID(id).Valid(r.ObjectFormat) || !strings.Contains(said, "fsck error") {
+		return ""
+	}
+	refs, err := List(ctx, r.Git.Transport(), r.ObjectFormat, remote)
+	if err != nil {
+		return ""
+	}
+	for _, ref := range refs {
+		if string(ref.OID) == id {
+			return ref.Name
+		}
+	}
+	return ""
 }
