@@ -173,26 +173,29 @@ func (r *Repository) askRef(ctx context.Context, name string) (object.OID, error
 	if ExitCode(err) != 1 {
 		return "", err
 	}
-	out, err := r.Git.Run(ctx, nil, "show-ref", "--verify", "--hash", name)
-	if err == nil {
-		oid := object.OID(strings.TrimSpace(string(out)))
-		if !oid.Valid(r.ObjectFormat) {
-			return "", Broken(name)
+	for range 2 {
+		var out []byte
+		if out, err = r.Git.Run(ctx, nil, "show-ref", "--verify", "--hash", name); err == nil {
+			oid := object.OID(strings.TrimSpace(string(out)))
+			if !oid.Valid(r.ObjectFormat) {
+				return "", Broken(name)
+			}
+			return oid, nil
 		}
-		return oid, nil
+		if ExitCode(err) < 0 {
+			return "", err
+		}
+		_, qerr := r.Git.Run(ctx, nil, "show-ref", "--verify", "-q", name)
+		if ExitCode(qerr) == 1 {
+			return "", nil
+		}
+		if qerr != nil {
+			return "", err
+		}
+		// It is there. What git complained of is its object, unless another process has made it since: ask again.
 	}
-	if ExitCode(err) < 0 {
-		return "", err
-	}
-	_, qerr := r.Git.Run(ctx, nil, "show-ref", "--verify", "-q", name)
-	switch {
-	case qerr != nil && ExitCode(qerr) == 1:
-		return "", nil
-	case qerr == nil:
-		return "", fail.Errorf(fail.CodeRefBroken, err, "the ref %s points at an object that is not there",
-			name).WithHint("run git fsck")
-	}
-	return "", err
+	return "", fail.Errorf(fail.CodeRefBroken, err, "the ref %s points at an object that is not there",
+		name).WithHint("run git fsck")
 }
 
 // Symbolic refuses a ref that stands for another (ref_is_symbolic).

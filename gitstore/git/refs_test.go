@@ -230,6 +230,28 @@ func TestLargePackedRefs(t *testing.T) {
 	}
 }
 
+// A ref that another process makes between two questions about it is no broken one.
+func TestRefMadeWhileAsked(t *testing.T) {
+	ctx := context.Background()
+	r := testrepo.New(t, testrepo.Options{})
+	repo := open(t, r)
+	const x = RunRefPrefix + "x"
+	head := r.Git("rev-parse", "HEAD")
+	git, err := exec.LookPath("git")
+	if err != nil {
+		t.Fatal(err)
+	}
+	repo.Git.Bin = filepath.Join(t.TempDir(), "git")
+	script := fmt.Sprintf("#!/bin/sh\n%[1]s \"$@\"\nrc=$?\ncase \" $* \" in *\" show-ref \"*--hash*) %[1]s update-ref %[2]s %[3]s ;; esac\nexit $rc\n",
+		git, x, head)
+	if err := os.WriteFile(repo.Git.Bin, []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if oid, err := repo.askRef(ctx, x); err != nil || string(oid) != head {
+		t.Errorf("%q %v, want %s", oid, err, head)
+	}
+}
+
 // Writers that race lose nothing: every success is one step of the chain.
 func TestRacingUpdates(t *testing.T) {
 	for _, o := range testrepo.Kinds() {
