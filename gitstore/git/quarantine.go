@@ -50,12 +50,13 @@ func (r *Repository) Quarantine(ctx context.Context) (_ *Quarantine, err error) 
 }
 
 // Transport is a git that speaks to the remotes of r and puts the objects that come into the
-// quarantine. Git itself refuses to move a ref of r then.
+// quarantine. What it is told to fetch must name no ref of r: git's own GIT_QUARANTINE_PATH, which refuses to move any,
+// refuses a fetch that moves none as well in newer versions (2.55).
 func (q *Quarantine) Transport(r *Repository) *Git {
 	g := r.Git.Transport()
 	g.Env = append(dropVars(g.Env,
 		[]string{"GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_QUARANTINE_PATH"}),
-		"GIT_OBJECT_DIRECTORY="+q.Repo.ObjectsDir, "GIT_QUARANTINE_PATH="+q.Repo.ObjectsDir)
+		"GIT_OBJECT_DIRECTORY="+q.Repo.ObjectsDir)
 	return g
 }
 
