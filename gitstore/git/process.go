@@ -193,7 +193,7 @@ func (g *Git) Failure(args []string, err error, complaint string) error {
 	var ee *exec.ExitError
 	if errors.As(err, &ee) {
 		failed := &GitError{Args: args, ExitCode: ee.ExitCode(), Stderr: complaint}
-		if strings.Contains(complaint, noRepository) && g.Dir != "" {
+		if (strings.Contains(complaint, noRepository) || gitfileAstray(complaint)) && g.Dir != "" {
 			return gone(g.Dir, failed)
 		}
 		return fail.Errorf(fail.CodeGitFailed, failed, "git failed")

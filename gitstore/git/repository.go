@@ -282,6 +282,12 @@ func gone(dir string, cause error) error {
 // noRepository is what git says, in the C locale, where it finds no repository.
 const noRepository = "not a git repository"
 
+// gitfileAstray reports whether git says that a file .git leads to no repository.
+func gitfileAstray(complaint string) bool {
+	return strings.Contains(complaint, "invalid gitfile format") || strings.Contains(complaint, "no path in gitfile") ||
+		strings.Contains(complaint, "gitfile does not point to a valid repository") // git 2.55
+}
+
 // explainDiscovery turns a failed rev-parse into a code. Git has one exit code
 // for all of these, so the C-locale text decides; a text we do not know stays
 // git_failed with git's own words.
@@ -299,7 +305,7 @@ func explainDiscovery(dir string, err error) error {
 		return fail.Errorf(fail.CodeDubiousOwnership, nil,
 			"git does not trust the repository at %s: another user owns it", dir).
 			WithHint("if you trust its owner, run: git config --global --add safe.directory %s", where)
-	case strings.Contains(msg, noRepository+": "), strings.Contains(msg, "invalid gitfile format"):
+	case strings.Contains(msg, noRepository+": "), gitfileAstray(msg):
 		return leadsNowhere(dir)
 	case strings.Contains(msg, noRepository):
 		return fail.Errorf(fail.CodeNotRepository, nil, "%s is not inside a git repository", dir).
