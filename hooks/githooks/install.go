@@ -335,7 +335,7 @@ func (in *installer) configure(ctx context.Context) error {
 	switch in.place.way {
 	case WayConfig:
 		for _, name := range in.out.Names {
-			if err := in.set(ctx, hookKey(name, "command"), quote(filepath.Join(in.place.dir, name))); err != nil {
+			if err := in.set(ctx, hookKey(name, "command"), hookCommand(in.place.dir, name)); err != nil {
 				return err
 			}
 			if err := in.set(ctx, hookKey(name, "event"), name); err != nil {
@@ -440,6 +440,24 @@ func (in *installer) set(ctx context.Context, key, value string) error {
 
 func (in *installer) did(what, path string) {
 	in.out.Changes = append(in.out.Changes, Change{what, path})
+}
+
+// hookCommand is what git's configuration has of a hook: its script where it was installed, which costs no process,
+// else the one of the repository, whose checkout was moved. git appends the arguments.
+func hookCommand(dir, name string) string {
+	return "hook=" + quote(filepath.Join(dir, name)) + hookElsewhere(name)
+}
+
+func hookElsewhere(name string) string {
+	return `; [ -x "$hook" ] || hook=$(git rev-parse --git-common-dir)/agentxchain/githooks/` + name + `; exec "$hook"`
+}
+
+// startsHook reports whether a command of git's configuration starts the script at path: where it is, or by the
+// repository, when nothing is left where it was installed.
+func startsHook(command, path string) bool {
+	was, known := strings.CutPrefix(command, "hook=")
+	was, ends := strings.CutSuffix(was, hookElsewhere(filepath.Base(path)))
+	return was == quote(path) || known && ends && !executable(strings.Trim(was, "'"))
 }
 
 // hookKey names a setting of a hook; git wants one name per command.

@@ -107,7 +107,7 @@ func guard(rec *installation, list []setting, top, name string) GuardState {
 	}
 	switch rec.Way {
 	case WayConfig:
-		if v, ok := last(list, hookKey(name, "command")); !ok || v != quote(g.Path) {
+		if v, ok := last(list, hookKey(name, "command")); !ok || !startsHook(v, g.Path) {
 			return silent("git's configuration does not name it any more")
 		}
 		if v, ok := last(list, hookKey(name, "event")); !ok || v != name {
