@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -140,7 +139,7 @@ func (s *ObjectFiles) Check(oid object.OID, kind string, data []byte) error {
 	switch {
 	case err != nil:
 	case got != kind:
-		err = object.Corrupt(oid, fmt.Errorf("it is a %s where a %s is needed", got, kind))
+		err = object.Corrupt(oid, &object.KindError{Got: got, Want: kind})
 	case data == nil:
 		err = object.Verify(s.format, oid, kind, stored)
 	case !bytes.Equal(stored, data):

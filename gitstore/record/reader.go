@@ -4,7 +4,6 @@ package record
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"path"
 	"slices"
@@ -36,7 +35,7 @@ func (r *Reader) object(oid object.OID, kind string) ([]byte, error) {
 		return nil, err
 	}
 	if got != kind {
-		return nil, object.Corrupt(oid, fmt.Errorf("it is a %s where a %s is needed", got, kind))
+		return nil, object.Corrupt(oid, &object.KindError{Got: got, Want: kind})
 	}
 	if r.read != nil {
 		r.read[oid] = true

@@ -6,6 +6,7 @@ package travel
 import (
 	"bytes"
 	"context"
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -338,8 +339,10 @@ func (l *landing) believed(ctx context.Context, r *SyncedRun, there object.OID) 
 	}
 	id, err := chain.ProjectAt(ctx, l.s.Repository(), there)
 	if err != nil {
-		if said, ok, err := amiss(fail.CodeOf(err), text.OneLine(err.Error())); said {
-			return ok, err
+		if !errors.As(err, new(*object.KindError)) {
+			if said, ok, err := amiss(fail.CodeOf(err), text.OneLine(err.Error())); said {
+				return ok, err
+			}
 		}
 		return refuse(record.CodeUnproven, "what the remote has under this name, "+there.Short()+
 			", cannot be read as an operation", ask)

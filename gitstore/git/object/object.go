@@ -4,6 +4,7 @@ package object
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 )
@@ -56,6 +57,13 @@ func WayBack(code, remote string) string {
 func Corrupt(oid OID, cause error) error {
 	return fail.Errorf(fail.CodeObjectCorrupt, cause, "object %s is damaged", oid).
 		WithHint("%s", WayBack(fail.CodeObjectCorrupt, "REMOTE"))
+}
+
+// KindError says that an object is whole and of another kind than the place asks for that names it.
+type KindError struct{ Got, Want string }
+
+func (e *KindError) Error() string {
+	return fmt.Sprintf("it is a %s where a %s is needed", e.Got, e.Want)
 }
 
 func TooLarge(oid OID, size int64) error {
