@@ -13,6 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/history"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -108,6 +109,9 @@ func Commits(ctx context.Context, repo *git.Repository, base, head string) (*Ran
 		return nil, err
 	}
 	if err := j.whole(); err != nil {
+		return nil, err
+	}
+	if err := j.wholeRecord(); err != nil {
 		return nil, err
 	}
 	if j.book, err = readBook(ctx, repo, &Query{}, nil); err != nil {
@@ -218,6 +222,20 @@ func (j *judge) whole() error {
 			ends, n),
 		Hint: fmt.Sprintf("%s brings as much as it takes, up to %d commits; or git fetch --deepen=%d, again until this passes, "+
 			"or git fetch --unshallow (fetch-depth: 0 in a workflow)", j.fetch(), deepest(), max(100, 2*n)),
+	}
+}
+
+// wholeRecord refuses a record that was fetched with a depth: none of its operations can be proven.
+func (j *judge) wholeRecord() error {
+	ref, err := transport.CutRecord(j.ctx, j.repo)
+	if err != nil || ref == "" {
+		return err
+	}
+	return &wire.Error{
+		Code:    CodeHistoryShallow,
+		Message: fmt.Sprintf("The record in this clone was fetched with a depth: the history of %s ends before its first operation.", ref),
+		Hint: fmt.Sprintf("%s brings the rest; or git fetch --depth=%d REMOTE '%s*:%s*'", j.fetch(), transport.WholeDepth,
+			git.RunRefPrefix, git.RunRefPrefix),
 	}
 }
 

@@ -31,11 +31,40 @@ func recordRefspecs() []string {
 	return specs
 }
 
-// FetchRecord brings the record that a remote has. A ref here that the remote's does not follow from stays.
-// Errors: remote_failed.
+// WholeDepth is a depth that no history has. Unlike --unshallow it leaves alone what is not fetched.
+const WholeDepth = 1_000_000_000
+
+// FetchRecord brings the record that a remote has, whole where a fetch with a depth has cut it. A ref here that the
+// remote's does not follow from stays. Errors: remote_failed.
 func FetchRecord(ctx context.Context, r *git.Repository, remote string) error {
-	args := append(fetchWhole(ctx, r, remote), "--refmap=", "--", remote)
+	args := append(fetchWhole(ctx, r, remote), "--refmap=")
+	cut, err := CutRecord(ctx, r)
+	if err != nil {
+		return err
+	}
+	if cut != "" {
+		args = append(args, "--depth="+strconv.Itoa(WholeDepth))
+	}
+	args = append(args, "--", remote)
 	return fetchInto(ctx, r, remote, append(args, recordRefspecs()...), "non-fast-forward")
+}
+
+// maxCuts bounds how many ends of a shallow clone's history are looked at.
+const maxCuts = 10_000
+
+// CutRecord returns a ref of a record whose history ends where that of a shallow clone does, "" for none.
+func CutRecord(ctx context.Context, r *git.Repository) (string, error) {
+	args := []string{"for-each-ref", "--count=1", "--format=%(refname)"}
+	for id := range history.ShallowCommits(r) {
+		if len(args) < maxCuts && id.Valid(r.ObjectFormat) && r.HasCommit(ctx, id) {
+			args = append(args, "--contains="+string(id))
+		}
+	}
+	if len(args) == 3 {
+		return "", nil
+	}
+	out, err := r.Git.Run(ctx, nil, append(args, git.RunRefPrefix)...)
+	return strings.TrimSpace(string(out)), err
 }
 
 // FetchCommit brings what a remote has under a name, which is the id of a commit, REMOTE/BRANCH, a branch or a tag,
