@@ -19,6 +19,9 @@ func Create(ctx context.Context, dir, branch, name, email string) (*git.Reposito
 		{"config", "user.email", email},
 		{"config", "commit.gpgSign", "false"},
 		{"config", "core.autocrlf", "false"},
+		// What goes away needs no upkeep, which newer versions of git do beside later commands, in files that are
+		// being removed.
+		{"config", "maintenance.auto", "false"},
 		// A person's own commit hooks have no say in a scratch run.
 		{"config", "core.hooksPath", os.DevNull},
 	} {

@@ -80,7 +80,7 @@ func crashCases(t *testing.T) []*crashCase {
 		after:    governedBytes(t, s.dir),
 	}
 	behind := &crashCase{name: "behind", dir: filepath.Join(base, "behind")}
-	testGit(t, base, "clone", "-q", s.dir, behind.dir)
+	testGit(t, base, "clone", "-q", "-c", "maintenance.autoDetach=false", s.dir, behind.dir)
 	restoreOK(t, behind.dir, s.artifact, Options{})
 	write(t, behind.dir, ".agentxchain/intake/old.json", "{}\n")
 	behind.before = governedBytes(t, behind.dir)
@@ -97,7 +97,7 @@ func crashCases(t *testing.T) []*crashCase {
 		bundle:   filepath.Join(base, "run.bundle"),
 		after:    behind.after,
 	}
-	testGit(t, base, "clone", "-q", s.dir, whole.dir)
+	testGit(t, base, "clone", "-q", "-c", "maintenance.autoDetach=false", s.dir, whole.dir)
 	whole.before = governedBytes(t, whole.dir)
 	return []*crashCase{fresh, behind, whole}
 }

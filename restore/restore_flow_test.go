@@ -198,7 +198,7 @@ func TestCheckoutIsRefused(t *testing.T) {
 		}},
 	} {
 		dir := filepath.Join(t.TempDir(), "clone")
-		testGit(t, t.TempDir(), "clone", "-q", s.dir, dir)
+		testGit(t, t.TempDir(), "clone", "-q", "-c", "maintenance.autoDetach=false", s.dir, dir)
 		c.make(dir)
 		before := digestTree(t, dir)
 		_, err := into(t, dir, bytes.NewReader(s.artifact), Options{})
@@ -229,7 +229,7 @@ func lockAsAnother(t *testing.T, dir string) {
 func TestOnto(t *testing.T) {
 	s := newSource(t)
 	idle := filepath.Join(t.TempDir(), "idle")
-	testGit(t, t.TempDir(), "clone", "-q", s.dir, idle)
+	testGit(t, t.TempDir(), "clone", "-q", "-c", "maintenance.autoDetach=false", s.dir, idle)
 	testGit(t, idle, "remote", "remove", "origin") // whose run would be the one to go on with
 	withRunner(t, idle, func(r *runner.Runner) {
 		if _, err := r.InitRun(t.Context(), runner.InitRunOptions{}); err != nil {
@@ -264,7 +264,7 @@ func TestOnto(t *testing.T) {
 		}, CodeHeadMismatch, ""},
 	} {
 		dir := filepath.Join(t.TempDir(), "clone")
-		testGit(t, t.TempDir(), "clone", "-q", s.dir, dir)
+		testGit(t, t.TempDir(), "clone", "-q", "-c", "maintenance.autoDetach=false", s.dir, dir)
 		c.make(dir)
 		testGit(t, dir, "commit", "-qam", "more")
 		if _, err := into(t, dir, bytes.NewReader(c.artifact), Options{}); codeIn(err) != CodeHeadMismatch {
@@ -320,7 +320,7 @@ func TestProjectsWithoutARun(t *testing.T) {
 	}
 	r.CommitAll("governed")
 	s := &source{dir: r.Dir, clone: filepath.Join(t.TempDir(), "clone")}
-	r.Git("clone", "-q", r.Dir, s.clone)
+	r.Git("clone", "-q", "-c", "maintenance.autoDetach=false", r.Dir, s.clone)
 	_, artifact := exported(t, s.dir, ExportOptions{})
 	assign(t, s.dir)
 	_, s.artifact = exported(t, s.dir, ExportOptions{})

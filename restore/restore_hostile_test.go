@@ -95,7 +95,7 @@ func newSource(t *testing.T) *source {
 	r.CommitAll("governed")
 	assign(t, r.Dir)
 	s := &source{dir: r.Dir, clone: filepath.Join(t.TempDir(), "clone")}
-	r.Git("clone", "-q", r.Dir, s.clone)
+	r.Git("clone", "-q", "-c", "maintenance.autoDetach=false", r.Dir, s.clone)
 	_, s.artifact = exported(t, s.dir, ExportOptions{})
 	return s
 }

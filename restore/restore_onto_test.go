@@ -63,7 +63,7 @@ func TestOtherCommitsAreExplained(t *testing.T) {
 func TestLineEndsAreNoOtherConfiguration(t *testing.T) {
 	s := newSource(t)
 	dir := filepath.Join(t.TempDir(), "clone")
-	testGit(t, t.TempDir(), "clone", "-q", "-c", "core.autocrlf=true", s.dir, dir)
+	testGit(t, t.TempDir(), "clone", "-q", "-c", "maintenance.autoDetach=false", "-c", "core.autocrlf=true", s.dir, dir)
 	out := restoreOK(t, dir, s.artifact, Options{})
 	for _, n := range out.Notices {
 		if strings.Contains(n, wire.ConfigPath) {

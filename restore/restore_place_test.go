@@ -40,7 +40,7 @@ func TestSameFilesAreTheSamePlace(t *testing.T) {
 		_, artifact := exported(t, s.dir, ExportOptions{})
 		testGit(t, s.dir, "commit", "-q", "--amend", "--allow-empty", "-m", "in other words")
 		dir := filepath.Join(t.TempDir(), "clone")
-		testGit(t, t.TempDir(), "clone", "-q", "--depth=1", "file://"+s.dir, dir)
+		testGit(t, t.TempDir(), "clone", "-q", "-c", "maintenance.autoDetach=false", "--depth=1", "file://"+s.dir, dir)
 		_, err := into(t, dir, bytes.NewReader(artifact), Options{})
 		want := ""
 		if active {
@@ -69,7 +69,7 @@ func TestChangesOfTheCheckout(t *testing.T) {
 	sound(t, s.clone)
 
 	dir := filepath.Join(t.TempDir(), "clone")
-	testGit(t, t.TempDir(), "clone", "-q", s.dir, dir)
+	testGit(t, t.TempDir(), "clone", "-q", "-c", "maintenance.autoDetach=false", s.dir, dir)
 	write(t, dir, "b.txt", "more\n")
 	testGit(t, dir, "add", "b.txt")
 	testGit(t, dir, "commit", "-qm", "more")

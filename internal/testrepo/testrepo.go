@@ -4,6 +4,7 @@ package testrepo
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -90,6 +91,7 @@ func New(t testing.TB, o Options) *Repo {
 		args = append(args, "--ref-format="+o.RefFormat)
 	}
 	r.run(base, append(args, r.Main)...)
+	KeepInForeground(t, filepath.Join(r.Main, ".git"))
 	r.Top = r.Main
 	r.Dir = filepath.Join(r.Top, filepath.FromSlash(o.Subdir))
 	r.mkdir(r.Dir)
@@ -111,6 +113,19 @@ func New(t testing.TB, o Options) *Repo {
 		r.Dir = filepath.Join(r.Top, filepath.FromSlash(o.Subdir))
 	}
 	return r
+}
+
+// KeepInForeground has git do its upkeep within the command that starts it: from version 2.47 on it goes on beside
+// what a test does next.
+func KeepInForeground(t testing.TB, gitDir string) {
+	t.Helper()
+	f, err := os.OpenFile(filepath.Join(gitDir, "config"), os.O_APPEND|os.O_WRONLY, 0)
+	if err == nil {
+		_, err = f.WriteString("[maintenance]\n\tautoDetach = false\n[gc]\n\tautoDetach = false\n")
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // Git runs git in the project directory and returns its output without the

@@ -151,7 +151,7 @@ func New(ctx context.Context, config Map) (*Project, error) {
 
 func (p *Project) scaffold(ctx context.Context, config Map) error {
 	for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"config", "user.name", "Runner Proof"},
-		{"config", "user.email", "proof@example.org"}} {
+		{"config", "user.email", "proof@example.org"}, {"config", "maintenance.auto", "false"}} {
 		if err := p.git(ctx, args...); err != nil {
 			return err
 		}
