@@ -337,8 +337,14 @@ func (r *Repository) mayLock(path string) bool {
 	return false
 }
 
-// over reports that the owner of the note and the git it started are; it waits a little for the git.
-func (n *LockNote) over() bool { return n.overWithin(KillGrace) }
+// over reports that the owner of the note and the git it started are; it waits a little for a git whose owner was
+// killed. One that has ended before left the maintenance of a git commit at work, which may take long.
+func (n *LockNote) over() bool {
+	if n.ended {
+		return n.overWithin(0)
+	}
+	return n.overWithin(KillGrace)
+}
 
 func (n *LockNote) overWithin(wait time.Duration) bool {
 	if !n.ended && !n.owner().Dead() {
