@@ -41,7 +41,12 @@ func mcpProject(t *testing.T) string {
 // asAda gives what the test starts an identity and no settings of the machine.
 func asAda(t *testing.T) {
 	t.Helper()
-	for _, kv := range [][2]string{{"GIT_CONFIG_GLOBAL", os.DevNull}, {"GIT_CONFIG_SYSTEM", os.DevNull},
+	settings := filepath.Join(t.TempDir(), "gitconfig")
+	// What a commit starts is to be over with it; from git 2.47 on it goes on beside what follows.
+	if err := os.WriteFile(settings, []byte("[maintenance]\n\tautoDetach = false\n[gc]\n\tautoDetach = false\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, kv := range [][2]string{{"GIT_CONFIG_GLOBAL", settings}, {"GIT_CONFIG_SYSTEM", os.DevNull},
 		{"AGENTXCHAIN_TURN_ID", ""},
 		{"GIT_AUTHOR_NAME", "Ada"}, {"GIT_AUTHOR_EMAIL", "ada@example.org"}, {"GIT_COMMITTER_NAME", "Ada"},
 		{"GIT_COMMITTER_EMAIL", "ada@example.org"}} {
