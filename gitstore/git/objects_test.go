@@ -705,6 +705,40 @@ func TestCompact(t *testing.T) {
 	}
 }
 
+// git's index of packs is written when a commit is made; what comes after it is folded, and what it names stays.
+func TestCompactBesideAnIndexOfPacks(t *testing.T) {
+	ctx := context.Background()
+	r := testrepo.New(t, testrepo.Options{})
+	repo := open(t, r)
+	write := func(what string) {
+		for i := range compactFanIn {
+			objs := aCommit(t, repo.ObjectFormat, fmt.Sprint(what, i), 4)
+			if err := repo.Objects().Write(ctx, objs); err != nil {
+				t.Fatal(err)
+			}
+			if err := objectFilesOf(repo).reached(commitsIn(objs)); err != nil {
+				t.Fatal(err)
+			}
+			r.Git("update-ref", fmt.Sprint("refs/agentxchain/runs/", what, i), string(objs[len(objs)-1].OID))
+		}
+	}
+	write("before")
+	r.Git("multi-pack-index", "write")
+	named := pack.MidxPacks(filepath.Join(repo.ObjectsDir, "pack", pack.MidxName))
+	if len(named) < compactFanIn {
+		t.Fatalf("the index names %v", named)
+	}
+	write("after")
+	if err := repo.Compact(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(glob(t, repo, "*.pack")); n != len(named)+1 {
+		t.Errorf("%d packs, want the %d that the index names and one", n, len(named))
+	}
+	r.Git("multi-pack-index", "verify")
+	r.Fsck()
+}
+
 func TestCompactLeavesDamagedPacks(t *testing.T) {
 	ctx := context.Background()
 	r := testrepo.New(t, testrepo.Options{})

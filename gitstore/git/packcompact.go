@@ -67,8 +67,12 @@ func (s *ObjectFiles) compact(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err := os.Lstat(filepath.Join(s.Packs.Dir, pack.MidxName)); err == nil {
-		return nil // git maintenance folds packs here, and its index names ours
+	// git maintenance folds the packs that its index names. It may be written long before the next one, since a git
+	// commit starts it: what came since is folded here.
+	midx := filepath.Join(s.Packs.Dir, pack.MidxName)
+	named := pack.MidxPacks(midx)
+	if _, err := os.Lstat(midx); err == nil && len(named) == 0 {
+		return nil
 	}
 	type small struct {
 		path string
@@ -76,6 +80,9 @@ func (s *ObjectFiles) compact(ctx context.Context) error {
 	}
 	tiers := make(map[int][]small)
 	for _, m := range marks {
+		if slices.Contains(named, m.Name()+".pack") {
+			continue
+		}
 		path := filepath.Join(s.Packs.Dir, m.Name())
 		fi, err := os.Stat(path + ".pack")
 		switch {

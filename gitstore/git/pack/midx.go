@@ -24,7 +24,7 @@ func MidxPacks(path string) []string {
 	// "MIDX", version, hash, number of chunks, number of bases, number of packs; then
 	// for each chunk, and for the end, its name and where it begins.
 	head := make([]byte, 12)
-	if _, err := f.ReadAt(head, 0); err != nil || string(head[:5]) != "MIDX\x01" {
+	if _, err := f.ReadAt(head, 0); err != nil || string(head[:4]) != "MIDX" || head[4] < 1 || head[4] > 2 {
 		return nil
 	}
 	const row = 12
