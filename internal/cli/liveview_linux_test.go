@@ -63,7 +63,7 @@ func ptyProject(t *testing.T) string {
 		}
 	}
 	for k, v := range map[string]string{
-		"GIT_CONFIG_GLOBAL":   os.DevNull,
+		"GIT_CONFIG_GLOBAL":   foreground(t),
 		"GIT_CONFIG_SYSTEM":   os.DevNull,
 		"HOME":                t.TempDir(),
 		"GIT_AUTHOR_NAME":     "Ada",

@@ -38,15 +38,23 @@ func mcpProject(t *testing.T) string {
 	return dir
 }
 
+// foreground names settings by which git does its upkeep within the command that starts it: from version 2.47 on it
+// goes on beside what follows.
+func foreground(t *testing.T) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "gitconfig")
+	if err := os.WriteFile(name, []byte(upkeepNow), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+const upkeepNow = "[maintenance]\n\tautoDetach = false\n[gc]\n\tautoDetach = false\n"
+
 // asAda gives what the test starts an identity and no settings of the machine.
 func asAda(t *testing.T) {
 	t.Helper()
-	settings := filepath.Join(t.TempDir(), "gitconfig")
-	// What a commit starts is to be over with it; from git 2.47 on it goes on beside what follows.
-	if err := os.WriteFile(settings, []byte("[maintenance]\n\tautoDetach = false\n[gc]\n\tautoDetach = false\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	for _, kv := range [][2]string{{"GIT_CONFIG_GLOBAL", settings}, {"GIT_CONFIG_SYSTEM", os.DevNull},
+	for _, kv := range [][2]string{{"GIT_CONFIG_GLOBAL", foreground(t)}, {"GIT_CONFIG_SYSTEM", os.DevNull},
 		{"AGENTXCHAIN_TURN_ID", ""},
 		{"GIT_AUTHOR_NAME", "Ada"}, {"GIT_AUTHOR_EMAIL", "ada@example.org"}, {"GIT_COMMITTER_NAME", "Ada"},
 		{"GIT_COMMITTER_EMAIL", "ada@example.org"}} {
