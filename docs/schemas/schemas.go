@@ -6,6 +6,11 @@ package schemas
 
 import "embed"
 
+// Config is the schema of agentxchain.json.
+//
+//go:embed agentxchain.json
+var Config []byte
+
 // Monarchic is the directory monarchic/v1: the types of the Monarchic agent
 // protocol v1, one file each, and schema.json, the index.
 //

@@ -55,7 +55,7 @@ func Check(dir string) *Documents {
 		// With an invalid configuration the findings would be about what is
 		// missing from it, not about its gates.
 		d.Admission = config.Admission(d.Config)
-		d.ConfigWarnings = config.NotificationWarnings(d.Config)
+		d.ConfigWarnings = append(config.NotificationWarnings(d.Config), misspelt(d.Config.Raw)...)
 	}
 	data, err = projectfile.Read(dir, string(wire.DocState), maxDocumentBytes)
 	if err != nil {
