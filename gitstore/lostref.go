@@ -27,47 +27,73 @@ type LostRun struct {
 // lostRef tells a run whose ref is gone from one that another tool began: this work tree was at an
 // operation of it, or a remote has it.
 func (s *Store) lostRef(ctx context.Context, run string, cache *statCache) (*LostRun, error) {
-	var lost *LostRun
+	seen, err := s.seenElsewhere(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return s.lost(ctx, run, seen, cache), nil
+}
+
+// seenElsewhere is what is known of runs that remotes were seen to have, by run.
+func (s *Store) seenElsewhere(ctx context.Context) (map[string]*LostRun, error) {
 	remotes, err := transport.Remotes(ctx, s.repo)
 	if err != nil {
 		return nil, err
 	}
+	out := make(map[string]*LostRun)
 	for _, prefix := range []string{record.SeenRefPrefix, transport.TrackingRefs} {
 		refs, err := s.repo.ListRefs(ctx, prefix)
 		if err != nil {
 			return nil, err
 		}
 		for _, ref := range refs {
-			name := ref.Name[len(prefix):]
-			remote := path.Dir(name)
+			remote, run := path.Split(ref.Name[len(prefix):])
+			remote = path.Clean(remote)
+			whole := prefix + remote + "/"
 			if prefix == transport.TrackingRefs {
 				remote = path.Dir(path.Dir(remote))
+				whole = transport.TrackingPrefix(remote)
 			}
-			switch {
-			case prefix == record.SeenRefPrefix && remote+"/"+run != name,
-				prefix == transport.TrackingRefs && transport.TrackingPrefix(remote)+run != ref.Name:
+			if whole+run != ref.Name {
+				continue
+			}
+			switch known := out[run]; {
+			case known != nil && known.Remote != "":
 			case slices.Contains(remotes, remote):
-				return &LostRun{Run: run, Remote: remote}, nil
+				out[run] = &LostRun{Run: run, Remote: remote}
 			default: // a remote that was removed since
-				lost = &LostRun{Run: run, Tip: ref.OID}
+				out[run] = &LostRun{Run: run, Tip: ref.OID}
 			}
 		}
 	}
-	if cache != nil && cache.Run == run {
-		if s.repo.Objects().Has(ctx, cache.Op) {
-			return &LostRun{Run: run, Tip: cache.Op}, nil
-		}
-		return cmp.Or(lost, &LostRun{Run: run}), nil
-	}
-	return lost, nil
+	return out, nil
 }
 
-// BringBack is the command that makes the ref of a run again whose operations are still here, "" where none does.
-func (s *Store) BringBack(ctx context.Context, run string) string {
-	if l, err := s.lostRef(ctx, run, s.readCache()); err == nil && l != nil && l.Tip != "" {
-		return l.Command()
+func (s *Store) lost(ctx context.Context, run string, seen map[string]*LostRun, cache *statCache) *LostRun {
+	l := seen[run]
+	if l != nil && l.Remote != "" || cache == nil || cache.Run != run {
+		return l
 	}
-	return ""
+	if s.repo.Objects().Has(ctx, cache.Op) {
+		return &LostRun{Run: run, Tip: cache.Op}
+	}
+	return cmp.Or(l, &LostRun{Run: run})
+}
+
+// BringBack returns what tells the command that makes the ref of a run again whose operations are still here, "" where
+// none does.
+func (s *Store) BringBack(ctx context.Context) func(run string) string {
+	seen, err := s.seenElsewhere(ctx)
+	cache := s.readCache()
+	return func(run string) string {
+		if err != nil {
+			return ""
+		}
+		if l := s.lost(ctx, run, seen, cache); l != nil && l.Tip != "" {
+			return l.Command()
+		}
+		return ""
+	}
 }
 
 // Message says what is the matter.

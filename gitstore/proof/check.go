@@ -81,8 +81,9 @@ type WorkTree interface {
 	CurrentRun() string
 	// SeenRun is the run that state.json names, "" unless this work tree was in it before.
 	SeenRun() string
-	// BringBack is the command that makes the ref of a run again whose operations are still here, "" where none does.
-	BringBack(ctx context.Context, run string) string
+	// BringBack returns what tells the command that makes the ref of a run again whose operations are still here, ""
+	// where none does.
+	BringBack(ctx context.Context) func(run string) string
 	Work() *workdir.Dir
 	// CheckWork holds the working files against the record. run is that of Options,
 	// found what was found before.
@@ -164,9 +165,10 @@ type checker struct {
 	seen   map[object.OID]seenOp // what operations were seen to do, beside their findings
 
 	// Segments of ledgers that one run after another holds, each looked at once.
-	heard onceSet // by heardIn
-	rows  onceSet // by rowsHold; they are rows
-	bring string  // how a run that is absent can be brought here
+	heard onceSet                 // by heardIn
+	rows  onceSet                 // by rowsHold; they are rows
+	bring string                  // how a run that is absent can be brought here
+	back  func(run string) string // of the work tree's BringBack; nil before it is asked
 
 	Said map[string]*witness.Said // what witnesses said of every run; read once, by witnessed
 }

@@ -170,7 +170,10 @@ func (f *checker) missing(have []git.Ref) error {
 
 func (f *checker) absent(run, message string) {
 	if !f.bare() && run != "" {
-		if back := f.tree.BringBack(f.ctx, run); back != "" {
+		if f.back == nil {
+			f.back = f.tree.BringBack(f.ctx)
+		}
+		if back := f.back(run); back != "" {
 			f.find(Finding{Code: FindMissing, Run: run, Message: message, Repair: back, Note: !f.opt.Replay})
 			return
 		}
