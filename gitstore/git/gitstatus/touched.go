@@ -27,54 +27,10 @@ const untrackedCache = "UNTR"
 // changed the file can write them there, but cannot take back the time of the change.
 func Touched(ctx context.Context, r *git.Repository, projectPrefix string, head object.OID, since time.Time) ([]string,
 	error) {
-	data, err := wholeIndex(ctx, r)
-	if err != nil || data == nil {
-		return nil, err
-	}
 	prefix := strings.Trim(projectPrefix, "/")
 	if prefix != "" {
 		prefix += "/"
 	}
-	var young []string
-	var own bytes.Buffer
-	extensions, known := readIndex(data, r.ObjectFormat, func(e *indexEntry) bool {
-		if int64(e.seen()) < since.Unix() || e.inConflict || e.mode()&modeKind == modeSubmodule ||
-			!strings.HasPrefix(string(e.name), prefix) {
-			return true
-		}
-		young = append(young, string(e.name))
-		_, _ = fmt.Fprintf(&own, "%06o %x 0\t%s\x00", e.mode(), e.oid, e.name)
-		return true
-	})
-	if !known {
-		return nil, fail.Errorf(fail.CodeUnreadable, nil, "git's index is of no form that is known")
-	}
-	var found []string
-	if slices.Contains(extensions, untrackedCache) {
-		out, err := r.Git.In(filepath.Join(r.TopLevel, filepath.FromSlash(prefix))).Run(ctx, nil, "ls-files", "-z",
-			"--others", "--exclude-standard")
-		if err != nil {
-			return nil, err
-		}
-		found = git.NulNames(out)
-	}
-	if head == "" || len(young) == 0 {
-		return found, nil // in a branch without a commit all that the index holds is new
-	}
-	changed, err := differing(ctx, r, own.Bytes(), young, head)
-	for _, name := range changed {
-		found = append(found, strings.TrimPrefix(name, prefix))
-	}
-	return found, err
-}
-
-const (
-	modeKind      = 0o170000
-	modeSubmodule = 0o160000 // git always looks into it
-)
-
-// wholeIndex is the index with all of its entries, nil where there is none.
-func wholeIndex(ctx context.Context, r *git.Repository) ([]byte, error) {
 	name := filepath.Join(r.GitDir, "index")
 	if given := os.Getenv("GIT_INDEX_FILE"); filepath.IsAbs(given) {
 		name = given
@@ -88,10 +44,67 @@ func wholeIndex(ctx context.Context, r *git.Repository) ([]byte, error) {
 	case err != nil:
 		return nil, fail.Errorf(fail.CodeUnreadable, err, "git's index cannot be read")
 	}
-	if _, known := readIndex(data, r.ObjectFormat, func(*indexEntry) bool { return true }); known {
-		return data, nil
+	y := &youngEntries{prefix: prefix, since: since.Unix()}
+	if !y.read(data, r.ObjectFormat) {
+		if data, err = joinedIndex(ctx, r, name); err != nil {
+			return nil, err
+		}
+		if !y.read(data, r.ObjectFormat) {
+			return nil, fail.Errorf(fail.CodeUnreadable, nil, "git's index is of no form that is known")
+		}
 	}
-	// A split index: git puts it together.
+	var found []string
+	if slices.Contains(y.extensions, untrackedCache) {
+		out, err := r.Git.In(filepath.Join(r.TopLevel, filepath.FromSlash(prefix))).Run(ctx, nil, "ls-files", "-z",
+			"--others", "--exclude-standard")
+		if err != nil {
+			return nil, err
+		}
+		found = git.NulNames(out)
+	}
+	if head == "" || len(y.names) == 0 {
+		return found, nil // in a branch without a commit all that the index holds is new
+	}
+	changed, err := differing(ctx, r, y.entries.Bytes(), y.names, head)
+	for _, name := range changed {
+		found = append(found, strings.TrimPrefix(name, prefix))
+	}
+	return found, err
+}
+
+const (
+	modeKind      = 0o170000
+	modeSubmodule = 0o160000 // git always looks into it
+)
+
+// youngEntries are the entries below a directory whose files got what they hold at a moment or later.
+type youngEntries struct {
+	prefix string
+	since  int64 // seconds since 1970
+
+	names      []string
+	entries    bytes.Buffer // as update-index --index-info takes them
+	extensions []string
+}
+
+// read reports whether the index is of a form that is known, and holds all of its entries.
+func (y *youngEntries) read(data []byte, format string) (known bool) {
+	y.names = nil
+	y.entries.Reset()
+	y.extensions, known = readIndex(data, format, func(e *indexEntry) bool {
+		if int64(e.seen()) < y.since || e.inConflict || e.mode()&modeKind == modeSubmodule ||
+			!strings.HasPrefix(string(e.name), y.prefix) {
+			return true
+		}
+		y.names = append(y.names, string(e.name))
+		_, _ = fmt.Fprintf(&y.entries, "%06o %x 0\t%s\x00", e.mode(), e.oid, e.name)
+		return true
+	})
+	return known
+}
+
+// joinedIndex is a split index, put together by git.
+func joinedIndex(ctx context.Context, r *git.Repository, name string) ([]byte, error) {
 	whole, remove, err := git.ScratchIndex()
 	if err != nil {
 		return nil, fail.Errorf(fail.CodeUnreadable, err, "there is no place for a second index")
@@ -103,7 +116,8 @@ func wholeIndex(ctx context.Context, r *git.Repository) ([]byte, error) {
 	if _, err := r.Git.In(r.TopLevel).WithIndex(whole).Run(ctx, nil, "update-index", "--no-split-index"); err != nil {
 		return nil, err
 	}
-	if data, err = git.ReadBounded(whole, maxIndexRead); err != nil {
+	data, err := git.ReadBounded(whole, maxIndexRead)
+	if err != nil {
 		return nil, fail.Errorf(fail.CodeUnreadable, err, "git's index cannot be read")
 	}
 	return data, nil
