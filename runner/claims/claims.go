@@ -5,10 +5,10 @@ package claims
 import (
 	"cmp"
 	"fmt"
-	"os"
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/travel"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -33,8 +33,7 @@ func (h *Hold) Who() string {
 
 // Nearby reports a claim of another clone on this machine: a clone that is moved is another one from then on.
 func (h *Hold) Nearby() bool {
-	here, err := os.Hostname()
-	return err == nil && !h.Here && h.Machine == here
+	return !h.Here && h.Machine != "" && h.Machine == git.HostName()
 }
 
 // Of are the claims of the active turns, by turn. s is nil for the files of an artifact.
