@@ -74,6 +74,9 @@ func NextActions(w *Workspace, children Children) []Action {
 	if len(first) == 0 && len(drifted) == 0 {
 		first = blockedAtGate(s, children)
 	}
+	if len(first) == 0 {
+		first = refused(w, children)
+	}
 	if len(first) > 0 {
 		return first // whatever is done before them ends with these repositories
 	}
@@ -81,10 +84,7 @@ func NextActions(w *Workspace, children Children) []Action {
 	if s.BlockedReason != "" {
 		because = ": " + strings.TrimSuffix(s.BlockedReason, ".")
 	}
-	out := refused(w, children)
-	if len(out) > 0 {
-		return out // what is given out there, or counted of it, would end with them
-	}
+	var out []Action
 	switch {
 	case len(drifted) > 0:
 		text := "Repositories are on other runs than the initiative's" + because +
