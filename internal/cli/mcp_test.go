@@ -18,6 +18,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -38,18 +39,15 @@ func mcpProject(t *testing.T) string {
 	return dir
 }
 
-// foreground names settings by which git does its upkeep within the command that starts it: from version 2.47 on it
-// goes on beside what follows.
+// foreground names a file of settings that hold testrepo.UpkeepNow.
 func foreground(t *testing.T) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "gitconfig")
-	if err := os.WriteFile(name, []byte(upkeepNow), 0o644); err != nil {
+	if err := os.WriteFile(name, []byte(testrepo.UpkeepNow), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	return name
 }
-
-const upkeepNow = "[maintenance]\n\tautoDetach = false\n[gc]\n\tautoDetach = false\n"
 
 // asAda gives what the test starts an identity and no settings of the machine.
 func asAda(t *testing.T) {

@@ -84,7 +84,7 @@ func TestScripts(t *testing.T) {
 			}
 			env.Defer(func() { judgedAgain(env); schemas.answersJudged(env) })
 			return os.WriteFile(filepath.Join(home, "gitconfig"),
-				[]byte("[init]\n\tdefaultBranch = main\n"+upkeepNow), 0o644)
+				[]byte("[init]\n\tdefaultBranch = main\n"+testrepo.UpkeepNow), 0o644)
 		},
 	})
 }

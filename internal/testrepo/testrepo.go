@@ -91,7 +91,7 @@ func New(t testing.TB, o Options) *Repo {
 		args = append(args, "--ref-format="+o.RefFormat)
 	}
 	r.run(base, append(args, r.Main)...)
-	KeepInForeground(t, filepath.Join(r.Main, ".git"))
+	keepInForeground(t, filepath.Join(r.Main, ".git"))
 	r.Top = r.Main
 	r.Dir = filepath.Join(r.Top, filepath.FromSlash(o.Subdir))
 	r.mkdir(r.Dir)
@@ -115,13 +115,15 @@ func New(t testing.TB, o Options) *Repo {
 	return r
 }
 
-// KeepInForeground has git do its upkeep within the command that starts it: from version 2.47 on it goes on beside
-// what a test does next.
-func KeepInForeground(t testing.TB, gitDir string) {
+// UpkeepNow is a configuration by which git does its upkeep within the command that starts it: from version 2.47 on it
+// goes on beside what a test does next.
+const UpkeepNow = "[maintenance]\n\tautoDetach = false\n[gc]\n\tautoDetach = false\n"
+
+func keepInForeground(t testing.TB, gitDir string) {
 	t.Helper()
 	f, err := os.OpenFile(filepath.Join(gitDir, "config"), os.O_APPEND|os.O_WRONLY, 0)
 	if err == nil {
-		_, err = f.WriteString("[maintenance]\n\tautoDetach = false\n[gc]\n\tautoDetach = false\n")
+		_, err = f.WriteString(UpkeepNow)
 	}
 	if err = errors.Join(err, f.Close()); err != nil {
 		t.Fatal(err)
