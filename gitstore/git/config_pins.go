@@ -47,6 +47,10 @@ func fixedPins(hooks string) []gitconfig.Entry {
 		{Key: "core.trustctime", Value: "true"}, // the only time of a file that its owner cannot set
 		{Key: "core.checkStat", Value: "default"},
 		{Key: "core.hooksPath", Value: hooks},
+		// A file by which git knows parents and trees of commits without a look at them, and which says what its owner
+		// wrote. Housekeeping that may not use it must not write it either, or its warning stops the next one.
+		{Key: "core.commitGraph", Value: "false"},
+		{Key: "gc.writeCommitGraph", Value: "false"},
 		{Key: "log.showSignature", Value: "false"}, // would start a program of gpg's
 		{Key: "core.fsync", Value: "all"},
 		{Key: "core.fsyncMethod", Value: "fsync"},

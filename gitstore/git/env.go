@@ -57,6 +57,8 @@ var ownVars = []string{
 	"GIT_OPTIONAL_LOCKS=0",
 	// A replace ref could show another history than the recorded one.
 	"GIT_NO_REPLACE_OBJECTS=1",
+	// So could grafts. git is silent about a list that is not there.
+	"GIT_GRAFT_FILE=" + os.DevNull + "/none",
 	// Paths are names here, never patterns: a directory may be called ":(top)".
 	"GIT_LITERAL_PATHSPECS=1",
 	// Nothing is shown, edited or asked by another program.
@@ -114,17 +116,22 @@ func dropVars(env, names []string) []string {
 	})
 }
 
+// Var is a variable of the environment that git gets, "" where it has none of that name.
+func (g *Git) Var(name string) string { return lastVar(g.Env, name) }
+
+func lastVar(env []string, name string) string {
+	for _, kv := range slices.Backward(env) {
+		if v, ok := strings.CutPrefix(kv, name+"="); ok {
+			return v
+		}
+	}
+	return ""
+}
+
 // givenSettings returns the settings that an environment carries ("git -c key=value
 // agentxchain"), without those that name a program.
 func givenSettings(env []string) []gitconfig.Entry {
-	get := func(name string) string {
-		for _, kv := range slices.Backward(env) {
-			if v, ok := strings.CutPrefix(kv, name+"="); ok {
-				return v
-			}
-		}
-		return ""
-	}
+	get := func(name string) string { return lastVar(env, name) }
 	var all []gitconfig.Entry
 	n, _ := strconv.Atoi(get("GIT_CONFIG_COUNT"))
 	for i := range min(n, maxGiven) {

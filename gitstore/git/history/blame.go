@@ -197,9 +197,15 @@ func unquotePath(s string) string {
 }
 
 // ShallowCommits returns the commits at which a shallow clone's history ends; nil
-// in a whole one.
+// in a whole one. git takes another file for it where its environment says so, as in the hooks of a push.
 func ShallowCommits(r *git.Repository) map[object.OID]bool {
-	data, err := os.ReadFile(filepath.Join(r.CommonDir, "shallow"))
+	name := filepath.Join(r.CommonDir, "shallow")
+	if given := r.Git.Var("GIT_SHALLOW_FILE"); filepath.IsAbs(given) {
+		name = given
+	} else if given != "" {
+		name = filepath.Join(r.Git.Dir, given)
+	}
+	data, err := os.ReadFile(name)
 	if err != nil {
 		return nil
 	}
