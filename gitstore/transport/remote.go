@@ -5,9 +5,12 @@ package transport
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -30,6 +33,7 @@ const (
 	CodeRemoteBack    = "remote_rewound"   // the remote no longer has operations it once had
 	CodeRemoteForked  = "remote_forked"    // the remote tells another story than it once did
 	CodeBranchApart   = "branch_diverged"  // the branch here and there went on separately
+	CodePrePush       = "pre_push_refused" // the person's own hook does not let the branch go
 	CodeRemoteBusy    = "remote_contended" // others pushed first, again and again
 )
 
@@ -286,6 +290,11 @@ func Push(ctx context.Context, r *git.Repository, remote string, refs []RefPush,
 	if runtime.GOOS == "windows" {
 		n = pushBatchWindows
 	}
+	if len(extra) > 0 {
+		if err := askPrePush(ctx, r, remote, extra); err != nil {
+			return out, err
+		}
+	}
 	if len(refs) == 0 { // the branch alone: the records got there before it
 		return out, pushSome(ctx, r, remote, nil, extra, out)
 	}
@@ -295,6 +304,44 @@ func Push(ctx context.Context, r *git.Repository, remote string, refs []RefPush,
 		}
 	}
 	return out, nil
+}
+
+// askPrePush lets the person's own pre-push hook have its say on branches, as their git push does; that of git-lfs brings
+// the server what the commits name. git calls it for a push that sends nothing, too. It may take its time.
+func askPrePush(ctx context.Context, r *git.Repository, remote string, branches []string) error {
+	hooks, err := r.HooksDir(ctx)
+	if err != nil {
+		return err
+	}
+	if _, err := os.Stat(filepath.Join(hooks, "pre-push")); err != nil {
+		return nil // there is none
+	}
+	// The runs go in a moment, and not by our guard among the hooks.
+	args := []string{"-c", "agentxchain.pushRuns=false", "push", "--dry-run", "--porcelain", "--no-follow-tags",
+		"--recurse-submodules=no", "--signed=no", "--", remote}
+	answer, err := r.Git.Transport().WithHooks(hooks).Run(ctx, nil, append(args, branches...)...)
+	switch {
+	case Interrupted(ctx, err):
+		return err
+	case git.ExitCode(err) != 1 || len(readPorcelain(answer)) > 0:
+		return nil // the push finds out what the remote has against it
+	}
+	return fail.Errorf(CodePrePush, nil, "the pre-push hook of this repository refuses %s: %s",
+		strings.TrimPrefix(branches[0], "refs/heads/"), hookWords(git.ComplaintOf(err))).
+		WithHint("git push --dry-run %s shows all that it says; mend that, then: git agentxchain sync %s --branch. Nothing was pushed",
+			remote, remote)
+}
+
+// hookWords is the last thing that a hook said before git gave up.
+func hookWords(said string) string {
+	last := ""
+	for line := range strings.Lines(said) {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "error: failed to push some refs") &&
+			!strings.HasPrefix(line, "hint:") {
+			last = line
+		}
+	}
+	return cmp.Or(text.OneLine(last), "it gives no reason")
 }
 
 func pushSome(ctx context.Context, r *git.Repository, remote string, refs []RefPush, extra []string,

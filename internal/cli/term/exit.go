@@ -327,6 +327,8 @@ func ExitTable() []exitRow {
 				"make `git commit -S` work, then again"},
 			{"signers_invalid", "the list of revoked signers cannot be understood, so that no signature counts",
 				"correct the named list"},
+			{"pre_push_refused", "the repository's own pre-push hook does not let the branch go",
+				"`git push --dry-run` shows all that it says; mend that, then again"},
 			{"remote_refused", "the remote does not take the record of a run, or the branch that goes along with it",
 				"ask its administrator to allow pushes to refs/agentxchain/*"},
 			{"run_not_ended", "only a run that is over can be archived",
