@@ -4,11 +4,13 @@
 package agreement
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -185,7 +187,8 @@ func (m *Moment) unsigned(d *Decision, given []Stated, content string) (*run.Vot
 			if len(given) > 0 {
 				return nil, nil // others' statements are handed in; nothing unsigned counts
 			}
-			return nil, d.unsignedBy(r)
+			// Signing would not make the word of a person count whom no rule names.
+			return nil, cmp.Or(d.Excludes(me.Email), d.unsignedBy(r))
 		}
 	}
 	return &run.Vote{
@@ -197,23 +200,41 @@ func (m *Moment) unsigned(d *Decision, given []Stated, content string) (*run.Vot
 	}, nil
 }
 
+// Excludes is the refusal of a person whom a rule does not name among those who decide; nil for one whom all name.
+func (d *Decision) Excludes(principal string) *wire.Error {
+	for _, r := range d.Rules {
+		if refusal := d.excludes(r, principal); refusal != nil {
+			return refusal
+		}
+	}
+	return nil
+}
+
+func (d *Decision) excludes(r *config.GateRule, principal string) *wire.Error {
+	if slices.ContainsFunc(r.Principals, func(p string) bool { return SamePerson(p, principal) }) {
+		return nil
+	}
+	who := principal
+	if who == "" {
+		who = "A person without user.email"
+	}
+	return &wire.Error{
+		Code:    CodeApproverNotAllowed,
+		Field:   "gates." + d.Gate,
+		Message: fmt.Sprintf("%s is not among those who decide on %s: %s.", who, d.Subject(), r.People()),
+		Hint:    "ask one of them: they may also add a person to authority in agentxchain.json, with git agentxchain config adopt",
+		Details: ojson.NewObject("principal", principal, "group", r.Group, "principals", r.Principals),
+	}
+}
+
 // Admit holds one person against every rule.
 func Admit(c *Consent, d *Decision, v *run.Vote) *wire.Error {
 	for _, r := range d.Rules {
+		if refusal := d.excludes(r, v.Principal); refusal != nil {
+			return refusal
+		}
 		same := func(p string) bool { return SamePerson(p, v.Principal) }
 		switch {
-		case !slices.ContainsFunc(r.Principals, same):
-			who := v.Principal
-			if who == "" {
-				who = "A person without user.email"
-			}
-			return &wire.Error{
-				Code:    CodeApproverNotAllowed,
-				Field:   "gates." + d.Gate,
-				Message: fmt.Sprintf("%s is not among those who decide on %s: %s.", who, d.Subject(), r.People()),
-				Hint:    "ask one of them: they may also add a person to authority in agentxchain.json, with git agentxchain config adopt",
-				Details: ojson.NewObject("principal", v.Principal, "group", r.Group, "principals", r.Principals),
-			}
 		case r.Signed && v.Statement == "":
 			return d.unsignedBy(r)
 		case r.NotAuthor && slices.ContainsFunc(c.Authors, same):

@@ -80,7 +80,8 @@ func (c *Scene) Gather(ctx context.Context, q Question, opt Options) (*agreement
 			return nil, err
 		}
 	}
-	for _, r := range q.Rules(out) {
+	rules := q.Rules(out)
+	for _, r := range rules {
 		if r.NotAuthor {
 			if out.Authors, err = c.Authors(ctx, q.By); err != nil {
 				return nil, err
@@ -90,6 +91,20 @@ func (c *Scene) Gather(ctx context.Context, q Question, opt Options) (*agreement
 	}
 	if !opt.Proves() {
 		return out, nil
+	}
+	if opt.Sign {
+		// Not to ask for a key, or its passphrase, where the signature would count for nothing.
+		d := &agreement.Decision{
+			Kind:     q.Decision,
+			Gate:     q.Gate,
+			GateType: q.GateType,
+			Phase:    q.Phase,
+			To:       q.To,
+			Rules:    rules,
+		}
+		if refusal := d.Excludes(c.Env.Actor.Email); refusal != nil {
+			return nil, refusal
+		}
 	}
 	asked, err := c.acceptedIn(ctx, q.By)
 	if err != nil {
