@@ -24,6 +24,9 @@ import (
 // agreed to run the commands a committed file names.
 const CodeActionsNotAllowed = "gate_actions_not_allowed"
 
+// codeWorkNotHere means that the documents of a gate are here as they were before the turn that asked changed them.
+const codeWorkNotHere = "work_not_here"
+
 // ApproveOptions says what to approve.
 type ApproveOptions struct {
 	Completion   *bool  // nil: whichever is pending; else exactly a completion or a transition
@@ -123,6 +126,9 @@ func (a *approving) decide(ctx context.Context, c *change) (*plan, error) {
 	if err := a.opt.Shown.Still(res.Gate, a.by, a.read); err != nil {
 		return nil, err
 	}
+	if err := handedIn(ctx, c, res.Gate, a.read); err != nil {
+		return nil, err
+	}
 	var err error
 	a.consent, err = c.consent(ctx, consent.Question{
 		Decision: attest.Approve,
@@ -178,6 +184,23 @@ func (a *approving) decide(ctx context.Context, c *change) (*plan, error) {
 			By:      a.by,
 			Trigger: a.trigger,
 		}, out.Actions))}, nil
+}
+
+// handedIn refuses a yes to documents that are here as they were before the turn that asked changed them: its work is
+// on another branch, or was not pulled.
+func handedIn(ctx context.Context, c *change, id string, files []evidence.FileBlob) error {
+	before, away := gate.Before(ctx, c.r.store, c.view, files)
+	if len(before) == 0 {
+		return nil
+	}
+	return &wire.Error{
+		Code:    codeWorkNotHere,
+		Field:   "gates." + id,
+		Details: ojson.NewObject("gate_id", id, "turn_id", away.Turn, "commit", string(away.Commit), "paths", before),
+		Message: fmt.Sprintf("Turn %s asked for gate %q with another %s than the one here, which is as it was before the "+
+			"phase; %s.", away.Turn, id, wire.ListSome(before, 3), away.What()),
+		Hint: away.Bring(),
+	}
 }
 
 // look reads the gate's documents and signs them for the person, on paper: the work tree

@@ -4,16 +4,12 @@ package doctor
 
 import (
 	"context"
-	"slices"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git/history"
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+	"github.com/git-agentxchain/git-agentxchain/runner/gate"
 )
 
-// onBranch finds that the branch has neither the commit of the newest accepted turn nor one of its files as committed
-// there: a reset or another branch took the work away, and the next role would begin without it. A commit that was
-// rebased or squashed has the same files.
+// onBranch finds that the next role would begin without the work of the newest accepted turn.
 func (d *doctor) onBranch(ctx context.Context) {
 	v := d.out.View
 	if v == nil || v.State == nil || v.State.Run() == "" || v.State.Status.Ended() ||
@@ -25,22 +21,13 @@ func (d *doctor) onBranch(ctx context.Context) {
 	if err != nil || line == nil {
 		return // what is wrong with the record was said
 	}
-	repo := d.rec.Repository()
-	made, files := object.OID(line.Row.String("checkpoint_sha")), line.Row.Strings("files_changed")
-	head := repo.Head(ctx)
-	if head == "" || len(files) == 0 || !made.Valid(repo.ObjectFormat) {
+	away := gate.Work(ctx, d.rec.Repository(), d.rec.Dir(), line.Row)
+	if away == nil {
 		return
 	}
-	if has, err := history.Ancestor(ctx, repo, made, head); has || err != nil {
-		return // or the commit is not here, as in a clone that never fetched it
+	fix := away.Command
+	if fix == "" {
+		fix = away.Bring() + ", or git switch to a branch that has it"
 	}
-	changed, err := history.ChangedBetween(ctx, repo, made, head)
-	if err != nil {
-		return
-	}
-	if slices.ContainsFunc(files, func(f string) bool { return !slices.Contains(changed, f) }) {
-		return
-	}
-	d.add("repository", LevelWarning, "git merge "+made.Short()+", or git switch to a branch that has it",
-		"commit %s of turn %s is not on this branch, and the next role would begin without its work", made.Short(), turn)
+	d.add("repository", LevelWarning, fix, "%s, and the next role would begin without its work", away.What())
 }

@@ -65,6 +65,9 @@ type Pending struct {
 
 	Signs []string // sign-off documents that a yes is written into
 
+	Before []string // documents that are here as they were before the turn that asked changed them
+	Away   *Away    // its work, where this checkout lacks it
+
 	Yes, No string // what follows
 }
 
@@ -135,6 +138,13 @@ func Show(ctx context.Context, store *gitstore.Store, v *gitstore.View) (*Pendin
 		}
 	}
 	out.turn(row)
+	files, err := Files(store.Dir(), v)
+	if err != nil {
+		return nil, err
+	}
+	if out.Before, out.Away = Before(ctx, store, v, files); out.Away == nil {
+		out.Away = Work(ctx, store.Repository(), store.Dir(), row)
+	}
 	out.outcomes()
 	return out, out.documents(ctx, store, v)
 }
@@ -144,17 +154,10 @@ func Show(ctx context.Context, store *gitstore.Store, v *gitstore.View) (*Pendin
 func (g *Pending) request(v *gitstore.View) *ojson.Object {
 	w := v.State.Waiting()
 	g.Type, g.Gate, g.From, g.To, g.RequestedBy = w.Type, w.Gate, w.From, w.To, w.By
-	row := v.Index.QueuedRow
-	if w.Type == run.GateCompletion {
-		row = v.Index.QueuedDone
-	}
 	if t, err := wire.ParseTime(w.At); err == nil {
 		g.RequestedAt = t
 	}
-	if row == nil && v.Index.LastRow.String("turn_id") == g.RequestedBy {
-		row = v.Index.LastRow
-	}
-	return row
+	return Asking(v)
 }
 
 func (g *Pending) turn(row *ojson.Object) {
@@ -186,6 +189,12 @@ func (g *Pending) outcomes() {
 	}
 	if g.Result.Action == gates.ActionGateFailed {
 		g.Yes = "refused, because the gate does not hold on the files of now"
+	}
+	if len(g.Before) > 0 {
+		g.Yes = "refused, because " + wire.ListSome(g.Before, 3) + " is not what the turn handed in"
+	}
+	if g.Away != nil {
+		g.Yes += "; " + g.Away.What() + ", bring it here: " + g.Away.Bring()
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/gitstatus"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
@@ -76,6 +77,9 @@ func (p Project) next(
 	if st.View.State.Status == wire.StatusIdle && st.View.State.Run() == "" {
 		n = p.recorded(ctx, st.View.State, n)
 	}
+	if away := p.away(ctx, gate.Asking(st.View), n); away != nil {
+		return away
+	}
 	if n != nil && st.View.State.Status == wire.StatusBlocked && !strings.HasPrefix(n.Command, "git ") {
 		return sharpen(n, escalation)
 	}
@@ -87,6 +91,11 @@ func (p Project) next(
 		dirty := p.dirtyFor(ctx, st, def, tree)
 		if n := awaiting(st, dirty); n != nil {
 			return n
+		}
+		if row := st.View.Index.LastRow; row.String("turn_id") == wire.OrEmpty(st.View.State.LastCompletedTurnID) {
+			if away := p.away(ctx, row, n); away != nil {
+				return away
+			}
 		}
 		if len(st.Uncommitted) > 0 && p.Store != nil {
 			st.Away = st.View.Index.Uncheckpointed.Value(st.Uncommitted[0])
@@ -177,6 +186,23 @@ func (p Project) next(
 		}
 	}
 	return n
+}
+
+// away is what comes before n where this checkout lacks the work of the accepted turn of row: a person would answer for
+// older documents, and the next role would begin without the work. nil where nothing is lacking.
+func (p Project) away(ctx context.Context, row *ojson.Object, n *protocol.NextAction) *protocol.NextAction {
+	if p.Store == nil || row == nil || n == nil {
+		return nil
+	}
+	away := gate.Work(ctx, p.Store.Repository(), p.Dir, row)
+	if away == nil {
+		return nil
+	}
+	what := away.What()
+	return &protocol.NextAction{
+		Command: away.Bring(),
+		Reason:  strings.ToUpper(what[:1]) + what[1:] + ". Then: " + n.Command + " (" + strings.TrimSuffix(n.Reason, ".") + ")",
+	}
 }
 
 // driver is who drives the run of this work tree beside this process, nil where that cannot be told or none lives.

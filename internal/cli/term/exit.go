@@ -244,6 +244,8 @@ func ExitTable() []exitRow {
 				"correct the named members (`git agentxchain turn edit`), then accept again"},
 			{"gate_failed", "a gate's predicates are not met",
 				"`git agentxchain gate show` says what it lacks; correct it, then `git agentxchain gate retry`"},
+			{"work_not_here", "the documents of a gate are here as they were before the turn that asked changed them",
+				"bring the work of that turn: `git pull`, or `git switch` to the branch that has it"},
 			{"gate_actions_not_allowed", "this clone has not been allowed to run the gate's actions",
 				"`git agentxchain gate show` shows the actions; allow them with `--allow-actions`"},
 			{"invalid_state_transition", "the run's status does not allow the operation",
