@@ -176,6 +176,7 @@ func TestEveryFieldHasAMemberAndBack(t *testing.T) {
 	for _, p := range pairings() {
 		mark(p.message.ProtoReflect().Descriptor(), covered)
 	}
+	pb.Register()
 	all := pb.File_monarchic_agent_protocol_proto.Messages()
 	for i := range all.Len() {
 		name := all.Get(i).FullName()

@@ -106,6 +106,7 @@ func reflectOn(request []byte) ([]byte, error) {
 	case askFile:
 		return appendFiles(out, arg)
 	case askSymbol:
+		pb.Register()
 		d, err := protoregistry.GlobalFiles.FindDescriptorByName(protoreflect.FullName(arg))
 		if err != nil {
 			return appendError(out, 5, "there is no definition of "+arg), nil

@@ -32,6 +32,7 @@ func (s *served) conn() *grpc.ClientConn {
 func TestEveryMethodOfTheProtoIsServed(t *testing.T) {
 	s := serve(t, nil)
 	conn := s.conn()
+	pb.Register()
 	services := pb.File_monarchic_agent_protocol_proto.Services()
 	for i := range services.Len() {
 		methods := services.Get(i).Methods()

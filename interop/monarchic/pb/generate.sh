@@ -12,6 +12,12 @@ PATH="$plugins:$PATH" protoc -I ../proto \
 	--go_out=. --go_opt=paths=source_relative \
 	--go-grpc_out="$plugins" --go-grpc_opt=paths=source_relative \
 	monarchic_agent_protocol.proto
+# Messages are registered when the first of them is used, not before main: commands that have nothing to do with the
+# protocol start by so much sooner (docs/performance.md, what the libraries cost).
+sed -i -E -e 's/^func init\(\) \{ (file_monarchic_agent_protocol_proto_init)\(\) \}$/var register sync.Once\n\n\/\/ Register makes the messages known to the libraries. What uses a message does that by itself; call it before\n\/\/ reading File_monarchic_agent_protocol_proto or looking for a message by its name.\nfunc Register() { register.Do(\1) }\n/' \
+	-e 's/^(func \([^)]*\) (ProtoReflect\(\) protoreflect.Message|Descriptor\(\) protoreflect.EnumDescriptor|Type\(\) protoreflect.EnumType) \{)$/\1\n\tRegister()/' \
+	monarchic_agent_protocol.pb.go
+gofmt -w monarchic_agent_protocol.pb.go
 # The plugin knows one package for both; the messages' names come in by a dot import.
 sed -e 's/^package pb$/package pbgrpc/' \
 	-e 's#^import ($#import (\n\t. "github.com/git-agentxchain/git-agentxchain/interop/monarchic/pb"#' \

@@ -83,10 +83,12 @@ func (x AgentRole) String() string {
 }
 
 func (AgentRole) Descriptor() protoreflect.EnumDescriptor {
+	Register()
 	return file_monarchic_agent_protocol_proto_enumTypes[0].Descriptor()
 }
 
 func (AgentRole) Type() protoreflect.EnumType {
+	Register()
 	return &file_monarchic_agent_protocol_proto_enumTypes[0]
 }
 
@@ -138,10 +140,12 @@ func (x OutcomeDecision) String() string {
 }
 
 func (OutcomeDecision) Descriptor() protoreflect.EnumDescriptor {
+	Register()
 	return file_monarchic_agent_protocol_proto_enumTypes[1].Descriptor()
 }
 
 func (OutcomeDecision) Type() protoreflect.EnumType {
+	Register()
 	return &file_monarchic_agent_protocol_proto_enumTypes[1]
 }
 
@@ -193,10 +197,12 @@ func (x IntentClass) String() string {
 }
 
 func (IntentClass) Descriptor() protoreflect.EnumDescriptor {
+	Register()
 	return file_monarchic_agent_protocol_proto_enumTypes[2].Descriptor()
 }
 
 func (IntentClass) Type() protoreflect.EnumType {
+	Register()
 	return &file_monarchic_agent_protocol_proto_enumTypes[2]
 }
 
@@ -260,10 +266,12 @@ func (x PlanStatus) String() string {
 }
 
 func (PlanStatus) Descriptor() protoreflect.EnumDescriptor {
+	Register()
 	return file_monarchic_agent_protocol_proto_enumTypes[3].Descriptor()
 }
 
 func (PlanStatus) Type() protoreflect.EnumType {
+	Register()
 	return &file_monarchic_agent_protocol_proto_enumTypes[3]
 }
 
@@ -336,10 +344,12 @@ func (x ArtifactKind) String() string {
 }
 
 func (ArtifactKind) Descriptor() protoreflect.EnumDescriptor {
+	Register()
 	return file_monarchic_agent_protocol_proto_enumTypes[4].Descriptor()
 }
 
 func (ArtifactKind) Type() protoreflect.EnumType {
+	Register()
 	return &file_monarchic_agent_protocol_proto_enumTypes[4]
 }
 
@@ -400,10 +410,12 @@ func (x PlanStepKind) String() string {
 }
 
 func (PlanStepKind) Descriptor() protoreflect.EnumDescriptor {
+	Register()
 	return file_monarchic_agent_protocol_proto_enumTypes[5].Descriptor()
 }
 
 func (PlanStepKind) Type() protoreflect.EnumType {
+	Register()
 	return &file_monarchic_agent_protocol_proto_enumTypes[5]
 }
 
@@ -455,10 +467,12 @@ func (x ReplanStrategy) String() string {
 }
 
 func (ReplanStrategy) Descriptor() protoreflect.EnumDescriptor {
+	Register()
 	return file_monarchic_agent_protocol_proto_enumTypes[6].Descriptor()
 }
 
 func (ReplanStrategy) Type() protoreflect.EnumType {
+	Register()
 	return &file_monarchic_agent_protocol_proto_enumTypes[6]
 }
 
@@ -510,10 +524,12 @@ func (x VerificationStatus) String() string {
 }
 
 func (VerificationStatus) Descriptor() protoreflect.EnumDescriptor {
+	Register()
 	return file_monarchic_agent_protocol_proto_enumTypes[7].Descriptor()
 }
 
 func (VerificationStatus) Type() protoreflect.EnumType {
+	Register()
 	return &file_monarchic_agent_protocol_proto_enumTypes[7]
 }
 
@@ -565,10 +581,12 @@ func (x VerificationCheckStatus) String() string {
 }
 
 func (VerificationCheckStatus) Descriptor() protoreflect.EnumDescriptor {
+	Register()
 	return file_monarchic_agent_protocol_proto_enumTypes[8].Descriptor()
 }
 
 func (VerificationCheckStatus) Type() protoreflect.EnumType {
+	Register()
 	return &file_monarchic_agent_protocol_proto_enumTypes[8]
 }
 
@@ -629,10 +647,12 @@ func (x BlockedOutcomeScope) String() string {
 }
 
 func (BlockedOutcomeScope) Descriptor() protoreflect.EnumDescriptor {
+	Register()
 	return file_monarchic_agent_protocol_proto_enumTypes[9].Descriptor()
 }
 
 func (BlockedOutcomeScope) Type() protoreflect.EnumType {
+	Register()
 	return &file_monarchic_agent_protocol_proto_enumTypes[9]
 }
 
@@ -687,10 +707,12 @@ func (x ReviewDecisionScope) String() string {
 }
 
 func (ReviewDecisionScope) Descriptor() protoreflect.EnumDescriptor {
+	Register()
 	return file_monarchic_agent_protocol_proto_enumTypes[10].Descriptor()
 }
 
 func (ReviewDecisionScope) Type() protoreflect.EnumType {
+	Register()
 	return &file_monarchic_agent_protocol_proto_enumTypes[10]
 }
 
@@ -742,10 +764,12 @@ func (x ReviewDisposition) String() string {
 }
 
 func (ReviewDisposition) Descriptor() protoreflect.EnumDescriptor {
+	Register()
 	return file_monarchic_agent_protocol_proto_enumTypes[11].Descriptor()
 }
 
 func (ReviewDisposition) Type() protoreflect.EnumType {
+	Register()
 	return &file_monarchic_agent_protocol_proto_enumTypes[11]
 }
 
@@ -791,10 +815,12 @@ func (x RerunTrigger) String() string {
 }
 
 func (RerunTrigger) Descriptor() protoreflect.EnumDescriptor {
+	Register()
 	return file_monarchic_agent_protocol_proto_enumTypes[12].Descriptor()
 }
 
 func (RerunTrigger) Type() protoreflect.EnumType {
+	Register()
 	return &file_monarchic_agent_protocol_proto_enumTypes[12]
 }
 
@@ -843,10 +869,12 @@ func (x RerunSelectionStrategy) String() string {
 }
 
 func (RerunSelectionStrategy) Descriptor() protoreflect.EnumDescriptor {
+	Register()
 	return file_monarchic_agent_protocol_proto_enumTypes[13].Descriptor()
 }
 
 func (RerunSelectionStrategy) Type() protoreflect.EnumType {
+	Register()
 	return &file_monarchic_agent_protocol_proto_enumTypes[13]
 }
 
@@ -898,10 +926,12 @@ func (x RerunExecutionStatus) String() string {
 }
 
 func (RerunExecutionStatus) Descriptor() protoreflect.EnumDescriptor {
+	Register()
 	return file_monarchic_agent_protocol_proto_enumTypes[14].Descriptor()
 }
 
 func (RerunExecutionStatus) Type() protoreflect.EnumType {
+	Register()
 	return &file_monarchic_agent_protocol_proto_enumTypes[14]
 }
 
@@ -959,10 +989,12 @@ func (x RunEventStream) String() string {
 }
 
 func (RunEventStream) Descriptor() protoreflect.EnumDescriptor {
+	Register()
 	return file_monarchic_agent_protocol_proto_enumTypes[15].Descriptor()
 }
 
 func (RunEventStream) Type() protoreflect.EnumType {
+	Register()
 	return &file_monarchic_agent_protocol_proto_enumTypes[15]
 }
 
@@ -1018,10 +1050,12 @@ func (x TaskMessageKind) String() string {
 }
 
 func (TaskMessageKind) Descriptor() protoreflect.EnumDescriptor {
+	Register()
 	return file_monarchic_agent_protocol_proto_enumTypes[16].Descriptor()
 }
 
 func (TaskMessageKind) Type() protoreflect.EnumType {
+	Register()
 	return &file_monarchic_agent_protocol_proto_enumTypes[16]
 }
 
@@ -1079,10 +1113,12 @@ func (x LeaseLifecycleState) String() string {
 }
 
 func (LeaseLifecycleState) Descriptor() protoreflect.EnumDescriptor {
+	Register()
 	return file_monarchic_agent_protocol_proto_enumTypes[17].Descriptor()
 }
 
 func (LeaseLifecycleState) Type() protoreflect.EnumType {
+	Register()
 	return &file_monarchic_agent_protocol_proto_enumTypes[17]
 }
 
@@ -1146,10 +1182,12 @@ func (x RunLifecycleState) String() string {
 }
 
 func (RunLifecycleState) Descriptor() protoreflect.EnumDescriptor {
+	Register()
 	return file_monarchic_agent_protocol_proto_enumTypes[18].Descriptor()
 }
 
 func (RunLifecycleState) Type() protoreflect.EnumType {
+	Register()
 	return &file_monarchic_agent_protocol_proto_enumTypes[18]
 }
 
@@ -1213,10 +1251,12 @@ func (x StepLifecycleState) String() string {
 }
 
 func (StepLifecycleState) Descriptor() protoreflect.EnumDescriptor {
+	Register()
 	return file_monarchic_agent_protocol_proto_enumTypes[19].Descriptor()
 }
 
 func (StepLifecycleState) Type() protoreflect.EnumType {
+	Register()
 	return &file_monarchic_agent_protocol_proto_enumTypes[19]
 }
 
@@ -1280,10 +1320,12 @@ func (x LeaseRejectionReason) String() string {
 }
 
 func (LeaseRejectionReason) Descriptor() protoreflect.EnumDescriptor {
+	Register()
 	return file_monarchic_agent_protocol_proto_enumTypes[20].Descriptor()
 }
 
 func (LeaseRejectionReason) Type() protoreflect.EnumType {
+	Register()
 	return &file_monarchic_agent_protocol_proto_enumTypes[20]
 }
 
@@ -1350,10 +1392,12 @@ func (x RecoveryEventKind) String() string {
 }
 
 func (RecoveryEventKind) Descriptor() protoreflect.EnumDescriptor {
+	Register()
 	return file_monarchic_agent_protocol_proto_enumTypes[21].Descriptor()
 }
 
 func (RecoveryEventKind) Type() protoreflect.EnumType {
+	Register()
 	return &file_monarchic_agent_protocol_proto_enumTypes[21]
 }
 
@@ -1408,10 +1452,12 @@ func (x AuthMechanism) String() string {
 }
 
 func (AuthMechanism) Descriptor() protoreflect.EnumDescriptor {
+	Register()
 	return file_monarchic_agent_protocol_proto_enumTypes[22].Descriptor()
 }
 
 func (AuthMechanism) Type() protoreflect.EnumType {
+	Register()
 	return &file_monarchic_agent_protocol_proto_enumTypes[22]
 }
 
@@ -1458,6 +1504,7 @@ func (x *Task) String() string {
 func (*Task) ProtoMessage() {}
 
 func (x *Task) ProtoReflect() protoreflect.Message {
+	Register()
 	mi := &file_monarchic_agent_protocol_proto_msgTypes[0]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1586,6 +1633,7 @@ func (x *RunContext) String() string {
 func (*RunContext) ProtoMessage() {}
 
 func (x *RunContext) ProtoReflect() protoreflect.Message {
+	Register()
 	mi := &file_monarchic_agent_protocol_proto_msgTypes[1]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1683,6 +1731,7 @@ func (x *Artifact) String() string {
 func (*Artifact) ProtoMessage() {}
 
 func (x *Artifact) ProtoReflect() protoreflect.Message {
+	Register()
 	mi := &file_monarchic_agent_protocol_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1807,6 +1856,7 @@ func (x *Event) String() string {
 func (*Event) ProtoMessage() {}
 
 func (x *Event) ProtoReflect() protoreflect.Message {
+	Register()
 	mi := &file_monarchic_agent_protocol_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1921,6 +1971,7 @@ func (x *GateResult) String() string {
 func (*GateResult) ProtoMessage() {}
 
 func (x *GateResult) ProtoReflect() protoreflect.Message {
+	Register()
 	mi := &file_monarchic_agent_protocol_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -2023,6 +2074,7 @@ func (x *RunOutcome) String() string {
 func (*RunOutcome) ProtoMessage() {}
 
 func (x *RunOutcome) ProtoReflect() protoreflect.Message {
+	Register()
 	mi := &file_monarchic_agent_protocol_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -2186,6 +2238,7 @@ func (x *TaskMessage) String() string {
 func (*TaskMessage) ProtoMessage() {}
 
 func (x *TaskMessage) ProtoReflect() protoreflect.Message {
+	Register()
 	mi := &file_monarchic_agent_protocol_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -2330,6 +2383,7 @@ func (x *TaskMessageAck) String() string {
 func (*TaskMessageAck) ProtoMessage() {}
 
 func (x *TaskMessageAck) ProtoReflect() protoreflect.Message {
+	Register()
 	mi := &file_monarchic_agent_protocol_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -2431,6 +2485,7 @@ func (x *FailureClass) String() string {
 func (*FailureClass) ProtoMessage() {}
 
 func (x *FailureClass) ProtoReflect() protoreflect.Message {
+	Register()
 	mi := &file_monarchic_agent_protocol_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -2528,6 +2583,7 @@ func (x *FailureDetail) String() string {
 func (*FailureDetail) ProtoMessage() {}
 
 func (x *FailureDetail) ProtoReflect() protoreflect.Message {
+	Register()
 	mi := &file_monarchic_agent_protocol_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -2596,6 +2652,7 @@ func (x *RoleProvenance) String() string {
 func (*RoleProvenance) ProtoMessage() {}
 
 func (x *RoleProvenance) ProtoReflect() protoreflect.Message {
+	Register()
 	mi := &file_monarchic_agent_protocol_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -2658,6 +2715,7 @@ func (x *PlanProvenance) String() string {
 func (*PlanProvenance) ProtoMessage() {}
 
 func (x *PlanProvenance) ProtoReflect() protoreflect.Message {
+	Register()
 	mi := &file_monarchic_agent_protocol_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -2725,6 +2783,7 @@ func (x *ReplanPolicy) String() string {
 func (*ReplanPolicy) ProtoMessage() {}
 
 func (x *ReplanPolicy) ProtoReflect() protoreflect.Message {
+	Register()
 	mi := &file_monarchic_agent_protocol_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -2778,6 +2837,7 @@ func (x *StepOutputExpectation) String() string {
 func (*StepOutputExpectation) ProtoMessage() {}
 
 func (x *StepOutputExpectation) ProtoReflect() protoreflect.Message {
+	Register()
 	mi := &file_monarchic_agent_protocol_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -2840,6 +2900,7 @@ func (x *PlanStep) String() string {
 func (*PlanStep) ProtoMessage() {}
 
 func (x *PlanStep) ProtoReflect() protoreflect.Message {
+	Register()
 	mi := &file_monarchic_agent_protocol_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -2962,6 +3023,7 @@ func (x *Plan) String() string {
 func (*Plan) ProtoMessage() {}
 
 func (x *Plan) ProtoReflect() protoreflect.Message {
+	Register()
 	mi := &file_monarchic_agent_protocol_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -3108,6 +3170,7 @@ func (x *ExecutionReceipt) String() string {
 func (*ExecutionReceipt) ProtoMessage() {}
 
 func (x *ExecutionReceipt) ProtoReflect() protoreflect.Message {
+	Register()
 	mi := &file_monarchic_agent_protocol_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -3230,6 +3293,7 @@ func (x *DatasetRef) String() string {
 func (*DatasetRef) ProtoMessage() {}
 
 func (x *DatasetRef) ProtoReflect() protoreflect.Message {
+	Register()
 	mi := &file_monarchic_agent_protocol_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -3330,6 +3394,7 @@ func (x *AcceptanceCriteria) String() string {
 func (*AcceptanceCriteria) ProtoMessage() {}
 
 func (x *AcceptanceCriteria) ProtoReflect() protoreflect.Message {
+	Register()
 	mi := &file_monarchic_agent_protocol_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -3425,6 +3490,7 @@ func (x *ExperimentSpec) String() string {
 func (*ExperimentSpec) ProtoMessage() {}
 
 func (x *ExperimentSpec) ProtoReflect() protoreflect.Message {
+	Register()
 	mi := &file_monarchic_agent_protocol_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -3535,6 +3601,7 @@ func (x *ObjectiveSpec) String() string {
 func (*ObjectiveSpec) ProtoMessage() {}
 
 func (x *ObjectiveSpec) ProtoReflect() protoreflect.Message {
+	Register()
 	mi := &file_monarchic_agent_protocol_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -3651,6 +3718,7 @@ func (x *EvalResult) String() string {
 func (*EvalResult) ProtoMessage() {}
 
 func (x *EvalResult) ProtoReflect() protoreflect.Message {
+	Register()
 	mi := &file_monarchic_agent_protocol_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -3765,6 +3833,7 @@ func (x *Provenance) String() string {
 func (*Provenance) ProtoMessage() {}
 
 func (x *Provenance) ProtoReflect() protoreflect.Message {
+	Register()
 	mi := &file_monarchic_agent_protocol_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -3910,6 +3979,7 @@ func (x *Intent) String() string {
 func (*Intent) ProtoMessage() {}
 
 func (x *Intent) ProtoReflect() protoreflect.Message {
+	Register()
 	mi := &file_monarchic_agent_protocol_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -4024,6 +4094,7 @@ func (x *ArtifactDescriptor) String() string {
 func (*ArtifactDescriptor) ProtoMessage() {}
 
 func (x *ArtifactDescriptor) ProtoReflect() protoreflect.Message {
+	Register()
 	mi := &file_monarchic_agent_protocol_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -4118,6 +4189,7 @@ func (x *DigestManifest) String() string {
 func (*DigestManifest) ProtoMessage() {}
 
 func (x *DigestManifest) ProtoReflect() protoreflect.Message {
+	Register()
 	mi := &file_monarchic_agent_protocol_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -4216,6 +4288,7 @@ func (x *VerificationCheck) String() string {
 func (*VerificationCheck) ProtoMessage() {}
 
 func (x *VerificationCheck) ProtoReflect() protoreflect.Message {
+	Register()
 	mi := &file_monarchic_agent_protocol_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -4293,6 +4366,7 @@ func (x *BlockedOutcome) String() string {
 func (*BlockedOutcome) ProtoMessage() {}
 
 func (x *BlockedOutcome) ProtoReflect() protoreflect.Message {
+	Register()
 	mi := &file_monarchic_agent_protocol_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -4375,6 +4449,7 @@ func (x *VerificationReceipt) String() string {
 func (*VerificationReceipt) ProtoMessage() {}
 
 func (x *VerificationReceipt) ProtoReflect() protoreflect.Message {
+	Register()
 	mi := &file_monarchic_agent_protocol_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -4489,6 +4564,7 @@ func (x *ReviewDecision) String() string {
 func (*ReviewDecision) ProtoMessage() {}
 
 func (x *ReviewDecision) ProtoReflect() protoreflect.Message {
+	Register()
 	mi := &file_monarchic_agent_protocol_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -4584,6 +4660,7 @@ func (x *RerunScope) String() string {
 func (*RerunScope) ProtoMessage() {}
 
 func (x *RerunScope) ProtoReflect() protoreflect.Message {
+	Register()
 	mi := &file_monarchic_agent_protocol_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -4700,6 +4777,7 @@ func (x *RerunExecutionResult) String() string {
 func (*RerunExecutionResult) ProtoMessage() {}
 
 func (x *RerunExecutionResult) ProtoReflect() protoreflect.Message {
+	Register()
 	mi := &file_monarchic_agent_protocol_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -4861,6 +4939,7 @@ func (x *PrLifecycleState) String() string {
 func (*PrLifecycleState) ProtoMessage() {}
 
 func (x *PrLifecycleState) ProtoReflect() protoreflect.Message {
+	Register()
 	mi := &file_monarchic_agent_protocol_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -4995,6 +5074,7 @@ func (x *RunEventRecord) String() string {
 func (*RunEventRecord) ProtoMessage() {}
 
 func (x *RunEventRecord) ProtoReflect() protoreflect.Message {
+	Register()
 	mi := &file_monarchic_agent_protocol_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -5128,6 +5208,7 @@ func (x *FencingToken) String() string {
 func (*FencingToken) ProtoMessage() {}
 
 func (x *FencingToken) ProtoReflect() protoreflect.Message {
+	Register()
 	mi := &file_monarchic_agent_protocol_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -5212,6 +5293,7 @@ func (x *Lease) String() string {
 func (*Lease) ProtoMessage() {}
 
 func (x *Lease) ProtoReflect() protoreflect.Message {
+	Register()
 	mi := &file_monarchic_agent_protocol_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -5345,6 +5427,7 @@ func (x *RecoveryEvent) String() string {
 func (*RecoveryEvent) ProtoMessage() {}
 
 func (x *RecoveryEvent) ProtoReflect() protoreflect.Message {
+	Register()
 	mi := &file_monarchic_agent_protocol_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -5472,6 +5555,7 @@ func (x *LeaseRef) String() string {
 func (*LeaseRef) ProtoMessage() {}
 
 func (x *LeaseRef) ProtoReflect() protoreflect.Message {
+	Register()
 	mi := &file_monarchic_agent_protocol_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -5556,6 +5640,7 @@ func (x *LeaseStatus) String() string {
 func (*LeaseStatus) ProtoMessage() {}
 
 func (x *LeaseStatus) ProtoReflect() protoreflect.Message {
+	Register()
 	mi := &file_monarchic_agent_protocol_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -5633,6 +5718,7 @@ func (x *CancellationIntent) String() string {
 func (*CancellationIntent) ProtoMessage() {}
 
 func (x *CancellationIntent) ProtoReflect() protoreflect.Message {
+	Register()
 	mi := &file_monarchic_agent_protocol_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -5710,6 +5796,7 @@ func (x *LeaseAssignment) String() string {
 func (*LeaseAssignment) ProtoMessage() {}
 
 func (x *LeaseAssignment) ProtoReflect() protoreflect.Message {
+	Register()
 	mi := &file_monarchic_agent_protocol_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -5795,6 +5882,7 @@ func (x *RunnerCapabilities) String() string {
 func (*RunnerCapabilities) ProtoMessage() {}
 
 func (x *RunnerCapabilities) ProtoReflect() protoreflect.Message {
+	Register()
 	mi := &file_monarchic_agent_protocol_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -5928,6 +6016,7 @@ func (x *RegisterRunnerRequest) String() string {
 func (*RegisterRunnerRequest) ProtoMessage() {}
 
 func (x *RegisterRunnerRequest) ProtoReflect() protoreflect.Message {
+	Register()
 	mi := &file_monarchic_agent_protocol_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -6012,6 +6101,7 @@ func (x *RegisterRunnerResponse) String() string {
 func (*RegisterRunnerResponse) ProtoMessage() {}
 
 func (x *RegisterRunnerResponse) ProtoReflect() protoreflect.Message {
+	Register()
 	mi := &file_monarchic_agent_protocol_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -6096,6 +6186,7 @@ func (x *HeartbeatRequest) String() string {
 func (*HeartbeatRequest) ProtoMessage() {}
 
 func (x *HeartbeatRequest) ProtoReflect() protoreflect.Message {
+	Register()
 	mi := &file_monarchic_agent_protocol_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -6179,6 +6270,7 @@ func (x *HeartbeatResponse) String() string {
 func (*HeartbeatResponse) ProtoMessage() {}
 
 func (x *HeartbeatResponse) ProtoReflect() protoreflect.Message {
+	Register()
 	mi := &file_monarchic_agent_protocol_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -6257,6 +6349,7 @@ func (x *AcquireLeaseRequest) String() string {
 func (*AcquireLeaseRequest) ProtoMessage() {}
 
 func (x *AcquireLeaseRequest) ProtoReflect() protoreflect.Message {
+	Register()
 	mi := &file_monarchic_agent_protocol_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -6348,6 +6441,7 @@ func (x *AcquireLeaseResponse) String() string {
 func (*AcquireLeaseResponse) ProtoMessage() {}
 
 func (x *AcquireLeaseResponse) ProtoReflect() protoreflect.Message {
+	Register()
 	mi := &file_monarchic_agent_protocol_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -6432,6 +6526,7 @@ func (x *RenewLeaseRequest) String() string {
 func (*RenewLeaseRequest) ProtoMessage() {}
 
 func (x *RenewLeaseRequest) ProtoReflect() protoreflect.Message {
+	Register()
 	mi := &file_monarchic_agent_protocol_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -6517,6 +6612,7 @@ func (x *RenewLeaseResponse) String() string {
 func (*RenewLeaseResponse) ProtoMessage() {}
 
 func (x *RenewLeaseResponse) ProtoReflect() protoreflect.Message {
+	Register()
 	mi := &file_monarchic_agent_protocol_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -6608,6 +6704,7 @@ func (x *ResumeLeaseRequest) String() string {
 func (*ResumeLeaseRequest) ProtoMessage() {}
 
 func (x *ResumeLeaseRequest) ProtoReflect() protoreflect.Message {
+	Register()
 	mi := &file_monarchic_agent_protocol_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -6695,6 +6792,7 @@ func (x *ResumeLeaseResponse) String() string {
 func (*ResumeLeaseResponse) ProtoMessage() {}
 
 func (x *ResumeLeaseResponse) ProtoReflect() protoreflect.Message {
+	Register()
 	mi := &file_monarchic_agent_protocol_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -6801,6 +6899,7 @@ func (x *ReportStepStartedRequest) String() string {
 func (*ReportStepStartedRequest) ProtoMessage() {}
 
 func (x *ReportStepStartedRequest) ProtoReflect() protoreflect.Message {
+	Register()
 	mi := &file_monarchic_agent_protocol_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -6891,6 +6990,7 @@ func (x *ReportStepStartedResponse) String() string {
 func (*ReportStepStartedResponse) ProtoMessage() {}
 
 func (x *ReportStepStartedResponse) ProtoReflect() protoreflect.Message {
+	Register()
 	mi := &file_monarchic_agent_protocol_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -6970,6 +7070,7 @@ func (x *ReportStepProgressRequest) String() string {
 func (*ReportStepProgressRequest) ProtoMessage() {}
 
 func (x *ReportStepProgressRequest) ProtoReflect() protoreflect.Message {
+	Register()
 	mi := &file_monarchic_agent_protocol_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -7068,6 +7169,7 @@ func (x *ReportStepProgressResponse) String() string {
 func (*ReportStepProgressResponse) ProtoMessage() {}
 
 func (x *ReportStepProgressResponse) ProtoReflect() protoreflect.Message {
+	Register()
 	mi := &file_monarchic_agent_protocol_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -7158,6 +7260,7 @@ func (x *ReportStepOutcomeRequest) String() string {
 func (*ReportStepOutcomeRequest) ProtoMessage() {}
 
 func (x *ReportStepOutcomeRequest) ProtoReflect() protoreflect.Message {
+	Register()
 	mi := &file_monarchic_agent_protocol_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -7283,6 +7386,7 @@ func (x *ReportStepOutcomeResponse) String() string {
 func (*ReportStepOutcomeResponse) ProtoMessage() {}
 
 func (x *ReportStepOutcomeResponse) ProtoReflect() protoreflect.Message {
+	Register()
 	mi := &file_monarchic_agent_protocol_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -7362,6 +7466,7 @@ func (x *AckCancellationRequest) String() string {
 func (*AckCancellationRequest) ProtoMessage() {}
 
 func (x *AckCancellationRequest) ProtoReflect() protoreflect.Message {
+	Register()
 	mi := &file_monarchic_agent_protocol_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -7459,6 +7564,7 @@ func (x *AckCancellationResponse) String() string {
 func (*AckCancellationResponse) ProtoMessage() {}
 
 func (x *AckCancellationResponse) ProtoReflect() protoreflect.Message {
+	Register()
 	mi := &file_monarchic_agent_protocol_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -7538,6 +7644,7 @@ func (x *ResolvedAgentRunner) String() string {
 func (*ResolvedAgentRunner) ProtoMessage() {}
 
 func (x *ResolvedAgentRunner) ProtoReflect() protoreflect.Message {
+	Register()
 	mi := &file_monarchic_agent_protocol_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -7627,6 +7734,7 @@ func (x *PrincipalRef) String() string {
 func (*PrincipalRef) ProtoMessage() {}
 
 func (x *PrincipalRef) ProtoReflect() protoreflect.Message {
+	Register()
 	mi := &file_monarchic_agent_protocol_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -7687,6 +7795,7 @@ func (x *TenantRef) String() string {
 func (*TenantRef) ProtoMessage() {}
 
 func (x *TenantRef) ProtoReflect() protoreflect.Message {
+	Register()
 	mi := &file_monarchic_agent_protocol_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -7747,6 +7856,7 @@ func (x *AuthContext) String() string {
 func (*AuthContext) ProtoMessage() {}
 
 func (x *AuthContext) ProtoReflect() protoreflect.Message {
+	Register()
 	mi := &file_monarchic_agent_protocol_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -7850,6 +7960,7 @@ func (x *SkillRef) String() string {
 func (*SkillRef) ProtoMessage() {}
 
 func (x *SkillRef) ProtoReflect() protoreflect.Message {
+	Register()
 	mi := &file_monarchic_agent_protocol_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -7921,6 +8032,7 @@ func (x *TaskDependency) String() string {
 func (*TaskDependency) ProtoMessage() {}
 
 func (x *TaskDependency) ProtoReflect() protoreflect.Message {
+	Register()
 	mi := &file_monarchic_agent_protocol_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -8005,6 +8117,7 @@ func (x *PipelineTask) String() string {
 func (*PipelineTask) ProtoMessage() {}
 
 func (x *PipelineTask) ProtoReflect() protoreflect.Message {
+	Register()
 	mi := &file_monarchic_agent_protocol_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -8131,6 +8244,7 @@ func (x *PipelineSpec) String() string {
 func (*PipelineSpec) ProtoMessage() {}
 
 func (x *PipelineSpec) ProtoReflect() protoreflect.Message {
+	Register()
 	mi := &file_monarchic_agent_protocol_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -8216,6 +8330,7 @@ func (x *RoleDefinition) String() string {
 func (*RoleDefinition) ProtoMessage() {}
 
 func (x *RoleDefinition) ProtoReflect() protoreflect.Message {
+	Register()
 	mi := &file_monarchic_agent_protocol_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -8307,6 +8422,7 @@ func (x *ResolvedRoleBundle) String() string {
 func (*ResolvedRoleBundle) ProtoMessage() {}
 
 func (x *ResolvedRoleBundle) ProtoReflect() protoreflect.Message {
+	Register()
 	mi := &file_monarchic_agent_protocol_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -9821,7 +9937,12 @@ var file_monarchic_agent_protocol_proto_depIdxs = []int32{
 	0,   // [0:175] is the sub-list for field type_name
 }
 
-func init() { file_monarchic_agent_protocol_proto_init() }
+var register sync.Once
+
+// Register makes the messages known to the libraries. What uses a message does that by itself; call it before
+// reading File_monarchic_agent_protocol_proto or looking for a message by its name.
+func Register() { register.Do(file_monarchic_agent_protocol_proto_init) }
+
 func file_monarchic_agent_protocol_proto_init() {
 	if File_monarchic_agent_protocol_proto != nil {
 		return

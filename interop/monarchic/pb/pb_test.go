@@ -47,6 +47,7 @@ func declared(t *testing.T) map[string]string {
 func TestGeneratedCodeMatchesTheProto(t *testing.T) {
 	t.Parallel()
 	want := declared(t)
+	pb.Register()
 	file := pb.File_monarchic_agent_protocol_proto
 	got := make(map[string]string)
 	for i := range file.Messages().Len() {
