@@ -172,7 +172,7 @@ func (l *layout) checkout(head string, documents []string) error {
 		return nil
 	}
 	// What a partial clone does not have is not there; the record is what counts.
-	if _, perr := l.repo.Git.Run(l.ctx, nil, "config", "--get-regexp", `^remote\..*\.promisor$`); perr == nil {
+	if l.repo.Git.Partial(l.ctx) {
 		return nil
 	}
 	return fail.Errorf(fail.CodeObjectMissing, err, "the files of commit %s, which gates look at, cannot be read",

@@ -51,19 +51,24 @@ func (c *catFile) read(ctx context.Context, oid object.OID) (kind string, data [
 	release := context.AfterFunc(ctx, c.stop)
 	defer release()
 	kind, data, err = c.ask(oid)
-	if err == nil || fail.CodeOf(err) == fail.CodeObjectMissing {
-		return kind, data, err
+	if err == nil {
+		return kind, data, nil
+	}
+	missing := fail.CodeOf(err) == fail.CodeObjectMissing
+	if missing && !c.git.Partial(ctx) {
+		return "", nil, err
 	}
 	exit := c.end()
 	switch {
 	case ctx.Err() != nil:
 		return "", nil, interrupted(ctx, []string{"cat-file"})
-	case fail.CodeOf(err) != "":
+	case fail.CodeOf(err) != "" && !missing:
 		return "", nil, err
-	case errors.As(exit, new(*exec.ExitError)):
+	case missing || errors.As(exit, new(*exec.ExitError)):
 		cause := c.git.Failure([]string{"cat-file"}, exit, c.complaint.Buf.String())
+		// git 2.34 says that an object is missing where a newer one ends, and complains beside it.
 		if msg := c.complaint.Buf.String(); strings.Contains(msg, "promisor") ||
-			strings.Contains(msg, "could not fetch") {
+			strings.Contains(msg, "could not fetch") || missing && msg != "" {
 			if strings.Contains(msg, "not our ref") {
 				return "", nil, fail.Errorf(fail.CodeObjectMissing, cause,
 					"object %s is not here, and the remote of this partial clone does not have it", oid)
@@ -71,6 +76,9 @@ func (c *catFile) read(ctx context.Context, oid object.OID) (kind string, data [
 			return "", nil, fail.Errorf(fail.CodeGitFailed, cause,
 				"object %s could not be fetched from the remote of this partial clone", oid).
 				WithHint("again, once the remote can be reached")
+		}
+		if missing {
+			return "", nil, err
 		}
 		return "", nil, object.Corrupt(oid, cause)
 	}

@@ -44,8 +44,9 @@ type Git struct {
 	hooksPath string // where git takes hooks from; "" for nowhere
 	guarded   bool   // see disarm
 
-	versionMu sync.Mutex
+	versionMu sync.Mutex // guards version and partial
 	version   Version
+	partial   *bool // nil until it was asked for
 }
 
 // GitError is a git process that ended with a failure.

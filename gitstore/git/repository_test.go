@@ -104,8 +104,8 @@ func TestDiscoverDubiousOwnership(t *testing.T) {
 			t.Skip(err)
 		}
 	}
-	if v, err := newGit(r.Dir, os.Environ()).Version(t.Context()); err != nil || !v.AtLeast(2, 36) {
-		t.Skip("git asks who owns a repository since 2.35.2: ", v, err)
+	if !testrepo.HasGit(2, 36) {
+		t.Skip("git asks who owns a repository since 2.35.2")
 	}
 	_, err := Discover(context.Background(), r.Dir)
 	var hint string

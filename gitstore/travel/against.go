@@ -431,8 +431,9 @@ func (f *remoteLook) fetch(ctx context.Context, want []string) error {
 	// Without --refmap git would move the tracking names along.
 	args := append(transport.FetchArgs(), "--refmap=", "--no-prune", "--stdin")
 	if f.partial {
-		// Objects that are not here cannot be asked for later: all of what is compared comes.
-		args = append(args, "--no-filter", "--refetch")
+		// Objects that are not here cannot be asked for later: all of what is compared comes, as git tells the remote
+		// of nothing that it has. (--refetch does the same, from git 2.36 on.)
+		args = append([]string{"-c", "fetch.negotiationAlgorithm=noop"}, append(args, "--no-filter")...)
 	}
 	if _, err := f.quarantine.Transport(f.repo).Run(ctx, []byte(strings.Join(want, "\n")+"\n"),
 		append(args, "--", f.remote)...); err != nil {

@@ -357,6 +357,7 @@ func (h *history) quiet() string {
 // is well.
 func TestSurviveHistory(t *testing.T) {
 	testrepo.Thorough(t)
+	testrepo.SyncedRefs(t)
 	if !testtrace.Available() {
 		t.Skip("processes cannot be traced here")
 	}

@@ -370,6 +370,9 @@ func TestSurviveWhatMet(t *testing.T) {
 					at = n + 1
 				}
 			}
+			if at == 0 && m.call == "fsync" && !testrepo.HasGit(2, 36) {
+				t.Skip("git syncs refs since 2.36")
+			}
 			if i < 0 || at == 0 {
 				t.Fatalf("%s does not come to a %s of %s by %s, or meets no %s", m.act, m.call, m.file, m.program,
 					m.partner)

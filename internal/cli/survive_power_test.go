@@ -19,6 +19,7 @@ import (
 // nothing: what we rely on, we say.
 func TestSurvivePowerLoss(t *testing.T) {
 	testrepo.Thorough(t)
+	testrepo.SyncedRefs(t)
 	if !testtrace.Available() {
 		t.Skip("processes cannot be traced here")
 	}

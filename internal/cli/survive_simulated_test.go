@@ -89,6 +89,7 @@ const generation = 300
 // whether all is well.
 func TestSurviveSimulated(t *testing.T) {
 	testrepo.Thorough(t)
+	testrepo.SyncedRefs(t)
 	if !testtrace.MountAvailable() {
 		t.Skip("no disk can be simulated here")
 	}

@@ -24,7 +24,7 @@ import (
 )
 
 // wantGit is the oldest git that is enough for every command.
-const wantGitMajor, wantGitMinor = 2, 31
+const wantGitMajor, wantGitMinor = 2, 34
 
 func (d *doctor) git(ctx context.Context) {
 	repo := d.rec.Repository()
@@ -34,6 +34,8 @@ func (d *doctor) git(ctx context.Context) {
 		d.failed("git", err, "install git and make sure it is on PATH")
 	case !v.AtLeast(wantGitMajor, wantGitMinor):
 		d.add("git", LevelError, fmt.Sprintf("install git %d.%d or newer", wantGitMajor, wantGitMinor), "git is %s", v)
+	case !v.AtLeast(2, 36):
+		d.add("git", LevelNote, "", "git is %s: after a power cut the ref of a run may be empty; git syncs refs since 2.36", v)
 	default:
 		d.ok("git", "git is %s", v)
 	}

@@ -45,10 +45,10 @@ func WayBack(code, remote string) string {
 	switch code {
 	case fail.CodeObjectMissing:
 		return "git fsck lists what is missing; git fetch --refetch " + remote +
-			" brings what that remote has, in a shallow clone git fetch --unshallow"
+			" (git 2.36) brings what that remote has, in a shallow clone git fetch --unshallow"
 	case fail.CodeObjectCorrupt:
 		return "git fsck names the file that is damaged; move it away, then git fetch --refetch " + remote +
-			" brings what that remote has"
+			" (git 2.36) brings what that remote has"
 	}
 	return ""
 }
