@@ -134,6 +134,9 @@ const maxTries = 5
 // taken again, on what there is then.
 func (r *Runner) decided(ctx context.Context, purpose string, done *Done, steps []step) error {
 	remote, branch := r.strict(ctx)
+	if remote {
+		ctx = transport.Hurried(ctx)
+	}
 	for try := 1; ; try++ {
 		if remote {
 			if err := r.upToDate(ctx, branch); err != nil {

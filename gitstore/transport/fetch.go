@@ -130,7 +130,7 @@ func Deepen(ctx context.Context, r *git.Repository, remote string, by int, commi
 
 // fetchInto runs a fetch; a failure about which git says one of some things is none.
 func fetchInto(ctx context.Context, r *git.Repository, remote string, args []string, fine ...string) error {
-	ctx, stop := Within(ctx, TransferLimit)
+	ctx, stop := transferring(ctx)
 	defer stop()
 	defer r.ForgetRefs()
 	err := r.Fetch(ctx, r.Git.Transport(), remote, nil, args)
@@ -165,7 +165,7 @@ func unreachable(ctx context.Context, r *git.Repository, remote string, err erro
 				remote, wire.ShellWord(ref), remote)
 	}
 	return fail.Errorf(CodeRemoteFailed, nil, "%s could not be fetched: %s", remote, said).
-		WithHint("git fetch %s shows more; nothing here has changed", remote)
+		WithHint("%s; nothing here has changed", orPatience(ctx, err, remote, "git fetch "+remote+" shows more"))
 }
 
 // refusedRef is the ref of the remote that is an object which git refused, "" where none is.

@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"errors"
 	"net"
 	"strings"
 	"testing"
@@ -28,7 +29,12 @@ func TestARemoteThatHangs(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = repo.Close() }()
-	ctx, stop := Within(t.Context(), time.Second/2)
+	ctx, stop := transferring(Hurried(t.Context()))
+	defer stop()
+	if at, ok := ctx.Deadline(); !ok || time.Until(at) > DecideLimit {
+		t.Error("an operation that waits does so until", at)
+	}
+	ctx, stop = Within(ctx, time.Second/2)
 	defer stop()
 	push := []RefPush{{Name: git.RunRefPrefix + "run_1", New: repo.Head(ctx)}}
 	_, pushed := Push(ctx, repo, "origin", push)
@@ -39,6 +45,9 @@ func TestARemoteThatHangs(t *testing.T) {
 	} {
 		if fail.CodeOf(err) != CodeRemoteFailed || !strings.HasSuffix(err.Error(), ": it took too long") {
 			t.Errorf("%s: %s, %v", what, fail.CodeOf(err), err)
+		}
+		if e, ok := errors.AsType[*fail.Error](err); !ok || !strings.Contains(e.Hint, "git agentxchain sync origin waits longer") {
+			t.Errorf("%s: hint %+v", what, e)
 		}
 	}
 }

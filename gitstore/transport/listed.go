@@ -130,7 +130,7 @@ func fetchListed(ctx context.Context, r *git.Repository, remote string, others [
 // List lists the refs of a remote: those named, those below a name that ends in a slash, all of them
 // without a name.
 func List(ctx context.Context, g *git.Git, format, remote string, names ...string) ([]git.Ref, error) {
-	ctx, stop := Within(ctx, TransferLimit)
+	ctx, stop := transferring(ctx)
 	defer stop()
 	args := []string{"ls-remote", "--refs", "--", remote}
 	for _, name := range names {

@@ -8,6 +8,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -44,6 +45,9 @@ const (
 	// TransferLimit bounds one fetch or push.
 	TransferLimit = 10 * time.Minute
 
+	// DecideLimit bounds each of them while an operation waits for it.
+	DecideLimit = 2 * time.Minute
+
 	// AskLimit bounds asking remotes while an operation is decided.
 	AskLimit = 30 * time.Second
 
@@ -59,6 +63,29 @@ var errTooLong = errors.New("it took too long")
 // Within bounds what is asked of a remote. When its time is over that is a failure of the remote.
 func Within(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
 	return context.WithTimeoutCause(ctx, limit, errTooLong)
+}
+
+// hurried is the key of a context in which an operation waits for what is asked of a remote.
+type hurried struct{}
+
+// Hurried returns a context in which a fetch or push may take DecideLimit and no more.
+func Hurried(ctx context.Context) context.Context { return context.WithValue(ctx, hurried{}, true) }
+
+// transferring bounds one fetch or push.
+func transferring(ctx context.Context) (context.Context, context.CancelFunc) {
+	if ctx.Value(hurried{}) != nil {
+		return Within(ctx, DecideLimit)
+	}
+	return Within(ctx, TransferLimit)
+}
+
+// orPatience is a hint, or the one for an operation that would not wait longer.
+func orPatience(ctx context.Context, err error, remote, hint string) string {
+	if ctx.Value(hurried{}) == nil || !errors.Is(err, errTooLong) {
+		return hint
+	}
+	return fmt.Sprintf("an operation waits for its remote no longer than %d minutes (agentxchain.sync=strict): git agentxchain sync %s "+
+		"waits longer, and with git config agentxchain.sync auto operations do not wait", DecideLimit/time.Minute, remote)
 }
 
 // Interrupted reports that a git was ended by who waits for it, which is no matter of the remote.
@@ -176,7 +203,7 @@ func TrackRuns(ctx context.Context, r *git.Repository, remote string) (added boo
 // Everything goes into tracking names, and git checks every object. Names of records that
 // are gone there go here as well.
 func FetchRuns(ctx context.Context, r *git.Repository, remote string, others []string) error {
-	ctx, stop := Within(ctx, TransferLimit)
+	ctx, stop := transferring(ctx)
 	defer stop()
 	defer r.ForgetRefs()
 	if fetchListed(ctx, r, remote, others) {
@@ -231,7 +258,7 @@ func Fetch(ctx context.Context, r *git.Repository, remote, prune, what string) e
 }
 
 func fetch(ctx context.Context, r *git.Repository, remote string, args []string, what string) error {
-	ctx, stop := Within(ctx, TransferLimit)
+	ctx, stop := transferring(ctx)
 	defer stop()
 	defer r.ForgetRefs()
 	return r.Fetch(ctx, r.Git.Transport(), remote, nil, append(args, "--", remote, what))
@@ -346,7 +373,7 @@ func hookWords(said string) string {
 
 func pushSome(ctx context.Context, r *git.Repository, remote string, refs []RefPush, extra []string,
 	out map[string]PushResult) error {
-	ctx, stop := Within(ctx, TransferLimit)
+	ctx, stop := transferring(ctx)
 	defer stop()
 	// --no-verify: the guards of pre-push ask what was proven a moment ago.
 	args := []string{"push", "--porcelain", "--no-verify", "--no-follow-tags", "--recurse-submodules=no",
@@ -397,7 +424,7 @@ func pushSome(ctx context.Context, r *git.Repository, remote string, refs []RefP
 		return err
 	}
 	return fail.Errorf(CodeRemoteFailed, nil, "%s took nothing: %s", remote, Complaint(err)).
-		WithHint("the operations stay here and go with the next git agentxchain sync %s", remote)
+		WithHint("%s", orPatience(ctx, err, remote, "the operations stay here and go with the next git agentxchain sync "+remote))
 }
 
 // Ref asks a remote where one of its refs is, "" for a ref it does not have.
