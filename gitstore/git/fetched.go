@@ -19,7 +19,10 @@ const fetchTries = 5
 
 // Fetch runs fetches by a git, one after another while they work, and makes durable what came, of one that failed as
 // well. remote is the one whose tracking names move, "" for none; in is what each reads on its standard input.
+// Error: fetch_too_large.
 func (r *Repository) Fetch(ctx context.Context, by *Git, remote string, in []byte, fetches ...[]string) error {
+	limit, unfinished := r.fetchLimit(ctx), r.unfinishedPacks()
+	by = by.writing(limit)
 	return r.tracking(by, "fetch", remote, func(by *Git) (err error) {
 		for _, args := range fetches {
 			for range fetchTries {
@@ -30,6 +33,9 @@ func (r *Repository) Fetch(ctx context.Context, by *Git, remote string, in []byt
 			if err != nil {
 				break
 			}
+		}
+		if err != nil {
+			err = r.endFetch(err, remote, limit, unfinished)
 		}
 		if serr := r.syncFetched(remote); err == nil {
 			return serr

@@ -467,25 +467,16 @@ func begunText(left, text string) bool {
 
 // foreignGit reports whether a git that is not ours may be at work in the repository.
 func (r *Repository) foreignGit() bool {
-	dirs := []string{r.GitDir, r.CommonDir}
-	if r.TopLevel != "" {
-		dirs = append(dirs, r.TopLevel)
-	}
-	busy, known := gitAtWork(func(p gitProcess) bool {
-		if p.ours {
-			return false
-		}
-		if p.dir == "" {
-			return true // of another user: it cannot be told where it works
-		}
-		for _, dir := range dirs {
-			if Within(dir, p.dir) {
-				return true
-			}
-		}
-		return false
-	})
+	busy, known := gitAtWork(func(p gitProcess) bool { return !p.ours && r.mayHold(p) })
 	return known && busy > 0
+}
+
+// mayHold reports whether a git may be at work in the repository.
+func (r *Repository) mayHold(p gitProcess) bool {
+	if p.dir == "" {
+		return true // of another user: it cannot be told where it works
+	}
+	return Within(r.GitDir, p.dir) || Within(r.CommonDir, p.dir) || r.TopLevel != "" && Within(r.TopLevel, p.dir)
 }
 
 // RefLocks are the locks that git takes to move refs.

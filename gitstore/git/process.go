@@ -43,6 +43,7 @@ type Git struct {
 
 	hooksPath string // where git takes hooks from; "" for nowhere
 	guarded   bool   // see disarm
+	maxFile   int64  // how large a file it may write, see writing
 
 	versionMu sync.Mutex // guards version and partial
 	version   Version
@@ -96,6 +97,7 @@ func (g *Git) In(dir string) *Git {
 		Scope:     g.Scope,
 		hooksPath: g.hooksPath,
 		guarded:   g.guarded,
+		maxFile:   g.maxFile,
 	}
 }
 
@@ -136,7 +138,12 @@ func (g *Git) run(ctx context.Context, stdin []byte, args ...string) (stdout, st
 	if stdin != nil {
 		cmd.Stdin = bytes.NewReader(stdin)
 	}
-	err = cmd.Run()
+	if err = cmd.Start(); err == nil {
+		if g.maxFile > 0 {
+			limitFiles(cmd.Process.Pid, g.maxFile)
+		}
+		err = cmd.Wait()
+	}
 	if runCtx.Err() != nil {
 		SweepGroup(cmd)
 	}

@@ -147,7 +147,7 @@ func fetchInto(ctx context.Context, r *git.Repository, remote string, args []str
 
 // unreachable says that a fetch failed; what failed here is no matter of the remote.
 func unreachable(ctx context.Context, r *git.Repository, remote string, err error) error {
-	if Interrupted(ctx, err) || fail.CodeOf(err) == fail.CodeUnreadable {
+	if Interrupted(ctx, err) || fail.CodeOf(err) == fail.CodeUnreadable || fail.CodeOf(err) == fail.CodeFetchTooLarge {
 		return err
 	}
 	if refs, listed := r.ListRefs(ctx, git.RunRefPrefix); listed == nil { // git fetches nothing beside a broken one

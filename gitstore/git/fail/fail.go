@@ -19,6 +19,7 @@ const (
 	CodeGitTooOld         = "git_too_old"
 	CodeGitFailed         = "git_failed"
 	CodeOutputTooLarge    = "git_output_too_large"
+	CodeFetchTooLarge     = "fetch_too_large"
 	CodeObjectMissing     = "object_missing"
 	CodeObjectCorrupt     = "object_corrupt"
 	CodeObjectTooLarge    = "object_too_large"

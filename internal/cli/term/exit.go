@@ -82,6 +82,8 @@ func ExitTable() []exitRow {
 				"`git remote add origin URL`, or name another remote"},
 			{"remote_failed", "the remote could not be reached, or git refuses what it sends",
 				"check address, network and login with `git fetch`, then `git agentxchain sync`"},
+			{"fetch_too_large", "a remote sends more at once than this program takes",
+				"`git fetch REMOTE` brings it, or `git config agentxchain.fetchLimit 20g`"},
 			{"runs_not_fetched", "there is no record of a run here, and those of the remote were never fetched",
 				"`git agentxchain sync` fetches them; without a run there is nothing to check"},
 			{"branch_diverged",

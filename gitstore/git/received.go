@@ -1,0 +1,77 @@
+// How much a git may write of what a remote sends: a server that never ends would fill the disk.
+
+package git
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+)
+
+// FetchLimitSetting is how large a pack may be that a fetch brings, as git reads sizes (500m, 20g); 0 for any.
+const FetchLimitSetting = "agentxchain.fetchLimit"
+
+// DefaultFetchLimit holds where nothing is set. What clones bring together is what was added since the last time.
+const DefaultFetchLimit = 4 << 30
+
+// fetchLimit is how large a pack may be, 0 for any.
+func (r *Repository) fetchLimit(ctx context.Context) int64 {
+	out, err := r.Git.Run(ctx, nil, "config", "--type=int", "--get", FetchLimitSetting)
+	if err != nil {
+		return DefaultFetchLimit
+	}
+	n, err := strconv.ParseInt(strings.TrimSpace(string(out)), 10, 64)
+	if err != nil || n < 0 {
+		return DefaultFetchLimit
+	}
+	return n
+}
+
+// writing returns a git that writes no file larger than so many bytes, nor does what it starts. 0 is no limit.
+func (g *Git) writing(limit int64) *Git {
+	c := g.In(g.Dir)
+	c.maxFile = limit
+	return c
+}
+
+// unfinishedPacks are the packs in the making.
+func (r *Repository) unfinishedPacks() []string {
+	names, _ := filepath.Glob(filepath.Join(r.ObjectsDir, "pack", "tmp_pack_*"))
+	return names
+}
+
+// endFetch sees to what a fetch has left that failed with err, and says why where it met the limit. before are the packs
+// that were unfinished when it began: they stay, and so do all where another git may be at work.
+func (r *Repository) endFetch(err error, remote string, limit int64, before []string) error {
+	var ge *GitError
+	met := limit > 0 && errors.As(err, &ge) && fileLimitMet(ge.Stderr)
+	left := slices.DeleteFunc(r.unfinishedPacks(), func(name string) bool { return slices.Contains(before, name) })
+	for _, name := range left {
+		fi, serr := os.Stat(name)
+		met = met || limit > 0 && serr == nil && fi.Size() == limit
+	}
+	if len(left) > 0 {
+		if busy, known := gitAtWork(r.mayHold); known && busy == 0 {
+			for _, name := range left {
+				_ = os.Remove(name) // git would when it is two weeks old
+			}
+		}
+	}
+	if !met {
+		return err
+	}
+	from, fetch := "the remote", "git fetch"
+	if remote != "" {
+		from, fetch = remote, "git fetch "+remote
+	}
+	return fail.Errorf(fail.CodeFetchTooLarge, nil, "%s sends more than %d MiB at once, and was not listened to any longer", from,
+		max(1, limit>>20)).
+		WithHint("where that is what it should send, %s brings it; git config %s 20g has this program take as much; nothing here has changed",
+			fetch, FetchLimitSetting)
+}
