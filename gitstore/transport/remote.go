@@ -149,7 +149,7 @@ func PickRemote(ctx context.Context, r *git.Repository, name string) (string, er
 		case slices.Contains(all, name):
 		case set != "" && len(all) > 0:
 			return "", fail.Errorf(CodeNoRemote, nil, "%q, which agentxchain.remote names, is not a remote of this repository",
-				name).WithHint("git remote -v lists them; git config agentxchain.remote %s, where that is the one", all[0])
+				name).WithHint("git remote -v lists them; git config agentxchain.remote %s, where that is the one", likely(ctx, r, all))
 		default:
 			return "", fail.Errorf(CodeNoRemote, nil, "%q is not a remote of this repository", name).
 				WithHint("git remote -v lists them; git remote add NAME URL adds one")
@@ -171,8 +171,20 @@ func PickRemote(ctx context.Context, r *git.Repository, name string) (string, er
 		return "", fail.Errorf(CodeNoRemote, nil, "this repository has no remote, so its runs stay here").
 			WithHint("git remote add origin URL")
 	}
+	first := likely(ctx, r, all)
 	return "", fail.Errorf(CodeNoRemote, nil, "there are %d remotes and none was named", len(all)).
-		WithHint("git agentxchain sync %s, or git config agentxchain.remote %s", all[0], all[0])
+		WithHint("git agentxchain sync %s, or git config agentxchain.remote %s", first, first)
+}
+
+// likely is the remote of all that records were brought from before, which git remote rename keeps on; else the first.
+func likely(ctx context.Context, r *git.Repository, all []string) string {
+	for _, remote := range all {
+		out, err := r.Git.Run(ctx, nil, "config", "--get-all", "remote."+remote+".fetch")
+		if err == nil && strings.Contains(string(out), git.RunRefPrefix) {
+			return remote
+		}
+	}
+	return all[0]
 }
 
 // TrackRuns adds the refspecs of runs to a remote, so that a plain git fetch brings
