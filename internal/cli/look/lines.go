@@ -113,6 +113,10 @@ func (q *linesQuestion) fileOf(f *term.Factory, repo *runner.Repository) (string
 	}
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
+			// Names count from the current directory: the one at the top may well be there.
+			if rel, err := filepath.Rel(repo.TopLevel, abs); err == nil && filepath.IsLocal(rel) {
+				name = term.OneLine(filepath.ToSlash(rel))
+			}
 			return "", term.Errorf(wire.CodeNotFound, "there is no file %s in the work tree", name)
 		}
 		return "", term.Errorf("io_failed", "%s cannot be read: %w", name, err)
