@@ -21,9 +21,12 @@ func CompletionCommand(f *Factory, category string) *ucli.Command {
 		Usage:     "print the completion script of a shell",
 		ArgsUsage: "SHELL",
 		Description: "SHELL is bash, zsh or fish.\n\n" +
-			"  bash  eval \"$(git agentxchain completion bash)\"       in ~/.bashrc, after git's own\n" +
-			"  zsh   git agentxchain completion zsh > DIR/_git-agentxchain   with DIR in $fpath\n" +
-			"  fish  git agentxchain completion fish | source         in config.fish",
+			"  bash, in ~/.bashrc after git's own:\n" +
+			"    eval \"$(git agentxchain completion bash)\"\n" +
+			"  zsh, with DIR in $fpath:\n" +
+			"    git agentxchain completion zsh > DIR/_git-agentxchain\n" +
+			"  fish, in config.fish:\n" +
+			"    git agentxchain completion fish | source",
 		BashComplete: func(c *ucli.Context) { _, _ = io.WriteString(c.App.Writer, "bash\nzsh\nfish\n") },
 		Action: func(c *ucli.Context) error {
 			return runCompletion(f, c.Args().First())
