@@ -7,6 +7,9 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
 )
 
 // Ink renders the text report: emphasis, and Safe for words an adapter wrote,
@@ -20,6 +23,11 @@ func (r *Report) WriteText(w io.Writer, ink Ink) error {
 	known := func(d *Deviation) {
 		if d != nil {
 			line("      %s", ink.Faint("known deviation of "+ink.Safe(d.Implementation+" "+d.Version+": "+d.Reason)))
+		}
+	}
+	complaint := func(f Finding) {
+		if last := lastComplaint(f.Actual); last != "" {
+			line("      %s", ink.Faint("standard error: "+ink.Safe(last)))
 		}
 	}
 	line("")
@@ -51,10 +59,12 @@ func (r *Report) WriteText(w io.Writer, ink Ink) error {
 		}
 		if n := len(t.Errors); n > 1 && n == t.Count.Run() && sameMessage(t.Errors) {
 			line("    %s all %d: %s", ink.Bad("✗"), n, ink.Safe(t.Errors[0].Message)) // no adapter, most likely
+			complaint(t.Errors[0])
 			continue
 		}
 		for _, f := range t.Errors {
 			line("    %s %s: %s", ink.Bad("✗"), ink.Safe(plain(f.ID)), ink.Safe(f.Message))
+			complaint(f)
 			known(f.Known)
 		}
 	}
@@ -87,6 +97,14 @@ func (i Ink) verdict(status, text string) string {
 		return i.Faint(text)
 	}
 	return i.Bad(text)
+}
+
+// lastComplaint is the last line that an adapter without a usable answer wrote on standard error: that of an uncaught
+// exception says what happened. "" for none.
+func lastComplaint(actual ojson.Value) string {
+	o, _ := actual.(*ojson.Object)
+	said := strings.TrimSpace(o.String("stderr"))
+	return text.Brief(said[strings.LastIndexByte(said, '\n')+1:], 200)
 }
 
 // sameMessage reports that all findings say the same.

@@ -74,7 +74,9 @@ func (t *ProcessTarget) read(r *process.Result) Outcome {
 	}
 	text := strings.TrimFunc(string(r.Stdout), blankRune)
 	if text == "" {
-		text = "{}"
+		out := answer(ojson.NewObject(), r.Exit)
+		out.Actual = said(r) // why it wrote no answer stands on standard error
+		return out
 	}
 	v, err := ojson.DecodeLimited([]byte(text), ojson.Limits{Bytes: maxAnswer, LastWins: true})
 	if err != nil {

@@ -154,6 +154,9 @@ func runConformanceCheck(ctx context.Context, f *term.Factory, o *conformanceChe
 	if err == nil {
 		err = f.Out.Flush()
 	}
+	if err == nil && report != nil && report.ExitCode() != 0 && !asJSON {
+		f.Out.Notice("--json shows what was answered, git agentxchain conformance list --json what each fixture stands on")
+	}
 	switch {
 	case err != nil && !errors.Is(err, syscall.EPIPE):
 		// 1 would say that a fixture has failed.
