@@ -204,7 +204,12 @@ func (g *Git) Failure(args []string, err error, complaint string) error {
 		if (strings.Contains(complaint, noRepository) || gitfileAstray(complaint)) && g.Dir != "" {
 			return gone(g.Dir, failed)
 		}
-		return fail.Errorf(fail.CodeGitFailed, failed, "git failed")
+		e := fail.Errorf(fail.CodeGitFailed, failed, "git failed")
+		if badPackedRefs(complaint) {
+			e = e.WithHint("keep a copy of that file and take the line out of it; git agentxchain fsck then says which runs lack " +
+				"their ref, and git reflog where a branch was")
+		}
+		return e
 	}
 	if errors.Is(err, os.ErrNotExist) {
 		if _, serr := os.Stat(g.Dir); serr != nil { // err says that it is git that is missing
@@ -215,6 +220,12 @@ func (g *Git) Failure(args []string, err error, complaint string) error {
 			"git could not be started").WithHint("install git and make sure it is on PATH")
 	}
 	return fail.Errorf(fail.CodeGitFailed, err, "git %s could not be run", name(args))
+}
+
+// badPackedRefs finds git's complaint of a file packed-refs that was cut short (unterminated line in …) or written into
+// (unexpected line in …); no command of git mends it.
+func badPackedRefs(complaint string) bool {
+	return strings.Contains(complaint, " line in ") && strings.Contains(complaint, "packed-refs: ")
 }
 
 func interrupted(ctx context.Context, args []string) error {
