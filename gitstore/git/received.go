@@ -22,6 +22,9 @@ const DefaultFetchLimit = 4 << 30
 
 // fetchLimit is how large a pack may be, 0 for any.
 func (r *Repository) fetchLimit(ctx context.Context) int64 {
+	if r.Setting(ctx, FetchLimitSetting) == "" {
+		return DefaultFetchLimit // and no process to find that out
+	}
 	out, err := r.Git.Run(ctx, nil, "config", "--type=int", "--get", FetchLimitSetting)
 	if err != nil {
 		return DefaultFetchLimit
