@@ -200,14 +200,12 @@ func NextStep(s *run.State, cfg *config.Config, escalationID string) *NextAction
 		}
 		return &NextAction{withEscalation(v.RecoveryAction, escalationID), reason}
 	}
+	var turns []*run.Turn
 	for _, t := range s.ActiveTurns.All() {
-		if step := TurnStep(t); step != nil {
-			return step
-		}
+		turns = append(turns, t)
 	}
-	for _, t := range s.ActiveTurns.All() {
-		return &NextAction{"git agentxchain accept " + wire.ShellWord(t.TurnID),
-			fmt.Sprintf("Turn %s of %s is at work.", t.TurnID, t.AssignedRole)}
+	if step := TurnsStep(turns); step != nil {
+		return step
 	}
 	role, _, err := ResolveRole(cfg, s, "")
 	if err != nil {
@@ -221,6 +219,21 @@ func NextStep(s *run.State, cfg *config.Config, escalationID string) *NextAction
 		reason = due
 	}
 	return &NextAction{run.CmdAssign + " " + wire.ShellWord(role), reason}
+}
+
+// TurnsStep is what moves on the first of active turns that is not at work, else the first of all; nil for none.
+func TurnsStep(turns []*run.Turn) *NextAction {
+	for _, t := range turns {
+		if step := TurnStep(t); step != nil {
+			return step
+		}
+	}
+	if len(turns) == 0 {
+		return nil
+	}
+	t := turns[0]
+	return &NextAction{"git agentxchain accept " + wire.ShellWord(t.TurnID),
+		fmt.Sprintf("Turn %s of %s is at work.", t.TurnID, t.AssignedRole)}
 }
 
 // TurnStep is what moves on a turn that is not at work; nil for one that is.

@@ -126,7 +126,16 @@ func (p Project) next(
 			}
 		}
 	}
-	for _, t := range st.Turns {
+	turns := st.Turns
+	if ours := st.ours(); len(ours) > 0 && len(ours) < len(turns) {
+		turns = ours
+		active := make([]*run.Turn, len(ours))
+		for i, t := range ours {
+			active[i] = t.Turn
+		}
+		n = protocol.TurnsStep(active)
+	}
+	for _, t := range turns {
 		if h := t.Claim; h != nil && !h.Here && strings.HasSuffix(n.Command, " "+t.Turn.TurnID) {
 			if h.Over {
 				return &protocol.NextAction{
@@ -186,6 +195,17 @@ func (p Project) next(
 		}
 	}
 	return n
+}
+
+// ours are the active turns that no other clone and no runner works on: theirs are for them to go on with.
+func (st *Standing) ours() []Turn {
+	var out []Turn
+	for _, t := range st.Turns {
+		if (t.Claim == nil || t.Claim.Here || t.Claim.Over) && t.Lease == nil {
+			out = append(out, t)
+		}
+	}
+	return out
 }
 
 // away is what comes before n where this checkout lacks the work of the accepted turn of row: a person would answer for
