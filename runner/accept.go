@@ -252,7 +252,7 @@ func (c *change) replayForPolicy(ctx context.Context, turn *run.Turn, s turnfile
 		return nil, nil // the engine refuses it with the same words
 	}
 	return commands.Replay(ctx, c.r.store, c.r.Now(), doc.Object("verification"),
-		commands.ReplayOptions{Execute: c.r.store.Repository().SettingBool(ctx, "agentxchain.replayVerification")})
+		commands.ReplayOptions{Execute: c.r.store.Repository().PersonSettingBool(ctx, "agentxchain.replayVerification")})
 }
 
 // ReplayTurn replays the machine evidence of a staged result ("verify turn").

@@ -30,7 +30,7 @@ const codeWorkNotHere = "work_not_here"
 // ApproveOptions says what to approve.
 type ApproveOptions struct {
 	Completion   *bool  // nil: whichever is pending; else exactly a completion or a transition
-	AllowActions bool   // run the gate's actions; also git config agentxchain.allowGateActions
+	AllowActions bool   // run the gate's actions; also git config --global agentxchain.allowGateActions
 	DryRun       bool   // only say what would happen
 	Reason       string // recorded with the approval; may be empty
 	Consent      ConsentOptions
@@ -158,7 +158,7 @@ func (a *approving) decide(ctx context.Context, c *change) (*plan, error) {
 		return &plan{op: a.op([]protocol.ActionRun{})}, err
 	}
 	if len(out.Actions) > 0 && !a.opt.AllowActions &&
-		!c.r.store.Repository().SettingBool(ctx, "agentxchain.allowGateActions") && !c.r.trusted(ctx, c.view.Config) {
+		!c.r.store.Repository().PersonSettingBool(ctx, "agentxchain.allowGateActions") && !c.r.trusted(ctx, c.view.Config) {
 		return nil, actionsRefused(res.Gate, out.Actions)
 	}
 	if c.hooks.Has("before_gate") {
@@ -298,7 +298,7 @@ func actionsRefused(gate string, actions []config.GateAction) error {
 		Message: fmt.Sprintf(
 			"Gate %q would run %d command(s) named in agentxchain.json, first %q; you have not agreed to that.", gate,
 			len(actions), cmds[0]),
-		Hint: "read them, then: git agentxchain approve --allow-actions (or git config agentxchain.allowGateActions true)",
+		Hint: "read them, then: git agentxchain approve --allow-actions (or git config --global agentxchain.allowGateActions true)",
 	}
 }
 

@@ -28,6 +28,23 @@ func (r *Repository) SettingBool(ctx context.Context, key string) bool {
 	return err == nil && strings.TrimSpace(string(out)) == "true"
 }
 
+// PersonSettingBool is SettingBool of a consent: the repository's own configuration does not give it, which may have come
+// along with the directory, or be what an agent wrote.
+func (r *Repository) PersonSettingBool(ctx context.Context, key string) bool {
+	list, err := r.Config(ctx)
+	if err != nil {
+		return false
+	}
+	said := ""
+	for _, s := range list {
+		if s.Key == gitconfig.Lower(key) && s.Scope != "local" && s.Scope != "worktree" {
+			said = s.Value
+		}
+	}
+	out, err := r.Git.Run(ctx, nil, "-c", key+"="+said, "config", "--type=bool", "--get", key)
+	return said != "" && err == nil && strings.TrimSpace(string(out)) == "true"
+}
+
 // Settings returns every value git has for a key, from all its configuration
 // files; none when it is unset.
 func (r *Repository) Settings(ctx context.Context, key string) ([]string, error) {

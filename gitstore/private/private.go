@@ -5,6 +5,8 @@
 package private
 
 import (
+	"crypto/sha256"
+	"encoding/binary"
 	"errors"
 	"io/fs"
 	"os"
@@ -94,4 +96,15 @@ func Remove(repo *git.Repository, name string) error {
 // cache; two projects in one repository have two.
 func Dir(repo *git.Repository) string {
 	return filepath.Join(repo.GitDir, git.PrivateName, wire.SHA256([]byte(repo.Prefix))[:12])
+}
+
+// Bound is what a note of some kind about something is bound to: the place of the repository, this machine's file system
+// and this person. One that came along with a directory, copied or unpacked, is bound to something else.
+func Bound(repo *git.Repository, kind, about string) [sha256.Size]byte {
+	b := PutBytes(PutBytes([]byte(kind), []byte(about)), []byte(git.RealOr(repo.CommonDir)))
+	b = binary.AppendVarint(b, int64(os.Getuid()))
+	if fi, err := os.Lstat(repo.CommonDir); err == nil {
+		b = binary.AppendUvarint(b, git.StatOf(fi).Inode)
+	}
+	return sha256.Sum256(b)
 }

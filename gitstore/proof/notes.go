@@ -15,6 +15,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
@@ -68,17 +69,9 @@ func verifiedPath(r *git.Repository, run string) string {
 	return filepath.Join(r.CommonDir, "agentxchain", "verified", hex.EncodeToString(sum[:12]))
 }
 
-// verifiedBound is what a note of the run is bound to: the rules, the run, and where
-// the repository is.
-func verifiedBound(r *git.Repository, run string) (sum [sha256.Size]byte) {
-	b := private.PutBytes([]byte("verified"), []byte(run))
-	b = private.PutBytes(b, []byte(r.CommonDir))
-	b = binary.AppendVarint(b, int64(protocol.RuleSet))
-	b = binary.AppendVarint(b, int64(os.Getuid()))
-	if fi, err := os.Lstat(r.CommonDir); err == nil {
-		b = binary.AppendUvarint(b, git.StatOf(fi).Inode)
-	}
-	return sha256.Sum256(b)
+// verifiedBound is what a note of the run is bound to, the rules among it.
+func verifiedBound(r *git.Repository, run string) [sha256.Size]byte {
+	return private.Bound(r, "verified by rule set "+strconv.Itoa(protocol.RuleSet), run)
 }
 
 // readVerified reads the notes of a run; none when there is no file that can be used.

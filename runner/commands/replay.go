@@ -45,7 +45,7 @@ func Replay(ctx context.Context, s *gitstore.Store, now time.Time, verification 
 		return out, nil
 	case !opt.Execute:
 		out.Overall = result.ReplayNotExecuted
-		out.Reason = "declared commands run only with the operator's consent (git config agentxchain.replayVerification true, or --execute)"
+		out.Reason = "declared commands run only with the operator's consent (git config --global agentxchain.replayVerification true, or --execute)"
 		return out, nil
 	}
 	before, err := treePrint(ctx, s)

@@ -4,11 +4,13 @@ package trust
 
 import (
 	"context"
+	"encoding/hex"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/private"
 	"github.com/git-agentxchain/git-agentxchain/hooks"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/turnmark"
@@ -26,7 +28,8 @@ const CodeHooksUntrusted = "hooks_untrusted"
 const Env = "AGENTXCHAIN_TRUST"
 
 // key is where trusted digests are kept, in the repository's own git
-// configuration and nowhere else: that file is never cloned, pushed or shared.
+// configuration and nowhere else: that file is never cloned, pushed or shared. With a
+// git directory that is copied or unpacked it may come along: see entry.
 const key = "agentxchain.trusted"
 
 // Ways in which a scope is trusted.
@@ -104,7 +107,7 @@ func (a Asker) By(ctx context.Context, digest string) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		if slices.Contains(have, digest) {
+		if slices.Contains(have, a.entry(digest)) {
 			return Stored, nil
 		}
 	}
@@ -124,10 +127,16 @@ func (a Asker) By(ctx context.Context, digest string) (string, error) {
 // Keep remembers a digest that a person has agreed to.
 func (a Asker) Keep(ctx context.Context, digest string) error {
 	have, err := a.Repo.LocalSettings(ctx, key)
-	if err != nil || slices.Contains(have, digest) {
+	if err != nil || slices.Contains(have, a.entry(digest)) {
 		return err
 	}
-	return a.Repo.AddLocalSetting(ctx, key, digest)
+	return a.Repo.AddLocalSetting(ctx, key, a.entry(digest))
+}
+
+// entry is a digest as it is kept, with what it is bound to.
+func (a Asker) entry(digest string) string {
+	bound := private.Bound(a.Repo, "trusted", digest)
+	return digest + "@" + hex.EncodeToString(bound[:16])
 }
 
 // Drop takes back every trust given in the repository.
