@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -83,7 +84,35 @@ func (s *ObjectFiles) Read(ctx context.Context, oid object.OID) (string, []byte,
 	if fail.CodeOf(looseErr) != "" && ctx.Err() == nil {
 		return "", nil, looseErr // we saw the damage ourselves, and can name it
 	}
+	if lender, list := s.goneLender(); lender != "" && fail.CodeOf(err) == fail.CodeObjectMissing {
+		return "", nil, fail.Errorf(fail.CodeObjectMissing, nil,
+			"object %s is not in the repository, which borrows those of %s, and that is not there", oid, lender).
+			WithHint("bring that directory back, or write where it is now into %s; else git fetch --refetch REMOTE brings what the remote has",
+				list)
+	}
 	return "", nil, err
+}
+
+// goneLender is a directory whose objects are borrowed and that is not there, "" for none; list names it.
+func (s *ObjectFiles) goneLender() (lender, list string) {
+	list = filepath.Join(s.loose.Dir, "info", "alternates")
+	data, err := ReadConfigFile(list)
+	if err != nil {
+		return "", list
+	}
+	for line := range strings.Lines(string(data)) {
+		name := strings.TrimSuffix(line, "\n")
+		if name == "" || name[0] == '#' || name[0] == '"' {
+			continue
+		}
+		if !filepath.IsAbs(name) {
+			name = filepath.Join(s.loose.Dir, name)
+		}
+		if _, err := os.Stat(name); Absent(err) {
+			return name, list
+		}
+	}
+	return "", list
 }
 
 // readPacked returns fs.ErrNotExist when no pack holds the object. find is

@@ -823,3 +823,29 @@ func TestCommitsOfGit(t *testing.T) {
 }
 
 // What EncodeCommit makes of hostile names is still a commit fsck accepts.
+
+// TestLenderGone asks for an object of a repository that was moved away from one that borrows from it: where the objects
+// were is said, and where that is written down.
+func TestLenderGone(t *testing.T) {
+	r := testrepo.New(t, testrepo.Options{})
+	r.Write("a.txt", "a")
+	r.CommitAll("first")
+	blob := object.OID(r.Git("rev-parse", "HEAD:a.txt"))
+	clone := filepath.Join(t.TempDir(), "clone")
+	r.Git("clone", "-q", "--shared", "--no-checkout", r.Dir, clone)
+	repo, err := Discover(t.Context(), clone)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = repo.Close() }()
+	objects := filepath.Join(r.Dir, ".git", "objects")
+	if err := os.Rename(objects, objects+".moved"); err != nil {
+		t.Fatal(err)
+	}
+	_, _, err = repo.Objects().Read(t.Context(), blob)
+	e, ok := errors.AsType[*fail.Error](err)
+	if !ok || e.Code != fail.CodeObjectMissing || !strings.Contains(e.Error(), "borrows those of ") ||
+		!strings.Contains(e.Error(), "objects, and that is not there") || !strings.Contains(e.Hint, "alternates") {
+		t.Errorf("%+v", err)
+	}
+}

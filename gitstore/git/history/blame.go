@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -205,7 +204,7 @@ func ShallowCommits(r *git.Repository) map[object.OID]bool {
 	} else if given != "" {
 		name = filepath.Join(r.Git.Dir, given)
 	}
-	data, err := os.ReadFile(name)
+	data, err := git.ReadConfigFile(name) // no pipe, and nothing without an end
 	if err != nil {
 		return nil
 	}

@@ -7,6 +7,7 @@ import (
 	"context"
 	"crypto/sha1"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -81,6 +82,18 @@ func TestShallowFile(t *testing.T) {
 	}
 	t.Setenv("GIT_SHALLOW_FILE", name)
 	if cut := ShallowCommits(open(t, r)); len(cut) != 1 || !cut[tip] {
+		t.Error(cut)
+	}
+}
+
+// TestShallowPipe has a pipe in the place of the list, which nothing is written to.
+func TestShallowPipe(t *testing.T) {
+	r := testrepo.New(t, testrepo.Options{})
+	repo := open(t, r)
+	if err := exec.Command("mkfifo", filepath.Join(r.Dir, ".git", "shallow")).Run(); err != nil {
+		t.Skip(err)
+	}
+	if cut := ShallowCommits(repo); cut != nil {
 		t.Error(cut)
 	}
 }
