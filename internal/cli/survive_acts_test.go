@@ -104,7 +104,6 @@ const surviveHooks = `hooks={"before_acceptance":[{"name":"ask","type":"process"
 
 func acceptAct(a *act) {
 	a.project("p", surviveHooks)
-	a.ag("hooks", "trust", "--yes")
 	a.ag("assign", "dev")
 	a.written()
 	a.args = []string{"accept"}

@@ -30,6 +30,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
+	"github.com/git-agentxchain/git-agentxchain/runner/trust"
 )
 
 // act is a changing command, and a place to carry it out in.
@@ -77,7 +78,8 @@ func (a *act) begin() {
 // env is what the command gets of the machine: nothing of the person running the tests.
 func (a *act) env() []string {
 	return append(os.Environ(), "HOME="+filepath.Join(a.base, "home"),
-		"XDG_CONFIG_HOME="+filepath.Join(a.base, "home"), "TMPDIR="+filepath.Join(a.base, "tmp"))
+		"XDG_CONFIG_HOME="+filepath.Join(a.base, "home"), "TMPDIR="+filepath.Join(a.base, "tmp"),
+		trust.Env+"=1") // each trial has a copy of the place, and what hooks trust keeps holds in none
 }
 
 // ours runs git-agentxchain where the act does.
