@@ -142,9 +142,7 @@ func Show(ctx context.Context, store *gitstore.Store, v *gitstore.View) (*Pendin
 	if err != nil {
 		return nil, err
 	}
-	if out.Before, out.Away = Before(ctx, store, v, files); out.Away == nil {
-		out.Away = Work(ctx, store.Repository(), store.Dir(), row)
-	}
+	out.Before, out.Away = Before(ctx, store, v, files)
 	out.outcomes()
 	return out, out.documents(ctx, store, v)
 }

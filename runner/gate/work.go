@@ -137,10 +137,13 @@ func bringing(ctx context.Context, repo *git.Repository, commit object.OID) stri
 
 // Before names the documents among files that the turn which asked for what waits has changed, and that are here as they
 // were before the phase, where its work is elsewhere: a person would answer for other documents than the turn handed in.
+// The work is returned without them too, nil where it is not elsewhere.
 func Before(ctx context.Context, store *gitstore.Store, v *gitstore.View, files []evidence.FileBlob) ([]string, *Away) {
-	row, marks := Asking(v), protocol.DocumentMarks(v.Config, v.State)
+	row, repo := Asking(v), store.Repository()
+	away := Work(ctx, repo, store.Dir(), row)
+	marks := protocol.DocumentMarks(v.Config, v.State)
 	if row == nil || marks == nil {
-		return nil, nil
+		return nil, away
 	}
 	handed := markers(row)
 	var out []string
@@ -155,11 +158,9 @@ func Before(ctx context.Context, store *gitstore.Store, v *gitstore.View, files 
 		}
 	}
 	if len(out) == 0 {
-		return nil, nil
+		return nil, away
 	}
 	// An approval that was taken back leaves the marks of the phase it opened, so that they alone do not tell.
-	repo := store.Repository()
-	away := Work(ctx, repo, store.Dir(), row)
 	if made := object.OID(row.String("checkpoint_sha")); away == nil && made.Valid(repo.ObjectFormat) &&
 		!repo.HasCommit(ctx, made) {
 		away = &Away{Turn: row.String("turn_id"), Commit: made, Absent: true, Command: "git fetch --all"}
