@@ -59,30 +59,33 @@ func (c *catFile) read(ctx context.Context, oid object.OID) (kind string, data [
 		return "", nil, err
 	}
 	exit := c.end()
+	said := c.complaint.Buf.String()
 	switch {
 	case ctx.Err() != nil:
 		return "", nil, interrupted(ctx, []string{"cat-file"})
-	case fail.CodeOf(err) != "" && !missing:
+	case missing && said != "": // where a newer git ends, 2.34 says so and complains beside it
+		return "", nil, unfetched(oid, said, &GitError{Args: []string{"cat-file"}, Stderr: said})
+	case fail.CodeOf(err) != "":
 		return "", nil, err
-	case missing || errors.As(exit, new(*exec.ExitError)):
-		cause := c.git.Failure([]string{"cat-file"}, exit, c.complaint.Buf.String())
-		// git 2.34 says that an object is missing where a newer one ends, and complains beside it.
-		if msg := c.complaint.Buf.String(); strings.Contains(msg, "promisor") ||
-			strings.Contains(msg, "could not fetch") || missing && msg != "" {
-			if strings.Contains(msg, "not our ref") {
-				return "", nil, fail.Errorf(fail.CodeObjectMissing, cause,
-					"object %s is not here, and the remote of this partial clone does not have it", oid)
-			}
-			return "", nil, fail.Errorf(fail.CodeGitFailed, cause,
-				"object %s could not be fetched from the remote of this partial clone", oid).
-				WithHint("again, once the remote can be reached")
-		}
-		if missing {
-			return "", nil, err
+	case errors.As(exit, new(*exec.ExitError)):
+		cause := c.git.Failure([]string{"cat-file"}, exit, said)
+		if strings.Contains(said, "promisor") || strings.Contains(said, "could not fetch") {
+			return "", nil, unfetched(oid, said, cause)
 		}
 		return "", nil, object.Corrupt(oid, cause)
 	}
 	return "", nil, fail.Errorf(fail.CodeGitFailed, err, "git cat-file gave no answer for %s", oid)
+}
+
+// unfetched tells why git could not fetch an object that a partial clone does not have.
+func unfetched(oid object.OID, said string, cause error) error {
+	if strings.Contains(said, "not our ref") {
+		return fail.Errorf(fail.CodeObjectMissing, cause,
+			"object %s is not here, and the remote of this partial clone does not have it", oid)
+	}
+	return fail.Errorf(fail.CodeGitFailed, cause,
+		"object %s could not be fetched from the remote of this partial clone", oid).
+		WithHint("again, once the remote can be reached")
 }
 
 func (c *catFile) start() error {
