@@ -41,8 +41,11 @@ func (r *Repository) PersonSettingBool(ctx context.Context, key string) bool {
 			said = s.Value
 		}
 	}
+	if said == "" {
+		return false
+	}
 	out, err := r.Git.Run(ctx, nil, "-c", key+"="+said, "config", "--type=bool", "--get", key)
-	return said != "" && err == nil && strings.TrimSpace(string(out)) == "true"
+	return err == nil && strings.TrimSpace(string(out)) == "true"
 }
 
 // Settings returns every value git has for a key, from all its configuration

@@ -84,7 +84,10 @@ func (s *ObjectFiles) Read(ctx context.Context, oid object.OID) (string, []byte,
 	if fail.CodeOf(looseErr) != "" && ctx.Err() == nil {
 		return "", nil, looseErr // we saw the damage ourselves, and can name it
 	}
-	if lender, list := s.goneLender(); lender != "" && fail.CodeOf(err) == fail.CodeObjectMissing {
+	if fail.CodeOf(err) != fail.CodeObjectMissing {
+		return "", nil, err
+	}
+	if lender, list := s.goneLender(); lender != "" {
 		return "", nil, fail.Errorf(fail.CodeObjectMissing, nil,
 			"object %s is not in the repository, which borrows those of %s, and that is not there", oid, lender).
 			WithHint("bring that directory back, or write where it is now into %s; else git fetch --refetch REMOTE brings what the remote has",
