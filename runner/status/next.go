@@ -34,37 +34,13 @@ const NewRun = "git agentxchain assign --new-run"
 func (p Project) next(
 	ctx context.Context, st *Standing, escalation string, tree *gitstatus.Status,
 ) *protocol.NextAction {
-	if bad := st.View.ConfigProblems; len(bad) > 0 {
-		return &protocol.NextAction{
-			Command: "git agentxchain validate",
-			Reason: "Correct " + wire.ConfigPath + " first, no operation goes on with it: " +
-				text.Brief(bad[0].Message, 200),
-		}
+	if n := beforeAll(st.View); n != nil {
+		return n
 	}
-	if lost := st.View.Lost; lost != nil {
-		return &protocol.NextAction{Command: lost.Command(), Reason: lost.Reason()}
-	}
-	if st.View.Begun() {
-		return &protocol.NextAction{
-			Command: "git agentxchain repair --adopt",
-			Reason:  "Another tool began the run; nothing is built on it before a person has looked at it and taken it up.",
-		}
-	}
-	if len(st.View.Open) > 0 {
-		return &protocol.NextAction{
-			Command: "git agentxchain confirm",
-			Reason:  "Another tool passed what only a person can pass here; nothing is built on it before a person has confirmed it.",
-		}
-	}
-	if remote := st.View.Unasked; remote != "" {
-		return &protocol.NextAction{
-			Command: "git agentxchain sync " + wire.ShellWord(remote),
-			Reason:  "The runs of " + remote + " were not fetched yet; one may be under way there.",
-		}
-	}
-	n := protocol.NextStep(st.View.State, st.View.Config, escalation)
-	if len(st.View.State.GateVotes) > 0 && p.Store != nil {
-		if g := protocol.GateStep(st.View.State, st.View.Config, st.Approvals, p.authors(ctx, st.View)); g != nil {
+	s := st.View.State
+	n := protocol.NextStep(s, st.View.Config, escalation)
+	if len(s.GateVotes) > 0 && p.Store != nil {
+		if g := protocol.GateStep(s, st.View.Config, st.Approvals, p.authors(ctx, st.View)); g != nil {
 			n = g
 		}
 	}
@@ -72,60 +48,103 @@ func (p Project) next(
 		if n := awaiting(st, p.dirtyFor(ctx, st, nil, tree)); n != nil {
 			return n
 		}
-		return p.afterEnd(ctx, st.View.State)
+		return p.afterEnd(ctx, s)
 	}
-	if st.View.State.Status == wire.StatusIdle && st.View.State.Run() == "" {
-		n = p.recorded(ctx, st.View.State, n)
+	if s.Status == wire.StatusIdle && s.Run() == "" {
+		n = p.recorded(ctx, s, n)
 	}
 	if away := p.away(ctx, gate.Asking(st.View), n); away != nil {
 		return away
 	}
-	if n != nil && st.View.State.Status == wire.StatusBlocked && !strings.HasPrefix(n.Command, "git ") {
+	switch {
+	case s.Status == wire.StatusBlocked && !strings.HasPrefix(n.Command, "git "):
 		return sharpen(n, escalation)
+	case s.Status != wire.StatusActive && s.Status != wire.StatusIdle:
+		return n
+	case len(st.Turns) == 0:
+		return p.betweenTurns(ctx, st, n, tree)
 	}
-	if n == nil || st.View.State.Status != wire.StatusActive && st.View.State.Status != wire.StatusIdle {
+	return p.duringTurns(st, n)
+}
+
+// beforeAll is what has to be done before any operation, nil where nothing has.
+func beforeAll(v *gitstore.View) *protocol.NextAction {
+	switch {
+	case len(v.ConfigProblems) > 0:
+		return &protocol.NextAction{
+			Command: "git agentxchain validate",
+			Reason: "Correct " + wire.ConfigPath + " first, no operation goes on with it: " +
+				text.Brief(v.ConfigProblems[0].Message, 200),
+		}
+	case v.Lost != nil:
+		return &protocol.NextAction{Command: v.Lost.Command(), Reason: v.Lost.Reason()}
+	case v.Begun():
+		return &protocol.NextAction{
+			Command: "git agentxchain repair --adopt",
+			Reason:  "Another tool began the run; nothing is built on it before a person has looked at it and taken it up.",
+		}
+	case len(v.Open) > 0:
+		return &protocol.NextAction{
+			Command: "git agentxchain confirm",
+			Reason:  "Another tool passed what only a person can pass here; nothing is built on it before a person has confirmed it.",
+		}
+	case v.Unasked != "":
+		return &protocol.NextAction{
+			Command: "git agentxchain sync " + wire.ShellWord(v.Unasked),
+			Reason:  "The runs of " + v.Unasked + " were not fetched yet; one may be under way there.",
+		}
+	}
+	return nil
+}
+
+// betweenTurns is the step of a run in which no turn is active: n, the next turn, unless something on disk comes first.
+func (p Project) betweenTurns(
+	ctx context.Context, st *Standing, n *protocol.NextAction, tree *gitstatus.Status,
+) *protocol.NextAction {
+	role, def := nextRole(st.View)
+	dirty := p.dirtyFor(ctx, st, def, tree)
+	if n := awaiting(st, dirty); n != nil {
 		return n
 	}
-	if len(st.Turns) == 0 {
-		role, def := nextRole(st.View)
-		dirty := p.dirtyFor(ctx, st, def, tree)
-		if n := awaiting(st, dirty); n != nil {
-			return n
-		}
-		if row := st.View.Index.LastRow; row.String("turn_id") == wire.OrEmpty(st.View.State.LastCompletedTurnID) {
-			if away := p.away(ctx, row, n); away != nil {
-				return away
-			}
-		}
-		if len(st.Uncommitted) > 0 && p.Store != nil {
-			st.Away = st.View.Index.Uncheckpointed.Value(st.Uncommitted[0])
-		}
-		if gate.Mended(p.Dir, st.View) {
-			return &protocol.NextAction{Command: "git agentxchain gate retry",
-				Reason: "What the gate lacked is there now; asking again costs no turn."}
-		}
-		if n := p.underWay(n); n != nil {
-			return n
-		}
-		if len(dirty) > 0 && def != nil && def.WriteAuthority != wire.ReviewOnly {
-			first := "Commit or stash " + wire.ListSome(dirty, 3) + " first: that belongs to no turn"
-			if signed := signoffs(st.View, dirty); len(signed) > 0 {
-				// The approval could not commit it, or was ended before. A stash would take the yes away.
-				first = "Commit " + wire.ListSome(signed, 3) + " first: the yes of an approval is in it"
-			}
-			return &protocol.NextAction{
-				Command: "git status",
-				Reason:  first + ", and " + text.Brief(role, 60) + " starts from a clean work tree. Then: " + n.Command,
-			}
-		}
-		if rt := automaticRuntime(st.View, def); rt != "" {
-			return &protocol.NextAction{
-				Command: "git agentxchain run",
-				Reason: n.Reason + " Next is " + text.Brief(role, 60) + ", through runtime " + text.Brief(rt, 60) +
-					"; git agentxchain step does one turn only.",
-			}
+	if row := st.View.Index.LastRow; row.String("turn_id") == wire.OrEmpty(st.View.State.LastCompletedTurnID) {
+		if away := p.away(ctx, row, n); away != nil {
+			return away
 		}
 	}
+	if len(st.Uncommitted) > 0 && p.Store != nil {
+		st.Away = st.View.Index.Uncheckpointed.Value(st.Uncommitted[0])
+	}
+	if gate.Mended(p.Dir, st.View) {
+		return &protocol.NextAction{Command: "git agentxchain gate retry",
+			Reason: "What the gate lacked is there now; asking again costs no turn."}
+	}
+	if n := p.underWay(n); n != nil {
+		return n
+	}
+	if len(dirty) > 0 && def != nil && def.WriteAuthority != wire.ReviewOnly {
+		first := "Commit or stash " + wire.ListSome(dirty, 3) + " first: that belongs to no turn"
+		if signed := signoffs(st.View, dirty); len(signed) > 0 {
+			// The approval could not commit it, or was ended before. A stash would take the yes away.
+			first = "Commit " + wire.ListSome(signed, 3) + " first: the yes of an approval is in it"
+		}
+		return &protocol.NextAction{
+			Command: "git status",
+			Reason:  first + ", and " + text.Brief(role, 60) + " starts from a clean work tree. Then: " + n.Command,
+		}
+	}
+	if rt := automaticRuntime(st.View, def); rt != "" {
+		return &protocol.NextAction{
+			Command: "git agentxchain run",
+			Reason: n.Reason + " Next is " + text.Brief(role, 60) + ", through runtime " + text.Brief(rt, 60) +
+				"; git agentxchain step does one turn only.",
+		}
+	}
+	return n
+}
+
+// duringTurns is the step of a run with active turns: n, or what stands on disk and in the claims of the turn that it
+// names. A turn of this clone comes before those that others work on.
+func (p Project) duringTurns(st *Standing, n *protocol.NextAction) *protocol.NextAction {
 	turns := st.Turns
 	if ours := st.ours(); len(ours) > 0 && len(ours) < len(turns) {
 		turns = ours
@@ -136,65 +155,89 @@ func (p Project) next(
 		n = protocol.TurnsStep(active)
 	}
 	for _, t := range turns {
-		if h := t.Claim; h != nil && !h.Here && strings.HasSuffix(n.Command, " "+t.Turn.TurnID) {
-			if h.Over {
-				return &protocol.NextAction{
-					Command: "git agentxchain claim " + t.Turn.TurnID,
-					Reason:  "The claim of " + h.Who() + " has ended without a result.",
-				}
-			}
-			reason := h.Who() + " works on the turn, until " + wire.FormatTime(h.Ends) + " by the clock here."
-			if h.Nearby() {
-				reason += " Where that was this clone, and it has moved since: git agentxchain claim " + t.Turn.TurnID +
-					" --steal --because moved"
-			}
-			return &protocol.NextAction{Command: "git agentxchain sync", Reason: reason}
-		}
-		if l := t.Lease; l != nil && strings.HasSuffix(n.Command, " "+t.Turn.TurnID) {
-			return &protocol.NextAction{
-				Command: "git agentxchain monarchic lease show " + t.Turn.TurnID,
-				Reason: "Runner " + lease.Shown(l.RunnerID) + " carries the turn out, until " +
-					wire.FormatTime(l.ExpiresAt()) + " unless it asks for more time.",
+		if strings.HasSuffix(n.Command, " "+t.Turn.TurnID) {
+			if held := elsewhere(t); held != nil {
+				return held
 			}
 		}
-		if len(t.Bundle) > 0 && n.Command == "git agentxchain accept "+t.Turn.TurnID {
-			return &protocol.NextAction{
-				Command: "git agentxchain reissue " + t.Turn.TurnID,
-				Reason:  "Its bundle is not what was dispatched, so the result would be refused; see git agentxchain verify bundle " + t.Turn.TurnID,
-			}
-		}
-		if t.Turn.Status == wire.TurnFailedAcceptance && n.Command == "git agentxchain accept "+t.Turn.TurnID {
-			// Why it was refused stands beside the turn; what to do about it belongs here.
-			return &protocol.NextAction{
-				Command: n.Command,
-				Reason: "First correct what it was refused for, unless that was done since. Or send the turn back: " +
-					"git agentxchain reject " + t.Turn.TurnID + " --reason TEXT",
+		if n.Command == "git agentxchain accept "+t.Turn.TurnID {
+			if refused := again(t); refused != nil {
+				return refused
 			}
 		}
 		if t.Staged == "" && t.Turn.Dispatching() {
-			if rt, ok := st.View.Config.Runtimes.Get(t.Turn.RuntimeID); ok && rt != nil &&
-				rt.Type != config.RuntimeManual {
-				if by := p.driver(); by != nil {
-					return &protocol.NextAction{
-						Command: "git agentxchain status",
-						Reason: fmt.Sprintf("Turn %s of %s is at work, driven by %s.",
-							t.Turn.TurnID, text.Brief(t.Turn.AssignedRole, 60), by),
-					}
-				}
-				return &protocol.NextAction{
-					Command: "git agentxchain step " + t.Turn.TurnID,
-					Reason: "Has runtime " + text.Brief(t.Turn.RuntimeID, 60) +
-						" carry the turn out; git agentxchain run goes on after it.",
-				}
-			}
-			return &protocol.NextAction{
-				Command: "git agentxchain accept " + t.Turn.TurnID,
-				Reason: "First do the work of " + wire.BundleDir(t.Turn.TurnID) + "/PROMPT.md and write the result: " +
-					"git agentxchain turn edit " + t.Turn.TurnID + ", or the file " + wire.StagingPath(t.Turn.TurnID) + ".",
-			}
+			return p.dispatched(st.View.Config, t.Turn)
 		}
 	}
 	return n
+}
+
+// elsewhere is the step of a turn that another clone or a runner works on, nil where it is for this clone.
+func elsewhere(t Turn) *protocol.NextAction {
+	if h := t.Claim; h != nil && !h.Here {
+		if h.Over {
+			return &protocol.NextAction{
+				Command: "git agentxchain claim " + t.Turn.TurnID,
+				Reason:  "The claim of " + h.Who() + " has ended without a result.",
+			}
+		}
+		reason := h.Who() + " works on the turn, until " + wire.FormatTime(h.Ends) + " by the clock here."
+		if h.Nearby() {
+			reason += " Where that was this clone, and it has moved since: git agentxchain claim " + t.Turn.TurnID +
+				" --steal --because moved"
+		}
+		return &protocol.NextAction{Command: "git agentxchain sync", Reason: reason}
+	}
+	if l := t.Lease; l != nil {
+		return &protocol.NextAction{
+			Command: "git agentxchain monarchic lease show " + t.Turn.TurnID,
+			Reason: "Runner " + lease.Shown(l.RunnerID) + " carries the turn out, until " +
+				wire.FormatTime(l.ExpiresAt()) + " unless it asks for more time.",
+		}
+	}
+	return nil
+}
+
+// again is the step of a turn whose result would be refused, or was, nil where it can be accepted.
+func again(t Turn) *protocol.NextAction {
+	if len(t.Bundle) > 0 {
+		return &protocol.NextAction{
+			Command: "git agentxchain reissue " + t.Turn.TurnID,
+			Reason:  "Its bundle is not what was dispatched, so the result would be refused; see git agentxchain verify bundle " + t.Turn.TurnID,
+		}
+	}
+	if t.Turn.Status == wire.TurnFailedAcceptance {
+		// Why it was refused stands beside the turn; what to do about it belongs here.
+		return &protocol.NextAction{
+			Command: "git agentxchain accept " + t.Turn.TurnID,
+			Reason: "First correct what it was refused for, unless that was done since. Or send the turn back: " +
+				"git agentxchain reject " + t.Turn.TurnID + " --reason TEXT",
+		}
+	}
+	return nil
+}
+
+// dispatched is the step of a turn that was given out and has no result yet.
+func (p Project) dispatched(cfg *config.Config, t *run.Turn) *protocol.NextAction {
+	rt, ok := cfg.Runtimes.Get(t.RuntimeID)
+	if !ok || rt == nil || rt.Type == config.RuntimeManual {
+		return &protocol.NextAction{
+			Command: "git agentxchain accept " + t.TurnID,
+			Reason: "First do the work of " + wire.BundleDir(t.TurnID) + "/PROMPT.md and write the result: " +
+				"git agentxchain turn edit " + t.TurnID + ", or the file " + wire.StagingPath(t.TurnID) + ".",
+		}
+	}
+	if by := p.driver(); by != nil {
+		return &protocol.NextAction{
+			Command: "git agentxchain status",
+			Reason:  fmt.Sprintf("Turn %s of %s is at work, driven by %s.", t.TurnID, text.Brief(t.AssignedRole, 60), by),
+		}
+	}
+	return &protocol.NextAction{
+		Command: "git agentxchain step " + t.TurnID,
+		Reason: "Has runtime " + text.Brief(t.RuntimeID, 60) +
+			" carry the turn out; git agentxchain run goes on after it.",
+	}
 }
 
 // ours are the active turns that no other clone and no runner works on: theirs are for them to go on with.
