@@ -477,6 +477,38 @@ func TestServerRestartForgetsNothing(t *testing.T) {
 	}
 }
 
+// Runners that say much of themselves do not make a server forget everyone when it starts again.
+func TestManyLargeRegistrations(t *testing.T) {
+	s := &served{t: t, dir: t.TempDir(), now: time.Now().UTC().Truncate(time.Millisecond)}
+	makeProject(t, s.dir)
+	s.opt = control.Options{TTL: time.Minute, Now: s.clock, Version: "test"}
+	stop := s.start()
+	s.c = s.dial(insecure.NewCredentials())
+	caps := &pb.RunnerCapabilities{}
+	for i := range 900 {
+		caps.SupportedRoleIds = append(caps.SupportedRoleIds, strings.Repeat("<", 196)+fmt.Sprintf("%04d", i)) // JSON takes six bytes for each
+	}
+	for i := range 5 {
+		s.later(time.Second)
+		_ = s.register(fmt.Sprintf("large-%d", i), caps)
+	}
+	a := s.register("worker-1", nil)
+	as := a.lease()
+	stop()
+	stop = s.start()
+	t.Cleanup(func() { stop() })
+	s.c = s.dial(insecure.NewCredentials())
+	if res := a.outcome(as.Lease, resultOf(as, "across a restart")); !res.Accepted {
+		t.Fatalf("after a restart: %v", res.Failure)
+	}
+	caps.SupportedRoleIds = []string{strings.Repeat("x", 201)}
+	if _, err := s.c.RegisterRunner(context.Background(), &pb.RegisterRunnerRequest{
+		ContractVersion: "v1", RunnerId: "r", Capabilities: caps,
+	}); status.Code(err) != codes.InvalidArgument {
+		t.Errorf("a role id of 201 bytes: %v", err)
+	}
+}
+
 func TestCancellationByEscalation(t *testing.T) {
 	s := serve(t, nil)
 	a := s.register("worker-1", nil)

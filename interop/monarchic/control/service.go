@@ -64,6 +64,12 @@ func (s *Server) RegisterRunner(ctx context.Context,
 	if len(caps.GetSupportedRoles())+len(caps.GetSupportedRoleIds())+len(caps.GetLabels()) > 1000 {
 		return nil, refuse(connect.CodeInvalidArgument, "invalid_argument: more than 1000 capabilities")
 	}
+	for _, id := range caps.GetSupportedRoleIds() {
+		if !safeName(id) {
+			return nil, refuse(connect.CodeInvalidArgument,
+				"invalid_argument: supported_role_ids are names of at most %d bytes", maxName)
+		}
+	}
 	for _, role := range caps.GetSupportedRoles() {
 		if role != pb.AgentRole_AGENT_ROLE_UNSPECIFIED {
 			one.Roles = append(one.Roles, roleToken(role))

@@ -108,7 +108,7 @@ func (s *sessions) add(one session) (*session, error) {
 	one.SeenAt = one.RegisteredAt
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.forget()
+	s.forget(one.size())
 	s.byID[one.ID] = &one
 	if err := s.save(); err != nil {
 		delete(s.byID, one.ID)
@@ -135,8 +135,18 @@ func (s *sessions) get(id, runner string) *session {
 	return &copied
 }
 
-// forget drops sessions unused for long, and the oldest beyond the bound.
-func (s *sessions) forget() {
+// size is how much of the file a session takes at most.
+func (one *session) size() int {
+	n := 500 + 6*(len(one.Runner)+len(one.Runtime)) // six: of what JSON escapes
+	for _, id := range slices.Concat(one.Roles, one.RoleIDs) {
+		n += 6*len(id) + 20
+	}
+	return n
+}
+
+// forget drops sessions unused for long, and the oldest beyond the bounds, so that there is room for one more of a size:
+// a file that is too large would be read by no server.
+func (s *sessions) forget(room int) {
 	now := s.now()
 	all := make([]*session, 0, len(s.byID))
 	for id, one := range s.byID {
@@ -145,10 +155,12 @@ func (s *sessions) forget() {
 			continue
 		}
 		all = append(all, one)
+		room += one.size()
 	}
 	slices.SortFunc(all, func(a, b *session) int { return a.SeenAt.Compare(b.SeenAt) })
-	for len(s.byID) >= maxSessions {
+	for len(all) > 0 && (len(all) >= maxSessions || room > maxSessionFile) {
 		delete(s.byID, all[0].ID)
+		room -= all[0].size()
 		all = all[1:]
 	}
 }
