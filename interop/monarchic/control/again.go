@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/pb"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner/lease"
@@ -21,38 +22,45 @@ const maxTold = 1024
 // told are the answers that ended leases.
 type told struct {
 	mu   sync.Mutex
-	byID map[lease.Holder]*pb.ReportStepOutcomeResponse
+	byID map[lease.Holder]tale
 }
 
-func (t *told) put(h lease.Holder, out *pb.ReportStepOutcomeResponse) {
+// tale is what was reported, and the answer.
+type tale struct {
+	status pb.PlanStatus
+	out    *pb.ReportStepOutcomeResponse
+}
+
+func (t *told) put(h lease.Holder, status pb.PlanStatus, out *pb.ReportStepOutcomeResponse) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.byID == nil || len(t.byID) >= maxTold {
-		t.byID = make(map[lease.Holder]*pb.ReportStepOutcomeResponse)
+		t.byID = make(map[lease.Holder]tale)
 	}
-	t.byID[h] = proto.CloneOf(out)
+	t.byID[h] = tale{status, proto.CloneOf(out)}
 }
 
-func (t *told) get(h lease.Holder) *pb.ReportStepOutcomeResponse {
+func (t *told) get(h lease.Holder) (tale, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if out := t.byID[h]; out != nil {
-		return proto.CloneOf(out)
-	}
-	return nil
+	one, ok := t.byID[h]
+	return tale{one.status, proto.CloneOf(one.out)}, ok
 }
 
 // answered is the answer that ended the lease of h: remembered, else what the record
-// says of it. nil when the lease did not end by a report.
-func (s *Server) answered(ctx context.Context, h lease.Holder) *pb.ReportStepOutcomeResponse {
+// says of it. nil when the lease did not end by a report, or when another outcome was accepted than is reported now.
+func (s *Server) answered(ctx context.Context, h lease.Holder, status pb.PlanStatus) *pb.ReportStepOutcomeResponse {
 	if s.sessions.get(h.SessionID, h.RunnerID) == nil {
 		return nil
 	}
-	if out := s.told.get(h); out != nil {
-		return out
+	if before, ok := s.told.get(h); ok {
+		if before.out.Accepted && before.status != status {
+			return nil
+		}
+		return before.out
 	}
 	how, err := s.r.Reported(ctx, h)
-	if err != nil {
+	if err != nil || !s.agrees(ctx, how, h.Ref.StepID, status) {
 		return nil
 	}
 	out := s.newOutcomeResponse()
@@ -76,4 +84,20 @@ func (s *Server) answered(ctx context.Context, h lease.Holder) *pb.ReportStepOut
 		return nil
 	}
 	return out
+}
+
+// agrees reports whether an outcome with this status may be what the record has of the turn.
+func (s *Server) agrees(ctx context.Context, how lease.Reported, turn string, status pb.PlanStatus) bool {
+	switch {
+	case how == lease.ReportRefused:
+		return true
+	case how == lease.ReportGivenBack || status == pb.PlanStatus_CANCELLED:
+		return how == lease.ReportGivenBack && status == pb.PlanStatus_CANCELLED
+	case status == pb.PlanStatus_COMPLETE:
+		return true // also of a result that was not: the stricter of the two counts
+	}
+	rows, err := s.r.Record().TailRows(ctx, wire.LedgerHistory, 1, func(row *ojson.Object) bool {
+		return row.String("turn_id") == turn
+	})
+	return err == nil && len(rows) == 1 && rows[0].Row.String("status") != wire.ResultCompleted
 }

@@ -19,7 +19,8 @@ import (
 
 // derive makes the turn's result of a report that has none. It claims nothing that the
 // report does not: what is missing is found by the rules that judge every result.
-func (s *Server) derive(ctx context.Context, req *pb.ReportStepOutcomeRequest, h lease.Holder) ([]byte, error) {
+func (s *Server) derive(ctx context.Context, req *pb.ReportStepOutcomeRequest, evidence *ojson.Object,
+	h lease.Holder) ([]byte, error) {
 	v, err := s.r.View(ctx)
 	if err != nil {
 		return nil, err
@@ -29,11 +30,10 @@ func (s *Server) derive(ctx context.Context, req *pb.ReportStepOutcomeRequest, h
 		_, err := s.r.CheckLease(ctx, h)
 		return nil, err
 	}
-	d := &deriving{req: req, run: req.GetRunOutcome()}
+	d := &deriving{req: req, run: req.GetRunOutcome(), evidence: evidence}
 	if role := v.Config.Role(turn.AssignedRole); role != nil {
 		d.writes = role.WriteAuthority
 	}
-	d.evidence, _ = fromStruct(d.run.GetEvidence())
 	out := ojson.NewObject(
 		"schema_version", "1.0",
 		"run_id", v.State.Run(),

@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -44,7 +45,7 @@ func (s *Server) ReportStepOutcome(ctx context.Context,
 	}
 	switch lease.Refusal(err) {
 	case run.RejectTerminal, run.RejectSuperseded: // but not of a turn that has changed hands since
-		if before := s.answered(ctx, h); before != nil {
+		if before := s.answered(ctx, h, req.Status); before != nil {
 			return before, nil
 		}
 	}
@@ -71,6 +72,7 @@ func (s *Server) newOutcomeResponse() *pb.ReportStepOutcomeResponse {
 // outcome is a report that may be judged.
 type outcome struct {
 	h       lease.Holder
+	status  pb.PlanStatus
 	given   []byte // the turn's result; nil gives the turn back
 	reason  string // why it is given back
 	payload *ojson.Object
@@ -82,7 +84,7 @@ func (s *Server) read(ctx context.Context, req *pb.ReportStepOutcomeRequest,
 	if bad := inadmissible(req); bad != nil {
 		return nil, bad, nil
 	}
-	o := &outcome{h: h}
+	o := &outcome{h: h, status: req.Status}
 	var bad *pb.FailureDetail
 	if o.payload, bad = progress(req.Events, req.Artifacts); bad != nil {
 		return nil, bad, nil
@@ -101,8 +103,12 @@ func (s *Server) read(ctx context.Context, req *pb.ReportStepOutcomeRequest,
 		bad = failure("validation", CodeTurnResultMissing, "A complete outcome carries artifacts and a run_outcome, "+
 			"or the turn's result in extensions.agentxchain.turn_result; this one has none of them.", nil)
 	default:
-		var err error
-		o.given, err = s.derive(ctx, req, h)
+		evidence, err := fromStruct(req.GetRunOutcome().GetEvidence())
+		if err != nil {
+			return nil, failure("validation", wire.CodeInvalidJSON,
+				"The evidence of run_outcome cannot be read: "+oneLine(err.Error(), 300), nil), nil
+		}
+		o.given, err = s.derive(ctx, req, evidence, h)
 		return o, nil, err
 	}
 	return o, bad, nil
@@ -114,6 +120,16 @@ func inadmissible(req *pb.ReportStepOutcomeRequest) *pb.FailureDetail {
 	default:
 		return failure("validation", CodeStatusInadmissble,
 			"The status of an outcome is complete, failed or cancelled.", nil)
+	}
+	for _, d := range decisions(req.GetRunOutcome()) {
+		if _, known := pb.OutcomeDecision_name[int32(d)]; !known {
+			return failure("validation", CodeStatusInadmissble,
+				fmt.Sprintf("run_outcome has a decision that %s does not know: %d.", contractVersion, d), nil)
+		}
+	}
+	if usd := req.GetRunOutcome().GetEstimatedCostUsd(); !(usd >= 0) || math.IsInf(usd, 1) {
+		return failure("validation", wire.CodeInvalidArgument,
+			fmt.Sprintf("estimated_cost_usd is not a number of dollars: %v.", usd), nil)
 	}
 	return badTime("finished_at", req.FinishedAt)
 }
@@ -160,9 +176,7 @@ func contradiction(req *pb.ReportStepOutcomeRequest, result []byte) *pb.FailureD
 // strictest is the decision of an outcome that weighs most: a final decision settles
 // nothing that one of the three it rests on denies.
 func strictest(o *pb.RunOutcome) pb.OutcomeDecision {
-	given := []pb.OutcomeDecision{
-		o.GetFinalDecision(), o.GetObjectiveDecision(), o.GetCostDecision(), o.GetRiskDecision(),
-	}
+	given := decisions(o)
 	for _, d := range []pb.OutcomeDecision{
 		pb.OutcomeDecision_REJECT, pb.OutcomeDecision_ESCALATE, pb.OutcomeDecision_ITERATE, pb.OutcomeDecision_ACCEPT,
 	} {
@@ -171,6 +185,10 @@ func strictest(o *pb.RunOutcome) pb.OutcomeDecision {
 		}
 	}
 	return pb.OutcomeDecision_OUTCOME_DECISION_UNSPECIFIED
+}
+
+func decisions(o *pb.RunOutcome) []pb.OutcomeDecision {
+	return []pb.OutcomeDecision{o.GetFinalDecision(), o.GetObjectiveDecision(), o.GetCostDecision(), o.GetRiskDecision()}
 }
 
 // settle records what came beside the result, then has the result judged. An error is
@@ -206,7 +224,7 @@ func (s *Server) answer(ctx context.Context, o *outcome, res *runner.Accepted, s
 		}
 		out.Failure.Details.Fields["retryable"] = structpb.NewBoolValue(sent.again)
 	}
-	s.told.put(o.h, out)
+	s.told.put(o.h, o.status, out)
 	return nil
 }
 
@@ -222,7 +240,7 @@ func (s *Server) giveBack(ctx context.Context, o *outcome, out *pb.ReportStepOut
 	}
 	out.Accepted = true
 	out.Extensions = ext("turn_id", o.h.Ref.StepID, "run_status", string(res.State.Status), "phase", res.State.Phase)
-	s.told.put(o.h, out)
+	s.told.put(o.h, o.status, out)
 	return nil
 }
 
@@ -308,7 +326,11 @@ func turnResult(extensions *structpb.Struct) ([]byte, *pb.FailureDetail) {
 	own := extensions.GetFields()["agentxchain"].GetStructValue()
 	switch v := own.GetFields()["turn_result"].GetKind().(type) {
 	case *structpb.Value_StructValue:
-		o, _ := fromValue(structpb.NewStructValue(v.StructValue)).(*ojson.Object)
+		o, err := fromStruct(v.StructValue)
+		if err != nil {
+			return nil, failure("validation", wire.CodeInvalidJSON,
+				"extensions.agentxchain.turn_result cannot be read: "+oneLine(err.Error(), 300), nil)
+		}
 		return ojson.Pretty(o), nil
 	case *structpb.Value_StringValue:
 		return []byte(v.StringValue), nil

@@ -4,6 +4,7 @@ package control_test
 
 import (
 	"context"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -293,6 +294,105 @@ func TestContradictionsAreRefused(t *testing.T) {
 	if got := s.rows()[0].String("status"); got != wire.ResultFailed {
 		t.Fatalf("recorded as %s", got)
 	}
+}
+
+// What no JSON value holds, or what this version of the protocol does not know, is refused, and not left out: it may
+// be what speaks against the result.
+func TestWhatCannotBeReadIsRefused(t *testing.T) {
+	s := serve(t, nil)
+	a := s.register("worker", nil)
+	as := a.lease()
+	nan := structpb.NewNumberValue(math.NaN())
+	deep := structpb.NewNullValue()
+	for range 500 {
+		deep = structpb.NewListValue(&structpb.ListValue{Values: []*structpb.Value{deep}})
+	}
+	odd := pb.OutcomeDecision(99)
+	for name, c := range map[string]struct {
+		code string
+		edit func(*pb.RunOutcome)
+	}{
+		"no number beside a failed check": {wire.CodeInvalidJSON, func(o *pb.RunOutcome) {
+			o.Evidence = checks(1)
+			o.Evidence.Fields["x"] = nan
+		}},
+		"levels without an end": {wire.CodeInvalidJSON, func(o *pb.RunOutcome) {
+			o.Evidence = checks(1)
+			o.Evidence.Fields["x"] = deep
+		}},
+		"infinite cost":      {wire.CodeInvalidArgument, func(o *pb.RunOutcome) { o.EstimatedCostUsd = new(math.Inf(1)) }},
+		"a cost of nothing":  {wire.CodeInvalidArgument, func(o *pb.RunOutcome) { o.EstimatedCostUsd = new(math.NaN()) }},
+		"a cost that gives":  {wire.CodeInvalidArgument, func(o *pb.RunOutcome) { o.EstimatedCostUsd = new(-1.0) }},
+		"another decision":   {control.CodeStatusInadmissble, func(o *pb.RunOutcome) { o.FinalDecision = odd }},
+		"another objective":  {control.CodeStatusInadmissble, func(o *pb.RunOutcome) { o.ObjectiveDecision = odd }},
+		"another for costs":  {control.CodeStatusInadmissble, func(o *pb.RunOutcome) { o.CostDecision = odd }},
+		"another for a risk": {control.CodeStatusInadmissble, func(o *pb.RunOutcome) { o.RiskDecision = odd }},
+	} {
+		res := a.report(as.Lease, pb.PlanStatus_COMPLETE, func(req *pb.ReportStepOutcomeRequest) {
+			req.RunOutcome = &pb.RunOutcome{FinalDecision: pb.OutcomeDecision_ACCEPT, RiskSummary: new("a doubt")}
+			c.edit(req.RunOutcome)
+		})
+		if res.Accepted || res.Failure.GetCode() != c.code {
+			t.Errorf("%s: %v, want %s", name, res, c.code)
+		}
+	}
+	v := resultOf(as, "planned")
+	v.GetStructValue().Fields["cost"] = structpb.NewStructValue(&structpb.Struct{Fields: map[string]*structpb.Value{"usd": nan}})
+	res := a.report(as.Lease, pb.PlanStatus_COMPLETE, func(req *pb.ReportStepOutcomeRequest) {
+		req.Extensions = extension("turn_result", v)
+	})
+	if res.Accepted || !strings.Contains(res.Failure.GetMessage(), "turn_result") {
+		t.Errorf("a result that is no JSON: %v", res)
+	}
+	if len(s.rows()) != 0 {
+		t.Fatal("one of them is on record")
+	}
+}
+
+// Who reports something else under a lease that has ended is not told that it was accepted.
+func TestAnotherOutcomeGetsNoYes(t *testing.T) {
+	s := &served{t: t, dir: t.TempDir()}
+	makeProject(t, s.dir)
+	s.opt = control.Options{TTL: time.Minute, Version: "test"}
+	stop := s.start()
+	defer func() { stop() }()
+	s.c = s.dial(insecure.NewCredentials())
+	a := s.register("worker-1", nil)
+	back := a.lease()
+	if res := a.report(back.Lease, pb.PlanStatus_CANCELLED, nil); !res.Accepted {
+		t.Fatalf("cancelled: %v", res)
+	}
+	look := func(when string, l *pb.LeaseRef, was pb.PlanStatus) {
+		t.Helper()
+		for _, status := range []pb.PlanStatus{pb.PlanStatus_COMPLETE, pb.PlanStatus_FAILED, pb.PlanStatus_CANCELLED} {
+			res := a.report(l, status, nil)
+			if res.Accepted != (status == was) {
+				t.Errorf("%s: was %s, reported again as %s: accepted %v, %v", when, was, status, res.Accepted, res.Failure)
+			}
+		}
+	}
+	look("at once", back.Lease, pb.PlanStatus_CANCELLED)
+	restart := func() {
+		stop()
+		stop = s.start()
+		s.c = s.dial(insecure.NewCredentials())
+	}
+	restart()
+	look("after a restart", back.Lease, pb.PlanStatus_CANCELLED)
+	done := a.lease()
+	if res := a.outcome(done.Lease, resultOf(done, "done")); !res.Accepted {
+		t.Fatalf("complete: %v", res)
+	}
+	look("at once", done.Lease, pb.PlanStatus_COMPLETE)
+	restart()
+	look("after a restart", done.Lease, pb.PlanStatus_COMPLETE)
+	bad := a.lease()
+	if res := a.report(bad.Lease, pb.PlanStatus_FAILED, func(req *pb.ReportStepOutcomeRequest) {
+		req.Failure = &pb.FailureDetail{Class: "infra", Code: "no_disk", Message: "the disk is full"}
+	}); !res.Accepted {
+		t.Fatalf("failed: %v", res)
+	}
+	look("at once", bad.Lease, pb.PlanStatus_FAILED)
 }
 
 func TestWhyThereIsNoWork(t *testing.T) {

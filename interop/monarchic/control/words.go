@@ -118,30 +118,17 @@ func toAny(v ojson.Value) any {
 	return nil
 }
 
-// fromValue is a value of a Struct as ordered JSON, members in byte order; numbers
-// that are whole are written as integers.
-func fromValue(v *structpb.Value) ojson.Value {
-	data, err := protojson.Marshal(v)
-	if err != nil {
-		return nil
-	}
-	out, err := ojson.Decode(data)
-	if err != nil {
-		return nil
-	}
-	return out
-}
-
-// fromStruct is a Struct as an ordered object, empty for none.
-func fromStruct(s *structpb.Struct) (*ojson.Object, bool) {
+// fromStruct is a Struct as an ordered object, members in byte order and empty for none; numbers that are whole are
+// written as integers. A Struct may hold what JSON does not: a number that is none, levels without an end.
+func fromStruct(s *structpb.Struct) (*ojson.Object, error) {
 	if s == nil {
-		return &ojson.Object{}, false
+		return &ojson.Object{}, nil
 	}
-	o, ok := fromValue(structpb.NewStructValue(s)).(*ojson.Object)
-	if !ok {
-		return &ojson.Object{}, false
+	data, err := protojson.Marshal(s)
+	if err != nil {
+		return nil, err
 	}
-	return o, true
+	return ojson.DecodeObject(data)
 }
 
 // messageObject is a message as JSON with the protocol's own member names.
