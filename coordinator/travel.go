@@ -77,17 +77,19 @@ func (c *Coordinator) Sync(ctx context.Context, opt SyncOptions) (*travel.Synced
 }
 
 // countedOnly reports that all that was recorded here after base follows from what the repositories accepted: it was
-// counted, and barriers moved with it. The next command counts it again.
-func (c *Coordinator) countedOnly(ctx context.Context, base, here object.OID) (bool, error) {
-	if base == "" {
-		return false, nil // it was begun here
-	}
+// counted, and barriers moved with it. The next command counts it again. Without a base the files came here by another
+// way than the record, as part of a branch: then it says whether they are those of a change there.
+func (c *Coordinator) countedOnly(ctx context.Context, base, here, there object.OID) (bool, error) {
 	repo := c.repository(ctx).Repository()
-	was, err := record.InitiativeFiles(ctx, repo, base)
+	now, err := record.InitiativeFiles(ctx, repo, here)
 	if err != nil {
 		return false, err
 	}
-	now, err := record.InitiativeFiles(ctx, repo, here)
+	if base == "" {
+		op, err := record.InitiativeChange(ctx, repo, there, now)
+		return op != "", err
+	}
+	was, err := record.InitiativeFiles(ctx, repo, base)
 	if err != nil {
 		return false, err
 	}

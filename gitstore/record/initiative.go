@@ -252,17 +252,24 @@ func (v *initiativeCheck) tip(c *initiativeChange) (err error) {
 }
 
 // InitiativeLate reports that the files of an initiative are those of an earlier change than
-// the newest one, which it returns: they are late, not changed. Its documents and ledgers tell;
-// contexts and reports that lie there as well are what a command that was killed had begun with.
+// the newest one, which it returns: they are late, not changed.
 func InitiativeLate(ctx context.Context, r *git.Repository, in Initiative) (object.OID, bool, error) {
 	tip, err := r.ReadRef(ctx, InitiativeRefPrefix+in.Run)
 	if err != nil || tip == "" {
 		return "", false, err
 	}
+	op, err := InitiativeChange(ctx, r, tip, in.Files)
+	return tip, op != "" && op != tip, err
+}
+
+// InitiativeChange is the newest change at or before tip that left these files, "" for none. Documents and ledgers
+// tell; contexts and reports that lie there as well are what a command that was killed had begun with.
+func InitiativeChange(ctx context.Context, r *git.Repository, tip object.OID, files map[string][]byte) (object.OID,
+	error) {
 	telling := append(initiative.Ledgers(), initiative.BarriersPath, initiative.StatePath)
 	have := make(map[string]object.OID)
 	for _, name := range telling {
-		if data, ok := in.Files[name]; ok {
+		if data, ok := files[name]; ok {
 			have[name] = object.Hash(r.ObjectFormat, object.KindBlob, data)
 		}
 	}
@@ -270,26 +277,26 @@ func InitiativeLate(ctx context.Context, r *git.Repository, in Initiative) (obje
 	for op, left := tip, maxInitiativeSteps; op != "" && left > 0; left-- {
 		c, err := t.Commit(op)
 		if err != nil {
-			return "", false, err
+			return "", err
 		}
 		same := true
 		for _, name := range telling {
 			e, _, err := t.Lookup(c.Tree, name)
 			if err != nil {
-				return "", false, err
+				return "", err
 			}
 			if same = e.OID == have[name]; !same {
 				break
 			}
 		}
 		if same {
-			return tip, op != tip, nil
+			return op, nil
 		}
 		if op = ""; len(c.Parents) > 0 {
 			op = c.Parents[0]
 		}
 	}
-	return tip, false, nil
+	return "", nil
 }
 
 // InitiativeHolds reports whether an initiative of this repository recorded the

@@ -45,7 +45,7 @@ type InitiativeSync struct {
 	// Counted is asked where both sides went on from base, "" for two that began apart: whether everything that
 	// was done here since then is what any clone does by itself, so that the remote's side is gone on from
 	// without a loss.
-	Counted func(ctx context.Context, base, here object.OID) (bool, error)
+	Counted func(ctx context.Context, base, here, there object.OID) (bool, error)
 	// Follow brings the files of the workspace along, once the ref has moved.
 	Follow func(ctx context.Context, name string, to object.OID) error
 }
@@ -171,7 +171,7 @@ func (l *initiativeLanding) land(ctx context.Context, r *SyncedRun) error {
 	}
 	l.remember(r, there, seen)
 	if base != here {
-		counted, err := l.opt.Counted(ctx, base, here)
+		counted, err := l.opt.Counted(ctx, base, here, there)
 		if err != nil {
 			return err
 		}
@@ -202,23 +202,24 @@ func (l *initiativeLanding) land(ctx context.Context, r *SyncedRun) error {
 
 // apart says that both sides went on.
 func (l *initiativeLanding) apart(ctx context.Context, r *SyncedRun, base object.OID) error {
+	theirs := "git agentxchain multi restore " + r.Run + " --theirs " + l.y.Remote
 	if base == "" {
 		return l.refuse(ctx, r, record.CodeForeignRun, "the initiative there shares no change with the one here",
-			"ask the person who pushed it; nothing of it was taken")
+			"ask the person who pushed it; nothing of it was taken. To go on from it and keep what is here: "+theirs)
 	}
 	ours, err := countOps(ctx, l.repo, base, r.Tip)
 	if err != nil {
 		return err
 	}
-	theirs, err := countOps(ctx, l.repo, base, r.There)
+	others, err := countOps(ctx, l.repo, base, r.There)
 	if err != nil {
 		return err
 	}
 	r.State, r.Code = SyncRefused, CodeInitiativeApart
 	r.Why = "both sides went on from change " + base.Short() + ": " + text.Count(ours, "change", "changes") +
 		" here, " +
-		text.Count(theirs, "change", "changes") + " on " + l.y.Remote
-	r.Hint = "git agentxchain multi restore " + r.Run + " --theirs " + l.y.Remote +
+		text.Count(others, "change", "changes") + " on " + l.y.Remote
+	r.Hint = theirs +
 		" goes on from the remote's: what was accepted is counted again, gates decided only here are asked again, and the changes here are kept"
 	return nil
 }

@@ -167,11 +167,14 @@ func stepActions(w *Workspace, children Children, news []string) (step Action, r
 	return step, repos
 }
 
-// action is what moves the run of a repository on that a gate waits for: one that is behind, blocked, or at a gate of
-// its own. Nothing where a turn is at work, which ends by itself.
+// action is what moves the run of a repository on that a gate waits for: one that is at work, behind, blocked, or at a
+// gate of its own. What a turn at work waits for, its agent or a person, is seen in the repository only.
 func (c *Child) action(phase string, blocker *ojson.Object) []Action {
-	if c == nil || c.State == nil || c.Config == nil || c.State.ActiveTurns.Len() > 0 {
+	if c == nil || c.State == nil || c.Config == nil {
 		return nil
+	}
+	if c.State.ActiveTurns.Len() > 0 {
+		return []Action{c.run("status", blocker.String("message")+" What the turn waits for is said there.")}
 	}
 	if c.State.Status == wire.StatusFailed {
 		return []Action{c.restart()}

@@ -16,9 +16,12 @@ func PrintRemotes(p *term.Printer, list []runner.RemoteStanding, unit string) {
 		remote := term.OneLine(m.Remote)
 		switch {
 		case m.Ahead > 0 && m.Behind > 0:
+			since := ""
+			if !m.Since.IsZero() { // both sides have something in common
+				since = " since " + m.Since.Local().Format("15:04 on 2006-01-02")
+			}
 			p.Field("Remote", "%s; git agentxchain sync %s",
-				p.Yellow("diverged from "+remote+" since "+m.Since.Local().Format("15:04 on 2006-01-02")+
-					": "+strconv.Itoa(m.Ahead)+" here, "+strconv.Itoa(m.Behind)+" there"), remote)
+				p.Yellow("diverged from "+remote+since+": "+strconv.Itoa(m.Ahead)+" here, "+strconv.Itoa(m.Behind)+" there"), remote)
 		case m.Ahead > 0:
 			p.Field("Remote", "%s not on %s; git agentxchain sync %s", term.Counted(m.Ahead, unit), remote, remote)
 		case m.Behind > 0:
