@@ -144,8 +144,15 @@ func stepActions(w *Workspace, children Children, news []string) (step Action, r
 		}
 		for _, repo := range b.Waiting(w.History).Keys() {
 			c := children[repo]
-			if c != nil && c.State != nil && c.State.Status == wire.StatusFailed && !slices.Contains(told, repo) {
+			if c == nil || c.State == nil || slices.Contains(told, repo) {
+				continue
+			}
+			owes := fmt.Sprintf("Workstream %s waits for a turn of repository %s.", stream.ID, repo)
+			switch {
+			case c.over() != "":
 				told, repos, waits = append(told, repo), append(repos, c.restart()), append(waits, c.over())
+			case c.State.PendingRunCompletion != nil:
+				told, repos, waits = append(told, repo), append(repos, c.keepOn(owes)), append(waits, owes)
 			}
 		}
 	}
@@ -178,6 +185,9 @@ func (c *Child) action(phase string, blocker *ojson.Object) []Action {
 	}
 	if c.State.Status == wire.StatusFailed {
 		return []Action{c.restart()}
+	}
+	if c.State.PendingRunCompletion != nil && c.State.Phase != phase {
+		return []Action{c.keepOn(fmt.Sprintf("The initiative is in phase %s.", phase))}
 	}
 	switch blocker.String("code") {
 	case BlockPendingGate, BlockNotReady, BlockRepoBlocked, BlockNotComplete:
@@ -228,6 +238,12 @@ func (c *Child) restart() Action {
 	return c.run("assign --new-run", c.over()+" "+c.another())
 }
 
+// keepOn denies the completion of a run that the initiative goes on to need; why says for what.
+func (c *Child) keepOn(why string) Action {
+	return c.run("approve --deny --reason "+wire.ShellWord(why), fmt.Sprintf(
+		"Run %s of repository %s asks for its completion, and the initiative still needs it. ", c.Run(), c.ID)+why)
+}
+
 // another says how the initiative goes on with a run that was begun in place of the one it knows.
 func (c *Child) another() string {
 	return "To go on with another one, begin it, then: git agentxchain multi resync, and once its report is filled in: " +
@@ -237,9 +253,13 @@ func (c *Child) another() string {
 // relink is what goes on with the run that a repository is on now.
 func (c *Child) relink() string { return "multi resume --relink " + wire.ShellWord(c.ID) }
 
-// over says that a person has ended the run of a repository before its time.
+// over says that the run of a repository has ended, "" for one that has not.
 func (c *Child) over() string {
-	return fmt.Sprintf("Run %s of repository %s is over: it was abandoned.", c.Run(), c.ID)
+	how := map[wire.Status]string{wire.StatusFailed: "it was abandoned", wire.StatusCompleted: "it is complete"}
+	if why := how[c.State.Status]; why != "" {
+		return fmt.Sprintf("Run %s of repository %s is over: %s.", c.Run(), c.ID, why)
+	}
+	return ""
 }
 
 // unread is what makes a repository one that can be read: c, or what is to be at its place.

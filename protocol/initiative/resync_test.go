@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -291,7 +292,7 @@ func TestNextActions(t *testing.T) {
 		change func(w *Workspace, a *actors, turn string) *Workspace
 		want   string
 	}{
-		{"go on", func(w *Workspace, a *actors, _ string) *Workspace { return w }, "step:multi step"},
+		{"go on", func(w *Workspace, a *actors, _ string) *Workspace { return w }, "repo:-C /api status step:multi step"},
 		{"accepted", func(w *Workspace, a *actors, turn string) *Workspace { a.accept("api", turn, nil); return w },
 			"step:multi step"},
 		{"accepted while a gate waits", func(w *Workspace, a *actors, turn string) *Workspace {
@@ -305,7 +306,7 @@ func TestNextActions(t *testing.T) {
 		{"waiting children are no reason to resync", func(w *Workspace, a *actors, turn string) *Workspace {
 			a.states["web"].Status = wire.StatusPaused
 			return w
-		}, "step:multi step"},
+		}, "repo:-C /api status step:multi step"},
 		{"blocked", func(w *Workspace, a *actors, _ string) *Workspace { return w.With(Block(w, "x", env("s"))) },
 			"resume:multi resume"},
 		{"blocked and behind", func(w *Workspace, a *actors, turn string) *Workspace {
@@ -325,7 +326,18 @@ func TestNextActions(t *testing.T) {
 		{"a run that was abandoned", func(w *Workspace, a *actors, turn string) *Workspace {
 			a.states["web"].Status = wire.StatusFailed
 			return w
-		}, "repo:-C /web assign --new-run step:multi step"},
+		}, "repo:-C /web assign --new-run repo:-C /api status step:multi step"},
+		{"a run that asks for its completion too early", func(w *Workspace, a *actors, turn string) *Workspace {
+			a.states["web"].Phase, a.states["web"].PendingRunCompletion = "make", &run.PendingCompletion{}
+			return w
+		}, "repo:-C /web approve --deny --reason 'Workstream contract waits for a turn of repository web.'" +
+			" repo:-C /api status step:multi step"},
+		{"a run that is complete too early", func(w *Workspace, a *actors, turn string) *Workspace {
+			a.states["web"].Status = wire.StatusCompleted
+			r, _ := w.State.RepoRuns.Get("web")
+			r.Status = string(wire.StatusCompleted)
+			return w
+		}, "repo:-C /web assign --new-run repo:-C /api status step:multi step"},
 		{"a gate", func(w *Workspace, a *actors, _ string) *Workspace { return gated(w) },
 			"pending_gate:multi approve-gate"},
 		{"a gate, blocked", func(w *Workspace, a *actors, _ string) *Workspace {

@@ -180,15 +180,17 @@ func (w *Workspace) available(a *Assignment, stream *Workstream, children Childr
 			strings.Join(c.State.ActiveTurns.Keys(), ", "))
 	case c.Waits():
 		return refuse(ChildWaiting, "Repository %s waits for a person at a gate of its own.", a.Repo)
-	case c.phase() != stream.Phase:
+	case c.phase() != stream.Phase && c.State.Status == wire.StatusCompleted:
+		return refuse(ChildPhase, "%s", c.over())
+	case c.phase() != stream.Phase && !w.ahead(c.phase(), stream.Phase):
 		return refuse(ChildPhase, "Repository %s is in phase %s, workstream %s in %s.", a.Repo, c.phase(), stream.ID,
 			stream.Phase)
 	}
 	state := *c.State
-	state.Phase = stream.Phase
+	state.Phase = c.phase()
 	role, _, err := protocol.ResolveRole(c.Config, &state, "")
 	if err != nil || role == "" {
-		return refuse(RoleUnresolved, "Repository %s has no role for phase %s.", a.Repo, stream.Phase)
+		return refuse(RoleUnresolved, "Repository %s has no role for phase %s.", a.Repo, state.Phase)
 	}
 	for _, b := range w.Barriers.Of(stream.ID) {
 		if b.blocks(a.Repo, role) {
@@ -197,6 +199,13 @@ func (w *Workspace) available(a *Assignment, stream *Workstream, children Childr
 	}
 	a.Role = role
 	return nil
+}
+
+// ahead reports that a repository has left a phase that the initiative is in. Its run does not go back, so that what
+// it still owes to a workstream of the phase it gives from where it is.
+func (w *Workspace) ahead(at, phase string) bool {
+	phases := w.Config.Phases()
+	return slices.Index(phases, at) > slices.Index(phases, phase)
 }
 
 // blocks reports that somebody has written down that the repository waits for

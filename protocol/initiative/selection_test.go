@@ -77,6 +77,8 @@ func TestSelect(t *testing.T) {
 		}, "! repo_pending_gate build web"},
 		{"behind", "make", all, func(_ *Workspace, a *actors) { a.states["web"].Phase = "design" },
 			"! repo_not_ready build web"},
+		{"ahead, with decisions that are missing", "design", []string{"contract/api", "contract/web:DEC-2,DEC-3"},
+			func(_ *Workspace, a *actors) { a.states["api"].Phase = "make" }, "contract api dev missing_decisions"},
 		{"a run that is over starts again at the first phase", "make", all, func(_ *Workspace,
 			a *actors) {
 			a.states["web"].Status = wire.StatusCompleted
