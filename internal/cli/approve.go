@@ -113,7 +113,8 @@ func runApprove(ctx context.Context, f *term.Factory, o runner.ApproveOptions, y
 		return err
 	}
 	defer func() { _ = r.Close() }()
-	if !o.DryRun && !o.Consent.Only && r.InsideTurn() == "" {
+	decides := !o.DryRun && !o.Consent.Only && r.InsideTurn() == ""
+	if decides {
 		// Documents that were mended since the gate failed make it wait now.
 		if v, verr := r.View(ctx); verr == nil && r.GateMended(v) {
 			if _, err := r.RetryGate(ctx); err != nil {
@@ -121,7 +122,7 @@ func runApprove(ctx context.Context, f *term.Factory, o runner.ApproveOptions, y
 			}
 		}
 	}
-	if !yes && !o.DryRun && !o.Consent.Only && f.Interactive() && r.InsideTurn() == "" {
+	if decides && !yes && f.Interactive() {
 		// Without a gate that waits, the refusal below says it better.
 		if g, gerr := r.PendingGate(ctx); gerr == nil && g.Fits(o.Completion) {
 			said, reason, err := askPending(ctx, f, g, o.Reason)
@@ -137,11 +138,7 @@ func runApprove(ctx context.Context, f *term.Factory, o runner.ApproveOptions, y
 			o.Shown = g
 		}
 	}
-	var out *runner.Approved
-	err = shared.Trusting(ctx, f, r, func() (err error) {
-		out, err = r.Approve(ctx, o)
-		return err
-	})
+	out, err := approve(ctx, f, r, o)
 	var refusal *wire.Error
 	if errors.As(err, &refusal) && refusal.Code == runner.CodeActionsNotAllowed && !yes && f.Interactive() {
 		// The person is there: show the commands and ask, instead of sending them off for a flag.
@@ -155,10 +152,7 @@ func runApprove(ctx context.Context, f *term.Factory, o runner.ApproveOptions, y
 		}
 		if agreed {
 			o.AllowActions = true
-			err = shared.Trusting(ctx, f, r, func() (err error) {
-				out, err = r.Approve(ctx, o)
-				return err
-			})
+			out, err = approve(ctx, f, r, o)
 		}
 	}
 	shared.TellNotices(f, out.Notices)
@@ -172,7 +166,6 @@ func runApprove(ctx context.Context, f *term.Factory, o runner.ApproveOptions, y
 	payload.Set("from", ojson.OrNull(out.Result.From))
 	payload.Set("to", ojson.OrNull(out.Result.To))
 	payload.Set("gate_actions", actionRows(out.Actions))
-	passed := out.Result.Passed || out.DryRun
 	payload.Set("passed", out.Result.Passed)
 	payload.Set("votes", shared.VoteRows(out.Result.Votes))
 	payload.Set("votes_needed", out.Result.Needed)
@@ -182,37 +175,54 @@ func runApprove(ctx context.Context, f *term.Factory, o runner.ApproveOptions, y
 	n := r.Next(ctx)
 	payload.Set("next_action", shared.NextObject(n))
 	f.Out.Emit(payload, func(p *term.Printer) {
-		verb := "is approved"
-		if out.DryRun {
-			verb = "would be approved"
-		}
-		p.Printf("Gate %s %s", p.Bold(term.OneLine(out.Result.Gate)), verb)
-		if !passed {
-			n := len(out.Result.Votes)
-			p.Printf(" by %d of %d: it waits for %d more.\n\n", n, out.Result.Needed, out.Result.Needed-n)
-		} else if out.Result.To != "" {
-			p.Printf(": %s -> %s.\n\n", term.OneLine(out.Result.From), p.Bold(term.OneLine(out.Result.To)))
-		} else {
-			p.Printf(": the run completes.\n\n")
-		}
-		for _, a := range out.Actions {
-			if passed {
-				p.Field("Action", "%s", term.OneLine(a.Run))
-			}
-		}
-		for _, v := range out.Result.Votes {
-			p.Field("Approved by", "%s", term.OneLine(shared.VoteText(v)))
-		}
-		shared.PrintDropped(p, out.Result.Dropped)
-		if t := out.Transition; t != nil && out.Result.To == "" && len(t.Index.BlockingObjections()) > 0 {
-			ids := t.Index.BlockingObjections()
-			p.Field("Objections", "%s", p.Yellow("blocking and open: "+term.OneLine(term.JoinComma(ids))))
-		}
-		for _, path := range out.Signed {
-			p.Field("Signed", "%s", term.OneLine(path))
-		}
-		shared.PrintWhere(p, &out.Done)
+		printApproved(p, out)
 		shared.PrintNext(p, n)
 	})
 	return nil
+}
+
+// approve gives the yes, and asks for trust where agentxchain.json would run what is not trusted yet.
+func approve(
+	ctx context.Context, f *term.Factory, r *runner.Runner, o runner.ApproveOptions,
+) (out *runner.Approved, err error) {
+	err = shared.Trusting(ctx, f, r, func() (err error) {
+		out, err = r.Approve(ctx, o)
+		return err
+	})
+	return out, err
+}
+
+// printApproved says what the yes came to.
+func printApproved(p *term.Printer, out *runner.Approved) {
+	passed := out.Result.Passed || out.DryRun
+	verb := "is approved"
+	if out.DryRun {
+		verb = "would be approved"
+	}
+	p.Printf("Gate %s %s", p.Bold(term.OneLine(out.Result.Gate)), verb)
+	if !passed {
+		n := len(out.Result.Votes)
+		p.Printf(" by %d of %d: it waits for %d more.\n\n", n, out.Result.Needed, out.Result.Needed-n)
+	} else if out.Result.To != "" {
+		p.Printf(": %s -> %s.\n\n", term.OneLine(out.Result.From), p.Bold(term.OneLine(out.Result.To)))
+	} else {
+		p.Printf(": the run completes.\n\n")
+	}
+	for _, a := range out.Actions {
+		if passed {
+			p.Field("Action", "%s", term.OneLine(a.Run))
+		}
+	}
+	for _, v := range out.Result.Votes {
+		p.Field("Approved by", "%s", term.OneLine(shared.VoteText(v)))
+	}
+	shared.PrintDropped(p, out.Result.Dropped)
+	if t := out.Transition; t != nil && out.Result.To == "" && len(t.Index.BlockingObjections()) > 0 {
+		ids := t.Index.BlockingObjections()
+		p.Field("Objections", "%s", p.Yellow("blocking and open: "+term.OneLine(term.JoinComma(ids))))
+	}
+	for _, path := range out.Signed {
+		p.Field("Signed", "%s", term.OneLine(path))
+	}
+	shared.PrintWhere(p, &out.Done)
 }
