@@ -49,34 +49,16 @@ func runPlan(ctx context.Context, f *term.Factory, r *runner.Runner, o *planOpti
 	plan := ojson.NewObject("dry_run", true, "run_id", ojson.OrNull(s.Run()), "status", string(s.Status),
 		"phase", s.Phase,
 		"slots", runner.MaxConcurrentTurns(cfg, s.Phase), "trusted", trust.Trusted())
-	var turns []*ojson.Object
-	for _, t := range runner.ActiveTurns(s) {
-		if o.Turn == "" || o.Turn == t.TurnID {
-			turns = append(turns, plannedTurn(cfg, t.TurnID, t.AssignedRole, t.RuntimeID))
+	if o.Turn != "" {
+		t, err := shared.ActiveTurn(v, o.Turn, "step") // by its id or the begin of it
+		if err != nil {
+			return err
 		}
+		o.Turn = t.TurnID
 	}
-	next := ""
-	switch {
-	case o.Turn != "" && len(turns) == 0:
-		_, err := shared.ActiveTurn(v, o.Turn, "step")
+	turns, why, err := plannedTurns(cfg, s, o)
+	if err != nil {
 		return err
-	case len(turns) == 0 && (s.Status == wire.StatusActive || s.Status == wire.StatusIdle):
-		role, _, refusal := protocol.ResolveRole(cfg, s, o.Role)
-		if refusal != nil {
-			return refusal
-		}
-		def := cfg.Role(role)
-		if def == nil {
-			return &wire.Error{
-				Code:    wire.CodeUnknownRole,
-				Field:   "role",
-				Message: fmt.Sprintf("Role %q is not defined in agentxchain.json.", role),
-				Hint:    "git agentxchain validate",
-			}
-		}
-		turns = append(turns, plannedTurn(cfg, "", role, def.RuntimeID))
-	case s.Status != wire.StatusActive:
-		next = stands(s)
 	}
 	gates := []*ojson.Object{}
 	for _, phase := range cfg.Phases() {
@@ -95,7 +77,7 @@ func runPlan(ctx context.Context, f *term.Factory, r *runner.Runner, o *planOpti
 	if left := s.BudgetStatus.RemainingUSD; left != nil {
 		plan.Set("remaining_usd", *left)
 	}
-	plan.Set("stands_because", ojson.OrNull(next))
+	plan.Set("stands_because", ojson.OrNull(why))
 	f.Out.Emit(plan, func(p *term.Printer) {
 		p.Printf("%s\n\n", p.Bold("Nothing is done: this is what would be."))
 		p.Field("Run", "%s, phase %s, %s", term.OneLine(cmp.Or(s.Run(), "(none)")), p.Bold(term.OneLine(s.Phase)),
@@ -112,32 +94,67 @@ func runPlan(ctx context.Context, f *term.Factory, r *runner.Runner, o *planOpti
 		} else {
 			p.Field("Trust", "%s", p.Red("not given here; git agentxchain hooks trust"))
 		}
-		if next != "" {
-			p.Field("Now", "%s", p.Yellow(next))
+		if why != "" {
+			p.Field("Now", "%s", p.Yellow(why))
 		}
-		for _, t := range turns {
-			verb := "would be assigned"
-			if t.String("turn_id") != "" {
-				verb = t.String("turn_id") + " would be gone on with"
-				if next != "" {
-					verb = t.String("turn_id") + " stays as it is"
-				}
-			}
-			p.Printf("\n%s  %s\n", p.Bold(term.OneLine(t.String("role"))), verb)
-			p.Field("Runtime", "%s (%s)", term.OneLine(t.String("runtime_id")), term.OneLine(t.String("runtime_type")))
-			if w := t.String("does"); w != "" {
-				p.Field("Does", "%s", term.OneLine(w))
-			}
-		}
-		if len(gates) > 0 {
-			p.Println()
-		}
-		for _, g := range gates {
-			p.Field("Gate", "%s after %s: %s", term.OneLine(g.String("gate_id")), term.OneLine(g.String("phase")),
-				term.OneLine(g.String("passed_by")))
-		}
+		printPlanned(p, turns, gates, why != "")
 	})
 	return nil
+}
+
+// plannedTurns are the active turns, or the one of them that o names; without one, the turn that would be given out.
+// why says why a run stands in which none would be, "" otherwise.
+func plannedTurns(cfg *config.Config, s *run.State, o *planOptions) (turns []*ojson.Object, why string, err error) {
+	for _, t := range runner.ActiveTurns(s) {
+		if o.Turn == "" || o.Turn == t.TurnID {
+			turns = append(turns, plannedTurn(cfg, t.TurnID, t.AssignedRole, t.RuntimeID))
+		}
+	}
+	switch {
+	case len(turns) == 0 && (s.Status == wire.StatusActive || s.Status == wire.StatusIdle):
+		role, _, refusal := protocol.ResolveRole(cfg, s, o.Role)
+		if refusal != nil {
+			return nil, "", refusal
+		}
+		def := cfg.Role(role)
+		if def == nil {
+			return nil, "", &wire.Error{
+				Code:    wire.CodeUnknownRole,
+				Field:   "role",
+				Message: fmt.Sprintf("Role %q is not defined in agentxchain.json.", role),
+				Hint:    "git agentxchain validate",
+			}
+		}
+		turns = append(turns, plannedTurn(cfg, "", role, def.RuntimeID))
+	case s.Status != wire.StatusActive:
+		why = stands(s)
+	}
+	return turns, why, nil
+}
+
+// printPlanned shows turns and gates; halted says that the run goes on with no turn.
+func printPlanned(p *term.Printer, turns, gates []*ojson.Object, halted bool) {
+	for _, t := range turns {
+		verb := "would be assigned"
+		if id := t.String("turn_id"); id != "" {
+			verb = id + " would be gone on with"
+			if halted {
+				verb = id + " stays as it is"
+			}
+		}
+		p.Printf("\n%s  %s\n", p.Bold(term.OneLine(t.String("role"))), verb)
+		p.Field("Runtime", "%s (%s)", term.OneLine(t.String("runtime_id")), term.OneLine(t.String("runtime_type")))
+		if w := t.String("does"); w != "" {
+			p.Field("Does", "%s", term.OneLine(w))
+		}
+	}
+	if len(gates) > 0 {
+		p.Println()
+	}
+	for _, g := range gates {
+		p.Field("Gate", "%s after %s: %s", term.OneLine(g.String("gate_id")), term.OneLine(g.String("phase")),
+			term.OneLine(g.String("passed_by")))
+	}
 }
 
 // stands says why no turn would be given, "" when one would.
