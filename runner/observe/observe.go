@@ -129,57 +129,80 @@ func (w *Work) Observe(ctx context.Context, turn *run.Turn) (result.Observation,
 	if err := RefuseUnmerged(st); err != nil {
 		return o, err
 	}
-	changed := map[string]bool{}
-	for _, p := range slices.Concat(DirtyPaths(st), authored(st)) {
-		changed[p] = true
-	}
 	base := turn.Baseline
 	if base == nil {
 		base = &run.Baseline{Kind: "git_worktree"}
 	}
-	if names, err := w.since(ctx, base, st); err != nil {
+	brought, err := w.pulled(ctx, turn, base, st)
+	if err != nil {
 		return o, err
-	} else {
-		for _, p := range names {
-			changed[p] = true
-		}
+	}
+	paths, err := w.changed(ctx, base, brought)
+	if err != nil {
+		return o, err
+	}
+	w.mark(&o, base, paths)
+	if turn.Attempt > 1 {
+		o.Since = base.CapturedAt
+	}
+	if o.Committed, err = w.committed(ctx, base, st); err != nil {
+		return o, err
+	}
+	o.Committed = slices.DeleteFunc(o.Committed, func(p string) bool { return brought.there[p] })
+	o.Pulled, o.ComparedWith = brought.record, brought.base
+	o.Available = true
+	if st.Head != "" {
+		head := string(st.Head)
+		o.HeadRef = &head
+	}
+	o.Dirty = ProjectDirty(st)
+	summary := summarise(st, o.FilesChanged)
+	o.DiffSummary = &summary
+	return o, nil
+}
+
+// changed lists the paths that may have changed since base, sorted: what git says of the work tree, what it was told to
+// hide or takes for unchanged, and what base had. What was pulled belongs to others, unless it was changed again here.
+func (w *Work) changed(ctx context.Context, base *run.Baseline, brought *pulled) ([]string, error) {
+	st := w.Status
+	since, err := w.since(ctx, base, st)
+	if err != nil {
+		return nil, err
 	}
 	unseen, err := w.unseen(ctx, base, st)
 	if err != nil {
-		return o, err
+		return nil, err
 	}
 	touched, err := w.touched(ctx, base, st)
 	if err != nil {
-		return o, err
+		return nil, err
 	}
-	pulled, err := w.pulled(ctx, turn, base, st)
-	if err != nil {
-		return o, err
-	}
-	for p := range changed {
-		if _, isDirty := st.Dirty[p]; pulled.there[p] && !isDirty {
-			delete(changed, p)
-		}
-	}
-	for _, p := range pulled.lost {
-		changed[p] = true
-	}
-	for _, p := range slices.Concat(unseen, touched) {
-		changed[p] = true
-	}
-	w.Hid = slices.DeleteFunc(touched, func(p string) bool {
+	w.Hid = slices.DeleteFunc(slices.Clone(touched), func(p string) bool {
 		_, isDirty := st.Dirty[p]
 		return isDirty || slices.Contains(unseen, p) // the latter are hidden by flags
 	})
-	// A file that was dirty at the start and has since been committed or reverted
-	// is in neither list; its fingerprint tells (docs/compatibility.md#where-we-differ-on-purpose).
-	for _, p := range base.DirtySnapshot.Keys() {
-		if _, isDirty := st.Dirty[p]; isDirty || !pulled.there[p] { // else it holds what was pulled
-			changed[p] = true
+	notPulled := func(p string) bool {
+		_, isDirty := st.Dirty[p]
+		return isDirty || !brought.there[p] // else it holds what was pulled
+	}
+	var out []string
+	// A file that was dirty at the start and has since been committed or reverted is in no list of git's; its fingerprint
+	// tells (docs/compatibility.md#where-we-differ-on-purpose).
+	for _, p := range slices.Concat(DirtyPaths(st), authored(st), since, base.DirtySnapshot.Keys()) {
+		if notPulled(p) {
+			out = append(out, p)
 		}
 	}
+	out = slices.Concat(out, brought.lost, unseen, touched)
+	slices.Sort(out)
+	return slices.Compact(out), nil
+}
+
+// mark takes the fingerprints of paths, which are sorted, and adds to o those that differ from base. What people wrote
+// and no result declares is told to the person.
+func (w *Work) mark(o *result.Observation, base *run.Baseline, paths []string) {
 	var told []string
-	for p := range changed {
+	for _, p := range paths {
 		observed := wire.Observable(p) || wire.Authored(p) && protocol.KeptPath(w.Config, p)
 		if !observed && !wire.Authored(p) {
 			continue
@@ -188,7 +211,7 @@ func (w *Work) Observe(ctx context.Context, turn *run.Turn) (result.Observation,
 		was, ok := base.DirtySnapshot.Get(p)
 		switch same := ok && was == mark; {
 		case same && observed:
-			if _, isDirty := st.Dirty[p]; isDirty {
+			if _, isDirty := w.Status.Dirty[p]; isDirty {
 				o.UnchangedDirt = append(o.UnchangedDirt, p)
 			}
 		case same:
@@ -200,34 +223,9 @@ func (w *Work) Observe(ctx context.Context, turn *run.Turn) (result.Observation,
 		}
 	}
 	if len(told) > 0 {
-		slices.Sort(told)
 		w.Note(fmt.Sprintf("%s changed while the turn was out, and no result declares it: it decides what roles are told "+
 			"or what hooks run. Look at it before the next turn: git diff", wire.ListSome(told, 3)))
 	}
-	if turn.Attempt > 1 {
-		o.Since = base.CapturedAt
-	}
-	if o.Committed, err = w.committed(ctx, base, st); err != nil {
-		return o, err
-	}
-	o.Committed = slices.DeleteFunc(o.Committed, func(p string) bool { return pulled.there[p] })
-	o.Pulled, o.ComparedWith = pulled.record, pulled.base
-	slices.Sort(o.FilesChanged)
-	slices.Sort(o.UnchangedDirt)
-	var markers ojson.Map[string]
-	for _, p := range o.FilesChanged {
-		markers.Set(p, o.Markers.Value(p))
-	}
-	o.Markers = markers
-	o.Available = true
-	if st.Head != "" {
-		head := string(st.Head)
-		o.HeadRef = &head
-	}
-	o.Dirty = ProjectDirty(st)
-	summary := summarise(st, o.FilesChanged)
-	o.DiffSummary = &summary
-	return o, nil
 }
 
 // unseen lists what git status was told not to show, as far as it was told so during
