@@ -177,6 +177,10 @@ func (c *Coordinator) look(ctx context.Context, d *Documents, all bool, opt Read
 	c.fetched(ctx, d, &opt)
 	s := &Seen{Documents: d, Checkouts: opt.Checkouts}
 	s.Children, s.Refused = ReadChildren(ctx, d.Config, d.Roots, opt)
+	if opt.Turns != nil && initiative.Ending(&s.Workspace, s.Children) {
+		// What is said of such a run rests on what it accepted, turns that were not given out included.
+		return c.look(ctx, d, true, ReadOptions{Checkouts: opt.Checkouts})
+	}
 	return s
 }
 

@@ -143,9 +143,10 @@ func (e *Evaluation) repo(w *Workspace, children Children, repo string) *run.Sta
 }
 
 // phase blocks on a repository that waits at a gate of its own or is behind the
-// phase the initiative is about to leave (docs/siblings.md).
+// phase the initiative is about to leave (docs/siblings.md). The gates of one that has left the phase are about
+// later ones.
 func (e *Evaluation) phase(w *Workspace, c *Child, from string) {
-	if c.Waits() {
+	if c.Waits() && !w.ahead(c.State.Phase, from) {
 		e.block(BlockPendingGate, fmt.Sprintf("Repository %s waits for a person at a gate of its own.", c.ID),
 			"repo_id", c.ID)
 	}

@@ -153,6 +153,8 @@ func stepActions(w *Workspace, children Children, news []string) (step Action, r
 				told, repos, waits = append(told, repo), append(repos, c.restart()), append(waits, c.over())
 			case c.State.PendingRunCompletion != nil:
 				told, repos, waits = append(told, repo), append(repos, c.keepOn(owes)), append(waits, owes)
+			case c.State.Status == wire.StatusActive && c.State.ActiveTurns.Len() == 0 && c.phase() == w.State.Phase:
+				told = append(told, repo) // a step gives its turn out once the others have come to it
 			}
 		}
 	}
@@ -174,6 +176,23 @@ func stepActions(w *Workspace, children Children, news []string) (step Action, r
 	return step, repos
 }
 
+// Ending reports that a repository has ended its run, or asks to, that a barrier of the phase waits for.
+func Ending(w *Workspace, children Children) bool {
+	for _, stream := range w.Config.PhaseWorkstreams(w.State.Phase) {
+		b := w.BarrierOf(stream.ID)
+		if b == nil {
+			continue
+		}
+		for _, repo := range b.Waiting(w.History).Keys() {
+			c := children[repo]
+			if c != nil && c.State != nil && (c.over() != "" || c.State.PendingRunCompletion != nil) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // action is what moves the run of a repository on that a gate waits for: one that is at work, behind, blocked, or at a
 // gate of its own. What a turn at work waits for, its agent or a person, is seen in the repository only.
 func (c *Child) action(phase string, blocker *ojson.Object) []Action {
@@ -185,9 +204,6 @@ func (c *Child) action(phase string, blocker *ojson.Object) []Action {
 	}
 	if c.State.Status == wire.StatusFailed {
 		return []Action{c.restart()}
-	}
-	if c.State.PendingRunCompletion != nil && c.State.Phase != phase {
-		return []Action{c.keepOn(fmt.Sprintf("The initiative is in phase %s.", phase))}
 	}
 	switch blocker.String("code") {
 	case BlockPendingGate, BlockNotReady, BlockRepoBlocked, BlockNotComplete:
