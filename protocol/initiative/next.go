@@ -233,15 +233,19 @@ func (c *Child) run(command, why string) Action {
 	return Action{NextRepo, "-C " + wire.ShellWord(c.Path) + " " + command, why}
 }
 
+// typed is a command in the repository as it is typed.
+func (c *Child) typed(command string) string {
+	return "git agentxchain -C " + wire.ShellWord(c.Path) + " " + command
+}
+
 // back says how a repository comes back to the run that the initiative knows, or the initiative to its run.
 func (c *Child) back(m Mismatch) string {
 	const program = "git agentxchain "
 	if c == nil || c.Remote {
 		return ""
 	}
-	in := program + "-C " + wire.ShellWord(c.Path) + " "
-	text := fmt.Sprintf(" %srepair --from-ref %s brings it back, after %ssync where that clone lacks it.", in,
-		wire.ShellWord(m.Recorded), in)
+	text := fmt.Sprintf(" %s brings it back, after %s where that clone lacks it.",
+		c.typed("repair --from-ref "+wire.ShellWord(m.Recorded)), c.typed("sync"))
 	if m.Actual != "" {
 		text += fmt.Sprintf(" Where %s was begun on purpose: %smulti resume --relink %s.", m.Actual, program,
 			wire.ShellWord(m.Repo))
@@ -300,7 +304,7 @@ func unread(at *Repo, c *Child, why string) []Action {
 	case c.Fresh:
 		command, why = "sync", why+
 			" No command has worked in that clone yet; its run comes from its remote, once the clone that began it has run sync."+
-			" Where no clone has it any more: git agentxchain -C "+wire.ShellWord(c.Path)+" assign --new-run. "+c.another()
+			" Where no clone has it any more: "+c.typed("assign --new-run")+". "+c.another()
 	}
 	return []Action{c.run(command, why)}
 }

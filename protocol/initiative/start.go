@@ -37,8 +37,12 @@ func PlanStart(cfg *Config, children Children) (steps []StartStep, problems, opt
 }
 
 func planRepo(id string, c *Child) (*StartStep, *wire.Problem) {
-	fail := func(code, format string) (*StartStep, *wire.Problem) {
-		return nil, &wire.Problem{Code: code, Field: "repos." + id, Value: id, Message: fmt.Sprintf(format, id)}
+	fail := func(code, format string, command ...string) (*StartStep, *wire.Problem) {
+		p := &wire.Problem{Code: code, Field: "repos." + id, Value: id, Message: fmt.Sprintf(format, id)}
+		for _, run := range command {
+			p.Message += ": " + c.typed(run)
+		}
+		return nil, p
 	}
 	switch {
 	case c != nil && c.Remote && (c.State == nil || c.Run() == ""):
@@ -57,14 +61,15 @@ func planRepo(id string, c *Child) (*StartStep, *wire.Problem) {
 	case c.State.Status == wire.StatusActive && c.Run() != "":
 		return &StartStep{Repo: id, Link: true}, nil
 	case c.State.Status == wire.StatusCompleted:
-		return fail("repo_completed", "the run of repository %s is complete; start a new one there first")
+		return fail("repo_completed", "the run of repository %s is complete; start a new one there first",
+			"assign --new-run")
 	case c.Run() == "":
 		return &StartStep{Repo: id}, nil
 	case c.State.Status == wire.StatusBlocked:
-		return fail("repo_blocked", "the run of repository %s is blocked; resolve that first")
+		return fail("repo_blocked", "the run of repository %s is blocked; resolve that first", "status")
 	}
 	return fail("repo_init_failed",
-		"the run of repository %s is neither active nor over; bring it to an end or make it active first")
+		"the run of repository %s is neither active nor over; bring it to an end or make it active first", "status")
 }
 
 // StartedRun is a run that the initiative goes on with.
