@@ -321,12 +321,13 @@ func (j *judge) candidate(f *RangeFile) *work {
 // the turn's own commit is gone, as after a squash on a server. Each accepted file counts
 // once, and only where it was not there before.
 func (j *judge) byContent(f *RangeFile) {
-	if signs, sure := j.signs(f); signs && (sure || len(j.cut) == 0 && !j.before[f.Path][f.new]) {
-		f.How = FileApproval
-		return
-	}
+	signs, sure := j.signs(f)
 	w := j.candidate(f)
+	fresh := len(j.cut) == 0 && !j.before[f.Path][f.new]
 	switch {
+	case signs && (sure || fresh && (w == nil || j.used[useKey{w.turn, f.Path}])):
+		f.How = FileApproval // what a turn brought and people approved as it was is the turn's
+		return
 	case w == nil:
 		return
 	case len(j.cut) > 0:
