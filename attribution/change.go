@@ -73,20 +73,6 @@ func (c *change) matches(data []byte, from source) bool {
 		m == wire.Digest([]byte(strings.ReplaceAll(string(data), "\n", "\r\n")))
 }
 
-// maxFiltered is how many files are put through the checkout's filters to compare
-// them; each costs a process.
-const maxFiltered = 20
-
-// matchesFiltered is matches for what a filter makes of the file in a checkout. A
-// filter that fails, as one that is not installed here, says nothing.
-func (q *inquiry) matchesFiltered(c *change, blob object.OID, from source) (bool, error) {
-	data, err := q.repo.CheckedOut(q.ctx, blob, c.path)
-	if q.ctx.Err() != nil {
-		return false, err
-	}
-	return err == nil && c.matches(data, from), nil
-}
-
 // asks collects names to be read by one process and what to do with the answers.
 type asks struct {
 	names []string
@@ -192,19 +178,21 @@ func (q *inquiry) readVersions() error {
 	if err := q.readGroups(); err != nil {
 		return err
 	}
-	filtered := 0
+	var open []miss
+	var blobs []git.Filed
 	for _, m := range misses {
-		if len(m.c.versions) > 0 || filtered == maxFiltered {
-			continue
+		if len(m.c.versions) == 0 {
+			open = append(open, m)
+			blobs = append(blobs, git.Filed{OID: m.oid, Path: m.c.path})
 		}
-		filtered++
-		ok, err := q.matchesFiltered(m.c, m.oid, m.from)
-		if err != nil {
-			return err
-		}
-		if ok {
+	}
+	err := q.repo.CheckedOut(q.ctx, blobs, func(i int, sum string) {
+		if m := open[i]; len(m.c.versions) == 0 && m.c.turn.marked(m.c.path, sum) {
 			m.c.versions = append(m.c.versions, m.c.version([]byte(m.text), m.from))
 		}
+	})
+	if err != nil {
+		return err
 	}
 	for _, m := range misses {
 		if m.from == fromCheckpoint &&

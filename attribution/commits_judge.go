@@ -384,7 +384,7 @@ func (j *judge) conclude(c *RangeCommit) {
 		c.Why = "the merge itself changes " + some(foreign)
 	case len(c.Turns) > 0:
 		c.Kind = CommitUnaccounted
-		c.Why = fmt.Sprintf("%s is not the work of turn %s, whose work is in it too", some(foreign), c.Turns[0].ID)
+		c.Why = fmt.Sprintf("besides the work of turn %s it changes %s", c.Turns[0].ID, some(foreign))
 	case len(c.Files) == 0 && slices.ContainsFunc(c.claimed, func(t *Turn) bool { return t.checkpoint == c.OID }):
 		c.Kind, c.Turns = CommitTurn, c.claimed
 	case len(c.claimed) > 0 && len(c.Files) == 0:
@@ -392,7 +392,7 @@ func (j *judge) conclude(c *RangeCommit) {
 		c.Why = fmt.Sprintf("it names turn %s and changes nothing", c.claimed[0].ID)
 	case len(c.claimed) > 0:
 		c.Kind = CommitUnaccounted
-		c.Why = fmt.Sprintf("it names turn %s, and %s is not as that turn had it accepted", c.claimed[0].ID,
+		c.Why = fmt.Sprintf("it names turn %s, whose accepted work differs in %s", c.claimed[0].ID,
 			some(foreign))
 	case len(c.Named) > 0:
 		c.Kind = CommitUnaccounted

@@ -97,7 +97,8 @@ func (j *judge) readWorks() error {
 	if err := j.hashContents(); err != nil {
 		return err
 	}
-	filtered := 0
+	var filtered []*work
+	var blobs []git.Filed
 	for w := range asked {
 		if w.commit == "" {
 			continue
@@ -108,18 +109,16 @@ func (j *judge) readWorks() error {
 			w.known = w.commit == w.turn.commitOf(w.path) // believed, as rows without marks are
 		case w.new == "":
 			w.known = m == gitstore.FingerprintDeleted
-		default:
-			if w.known = j.has(w.new, m); !w.known && filtered < maxFiltered {
-				filtered++
-				data, err := j.repo.CheckedOut(j.ctx, w.new, w.path)
-				if j.ctx.Err() != nil {
-					return err
-				}
-				w.known = err == nil && wire.Digest(data) == m
-			}
+		case j.has(w.new, m):
+			w.known = true
+		default: // the accepted file may be what a filter made of it
+			filtered = append(filtered, w)
+			blobs = append(blobs, git.Filed{OID: w.new, Path: w.path})
 		}
 	}
-	return nil
+	return j.repo.CheckedOut(j.ctx, blobs, func(i int, sum string) {
+		filtered[i].known = filtered[i].turn.marked(filtered[i].path, sum)
+	})
 }
 
 // ownCommit finds the commit that has the turn's work on a file, and returns what diffs

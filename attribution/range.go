@@ -133,22 +133,26 @@ func (q *inquiry) confirm() error {
 	if err := q.read(a); err != nil {
 		return err
 	}
-	filtered := 0
+	var groups []*group
+	var blobs []git.Filed
 	for _, g := range q.groups {
-		blob, ok := wrong[g]
-		if !ok {
-			continue
+		if blob, ok := wrong[g]; ok {
+			groups = append(groups, g)
+			blobs = append(blobs, git.Filed{OID: blob, Path: g.path})
 		}
-		if filtered++; blob != "" && filtered <= maxFiltered {
-			same, err := q.matchesFiltered(&change{turn: g.own, path: g.path}, blob, fromCheckpoint)
-			if err != nil {
-				return err
-			}
-			if same {
-				continue
-			}
+	}
+	err := q.repo.CheckedOut(q.ctx, blobs, func(i int, sum string) {
+		if groups[i].own.marked(groups[i].path, sum) {
+			delete(wrong, groups[i])
 		}
-		g.doubt, g.own = []*Turn{g.own}, nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, g := range groups {
+		if _, ok := wrong[g]; ok {
+			g.doubt, g.own = []*Turn{g.own}, nil
+		}
 	}
 	return nil
 }

@@ -73,6 +73,12 @@ func (t *Turn) mark(path string) (fingerprint string, known bool) {
 	return t.marks.String(t.keys[path]), true
 }
 
+// marked reports whether the file had the SHA-256 sum, in hexadecimal digits, when the turn was accepted.
+func (t *Turn) marked(path, sum string) bool {
+	m, known := t.mark(path)
+	return known && m == "sha256:"+sum
+}
+
 // declare adds a file by its path in the project.
 func (t *Turn) declare(prefix, name string) {
 	path := prefix + name

@@ -71,7 +71,8 @@ func (p *planted) ask() {
 	if _, err := history.Blame(ctx, p.repo, "a.txt", nil); err != nil {
 		p.t.Fatal(err)
 	}
-	if _, err := p.repo.CheckedOut(ctx, object.OID(p.Git("rev-parse", "HEAD:a.txt")), "a.txt"); err != nil {
+	if err := p.repo.CheckedOut(ctx, []git.Filed{{OID: object.OID(p.Git("rev-parse", "HEAD:a.txt")), Path: "a.txt"}},
+		func(int, string) {}); err != nil {
 		p.t.Fatal(err)
 	}
 	if _, _, _, err := history.WorkDiff(ctx, p.repo, string(st.Head), []string{"a.txt"}, 1<<20); err != nil {

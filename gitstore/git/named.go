@@ -93,12 +93,6 @@ func (r *Repository) ReadNamed(ctx context.Context, names []string, each func(i 
 	return nil
 }
 
-// CheckedOut returns a blob as a checkout of the path would hold it. One git process:
-// with --batch, git tells the size before filtering.
-func (r *Repository) CheckedOut(ctx context.Context, blob object.OID, path string) ([]byte, error) {
-	return r.Git.In(r.TopLevel).Run(ctx, nil, "cat-file", "--filters", "--path="+path, string(blob))
-}
-
 // Committed returns what a commit of data under a path would hold: attributes may have git convert its encoding, its line
 // ends or anything else. What cannot be converted is as it is. One git process where nothing is converted.
 func (r *Repository) Committed(ctx context.Context, path string, data []byte) ([]byte, error) {

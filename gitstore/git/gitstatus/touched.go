@@ -191,18 +191,17 @@ func Unfiltered(ctx context.Context, g *git.Git, r *git.Repository, paths []stri
 	if err != nil || len(drivers) == 0 || len(paths) == 0 {
 		return nil, "", err
 	}
-	out, err := g.Run(ctx, git.NulTerminated(paths), "check-attr", "-z", "--stdin", "filter")
+	filters, err := g.Filters(ctx, paths)
 	if err != nil {
 		return nil, "", err
 	}
-	answers := strings.Split(string(out), "\x00") // path, attribute, value
-	for i := 0; i+2 < len(answers); i += 3 {
-		if !slices.Contains(drivers, answers[i+2]) {
+	for _, p := range paths {
+		if !slices.Contains(drivers, filters[p]) {
 			continue
 		}
-		fi, err := os.Lstat(filepath.Join(g.Dir, filepath.FromSlash(answers[i])))
+		fi, err := os.Lstat(filepath.Join(g.Dir, filepath.FromSlash(p)))
 		if err == nil && fi.Mode().IsRegular() {
-			files, driver = append(files, answers[i]), answers[i+2]
+			files, driver = append(files, p), filters[p]
 		}
 	}
 	return files, driver, nil
