@@ -1,4 +1,4 @@
-// What may stand on a protected branch: the policy of a range, and what breaks it
+// What passes on a protected branch: the policy of a range, and what breaks it
 // (docs/ci.md#the-policy).
 
 package attribution

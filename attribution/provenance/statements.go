@@ -27,7 +27,7 @@ const (
 	home = "https://github.com/git-agentxchain/git-agentxchain"
 )
 
-// LevelAccounted is what a range that may stand has been verified for.
+// LevelAccounted is what a range that passes has been verified for.
 const LevelAccounted = "AGENTXCHAIN_ACCOUNTED"
 
 // Program is who makes the statements.
@@ -132,8 +132,8 @@ type Verdict struct {
 	Inputs   [][]byte
 }
 
-// Range is the SLSA verification summary of a range: its head may stand on the policy's
-// branch, or not. Inputs are the statements it rests on.
+// Range is the SLSA verification summary of a range: its head passes the policy, or
+// not. Inputs are the statements it rests on.
 func (p Program) Range(v *Verdict) *ojson.Object {
 	result, levels := "FAILED", []string{}
 	if v.Stands {

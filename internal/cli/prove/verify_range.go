@@ -32,10 +32,10 @@ func newVerifyRangeCommand(f *term.Factory) *ucli.Command {
 		ArgsUsage: "BASE..HEAD",
 		Usage:     "prove that the commits of a range are the work of accepted turns",
 		Description: "Each commit is the work of turns, a person's own, a merge that changes nothing by itself, or unaccounted. " +
-			"What its message says is only a claim: a commit counts when each file it changes is the recorded work of a turn, by its contents, " +
-			"also after a rebase, squash, cherry-pick or amend. Nothing is written; the record has to be in this clone (refs/agentxchain/runs), or --fetch brings it. " +
-			"Without a policy nothing but the work of turns may stand. Take the policy from the protected branch (--policy BASE:FILE), not from the one that is judged. " +
-			"Exit status: 0 all of it may stand, 2 the range cannot be judged, 3 it may not stand, 12 the record does not hold.",
+			"Its message is only a claim: a commit counts if each file it changes is the recorded work of a turn, by its contents, " +
+			"also after a rebase, squash, cherry-pick or amend. Nothing is written. The record has to be in this clone (refs/agentxchain/runs); --fetch fetches it. " +
+			"Without a policy only the work of turns and merges passes. Take the policy from the protected branch (--policy BASE:FILE), not from the one being judged. " +
+			"Exit status: 0 the range passes, 2 it cannot be judged, 3 it does not pass, 12 the record is damaged.",
 		Flags: []ucli.Flag{
 			&ucli.BoolFlag{
 				Name:  "fetch",

@@ -140,10 +140,10 @@ func (v *rangeVerdict) print(p *term.Printer) {
 		p.Printf("Run %s: %s\n", r.Run, approvalsText(r))
 	}
 	if len(v.findings) == 0 {
-		p.Println(p.Green("All of it may stand."))
+		p.Println(p.Green("All of it passes."))
 		return
 	}
-	p.Printf("%s\n", p.Red(fmt.Sprintf("It may not stand (%s):", term.Counted(len(v.findings), "finding"))))
+	p.Printf("%s\n", p.Red(fmt.Sprintf("It does not pass (%s):", term.Counted(len(v.findings), "finding"))))
 	for _, x := range v.findings {
 		p.Printf("  %s %s\n", term.Pad(subjectOf(&x), 12), term.OneLine(x.Message))
 	}
@@ -219,9 +219,9 @@ func cell(s string) string { return account.MarkdownText(term.OneLine(s)) }
 // markdown is a summary for a review.
 func (v *rangeVerdict) markdown() string {
 	var b strings.Builder
-	verdict := "All of it may stand."
+	verdict := "All of it passes."
 	if len(v.findings) > 0 {
-		verdict = fmt.Sprintf("It may not stand: %s.", term.Counted(len(v.findings), "finding"))
+		verdict = fmt.Sprintf("It does not pass: %s.", term.Counted(len(v.findings), "finding"))
 	}
 	fmt.Fprintf(&b, "## Governed commits\n\n%s. **%s**\n\n", v.summary(), verdict)
 	if len(v.findings) > 0 {
