@@ -78,6 +78,7 @@ type Export struct {
 	Repos    int
 	Failed   int      // repositories that could not be exported
 	Blockers []string // why a run artifact cannot be restored
+	Offer    bool     // WithWork, which was not given, would carry some of what blocks
 	Notices  []string // what was left out and what was put right, for a person
 	Cut      []string // what was left out because it was asked for
 	Bundle   *ExportedBundle

@@ -63,6 +63,7 @@ func (r *runExport) workspace(ctx context.Context) error {
 	for _, p := range dirty {
 		if !Restorable(strings.TrimSuffix(p, "/")) {
 			e.Blockers = append(e.Blockers, blockerDirty+p)
+			e.Offer = !r.opt.WithWork
 		}
 	}
 	for _, p := range outside {

@@ -80,6 +80,13 @@ func outcome(ctx context.Context, res *loop.Result) error {
 			}
 		}
 		return res.Err
+	case res.StopReason == loop.AdmissionRejected && res.Cause == "" && len(res.Errors) > 0:
+		return &wire.Error{
+			Code:    wire.CodeInvalidConfig,
+			Field:   wire.ConfigPath,
+			Message: strings.Join(res.Errors, "; "),
+			Hint:    "change routing, gates or runtimes in " + wire.ConfigPath + ", then: git agentxchain validate",
+		}
 	case len(res.Errors) > 0:
 		return term.Errorf("failed", "%s", strings.Join(res.Errors, "; ")).WithHint("git agentxchain status")
 	}
@@ -211,6 +218,8 @@ func endText(res *loop.Result) string {
 		return "a person is needed"
 	case loop.InitFailed:
 		return "no run could be started"
+	case loop.AdmissionRejected:
+		return "the configuration could never pass its own gates"
 	}
 	return string(res.StopReason)
 }

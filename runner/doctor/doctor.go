@@ -135,8 +135,8 @@ func (d *doctor) config(ctx context.Context) {
 				p.Message)
 		}
 	default:
-		d.ok("config", "%s is valid: %d phases, %d roles, %d gates", wire.ConfigPath, len(docs.Config.Phases()),
-			docs.Config.Roles.Len(), docs.Config.Gates.Len())
+		d.ok("config", "%s is valid: %s, %s, %s", wire.ConfigPath, text.Count(len(docs.Config.Phases()), "phase", "phases"),
+			text.Count(docs.Config.Roles.Len(), "role", "roles"), text.Count(docs.Config.Gates.Len(), "gate", "gates"))
 	}
 	for _, a := range docs.Admission {
 		level := LevelWarning

@@ -7,6 +7,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/hooks"
 	"github.com/git-agentxchain/git-agentxchain/internal/projectfile"
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner/turnfiles"
@@ -32,7 +33,7 @@ func (d *doctor) hooks(c *config.Config) {
 			"%s hook %s: %s", p.Phase, p.Hook, p.Message)
 	}
 	if len(problems) == 0 {
-		d.ok("hooks", "%d hooks can be started", found)
+		d.ok("hooks", "%s can be started", text.Count(found, "hook", "hooks"))
 	}
 }
 

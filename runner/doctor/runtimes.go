@@ -14,6 +14,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/hooks"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
@@ -60,7 +61,7 @@ func (d *doctor) runtimes(ctx context.Context, c *config.Config) {
 		}
 	}
 	if len(used) > 0 && bad == 0 {
-		d.ok("runtimes", "%d runtimes have what they need", len(used))
+		d.ok("runtimes", "%s, each with what it needs", text.Count(len(used), "runtime", "runtimes"))
 	}
 }
 

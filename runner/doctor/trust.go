@@ -4,8 +4,10 @@ package doctor
 
 import (
 	"context"
-	"fmt"
+	"slices"
+	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner/trust"
 )
@@ -24,29 +26,22 @@ func (d *doctor) trust(ctx context.Context) {
 	if len(scope.Hooks)+len(scope.Webhooks)+len(scope.Runtimes) == 0 {
 		return
 	}
-	what := fmt.Sprintf("%d hooks and %d webhooks", len(scope.Hooks), len(scope.Webhooks))
-	switch n := len(scope.Runtimes); {
-	case n > 0 && len(scope.Hooks)+len(scope.Webhooks) == 0:
-		what = fmt.Sprintf("%d runtimes", n)
-	case n > 0:
-		what = fmt.Sprintf("%d hooks, %d webhooks and %d runtimes", len(scope.Hooks), len(scope.Webhooks), n)
-	}
+	hooks, webhooks := text.Count(len(scope.Hooks), "hook", "hooks"), text.Count(len(scope.Webhooks), "webhook", "webhooks")
+	runtimes := text.Count(len(scope.Runtimes), "runtime", "runtimes")
+	what := slices.DeleteFunc([]string{hooks, webhooks, runtimes}, func(s string) bool { return s[0] == '0' })
 	switch how := state.How; {
 	case how == trust.Stored:
-		d.ok("hooks", "%s are trusted on this machine", what)
+		d.ok("hooks", "trusted on this machine: %s", strings.Join(what, ", "))
 	case how != "":
-		d.ok("hooks", "%s are trusted for this command (%s)", what, how)
+		d.ok("hooks", "trusted for this command (%s): %s", how, strings.Join(what, ", "))
 	case len(scope.Hooks) > 0:
 		d.add("hooks", LevelError, "git agentxchain hooks trust",
-			"%d hooks of %s are not trusted on this machine; commands that would run them stop", len(scope.Hooks),
-			wire.ConfigPath)
+			"not trusted on this machine: %s of %s; commands that would run one stop", hooks, wire.ConfigPath)
 	case len(scope.Webhooks) == 0:
 		d.add("runtimes", LevelWarning, "git agentxchain hooks trust",
-			"%d runtimes of %s are not trusted on this machine; step and run stop before they would use one",
-			len(scope.Runtimes), wire.ConfigPath)
+			"not trusted on this machine: %s of %s; step and run stop before they would use one", runtimes, wire.ConfigPath)
 	default:
 		d.add("hooks", LevelWarning, "git agentxchain hooks trust",
-			"%d webhooks of %s are not trusted on this machine; nothing is sent to them", len(scope.Webhooks),
-			wire.ConfigPath)
+			"not trusted on this machine: %s of %s; nothing is sent there", webhooks, wire.ConfigPath)
 	}
 }

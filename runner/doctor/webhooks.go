@@ -5,6 +5,7 @@ package doctor
 import (
 	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/notify"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 )
@@ -22,6 +23,6 @@ func (d *doctor) webhooks(c *config.Config) {
 		}
 	}
 	if len(list) > 0 && bad == 0 {
-		d.ok("webhooks", "%d webhooks have the variables they need", len(list))
+		d.ok("webhooks", "%s, each with the variables it needs", text.Count(len(list), "webhook", "webhooks"))
 	}
 }

@@ -213,6 +213,9 @@ func runExport(ctx context.Context, f *term.Factory, o *exportOptions) error {
 			for _, b := range blockers {
 				p.Printf("  %s\n", term.OneLine(b))
 			}
+			if e.Offer {
+				p.Printf("Commit it, or carry it along: git agentxchain export --with-work\n")
+			}
 		}
 	})
 	return nil
