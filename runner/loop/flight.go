@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -160,8 +161,8 @@ func (l *loop) tries(ctx context.Context, f *flight) {
 			return
 		}
 		f.job.Activity(runtimes.Activity{
-			Type:    "silent",
-			Summary: fmt.Sprintf("%s; dispatched again in %s", f.out.Reason, wait.Round(time.Second)),
+			Type:    ActivityWaiting,
+			Summary: fmt.Sprintf("%s; dispatched again in %s", strings.TrimSuffix(f.out.Reason, "."), wait.Round(time.Second)),
 		})
 		again, giveUp := l.clock.After(wait)
 		select {

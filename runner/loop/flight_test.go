@@ -41,10 +41,16 @@ func TestBusyProviderIsAskedAgain(t *testing.T) {
 	p := newProject(t, 1, []string{"dev"}, nil)
 	clock := &hastyClock{}
 	var tries []int
+	var told []string // nothing else moves in these pauses
 	res, _ := run(p, loop.Options{
 		MaxTurns: 1,
-		Clock:    clock,
-		Jitter:   func() float64 { return 0 },
+		OnActivity: func(_ string, a runtimes.Activity) {
+			if a.Type == loop.ActivityWaiting {
+				told = append(told, a.Summary)
+			}
+		},
+		Clock:  clock,
+		Jitter: func() float64 { return 0 },
 		Dispatch: func(_ context.Context, d *loop.Dispatch) *runtimes.Outcome {
 			tries = append(tries, d.Try)
 			switch d.Try {
@@ -54,7 +60,7 @@ func TestBusyProviderIsAskedAgain(t *testing.T) {
 				return &runtimes.Outcome{
 					Kind:       runtimes.Blocked,
 					Class:      runtimes.ClassRateLimited,
-					Reason:     "busy",
+					Reason:     "busy.",
 					Retryable:  true,
 					RetryAfter: 3 * time.Minute,
 				}
@@ -71,6 +77,10 @@ func TestBusyProviderIsAskedAgain(t *testing.T) {
 		!slices.Equal(tries, []int{0, 1, 2, 3}) ||
 		!slices.Equal(clock.waits, []time.Duration{2 * time.Second, 3 * time.Minute, 8 * time.Second}) {
 		t.Fatalf("%+v tries %v waits %v", res, tries, clock.waits)
+	}
+	if want := []string{"busy; dispatched again in 2s", "busy; dispatched again in 3m0s",
+		"busy; dispatched again in 8s"}; !slices.Equal(told, want) {
+		t.Errorf("told %q, want %q", told, want)
 	}
 	always := func(_ context.Context, d *loop.Dispatch) *runtimes.Outcome {
 		return &runtimes.Outcome{
