@@ -4,7 +4,9 @@ package conformance
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"strings"
 	"time"
@@ -56,7 +58,11 @@ func (t *ProcessTarget) Execute(ctx context.Context, f *Fixture) Outcome {
 	})
 	switch {
 	case r.StartErr != nil:
-		return errored("Failed to execute adapter: "+r.StartErr.Error(), nil)
+		why := "Failed to execute adapter: " + r.StartErr.Error()
+		if errors.Is(r.StartErr, fs.ErrPermission) {
+			why += "; is it a program, and executable (chmod +x)?"
+		}
+		return errored(why, nil)
 	case r.Canceled:
 		return errored("Adapter was ended early: "+context.Cause(ctx).Error(), nil)
 	case r.TimedOut:

@@ -18,6 +18,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 type conformanceInitOptions struct {
@@ -72,7 +73,8 @@ func runConformanceInit(f *term.Factory, o *conformanceInitOptions) error {
 	}
 	root, err := os.OpenRoot(o.Dir)
 	if err != nil {
-		return term.Errorf("directory_unusable", "%s is not a directory that can be entered", term.OneLine(o.Dir))
+		return term.Errorf("directory_unusable", "%s is not a directory that can be entered", term.OneLine(o.Dir)).
+			WithHint("mkdir -p " + wire.ShellWord(o.Dir))
 	}
 	defer func() { _ = root.Close() }()
 	missing, err := missingFiles(root, o, files)

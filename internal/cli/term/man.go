@@ -30,8 +30,8 @@ func ManCommand(f *Factory, category string) *ucli.Command {
 		Description: "Prints the page of the program, or of one command, as roff source for man(1).\n" +
 			"git turns \"git agentxchain --help\" into \"man git-agentxchain\", so that only\n" +
 			"works after --install; -h works without. --install writes every page under\n" +
-			"$XDG_DATA_HOME/man or ~/.local/share/man when man looks there, which it does when\n" +
-			"~/.local/bin is on PATH; else beside the program, when that is in your home.",
+			"$XDG_DATA_HOME/man or ~/.local/share/man when man looks there, as it does\n" +
+			"when ~/.local/bin is on PATH; else beside the program, when that is in your home.",
 		Flags: []ucli.Flag{
 			&ucli.BoolFlag{Name: "install", Usage: "write the pages where man finds them", Destination: &opts.Install},
 			&ucli.StringFlag{Name: "to", Usage: "with --install: write into `DIR` instead", Destination: &opts.To},
