@@ -199,6 +199,7 @@ func (r *roff) flags(list []flagHelp) {
 
 // prose fills paragraphs and leaves indented lines as they are.
 func (r *roff) prose(s string) {
+	r.WriteString(".PP\n")
 	for line := range strings.SplitSeq(s, "\n") {
 		switch {
 		case line == "":
