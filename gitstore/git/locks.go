@@ -99,7 +99,8 @@ func (r *Repository) UnderNote(n *LockNote, work func(mark func(*Git) *Git) erro
 	n.Acquired = time.Now()
 	n.Name = n.Token
 	if err := r.WriteLockNote(n); err != nil {
-		return fail.Errorf(fail.CodeGitFailed, err, "git was not started, as the locks it takes cannot be noted")
+		return fail.Errorf(fail.CodeGitFailed, err, "git was not started, as the locks it takes cannot be noted").
+			WithHint("%s", fail.WritableHint(r.CommonDir, err))
 	}
 	err := work(func(on *Git) *Git {
 		g := on.In(on.Dir)
