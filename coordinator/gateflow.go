@@ -3,6 +3,7 @@
 package coordinator
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -65,7 +66,7 @@ func (c *Coordinator) approve(ctx context.Context, out *Decision, opt ApproveOpt
 		return e
 	}
 	if e := initiative.Decidable(st, "approved"); e != nil {
-		return hinted(e)
+		return hinted(e, "")
 	}
 	if err := c.willRun(ctx, tx.Docs.Config, HookBeforeGate, HookAfterAcceptance); err != nil {
 		return err
@@ -76,7 +77,7 @@ func (c *Coordinator) approve(ctx context.Context, out *Decision, opt ApproveOpt
 	}
 	// The engine decides first: no hook is asked about a gate that would be refused.
 	if _, e := initiative.Approve(&s.Workspace, s.Children, "", env); e != nil {
-		return hinted(e)
+		return hinted(e, s.lostHint())
 	}
 	if e := actsOnServer(s, opt); e != nil {
 		return e
@@ -87,8 +88,9 @@ func (c *Coordinator) approve(ctx context.Context, out *Decision, opt ApproveOpt
 	return c.decide(ctx, tx, out, opt, env)
 }
 
-// hinted says where to look when a refusal of the rules does not.
-func hinted(e *wire.Error) *wire.Error {
+// hinted says where to look when a refusal of the rules does not; lost is for one over repositories that have lost
+// operations.
+func hinted(e *wire.Error, lost string) *wire.Error {
 	if e.Hint != "" {
 		return e
 	}
@@ -96,7 +98,7 @@ func hinted(e *wire.Error) *wire.Error {
 	case wire.CodeRunBlocked:
 		e.Hint = Program + " multi resume"
 	case wire.CodeGateFailed:
-		e.Hint = Program + " multi barriers"
+		e.Hint = cmp.Or(lost, Program+" multi barriers")
 	default:
 		e.Hint = Program + " multi status"
 	}
@@ -153,7 +155,7 @@ func (c *Coordinator) decide(ctx context.Context, tx *Tx, out *Decision, opt App
 	s := c.see(ctx, tx.Docs, false)
 	ch, e := initiative.Approve(&s.Workspace, s.Children, "", env)
 	if e != nil {
-		return hinted(e)
+		return hinted(e, s.lostHint())
 	}
 	if n := len(ch.History); n > 0 {
 		ch.History[n-1].Set("approved_by", ojson.NewObject("name", ojson.OrNull(env.Actor.Name),

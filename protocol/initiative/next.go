@@ -3,6 +3,7 @@
 package initiative
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -103,8 +104,14 @@ func NextActions(w *Workspace, children Children) []Action {
 		out = append(out, Action{NextGate, "multi approve-gate",
 			fmt.Sprintf("After that gate %s (%s) can be decided on.", g.Gate, g.GateType)})
 	case g != nil:
-		out = []Action{{NextGate, "multi approve-gate",
-			fmt.Sprintf("Gate %s (%s) waits for a person.", g.Gate, g.GateType)}}
+		gate := Action{NextGate, "multi approve-gate", fmt.Sprintf("Gate %s (%s) waits for a person.", g.Gate, g.GateType)}
+		if ev := Reevaluate(w, children); !ev.Ready { // a repository was moved since it was asked for
+			var waits []string
+			waits, out = waitingFor(w, children, ev)
+			gate.Reason = fmt.Sprintf("Gate %s (%s) can be decided on once this has changed: %s", g.Gate, g.GateType,
+				cmp.Or(shortList(waits), "the barriers hold."))
+		}
+		out = append(out, gate)
 	case len(out) == 0:
 		step, repos := stepActions(w, children, news)
 		out = append(repos, step)
@@ -136,7 +143,17 @@ func stepActions(w *Workspace, children Children, news []string) (step Action, r
 		step.Reason = fmt.Sprintf("Gate %s can be asked for.", ev.Gate)
 		return step, nil
 	}
-	var waits, told []string
+	waits, repos := waitingFor(w, children, ev)
+	step.Reason = "The board says what the barriers wait for."
+	if len(waits) > 0 {
+		step.Reason = "Once this has changed: " + shortList(waits)
+	}
+	return step, repos
+}
+
+// waitingFor is what a gate that is not ready waits for, and what to run in the repositories it waits for.
+func waitingFor(w *Workspace, children Children, ev *Evaluation) (waits []string, repos []Action) {
+	var told []string
 	for _, stream := range w.Config.PhaseWorkstreams(w.State.Phase) {
 		b := w.BarrierOf(stream.ID)
 		if b == nil {
@@ -169,11 +186,7 @@ func stepActions(w *Workspace, children Children, news []string) (step Action, r
 			repos = append(repos, children[repo].action(w.State.Phase, b)...)
 		}
 	}
-	step.Reason = "The board says what the barriers wait for."
-	if len(waits) > 0 {
-		step.Reason = "Once this has changed: " + shortList(waits)
-	}
-	return step, repos
+	return waits, repos
 }
 
 // Ending reports that a repository has ended its run, or asks to, that a barrier of the phase waits for.

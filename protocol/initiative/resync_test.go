@@ -338,8 +338,8 @@ func TestNextActions(t *testing.T) {
 			r.Status = string(wire.StatusCompleted)
 			return w
 		}, "repo:-C /web assign --new-run repo:-C /api status step:multi step"},
-		{"a gate", func(w *Workspace, a *actors, _ string) *Workspace { return gated(w) },
-			"pending_gate:multi approve-gate"},
+		{"a gate that is ready no more", func(w *Workspace, a *actors, _ string) *Workspace { return gated(w) },
+			"repo:-C /api status pending_gate:multi approve-gate"},
 		{"a gate, blocked", func(w *Workspace, a *actors, _ string) *Workspace {
 			w = gated(w)
 			return w.With(Block(w, "x", env("s")))
