@@ -144,6 +144,9 @@ func (g *Git) run(ctx context.Context, stdin []byte, args ...string) (stdout, st
 		}
 		err = cmd.Wait()
 	}
+	if errors.Is(err, exec.ErrWaitDelay) {
+		err = nil // git has ended well; what a filter left running holds its pipes, and was heard long enough
+	}
 	if runCtx.Err() != nil {
 		SweepGroup(cmd)
 	}
@@ -209,6 +212,9 @@ func (g *Git) Failure(args []string, err error, complaint string) error {
 			e = e.WithHint("keep a copy of that file and take the line out of it; git agentxchain fsck then says which runs lack " +
 				"their ref, and git reflog where a branch was")
 		}
+		if filterFailed(complaint) {
+			e = e.WithHint("see where that filter is configured: git config --show-origin --get-regexp '^filter\\.'")
+		}
 		return e
 	}
 	if errors.Is(err, os.ErrNotExist) {
@@ -228,8 +234,26 @@ func badPackedRefs(complaint string) bool {
 	return strings.Contains(complaint, " line in ") && strings.Contains(complaint, "packed-refs: ")
 }
 
+// filterFailed finds git's complaint of a filter, which only a person's own configuration names: others do not run.
+func filterFailed(complaint string) bool {
+	at := strings.Index(complaint, " filter '")
+	return at >= 0 && strings.Contains(complaint[at:], "' failed")
+}
+
+// stopped is the end of a git that had not ended when its context did.
+type stopped struct {
+	what  string
+	cause error
+}
+
+func (e *stopped) Error() string { return e.what + " was interrupted: " + e.cause.Error() }
+func (e *stopped) Unwrap() error { return e.cause }
+
+// InterruptedAt is what was at work: a git that waits for a filter says nothing by itself.
+func (e *stopped) InterruptedAt() string { return e.what }
+
 func interrupted(ctx context.Context, args []string) error {
-	return fmt.Errorf("git %s was interrupted: %w", name(args), context.Cause(ctx))
+	return &stopped{strings.TrimSpace("git " + name(args)), context.Cause(ctx)}
 }
 
 func name(args []string) string {

@@ -118,6 +118,10 @@ func Describe(err error) report {
 		}
 	case errors.Is(err, context.Canceled):
 		r.Code, r.message = "interrupted", "interrupted"
+		var at interface{ InterruptedAt() string }
+		if errors.As(err, &at) {
+			r.message += "; " + at.InterruptedAt() + " was at work"
+		}
 	case errors.Is(err, context.DeadlineExceeded):
 		r.Code = "timeout"
 	}
