@@ -158,10 +158,13 @@ func (d *Decision) Settle(ctx context.Context) (moved bool, err error) {
 	at, noted := make([]place, len(d.Participants)), make([]bool, len(d.Participants))
 	for i := range d.Participants {
 		p := &d.Participants[i]
+		if noted[i] = p.Noted(d.Workspace); noted[i] {
+			p.await(ctx, p.lockPath()) // a git that has lost its command may be about to move the ref
+		}
 		if at[i], err = d.look(ctx, p); err != nil {
 			return false, err
 		}
-		if noted[i] = p.Noted(d.Workspace); !noted[i] && at[i] == placeOld {
+		if !noted[i] && at[i] == placeOld {
 			at[i] = placeOther
 		}
 	}
