@@ -4,7 +4,10 @@
 package gitstore
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha1"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,6 +15,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -22,6 +26,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/pack"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
@@ -258,7 +263,7 @@ func TestEachOpBack(t *testing.T) {
 }
 
 // A chain is walked as git log lists it, and ends where a shallow clone's does.
-func TestWalkAsGitLists(t *testing.T) {
+func TestLogAsGitLists(t *testing.T) {
 	ctx := context.Background()
 	d := freshRun.copy(t)
 	d.turns(3)
@@ -267,13 +272,12 @@ func TestWalkAsGitLists(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var walked []chain.OpInfo
-		if err := chain.Walk(ctx, d.store.repo, ops[0].Op,
-			func(op chain.OpInfo) { walked = append(walked, op) }); err != nil {
-			t.Fatal(err)
+		var listed []string
+		for _, op := range ops {
+			listed = append(listed, string(op.Op))
 		}
-		if diff := cmp.Diff(ops, walked); diff != "" {
-			t.Errorf("walked otherwise than git lists it:\n%s", diff)
+		if want := strings.Fields(gitIn(t, d.Dir, "rev-list", "--first-parent", listed[0])); !slices.Equal(listed, want) {
+			t.Errorf("listed %q, and git lists %q", listed, want)
 		}
 		return ops[2].Op, len(ops)
 	}
@@ -360,5 +364,54 @@ func TestRepoDecisionsOfASpan(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+	}
+}
+
+// An index of packs that leads git to other objects changes nothing of what is listed.
+func TestLyingIndexOfPacks(t *testing.T) {
+	ctx := context.Background()
+	d := freshRun.copy(t)
+	d.turns(2)
+	want, err := d.store.Log(ctx, "", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	gitIn(t, d.Dir, "gc", "-q")
+	gitIn(t, d.Dir, "multi-pack-index", "write")
+	name := filepath.Join(d.Dir, ".git", "objects", "pack", pack.MidxName)
+	data, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const row = 12
+	for table := data[row:]; string(table[:4]) != "\x00\x00\x00\x00"; table = table[row:] {
+		if string(table[:4]) != "OOFF" { // which pack an object is in, and where
+			continue
+		}
+		at := data[binary.BigEndian.Uint64(table[4:]):binary.BigEndian.Uint64(table[4+row:])]
+		for ; len(at) >= 16; at = at[16:] {
+			first := bytes.Clone(at[:8])
+			copy(at, at[8:16])
+			copy(at[8:], first)
+		}
+	}
+	if err := os.Chmod(name, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	sum := sha1.Sum(data[:len(data)-sha1.Size]) //nolint:gosec // git's own checksum
+	copy(data[len(data)-sha1.Size:], sum[:])
+	if err := os.WriteFile(name, data, 0o644); err != nil { //nolint:gosec // as git has it
+		t.Fatal(err)
+	}
+	if kind := gitIn(t, d.Dir, "cat-file", "-t", string(want[0].Op)) + gitIn(t, d.Dir, "cat-file", "-t", string(want[1].Op)); kind == "commitcommit" {
+		t.Fatal("git is not misled")
+	}
+	got, err := d.store.Log(ctx, "", 0)
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		t.Errorf("with an index that lies: %v (-want +got):\n%s", err, diff)
+	}
+	tips, err := chain.RunTips(ctx, d.store.repo, 0)
+	if err != nil || len(tips) != 1 || tips[0].Last.Name != want[0].Name {
+		t.Errorf("with an index that lies: got %+v, %v", tips, err)
 	}
 }

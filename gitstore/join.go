@@ -115,11 +115,10 @@ func (s *Store) eachOp(ctx context.Context, base, tip object.OID, f func(sideOp)
 	if base == tip {
 		return nil
 	}
-	ops, err := chain.Log(ctx, s.repo, object.OID(string(base)+".."+string(tip)), 0)
+	ops, err := chain.Since(ctx, s.repo, base, tip)
 	if err != nil {
 		return err
 	}
-	slices.Reverse(ops)
 	p := &proof.Replayer{Reader: s.reader(ctx)}
 	c, err := p.Reader.Commit(base)
 	if err != nil {

@@ -33,7 +33,7 @@ func (s *Store) CurrentRun() string {
 }
 
 // Log returns the operations of a run, newest first, at most limit (0: all). An
-// empty run is the current one. One git process reads the commits.
+// empty run is the current one.
 func (s *Store) Log(ctx context.Context, run string, limit int) ([]chain.OpInfo, error) {
 	_, tip, err := s.Newest(ctx, run)
 	if err != nil {

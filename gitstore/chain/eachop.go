@@ -76,10 +76,11 @@ func EachOpBack(
 	listed := make(chan error, 1)
 	go func() {
 		defer close(work)
-		err := Walk(ctx, repo, tip, func(op OpInfo) {
+		err := newWalker(ctx, repo).back(tip, func(op OpInfo) bool {
 			if ops = append(ops, op); len(ops)-sent > spanOps {
 				send(spanOps) // with the one before them
 			}
+			return true
 		})
 		if err == nil && len(ops) > sent {
 			send(len(ops) - sent)

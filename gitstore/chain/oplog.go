@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"strconv"
 	"strings"
 	"time"
 
@@ -41,85 +40,63 @@ type OpInfo struct {
 	Origin      object.OID // the operation it was before it was decided again, "" for none
 }
 
-const logFields = 7
-
-func Log(ctx context.Context, repo *git.Repository, tip object.OID, limit int) ([]OpInfo, error) {
-	args := []string{"--first-parent"}
-	if limit > 0 {
-		args = append(args, "--max-count="+strconv.Itoa(limit))
-	}
-	return readOps(ctx, repo, nil, append(args, string(tip), "--")...)
+// Log returns the operations from tip back, newest first, at most limit (0: all). With an error it returns those that
+// come before it. They are read in this process, and each is held against its id: git believes an index of packs that
+// leads it to another commit.
+func Log(ctx context.Context, repo *git.Repository, tip object.OID, limit int) (ops []OpInfo, err error) {
+	err = newWalker(ctx, repo).back(tip, func(op OpInfo) bool {
+		ops = append(ops, op)
+		return len(ops) != limit
+	})
+	return ops, err
 }
 
-// logArgs ask git log for operations in the form that opInfo reads.
-func logArgs(which ...string) []string {
-	return append([]string{"log", "-z", "--no-show-signature", "--no-color", "--no-decorate", "--encoding=UTF-8",
-		"--format=tformat:%H%x00%P%x00%T%x00%at%x00%an%x00%ae%x00%B"}, which...)
+// walker goes through chains of operations.
+type walker struct {
+	r    *record.Reader
+	ends map[object.OID]bool // where a shallow history ends
 }
 
-var errLogForm = fail.Errorf(fail.CodeGitFailed, nil, "git log answered in a form that is not understood")
-
-// readOps reads the operations that git log is asked for.
-func readOps(ctx context.Context, repo *git.Repository, stdin []byte, which ...string) ([]OpInfo, error) {
-	out, err := repo.Git.Run(ctx, stdin, logArgs(which...)...)
-	if err != nil || len(out) == 0 {
-		return nil, err
-	}
-	fields := bytes.Split(bytes.TrimSuffix(out, []byte{0}), []byte{0})
-	if len(fields)%logFields != 0 {
-		return nil, errLogForm
-	}
-	ops := make([]OpInfo, 0, len(fields)/logFields)
-	for ; len(fields) > 0; fields = fields[logFields:] {
-		ops = append(ops, opInfo(fields))
-	}
-	return ops, nil
+func newWalker(ctx context.Context, repo *git.Repository) walker {
+	return walker{record.NewReader(ctx, repo), history.ShallowCommits(repo)}
 }
 
-// Walk hands the operations from tip back to take, in this process: git log takes longer, and what it
-// prints is to be read.
-func Walk(ctx context.Context, repo *git.Repository, tip object.OID, take func(OpInfo)) error {
-	r := record.NewReader(ctx, repo)
-	ends := history.ShallowCommits(repo)
+// back hands the operations from tip back to take, until it says no.
+func (w walker) back(tip object.OID, take func(OpInfo) bool) error {
 	for id := tip; ; {
-		c, err := r.Commit(id)
+		if err := w.r.Context().Err(); err != nil {
+			return err
+		}
+		op, err := read(w.r, id)
 		if err != nil {
 			return err
 		}
-		op := OpInfo{
-			Op:      id,
-			Parents: c.Parents,
-			Tree:    c.Tree,
-			Time:    c.Author.When.UTC(),
-			Actor:   c.Author.Name,
-			Email:   c.Author.Email,
-		}
-		if ends[id] {
+		if w.ends[id] {
 			op.Parents = nil
 		}
-		op.ReadMessage(c.Message)
-		take(op)
-		if len(op.Parents) == 0 {
+		if !take(op) || len(op.Parents) == 0 {
 			return nil
 		}
 		id = op.Parents[0]
 	}
 }
 
-func opInfo(f [][]byte) OpInfo {
-	sec, _ := strconv.ParseInt(string(f[3]), 10, 64)
+// read reads what the commit of an operation says.
+func read(r *record.Reader, id object.OID) (OpInfo, error) {
+	c, err := r.Commit(id)
+	if err != nil {
+		return OpInfo{}, err
+	}
 	op := OpInfo{
-		Op:    object.OID(f[0]),
-		Tree:  object.OID(f[2]),
-		Time:  time.Unix(sec, 0).UTC(),
-		Actor: string(f[4]),
-		Email: string(f[5]),
+		Op:      id,
+		Parents: c.Parents,
+		Tree:    c.Tree,
+		Time:    c.Author.When.UTC(),
+		Actor:   c.Author.Name,
+		Email:   c.Author.Email,
 	}
-	for p := range strings.FieldsSeq(string(f[1])) {
-		op.Parents = append(op.Parents, object.OID(p))
-	}
-	op.ReadMessage(string(f[6]))
-	return op
+	op.ReadMessage(c.Message)
+	return op, nil
 }
 
 // ReadMessage takes the subject and the trailers, which message wrote.

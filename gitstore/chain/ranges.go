@@ -3,7 +3,6 @@
 package chain
 
 import (
-	"bytes"
 	"context"
 	"slices"
 
@@ -23,39 +22,27 @@ func Since(ctx context.Context, repo *git.Repository, after, to object.OID) ([]O
 	return ops[""], err
 }
 
-// Ranges reads the operations of ranges, oldest first, by run. One git reads those of all
-// runs: a repository may have thousands.
+// Ranges reads the operations of ranges, oldest first, by run.
 func Ranges(ctx context.Context, repo *git.Repository, runs []Range) (map[string][]OpInfo, error) {
 	out := make(map[string][]OpInfo, len(runs))
 	if len(runs) == 0 {
 		return out, nil
 	}
-	var which bytes.Buffer
+	w := newWalker(ctx, repo)
 	for _, r := range runs {
-		which.WriteString(string(r.To) + "\n")
-		if r.After != "" {
-			which.WriteString("^" + string(r.After) + "\n")
-		}
-	}
-	ops, err := readOps(ctx, repo, which.Bytes(), "--first-parent", "--stdin")
-	if err != nil {
-		return nil, err
-	}
-	byID := make(map[object.OID]*OpInfo, len(ops))
-	for i := range ops {
-		byID[ops[i].Op] = &ops[i]
-	}
-	for _, r := range runs {
-		var chain []OpInfo
-		for op := byID[r.To]; op != nil && op.Op != r.After; {
-			chain = append(chain, *op)
-			if len(op.Parents) == 0 {
-				break
+		var ops []OpInfo
+		err := w.back(r.To, func(op OpInfo) bool {
+			if op.Op == r.After {
+				return false
 			}
-			op = byID[op.Parents[0]]
+			ops = append(ops, op)
+			return true
+		})
+		if err != nil {
+			return nil, err
 		}
-		slices.Reverse(chain)
-		out[r.Run] = chain
+		slices.Reverse(ops)
+		out[r.Run] = ops
 	}
 	return out, nil
 }

@@ -1,10 +1,11 @@
-// The newest runs of a repository, each with its newest operation: two git processes,
+// The newest runs of a repository, each with its newest operation: one git process,
 // however many runs there are.
 
 package chain
 
 import (
 	"context"
+	"errors"
 	"strconv"
 	"strings"
 
@@ -34,29 +35,19 @@ func RunTips(ctx context.Context, repo *git.Repository, limit int) ([]RunTip, er
 		return nil, err
 	}
 	var tips []RunTip
-	var oids strings.Builder
+	r := record.NewReader(ctx, repo)
 	for line := range strings.Lines(string(out)) {
 		oid, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
 		run := strings.TrimPrefix(name, git.RunRefPrefix)
 		if git.BadRunID(run) != "" {
 			continue // fsck names it
 		}
-		tips = append(tips, RunTip{Run: run, Ref: git.Ref{Name: name, OID: object.OID(oid)}})
-		oids.WriteString(oid + "\n")
-	}
-	if len(tips) == 0 {
-		return nil, nil
-	}
-	ops, err := readOps(ctx, repo, []byte(oids.String()), "--no-walk=unsorted", "--stdin")
-	if err != nil {
-		return nil, err
-	}
-	last := make(map[object.OID]OpInfo, len(ops))
-	for _, op := range ops {
-		last[op.Op] = op
-	}
-	for i := range tips {
-		tips[i].Last = last[tips[i].Ref.OID]
+		tip := RunTip{Run: run, Ref: git.Ref{Name: name, OID: object.OID(oid)}}
+		tip.Last, err = read(r, tip.Ref.OID)
+		if err != nil && !errors.As(err, new(*object.KindError)) { // fsck names what is no commit
+			return nil, err
+		}
+		tips = append(tips, tip)
 	}
 	return tips, nil
 }

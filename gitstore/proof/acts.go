@@ -42,8 +42,7 @@ func (a *Acts) Envelopes() map[string][]byte {
 }
 
 // ReadActs reads the acts of a run from its ref; an empty run is an error. The
-// repository needs nothing but the run's own objects. One git process lists the
-// operations; the others are read as objects.
+// repository needs nothing but the run's own objects.
 //
 // Errors: no_run, record_invalid, and those of damaged objects.
 func ReadActs(ctx context.Context, repo *git.Repository, runID string) (*Acts, error) {

@@ -374,8 +374,8 @@ const fsckChunk = 64
 // operations checks the chain in chunks side by side: each operation is checked
 // against what the one before recorded, so the order of checking is free.
 func (f *checker) operations(run string, tip object.OID) error {
-	var ops []chain.OpInfo
-	if err := chain.Walk(f.ctx, f.repo, tip, func(op chain.OpInfo) { ops = append(ops, op) }); err != nil {
+	ops, err := chain.Log(f.ctx, f.repo, tip, 0)
+	if err != nil {
 		// A damaged commit ends the log: objects names it.
 		if _, err := Blame(f.ctx, err); err != nil {
 			return err

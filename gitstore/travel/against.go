@@ -324,7 +324,7 @@ func (c *against) believe(ctx context.Context, r *AgainstRun) error {
 	return nil
 }
 
-// count counts the operations that one side has, of all runs with one git for each direction.
+// count counts the operations that one side has.
 func (c *against) count(ctx context.Context) error {
 	var ours, theirs []chain.Range
 	for _, r := range c.out.Runs {
