@@ -5,6 +5,7 @@ package initiative
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
@@ -154,25 +155,18 @@ func stepActions(w *Workspace, children Children, news []string) (step Action, r
 // waitingFor is what a gate that is not ready waits for, and what to run in the repositories it waits for.
 func waitingFor(w *Workspace, children Children, ev *Evaluation) (waits []string, repos []Action) {
 	var told []string
-	for _, stream := range w.Config.PhaseWorkstreams(w.State.Phase) {
-		b := w.BarrierOf(stream.ID)
-		if b == nil {
+	for stream, c := range owing(w, children) {
+		if slices.Contains(told, c.ID) {
 			continue
 		}
-		for _, repo := range b.Waiting(w.History).Keys() {
-			c := children[repo]
-			if c == nil || c.State == nil || slices.Contains(told, repo) {
-				continue
-			}
-			owes := fmt.Sprintf("Workstream %s waits for a turn of repository %s.", stream.ID, repo)
-			switch {
-			case c.over() != "":
-				told, repos, waits = append(told, repo), append(repos, c.restart()), append(waits, c.over())
-			case c.State.PendingRunCompletion != nil:
-				told, repos, waits = append(told, repo), append(repos, c.keepOn(owes)), append(waits, owes)
-			case c.State.Status == wire.StatusActive && c.State.ActiveTurns.Len() == 0 && c.phase() == w.State.Phase:
-				told = append(told, repo) // a step gives its turn out once the others have come to it
-			}
+		owes := fmt.Sprintf("Workstream %s waits for a turn of repository %s.", stream.ID, c.ID)
+		switch {
+		case c.over() != "":
+			told, repos, waits = append(told, c.ID), append(repos, c.restart()), append(waits, c.over())
+		case c.State.PendingRunCompletion != nil:
+			told, repos, waits = append(told, c.ID), append(repos, c.keepOn(owes)), append(waits, owes)
+		case c.State.Status == wire.StatusActive && c.State.ActiveTurns.Len() == 0 && c.phase() == w.State.Phase:
+			told = append(told, c.ID) // a step gives its turn out once the others have come to it
 		}
 	}
 	for _, b := range ev.Blockers {
@@ -191,19 +185,29 @@ func waitingFor(w *Workspace, children Children, ev *Evaluation) (waits []string
 
 // Ending reports that a repository has ended its run, or asks to, that a barrier of the phase waits for.
 func Ending(w *Workspace, children Children) bool {
-	for _, stream := range w.Config.PhaseWorkstreams(w.State.Phase) {
-		b := w.BarrierOf(stream.ID)
-		if b == nil {
-			continue
-		}
-		for _, repo := range b.Waiting(w.History).Keys() {
-			c := children[repo]
-			if c != nil && c.State != nil && (c.over() != "" || c.State.PendingRunCompletion != nil) {
-				return true
-			}
+	for _, c := range owing(w, children) {
+		if c.over() != "" || c.State.PendingRunCompletion != nil {
+			return true
 		}
 	}
 	return false
+}
+
+// owing are the repositories with a run that a barrier of the phase waits for, each with the workstream.
+func owing(w *Workspace, children Children) iter.Seq2[*Workstream, *Child] {
+	return func(yield func(*Workstream, *Child) bool) {
+		for _, stream := range w.Config.PhaseWorkstreams(w.State.Phase) {
+			b := w.BarrierOf(stream.ID)
+			if b == nil {
+				continue
+			}
+			for _, repo := range b.Waiting(w.History).Keys() {
+				if c := children[repo]; c != nil && c.State != nil && !yield(stream, c) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // action is what moves the run of a repository on that a gate waits for: one that is at work, behind, blocked, or at a
