@@ -53,12 +53,14 @@ func (r *Repository) CheckedOut(ctx context.Context, blobs []Filed, each func(i 
 			names = append(names, string(blobs[i].OID))
 		}
 	}
+	told := make(map[int]bool)
 	err = r.ReadNamed(ctx, names, func(n int, o Named) {
 		if sum := storedSum(o.Data); sum != "" {
 			each(stored[n], sum)
-			asked = slices.DeleteFunc(asked, func(i int) bool { return i == stored[n] })
+			told[stored[n]] = true
 		}
 	})
+	asked = slices.DeleteFunc(asked, func(i int) bool { return told[i] })
 	for tries := 0; err == nil && len(asked) > 0 && tries <= maxUnfiltered; tries++ {
 		var done int
 		done, err = r.checkOut(ctx, blobs, asked, each)
