@@ -106,12 +106,11 @@ func PastTip(ctx context.Context, repo *git.Repository, run string) (object.OID,
 // OperationOf refuses what a run's ref leads to unless it is an operation of the run. Git would list the
 // commits of another history as operations, and of a tree or a blob none.
 func OperationOf(ctx context.Context, repo *git.Repository, run string, op object.OID) error {
-	c, err := record.NewReader(ctx, repo).Commit(op)
+	info, err := read(record.NewReader(ctx, repo), op)
 	if err != nil {
 		return err
 	}
-	var info OpInfo
-	if info.ReadMessage(c.Message); info.Name == "" || info.Run != run {
+	if info.Name == "" || info.Run != run {
 		return fail.Errorf(record.CodeChainBroken, nil, "the ref of run %s leads to %s, which is no operation of it",
 			run, op.Short()).
 			WithHint("git agentxchain fsck --run %s, then fetch the run's ref from another clone", run)

@@ -92,15 +92,11 @@ func InitiativeChain(ctx context.Context, repo *git.Repository, name string) ([]
 	r := record.NewReader(ctx, repo)
 	for i, op := range ops {
 		out[i].OpInfo = op
-		c, err := r.Commit(op.Op)
-		if err != nil {
-			return nil, err
-		}
 		for file, id := range map[string]*object.OID{
 			initiative.StatePath:   &out[i].State,
 			initiative.HistoryPath: &out[i].History,
 		} {
-			e, _, err := r.Lookup(c.Tree, file)
+			e, _, err := r.Lookup(op.Tree, file)
 			if err != nil {
 				return nil, err
 			}
