@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -18,9 +17,6 @@ import (
 // Blobs come through the filters of their paths in one process, whatever is in them; one whose filter fails, or that is
 // not there, takes no other along.
 func TestCheckedOut(t *testing.T) {
-	if _, err := exec.LookPath("sed"); err != nil {
-		t.Skip("no sed")
-	}
 	r := testrepo.New(t, testrepo.Options{})
 	// A person's filters: those of the repository are not run.
 	own := filepath.Join(t.TempDir(), "config")
