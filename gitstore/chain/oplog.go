@@ -67,7 +67,7 @@ func (w walker) back(tip object.OID, take func(OpInfo) bool) error {
 		if err := w.r.Context().Err(); err != nil {
 			return err
 		}
-		op, err := read(w.r, id)
+		op, err := Operation(w.r, id)
 		if err != nil {
 			return err
 		}
@@ -81,8 +81,8 @@ func (w walker) back(tip object.OID, take func(OpInfo) bool) error {
 	}
 }
 
-// read reads what the commit of an operation says.
-func read(r *record.Reader, id object.OID) (OpInfo, error) {
+// Operation reads what the commit of an operation says.
+func Operation(r *record.Reader, id object.OID) (OpInfo, error) {
 	c, err := r.Commit(id)
 	if err != nil {
 		return OpInfo{}, err

@@ -43,7 +43,7 @@ func RunTips(ctx context.Context, repo *git.Repository, limit int) ([]RunTip, er
 			continue // fsck names it
 		}
 		tip := RunTip{Run: run, Ref: git.Ref{Name: name, OID: object.OID(oid)}}
-		tip.Last, err = read(r, tip.Ref.OID)
+		tip.Last, err = Operation(r, tip.Ref.OID)
 		if err != nil && !errors.As(err, new(*object.KindError)) { // fsck names what is no commit
 			return nil, err
 		}
@@ -106,7 +106,7 @@ func PastTip(ctx context.Context, repo *git.Repository, run string) (object.OID,
 // OperationOf refuses what a run's ref leads to unless it is an operation of the run. Git would list the
 // commits of another history as operations, and of a tree or a blob none.
 func OperationOf(ctx context.Context, repo *git.Repository, run string, op object.OID) error {
-	info, err := read(record.NewReader(ctx, repo), op)
+	info, err := Operation(record.NewReader(ctx, repo), op)
 	if err != nil {
 		return err
 	}

@@ -223,25 +223,16 @@ func (f *checker) chainTo(r *record.Reader, run string, tip object.OID,
 				"run %s has more than %d operations that were not checked", run, MaxVerified)
 		}
 		met = stop(op)
-		c, err := r.Commit(op)
+		info, err := chain.Operation(r, op)
 		if err != nil {
 			if err := f.fault(run, op, err); err != nil {
 				return nil, false, err
 			}
 			break
 		}
-		info := chain.OpInfo{
-			Op:      op,
-			Parents: c.Parents,
-			Tree:    c.Tree,
-			Actor:   c.Author.Name,
-			Email:   c.Author.Email,
-			Time:    c.Author.When.UTC(),
-		}
-		info.ReadMessage(c.Message)
 		list = append(list, info)
-		if op = ""; len(c.Parents) > 0 {
-			op = c.Parents[0]
+		if op = ""; len(info.Parents) > 0 {
+			op = info.Parents[0]
 		}
 	}
 	slices.Reverse(list)
