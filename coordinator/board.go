@@ -64,7 +64,7 @@ func (s *Standing) row(stream *initiative.Workstream) Row {
 	r := Row{
 		Workstream: stream,
 		Barrier:    s.BarrierOf(stream.ID),
-		Current:    stream.Phase == s.State.Phase && s.State.Status != initiative.StatusCompleted,
+		Current:    stream.Phase == s.State.Phase && !s.State.Over(),
 	}
 	for _, repo := range stream.Repos {
 		r.Cells = append(r.Cells, s.cell(stream, r.Barrier, repo))

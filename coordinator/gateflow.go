@@ -59,6 +59,9 @@ func (c *Coordinator) approve(ctx context.Context, out *Decision, opt ApproveOpt
 	}
 	defer c.end(ctx, tx)
 	st := tx.Docs.State
+	if st.Abandoned() {
+		return initiative.AbandonedError(st)
+	}
 	if out.Gate = st.PendingGate; out.Gate == nil && st.Status == initiative.StatusBlocked {
 		return blockedError(st)
 	}

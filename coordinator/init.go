@@ -28,7 +28,7 @@ type Started struct {
 }
 
 // Init starts an initiative. Every repository is judged before any is touched. A
-// live initiative is never replaced (run_exists); one that is complete is kept
+// live initiative is never replaced (run_exists); one that has ended is kept
 // below archive/. Errors: config_missing and those of the configuration,
 // repo_unresolved, repo_init_failed with a Problem for each required repository,
 // run_exists, locked.
@@ -140,7 +140,7 @@ func (c *Coordinator) noneRecorded(ctx context.Context, d *Documents) error {
 			continue // what cannot be read cannot be gone on with either
 		}
 		st, err := stateOf(files)
-		if err != nil || st.Status == initiative.StatusCompleted || st.ProjectID != d.Config.ProjectID {
+		if err != nil || st.Over() || st.ProjectID != d.Config.ProjectID {
 			continue
 		}
 		where := "The repository of this workspace has the record of"

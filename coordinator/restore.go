@@ -90,12 +90,11 @@ func (r *restoring) describe(files map[string][]byte, from string) error {
 		return err
 	}
 	r.out.Name, r.out.Status, r.out.Phase, r.out.From = st.SuperRunID, st.Status, st.Phase, from
-	if here := r.tx.Docs.State; here != nil && here.SuperRunID != st.SuperRunID &&
-		here.Status != initiative.StatusCompleted {
+	if here := r.tx.Docs.State; here != nil && here.SuperRunID != st.SuperRunID && !here.Over() {
 		return &wire.Error{
 			Code:  wire.CodeRunExists,
 			Field: initiative.StatePath,
-			Message: fmt.Sprintf("Initiative %s is %s in this workspace; %s can take its place when it is complete.",
+			Message: fmt.Sprintf("Initiative %s is %s in this workspace; %s can take its place when it has ended.",
 				here.SuperRunID, here.Status, st.SuperRunID),
 			Hint: "use another clone of the workspace, or bring this one to its end: " + Program + " multi status",
 		}
@@ -177,7 +176,7 @@ func (r *restoring) choose(ctx context.Context) (travel.InitiativeTip, error) {
 		if err != nil {
 			continue
 		}
-		if st.Status != initiative.StatusCompleted {
+		if !st.Over() {
 			return t, nil
 		}
 		if best == nil {

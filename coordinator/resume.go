@@ -53,7 +53,7 @@ func (c *Coordinator) Resync(ctx context.Context, dryRun bool) (*ResyncDone, err
 	if err := c.willRun(ctx, tx.Docs.Config, HookAfterAcceptance); err != nil {
 		return nil, err
 	}
-	if tx.Docs.State.Status == initiative.StatusCompleted {
+	if tx.Docs.State.Over() {
 		return &ResyncDone{State: tx.Docs.State}, nil
 	}
 	s, caught, err := c.catchUp(ctx, tx)
@@ -101,6 +101,9 @@ func (c *Coordinator) Resume(ctx context.Context, relink []string) (*Resumed, er
 	if e := personOnly(env.Actor, "resume an initiative", Program+" multi resume"); e != nil {
 		return out, e
 	}
+	if st.Abandoned() {
+		return out, initiative.AbandonedError(st)
+	}
 	var report *string
 	data, err := readRegular(c.store.root, initiative.ReportPath, initiative.MaxConfigBytes)
 	if err != nil {
@@ -139,8 +142,7 @@ func (c *Coordinator) Resume(ctx context.Context, relink []string) (*Resumed, er
 		if e != nil {
 			op, subject = "resync", "Took over what the repositories have done"
 		} else {
-			total.Files = append(total.Files,
-				initiative.File{Path: path.Join(initiative.ReportArchive, archiveName(env)), Data: data})
+			total.Files = append(total.Files, archived(data, env))
 		}
 		before := s.History
 		if err := c.commit(ctx, tx, op, subject, total); err != nil {
@@ -149,10 +151,7 @@ func (c *Coordinator) Resume(ctx context.Context, relink []string) (*Resumed, er
 		s.Documents = tx.Docs
 		c.relinked(s, relink)
 		if e == nil {
-			// The copy is safe; every incident needs a report of its own.
-			if err := c.store.root.Remove(initiative.ReportPath); err != nil {
-				c.note("the recovery report could not be put away: " + err.Error())
-			}
+			c.putReportAway()
 			if err := c.acceptances(ctx, tx, s, before, r); err != nil {
 				out.State, out.Status = s.State, s.State.Status
 				return out, err
@@ -172,7 +171,7 @@ func (c *Coordinator) Resume(ctx context.Context, relink []string) (*Resumed, er
 // setBack reports repositories that have lost operations for good: an initiative that is not blocked cannot go on
 // with them either.
 func setBack(s *initiative.State, children initiative.Children, repos []string) bool {
-	return s.Status != initiative.StatusCompleted && len(repos) > 0 &&
+	return !s.Over() && len(repos) > 0 &&
 		!slices.ContainsFunc(repos, func(id string) bool { return children[id] == nil || children[id].Lost == "" })
 }
 
@@ -215,8 +214,17 @@ func (c *Coordinator) relinked(s *Seen, repos []string) {
 	}
 }
 
-func archiveName(env protocol.Env) string {
-	return "RECOVERY_REPORT-" + strings.NewReplacer(":", "", ".", "").Replace(env.Time()) + ".md"
+// archived is the copy of a recovery report that is kept.
+func archived(report []byte, env protocol.Env) initiative.File {
+	name := "RECOVERY_REPORT-" + strings.NewReplacer(":", "", ".", "").Replace(env.Time()) + ".md"
+	return initiative.File{Path: path.Join(initiative.ReportArchive, name), Data: report}
+}
+
+// putReportAway removes a recovery report whose copy is safe: every incident needs a report of its own.
+func (c *Coordinator) putReportAway() {
+	if err := c.store.root.Remove(initiative.ReportPath); err != nil {
+		c.note("the recovery report could not be put away: " + err.Error())
+	}
 }
 
 // personOnly refuses what an agent inside a dispatched turn may not decide.

@@ -152,7 +152,8 @@ func (s *Standing) Object() *ojson.Object {
 		"repo_runs", runs, "pending_barriers", pending, "pending_gate", gateObject(st.PendingGate),
 		"blocked_reason", ojson.OrNull(st.BlockedReason), "created_at", st.CreatedAt, "updated_at", st.UpdatedAt,
 		"phase_gate_status", gates, "barriers", s.Barriers.Object(), "next_actions", nextObjects(s.Next),
-		"project_id", st.ProjectID, "completed_at", ojson.OrNull(st.CompletedAt), "repos", s.Repos(),
+		"project_id", st.ProjectID, "completed_at", ojson.OrNull(st.CompletedAt),
+		"abandoned_at", ojson.OrNull(st.AbandonedAt), "repos", s.Repos(),
 		"coordinator_warnings", s.Warnings, "problems", s.problems(),
 		"optional_problems", problemRows(s.OptionalProblems), "remotes", remotes)
 }

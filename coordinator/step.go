@@ -74,6 +74,8 @@ func (c *Coordinator) Step(ctx context.Context) (*Stepped, error) {
 		return nil, err
 	}
 	switch {
+	case st.Abandoned():
+		return nil, initiative.AbandonedError(st)
 	case st.Status == initiative.StatusBlocked:
 		c.escalate(ctx, tx, c.see(ctx, tx.Docs, false))
 		return nil, blockedError(st)

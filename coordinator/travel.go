@@ -125,7 +125,7 @@ func (c *Coordinator) takeUp(ctx context.Context, y *travel.Synced) error {
 		return err
 	}
 	defer tx.Close()
-	if st := tx.Docs.State; st != nil && st.Status != initiative.StatusCompleted {
+	if st := tx.Docs.State; st != nil && !st.Over() {
 		return nil
 	}
 	name, op, err := c.goesOn(ctx, home)
@@ -221,8 +221,8 @@ func (c *Coordinator) goesOn(ctx context.Context, home *gitstore.Store) (string,
 		if err != nil {
 			continue
 		}
-		if name == "" || st.Status != initiative.StatusCompleted {
-			if name, op = t.Name, t.Op; st.Status != initiative.StatusCompleted {
+		if name == "" || !st.Over() {
+			if name, op = t.Name, t.Op; !st.Over() {
 				break
 			}
 		}

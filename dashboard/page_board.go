@@ -89,6 +89,8 @@ func initiativeLead(in *coordinator.Standing) string {
 	switch {
 	case st.Status == multirepo.StatusCompleted:
 		return "The initiative is completed."
+	case st.Abandoned():
+		return "The initiative was ended early (" + plain(st.BlockedReason) + ")."
 	case st.Status == multirepo.StatusBlocked:
 		return "The initiative is blocked: " + plain(st.BlockedReason)
 	case st.PendingGate != nil:

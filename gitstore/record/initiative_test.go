@@ -1,6 +1,7 @@
 package record
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"maps"
@@ -86,6 +87,11 @@ func TestVerifyInitiativeRefuses(t *testing.T) {
 		"a phase":        {state("qa", "active"), "no row of the history approves"},
 		"no phase of it": {state("ship", "active"), "no row of the history approves"},
 		"complete":       {state("planning", "completed"), "no row of the history completes"},
+		"abandoned": {func(in *Initiative) {
+			in.State = bytes.Replace(in.State, []byte(`"active"`),
+				[]byte(`"blocked","abandoned_at":"2026-01-02T03:04:05.000Z"`), 1)
+			in.Files[initiative.StatePath] = in.State
+		}, "no row of the history abandons"},
 		"a barrier": {set(initiative.BarriersPath, strings.Replace(string(files[initiative.BarriersPath]), "pending",
 			"satisfied", 1)),
 			"no acceptance in the history"},

@@ -338,6 +338,9 @@ git agentxchain multi restore --input initiative.json
 multi resume
 git agentxchain multi resume
 
+multi abandon
+git agentxchain multi abandon --reason "the library will be replaced"
+
 multi hooks
 git agentxchain multi hooks
 

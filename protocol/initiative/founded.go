@@ -12,7 +12,7 @@ import (
 
 // Unfounded says in words which claim of an initiative's documents its history does not bear
 // out, "" for none: files holds them by path. A barrier is satisfied by acceptances in the
-// history, a phase is entered and the initiative completed by a row that says so.
+// history, a phase is entered and the initiative completed or abandoned by a row that says so.
 func Unfounded(files map[string][]byte, superRun string) string {
 	doc, err := ojson.DecodeObject(files[StatePath])
 	if err != nil {
@@ -60,6 +60,9 @@ func Unfounded(files map[string][]byte, superRun string) string {
 	}
 	if state.Status == StatusCompleted && !h.has("run_completed", "", "") {
 		return "it is complete, and no row of the history completes it"
+	}
+	if state.Abandoned() && !h.has(rowAbandoned, "", "") {
+		return "it is abandoned, and no row of the history abandons it"
 	}
 	return ""
 }

@@ -36,6 +36,7 @@ const (
 	decidedPhase      = "phase_transition"
 	decidedCompletion = "completion"
 	DecidedRecovery   = "recovery"
+	decidedAbandoned  = "abandonment"
 )
 
 // Decide adds a decision to a change: {id, timestamp, super_run_id, role, phase,

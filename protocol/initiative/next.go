@@ -22,6 +22,7 @@ const (
 	NextGate        = "pending_gate"
 	NextStep        = "step"
 	NextRepo        = "repo"
+	NextStart       = "start"
 )
 
 // Action is something to do: a command that the initiative's status allows, and
@@ -52,7 +53,11 @@ func (a Action) Object(program string) *ojson.Object {
 // them over first (docs/coordinator.md#a-turn).
 func NextActions(w *Workspace, children Children) []Action {
 	s := w.State
-	if s.Status == StatusCompleted {
+	switch {
+	case s.Abandoned():
+		return []Action{{NextStart, "multi init",
+			"The initiative was ended early (" + s.BlockedReason + "). This starts another one with the same repositories."}}
+	case s.Over():
 		return nil
 	}
 	command, code := "multi resync", NextResync

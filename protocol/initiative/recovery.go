@@ -89,6 +89,9 @@ func reportContents(text string) map[string]bool {
 // or a repository is itself blocked; the Change, when there is one, is to be
 // carried out all the same, because it holds what the resync found.
 func Resume(w *Workspace, children Children, report *string, env protocol.Env) (*Change, *Resynced, *wire.Error) {
+	if w.State.Abandoned() {
+		return nil, nil, AbandonedError(w.State)
+	}
 	if w.State.Status != StatusBlocked {
 		return nil, nil, notIn(w.State, "Only a blocked initiative can be resumed", StatusBlocked)
 	}

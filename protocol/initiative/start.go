@@ -84,11 +84,11 @@ type StartedRun struct {
 // the number of the next decision there. A live initiative is never replaced:
 // run_exists (docs/siblings.md).
 func Start(cfg *Config, before *State, decision int, runs []StartedRun, env protocol.Env) (*Change, *wire.Error) {
-	if before != nil && before.Status != StatusCompleted {
+	if before != nil && !before.Over() {
 		return nil, &wire.Error{
 			Code:  wire.CodeRunExists,
 			Field: StatePath,
-			Message: fmt.Sprintf("Initiative %s is %s in this workspace; a new one can start when it is complete.",
+			Message: fmt.Sprintf("Initiative %s is %s in this workspace; a new one can start when it has ended.",
 				before.SuperRunID, before.Status),
 		}
 	}

@@ -43,6 +43,7 @@ type State struct {
 	UpdatedAt       string              `json:"updated_at"`
 	BlockedReason   string              `json:"blocked_reason,omitempty"`
 	CompletedAt     string              `json:"completed_at,omitempty"`
+	AbandonedAt     string              `json:"abandoned_at,omitempty"` // ours: a person ended it early
 	Extra           ojson.Extra
 }
 

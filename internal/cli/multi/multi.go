@@ -29,6 +29,7 @@ func NewCommand(f *term.Factory) *ucli.Command {
 			newMultiApproveCommand(f),
 			newMultiResyncCommand(f),
 			newMultiResumeCommand(f),
+			newMultiAbandonCommand(f),
 			newMultiRestoreCommand(f),
 			newMultiHooksCommand(f),
 		},

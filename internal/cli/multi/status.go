@@ -56,12 +56,16 @@ func printStanding(p *term.Printer, s *coordinator.Standing) {
 	if s.Unread == nil {
 		p.Field("Project", "%s", term.OneLine(s.Config.ProjectName))
 	}
-	p.Field("Status", "%s", initiativeStatus(p, st.Status))
+	if st.Abandoned() {
+		p.Field("Status", "%s", p.Red(term.OneLine(st.BlockedReason)))
+	} else {
+		p.Field("Status", "%s", initiativeStatus(p, st.Status))
+	}
 	p.Field("Phase", "%s", term.OneLine(st.Phase))
 	if st.Status == initiative.StatusActive {
 		p.Field("Elapsed", "%s", strings.TrimSuffix(shared.Ago(p, st.CreatedAt), " ago"))
 	}
-	if st.BlockedReason != "" {
+	if st.BlockedReason != "" && !st.Abandoned() {
 		p.Field("Blocked", "%s", p.Red(term.OneLine(st.BlockedReason)))
 	}
 	shared.PrintRemotes(p, s.Remotes, "change")

@@ -1,0 +1,59 @@
+// Ending an initiative early (docs/coordinator.md#ending-it-early).
+
+package initiative
+
+import (
+	"fmt"
+
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+)
+
+// rowAbandoned is the row of the history that a person's end of an initiative writes.
+const rowAbandoned = "run_abandoned"
+
+// Over reports that an initiative has ended: it is complete, or a person has abandoned it.
+func (s *State) Over() bool { return s.Status == StatusCompleted || s.Abandoned() }
+
+// Abandoned reports that a person has ended an initiative early. The wire has no status for that, and another
+// implementation goes on with every status but blocked and completed: so it is blocked, with abandoned_at beside it.
+func (s *State) Abandoned() bool { return s.Status == StatusBlocked && s.AbandonedAt != "" }
+
+// Abandon ends an initiative early and for good: the gate that waits is taken back, and what the repositories have
+// done stays theirs. Errors: invalid_state_transition when it has ended already, reason_required.
+func Abandon(w *Workspace, reason string, env protocol.Env) (*Change, *wire.Error) {
+	s := w.State
+	if s.Abandoned() {
+		return nil, AbandonedError(s)
+	}
+	if s.Over() {
+		return nil, notIn(s, "Only an initiative that goes on can be abandoned", StatusActive)
+	}
+	if _, ok := textOf(reason); !ok {
+		return nil, &wire.Error{
+			Code:    wire.CodeReasonRequired,
+			Field:   "reason",
+			Message: "An initiative is abandoned for a reason; those who read its record need to know it.",
+		}
+	}
+	c := &Change{State: s.Clone()}
+	c.State.Status, c.State.AbandonedAt, c.State.UpdatedAt = StatusBlocked, env.Time(), env.Time()
+	c.State.BlockedReason = "abandoned: " + wire.OneLine(reason)
+	gate := ""
+	if s.PendingGate != nil {
+		gate, c.State.PendingGate = s.PendingGate.Gate, nil
+	}
+	c.Record(w, &env, rowAbandoned, "from", string(s.Status), "reason", reason)
+	c.Decide(w, &env, s.Phase, decidedAbandoned, "Abandoned the initiative", "reason", reason, "gate", gate)
+	return c, nil
+}
+
+// AbandonedError refuses what an abandoned initiative does no more.
+func AbandonedError(s *State) *wire.Error {
+	return &wire.Error{
+		Code:    wire.CodeInvalidStateTransition,
+		Field:   "status",
+		Message: fmt.Sprintf("Initiative %s was ended early (%s).", s.SuperRunID, s.BlockedReason),
+		Hint:    "git agentxchain multi init starts another one",
+	}
+}
