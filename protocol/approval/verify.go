@@ -381,10 +381,23 @@ func (v *verifier) answered(a *Act, c *agreement.Consent, fail func(message stri
 		fail(fmt.Sprintf("it answers operation %.12s, which is none of this run", c.Answers))
 	case asked.Index >= v.chain[a.Op].Index:
 		fail(fmt.Sprintf("it answers operation %.12s, which came after it", c.Answers))
+	case a.approval() != nil && v.withdrawnSince(a, asked):
+		fail(fmt.Sprintf("it answers operation %.12s, and an approval was taken back since", c.Answers))
 	case by != "" && asked.Name == protocol.OpAccept && asked.Turn != by:
 		fail(fmt.Sprintf("it answers operation %.12s of turn %s, and turn %s asked for the gate", c.Answers,
 			asked.Turn, by))
 	}
+}
+
+// withdrawnSince reports that a person took an approval back between the operation that asked and the act: the gate
+// asked anew then.
+func (v *verifier) withdrawnSince(a *Act, asked ChainOp) bool {
+	for _, op := range v.chain {
+		if op.Name == protocol.OpWithdraw && asked.Index < op.Index && op.Index < v.chain[a.Op].Index {
+			return true
+		}
+	}
+	return false
 }
 
 // baseOf holds the signers the record keeps against the commit it names.

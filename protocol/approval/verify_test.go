@@ -72,6 +72,27 @@ func TestVerifyApprovalsFindings(t *testing.T) {
 	}
 }
 
+// A statement that answers what came before a withdrawal was signed for the question that was taken back.
+func TestAnswersFromBeforeAWithdrawal(t *testing.T) {
+	v := &verifier{chain: map[string]ChainOp{
+		"asked":   {Index: 1, Name: protocol.OpAccept, Turn: "turn_1"},
+		"yes":     {Index: 2, Name: "approve_transition"},
+		"no":      {Index: 3, Name: protocol.OpWithdraw},
+		"yes too": {Index: 4, Name: "approve_transition"},
+	}}
+	for _, c := range []struct {
+		op, answers string
+		fails       bool
+	}{{"yes", "asked", false}, {"yes too", "asked", true}, {"yes too", "no", false}} {
+		failed := false
+		a := &Act{Op: c.op, Record: &protocol.Record{Op: &protocol.ApprovePhase{}}}
+		v.answered(a, &agreement.Consent{Answers: c.answers}, func(string) { failed = true })
+		if failed != c.fails {
+			t.Errorf("%q answers %q: fails %t, want %t", c.op, c.answers, failed, c.fails)
+		}
+	}
+}
+
 // A ledger of an artifact is the word of who made it: nothing in it makes this panic.
 func FuzzExportedApprovals(f *testing.F) {
 	f.Add([]byte(`{"type":"human_approval","gate_id":"g","votes":[{"principal":"a","statement":"sha256:../../x"}],"votes_needed":1}`))

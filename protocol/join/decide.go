@@ -44,6 +44,7 @@ type TheirOps struct {
 	same     map[string]bool      // name and seed: the very operation, joined before
 	accepted map[string]string    // turn -> digest of the accepted result
 	approved map[run.Waiting]bool // requests that a person said yes to
+	withdrew bool                 // a person took a yes back
 	adopted  bool
 	commits  map[string]bool // turn and commit of checkpoints
 }
@@ -73,6 +74,8 @@ func (o *TheirOps) Add(rec *protocol.Record, before *run.State, landed bool) {
 		}
 	case *protocol.ApprovePhase, *protocol.ApproveCompletion:
 		o.approved[request(before)] = true
+	case *protocol.WithdrawApproval:
+		o.withdrew = true
 	case *protocol.AdoptConfig:
 		o.adopted = true
 	case *commits.Checkpoint:
@@ -149,6 +152,13 @@ func Decide(their *TheirOps, snap *protocol.Snapshot, rec *protocol.Record, befo
 	case *protocol.ApprovePhase, *protocol.ApproveCompletion:
 		asked := request(before)
 		switch {
+		case request(snap.State) == asked && their.withdrew:
+			// Our yes was said without knowing of theirs, nor why it did not stand.
+			return nil, &Refusal{
+				Reason:  AskAgain,
+				Message: "the other side took an approval of the gate back",
+				Ways:    []string{WayAgain, WayDrop},
+			}
 		case request(snap.State) == asked:
 		case their.approved[asked]:
 			return nil, nil

@@ -106,7 +106,8 @@ func (c *Scene) Gather(ctx context.Context, q Question, opt Options) (*agreement
 			return nil, refusal
 		}
 	}
-	asked, err := c.acceptedIn(ctx, q.By)
+	// After a withdrawal the gate asks anew: no statement from before it counts.
+	asked, err := c.newest(ctx, q.By, protocol.OpAccept, protocol.OpWithdraw)
 	if err != nil {
 		return nil, err
 	}
@@ -178,9 +179,9 @@ func (c *Scene) sign(ctx context.Context, q Question, out *agreement.Consent, op
 	return SignPayload(ctx, c.Store.Dir(), payload)
 }
 
-// acceptedIn finds the operation that accepted a turn of the run, nil when there is none.
-// A gate that waits was asked for a few operations ago.
-func (c *Scene) acceptedIn(ctx context.Context, turn string) (*chain.OpInfo, error) {
+// newest finds the newest operation with one of the names that accepted the turn of the run or concerns none, nil when
+// there is none. A gate that waits was asked for a few operations ago.
+func (c *Scene) newest(ctx context.Context, turn string, names ...string) (*chain.OpInfo, error) {
 	if turn == "" {
 		return nil, nil
 	}
@@ -190,7 +191,7 @@ func (c *Scene) acceptedIn(ctx context.Context, turn string) (*chain.OpInfo, err
 			return nil, err
 		}
 		for i := range ops {
-			if ops[i].Turn == turn && ops[i].Name == protocol.OpAccept {
+			if slices.Contains(names, ops[i].Name) && (ops[i].Name != protocol.OpAccept || ops[i].Turn == turn) {
 				return &ops[i], nil
 			}
 		}
@@ -227,7 +228,7 @@ func (c *Scene) Authors(ctx context.Context, turn string) ([]string, error) {
 			out = append(out, strings.TrimSuffix(cm.Author[i+1:], ">"))
 		}
 	}
-	asked, err := c.acceptedIn(ctx, turn)
+	asked, err := c.newest(ctx, turn, protocol.OpAccept)
 	if err != nil {
 		return nil, err
 	}
