@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"syscall"
 
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -33,13 +34,21 @@ func Read(root, path string, limit int64) ([]byte, error) {
 		return nil, Unreadable(path, err)
 	}
 	if !info.Mode().IsRegular() {
-		return nil, Unreadable(path, errors.New("not a regular file"))
+		return nil, notRegular(path)
 	}
-	f, err := dir.Open(path)
+	// An agent at work can put a pipe in the place of what was just looked at: opening it does not wait, and what was
+	// opened is looked at again.
+	f, err := dir.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, Unreadable(path, err)
 	}
 	defer func() { _ = f.Close() }()
+	if info, err = f.Stat(); err != nil {
+		return nil, Unreadable(path, err)
+	}
+	if !info.Mode().IsRegular() {
+		return nil, notRegular(path)
+	}
 	data, err := io.ReadAll(io.LimitReader(f, limit+1))
 	if err != nil {
 		return nil, Unreadable(path, err)
@@ -49,6 +58,8 @@ func Read(root, path string, limit int64) ([]byte, error) {
 	}
 	return data, nil
 }
+
+func notRegular(path string) error { return Unreadable(path, errors.New("not a regular file")) }
 
 // Unreadable is the refusal of a file that cannot be read.
 func Unreadable(path string, err error) error {

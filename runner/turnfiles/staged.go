@@ -3,6 +3,8 @@
 package turnfiles
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"time"
@@ -33,12 +35,12 @@ func ReadStaged(root, turnID string) (Staged, error) {
 			Message: "The id of turn " + turnID + " cannot be part of a path.",
 		}
 	}
-	data, err := projectfile.Read(root, s.Path, protocol.MaxStagedBytes)
+	data, err := readResult(root, s.Path, turnID)
 	if err != nil {
 		return s, err
 	}
 	if data == nil {
-		flat, err := projectfile.Read(root, wire.FlatStagingPath, protocol.MaxStagedBytes)
+		flat, err := readResult(root, wire.FlatStagingPath, turnID)
 		if err != nil {
 			return s, err
 		}
@@ -48,6 +50,16 @@ func ReadStaged(root, turnID string) (Staged, error) {
 	}
 	s.Data = data
 	return s, nil
+}
+
+func readResult(root, path, turnID string) ([]byte, error) {
+	data, err := projectfile.Read(root, path, protocol.MaxStagedBytes)
+	var refusal *wire.Error
+	if errors.As(err, &refusal) {
+		refusal.Hint = fmt.Sprintf("make it a plain file of at most %d MiB, then: git agentxchain accept %s",
+			protocol.MaxStagedBytes>>20, turnID)
+	}
+	return data, err
 }
 
 // Facts is what lies at the staging path of a turn.

@@ -4,6 +4,10 @@ package gitstatus
 
 import (
 	"context"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -29,27 +33,75 @@ func (list IgnoredPaths) Names() []string {
 }
 
 // Ignored returns those of the project-relative paths that git ignores, each with the rule, in their order. A file that
-// git tracks is not ignored, unless tracked asks for what the rules alone say.
+// git tracks is not ignored, unless tracked asks for what the rules alone say. A path that leads through a link or into
+// a submodule is no file of this repository, so no rule hides it.
+//
+// An agent may have written the paths. check-ignore fails altogether because of one behind a link or in a submodule, so
+// it gets none of the former, and does not read the index. It is also the one command that refuses the literal pathspecs
+// git runs with here: a directory in front makes each a name, whatever it begins with.
 func Ignored(ctx context.Context, r *git.Repository, paths []string, tracked bool) (IgnoredPaths, error) {
-	if len(paths) == 0 {
+	const here = "./"
+	var ask strings.Builder
+	within := plainDirs{}
+	for _, p := range paths {
+		if within.holds(r.ProjectDir, path.Dir(p)) {
+			ask.WriteString(here + p + "\x00")
+		}
+	}
+	if ask.Len() == 0 {
 		return nil, nil
 	}
-	// check-ignore is the one command that refuses the literal pathspecs git runs with here; it takes none.
-	args := []string{"--no-literal-pathspecs", "check-ignore", "-z", "-v", "--stdin"}
-	if tracked {
-		args = slices.Insert(args, 2, "--no-index")
-	}
-	out, err := r.Git.Run(ctx, []byte(strings.Join(paths, "\x00")+"\x00"), args...)
+	out, err := r.Git.Run(ctx, []byte(ask.String()), "--no-literal-pathspecs", "check-ignore", "--no-index", "-z", "-v",
+		"--stdin")
 	if err != nil && git.ExitCode(err) != 1 { // 1: none of them is ignored
 		return nil, err
 	}
 	fields := strings.Split(string(out), "\x00")
 	var found IgnoredPaths
 	for ; len(fields) >= 4; fields = fields[4:] {
-		file, line, pattern, path := fields[0], fields[1], fields[2], fields[3]
+		file, line, pattern, name := fields[0], fields[1], fields[2], fields[3]
 		if !strings.HasPrefix(pattern, "!") { // such a rule shows the path again
-			found = append(found, IgnoredPath{Path: path, Rule: file + ":" + line + ": " + pattern})
+			found = append(found, IgnoredPath{
+				Path: strings.TrimPrefix(name, here),
+				Rule: file + ":" + line + ": " + pattern,
+			})
 		}
 	}
-	return found, nil
+	if len(found) == 0 || tracked {
+		return found, nil
+	}
+	entries, err := TrackedFiles(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(found, func(f IgnoredPath) bool { return tracksAny(entries, f.Path) }), nil
+}
+
+// tracksAny reports that entries, which are sorted, have the path or one above it, which is a submodule's.
+func tracksAny(entries []string, name string) bool {
+	for ; name != "." && name != "/"; name = path.Dir(name) {
+		if _, has := slices.BinarySearch(entries, name); has {
+			return true
+		}
+	}
+	return false
+}
+
+// plainDirs are directories of a project that were looked at: true for one that no link leads to.
+type plainDirs map[string]bool
+
+// holds reports that dir, below root, is reached without a link. What is not there is.
+func (d plainDirs) holds(root, dir string) bool {
+	if dir == "." {
+		return true
+	}
+	plain, known := d[dir]
+	if !known {
+		plain = d.holds(root, path.Dir(dir))
+		if info, err := os.Lstat(filepath.Join(root, dir)); err == nil {
+			plain = plain && info.Mode()&fs.ModeSymlink == 0
+		}
+		d[dir] = plain
+	}
+	return plain
 }
