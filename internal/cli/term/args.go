@@ -315,9 +315,9 @@ func Arity(usage string) (low, high int) {
 }
 
 // help is the command that explains what was given so far.
-func (p *lineParser) help() string {
-	return strings.TrimSpace("git agentxchain help " + p.inv.name())
-}
+func (p *lineParser) help() string { return helpOf(p.inv) }
+
+func helpOf(inv *invocation) string { return strings.TrimSpace("git agentxchain help " + inv.name()) }
 
 func (p *lineParser) unknownCommand(word string, subs []*ucli.Command) error {
 	what := "command"

@@ -71,6 +71,7 @@ type Factory struct {
 	Out     *Output
 	Prompt  *Prompter
 
+	explain string          // the command that explains the one given
 	ended   <-chan struct{} // closed once the command is told to end
 	Global  GlobalOptions
 	correl  func() string

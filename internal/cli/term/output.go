@@ -136,6 +136,9 @@ func (o *Output) finish(err error) int {
 	case o.f.Global.JSON && !o.raw && o.f.Global.Pick == nil:
 		var failure *ojson.Object
 		if err != nil && !(r.silent && o.payload.Has("error")) {
+			if r.Code == "usage" && r.hint == "" {
+				r.hint = o.f.explain // a person reads the nearest right thing in the sentence
+			}
 			failure = r.object()
 		}
 		doc := Envelope(r.Exit == ExitOK, o.f.CorrelationID(), o.payload, failure)

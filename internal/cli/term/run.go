@@ -41,6 +41,7 @@ func Run(ctx context.Context, args []string, env Env, p Program) (status int) {
 	app := NewApp(f)
 	inv, err := ParseLine(app, p.Rewrites, args)
 	f.Open(ctx, env, inv.Global)
+	f.explain = helpOf(inv)
 	app.Writer, app.ErrWriter, app.Reader = io.Discard, io.Discard, f.Env.Stdin
 
 	defer func() {
