@@ -3,6 +3,8 @@
 package config
 
 import (
+	"strconv"
+
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -35,8 +37,25 @@ func (d *decoder) version() {
 			`schema_version is missing: it must be "1.0" (the number 4 is accepted too)`)
 		return
 	}
+	later := ""
+	if laterSchema(v) {
+		later = "; a later version of the program may have written it, and that version reads it"
+	}
 	d.add(ProblemSchemaVersion, "schema_version", valueText(v),
-		`schema_version must be "1.0" or the number 4, not %s`, ojson.Shown(v))
+		`schema_version must be "1.0" or the number 4, not %s%s`, ojson.Shown(v), later)
+}
+
+// laterSchema reports whether v is a version after those that are known.
+func laterSchema(v any) bool {
+	switch v := v.(type) {
+	case string:
+		n, err := strconv.ParseFloat(v, 64)
+		return err == nil && n > 1
+	case ojson.Number:
+		n, err := strconv.ParseFloat(string(v), 64)
+		return err == nil && n > 4
+	}
+	return false
 }
 
 func (d *decoder) project() {

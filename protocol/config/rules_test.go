@@ -334,6 +334,16 @@ func TestConfigReferenceFindings(t *testing.T) {
 	}
 }
 
+// Who is told of a version after the known ones learns that an update may read it.
+func TestConfigOfALaterVersion(t *testing.T) {
+	for member, later := range map[string]bool{`"2.0"`: true, `"1.1"`: true, `5`: true, `"0.9"`: false, `3`: false, `"x"`: false} {
+		_, p := DecodeObject(cfgChanged(t, cfgFull, "schema_version", member))
+		if len(p) != 1 || strings.Contains(p[0].Message, "a later version of the program") != later {
+			t.Errorf("schema_version %s: %+v", member, p)
+		}
+	}
+}
+
 // Values that must pass although they look odd.
 func TestConfigAccepted(t *testing.T) {
 	for _, tc := range []struct{ path, Member string }{
