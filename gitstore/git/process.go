@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
@@ -215,6 +216,12 @@ func (g *Git) Failure(args []string, err error, complaint string) error {
 		if filterFailed(complaint) {
 			e = e.WithHint("see where that filter is configured: git config --show-origin --get-regexp '^filter\\.'")
 		}
+		if full := diskFull(complaint); full != nil {
+			e = e.WithHint("%s", fail.WritableHint(g.Dir, full))
+		}
+		if hint := objectsElsewhere(); hint != "" && strings.Contains(complaint, "bad object") {
+			e = e.WithHint("%s", hint)
+		}
 		return e
 	}
 	if errors.Is(err, os.ErrNotExist) {
@@ -232,6 +239,16 @@ func (g *Git) Failure(args []string, err error, complaint string) error {
 // (unexpected line in …); no command of git mends it.
 func badPackedRefs(complaint string) bool {
 	return strings.Contains(complaint, " line in ") && strings.Contains(complaint, "packed-refs: ")
+}
+
+// diskFull is the error of the system that a git without room quotes, nil of any other.
+func diskFull(complaint string) error {
+	for _, err := range []syscall.Errno{syscall.ENOSPC, syscall.EDQUOT} {
+		if strings.Contains(strings.ToLower(complaint), err.Error()) {
+			return err
+		}
+	}
+	return nil
 }
 
 // filterFailed finds git's complaint of a filter, which only a person's own configuration names: others do not run.

@@ -35,6 +35,19 @@ func TestRunFailureCarriesGitsWords(t *testing.T) {
 	}
 }
 
+func TestAFullDiskHasAHint(t *testing.T) {
+	left := exec.Command("git", "no-such-command").Run()
+	g := &Git{Dir: "/there"}
+	err := g.Failure([]string{"update-ref"}, left, "fatal: unable to write new index file: No space left on device")
+	var e *fail.Error
+	if !errors.As(err, &e) || e.Hint != "the file system of /there is full: make room there, then again" {
+		t.Errorf("%+v", err)
+	}
+	if err := g.Failure([]string{"update-ref"}, left, "fatal: no"); errors.As(err, &e) && e.Hint != "" {
+		t.Errorf("%+v", e)
+	}
+}
+
 func TestRunWithoutGit(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	_, err := NewGit(".").Run(context.Background(), nil, "version")

@@ -237,6 +237,10 @@ func leadsNowhere(dir string) error {
 		return fail.Errorf(fail.CodeNotRepository, nil, "GIT_DIR names %s, where no git repository is", named).
 			WithHint("unset GIT_DIR")
 	}
+	if hint := objectsElsewhere(); hint != "" {
+		return fail.Errorf(fail.CodeNotRepository, nil, "%s is not inside a git repository that has its objects", dir).
+			WithHint("%s", hint)
+	}
 	for at := dir; at != filepath.Dir(at); at = filepath.Dir(at) {
 		file := filepath.Join(at, ".git")
 		if fi, err := os.Lstat(file); err != nil || fi.IsDir() {
@@ -259,6 +263,16 @@ func leadsNowhere(dir string) error {
 	}
 	return fail.Errorf(fail.CodeNotRepository, nil, "%s is not inside a git repository", dir).
 		WithHint("run git init there, or change to a repository")
+}
+
+// objectsElsewhere is what to do where the environment alone says where the objects are, "" where it does not. A server
+// that receives a push says so too, and names the directory of the push.
+func objectsElsewhere() string {
+	named := os.Getenv("GIT_OBJECT_DIRECTORY")
+	if named == "" || os.Getenv("GIT_QUARANTINE_PATH") != "" {
+		return ""
+	}
+	return "unset GIT_OBJECT_DIRECTORY: it has git look for the objects of the repository in " + named
 }
 
 func tooOld() error {
@@ -305,11 +319,8 @@ func explainDiscovery(dir string, err error) error {
 		return fail.Errorf(fail.CodeDubiousOwnership, nil,
 			"git does not trust the repository at %s: another user owns it", dir).
 			WithHint("if you trust its owner, run: git config --global --add safe.directory %s", where)
-	case strings.Contains(msg, noRepository+": "), gitfileAstray(msg):
+	case strings.Contains(msg, noRepository), gitfileAstray(msg):
 		return leadsNowhere(dir)
-	case strings.Contains(msg, noRepository):
-		return fail.Errorf(fail.CodeNotRepository, nil, "%s is not inside a git repository", dir).
-			WithHint("run git init there, or change to a repository")
 	case strings.Contains(msg, "repository extension"), strings.Contains(msg, "git repo version"):
 		return fail.Errorf(fail.CodeUnsupportedFormat, err, "the installed git cannot read this repository's format").
 			WithHint("install a newer git")
