@@ -61,6 +61,14 @@ type View struct {
 // Begun reports a run that another tool began and no person has taken up.
 func (v *View) Begun() bool { return v.Run != "" && v.Op == "" }
 
+// Onwards is the command that says where the run is: the one that brings the runs which were never asked for, if any.
+func (v *View) Onwards() string {
+	if v.Unasked != "" {
+		return "git agentxchain sync " + wire.ShellWord(v.Unasked)
+	}
+	return "git agentxchain status"
+}
+
 // Snapshot returns what the rules need. The View must not be changed after.
 func (v *View) Snapshot() *protocol.Snapshot {
 	return &protocol.Snapshot{

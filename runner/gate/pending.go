@@ -104,7 +104,7 @@ func Show(ctx context.Context, store *gitstore.Store, v *gitstore.View) (*Pendin
 			Code:    wire.CodeNothingPending,
 			Field:   "pending",
 			Message: fmt.Sprintf("No gate waits for a person; the run is %s.", s.Status),
-			Hint:    "git agentxchain status",
+			Hint:    v.Onwards(),
 		}
 	}
 	out := &Pending{
