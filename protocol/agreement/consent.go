@@ -211,7 +211,7 @@ func (d *Decision) Excludes(principal string) *wire.Error {
 }
 
 func (d *Decision) excludes(r *config.GateRule, principal string) *wire.Error {
-	if slices.ContainsFunc(r.Principals, func(p string) bool { return SamePerson(p, principal) }) {
+	if Names(r, principal) {
 		return nil
 	}
 	who := principal

@@ -74,6 +74,11 @@ func Others(people, without []string) []string {
 	})
 }
 
+// Names reports whether a person is among those whose approval a rule counts.
+func Names(r *config.GateRule, principal string) bool {
+	return slices.ContainsFunc(r.Principals, func(p string) bool { return SamePerson(p, principal) })
+}
+
 // Unheard are the people of a rule whose approval is not among the votes.
 func Unheard(r *config.GateRule, votes []*run.Vote) []string {
 	heard := make([]string, len(votes))

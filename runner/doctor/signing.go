@@ -213,19 +213,22 @@ func wantsSignatures(cfg *config.Config) []string {
 	return out
 }
 
-// keySpeaks says why the SSH key that git signs with does not speak for a person whose signature authority wants, nil
-// where it does, where theirs is not wanted, and for keys of other formats.
-func (d *doctor) keySpeaks(ctx context.Context, cfg *config.Config, signers *attest.Signers) *wire.Error {
-	_, email := d.r.Identity(ctx)
+// signs reports whether authority wants the signature of a person.
+func signs(cfg *config.Config, email string) bool {
 	rules := []*config.GateRule{cfg.ActRule()}
 	for gate := range cfg.Authority.Gates.All() {
 		rules = append(rules, cfg.GateRule(gate))
 	}
-	if !slices.ContainsFunc(rules, func(r *config.GateRule) bool {
-		return r != nil && r.Signed && slices.ContainsFunc(r.Principals, func(p string) bool {
-			return agreement.SamePerson(p, email)
-		})
-	}) {
+	return slices.ContainsFunc(rules, func(r *config.GateRule) bool {
+		return r != nil && r.Signed && agreement.Names(r, email)
+	})
+}
+
+// keySpeaks says why the SSH key that git signs with does not speak for a person whose signature authority wants, nil
+// where it does, where theirs is not wanted, and for keys of other formats.
+func (d *doctor) keySpeaks(ctx context.Context, cfg *config.Config, signers *attest.Signers) *wire.Error {
+	_, email := d.r.Identity(ctx)
+	if !signs(cfg, email) {
 		return nil
 	}
 	s := consent.Settings(ctx, d.rec.Dir())
@@ -253,6 +256,10 @@ func (d *doctor) signing(ctx context.Context, cfg *config.Config) {
 		return
 	}
 	for _, lack := range consent.Settings(ctx, d.rec.Dir()).Lacks(ctx) {
+		if _, email := d.r.Identity(ctx); email != "" && !signs(cfg, email) {
+			d.ok("signing", "authority wants signatures (%s), but not that of %s", wire.ListSome(wanted, 1), email)
+			return
+		}
 		d.add("signing", LevelWarning, "git agentxchain doctor --signing, or: "+lack.Command,
 			"authority wants signatures (%s), and %s", wire.ListSome(wanted, 1), lack.What)
 		return

@@ -3,6 +3,7 @@
 package status
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -16,6 +17,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/agreement"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/gates"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -60,7 +62,7 @@ func (p Project) next(
 	case s.Status == wire.StatusBlocked && !strings.HasPrefix(n.Command, "git "):
 		return sharpen(n, escalation)
 	case s.Status != wire.StatusActive && s.Status != wire.StatusIdle:
-		return n
+		return p.asks(ctx, st.View, n)
 	case len(st.Turns) == 0:
 		return p.betweenTurns(ctx, st, n, tree)
 	}
@@ -90,7 +92,7 @@ func beforeAll(v *gitstore.View) *protocol.NextAction {
 		}
 	case v.Unasked != "":
 		return &protocol.NextAction{
-			Command: "git agentxchain sync " + wire.ShellWord(v.Unasked),
+			Command: v.Onwards(),
 			Reason:  "The runs of " + v.Unasked + " were not fetched yet; one may be under way there.",
 		}
 	}
@@ -293,6 +295,26 @@ func (p Project) authors(ctx context.Context, v *gitstore.View) []string {
 		return nil // the answer to the gate will say so
 	}
 	return list
+}
+
+// asks is n, or the gate to look at where it waits for people of whom the person here is none.
+func (p Project) asks(ctx context.Context, v *gitstore.View, n *protocol.NextAction) *protocol.NextAction {
+	w := v.State.Waiting()
+	if w == nil || p.Store == nil {
+		return n
+	}
+	rule := v.Config.GateRule(w.Gate)
+	if rule == nil {
+		return n
+	}
+	_, email := p.Store.Identity(ctx)
+	if agreement.Names(rule, email) {
+		return n
+	}
+	return &protocol.NextAction{
+		Command: "git agentxchain approve --show",
+		Reason:  n.Reason + " It asks for " + rule.People() + ", not for " + text.Brief(cmp.Or(email, "you"), 100) + ".",
+	}
 }
 
 // awaiting is the checkpoint that comes first, nil where no dirty path is an accepted turn's.
