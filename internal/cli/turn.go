@@ -239,6 +239,7 @@ func showActiveTurn(f *term.Factory, r *runner.Runner, v *runner.View, t *run.Tu
 		so.Set("result", result)
 	}
 	payload.Set("staged", so)
+	_, log, _ := r.TurnLog(t.TurnID, t.Attempt)
 	f.Out.Emit(payload, func(p *term.Printer) {
 		printTurn(p, v, t)
 		p.Println()
@@ -258,6 +259,9 @@ func showActiveTurn(f *term.Factory, r *runner.Runner, v *runner.View, t *run.Tu
 			p.Field("Staged", "%s, %d bytes that are not a JSON object", term.OneLine(staged.Path), len(staged.Data))
 		default:
 			p.Field("Staged", "%s: %s", term.OneLine(result.String("status")), term.OneLine(result.String("summary")))
+		}
+		if log != nil {
+			p.Field("Log", "git agentxchain turn log %s", t.TurnID)
 		}
 		p.Println()
 		next := "git agentxchain turn edit " + t.TurnID

@@ -175,7 +175,7 @@ func RecoveryAction(typedReason, on, turnID string) string {
 	case "operator_escalation":
 		return "Settle the escalation, then run: " + CmdUnblock
 	case "retries_exhausted":
-		return "Find out why the attempts failed, then run: git agentxchain reissue" + turn
+		return "Find out why the attempts failed (git agentxchain turn show" + turn + "), then run: git agentxchain reissue" + turn
 	case "policy_escalation":
 		return fmt.Sprintf("Policy %q stops the turn: send it back (git agentxchain reject%s --reason TEXT), relax the policy "+
 			"(git agentxchain config adopt), or take the turn as it is: %s", Clip(wire.OneLine(b.subject), 80), turn,
