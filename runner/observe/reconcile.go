@@ -36,8 +36,16 @@ func Reconciliation(ctx context.Context, repo *git.Repository, v *gitstore.View,
 	}
 	for id, turn := range v.State.ActiveTurns.All() {
 		base := HeadOf(turn.Baseline)
-		if base == "" || base == head {
+		switch {
+		case base == head:
 			continue
+		case base == "":
+			return nil, &wire.Error{
+				Code:    commits.CodeMissingBaseline,
+				Field:   "active_turns." + id,
+				Message: "Turn " + id + " began before the first commit; no commit can be taken out of it.",
+				Hint:    "git agentxchain accept " + wire.ShellWord(id),
+			}
 		}
 		since, err := commitsTo(ctx, repo, base, head)
 		if err != nil {
