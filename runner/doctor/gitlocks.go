@@ -49,7 +49,7 @@ func (d *doctor) gitLocks(ctx context.Context) {
 		case l.Owner != "":
 			d.add("lock", LevelNote, "", "a git of %s holds %s", l.Owner, path)
 		case l.Age < lockPatience:
-			d.add("lock", LevelNote, "", "another git holds %s", path)
+			d.add("lock", LevelNote, "", "another git holds %s, or was killed a moment ago and left it behind", path)
 		default:
 			d.add("lock", LevelWarning, "see with ps whether a git is at work here; if none is: rm "+shellWord(l.Path),
 				"%s is %s old and not of git agentxchain: while it is there git refuses what needs it", path, age)
