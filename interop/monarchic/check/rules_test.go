@@ -22,7 +22,7 @@ const rulesBegin, rulesEnd = "<!-- rules: made by go test ./interop/monarchic/ch
 
 func TestRulesDoc(t *testing.T) {
 	var b strings.Builder
-	b.WriteString("| rule | asks that |\n|---|---|\n")
+	b.WriteString("| rule | requires that |\n|---|---|\n")
 	for _, r := range Rules() {
 		fmt.Fprintf(&b, "| `%s` | %s |\n", r.ID, r.Says)
 	}
