@@ -7,15 +7,12 @@ import (
 	"errors"
 	"path"
 	"path/filepath"
-	"slices"
 	"sync"
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
-	"github.com/git-agentxchain/git-agentxchain/gitstore/decision"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git/gitcommit"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/lockfile"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
@@ -100,175 +97,6 @@ func (tx *Tx) Again(ctx context.Context) error {
 	tx.store.repo.ForgetRefs()
 	tx.last, tx.state = nil, nil
 	return tx.recover(ctx)
-}
-
-// recover brings files and records into agreement and loads the view.
-func (tx *Tx) recover(ctx context.Context) error {
-	s := tx.store
-	s.repo.DropStaleMidx()
-	swept := s.repo.SweepLocks(ctx, gitcommit.Settle)
-	decided, err := decision.SettleNoted(ctx, s.repo)
-	if err != nil {
-		return err
-	}
-	settled, err := s.settleRestore(ctx)
-	if err != nil {
-		return err
-	}
-	// What a command held that was ended: after what it had decided is settled.
-	s.dropStaleHolds()
-	if err := s.refuseJournals(); err != nil {
-		return err
-	}
-	notices, err := s.replayJournals(ctx)
-	if err != nil {
-		return err
-	}
-	joined, err := s.SettleJoin(ctx)
-	if err != nil {
-		return err
-	}
-	notices = slices.Concat(swept, decided, notices)
-	if joined != "" {
-		notices = append(notices, joined)
-	}
-	if settled != "" {
-		notices = append([]string{settled}, notices...)
-	}
-	in, err := s.inspect(ctx)
-	if err != nil {
-		return err
-	}
-	if err := s.refuseTouched(in); err != nil {
-		return err
-	}
-	switch in.sit {
-	case sitBehind:
-		if in, err = s.catchUp(ctx, in, &notices); err != nil {
-			return err
-		}
-		fallthrough
-	case sitClean:
-		tx.rec, tx.marks = in.tip, in.marksAt()
-		// A full check, for want of a cache or because files were copied or touched,
-		// need not be made again.
-		if in.tip.Marks == nil || in.reread() {
-			in.tip.Marks = tx.marks
-			if err := s.repo.SyncRefDirs(
-				[]git.RefUpdate{{Name: git.RunRefPrefix + in.run, New: in.tip.Op}}); err != nil {
-				return err
-			}
-			if _, err := in.tip.ReadIndex(); err != nil {
-				return err
-			}
-			if err := s.saveCache(in.tip); err != nil {
-				return fail.Errorf(fail.CodeUnreadable, err, "the git directory cannot be written to")
-			}
-		}
-	case sitExternal:
-		files := in.changedFiles()
-		rec, err := s.absorb(ctx, in, nil)
-		if err != nil {
-			return err
-		}
-		notices = append(notices, describeExternal(files, rec.Op))
-		tx.rec, tx.marks = rec, rec.Marks
-		if err := s.pass(ctx, in, in.run, rec.Op); err != nil {
-			return err
-		}
-	case sitAdopt:
-		if !tx.adopts {
-			return in.unadopted()
-		}
-		rec, err := s.adopt(ctx, in, nil)
-		if err != nil {
-			return err
-		}
-		notices = append(notices, "recorded run "+in.run+", which another tool started (operation "+rec.Op.Short()+")")
-		tx.rec, tx.marks = rec, rec.Marks
-		if err := s.pass(ctx, in, in.run, rec.Op); err != nil {
-			return err
-		}
-	case sitIdle:
-		if tx.marks, err = s.workingMarks(); err != nil {
-			return err
-		}
-	}
-	in.tip = tx.rec
-	if tx.rec != nil {
-		in.sit = sitClean
-	}
-	tx.in, tx.open = in, in.open
-	if turn, err := tx.settleLeft(ctx); err != nil {
-		return err
-	} else if turn != "" {
-		notices = append(notices, "put the dispatch bundle of turn "+turn+
-			" back as it is recorded; the command that was writing it had been ended")
-	}
-	if tx.view, err = s.viewOf(in); err != nil {
-		return err
-	}
-	tx.view.Notices = append(tx.view.Notices, notices...)
-	return nil
-}
-
-// catchUps bounds how often other work trees may move the run on while the files of this one are completed.
-const catchUps = 20
-
-// catchUp brings working files that are behind to the newest operation, which other work trees may move on meanwhile.
-func (s *Store) catchUp(ctx context.Context, in *inspection, notices *[]string) (*inspection, error) {
-	for try := 0; in.sit == sitBehind && try < catchUps; try++ {
-		if err := s.rollForward(in); err != nil {
-			return nil, err
-		}
-		*notices = append(*notices, "completed the working files of run "+in.run+" up to operation "+in.tip.Op.Short())
-		*notices = append(*notices, proof.ArrivalNotices(in.arrived)...)
-		s.repo.ForgetRefs()
-		var err error
-		if in, err = s.inspect(ctx); err != nil {
-			return nil, err
-		}
-	}
-	if in.sit != sitClean {
-		return nil, fail.Errorf(CodeStateMoved, nil,
-			"the working files changed while they were being completed").WithHint("run the command again")
-	}
-	return in, nil
-}
-
-// reread reports whether a ledger had to be read to find it unchanged.
-func (in *inspection) reread() bool {
-	for _, d := range in.diffs {
-		if d.Data != nil {
-			return true
-		}
-	}
-	return false
-}
-
-// marksAt returns the marks of ledgers that are the same as recorded.
-func (in *inspection) marksAt() map[wire.Ledger]record.LedgerMark {
-	marks := make(map[wire.Ledger]record.LedgerMark)
-	for l, d := range in.diffs {
-		marks[l] = d.Mark
-	}
-	return marks
-}
-
-// workingMarks describes ledgers that no run recorded, so that a change during
-// the transaction is noticed.
-func (s *Store) workingMarks() (map[wire.Ledger]record.LedgerMark, error) {
-	marks := make(map[wire.Ledger]record.LedgerMark)
-	for _, l := range wire.Ledgers() {
-		st, ok, err := s.work.Stat(l.Path())
-		if err != nil {
-			return nil, unreadable(l.Path(), err)
-		}
-		if ok {
-			marks[l] = record.LedgerMark{Segments: 1, Stat: st}
-		}
-	}
-	return marks, nil
 }
 
 // Reread looks at ledgers that were written since the transaction saw them, and
