@@ -34,49 +34,86 @@ func (f *checker) check(run string, ops []chain.OpInfo, from, to int) error {
 				}
 			}
 		}
-		var replayed, skipped bool
-		var err error
-		based, replayed, skipped, err = f.operation(p, run, ops[i], prev, i == len(ops)-1)
+		c := &opCheck{checker: f, p: p, run: run, op: ops[i], prev: prev, newest: i == len(ops)-1}
+		done, err := c.operation()
 		if err := f.fault(run, ops[i].Op, err); err != nil {
 			return err
 		}
-		based = based && err == nil
+		based = done.based && err == nil
 		f.stored.operation(p.Reader, ops[i], prev, p.made)
 		p.made = nil
 		// Trees of earlier operations are not needed again.
 		p.Reader.KeepRightEdge(ops[i].Tree)
 		p.Reader.NextOperation()
-		f.progress(replayed, skipped)
+		f.progress(done.replayed, done.skipped)
 	}
 	return nil
 }
 
-// operation checks one operation. based tells whether the replayer stands on
-// its tree afterwards.
-func (f *checker) operation(
-	p *Replayer, run string, op chain.OpInfo, prev object.OID, newest bool,
-) (based, replayed, skipped bool, err error) {
-	say := func(code, path, format string, args ...any) {
-		f.find(Finding{Code: code, Run: run, Op: op.Op, Path: path, Message: fmt.Sprintf(format, args...)})
+// opCheck is the check of one operation.
+type opCheck struct {
+	*checker
+	p      *Replayer
+	run    string
+	op     chain.OpInfo
+	prev   object.OID // tree of the operation before it, "" for a run's first
+	newest bool
+}
+
+// checked says how far the check of an operation came.
+type checked struct {
+	based    bool // the replayer stands on its tree
+	replayed bool // it was applied again
+	skipped  bool // it could not be
+}
+
+// operation checks one operation of a run.
+func (c *opCheck) operation() (checked, error) {
+	rec, err := c.record()
+	if err != nil || rec == nil {
+		return checked{skipped: err == nil}, err
 	}
-	root, err := p.Reader.Entries(op.Tree)
+	replayed := false
+	if c.opt.Replay && rec.Op != nil && (c.prev == "" || c.p.Prev == c.prev) {
+		out, whole, err := c.replay(rec)
+		if whole || err != nil {
+			return out, err
+		}
+		replayed = out.replayed
+	}
+	if c.opt.Replay && rec.Name != protocol.OpExternal && !protocol.Replays(rec.Rules) {
+		first, last := protocol.RuleSets()
+		c.compareOnly(c.op, rec.Rules, fmt.Sprintf("this version replays those of %d to %d", first, last))
+	}
+	// Nothing is applied again then; what is open is only a note.
+	if confirm, ok := rec.Op.(*protocol.Confirm); ok && !c.opt.Replay && len(c.op.Parents) == 1 &&
+		object.OID(confirm.Upto) == c.op.Parents[0] {
+		c.saw(c.op.Op, seenOp{confirms: true})
+	}
+	return c.unapplied(rec, replayed)
+}
+
+// record reads the record of the operation, nil for one that cannot be read.
+func (c *opCheck) record() (*protocol.Record, error) {
+	r, op := c.p.Reader, c.op
+	root, err := r.Entries(op.Tree)
 	if err != nil {
-		return false, false, false, err
+		return nil, err
 	}
-	if op.Run != run {
-		say(FindRecord, "", "its message names the run %q", op.Run)
+	if op.Run != c.run {
+		c.say(FindRecord, "", "its message names the run %q", op.Run)
 	}
-	doc, ok, err := p.Reader.File(op.Tree, record.FileRecord)
+	doc, ok, err := r.File(op.Tree, record.FileRecord)
 	if err != nil {
-		return false, false, false, err
+		return nil, err
 	}
 	if !ok {
-		say(FindRecord, record.FileRecord, "it has no record")
-		return false, false, true, nil
+		c.say(FindRecord, record.FileRecord, "it has no record")
+		return nil, nil
 	}
-	evidence, err := f.evidence(p.Reader, op, root, say)
+	evidence, err := c.evidence(root)
 	if err != nil {
-		return false, false, false, err
+		return nil, err
 	}
 	rec, err := protocol.DecodeRecord(doc, func(digest string) ([]byte, error) {
 		data, ok := evidence[digest]
@@ -86,91 +123,90 @@ func (f *checker) operation(
 		return data, nil
 	})
 	if err != nil {
-		say(FindRecord, record.FileRecord, "%v", err)
-		return false, false, true, nil
+		c.say(FindRecord, record.FileRecord, "%v", err)
+		return nil, nil
 	}
 	if rec.Name != op.Name {
-		say(FindRecord, record.FileRecord, "the record is of %s, the message says %s", rec.Name,
+		c.say(FindRecord, record.FileRecord, "the record is of %s, the message says %s", rec.Name,
 			cmp.Or(op.Name, "nothing"))
 	}
-	if f.opt.Replay && rec.Op != nil && (prev == "" || p.Prev == prev) {
-		var diffs []string
-		before := p.State
-		if prev == "" {
-			diffs, err = p.replayFirst(op.Tree, rec)
-		} else {
-			diffs, err = p.Replay(op.Tree, rec)
-		}
-		if err != nil {
-			return false, false, false, err
-		}
-		if rec.Rules != protocol.RuleSet {
-			if len(diffs) == 0 && p.milder {
-				diffs = []string{"today's rules would refuse it"}
-			}
-			if len(diffs) > 0 {
-				f.compareOnly(op, rec.Rules, diffs[0])
-				rec.Op = nil // from here on it is what cannot be applied again
-				if err := f.structure(p, op, rec, prev, newest, say); err != nil {
-					return false, false, true, err
-				}
-				return false, false, true, f.unreplayed(p, op, rec, prev, say)
-			}
-		}
-		for _, d := range diffs {
-			say(FindReplay, "", "%s", d)
-		}
-		if len(diffs) == 0 {
-			if got := wire.Digest(p.State); got != op.StateDigest {
-				say(FindRecord, record.FileState, "the message says %s, the file is %s",
-					cmp.Or(op.StateDigest, "nothing"), got)
-			}
-			claims, err := rulesClaim(p.Reader, rec, prev, op.Tree)
-			f.replayed(op, rec, before, p.Last, claims, say)
-			return true, true, false, err
-		}
-		replayed = true
+	return rec, nil
+}
+
+// replay applies the operation again. whole reports that nothing of its check is left to do: it came to what is
+// recorded, or it follows rules of another time and was checked without them.
+func (c *opCheck) replay(rec *protocol.Record) (out checked, whole bool, err error) {
+	p, op := c.p, c.op
+	before := p.State
+	var diffs []string
+	if c.prev == "" {
+		diffs, err = p.replayFirst(op.Tree, rec)
+	} else {
+		diffs, err = p.Replay(op.Tree, rec)
 	}
-	if f.opt.Replay && rec.Name != protocol.OpExternal && !protocol.Replays(rec.Rules) {
-		first, last := protocol.RuleSets()
-		f.compareOnly(op, rec.Rules, fmt.Sprintf("this version replays those of %d to %d", first, last))
+	if err != nil {
+		return checked{}, false, err
 	}
-	// Nothing is applied again then; what is open is only a note.
-	if c, ok := rec.Op.(*protocol.Confirm); ok && !f.opt.Replay && len(op.Parents) == 1 &&
-		object.OID(c.Upto) == op.Parents[0] {
-		f.saw(op.Op, seenOp{confirms: true})
+	if rec.Rules != protocol.RuleSet {
+		if len(diffs) == 0 && p.milder {
+			diffs = []string{"today's rules would refuse it"}
+		}
+		if len(diffs) > 0 {
+			c.compareOnly(op, rec.Rules, diffs[0])
+			rec.Op = nil // from here on it is what cannot be applied again
+			out, err = c.unapplied(rec, false)
+			return out, true, err
+		}
 	}
-	if err := f.structure(p, op, rec, prev, newest, say); err != nil || rec.Op != nil {
-		return false, replayed, rec.Op == nil, err
+	for _, d := range diffs {
+		c.say(FindReplay, "", "%s", d)
 	}
-	return false, false, true, f.unreplayed(p, op, rec, prev, say)
+	if len(diffs) > 0 {
+		return checked{replayed: true}, false, nil
+	}
+	if got := wire.Digest(p.State); got != op.StateDigest {
+		c.say(FindRecord, record.FileState, "the message says %s, the file is %s", cmp.Or(op.StateDigest, "nothing"),
+			got)
+	}
+	claims, err := rulesClaim(p.Reader, rec, c.prev, op.Tree)
+	c.replayed(op, rec, before, p.Last, claims, c.say)
+	return checked{based: true, replayed: true}, true, err
+}
+
+// unapplied checks an operation that was not applied again, or came to something else when it was.
+func (c *opCheck) unapplied(rec *protocol.Record, replayed bool) (checked, error) {
+	if err := c.structure(rec); err != nil || rec.Op != nil {
+		return checked{replayed: replayed, skipped: rec.Op == nil}, err
+	}
+	return checked{skipped: true}, c.unreplayed(c.p, c.op, rec, c.prev, c.say)
+}
+
+func (c *opCheck) say(code, path, format string, args ...any) {
+	c.find(Finding{Code: code, Run: c.run, Op: c.op.Op, Path: path, Message: fmt.Sprintf(format, args...)})
 }
 
 // evidence reads the operation's evidence and checks each name against its
 // contents.
-func (f *checker) evidence(
-	r *record.Reader, op chain.OpInfo, root []object.TreeEntry,
-	say func(code, path, format string, args ...any),
-) (map[string][]byte, error) {
+func (c *opCheck) evidence(root []object.TreeEntry) (map[string][]byte, error) {
 	i := slices.IndexFunc(root, func(e object.TreeEntry) bool { return e.Name == record.DirEvidence })
 	if i < 0 {
 		return nil, nil
 	}
 	if !root[i].IsTree() {
-		return nil, record.Malformed(op.Tree, "%s is not a directory", record.DirEvidence)
+		return nil, record.Malformed(c.op.Tree, "%s is not a directory", record.DirEvidence)
 	}
-	list, err := r.Entries(root[i].OID)
+	list, err := c.p.Reader.Entries(root[i].OID)
 	if err != nil {
 		return nil, err
 	}
 	out := make(map[string][]byte, len(list))
 	for _, e := range list {
-		data, err := r.Blob(e.OID)
+		data, err := c.p.Reader.Blob(e.OID)
 		if err != nil {
 			return nil, err
 		}
 		if wire.SHA256(data) != e.Name {
-			say(FindRecord, record.DirEvidence+"/"+e.Name, "its contents have another digest")
+			c.say(FindRecord, record.DirEvidence+"/"+e.Name, "its contents have another digest")
 		}
 		out[e.Name] = data
 	}
@@ -178,67 +214,70 @@ func (f *checker) evidence(
 }
 
 // structure checks what can be checked without applying the operation.
-func (f *checker) structure(
-	p *Replayer, op chain.OpInfo, rec *protocol.Record, prev object.OID, newest bool,
-	say func(code, path, format string, args ...any),
-) error {
-	r := p.Reader
+func (c *opCheck) structure(rec *protocol.Record) error {
+	r, op := c.p.Reader, c.op
 	state, ok, err := r.File(op.Tree, record.FileState)
 	if err != nil {
 		return err
 	}
 	if got := wire.Digest(state); !ok || got != op.StateDigest {
-		say(FindRecord, record.FileState, "the message says %s, the file is %s", cmp.Or(op.StateDigest, "nothing"),
+		c.say(FindRecord, record.FileState, "the message says %s, the file is %s", cmp.Or(op.StateDigest, "nothing"),
 			got)
 	}
-	f.checkState(p, op, state, say)
+	c.checkState(state)
 	// Only the newest index is ever used; what the others said is for replay.
-	if newest {
+	if c.newest {
 		index, _, err := r.File(op.Tree, record.FileIndex)
 		if err != nil {
 			return err
 		}
 		if _, err := run.DecodeIndex(index); err != nil {
-			say(FindRecord, record.FileIndex, "%v", err)
+			c.say(FindRecord, record.FileIndex, "%v", err)
 		}
 	}
 	for _, l := range wire.Ledgers() {
-		if prev == "" {
-			if hold, err := f.rowsHold(r, op.Tree, l); hold || err != nil {
-				if err != nil {
-					return err
-				}
-				continue
-			}
-		}
-		diff, err := r.DiffLedger(prev, op.Tree, l)
-		if err != nil {
+		if err := c.ledger(rec, l); err != nil {
 			return err
-		}
-		switch {
-		case diff.Kind != record.Foreign && diff.Kind != record.Shorter:
-		case rec.Op == nil && rec.Detail.Object("accepted_by") != nil:
-			// A person answered for it; the record says who and why.
-			f.find(Finding{
-				Code: record.CodeLedgerTampered,
-				Run:  op.Run,
-				Op:   op.Op,
-				Path: l.Path(),
-				Note: true,
-				Message: fmt.Sprintf("rewritten; accepted by %s: %s", rec.Detail.Object("accepted_by").String("name"),
-					cmp.Or(rec.Detail.String("reason"), "no reason given")),
-			})
-		default:
-			say(record.CodeLedgerTampered, l.Path(), "%s", cmp.Or(diff.Why, "recorded rows are gone"))
-		}
-		if diff.Kind == record.Extended || diff.Kind == record.Amended {
-			if err := diff.CheckAppended(l); err != nil {
-				say(record.CodeLedgerTampered, l.Path(), "%s", err.Message)
-			}
 		}
 	}
 	_, err = r.Slots(op.Tree, record.DirFiles, true)
 	return err
+}
+
+// ledger checks that a ledger goes on from the operation before.
+func (c *opCheck) ledger(rec *protocol.Record, l wire.Ledger) error {
+	r, op := c.p.Reader, c.op
+	if c.prev == "" {
+		if hold, err := c.rowsHold(r, op.Tree, l); hold || err != nil {
+			return err
+		}
+	}
+	diff, err := r.DiffLedger(c.prev, op.Tree, l)
+	if err != nil {
+		return err
+	}
+	switch {
+	case diff.Kind != record.Foreign && diff.Kind != record.Shorter:
+	case rec.Op == nil && rec.Detail.Object("accepted_by") != nil:
+		// A person answered for it; the record says who and why.
+		c.find(Finding{
+			Code: record.CodeLedgerTampered,
+			Run:  op.Run,
+			Op:   op.Op,
+			Path: l.Path(),
+			Note: true,
+			Message: fmt.Sprintf("rewritten; accepted by %s: %s", rec.Detail.Object("accepted_by").String("name"),
+				cmp.Or(rec.Detail.String("reason"), "no reason given")),
+		})
+	default:
+		c.say(record.CodeLedgerTampered, l.Path(), "%s", cmp.Or(diff.Why, "recorded rows are gone"))
+	}
+	if diff.Kind == record.Extended || diff.Kind == record.Amended {
+		if err := diff.CheckAppended(l); err != nil {
+			c.say(record.CodeLedgerTampered, l.Path(), "%s", err.Message)
+		}
+	}
+	return nil
 }
 
 // rowsHold reports whether a ledger of a run's first operation consists of rows. It begins with what the
@@ -253,24 +292,22 @@ func (f *checker) rowsHold(r *record.Reader, tree object.OID, l wire.Ledger) (bo
 	})
 }
 
-func (f *checker) checkState(
-	p *Replayer, op chain.OpInfo, data []byte, say func(code, path, format string, args ...any),
-) {
+func (c *opCheck) checkState(data []byte) {
 	st, perr := run.DecodeState(data)
 	if perr != nil {
-		say(perr.Code, record.FileState, "%s", perr.Message)
+		c.say(perr.Code, record.FileState, "%s", perr.Message)
 		return
 	}
-	if st.Run() != op.Run {
-		say(FindRecord, record.FileState, "the state is of run %q", st.Run())
+	if st.Run() != c.op.Run {
+		c.say(FindRecord, record.FileState, "the state is of run %q", st.Run())
 	}
-	if root, err := p.Reader.Entries(op.Tree); err == nil {
+	if root, err := c.p.Reader.Entries(c.op.Tree); err == nil {
 		// Without a usable configuration the state is judged as it is.
-		if cfg, err := p.ConfigOf(root, op.Tree); err == nil {
+		if cfg, err := c.p.ConfigOf(root, c.op.Tree); err == nil {
 			st, _ = run.RepairState(st, cfg)
 		}
 	}
 	if p := run.CheckState(st); len(p) > 0 {
-		say(wire.CodeInvalidState, record.FileState, "%s", p.Join())
+		c.say(wire.CodeInvalidState, record.FileState, "%s", p.Join())
 	}
 }
