@@ -23,32 +23,9 @@ import (
 
 // pushAll pushes what the remote lacks. again says that the remote has moved meanwhile.
 func pushAll(ctx context.Context, repo *git.Repository, y *Synced, opt SyncOptions) (again bool, err error) {
-	var ahead []*SyncedRun
-	var lacks []chain.Range
-	for _, r := range y.Runs {
-		if r.Tip != "" && r.Tip != r.from && r.State != SyncRefused && r.State != SyncWaits {
-			ahead, lacks = append(ahead, r), append(lacks, chain.Range{Run: r.Run, After: r.from, To: r.Tip})
-		}
-	}
-	lacking, err := chain.Ranges(ctx, repo, lacks)
+	refs, runs, err := aheadRefs(ctx, repo, y, opt)
 	if err != nil {
 		return false, err
-	}
-	var refs []transport.RefPush
-	runs := make(map[string]*SyncedRun)
-	had := &remoteCommits{repo: repo, remote: y.Remote, branch: opt.Branch, known: make(map[string]bool)}
-	for _, r := range ahead {
-		ops := lacking[r.Run]
-		if !opt.WithoutCommits {
-			if ops, err = had.upTo(ctx, r, ops); err != nil {
-				return false, err
-			}
-		}
-		if len(ops) == 0 {
-			continue
-		}
-		p := transport.RefPush{Name: git.RunRefPrefix + r.Run, New: ops[len(ops)-1].Op, Old: r.from, Ops: len(ops)}
-		refs, runs[p.Name] = append(refs, p), r
 	}
 	for prefix, tracking := range map[string]string{
 		record.ConflictRefPrefix: transport.TrackingConflicts(y.Remote),
@@ -72,40 +49,77 @@ func pushAll(ctx context.Context, repo *git.Repository, y *Synced, opt SyncOptio
 	var seen []git.RefUpdate
 	for _, p := range refs {
 		a, r := said[p.Name], runs[p.Name]
-		if refusal != nil && a.State != transport.PushOK { // it did not go with the branch that was not taken
+		switch {
+		case refusal != nil && a.State != transport.PushOK: // it did not go with the branch that was not taken
 			if r != nil && r.State == SyncSame {
 				r.State, r.Why = SyncWaits, fmt.Sprintf("operations that are not on %s: %d", y.Remote, p.Ops)
 			}
 			continue
-		}
-		if a.State == transport.PushStale {
+		case a.State == transport.PushStale:
 			again, y.beaten = true, a.Why
-		}
-		if a.State == transport.PushOK {
+		case a.State == transport.PushOK:
 			y.Pushed = true
 		}
-		if r == nil {
-			continue
-		}
-		switch a.State {
-		case transport.PushOK:
-			r.Went, r.There, r.from = r.Went+p.Ops, p.New, p.New
-			if r.State != SyncWaits { // what is left waits for a commit
-				r.resettle(SyncWent)
-			}
+		if r != nil && r.pushed(p, a, y.Remote) {
 			seen = append(seen, git.RefUpdate{
 				Name: record.SeenRefPrefix + y.Remote + "/" + r.Run,
 				New:  p.New,
 				Old:  known[r.Run],
 			})
-		case transport.PushRefused:
-			r.State, r.Code = SyncRefused, transport.CodeRemoteRefused
-			r.Why = y.Remote + " does not take " + p.Name + ": " + a.Why
-			r.Hint = "ask the administrator of the server to allow pushes to refs/agentxchain/* (runs and conflicts) there; the operations stay here"
 		}
 	}
 	err = repo.UpdateRefs(ctx, seen, "agentxchain: pushed to "+text.OneLine(y.Remote))
 	return again && refusal == nil, cmp.Or(refusal, err)
+}
+
+// aheadRefs are the runs that go on beyond what the remote has, as far as it has their commits, each ref with its run.
+func aheadRefs(ctx context.Context, repo *git.Repository, y *Synced, opt SyncOptions) (refs []transport.RefPush,
+	runs map[string]*SyncedRun, err error) {
+	var ahead []*SyncedRun
+	var lacks []chain.Range
+	for _, r := range y.Runs {
+		if r.Tip != "" && r.Tip != r.from && r.State != SyncRefused && r.State != SyncWaits {
+			ahead, lacks = append(ahead, r), append(lacks, chain.Range{Run: r.Run, After: r.from, To: r.Tip})
+		}
+	}
+	lacking, err := chain.Ranges(ctx, repo, lacks)
+	if err != nil {
+		return nil, nil, err
+	}
+	runs = make(map[string]*SyncedRun)
+	had := &remoteCommits{repo: repo, remote: y.Remote, branch: opt.Branch, known: make(map[string]bool)}
+	for _, r := range ahead {
+		ops := lacking[r.Run]
+		if !opt.WithoutCommits {
+			if ops, err = had.upTo(ctx, r, ops); err != nil {
+				return nil, nil, err
+			}
+		}
+		if len(ops) == 0 {
+			continue
+		}
+		p := transport.RefPush{Name: git.RunRefPrefix + r.Run, New: ops[len(ops)-1].Op, Old: r.from, Ops: len(ops)}
+		refs, runs[p.Name] = append(refs, p), r
+	}
+	return refs, runs, nil
+}
+
+// pushed notes what the remote said to the push of a run, and reports that it took it.
+func (r *SyncedRun) pushed(p transport.RefPush, a transport.PushResult, remote string) bool {
+	switch a.State {
+	case transport.PushOK:
+		r.Went, r.There, r.from = r.Went+p.Ops, p.New, p.New
+		if r.State != SyncWaits { // what is left waits for a commit
+			r.resettle(SyncWent)
+		}
+		return true
+	case transport.PushRefused:
+		r.State, r.Code = SyncRefused, transport.CodeRemoteRefused
+		r.Why = remote + " does not take " + p.Name + ": " + a.Why
+		r.Hint = "ask the administrator of the server to allow pushes to refs/agentxchain/* (runs and conflicts) there; the " +
+			"operations stay here"
+	}
+	return false
 }
 
 // branchAlong is the branch that is checked out, if it is to be pushed along and has commits that
