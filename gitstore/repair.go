@@ -155,37 +155,8 @@ func (s *Store) repairFromRef(ctx context.Context, opt RepairOptions) (*RepairPl
 			plan.Shared = used[run]
 		}
 	}
-	keepDir, err := s.keepDir()
-	if err != nil {
+	if plan.Actions, err = s.planFiles(want); err != nil {
 		return nil, err
-	}
-	for _, name := range s.governed(want) {
-		data, there := want.Files[name]
-		_, err := s.work.Root.Lstat(name)
-		exists := err == nil
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, fail.Errorf(fail.CodeUnreadable, err, "%s cannot be looked at", name)
-		}
-		if exists && there {
-			have, _, ok, err := s.work.Read(name, workdir.MaxLedger)
-			if err == nil && ok && bytes.Equal(have, data) {
-				continue
-			}
-		}
-		a := RepairAction{Path: name, Action: "create"}
-		if exists {
-			a.Action, a.Kept = "replace", path.Join(keepDir, path.Base(name))
-			if path.Dir(name) != record.ProjectDir && path.Dir(name) != "." {
-				a.Kept = path.Join(keepDir, name)
-			}
-		}
-		if !there {
-			if !exists {
-				continue
-			}
-			a.Action = "remove"
-		}
-		plan.Actions = append(plan.Actions, a)
 	}
 	if opt.DryRun {
 		return plan, nil
@@ -208,6 +179,44 @@ func (s *Store) repairFromRef(ctx context.Context, opt RepairOptions) (*RepairPl
 	}
 	plan.Done = true
 	return plan, nil
+}
+
+// planFiles says what makes the governed files those of an operation; what it replaces or removes is kept.
+func (s *Store) planFiles(want *chain.RunFiles) (actions []RepairAction, err error) {
+	keepDir, err := s.keepDir()
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range s.governed(want) {
+		data, there := want.Files[name]
+		_, err := s.work.Root.Lstat(name)
+		exists := err == nil
+		switch {
+		case err != nil && !errors.Is(err, fs.ErrNotExist):
+			return nil, fail.Errorf(fail.CodeUnreadable, err, "%s cannot be looked at", name)
+		case !exists && there:
+			actions = append(actions, RepairAction{Path: name, Action: "create"})
+		case exists && !s.holds(name, data, there):
+			a := RepairAction{Path: name, Action: "replace", Kept: path.Join(keepDir, path.Base(name))}
+			if path.Dir(name) != record.ProjectDir && path.Dir(name) != "." {
+				a.Kept = path.Join(keepDir, name)
+			}
+			if !there {
+				a.Action = "remove"
+			}
+			actions = append(actions, a)
+		}
+	}
+	return actions, nil
+}
+
+// holds reports that a file has the contents it is to have; there is false for one that is not to be.
+func (s *Store) holds(name string, data []byte, there bool) bool {
+	if !there {
+		return false
+	}
+	have, _, ok, err := s.work.Read(name, workdir.MaxLedger)
+	return err == nil && ok && bytes.Equal(have, data)
 }
 
 // keepDir names a directory for displaced files. It lies among the transactions,
