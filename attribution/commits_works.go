@@ -4,6 +4,7 @@ package attribution
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -39,45 +40,12 @@ const (
 
 // readWorks finds what the turns did to the files of the range.
 func (j *judge) readWorks() error {
-	paths := make(map[string]bool)
-	for _, c := range j.out.Commits {
-		for _, f := range c.Files {
-			paths[f.Path] = true
-		}
-	}
-	var questions []string
-	asked := make(map[*work]string)
-	for _, t := range j.book.turns {
-		if t.Active() {
-			continue
-		}
-		for _, p := range t.files {
-			if m, known := t.mark(p); !paths[p] || known && (m == "" || m == gitstore.FingerprintUnreadable) {
-				continue
-			}
-			w := &work{turn: t, path: p}
-			question, err := j.ownCommit(w)
-			if err != nil {
-				return err
-			}
-			if question != "" {
-				questions = append(questions, question)
-				asked[w] = question
-			}
-			j.byPath[p] = append(j.byPath[p], w)
-		}
-	}
-	found, err := diffs(j.ctx, j.repo, questions)
+	asked, err := j.works()
 	if err != nil {
 		return err
 	}
-	for w, question := range asked {
-		if e, ok := found[question][w.path]; ok {
-			w.entry = e
-			j.want(e.new)
-		} else {
-			w.commit = "" // it does not touch the file: what the turn did is told by its mark alone
-		}
+	if err := j.entries(asked); err != nil {
+		return err
 	}
 	for _, list := range j.byPath {
 		slices.SortStableFunc(list, func(a, b *work) int {
@@ -97,6 +65,59 @@ func (j *judge) readWorks() error {
 	if err := j.hashContents(); err != nil {
 		return err
 	}
+	return j.knowWorks(asked)
+}
+
+// works finds what ended turns did to files of the range, and what to ask git for each that has a commit of its own.
+func (j *judge) works() (asked map[*work]string, err error) {
+	paths := make(map[string]bool)
+	for _, c := range j.out.Commits {
+		for _, f := range c.Files {
+			paths[f.Path] = true
+		}
+	}
+	asked = make(map[*work]string)
+	for _, t := range j.book.turns {
+		if t.Active() {
+			continue
+		}
+		for _, p := range t.files {
+			if m, known := t.mark(p); !paths[p] || known && (m == "" || m == gitstore.FingerprintUnreadable) {
+				continue
+			}
+			w := &work{turn: t, path: p}
+			question, err := j.ownCommit(w)
+			if err != nil {
+				return nil, err
+			}
+			if question != "" {
+				asked[w] = question
+			}
+			j.byPath[p] = append(j.byPath[p], w)
+		}
+	}
+	return asked, nil
+}
+
+// entries reads what the commits of works did to their files.
+func (j *judge) entries(asked map[*work]string) error {
+	found, err := diffs(j.ctx, j.repo, slices.Collect(maps.Values(asked)))
+	if err != nil {
+		return err
+	}
+	for w, question := range asked {
+		if e, ok := found[question][w.path]; ok {
+			w.entry = e
+			j.want(e.new)
+		} else {
+			w.commit = "" // it does not touch the file: what the turn did is told by its mark alone
+		}
+	}
+	return nil
+}
+
+// knowWorks decides which works are what was accepted: their commit has the contents of the turn's mark.
+func (j *judge) knowWorks(asked map[*work]string) error {
 	var filtered []*work
 	var blobs []git.Filed
 	for w := range asked {
