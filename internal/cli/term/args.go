@@ -134,6 +134,12 @@ func (p *lineParser) short(arg string, rest []string) (used int, err error) {
 		name := body[:1]
 		body = body[1:]
 		takes, known := p.takesValue(name)
+		if !known && p.bareTakes(name) {
+			if err := p.bare(); err != nil {
+				return 0, err
+			}
+			takes, known = p.takesValue(name)
+		}
 		switch {
 		case !known:
 			return 0, p.unknownFlag(arg)
@@ -165,6 +171,12 @@ func (p *lineParser) takesValue(name string) (takes, known bool) {
 // flag applies one flag. The command's own flags win over global ones.
 func (p *lineParser) flag(name, shown, value string, hasValue bool, rest []string) (used int, err error) {
 	takes, known := p.takesValue(name)
+	if !known && p.bareTakes(name) {
+		if err := p.bare(); err != nil {
+			return 0, err
+		}
+		takes, known = p.takesValue(name)
+	}
 	if !known {
 		return 0, p.unknownFlag(shown)
 	}
@@ -232,6 +244,16 @@ func (p *lineParser) positional(word string, forced bool) error {
 	p.seen = true
 	p.pos = append(p.pos, word)
 	return nil
+}
+
+// bareTakes reports a flag of the command that a group without a subcommand stands for: it says that none will come.
+func (p *lineParser) bareTakes(name string) bool {
+	cmd := p.inv.command()
+	if cmd == nil || cmd.Action != nil || p.seen {
+		return false
+	}
+	path := FindPath(p.app.Commands, p.rewrite[p.inv.name()])
+	return len(path) > 0 && findFlag(path[len(path)-1], name) != nil
 }
 
 // bare goes on to the command that a group without a subcommand stands for.
