@@ -56,7 +56,7 @@ func runPlan(ctx context.Context, f *term.Factory, r *runner.Runner, o *planOpti
 		}
 		o.Turn = t.TurnID
 	}
-	turns, why, err := plannedTurns(cfg, s, o)
+	turns, why, err := plannedTurns(cfg, s, r.Record().Dir(), o)
 	if err != nil {
 		return err
 	}
@@ -104,10 +104,12 @@ func runPlan(ctx context.Context, f *term.Factory, r *runner.Runner, o *planOpti
 
 // plannedTurns are the active turns, or the one of them that o names; without one, the turn that would be given out.
 // why says why a run stands in which none would be, "" otherwise.
-func plannedTurns(cfg *config.Config, s *run.State, o *planOptions) (turns []*ojson.Object, why string, err error) {
+func plannedTurns(cfg *config.Config, s *run.State, root string, o *planOptions) (
+	turns []*ojson.Object, why string, err error,
+) {
 	for _, t := range runner.ActiveTurns(s) {
 		if o.Turn == "" || o.Turn == t.TurnID {
-			turns = append(turns, plannedTurn(cfg, t.TurnID, t.AssignedRole, t.RuntimeID))
+			turns = append(turns, plannedTurn(cfg, root, t.TurnID, t.AssignedRole, t.RuntimeID))
 		}
 	}
 	switch {
@@ -125,7 +127,7 @@ func plannedTurns(cfg *config.Config, s *run.State, o *planOptions) (turns []*oj
 				Hint:    "git agentxchain validate",
 			}
 		}
-		turns = append(turns, plannedTurn(cfg, "", role, def.RuntimeID))
+		turns = append(turns, plannedTurn(cfg, root, "", role, def.RuntimeID))
 	case s.Status != wire.StatusActive:
 		why = stands(s)
 	}
@@ -146,6 +148,9 @@ func printPlanned(p *term.Printer, turns, gates []*ojson.Object, halted bool) {
 		p.Field("Runtime", "%s (%s)", term.OneLine(t.String("runtime_id")), term.OneLine(t.String("runtime_type")))
 		if w := t.String("does"); w != "" {
 			p.Field("Does", "%s", term.OneLine(w))
+		}
+		if w := t.String("lacks"); w != "" {
+			p.Field("Lacks", "%s", p.Red(term.OneLine(w)))
 		}
 	}
 	if len(gates) > 0 {
@@ -172,14 +177,14 @@ func stands(s *run.State) string {
 	return "the run is " + string(s.Status)
 }
 
-func plannedTurn(cfg *config.Config, id, role, runtimeID string) *ojson.Object {
+func plannedTurn(cfg *config.Config, root, id, role, runtimeID string) *ojson.Object {
 	rt, _ := cfg.Runtimes.Get(runtimeID)
-	kind, does := config.RuntimeManual, "waits for a person"
+	kind, does, lacks := config.RuntimeManual, "waits for a person", ""
 	if rt != nil {
-		kind, does = rt.Type, deed(rt)
+		kind, does, lacks = rt.Type, deed(rt), runtimes.ProgramProblem(rt.Raw, root)
 	}
 	return ojson.NewObject("turn_id", ojson.OrNull(id), "role", role, "runtime_id", runtimeID, "runtime_type", kind,
-		"does", does)
+		"does", does, "lacks", ojson.OrNull(lacks))
 }
 
 // deed is what dispatching to a runtime comes down to on this machine. URLs are

@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"context"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -122,11 +121,8 @@ func (d *doctor) probe(ctx context.Context, c *config.Config,
 func (d *doctor) runtimeProblem(rt *config.Runtime) string {
 	switch rt.Type {
 	case "local_cli", "mcp":
-		if words := runtimes.Command(rt.Raw); len(words) > 0 && !strings.Contains(words[0], "{") {
-			if p := hooks.ProgramProblem(words[0],
-				filepath.Join(d.rec.Dir(), filepath.FromSlash(rt.Raw.String("cwd")))); p != "" {
-				return p
-			}
+		if p := runtimes.ProgramProblem(rt.Raw, d.rec.Dir()); p != "" {
+			return p
 		}
 		return d.unset(rt.Raw.Object("headers"))
 	case "api_proxy":

@@ -4,8 +4,10 @@ package runtimes
 
 import (
 	"bytes"
+	"path/filepath"
 	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/hooks"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
@@ -50,4 +52,14 @@ func PromptText(prompt, context []byte) []byte {
 	out = append(out, prompt...)
 	out = append(out, "\n---\n\n"...)
 	return append(out, context...)
+}
+
+// ProgramProblem says why the program of a runtime cannot be started for the project in root, "" where nothing is known
+// against it: a runtime may start none, and a name may contain a placeholder.
+func ProgramProblem(raw *ojson.Object, root string) string {
+	words := Command(raw)
+	if len(words) == 0 || strings.Contains(words[0], "{") {
+		return ""
+	}
+	return hooks.ProgramProblem(words[0], filepath.Join(root, filepath.FromSlash(raw.String("cwd"))))
 }

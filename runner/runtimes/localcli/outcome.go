@@ -57,8 +57,8 @@ func (w *watch) classify(c *call, res *process.Result, why string, said, staged 
 		out.Failure = noSubprocess
 		return out
 	case res.StartErr != nil:
-		out := blocked(spawnFailed, fmt.Sprintf("The agent of runtime %s could not be started: %s.", id,
-			startError(c, res.StartErr)), spawnRecovery(c, res.StartErr)+", "+unblock)
+		out := blocked(spawnFailed, fmt.Sprintf("The agent of runtime %s could not be started: %s; %s.", id,
+			startError(c, res.StartErr), spawnRecovery(c, res.StartErr)), spawnRecovery(c, res.StartErr)+", "+unblock)
 		out.Failure = spawnFailed
 		return out
 	case why == endedLimit:
