@@ -410,7 +410,7 @@ func printGate(p *term.Printer, v *runner.View, g *gateRow, files []gateFileRow)
 	p.Field("Status", "%s", gateStatus(g))
 	p.Field("Asks for", "%s", term.OneLine(gatePredicates(g.def)))
 	if rule := v.Config.GateRule(g.id); rule != nil {
-		p.Field("Approved by", "%s", term.OneLine(shared.ApproversText(rule)))
+		p.Field("Decided by", "%s", term.OneLine(shared.ApproversText(rule)))
 	}
 	if g.def != nil {
 		for _, a := range g.def.Actions {
