@@ -140,8 +140,12 @@ func (d *doctor) config(ctx context.Context) {
 	}
 	for _, a := range docs.Admission {
 		level := LevelWarning
-		if a.Severity == config.SeverityError {
+		switch {
+		case a.Severity == config.SeverityError:
 			level = LevelError
+		case a.Code == config.AdmissionNoApprover: // agents work and a person says yes: what init sets up
+			d.add("config", LevelNote, "", "%s: %s", a.Code, a.Message)
+			continue
 		}
 		d.add("config", level, "change routing, gates or runtimes in "+wire.ConfigPath, "%s: %s", a.Code, a.Message)
 	}

@@ -73,19 +73,19 @@ func writable(dir string) error {
 func (d *doctor) identity(ctx context.Context) {
 	name, email := d.r.Identity(ctx)
 	// The store's stand-ins for what git has no value for.
-	missing := []string{}
+	missing, fix := []string{}, []string{}
 	if name == "agentxchain" {
-		missing = append(missing, "user.name")
+		missing, fix = append(missing, "user.name"), append(fix, "git config --global user.name NAME")
 	}
 	if email == "agentxchain@localhost" {
-		missing = append(missing, "user.email")
+		missing, fix = append(missing, "user.email"), append(fix, "git config --global user.email EMAIL")
 	}
 	d.signsCommits(ctx)
 	if len(missing) == 0 {
 		d.ok("identity", "operations are signed %s <%s>", name, email)
 		return
 	}
-	d.add("identity", LevelWarning, "git config --global "+missing[0]+" VALUE",
+	d.add("identity", LevelWarning, strings.Join(fix, " && "),
 		"git has no %s, so operations are recorded as %s <%s> and approvals do not say who gave them",
 		strings.Join(missing, " and no "), name, email)
 }
