@@ -144,6 +144,12 @@ func (r *Runner) ready(ctx context.Context, v *gitstore.View) error {
 	if n := RulesNotice(v); n != "" && !slices.Contains(v.Notices, n) {
 		v.Notices = append(v.Notices, n)
 	}
+	if what, command := gitstore.LeftOut(ctx, r.store.Repository()); what != "" {
+		n := "the sparse checkout leaves out " + what + ", which gates and turns need; " + command + " brings it"
+		if !slices.Contains(v.Notices, n) {
+			v.Notices = append(v.Notices, n)
+		}
+	}
 	if v.State != nil && v.Index == nil {
 		v.Index = &run.Index{Run: v.State.Run()}
 	}

@@ -122,6 +122,10 @@ func (d *doctor) worktree(ctx context.Context) {
 			"resolve it (git status shows how): no turn can be assigned or accepted before",
 			"a merge is unresolved in the work tree (%s)", wire.ListSome(st.Unmerged, 1))
 	}
+	if what, command := gitstore.LeftOut(ctx, repo); what != "" {
+		d.add("repository", LevelWarning, command,
+			"the sparse checkout leaves out %s, where gates look for documents and roles for their instructions", what)
+	}
 	switch {
 	case st.Head == "":
 		d.add("repository", LevelNote, "", "there is no commit yet; turns are observed against an empty tree")

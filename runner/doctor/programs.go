@@ -5,6 +5,7 @@ package doctor
 import (
 	"context"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/hooks"
 	"github.com/git-agentxchain/git-agentxchain/internal/projectfile"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
@@ -58,6 +59,9 @@ func (d *doctor) prompts(ctx context.Context, c *config.Config) {
 		case data == nil:
 			if _, err := d.rec.Repository().Git.Run(ctx, nil, "ls-files", "--error-unmatch", "--", clean); err == nil {
 				fix = "git restore " + shellWord(clean)
+				if _, command := gitstore.LeftOut(ctx, d.rec.Repository()); command != "" {
+					fix = command // git restores nothing that a sparse checkout leaves out
+				}
 			}
 			d.add("config", LevelWarning, fix, "the instructions of role %s, %s, do not exist", role, clean)
 		}
