@@ -50,7 +50,9 @@ func (c *catFile) read(ctx context.Context, oid object.OID) (kind string, data [
 	// the next question starts another one.
 	release := context.AfterFunc(ctx, c.stop)
 	defer release()
+	done := endAtPipe(c.cmd.Process.Pid, c.stop)
 	kind, data, err = c.ask(oid)
+	waited := done()
 	if err == nil {
 		return kind, data, nil
 	}
@@ -63,6 +65,8 @@ func (c *catFile) read(ctx context.Context, oid object.OID) (kind string, data [
 	switch {
 	case ctx.Err() != nil:
 		return "", nil, interrupted(ctx, []string{"cat-file"})
+	case waited:
+		return "", nil, waitedAtPipe([]string{"cat-file"})
 	case missing && said != "": // where a newer git ends, 2.34 says so and complains beside it
 		return "", nil, unfetched(oid, said, &GitError{Args: []string{"cat-file"}, Stderr: said})
 	case fail.CodeOf(err) != "":

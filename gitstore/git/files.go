@@ -14,6 +14,7 @@ import (
 	"sync"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 	"github.com/git-agentxchain/git-agentxchain/internal/failures"
 )
@@ -77,7 +78,7 @@ func ReadBounded(name string, limit int64) ([]byte, error) {
 	if !fi.Mode().IsRegular() {
 		return nil, &NotRegularError{name, fi.Mode()}
 	}
-	f, err := os.Open(name)
+	f, err := object.Open(name)
 	if err != nil {
 		return nil, err
 	}

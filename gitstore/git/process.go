@@ -139,11 +139,14 @@ func (g *Git) run(ctx context.Context, stdin []byte, args ...string) (stdout, st
 	if stdin != nil {
 		cmd.Stdin = bytes.NewReader(stdin)
 	}
+	waited := false // for the other end of a pipe
 	if err = cmd.Start(); err == nil {
 		if g.maxFile > 0 {
 			limitFiles(cmd.Process.Pid, g.maxFile)
 		}
+		done := endAtPipe(cmd.Process.Pid, stop)
 		err = cmd.Wait()
+		waited = done()
 	}
 	if errors.Is(err, exec.ErrWaitDelay) {
 		err = nil // git has ended well; what a filter left running holds its pipes, and was heard long enough
@@ -155,12 +158,20 @@ func (g *Git) run(ctx context.Context, stdin []byte, args ...string) (stdout, st
 	case out.overflow:
 		return nil, nil, fail.Errorf(fail.CodeOutputTooLarge, nil, "git %s printed more than %d bytes", name(args),
 			out.Limit)
+	case waited && ctx.Err() == nil:
+		return nil, nil, waitedAtPipe(args)
 	case ctx.Err() != nil, err != nil && signalled(ctx, cmd):
 		return nil, nil, interrupted(ctx, args)
 	case err != nil:
 		return out.Buf.Bytes(), nil, g.Failure(args, err, complaint.Buf.String())
 	}
 	return out.Buf.Bytes(), complaint.Buf.Bytes(), nil
+}
+
+func waitedAtPipe(args []string) error {
+	return fail.Errorf(fail.CodeUnreadable, nil,
+		"git %s waited for the other end of a pipe, which is in the place of a file that it reads", name(args)).
+		WithHint("find . -type p lists the pipes here; remove it, or bring the file back")
 }
 
 // signalMoment is how long the signal that ended git may take to reach ctx.

@@ -131,7 +131,7 @@ func Absent(err error) bool {
 }
 
 func (r *Repository) scanPacked(name string) (oid object.OID, known bool, err error) {
-	f, err := os.Open(filepath.Join(r.CommonDir, "packed-refs"))
+	f, err := object.Open(filepath.Join(r.CommonDir, "packed-refs"))
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", true, nil
 	}

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"syscall"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 )
@@ -27,10 +28,28 @@ func (s Loose) Path(oid OID) string {
 	return filepath.Join(s.Dir, string(oid[:2]), string(oid[2:]))
 }
 
+// Open opens a file or directory of git's for reading. One that is something else is refused, and a pipe in its place,
+// which a directory that was unpacked can bring, is not waited for.
+func Open(name string) (*os.File, error) {
+	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	fi, err := f.Stat()
+	if err == nil && !fi.Mode().IsRegular() && !fi.IsDir() {
+		err = &fs.PathError{Op: "open", Path: name, Err: errors.New("not a regular file")}
+	}
+	if err != nil {
+		_ = f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
 // Read returns the object, fs.ErrNotExist when it is not loose, or a
 // *Error{object_corrupt}.
 func (s Loose) Read(oid OID) (kind string, data []byte, err error) {
-	f, err := os.Open(s.Path(oid))
+	f, err := Open(s.Path(oid))
 	if err != nil {
 		return "", nil, err
 	}

@@ -15,6 +15,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 )
 
 // errDelta says that an entry is stored as a difference to another object.
@@ -53,13 +55,13 @@ type Set struct {
 	order   []*Index
 }
 
-// Opener opens a file or directory for reading; nil is os.Open. A repository
+// Opener opens a file or directory for reading; nil is object.Open. A repository
 // that is not trusted gets one that keeps inside of it.
 type Opener func(name string) (*os.File, error)
 
 func (open Opener) file(name string) (*os.File, error) {
 	if open == nil {
-		return os.Open(name)
+		return object.Open(name)
 	}
 	return open(name)
 }

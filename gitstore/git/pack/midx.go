@@ -4,8 +4,9 @@ package pack
 
 import (
 	"encoding/binary"
-	"os"
 	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 )
 
 const MidxName = "multi-pack-index"
@@ -16,7 +17,7 @@ const maxMidxNames = 16 << 20
 // MidxPacks returns the pack files that a multi-pack-index names; none when there is no
 // such file or it cannot be understood, which is git's to judge.
 func MidxPacks(path string) []string {
-	f, err := os.Open(path)
+	f, err := object.Open(path)
 	if err != nil {
 		return nil
 	}

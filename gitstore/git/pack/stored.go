@@ -6,9 +6,10 @@ import (
 	"errors"
 	"hash/crc32"
 	"io"
-	"os"
 	"slices"
 	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 )
 
 // MaxStored is the size from which a pack is not read whole, in bytes: it is left as it is.
@@ -44,7 +45,7 @@ func ReadStored(path string, hashLen int) ([]Stored, error) {
 		return nil, err
 	}
 	defer p.close()
-	f, err := os.Open(path + ".pack")
+	f, err := object.Open(path + ".pack")
 	if err != nil {
 		return nil, err
 	}
