@@ -268,6 +268,16 @@ func Relink(w *initiative.Workspace, children initiative.Children, repo string,
 			Message: "Repository " + repo + " is on the run the initiative knows already.",
 		}
 	}
+	for other := range w.State.RepoRuns.All() {
+		if other != repo && w.State.RunOf(other) == child.Run() {
+			return nil, &wire.Error{
+				Code:    wire.CodeInvalidArgument,
+				Field:   "repo_id",
+				Message: fmt.Sprintf("Repository %s is in run %s, which is that of %s.", repo, child.Run(), other),
+				Hint:    "bring the repository of " + repo + " to the place where " + initiative.ConfigFile + " says",
+			}
+		}
+	}
 	return followRun(w, repo, child.Run(), child, env), nil
 }
 

@@ -22,8 +22,17 @@ type StartStep struct {
 // problems are those of required repositories; without any, the steps may be
 // taken. optional are repositories the initiative starts without.
 func PlanStart(cfg *Config, children Children) (steps []StartStep, problems, optional wire.Problems) {
+	linked := make(map[string]string) // run -> repository
 	for id, repo := range cfg.Repos.All() {
 		step, p := planRepo(id, children[id])
+		if p == nil && step.Link {
+			run := children[id].Run()
+			if other, taken := linked[run]; taken {
+				p = sharedRun(id, other, run)
+			} else {
+				linked[run] = id
+			}
+		}
 		switch {
 		case p == nil:
 			steps = append(steps, *step)
@@ -34,6 +43,18 @@ func PlanStart(cfg *Config, children Children) (steps []StartStep, problems, opt
 		}
 	}
 	return steps, problems, optional
+}
+
+// sharedRun is the problem of a repository that is in the run of another: clones of one project, whose every turn would
+// count for both.
+func sharedRun(repo, other, run string) *wire.Problem {
+	return &wire.Problem{
+		Code:  "repo_run_shared",
+		Field: "repos." + repo,
+		Value: repo,
+		Message: fmt.Sprintf("repositories %s and %s are clones of one project: both are in run %s, and a turn would count for both",
+			other, repo, run),
+	}
 }
 
 func planRepo(id string, c *Child) (*StartStep, *wire.Problem) {

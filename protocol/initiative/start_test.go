@@ -31,6 +31,10 @@ func TestPlanStart(t *testing.T) {
 		{"blocked", func(a *actors) { a.states["api"].Status = wire.StatusBlocked }, "repo_blocked||web+ docs+"},
 		{"complete", func(a *actors) { a.states["api"].Status = wire.StatusCompleted }, "repo_completed||web+ docs+"},
 		{"unreadable", func(a *actors) { a.hidden["api"] = true }, "repo_not_governed||web+ docs+"},
+		{"clones of one project", func(a *actors) { a.states["api"].RunID = a.states["web"].RunID },
+			"repo_run_shared||web+ docs+"},
+		{"clones, one not required", func(a *actors) { a.states["docs"].RunID = a.states["web"].RunID },
+			"|repo_run_shared|web+ api+"},
 		{"not required", func(a *actors) { a.hidden["docs"] = true }, "|repo_not_governed|web+ api+"},
 	} {
 		a := newActors(t, w)
