@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"syscall"
 
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -49,6 +50,9 @@ func Read(root, path string, limit int64) ([]byte, error) {
 	if !info.Mode().IsRegular() {
 		return nil, notRegular(path)
 	}
+	if intoGit(dir, root, path) {
+		return nil, Unreadable(path, errors.New("it leads into git's own directory"))
+	}
 	data, err := io.ReadAll(io.LimitReader(f, limit+1))
 	if err != nil {
 		return nil, Unreadable(path, err)
@@ -59,6 +63,30 @@ func Read(root, path string, limit int64) ([]byte, error) {
 	return data, nil
 }
 
+// intoGit reports that a link on the way leads into a .git. What is read of a project goes into prompts and into the
+// record, which is pushed; git keeps passwords and tokens there.
+func intoGit(dir *os.Root, root, path string) bool {
+	linked := false
+	for p := filepath.Clean(path); p != "." && !linked; p = filepath.Dir(p) {
+		info, err := dir.Lstat(p)
+		linked = err != nil || info.Mode()&fs.ModeSymlink != 0
+	}
+	if !linked {
+		return false
+	}
+	base, err := filepath.EvalSymlinks(root)
+	if err != nil {
+		return true
+	}
+	real, err := filepath.EvalSymlinks(filepath.Join(root, path))
+	if err != nil {
+		return true
+	}
+	rel, err := filepath.Rel(base, real)
+	_, problem := wire.CleanPath(filepath.ToSlash(rel))
+	return err != nil || problem == wire.PathGitDir
+}
+
 func notRegular(path string) error { return Unreadable(path, errors.New("not a regular file")) }
 
 // Unreadable is the refusal of a file that cannot be read.
@@ -67,5 +95,9 @@ func Unreadable(path string, err error) error {
 	if errors.As(err, &pe) {
 		err = pe.Err
 	}
-	return &wire.Error{Code: CodeUnreadable, Field: path, Message: fmt.Sprintf("%s cannot be read: %v.", path, err)}
+	e := &wire.Error{Code: CodeUnreadable, Field: path, Message: fmt.Sprintf("%s cannot be read: %v.", path, err)}
+	if !errors.Is(err, fs.ErrPermission) {
+		e.Hint = "put a plain file of the project in its place"
+	}
+	return e
 }
