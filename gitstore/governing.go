@@ -26,12 +26,13 @@ func (s *Store) govern(in *inspection) error {
 	if err != nil {
 		return err
 	}
-	if st, perr := run.DecodeState(data); perr == nil && !run.RulesInForce(st.Status) {
-		return nil
-	}
 	recorded, err := in.tip.Reader.Blob(e.OID)
 	if err != nil {
 		return err
+	}
+	if st, perr := run.DecodeState(data); perr == nil && !run.RulesInForce(st.Status) {
+		in.judged = recorded
+		return nil
 	}
 	in.governs = config.Governing(recorded, in.config)
 	return nil
@@ -54,6 +55,11 @@ func (v *View) setConfig(in *inspection) error {
 		return err
 	}
 	v.Working = v.Config
+	if in.judged != nil && len(v.ConfigProblems) == 0 {
+		if was := config.DecodeGoverning(in.judged); was != nil {
+			v.NextRules = config.RuleChanges(was, v.Working)
+		}
+	}
 	if in.governs == nil || string(in.governs) == string(in.config) {
 		return nil
 	}

@@ -35,7 +35,9 @@ type inspection struct {
 	config []byte // in the work tree
 	// governs is the configuration the run is judged by; nil before that is known.
 	governs []byte
-	docs    map[wire.Document]document
+	// judged is the configuration that a run which is over was judged by, where the working one is another.
+	judged []byte
+	docs   map[wire.Document]document
 	// against tip; sitClean, sitExternal, and sitIdle or sitAdopt after a known run
 	diffs map[wire.Ledger]*record.LedgerDiff
 

@@ -28,6 +28,7 @@ type View struct {
 	// the one in the work tree, with ConfigProblems; Config itself unless RuleChanges says otherwise
 	Working       *config.Config
 	RuleChanges   []config.RuleChange // from Config to Working: not in force until they are adopted
+	NextRules     []config.RuleChange // from the rules of the run that is over to Working, with which the next one begins
 	State         *run.State          // repaired in memory; nil when there is no state.json
 	RawState      *run.State          // as written
 	StateBytes    []byte

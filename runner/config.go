@@ -26,6 +26,7 @@ type ConfigState struct {
 	Working  *config.Config
 	Problems wire.Problems       // of the working one; it cannot be adopted with any
 	Changes  []config.RuleChange // of rules, from InForce to Working
+	Next     []config.RuleChange // from the rules of the run that is over to Working
 	Notices  []string
 }
 
@@ -40,6 +41,7 @@ func (r *Runner) ConfigState(ctx context.Context) (*ConfigState, error) {
 		Working:  v.Working,
 		Problems: v.ConfigProblems,
 		Changes:  v.RuleChanges,
+		Next:     v.NextRules,
 		Notices:  v.Notices,
 	}
 	if v.State != nil && run.RulesInForce(v.State.Status) {
@@ -122,9 +124,14 @@ func (c *change) useWorkingConfig() error {
 	return c.r.ready(context.Background(), v)
 }
 
-// RulesNotice says that the working configuration has rules that are not in force, ""
-// when it has none.
+// RulesNotice says that the working configuration has rules that are not in force, or weaker ones than the run that is
+// over was judged by; "" when it has none. A branch that was pulled may have brought them.
 func RulesNotice(v *View) string {
+	if weak := len(config.Weakening(v.NextRules)); weak > 0 {
+		return fmt.Sprintf("%s has other rules than run %s was judged by (%s, %d weaken), and the next run begins with them; "+
+			"to see them: git agentxchain config diff",
+			wire.ConfigPath, v.Run, text.Count(len(v.NextRules), "change", "changes"), weak)
+	}
 	if len(v.RuleChanges) == 0 {
 		return ""
 	}

@@ -71,6 +71,11 @@ func runConfigDiff(ctx context.Context, f *term.Factory) error {
 	}
 	f.Out.Emit(configObject(st), func(p *term.Printer) {
 		switch {
+		case st.Run == "" && len(st.Next) > 0:
+			p.Println("No run is under way; the next one begins with other rules than the last was judged by:")
+			for _, line := range ruleLines(st.Next) {
+				p.Println(line)
+			}
 		case st.Run == "":
 			p.Println("No run is under way; the next one begins with the rules of agentxchain.json.")
 		case len(st.Problems) > 0:

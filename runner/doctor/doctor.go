@@ -190,7 +190,11 @@ func (d *doctor) run(ctx context.Context) {
 		}
 	}
 	if n := runner.RulesNotice(v); n != "" && len(v.ConfigProblems) == 0 { // what is wrong with the file was said
-		d.add("config", LevelWarning, "git agentxchain config adopt, or undo the change of "+wire.ConfigPath, "%s", n)
+		fix := "undo the change of " + wire.ConfigPath
+		if len(v.RuleChanges) > 0 {
+			fix = "git agentxchain config adopt, or " + fix
+		}
+		d.add("config", LevelWarning, fix, "%s", n)
 	}
 	for _, n := range v.StateNotes {
 		d.add("state", LevelNote, "", "%s is read as if mended: %s", wire.DocState, n)
