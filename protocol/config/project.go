@@ -29,7 +29,8 @@ func (d *decoder) version() {
 	if n, found := d.cfg.Raw.Int("version"); found && n == 3 {
 		d.legacy = true
 		d.add(ProblemLegacyConfig, "version", "3",
-			`this is a version 3 configuration, which has no governed runs; schema_version "1.0" is needed`)
+			`this is a version 3 configuration, which has no governed runs; schema_version "1.0" is needed: `+
+				`move the file away, then git agentxchain init writes one`)
 		return
 	}
 	if !ok {

@@ -268,12 +268,17 @@ func refuseExisting(s *gitstore.Store) error {
 		}
 	}
 	if data, err := projectfile.Read(s.Dir(), wire.ConfigPath, projectfile.MaxGate); err != nil || data != nil {
-		return errors.Join(&wire.Error{
+		there := &wire.Error{
 			Code:    CodeExists,
 			Field:   wire.ConfigPath,
 			Message: "This directory is already a governed project: agentxchain.json is there.",
 			Hint:    "git agentxchain status",
-		}, err)
+		}
+		if _, problems, _ := config.Decode(data); len(problems) > 0 && problems[0].Code == config.ProblemLegacyConfig {
+			there.Message = "agentxchain.json is there, of version 3, which has no governed runs; init overwrites nothing."
+			there.Hint = "mv agentxchain.json agentxchain.v3.json, then: git agentxchain init"
+		}
+		return errors.Join(there, err)
 	}
 	return nil
 }
