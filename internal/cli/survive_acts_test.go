@@ -31,6 +31,7 @@ var acts = map[string]func(*act){
 	"archive":           archiveAct,
 	"multi-step":        multiStepAct,
 	"multi-gate":        multiGateAct,
+	"multi-abandon":     multiAbandonAct,
 }
 
 // newAct makes the place.
@@ -272,6 +273,13 @@ func (a *act) accepted(repo, result string) {
 func multiStepAct(a *act) {
 	a.initiative("summary=built", `{"built":{}}`)
 	a.args, a.again = []string{"multi", "step"}, []string{"multi", "run"}
+}
+
+// multiAbandonAct ends an initiative while a recovery report lies there.
+func multiAbandonAct(a *act) {
+	a.initiative("summary=built", `{"built":{}}`)
+	write(a.t, filepath.Join(a.base, "ws"), ".agentxchain/multirepo/RECOVERY_REPORT.md", "# Recovery Report\n")
+	a.args, a.again = []string{"multi", "abandon", "--reason", "tried"}, []string{"multi", "resync"}
 }
 
 // multiGateAct is the decision that completes both runs and the initiative together.
