@@ -158,6 +158,11 @@ func (s *Standing) waitsFor(stream *initiative.Workstream, b *initiative.Barrier
 			!slices.Contains(accepted, stream.EntryRepo):
 			out = append(out, fmt.Sprintf("%s, after %s", repo, stream.EntryRepo))
 		case len(ids) > 0 && slices.Contains(accepted, repo):
+			for i, id := range ids {
+				if other := s.History.Elsewhere(stream.ID, repo, id); other != "" {
+					ids[i] = fmt.Sprintf("%s (accepted in workstream %s, and counts only there)", id, other)
+				}
+			}
 			out = append(out, fmt.Sprintf("%s to decide %s", repo, strings.Join(ids, ", ")))
 		case len(ids) > 0:
 			out = append(out, fmt.Sprintf("%s with %s", repo, strings.Join(ids, ", ")))

@@ -6,6 +6,7 @@ package initiative
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
@@ -126,6 +127,19 @@ func (h *History) Missing(workstream, repo string, ids []string) []string {
 		}
 	}
 	return out
+}
+
+// Elsewhere returns another workstream in which the repository has accepted a decision, "" for none. A run records an
+// id once, so that the decision does not come in this one any more.
+func (h *History) Elsewhere(workstream, repo, id string) string {
+	for _, key := range slices.SortedFunc(maps.Keys(h.decisions), func(a, b [2]string) int {
+		return strings.Compare(a[0], b[0])
+	}) {
+		if key[0] != workstream && key[1] == repo && h.decisions[key][id] {
+			return key[0]
+		}
+	}
+	return ""
 }
 
 // Projection returns the projected acceptance of a repository's turn, nil when

@@ -18,7 +18,9 @@ import (
 // play drives one initiative the way "step" does and returns how many steps it
 // took.
 func play(t *rapid.T, d dice, outer testing.TB) int {
-	raw := drawConfig(d)
+	raw := drawConfig(d, func(workstream, n int) string {
+		return fmt.Sprintf("DEC-%d%d", workstream, n) // a run records an id once
+	})
 	cfg, problems := DecodeObject(raw)
 	if len(problems) > 0 {
 		t.Fatalf("%v", Lines(problems))

@@ -23,6 +23,7 @@ const (
 	NextStep        = "step"
 	NextRepo        = "repo"
 	NextStart       = "start"
+	NextAbandon     = "abandon"
 )
 
 // Action is something to do: a command that the initiative's status allows, and
@@ -140,6 +141,14 @@ func stepActions(w *Workspace, children Children, news []string) (step Action, r
 	if a, _ := Select(w, children); a != nil {
 		step.Reason = fmt.Sprintf("Workstream %s has a turn for %s in %s.", a.Workstream, a.Role, a.Repo)
 		return step, nil
+	}
+	for _, stream := range w.Config.PhaseWorkstreams(w.State.Phase) {
+		for _, repo := range stream.Repos {
+			if why := w.inVain(stream.ID, repo); why != "" {
+				return Action{NextAbandon, "multi abandon --reason " + wire.ShellWord("decisions were accepted in another workstream"),
+					why + " Correct the ids in " + ConfigFile + ", end this initiative, and start another one."}, nil
+			}
+		}
 	}
 	ev := EvaluatePhase(w, children, "")
 	if w.Config.NextPhase(w.State.Phase) == "" {

@@ -33,8 +33,9 @@ func some(d dice, of []string, n int) []string {
 	return of[:n]
 }
 
-// drawConfig is a valid configuration: up to 5 repositories and 6 workstreams.
-func drawConfig(d dice) *ojson.Object {
+// drawConfig is a valid configuration: up to 5 repositories and 6 workstreams. decision names the n-th decision of a
+// workstream.
+func drawConfig(d dice, decision func(workstream, n int) string) *ojson.Object {
 	var repos, phases []string
 	for i := range 1 + d.IntN(5) {
 		repos = append(repos, fmt.Sprintf("r%d", i))
@@ -61,7 +62,7 @@ func drawConfig(d dice) *ojson.Object {
 			for _, r := range members {
 				var list []string
 				for n := range 1 + d.IntN(3) {
-					list = append(list, fmt.Sprintf("DEC-%d", n+1))
+					list = append(list, decision(i, n+1))
 				}
 				ids.Set(r, list)
 			}
@@ -182,7 +183,7 @@ func TestBarriersAgreeWithTheModel(t *testing.T) {
 // statuses were compared.
 func acceptAtRandom(t *rapid.T) (checks int) {
 	d := dice{rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 7))}
-	raw := drawConfig(d)
+	raw := drawConfig(d, func(_, n int) string { return fmt.Sprint("DEC-", n) })
 	cfg, problems := DecodeObject(raw)
 	if len(problems) > 0 {
 		t.Fatalf("%v in %s", Lines(problems), ojson.Compact(raw))

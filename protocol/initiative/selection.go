@@ -57,8 +57,8 @@ func Select(w *Workspace, children Children) (*Assignment, *Refusal) {
 		if a != nil {
 			return a, nil
 		}
-		if first == nil {
-			first = no
+		if first == nil || first.Reason == StreamComplete && no.Reason == BarrierBlocked {
+			first = no // that a workstream is done says nothing of what holds up another
 		}
 	}
 	if first == nil {
@@ -105,6 +105,11 @@ func (w *Workspace) assign(stream *Workstream, children Children) (*Assignment, 
 	}
 	candidates := w.candidates(stream)
 	if len(candidates) == 0 {
+		for _, repo := range stream.Repos {
+			if why := w.inVain(stream.ID, repo); why != "" {
+				return nil, &Refusal{Reason: BarrierBlocked, Workstream: stream.ID, Repo: repo, Detail: why}
+			}
+		}
 		return nil, &Refusal{
 			Reason:     StreamComplete,
 			Workstream: stream.ID,
@@ -151,11 +156,28 @@ func (w *Workspace) candidates(stream *Workstream) []Assignment {
 		return out
 	}
 	for _, repo := range stream.Repos {
-		if slices.Contains(accepted, repo) && len(w.History.Missing(stream.ID, repo, b.Decisions(repo))) > 0 {
+		if slices.Contains(accepted, repo) && len(w.History.Missing(stream.ID, repo, b.Decisions(repo))) > 0 &&
+			w.inVain(stream.ID, repo) == "" {
 			out = append(out, Assignment{Workstream: stream.ID, Repo: repo, Reason: ReasonDecisions})
 		}
 	}
 	return out
+}
+
+// inVain says which decision of a repository a workstream waits for in vain: the repository has accepted it in another
+// one. No turn of it can bring the decision any more.
+func (w *Workspace) inVain(stream, repo string) string {
+	b := w.BarrierOf(stream)
+	if b == nil || b.Status == Satisfied || b.Type != InterfaceAlignment && b.Type != NamedDecisions {
+		return ""
+	}
+	for _, id := range w.History.Missing(stream, repo, b.Decisions(repo)) {
+		if other := w.History.Elsewhere(stream, repo, id); other != "" {
+			return fmt.Sprintf("Workstream %s waits for decision %s of repository %s, which was accepted in workstream %s and "+
+				"counts only there; a run records an id once.", stream, id, repo, other)
+		}
+	}
+	return ""
 }
 
 // available fills in the role when the repository can take the turn now.

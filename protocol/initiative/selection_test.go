@@ -51,6 +51,8 @@ func TestSelect(t *testing.T) {
 		{"then the others", "design", []string{"contract/api:DEC-1"}, nil, "contract web dev next_unaccepted_repo"},
 		{"a repository whose decisions are missing works on", "design",
 			[]string{"contract/api", "contract/web:DEC-2,DEC-3"}, nil, "contract api dev missing_decisions"},
+		{"no turn brings a decision that was accepted elsewhere", "design",
+			[]string{"contract/api", "contract/web:DEC-2,DEC-3", "names/api:DEC-1"}, nil, "! dependency_pending names "},
 		{"the entry workstream goes first", "design", all, nil, "names docs dev entry_repo"},
 		{"everything is done", "design", with("names/docs:DEC-007"), nil, "! workstream_complete names "},
 		{"another phase", "ship", nil, nil, "! dependency_pending launch "},
