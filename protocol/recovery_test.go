@@ -254,3 +254,93 @@ func TestResolveRole(t *testing.T) {
 		})
 	}
 }
+
+// TestRecordedWordsStay has the words that a block records: a change of one makes operations that were recorded with
+// the old ones come to something else, unless it has a rule set of its own.
+func TestRecordedWordsStay(t *testing.T) {
+	for _, c := range []struct{ reason, on, want string }{
+		{
+			"pending_phase_transition", "",
+			"git agentxchain approve",
+		},
+		{
+			"pending_run_completion", "",
+			"git agentxchain approve",
+		},
+		{
+			"needs_human", "",
+			"Do what the turn asks for, then run: git agentxchain unblock",
+		},
+		{
+			"conflict_loop", "",
+			"Let the conflicting turns go one after another: git agentxchain reject turn_1 --reassign",
+		},
+		{
+			"operator_escalation", "",
+			"Settle the escalation, then run: git agentxchain unblock",
+		},
+		{
+			"retries_exhausted", "",
+			"Find out why the attempts failed, then run: git agentxchain reissue turn_1",
+		},
+		{
+			"policy_escalation", "policy:p",
+			"Policy \"p\" stops the turn: send it back (git agentxchain reject turn_1 --reason TEXT), " +
+				"relax the policy (git agentxchain config adopt), or take the turn as it is: git agentxchain " +
+				"unblock --accept-as-is --reason TEXT",
+		},
+		{
+			"budget_exhausted", "",
+			"Raise budget.per_run_max_usd in agentxchain.json, then run: git agentxchain config adopt",
+		},
+		{
+			"timeout", "",
+			"git agentxchain unblock",
+		},
+		{
+			"non_progress", "",
+			"Change what the gate fails on, then run: git agentxchain unblock",
+		},
+		{
+			"gate_action_failed", "",
+			"Make the gate's action succeed, then run: git agentxchain approve",
+		},
+		{
+			"hook_block", "hook:before_gate:h",
+			"Mend hook \"h\", then run: git agentxchain approve",
+		},
+		{
+			"hook_block", "hook:before_acceptance:h",
+			"To take the turn over hook \"h\"'s no: git agentxchain unblock --accept-as-is --reason TEXT. " +
+				"Or mend what it asks for, then run: git agentxchain accept turn_1",
+		},
+		{
+			"hook_block", "hook:after_acceptance:h",
+			"Mend hook \"h\", then run: git agentxchain unblock",
+		},
+		{
+			"hook_tamper", "hook:after_dispatch:h",
+			"Mend hook \"h\", then run: git agentxchain unblock",
+		},
+		{
+			"dispatch_error", "",
+			"Mend what kept the turn from being dispatched, then run: git agentxchain unblock",
+		},
+		{
+			"ghost_turn", "",
+			"git agentxchain reissue turn_1 --reason ghost",
+		},
+		{
+			"stale_turn", "",
+			"git agentxchain reissue turn_1 --reason stale",
+		},
+		{
+			"unknown", "",
+			"Look at git agentxchain status, settle the cause, then run: git agentxchain unblock",
+		},
+	} {
+		if got := run.RecoveryAction(c.reason, c.on, "turn_1"); got != c.want {
+			t.Errorf("%s %s: %q, and rule set %d records %q", c.reason, c.on, got, RuleSet, c.want)
+		}
+	}
+}

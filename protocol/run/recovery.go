@@ -158,7 +158,8 @@ func blockTurn(s *State, preferred string) *Turn {
 
 // RecoveryAction is the way out of a block in words, with the commands of this
 // program. turnID may be "". The typed reason is the contract; these words are
-// for people (docs/compatibility.md#where-we-differ-on-purpose row 29).
+// for people (docs/compatibility.md#where-we-differ-on-purpose row 29). They are recorded with the block, and applying
+// the operation again has to come to them: others belong to another rule set.
 func RecoveryAction(typedReason, on, turnID string) string {
 	b := ParseBlocker(on)
 	turn := ""
@@ -175,7 +176,7 @@ func RecoveryAction(typedReason, on, turnID string) string {
 	case "operator_escalation":
 		return "Settle the escalation, then run: " + CmdUnblock
 	case "retries_exhausted":
-		return "Find out why the attempts failed (git agentxchain turn show" + turn + "), then run: git agentxchain reissue" + turn
+		return "Find out why the attempts failed, then run: git agentxchain reissue" + turn
 	case "policy_escalation":
 		return fmt.Sprintf("Policy %q stops the turn: send it back (git agentxchain reject%s --reason TEXT), relax the policy "+
 			"(git agentxchain config adopt), or take the turn as it is: %s", Clip(wire.OneLine(b.subject), 80), turn,

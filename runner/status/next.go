@@ -60,7 +60,7 @@ func (p Project) next(
 	}
 	switch {
 	case s.Status == wire.StatusBlocked && !strings.HasPrefix(n.Command, "git "):
-		return sharpen(n, escalation)
+		return attemptsSeen(s, sharpen(n, escalation))
 	case s.Status != wire.StatusActive && s.Status != wire.StatusIdle:
 		return p.asks(ctx, st.View, n)
 	case len(st.Turns) == 0:
@@ -426,6 +426,15 @@ func automaticRuntime(v *gitstore.View, def *config.Role) string {
 		return ""
 	}
 	return def.RuntimeID
+}
+
+// attemptsSeen is n, with where to look when the attempts of a turn are used up. The advice itself is recorded with the
+// block, so that its words are those of its rule set.
+func attemptsSeen(s *run.State, n *protocol.NextAction) *protocol.NextAction {
+	if b := s.BlockedReason; b != nil && b.Recovery.TypedReason == "retries_exhausted" && wire.OrEmpty(b.TurnID) != "" {
+		n.Reason += " git agentxchain turn show " + wire.ShellWord(*b.TurnID) + " says how they went."
+	}
+	return n
 }
 
 // sharpen takes the command out of advice in words. Who escalated may have
