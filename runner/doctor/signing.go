@@ -255,13 +255,13 @@ func (d *doctor) signing(ctx context.Context, cfg *config.Config) {
 	if len(wanted) == 0 {
 		return
 	}
-	for _, lack := range consent.Settings(ctx, d.rec.Dir()).Lacks(ctx) {
+	if lacks := consent.Settings(ctx, d.rec.Dir()).Lacks(ctx); len(lacks) > 0 {
 		if _, email := d.r.Identity(ctx); email != "" && !signs(cfg, email) {
 			d.ok("signing", "authority wants signatures (%s), but not that of %s", wire.ListSome(wanted, 1), email)
 			return
 		}
-		d.add("signing", LevelWarning, "git agentxchain doctor --signing, or: "+lack.Command,
-			"authority wants signatures (%s), and %s", wire.ListSome(wanted, 1), lack.What)
+		d.add("signing", LevelWarning, "git agentxchain doctor --signing, or: "+lacks[0].Command,
+			"authority wants signatures (%s), and %s", wire.ListSome(wanted, 1), lacks[0].What)
 		return
 	}
 	files, err := signerFiles(d.r)
