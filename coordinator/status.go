@@ -144,6 +144,10 @@ func (s *Standing) Object() *ojson.Object {
 			pending = append(pending, o)
 		}
 	}
+	abandoned := "" // one that another implementation took up again has the member still
+	if st.Abandoned() {
+		abandoned = st.AbandonedAt
+	}
 	remotes := []*ojson.Object{}
 	for _, m := range s.Remotes {
 		remotes = append(remotes, m.Object())
@@ -153,7 +157,7 @@ func (s *Standing) Object() *ojson.Object {
 		"blocked_reason", ojson.OrNull(st.BlockedReason), "created_at", st.CreatedAt, "updated_at", st.UpdatedAt,
 		"phase_gate_status", gates, "barriers", s.Barriers.Object(), "next_actions", nextObjects(s.Next),
 		"project_id", st.ProjectID, "completed_at", ojson.OrNull(st.CompletedAt),
-		"abandoned_at", ojson.OrNull(st.AbandonedAt), "repos", s.Repos(),
+		"abandoned_at", ojson.OrNull(abandoned), "repos", s.Repos(),
 		"coordinator_warnings", s.Warnings, "problems", s.problems(),
 		"optional_problems", problemRows(s.OptionalProblems), "remotes", remotes)
 }

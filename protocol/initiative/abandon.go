@@ -19,6 +19,11 @@ func (s *State) Over() bool { return s.Status == StatusCompleted || s.Abandoned(
 // implementation goes on with every status but blocked and completed: so it is blocked, with abandoned_at beside it.
 func (s *State) Abandoned() bool { return s.Status == StatusBlocked && s.AbandonedAt != "" }
 
+// block stops the initiative. One that another implementation took up again after its end has none any more.
+func (s *State) block(reason string) {
+	s.Status, s.BlockedReason, s.AbandonedAt = StatusBlocked, reason, ""
+}
+
 // Abandon ends an initiative early and for good: the gate that waits is taken back, and what the repositories have
 // done stays theirs. Errors: invalid_state_transition when it has ended already, reason_required.
 func Abandon(w *Workspace, reason string, env protocol.Env) (*Change, *wire.Error) {
@@ -37,8 +42,8 @@ func Abandon(w *Workspace, reason string, env protocol.Env) (*Change, *wire.Erro
 		}
 	}
 	c := &Change{State: s.Clone()}
-	c.State.Status, c.State.AbandonedAt, c.State.UpdatedAt = StatusBlocked, env.Time(), env.Time()
-	c.State.BlockedReason = "abandoned: " + wire.OneLine(reason)
+	c.State.block("abandoned: " + wire.OneLine(reason))
+	c.State.AbandonedAt, c.State.UpdatedAt = env.Time(), env.Time()
 	gate := ""
 	if s.PendingGate != nil {
 		gate, c.State.PendingGate = s.PendingGate.Gate, nil

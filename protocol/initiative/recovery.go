@@ -148,7 +148,8 @@ func Resume(w *Workspace, children Children, report *string, env protocol.Env) (
 // Block stops an initiative until a person resumes it.
 func Block(w *Workspace, reason string, env protocol.Env) *Change {
 	c := &Change{State: w.State.Clone()}
-	c.State.Status, c.State.BlockedReason, c.State.UpdatedAt = StatusBlocked, wire.OneLine(reason), env.Time()
+	c.State.block(wire.OneLine(reason))
+	c.State.UpdatedAt = env.Time()
 	c.Record(w, &env, "run_blocked", "from", string(w.State.Status), "blocked_reason", c.State.BlockedReason)
 	return c
 }

@@ -99,7 +99,7 @@ func Resync(w *Workspace, children Children, env protocol.Env) (*Change, *Resync
 		}
 	}
 	if reason != "" && (state.Status != StatusBlocked || state.BlockedReason != reason) {
-		state.Status, state.BlockedReason = StatusBlocked, reason
+		state.block(reason)
 	}
 	r.OK = reason == "" && len(r.Errors) == 0
 	if reason != "" {
