@@ -168,6 +168,9 @@ func (c *Coordinator) escalate(ctx context.Context, tx *Tx, s *Seen) {
 
 // blockedError is the refusal of a blocked initiative.
 func blockedError(s *initiative.State) *wire.Error {
+	if s.Abandoned() {
+		return initiative.AbandonedError(s)
+	}
 	reason := s.BlockedReason
 	if reason == "" {
 		reason = "no reason is recorded"

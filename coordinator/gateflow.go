@@ -59,9 +59,6 @@ func (c *Coordinator) approve(ctx context.Context, out *Decision, opt ApproveOpt
 	}
 	defer c.end(ctx, tx)
 	st := tx.Docs.State
-	if st.Abandoned() {
-		return initiative.AbandonedError(st)
-	}
 	if out.Gate = st.PendingGate; out.Gate == nil && st.Status == initiative.StatusBlocked {
 		return blockedError(st)
 	}

@@ -143,11 +143,9 @@ func stepActions(w *Workspace, children Children, news []string) (step Action, r
 		return step, nil
 	}
 	for _, stream := range w.Config.PhaseWorkstreams(w.State.Phase) {
-		for _, repo := range stream.Repos {
-			if why := w.inVain(stream.ID, repo); why != "" {
-				return Action{NextAbandon, "multi abandon --reason " + wire.ShellWord("decisions were accepted in another workstream"),
-					why + " Correct the ids in " + ConfigFile + ", end this initiative, and start another one."}, nil
-			}
+		if no := w.waitsInVain(stream); no != nil {
+			return Action{NextAbandon, "multi abandon --reason " + wire.ShellWord("decisions were accepted in another workstream"),
+				no.Detail + " Correct the ids in " + ConfigFile + ", end this initiative, and start another one."}, nil
 		}
 	}
 	ev := EvaluatePhase(w, children, "")

@@ -105,10 +105,8 @@ func (w *Workspace) assign(stream *Workstream, children Children) (*Assignment, 
 	}
 	candidates := w.candidates(stream)
 	if len(candidates) == 0 {
-		for _, repo := range stream.Repos {
-			if why := w.inVain(stream.ID, repo); why != "" {
-				return nil, &Refusal{Reason: BarrierBlocked, Workstream: stream.ID, Repo: repo, Detail: why}
-			}
+		if no := w.waitsInVain(stream); no != nil {
+			return nil, no
 		}
 		return nil, &Refusal{
 			Reason:     StreamComplete,
@@ -178,6 +176,16 @@ func (w *Workspace) inVain(stream, repo string) string {
 		}
 	}
 	return ""
+}
+
+// waitsInVain refuses a workstream that waits for such a decision, nil for one that does not.
+func (w *Workspace) waitsInVain(stream *Workstream) *Refusal {
+	for _, repo := range stream.Repos {
+		if why := w.inVain(stream.ID, repo); why != "" {
+			return &Refusal{Reason: BarrierBlocked, Workstream: stream.ID, Repo: repo, Detail: why}
+		}
+	}
+	return nil
 }
 
 // available fills in the role when the repository can take the turn now.
