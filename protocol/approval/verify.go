@@ -141,6 +141,8 @@ func Verify(runID string, acts []*Act, chain map[string]ChainOp, facts BaseFacts
 		signers: map[string]*attest.Signers{},
 		proven:  map[string]*run.Vote{},
 		failed:  map[string]bool{},
+
+		withdrawals: withdrawals(chain),
 	}
 	confirmed := -1 // index of the newest operation that a person's confirmation covers
 	for _, a := range acts {
@@ -170,6 +172,8 @@ type verifier struct {
 	proven  map[string]*run.Vote       // by digest of the statement
 	failed  map[string]bool            // statements, and operations, with a finding
 	absent  string                     // the base commit that was last told of as not being here
+
+	withdrawals []int // indexes of the operations that took an approval back
 }
 
 func (v *verifier) find(a *Act, f Finding) {
@@ -392,12 +396,18 @@ func (v *verifier) answered(a *Act, c *agreement.Consent, fail func(message stri
 // withdrawnSince reports that a person took an approval back between the operation that asked and the act: the gate
 // asked anew then.
 func (v *verifier) withdrawnSince(a *Act, asked ChainOp) bool {
-	for _, op := range v.chain {
-		if op.Name == protocol.OpWithdraw && asked.Index < op.Index && op.Index < v.chain[a.Op].Index {
-			return true
+	return slices.ContainsFunc(v.withdrawals, func(at int) bool {
+		return asked.Index < at && at < v.chain[a.Op].Index
+	})
+}
+
+func withdrawals(chain map[string]ChainOp) (at []int) {
+	for _, op := range chain {
+		if op.Name == protocol.OpWithdraw {
+			at = append(at, op.Index)
 		}
 	}
-	return false
+	return at
 }
 
 // baseOf holds the signers the record keeps against the commit it names.

@@ -74,12 +74,13 @@ func TestVerifyApprovalsFindings(t *testing.T) {
 
 // A statement that answers what came before a withdrawal was signed for the question that was taken back.
 func TestAnswersFromBeforeAWithdrawal(t *testing.T) {
-	v := &verifier{chain: map[string]ChainOp{
+	chain := map[string]ChainOp{
 		"asked":   {Index: 1, Name: protocol.OpAccept, Turn: "turn_1"},
 		"yes":     {Index: 2, Name: "approve_transition"},
 		"no":      {Index: 3, Name: protocol.OpWithdraw},
 		"yes too": {Index: 4, Name: "approve_transition"},
-	}}
+	}
+	v := &verifier{chain: chain, withdrawals: withdrawals(chain)}
 	for _, c := range []struct {
 		op, answers string
 		fails       bool
