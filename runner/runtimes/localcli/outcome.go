@@ -57,8 +57,9 @@ func (w *watch) classify(c *call, res *process.Result, why string, said, staged 
 		out.Failure = noSubprocess
 		return out
 	case res.StartErr != nil:
+		recovery := spawnRecovery(c, res.StartErr)
 		out := blocked(spawnFailed, fmt.Sprintf("The agent of runtime %s could not be started: %s; %s.", id,
-			startError(c, res.StartErr), spawnRecovery(c, res.StartErr)), spawnRecovery(c, res.StartErr)+", "+unblock)
+			startError(c, res.StartErr), recovery), recovery+", "+unblock)
 		out.Failure = spawnFailed
 		return out
 	case why == endedLimit:
