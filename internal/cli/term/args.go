@@ -133,14 +133,10 @@ func (p *lineParser) short(arg string, rest []string) (used int, err error) {
 	for body != "" {
 		name := body[:1]
 		body = body[1:]
-		takes, known := p.takesValue(name)
-		if !known && p.bareTakes(name) {
-			if err := p.bare(); err != nil {
-				return 0, err
-			}
-			takes, known = p.takesValue(name)
-		}
+		takes, known, err := p.entersFor(name)
 		switch {
+		case err != nil:
+			return 0, err
 		case !known:
 			return 0, p.unknownFlag(arg)
 		case takes && body != "":
@@ -170,12 +166,9 @@ func (p *lineParser) takesValue(name string) (takes, known bool) {
 
 // flag applies one flag. The command's own flags win over global ones.
 func (p *lineParser) flag(name, shown, value string, hasValue bool, rest []string) (used int, err error) {
-	takes, known := p.takesValue(name)
-	if !known && p.bareTakes(name) {
-		if err := p.bare(); err != nil {
-			return 0, err
-		}
-		takes, known = p.takesValue(name)
+	takes, known, err := p.entersFor(name)
+	if err != nil {
+		return 0, err
 	}
 	if !known {
 		return 0, p.unknownFlag(shown)
@@ -246,23 +239,33 @@ func (p *lineParser) positional(word string, forced bool) error {
 	return nil
 }
 
-// bareTakes reports a flag of the command that a group without a subcommand stands for: it says that none will come.
-func (p *lineParser) bareTakes(name string) bool {
-	cmd := p.inv.command()
-	if cmd == nil || cmd.Action != nil || p.seen {
-		return false
+// entersFor is takesValue where a flag of the command that a group stands for says that no subcommand will come.
+func (p *lineParser) entersFor(name string) (takes, known bool, err error) {
+	if takes, known = p.takesValue(name); known {
+		return takes, true, nil
 	}
-	path := FindPath(p.app.Commands, p.rewrite[p.inv.name()])
-	return len(path) > 0 && findFlag(path[len(path)-1], name) != nil
+	if to := p.standsFor(); len(to) == 0 || findFlag(to[len(to)-1], name) == nil {
+		return false, false, nil
+	}
+	if err := p.bare(); err != nil {
+		return false, false, err
+	}
+	takes, known = p.takesValue(name)
+	return takes, known, nil
+}
+
+// standsFor is the command that a group without a subcommand stands for, none for what is no such group.
+func (p *lineParser) standsFor() []*ucli.Command {
+	if cmd := p.inv.command(); cmd == nil || cmd.Action != nil || p.seen {
+		return nil
+	}
+	return FindPath(p.app.Commands, p.rewrite[p.inv.name()])
 }
 
 // bare goes on to the command that a group without a subcommand stands for.
 func (p *lineParser) bare() error {
-	if p.seen || p.inv.Global.Help {
-		return nil
-	}
-	to := FindPath(p.app.Commands, p.rewrite[p.inv.name()])
-	if cmd := p.inv.command(); cmd == nil || cmd.Action != nil || len(to) == 0 {
+	to := p.standsFor()
+	if len(to) == 0 || p.inv.Global.Help {
 		return nil
 	}
 	p.inv.Path = nil
