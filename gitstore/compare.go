@@ -10,6 +10,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/workdir"
+	"github.com/git-agentxchain/git-agentxchain/internal/failures"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -62,5 +63,5 @@ func unreadable(name string, err error) *fail.Error {
 	if errors.As(err, &irregular) {
 		return record.TamperedDoc(name, "it must be a regular file, not a link or directory")
 	}
-	return fail.Errorf(fail.CodeUnreadable, err, "%s cannot be read", name)
+	return fail.Errorf(fail.CodeUnreadable, err, "%s cannot be read", name).WithHint("%s", failures.Permission(name, err))
 }

@@ -8,6 +8,8 @@ package gitstore
 
 import (
 	"encoding/binary"
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -128,6 +130,10 @@ func (s *Store) writeCache(c *statCache) error {
 	}
 	f, err := root.OpenFile(cacheName, os.O_WRONLY|os.O_CREATE, 0o666)
 	if err != nil {
+		var named *fs.PathError
+		if errors.As(err, &named) {
+			named.Path = filepath.Join(private.Dir(s.repo), cacheName)
+		}
 		return err
 	}
 	_, err = f.WriteAt(c.encode(), 0)

@@ -84,6 +84,9 @@ func (s *ObjectFiles) Read(ctx context.Context, oid object.OID) (string, []byte,
 	if fail.CodeOf(looseErr) != "" && ctx.Err() == nil {
 		return "", nil, looseErr // we saw the damage ourselves, and can name it
 	}
+	if shut := shutObjects(s.loose, oid); shut != nil && ctx.Err() == nil {
+		return "", nil, shut
+	}
 	if fail.CodeOf(err) != fail.CodeObjectMissing {
 		return "", nil, err
 	}

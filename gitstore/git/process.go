@@ -8,8 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
+	"regexp"
 	"strings"
 	"sync"
 	"syscall"
@@ -17,6 +19,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/gitconfig"
+	"github.com/git-agentxchain/git-agentxchain/internal/failures"
 )
 
 // maxGitOutput bounds what one git process may answer, in bytes. The largest
@@ -210,6 +213,9 @@ func (g *Git) Command(ctx context.Context, args []string) (*exec.Cmd, error) {
 	return cmd, nil
 }
 
+// deniedFile finds git's complaint of a file; that of ssh goes on in the same line.
+var deniedFile = regexp.MustCompile(`(?m): Permission denied$|insufficient permission for adding an object`)
+
 // Failure turns how a git ended into an Error with a stable code; complaint is what
 // it wrote to stderr.
 func (g *Git) Failure(args []string, err error, complaint string) error {
@@ -226,6 +232,9 @@ func (g *Git) Failure(args []string, err error, complaint string) error {
 		}
 		if filterFailed(complaint) {
 			e = e.WithHint("see where that filter is configured: git config --show-origin --get-regexp '^filter\\.'")
+		}
+		if deniedFile.MatchString(complaint) {
+			e = e.WithHint("%s", failures.Permission("FILE", fs.ErrPermission))
 		}
 		if full := diskFull(complaint); full != nil {
 			e = e.WithHint("%s", fail.WritableHint(g.Dir, full))

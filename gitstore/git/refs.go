@@ -5,6 +5,7 @@ package git
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -110,7 +111,7 @@ func (r *Repository) readRefFile(name string) (oid object.OID, known bool, err e
 			return r.scanPacked(name) // packed in between
 		}
 		if err != nil {
-			return "", true, fail.Errorf(fail.CodeRefBroken, err, "the ref %s cannot be read", name)
+			return "", true, cmp.Or(Shut(path), error(fail.Errorf(fail.CodeRefBroken, err, "the ref %s cannot be read", name)))
 		}
 		if target, ok := bytes.CutPrefix(data, []byte("ref:")); ok {
 			return "", true, Symbolic(name, strings.TrimSpace(string(target)))
@@ -122,7 +123,7 @@ func (r *Repository) readRefFile(name string) (oid object.OID, known bool, err e
 	case Absent(err):
 		return r.scanPacked(name)
 	}
-	return "", false, nil
+	return "", false, r.shutRef(name)
 }
 
 // Absent also covers a parent that is a file (ENOTDIR).
@@ -278,15 +279,15 @@ func (r *Repository) addUnlisted(prefix string, refs []Ref) ([]Ref, error) {
 	}
 	top := filepath.Join(r.CommonDir, filepath.FromSlash(prefix))
 	err := filepath.WalkDir(top, func(path string, d fs.DirEntry, err error) error {
+		rel, rerr := filepath.Rel(r.CommonDir, path)
+		name := filepath.ToSlash(rel)
 		if err != nil || d.IsDir() {
 			if err != nil && Absent(err) {
 				return nil // removed while we looked, or no such refs at all
 			}
-			return err
+			return cmp.Or(r.shutRef(name), err)
 		}
-		rel, err := filepath.Rel(r.CommonDir, path)
-		name := filepath.ToSlash(rel)
-		if err != nil || listed[name] || !SafeRefName(name) {
+		if rerr != nil || listed[name] || !SafeRefName(name) {
 			return nil
 		}
 		ref := Ref{Name: name}
@@ -294,6 +295,8 @@ func (r *Repository) addUnlisted(prefix string, refs []Ref) ([]Ref, error) {
 		switch {
 		case fail.CodeOf(err) == fail.CodeRefSymbolic:
 			ref.Target = "?" // dangling, else git had listed it
+		case fail.CodeOf(err) == fail.CodeUnreadable:
+			return err
 		case err != nil:
 			ref.Broken = true
 		case !known || oid == "":

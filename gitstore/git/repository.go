@@ -243,11 +243,17 @@ func leadsNowhere(dir string) error {
 	}
 	for at := dir; at != filepath.Dir(at); at = filepath.Dir(at) {
 		file := filepath.Join(at, ".git")
+		if shut := shutGit(file); shut != nil {
+			return shut
+		}
 		if fi, err := os.Lstat(file); err != nil || fi.IsDir() {
 			continue
 		}
 		text, _ := os.ReadFile(file)
 		to, ok := strings.CutPrefix(strings.TrimSpace(string(text)), "gitdir: ")
+		if shut := shutGit(to); ok && filepath.IsAbs(to) && shut != nil {
+			return shut
+		}
 		e := fail.Errorf(fail.CodeNotRepository, nil, "%s leads to %s, where no git repository is", file, to)
 		switch place := filepath.ToSlash(to); {
 		case !ok:
@@ -289,6 +295,9 @@ func (r *Repository) There() error {
 }
 
 func gone(dir string, cause error) error {
+	if shut := leadsNowhere(dir); fail.CodeOf(shut) == fail.CodeUnreadable {
+		return shut
+	}
 	return fail.Errorf(fail.CodeNotRepository, cause, "git no longer finds the repository of %s", dir).
 		WithHint("bring its .git back from a backup, or clone the project anew")
 }

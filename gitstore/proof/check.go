@@ -244,7 +244,8 @@ func Blame(ctx context.Context, err error) (*fail.Error, error) {
 	switch {
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
-	case !errors.As(err, &e), e.Code == fail.CodeGitFailed, e.Code == fail.CodeGitMissing:
+	case !errors.As(err, &e), e.Code == fail.CodeGitFailed, e.Code == fail.CodeGitMissing,
+		errors.Is(err, git.ErrShut):
 		return nil, err
 	}
 	return e, nil

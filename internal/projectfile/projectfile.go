@@ -3,6 +3,7 @@
 package projectfile
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +12,7 @@ import (
 	"path/filepath"
 	"syscall"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/failures"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -89,15 +91,19 @@ func intoGit(dir *os.Root, root, path string) bool {
 
 func notRegular(path string) error { return Unreadable(path, errors.New("not a regular file")) }
 
+// PutPlain is what to do about a file that is of the wrong kind or size.
+const PutPlain = "put a plain file of the project in its place"
+
 // Unreadable is the refusal of a file that cannot be read.
 func Unreadable(path string, err error) error {
 	var pe *fs.PathError
 	if errors.As(err, &pe) {
 		err = pe.Err
 	}
-	e := &wire.Error{Code: CodeUnreadable, Field: path, Message: fmt.Sprintf("%s cannot be read: %v.", path, err)}
-	if !errors.Is(err, fs.ErrPermission) {
-		e.Hint = "put a plain file of the project in its place"
+	return &wire.Error{
+		Code:    CodeUnreadable,
+		Field:   path,
+		Message: fmt.Sprintf("%s cannot be read: %v.", path, err),
+		Hint:    cmp.Or(failures.Permission(path, err), PutPlain),
 	}
-	return e
 }

@@ -6,10 +6,12 @@ import (
 	"bytes"
 	"context"
 	"os"
+	"path/filepath"
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/dispatch"
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/projectfile"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -99,7 +101,13 @@ func Changes(ctx context.Context, s *gitstore.Store, v *gitstore.View, t *run.Tu
 	if err != nil || !sealed {
 		return nil, err
 	}
-	return dispatch.Changes(b.Problems), nil
+	changes := dispatch.Changes(b.Problems)
+	for _, c := range changes {
+		if err := git.Shut(filepath.Join(s.Dir(), b.Path), filepath.Join(s.Dir(), b.Path, c.Path)); err != nil {
+			return nil, err // not changed, as far as can be told
+		}
+	}
+	return changes, nil
 }
 
 // Open hands out the bundle of an active turn as an agent gets it: the very

@@ -55,7 +55,7 @@ func ReadStaged(root, turnID string) (Staged, error) {
 func readResult(root, path, turnID string) ([]byte, error) {
 	data, err := projectfile.Read(root, path, protocol.MaxStagedBytes)
 	var refusal *wire.Error
-	if errors.As(err, &refusal) {
+	if errors.As(err, &refusal) && refusal.Hint == projectfile.PutPlain {
 		refusal.Hint = fmt.Sprintf("make it a plain file of at most %d MiB, then: git agentxchain accept %s",
 			protocol.MaxStagedBytes>>20, turnID)
 	}

@@ -81,6 +81,11 @@ func Of(ctx context.Context, r *git.Repository, projectPrefix string) (*Status, 
 	if s.Head != "" && !s.Head.Valid(r.ObjectFormat) {
 		return nil, fail.Errorf(fail.CodeGitFailed, nil, "git status names HEAD as %q", s.Head)
 	}
+	if s.Head == "" {
+		if err := r.ShutHead(); err != nil {
+			return nil, err
+		}
+	}
 	return s, nil
 }
 

@@ -6,7 +6,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"path/filepath"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/failures"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
@@ -124,6 +127,13 @@ func Describe(err error) report {
 		}
 	case errors.Is(err, context.DeadlineExceeded):
 		r.Code = "timeout"
+	}
+	if r.hint == "" && r.Code != "interrupted" {
+		name := "FILE"
+		if at := (*fs.PathError)(nil); errors.As(err, &at) && filepath.IsAbs(at.Path) {
+			name = OneLine(at.Path)
+		}
+		r.hint = failures.Permission(name, err)
 	}
 	r.Exit = ExitStatus(r.Code)
 	if r.Exit == ExitRefused || r.Exit == ExitBlocked {
