@@ -1,5 +1,5 @@
-// Package failures reports several failures of one piece of work together. It holds
-// the one way this program writes them.
+// Several failures as one.
+
 package failures
 
 import (

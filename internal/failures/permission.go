@@ -1,3 +1,5 @@
+// What to do about a file that may not be used.
+
 package failures
 
 import (
