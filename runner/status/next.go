@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -62,7 +63,7 @@ func (p Project) next(
 	case s.Status == wire.StatusBlocked && !strings.HasPrefix(n.Command, "git "):
 		return attemptsSeen(s, sharpen(n, escalation))
 	case s.Status != wire.StatusActive && s.Status != wire.StatusIdle:
-		return p.asks(ctx, st.View, n)
+		return p.asks(ctx, st, n)
 	case len(st.Turns) == 0:
 		return p.betweenTurns(ctx, st, n, tree)
 	}
@@ -297,24 +298,29 @@ func (p Project) authors(ctx context.Context, v *gitstore.View) []string {
 	return list
 }
 
-// asks is n, or the gate to look at where it waits for people of whom the person here is none.
-func (p Project) asks(ctx context.Context, v *gitstore.View, n *protocol.NextAction) *protocol.NextAction {
-	w := v.State.Waiting()
+// asks is n, or the gate to look at where the person here is none of those it waits for.
+func (p Project) asks(ctx context.Context, st *Standing, n *protocol.NextAction) *protocol.NextAction {
+	w := st.View.State.Waiting()
 	if w == nil || p.Store == nil {
 		return n
 	}
-	rule := v.Config.GateRule(w.Gate)
+	rule := st.View.Config.GateRule(w.Gate)
 	if rule == nil {
 		return n
 	}
 	_, email := p.Store.Identity(ctx)
-	if agreement.Names(rule, email) {
+	look := &protocol.NextAction{Command: "git agentxchain approve --show", Reason: n.Reason}
+	switch {
+	case !agreement.Names(rule, email):
+		look.Reason += " It asks for " + rule.People() + ", not for " + text.Brief(cmp.Or(email, "you"), 100) + "."
+	case !slices.ContainsFunc(agreement.Unheard(rule, st.Approvals), func(p string) bool {
+		return agreement.SamePerson(p, email)
+	}):
+		look.Reason += " You have approved it."
+	default:
 		return n
 	}
-	return &protocol.NextAction{
-		Command: "git agentxchain approve --show",
-		Reason:  n.Reason + " It asks for " + rule.People() + ", not for " + text.Brief(cmp.Or(email, "you"), 100) + ".",
-	}
+	return look
 }
 
 // awaiting is the checkpoint that comes first, nil where no dirty path is an accepted turn's.
