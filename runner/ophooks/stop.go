@@ -44,7 +44,7 @@ func Stopped(s *run.State, call hooks.Call, out *hooks.Outcome) *Stop {
 		Details: ojson.NewObject("hook_phase", phase, "hook_name", name, "verdict", ojson.OrNull(verdict),
 			"hook_message", detail, "error_code", wire.CodeHookBlocked),
 	}
-	said := fmt.Sprintf("hook %q: %s", name, strings.TrimSuffix(text.Brief(detail, 500), "."))
+	said := fmt.Sprintf("hook %q: %s%s", name, strings.TrimSuffix(text.Brief(detail, 500), "."), complaint(out))
 	if tamper == "" && phase == "before_assignment" {
 		e.Message = "The assignment is refused by " + said + "."
 		e.Hint = Asks + run.CmdAssign
@@ -86,6 +86,16 @@ func Stopped(s *run.State, call hooks.Call, out *hooks.Outcome) *Stop {
 		b.TurnID = call.TurnID
 	}
 	return &Stop{Block: b, Err: e}
+}
+
+// complaint is what a hook that failed wrote on standard error, or what ended it: its message only has the exit status.
+func complaint(out *hooks.Outcome) string {
+	for _, e := range out.Entries {
+		if e.Action == hooks.ActionBlockedFailure && e.Stderr != "" {
+			return ": " + strings.TrimSuffix(text.Brief(e.Stderr, 300), ".")
+		}
+	}
+	return ""
 }
 
 // Said is what a hook that stops a phase said, in words also where it gave none.
