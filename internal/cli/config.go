@@ -69,7 +69,9 @@ func runConfigDiff(ctx context.Context, f *term.Factory) error {
 	if err != nil {
 		return err
 	}
-	f.Out.Emit(configObject(st), func(p *term.Printer) {
+	payload := configObject(st)
+	payload.Set("next_run_changes", shared.RuleRows(st.Next))
+	f.Out.Emit(payload, func(p *term.Printer) {
 		switch {
 		case st.Run == "" && len(st.Next) > 0:
 			p.Println("No run is under way; the next one begins with other rules than the last was judged by:")
