@@ -349,7 +349,7 @@ func (p *lineParser) unknownCommand(word string, subs []*ucli.Command) error {
 	if len(p.inv.Path) > 0 {
 		what = p.inv.name() + " command"
 	}
-	if s := Nearest(word, allNames(subs)); s != "" {
+	if s := meant(word, allNames(subs)); s != "" {
 		return UsageErrorf("unknown %s %q; did you mean %q?", what, OneLine(word), s)
 	}
 	return UsageErrorf("unknown %s %q; %q lists them", what, OneLine(word), p.help())

@@ -30,6 +30,30 @@ func Nearest(word string, known []string) string {
 	return best
 }
 
+// otherWords are what people who know other programs type, and what it is called here.
+var otherWords = map[string]string{
+	"begin":    "run",
+	"cancel":   "abandon",
+	"commit":   "checkpoint",
+	"continue": "run",
+	"del":      "archive",
+	"delete":   "archive",
+	"next":     "status",
+	"pull":     "sync",
+	"push":     "sync",
+	"remove":   "archive",
+	"rm":       "archive",
+	"start":    "run",
+}
+
+// meant is which of the known commands someone meant by a word, "" when that cannot be told.
+func meant(word string, known []string) string {
+	if s := otherWords[strings.ToLower(word)]; slices.Contains(known, s) {
+		return s
+	}
+	return Nearest(word, known)
+}
+
 // editDistance counts insertions, deletions, replacements and swaps of
 // neighbours that turn a into b (optimal string alignment, over bytes: command
 // and flag names are ASCII).

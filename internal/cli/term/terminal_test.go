@@ -258,6 +258,15 @@ func TestNearest(t *testing.T) {
 	}
 }
 
+func TestMeant(t *testing.T) {
+	known := []string{"list", "show", "archive", "run"}
+	for word, want := range map[string]string{"delete": "archive", "RM": "archive", "start": "run", "push": "", "lst": "list"} {
+		if got := meant(word, known); got != want {
+			t.Errorf("%q: %q, want %q", word, got, want)
+		}
+	}
+}
+
 // TestTopicsFitATerminal keeps topics readable without wrapping.
 func TestTopicsFitATerminal(t *testing.T) {
 	for _, tp := range topics() {
