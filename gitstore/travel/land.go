@@ -65,6 +65,11 @@ func landAll(ctx context.Context, s *gitstore.Store, y *Synced, opt SyncOptions)
 	if err := l.look(ctx); err != nil {
 		return err
 	}
+	for _, name := range opt.Forget {
+		if y.Tries == 1 && l.seen[name] == "" {
+			y.Notices = append(y.Notices, "nothing of run "+name+" was seen on "+y.Remote+", so nothing is forgotten")
+		}
+	}
 	if err := l.withdrawConflicts(ctx); err != nil {
 		return err
 	}

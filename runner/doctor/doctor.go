@@ -88,8 +88,8 @@ type Options struct {
 func Examine(ctx context.Context, r *runner.Runner, opt Options) (*Examination, error) {
 	d := &doctor{r: r, rec: r.Record(), fix: opt.Fix, opt: opt}
 	for _, look := range []func(context.Context){
-		d.git, d.identity, d.lock, d.gitLocks, d.worktree, d.config, d.run, d.onBranch, d.guards, d.told, d.ignored,
-		d.tracked, d.hidden, d.leftovers, d.proposals, d.signedOff, d.caller,
+		d.git, d.identity, d.lock, d.gitLocks, d.settings, d.worktree, d.config, d.run, d.onBranch, d.guards, d.told,
+		d.ignored, d.tracked, d.hidden, d.leftovers, d.proposals, d.signedOff, d.caller,
 	} {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
