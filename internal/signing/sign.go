@@ -143,7 +143,7 @@ func said(stderr []byte) string {
 }
 
 func failed(program, why string) error {
-	hint := "try it with git: git commit -S --allow-empty"
+	hint := "git agentxchain doctor --signing sets up a key to sign with"
 	switch lower := strings.ToLower(why); {
 	case strings.Contains(lower, "passphrase"):
 		hint = "the key has a passphrase: put it into the agent first (ssh-add), or sign in a terminal"

@@ -176,7 +176,8 @@ func readRangePolicy(ctx context.Context, f *term.Factory, repo *runner.Reposito
 		data, err := repo.Git.Run(ctx, nil, "cat-file", "blob", "--end-of-options", string(commit)+":"+file)
 		if err != nil {
 			return nil, term.Errorf("unreadable_input", "cannot read the policy %s: %s has no such file",
-				term.OneLine(name), term.OneLine(rev))
+				term.OneLine(name), term.OneLine(rev)).
+				WithHint("commit the policy there first; until then a file of this machine does: --policy FILE")
 		}
 		return data, nil
 	}
