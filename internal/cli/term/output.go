@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"sync"
 	"syscall"
 
@@ -111,7 +112,12 @@ func (o *Output) write(p []byte) (int, error) {
 	return n, err
 }
 
+// width is how many columns there are, found as git finds it: by COLUMNS, which git sets for what it pages (git -p), else
+// by asking the terminal; 0 for no limit.
 func (o *Output) width() int {
+	if n, err := strconv.Atoi(o.f.Env.Getenv("COLUMNS")); err == nil && n > 0 {
+		return n
+	}
 	if !o.f.Env.IsTerminal(o.f.Env.Stdout) {
 		return 0
 	}

@@ -74,6 +74,8 @@ func environmentTopic() string {
   NO_COLOR                    any value: no colour
   CLICOLOR, CLICOLOR_FORCE    0: no colour; FORCE other than 0: colour in pipes
   TERM                        dumb: no colour
+  COLUMNS                     how wide lines may be, also in a pipe; without it
+                              as wide as the terminal
   GIT_PAGER, PAGER            the pager of long listings on a terminal; "cat"
                               for none; LESS=FRX and LV=-c unless set
   GIT_EDITOR, VISUAL, EDITOR  the editor of "turn edit"; vi without any
