@@ -318,9 +318,10 @@ const (
 type PushResult struct {
 	State string
 	Why   string
+	Made  bool // the remote did not have the ref
 }
 
-// Push pushes refs, each by compare-and-swap on the server. The error says that
+// Push pushes refs, each by compare-and-swap on the server, and extra ones as they are. The error says that
 // nothing was pushed at all; else each ref has its own answer.
 func Push(ctx context.Context, r *git.Repository, remote string, refs []RefPush,
 	extra ...string) (map[string]PushResult, error) {
@@ -419,6 +420,9 @@ func pushSome(ctx context.Context, r *git.Repository, remote string, refs []RefP
 		}
 	}
 	for _, name := range extra {
+		if a, ok := said[name]; ok && !out[name].Made {
+			out[name] = a
+		}
 		if a := said[name]; a.State != "" && a.State != PushOK && !strings.Contains(a.Why, "atomic ") {
 			branch := strings.TrimPrefix(name, "refs/heads/")
 			if a.State == PushRefused {
@@ -469,7 +473,7 @@ func readPorcelain(answer []byte) map[string]PushResult {
 		}
 		name := f[1][i+1:]
 		if f[0] != "!" {
-			out[name] = PushResult{State: PushOK}
+			out[name] = PushResult{State: PushOK, Made: f[0] == "*"}
 			continue
 		}
 		out[name] = judgeRejection(f[2])

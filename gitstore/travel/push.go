@@ -41,7 +41,18 @@ func pushAll(ctx context.Context, repo *git.Repository, y *Synced, opt SyncOptio
 	if len(refs) == 0 && len(extra) == 0 {
 		return false, nil
 	}
+	had := make(map[string]bool)
+	for _, branch := range extra {
+		there, err := repo.ReadRef(ctx, trackingBranch(y.Remote, branch))
+		had[branch] = err == nil && there != ""
+	}
 	said, refusal := transport.Push(ctx, repo, y.Remote, refs, extra...)
+	for _, branch := range extra {
+		if name := strings.TrimPrefix(branch, "refs/heads/"); said[branch].Made && had[branch] {
+			y.Notices = append(y.Notices, fmt.Sprintf("%s had lost branch %s, and has it again now: if it was renamed there, "+
+				"git push %s --delete %s takes it back, and git branch -m NAME renames yours", y.Remote, name, y.Remote, name))
+		}
+	}
 	known, err := repo.Tips(ctx, record.SeenRefPrefix+y.Remote+"/")
 	if err != nil {
 		return false, err
