@@ -80,6 +80,8 @@ func outcome(ctx context.Context, res *loop.Result) error {
 			}
 		}
 		return res.Err
+	case res.State != nil && res.State.Status == wire.StatusFailed:
+		return term.Errorf("failed", "the run was given up").WithHint("git agentxchain run --new-run")
 	case res.StopReason == loop.AdmissionRejected && res.Cause == "" && len(res.Errors) > 0:
 		return &wire.Error{
 			Code:    wire.CodeInvalidConfig,
@@ -184,7 +186,7 @@ func budgetText(s *run.State) string {
 func endText(res *loop.Result) string {
 	switch res.Cause {
 	case loop.CauseCancelled:
-		return "interrupted; what was under way can be gone on with"
+		return "interrupted; git agentxchain run resumes what was under way"
 	case loop.CauseAwaitingPerson:
 		return "what is left to do is for a person"
 	case loop.CauseClaimed:
@@ -195,6 +197,9 @@ func endText(res *loop.Result) string {
 		return "the cost limit of this command is reached"
 	case loop.CauseLoopRunning:
 		return "another loop drives this run"
+	}
+	if res.State != nil && res.State.Status == wire.StatusFailed {
+		return "the run was given up; --new-run starts another"
 	}
 	switch res.StopReason {
 	case loop.Completed:

@@ -323,7 +323,7 @@ func (v *liveView) picture(width int) []string {
 		lines = append(lines, term.Truncate(text, width))
 	}
 	where := "  " + term.OneLine(v.where)
-	if help := "  (Ctrl-C ends the agents; the run can be gone on with)"; term.DisplayWidth(where+help) <= width {
+	if help := "  (Ctrl-C ends the agents; git agentxchain run resumes)"; term.DisplayWidth(where+help) <= width {
 		where += help
 	}
 	return append(lines, term.Truncate(where, width))

@@ -139,7 +139,7 @@ func printPlanned(p *term.Printer, turns, gates []*ojson.Object, halted bool) {
 	for _, t := range turns {
 		verb := "would be assigned"
 		if id := t.String("turn_id"); id != "" {
-			verb = id + " would be gone on with"
+			verb = id + " would be resumed"
 			if halted {
 				verb = id + " stays as it is"
 			}

@@ -67,7 +67,7 @@ func newStepCommand(f *term.Factory) *ucli.Command {
 				DryRun:       c.Bool("dry-run"),
 			}
 			if o.Role != "" && o.Turn != "" {
-				return term.UsageErrorf("a TURN is gone on with, --role starts a new one; give one of them")
+				return term.UsageErrorf("TURN resumes a turn, --role starts one; give one of them")
 			}
 			if o.Poll, err = term.Seconds("poll", c.String("poll")); err != nil {
 				return err

@@ -157,6 +157,8 @@ func (l *loop) decide() {
 		if !l.onceDone() && !l.retryGate() {
 			l.limits(s)
 		}
+	case wire.StatusFailed:
+		l.fail(Blocked, "the run was given up", nil)
 	default:
 		l.fail(Blocked, fmt.Sprintf("the run is %s", s.Status), nil)
 	}
