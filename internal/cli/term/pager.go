@@ -4,6 +4,7 @@ package term
 
 import (
 	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"strings"
@@ -26,6 +27,12 @@ func (o *Output) Page(ctx context.Context) {
 	}
 	line := f.pagerCommand()
 	if line == "" || line == "cat" {
+		return
+	}
+	if word, _, _ := strings.Cut(line, " "); absent(word) {
+		if word != "less" {
+			o.Notice("the pager %s is not there: nothing is paged", OneLine(word))
+		}
 		return
 	}
 	// Decided now: afterwards stdout is a pipe and would look colourless.
@@ -55,6 +62,17 @@ func (o *Output) Page(ctx context.Context) {
 	o.stdout.Reset(w)
 }
 
+// absent reports that the shell would not find what the word of a pager names, after which the listing would be lost.
+func absent(word string) bool {
+	if strings.ContainsAny(word, "=$`'\"\\;|&()<>~") {
+		return false // the shell's to read
+	}
+	if _, err := exec.LookPath(word); err == nil {
+		return false
+	}
+	return errors.As(exec.Command("sh", "-c", `command -v "$0"`, word).Run(), new(*exec.ExitError))
+}
+
 // stopPager closes the pager's input and waits until the person leaves it.
 func (o *Output) stopPager() {
 	if o.pager == nil {
@@ -67,7 +85,7 @@ func (o *Output) stopPager() {
 }
 
 // pagerCommand picks the pager: GIT_PAGER, pager.agentxchain, core.pager,
-// PAGER, less. pager.agentxchain may also be a boolean that only switches it.
+// PAGER, less; on a dumb terminal none but a named one. pager.agentxchain may also be a boolean that only switches it.
 func (f *Factory) pagerCommand() string {
 	env := f.Env.Getenv
 	if p := env("GIT_PAGER"); p != "" {
@@ -87,6 +105,9 @@ func (f *Factory) pagerCommand() string {
 		if p != "" {
 			return p
 		}
+	}
+	if env("TERM") == "dumb" { // less would ask for a key before it shows anything
+		return ""
 	}
 	return "less"
 }

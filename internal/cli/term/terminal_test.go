@@ -65,6 +65,8 @@ func TestPagerChoice(t *testing.T) {
 		want      string
 	}{
 		{nil, nil, "less"},
+		{map[string]string{"TERM": "dumb"}, nil, ""},
+		{map[string]string{"TERM": "dumb", "PAGER": "more"}, nil, "more"},
 		{map[string]string{"PAGER": "more"}, nil, "more"},
 		{map[string]string{"PAGER": "more"}, map[string]string{"core.pager": "most"}, "most"},
 		{map[string]string{"GIT_PAGER": "x"}, map[string]string{"core.pager": "most"}, "x"},
@@ -91,8 +93,19 @@ func TestPager(t *testing.T) {
 		t.Errorf("%d %q", status, stdout)
 	}
 
+	// The listing is shown where the pager is not there.
+	env, stdout, stderr := testEnv(true, map[string]string{"GIT_PAGER": "no-such-pager -x"})
+	env.Dir = t.TempDir()
+	f = newTestFactory(env, false)
+	f.Out.Page(context.Background())
+	f.Out.Emit(nil, func(p *Printer) { p.Println("line") })
+	if status := f.Out.finish(nil); status != 0 || stdout.String() != "line\n" ||
+		!strings.Contains(stderr.String(), "the pager no-such-pager is not there") {
+		t.Errorf("%d %q %q", status, stdout, stderr)
+	}
+
 	// A pager that leaves early is the reader's choice, not a failure.
-	env, _, stderr := testEnv(true, map[string]string{"GIT_PAGER": "true"})
+	env, _, stderr = testEnv(true, map[string]string{"GIT_PAGER": "true"})
 	env.Dir = t.TempDir()
 	f = newTestFactory(env, false)
 	f.Out.Page(context.Background())

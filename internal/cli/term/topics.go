@@ -73,7 +73,7 @@ func environmentTopic() string {
                               ("help hooks")
   NO_COLOR                    any value: no colour
   CLICOLOR, CLICOLOR_FORCE    0: no colour; FORCE other than 0: colour in pipes
-  TERM                        dumb: no colour
+  TERM                        dumb: no colour, and no pager unless one is named
   COLUMNS                     how wide lines may be, also in a pipe; without it
                               as wide as the terminal
   GIT_PAGER, PAGER            the pager of long listings on a terminal; "cat"
