@@ -143,7 +143,7 @@ func (m *Moment) Agree(c *Consent, d *Decision) (*Tally, *wire.Error) {
 				Field: "principal",
 				Message: fmt.Sprintf("%s has approved this already; each person counts once (%d of %d).",
 					s.Vote.Principal, len(out.Votes), out.Need),
-				Hint: "git agentxchain approve --show",
+				Hint: d.shows(),
 			}
 		}
 		out.Votes = append(out.Votes, s.Vote)
@@ -222,7 +222,7 @@ func (d *Decision) excludes(r *config.GateRule, principal string) *wire.Error {
 		Code:    CodeApproverNotAllowed,
 		Field:   "gates." + d.Gate,
 		Message: fmt.Sprintf("%s is not among those who decide on %s: %s.", who, d.Subject(), r.People()),
-		Hint:    "ask one of them: they may also add a person to authority in agentxchain.json, with git agentxchain config adopt",
+		Hint:    "ask one of them: " + d.adds(),
 		Details: ojson.NewObject("principal", principal, "group", r.Group, "principals", r.Principals),
 	}
 }

@@ -27,29 +27,36 @@ type Decision struct {
 	Evidence []evidence.FileBlob
 	Rules    []*config.GateRule // all of them have to hold; nil leaves it to any person
 	Votes    []*run.Vote        // of people who agreed before
+
+	// of a gate of an initiative: where the runs of its repositories stand; nil at any other
+	Repositories []attest.Repository
+	Initiative   bool
 }
 
 // Moment is when a decision is made: of which run, by which rules, at which commit, and
 // who asks.
 type Moment struct {
-	Run    string
-	Spent  []string // nonces of the statements that the run has used
-	Config *config.Config
-	Head   string // the commit that is checked out
-	Actor  evidence.Actor
-	Now    time.Time
+	Run   string
+	Spent []string // nonces of the statements that the run has used
+	Rules string   // digest of the configuration in force
+	Head  string   // the commit that is checked out
+	Actor evidence.Actor
+	Now   time.Time
 }
 
 // Content digests what a decision is about: a yes to other bytes does not count for these.
 func (m *Moment) Content(d *Decision) string {
 	h := sha256.New()
-	_, _ = fmt.Fprintf(h, "%s\x00%s\x00%s\x00", config.RulesDigest(m.Config), d.Gate, m.Head)
+	_, _ = fmt.Fprintf(h, "%s\x00%s\x00%s\x00", m.Rules, d.Gate, m.Head)
 	for _, f := range d.Evidence {
 		digest := run.DocumentMissing
 		if f.Blob != nil {
 			digest = f.Blob.Digest
 		}
 		_, _ = fmt.Fprintf(h, "%s\x00%s\x00", f.Path, digest)
+	}
+	for _, r := range d.Repositories {
+		_, _ = fmt.Fprintf(h, "%s\x00%s\x00", r.ID, r.Operation)
 	}
 	return "sha256:" + hex.EncodeToString(h.Sum(nil))
 }
@@ -98,6 +105,9 @@ func (d *Decision) Subject() string {
 
 // Command is what asks for the decision.
 func (d *Decision) Command() string {
+	if d.Initiative {
+		return "git agentxchain multi approve-gate"
+	}
 	switch d.Kind {
 	case attest.AdoptConfig:
 		return "git agentxchain config adopt"
@@ -111,4 +121,20 @@ func (d *Decision) Command() string {
 		return "git agentxchain confirm"
 	}
 	return "git agentxchain approve"
+}
+
+// shows is the command that shows who has agreed.
+func (d *Decision) shows() string {
+	if d.Initiative {
+		return d.Command() + " --show"
+	}
+	return "git agentxchain approve --show"
+}
+
+// adds says how another person comes to be asked.
+func (d *Decision) adds() string {
+	if d.Initiative {
+		return "another person counts once authority of agentxchain-multi.json names them and a new initiative has begun"
+	}
+	return "they may also add a person to authority in agentxchain.json, with git agentxchain config adopt"
 }

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/protocol/attest"
-	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -56,7 +55,7 @@ func (m *Moment) statements(c *Consent, d *Decision, content string) ([]Stated, 
 			return nil, refusal
 		}
 		if slices.ContainsFunc(out, func(o Stated) bool { return o.Nonce == s.Nonce }) {
-			return nil, replayed("it is handed in twice")
+			return nil, d.replayed("it is handed in twice")
 		}
 		s.Vote.Content = content
 		out = append(out, s)
@@ -80,10 +79,10 @@ func (m *Moment) Statement(signers *attest.Signers, c *Consent, d *Decision, b *
 	var sig *attest.Signature
 	for _, at := range []time.Time{st.IssuedAt, m.Now} {
 		if sig, refusal = signers.Verify(env, at); refusal != nil {
-			return Stated{}, c.Base.wayIn(refusal)
+			return Stated{}, c.Base.wayIn(d, refusal)
 		}
 		if refusal := sig.SpeaksFor(st.Principal); refusal != nil {
-			return Stated{}, c.Base.wayIn(refusal)
+			return Stated{}, c.Base.wayIn(d, refusal)
 		}
 	}
 	if refusal := m.answers(c, d, st); refusal != nil {
@@ -106,14 +105,18 @@ func (m *Moment) Statement(signers *attest.Signers, c *Consent, d *Decision, b *
 
 // wayIn says where a signer has to be listed to count: what is committed during a run without a protected
 // branch counts for the runs after it.
-func (b *Base) wayIn(refusal *wire.Error) *wire.Error {
+func (b *Base) wayIn(d *Decision, refusal *wire.Error) *wire.Error {
 	if refusal.Code != wire.CodeSignerUnknown || b == nil || b.Ref != "" || b.Commit == "" {
 		return refusal
 	}
-	refusal.Hint = fmt.Sprintf("sign with a key of %s as committed at %.10s, where the run began; "+
-		"another counts once it is committed there and a new run has begun "+
-		"(git agentxchain abandon --reason TEXT ends this one)",
-		attest.AllowedSignersPath, b.Commit)
+	what, end := "run", "abandon"
+	if d.Initiative {
+		what, end = "initiative", "multi abandon"
+	}
+	refusal.Hint = fmt.Sprintf("sign with a key of %s as committed at %.10s, where the %[3]s began; "+
+		"another counts once it is committed there and a new %[3]s has begun "+
+		"(git agentxchain %[4]s --reason TEXT ends this one)",
+		attest.AllowedSignersPath, b.Commit, what, end)
 	return refusal
 }
 
@@ -121,15 +124,15 @@ func (b *Base) wayIn(refusal *wire.Error) *wire.Error {
 func (m *Moment) answers(c *Consent, d *Decision, st *attest.Statement) *wire.Error {
 	switch {
 	case slices.Contains(m.Spent, st.Nonce):
-		return replayed("this run has used it")
+		return d.replayed("this run has used it")
 	case st.Run != m.Run:
-		return replayed("it is about run " + st.Run)
+		return d.replayed("it is about run " + st.Run)
 	case st.Decision != d.Kind:
-		return replayed("it says " + string(st.Decision))
+		return d.replayed("it says " + string(st.Decision))
 	case st.Gate != d.Gate || st.GateType != d.GateType || st.Phase != d.Phase || st.To != d.To:
-		return replayed(fmt.Sprintf("it is about gate %q of phase %q", st.Gate, st.Phase))
+		return d.replayed(fmt.Sprintf("it is about gate %q of phase %q", st.Gate, st.Phase))
 	case st.Operation != c.Answers:
-		return replayed(fmt.Sprintf("it answers operation %.12s", st.Operation))
+		return d.replayed(fmt.Sprintf("it answers operation %.12s", st.Operation))
 	case !st.ExpiresAt.After(m.Now):
 		return &wire.Error{
 			Code:    CodeStatementExpired,
@@ -145,10 +148,13 @@ func (m *Moment) answers(c *Consent, d *Decision, st *attest.Statement) *wire.Er
 				", which is still to come by the clock here.",
 			Hint: "set right the clock of that machine or of this one, then: " + d.Command() + " --sign",
 		}
-	case st.Config != config.RulesDigest(m.Config):
+	case st.Config != m.Rules:
 		return mismatch("the configuration has changed since", d)
 	case st.Commit != m.Head || st.Tree != c.Tree:
 		return mismatch(fmt.Sprintf("it is about commit %.12s", st.Commit), d)
+	}
+	if refusal := d.sameRepositories(st.Repositories); refusal != nil {
+		return refusal
 	}
 	return d.sameEvidence(st.Evidence)
 }
@@ -167,6 +173,20 @@ func Evidence(files []evidence.FileBlob) []attest.File {
 }
 
 // sameEvidence holds the files a statement names against those decided on.
+// sameRepositories refuses a statement about repositories that have moved since.
+func (d *Decision) sameRepositories(stated []attest.Repository) *wire.Error {
+	for _, r := range d.Repositories {
+		i := slices.IndexFunc(stated, func(s attest.Repository) bool { return s.ID == r.ID })
+		if i < 0 || stated[i].Operation != r.Operation {
+			return mismatch("repository "+r.ID+" has moved since", d)
+		}
+	}
+	if len(stated) != len(d.Repositories) {
+		return mismatch("it names repositories that are not decided on", d)
+	}
+	return nil
+}
+
 func (d *Decision) sameEvidence(stated []attest.File) *wire.Error {
 	now := Evidence(d.Evidence)
 	for _, f := range now {
@@ -181,12 +201,16 @@ func (d *Decision) sameEvidence(stated []attest.File) *wire.Error {
 	return nil
 }
 
-func replayed(why string) *wire.Error {
+func (d *Decision) replayed(why string) *wire.Error {
+	sign := "git agentxchain approve"
+	if d.Initiative {
+		sign = d.Command()
+	}
 	return &wire.Error{
 		Code:    CodeStatementReplayed,
 		Field:   "statement",
 		Message: "The statement does not count here: " + why + ".",
-		Hint:    "git agentxchain approve --sign",
+		Hint:    sign + " --sign",
 	}
 }
 

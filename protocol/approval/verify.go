@@ -14,6 +14,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/agreement"
 	"github.com/git-agentxchain/git-agentxchain/protocol/attest"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -235,12 +236,12 @@ func (v *verifier) stands(s *Saying, confirmed bool) string {
 func (v *verifier) moment(a *Act) *agreement.Moment {
 	env := &a.Record.Env
 	return &agreement.Moment{
-		Run:    v.report.Run,
-		Spent:  v.spent,
-		Config: a.Config,
-		Head:   env.Git.Head,
-		Actor:  env.Actor,
-		Now:    env.Now,
+		Run:   v.report.Run,
+		Spent: v.spent,
+		Rules: config.RulesDigest(a.Config),
+		Head:  env.Git.Head,
+		Actor: env.Actor,
+		Now:   env.Now,
 	}
 }
 

@@ -65,6 +65,15 @@ type File struct {
 	SHA256 string // 64 lower case hex digits
 }
 
+// Repository is a repository of an initiative, and where its run stood.
+type Repository struct {
+	ID        string
+	Operation string // commit id of the newest operation of its run
+}
+
+// ofRepository begins the name of a subject that is a Repository.
+const ofRepository = "repository:"
+
 // Statement is one decision (docs/spec/approvals.md#the-statement). Texts are UTF-8
 // without control characters, but for line feeds and tabs in the reason.
 type Statement struct {
@@ -80,13 +89,15 @@ type Statement struct {
 	Evidence  []File // sorted by path once encoded, each path once
 	Commit    string // git id of the commit that is released, or ""
 	Tree      string // git id of its tree, or ""
-	Principal string
-	Reason    string
-	Nonce     string // 32 lower case hex digits
-	IssuedAt  time.Time
-	ExpiresAt time.Time
-	Asked     Asked
-	Sequence  int // of a witness: the place of Operation in the run, from 1; else 0
+	// at a gate of an initiative, sorted by id once encoded, each once
+	Repositories []Repository
+	Principal    string
+	Reason       string
+	Nonce        string // 32 lower case hex digits
+	IssuedAt     time.Time
+	ExpiresAt    time.Time
+	Asked        Asked
+	Sequence     int // of a witness: the place of Operation in the run, from 1; else 0
 }
 
 // Encode returns the statement's bytes: compact JSON whose members have a fixed order,
@@ -106,6 +117,11 @@ func (s *Statement) Encode() ([]byte, *wire.Error) {
 	}
 	for _, f := range files {
 		add("name", f.Path, "sha256", f.SHA256)
+	}
+	for _, r := range slices.SortedFunc(slices.Values(s.Repositories), func(a, b Repository) int {
+		return strings.Compare(a.ID, b.ID)
+	}) {
+		add("name", ofRepository+r.ID, "gitCommit", r.Operation)
 	}
 	add("name", "tree", "gitTree", s.Tree)
 	add("name", "commit", "gitCommit", s.Commit)
@@ -217,7 +233,7 @@ func (s *Statement) setTimes(issued, expires string) *wire.Error {
 	return nil
 }
 
-// setSubjects reads what the statement speaks of: files, at most one tree and one
+// setSubjects reads what the statement speaks of: files, repositories, at most one tree and one
 // commit, or the configuration alone.
 func (s *Statement) setSubjects(doc *ojson.Object) *wire.Error {
 	list := doc.Array("subject")
@@ -239,6 +255,11 @@ func (s *Statement) setSubjects(doc *ojson.Object) *wire.Error {
 		switch {
 		case algorithm == "gitTree" && s.Tree == "":
 			s.Tree = text
+		case algorithm == "gitCommit" && strings.HasPrefix(name, ofRepository):
+			s.Repositories = append(s.Repositories, Repository{
+				ID:        strings.TrimPrefix(name, ofRepository),
+				Operation: text,
+			})
 		case algorithm == "gitCommit" && s.Commit == "":
 			s.Commit = text
 		case algorithm == "sha256" && o.Has("name"):
@@ -250,7 +271,7 @@ func (s *Statement) setSubjects(doc *ojson.Object) *wire.Error {
 			text == doc.Object("predicate").String("config"):
 		default:
 			return invalid(at,
-				"%s is neither a file, the tree, the commit nor the configuration, or is there twice", at)
+				"%s is neither a file, a repository, the tree, the commit nor the configuration, or is there twice", at)
 		}
 	}
 	return nil
@@ -326,7 +347,27 @@ func (s *Statement) check() *wire.Error {
 	if e := s.checkTimes(); e != nil {
 		return e
 	}
+	if e := s.checkRepositories(); e != nil {
+		return e
+	}
 	return s.checkEvidence()
+}
+
+func (s *Statement) checkRepositories() *wire.Error {
+	seen := make(map[string]bool, len(s.Repositories))
+	for _, r := range s.Repositories {
+		switch {
+		case r.ID == "" || !plain(r.ID, maxName, false):
+			return invalid("subject", "%s is not the name of a repository", ojson.Shown(r.ID))
+		case !gitID(r.Operation):
+			return invalid("subject", "the operation of repository %s must be the id of a commit, not %s",
+				ojson.Shown(r.ID), ojson.Shown(r.Operation))
+		case seen[r.ID]:
+			return invalid("subject", "repository %s is there twice", ojson.Shown(r.ID))
+		}
+		seen[r.ID] = true
+	}
+	return nil
 }
 
 func (s *Statement) checkTimes() *wire.Error {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/agreement"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -25,12 +26,12 @@ func ReasonTooLong(reason string) *wire.Error {
 // Moment is the operation as a consent sees it.
 func (t *Draft) Moment() *agreement.Moment {
 	return &agreement.Moment{
-		Run:    t.State.Run(),
-		Spent:  t.State.SpentNonces,
-		Config: t.Config,
-		Head:   t.Env.Git.Head,
-		Actor:  t.Env.Actor,
-		Now:    t.Env.Now,
+		Run:   t.State.Run(),
+		Spent: t.State.SpentNonces,
+		Rules: config.RulesDigest(t.Config),
+		Head:  t.Env.Git.Head,
+		Actor: t.Env.Actor,
+		Now:   t.Env.Now,
 	}
 }
 

@@ -55,11 +55,31 @@ func (d *decoder) authority() {
 		return
 	}
 	s := d.section(o, "authority", ProblemAuthority)
-	a := &Authority{}
+	a := s.whoPasses(func(gate string) bool { return d.cfg.Gate(gate) != nil })
 	d.cfg.Authority = a
 	s.enum("signoff_documents", false, "", SignoffPerson)
 	// A word that cannot be read must not leave the signing to agents.
 	a.PersonSigns = s.o.Has("signoff_documents")
+	if acts := s.object("acts"); acts.o != nil {
+		a.Acts = &GateAuthority{}
+		acts.gateAuthority(a, a.Acts)
+	}
+}
+
+// DecodeAuthority reads who passes the gates of another document than agentxchain.json, from its member authority; nil
+// where it has none. gate reports the gates there are.
+func DecodeAuthority(document *ojson.Object, gate func(string) bool) (*Authority, wire.Problems) {
+	d := &decoder{cfg: &Config{Raw: document}}
+	o := d.top("authority", ProblemAuthority)
+	if o == nil {
+		return nil, d.problems
+	}
+	return d.section(o, "authority", ProblemAuthority).whoPasses(gate), d.problems
+}
+
+// whoPasses reads the groups of people and whose approval each gate needs.
+func (s section) whoPasses(gate func(string) bool) *Authority {
+	a := &Authority{}
 	for e := range s.object("approvers").entries() {
 		g := &Approvers{Threshold: 1}
 		a.Approvers.Set(e.key, g)
@@ -71,18 +91,15 @@ func (d *decoder) authority() {
 	for e := range s.object("gates").entries() {
 		g := &GateAuthority{}
 		a.Gates.Set(e.key, g)
-		if d.cfg.Gate(e.key) == nil {
-			d.add(ProblemUndeclaredGate, e.path, e.key, "%s names the gate %s, which is not in gates",
+		if !gate(e.key) {
+			s.d.add(ProblemUndeclaredGate, e.path, e.key, "%s names the gate %s, which is not in gates",
 				e.path, ojson.Shown(e.key))
 		}
 		if e.valid() {
 			e.gateAuthority(a, g)
 		}
 	}
-	if acts := s.object("acts"); acts.o != nil {
-		a.Acts = &GateAuthority{}
-		acts.gateAuthority(a, a.Acts)
-	}
+	return a
 }
 
 func (s section) approvers(g *Approvers) {
@@ -155,11 +172,14 @@ func (s section) unread(key string) bool {
 
 // GateRule returns whose approval the gate needs, nil when the configuration leaves it
 // to any person.
-func (c *Config) GateRule(gate string) *GateRule {
-	if c.Authority == nil {
+func (c *Config) GateRule(gate string) *GateRule { return c.Authority.GateRule(gate) }
+
+// GateRule returns whose approval the gate needs, nil when that is left to any person, as without an Authority.
+func (a *Authority) GateRule(gate string) *GateRule {
+	if a == nil {
 		return nil
 	}
-	return c.Authority.rule(c.Authority.Gates.Value(gate))
+	return a.rule(a.Gates.Value(gate))
 }
 
 // ActRule returns whose word overrules the record, nil when any person's does.

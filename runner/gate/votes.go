@@ -10,6 +10,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/projectfile"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/agreement"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/gates"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -57,7 +58,7 @@ func Votes(ctx context.Context, store *gitstore.Store, v *gitstore.View) (counti
 	if refusal != nil {
 		return nil, v.State.GateVotes, nil // no approval can be given to what is there now
 	}
-	now := agreement.Moment{Config: v.Config, Head: string(store.Repository().Head(ctx))}
+	now := agreement.Moment{Rules: config.RulesDigest(v.Config), Head: string(store.Repository().Head(ctx))}
 	content := now.Content(&agreement.Decision{Gate: run.PendingGate(v.State), Evidence: signed})
 	for _, vote := range v.State.GateVotes {
 		if vote.Content == content {
