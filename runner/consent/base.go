@@ -13,34 +13,42 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// authorityBase reads the signers, with a protected branch its configuration, and the tree
-// of HEAD in one git process. The branch is that of git_hooks.protected_branches, as its remote has it
-// where that is known. Without one, or when the run's own work goes to that very branch,
-// the commit counts at which the run began (docs/spec/approvals.md#signers).
-func (c *Scene) authorityBase(ctx context.Context) (base *agreement.Base, tree string, err error) {
-	repo := c.Store.Repository()
-	sources, err := c.protectedSources(ctx)
+// Place is where signers and authority are read.
+type Place struct {
+	Repo   *git.Repository
+	Config string  // path of the configuration in the project
+	Branch string  // that is protected, "" for none
+	On     string  // the branch that is checked out, "" for none
+	Pinned *string // the commit at which the run or initiative began, nil for none
+	Head   string  // a commit whose tree is read with it, "" for none
+}
+
+// Base reads the signers, the configuration, and the tree of Head in one git process. They are those of the protected
+// branch, as its remote has it where that is known. Without one, or when the work goes to that very branch, the pinned
+// commit counts (docs/spec/approvals.md#signers).
+func (p Place) Base(ctx context.Context) (base *agreement.Base, tree string, err error) {
+	sources, err := p.Sources(ctx)
 	if err != nil {
 		return nil, "", err
 	}
-	if p := c.View.State.AuthorityBase; p != nil {
-		sources = append(sources, *p)
+	if p.Pinned != nil {
+		sources = append(sources, *p.Pinned)
 	}
-	paths := append(wire.SignerFiles(), wire.ConfigPath)
+	paths := append(wire.SignerFiles(), p.Config)
 	var names []string
 	for _, s := range sources {
 		names = append(names, s+"^{commit}")
-		for _, p := range paths {
-			names = append(names, s+":"+repo.Prefix+p)
+		for _, path := range paths {
+			names = append(names, s+":"+p.Repo.Prefix+path)
 		}
 	}
 	last := len(names)
-	if head := c.Env.Git.Head; head != "" {
-		names = append(names, head+"^{tree}")
+	if p.Head != "" {
+		names = append(names, p.Head+"^{tree}")
 	}
 	base = &agreement.Base{Signers: []evidence.FileBlob{}}
 	found := -1
-	err = repo.ReadNamed(ctx, names, func(i int, o git.Named) {
+	err = p.Repo.ReadNamed(ctx, names, func(i int, o git.Named) {
 		source, n := i/(len(paths)+1), i%(len(paths)+1)
 		switch {
 		case i == last:
@@ -48,29 +56,28 @@ func (c *Scene) authorityBase(ctx context.Context) (base *agreement.Base, tree s
 		case n == 0:
 			if o.Found && found < 0 {
 				found, base.Commit = source, string(o.OID)
-				if pinned := c.View.State.AuthorityBase; pinned == nil || sources[source] != *pinned {
+				if p.Pinned == nil || sources[source] != *p.Pinned {
 					base.Ref = sources[source]
 				}
 			}
 		case source != found || !o.Found || o.Kind != "blob" || len(o.Data) > projectfile.MaxGate:
-		case paths[n-1] != wire.ConfigPath:
+		case paths[n-1] != p.Config:
 			base.Signers = append(base.Signers, evidence.FileBlob{Path: paths[n-1], Blob: evidence.NewBlob(o.Data)})
-		case base.Ref != "":
+		default:
 			base.Config = evidence.NewBlob(o.Data)
 		}
 	})
 	return base, tree, err
 }
 
-// protectedSources are the refs of the branch that is protected, the most trustworthy
-// first; nil when none is. Git dies of BRANCH@{upstream} where no upstream is set, so
-// that it is asked for its name first.
-func (c *Scene) protectedSources(ctx context.Context) ([]string, error) {
-	branch := c.View.Config.ProtectedBranch()
-	if branch == "" {
+// Sources are the names under which git knows the protected branch, best first; none when no branch is protected. The
+// work's own branch is none: a turn commits to it. Git dies of BRANCH@{upstream} where no upstream is set, so that it is
+// asked for its name first.
+func (p Place) Sources(ctx context.Context) ([]string, error) {
+	if p.Branch == "" {
 		return nil, nil
 	}
-	out, err := c.Store.Repository().Git.Run(ctx, nil, "for-each-ref", "--format=%(upstream)", "refs/heads/"+branch)
+	out, err := p.Repo.Git.Run(ctx, nil, "for-each-ref", "--format=%(upstream)", "refs/heads/"+p.Branch)
 	if err != nil {
 		return nil, err
 	}
@@ -78,11 +85,27 @@ func (c *Scene) protectedSources(ctx context.Context) ([]string, error) {
 	if upstream, _, _ := strings.Cut(string(out), "\n"); strings.HasPrefix(upstream, "refs/remotes/") {
 		names = append(names, upstream)
 	}
-	if origin := "refs/remotes/origin/" + branch; len(names) == 0 || names[0] != origin {
+	if origin := "refs/remotes/origin/" + p.Branch; len(names) == 0 || names[0] != origin {
 		names = append(names, origin)
 	}
-	if c.Env.Git.Branch != branch {
-		names = append(names, "refs/heads/"+branch)
+	if p.On != p.Branch {
+		names = append(names, "refs/heads/"+p.Branch)
 	}
 	return names, nil
+}
+
+// base is that of the run, whose own record has its configuration.
+func (c *Scene) base(ctx context.Context) (*agreement.Base, string, error) {
+	base, tree, err := Place{
+		Repo:   c.Store.Repository(),
+		Config: wire.ConfigPath,
+		Branch: c.View.Config.ProtectedBranch(),
+		On:     c.Env.Git.Branch,
+		Pinned: c.View.State.AuthorityBase,
+		Head:   c.Env.Git.Head,
+	}.Base(ctx)
+	if err == nil && base.Ref == "" {
+		base.Config = nil
+	}
+	return base, tree, err
 }

@@ -76,7 +76,7 @@ func (c *Scene) Gather(ctx context.Context, q Question, opt Options) (*agreement
 	}
 	var err error
 	if opt.Proves() || c.View.Config.ProtectedBranch() != "" {
-		if out.Base, out.Tree, err = c.authorityBase(ctx); err != nil {
+		if out.Base, out.Tree, err = c.base(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -114,16 +114,8 @@ func (c *Scene) Gather(ctx context.Context, q Question, opt Options) (*agreement
 	if out.Answers = string(c.View.Op); asked != nil {
 		out.Answers = string(asked.Op)
 	}
-	for _, s := range opt.Statements {
-		if len(s) > agreement.MaxStatementBytes {
-			return nil, &wire.Error{
-				Code:  wire.CodeInvalidArgument,
-				Field: "statement",
-				Message: fmt.Sprintf("A statement has %d bytes; %d are the most.", len(s),
-					agreement.MaxStatementBytes),
-			}
-		}
-		out.Statements = append(out.Statements, evidence.NewBlob(s))
+	if out.Statements, err = opt.HandedIn(); err != nil {
+		return nil, err
 	}
 	if !opt.Sign {
 		out.Alone = true
@@ -154,21 +146,41 @@ func (c *Scene) sign(ctx context.Context, q Question, out *agreement.Consent, op
 		Config:    config.RulesDigest(c.View.Config),
 		Commit:    c.Env.Git.Head,
 		Tree:      out.Tree,
-		Principal: c.Env.Actor.Email,
 		Reason:    q.Reason,
-		Nonce:     c.Nonce,
-		IssuedAt:  c.Env.Now,
-		Asked:     opt.Asked,
 		Evidence:  agreement.Evidence(q.Evidence),
 	}
-	life := opt.Expires
+	return opt.SignNow(ctx, c.Store.Dir(), st, &c.Env, c.Nonce)
+}
+
+// HandedIn are the statements that were signed before or elsewhere.
+func (o *Options) HandedIn() ([]*evidence.Blob, error) {
+	var out []*evidence.Blob
+	for _, s := range o.Statements {
+		if len(s) > agreement.MaxStatementBytes {
+			return nil, &wire.Error{
+				Code:  wire.CodeInvalidArgument,
+				Field: "statement",
+				Message: fmt.Sprintf("A statement has %d bytes; %d are the most.", len(s),
+					agreement.MaxStatementBytes),
+			}
+		}
+		out = append(out, evidence.NewBlob(s))
+	}
+	return out, nil
+}
+
+// SignNow signs a statement of who asks, now, as git signs commits in dir.
+func (o *Options) SignNow(ctx context.Context, dir string, st *attest.Statement, env *protocol.Env,
+	nonce string) ([]byte, error) {
+	life := o.Expires
 	if life <= 0 {
 		life = statementLife
 	}
-	st.ExpiresAt = st.IssuedAt.Add(life)
-	if st.Asked == "" {
+	st.Principal, st.Nonce = env.Actor.Email, nonce
+	st.IssuedAt, st.ExpiresAt = env.Now, env.Now.Add(life)
+	if st.Asked = o.Asked; st.Asked == "" {
 		st.Asked = attest.AskedAutomation
-		if c.Env.Actor.Terminal {
+		if env.Actor.Terminal {
 			st.Asked = attest.AskedTerminal
 		}
 	}
@@ -176,7 +188,7 @@ func (c *Scene) sign(ctx context.Context, q Question, out *agreement.Consent, op
 	if refusal != nil {
 		return nil, refusal
 	}
-	return SignPayload(ctx, c.Store.Dir(), payload)
+	return SignPayload(ctx, dir, payload)
 }
 
 // newest finds the newest operation with one of the names that accepted the turn of the run or concerns none, nil when
