@@ -13,6 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/agreement"
 	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
@@ -23,6 +24,7 @@ type ApproveOptions struct {
 	Gate           string // refuse any other gate; "" takes the one that waits
 	InitiativeOnly bool   // leave the repositories' own completion gates to their own approvals
 	AllowActions   bool   // run the actions of the repositories' completion gates
+	Consent        runner.ConsentOptions
 }
 
 // Decision is what was decided on a gate.
@@ -31,17 +33,24 @@ type Decision struct {
 	State *initiative.State // after it
 	Moved map[string]string // repository -> operation that completed its run
 	Next  []initiative.Action
-	Hook  *wire.Error // the hook that stopped it, nil when none did
+	Hook  *wire.Error      // the hook that stopped it, nil when none did
+	Tally *agreement.Tally // who agreed, nil where any person's word is enough
 }
+
+// Waits reports that people agreed, and that the gate waits for more of them.
+func (d *Decision) Waits() bool { return d.Tally != nil && !d.Tally.Reached() }
 
 // Approve passes the gate that waits. It is judged again on what the repositories
 // hold now and asked of the before_gate hooks. The completion of the initiative
 // also approves the completion that repositories wait for: all of them and the
 // initiative are complete afterwards, or none is.
 //
-// Errors: inside_dispatched_turn, nothing_pending, run_blocked, gate_failed,
-// hook_blocked and the tamper codes, and those of Store.Decide. The Decision holds
-// the gate and what to do next, also beside an error.
+// Where rules ask for people, the yes of each counts, and the gate waits until enough of
+// them have agreed. With Consent.Only nothing is decided, and the error is a *runner.Signed.
+//
+// Errors: inside_dispatched_turn, nothing_pending, run_blocked, gate_failed, not_recorded,
+// hook_blocked and the tamper codes, those of agreement.Moment.Agree and of Store.Decide.
+// The Decision holds the gate and what to do next, also beside an error.
 func (c *Coordinator) Approve(ctx context.Context, opt ApproveOptions) (*Decision, error) {
 	out := &Decision{Moved: make(map[string]string)}
 	err := c.approve(ctx, out, opt, c.env(ctx))
@@ -75,9 +84,21 @@ func (c *Coordinator) approve(ctx context.Context, out *Decision, opt ApproveOpt
 	if err != nil {
 		return err
 	}
-	// The engine decides first: no hook is asked about a gate that would be refused.
-	if _, e := initiative.Approve(&s.Workspace, s.Children, "", env); e != nil {
+	if e := initiative.Decidable(s.State, "approved"); e != nil {
+		return hinted(e, "")
+	}
+	yes, err := c.said(ctx, s, opt.Consent, env)
+	if err != nil {
+		return err
+	}
+	// The engine decides first: no hook is asked about a gate that would be refused, or that goes on waiting.
+	ch, sum, e := initiative.Approve(&s.Workspace, s.Children, yes, env)
+	if e != nil {
 		return hinted(e, s.lostHint())
+	}
+	if out.Tally = sum; out.Waits() {
+		return c.commit(ctx, tx, "vote_gate", fmt.Sprintf("Approved gate %s: %d of %d", out.Gate.Gate, len(sum.Votes),
+			sum.Need), ch)
 	}
 	if e := actsOnServer(s, opt); e != nil {
 		return e
@@ -85,7 +106,7 @@ func (c *Coordinator) approve(ctx context.Context, out *Decision, opt ApproveOpt
 	if err := c.beforeGate(ctx, tx, s, out); err != nil {
 		return err
 	}
-	return c.decide(ctx, tx, out, opt, env)
+	return c.decide(ctx, tx, out, opt, yes, env)
 }
 
 // hinted says where to look when a refusal of the rules does not; lost is for one over repositories that have lost
@@ -151,15 +172,21 @@ func expected(g *initiative.PendingGate, want string) *wire.Error {
 // decide carries the approval out in the initiative, in every repository that
 // moves with it, and in the record of the workspace's own repository. The
 // repositories are judged once more: hooks take their time.
-func (c *Coordinator) decide(ctx context.Context, tx *Tx, out *Decision, opt ApproveOptions, env protocol.Env) error {
+func (c *Coordinator) decide(ctx context.Context, tx *Tx, out *Decision, opt ApproveOptions, yes *initiative.Yes,
+	env protocol.Env) error {
 	s := c.see(ctx, tx.Docs, false)
-	ch, e := initiative.Approve(&s.Workspace, s.Children, "", env)
+	if yes != nil {
+		yes.Repositories = standing(s) // a statement is about where they stood
+	}
+	ch, sum, e := initiative.Approve(&s.Workspace, s.Children, yes, env)
 	if e != nil {
 		return hinted(e, s.lostHint())
 	}
-	if n := len(ch.History); n > 0 {
-		ch.History[n-1].Set("approved_by", ojson.NewObject("name", ojson.OrNull(env.Actor.Name),
-			"email", ojson.OrNull(env.Actor.Email), "terminal", env.Actor.Terminal))
+	if out.Tally = sum; out.Waits() {
+		return hinted(&wire.Error{
+			Code:    wire.CodeGateFailed,
+			Message: "The repositories moved while hooks looked at the gate, and earlier approvals do not count any more.",
+		}, s.lostHint())
 	}
 	op, subject := "approve_gate", "Approved gate "+out.Gate.Gate
 	if out.Gate.GateType != initiative.GateCompletion || opt.InitiativeOnly {
@@ -314,5 +341,13 @@ func (c *Coordinator) after(ctx context.Context, out *Decision) {
 	out.State, out.Next = s.State, initiative.NextActions(&s.Workspace, s.Children)
 	if out.Gate == nil {
 		out.Gate = s.State.PendingGate
+	}
+	if s.State.PendingGate != nil {
+		g, err := c.gateStanding(ctx, s)
+		if err != nil {
+			c.note(err.Error())
+		} else if g != nil {
+			g.tell(out.Next)
+		}
 	}
 }

@@ -53,6 +53,10 @@ func (c *Coordinator) Init(ctx context.Context) (*Started, error) {
 	if err := c.noneRecorded(ctx, d); err != nil {
 		return nil, err
 	}
+	base, err := c.beginning(ctx, d.Config)
+	if err != nil {
+		return nil, err
+	}
 	s := c.see(ctx, d, false)
 	out := &Started{Optional: d.OptionalProblems}
 	arrived, why := c.arrivals(ctx, s)
@@ -102,6 +106,7 @@ func (c *Coordinator) Init(ctx context.Context) (*Started, error) {
 	if e != nil {
 		return nil, e
 	}
+	ch.State.AuthorityBase = base
 	if d.State != nil {
 		dir := path.Join(initiative.Dir, "archive", safeName(d.State.SuperRunID))
 		ch.Files = append(ch.Files, initiative.File{Path: dir + "/state.json", Data: ojson.Pretty(d.State.Object())},

@@ -205,6 +205,9 @@ func (r *childReader) read(id, path string) (out childRead) {
 		out.child.Given, out.child.Loose = x.InitiativeTurns(), its.Unrecorded()
 	}
 	out.child.State, out.child.Unproven = state, its.Run != "" && its.Op == ""
+	if !its.Ahead { // beyond its record nothing stands for what the repository holds
+		out.child.Op = string(its.Op)
+	}
 	if its.Refused != nil {
 		out.child.Refused = firstLine(its.Refused.Error())
 	}

@@ -100,7 +100,7 @@ func (r *childReader) remote(id, address string) (out childRead) {
 		out.refuse(err)
 		return out
 	}
-	child.Remote, out.child = true, child
+	child.Remote, child.Op, out.child = true, string(rec.Op), child
 	if state.Run() != name {
 		child.State = nil
 		out.problem(record.CodeForeignRun, "what was fetched as run %s is another one", ojson.Shown(name))

@@ -5,6 +5,7 @@ package coordinator
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"path"
@@ -48,12 +49,19 @@ type Restored struct {
 // Errors: no_initiative, run_exists for another initiative that has not ended, record_unproven,
 // run_foreign, acceptance_forged, initiative_diverged, not_a_git_repository, repo_unresolved.
 func (c *Coordinator) Restore(ctx context.Context, opt RestoreOptions) (*Restored, error) {
-	tx, home, err := c.travelling(ctx, "multi restore")
+	tx, home, err := c.arriving(ctx, "multi restore")
 	if err != nil {
 		return nil, err
 	}
 	defer c.end(ctx, tx)
 	r := &restoring{c: c, tx: tx, home: home, opt: opt, out: &Restored{}}
+	if err := c.catchUpRecord(ctx, tx); err != nil {
+		if e := refusalOf(err); e == nil || e.Code != CodeUnapproved || opt.Files != nil || opt.Theirs != "" {
+			return nil, err
+		}
+		r.forged = true
+		r.opt.Name = cmp.Or(opt.Name, tx.Docs.State.SuperRunID)
+	}
 	switch {
 	case opt.Files != nil:
 		err = r.artifact(ctx)
@@ -81,6 +89,8 @@ type restoring struct {
 	home *gitstore.Store
 	opt  RestoreOptions
 	out  *Restored
+
+	forged bool // the files here pass a gate without its people, and give way to what is recorded
 }
 
 // describe says what comes, and refuses it in the place of another initiative that goes on.
@@ -123,11 +133,12 @@ func (r *restoring) record(ctx context.Context) error {
 	if err := r.describe(files, from); err != nil {
 		return err
 	}
-	if r.out.Op = tip.Op; r.tx.Docs.State != nil && r.tx.Docs.State.SuperRunID == tip.Name && tip.Remote == "" {
+	if r.out.Op = tip.Op; !r.forged && r.tx.Docs.State != nil && r.tx.Docs.State.SuperRunID == tip.Name &&
+		tip.Remote == "" {
 		r.out.Same = true // catchUpRecord has brought files and record together
 		return nil
 	}
-	if err := r.c.vouch(ctx, r.tx, files, nil, false); err != nil {
+	if err := r.c.vouch(ctx, r.tx, files, nil, tip.Op); err != nil {
 		return err
 	}
 	if r.opt.DryRun {
@@ -279,7 +290,7 @@ func (r *restoring) artifact(ctx context.Context) error {
 		}
 		before = recorded[initiative.HistoryPath]
 	}
-	if err := r.c.vouch(ctx, r.tx, files, before, true); err != nil {
+	if err := r.c.vouch(ctx, r.tx, files, before, ""); err != nil {
 		return err
 	}
 	if r.opt.DryRun {

@@ -27,6 +27,10 @@ type Standing struct {
 	Uncounted []initiative.Mismatch
 	// Remotes is how the record stands to what was last seen of it on remotes.
 	Remotes []transport.Standing
+	// Gate is how the gate that waits stands to the people who are asked; nil where any person may pass it.
+	Gate *GateStanding
+	// Unapproved says which gate counts as passed without the people whom its rules ask for; nil where all hold.
+	Unapproved *wire.Error
 	// Unread says why the configuration cannot be used; nil when it can. The record is
 	// still shown, without the repositories (docs/commands.md).
 	Unread *wire.Error
@@ -64,6 +68,11 @@ func (c *Coordinator) Status(ctx context.Context) (*Standing, error) {
 	}
 	if len(s.Next) > 0 && unread == nil {
 		s.Next = append(s.behind(), s.Next...)
+	}
+	if unread == nil {
+		if err := c.people(ctx, s); err != nil {
+			return nil, err
+		}
 	}
 	return s, nil
 }
@@ -120,6 +129,9 @@ func (s *Standing) problems() []*ojson.Object {
 	if s.Unread != nil {
 		all = append(all, wire.Problem{Code: s.Unread.Code, Message: s.Unread.Message})
 	}
+	if s.Unapproved != nil {
+		all = append(all, wire.Problem{Code: s.Unapproved.Code, Message: s.Unapproved.Message})
+	}
 	return problemRows(append(append(all, s.RepoProblems...), s.Refused...))
 }
 
@@ -159,7 +171,7 @@ func (s *Standing) Object() *ojson.Object {
 		"project_id", st.ProjectID, "completed_at", ojson.OrNull(st.CompletedAt),
 		"abandoned_at", ojson.OrNull(abandoned), "repos", s.Repos(),
 		"coordinator_warnings", s.Warnings, "problems", s.problems(),
-		"optional_problems", problemRows(s.OptionalProblems), "remotes", remotes)
+		"optional_problems", problemRows(s.OptionalProblems), "remotes", remotes, "gate_approvals", s.Gate.value())
 }
 
 func gateObject(g *initiative.PendingGate) any {

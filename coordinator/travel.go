@@ -142,8 +142,21 @@ func (c *Coordinator) takeUp(ctx context.Context, y *travel.Synced) error {
 	return nil
 }
 
-// travelling takes the lock for a command that brings an initiative from elsewhere.
+// travelling takes the lock for a command that brings an initiative from elsewhere, and brings files and record together.
 func (c *Coordinator) travelling(ctx context.Context, purpose string) (*Tx, *gitstore.Store, error) {
+	tx, home, err := c.arriving(ctx, purpose)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := c.catchUpRecord(ctx, tx); err != nil {
+		tx.Close()
+		return nil, nil, err
+	}
+	return tx, home, nil
+}
+
+// arriving is travelling that leaves files and record as they are.
+func (c *Coordinator) arriving(ctx context.Context, purpose string) (*Tx, *gitstore.Store, error) {
 	tx, err := c.lock(ctx, purpose, true)
 	if err != nil {
 		return nil, nil, err
@@ -167,9 +180,6 @@ func (c *Coordinator) travelling(ctx context.Context, purpose string) (*Tx, *git
 	if e := unresolved(tx.Docs); e != nil {
 		return closed(e)
 	}
-	if err := c.catchUpRecord(ctx, tx); err != nil {
-		return closed(err)
-	}
 	return tx, home, nil
 }
 
@@ -183,11 +193,28 @@ func (c *Coordinator) catchUpRecord(ctx context.Context, tx *Tx) error {
 	}
 	in, err := c.initiative(ctx, tx.Docs, "external", "Took in what was not recorded yet")
 	if err == nil {
-		var tip object.OID
-		var late bool
-		if tip, late, err = record.InitiativeLate(ctx, home.Repository(), in); err == nil && late {
+		var tip, at object.OID
+		switch tip, at, err = record.InitiativeAt(ctx, home.Repository(), in); {
+		case err != nil:
+		case at == "" || at == tip:
+			if err := c.recordable(ctx, tx, &in, tip, at); err != nil {
+				return err
+			}
+		default:
 			if err := record.VerifyInitiative(ctx, home.Repository(), in.Run, tip, "",
 				tx.Docs.Config.ProjectID); err != nil {
+				return err
+			}
+			files, err := record.InitiativeFiles(ctx, home.Repository(), tip)
+			if err != nil {
+				return err
+			}
+			st, err := stateOf(files)
+			if err != nil {
+				return err
+			}
+			if err := c.approved(ctx, st, files[initiative.HistoryPath], in.Files[initiative.HistoryPath], tip,
+				tx.Docs.Config); err != nil {
 				return err
 			}
 			_, err = c.place(ctx, tx, tip)
@@ -258,14 +285,17 @@ func (c *Coordinator) vouched(ctx context.Context, tx *Tx, from, to object.OID) 
 		}
 		before = was[initiative.HistoryPath]
 	}
-	return c.vouch(ctx, tx, files, before, false)
+	return c.vouch(ctx, tx, files, before, to)
 }
 
-// vouch is vouched for files; before is the history of which the acceptances are known to count. artifact says
-// that they are of one, which has the runs of the repositories too.
-func (c *Coordinator) vouch(ctx context.Context, tx *Tx, files map[string][]byte, before []byte, artifact bool) error {
+// vouch is vouched for files; before is the history of which the acceptances are known to count, and op the change that
+// recorded them: "" for those of an artifact, which has the runs of the repositories too.
+func (c *Coordinator) vouch(ctx context.Context, tx *Tx, files map[string][]byte, before []byte, op object.OID) error {
 	st, err := stateOf(files)
 	if err != nil {
+		return err
+	}
+	if err := c.approved(ctx, st, files[initiative.HistoryPath], before, op, tx.Docs.Config); err != nil {
 		return err
 	}
 	rows, _ := decodeRows(initiative.HistoryPath, bytes.TrimPrefix(files[initiative.HistoryPath], before))
@@ -304,7 +334,7 @@ func (c *Coordinator) vouch(ctx context.Context, tx *Tx, files map[string][]byte
 		if dir, ok := tx.Docs.Roots.Path(repo); ok {
 			in = wire.ShellWord(dir)
 		}
-		if artifact {
+		if op == "" {
 			bring = " restore FILE --repo " + wire.ShellWord(repo) + ", with this artifact; or" + bring
 		}
 		e.Hint = "bring the runs of the repository first: " + Program + " -C " + in + bring

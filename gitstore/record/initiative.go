@@ -185,6 +185,14 @@ func (v *initiativeCheck) step(c *initiativeChange) (*initiativeChange, error) {
 	if err != nil {
 		return nil, err
 	}
+	was, err := v.file(before.files, initiative.StatePath)
+	if err != nil {
+		return nil, err
+	}
+	// Else a change could choose by itself who may approve those that follow.
+	if old, err := ojson.DecodeObject(was); err == nil && old.String("authority_base") != o.String("authority_base") {
+		return nil, v.refuse(c.op, "it changes authority_base, the commit at which signers are read")
+	}
 	return before, v.grows(c, before)
 }
 
@@ -251,15 +259,50 @@ func (v *initiativeCheck) tip(c *initiativeChange) (err error) {
 	return nil
 }
 
-// InitiativeLate reports that the files of an initiative are those of an earlier change than
-// the newest one, which it returns: they are late, not changed.
-func InitiativeLate(ctx context.Context, r *git.Repository, in Initiative) (object.OID, bool, error) {
-	tip, err := r.ReadRef(ctx, InitiativeRefPrefix+in.Run)
-	if err != nil || tip == "" {
-		return "", false, err
+// InitiativeAsked is the change with which a gate began to wait, before or at tip: the first of the newest ones whose
+// state says that the gate was requested at that time. "" for none.
+func InitiativeAsked(ctx context.Context, r *git.Repository, tip object.OID, requestedAt string) (object.OID, error) {
+	t := NewReader(ctx, r)
+	asked := object.OID("")
+	for op, left := tip, maxInitiativeSteps; op != "" && left > 0; left-- {
+		c, err := t.Commit(op)
+		if err != nil {
+			return "", err
+		}
+		e, found, err := t.Lookup(c.Tree, initiative.StatePath)
+		if err != nil {
+			return "", err
+		}
+		waits := false
+		if found {
+			data, err := t.Blob(e.OID)
+			if err != nil {
+				return "", err
+			}
+			o, err := ojson.DecodeObject(data)
+			waits = err == nil && requestedAt != "" && o.Object("pending_gate").String("requested_at") == requestedAt
+		}
+		if waits {
+			asked = op
+		} else if asked != "" {
+			return asked, nil
+		}
+		if op = ""; len(c.Parents) > 0 {
+			op = c.Parents[0]
+		}
 	}
-	op, err := InitiativeChange(ctx, r, tip, in.Files)
-	return tip, op != "" && op != tip, err
+	return asked, nil
+}
+
+// InitiativeAt is the newest change of an initiative and the one whose files these are: another one where they are
+// late, "" where they were changed or nothing is recorded.
+func InitiativeAt(ctx context.Context, r *git.Repository, in Initiative) (tip, at object.OID, err error) {
+	tip, err = r.ReadRef(ctx, InitiativeRefPrefix+in.Run)
+	if err != nil || tip == "" {
+		return "", "", err
+	}
+	at, err = InitiativeChange(ctx, r, tip, in.Files)
+	return tip, at, err
 }
 
 // InitiativeChange is the newest change at or before tip that left these files, "" for none. Documents and ledgers

@@ -95,6 +95,10 @@ func TestVerifyInitiativeRefuses(t *testing.T) {
 		"a barrier": {set(initiative.BarriersPath, strings.Replace(string(files[initiative.BarriersPath]), "pending",
 			"satisfied", 1)),
 			"no acceptance in the history"},
+		"other people": {func(in *Initiative) {
+			in.State = bytes.Replace(in.State, []byte(`"status"`), []byte(`"authority_base":"`+strings.Repeat("1", 40)+`","status"`), 1)
+			in.Files[initiative.StatePath] = in.State
+		}, "it changes authority_base"},
 		"another project": {set(initiative.ConfigFile, strings.Replace(initiativeConfig, `"shop"`, `"other"`, 1)),
 			"belongs to project other"},
 	} {

@@ -46,7 +46,7 @@ func newApproveCommand(f *term.Factory, name string, completion *bool) *ucli.Com
 			&ucli.BoolFlag{Name: "withdraw", Usage: "take the last approval back; before the next turn is accepted"},
 			&ucli.StringFlag{Name: "reason", Usage: "why (`TEXT`); it is recorded"},
 			&ucli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "do not ask"},
-		}, consentFlags()...),
+		}, shared.ConsentFlags()...),
 		Action: func(c *ucli.Context) error {
 			if err := shared.NoArgs(c); err != nil {
 				return err
@@ -70,14 +70,14 @@ func newApproveCommand(f *term.Factory, name string, completion *bool) *ucli.Com
 				}
 				return runWithdraw(c.Context, f, c.String("reason"))
 			}
-			consent, err := consentOptions(c, f)
+			consent, err := shared.ConsentOptions(c, f)
 			if err != nil {
 				return err
 			}
 			if c.IsSet("to") && (c.Bool("dry-run") || c.Bool("allow-actions")) {
-				return toIsAlone()
+				return shared.ToIsAlone()
 			}
-			return signedTo(c, f, runApprove(c.Context, f, runner.ApproveOptions{
+			return shared.SignedTo(c, f, runApprove(c.Context, f, runner.ApproveOptions{
 				Completion:   completion,
 				DryRun:       c.Bool("dry-run"),
 				AllowActions: c.Bool("allow-actions"),

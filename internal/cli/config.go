@@ -43,16 +43,16 @@ func newConfigCommand(f *term.Factory) *ucli.Command {
 				Description: "Shows the changes, those that weaken the rules marked, and asks. It is refused inside a dispatched turn.",
 				Flags: append([]ucli.Flag{
 					&ucli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "adopt them without asking"},
-				}, consentFlags()...),
+				}, shared.ConsentFlags()...),
 				Action: func(c *ucli.Context) error {
 					if err := shared.NoArgs(c); err != nil {
 						return err
 					}
-					consent, err := consentOptions(c, f)
+					consent, err := shared.ConsentOptions(c, f)
 					if err != nil {
 						return err
 					}
-					return signedTo(c, f, runConfigAdopt(c.Context, f, c.Bool("yes"), consent))
+					return shared.SignedTo(c, f, runConfigAdopt(c.Context, f, c.Bool("yes"), consent))
 				},
 			},
 		},

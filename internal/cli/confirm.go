@@ -30,7 +30,7 @@ func newConfirmCommand(f *term.Factory) *ucli.Command {
 			&ucli.BoolFlag{Name: "show", Usage: "only show what is to be confirmed"},
 			&ucli.StringFlag{Name: "reason", Usage: "why it is right (`TEXT`); it is recorded"},
 			&ucli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "do not ask"},
-		}, consentFlags()...),
+		}, shared.ConsentFlags()...),
 		Action: func(c *ucli.Context) error {
 			if err := shared.NoArgs(c); err != nil {
 				return err
@@ -38,11 +38,11 @@ func newConfirmCommand(f *term.Factory) *ucli.Command {
 			if err := onlyShows(c); err != nil {
 				return err
 			}
-			consent, err := consentOptions(c, f)
+			consent, err := shared.ConsentOptions(c, f)
 			if err != nil {
 				return err
 			}
-			return signedTo(c, f, runConfirm(c.Context, f, &confirmOptions{
+			return shared.SignedTo(c, f, runConfirm(c.Context, f, &confirmOptions{
 				Show:    c.Bool("show"),
 				Yes:     c.Bool("yes"),
 				Reason:  c.String("reason"),

@@ -78,19 +78,19 @@ func newUnblockCommand(f *term.Factory) *ucli.Command {
 				Name:  "accept-as-is",
 				Usage: "take what a policy or hook has stopped as it is; needs --reason",
 			},
-		}, consentFlags()...),
+		}, shared.ConsentFlags()...),
 		Action: func(c *ucli.Context) error {
 			if c.NArg() > 1 {
 				return term.UsageErrorf("unblock takes one escalation, not %d arguments", c.NArg())
 			}
-			consent, err := consentOptions(c, f)
+			consent, err := shared.ConsentOptions(c, f)
 			if err != nil {
 				return err
 			}
 			if c.Bool("accept-as-is") && strings.TrimSpace(c.String("reason")) == "" {
 				return term.UsageErrorf("unblock --accept-as-is needs --reason TEXT")
 			}
-			return signedTo(c, f, runUnblock(c.Context, f, runner.ReactivateOptions{
+			return shared.SignedTo(c, f, runUnblock(c.Context, f, runner.ReactivateOptions{
 				EscalationID: c.Args().First(),
 				Reason:       c.String("reason"),
 				AsIs:         c.Bool("accept-as-is"),

@@ -26,7 +26,7 @@ func newReconcileCommand(f *term.Factory) *ucli.Command {
 			&ucli.BoolFlag{Name: "show", Usage: "list the commits and change nothing"},
 			&ucli.StringFlag{Name: "reason", Usage: "why (`TEXT`); it is recorded"},
 			&ucli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "take the commits without asking"},
-		}, consentFlags()...),
+		}, shared.ConsentFlags()...),
 		Action: func(c *ucli.Context) error {
 			if err := shared.NoArgs(c); err != nil {
 				return err
@@ -34,11 +34,11 @@ func newReconcileCommand(f *term.Factory) *ucli.Command {
 			if err := onlyShows(c); err != nil {
 				return err
 			}
-			consent, err := consentOptions(c, f)
+			consent, err := shared.ConsentOptions(c, f)
 			if err != nil {
 				return err
 			}
-			return signedTo(c, f, runReconcile(c.Context, f,
+			return shared.SignedTo(c, f, runReconcile(c.Context, f,
 				runner.ReconcileOptions{Reason: c.String("reason"), Consent: consent}, c.Bool("show"), c.Bool("yes")))
 		},
 	}

@@ -42,7 +42,7 @@ func newRepairCommand(f *term.Factory) *ucli.Command {
 			&ucli.StringFlag{Name: "reason", Usage: "with --accept-working and --adopt, why (`TEXT`); it is recorded"},
 			&ucli.BoolFlag{Name: "dry-run", Usage: "only show the plan"},
 			&ucli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "do not ask"},
-		}, consentFlags()...),
+		}, shared.ConsentFlags()...),
 		Action: func(c *ucli.Context) error {
 			run, err := shared.One(c, "run", "run")
 			if err != nil {
@@ -57,7 +57,7 @@ func newRepairCommand(f *term.Factory) *ucli.Command {
 					Reason: c.String("reason"),
 				},
 			}
-			if o.Consent, err = consentOptions(c, f); err != nil {
+			if o.Consent, err = shared.ConsentOptions(c, f); err != nil {
 				return err
 			}
 			from, accept := c.Bool("from-ref") || c.IsSet("from-op"), c.Bool("accept-working")
@@ -70,7 +70,7 @@ func newRepairCommand(f *term.Factory) *ucli.Command {
 					return term.UsageErrorf("--adopt is about the run in the working files; it does not take %q",
 						term.OneLine(run))
 				}
-				return signedTo(c, f, runAdopt(c.Context, f, o))
+				return shared.SignedTo(c, f, runAdopt(c.Context, f, o))
 			}
 			switch {
 			case c.IsSet("sign") || c.IsSet("statement"):

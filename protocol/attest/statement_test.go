@@ -113,6 +113,9 @@ func drawStatement(t *rapid.T) *Statement {
 			SHA256: drawHex(t, "digest", 32),
 		})
 	}
+	for _, r := range rapid.SliceOfNDistinct(rapid.StringMatching(`[a-z_:-]{1,8}`), 0, 4, rapid.ID).Draw(t, "repositories") {
+		s.Repositories = append(s.Repositories, Repository{ID: r, Operation: id("operation of a repository")})
+	}
 	return s
 }
 
@@ -128,6 +131,7 @@ func TestStatementRoundTrip(t *testing.T) {
 			t.Fatalf("%v in %s", err, data)
 		}
 		slices.SortFunc(s.Evidence, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
+		slices.SortFunc(s.Repositories, func(a, b Repository) int { return strings.Compare(a.ID, b.ID) })
 		if !cmp.Equal(s, got) {
 			t.Fatal(cmp.Diff(s, got))
 		}
@@ -172,6 +176,12 @@ func TestStatementRefused(t *testing.T) {
 			`"subject":[{"name":".planning/ship-verdict.md","digest":{"sha256":"` + strings.Repeat("e", 64) + `"}},`},
 		"a tree twice": {`"subject":[`,
 			`"subject":[{"name":"x","digest":{"gitTree":"` + strings.Repeat("4", 40) + `"}},`},
+		"a repository twice": {`"subject":[`, `"subject":[` + strings.Repeat(
+			`{"name":"repository:api","digest":{"gitCommit":"`+strings.Repeat("4", 40)+`"}},`, 2)},
+		"a nameless repository": {`"subject":[`,
+			`"subject":[{"name":"repository:","digest":{"gitCommit":"` + strings.Repeat("4", 40) + `"}},`},
+		"a repository at no commit": {`"subject":[`,
+			`"subject":[{"name":"repository:api","digest":{"gitCommit":"main"}},`},
 		"a nameless file":        {`"name":".planning/ship-verdict.md",`, ``},
 		"two digests":            {`{"sha256":`, `{"sha1":"00","sha256":`},
 		"another digest":         {`{"gitTree":`, `{"sha1":`},

@@ -22,6 +22,8 @@ type Child struct {
 	State  *run.State     // nil when it has no governed state that can be read
 	Unread string         // why it has none, "" where nothing was refused
 
+	Op string // commit id of the newest operation of its run that is recorded, "" for none
+
 	// Lost is an operation that its run once had, as this machine has it noted, and has no more; "" for none.
 	Lost string
 

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -44,7 +45,10 @@ type Config struct {
 	Workstreams ojson.Map[*Workstream]
 	Routing     ojson.Map[*Route]
 	Gates       ojson.Map[*Gate]
-	Hooks       *ojson.Object // nil when there are none
+	Hooks       *ojson.Object     // nil when there are none
+	Authority   *config.Authority // who passes the gates, nil where that is left to any person
+	// branch whose signers and authority count, "" when none is protected
+	ProtectedBranch string
 }
 
 // Repo is a declared repository.
@@ -122,6 +126,7 @@ func DecodeObject(o *ojson.Object) (*Config, wire.Problems) {
 	d.routing()
 	d.gates()
 	d.hooks()
+	d.authority()
 	return d.cfg, d.problems
 }
 

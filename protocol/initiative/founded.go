@@ -58,7 +58,7 @@ func Unfounded(files map[string][]byte, superRun string) string {
 	if slices.Index(phases, state.Phase) != 0 && !h.entered(state.Phase) {
 		return "it is in phase " + state.Phase + ", and no row of the history approves that"
 	}
-	if state.Status == StatusCompleted && !h.has("run_completed", "", "") {
+	if state.Status == StatusCompleted && !h.has(rowFinishApproved, "", "") {
 		return "it is complete, and no row of the history completes it"
 	}
 	if state.Abandoned() && !h.has(rowAbandoned, "", "") {
@@ -68,11 +68,11 @@ func Unfounded(files map[string][]byte, superRun string) string {
 }
 
 // entered reports that a person approved the way into a phase.
-func (h *History) entered(phase string) bool { return h.has("phase_transition_approved", "to", phase) }
+func (h *History) entered(phase string) bool { return h.has(rowPhaseApproved, "to", phase) }
 
 // passed reports that a person approved the way out of a phase.
 func (h *History) passed(phase string) bool {
-	return h.has("phase_transition_approved", "from", phase) || h.has("run_completed", "", "")
+	return h.has(rowPhaseApproved, "from", phase) || h.has(rowFinishApproved, "", "")
 }
 
 func (h *History) has(kind, member, value string) bool {

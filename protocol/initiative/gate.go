@@ -7,6 +7,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/agreement"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -38,14 +39,14 @@ func Request(w *Workspace, ev *Evaluation, env protocol.Env) (*Change, *wire.Err
 		RequestedAt:   env.Time(),
 	}
 	if ev.Type == GateCompletion {
-		c.Record(w, &env, "run_completion_requested", "gate", ev.Gate, "required_repos", ev.RequiredRepos,
+		c.Record(w, &env, rowFinishAsked, "gate", ev.Gate, "required_repos", ev.RequiredRepos,
 			"human_barriers", c.State.PendingGate.HumanBarriers)
 		c.Decide(w, &env, s.Phase, decidedCompletion, "Asked for the completion of the initiative at gate "+ev.Gate,
 			"gate", ev.Gate)
 		return c, nil
 	}
 	c.State.PendingGate.From, c.State.PendingGate.To = ev.From, ev.To
-	c.Record(w, &env, "phase_transition_requested", "gate", ev.Gate, "from", ev.From, "to", ev.To, "required_repos",
+	c.Record(w, &env, rowPhaseAsked, "gate", ev.Gate, "from", ev.From, "to", ev.To, "required_repos",
 		ev.RequiredRepos, "human_barriers", c.State.PendingGate.HumanBarriers)
 	c.Decide(w, &env, s.Phase, decidedPhase, fmt.Sprintf("Asked to go from phase %s to %s", ev.From, ev.To), "gate",
 		ev.Gate, "from", ev.From, "to", ev.To)
@@ -66,21 +67,38 @@ func Reevaluate(w *Workspace, children Children) *Evaluation {
 
 // Approve carries the pending gate out. It is judged again first: what was ready
 // when a person was asked may be ready no more, and a blocked initiative must
-// recover before it goes on (docs/siblings.md). by is who approved. Errors:
-// nothing_pending, run_blocked, invalid_state_transition, gate_failed.
-func Approve(w *Workspace, children Children, by string, env protocol.Env) (*Change, *wire.Error) {
+// recover before it goes on (docs/siblings.md). y is what people say and were asked,
+// nil where no rule asks for particular ones; the tally is nil then. While more of them are
+// needed the change leaves the gate waiting. Errors: nothing_pending, run_blocked,
+// invalid_state_transition, gate_failed, and those of agreement.Moment.Agree.
+func Approve(w *Workspace, children Children, y *Yes, env protocol.Env) (*Change, *agreement.Tally, *wire.Error) {
 	s := w.State
 	ev := Reevaluate(w, children)
 	if e := Decidable(s, "approved"); e != nil {
-		return nil, e
+		return nil, nil, e
 	}
 	if !ev.Ready {
-		return nil, ev.Refusal()
+		return nil, nil, ev.Refusal()
 	}
-	if by == "" {
-		by = "human"
+	sum, refusal := y.count(s, &env)
+	if refusal != nil {
+		return nil, nil, refusal
 	}
-	g := s.PendingGate
+	if sum != nil && !sum.Reached() {
+		return y.vote(w, sum, &env), sum, nil
+	}
+	c := pass(w, ev, &env)
+	row := c.History[len(c.History)-1]
+	row.Set("approved_by", approvedBy(env.Actor))
+	if sum != nil {
+		row.Set("approval", y.object(s.Phase, sum))
+	}
+	return c, sum, nil
+}
+
+// pass is the change of a gate that is passed.
+func pass(w *Workspace, ev *Evaluation, env *protocol.Env) *Change {
+	s, g := w.State, w.State.PendingGate
 	c := &Change{State: s.Clone()}
 	c.State.PendingGate, c.State.UpdatedAt, c.State.BlockedReason = nil, env.Time(), ""
 	c.State.PhaseGateStatus.Set(g.Gate, "passed")
@@ -89,21 +107,21 @@ func Approve(w *Workspace, children Children, by string, env protocol.Env) (*Cha
 		after := *b
 		after.Status, after.ApprovedAt = Satisfied, env.Time()
 		c.put(w, &after)
-		c.transition(b, Satisfied, &env,
-			ojson.NewObject("super_run_id", s.SuperRunID, "gate_type", g.GateType, "gate", g.Gate, "approved_by", by))
+		c.transition(b, Satisfied, env,
+			ojson.NewObject("super_run_id", s.SuperRunID, "gate_type", g.GateType, "gate", g.Gate, "approved_by", "human"))
 	}
 	if g.GateType == GateCompletion {
 		c.State.Status, c.State.CompletedAt = StatusCompleted, env.Time()
-		c.Record(w, &env, "run_completed", "gate", g.Gate)
-		c.Decide(w, &env, s.Phase, decidedCompletion, "Approved the completion of the initiative at gate "+g.Gate,
+		c.Record(w, env, rowFinishApproved, "gate", g.Gate)
+		c.Decide(w, env, s.Phase, decidedCompletion, "Approved the completion of the initiative at gate "+g.Gate,
 			"gate", g.Gate)
-		return c, nil
+		return c
 	}
 	c.State.Status, c.State.Phase = StatusActive, g.To
-	c.Record(w, &env, "phase_transition_approved", "gate", g.Gate, "from", g.From, "to", g.To)
-	c.Decide(w, &env, g.To, decidedPhase, fmt.Sprintf("Approved going from phase %s to %s", g.From, g.To), "gate",
+	c.Record(w, env, rowPhaseApproved, "gate", g.Gate, "from", g.From, "to", g.To)
+	c.Decide(w, env, g.To, decidedPhase, fmt.Sprintf("Approved going from phase %s to %s", g.From, g.To), "gate",
 		g.Gate, "from", g.From, "to", g.To)
-	return c, nil
+	return c
 }
 
 // Deny takes the pending gate back: work goes on in the phase it is in. Errors:
@@ -127,7 +145,7 @@ func Deny(w *Workspace, reason string, env protocol.Env) (*Change, *wire.Error) 
 	if g.GateType == GateCompletion {
 		category = decidedCompletion
 	}
-	c.Record(w, &env, "gate_denied", "gate", g.Gate, "gate_type", g.GateType, "reason", reason)
+	c.Record(w, &env, rowDenied, "gate", g.Gate, "gate_type", g.GateType, "reason", reason)
 	c.Decide(w, &env, s.Phase, category, "Denied gate "+g.Gate, "gate", g.Gate, "from", g.From, "to", g.To, "reason",
 		reason)
 	return c, nil

@@ -65,7 +65,7 @@ func EvaluatePhase(w *Workspace, children Children, target string) *Evaluation {
 		e.block(BlockPhaseSkip, fmt.Sprintf("After phase %s comes %s, not %s.", from, next, target))
 	}
 	if e.To != "" {
-		e.Gate = GatePhase + ":" + from + "->" + e.To
+		e.Gate = phaseGate(from, e.To)
 	}
 	streams := w.Config.PhaseWorkstreams(from)
 	for _, s := range streams {

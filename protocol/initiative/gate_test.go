@@ -134,14 +134,14 @@ func TestGateIsAskedForApprovedAndDenied(t *testing.T) {
 
 	// What was ready may be ready no more.
 	a.states["api"].Status = wire.StatusBlocked
-	if _, e := Approve(asked, a.read(), "", env("s")); e == nil || e.Code != wire.CodeGateFailed ||
+	if _, _, e := Approve(asked, a.read(), nil, env("s")); e == nil || e.Code != wire.CodeGateFailed ||
 		len(e.Problems) != 1 {
 		t.Error(e)
 	}
 	a.states["api"].Status = wire.StatusActive
 	// A block comes before the gate.
 	blocked := asked.With(Block(asked, "a  reason\nof two lines", env("s")))
-	if _, e := Approve(blocked, a.read(), "", env("s")); e == nil || e.Code != wire.CodeRunBlocked ||
+	if _, _, e := Approve(blocked, a.read(), nil, env("s")); e == nil || e.Code != wire.CodeRunBlocked ||
 		blocked.State.BlockedReason != "a reason of two lines" {
 		t.Error(e)
 	}
@@ -149,7 +149,7 @@ func TestGateIsAskedForApprovedAndDenied(t *testing.T) {
 		t.Error(e)
 	}
 
-	c, e = Approve(asked, a.read(), "ann", env("s"))
+	c, _, e = Approve(asked, a.read(), nil, env("s"))
 	if e != nil || c.State.Status != StatusActive || c.State.Phase != "make" || c.State.PendingGate != nil {
 		t.Fatalf("%+v %v", c, e)
 	}
@@ -167,7 +167,7 @@ func TestGateIsAskedForApprovedAndDenied(t *testing.T) {
 		t.Fatalf("%+v %v", c, e)
 	}
 	for _, w := range []*Workspace{w, asked.With(c)} {
-		if _, e := Approve(w, a.read(), "", env("s")); e == nil || e.Code != wire.CodeNothingPending {
+		if _, _, e := Approve(w, a.read(), nil, env("s")); e == nil || e.Code != wire.CodeNothingPending {
 			t.Error(e)
 		}
 	}
@@ -184,7 +184,7 @@ func TestCompletionApprovesTheBarriersOfPeople(t *testing.T) {
 		t.Fatal(e)
 	}
 	w = w.With(c)
-	c, e = Approve(w, a.read(), "ann", env("s"))
+	c, _, e = Approve(w, a.read(), nil, env("s"))
 	if e != nil || c.State.Status != StatusCompleted || c.State.CompletedAt == "" ||
 		c.History[0].String("type") != "run_completed" {
 		t.Fatalf("%+v %v", c, e)
@@ -195,7 +195,7 @@ func TestCompletionApprovesTheBarriersOfPeople(t *testing.T) {
 	}
 	if got := string(ojson.Compact(
 		c.BarrierLedger[0].Object(
-			"causation"))); got != `{"super_run_id":"srun_1","gate_type":"run_completion","gate":"initiative_ship","approved_by":"ann"}` {
+			"causation"))); got != `{"super_run_id":"srun_1","gate_type":"run_completion","gate":"initiative_ship","approved_by":"human"}` {
 		t.Error(got)
 	}
 	if next := NextActions(w.With(c), a.read()); next != nil {

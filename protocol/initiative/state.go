@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -44,7 +45,9 @@ type State struct {
 	BlockedReason   string              `json:"blocked_reason,omitempty"`
 	CompletedAt     string              `json:"completed_at,omitempty"`
 	AbandonedAt     string              `json:"abandoned_at,omitempty"` // ours: a person ended it early
-	Extra           ojson.Extra
+	// ours: the commit at which signers and authority are read, that of the workspace when the initiative began
+	AuthorityBase string `json:"authority_base,omitempty"`
+	Extra         ojson.Extra
 }
 
 // RepoRun is what the coordinator knows of a repository's run.
@@ -58,13 +61,14 @@ type RepoRun struct {
 
 // PendingGate is a gate that waits for a person.
 type PendingGate struct {
-	GateType      string   `json:"gate_type"` // phase_transition, run_completion
-	Gate          string   `json:"gate"`
-	From          string   `json:"from,omitempty"` // phases, for a phase transition
-	To            string   `json:"to,omitempty"`
-	RequiredRepos []string `json:"required_repos"`
-	HumanBarriers []string `json:"human_barriers"`
-	RequestedAt   string   `json:"requested_at"`
+	GateType      string      `json:"gate_type"` // phase_transition, run_completion
+	Gate          string      `json:"gate"`
+	From          string      `json:"from,omitempty"` // phases, for a phase transition
+	To            string      `json:"to,omitempty"`
+	RequiredRepos []string    `json:"required_repos"`
+	HumanBarriers []string    `json:"human_barriers"`
+	RequestedAt   string      `json:"requested_at"`
+	Votes         []*run.Vote `json:"votes,omitempty"` // ours: of people who approved it, while more are needed
 	Extra         ojson.Extra
 }
 
@@ -97,6 +101,7 @@ func (s *State) Clone() *State {
 	if s.PendingGate != nil {
 		g := *s.PendingGate
 		g.RequiredRepos, g.HumanBarriers = slices.Clone(g.RequiredRepos), slices.Clone(g.HumanBarriers)
+		g.Votes = slices.Clone(g.Votes)
 		g.Extra = g.Extra.Clone(nil)
 		c.PendingGate = &g
 	}

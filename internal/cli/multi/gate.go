@@ -5,6 +5,7 @@ package multi
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -12,15 +13,18 @@ import (
 	ucli "github.com/urfave/cli/v2"
 
 	"github.com/git-agentxchain/git-agentxchain/coordinator"
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/shared"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
 type multiApproveOptions struct {
 	coordinator.ApproveOptions
 	Deny   bool
+	Show   bool
 	Reason string
 	Yes    bool
 }
@@ -29,8 +33,9 @@ func newMultiApproveCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "approve-gate", Usage: "pass the gate the initiative waits at, or deny it",
 		Description: "The gate is judged again on what the repositories hold now. Approving the completion also completes the runs that wait for it: all of them and the initiative, or none. An agent inside a dispatched turn is refused.",
-		Flags: []ucli.Flag{
+		Flags: append([]ucli.Flag{
 			&ucli.StringFlag{Name: "gate", Usage: "refuse when another gate than `ID` waits"},
+			&ucli.BoolFlag{Name: "show", Usage: "show what waits, who is asked and who has agreed, and decide nothing"},
 			&ucli.BoolFlag{Name: "deny", Usage: "take the gate back; needs --reason"},
 			&ucli.StringFlag{Name: "reason", Usage: "why the gate is denied, as `TEXT`"},
 			&ucli.BoolFlag{
@@ -39,21 +44,38 @@ func newMultiApproveCommand(f *term.Factory) *ucli.Command {
 			},
 			&ucli.BoolFlag{Name: "allow-actions", Usage: "run the actions of the repositories' completion gates"},
 			&ucli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "do not ask"},
-		},
+		}, shared.ConsentFlags()...),
 		Action: func(c *ucli.Context) error {
+			consent, err := shared.ConsentOptions(c, f)
+			if err != nil {
+				return err
+			}
 			o := multiApproveOptions{
 				Deny:   c.Bool("deny"),
+				Show:   c.Bool("show"),
 				Reason: c.String("reason"),
 				Yes:    c.Bool("yes"),
 				ApproveOptions: coordinator.ApproveOptions{
-					Gate: c.String("gate"), InitiativeOnly: c.Bool("initiative-only"), AllowActions: c.Bool(
-						"allow-actions")},
+					Gate:           c.String("gate"),
+					InitiativeOnly: c.Bool("initiative-only"),
+					AllowActions:   c.Bool("allow-actions"),
+					Consent:        consent,
+				},
 			}
-			if o.Reason != "" && !o.Deny {
+			switch {
+			case o.Reason != "" && !o.Deny:
 				return term.UsageErrorf("--reason belongs to --deny")
+			case consent.Proves() && (o.Deny || o.Show):
+				return term.UsageErrorf("--sign and --statement are for an approval, not for --deny or --show")
+			case o.Deny && o.Show:
+				return term.UsageErrorf("--show decides nothing, so that --deny does not go with it")
 			}
-			return onWorkspace(f, c,
-				func(ctx context.Context, co *coordinator.Coordinator) error { return runMultiApprove(ctx, f, co, o) })
+			return shared.SignedTo(c, f, onWorkspace(f, c, func(ctx context.Context, co *coordinator.Coordinator) error {
+				if o.Show {
+					return showGate(ctx, f, co)
+				}
+				return runMultiApprove(ctx, f, co, o)
+			}))
 		},
 	}
 }
@@ -66,7 +88,7 @@ func runMultiApprove(ctx context.Context, f *term.Factory, co *coordinator.Coord
 		}
 		return decidedOn(f, out, "Denied gate "+out.Gate.Gate+".")
 	}
-	if !o.Yes && f.Interactive() {
+	if !o.Yes && !o.Consent.Only && f.Interactive() {
 		if agreed, err := askGate(ctx, f, co, o); err != nil || !agreed {
 			return err
 		}
@@ -76,8 +98,15 @@ func runMultiApprove(ctx context.Context, f *term.Factory, co *coordinator.Coord
 		out, err = co.Approve(ctx, o.ApproveOptions)
 		return err
 	})
-	if err != nil {
+	var signed *runner.Signed
+	switch {
+	case errors.As(err, &signed):
+		return err
+	case err != nil:
 		return gateFailure(f, out, err)
+	case out.Waits():
+		return decidedOn(f, out, fmt.Sprintf("Approved gate %s: %d of %d people have agreed, and it waits for the others.",
+			out.Gate.Gate, len(out.Tally.Votes), out.Tally.Need))
 	}
 	message := "Coordinator phase transition approved: " + out.Gate.From + " -> " + out.Gate.To
 	if out.Gate.GateType == initiative.GateCompletion {
@@ -98,10 +127,73 @@ func askGate(ctx context.Context, f *term.Factory, co *coordinator.Coordinator, 
 	if len(g.HumanBarriers) > 0 {
 		f.Out.Notice("  approves the barriers: %s", term.OneLine(strings.Join(g.HumanBarriers, ", ")))
 	}
+	for _, line := range peopleLines(s.Gate) {
+		f.Out.Notice("  %s", term.OneLine(line))
+	}
 	if g.GateType == initiative.GateCompletion && !o.InitiativeOnly {
 		f.Out.Notice("  completes the runs that wait for it, together with the initiative")
 	}
 	return f.Prompt.Confirm(ctx, "Approve it?", "--yes", false)
+}
+
+// showGate shows the gate that waits, who is asked and who has agreed.
+func showGate(ctx context.Context, f *term.Factory, co *coordinator.Coordinator) error {
+	s, err := co.Status(ctx)
+	if err != nil {
+		return err
+	}
+	g := s.State.PendingGate
+	if g == nil {
+		return &wire.Error{
+			Code:    wire.CodeNothingPending,
+			Message: "No gate of the initiative waits for a decision.",
+			Hint:    "git agentxchain multi status",
+		}
+	}
+	o := s.Object()
+	payload := ojson.NewObject("gate_type", g.GateType, "message", "Gate "+g.Gate+" waits for a person.",
+		"gate", g.Gate, "completed_repos", ojson.NewObject(), "pending_gate", o.Value("pending_gate"),
+		"gate_approvals", o.Value("gate_approvals"))
+	actionObjects(payload, s.Next)
+	f.Out.Emit(payload, func(p *term.Printer) {
+		p.Field("Gate", "%s", p.Bold(term.OneLine(g.Gate)))
+		p.Field("Repositories", "%s", term.OneLine(strings.Join(g.RequiredRepos, ", ")))
+		if len(g.HumanBarriers) > 0 {
+			p.Field("Barriers", "%s", term.OneLine(strings.Join(g.HumanBarriers, ", ")))
+		}
+		printPeople(p, s.Gate)
+		printActions(p, s.Next)
+	})
+	return nil
+}
+
+// printPeople shows how the gate that waits stands to the people who are asked; nothing where any person may pass it.
+func printPeople(p *term.Printer, g *coordinator.GateStanding) {
+	for _, line := range peopleLines(g) {
+		label, value, _ := strings.Cut(line, ": ")
+		p.Field(label, "%s", term.OneLine(value))
+	}
+}
+
+func peopleLines(g *coordinator.GateStanding) []string {
+	if g == nil {
+		return nil
+	}
+	kind := ""
+	if g.Signed {
+		kind = ", signed"
+	}
+	out := []string{fmt.Sprintf("Approvals: %d of %d%s", len(g.Counting), g.Need, kind)}
+	for _, v := range g.Counting {
+		out = append(out, "Approved by: "+v.Who())
+	}
+	for _, v := range g.Dropped {
+		out = append(out, "No longer counts: "+v.Who()+", for what has changed since")
+	}
+	if len(g.Missing) > 0 {
+		out = append(out, "Waits for: "+wire.ListSome(g.Missing, 5))
+	}
+	return out
 }
 
 // decidedOn is the answer of a decision (docs/commands.md): {gate_type, status, phase,
@@ -120,6 +212,13 @@ func decidedOn(f *term.Factory, out *coordinator.Decision, message string) error
 		moved.Set(repo, out.Moved[repo])
 	}
 	payload.Set("completed_repos", moved)
+	if t := out.Tally; t != nil {
+		votes := make([]*ojson.Object, len(t.Votes))
+		for i, v := range t.Votes {
+			votes[i] = ojson.Marshal(v)
+		}
+		payload.Set("approvals", ojson.NewObject("needed", t.Need, "votes", votes, "passed", t.Reached()))
+	}
 	f.Out.Emit(payload, func(p *term.Printer) {
 		p.Println(term.OneLine(message))
 		for repo := range moved.All() {

@@ -45,6 +45,9 @@ func findings(f *term.Factory, s *coordinator.Standing) {
 	if s.Unread != nil {
 		f.Out.Warn("%s", term.OneLine(s.Unread.Message))
 	}
+	if s.Unapproved != nil {
+		f.Out.Warn("%s (%s)", term.OneLine(s.Unapproved.Message), term.OneLine(s.Unapproved.Hint))
+	}
 	printProblems(f, s.RepoProblems)
 	printProblems(f, s.OptionalProblems)
 	printProblems(f, s.Refused)
@@ -83,6 +86,7 @@ func printStanding(p *term.Printer, s *coordinator.Standing) {
 		if len(g.HumanBarriers) > 0 {
 			p.Field("Human Barriers", "%s", term.OneLine(strings.Join(g.HumanBarriers, ", ")))
 		}
+		printPeople(p, s.Gate)
 	}
 	p.Println()
 	t := &term.Table{

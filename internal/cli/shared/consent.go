@@ -1,6 +1,6 @@
 // The flags by which a person proves who decides: --sign, --statement, --expires, --to.
 
-package cli
+package shared
 
 import (
 	"errors"
@@ -8,7 +8,6 @@ import (
 
 	ucli "github.com/urfave/cli/v2"
 
-	"github.com/git-agentxchain/git-agentxchain/internal/cli/shared"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/agreement"
@@ -16,8 +15,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
-// consentFlags are the flags of a command by which people overrule the record.
-func consentFlags() []ucli.Flag {
+// ConsentFlags are the flags of a command by which people overrule the record.
+func ConsentFlags() []ucli.Flag {
 	return []ucli.Flag{
 		&ucli.BoolFlag{Name: "sign", Usage: "sign what is said as git signs commits (user.signingKey, gpg.format)"},
 		&ucli.StringSliceFlag{
@@ -35,7 +34,8 @@ func consentFlags() []ucli.Flag {
 	}
 }
 
-func consentOptions(c *ucli.Context, f *term.Factory) (runner.ConsentOptions, error) {
+// ConsentOptions reads them.
+func ConsentOptions(c *ucli.Context, f *term.Factory) (runner.ConsentOptions, error) {
 	o := runner.ConsentOptions{
 		Sign:    c.Bool("sign"),
 		Expires: c.Duration("expires"),
@@ -45,19 +45,19 @@ func consentOptions(c *ucli.Context, f *term.Factory) (runner.ConsentOptions, er
 	}
 	if c.IsSet("to") {
 		if c.String("to") == "" || !o.Sign || c.IsSet("statement") {
-			return o, toIsAlone()
+			return o, ToIsAlone()
 		}
 		o.Only = true
 		path, err := f.Path(c.String("to"))
 		if err != nil {
 			return o, err
 		}
-		if err := shared.OutputPlace(path, false); err != nil {
+		if err := OutputPlace(path, false); err != nil {
 			return o, err
 		}
 	}
 	for _, name := range c.StringSlice("statement") {
-		data, err := shared.ReadInput(f, "the statement", name, agreement.MaxStatementBytes)
+		data, err := ReadInput(f, "the statement", name, agreement.MaxStatementBytes)
 		if err != nil {
 			return o, err
 		}
@@ -66,13 +66,14 @@ func consentOptions(c *ucli.Context, f *term.Factory) (runner.ConsentOptions, er
 	return o, nil
 }
 
-func toIsAlone() error {
+// ToIsAlone refuses --to beside what decides.
+func ToIsAlone() error {
 	return term.UsageErrorf("--to takes a FILE for the statement that --sign makes, and decides nothing")
 }
 
-// signedTo writes the statement, where err is that one was wanted and nothing else, for the one who decides with
+// SignedTo writes the statement, where err is that one was wanted and nothing else, for the one who decides with
 // --statement.
-func signedTo(c *ucli.Context, f *term.Factory, err error) error {
+func SignedTo(c *ucli.Context, f *term.Factory, err error) error {
 	var signed *runner.Signed
 	if !errors.As(err, &signed) {
 		return err
@@ -82,15 +83,16 @@ func signedTo(c *ucli.Context, f *term.Factory, err error) error {
 	if err != nil {
 		return err
 	}
-	if err := shared.SaveFile(path, signed.Statement, false); err != nil {
+	if err := SaveFile(path, signed.Statement, false); err != nil {
 		return err
 	}
 	payload := ojson.NewObject("statement", wire.Digest(signed.Statement), "path", path)
-	next := "git agentxchain " + strings.TrimPrefix(c.Command.HelpName, "git-agentxchain ") + " --sign"
+	next := "git agentxchain " + strings.TrimPrefix(c.Command.HelpName, "git-agentxchain ")
 	if signed.Gate != "" {
 		payload.Set("gate_type", signed.GateType)
 		payload.Set("gate_id", signed.Gate)
-		next = "git agentxchain approve"
+	} else {
+		next += " --sign"
 	}
 	f.Out.Emit(payload, func(p *term.Printer) {
 		if signed.Gate != "" {

@@ -1,0 +1,242 @@
+// Judging again whether the gates that an initiative passed were approved by the people whom its rules ask for
+// (docs/coordinator.md#what-is-believed).
+
+package coordinator
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/history"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
+	"github.com/git-agentxchain/git-agentxchain/protocol/agreement"
+	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+	"github.com/git-agentxchain/git-agentxchain/runner/consent"
+)
+
+// CodeUnapproved means that a gate counts as passed without the people whom its rules ask for.
+const CodeUnapproved = "gate_unapproved"
+
+// approvals judges the gates that a history says were passed.
+type approvals struct {
+	c    *Coordinator
+	home *git.Repository
+	st   *initiative.State
+	tip  object.OID         // of the record, "" where there is none to look into
+	here *initiative.Config // whose rules count besides those of the beginning, nil for none
+
+	base      *agreement.Base
+	founded   *initiative.Config
+	protected consent.Place
+	sources   []string // names of the protected branch, none where no branch is
+}
+
+// judging prepares it. here is the configuration of this workspace for a record that came from elsewhere: who
+// wrote that may have chosen a beginning that asks for less.
+func (c *Coordinator) judging(ctx context.Context, st *initiative.State, tip object.OID,
+	here *initiative.Config) (*approvals, error) {
+	a := &approvals{c: c, st: st, tip: tip, here: here}
+	home := c.repository(ctx)
+	if home == nil {
+		return a, nil
+	}
+	a.home = home.Repository()
+	if st.AuthorityBase != "" && here != nil {
+		if err := a.known(ctx); err != nil {
+			return nil, err
+		}
+	}
+	var err error
+	if a.base, a.founded, err = c.founded(ctx, st); err != nil {
+		return nil, err
+	}
+	if st.AuthorityBase != "" && a.base == nil {
+		return nil, a.away(st.AuthorityBase)
+	}
+	a.protected = protectedBy(a.home, "", a.founded, here)
+	a.sources, err = a.protected.Sources(ctx)
+	return a, err
+}
+
+// known refuses a beginning that no branch here has: a record must not bring the commit along that says who may sign.
+func (a *approvals) known(ctx context.Context) error {
+	if !a.home.HasCommit(ctx, object.OID(a.st.AuthorityBase)) {
+		return a.away(a.st.AuthorityBase)
+	}
+	out, err := a.home.Git.Run(ctx, nil, "for-each-ref", "--count=1", "--format=%(refname)",
+		"--contains="+a.st.AuthorityBase, "refs/heads", "refs/remotes")
+	if err == nil && len(out) == 0 {
+		return a.away(a.st.AuthorityBase)
+	}
+	return err
+}
+
+func (a *approvals) away(commit string) *wire.Error {
+	return &wire.Error{
+		Code:  CodeUnapproved,
+		Field: "authority_base",
+		Message: fmt.Sprintf("Commit %.12s says who may approve in initiative %s, and no branch here has it.", commit,
+			wire.OneLine(a.st.SuperRunID)),
+		Hint: "git fetch brings the branches of the workspace's repository",
+	}
+}
+
+// unapproved is the first gate of a history that was passed without its people, nil where all hold. The first ones, as
+// many as are known to hold, are not judged.
+func (a *approvals) unapproved(ctx context.Context, h *initiative.History, known int) error {
+	if !a.asks() {
+		return nil
+	}
+	passages, err := a.passages(ctx, h)
+	if err != nil {
+		return err
+	}
+	for _, p := range passages[min(known, len(passages)):] {
+		if p.Refusal != nil {
+			return &wire.Error{
+				Code:  CodeUnapproved,
+				Field: p.Gate,
+				Message: fmt.Sprintf("Gate %s counts as passed since %s, and that does not hold: %s", p.Gate, p.At,
+					sentence(p.Refusal.Message)),
+				Hint: "ask the person who approved it; " + Program + " multi restore brings back what is recorded here",
+			}
+		}
+	}
+	return nil
+}
+
+// passages are the gates that a history says were passed. A yes must answer the change with which its gate began to wait,
+// as far as there is a record to look into: else one from before a denial would count again.
+func (a *approvals) passages(ctx context.Context, h *initiative.History) ([]initiative.Passage, error) {
+	out := h.Passages(a.st.SuperRunID, func(y *initiative.Yes) (*initiative.Grounds, *wire.Error) {
+		return a.grounds(ctx, y)
+	})
+	for i := range out {
+		p := &out[i]
+		if p.Refusal != nil || p.Asked == nil || a.tip == "" {
+			continue
+		}
+		asked, err := record.InitiativeAsked(ctx, a.home, a.tip, p.RequestedAt)
+		if err != nil {
+			return nil, err
+		}
+		if answers := p.Asked.Consent.Answers; string(asked) != answers {
+			p.Refusal = &wire.Error{
+				Code:    agreement.CodeStatementReplayed,
+				Message: fmt.Sprintf("it answers change %.12s, and the gate was requested with another one", answers),
+			}
+		}
+	}
+	return out, nil
+}
+
+// asks reports that there may be rules.
+func (a *approvals) asks() bool { return a.founded != nil || a.here != nil || len(a.sources) > 0 }
+
+// grounds are what applied to a row.
+func (a *approvals) grounds(ctx context.Context, y *initiative.Yes) (*initiative.Grounds, *wire.Error) {
+	g := &initiative.Grounds{Base: a.base, Configs: []*initiative.Config{a.founded, a.here}}
+	if g.Base == nil {
+		g.Base = &agreement.Base{}
+	}
+	if len(a.sources) == 0 {
+		return g, nil
+	}
+	if y == nil || y.Consent.Base == nil || y.Consent.Base.Ref == "" {
+		// What the branch says now is asked where the row does not say what it said then.
+		base, cfg, err := baseOf(ctx, a.protected)
+		if err != nil {
+			return nil, unjudged(err)
+		}
+		if base != nil {
+			g.Base, g.Configs = base, append(g.Configs, cfg)
+		}
+		return g, nil
+	}
+	at := y.Consent.Base
+	for _, s := range a.sources {
+		tip, err := a.home.ReadRef(ctx, s)
+		if err != nil {
+			return nil, unjudged(err)
+		}
+		if on, err := history.Ancestor(ctx, a.home, object.OID(at.Commit), tip); err != nil {
+			return nil, unjudged(err)
+		} else if !on {
+			continue
+		}
+		base, cfg, err := baseOf(ctx, consent.Place{Repo: a.home, Pinned: &at.Commit})
+		if err != nil {
+			return nil, unjudged(err)
+		}
+		g.Base, g.Configs = base, append(g.Configs, cfg)
+		return g, nil
+	}
+	return nil, &wire.Error{
+		Code: CodeUnapproved,
+		Message: fmt.Sprintf("its signers were read at commit %.12s, which the protected branch here does not have",
+			at.Commit),
+	}
+}
+
+// unjudged is why a passage cannot be judged.
+func unjudged(err error) *wire.Error {
+	if e := refusalOf(err); e != nil {
+		return e
+	}
+	return &wire.Error{Code: CodeUnapproved, Message: err.Error()}
+}
+
+func sentence(s string) string { return strings.TrimSuffix(s, ".") + "." }
+
+// approved refuses a history with a gate that was passed without its people. Those of before are known to hold; here is
+// as for judging.
+func (c *Coordinator) approved(ctx context.Context, st *initiative.State, history, before []byte, tip object.OID,
+	here *initiative.Config) error {
+	a, err := c.judging(ctx, st, tip, here)
+	if err != nil {
+		return err
+	}
+	rows, _ := decodeRows(initiative.HistoryPath, history)
+	was, _ := decodeRows(initiative.HistoryPath, before)
+	return a.unapproved(ctx, initiative.NewHistory(rows, st.SuperRunID),
+		initiative.NewHistory(was, st.SuperRunID).Passed())
+}
+
+// recordable refuses files that pass a gate without its people, or choose other people: another program has written them,
+// and they are neither recorded nor gone on with. tip is the newest change that is recorded, at the one whose files they
+// are; "" for none.
+func (c *Coordinator) recordable(ctx context.Context, tx *Tx, in *record.Initiative, tip, at object.OID) error {
+	st := tx.Docs.State
+	if tip != at {
+		files, err := record.InitiativeFiles(ctx, c.repository(ctx).Repository(), tip)
+		if err != nil {
+			return err
+		}
+		was, err := stateOf(files)
+		if err == nil && was.AuthorityBase != st.AuthorityBase {
+			return &wire.Error{
+				Code:    CodeUnapproved,
+				Field:   "authority_base",
+				Message: initiative.StatePath + " names another commit for who may approve than the record of the initiative.",
+				Hint:    Program + " multi restore brings back what is recorded",
+			}
+		}
+	}
+	a, err := c.judging(ctx, st, tip, nil)
+	if err != nil || !a.asks() {
+		return err
+	}
+	if why := initiative.Unfounded(in.Files, st.SuperRunID); why != "" {
+		return &wire.Error{
+			Code:    CodeUnapproved,
+			Field:   initiative.StatePath,
+			Message: "The files of the initiative do not hold: " + sentence(why),
+			Hint:    Program + " multi restore brings back what is recorded",
+		}
+	}
+	return a.unapproved(ctx, tx.Docs.History, 0)
+}

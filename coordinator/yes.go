@@ -1,0 +1,254 @@
+// Whose yes passes the gate that waits: who is asked, by which rules, and what they sign
+// (docs/coordinator.md#who-may-approve).
+
+package coordinator
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/agreement"
+	"github.com/git-agentxchain/git-agentxchain/protocol/attest"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
+	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+	"github.com/git-agentxchain/git-agentxchain/runner/consent"
+)
+
+// CodeNotRecorded means that a signed approval cannot say what it is about: the gate's request or the run of a
+// repository is in no record.
+const CodeNotRecorded = "not_recorded"
+
+// governing is the configuration that a commit or a protected branch has, nil where it has none. One that cannot be
+// read lets no gate pass: what it asked for is unknown.
+func governing(b *agreement.Base) (*initiative.Config, *wire.Error) {
+	if b == nil || b.Config == nil {
+		return nil, nil
+	}
+	cfg, problems, e := initiative.Decode(b.Config.Data)
+	if e == nil {
+		e = initiative.ConfigError(problems)
+	}
+	if e != nil {
+		e.Message = fmt.Sprintf("The %s of commit %.12s, by which people approve, cannot be used. %s",
+			initiative.ConfigFile, b.Commit, e.Message)
+		e.Hint = "correct it on the protected branch, else: " + Program + " multi abandon --reason TEXT"
+	}
+	return cfg, e
+}
+
+// founded reads the signers and the configuration of the commit at which the initiative began; nil where it has none.
+func (c *Coordinator) founded(ctx context.Context, st *initiative.State) (*agreement.Base, *initiative.Config, error) {
+	home := c.repository(ctx)
+	if home == nil || st.AuthorityBase == "" {
+		return nil, nil, nil
+	}
+	return baseOf(ctx, consent.Place{Repo: home.Repository(), Pinned: &st.AuthorityBase})
+}
+
+// baseOf reads a place; nil where none of its commits is here.
+func baseOf(ctx context.Context, p consent.Place) (*agreement.Base, *initiative.Config, error) {
+	p.Config = initiative.ConfigFile
+	base, _, err := p.Base(ctx)
+	if err != nil || base.Commit == "" {
+		return nil, nil, err
+	}
+	cfg, e := governing(base)
+	if e != nil {
+		return nil, nil, e
+	}
+	return base, cfg, nil
+}
+
+// protectedBy is the place of the branch whose signers and rules count, by the configuration of the beginning or, where
+// that names none, the one here. Its Branch is "" where none is protected.
+func protectedBy(home *git.Repository, on string, founded, here *initiative.Config) consent.Place {
+	p := consent.Place{Repo: home, On: on}
+	for _, cfg := range []*initiative.Config{founded, here} {
+		if p.Branch == "" && cfg != nil {
+			p.Branch = cfg.ProtectedBranch
+		}
+	}
+	return p
+}
+
+// grounds are what a decision is judged by now.
+func (c *Coordinator) grounds(ctx context.Context, d *Documents) (*initiative.Grounds, error) {
+	out := &initiative.Grounds{Configs: []*initiative.Config{d.Config}}
+	home := c.repository(ctx)
+	if home == nil {
+		return out, nil
+	}
+	base, founded, err := c.founded(ctx, d.State)
+	if err != nil {
+		return nil, err
+	}
+	out.Base, out.Configs = base, append(out.Configs, founded)
+	_, on, err := home.Repository().Checkout(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if p := protectedBy(home.Repository(), on, founded, d.Config); p.Branch != "" {
+		base, cfg, err := baseOf(ctx, p)
+		if err != nil {
+			return nil, err
+		}
+		if base != nil {
+			out.Base, out.Configs = base, append(out.Configs, cfg)
+		}
+	}
+	if out.Base == nil {
+		out.Base = &agreement.Base{}
+	}
+	return out, nil
+}
+
+// asking is what people are asked at the gate that waits; nil where any person's word is enough and none is signed.
+func (c *Coordinator) asking(ctx context.Context, s *Seen, proves bool) (*initiative.Yes, error) {
+	g, err := c.grounds(ctx, s.Documents)
+	if err != nil {
+		return nil, err
+	}
+	y := &initiative.Yes{
+		Rules:  initiative.RulesOf(s.State.PendingGate.Gate, g.Configs...),
+		Digest: s.Config.RulesDigest(),
+	}
+	if len(y.Rules) == 0 && !proves {
+		return nil, nil
+	}
+	y.Consent.Base = g.Base
+	if home := c.repository(ctx); home != nil {
+		tip, err := home.Repository().ReadRef(ctx, record.InitiativeRefPrefix+s.State.SuperRunID)
+		if err != nil {
+			return nil, err
+		}
+		asked, err := record.InitiativeAsked(ctx, home.Repository(), tip, s.State.PendingGate.RequestedAt)
+		if err != nil {
+			return nil, err
+		}
+		y.Consent.Answers = string(asked)
+	}
+	y.Repositories = standing(s)
+	return y, nil
+}
+
+// standing is where the runs of the gate's repositories stand, as far as they are recorded.
+func standing(s *Seen) []attest.Repository {
+	var out []attest.Repository
+	for _, id := range s.State.PendingGate.RequiredRepos {
+		if child := s.Children[id]; child != nil && child.Op != "" {
+			out = append(out, attest.Repository{ID: id, Operation: child.Op})
+		}
+	}
+	return out
+}
+
+// recordedWhole refuses a signature over a question that is not recorded, or over a repository that is not.
+func recordedWhole(s *Seen, y *initiative.Yes) *wire.Error {
+	if y.Consent.Base.Commit == "" {
+		return &wire.Error{
+			Code:    CodeNotRecorded,
+			Field:   "authority_base",
+			Message: "The initiative began without authority, so that there are no signers by which a statement could be judged.",
+			Hint: "name a protected branch in authority of " + initiative.ConfigFile + ", or begin another initiative: " +
+				Program + " multi abandon --reason TEXT, then " + Program + " multi init",
+		}
+	}
+	if y.Consent.Answers == "" {
+		return &wire.Error{
+			Code:    CodeNotRecorded,
+			Field:   "pending_gate",
+			Message: "That the gate waits is recorded in no git repository, so that no statement can answer it.",
+			Hint:    Program + " multi status says why; a workspace without a repository gets one with: git init",
+		}
+	}
+	for _, id := range s.State.PendingGate.RequiredRepos {
+		if child := s.Children[id]; child != nil && child.Op == "" {
+			return &wire.Error{
+				Code:    CodeNotRecorded,
+				Field:   "repos." + id,
+				Message: fmt.Sprintf("The run of repository %s is not recorded as it is, so that no statement can be about it.", id),
+				Hint:    "git agentxchain -C " + wire.ShellWord(child.Path) + " doctor",
+			}
+		}
+	}
+	return nil
+}
+
+// said gathers the proof of a person who approves: statements that were handed in, and one that is signed now.
+func (c *Coordinator) said(ctx context.Context, s *Seen, opt consent.Options, env protocol.Env) (*initiative.Yes, error) {
+	y, err := c.asking(ctx, s, opt.Proves())
+	if err != nil || y == nil || !opt.Proves() {
+		return y, err
+	}
+	if e := recordedWhole(s, y); e != nil {
+		return nil, e
+	}
+	d := y.Question(s.State)
+	if opt.Sign {
+		// Not to ask for a key, or its passphrase, where the signature would count for nothing.
+		if e := d.Excludes(env.Actor.Email); e != nil {
+			return nil, e
+		}
+	}
+	if y.Consent.Statements, err = opt.HandedIn(); err != nil {
+		return nil, err
+	}
+	if !opt.Sign {
+		y.Consent.Alone = true
+		return y, nil
+	}
+	signed, err := opt.SignNow(ctx, c.store.Dir(), &attest.Statement{
+		Decision:     d.Kind,
+		Run:          s.State.SuperRunID,
+		Project:      s.Config.ProjectID,
+		Gate:         d.Gate,
+		GateType:     d.GateType,
+		Phase:        d.Phase,
+		To:           d.To,
+		Operation:    y.Consent.Answers,
+		Config:       y.Digest,
+		Repositories: d.Repositories,
+	}, &env, c.opt.Seed())
+	if err != nil {
+		return nil, err
+	}
+	if opt.Only {
+		return nil, &consent.Signed{Gate: d.Gate, GateType: d.GateType, Statement: signed}
+	}
+	y.Consent.Statements = append(y.Consent.Statements, evidence.NewBlob(signed))
+	return y, nil
+}
+
+// beginning is the commit that says who may approve in an initiative that begins, "" where its configuration names no
+// people. What is committed counts, so that no one may change it between the two.
+func (c *Coordinator) beginning(ctx context.Context, cfg *initiative.Config) (string, error) {
+	if cfg.Authority == nil {
+		return "", nil
+	}
+	refuse := func(message, hint string) (string, error) {
+		return "", &wire.Error{Code: CodeStartFailed, Field: "authority", Message: message, Hint: hint}
+	}
+	home := c.repository(ctx)
+	if home == nil {
+		return refuse("authority names who may approve, and the workspace is in no git repository that could prove it.",
+			"git init "+wire.ShellWord(c.store.Dir())+", commit "+initiative.ConfigFile+", then: "+Program+" multi init")
+	}
+	head := string(home.Repository().Head(ctx))
+	var committed *initiative.Config
+	if head != "" {
+		_, cfg, err := baseOf(ctx, consent.Place{Repo: home.Repository(), Pinned: &head})
+		if err != nil {
+			return "", err
+		}
+		committed = cfg
+	}
+	if !initiative.SameAuthority(cfg, committed) {
+		return refuse("authority of "+initiative.ConfigFile+" is not committed as it is here, and what is committed counts.",
+			"git add "+initiative.ConfigFile+" .agentxchain/allowed_signers; git commit; then: "+Program+" multi init")
+	}
+	return head, nil
+}

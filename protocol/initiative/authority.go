@@ -1,0 +1,83 @@
+// Who passes the gates of an initiative: the member authority of agentxchain-multi.json
+// (docs/coordinator.md#who-may-approve).
+
+package initiative
+
+import (
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+)
+
+// authority reads the member authority. What is of a run alone is refused: to pass it over would ask for less than was
+// written.
+func (d *decoder) authority() {
+	a, problems := config.DecodeAuthority(d.cfg.Raw, d.cfg.hasGate)
+	d.problems = append(d.problems, problems[:min(len(problems), maxProblems)]...)
+	if d.cfg.Authority = a; a == nil {
+		return
+	}
+	const code = config.ProblemAuthority
+	o := d.cfg.Raw.Object("authority")
+	for _, key := range []string{"acts", "signoff_documents"} {
+		if o.Has(key) {
+			d.add(code, "authority."+key, "", "authority.%s is for a run: declare it in the %s of the repositories", key,
+				config.ConfigFile)
+		}
+	}
+	for gate, g := range a.Gates.All() {
+		if g.NotAuthor {
+			d.add(code, "authority.gates."+gate+".not_author", "",
+				"authority.gates.%s.not_author is for a run: declare it in the %s of the repositories", gate, config.ConfigFile)
+		}
+	}
+	if v, has := o.Get("protected_branch"); has {
+		if s, ok := textOf(v); ok && !strings.HasPrefix(s, "-") && !strings.ContainsAny(s, "*?[\\:^~ ") {
+			d.cfg.ProtectedBranch = strings.TrimSpace(s)
+		} else {
+			d.wrong(code, "authority.protected_branch", "the name of a branch", v)
+		}
+	}
+}
+
+// hasGate reports a gate of the initiative, or the name that stands for all gates between phases.
+func (c *Config) hasGate(gate string) bool {
+	if gate == ShipGate || gate == GatePhase {
+		return true
+	}
+	phases := c.Phases()
+	for i := 1; i < len(phases); i++ {
+		if gate == phaseGate(phases[i-1], phases[i]) {
+			return true
+		}
+	}
+	return false
+}
+
+// phaseGate is the id of the gate between two phases.
+func phaseGate(from, to string) string { return GatePhase + ":" + from + "->" + to }
+
+// GateRule returns whose approval a gate needs, nil when that is left to any person.
+func (c *Config) GateRule(gate string) *config.GateRule {
+	if r := c.Authority.GateRule(gate); r != nil || !strings.HasPrefix(gate, GatePhase+":") {
+		return r
+	}
+	return c.Authority.GateRule(GatePhase)
+}
+
+// RulesDigest stands for the configuration that people decide under: the SHA-256 in hex of the document without its
+// layout.
+func (c *Config) RulesDigest() string { return wire.SHA256(ojson.Compact(c.Raw)) }
+
+// SameAuthority reports whether two configurations ask the same people; nil is one without any.
+func SameAuthority(a, b *Config) bool {
+	of := func(c *Config) any {
+		if c == nil || c.Authority == nil {
+			return nil
+		}
+		return c.Raw.Value("authority")
+	}
+	return ojson.Equal(of(a), of(b))
+}

@@ -1,0 +1,285 @@
+// The yes of people to a gate of an initiative: counted as at the gate of a run, and written into the history, from
+// which it can be judged again (docs/coordinator.md#who-may-approve).
+
+package initiative
+
+import (
+	"encoding/base64"
+	"fmt"
+	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/agreement"
+	"github.com/git-agentxchain/git-agentxchain/protocol/attest"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+)
+
+// Rows of the history about a gate.
+const (
+	rowVote           = "gate_vote"
+	rowDenied         = "gate_denied"
+	rowPhaseAsked     = "phase_transition_requested"
+	rowPhaseApproved  = "phase_transition_approved"
+	rowFinishAsked    = "run_completion_requested"
+	rowFinishApproved = "run_completed"
+)
+
+// Yes is what people said to the gate that waits, and what they were asked.
+type Yes struct {
+	Consent      agreement.Consent
+	Repositories []attest.Repository // where the runs of the gate's repositories stand, by id
+	Rules        []*config.GateRule  // all of them have to hold; none leaves it to any person
+	Digest       string              // of the configuration in force, see RulesDigest
+}
+
+// RulesOf are the rules of those configurations for a gate; nil is one without any.
+func RulesOf(gate string, list ...*Config) []*config.GateRule {
+	var out []*config.GateRule
+	for _, c := range list {
+		if c == nil {
+			continue
+		}
+		if r := c.GateRule(gate); r != nil {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// Question is the decision on the gate that waits, as a person is asked.
+func (y *Yes) Question(s *State) *agreement.Decision {
+	g := s.PendingGate
+	return &agreement.Decision{
+		Kind:         attest.Approve,
+		Gate:         g.Gate,
+		GateType:     g.GateType,
+		Phase:        s.Phase,
+		To:           g.To,
+		Rules:        y.Rules,
+		Votes:        g.Votes,
+		Repositories: y.Repositories,
+		Initiative:   true,
+	}
+}
+
+// Moment is when people decide on a gate of the initiative.
+func (y *Yes) Moment(superRun string, who evidence.Actor, now time.Time) *agreement.Moment {
+	return &agreement.Moment{Run: superRun, Rules: y.Digest, Actor: who, Now: now}
+}
+
+// object is what a row of the history says of it; sum is what it came to.
+func (y *Yes) object(phase string, sum *agreement.Tally) *ojson.Object {
+	votes := make([]*ojson.Object, len(sum.Votes))
+	for i, v := range sum.Votes {
+		votes[i] = ojson.Marshal(v)
+	}
+	repositories := ojson.NewObject()
+	for _, r := range y.Repositories {
+		repositories.Set(r.ID, r.Operation)
+	}
+	statements := make([]string, len(y.Consent.Statements))
+	for i, b := range y.Consent.Statements {
+		statements[i] = base64.StdEncoding.EncodeToString(b.Data)
+	}
+	o := ojson.NewObject("phase", phase, "needed", sum.Need, "votes", votes, "answers", y.Consent.Answers,
+		"rules", y.Digest, "repositories", repositories, "statements", statements, "alone", y.Consent.Alone)
+	if b := y.Consent.Base; b != nil {
+		o.Set("base", ojson.NewObject("ref", b.Ref, "commit", b.Commit))
+	}
+	return o
+}
+
+// yesOf reads back what object wrote; nil where a row says nothing of it.
+func yesOf(row *ojson.Object) (y *Yes, phase string) {
+	o := row.Object("approval")
+	if o == nil {
+		return nil, ""
+	}
+	y = &Yes{
+		Consent: agreement.Consent{Answers: o.String("answers"), Alone: o.Bool("alone")},
+		Digest:  o.String("rules"),
+	}
+	for id, op := range o.Object("repositories").All() {
+		text, _ := op.(string)
+		y.Repositories = append(y.Repositories, attest.Repository{ID: id, Operation: text})
+	}
+	for _, text := range o.Strings("statements") {
+		data, err := base64.StdEncoding.DecodeString(text)
+		if err != nil {
+			data = nil // it is refused as an envelope that cannot be read
+		}
+		y.Consent.Statements = append(y.Consent.Statements, evidence.NewBlob(data))
+	}
+	if b := o.Object("base"); b != nil {
+		y.Consent.Base = &agreement.Base{Ref: b.String("ref"), Commit: b.String("commit")}
+	}
+	return y, o.String("phase")
+}
+
+// actorOf is who a row says has decided.
+func actorOf(row *ojson.Object) evidence.Actor {
+	by := row.Object("approved_by")
+	return evidence.Actor{Name: by.String("name"), Email: by.String("email"), Terminal: by.Bool("terminal")}
+}
+
+// approvedBy is that in a row.
+func approvedBy(who evidence.Actor) *ojson.Object {
+	return ojson.NewObject("name", ojson.OrNull(who.Name), "email", ojson.OrNull(who.Email), "terminal", who.Terminal)
+}
+
+// Passage is a gate that the history says was passed.
+type Passage struct {
+	Gate        string
+	GateType    string
+	Phase, To   string // To is "" at the end of the initiative
+	At          string
+	By          evidence.Actor
+	RequestedAt string      // when it began to wait, as the history says
+	Asked       *Yes        // nil where its row says nothing of who was asked
+	Votes       []*run.Vote // that counted
+	Need        int
+	Refusal     *wire.Error // why it does not hold, nil where it does
+}
+
+// Grounds are what a decision is judged by: the files of signers, and the configurations whose rules applied.
+type Grounds struct {
+	Base    *agreement.Base
+	Configs []*Config
+}
+
+// Passed counts the gates that were passed.
+func (h *History) Passed() int {
+	n := 0
+	for _, row := range h.rows {
+		if t := row.String("type"); t == rowPhaseApproved || t == rowFinishApproved {
+			n++
+		}
+	}
+	return n
+}
+
+// Passages judges again every gate that was passed, by the statements that its rows keep. grounds is asked for what
+// applied to a row, whose Yes is nil where it says nothing of that.
+func (h *History) Passages(superRun string, grounds func(*Yes) (*Grounds, *wire.Error)) []Passage {
+	var out []Passage
+	var votes []*run.Vote
+	asked, kind, to := "", "", ""
+	for _, row := range h.rows {
+		switch row.String("type") {
+		case rowPhaseAsked:
+			asked, kind, to, votes = row.String("timestamp"), GatePhase, row.String("to"), nil
+		case rowFinishAsked:
+			asked, kind, to, votes = row.String("timestamp"), GateCompletion, "", nil
+		case rowDenied, rowAbandoned:
+			votes = nil
+		case rowVote:
+			if y, phase := yesOf(row); y != nil {
+				if sum, refusal := y.again(superRun, row, kind, phase, to, votes, grounds); refusal == nil {
+					votes = sum.Votes
+				}
+			}
+		case rowPhaseApproved, rowFinishApproved:
+			p := Passage{
+				Gate:        row.String("gate"),
+				GateType:    GateCompletion,
+				Phase:       row.String("from"),
+				To:          row.String("to"),
+				At:          row.String("timestamp"),
+				By:          actorOf(row),
+				RequestedAt: asked,
+			}
+			if row.String("type") == rowPhaseApproved {
+				p.GateType = GatePhase
+			}
+			p.judge(superRun, row, votes, grounds)
+			out, votes = append(out, p), nil
+		}
+	}
+	return out
+}
+
+func (p *Passage) judge(superRun string, row *ojson.Object, votes []*run.Vote,
+	grounds func(*Yes) (*Grounds, *wire.Error)) {
+	y, phase := yesOf(row)
+	if y == nil {
+		g, refusal := grounds(nil)
+		if refusal != nil {
+			p.Refusal = refusal
+		} else if rules := RulesOf(p.Gate, g.Configs...); len(rules) > 0 {
+			p.Need = rules[0].Threshold
+			p.Refusal = &wire.Error{
+				Code:    wire.CodeApprovalsMissing,
+				Message: fmt.Sprintf("its row names none of the people whom it needs: %s", rules[0].People()),
+			}
+		}
+		return
+	}
+	if p.GateType == GatePhase && (p.Phase != phase || p.Gate != phaseGate(phase, p.To)) {
+		p.Refusal = &wire.Error{
+			Code:    agreement.CodeStatementMismatch,
+			Message: fmt.Sprintf("its row is about phase %s, and its approval about phase %s", p.Phase, phase),
+		}
+		return
+	}
+	p.Asked, p.Phase = y, phase
+	sum, refusal := y.again(superRun, row, p.GateType, phase, p.To, votes, grounds)
+	if p.Refusal = refusal; refusal != nil {
+		return
+	}
+	p.Votes, p.Need = sum.Votes, sum.Need
+	if !sum.Reached() {
+		p.Refusal = &wire.Error{
+			Code:    wire.CodeApprovalsMissing,
+			Message: fmt.Sprintf("%d of %d people approved it", len(sum.Votes), sum.Need),
+		}
+	}
+}
+
+// again counts the yes of a row as it was counted when it was written.
+func (y *Yes) again(superRun string, row *ojson.Object, kind, phase, to string, votes []*run.Vote,
+	grounds func(*Yes) (*Grounds, *wire.Error)) (*agreement.Tally, *wire.Error) {
+	g, refusal := grounds(y)
+	if refusal != nil {
+		return nil, refusal
+	}
+	now, err := wire.ParseTime(row.String("timestamp"))
+	if err != nil {
+		return nil, &wire.Error{Code: wire.CodeInvalidState, Message: "its row has no time that can be read"}
+	}
+	c := y.Consent
+	c.Base = g.Base
+	d := &agreement.Decision{
+		Kind:         attest.Approve,
+		Gate:         row.String("gate"),
+		GateType:     kind,
+		Phase:        phase,
+		To:           to,
+		Rules:        RulesOf(row.String("gate"), g.Configs...),
+		Votes:        votes,
+		Repositories: y.Repositories,
+		Initiative:   true,
+	}
+	return y.Moment(superRun, actorOf(row), now).Agree(&c, d)
+}
+
+// count adds the people who agree now to those who did; nil where any person's word is enough.
+func (y *Yes) count(s *State, env *protocol.Env) (*agreement.Tally, *wire.Error) {
+	if y == nil || len(y.Rules) == 0 && len(y.Consent.Statements) == 0 {
+		return nil, nil
+	}
+	return y.Moment(s.SuperRunID, env.Actor, env.Now).Agree(&y.Consent, y.Question(s))
+}
+
+// vote records that people agreed, and that more are needed.
+func (y *Yes) vote(w *Workspace, sum *agreement.Tally, env *protocol.Env) *Change {
+	c := &Change{State: w.State.Clone()}
+	g := c.State.PendingGate
+	g.Votes, c.State.UpdatedAt = sum.Votes, env.Time()
+	c.Record(w, env, rowVote, "gate", g.Gate, "gate_type", g.GateType, "approved_by", approvedBy(env.Actor),
+		"approval", y.object(w.State.Phase, sum))
+	return c
+}

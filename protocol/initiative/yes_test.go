@@ -1,0 +1,264 @@
+// Tests of who approved a gate: what counts when it is said, and what a history that was written by hand proves.
+
+package initiative
+
+import (
+	"crypto/ed25519"
+	"crypto/rand"
+	"crypto/sha512"
+	"encoding/pem"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/crypto/ssh"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/agreement"
+	"github.com/git-agentxchain/git-agentxchain/protocol/attest"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+)
+
+// signer is a person with a key.
+type signer struct {
+	email string
+	key   ssh.Signer
+}
+
+func newSigner(t *testing.T, email string) signer {
+	t.Helper()
+	_, private, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := ssh.NewSignerFromKey(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return signer{email, key}
+}
+
+// says signs a statement as ssh-keygen does.
+func (s signer) says(t *testing.T, st attest.Statement) *evidence.Blob {
+	t.Helper()
+	st.Principal = s.email
+	payload, refusal := st.Encode()
+	if refusal != nil {
+		t.Fatal(refusal)
+	}
+	sum := sha512.Sum512(attest.PAE(attest.PayloadType, payload))
+	head := struct{ Namespace, Reserved, Hash, Digest string }{attest.Namespace, "", "sha512", string(sum[:])}
+	sig, err := s.key.Sign(rand.Reader, append([]byte("SSHSIG"), ssh.Marshal(head)...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	blob := append([]byte("SSHSIG"), ssh.Marshal(struct {
+		Version                           uint32
+		Public, Namespace, Reserved, Hash string
+		Signature                         string
+	}{1, string(s.key.PublicKey().Marshal()), attest.Namespace, "", "sha512", string(ssh.Marshal(sig))})...)
+	env := attest.Envelope{
+		Payload:   payload,
+		Format:    attest.FormatSSH,
+		Signature: pem.EncodeToMemory(&pem.Block{Type: "SSH SIGNATURE", Bytes: blob}),
+	}
+	return evidence.NewBlob(env.EncodeDSSE())
+}
+
+// atGate is an initiative that waits at its first gate, which asks for two signatures.
+type atGate struct {
+	w        *Workspace
+	asked    *State // when the gate began to wait
+	a        *actors
+	ada, bob signer
+	yes      Yes
+}
+
+func newAtGate(t *testing.T) *atGate {
+	t.Helper()
+	cfg := strings.Replace(goodConfig, `"project":`, `"authority": {
+		"approvers": {"leads": {"principals": ["ada@example.org", "bob@example.org"], "threshold": 2}},
+		"gates": {"phase_transition": {"by": "leads", "signed": true}}}, "project":`, 1)
+	w := world(t, cfg).after(designDone...)
+	g := &atGate{w: w, a: newActors(t, w), ada: newSigner(t, "ada@example.org"), bob: newSigner(t, "bob@example.org")}
+	c, e := Request(w, EvaluatePhase(w, g.a.read(), ""), env("s"))
+	if e != nil {
+		t.Fatal(e)
+	}
+	g.w = w.With(c)
+	g.asked = g.w.State
+	var signers string
+	for _, s := range []signer{g.ada, g.bob} {
+		signers += s.email + " " + string(ssh.MarshalAuthorizedKey(s.key.PublicKey()))
+	}
+	g.yes = Yes{
+		Consent: agreement.Consent{
+			Alone:   true,
+			Answers: strings.Repeat("1", 40),
+			Base: &agreement.Base{
+				Commit:  strings.Repeat("b", 40),
+				Signers: []evidence.FileBlob{{Path: attest.AllowedSignersPath, Blob: evidence.NewBlob([]byte(signers))}},
+			},
+		},
+		Repositories: []attest.Repository{{ID: "api", Operation: strings.Repeat("a", 40)}},
+		Rules:        RulesOf(g.w.State.PendingGate.Gate, g.w.Config),
+		Digest:       g.w.Config.RulesDigest(),
+	}
+	return g
+}
+
+func (g *atGate) env() protocol.Env { return env("s") }
+
+// statement is what is signed at the gate.
+func (g *atGate) statement(nonce int) attest.Statement {
+	p, now := g.asked.PendingGate, g.env().Now
+	return attest.Statement{
+		Decision:     attest.Approve,
+		Run:          g.w.State.SuperRunID,
+		Project:      g.w.Config.ProjectID,
+		Gate:         p.Gate,
+		GateType:     p.GateType,
+		Phase:        g.asked.Phase,
+		To:           p.To,
+		Operation:    g.yes.Consent.Answers,
+		Config:       g.yes.Digest,
+		Repositories: g.yes.Repositories,
+		Nonce:        fmt.Sprintf("%032x", nonce),
+		IssuedAt:     now,
+		ExpiresAt:    now.Add(time.Hour),
+		Asked:        attest.AskedTerminal,
+	}
+}
+
+// approve hands statements in, and carries on with what comes of it.
+func (g *atGate) approve(t *testing.T, statements ...*evidence.Blob) (*agreement.Tally, *wire.Error) {
+	t.Helper()
+	y := g.yes
+	y.Consent.Statements = statements
+	c, sum, refusal := Approve(g.w, g.a.read(), &y, g.env())
+	if refusal == nil {
+		g.w = g.w.With(c)
+	}
+	return sum, refusal
+}
+
+// judge judges the rows again.
+func (g *atGate) judge(rows []*ojson.Object) []Passage {
+	return NewHistory(rows, g.w.State.SuperRunID).Passages(g.w.State.SuperRunID, func(*Yes) (*Grounds, *wire.Error) {
+		return &Grounds{Base: g.yes.Consent.Base, Configs: []*Config{g.w.Config, nil}}, nil
+	})
+}
+
+func TestTwoPeoplePassAGate(t *testing.T) {
+	g := newAtGate(t)
+	gate := g.w.State.PendingGate.Gate
+	if _, refusal := g.approve(t); refusal == nil || refusal.Code != agreement.CodeApproverNotAllowed {
+		t.Errorf("without a statement: %v, want %s", refusal, agreement.CodeApproverNotAllowed)
+	}
+	adas := g.ada.says(t, g.statement(1))
+	sum, refusal := g.approve(t, adas)
+	if refusal != nil || sum.Reached() || len(g.w.State.PendingGate.Votes) != 1 || g.w.State.Status != StatusPaused {
+		t.Fatalf("the first of two: %+v %v", sum, refusal)
+	}
+	if _, refusal := g.approve(t, adas); refusal == nil || refusal.Code != agreement.CodeAlreadyApproved {
+		t.Errorf("a second time: %v, want %s", refusal, agreement.CodeAlreadyApproved)
+	}
+	if got := g.judge(g.w.History.Rows()); len(got) != 0 {
+		t.Errorf("one of two is a passage: %+v", got)
+	}
+	if sum, refusal = g.approve(t, g.bob.says(t, g.statement(2))); refusal != nil || !sum.Reached() ||
+		g.w.State.Phase != "make" {
+		t.Fatalf("the second: %+v %v", sum, refusal)
+	}
+	got := g.judge(g.w.History.Rows())
+	if len(got) != 1 || got[0].Refusal != nil || got[0].Gate != gate || len(got[0].Votes) != 2 || got[0].Need != 2 ||
+		g.w.History.Passed() != 1 {
+		t.Fatalf("judged again: %+v", got)
+	}
+}
+
+// TestForgedPassages writes by hand what a history would have to say.
+func TestForgedPassages(t *testing.T) {
+	g := newAtGate(t)
+	asked := g.w
+	adas, bobs := g.ada.says(t, g.statement(1)), g.bob.says(t, g.statement(2))
+	if _, refusal := g.approve(t, adas); refusal != nil {
+		t.Fatal(refusal)
+	}
+	if _, refusal := g.approve(t, bobs); refusal != nil {
+		t.Fatal(refusal)
+	}
+	whole := g.w.History.Rows()
+	last := len(whole) - 1
+	encode := func(b *evidence.Blob) []string {
+		o := (&Yes{Consent: agreement.Consent{Statements: []*evidence.Blob{b}}}).object("", &agreement.Tally{})
+		return o.Strings("statements")
+	}
+	edit := func(row int, path, value any) func([]*ojson.Object) []*ojson.Object {
+		return func(rows []*ojson.Object) []*ojson.Object {
+			rows[row].Object("approval").Set(path.(string), value)
+			return rows
+		}
+	}
+	other := g.statement(3)
+	other.Gate, other.GateType = ShipGate, GateCompletion
+	late := g.statement(4)
+	late.IssuedAt, late.ExpiresAt = late.IssuedAt.Add(-2*time.Hour), late.IssuedAt.Add(-time.Hour)
+	stranger := newSigner(t, "bob@example.org")
+	for name, forge := range map[string]func([]*ojson.Object) []*ojson.Object{
+		"nothing said of it": func(rows []*ojson.Object) []*ojson.Object {
+			rows[last].Delete("approval")
+			return rows
+		},
+		"the first yes is gone": func(rows []*ojson.Object) []*ojson.Object {
+			return append(rows[:last-1:last-1], rows[last])
+		},
+		"it was denied between": func(rows []*ojson.Object) []*ojson.Object {
+			denied := ojson.NewObject("type", rowDenied, "super_run_id", g.w.State.SuperRunID)
+			return append(rows[:last:last], denied, rows[last])
+		},
+		"no statements":         edit(last, "statements", []string{}),
+		"garbage":               edit(last, "statements", []string{"!"}),
+		"the same person twice": edit(last, "statements", encode(adas)),
+		"another gate":          edit(last, "statements", encode(g.bob.says(t, other))),
+		"a statement too late":  edit(last, "statements", encode(g.bob.says(t, late))),
+		"a key not listed":      edit(last, "statements", encode(stranger.says(t, g.statement(5)))),
+		"another request":       edit(last, "answers", strings.Repeat("2", 40)),
+		"other rules":           edit(last, "rules", strings.Repeat("2", 64)),
+		"other repositories":    edit(last, "repositories", ojson.NewObject("api", strings.Repeat("c", 40))),
+		"no repositories":       edit(last, "repositories", ojson.NewObject()),
+		"another phase":         edit(last, "phase", "make"),
+		"another end": func(rows []*ojson.Object) []*ojson.Object {
+			rows[last].Set("gate", ShipGate)
+			return rows
+		},
+		"no time": func(rows []*ojson.Object) []*ojson.Object {
+			rows[last].Set("timestamp", "today")
+			return rows
+		},
+	} {
+		rows := make([]*ojson.Object, len(whole))
+		for i, row := range whole {
+			rows[i] = ojson.CloneValue(row).(*ojson.Object)
+		}
+		got := g.judge(forge(rows))
+		if len(got) != 1 || got[0].Refusal == nil {
+			t.Errorf("%s: %+v holds", name, got)
+		}
+	}
+	if got := g.judge(whole); len(got) != 1 || got[0].Refusal != nil {
+		t.Errorf("what was not touched: %+v", got)
+	}
+	// Where a name is enough, one of the people says it; where none is asked for, any person does.
+	named := *asked
+	cfg := *asked.Config
+	cfg.Authority = nil
+	named.Config = &cfg
+	c, sum, refusal := Approve(&named, g.a.read(), nil, g.env())
+	if refusal != nil || sum != nil || c.History[len(c.History)-1].Has("approval") {
+		t.Errorf("without rules: %+v %v", sum, refusal)
+	}
+}
