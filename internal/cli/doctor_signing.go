@@ -7,11 +7,11 @@ import (
 	"context"
 	"strconv"
 
+	"github.com/git-agentxchain/git-agentxchain/coordinator"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/shared"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/attest"
-	"github.com/git-agentxchain/git-agentxchain/runner"
 	"github.com/git-agentxchain/git-agentxchain/runner/doctor"
 )
 
@@ -20,23 +20,37 @@ type signingOptions struct {
 	addSigner bool   // false asks at a terminal
 }
 
+// runDoctorSigning sets signing up in a project, or in the workspace of an initiative.
 func runDoctorSigning(ctx context.Context, f *term.Factory, opt signingOptions) error {
-	dir, err := f.Dir()
-	if err != nil {
-		return err
+	if coordinator.IsWorkspace(f.Dir()) {
+		return shared.WithWorkspace(f, func(co *coordinator.Coordinator) error {
+			place, err := co.SigningPlace(ctx)
+			if err != nil {
+				return err
+			}
+			return setUpSigning(ctx, f, place, opt)
+		})
 	}
 	r, err := shared.Open(ctx, f)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = r.Close() }()
+	return setUpSigning(ctx, f, doctor.SigningIn(ctx, r), opt)
+}
+
+func setUpSigning(ctx context.Context, f *term.Factory, place *doctor.SigningPlace, opt signingOptions) error {
+	dir, err := f.Dir()
+	if err != nil {
+		return err
+	}
 	setup := doctor.SigningSetup{
 		Key:       opt.key,
 		Dir:       dir,
 		AddSigner: opt.addSigner,
 	}
 	if setup.Key == "" {
-		if setup.Key, err = askKey(ctx, f, r); err != nil {
+		if setup.Key, err = askKey(ctx, f, place); err != nil {
 			return err
 		}
 	}
@@ -47,7 +61,7 @@ func runDoctorSigning(ctx context.Context, f *term.Factory, opt signingOptions) 
 			return err
 		}
 	}
-	done, err := doctor.SetUpSigning(ctx, r, setup)
+	done, err := place.SetUp(ctx, setup)
 	if err != nil {
 		return err
 	}
@@ -64,9 +78,9 @@ func runDoctorSigning(ctx context.Context, f *term.Factory, opt signingOptions) 
 }
 
 // askKey asks which key, the best one first. Without a terminal it is the one that git signs with.
-func askKey(ctx context.Context, f *term.Factory, r *runner.Runner) (string, error) {
+func askKey(ctx context.Context, f *term.Factory, place *doctor.SigningPlace) (string, error) {
 	if !f.Interactive() {
-		if set, ok := doctor.SetKey(ctx, r); ok {
+		if set, ok := place.SetKey(ctx); ok {
 			return set, nil
 		}
 		return "", term.Errorf("prompt_unavailable",
@@ -74,7 +88,7 @@ func askKey(ctx context.Context, f *term.Factory, r *runner.Runner) (string, err
 			WithHint("git agentxchain doctor --signing --key FILE, or by hand: " +
 				"git config gpg.format ssh && git config user.signingKey ~/.ssh/id_ed25519.pub")
 	}
-	keys := doctor.SigningKeys(ctx, r)
+	keys := place.Keys(ctx)
 	for i, k := range keys {
 		f.Out.Notice("  %d  %s", i+1, term.OneLine(k.Name+"  "+k.Comment))
 	}
@@ -122,6 +136,6 @@ func printSigning(p *term.Printer, done *doctor.SigningDone) {
 		p.Printf("Next: commit %s and bring it onto %s; the signers of that branch count.\n", file,
 			term.OneLine(done.Protected))
 	default:
-		p.Printf("Next: git add %s && git commit; it counts for runs that begin after that.\n", file)
+		p.Printf("Next: git add %s && git commit; it counts for runs and initiatives that begin after that.\n", file)
 	}
 }

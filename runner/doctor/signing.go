@@ -46,14 +46,39 @@ type SigningDone struct {
 	Protected string // branch whose file of signers counts, "" where that of the run's beginning does
 }
 
-// SigningKeys lists the keys that the person can sign with, the best first.
-func SigningKeys(ctx context.Context, r *runner.Runner) []SigningKey {
-	return signing.Keys(ctx, consent.Settings(ctx, r.Record().Dir()))
+// SigningPlace is where signing is set up: the project of a run, or the workspace of an initiative.
+type SigningPlace struct {
+	Dir       string
+	Repo      *runner.Repository
+	Asker     evidence.Actor // InsideTurn, InsideWhy and Email of who asks
+	Now       time.Time
+	Protected string // branch whose files of signers count, "" for none
+}
+
+// SigningIn is the project of a runner as a SigningPlace.
+func SigningIn(ctx context.Context, r *runner.Runner) *SigningPlace {
+	in := r.Asker()
+	out := &SigningPlace{
+		Dir:   r.Record().Dir(),
+		Repo:  r.Record().Repository(),
+		Asker: evidence.Actor{InsideTurn: in.Turn, InsideWhy: in.Why},
+		Now:   r.Now(),
+	}
+	_, out.Asker.Email = r.Identity(ctx)
+	if cfg := r.CheckDocuments().Config; cfg != nil {
+		out.Protected = cfg.ProtectedBranch()
+	}
+	return out
+}
+
+// Keys lists the keys that the person can sign with, the best first.
+func (p *SigningPlace) Keys(ctx context.Context) []SigningKey {
+	return signing.Keys(ctx, consent.Settings(ctx, p.Dir))
 }
 
 // SetKey is the SSH key that git signs with here, as a person has set it.
-func SetKey(ctx context.Context, r *runner.Runner) (name string, ok bool) {
-	s := consent.Settings(ctx, r.Record().Dir())
+func (p *SigningPlace) SetKey(ctx context.Context) (name string, ok bool) {
+	s := consent.Settings(ctx, p.Dir)
 	if s.Format != attest.FormatSSH || s.Key == "" {
 		return "", false
 	}
@@ -61,26 +86,25 @@ func SetKey(ctx context.Context, r *runner.Runner) (name string, ok bool) {
 	return key.Name, err == nil
 }
 
-// SetUpSigning has git sign with an SSH key in this repository, once a test signature
+// SetUp has git sign with an SSH key in this repository, once a test signature
 // with it has held, and lists the key for the person when asked to. It is refused from
 // inside a dispatched turn.
 //
 // Errors: inside_dispatched_turn, signing_not_configured, signing_failed, those of a
 // signature that does not count, signers_invalid, invalid_argument.
-func SetUpSigning(ctx context.Context, r *runner.Runner, opt SigningSetup) (*SigningDone, error) {
-	in := r.Asker()
-	if refusal := protocol.CheckApprover(evidence.Actor{InsideTurn: in.Turn, InsideWhy: in.Why}); refusal != nil {
+func (p *SigningPlace) SetUp(ctx context.Context, opt SigningSetup) (*SigningDone, error) {
+	if refusal := protocol.CheckApprover(p.Asker); refusal != nil {
 		return nil, refusal
 	}
-	s := consent.Settings(ctx, r.Record().Dir())
+	s := consent.Settings(ctx, p.Dir)
 	from := s
 	from.Dir = opt.Dir
 	key, err := from.ReadKey(opt.Key)
 	if err != nil {
 		return nil, err
 	}
-	out := &SigningDone{Key: key}
-	if out.Email, err = signerEmail(ctx, r); err != nil {
+	out := &SigningDone{Key: key, Protected: p.Protected}
+	if out.Email, err = signerEmail(p.Asker.Email); err != nil {
 		return nil, err
 	}
 	s.Format, s.Key = attest.FormatSSH, key.Name
@@ -90,40 +114,36 @@ func SetUpSigning(ctx context.Context, r *runner.Runner, opt SigningSetup) (*Sig
 		return nil, err
 	}
 	out.KeyID = env.KeyID
-	files, err := signerFiles(r)
+	files, err := signerFiles(p.Dir)
 	if err != nil {
 		return nil, err
 	}
-	refusal := speaks(files, env, out.Email, r.Now())
+	refusal := speaks(files, env, out.Email, p.Now)
 	if refusal != nil && opt.AddSigner {
 		files[attest.AllowedSignersPath] = listSigner(files[attest.AllowedSignersPath], out.Email, key.Public)
-		if refusal := speaks(files, env, out.Email, r.Now()); refusal != nil {
+		if refusal := speaks(files, env, out.Email, p.Now); refusal != nil {
 			return nil, refusal
 		}
-		if err := writeSigners(r, files[attest.AllowedSignersPath]); err != nil {
+		if err := writeSigners(p.Dir, files[attest.AllowedSignersPath]); err != nil {
 			return nil, err
 		}
 		out.Added, refusal = true, nil
 	}
 	out.Listed = refusal == nil
 	for _, set := range [][2]string{{"gpg.format", attest.FormatSSH}, {"user.signingKey", key.Name}} {
-		if err := r.Record().Repository().DropLocalSetting(ctx, set[0]); err != nil {
+		if err := p.Repo.DropLocalSetting(ctx, set[0]); err != nil {
 			return nil, err
 		}
-		if err := r.Record().Repository().AddLocalSetting(ctx, set[0], set[1]); err != nil {
+		if err := p.Repo.AddLocalSetting(ctx, set[0], set[1]); err != nil {
 			return nil, err
 		}
-	}
-	if cfg := r.CheckDocuments().Config; cfg != nil {
-		out.Protected = cfg.ProtectedBranch()
 	}
 	return out, nil
 }
 
 // signerEmail is the address a statement of the person's names. It becomes a pattern of
 // the file of signers, so it may hold nothing that means more there than itself.
-func signerEmail(ctx context.Context, r *runner.Runner) (string, error) {
-	_, email := r.Identity(ctx)
+func signerEmail(email string) (string, error) {
 	plain := !strings.ContainsFunc(email, func(c rune) bool {
 		return c <= ' ' || c > '~' || strings.ContainsRune(`*?!,"'\#`, c)
 	})
@@ -139,10 +159,10 @@ func signerEmail(ctx context.Context, r *runner.Runner) (string, error) {
 }
 
 // signerFiles reads the files of signers of the work tree.
-func signerFiles(r *runner.Runner) (map[string][]byte, error) {
+func signerFiles(dir string) (map[string][]byte, error) {
 	out := map[string][]byte{}
 	for _, p := range wire.SignerFiles() {
-		data, err := projectfile.Read(r.Record().Dir(), p, projectfile.MaxGate)
+		data, err := projectfile.Read(dir, p, projectfile.MaxGate)
 		if err != nil {
 			return nil, err
 		}
@@ -180,8 +200,8 @@ func listSigner(data []byte, email, public string) []byte {
 	return fmt.Appendf(data, "%s namespaces=%q %s\n", email, attest.Namespace, public)
 }
 
-func writeSigners(r *runner.Runner, data []byte) error {
-	root, err := os.OpenRoot(r.Record().Dir())
+func writeSigners(dir string, data []byte) error {
+	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return err
 	}
@@ -264,7 +284,7 @@ func (d *doctor) signing(ctx context.Context, cfg *config.Config) {
 			"authority wants signatures (%s), and %s", wire.ListSome(wanted, 1), lacks[0].What)
 		return
 	}
-	files, err := signerFiles(d.r)
+	files, err := signerFiles(d.r.Record().Dir())
 	switch {
 	case err != nil:
 		d.failed("signing", err, "correct "+attest.AllowedSignersPath)

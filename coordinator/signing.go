@@ -1,0 +1,26 @@
+// The workspace of an initiative as a place to set signing up in.
+
+package coordinator
+
+import (
+	"context"
+
+	"github.com/git-agentxchain/git-agentxchain/runner/doctor"
+)
+
+// SigningPlace is the workspace as a place to set signing up in. Errors: not_a_git_repository, and those of reading the
+// configuration.
+func (c *Coordinator) SigningPlace(ctx context.Context) (*doctor.SigningPlace, error) {
+	home, cfg, err := c.recorded(ctx)
+	if err != nil {
+		return nil, err
+	}
+	env := c.env(ctx)
+	return &doctor.SigningPlace{
+		Dir:       c.store.Dir(),
+		Repo:      home.Repository(),
+		Asker:     env.Actor,
+		Now:       env.Now,
+		Protected: cfg.ProtectedBranch,
+	}, nil
+}
