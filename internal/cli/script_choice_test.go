@@ -36,7 +36,7 @@ var thorough = []string{
 	"githooks_guards", "githooks_moved", "githooks_names", "githooks_refs", "githooks_shapes",
 	"githooks_trailers", "hooks_accept", "hooks_assign", "hooks_escalation", "hooks_gate", "intake",
 	"monarchic_export", "monarchic_import", "monarchic_import_diamond", "monarchic_validate", "multi_arrives",
-	"multi_auto", "multi_counted", "multi_hooks", "multi_initiative", "multi_killed", "multi_recover",
+	"multi_authority", "multi_auto", "multi_counted", "multi_hooks", "multi_initiative", "multi_killed", "multi_recover",
 	"multi_remote", "multi_travel", "notify_webhooks", "private_links", "pulled", "pulled_step", "report",
 	"restore", "restore_bundle", "restore_record", "restore_work", "result_strict", "run_agents", "run_as_is",
 	"run_badinput", "run_beside", "run_clock", "run_demo", "run_init", "run_ledgers", "run_lifecycle", "run_mcp",

@@ -9,6 +9,7 @@ import (
 
 	ucli "github.com/urfave/cli/v2"
 
+	"github.com/git-agentxchain/git-agentxchain/coordinator"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/shared"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -21,7 +22,8 @@ func NewApprovalsCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "approvals", Category: shared.CategoryTrust, Usage: "who said what to which decision of a run",
 		Description: "Approvals, denials, withdrawals, confirmations, unblocking, adopted rules: by a person, signed or not, " +
-			"by approval_policy or by another tool. Read from the run's ref alone; nothing is judged: verify approvals does that.",
+			"by approval_policy or by another tool. Read from the run's ref alone; nothing is judged: verify approvals does that. " +
+			"In the workspace of an initiative it is about the gates of that.",
 		Flags: []ucli.Flag{
 			&ucli.StringFlag{Name: "run", Usage: "of this `RUN`; the present one by default"},
 		},
@@ -35,16 +37,10 @@ func NewApprovalsCommand(f *term.Factory) *ucli.Command {
 }
 
 func runApprovals(ctx context.Context, f *term.Factory, run string) error {
-	repo, run, err := approvalsOf(ctx, f, run)
+	run, said, err := sayings(ctx, f, run)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = repo.Close() }()
-	a, err := runner.ReadApprovals(ctx, repo, run)
-	if err != nil {
-		return err
-	}
-	said := a.Sayings()
 	rows := make([]*ojson.Object, len(said))
 	for i, s := range said {
 		rows[i] = sayingObject(s)
@@ -71,6 +67,31 @@ func runApprovals(ctx context.Context, f *term.Factory, run string) error {
 		p.Table(t)
 	})
 	return nil
+}
+
+// sayings are what was said to the decisions of a run, or to the gates of an initiative in its workspace.
+func sayings(ctx context.Context, f *term.Factory, run string) (string, []*approval.Saying, error) {
+	if coordinator.IsWorkspace(f.Dir()) {
+		reports, err := verifyApprovals(ctx, f, &verifyApprovalsOptions{Run: run})
+		if err != nil {
+			return "", nil, err
+		}
+		var said []*approval.Saying
+		for _, j := range reports[0].Sayings {
+			said = append(said, j.Saying)
+		}
+		return reports[0].Run, said, nil
+	}
+	repo, run, err := approvalsOf(ctx, f, run)
+	if err != nil {
+		return "", nil, err
+	}
+	defer func() { _ = repo.Close() }()
+	a, err := runner.ReadApprovals(ctx, repo, run)
+	if err != nil {
+		return "", nil, err
+	}
+	return run, a.Sayings(), nil
 }
 
 // approvalsOf opens the repository around the directory, and says which run is meant:

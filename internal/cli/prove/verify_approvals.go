@@ -12,6 +12,7 @@ import (
 
 	ucli "github.com/urfave/cli/v2"
 
+	"github.com/git-agentxchain/git-agentxchain/coordinator"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/shared"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -34,7 +35,8 @@ func newVerifyApprovalsCommand(f *term.Factory) *ucli.Command {
 		Description: "Signatures, signers, what each statement is about, its time and nonce, and whether enough people agreed, " +
 			"from the record alone: no key of this machine is used. Works in a clone that has fetched refs/agentxchain/*, and with " +
 			"--input on an export artifact or a bundle. Exit status: 0 when all holds, 1 with findings. " +
-			"What is only not proven, such as a yes that is not signed where no rule wants it, is told, and nothing is wrong.",
+			"What is only not proven, such as a yes that is not signed where no rule wants it, is told, and nothing is wrong. " +
+			"In the workspace of an initiative it is about the gates of that.",
 		Flags: []ucli.Flag{
 			&ucli.StringFlag{Name: "run", Usage: "of this `RUN`; the present one by default"},
 			&ucli.BoolFlag{Name: "all", Usage: "of every recorded run"},
@@ -90,6 +92,14 @@ func runVerifyApprovals(ctx context.Context, f *term.Factory, o *verifyApprovals
 
 func verifyApprovals(ctx context.Context, f *term.Factory, o *verifyApprovalsOptions) ([]*approval.Report, error) {
 	if o.Input == "" {
+		if coordinator.IsWorkspace(f.Dir()) {
+			var out []*approval.Report
+			err := shared.WithWorkspace(f, func(co *coordinator.Coordinator) (err error) {
+				out, err = co.VerifyApprovals(ctx, o.Run, o.All)
+				return err
+			})
+			return out, err
+		}
 		if o.All {
 			dir, err := f.Dir()
 			if err != nil {

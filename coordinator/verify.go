@@ -1,0 +1,122 @@
+// Verifying again what people said to the gates of initiatives, from the record alone
+// (docs/coordinator.md#who-may-approve).
+
+package coordinator
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/travel"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/approval"
+	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+)
+
+// VerifyApprovals judges again who approved the gates of an initiative that is recorded here: the named one; "" is the
+// one of the workspace, and with all every one. Errors: no_initiative, not_a_git_repository, those of reading objects.
+func (c *Coordinator) VerifyApprovals(ctx context.Context, name string, all bool) ([]*approval.Report, error) {
+	home, _, err := c.recorded(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if name == "" && !all {
+		d, err := c.store.Read()
+		if err != nil {
+			return nil, c.notStarted(ctx, err)
+		}
+		name = d.State.SuperRunID
+	}
+	tips, err := travel.InitiativeTips(ctx, home.Repository())
+	if err != nil {
+		return nil, err
+	}
+	var out []*approval.Report
+	for _, t := range tips {
+		if t.Remote != "" || name != "" && t.Name != name {
+			continue
+		}
+		files, err := record.InitiativeFiles(ctx, home.Repository(), t.Op)
+		if err != nil {
+			return nil, err
+		}
+		st, err := stateOf(files)
+		if err != nil {
+			return nil, err
+		}
+		a, err := c.judging(ctx, st, t.Op, nil)
+		if err != nil {
+			return nil, err
+		}
+		rows, _ := decodeRows(initiative.HistoryPath, files[initiative.HistoryPath])
+		passages, err := a.passages(ctx, initiative.NewHistory(rows, st.SuperRunID))
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, reportOf(t.Name, passages))
+	}
+	if len(out) == 0 {
+		return nil, &wire.Error{
+			Code:    travel.CodeNoInitiative,
+			Field:   "super_run_id",
+			Message: fmt.Sprintf("There is no record of initiative %s here.", ojson.Shown(name)),
+			Hint:    Program + " sync brings those of a remote",
+		}
+	}
+	return out, nil
+}
+
+// reportOf is the verdict on the gates of an initiative.
+func reportOf(name string, passages []initiative.Passage) *approval.Report {
+	out := &approval.Report{Run: name}
+	for _, p := range passages {
+		votes := p.Votes
+		if len(votes) == 0 { // any person's word was enough, or nothing of it holds
+			votes = []*run.Vote{{Principal: p.By.Email, Name: p.By.Name, Terminal: p.By.Terminal, At: p.At}}
+		}
+		for _, v := range votes {
+			stands := approval.StandsUnsigned
+			switch {
+			case p.Refusal != nil:
+				stands = approval.StandsFails
+			case v.Statement != "":
+				stands = approval.StandsProven
+				out.Statements++
+			default:
+				out.Findings = append(out.Findings, approval.Finding{
+					Code:      approval.FindUnsigned,
+					Gate:      p.Gate,
+					Principal: v.Principal,
+					Message:   "the yes of " + v.Who() + " to gate " + wire.Quoted(p.Gate) + " is a name from git's configuration and proves nothing",
+					Note:      true,
+				})
+			}
+			out.Sayings = append(out.Sayings, approval.Judged{Stands: stands, Saying: &approval.Saying{
+				At:        v.At,
+				By:        approval.ByPerson,
+				Decision:  "approve",
+				Gate:      p.Gate,
+				GateType:  p.GateType,
+				Phase:     p.Phase,
+				To:        p.To,
+				Principal: v.Principal,
+				Name:      v.Name,
+				Statement: v.Statement,
+				KeyID:     v.KeyID,
+				Terminal:  v.Terminal,
+				Reason:    v.Reason,
+			}})
+		}
+		if p.Refusal != nil {
+			out.Findings = append(out.Findings, approval.Finding{
+				Code:    p.Refusal.Code,
+				Gate:    p.Gate,
+				Message: "gate " + wire.Quoted(p.Gate) + " was passed without its people: " + p.Refusal.Message,
+			})
+		}
+	}
+	return out
+}
