@@ -23,7 +23,7 @@ func CompletionCommand(f *Factory, category string) *ucli.Command {
 		Description: "SHELL is bash, zsh or fish.\n\n" +
 			"  bash, in ~/.bashrc after git's own:\n" +
 			"    eval \"$(git agentxchain completion bash)\"\n" +
-			"  zsh, with DIR in $fpath:\n" +
+			"  zsh, with DIR in $fpath, or in ~/.zshrc after compinit by eval as for bash:\n" +
 			"    git agentxchain completion zsh > DIR/_git-agentxchain\n" +
 			"  fish, in config.fish:\n" +
 			"    git agentxchain completion fish | source",
@@ -100,7 +100,11 @@ _git-agentxchain() {
 		_describe -V answer described
 	fi
 }
-_git-agentxchain "$@"
+if [[ ${funcstack[1]} == _git-agentxchain ]]; then
+	_git-agentxchain "$@"
+elif (( $+functions[compdef] )); then # sourced, as in .zshrc
+	compdef _git-agentxchain git-agentxchain
+fi
 `
 
 const fishCompletion = `# fish completion of git-agentxchain
