@@ -63,5 +63,5 @@ func unreadable(name string, err error) *fail.Error {
 	if errors.As(err, &irregular) {
 		return record.TamperedDoc(name, "it must be a regular file, not a link or directory")
 	}
-	return fail.Errorf(fail.CodeUnreadable, err, "%s cannot be read", name).WithHint("%s", failures.Permission(name, err))
+	return fail.Errorf(fail.CodeUnreadable, err, "%s cannot be read", name).WithHint("%s", failures.Remedy(name, err))
 }

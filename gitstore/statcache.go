@@ -8,8 +8,6 @@ package gitstore
 
 import (
 	"encoding/binary"
-	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -130,11 +128,7 @@ func (s *Store) writeCache(c *statCache) error {
 	}
 	f, err := root.OpenFile(cacheName, os.O_WRONLY|os.O_CREATE, 0o666)
 	if err != nil {
-		var named *fs.PathError
-		if errors.As(err, &named) {
-			named.Path = filepath.Join(private.Dir(s.repo), cacheName)
-		}
-		return err
+		return git.Placed(err, filepath.Join(private.Dir(s.repo), cacheName))
 	}
 	_, err = f.WriteAt(c.encode(), 0)
 	if cerr := f.Close(); err == nil {

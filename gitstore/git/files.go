@@ -188,11 +188,20 @@ func OpenPrivate(gitDir, sub string, create bool) (*os.Root, error) {
 		}
 		_ = at.Close()
 		if err != nil {
-			return nil, err
+			return nil, Placed(err, name)
 		}
 		at = next
 	}
 	return at, nil
+}
+
+// Placed gives an error of a file below an os.Root the whole name of that file.
+func Placed(err error, name string) error {
+	var at *fs.PathError
+	if errors.As(err, &at) {
+		at.Path = name
+	}
+	return err
 }
 
 // LinkedPrivate refuses a private file of ours that is a link (unsafe_target).

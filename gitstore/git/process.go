@@ -234,7 +234,7 @@ func (g *Git) Failure(args []string, err error, complaint string) error {
 			e = e.WithHint("see where that filter is configured: git config --show-origin --get-regexp '^filter\\.'")
 		}
 		if deniedFile.MatchString(complaint) {
-			e = e.WithHint("%s", failures.Permission("FILE", fs.ErrPermission))
+			e = e.WithHint("%s", failures.Remedy("", fs.ErrPermission))
 		}
 		if full := diskFull(complaint); full != nil {
 			e = e.WithHint("%s", fail.WritableHint(g.Dir, full))

@@ -28,7 +28,7 @@ func Shut(files ...string) error {
 		}
 		if errors.Is(err, fs.ErrPermission) {
 			return fail.Errorf(fail.CodeUnreadable, ErrShut, "%s cannot be read", file).
-				WithHint("%s", failures.Permission(file, err))
+				WithHint("%s", failures.Remedy(file, err))
 		}
 	}
 	return nil

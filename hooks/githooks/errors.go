@@ -5,6 +5,7 @@ package githooks
 import (
 	"fmt"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/failures"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -16,5 +17,11 @@ const (
 )
 
 func refuse(code, format string, args ...any) *wire.Error {
-	return &wire.Error{Code: code, Message: fmt.Sprintf(format, args...)}
+	e := &wire.Error{Code: code, Message: fmt.Sprintf(format, args...)}
+	for _, arg := range args {
+		if err, ok := arg.(error); ok {
+			e.Hint = failures.Remedy("", err)
+		}
+	}
+	return e
 }

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -43,5 +45,23 @@ func TestManyAreCut(t *testing.T) {
 	}
 	if got, want := All(errs...).Error(), "e0; e1; e2; e3; e4; e5; e6; e7; e8; e9; and 990 more"; got != want {
 		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+func TestRemedy(t *testing.T) {
+	for err, want := range map[error]string{
+		&fs.PathError{Op: "open", Path: "x", Err: fs.ErrPermission}: "look at the owner and mode of x ",
+		&fs.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC}:  "the file system of x is full",
+		&fs.PathError{Op: "open", Path: "x", Err: syscall.EROFS}:    "x is on a file system that is mounted read-only",
+	} {
+		if got := Remedy("x", err); !strings.HasPrefix(got, want) {
+			t.Errorf("%v: %q, want %q first", err, got, want)
+		}
+	}
+	if got := Remedy("x", fs.ErrNotExist); got != "" {
+		t.Errorf("a missing file: %q", got)
+	}
+	if got := Remedy("", fs.ErrPermission); !strings.Contains(got, "of the file and of its directory") {
+		t.Errorf("a file that is not named: %q", got)
 	}
 }

@@ -104,6 +104,6 @@ func Unreadable(path string, err error) error {
 		Code:    CodeUnreadable,
 		Field:   path,
 		Message: fmt.Sprintf("%s cannot be read: %v.", path, err),
-		Hint:    cmp.Or(failures.Permission(path, err), PutPlain),
+		Hint:    cmp.Or(failures.Remedy(path, err), PutPlain),
 	}
 }

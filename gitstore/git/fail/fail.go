@@ -6,7 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"syscall"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/failures"
 )
 
 // Codes of Error. They are stable: callers and scripts branch on them, the
@@ -74,17 +75,10 @@ func (e *Error) WithHint(format string, args ...any) *Error {
 
 // WritableHint says what lets a directory be written to, "" where err is about something else.
 func WritableHint(dir string, err error) string {
-	switch {
-	case errors.Is(err, fs.ErrPermission):
+	if errors.Is(err, fs.ErrPermission) {
 		return "make " + dir + " and what is in it writable for the user who runs this, then again"
-	case errors.Is(err, syscall.EROFS):
-		return dir + " is on a file system that is mounted read-only: mount it for writing, or work in another clone"
-	case errors.Is(err, syscall.ENOSPC):
-		return "the file system of " + dir + " is full: make room there, then again"
-	case errors.Is(err, syscall.EDQUOT):
-		return "your quota on the file system of " + dir + " is used up: make room there, then again"
 	}
-	return ""
+	return failures.Remedy(dir, err)
 }
 
 // Unwritable reports an error of what cannot be written by whoever runs this.

@@ -128,12 +128,15 @@ func Describe(err error) report {
 	case errors.Is(err, context.DeadlineExceeded):
 		r.Code = "timeout"
 	}
+	for inner := err; r.hint == "" && r.Code != "interrupted" && errors.As(inner, &coded); inner = errors.Unwrap(coded) {
+		r.hint = coded.ErrorHint() // of the error that another room's wraps
+	}
 	if r.hint == "" && r.Code != "interrupted" {
-		name := "FILE"
+		name := ""
 		if at := (*fs.PathError)(nil); errors.As(err, &at) && filepath.IsAbs(at.Path) {
 			name = OneLine(at.Path)
 		}
-		r.hint = failures.Permission(name, err)
+		r.hint = failures.Remedy(name, err)
 	}
 	r.Exit = ExitStatus(r.Code)
 	if r.Exit == ExitRefused || r.Exit == ExitBlocked {
