@@ -91,10 +91,7 @@ func (a *approvals) unapproved(ctx context.Context, h *initiative.History, known
 	if !a.asks() {
 		return nil
 	}
-	passages, err := a.passages(ctx, h)
-	if err != nil {
-		return err
-	}
+	passages := a.passages(ctx, h)
 	for _, p := range passages[min(known, len(passages)):] {
 		if p.Refusal != nil {
 			return &wire.Error{
@@ -109,9 +106,10 @@ func (a *approvals) unapproved(ctx context.Context, h *initiative.History, known
 	return nil
 }
 
-// passages are the gates that a history says were passed. A yes must answer the change with which its gate began to wait,
-// as far as there is a record to look into: else one from before a denial would count again.
-func (a *approvals) passages(ctx context.Context, h *initiative.History) ([]initiative.Passage, error) {
+// passages are the gates that a history says were passed. A yes must answer the request of its gate, as far as there is a
+// record to look into: else one from before a denial would count again. The change that it answers is part of what was
+// signed, so that what that change says needs no other proof.
+func (a *approvals) passages(ctx context.Context, h *initiative.History) []initiative.Passage {
 	out := h.Passages(a.st.SuperRunID, func(y *initiative.Yes) (*initiative.Grounds, *wire.Error) {
 		return a.grounds(ctx, y)
 	})
@@ -120,18 +118,18 @@ func (a *approvals) passages(ctx context.Context, h *initiative.History) ([]init
 		if p.Refusal != nil || p.Asked == nil || a.tip == "" {
 			continue
 		}
-		asked, err := record.InitiativeAsked(ctx, a.home, a.tip, p.RequestedAt)
-		if err != nil {
-			return nil, err
+		answers, asked := p.Asked.Consent.Answers, ""
+		if op := object.OID(answers); op.Valid(a.home.ObjectFormat) {
+			asked, _ = record.InitiativeRequest(ctx, a.home, op) // a change that is not here requested nothing
 		}
-		if answers := p.Asked.Consent.Answers; string(asked) != answers {
+		if asked == "" || asked != p.RequestedAt {
 			p.Refusal = &wire.Error{
 				Code:    agreement.CodeStatementReplayed,
 				Message: fmt.Sprintf("it answers change %.12s, and the gate was requested with another one", answers),
 			}
 		}
 	}
-	return out, nil
+	return out
 }
 
 // asks reports that there may be rules.

@@ -261,7 +261,7 @@ func (v *initiativeCheck) tip(c *initiativeChange) (err error) {
 
 // InitiativeAsked is the change with which a gate began to wait, before or at tip: the first of the newest ones whose
 // state says that the gate was requested at that time. "" for none.
-func InitiativeAsked(ctx context.Context, r *git.Repository, tip object.OID, requestedAt string) (object.OID, error) {
+func InitiativeAsked(ctx context.Context, r *git.Repository, tip object.OID, requested string) (object.OID, error) {
 	t := NewReader(ctx, r)
 	asked := object.OID("")
 	for op, left := tip, maxInitiativeSteps; op != "" && left > 0; left-- {
@@ -269,20 +269,11 @@ func InitiativeAsked(ctx context.Context, r *git.Repository, tip object.OID, req
 		if err != nil {
 			return "", err
 		}
-		e, found, err := t.Lookup(c.Tree, initiative.StatePath)
+		waits, err := requestedAt(t, c)
 		if err != nil {
 			return "", err
 		}
-		waits := false
-		if found {
-			data, err := t.Blob(e.OID)
-			if err != nil {
-				return "", err
-			}
-			o, err := ojson.DecodeObject(data)
-			waits = err == nil && requestedAt != "" && o.Object("pending_gate").String("requested_at") == requestedAt
-		}
-		if waits {
+		if waits != "" && waits == requested {
 			asked = op
 		} else if asked != "" {
 			return asked, nil
@@ -292,6 +283,32 @@ func InitiativeAsked(ctx context.Context, r *git.Repository, tip object.OID, req
 		}
 	}
 	return asked, nil
+}
+
+// InitiativeRequest is the time at which the gate was requested that waits after a change, "" for none.
+func InitiativeRequest(ctx context.Context, r *git.Repository, op object.OID) (string, error) {
+	t := NewReader(ctx, r)
+	c, err := t.Commit(op)
+	if err != nil {
+		return "", err
+	}
+	return requestedAt(t, c)
+}
+
+func requestedAt(t *Reader, c *object.Commit) (string, error) {
+	e, found, err := t.Lookup(c.Tree, initiative.StatePath)
+	if err != nil || !found {
+		return "", err
+	}
+	data, err := t.Blob(e.OID)
+	if err != nil {
+		return "", err
+	}
+	o, err := ojson.DecodeObject(data)
+	if err != nil {
+		return "", nil // what cannot be read says nothing
+	}
+	return o.Object("pending_gate").String("requested_at"), nil
 }
 
 // InitiativeAt is the newest change of an initiative and the one whose files these are: another one where they are

@@ -63,7 +63,8 @@ type Judged struct {
 
 // ApprovalReport is the verdict on what was said in one run.
 type Report struct {
-	Run        string
+	Run        string // or the initiative
+	Initiative bool
 	Sayings    []Judged
 	Findings   []Finding
 	Statements int // that were verified

@@ -246,7 +246,11 @@ func approvalReportObject(r *approval.Report) *ojson.Object {
 }
 
 func printApprovalReport(p *term.Printer, r *approval.Report) {
-	p.Printf("%s\n", p.Bold("Run "+term.OneLine(r.Run)))
+	what := "Run "
+	if r.Initiative {
+		what = "Initiative "
+	}
+	p.Printf("%s\n", p.Bold(what+term.OneLine(r.Run)))
 	styles := map[string]func(string) string{
 		approval.StandsProven: p.Green,
 		approval.StandsFails:  p.Red,
