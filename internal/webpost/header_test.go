@@ -1,6 +1,7 @@
 package webpost
 
 import (
+	"net/http"
 	"regexp"
 	"strings"
 	"testing"
@@ -82,11 +83,13 @@ func TestRetryAfter(t *testing.T) {
 		"7":                             7 * time.Second,
 		"-1":                            0,
 		"x":                             0,
-		"99999999999":                   0,
+		"99999999999":                   maxRetryAfter,
+		"99999999999999999999999999":    maxRetryAfter,
 		"Fri, 02 Jan 2026 03:04:15 GMT": 10 * time.Second,
 		"Fri, 02 Jan 2026 03:04:00 GMT": 0,
+		"Fri, 01 Jan 9999 00:00:00 GMT": maxRetryAfter,
 	} {
-		if got := retryAfter(v, now); got != want {
+		if got := RetryAfter(http.Header{"Retry-After": {v}}, now); got != want {
 			t.Errorf("%q: %v, want %v", v, got, want)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"math"
 	"net"
 	"net/http"
 	"net/url"
@@ -133,7 +134,10 @@ func exchange(req *http.Request, limit int64) (Response, error) {
 		return Response{}, err
 	}
 	defer func() { _ = resp.Body.Close() }()
-	out := Response{Status: resp.StatusCode, RetryAfter: retryAfter(resp.Header.Get("Retry-After"), time.Now())}
+	if err := Switched(resp); err != nil {
+		return Response{Status: resp.StatusCode}, err
+	}
+	out := Response{Status: resp.StatusCode, RetryAfter: RetryAfter(resp.Header, time.Now())}
 	out.Body, err = io.ReadAll(io.LimitReader(resp.Body, limit+1))
 	if int64(len(out.Body)) > limit {
 		out.Body, out.Overflow = out.Body[:limit], true
@@ -141,16 +145,31 @@ func exchange(req *http.Request, limit int64) (Response, error) {
 	return out, err
 }
 
-// retryAfter reads a Retry-After header: seconds or a date (RFC 9110 §10.2.3).
-func retryAfter(v string, now time.Time) time.Duration {
-	if v == "" {
-		return 0
+// Switched is the error of an answer that goes over to another protocol, which was not
+// asked for. Its body is the bare connection: no deadline ends a read of that.
+func Switched(resp *http.Response) error {
+	if resp.StatusCode != http.StatusSwitchingProtocols {
+		return nil
 	}
-	if n, err := strconv.ParseUint(v, 10, 31); err == nil {
+	return errors.New("the answer is not HTTP: it changes to another protocol (status 101)")
+}
+
+// maxRetryAfter is what a longer wait counts as: it is beyond every deadline, and can
+// still be added to a time.
+const maxRetryAfter = math.MaxInt32 * time.Second
+
+// RetryAfter is how long the header of an answer asks to wait, in seconds or until a
+// date (RFC 9110 §10.2.3); 0 when it does not say.
+func RetryAfter(h http.Header, now time.Time) time.Duration {
+	v := h.Get("Retry-After")
+	switch n, err := strconv.ParseUint(v, 10, 31); {
+	case err == nil:
 		return time.Duration(n) * time.Second
+	case errors.Is(err, strconv.ErrRange):
+		return maxRetryAfter
 	}
 	if at, err := http.ParseTime(v); err == nil {
-		return max(0, at.Sub(now))
+		return min(max(0, at.Sub(now)), maxRetryAfter)
 	}
 	return 0
 }

@@ -244,6 +244,7 @@ func TestPostGarbage(t *testing.T) {
 		"endless header": "HTTP/1.1 200 OK\r\nX: " + strings.Repeat("a", 1<<20) + "\r\n\r\n",
 		"short body":     "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc",
 		"bad chunk":      "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+		"other protocol": "HTTP/1.1 101 Switching Protocols\r\nUpgrade: chat\r\nConnection: Upgrade\r\n\r\n",
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := Post(t.Context(), Request{URL: serve(t, func(c net.Conn) {

@@ -156,8 +156,11 @@ func (l *loop) tries(ctx context.Context, f *flight) {
 		}
 		wait := min(minWait<<min(f.job.Try, 10), maxWait)
 		wait = max(wait, f.out.RetryAfter)
-		wait += time.Duration(float64(wait) * 0.25 * l.opt.Jitter())
-		if l.clock.Now().Add(wait).After(f.job.Deadline) {
+		left := f.job.Deadline.Sub(l.clock.Now())
+		if wait <= left { // what the other side asks for may be too long to be made longer
+			wait += time.Duration(float64(wait) * 0.25 * l.opt.Jitter())
+		}
+		if wait > left {
 			return
 		}
 		f.job.Activity(runtimes.Activity{

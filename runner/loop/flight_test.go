@@ -2,6 +2,7 @@ package loop_test
 
 import (
 	"context"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -96,6 +97,27 @@ func TestBusyProviderIsAskedAgain(t *testing.T) {
 		Jitter:   func() float64 { return 0 },
 		Dispatch: always,
 	}); res.StopReason != loop.Blocked || *res.State.BlockedOn != "dispatch:rate_limited" || len(clock.waits) != 5 {
+		t.Fatalf("%+v waits %v", res, clock.waits)
+	}
+}
+
+// A wait that is too long to be counted in is too long to be waited for.
+func TestEndlessWaitIsNotBegun(t *testing.T) {
+	clock := &hastyClock{}
+	res, _ := run(newProject(t, 1, []string{"dev"}, nil), loop.Options{
+		Clock:  clock,
+		Jitter: func() float64 { return 1 },
+		Dispatch: func(context.Context, *loop.Dispatch) *runtimes.Outcome {
+			return &runtimes.Outcome{
+				Kind:       runtimes.Blocked,
+				Class:      runtimes.ClassRateLimited,
+				Reason:     "busy",
+				Retryable:  true,
+				RetryAfter: math.MaxInt64,
+			}
+		},
+	})
+	if res.StopReason != loop.Blocked || len(clock.waits) != 0 {
 		t.Fatalf("%+v waits %v", res, clock.waits)
 	}
 }

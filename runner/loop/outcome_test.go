@@ -114,7 +114,7 @@ func TestOutcomes(t *testing.T) {
 			history:   2,
 			blockedOn: "escalation:",
 			turn:      "failed",
-			said:      "no attempt left",
+			said:      "was its last",
 		}},
 		{"no outcome", first(func(*loop.Dispatch) *runtimes.Outcome { return nil }), want{
 			stop:      loop.RejectExhausted,

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/attempt"
@@ -316,7 +317,7 @@ func (l *loop) sendBack(turn *run.Turn, rej rejection) {
 			reason = ConflictStall
 		}
 	}
-	l.fail(reason, fmt.Sprintf("turn %s (%s) was sent back %d times and has no attempt left", turn.TurnID,
+	l.fail(reason, fmt.Sprintf("turn %s (%s) was sent back; attempt %d was its last", turn.TurnID,
 		turn.AssignedRole, out.Result.Turn.Attempt), nil)
 }
 
@@ -401,7 +402,7 @@ func (l *loop) timedOut(f *flight) {
 	if !f.over {
 		had = l.clock.Now().Sub(f.began)
 	}
-	reason := fmt.Sprintf("turn %s (%s) was not done within %s", f.turn.TurnID, f.turn.AssignedRole, max(0, had))
+	reason := fmt.Sprintf("turn %s (%s) was not done within %s", f.turn.TurnID, f.turn.AssignedRole, max(0, had).Round(time.Millisecond))
 	l.remember(HistoryEntry{
 		Role:        f.turn.AssignedRole,
 		TurnID:      f.turn.TurnID,
