@@ -10,13 +10,13 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/webpost"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
 
@@ -97,6 +97,11 @@ func (w *web) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	w.mu.Unlock()
 	resp, err := w.base.RoundTrip(req)
+	if err == nil {
+		if err = webpost.Switched(resp); err != nil {
+			_ = resp.Body.Close()
+		}
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.refused = err
@@ -104,28 +109,26 @@ func (w *web) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	if resp.StatusCode >= 300 && req.Method == http.MethodPost {
-		w.status, w.retryAfter = resp.StatusCode, 0
-		if n, err := strconv.ParseUint(resp.Header.Get("Retry-After"), 10, 31); err == nil {
-			w.retryAfter = time.Duration(n) * time.Second
-		}
+		w.status, w.retryAfter = resp.StatusCode, webpost.RetryAfter(resp.Header, time.Now())
 	}
 	b := &body{ReadCloser: resp.Body, w: w}
-	if req.Method == http.MethodPost && strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream") {
-		b.stream = true
+	if strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream") {
+		b.streamOf, _ = req.Context().Value(askedKey{}).(*asked)
 	}
 	resp.Body = b
 	return resp, nil
 }
 
-// body is a bounded answer. A stream of events that breaks off without a way to
-// resume it ends the conversation: the SDK would wait for the rest for ever.
+// body is a bounded answer. A stream of events that breaks off before its request is
+// answered, without a way to resume it, ends the conversation: the SDK would wait for
+// the rest for ever.
 type body struct {
 	io.ReadCloser
-	w      *web
-	stream bool
-	resume bool   // an event had an id
-	line   []byte // beginning of the line being read
-	once   sync.Once
+	w        *web
+	streamOf *asked // the request whose answer comes as events; nil for every other body
+	resume   bool   // an event had an id
+	line     []byte // beginning of the line being read
+	once     sync.Once
 }
 
 var (
@@ -144,7 +147,7 @@ func (b *body) Read(p []byte) (int, error) {
 		b.w.stop(errFlood)
 		return n, errFlood
 	}
-	if b.stream {
+	if b.streamOf != nil {
 		b.look(p[:n])
 		if err != nil && !b.resume {
 			// What was read last may be the answer; it is given a moment to be understood.
@@ -152,7 +155,13 @@ func (b *body) Read(p []byte) (int, error) {
 			if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 				why = errBroken
 			}
-			b.once.Do(func() { time.AfterFunc(lastWords, func() { b.w.stop(why) }) })
+			b.once.Do(func() {
+				time.AfterFunc(lastWords, func() {
+					if !b.streamOf.answered.Load() {
+						b.w.stop(why)
+					}
+				})
+			})
 		}
 	}
 	return n, err
@@ -178,8 +187,6 @@ func (w *web) explain(err error) *failure {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch {
-	case errors.Is(err, errFlood):
-		return &failure{class: ClassFlood, message: errFlood.Error()}
 	case w.status == 401 || w.status == 403:
 		return &failure{
 			class:    ClassAuth,

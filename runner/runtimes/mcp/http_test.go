@@ -4,6 +4,7 @@ package mcp
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -93,6 +94,15 @@ func TestHTTPFaults(t *testing.T) {
 			http.Redirect(w, r, other.URL, http.StatusTemporaryRedirect)
 			return true
 		}},
+		{"another protocol", runtimes.Blocked, ClassConnection, func(w http.ResponseWriter, r *http.Request) bool {
+			w.Header().Set("Connection", "Upgrade")
+			w.Header().Set("Upgrade", "chat")
+			_, _ = io.Copy(io.Discard, r.Body) // else its end is not noticed
+			w.WriteHeader(http.StatusSwitchingProtocols)
+			w.(http.Flusher).Flush()
+			<-r.Context().Done()
+			return true
+		}},
 		{"html", runtimes.Blocked, ClassConnection, func(w http.ResponseWriter, r *http.Request) bool {
 			w.Header().Set("Content-Type", "text/html")
 			_, _ = w.Write([]byte("<html>welcome</html>"))
@@ -129,11 +139,25 @@ func TestHTTPFaults(t *testing.T) {
 			if !call(r) {
 				return false
 			}
-			_, _ = io.Copy(io.Discard, r.Body) // else its end is not noticed
+			_, _ = io.Copy(io.Discard, r.Body)
 			<-r.Context().Done()
 			return true
 		}},
-		{"endless", runtimes.Blocked, ClassConnection, func(w http.ResponseWriter, r *http.Request) bool {
+		{"questions", runtimes.Blocked, ClassFlood, func(w http.ResponseWriter, r *http.Request) bool {
+			if answer := r.Method == http.MethodPost && r.ContentLength < 45; answer || !call(r) {
+				if answer {
+					w.WriteHeader(http.StatusAccepted)
+				}
+				return answer
+			}
+			w.Header().Set("Content-Type", "text/event-stream")
+			for n := 1; ; n++ {
+				if _, err := fmt.Fprintf(w, "data: {\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"ping\"}\n\n", n); err != nil {
+					return true
+				}
+			}
+		}},
+		{"endless", runtimes.Blocked, ClassFlood, func(w http.ResponseWriter, r *http.Request) bool {
 			if !call(r) {
 				return false
 			}

@@ -89,6 +89,7 @@ func (r *Runtime) Dispatch(ctx context.Context, req *runtimes.Request) *runtimes
 		out.Kind, out.Class, out.Reason = runtimes.TimedOut, ClassTimeout,
 			"The turn's time was up before the MCP server had answered."
 	}
+	out.Reason = r.cfg.redact(out.Reason) // it may quote a server that repeats what it was sent
 	out.Exit, out.Signal = s.exit()
 	return out
 }
@@ -159,7 +160,7 @@ func (r *Runtime) blocked(s *session, err error) *runtimes.Outcome {
 	out := &runtimes.Outcome{
 		Kind:       runtimes.Blocked,
 		Class:      f.class,
-		Reason:     "MCP dispatch failed: " + runtimes.OneLine(r.cfg.redact(f.message)),
+		Reason:     "MCP dispatch failed: " + runtimes.OneLine(f.message),
 		Retryable:  f.retryable,
 		RetryAfter: f.retryAfter,
 		Recovery:   f.recovery,

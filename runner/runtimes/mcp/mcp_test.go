@@ -228,13 +228,17 @@ func TestProbe(t *testing.T) {
 }
 
 func TestDeadlineEndsTheServerAndItsChildren(t *testing.T) {
-	w := local(t, "mute")
-	w.req.Deadline = time.Now().Add(400 * time.Millisecond)
-	out := w.dispatch(context.Background())
-	if out.Kind != runtimes.TimedOut || out.Signal == "" && out.Exit == nil {
-		t.Fatalf("outcome %+v", out)
+	for _, mode := range []string{"mute", "asks"} {
+		t.Run(mode, func(t *testing.T) {
+			w := local(t, mode)
+			w.req.Deadline = time.Now().Add(400 * time.Millisecond)
+			out := w.dispatch(context.Background())
+			if out.Kind != runtimes.TimedOut || out.Signal == "" && out.Exit == nil {
+				t.Fatalf("outcome %+v", out)
+			}
+			w.gone()
+		})
 	}
-	w.gone()
 }
 
 // gone checks that no process works in the project any more.

@@ -53,6 +53,10 @@ func serveMode(mode string) {
 		for {
 			_, _ = os.Stdout.Write(junk)
 		}
+	case "asks": // more than it reads the answers to
+		for n := 1; ; n++ {
+			_, _ = fmt.Printf("{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"ping\"}\n", n)
+		}
 	case "raw":
 		rawServer()
 		return
@@ -138,7 +142,7 @@ func answer(ctx context.Context, mode string, args map[string]any, req *mcp.Call
 				return nil, ctx.Err()
 			case <-time.After(20 * time.Millisecond):
 			}
-			if i == 10 && args["role"] == "patient" {
+			if i == 40 && args["role"] == "patient" { // after more than lastWords
 				return &mcp.CallToolResult{StructuredContent: result}, nil
 			}
 		}

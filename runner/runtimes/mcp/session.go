@@ -11,6 +11,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -61,11 +62,14 @@ func (r *Runtime) connect(ctx context.Context, l link) *session {
 	s.gone, s.stop = context.WithCancelCause(context.Background())
 	l.activity(runtimes.Activity{Type: "starting", Summary: "connecting to the MCP server", Stream: "request"})
 	if len(r.cfg.argv) > 0 {
-		s.wire = startStdio(r.cfg, l, s.stop)
+		server := startStdio(r.cfg, l, s.stop)
+		// A server that reads nothing blocks what is written to it, which no context ends.
+		context.AfterFunc(ctx, server.hush)
+		s.wire = server
 	} else {
 		s.wire = newHTTP(r.cfg, s.stop)
 	}
-	s.tap = &tap{inner: s.wire.transport(), initialized: s.wire.initialized}
+	s.tap = &tap{inner: s.wire.transport(), initialized: s.wire.initialized, stop: s.stop, open: make(map[any]*asked)}
 	client := mcp.NewClient(&mcp.Implementation{
 		Name:    "agentxchain-mcp-adapter",
 		Version: clientVersion,
@@ -74,10 +78,11 @@ func (r *Runtime) connect(ctx context.Context, l link) *session {
 		Capabilities: &mcp.ClientCapabilities{}, // no sampling, no roots, no questions to a person
 		ProgressNotificationHandler: func(_ context.Context, p *mcp.ProgressNotificationClientRequest) {
 			pid, _, _ := s.wire.process()
+			said := runtimes.OneLine(r.cfg.redact(p.Params.Message))
 			l.activity(runtimes.Activity{
 				Type:    "heartbeat",
-				Summary: runtimes.OneLine("progress " + p.Params.Message),
-				Line:    runtimes.OneLine(p.Params.Message),
+				Summary: "progress " + said,
+				Line:    said,
 				Stream:  "request",
 				PID:     pid,
 			})
@@ -124,6 +129,9 @@ func (s *session) failure(err error) *failure {
 	if cause := context.Cause(s.gone); cause != nil && !errors.Is(cause, errClosed) {
 		err = cause
 	}
+	if f, ok := errors.AsType[flood](err); ok {
+		return &failure{class: ClassFlood, message: f.Error()}
+	}
 	if f := s.wire.explain(err); f != nil {
 		return f
 	}
@@ -144,12 +152,20 @@ func (s *session) failure(err error) *failure {
 type tap struct {
 	inner       mcp.Transport
 	initialized func(version string)
+	stop        context.CancelCauseFunc
 
-	mu     sync.Mutex
-	init   any // ids of the requests that are listened for
-	call   any
-	result []byte
+	mu        sync.Mutex
+	init      any // ids of the requests that are listened for
+	call      any
+	result    []byte
+	open      map[any]*asked // requests of ours without an answer, by id
+	questions int            // requests of the server
 }
+
+// asked is one request of ours. The context of its message carries it to the wire.
+type asked struct{ answered atomic.Bool }
+
+type askedKey struct{}
 
 func (t *tap) Connect(ctx context.Context) (mcp.Connection, error) {
 	c, err := t.inner.Connect(ctx)
@@ -180,6 +196,11 @@ func (c *tapped) Write(ctx context.Context, m jsonrpc.Message) error {
 		case "tools/call":
 			c.t.call = req.ID.Raw()
 		}
+		if req.IsCall() {
+			a := new(asked)
+			c.t.open[req.ID.Raw()] = a
+			ctx = context.WithValue(ctx, askedKey{}, a)
+		}
 		c.t.mu.Unlock()
 	}
 	return c.Connection.Write(ctx, m)
@@ -187,12 +208,30 @@ func (c *tapped) Write(ctx context.Context, m jsonrpc.Message) error {
 
 func (c *tapped) Read(ctx context.Context) (jsonrpc.Message, error) {
 	m, err := c.Connection.Read(ctx)
+	if req, ok := m.(*jsonrpc.Request); ok && req.ID.IsValid() {
+		c.t.mu.Lock()
+		c.t.questions++
+		over := c.t.questions > maxQuestions
+		c.t.mu.Unlock()
+		if over {
+			c.t.stop(errQuestions)
+			return nil, errQuestions
+		}
+	}
 	resp, ok := m.(*jsonrpc.Response)
-	if err != nil || !ok || resp.Error != nil {
+	if err != nil || !ok {
 		return m, err
 	}
 	c.t.mu.Lock()
 	id := resp.ID.Raw()
+	if a := c.t.open[id]; a != nil {
+		a.answered.Store(true)
+		delete(c.t.open, id)
+	}
+	if resp.Error != nil {
+		c.t.mu.Unlock()
+		return m, nil
+	}
 	first := c.t.init != nil && id == c.t.init
 	if first {
 		c.t.init = nil

@@ -28,14 +28,23 @@ const (
 	maxMessage = 4*protocol.MaxStagedBytes + 1<<20
 	// maxOutput is all that a server may print on standard output in a turn.
 	maxOutput = 256 << 20
+	// maxQuestions of a server in a turn are answered. Each takes some memory meanwhile.
+	maxQuestions = 10000
 	// endGrace is how long a server may take to end once its input has closed, and
 	// again once it is told to.
 	endGrace = 2 * time.Second
 	maxTail  = 800 // bytes of standard error that explain a failure
 )
 
-// errFlood is the cause of a server ended because it would not stop talking.
-var errFlood = fmt.Errorf("the server printed more than %d MiB", maxOutput>>20)
+// flood is the cause of a server ended because it would not stop talking.
+type flood string
+
+func (f flood) Error() string { return string(f) }
+
+var (
+	errFlood     = flood(fmt.Sprintf("the server printed more than %d MiB", maxOutput>>20))
+	errQuestions = flood(fmt.Sprintf("the server sent more than %d requests of its own", maxQuestions))
+)
 
 // stdio is a running server.
 type stdio struct {
@@ -46,7 +55,6 @@ type stdio struct {
 	done   chan struct{}
 	res    *process.Result
 	tail   tailWriter
-	flood  atomic.Bool
 	log    io.Writer
 	start  error
 }
@@ -70,7 +78,7 @@ func startStdio(c *settings, l link, stop context.CancelCauseFunc) *stdio {
 	s.tail.log = l.log
 	ctx, cancel := context.WithCancel(context.Background())
 	s.cancel = cancel
-	guard := &limited{w: printed, left: maxOutput, over: func() { s.flood.Store(true); stop(errFlood); cancel() }}
+	guard := &limited{w: printed, left: maxOutput, over: func() { stop(errFlood); cancel() }}
 	go func() {
 		defer close(s.done)
 		s.res = process.Run(ctx, process.Spec{
@@ -145,9 +153,7 @@ func (s *stdio) initialized(string) {}
 // end closes the server's input, which is how it is told to go, and makes it go
 // when it does not.
 func (s *stdio) end(ctx context.Context) {
-	if s.in != nil {
-		_ = s.in.Close()
-	}
+	s.hush()
 	t := time.NewTimer(endGrace)
 	defer t.Stop()
 	select {
@@ -160,6 +166,13 @@ func (s *stdio) end(ctx context.Context) {
 	<-s.done
 }
 
+// hush writes nothing more to the server; what is being written ends with an error.
+func (s *stdio) hush() {
+	if s.in != nil {
+		_ = s.in.Close()
+	}
+}
+
 func (s *stdio) process() (int, *int, string) {
 	select {
 	case <-s.done:
@@ -170,9 +183,6 @@ func (s *stdio) process() (int, *int, string) {
 }
 
 func (s *stdio) explain(err error) *failure {
-	if s.flood.Load() {
-		return &failure{class: ClassFlood, message: errFlood.Error()}
-	}
 	var answered *jsonrpc.Error
 	if errors.As(err, &answered) {
 		return nil // it lives, and says no
