@@ -5,6 +5,7 @@ package secrets
 import (
 	"bytes"
 	"io"
+	"slices"
 	"sort"
 	"strings"
 	"sync"
@@ -100,6 +101,13 @@ func (w *Writer) pass(data []byte) error {
 	return err
 }
 
+// Names tells whether the name of a variable or of a header says that its value is secret.
+func Names(name string) bool {
+	name = strings.ToUpper(name)
+	ends := []string{"KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIALS", "AUTHORIZATION", "COOKIE"}
+	return slices.ContainsFunc(ends, func(end string) bool { return strings.HasSuffix(name, end) })
+}
+
 // FromEnvironment returns the values of variables whose names say that they are
 // secret and of the ones named besides, for Writer.Known. Values shorter than eight
 // bytes are too common to be told from other text.
@@ -110,15 +118,7 @@ func FromEnvironment(environ []string, named ...string) []string {
 		if len(value) < 8 || strings.ContainsAny(value, "\n\r") {
 			continue
 		}
-		secret := false
-		for _, n := range named {
-			secret = secret || n == name
-		}
-		upper := strings.ToUpper(name)
-		for _, end := range []string{"KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIALS"} {
-			secret = secret || strings.HasSuffix(upper, end)
-		}
-		if secret {
+		if Names(name) || slices.Contains(named, name) {
 			out = append(out, value)
 		}
 	}

@@ -11,10 +11,10 @@ import (
 	"fmt"
 	"net"
 	"net/url"
-	"strings"
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/secrets"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/internal/webpost"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
@@ -112,11 +112,8 @@ func (x *exchange) redact(data []byte) []byte {
 	if x.key == "" {
 		return data
 	}
-	quoted, _ := json.Marshal(x.key)
-	for _, form := range []string{x.key, url.QueryEscape(x.key), strings.Trim(string(quoted), `"`)} {
-		data = bytes.ReplaceAll(data, []byte(form), []byte("***"))
-	}
-	return data
+	data = secrets.Mask(data, x.key, "***")
+	return bytes.ReplaceAll(data, []byte(url.QueryEscape(x.key)), []byte("***"))
 }
 
 // readError reads the provider's own words for an error:

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/secrets"
 	"github.com/git-agentxchain/git-agentxchain/internal/webpost"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -24,6 +25,7 @@ import (
 const (
 	defaultTimeout = 2 * time.Minute
 	maxLogged      = 500 // characters of a refusal that are logged
+	minKey         = 8   // bytes; shorter values are in other text too
 )
 
 // Classes of a blocked dispatch.
@@ -62,9 +64,13 @@ func (*Runtime) Dispatch(ctx context.Context, req *runtimes.Request) *runtimes.O
 	if ctx.Err() != nil && !res.OK() {
 		return &runtimes.Outcome{Kind: runtimes.Aborted}
 	}
+	for _, key := range d.keys() {
+		res.Body = secrets.Mask(res.Body, key, "***")
+	}
 	out := d.judge(post, &res)
 	if out.Reason != "" {
-		d.logf("%s", post.Redact(out.Reason))
+		out.Reason = post.Redact(out.Reason)
+		d.logf("%s", out.Reason)
 	}
 	return out
 }
@@ -119,6 +125,19 @@ func (d *exchange) build() (webpost.Request, *runtimes.Outcome) {
 			"prompt", strings.ToValidUTF8(string(r.Prompt), "\ufffd"),
 			"context", strings.ToValidUTF8(string(r.Context), "\ufffd")))
 	return post, nil
+}
+
+// keys are the credentials that the headers take from the environment. The agent has them
+// too, and a result that repeats one would go into the record.
+func (d *exchange) keys() (keys []string) {
+	_, used := webpost.Resolve(d.req.Runtime.Raw.Object("headers"), func(string) (string, bool) { return "", false })
+	for _, u := range used {
+		header, name, _ := strings.Cut(u, ":")
+		if v := d.req.Getenv(name); len(v) >= minKey && (secrets.Names(header) || secrets.Names(name)) {
+			keys = append(keys, v)
+		}
+	}
+	return keys
 }
 
 // judge says what an answer means.

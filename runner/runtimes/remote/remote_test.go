@@ -102,6 +102,23 @@ func TestContract(t *testing.T) {
 	}
 }
 
+// A result that repeats a credential goes into the record without it; other values of headers are ordinary words.
+func TestRepeatedCredential(t *testing.T) {
+	said := strings.Replace(result, "done", `t\u006fk-0123456789-secret of `+token, 1)
+	url := serve(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, said) })
+	for header, want := range map[string]string{
+		"Authorization": `"summary": "*** of ***"`,
+		"X-Api-Key":     `"summary": "*** of ***"`,
+		"X-Project":     `"summary": "` + token + " of " + token + `"`,
+	} {
+		req := request(io.Discard, "url", url, "headers", ojson.NewObject(header, "${WORD}"))
+		req.Getenv = func(string) string { return token }
+		if out := remote.New().Dispatch(t.Context(), req); !strings.Contains(string(out.Result), want) {
+			t.Errorf("%s: %s", header, out.Result)
+		}
+	}
+}
+
 func TestAnswers(t *testing.T) {
 	say := func(status int, body string, headers ...string) http.HandlerFunc {
 		return func(w http.ResponseWriter, _ *http.Request) {
@@ -149,6 +166,8 @@ func TestAnswers(t *testing.T) {
 			0, false},
 		"another run": {say(200, strings.Replace(result, "run_1", "run_2", 1)), "", nil, runtimes.Rejected, "",
 			0, false},
+		"another turn, named as the token": {say(200, strings.Replace(result, "turn_1", token, 1)), "", nil,
+			runtimes.Rejected, "", 0, false},
 		"truncated": {say(200, result[:40], "Content-Length", "5000"), "", nil, runtimes.Blocked,
 			"network_failure", 0, true},
 		"slow header": {hang, "", []any{"timeout_ms", 150}, runtimes.Blocked, "timeout", 0, true},
