@@ -32,7 +32,7 @@ func readBundleHead(file, format string) ([]string, error) {
 // bundleHead reads the head of a bundle: which refs it says to hold, and the format of
 // its objects.
 func bundleHead(file string) (names []string, format string, err error) {
-	f, err := os.Open(file)
+	f, err := os.OpenFile(file, os.O_RDONLY|git.OpenNonblock, 0)
 	if err != nil {
 		return nil, "", fail.Errorf(fail.CodeUnreadable, err, "the bundle cannot be opened")
 	}

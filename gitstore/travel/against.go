@@ -512,13 +512,16 @@ func AgainstKind(ctx context.Context, repo *git.Repository, name, file string) (
 	if slices.Contains(all, name) {
 		return AgainstRemote, nil
 	}
-	f, err := os.Open(file)
+	f, err := os.OpenFile(file, os.O_RDONLY|git.OpenNonblock, 0)
 	if err != nil {
 		return "", fail.Errorf(wire.CodeNotFound, nil,
 			"%q is neither a remote of this repository nor a file that can be read", text.OneLine(name)).
 			WithHint("git remote -v lists the remotes")
 	}
 	defer func() { _ = f.Close() }()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return AgainstExport, nil // of a pipe nothing can be read twice
+	}
 	head := make([]byte, len("# v2 git bundle"))
 	_, _ = f.Read(head)
 	if bytes.HasPrefix(head, []byte("# v")) && bytes.HasSuffix(head, []byte(" git bundle")) {

@@ -67,7 +67,7 @@ func runMergeDriver(f *term.Factory, o mergeDriverOptions) error {
 		if err != nil {
 			return err
 		}
-		file, err := os.Open(p)
+		file, err := term.Interruptible(f, func() (*os.File, error) { return os.Open(p) })
 		if err != nil {
 			return term.Errorf("invalid_input", "cannot read %s: %w", name, err)
 		}
@@ -162,7 +162,7 @@ func runTextconv(f *term.Factory, name string) error {
 	if err != nil {
 		return err
 	}
-	file, err := os.Open(p)
+	file, err := term.Interruptible(f, func() (*os.File, error) { return os.Open(p) })
 	if err != nil {
 		return term.Errorf("invalid_input", "cannot read %s: %w", name, err)
 	}
