@@ -28,15 +28,21 @@ func Facts(rows func(wire.Ledger) iter.Seq2[*ojson.Object, error]) (facts []*Fac
 	return facts, nil
 }
 
-// Object is the picture as JSON.
+// Object is the picture as JSON, with a list for each of its parts, which may be empty.
 func (p *Picture) Object() *ojson.Object {
-	data, err := json.Marshal(p)
+	whole := *p
+	whole.Phases, whole.Turns, whole.Posts = list(p.Phases), list(p.Turns), list(p.Posts)
+	whole.Waits, whole.Alarms, whole.Arrows = list(p.Waits), list(p.Alarms), list(p.Arrows)
+	data, err := json.Marshal(&whole)
 	if err != nil {
 		return nil // a sum that is no number; Sane keeps them out
 	}
 	o, _ := ojson.DecodeObject(data)
 	return o
 }
+
+// list is s, empty where there is none.
+func list[T any](s []T) []T { return append([]T{}, s...) }
 
 // Read is the picture Object wrote, nil for anything else.
 func Read(o *ojson.Object) *Picture {

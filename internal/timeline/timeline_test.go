@@ -304,3 +304,13 @@ func TestSharedBars(t *testing.T) {
 		t.Errorf("%d rows, %v of the width, %v of it for one stalled turn of 1000", l.Rows, width, bad)
 	}
 }
+
+// A reader iterates over each list, also over one without entries.
+func TestObjectHasListsAndNoNull(t *testing.T) {
+	o := (&Picture{}).Object()
+	for _, name := range []string{"phases", "turns", "gates", "waits", "escalations", "arrows"} {
+		if v, _ := o.Get(name); v == nil {
+			t.Errorf("%s is null", name)
+		}
+	}
+}
