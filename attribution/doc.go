@@ -4,7 +4,7 @@
 // joins git blame with the recorded runs; nothing is read from the working ledgers,
 // which anybody may edit.
 //
-// A line is given to a turn only on evidence that holds by itself: the commit is
+// A line is attributed to a turn only on evidence that holds by itself: the commit is
 // the turn's own, or the turn's own change, which git still has, added exactly that
 // line. What a commit message says is a hint where to look, never a proof: a
 // message survives an amend that adds other lines. When the evidence is gone or

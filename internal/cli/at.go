@@ -20,7 +20,7 @@ func newAtCommand(f *term.Factory) *ucli.Command {
 		Name:      "at",
 		Category:  shared.CategoryLook,
 		ArgsUsage: "OP COMMAND...",
-		Usage:     "look the run up as of an operation",
+		Usage:     "look at the run as it was after an operation",
 		Description: "COMMAND is any command that looks (status, gate, history, decisions, show, explain, log and others) with its flags. It is " +
 			"answered from the record alone, in any clone that has it, as it would have been right after OP; the clock stands at that moment. " +
 			"Commands that change anything are refused.",

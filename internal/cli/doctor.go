@@ -22,7 +22,7 @@ func newDoctorCommand(f *term.Factory) *ucli.Command {
 		Category: shared.CategoryStart,
 		Usage:    "check git, configuration, run and checkout, each finding with its fix",
 		Description: "Errors end in exit status 1; warnings and notes do not. --fix does only what cannot lose work: it removes a lock whose owner is proven dead, " +
-			"adds missing lines to .gitignore, and lets working files and recorded run settle as every changing command does first. No other file is deleted. " +
+			"adds missing lines to .gitignore, and brings working files and recorded run together, as every changing command does first. No other file is deleted. " +
 			"Runtimes are looked at without using them, and known agents are asked for their version; --online tries those that are trusted here. No agent is asked for work.",
 		Flags: []ucli.Flag{
 			&ucli.BoolFlag{Name: "fix", Usage: "mend what is safe to mend"},

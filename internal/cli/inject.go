@@ -19,7 +19,7 @@ func newInjectCommand(f *term.Factory) *ucli.Command {
 		Name:      "inject",
 		Category:  shared.CategoryRun,
 		ArgsUsage: "DESCRIPTION",
-		Usage:     "put work in front of the run, with what it is accepted by",
+		Usage:     "give the run a piece of work, with the items its result must answer",
 		Description: "The intent is approved by whoever injects it and handed out to the next turn: one of priority p0 before delegated and planned work, the others to a turn that has neither. " +
 			"A result that leaves an acceptance item unanswered is refused. Before a run has begun the next one takes the intent. An agent inside a dispatched turn is refused.",
 		Flags: []ucli.Flag{

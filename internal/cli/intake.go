@@ -20,7 +20,7 @@ import (
 func newIntakeCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "intake", Category: shared.CategoryLook, Usage: "the intents that wait, are worked on or are over",
-		Description: "An intent is work that a person approved, with the items its result has to answer: by git agentxchain inject, or by the reference CLI.",
+		Description: "An intent is work that a person approved, with git agentxchain inject or the reference CLI, and the items that its result must answer.",
 		Subcommands: []*ucli.Command{
 			{
 				Name: "list", Usage: "all intents, the newest first",

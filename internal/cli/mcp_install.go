@@ -18,7 +18,7 @@ import (
 
 func newMCPInstallCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
-		Name: "install", Usage: "say how a client is told of this server, or write the project's file that tells it",
+		Name: "install", Usage: "print how a client is told of this server, or write it into the project's file",
 		Description: "Prints the line to type, or what the client's file needs to hold; without --client those of every client. " +
 			"--write puts the server into the project's file (.mcp.json, .cursor/mcp.json, ...) and leaves every other byte of it; " +
 			"a file that is not what the client documents, or has another server of that name, is left alone.",

@@ -14,7 +14,7 @@ import (
 
 func newObjectionCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
-		Name: "objection", Category: shared.CategoryRun, Usage: "what turns hold against the work; answer one",
+		Name: "objection", Category: shared.CategoryRun, Usage: "the objections of turns; close one",
 		Subcommands: []*ucli.Command{
 			{
 				Name: "list", Usage: "the objections of the run that are open",

@@ -45,7 +45,7 @@ func newProposalCommand(f *term.Factory) *ucli.Command {
 		}
 	}
 	return &ucli.Command{
-		Name: "proposal", Category: shared.CategoryRun, Usage: "what roles proposed that cannot write themselves",
+		Name: "proposal", Category: shared.CategoryRun, Usage: "the proposals of roles that may not write files",
 		Description: "The work of a role with write_authority proposed on a remote runtime is kept aside when its turn is " +
 			"accepted. TURN may be a unique prefix; the only proposal that waits by default.",
 		Subcommands: []*ucli.Command{

@@ -42,7 +42,7 @@ func newReplayExportCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name:      "export",
 		ArgsUsage: "[FILE]",
-		Usage:     "lay an artifact out in a temporary workspace and show it in a browser, and remove it when you are done",
+		Usage:     "unpack an artifact into a temporary directory and show it in a browser",
 		Description: "Without FILE it is an artifact of the project as it is now, which is not kept. Verifies the artifact first. The workspace cannot be written to, the repositories of an initiative are inside of it, and one that could not be exported has a placeholder. " +
 			"The dashboard shows it, read-only and as of its export. It is there until Enter, the end of standard input, ^C or SIGTERM, and is then removed. With --json the session is one line, printed when the workspace is ready. " +
 			"Exit status: 0 looked at, 2 there is no artifact, 12 it does not verify or names a file that may not be written.",

@@ -34,7 +34,7 @@ func newRunCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "run", Category: shared.CategoryRun,
 		Usage: "drive the run: turns, retries, gates, until it is complete or a person is needed",
-		Description: "Each turn is carried out by the runtime its role is bound to, then accepted or sent back. A run that was interrupted, killed included, goes on where it was. Turns of manual roles are left to a person.\n\n" +
+		Description: "Each turn is carried out by the runtime its role is bound to, then accepted or sent back. A run that was interrupted or killed resumes where it was. Turns of manual roles are left to a person.\n\n" +
 			"Gates wait for a person: you are asked at a terminal, elsewhere the command ends. --auto-approve passes those that are not credentialed.",
 		Flags: []ucli.Flag{
 			&ucli.StringFlag{Name: "role", Usage: "the `ROLE` of the first new turn"},

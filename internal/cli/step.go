@@ -37,7 +37,7 @@ func newStepCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "step", Category: shared.CategoryRun, ArgsUsage: "[TURN]",
 		Usage:       "carry out one turn: assign, dispatch, accept or send back",
-		Description: "Goes on with the active turn, or gives the next role one. The turn of a manual role is shown; with --wait the command waits for its result. A result that is refused is sent back: step again dispatches the next attempt.",
+		Description: "Resumes the active turn, or gives the next role a turn. The turn of a manual role is shown; with --wait the command waits for its result. A result that is refused is sent back: step again dispatches the next attempt.",
 		Flags: []ucli.Flag{
 			shared.TurnFlag(),
 			&ucli.StringFlag{Name: "role", Usage: "give `ROLE` a new turn"},

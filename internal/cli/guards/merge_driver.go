@@ -143,7 +143,7 @@ func NewTextconvCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name:      "textconv",
 		Category:  shared.CategoryTrust,
-		Usage:     "show a ledger a member a line, as git's text conversion for diffs",
+		Usage:     "show a ledger with one member a line: git's text conversion for diffs",
 		ArgsUsage: "FILE",
 		Description: "git calls it for files with the attribute diff=agentxchain, after \"git agentxchain hooks install\" has defined it:\n" +
 			"  diff.agentxchain.textconv = git-agentxchain textconv\n" +

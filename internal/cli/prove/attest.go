@@ -32,7 +32,7 @@ const formatAgentTrace = "agent-trace"
 func NewAttestCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "attest", Category: shared.CategoryTrust, ArgsUsage: "[TURN|RUN|BASE..HEAD]",
-		Usage: "say to other tools what is recorded of a turn, a run or a range",
+		Usage: "print attestations of a turn, a run or a range for other tools",
 		Description: "Prints in-toto Statements v1, one a line: SLSA provenance of a turn; the gates, approvals and turns of a run, after the " +
 			"provenance of each turn; or the SLSA verification summary of a range, judged as verify range does, after the provenance of each turn in it. " +
 			"With --sign each is a DSSE envelope, signed with the key that signs your approvals. " +

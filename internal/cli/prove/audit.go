@@ -22,7 +22,7 @@ func NewAuditCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name:     "audit",
 		Category: shared.CategoryMove,
-		Usage:    "an account of the run as it is now: text, json, markdown or html",
+		Usage:    "a report on the run as it is now: text, json, markdown or html",
 		Description: "What report tells of an artifact, told of the project, or the coordinator's workspace, around the current directory: the governed files are read in one moment under the run's lock, " +
 			"as export does, and verified. Of a run the recorded operations are checked too, as fsck does. Exit status: 0 reported, 1 what is there contradicts itself, 2 there is nothing to report.",
 		Flags: reportFlags(),

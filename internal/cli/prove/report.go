@@ -65,7 +65,7 @@ func NewReportCommand(f *term.Factory) *ucli.Command {
 		Name:      "report",
 		ArgsUsage: "[FILE|-]",
 		Category:  shared.CategoryMove,
-		Usage:     "an account of an export artifact: text, json, markdown or html",
+		Usage:     "a report on an export artifact: text, json, markdown or html",
 		Description: "Verifies the artifact first and says so; what does not verify is not reported. Then: where the run stands, who decided and approved what, gates, " +
 			"objections, costs, the turns, what went wrong. The html is one file that needs nothing else. The same for an initiative and its repositories. " +
 			"Exit status: 0 reported, 1 the artifact does not verify, 2 there is no artifact.",

@@ -30,7 +30,7 @@ func NewVerifyCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name:     "verify",
 		Category: shared.CategoryTrust,
-		Usage:    "check a staged turn, what was sealed for one, an export artifact, approvals, or a range of commits, without changing anything",
+		Usage:    "check a staged turn, a turn's bundle, an export artifact, approvals, or a range of commits, without changing anything",
 		Subcommands: []*ucli.Command{newVerifyTurnCommand(f), newVerifyBundleCommand(f), newVerifyExportCommand(f),
 			newVerifyApprovalsCommand(f), newVerifyDiffCommand(f), newVerifyRangeCommand(f)},
 	}

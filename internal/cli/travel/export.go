@@ -37,7 +37,7 @@ func NewExportCommand(f *term.Factory) *ucli.Command {
 		Name: "export", Category: shared.CategoryMove, Usage: "write the run, or the initiative, as one artifact",
 		Description: "Writes the governed files with their digests, a summary that follows from them and the state of the checkout, read in one moment under the run's lock. " +
 			"In a directory with agentxchain-multi.json it is the initiative with the runs of its repositories. " +
-			"The artifact of a run carries its record, so that restore goes on with its operations. " +
+			"The artifact of a run contains its record, so that restore continues with its operations. " +
 			"Nothing is left out unless --max-files or --max-jsonl-entries asks for it; the artifact says so, and cannot be restored then.",
 		Flags: []ucli.Flag{
 			&ucli.StringFlag{

@@ -38,7 +38,7 @@ func NewRestoreCommand(f *term.Factory) *ucli.Command {
 		Name:      "restore",
 		Category:  shared.CategoryMove,
 		ArgsUsage: "[FILE|-]",
-		Usage:     "go on with a run from its artifact in this checkout",
+		Usage:     "continue a run from its artifact in this checkout",
 		Description: "Makes the governed files those of the run artifact FILE and records them as an operation of the run, so that the work goes on here. " +
 			"Of the artifact of an initiative, --repo ID names the repository whose run this is. " +
 			"Everything is checked first: the artifact as verify export does, that it belongs to this project and this commit, that nothing uncommitted is in its way. " +

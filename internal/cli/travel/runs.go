@@ -85,7 +85,7 @@ func NewRunsCommand(f *term.Factory) *ucli.Command {
 				},
 			},
 			{
-				Name: "prune", ArgsUsage: "[RUN...]", Usage: "let go of archived operations here that a remote keeps",
+				Name: "prune", ArgsUsage: "[RUN...]", Usage: "drop archived operations here that a remote has",
 				Flags: []ucli.Flag{older, dry, &ucli.StringFlag{
 					Name:  "because",
 					Usage: "remove the named runs for good where no remote keeps them; why, as `TEXT`",

@@ -19,7 +19,7 @@ func NewBisectCommand(f *term.Factory) *ucli.Command {
 		Name:      "bisect",
 		Category:  shared.CategoryProve,
 		ArgsUsage: "GATE|RULE|POLICY|CODE",
-		Usage:     "find the operation at which a verdict turned",
+		Usage:     "find the operation at which a verdict changed",
 		Description: "Recorded operations are judged again, each from the recorded state before it, about as many as the logarithm of their number. " +
 			"Operations that do not judge the gate or rule are passed over. Exit status 1 when the verdict is the same at both ends.",
 		Flags: append(otherConfigFlags(),

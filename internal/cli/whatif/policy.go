@@ -30,12 +30,11 @@ type policyTestOptions struct {
 
 func NewPolicyCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
-		Name: "policy", Category: shared.CategoryProve, Usage: "cases that say what the configuration is to decide",
+		Name: "policy", Category: shared.CategoryProve, Usage: "test cases for the rules of agentxchain.json",
 		Subcommands: []*ucli.Command{{
-			Name: "test", ArgsUsage: "[FILE...]", Usage: "hold the cases below " + lookback.PolicyTestsDir +
-				" against the engine",
+			Name: "test", ArgsUsage: "[FILE...]", Usage: "run the cases in " + lookback.PolicyTestsDir,
 			Description: "A case is a JSON or YAML document: what is given, a turn's result, and what is expected of it (docs/whatif.md). Every case is " +
-				"decided by the engine under the agentxchain.json of the work tree. Exit status 1 when one comes otherwise.",
+				"decided by the engine under the agentxchain.json of the work tree. Exit status 1 when a case fails.",
 			Flags: append(otherConfigFlags()[:2],
 				&ucli.StringFlag{
 					Name:  "record",
