@@ -123,6 +123,7 @@ func noConfig(dir string) *wire.Error {
 		Code:    initiative.CodeConfigMissing,
 		Field:   initiative.ConfigFile,
 		Message: fmt.Sprintf("There is no %s in %s.", initiative.ConfigFile, dir),
-		Hint:    "run this in the directory that holds " + initiative.ConfigFile + ", or name it with -C",
+		Hint: "run this in the directory that holds " + initiative.ConfigFile + ", or name it with -C; " + Program +
+			" multi new PATH... writes one",
 	}
 }

@@ -69,7 +69,8 @@ func (a *Agent) mergeIgnore(existing []byte) []byte {
 	if a != nil && len(a.Leaves) > 0 {
 		groups = append(groups, blockGroup{"# files of " + a.Title, a.Leaves})
 	}
-	return mergeBlock(existing, ignoreMarker, groups, func(line string) string {
-		return strings.TrimPrefix(strings.TrimPrefix(line, "!"), "/")
-	})
+	return mergeBlock(existing, ignoreMarker, groups, decided)
 }
+
+// decided is the path that a line of .gitignore decides on.
+func decided(line string) string { return strings.TrimPrefix(strings.TrimPrefix(line, "!"), "/") }

@@ -21,6 +21,7 @@ func NewCommand(f *term.Factory) *ucli.Command {
 		Name: "multi", Category: shared.CategoryMulti, Usage: "one initiative over several repositories",
 		Description: "Run in the directory that holds agentxchain-multi.json. The repositories keep their own runs; the initiative gives them turns, counts what they accept, and waits at barriers and gates.",
 		Subcommands: []*ucli.Command{
+			newMultiNewCommand(f),
 			newMultiInitCommand(f),
 			newMultiStatusCommand(f),
 			newMultiBarriersCommand(f),

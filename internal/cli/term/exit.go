@@ -190,6 +190,8 @@ func ExitTable() []exitRow {
 			{"signature_required", "the configuration wants a signed statement", "`git agentxchain approve --sign`"},
 			{"signoff_by_agent", "a turn changed the sign-off line that only a person writes",
 				"put the line back as it was; a person signs with `git agentxchain approve`"},
+			{"workspace_exists", "the directory is the workspace of an initiative, or a project, already",
+				"edit its file, or take another directory"},
 			{"not_recorded", "a signed approval of an initiative cannot say what it is about: that is in no record",
 				"what the hint says: the workspace needs a git repository, its repositories a record, and its initiative signers"},
 			{"statement_expired", "a signed statement is used after its time", "ask for a fresh statement"},

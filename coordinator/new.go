@@ -1,0 +1,185 @@
+// Laying out the workspace of an initiative: agentxchain-multi.json from the repositories that are to take part
+// (docs/coordinator.md#from-nothing-to-done).
+
+package coordinator
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/internal/durable"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/scaffold"
+	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+)
+
+// CodeWorkspaceExists means that the directory is the workspace of an initiative already.
+const CodeWorkspaceExists = "workspace_exists"
+
+const ignoreFile = ".gitignore"
+
+// NewOptions says what the workspace is laid out for.
+type NewOptions struct {
+	Name  string   // of the initiative; that of the directory when ""
+	Repos []string // PATH or ID=PATH, relative to the workspace
+}
+
+// Laid is a workspace that was laid out.
+type Laid struct {
+	Config   *initiative.Config
+	Written  []string // files, relative to the workspace
+	Recorded bool     // the workspace is in a git repository
+}
+
+// New writes agentxchain-multi.json for the repositories: a workstream for each of their phases, gates that the person
+// who asks passes. They must be governed projects with the same phases; none of them is touched.
+//
+// Errors: inside_dispatched_turn, workspace_exists, invalid_argument, repo_unresolved, repo_init_failed, io_failed.
+func (c *Coordinator) New(ctx context.Context, opt NewOptions) (*Laid, error) {
+	env := c.env(ctx)
+	if e := personOnly(env.Actor, "lay out an initiative", Program+" multi new"); e != nil {
+		return nil, e
+	}
+	if _, err := c.store.root.Lstat(initiative.ConfigFile); err == nil {
+		return nil, &wire.Error{
+			Code:    CodeWorkspaceExists,
+			Field:   initiative.ConfigFile,
+			Message: "This directory is the workspace of an initiative already: " + initiative.ConfigFile + " is there.",
+			Hint:    "edit it, then: " + Program + " multi init",
+		}
+	}
+	if _, err := c.store.root.Lstat(wire.ConfigPath); err == nil {
+		return nil, &wire.Error{
+			Code:    CodeWorkspaceExists,
+			Field:   wire.ConfigPath,
+			Message: "This directory is a governed project. The workspace of an initiative is a directory beside its repositories.",
+			Hint:    "mkdir ../workspace && cd ../workspace, then the command again",
+		}
+	}
+	w := scaffold.Workspace{ID: scaffold.ProjectID(filepath.Base(c.store.Dir()))}
+	w.Name = cmp.Or(strings.TrimSpace(opt.Name), w.ID)
+	home := c.repository(ctx)
+	if home != nil && env.Actor.Email != gitstore.NoEmail {
+		w.Approver = env.Actor.Email
+	}
+	var e *wire.Error
+	if w.Repos, e = namedRepos(opt.Repos); e != nil {
+		return nil, e
+	}
+	if w.Phases, e = c.phasesOf(ctx, w); e != nil {
+		return nil, e
+	}
+	out := &Laid{Written: []string{initiative.ConfigFile}, Recorded: home != nil}
+	data := w.Config()
+	var problems wire.Problems
+	if out.Config, problems, e = initiative.Decode(data); e == nil {
+		e = initiative.ConfigError(problems)
+	}
+	if e != nil {
+		return nil, e
+	}
+	if home != nil {
+		was, err := readRegular(c.store.root, ignoreFile, initiative.MaxConfigBytes)
+		if err != nil {
+			return nil, failed(ignoreFile, err)
+		}
+		if now := scaffold.MergeWorkspaceIgnore(was); !bytes.Equal(was, now) {
+			if err := durable.WriteFileRoot(c.store.root, ignoreFile, now, 0o666); err != nil {
+				return nil, unwritten(err)
+			}
+			out.Written = append(out.Written, ignoreFile)
+		}
+	}
+	if err := durable.WriteFileRoot(c.store.root, initiative.ConfigFile, data, 0o666); err != nil {
+		return nil, unwritten(err)
+	}
+	return out, nil
+}
+
+// namedRepos reads PATH and ID=PATH; without an id the last name of the path is one.
+func namedRepos(args []string) ([]scaffold.Repo, *wire.Error) {
+	var out []scaffold.Repo
+	seen := make(map[string]string)
+	for _, arg := range args {
+		id, path, named := strings.Cut(arg, "=")
+		if !named || strings.ContainsAny(id, `/\`) {
+			id, path = "", arg
+		}
+		path = filepath.Clean(path)
+		if id == "" {
+			id = scaffold.ProjectID(filepath.Base(path))
+		}
+		if other, taken := seen[id]; taken {
+			return nil, &wire.Error{
+				Code:    wire.CodeInvalidArgument,
+				Field:   "repos." + id,
+				Message: fmt.Sprintf("%s and %s would both be repository %s.", ojson.Shown(other), ojson.Shown(path), id),
+				Hint:    "give one another name: NAME=" + wire.ShellWord(path),
+			}
+		}
+		seen[id] = path
+		out = append(out, scaffold.Repo{ID: id, Path: filepath.ToSlash(path)})
+	}
+	return out, nil
+}
+
+// phasesOf are the phases that the repositories go through, which must be the same.
+func (c *Coordinator) phasesOf(ctx context.Context, w scaffold.Workspace) ([]string, *wire.Error) {
+	w.Phases = []string{"planning"}
+	cfg, problems, e := initiative.Decode(w.Config())
+	if e == nil {
+		e = initiative.ConfigError(problems)
+	}
+	if e != nil {
+		e.Hint = "name the repositories as NAME=PATH"
+		return nil, e
+	}
+	d := &Documents{}
+	d.Config = cfg
+	d.Roots, d.RepoProblems, _ = Resolve(cfg, c.store.Dir())
+	if e := refusalOf(unresolved(d)); e != nil {
+		e.Hint = "name directories that are there, one for each repository"
+		return nil, e
+	}
+	children, _ := ReadChildren(ctx, cfg, d.Roots, ReadOptions{Untouched: true})
+	var phases []string
+	for id := range cfg.Repos.All() {
+		dir, _ := d.Roots.Path(id)
+		child := children[id]
+		if child == nil || child.Config == nil {
+			e := &wire.Error{
+				Code:    CodeStartFailed,
+				Field:   "repos." + id,
+				Message: "Repository " + id + " is not a governed project that can be loaded.",
+				Hint:    Program + " -C " + wire.ShellWord(dir) + " init",
+			}
+			if child != nil && child.Unread != "" {
+				e.Message += " " + sentence(child.Unread)
+				e.Hint += ", if it is none; " + Program + " -C " + wire.ShellWord(dir) + " validate says what is wrong with it"
+			}
+			return nil, e
+		}
+		if phases == nil {
+			phases = child.Config.Phases()
+			w.Phases = phases
+			if cfg, _, e = initiative.Decode(w.Config()); e != nil {
+				return nil, e
+			}
+		}
+		if p := initiative.CheckPhases(cfg, child); p != nil {
+			return nil, &wire.Error{
+				Code:    CodeStartFailed,
+				Field:   p.Field,
+				Message: "All repositories go through the same phases: " + sentence(p.Message),
+				Hint:    "leave it out, or give it the same phases in its " + wire.ConfigPath,
+			}
+		}
+	}
+	return phases, nil
+}
