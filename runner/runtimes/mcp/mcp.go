@@ -32,7 +32,6 @@ const (
 const (
 	// defaultLimit is how long a turn may take that has no deadline.
 	defaultLimit = 20 * time.Minute
-	probeLimit   = 15 * time.Second
 	// clientVersion of the identity agentxchain-mcp-adapter.
 	clientVersion = "1.0.0"
 	// handshake is the newest protocol whose handshake every server knows; newer
@@ -41,6 +40,9 @@ const (
 	// maxTools bounds a list of tools that never ends.
 	maxTools = 10000
 )
+
+// probeLimit is how long a server may take to answer a probe; tests make it shorter.
+var probeLimit = 15 * time.Second
 
 // Runtime is one mcp runtime.
 type Runtime struct{ cfg *settings }
@@ -210,20 +212,19 @@ func (r *Runtime) Probe(ctx context.Context, req *runtimes.ProbeRequest) []runti
 		activity: func(runtimes.Activity) {},
 	})
 	defer s.close(timed)
+	f := runtimes.Finding{Code: "unreachable", Hint: "check runtime " + r.cfg.id + " in agentxchain.json"}
 	if s.err != nil {
-		f := s.failure(s.err)
-		return []runtimes.Finding{{
-			Code:    "unreachable",
-			Message: "The MCP server does not answer: " + runtimes.OneLine(r.cfg.redact(f.message)) + ".",
-			Hint:    "check runtime " + r.cfg.id + " in agentxchain.json",
-		}}
-	}
-	if out := r.requireTool(timed, s); out != nil {
-		code := "unreachable"
-		if out.Class == ClassToolMissing {
-			code = "tool_missing"
+		f.Message = "The MCP server does not answer: " + runtimes.OneLine(r.cfg.redact(s.failure(s.err).message)) + "."
+	} else if out := r.requireTool(timed, s); out != nil {
+		if f.Message = r.cfg.redact(out.Reason); out.Class == ClassToolMissing {
+			f.Code, f.Hint = "tool_missing", "check tool_name of runtime "+r.cfg.id
 		}
-		return []runtimes.Finding{{Code: code, Message: out.Reason, Hint: "check tool_name of runtime " + r.cfg.id}}
+	}
+	if f.Message != "" {
+		if timed.Err() != nil && ctx.Err() == nil { // how the conversation ended then says nothing
+			f.Message = fmt.Sprintf("The MCP server had not answered after %s.", probeLimit)
+		}
+		return []runtimes.Finding{f}
 	}
 	return []runtimes.Finding{{
 		OK:      true,

@@ -227,6 +227,20 @@ func TestProbe(t *testing.T) {
 	}
 }
 
+func TestProbeEnds(t *testing.T) {
+	probeLimit = 300 * time.Millisecond
+	t.Cleanup(func() { probeLimit = 15 * time.Second })
+	for _, mode := range []string{"mute", "asks"} {
+		w := local(t, mode)
+		r, _ := New(w.req.Runtime)
+		f := r.Probe(t.Context(), &runtimes.ProbeRequest{Root: w.req.Root, Environ: w.req.Environ, Online: true})
+		if len(f) != 1 || f[0].OK || f[0].Message != "The MCP server had not answered after 300ms." {
+			t.Errorf("%s: %+v", mode, f)
+		}
+		w.gone()
+	}
+}
+
 func TestDeadlineEndsTheServerAndItsChildren(t *testing.T) {
 	for _, mode := range []string{"mute", "asks"} {
 		t.Run(mode, func(t *testing.T) {
