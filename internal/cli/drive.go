@@ -90,8 +90,12 @@ func (d *drive) event(e loop.Event) {
 		return s
 	}
 	switch e.Type {
-	case loop.EventTurnAssigned:
-		fmt.Fprintf(&b, "%s  assigned to %s, phase %s", who(e.Turn), term.OneLine(e.Turn.RuntimeID),
+	case loop.EventTurnAssigned, loop.EventTurnResumed:
+		verb := "assigned to"
+		if e.Type == loop.EventTurnResumed {
+			verb = "resumed by"
+		}
+		fmt.Fprintf(&b, "%s  %s %s, phase %s", who(e.Turn), verb, term.OneLine(e.Turn.RuntimeID),
 			term.OneLine(e.State.Phase))
 		d.last = e.Turn.TurnID
 		d.view.turn(e.Turn)

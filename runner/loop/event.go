@@ -14,6 +14,7 @@ import (
 // Types of events.
 const (
 	EventTurnAssigned     = "turn_assigned"     // turn, role, state
+	EventTurnResumed      = "turn_resumed"      // turn, role, state: another loop gave it out
 	EventParallelDispatch = "parallel_dispatch" // count, turns
 	EventTurnAccepted     = "turn_accepted"     // turn, role, state
 	EventTurnRejected     = "turn_rejected"     // turn, role, reason

@@ -87,6 +87,7 @@ func (l *loop) takeUp(launched *[]*flight) (moved bool) {
 				return true
 			}
 			l.fresh[out.Result.Turn.TurnID] = out.Result.Turn.Attempt
+			l.emit(Event{Type: EventTurnResumed, Turn: out.Result.Turn, Role: turn.AssignedRole})
 			moved = true
 		}
 	}
@@ -104,11 +105,15 @@ func (l *loop) resume(turn *run.Turn, launched *[]*flight) bool {
 			l.accept(&flight{turn: turn})
 			return true
 		}
-		if !l.inHand(turn) && !l.again(turn) {
+		inHand := l.inHand(turn)
+		if !inHand && !l.again(turn) {
 			return true
 		}
 		turn, _ = l.state().ActiveTurns.Get(turn.TurnID)
 		l.fresh[turn.TurnID] = turn.Attempt
+		if !inHand {
+			l.emit(Event{Type: EventTurnResumed, Turn: turn, Role: turn.AssignedRole})
+		}
 	}
 	*launched = append(*launched, l.launch(turn))
 	return true

@@ -384,7 +384,8 @@ func TestCancelledLoopIsResumed(t *testing.T) {
 	for role := range done {
 		asked[role]++
 	}
-	if res.TurnsExecuted != 2 || asked["dev"] != 1 || asked["ops"] != 0 || slices.Contains(types, "turn_assigned") {
+	if res.TurnsExecuted != 2 || asked["dev"] != 1 || asked["ops"] != 0 || slices.Contains(types, "turn_assigned") ||
+		!slices.Contains(types, loop.EventTurnResumed) {
 		t.Fatalf("%+v %v %v", res, asked, types)
 	}
 }
