@@ -6,6 +6,8 @@ package coordinator
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/travel"
@@ -52,7 +54,8 @@ func (c *Coordinator) VerifyApprovals(ctx context.Context, name string, all bool
 			return nil, err
 		}
 		rows, _ := decodeRows(initiative.HistoryPath, files[initiative.HistoryPath])
-		out = append(out, reportOf(t.Name, a.passages(ctx, initiative.NewHistory(rows, st.SuperRunID))))
+		h := initiative.NewHistory(rows, st.SuperRunID)
+		out = append(out, reportOf(t.Name, a.passages(ctx, h), h.Acts()))
 	}
 	if len(out) == 0 {
 		return nil, &wire.Error{
@@ -65,8 +68,9 @@ func (c *Coordinator) VerifyApprovals(ctx context.Context, name string, all bool
 	return out, nil
 }
 
-// reportOf is the verdict on the gates of an initiative.
-func reportOf(name string, passages []initiative.Passage) *approval.Report {
+// reportOf is the verdict on what people said to an initiative, oldest first. Saying no, and ending a block or the
+// initiative, takes no proof.
+func reportOf(name string, passages []initiative.Passage, acts []initiative.Act) *approval.Report {
 	out := &approval.Report{Run: name, Initiative: true}
 	for _, p := range passages {
 		votes := p.Votes
@@ -114,5 +118,19 @@ func reportOf(name string, passages []initiative.Passage) *approval.Report {
 			})
 		}
 	}
+	for _, a := range acts {
+		out.Sayings = append(out.Sayings, approval.Judged{Stands: approval.StandsUnsigned, Saying: &approval.Saying{
+			At:        a.At,
+			By:        approval.ByPerson,
+			Decision:  a.Decision,
+			Gate:      a.Gate,
+			GateType:  a.GateType,
+			Principal: a.By.Email,
+			Name:      a.By.Name,
+			Terminal:  a.By.Terminal,
+			Reason:    a.Reason,
+		}})
+	}
+	slices.SortStableFunc(out.Sayings, func(a, b approval.Judged) int { return strings.Compare(a.At, b.At) })
 	return out
 }

@@ -48,7 +48,7 @@ func Abandon(w *Workspace, reason string, env protocol.Env) (*Change, *wire.Erro
 	if s.PendingGate != nil {
 		gate, c.State.PendingGate = s.PendingGate.Gate, nil
 	}
-	c.Record(w, &env, rowAbandoned, "from", string(s.Status), "reason", reason)
+	c.Record(w, &env, rowAbandoned, "from", string(s.Status), "reason", reason, "abandoned_by", person(env.Actor))
 	c.Decide(w, &env, s.Phase, decidedAbandoned, "Abandoned the initiative", "reason", reason, "gate", gate)
 	return c, nil
 }

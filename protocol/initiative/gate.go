@@ -89,7 +89,7 @@ func Approve(w *Workspace, children Children, y *Yes, env protocol.Env) (*Change
 	}
 	c := pass(w, ev, &env)
 	row := c.History[len(c.History)-1]
-	row.Set("approved_by", approvedBy(env.Actor))
+	row.Set("approved_by", person(env.Actor))
 	if sum != nil {
 		row.Set("approval", y.object(s.Phase, sum))
 	}
@@ -145,7 +145,8 @@ func Deny(w *Workspace, reason string, env protocol.Env) (*Change, *wire.Error) 
 	if g.GateType == GateCompletion {
 		category = decidedCompletion
 	}
-	c.Record(w, &env, rowDenied, "gate", g.Gate, "gate_type", g.GateType, "reason", reason)
+	c.Record(w, &env, rowDenied, "gate", g.Gate, "gate_type", g.GateType, "reason", reason,
+		"denied_by", person(env.Actor))
 	c.Decide(w, &env, s.Phase, category, "Denied gate "+g.Gate, "gate", g.Gate, "from", g.From, "to", g.To, "reason",
 		reason)
 	return c, nil

@@ -138,8 +138,8 @@ func Resume(w *Workspace, children Children, report *string, env protocol.Env) (
 		reason = "unknown blocked reason"
 	}
 	c.State = state
-	c.Record(w, &env, "blocked_resolved", "from", string(StatusBlocked), "to", string(state.Status), "blocked_reason",
-		reason, "pending_gate", pending)
+	c.Record(w, &env, rowUnblocked, "from", string(StatusBlocked), "to", string(state.Status), "blocked_reason",
+		reason, "pending_gate", pending, "unblocked_by", person(env.Actor))
 	c.Decide(w, &env, state.Phase, DecidedRecovery,
 		fmt.Sprintf("Took the blocked initiative up again as %s", state.Status), "reason", reason)
 	return c, r, nil

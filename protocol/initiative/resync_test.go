@@ -281,7 +281,8 @@ func TestResume(t *testing.T) {
 		t.Fatalf("%+v %v", c, e)
 	}
 	if got := string(ojson.Compact(c.History[len(c.History)-1])); !strings.HasSuffix(got,
-		`"from":"blocked","to":"active","blocked_reason":"child repos remain blocked: web","pending_gate":null}`) {
+		`"from":"blocked","to":"active","blocked_reason":"child repos remain blocked: web","pending_gate":null,`+
+			`"unblocked_by":{"name":null,"email":null,"terminal":false}}`) {
 		t.Error(got)
 	}
 }

@@ -26,6 +26,7 @@ const (
 	rowPhaseApproved  = "phase_transition_approved"
 	rowFinishAsked    = "run_completion_requested"
 	rowFinishApproved = "run_completed"
+	rowUnblocked      = "blocked_resolved"
 )
 
 // Yes is what people said to the gate that waits, and what they were asked.
@@ -120,14 +121,14 @@ func yesOf(row *ojson.Object) (y *Yes, phase string) {
 	return y, o.String("phase")
 }
 
-// actorOf is who a row says has decided.
-func actorOf(row *ojson.Object) evidence.Actor {
-	by := row.Object("approved_by")
+// actorOf is the person whom a member of a row names.
+func actorOf(row *ojson.Object, member string) evidence.Actor {
+	by := row.Object(member)
 	return evidence.Actor{Name: by.String("name"), Email: by.String("email"), Terminal: by.Bool("terminal")}
 }
 
-// approvedBy is that in a row.
-func approvedBy(who evidence.Actor) *ojson.Object {
+// person is who decides, for a row.
+func person(who evidence.Actor) *ojson.Object {
 	return ojson.NewObject("name", ojson.OrNull(who.Name), "email", ojson.OrNull(who.Email), "terminal", who.Terminal)
 }
 
@@ -149,6 +150,35 @@ type Passage struct {
 type Grounds struct {
 	Base    *agreement.Base
 	Configs []*Config
+}
+
+// Act is what a person did to an initiative beside passing its gates.
+type Act struct {
+	Decision       string // deny, unblock, abandon
+	Gate, GateType string // "" where no gate is decided
+	At, Reason     string
+	By             evidence.Actor
+}
+
+// Acts are the denials of gates, the ends of blocks and the early end of the initiative, oldest first.
+func (h *History) Acts() []Act {
+	var out []Act
+	for _, row := range h.rows {
+		a := Act{At: row.String("timestamp"), Reason: row.String("reason")}
+		switch row.String("type") {
+		case rowDenied:
+			a.Decision, a.Gate, a.GateType = "deny", row.String("gate"), row.String("gate_type")
+			a.By = actorOf(row, "denied_by")
+		case rowUnblocked:
+			a.Decision, a.Reason, a.By = "unblock", row.String("blocked_reason"), actorOf(row, "unblocked_by")
+		case rowAbandoned:
+			a.Decision, a.By = "abandon", actorOf(row, "abandoned_by")
+		default:
+			continue
+		}
+		out = append(out, a)
+	}
+	return out
 }
 
 // Passed counts the gates that were passed.
@@ -189,7 +219,7 @@ func (h *History) Passages(superRun string, grounds func(*Yes) (*Grounds, *wire.
 				Phase:       row.String("from"),
 				To:          row.String("to"),
 				At:          row.String("timestamp"),
-				By:          actorOf(row),
+				By:          actorOf(row, "approved_by"),
 				RequestedAt: asked,
 			}
 			if row.String("type") == rowPhaseApproved {
@@ -263,7 +293,7 @@ func (y *Yes) again(superRun string, row *ojson.Object, kind, phase, to string, 
 		Repositories: y.Repositories,
 		Initiative:   true,
 	}
-	return y.Moment(superRun, actorOf(row), now).Agree(&c, d)
+	return y.Moment(superRun, actorOf(row, "approved_by"), now).Agree(&c, d)
 }
 
 // count adds the people who agree now to those who did; nil where any person's word is enough.
@@ -279,7 +309,7 @@ func (y *Yes) vote(w *Workspace, sum *agreement.Tally, env *protocol.Env) *Chang
 	c := &Change{State: w.State.Clone()}
 	g := c.State.PendingGate
 	g.Votes, c.State.UpdatedAt = sum.Votes, env.Time()
-	c.Record(w, env, rowVote, "gate", g.Gate, "gate_type", g.GateType, "approved_by", approvedBy(env.Actor),
+	c.Record(w, env, rowVote, "gate", g.Gate, "gate_type", g.GateType, "approved_by", person(env.Actor),
 		"approval", y.object(w.State.Phase, sum))
 	return c
 }
