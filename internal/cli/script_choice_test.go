@@ -28,8 +28,8 @@ var serving = []string{
 // thorough are the scripts that take seconds each: together four times as long as all the others. Every command has a
 // shorter one as well (TestEveryCommandEveryDay). They run where testrepo.Thorough does.
 var thorough = []string{
-	"approve_apart", "authority_acts", "authority_overrule", "authority_signed", "authority_signoff", "badinput",
-	"checkpoint_away", "claim_run", "conformance_challenge", "conformance_hostile", "conformance_init",
+	"approve_apart", "authority_acts", "authority_overrule", "authority_restored", "authority_signed",
+	"authority_signoff", "badinput", "checkpoint_away", "claim_run", "conformance_challenge", "conformance_hostile", "conformance_init",
 	"dashboard", "dashboard_initiative", "doctor", "doctor_locks", "doctor_signing", "durable", "env_files",
 	"env_heads", "env_shapes", "examples", "export_hostile", "export_initiative", "export_kinds", "fsck_against",
 	"fsck_bare", "fsck_missing", "githooks_canary", "githooks_claims", "githooks_config", "githooks_framework",

@@ -144,7 +144,8 @@ func Verify(runID string, acts []*Act, chain map[string]ChainOp, facts BaseFacts
 		proven:  map[string]*run.Vote{},
 		failed:  map[string]bool{},
 
-		withdrawals: withdrawals(chain),
+		provenIn: map[string]string{},
+		refusals: refusals(chain),
 	}
 	confirmed := -1 // index of the newest operation that a person's confirmation covers
 	for _, a := range acts {
@@ -175,7 +176,8 @@ type verifier struct {
 	failed  map[string]bool            // statements, and operations, with a finding
 	absent  string                     // the base commit that was last told of as not being here
 
-	withdrawals []int // indexes of the operations that took an approval back
+	provenIn map[string]string // statement -> the operation that handed it in
+	refusals []int             // indexes of the operations that took an approval back or denied a gate
 }
 
 func (v *verifier) find(a *Act, f Finding) {
@@ -362,7 +364,7 @@ func (v *verifier) statement(a *Act, m *agreement.Moment, signers *attest.Signer
 	}
 	v.spent = append(v.spent, s.Nonce)
 	m.Spent = v.spent
-	v.proven[digest] = s.Vote
+	v.proven[digest], v.provenIn[digest] = s.Vote, a.Op
 	v.answered(a, c, func(message string) { fail(agreement.CodeStatementReplayed, s.Vote.Principal, message) })
 	if tree, here := v.facts.Trees[a.Record.Env.Git.Head]; here && tree != c.Tree {
 		fail(FindTreeDiffers, s.Vote.Principal,
@@ -387,25 +389,25 @@ func (v *verifier) answered(a *Act, c *agreement.Consent, fail func(message stri
 		fail(fmt.Sprintf("it answers operation %.12s, which is none of this run", c.Answers))
 	case asked.Index >= v.chain[a.Op].Index:
 		fail(fmt.Sprintf("it answers operation %.12s, which came after it", c.Answers))
-	case a.approval() != nil && v.withdrawnSince(a, asked):
-		fail(fmt.Sprintf("it answers operation %.12s, and an approval was taken back since", c.Answers))
+	case a.approval() != nil && v.refusedSince(a, asked):
+		fail(fmt.Sprintf("it answers operation %.12s, and a person said no since", c.Answers))
 	case by != "" && asked.Name == protocol.OpAccept && asked.Turn != by:
 		fail(fmt.Sprintf("it answers operation %.12s of turn %s, and turn %s asked for the gate", c.Answers,
 			asked.Turn, by))
 	}
 }
 
-// withdrawnSince reports that a person took an approval back between the operation that asked and the act: the gate
-// asked anew then.
-func (v *verifier) withdrawnSince(a *Act, asked ChainOp) bool {
-	return slices.ContainsFunc(v.withdrawals, func(at int) bool {
+// refusedSince reports that a person took an approval back or denied the gate between an operation and the act: the gate
+// asked anew then, though a restore may have brought back what it had before.
+func (v *verifier) refusedSince(a *Act, asked ChainOp) bool {
+	return slices.ContainsFunc(v.refusals, func(at int) bool {
 		return asked.Index < at && at < v.chain[a.Op].Index
 	})
 }
 
-func withdrawals(chain map[string]ChainOp) (at []int) {
+func refusals(chain map[string]ChainOp) (at []int) {
 	for _, op := range chain {
-		if op.Name == protocol.OpWithdraw {
+		if op.Name == protocol.OpWithdraw || op.Name == protocol.OpDeny {
 			at = append(at, op.Index)
 		}
 	}
@@ -484,6 +486,9 @@ func (v *verifier) agreed(a *Act, m *agreement.Moment, d *agreement.Decision, ro
 						d.Subject() + " wants"
 				}
 			}
+		case proof != nil && v.refusedSince(a, v.chain[v.provenIn[vote.Statement]]):
+			mark.Code = agreement.CodeStatementReplayed
+			mark.Message = "the yes of " + vote.Principal + " was given before a person said no"
 		case proof == nil && !v.failed[vote.Statement]:
 			mark.Code, mark.Message = FindStatementMissing, "the record does not hold the statement of "+vote.Principal
 		case proof != nil && (!agreement.SamePerson(proof.Principal, vote.Principal) || proof.Key != vote.Key):

@@ -72,15 +72,23 @@ func TestVerifyApprovalsFindings(t *testing.T) {
 	}
 }
 
-// A statement that answers what came before a withdrawal was signed for the question that was taken back.
-func TestAnswersFromBeforeAWithdrawal(t *testing.T) {
+// A statement that answers what came before a withdrawal was signed for the question that was taken back; so it is with a
+// denial, after which a restore may bring the question back.
+func TestAnswersFromBeforeANo(t *testing.T) {
+	for _, no := range []string{protocol.OpWithdraw, protocol.OpDeny} {
+		answersFromBefore(t, no)
+	}
+}
+
+func answersFromBefore(t *testing.T, no string) {
+	t.Helper()
 	chain := map[string]ChainOp{
 		"asked":   {Index: 1, Name: protocol.OpAccept, Turn: "turn_1"},
 		"yes":     {Index: 2, Name: "approve_transition"},
-		"no":      {Index: 3, Name: protocol.OpWithdraw},
+		"no":      {Index: 3, Name: no},
 		"yes too": {Index: 4, Name: "approve_transition"},
 	}
-	v := &verifier{chain: chain, withdrawals: withdrawals(chain)}
+	v := &verifier{chain: chain, refusals: refusals(chain)}
 	for _, c := range []struct {
 		op, answers string
 		fails       bool
@@ -89,7 +97,7 @@ func TestAnswersFromBeforeAWithdrawal(t *testing.T) {
 		a := &Act{Op: c.op, Record: &protocol.Record{Op: &protocol.ApprovePhase{}}}
 		v.answered(a, &agreement.Consent{Answers: c.answers}, func(string) { failed = true })
 		if failed != c.fails {
-			t.Errorf("%q answers %q: fails %t, want %t", c.op, c.answers, failed, c.fails)
+			t.Errorf("%s: %q answers %q: fails %t, want %t", no, c.op, c.answers, failed, c.fails)
 		}
 	}
 }

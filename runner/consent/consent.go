@@ -80,6 +80,9 @@ func (c *Scene) Gather(ctx context.Context, q Question, opt Options) (*agreement
 			return nil, err
 		}
 	}
+	if err := c.deniedVotes(ctx, q); err != nil {
+		return nil, err
+	}
 	rules := q.Rules(out)
 	for _, r := range rules {
 		if r.NotAuthor {
@@ -106,8 +109,9 @@ func (c *Scene) Gather(ctx context.Context, q Question, opt Options) (*agreement
 			return nil, refusal
 		}
 	}
-	// After a withdrawal the gate asks anew: no statement from before it counts.
-	asked, err := c.newest(ctx, q.By, protocol.OpAccept, protocol.OpWithdraw)
+	// After a withdrawal the gate asks anew: no statement from before it counts. Nor does one from before a denial, where
+	// a restore has brought the gate back as it was.
+	asked, err := c.newest(ctx, q.By, protocol.OpAccept, protocol.OpWithdraw, protocol.OpDeny)
 	if err != nil {
 		return nil, err
 	}
@@ -189,6 +193,27 @@ func (o *Options) SignNow(ctx context.Context, dir string, st *attest.Statement,
 		return nil, refusal
 	}
 	return SignPayload(ctx, dir, payload)
+}
+
+// deniedVotes refuses to count on with votes from before a denial, which a restore has brought back: nothing was said
+// to the gate since.
+func (c *Scene) deniedVotes(ctx context.Context, q Question) error {
+	votes := c.View.State.GateVotes
+	if q.Gate == "" || len(votes) == 0 {
+		return nil
+	}
+	last, err := c.newest(ctx, q.By, protocol.OpAccept, protocol.OpWithdraw, protocol.OpDeny,
+		(*protocol.ApprovePhase)(nil).Name(), (*protocol.ApproveCompletion)(nil).Name())
+	if err != nil || last == nil || last.Name != protocol.OpDeny {
+		return err
+	}
+	return &wire.Error{
+		Code:  agreement.CodeStatementReplayed,
+		Field: "gates." + q.Gate,
+		Message: fmt.Sprintf("The yes of %s to gate %s is from before a person denied it; a restore brought it back.",
+			votes[0].Who(), wire.Quoted(q.Gate)),
+		Hint: "git agentxchain approve --deny --reason TEXT takes the gate back again; the next turn asks anew",
+	}
 }
 
 // newest finds the newest operation with one of the names that accepted the turn of the run or concerns none, nil when
