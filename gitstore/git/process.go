@@ -11,7 +11,6 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
-	"regexp"
 	"strings"
 	"sync"
 	"syscall"
@@ -213,8 +212,15 @@ func (g *Git) Command(ctx context.Context, args []string) (*exec.Cmd, error) {
 	return cmd, nil
 }
 
-// deniedFile finds git's complaint of a file; that of ssh goes on in the same line.
-var deniedFile = regexp.MustCompile(`(?m): Permission denied$|insufficient permission for adding an object`)
+// deniedFile reports git's complaint of a file; that of ssh goes on in the same line.
+func deniedFile(complaint string) bool {
+	for line := range strings.Lines(complaint) {
+		if strings.HasSuffix(strings.TrimRight(line, "\r\n"), ": Permission denied") {
+			return true
+		}
+	}
+	return strings.Contains(complaint, "insufficient permission for adding an object")
+}
 
 // Failure turns how a git ended into an Error with a stable code; complaint is what
 // it wrote to stderr.
@@ -233,7 +239,7 @@ func (g *Git) Failure(args []string, err error, complaint string) error {
 		if filterFailed(complaint) {
 			e = e.WithHint("see where that filter is configured: git config --show-origin --get-regexp '^filter\\.'")
 		}
-		if deniedFile.MatchString(complaint) {
+		if deniedFile(complaint) {
 			e = e.WithHint("%s", failures.Remedy("", fs.ErrPermission))
 		}
 		if full := diskFull(complaint); full != nil {

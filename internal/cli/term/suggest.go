@@ -30,25 +30,28 @@ func Nearest(word string, known []string) string {
 	return best
 }
 
-// otherWords are what people who know other programs type, and what it is called here.
-var otherWords = map[string]string{
-	"begin":    "run",
-	"cancel":   "abandon",
-	"commit":   "checkpoint",
-	"continue": "run",
-	"del":      "archive",
-	"delete":   "archive",
-	"next":     "status",
-	"pull":     "sync",
-	"push":     "sync",
-	"remove":   "archive",
-	"rm":       "archive",
-	"start":    "run",
+// otherWord is what people who know other programs type, as it is called here; "" for none.
+func otherWord(word string) string {
+	switch word {
+	case "begin", "continue", "start":
+		return "run"
+	case "cancel":
+		return "abandon"
+	case "commit":
+		return "checkpoint"
+	case "del", "delete", "remove", "rm":
+		return "archive"
+	case "next":
+		return "status"
+	case "pull", "push":
+		return "sync"
+	}
+	return ""
 }
 
 // meant is which of the known commands someone meant by a word, "" when that cannot be told.
 func meant(word string, known []string) string {
-	if s := otherWords[strings.ToLower(word)]; slices.Contains(known, s) {
+	if s := otherWord(strings.ToLower(word)); slices.Contains(known, s) {
 		return s
 	}
 	return Nearest(word, known)
