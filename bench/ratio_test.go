@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/bench/internal/measure"
 	"github.com/git-agentxchain/git-agentxchain/bench/internal/play"
@@ -124,6 +125,9 @@ func (c besideGit) measure(t *testing.T, p *play.Project, beside [][]string) {
 		}
 		return measure.Spec{Argv: c.argv(p), Dir: p.Dir, Env: play.Environment()}
 	}
+	// A file of the turn before that is as young as this one's beginning, in seconds, is looked at by three more of them:
+	// no person's turn follows that fast.
+	time.Sleep(time.Until(time.Now().Truncate(time.Second).Add(time.Second)))
 	gits, _, err := measure.GitProcesses(spec(), t.TempDir())
 	if err != nil {
 		t.Fatal(err)
