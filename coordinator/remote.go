@@ -32,7 +32,7 @@ func (c *Coordinator) fetched(ctx context.Context, d *Documents, opt *ReadOption
 			}
 			opt.Home, opt.Runs = home.Repository(), make(map[string]string)
 		}
-		if d.State != nil {
+		if d.State != nil && !d.State.Over() { // the next initiative goes on with the newest run
 			opt.Runs[id] = d.State.RunOf(id)
 		}
 	}
@@ -46,9 +46,12 @@ func (c *Coordinator) fetchRemotes(ctx context.Context, d *Documents, home *gits
 		if address == "" {
 			continue
 		}
-		refused, err := travel.FetchSibling(ctx, home.Repository(), id, address)
+		came, refused, err := travel.FetchSibling(ctx, home.Repository(), id, address)
 		if err != nil {
 			c.note("repository " + id + ": " + err.Error())
+		}
+		for _, run := range came {
+			c.note("repository " + id + ": run " + run + " was fetched from its server")
 		}
 		for _, why := range refused {
 			c.note("repository " + id + ": " + why)
@@ -65,7 +68,7 @@ func (r *childReader) remote(id, address string) (out childRead) {
 			"it is only on its server, and the workspace is in no git repository that could keep its runs")
 		return out
 	}
-	name, rec, err := travel.FetchedRun(r.ctx, r.opt.Home, id, r.opt.Runs[id])
+	rec, err := travel.FetchedRun(r.ctx, r.opt.Home, id, r.opt.Runs[id])
 	if err != nil {
 		out.refuse(err)
 		return out
@@ -101,9 +104,9 @@ func (r *childReader) remote(id, address string) (out childRead) {
 		return out
 	}
 	child.Remote, child.Op, out.child = true, string(rec.Op), child
-	if state.Run() != name {
+	if state.Run() != rec.Run {
 		child.State = nil
-		out.problem(record.CodeForeignRun, "what was fetched as run %s is another one", ojson.Shown(name))
+		out.problem(record.CodeForeignRun, "what was fetched as run %s is another one", ojson.Shown(rec.Run))
 	}
 	return out
 }

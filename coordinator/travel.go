@@ -338,6 +338,9 @@ func (c *Coordinator) vouch(ctx context.Context, tx *Tx, files map[string][]byte
 			bring = " restore FILE --repo " + wire.ShellWord(repo) + ", with this artifact; or" + bring
 		}
 		e.Hint = "bring the runs of the repository first: " + Program + " -C " + in + bring
+		if tx.Docs.Roots.Remote(repo) != "" {
+			e.Hint = "in the clone of it that accepted the turn: " + Program + " sync; then here: " + Program + " sync"
+		}
 		for _, p := range refused {
 			if p.Value == repo {
 				e.Problems = append(e.Problems, p)
@@ -352,9 +355,17 @@ func (c *Coordinator) vouch(ctx context.Context, tx *Tx, files map[string][]byte
 type runsOf map[string]map[string]bool
 
 // acceptedIn reads the recorded runs of a clone, which may be in no run, or in another than the
-// one that the initiative went on with.
+// one that the initiative went on with. Of a repository that is only on its server it reads what was fetched.
 func (c *Coordinator) acceptedIn(ctx context.Context, d *Documents, repo string) runsOf {
 	runs := make(runsOf)
+	if home := c.repository(ctx); home != nil && d.Roots.Remote(repo) != "" {
+		fetched, _ := travel.FetchedRuns(ctx, home.Repository(), repo) // proven before they were kept
+		for _, rec := range fetched {
+			rows, _ := recordedRows(rec, wire.LedgerHistory)
+			runs[rec.Run] = acceptedTurns(rows)
+		}
+		return runs
+	}
 	dir, ok := d.Roots.Path(repo)
 	if !ok {
 		return runs
@@ -373,18 +384,26 @@ func (c *Coordinator) acceptedIn(ctx context.Context, d *Documents, repo string)
 		if err != nil {
 			continue
 		}
-		turns := make(map[string]bool)
+		var rows []*ojson.Object
 		for line, err := range rec.Rows(wire.LedgerHistory) {
 			if err != nil {
 				break
 			}
-			if run.SaysAccepted(line.Row) {
-				turns[line.Row.String("turn_id")] = true
-			}
+			rows = append(rows, line.Row)
 		}
-		runs[t.Run] = turns
+		runs[t.Run] = acceptedTurns(rows)
 	}
 	return runs
+}
+
+func acceptedTurns(history []*ojson.Object) map[string]bool {
+	turns := make(map[string]bool)
+	for _, row := range history {
+		if run.SaysAccepted(row) {
+			turns[row.String("turn_id")] = true
+		}
+	}
+	return turns
 }
 
 // enterRepos brings the working files of repositories that have the run of an initiative in

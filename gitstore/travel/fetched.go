@@ -16,6 +16,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // FetchSibling fetches the runs of a repository from an address. Each is verified in a place of
@@ -23,25 +24,25 @@ import (
 // refused, in words.
 //
 // Errors: remote_failed, bad_ref_name.
-func FetchSibling(ctx context.Context, repo *git.Repository, id, address string) (refused []string, err error) {
+func FetchSibling(ctx context.Context, repo *git.Repository, id, address string) (came, refused []string, err error) {
 	prefix := record.SiblingRefPrefix + id + "/"
 	if !git.SafeRefName(prefix+"x") || strings.HasPrefix(address, "-") || strings.Contains(address, "::") {
-		return nil, fail.Errorf(fail.CodeBadRefName, nil, "%q or its address %q cannot be used", id,
+		return nil, nil, fail.Errorf(fail.CodeBadRefName, nil, "%q or its address %q cannot be used", id,
 			text.OneLine(address))
 	}
 	kept, err := repo.Tips(ctx, prefix)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	q, err := repo.Quarantine(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer q.Close()
 	f := &remoteLook{repo: repo, remote: address, quarantine: q}
 	refs, err := f.listed(ctx, git.RunRefPrefix)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	there := make(map[string]object.OID)
 	var want []string
@@ -55,7 +56,7 @@ func FetchSibling(ctx context.Context, repo *git.Repository, id, address string)
 		}
 	}
 	if err := f.fetch(ctx, want); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	var hold, moves []git.RefUpdate
 	for name, tip := range there {
@@ -64,7 +65,7 @@ func FetchSibling(ctx context.Context, repo *git.Repository, id, address string)
 		}
 		back, err := setBack(ctx, q.Repo, "the server", tip, kept[name])
 		if err != nil {
-			return refused, err
+			return nil, refused, err
 		}
 		if back != nil {
 			refused = append(refused, "run "+name+" was not followed: "+back.Why)
@@ -76,7 +77,7 @@ func FetchSibling(ctx context.Context, repo *git.Repository, id, address string)
 		}
 		if err != nil {
 			if ctx.Err() != nil {
-				return refused, context.Cause(ctx)
+				return nil, refused, context.Cause(ctx)
 			}
 			refused = append(refused, "run "+name+" is not believed: "+text.OneLine(err.Error()))
 			continue
@@ -85,53 +86,70 @@ func FetchSibling(ctx context.Context, repo *git.Repository, id, address string)
 		moves = append(moves, git.RefUpdate{Name: prefix + name, New: tip, Old: kept[name]})
 	}
 	if len(moves) == 0 {
-		return refused, nil
+		return nil, refused, nil
 	}
 	if err := q.Repo.UpdateRefs(ctx, hold, "agentxchain: held"); err != nil {
-		return refused, err
+		return nil, refused, err
 	}
 	args := append([]string{"-c", "protocol.file.allow=always"}, transport.FetchArgs()...)
 	args = append(args, q.Repo.GitDir)
 	for i, m := range moves {
 		args = append(args, "+"+hold[i].Name+":"+m.Name)
+		came = append(came, strings.TrimPrefix(m.Name, prefix))
 	}
-	_, err = repo.Git.Run(ctx, nil, args...)
-	return refused, err
+	if _, err = repo.Git.Run(ctx, nil, args...); err != nil {
+		return nil, refused, err
+	}
+	return came, refused, nil
 }
 
-// FetchedRun is a run of a repository that is only on its server, as it was last fetched: the
-// named one, else the newest that has not ended, else the newest. It is nil when none was.
-func FetchedRun(ctx context.Context, r *git.Repository, id, name string) (string, *chain.RunRecord, error) {
+// FetchedRuns are the runs of a repository that is only on its server, as they were last fetched, newest first.
+func FetchedRuns(ctx context.Context, r *git.Repository, id string) ([]*chain.RunRecord, error) {
 	prefix := record.SiblingRefPrefix + id + "/"
 	out, err := r.Git.Run(ctx, nil, "for-each-ref", "--sort=-committerdate", "--format=%(objectname) %(refname)",
 		prefix)
 	if err != nil {
-		return "", nil, err
+		return nil, err
 	}
-	best := (*chain.RunRecord)(nil)
+	var runs []*chain.RunRecord
 	for line := range strings.Lines(string(out)) {
 		oid, ref, _ := strings.Cut(strings.TrimSpace(line), " ")
-		found := strings.TrimPrefix(ref, prefix)
-		rec := chain.RunRecordAt(ctx, r, found, object.OID(oid))
-		if name != "" {
-			if found == name {
-				return found, rec, nil
-			}
+		runs = append(runs, chain.RunRecordAt(ctx, r, strings.TrimPrefix(ref, prefix), object.OID(oid)))
+	}
+	return runs, nil
+}
+
+// FetchedRun is the named one of these runs, else the newest that has not ended, else the newest. A named one that a
+// person has abandoned gives way to one that has not ended, with which people went on there. It is nil when none was fetched.
+func FetchedRun(ctx context.Context, r *git.Repository, id, name string) (*chain.RunRecord, error) {
+	runs, err := FetchedRuns(ctx, r, id)
+	if err != nil {
+		return nil, err
+	}
+	var named, live *chain.RunRecord
+	for _, rec := range runs {
+		if live != nil && rec.Run != name {
 			continue
 		}
 		data, _, err := chain.FileAt(ctx, r, rec.Op, record.FileState)
 		if err != nil {
-			return "", nil, err
+			return nil, err
 		}
 		st, _ := run.DecodeState(data)
-		if best == nil || st != nil && !st.Status.Ended() {
-			if best = rec; st != nil && !st.Status.Ended() {
-				break
-			}
+		switch {
+		case rec.Run == name && (st == nil || st.Status != wire.StatusFailed):
+			return rec, nil
+		case rec.Run == name:
+			named = rec
+		case st != nil && !st.Status.Ended():
+			live = rec
 		}
 	}
-	if best == nil {
-		return "", nil, nil
+	switch {
+	case live != nil && (named != nil || name == ""):
+		return live, nil
+	case named != nil || name != "" || len(runs) == 0:
+		return named, nil
 	}
-	return best.Run, best, nil
+	return runs[0], nil
 }

@@ -61,7 +61,11 @@ func planRepo(id string, c *Child) (*StartStep, *wire.Problem) {
 	fail := func(code, format string, command ...string) (*StartStep, *wire.Problem) {
 		p := &wire.Problem{Code: code, Field: "repos." + id, Value: id, Message: fmt.Sprintf(format, id)}
 		for _, run := range command {
-			p.Message += ": " + c.typed(run)
+			if c.Remote {
+				p.Message += ", " + OnServerHint(run)
+			} else {
+				p.Message += ": " + c.typed(run)
+			}
 		}
 		return nil, p
 	}
@@ -84,13 +88,15 @@ func planRepo(id string, c *Child) (*StartStep, *wire.Problem) {
 	case c.State.Status == wire.StatusCompleted:
 		return fail("repo_completed", "the run of repository %s is complete; start a new one there first",
 			"assign --new-run")
+	case c.State.Status == wire.StatusFailed:
+		return fail("repo_init_failed", "the run of repository %s was abandoned; start a new one there first",
+			"assign --new-run")
 	case c.Run() == "":
 		return &StartStep{Repo: id}, nil
 	case c.State.Status == wire.StatusBlocked:
 		return fail("repo_blocked", "the run of repository %s is blocked; resolve that first", "status")
 	}
-	return fail("repo_init_failed",
-		"the run of repository %s is neither active nor over; bring it to an end or make it active first", "status")
+	return fail("repo_init_failed", "the run of repository %s is "+string(c.State.Status)+"; continue it first", "status")
 }
 
 // StartedRun is a run that the initiative goes on with.
