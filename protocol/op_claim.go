@@ -163,7 +163,7 @@ func heldElsewhere(turn *run.Turn, c run.TurnClaim) *wire.Error {
 		Code:  run.CodeTurnClaimed,
 		Field: "turn_id",
 		Message: fmt.Sprintf("Turn %s (%s) is claimed by %s on %s, for %s.", turn.TurnID, turn.AssignedRole,
-			wire.Cut(wire.OneLine(c.Person), 60), wire.Cut(wire.OneLine(c.Machine), 60), c.Lasts()),
+			wire.Cut(wire.OneLine(c.Person), 60), wire.Cut(wire.OneLine(c.Machine), 60), c.Time()),
 		Hint: "git agentxchain claim " + wire.ShellWord(turn.TurnID) + " once that time has passed here; " +
 			"before it: git agentxchain claim " + wire.ShellWord(turn.TurnID) + " --steal --because TEXT",
 		Details: claimDetails(turn, c),

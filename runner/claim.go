@@ -12,6 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/travel"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner/claims"
 )
@@ -48,6 +49,11 @@ func (r *Runner) ClaimTurn(ctx context.Context, opt ClaimOptions) (*Claimed, err
 	}
 	if err := travel.MakeCloneID(r.store.Repository()); err != nil {
 		return out, out.settle(err)
+	}
+	if v, err := r.View(ctx); err == nil && v.State.Status.Ended() { // which no remote changes
+		if _, e := run.ResolveTurn(v.State, "", "claim"); e != nil {
+			return out, out.settle(e)
+		}
 	}
 	_, branch := r.strict(ctx)
 	ctx = onRemote(ctx, branch)

@@ -12,6 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/shared"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/projectfile"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/whatif"
@@ -134,6 +135,11 @@ func documentFindings(d *runner.Documents) []documentFinding {
 // invalidDocuments is the error of documents that may not govern a run. Its code
 // is that of the first document at fault.
 func invalidDocuments(d *runner.Documents, rows []documentFinding, n int) error {
+	for _, err := range []error{d.ConfigErr, d.StateErr} {
+		if err != nil && runner.ErrorCode(err) == projectfile.CodeUnreadable {
+			return err // which says what to do: there is nothing to correct in what was not read
+		}
+	}
 	first := rows[0]
 	for _, r := range rows {
 		if r.severity == config.SeverityError {

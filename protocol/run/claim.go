@@ -3,6 +3,7 @@
 package run
 
 import (
+	"strings"
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -52,6 +53,18 @@ func (c TurnClaim) Held() bool { return c.Clone != "" }
 
 // Lasts is how long the claim lasts.
 func (c TurnClaim) Lasts() time.Duration { return time.Duration(c.Seconds) * time.Second }
+
+// Time is Lasts as people write it: 30m, 1h30m.
+func (c TurnClaim) Time() string {
+	s := c.Lasts().String()
+	if short, whole := strings.CutSuffix(s, "m0s"); whole {
+		s = short + "m"
+	}
+	if short, whole := strings.CutSuffix(s, "h0m"); whole {
+		s = short + "h"
+	}
+	return s
+}
 
 // Ends is when the claim ends by the clock of the clone that holds it.
 func (c TurnClaim) Ends() time.Time {

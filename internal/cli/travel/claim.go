@@ -92,7 +92,7 @@ func runClaim(ctx context.Context, f *term.Factory, opt runner.ClaimOptions) err
 	f.Out.Emit(payload, func(p *term.Printer) {
 		if now.Held() {
 			p.Printf("Turn %s (%s) is claimed by this clone for %s.\n", p.Bold(turn.TurnID), turn.AssignedRole,
-				now.Lasts())
+				now.Time())
 		} else {
 			p.Printf("Turn %s (%s) is free.\n", p.Bold(turn.TurnID), turn.AssignedRole)
 		}
