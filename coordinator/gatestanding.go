@@ -88,8 +88,30 @@ func (c *Coordinator) gateStanding(ctx context.Context, s *Seen) (*GateStanding,
 	return out, nil
 }
 
-// value is the standing for --json, null where any person may pass the gate.
-func (g *GateStanding) value() any {
+// People are who is asked and who has agreed, each a label and a text; none where any person may pass the gate.
+func (g *GateStanding) People() (facts [][2]string) {
+	if g == nil {
+		return nil
+	}
+	number := fmt.Sprintf("%d of %d", len(g.Counting), g.Need)
+	if g.Signed {
+		number += ", signed"
+	}
+	facts = append(facts, [2]string{"Approvals", number})
+	for _, v := range g.Counting {
+		facts = append(facts, [2]string{"Approved by", v.Who()})
+	}
+	for _, v := range g.Dropped {
+		facts = append(facts, [2]string{"No longer counts", v.Who() + ", for what has changed since"})
+	}
+	if len(g.Missing) > 0 {
+		facts = append(facts, [2]string{"Waits for", wire.ListSome(g.Missing, 5)})
+	}
+	return facts
+}
+
+// Value is the standing for --json, null where any person may pass the gate.
+func (g *GateStanding) Value() any {
 	if g == nil {
 		return nil
 	}

@@ -53,7 +53,7 @@ func (c *Coordinator) Status(ctx context.Context) (*Standing, error) {
 	s := &Standing{Seen: c.look(ctx, d, false, ReadOptions{Checkouts: make(map[string]*sibling.Checkout)}), Unread: unread}
 	s.Next = initiative.NextActions(&s.Workspace, s.Children)
 	if e := s.unusable(); e != nil && len(s.Next) > 0 && s.Next[0].Code == initiative.NextStep {
-		s.Next[0].Reason = "Once this is put right: " + e.Message
+		s.Next[0].Reason = "Once this is corrected: " + e.Message
 	}
 	s.Warnings = c.warnings(d.State.SuperRunID)
 	for _, m := range initiative.Divergence(&s.Workspace, s.Children) {
@@ -110,7 +110,7 @@ func (s *Standing) behind() []initiative.Action {
 // bothWent ends a sentence about what is lacking; ahead is what the other side lacks.
 func bothWent(ahead int) string {
 	if ahead > 0 {
-		return "; both sides went on."
+		return "; both sides continued."
 	}
 	return "."
 }
@@ -171,7 +171,7 @@ func (s *Standing) Object() *ojson.Object {
 		"project_id", st.ProjectID, "completed_at", ojson.OrNull(st.CompletedAt),
 		"abandoned_at", ojson.OrNull(abandoned), "repos", s.Repos(),
 		"coordinator_warnings", s.Warnings, "problems", s.problems(),
-		"optional_problems", problemRows(s.OptionalProblems), "remotes", remotes, "gate_approvals", s.Gate.value())
+		"optional_problems", problemRows(s.OptionalProblems), "remotes", remotes, "gate_approvals", s.Gate.Value())
 }
 
 func gateObject(g *initiative.PendingGate) any {

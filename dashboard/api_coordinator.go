@@ -107,7 +107,8 @@ func (a *ask) blockers() {
 	writeJSON(a.w, http.StatusOK, object("mode", mode, "super_run_id", st.SuperRunID, "status", string(st.Status),
 		"phase", st.Phase, "blocked_reason", ojson.OrNull(st.BlockedReason), "pending_gate", pending,
 		"active", active.Object(), "next_actions", next,
-		"evaluations", object("phase_transition", phase.Object(), "run_completion", completion.Object())))
+		"evaluations", object("phase_transition", phase.Object(), "run_completion", completion.Object()),
+		"gate_approvals", in.Gate.Value()))
 }
 
 // repoStatus is GET /api/coordinator/repo-status.

@@ -4,6 +4,7 @@
 package dashboard
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/coordinator"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	multirepo "github.com/git-agentxchain/git-agentxchain/protocol/initiative"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 func board(v *view) error {
@@ -29,8 +31,10 @@ func board(v *view) error {
 	for _, p := range slices.Concat(in.RepoProblems, in.OptionalProblems, in.Refused, in.Findings) {
 		v.Notices = append(v.Notices, toned(p.Message, warn))
 	}
-	if in.Unread != nil {
-		v.Notices = append(v.Notices, toned(in.Unread.Message, bad))
+	for _, e := range []*wire.Error{in.Unread, in.Unapproved} {
+		if e != nil {
+			v.Notices = append(v.Notices, toned(e.Message, bad))
+		}
 	}
 	for _, m := range in.Uncounted {
 		v.Notices = append(v.Notices, toned(m.Detail, warn))
@@ -69,7 +73,7 @@ func board(v *view) error {
 	}
 	v.Blocks = append(v.Blocks, workstreams(v, in, rows), repositories(v, in))
 	if g := st.PendingGate; g != nil {
-		v.Blocks = append(v.Blocks, block{ID: "gate", Title: "The gate that waits", Facts: []fact{
+		b := block{ID: "gate", Title: "The gate that waits", Facts: []fact{
 			{"Gate", code(g.Gate)},
 			{"Kind", text(words(g.GateType))},
 			{"From", text(g.From)},
@@ -77,7 +81,11 @@ func board(v *view) error {
 			{"Asked", v.moment(instant(g.RequestedAt))},
 			{"Repositories", text(strings.Join(g.RequiredRepos, ", "))},
 			{"Approves", text(strings.Join(g.HumanBarriers, ", "))},
-		}})
+		}}
+		for _, f := range in.Gate.People() {
+			b.Facts = append(b.Facts, fact{f[0], text(f[1])})
+		}
+		v.Blocks = append(v.Blocks, b)
 	}
 	v.Blocks = append(v.Blocks, coordinatorStory(v))
 	v.Blocks = append(v.Blocks, v.findingsOf(v.m.coHistory, v.m.coLedger, v.m.coBarriers)...)
@@ -94,7 +102,12 @@ func initiativeLead(in *coordinator.Standing) string {
 	case st.Status == multirepo.StatusBlocked:
 		return "The initiative is blocked: " + plain(st.BlockedReason)
 	case st.PendingGate != nil:
-		return "A person is waited for: gate " + plain(st.PendingGate.Gate) + "."
+		lead := "Gate " + plain(st.PendingGate.Gate) + " waits for a person"
+		if g := in.Gate; g != nil && len(g.Missing) > 0 {
+			lead = fmt.Sprintf("Gate %s waits for %s: %d of %d people have agreed", plain(st.PendingGate.Gate),
+				plain(wire.ListSome(g.Missing, 3)), len(g.Counting), g.Need)
+		}
+		return lead + "."
 	}
 	open := 0
 	for _, r := range in.Board() {

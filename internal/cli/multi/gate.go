@@ -31,16 +31,16 @@ type multiApproveOptions struct {
 
 func newMultiApproveCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
-		Name: "approve-gate", Usage: "pass the gate the initiative waits at, or deny it",
-		Description: "The gate is judged again on what the repositories hold now. Approving the completion also completes the runs that wait for it: all of them and the initiative, or none. An agent inside a dispatched turn is refused.",
+		Name: "approve-gate", Usage: "approve or deny the gate that waits",
+		Description: "Checks the gate again against the present state of the repositories. Approving the completion also completes the runs that wait for it: all of them and the initiative, or none. An agent inside a dispatched turn cannot decide.",
 		Flags: append([]ucli.Flag{
-			&ucli.StringFlag{Name: "gate", Usage: "refuse when another gate than `ID` waits"},
+			&ucli.StringFlag{Name: "gate", Usage: "refuse if another gate than `ID` waits"},
 			&ucli.BoolFlag{Name: "show", Usage: "show what waits, who is asked and who has agreed, and decide nothing"},
-			&ucli.BoolFlag{Name: "deny", Usage: "take the gate back; needs --reason"},
-			&ucli.StringFlag{Name: "reason", Usage: "why the gate is denied, as `TEXT`"},
+			&ucli.BoolFlag{Name: "deny", Usage: "deny the gate; needs --reason"},
+			&ucli.StringFlag{Name: "reason", Usage: "why the gate is denied (`TEXT`)"},
 			&ucli.BoolFlag{
 				Name:  "initiative-only",
-				Usage: "leave the repositories' own completion to their own approvals",
+				Usage: "complete the initiative alone, and none of the runs",
 			},
 			&ucli.BoolFlag{Name: "allow-actions", Usage: "run the actions of the repositories' completion gates"},
 			&ucli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "do not ask"},
@@ -68,7 +68,7 @@ func newMultiApproveCommand(f *term.Factory) *ucli.Command {
 			case consent.Proves() && (o.Deny || o.Show):
 				return term.UsageErrorf("--sign and --statement are for an approval, not for --deny or --show")
 			case o.Deny && o.Show:
-				return term.UsageErrorf("--show decides nothing, so that --deny does not go with it")
+				return term.UsageErrorf("--show and --deny exclude each other: --show decides nothing")
 			}
 			return shared.SignedTo(c, f, onWorkspace(f, c, func(ctx context.Context, co *coordinator.Coordinator) error {
 				if o.Show {
@@ -127,8 +127,8 @@ func askGate(ctx context.Context, f *term.Factory, co *coordinator.Coordinator, 
 	if len(g.HumanBarriers) > 0 {
 		f.Out.Notice("  approves the barriers: %s", term.OneLine(strings.Join(g.HumanBarriers, ", ")))
 	}
-	for _, line := range peopleLines(s.Gate) {
-		f.Out.Notice("  %s", term.OneLine(line))
+	for _, fact := range s.Gate.People() {
+		f.Out.Notice("  %s: %s", fact[0], term.OneLine(fact[1]))
 	}
 	if g.GateType == initiative.GateCompletion && !o.InitiativeOnly {
 		f.Out.Notice("  completes the runs that wait for it, together with the initiative")
@@ -169,31 +169,9 @@ func showGate(ctx context.Context, f *term.Factory, co *coordinator.Coordinator)
 
 // printPeople shows how the gate that waits stands to the people who are asked; nothing where any person may pass it.
 func printPeople(p *term.Printer, g *coordinator.GateStanding) {
-	for _, line := range peopleLines(g) {
-		label, value, _ := strings.Cut(line, ": ")
-		p.Field(label, "%s", term.OneLine(value))
+	for _, fact := range g.People() {
+		p.Field(fact[0], "%s", term.OneLine(fact[1]))
 	}
-}
-
-func peopleLines(g *coordinator.GateStanding) []string {
-	if g == nil {
-		return nil
-	}
-	kind := ""
-	if g.Signed {
-		kind = ", signed"
-	}
-	out := []string{fmt.Sprintf("Approvals: %d of %d%s", len(g.Counting), g.Need, kind)}
-	for _, v := range g.Counting {
-		out = append(out, "Approved by: "+v.Who())
-	}
-	for _, v := range g.Dropped {
-		out = append(out, "No longer counts: "+v.Who()+", for what has changed since")
-	}
-	if len(g.Missing) > 0 {
-		out = append(out, "Waits for: "+wire.ListSome(g.Missing, 5))
-	}
-	return out
 }
 
 // decidedOn is the answer of a decision (docs/commands.md): {gate_type, status, phase,
