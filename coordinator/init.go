@@ -90,7 +90,7 @@ func (c *Coordinator) Init(ctx context.Context) (*Started, error) {
 				Code:    CodeStartFailed,
 				Field:   "repos." + step.Repo,
 				Message: err.Error(),
-				Hint:    "put it right, then: " + Program + " multi init",
+				Hint:    "correct that, then: " + Program + " multi init",
 			}
 			if len(began) > 0 {
 				e.Message += fmt.Sprintf(" Runs have begun in %s; the next start continues them.",
@@ -156,7 +156,7 @@ func (c *Coordinator) noneRecorded(ctx context.Context, d *Documents) error {
 			Code:    wire.CodeRunExists,
 			Field:   initiative.StatePath,
 			Message: fmt.Sprintf("%s initiative %s, which is %s.", where, ojson.Shown(t.Name), st.Status),
-			Hint:    Program + " multi restore goes on with it here",
+			Hint:    Program + " multi restore continues it here",
 		}
 	}
 	if len(tips) > 0 || d.State != nil {
@@ -170,7 +170,7 @@ func (c *Coordinator) noneRecorded(ctx context.Context, d *Documents) error {
 		Code:    CodeNotHere,
 		Field:   initiative.StatePath,
 		Message: fmt.Sprintf("Whether %s has an initiative of this workspace was not asked yet.", ojson.Shown(remote)),
-		Hint:    Program + " sync " + wire.ShellWord(remote) + ", then what it says, else: " + Program + " multi init",
+		Hint:    Program + " sync " + wire.ShellWord(remote) + "; if it finds none: " + Program + " multi init",
 	}
 }
 
@@ -259,7 +259,7 @@ func startFailed(problems, refused wire.Problems) *wire.Error {
 		Field:    problems[0].Field,
 		Problems: problems,
 		Message:  "The initiative cannot start: " + problems[0].Message,
-		Hint:     "put it right, then: " + Program + " multi init",
+		Hint:     "correct that, then: " + Program + " multi init",
 	}
 	if problems[0].Code == initiative.RemoteOnly {
 		e.Hint = Program + " sync fetches a run that its server has; else " + initiative.OnServerHint("assign")

@@ -144,7 +144,8 @@ func (c *Coordinator) phasesOf(ctx context.Context, w scaffold.Workspace) ([]str
 	d.Config = cfg
 	d.Roots, d.RepoProblems, _ = Resolve(cfg, c.store.Dir())
 	if e := refusalOf(unresolved(d)); e != nil {
-		e.Hint = "name directories that are there, one for each repository"
+		e.Hint = "name a clone of each repository; one that is to be on its server only gets its \"remote\" in " +
+			initiative.ConfigFile + " afterwards"
 		return nil, e
 	}
 	children, _ := ReadChildren(ctx, cfg, d.Roots, ReadOptions{Untouched: true})

@@ -47,8 +47,9 @@ func Open(ctx context.Context, dir string, opts Options) (*Store, error) {
 				WithHint("%s", hint)
 		}
 		if _, err := os.Lstat(filepath.Join(abs, initiative.ConfigFile)); err == nil {
-			return nil, fail.Errorf(CodeNotProject, nil, "%s is the workspace of an initiative, and no governed project",
-				abs).WithHint("git agentxchain multi status; a run is looked at in its repository")
+			return nil, fail.Errorf(CodeNotProject, nil, "%s is the workspace of an initiative, not a governed project",
+				abs).WithHint("git agentxchain multi status; its gates: git agentxchain multi approve-gate --show; " +
+				"for a run, change to its repository")
 		}
 		if branch := configBranch(ctx, repo); branch != "" {
 			return nil, fail.Errorf(CodeNotProject, nil, "there is no %s in %s or above it on this branch, and branch %s has it",

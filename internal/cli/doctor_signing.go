@@ -116,7 +116,7 @@ func askKey(ctx context.Context, f *term.Factory, place *doctor.SigningPlace) (s
 }
 
 func printSigning(p *term.Printer, done *doctor.SigningDone) {
-	p.Printf("%s\n", p.Green("A test signature holds; git signs with this key here."))
+	p.Printf("%s\n", p.Green("The test signature is valid; git signs with this key in this repository."))
 	p.Field("Key", "%s", term.OneLine(done.Key.Name))
 	p.Field("Known as", "%s", term.OneLine(done.KeyID))
 	file := attest.AllowedSignersPath

@@ -32,7 +32,7 @@ func Abandon(w *Workspace, reason string, env protocol.Env) (*Change, *wire.Erro
 		return nil, AbandonedError(s)
 	}
 	if s.Over() {
-		return nil, notIn(s, "Only an initiative that goes on can be abandoned", StatusActive)
+		return nil, notIn(s, "Only an initiative that has not ended can be abandoned", StatusActive)
 	}
 	if _, ok := textOf(reason); !ok {
 		return nil, &wire.Error{

@@ -96,11 +96,11 @@ func NextActions(w *Workspace, children Children) []Action {
 	switch {
 	case len(drifted) > 0:
 		text := "Repositories are on other runs than the initiative's" + because +
-			". Bring back the runs it knows, then go on."
+			". Bring back the runs it knows, then continue."
 		out = append([]Action{{NextRunMismatch, command, text}}, drifted...)
 	case s.Status == StatusBlocked:
 		out = []Action{{code, command, "The initiative is blocked" + because +
-			". Mend what blocks it, fill in the recovery report, then resume."}}
+			". Remove the cause, fill in the recovery report, then resume."}}
 	case len(stale) > 0:
 		out = []Action{{code, command,
 			fmt.Sprintf("The record is behind these repositories: %s.", strings.Join(stale, ", "))}}
@@ -159,7 +159,7 @@ func stepActions(w *Workspace, children Children, news []string) (step Action, r
 	waits, repos := waitingFor(w, children, ev)
 	step.Reason = "The board says what the barriers wait for."
 	if len(waits) > 0 {
-		step.Reason = "Once this has changed: " + shortList(waits)
+		step.Reason = "Run this again when that has changed: " + shortList(waits)
 	}
 	return step, repos
 }
@@ -229,7 +229,7 @@ func (c *Child) action(phase string, blocker *ojson.Object) []Action {
 		return nil
 	}
 	if c.State.ActiveTurns.Len() > 0 {
-		return []Action{c.run("status", blocker.String("message")+" What the turn waits for is said there.")}
+		return []Action{c.run("status", blocker.String("message")+" The status there says what the turn waits for.")}
 	}
 	if c.State.Status == wire.StatusFailed {
 		return []Action{c.restart()}

@@ -34,7 +34,7 @@ func Report(reason, at string) string {
 func CheckReport(text *string) *wire.Error {
 	e := &wire.Error{Code: CodeReportRequired, Field: ReportPath}
 	if text == nil {
-		e.Message = fmt.Sprintf("A blocked initiative goes on once %s says what happened, in the sections %s.",
+		e.Message = fmt.Sprintf("To resume a blocked initiative, say in %s what happened, in the sections %s.",
 			ReportPath, strings.Join(reportSections(), ", "))
 		return e
 	}

@@ -14,10 +14,10 @@ import (
 
 func newMultiAbandonCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
-		Name: "abandon", Usage: "end the initiative early, for good",
-		Description: "A gate that waits is taken back, and no more turns are given out. The repositories keep their runs, turns at work included, and the record stays. multi init then starts another initiative with them. An agent inside a dispatched turn is refused.",
+		Name: "abandon", Usage: "end the initiative early and permanently",
+		Description: "Takes back the gate that waits, and assigns no more turns. The repositories keep their runs, turns at work included, and the record stays. multi init then starts another initiative with them. An agent inside a dispatched turn cannot abandon it.",
 		Flags: []ucli.Flag{
-			&ucli.StringFlag{Name: "reason", Usage: "why (`TEXT`); it is recorded, and required"},
+			&ucli.StringFlag{Name: "reason", Usage: "why (`TEXT`); required, and recorded"},
 		},
 		Action: func(c *ucli.Context) error {
 			return onWorkspace(f, c, func(ctx context.Context, co *coordinator.Coordinator) error {

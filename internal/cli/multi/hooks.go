@@ -16,8 +16,8 @@ import (
 
 func newMultiHooksCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
-		Name: "hooks", Usage: "what agentxchain-multi.json would run here, and whether it may",
-		Description: "Without a flag nothing is run or changed. Trust is kept in the git configuration of the workspace's repository, by digest; in a workspace without one, give --trust or AGENTXCHAIN_TRUST to each command.",
+		Name: "hooks", Usage: "show the hooks of agentxchain-multi.json, and trust them",
+		Description: "Without a flag, runs and changes nothing. Trust is stored by digest in the git configuration of the workspace's repository. If the workspace is in none, give --trust or AGENTXCHAIN_TRUST to each command.",
 		Flags: []ucli.Flag{
 			&ucli.BoolFlag{Name: "trust", Usage: "let what is shown run on this machine"},
 			&ucli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "do not ask"},

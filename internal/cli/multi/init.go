@@ -15,7 +15,7 @@ import (
 func newMultiInitCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "init", Usage: "start the initiative of agentxchain-multi.json",
-		Description: "Takes up the live runs of the repositories and starts one where there is none. All of them are judged first; when a required one cannot take part none is touched. A live initiative is never replaced.",
+		Description: "Joins the active run of each repository, and starts one where there is none. Checks all repositories first: if a required one cannot take part, none is changed. Never replaces an initiative that has not ended.",
 		Action: func(c *ucli.Context) error {
 			return onWorkspace(f, c,
 				func(ctx context.Context, co *coordinator.Coordinator) error { return runMultiInit(ctx, f, co) })

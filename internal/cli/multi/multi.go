@@ -67,7 +67,7 @@ func trustingWorkspace(ctx context.Context, f *term.Factory, co *coordinator.Coo
 	for _, line := range shared.TrustLines(t.Scope) {
 		f.Out.Notice("%s", line)
 	}
-	agreed, perr := f.Prompt.Confirm(ctx, "Trust all of this on this machine, and go on?", "--trust", false)
+	agreed, perr := f.Prompt.Confirm(ctx, "Trust all of this on this machine, and continue?", "--trust", false)
 	if perr != nil {
 		return perr
 	}

@@ -17,10 +17,10 @@ import (
 
 func newMultiNewCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
-		Name: "new", Usage: "write an agentxchain-multi.json for some repositories", ArgsUsage: "[NAME=]PATH...",
-		Description: "Run it in the directory that is to be the workspace, with the paths of the repositories from there. They must be governed projects with the same phases. It writes a workstream for each phase, which every repository takes part in, and names you as who passes the gates. The repositories are only read.",
+		Name: "new", Usage: "write agentxchain-multi.json for an initiative", ArgsUsage: "[NAME=]PATH...",
+		Description: "Run it in the directory that will be the workspace; paths are relative to it. The repositories must be governed projects with the same phases, and are only read. The file has one workstream for each phase, with all repositories, and names you as the person who approves the gates. Change it as needed before multi init.",
 		Flags: []ucli.Flag{
-			&ucli.StringFlag{Name: "name", Usage: "what the initiative is called (`TEXT`); the directory's name by default"},
+			&ucli.StringFlag{Name: "name", Usage: "name of the initiative (`TEXT`); by default that of the directory"},
 		},
 		Action: func(c *ucli.Context) error {
 			if c.NArg() == 0 {
@@ -59,9 +59,9 @@ func runMultiNew(ctx context.Context, f *term.Factory, co *coordinator.Coordinat
 		p.Field("Repositories", "%s", term.OneLine(strings.Join(cfg.Repos.Keys(), ", ")))
 		p.Field("Workstreams", "%s", term.OneLine(strings.Join(cfg.Workstreams.Keys(), ", ")))
 		if len(approvers) > 0 {
-			p.Field("Gates", "passed by %s", term.OneLine(wire.ListSome(approvers, 3)))
+			p.Field("Gates", "approved by %s", term.OneLine(wire.ListSome(approvers, 3)))
 		} else {
-			p.Field("Gates", "passed by any person")
+			p.Field("Gates", "approved by any person")
 		}
 		p.Field("Next", "%s", p.Bold(term.OneLine(next)))
 	})

@@ -17,10 +17,10 @@ import (
 
 func newMultiResyncCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
-		Name: "resync", Usage: "bring the record up to what the repositories have done",
-		Description: "Accepted turns are counted and barriers derived again. What may not be believed, such as a turn that changed a sibling's files or a run the initiative does not know, blocks the initiative instead.",
+		Name: "resync", Usage: "update the record from what the repositories have done",
+		Description: "Counts accepted turns and derives the barriers again. What cannot be trusted, such as a turn that changed a sibling's files or a run that the initiative does not know, blocks the initiative.",
 		Flags: []ucli.Flag{
-			&ucli.BoolFlag{Name: "dry-run", Usage: "only say where the record and the repositories disagree"},
+			&ucli.BoolFlag{Name: "dry-run", Usage: "only show where the record and the repositories disagree"},
 		},
 		Action: func(c *ucli.Context) error {
 			return onWorkspace(f, c, func(ctx context.Context, co *coordinator.Coordinator) error {
@@ -98,12 +98,12 @@ func pendingGate(s *initiative.State) any {
 
 func newMultiResumeCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
-		Name: "resume", Usage: "take a blocked initiative up again",
-		Description: "Needs .agentxchain/multirepo/RECOVERY_REPORT.md with its sections filled in, and the cause gone. The report is put away, so that every incident gets its own. Where a repository has lost operations for good, --relink goes on with what it has left, also in an initiative that is not blocked. An agent inside a dispatched turn is refused.",
+		Name: "resume", Usage: "resume a blocked initiative",
+		Description: "First remove the cause and fill in the sections of .agentxchain/multirepo/RECOVERY_REPORT.md. The report is then archived, so that each incident has its own. If a repository has lost operations permanently, --relink continues with those it has left, even if the initiative is not blocked. An agent inside a dispatched turn cannot resume it.",
 		Flags: []ucli.Flag{
 			&ucli.StringSliceFlag{
 				Name:  "relink",
-				Usage: "go on with the run that repository `ID` is on now; may be repeated",
+				Usage: "follow repository `ID` to its present run; may be repeated",
 			},
 		},
 		Action: func(c *ucli.Context) error {

@@ -21,15 +21,15 @@ type multiRestoreOptions struct {
 
 func newMultiRestoreCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
-		Name: "restore", ArgsUsage: "[SUPER_RUN]", Usage: "go on with an initiative in this workspace",
-		Description: "Brings the coordinator's files from the record of the initiative, of the newest one that has not ended without SUPER_RUN. " +
-			"With --input they come from the export artifact of an initiative. What comes is verified, and each acceptance in it has to be one that a repository's own record holds: " +
-			"synchronise the repositories first. Where two machines went on with an initiative, --theirs goes on from the remote's record.",
+		Name: "restore", ArgsUsage: "[SUPER_RUN]", Usage: "continue an initiative in this workspace",
+		Description: "Writes the coordinator's files from the record of initiative SUPER_RUN, by default the newest that has not ended. " +
+			"With --input they come from an export artifact. They are verified first, and each acceptance must be in the record of its repository here: " +
+			"synchronise the repositories first. If two machines continued the initiative, --theirs takes the remote's record.",
 		Flags: []ucli.Flag{
 			&ucli.StringFlag{Name: "input", Usage: "read the artifact `FILE`, - for standard input"},
 			&ucli.StringFlag{Name: "theirs",
-				Usage: "where both sides went on, go on from the record of `REMOTE`; the changes here are kept"},
-			&ucli.BoolFlag{Name: "dry-run", Usage: "check everything and say what would be brought; change nothing"},
+				Usage: "if both sides continued, take the record of `REMOTE`; the changes here are kept"},
+			&ucli.BoolFlag{Name: "dry-run", Usage: "check everything and show what would be restored; change nothing"},
 		},
 		Action: func(c *ucli.Context) error {
 			o := &multiRestoreOptions{Input: c.String("input")}

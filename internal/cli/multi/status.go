@@ -18,8 +18,8 @@ import (
 
 func newMultiStatusCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
-		Name: "status", Usage: "where the initiative stands and what to do next",
-		Description: "Reads the workspace and its repositories and changes nothing. No program of any repository is run.",
+		Name: "status", Usage: "show where the initiative stands and what to do next",
+		Description: "Reads the workspace and its repositories. Changes nothing, and runs no program of any repository.",
 		Action: func(c *ucli.Context) error {
 			return onWorkspace(f, c,
 				func(ctx context.Context, co *coordinator.Coordinator) error { return runMultiStatus(ctx, f, co) })
@@ -151,9 +151,9 @@ func initiativeStatus(p *term.Printer, s initiative.Status) string {
 
 func newMultiBarriersCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
-		Name: "barriers", Usage: "the board of workstreams and repositories, and what each barrier waits for",
+		Name: "barriers", Usage: "show the workstreams and what each barrier waits for",
 		Flags: []ucli.Flag{
-			&ucli.StringFlag{Name: "workstream", Usage: "only this `ID`"},
+			&ucli.StringFlag{Name: "workstream", Usage: "show only workstream `ID`"},
 		},
 		Action: func(c *ucli.Context) error {
 			return onWorkspace(f, c, func(ctx context.Context, co *coordinator.Coordinator) error {

@@ -19,8 +19,8 @@ import (
 
 func newMultiStepCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
-		Name: "step", Usage: "count what was accepted, then give one turn out or ask for the gate",
-		Description: "The turn is assigned in the repository with its own hooks, and its sealed bundle tells what the sibling repositories have done. When nothing can be given out and the phase is done, the gate out of it is asked for.",
+		Name: "step", Usage: "count accepted turns, then assign one turn or request the gate",
+		Description: "Assigns the turn in its repository, with the hooks there. The sealed bundle describes what the sibling repositories have done. If no turn can be assigned and the phase is complete, requests the gate to the next phase.",
 		Action: func(c *ucli.Context) error {
 			return onWorkspace(f, c,
 				func(ctx context.Context, co *coordinator.Coordinator) error { return runMultiStep(ctx, f, co) })
@@ -132,11 +132,11 @@ func printStep(p *term.Printer, s *coordinator.Stepped) {
 
 func newMultiRunCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
-		Name: "run", Usage: "step until nothing more can be done",
-		Description: "Ends when the repositories are at work, a gate waits for a person, the initiative is complete, or something blocks it. With --wait it goes on as the repositories accept their turns.",
+		Name: "run", Usage: "assign every turn that can be assigned now",
+		Description: "Repeats multi step until the repositories are at work, a gate waits for a person, the initiative is complete, or something blocks it. With --wait it continues as the repositories accept their turns.",
 		Flags: []ucli.Flag{
-			&ucli.DurationFlag{Name: "wait", Usage: "keep looking for up to this `TIME`, such as 30m"},
-			&ucli.DurationFlag{Name: "interval", Usage: "`TIME` between two looks", Value: 2 * time.Second},
+			&ucli.DurationFlag{Name: "wait", Usage: "keep watching for up to `TIME`, such as 30m"},
+			&ucli.DurationFlag{Name: "interval", Usage: "look again after `TIME`", Value: 2 * time.Second},
 		},
 		Action: func(c *ucli.Context) error {
 			if c.Duration("wait") < 0 || c.Duration("interval") < 100*time.Millisecond {

@@ -151,7 +151,7 @@ func syncPayload(y *runner.Synced, open int) *ojson.Object {
 func printSync(p *term.Printer, y *runner.Synced, open int, what string, ended bool) {
 	remote := term.OneLine(y.Remote)
 	if y.Tracking {
-		p.Printf("git fetch %s brings the records of runs from now on.\n", remote)
+		p.Printf("From now on, git fetch %s also fetches the records of %ss.\n", remote, what)
 	}
 	same, moved := 0, 0
 	for _, r := range y.Runs {
@@ -191,6 +191,9 @@ func printSync(p *term.Printer, y *runner.Synced, open int, what string, ended b
 	case !ended || y.Retired > 0:
 	case len(y.Runs) == 0:
 		p.Printf("No %s here, and none on %s.\n", what, remote)
+		if what != "run" {
+			p.Printf("\nNext: git agentxchain multi init\n")
+		}
 	case same == len(y.Runs):
 		p.Printf("Everything here is on %s, and the other way round.\n", remote)
 	}
