@@ -119,7 +119,10 @@ func (c *Coordinator) Resume(ctx context.Context, relink []string) (*Resumed, er
 	blocked := cur.State.Status == initiative.StatusBlocked
 	if blocked || setBack(cur.State, s.Children, relink) {
 		if e := initiative.CheckReport(report); blocked && e != nil {
-			e.Hint = "write it, then: " + Program + " multi resume"
+			e.Hint = "fill it in, then: " + Program + " multi resume"
+			for _, repo := range relink {
+				e.Hint += " --relink " + wire.ShellWord(repo)
+			}
 			return out, e
 		}
 		for _, repo := range relink {
