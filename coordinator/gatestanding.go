@@ -26,7 +26,11 @@ type GateStanding struct {
 
 // people fills in how the gate that waits stands, and whether those before it hold.
 func (c *Coordinator) people(ctx context.Context, s *Standing) error {
-	a, err := c.judging(ctx, s.State, "", nil)
+	tip, err := c.tip(ctx, s.State.SuperRunID)
+	if err != nil {
+		return err
+	}
+	a, err := c.judging(ctx, s.State, tip, nil)
 	if err == nil {
 		err = a.unapproved(ctx, s.History, 0)
 	}

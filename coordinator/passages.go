@@ -4,6 +4,7 @@
 package coordinator
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"strings"
@@ -12,8 +13,10 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/history"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
 	"github.com/git-agentxchain/git-agentxchain/protocol/agreement"
 	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner/consent"
 )
@@ -33,13 +36,15 @@ type approvals struct {
 	founded   *initiative.Config
 	protected consent.Place
 	sources   []string // names of the protected branch, none where no branch is
+
+	brought int // rows of the first change of the record, -1 where that was not asked yet
 }
 
 // judging prepares it. here is the configuration of this workspace for a record that came from elsewhere: who
 // wrote that may have chosen a beginning that asks for less.
 func (c *Coordinator) judging(ctx context.Context, st *initiative.State, tip object.OID,
 	here *initiative.Config) (*approvals, error) {
-	a := &approvals{c: c, st: st, tip: tip, here: here}
+	a := &approvals{c: c, st: st, tip: tip, here: here, brought: -1}
 	home := c.repository(ctx)
 	if home == nil {
 		return a, nil
@@ -67,12 +72,18 @@ func (a *approvals) known(ctx context.Context) error {
 	if !a.home.HasCommit(ctx, object.OID(a.st.AuthorityBase)) {
 		return a.away(a.st.AuthorityBase)
 	}
-	out, err := a.home.Git.Run(ctx, nil, "for-each-ref", "--count=1", "--format=%(refname)",
+	out, err := a.home.Git.Run(ctx, nil, "for-each-ref", "--format=%(refname)",
 		"--contains="+a.st.AuthorityBase, "refs/heads", "refs/remotes")
-	if err == nil && len(out) == 0 {
-		return a.away(a.st.AuthorityBase)
+	if err != nil {
+		return err
 	}
-	return err
+	for ref := range strings.Lines(string(out)) {
+		// Records of remotes have tracking names too, and those who push them may push no branch.
+		if !transport.IsTracking(strings.TrimSpace(ref)) {
+			return nil
+		}
+	}
+	return a.away(a.st.AuthorityBase)
 }
 
 func (a *approvals) away(commit string) *wire.Error {
@@ -91,7 +102,9 @@ func (a *approvals) unapproved(ctx context.Context, h *initiative.History, known
 	if !a.asks() {
 		return nil
 	}
-	passages := a.passages(ctx, h)
+	restores := Program + " multi restore brings back what is recorded here, and with --theirs REMOTE what was " +
+		"fetched of a remote"
+	passages, _, at := a.passages(ctx, h)
 	for _, p := range passages[min(known, len(passages)):] {
 		if p.Refusal != nil {
 			return &wire.Error{
@@ -99,41 +112,88 @@ func (a *approvals) unapproved(ctx context.Context, h *initiative.History, known
 				Field: p.Gate,
 				Message: fmt.Sprintf("Gate %s counts as passed since %s, and that does not hold: %s", p.Gate, p.At,
 					sentence(p.Refusal.Message)),
-				Hint: "ask the person who approved it; " + Program + " multi restore brings back what is recorded here",
+				Hint: "ask the person who approved it; " + restores,
 			}
+		}
+	}
+	if at != "" && at != a.st.Phase {
+		return &wire.Error{
+			Code:    CodeUnapproved,
+			Field:   "phase",
+			Message: fmt.Sprintf("The state says phase %s, and the gates that were passed lead to %s.", a.st.Phase, at),
+			Hint:    restores,
+		}
+	}
+	if g := a.st.PendingGate; g != nil && !g.Fits(a.st.Phase) {
+		return &wire.Error{
+			Code:    CodeUnapproved,
+			Field:   "pending_gate",
+			Message: fmt.Sprintf("Gate %s waits by the state, and it is not a gate of phase %s.", g.Gate, a.st.Phase),
+			Hint:    restores,
 		}
 	}
 	return nil
 }
 
-// passages are the gates that a history says were passed. A yes must answer the request of its gate, as far as there is a
-// record to look into: else one from before a denial would count again. The change that it answers is part of what was
-// signed, so that what that change says needs no other proof.
-func (a *approvals) passages(ctx context.Context, h *initiative.History) []initiative.Passage {
-	out := h.Passages(a.st.SuperRunID, func(y *initiative.Yes) (*initiative.Grounds, *wire.Error) {
+// passages are the gates that a history says were passed, the votes that count at the one that waits, and the phase that
+// they lead to.
+func (a *approvals) passages(ctx context.Context, h *initiative.History) ([]initiative.Passage, []*run.Vote, string) {
+	ground := func(y *initiative.Yes, asked initiative.Asking) (*initiative.Grounds, *wire.Error) {
+		if refusal := a.answers(ctx, y, asked); refusal != nil {
+			return nil, refusal
+		}
 		return a.grounds(ctx, y)
-	})
-	for i := range out {
-		p := &out[i]
-		if p.Refusal != nil || p.Asked == nil || a.tip == "" {
-			continue
-		}
-		answers, asked := p.Asked.Consent.Answers, ""
-		if op := object.OID(answers); op.Valid(a.home.ObjectFormat) {
-			asked, _ = record.InitiativeRequest(ctx, a.home, op) // a change that is not here requested nothing
-		}
-		if asked == "" || asked != p.RequestedAt {
-			p.Refusal = &wire.Error{
-				Code:    agreement.CodeStatementReplayed,
-				Message: fmt.Sprintf("it answers change %.12s, and the gate was requested with another one", answers),
-			}
+	}
+	return h.Passages(a.st.SuperRunID, ground)
+}
+
+// answers refuses a yes that does not answer the request of its gate, as far as there is a record to look into: else one
+// from before a denial would count again. The change that it answers is part of what was signed, so that what that change
+// says needs no other proof. One that came with all that an artifact brought answers a change of another record.
+func (a *approvals) answers(ctx context.Context, y *initiative.Yes, asked initiative.Asking) *wire.Error {
+	if y == nil || a.tip == "" {
+		return nil
+	}
+	at, nth := "", 0
+	op := object.OID(y.Consent.Answers)
+	if op.Valid(a.home.ObjectFormat) {
+		found, data, err := record.InitiativeRequest(ctx, a.home, op) // a change that is not here requested nothing
+		switch {
+		case err == nil:
+			at, nth = found, a.history(data).Requests()
+		case asked.Row < a.first(ctx):
+			return nil
 		}
 	}
-	return out
+	if at != "" && at == asked.At && nth == asked.Nth {
+		return nil
+	}
+	return &wire.Error{
+		Code:    agreement.CodeStatementReplayed,
+		Message: fmt.Sprintf("it answers change %.12s, and the gate was requested with another one", y.Consent.Answers),
+	}
+}
+
+func (a *approvals) history(data []byte) *initiative.History {
+	rows, _ := decodeRows(initiative.HistoryPath, data)
+	return initiative.NewHistory(rows, a.st.SuperRunID)
+}
+
+// first counts the rows with which the record begins.
+func (a *approvals) first(ctx context.Context) int {
+	if a.brought < 0 {
+		a.brought = 0
+		if data, err := record.InitiativeFirst(ctx, a.home, a.tip); err == nil {
+			a.brought = len(a.history(data).Rows())
+		}
+	}
+	return a.brought
 }
 
 // asks reports that there may be rules.
-func (a *approvals) asks() bool { return a.founded != nil || a.here != nil || len(a.sources) > 0 }
+func (a *approvals) asks() bool {
+	return a.founded != nil || a.here != nil && a.here.Authority != nil || len(a.sources) > 0
+}
 
 // grounds are what applied to a row.
 func (a *approvals) grounds(ctx context.Context, y *initiative.Yes) (*initiative.Grounds, *wire.Error) {
@@ -209,11 +269,13 @@ func (c *Coordinator) approved(ctx context.Context, st *initiative.State, histor
 // are; "" for none.
 func (c *Coordinator) recordable(ctx context.Context, tx *Tx, in *record.Initiative, tip, at object.OID) error {
 	st := tx.Docs.State
-	if tip != at {
+	var recorded []byte
+	if tip != "" && at == "" {
 		files, err := record.InitiativeFiles(ctx, c.repository(ctx).Repository(), tip)
 		if err != nil {
 			return err
 		}
+		recorded = files[initiative.HistoryPath]
 		was, err := stateOf(files)
 		if err == nil && was.AuthorityBase != st.AuthorityBase {
 			return &wire.Error{
@@ -228,7 +290,11 @@ func (c *Coordinator) recordable(ctx context.Context, tx *Tx, in *record.Initiat
 	if err != nil || !a.asks() {
 		return err
 	}
-	if why := initiative.Unfounded(in.Files, st.SuperRunID); why != "" {
+	why := initiative.Unfounded(in.Files, st.SuperRunID)
+	if why == "" && !bytes.HasPrefix(in.Files[initiative.HistoryPath], recorded) {
+		why = "rows of the history that are recorded are gone or were changed" // a denial, or a yes
+	}
+	if why != "" {
 		return &wire.Error{
 			Code:    CodeUnapproved,
 			Field:   initiative.StatePath,

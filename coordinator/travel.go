@@ -201,6 +201,9 @@ func (c *Coordinator) catchUpRecord(ctx context.Context, tx *Tx) error {
 				return err
 			}
 		default:
+			if err := c.recordable(ctx, tx, &in, tip, at); err != nil {
+				return err // what comes after them is judged below, and they are not
+			}
 			if err := record.VerifyInitiative(ctx, home.Repository(), in.Run, tip, "",
 				tx.Docs.Config.ProjectID); err != nil {
 				return err

@@ -55,7 +55,8 @@ func (c *Coordinator) VerifyApprovals(ctx context.Context, name string, all bool
 		}
 		rows, _ := decodeRows(initiative.HistoryPath, files[initiative.HistoryPath])
 		h := initiative.NewHistory(rows, st.SuperRunID)
-		out = append(out, reportOf(t.Name, a.passages(ctx, h), h.Acts()))
+		passages, _, _ := a.passages(ctx, h)
+		out = append(out, reportOf(t.Name, passages, h.Acts()))
 	}
 	if len(out) == 0 {
 		return nil, &wire.Error{

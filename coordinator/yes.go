@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/agreement"
@@ -75,23 +76,17 @@ func protectedBy(home *git.Repository, on string, founded, here *initiative.Conf
 	return p
 }
 
-// grounds are what a decision is judged by now.
-func (c *Coordinator) grounds(ctx context.Context, d *Documents) (*initiative.Grounds, error) {
-	out := &initiative.Grounds{Configs: []*initiative.Config{d.Config}}
-	home := c.repository(ctx)
-	if home == nil {
+// groundsNow are what a decision is judged by now, where a judges those before it.
+func (c *Coordinator) groundsNow(ctx context.Context, a *approvals, d *Documents) (*initiative.Grounds, error) {
+	out := &initiative.Grounds{Base: a.base, Configs: []*initiative.Config{d.Config, a.founded}}
+	if a.home == nil {
 		return out, nil
 	}
-	base, founded, err := c.founded(ctx, d.State)
+	_, on, err := a.home.Checkout(ctx)
 	if err != nil {
 		return nil, err
 	}
-	out.Base, out.Configs = base, append(out.Configs, founded)
-	_, on, err := home.Repository().Checkout(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if p := protectedBy(home.Repository(), on, founded, d.Config); p.Branch != "" {
+	if p := protectedBy(a.home, on, a.founded, d.Config); p.Branch != "" {
 		base, cfg, err := baseOf(ctx, p)
 		if err != nil {
 			return nil, err
@@ -108,37 +103,51 @@ func (c *Coordinator) grounds(ctx context.Context, d *Documents) (*initiative.Gr
 
 // asking is what people are asked at the gate that waits; nil where any person's word is enough and none is signed.
 func (c *Coordinator) asking(ctx context.Context, s *Seen, proves bool) (*initiative.Yes, error) {
-	g, err := c.grounds(ctx, s.Documents)
+	tip, err := c.tip(ctx, s.State.SuperRunID)
+	if err != nil {
+		return nil, err
+	}
+	a, err := c.judging(ctx, s.State, tip, nil)
+	if err != nil {
+		return nil, err
+	}
+	g, err := c.groundsNow(ctx, a, s.Documents)
 	if err != nil {
 		return nil, err
 	}
 	y := &initiative.Yes{
-		Rules:  initiative.RulesOf(s.State.PendingGate.Gate, g.Configs...),
+		Rules:  initiative.RulesOf(s.State.Phase, s.State.PendingGate.To, g.Configs...),
 		Digest: s.Config.RulesDigest(),
 	}
 	if len(y.Rules) == 0 && !proves {
 		return nil, nil
 	}
 	y.Consent.Base = g.Base
-	if home := c.repository(ctx); home != nil {
-		tip, err := home.Repository().ReadRef(ctx, record.InitiativeRefPrefix+s.State.SuperRunID)
-		if err != nil {
-			return nil, err
-		}
-		asked, err := record.InitiativeAsked(ctx, home.Repository(), tip, s.State.PendingGate.RequestedAt)
+	if a.home != nil {
+		asked, err := record.InitiativeAsked(ctx, a.home, tip, s.State.PendingGate.RequestedAt)
 		if err != nil {
 			return nil, err
 		}
 		y.Consent.Answers = string(asked)
 	}
+	_, y.Votes, _ = a.passages(ctx, s.History)
 	y.Repositories = standing(s)
 	return y, nil
+}
+
+// tip is the newest recorded change of an initiative, "" where none is.
+func (c *Coordinator) tip(ctx context.Context, superRun string) (object.OID, error) {
+	home := c.repository(ctx)
+	if home == nil {
+		return "", nil
+	}
+	return home.Repository().ReadRef(ctx, record.InitiativeRefPrefix+superRun)
 }
 
 // standing is where the runs of the gate's repositories stand, as far as they are recorded.
 func standing(s *Seen) []attest.Repository {
 	var out []attest.Repository
-	for _, id := range s.State.PendingGate.RequiredRepos {
+	for _, id := range initiative.Reevaluate(&s.Workspace, s.Children).RequiredRepos {
 		if child := s.Children[id]; child != nil && child.Op != "" {
 			out = append(out, attest.Repository{ID: id, Operation: child.Op})
 		}
@@ -165,7 +174,7 @@ func recordedWhole(s *Seen, y *initiative.Yes) *wire.Error {
 			Hint:    Program + " multi status says why; a workspace without a repository gets one with: git init",
 		}
 	}
-	for _, id := range s.State.PendingGate.RequiredRepos {
+	for _, id := range initiative.Reevaluate(&s.Workspace, s.Children).RequiredRepos {
 		if child := s.Children[id]; child != nil && child.Op == "" {
 			return &wire.Error{
 				Code:    CodeNotRecorded,

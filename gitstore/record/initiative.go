@@ -285,14 +285,42 @@ func InitiativeAsked(ctx context.Context, r *git.Repository, tip object.OID, req
 	return asked, nil
 }
 
-// InitiativeRequest is the time at which the gate was requested that waits after a change, "" for none.
-func InitiativeRequest(ctx context.Context, r *git.Repository, op object.OID) (string, error) {
+// InitiativeRequest is the time at which the gate was requested that waits after a change, "" for none, and the history
+// there.
+func InitiativeRequest(ctx context.Context, r *git.Repository, op object.OID) (at string, rows []byte, err error) {
 	t := NewReader(ctx, r)
 	c, err := t.Commit(op)
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
-	return requestedAt(t, c)
+	if at, err = requestedAt(t, c); err == nil {
+		rows, err = historyOf(t, c)
+	}
+	return at, rows, err
+}
+
+// InitiativeFirst is the history of the first change up to tip that is here: of an initiative that was restored from an
+// artifact, all that it brought.
+func InitiativeFirst(ctx context.Context, r *git.Repository, tip object.OID) ([]byte, error) {
+	t, ends := NewReader(ctx, r), history.ShallowCommits(r)
+	for op := tip; ; {
+		c, err := t.Commit(op)
+		if err != nil {
+			return nil, err
+		}
+		if len(c.Parents) == 0 || ends[op] {
+			return historyOf(t, c)
+		}
+		op = c.Parents[0]
+	}
+}
+
+func historyOf(t *Reader, c *object.Commit) ([]byte, error) {
+	e, found, err := t.Lookup(c.Tree, initiative.HistoryPath)
+	if err != nil || !found {
+		return nil, err
+	}
+	return t.Blob(e.OID)
 }
 
 func requestedAt(t *Reader, c *object.Commit) (string, error) {

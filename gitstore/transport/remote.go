@@ -96,6 +96,11 @@ func Interrupted(ctx context.Context, err error) bool {
 // TrackingPrefix is where the runs of a remote are seen, ending in a slash.
 func TrackingPrefix(remote string) string { return TrackingRefs + remote + "/agentxchain/runs/" }
 
+// IsTracking reports a name below the TrackingSpace of a remote.
+func IsTracking(ref string) bool {
+	return strings.HasPrefix(ref, TrackingRefs) && strings.Contains(ref, "/agentxchain/")
+}
+
 // TrackingSpace is where all is seen that a remote has of ours, ending in a slash.
 func TrackingSpace(remote string) string { return TrackingRefs + remote + "/agentxchain/" }
 

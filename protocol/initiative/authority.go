@@ -4,6 +4,7 @@
 package initiative
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -65,6 +66,45 @@ func (c *Config) GateRule(gate string) *config.GateRule {
 		return r
 	}
 	return c.Authority.GateRule(GatePhase)
+}
+
+// rulesBetween are the rules of the way from one phase to another, "" being the first one and the end. A row or a
+// configuration that leaves phases out, or puts others between, does not lead around the gates that this one declares.
+func (c *Config) rulesBetween(from, to string) []*config.GateRule {
+	phases := c.Phases()
+	if from == "" && len(phases) > 0 {
+		from = phases[0]
+	}
+	gate := gateOf(from, to)
+	var out []*config.GateRule
+	if r := c.GateRule(gate); r != nil {
+		out = append(out, r)
+	}
+	first, last := slices.Index(phases, from), len(phases)-1
+	if to != "" {
+		last = slices.Index(phases, to)
+	}
+	if first < 0 {
+		first = last - 1 // not a phase of this configuration: the gate into the other one
+	}
+	if last < 0 {
+		last = first + 1 // and the gate out of it
+	}
+	for i := max(first, 0); i < min(last, len(phases)-1); i++ {
+		passed := phaseGate(phases[i], phases[i+1])
+		if r := c.Authority.GateRule(passed); r != nil && passed != gate {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// gateOf is the id of the gate between two phases; to is "" at the end of the initiative.
+func gateOf(from, to string) string {
+	if to == "" {
+		return ShipGate
+	}
+	return phaseGate(from, to)
 }
 
 // RulesDigest stands for the configuration that people decide under: the SHA-256 in hex of the document without its

@@ -4,6 +4,7 @@
 package initiative
 
 import (
+	"cmp"
 	"encoding/base64"
 	"fmt"
 	"time"
@@ -35,20 +36,27 @@ type Yes struct {
 	Repositories []attest.Repository // where the runs of the gate's repositories stand, by id
 	Rules        []*config.GateRule  // all of them have to hold; none leaves it to any person
 	Digest       string              // of the configuration in force, see RulesDigest
+	Votes        []*run.Vote         // of people who agreed before, as the history proves
 }
 
-// RulesOf are the rules of those configurations for a gate; nil is one without any.
-func RulesOf(gate string, list ...*Config) []*config.GateRule {
+// RulesOf are the rules of those configurations for the way from one phase to another, "" being the first phase and
+// the end; nil is a configuration without any.
+func RulesOf(from, to string, list ...*Config) []*config.GateRule {
 	var out []*config.GateRule
 	for _, c := range list {
-		if c == nil {
-			continue
-		}
-		if r := c.GateRule(gate); r != nil {
-			out = append(out, r)
+		if c != nil {
+			out = append(out, c.rulesBetween(from, to)...)
 		}
 	}
 	return out
+}
+
+// Fits reports a gate at which an initiative in that phase can wait: a state could name one that asks for fewer people.
+func (g *PendingGate) Fits(phase string) bool {
+	if g.GateType == GateCompletion {
+		return g.To == "" && g.Gate == ShipGate
+	}
+	return g.From == phase && g.To != "" && g.Gate == phaseGate(phase, g.To)
 }
 
 // Question is the decision on the gate that waits, as a person is asked.
@@ -61,7 +69,7 @@ func (y *Yes) Question(s *State) *agreement.Decision {
 		Phase:        s.Phase,
 		To:           g.To,
 		Rules:        y.Rules,
-		Votes:        g.Votes,
+		Votes:        y.Votes,
 		Repositories: y.Repositories,
 		Initiative:   true,
 	}
@@ -134,16 +142,21 @@ func person(who evidence.Actor) *ojson.Object {
 
 // Passage is a gate that the history says was passed.
 type Passage struct {
-	Gate        string
-	GateType    string
-	Phase, To   string // To is "" at the end of the initiative
-	At          string
-	By          evidence.Actor
-	RequestedAt string      // when it began to wait, as the history says
-	Asked       *Yes        // nil where its row says nothing of who was asked
-	Votes       []*run.Vote // that counted
-	Need        int
-	Refusal     *wire.Error // why it does not hold, nil where it does
+	Gate      string
+	GateType  string
+	Phase, To string // To is "" at the end of the initiative
+	At        string
+	By        evidence.Actor
+	Votes     []*run.Vote // that counted
+	Need      int
+	Refusal   *wire.Error // why it does not hold, nil where it does
+}
+
+// Asking is what a yes has to answer: that a gate was requested.
+type Asking struct {
+	At  string // when, as the history says
+	Nth int    // of all requests of the history
+	Row int    // of the history, of the yes
 }
 
 // Grounds are what a decision is judged by: the files of signers, and the configurations whose rules applied.
@@ -192,54 +205,72 @@ func (h *History) Passed() int {
 	return n
 }
 
-// Passages judges again every gate that was passed, by the statements that its rows keep. grounds is asked for what
-// applied to a row, whose Yes is nil where it says nothing of that.
-func (h *History) Passages(superRun string, grounds func(*Yes) (*Grounds, *wire.Error)) []Passage {
-	var out []Passage
-	var votes []*run.Vote
-	asked, kind, to := "", "", ""
+// Requests counts how often a gate was requested.
+func (h *History) Requests() int {
+	n := 0
 	for _, row := range h.rows {
+		if t := row.String("type"); t == rowPhaseAsked || t == rowFinishAsked {
+			n++
+		}
+	}
+	return n
+}
+
+// Ground says what applied to a row, whose Yes is nil where it says nothing of that. It refuses one that does not answer
+// its request.
+type Ground func(*Yes, Asking) (*Grounds, *wire.Error)
+
+// Passages judges again every gate that was passed, by the statements that its rows keep. votes are those that count at
+// the gate that waits, at the phase that the rows lead to, "" for the first one.
+func (h *History) Passages(superRun string, grounds Ground) (out []Passage, votes []*run.Vote, at string) {
+	asked, kind, to := Asking{}, "", ""
+	for i, row := range h.rows {
+		asked.Row = i
 		switch row.String("type") {
 		case rowPhaseAsked:
-			asked, kind, to, votes = row.String("timestamp"), GatePhase, row.String("to"), nil
+			asked.At, kind, to, votes = row.String("timestamp"), GatePhase, row.String("to"), nil
+			asked.Nth++
 		case rowFinishAsked:
-			asked, kind, to, votes = row.String("timestamp"), GateCompletion, "", nil
+			asked.At, kind, to, votes = row.String("timestamp"), GateCompletion, "", nil
+			asked.Nth++
 		case rowDenied, rowAbandoned:
 			votes = nil
 		case rowVote:
 			if y, phase := yesOf(row); y != nil {
-				if sum, refusal := y.again(superRun, row, kind, phase, to, votes, grounds); refusal == nil {
+				y.Votes = votes
+				if sum, refusal := y.again(superRun, row, kind, at, phase, to, asked, grounds); refusal == nil {
 					votes = sum.Votes
 				}
 			}
 		case rowPhaseApproved, rowFinishApproved:
 			p := Passage{
-				Gate:        row.String("gate"),
-				GateType:    GateCompletion,
-				Phase:       row.String("from"),
-				To:          row.String("to"),
-				At:          row.String("timestamp"),
-				By:          actorOf(row, "approved_by"),
-				RequestedAt: asked,
+				Gate:     row.String("gate"),
+				GateType: GateCompletion,
+				Phase:    row.String("from"),
+				At:       row.String("timestamp"),
+				By:       actorOf(row, "approved_by"),
 			}
 			if row.String("type") == rowPhaseApproved {
-				p.GateType = GatePhase
+				p.GateType, p.To = GatePhase, row.String("to")
 			}
-			p.judge(superRun, row, votes, grounds)
-			out, votes = append(out, p), nil
+			p.judge(superRun, row, at, votes, asked, grounds)
+			if out, votes = append(out, p), nil; p.To != "" {
+				at = p.To
+			}
 		}
 	}
-	return out
+	return out, votes, at
 }
 
-func (p *Passage) judge(superRun string, row *ojson.Object, votes []*run.Vote,
-	grounds func(*Yes) (*Grounds, *wire.Error)) {
+// judge judges the row of a passage in an initiative that is in phase at, "" for the first one.
+func (p *Passage) judge(superRun string, row *ojson.Object, at string, votes []*run.Vote, asked Asking,
+	grounds Ground) {
 	y, phase := yesOf(row)
 	if y == nil {
-		g, refusal := grounds(nil)
+		g, refusal := grounds(nil, asked)
 		if refusal != nil {
 			p.Refusal = refusal
-		} else if rules := RulesOf(p.Gate, g.Configs...); len(rules) > 0 {
+		} else if rules := RulesOf(at, p.To, g.Configs...); len(rules) > 0 {
 			p.Need = rules[0].Threshold
 			p.Refusal = &wire.Error{
 				Code:    wire.CodeApprovalsMissing,
@@ -248,15 +279,16 @@ func (p *Passage) judge(superRun string, row *ojson.Object, votes []*run.Vote,
 		}
 		return
 	}
-	if p.GateType == GatePhase && (p.Phase != phase || p.Gate != phaseGate(phase, p.To)) {
+	if p.GateType == GatePhase && p.Phase != phase || at != "" && phase != at || p.Gate != gateOf(phase, p.To) {
 		p.Refusal = &wire.Error{
-			Code:    agreement.CodeStatementMismatch,
-			Message: fmt.Sprintf("its row is about phase %s, and its approval about phase %s", p.Phase, phase),
+			Code: agreement.CodeStatementMismatch,
+			Message: fmt.Sprintf("its row is about gate %s of phase %s, and its approval about phase %s", p.Gate,
+				cmp.Or(p.Phase, at), phase),
 		}
 		return
 	}
-	p.Asked, p.Phase = y, phase
-	sum, refusal := y.again(superRun, row, p.GateType, phase, p.To, votes, grounds)
+	p.Phase, y.Votes = phase, votes
+	sum, refusal := y.again(superRun, row, p.GateType, at, phase, p.To, asked, grounds)
 	if p.Refusal = refusal; refusal != nil {
 		return
 	}
@@ -269,10 +301,10 @@ func (p *Passage) judge(superRun string, row *ojson.Object, votes []*run.Vote,
 	}
 }
 
-// again counts the yes of a row as it was counted when it was written.
-func (y *Yes) again(superRun string, row *ojson.Object, kind, phase, to string, votes []*run.Vote,
-	grounds func(*Yes) (*Grounds, *wire.Error)) (*agreement.Tally, *wire.Error) {
-	g, refusal := grounds(y)
+// again counts the yes of a row as it was counted when it was written; at is the phase that the rows before it lead to.
+func (y *Yes) again(superRun string, row *ojson.Object, kind, at, phase, to string, asked Asking,
+	grounds Ground) (*agreement.Tally, *wire.Error) {
+	g, refusal := grounds(y, asked)
 	if refusal != nil {
 		return nil, refusal
 	}
@@ -288,8 +320,8 @@ func (y *Yes) again(superRun string, row *ojson.Object, kind, phase, to string, 
 		GateType:     kind,
 		Phase:        phase,
 		To:           to,
-		Rules:        RulesOf(row.String("gate"), g.Configs...),
-		Votes:        votes,
+		Rules:        RulesOf(at, to, g.Configs...),
+		Votes:        y.Votes,
 		Repositories: y.Repositories,
 		Initiative:   true,
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/agreement"
 	"github.com/git-agentxchain/git-agentxchain/protocol/attest"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -104,7 +105,7 @@ func newAtGate(t *testing.T) *atGate {
 			},
 		},
 		Repositories: []attest.Repository{{ID: "api", Operation: strings.Repeat("a", 40)}},
-		Rules:        RulesOf(g.w.State.PendingGate.Gate, g.w.Config),
+		Rules:        RulesOf(g.w.State.Phase, g.w.State.PendingGate.To, g.w.Config),
 		Digest:       g.w.Config.RulesDigest(),
 	}
 	return g
@@ -137,6 +138,7 @@ func (g *atGate) statement(nonce int) attest.Statement {
 func (g *atGate) approve(t *testing.T, statements ...*evidence.Blob) (*agreement.Tally, *wire.Error) {
 	t.Helper()
 	y := g.yes
+	_, y.Votes, _ = g.passages(g.w.History.Rows())
 	y.Consent.Statements = statements
 	c, sum, refusal := Approve(g.w, g.a.read(), &y, g.env())
 	if refusal == nil {
@@ -147,7 +149,13 @@ func (g *atGate) approve(t *testing.T, statements ...*evidence.Blob) (*agreement
 
 // judge judges the rows again.
 func (g *atGate) judge(rows []*ojson.Object) []Passage {
-	return NewHistory(rows, g.w.State.SuperRunID).Passages(g.w.State.SuperRunID, func(*Yes) (*Grounds, *wire.Error) {
+	out, _, _ := g.passages(rows)
+	return out
+}
+
+func (g *atGate) passages(rows []*ojson.Object) ([]Passage, []*run.Vote, string) {
+	run := g.w.State.SuperRunID
+	return NewHistory(rows, run).Passages(run, func(*Yes, Asking) (*Grounds, *wire.Error) {
 		return &Grounds{Base: g.yes.Consent.Base, Configs: []*Config{g.w.Config, nil}}, nil
 	})
 }
@@ -231,6 +239,16 @@ func TestForgedPassages(t *testing.T) {
 		"other repositories":    edit(last, "repositories", ojson.NewObject("api", strings.Repeat("c", 40))),
 		"no repositories":       edit(last, "repositories", ojson.NewObject()),
 		"another phase":         edit(last, "phase", "make"),
+		"nothing said of it, and a gate that no rule names": func(rows []*ojson.Object) []*ojson.Object {
+			rows[last].Delete("approval")
+			rows[last].Set("gate", "elsewhere")
+			return rows
+		},
+		"nothing said of it, from a phase that there is not": func(rows []*ojson.Object) []*ojson.Object {
+			rows[last].Delete("approval")
+			rows[last].Set("from", "elsewhere")
+			return rows
+		},
 		"another end": func(rows []*ojson.Object) []*ojson.Object {
 			rows[last].Set("gate", ShipGate)
 			return rows
@@ -260,5 +278,46 @@ func TestForgedPassages(t *testing.T) {
 	c, sum, refusal := Approve(&named, g.a.read(), nil, g.env())
 	if refusal != nil || sum != nil || c.History[len(c.History)-1].Has("approval") {
 		t.Errorf("without rules: %+v %v", sum, refusal)
+	}
+}
+
+// TestRulesAroundAGate leads around a gate that has a rule of its own: by phases that are left out or put between.
+func TestRulesAroundAGate(t *testing.T) {
+	decode := func(gate string) *Config {
+		w := world(t, strings.Replace(goodConfig, `"project":`, `"authority": {
+			"approvers": {"leads": {"principals": ["ada@example.org"]}},
+			"gates": {"`+gate+`": {"by": "leads"}}}, "project":`, 1))
+		return w.Config
+	}
+	first, second := decode("phase_transition:design->make"), decode("phase_transition:make->ship")
+	every, end := decode(GatePhase), decode(ShipGate)
+	for _, at := range []struct {
+		cfg      *Config
+		from, to string
+		want     int
+	}{
+		{first, "design", "make", 1},
+		{first, "", "make", 1},
+		{first, "make", "ship", 0},
+		{first, "design", "ship", 1}, // left out
+		{first, "design", "x", 1},    // put between
+		{first, "x", "make", 1},
+		{first, "x", "ship", 0},
+		{first, "", "", 1}, // ended early
+		{first, "make", "", 0},
+		{second, "design", "make", 0},
+		{second, "", "ship", 1},
+		{second, "make", "", 1},
+		{every, "design", "make", 1},
+		{every, "", "x", 1},
+		{every, "ship", "", 0},
+		{end, "ship", "", 1},
+		{end, "", "", 1},
+		{end, "make", "ship", 0},
+	} {
+		if got := RulesOf(at.from, at.to, nil, at.cfg); len(got) != at.want {
+			t.Errorf("%v, from %q to %q: %d rules, want %d", at.cfg.Authority.Gates.Keys(), at.from, at.to, len(got),
+				at.want)
+		}
 	}
 }
