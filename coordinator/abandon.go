@@ -25,6 +25,9 @@ func (c *Coordinator) Abandon(ctx context.Context, reason string) (*Abandoned, e
 		return nil, e
 	}
 	tx, err := c.begin(ctx, "abandon")
+	if beginningGone(err) {
+		tx, err = c.lock(ctx, "abandon", false)
+	}
 	if err != nil {
 		return nil, err
 	}

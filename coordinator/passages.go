@@ -89,12 +89,23 @@ func (a *approvals) known(ctx context.Context) error {
 func (a *approvals) away(commit string) *wire.Error {
 	return &wire.Error{
 		Code:  CodeUnapproved,
-		Field: "authority_base",
+		Field: fieldBeginning,
 		Message: fmt.Sprintf("Commit %.12s says who may approve in initiative %s, and no branch here has it.", commit,
 			wire.OneLine(a.st.SuperRunID)),
-		Hint: "git fetch brings the branches of the workspace's repository",
+		Hint: "git fetch brings the branches of the workspace's repository, and with --unshallow those before a shallow " +
+			"clone; if its branch was deleted, a clone that has the commit brings it back: git push REMOTE " + commit +
+			":refs/heads/NAME; else " + Program + " multi abandon --reason TEXT",
 	}
 }
+
+// beginningGone reports a refusal over a beginning that is not here: no gate can be judged by it, and all that is left
+// where no clone has it is to end the initiative.
+func beginningGone(err error) bool {
+	e := refusalOf(err)
+	return e != nil && e.Code == CodeUnapproved && e.Field == fieldBeginning
+}
+
+const fieldBeginning = "authority_base"
 
 // unapproved is the first gate of a history that was passed without its people, nil where all hold. The first ones, as
 // many as are known to hold, are not judged.
@@ -280,7 +291,7 @@ func (c *Coordinator) recordable(ctx context.Context, tx *Tx, in *record.Initiat
 		if err == nil && was.AuthorityBase != st.AuthorityBase {
 			return &wire.Error{
 				Code:    CodeUnapproved,
-				Field:   "authority_base",
+				Field:   initiative.StatePath,
 				Message: initiative.StatePath + " names another commit for who may approve than the record of the initiative.",
 				Hint:    Program + " multi restore brings back what is recorded",
 			}

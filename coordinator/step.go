@@ -33,6 +33,7 @@ type Stepped struct {
 	SuperRunID string
 	Given      *Given
 	Gate       *initiative.PendingGate
+	Signed     bool                 // the gate asks for signatures
 	Resync     *initiative.Resynced // what was taken over first; nil when the step went no further
 }
 
@@ -152,6 +153,12 @@ func (c *Coordinator) request(ctx context.Context, tx *Tx, s *Seen, no *initiati
 		return err
 	}
 	out.Did, out.Gate = did, tx.Docs.State.PendingGate
+	s.Documents = tx.Docs
+	g, err := c.gateStanding(ctx, s)
+	if err != nil {
+		c.note(err.Error()) // the gate waits all the same
+	}
+	out.Signed = g != nil && g.Signed
 	return nil
 }
 

@@ -118,16 +118,24 @@ func printStep(p *term.Printer, s *coordinator.Stepped) {
 		}
 	case s.Gate != nil && s.Did == coordinator.DidCompletion:
 		p.Printf("Completion gate requested: %s\n\n", p.Bold(term.OneLine(s.Gate.Gate)))
-		p.Field("Next", "%s", p.Bold("git agentxchain multi approve-gate"))
+		printApprove(p, s)
 	case s.Gate != nil:
 		p.Printf("Phase gate requested: %s\n\n", p.Bold(term.OneLine(s.Gate.Gate)))
 		if len(s.Gate.HumanBarriers) > 0 {
 			p.Field("Approves", "%s", term.OneLine(strings.Join(s.Gate.HumanBarriers, ", ")))
 		}
-		p.Field("Next", "%s", p.Bold("git agentxchain multi approve-gate"))
+		printApprove(p, s)
 	default:
 		p.Println("Coordinator run is already completed.")
 	}
+}
+
+func printApprove(p *term.Printer, s *coordinator.Stepped) {
+	next := "git agentxchain multi approve-gate"
+	if s.Signed {
+		next += " --sign"
+	}
+	p.Field("Next", "%s", p.Bold(next))
 }
 
 func newMultiRunCommand(f *term.Factory) *ucli.Command {
