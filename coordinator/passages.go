@@ -32,7 +32,7 @@ type approvals struct {
 	tip  object.OID         // of the record, "" where there is none to look into
 	here *initiative.Config // whose rules count besides those of the beginning, nil for none
 
-	base      *agreement.Base
+	base      *agreement.Base // signers and rules of the beginning; empty where it names none
 	founded   *initiative.Config
 	protected consent.Place
 	sources   []string // names of the protected branch, none where no branch is
@@ -44,7 +44,7 @@ type approvals struct {
 // wrote that may have chosen a beginning that asks for less.
 func (c *Coordinator) judging(ctx context.Context, st *initiative.State, tip object.OID,
 	here *initiative.Config) (*approvals, error) {
-	a := &approvals{c: c, st: st, tip: tip, here: here, brought: -1}
+	a := &approvals{c: c, st: st, tip: tip, here: here, brought: -1, base: &agreement.Base{}}
 	home := c.repository(ctx)
 	if home == nil {
 		return a, nil
@@ -55,13 +55,17 @@ func (c *Coordinator) judging(ctx context.Context, st *initiative.State, tip obj
 			return nil, err
 		}
 	}
+	if st.AuthorityBase != "" {
+		base, founded, err := baseOf(ctx, consent.Place{Repo: a.home, Pinned: &st.AuthorityBase})
+		if err != nil {
+			return nil, err
+		}
+		if base == nil {
+			return nil, a.away(st.AuthorityBase)
+		}
+		a.base, a.founded = base, founded
+	}
 	var err error
-	if a.base, a.founded, err = c.founded(ctx, st); err != nil {
-		return nil, err
-	}
-	if st.AuthorityBase != "" && a.base == nil {
-		return nil, a.away(st.AuthorityBase)
-	}
 	a.protected = protectedBy(a.home, "", a.founded, here)
 	a.sources, err = a.protected.Sources(ctx)
 	return a, err
@@ -209,9 +213,6 @@ func (a *approvals) asks() bool {
 // grounds are what applied to a row.
 func (a *approvals) grounds(ctx context.Context, y *initiative.Yes) (*initiative.Grounds, *wire.Error) {
 	g := &initiative.Grounds{Base: a.base, Configs: []*initiative.Config{a.founded, a.here}}
-	if g.Base == nil {
-		g.Base = &agreement.Base{}
-	}
 	if len(a.sources) == 0 {
 		return g, nil
 	}

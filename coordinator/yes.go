@@ -41,15 +41,6 @@ func governing(b *agreement.Base) (*initiative.Config, *wire.Error) {
 	return cfg, e
 }
 
-// founded reads the signers and the configuration of the commit at which the initiative began; nil where it has none.
-func (c *Coordinator) founded(ctx context.Context, st *initiative.State) (*agreement.Base, *initiative.Config, error) {
-	home := c.repository(ctx)
-	if home == nil || st.AuthorityBase == "" {
-		return nil, nil, nil
-	}
-	return baseOf(ctx, consent.Place{Repo: home.Repository(), Pinned: &st.AuthorityBase})
-}
-
 // baseOf reads a place; nil where none of its commits is here.
 func baseOf(ctx context.Context, p consent.Place) (*agreement.Base, *initiative.Config, error) {
 	p.Config = initiative.ConfigFile
@@ -94,9 +85,6 @@ func (c *Coordinator) groundsNow(ctx context.Context, a *approvals, d *Documents
 		if base != nil {
 			out.Base, out.Configs = base, append(out.Configs, cfg)
 		}
-	}
-	if out.Base == nil {
-		out.Base = &agreement.Base{}
 	}
 	return out, nil
 }
@@ -157,21 +145,21 @@ func standing(s *Seen) []attest.Repository {
 
 // recordedWhole refuses a signature over a question that is not recorded, or over a repository that is not.
 func recordedWhole(s *Seen, y *initiative.Yes) *wire.Error {
-	if y.Consent.Base.Commit == "" {
-		return &wire.Error{
-			Code:    CodeNotRecorded,
-			Field:   "authority_base",
-			Message: "The initiative began without authority, so that there are no signers by which a statement could be judged.",
-			Hint: "name a protected branch in authority of " + initiative.ConfigFile + ", or begin another initiative: " +
-				Program + " multi abandon --reason TEXT, then " + Program + " multi init",
-		}
-	}
 	if y.Consent.Answers == "" {
 		return &wire.Error{
 			Code:    CodeNotRecorded,
 			Field:   "pending_gate",
 			Message: "That the gate waits is recorded in no git repository, so that no statement can answer it.",
 			Hint:    Program + " multi status says why; a workspace without a repository gets one with: git init",
+		}
+	}
+	if y.Consent.Base.Commit == "" {
+		return &wire.Error{
+			Code:    CodeNotRecorded,
+			Field:   fieldBeginning,
+			Message: "The initiative began without authority, so that there are no signers by which a statement could be judged.",
+			Hint: "name a protected branch in authority of " + initiative.ConfigFile + ", or begin another initiative: " +
+				Program + " multi abandon --reason TEXT, then " + Program + " multi init",
 		}
 	}
 	for _, id := range initiative.Reevaluate(&s.Workspace, s.Children).RequiredRepos {
@@ -257,7 +245,7 @@ func (c *Coordinator) beginning(ctx context.Context, cfg *initiative.Config) (st
 	}
 	if !initiative.SameAuthority(cfg, committed) {
 		return refuse("authority of "+initiative.ConfigFile+" is not committed as it is here, and what is committed counts.",
-			"git add "+initiative.ConfigFile+" .agentxchain/allowed_signers; git commit; then: "+Program+" multi init")
+			"commit it, and the files of signers where gates ask for signatures, then: "+Program+" multi init")
 	}
 	return head, nil
 }
