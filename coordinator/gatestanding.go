@@ -26,11 +26,7 @@ type GateStanding struct {
 
 // people fills in how the gate that waits stands, and whether those before it hold.
 func (c *Coordinator) people(ctx context.Context, s *Standing) error {
-	tip, err := c.tip(ctx, s.State.SuperRunID)
-	if err != nil {
-		return err
-	}
-	a, err := c.judging(ctx, s.State, tip, nil)
+	a, err := c.judgingHere(ctx, s.State)
 	if err == nil {
 		err = a.unapproved(ctx, s.History, 0)
 	}
@@ -40,7 +36,7 @@ func (c *Coordinator) people(ctx context.Context, s *Standing) error {
 	if s.State.PendingGate == nil || s.Unapproved != nil {
 		return nil
 	}
-	if s.Gate, err = c.gateStanding(ctx, s.Seen); err != nil || s.Gate == nil {
+	if s.Gate, err = c.standingAt(ctx, a, s.Seen); err != nil || s.Gate == nil {
 		return err
 	}
 	s.Gate.tell(s.Next)
@@ -65,7 +61,15 @@ func (g *GateStanding) tell(next []initiative.Action) {
 }
 
 func (c *Coordinator) gateStanding(ctx context.Context, s *Seen) (*GateStanding, error) {
-	y, err := c.asking(ctx, s, false)
+	a, err := c.judgingHere(ctx, s.State)
+	if err != nil {
+		return nil, err
+	}
+	return c.standingAt(ctx, a, s)
+}
+
+func (c *Coordinator) standingAt(ctx context.Context, a *approvals, s *Seen) (*GateStanding, error) {
+	y, err := c.asking(ctx, a, s, false)
 	if err != nil || y == nil {
 		return nil, err
 	}
@@ -119,15 +123,11 @@ func (g *GateStanding) Value() any {
 	if g == nil {
 		return nil
 	}
-	votes := make([]*ojson.Object, len(g.Counting))
-	for i, v := range g.Counting {
-		votes[i] = ojson.Marshal(v)
-	}
 	repositories := make([]*ojson.Object, len(g.Repositories))
 	for i, r := range g.Repositories {
 		repositories[i] = ojson.NewObject("repo_id", r.ID, "operation", r.Operation)
 	}
-	return ojson.NewObject("needed", g.Need, "votes", votes, "dropped", len(g.Dropped), "waits_for",
+	return ojson.NewObject("needed", g.Need, "votes", run.VoteRows(g.Counting), "dropped", len(g.Dropped), "waits_for",
 		append([]string{}, g.Missing...), "signed", g.Signed, "answers", ojson.OrNull(g.Consent.Answers),
 		"rules", g.Digest, "repositories", repositories)
 }

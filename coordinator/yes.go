@@ -90,15 +90,7 @@ func (c *Coordinator) groundsNow(ctx context.Context, a *approvals, d *Documents
 }
 
 // asking is what people are asked at the gate that waits; nil where any person's word is enough and none is signed.
-func (c *Coordinator) asking(ctx context.Context, s *Seen, proves bool) (*initiative.Yes, error) {
-	tip, err := c.tip(ctx, s.State.SuperRunID)
-	if err != nil {
-		return nil, err
-	}
-	a, err := c.judging(ctx, s.State, tip, nil)
-	if err != nil {
-		return nil, err
-	}
+func (c *Coordinator) asking(ctx context.Context, a *approvals, s *Seen, proves bool) (*initiative.Yes, error) {
 	g, err := c.groundsNow(ctx, a, s.Documents)
 	if err != nil {
 		return nil, err
@@ -112,7 +104,7 @@ func (c *Coordinator) asking(ctx context.Context, s *Seen, proves bool) (*initia
 	}
 	y.Consent.Base = g.Base
 	if a.home != nil {
-		asked, err := record.InitiativeAsked(ctx, a.home, tip, s.State.PendingGate.RequestedAt)
+		asked, err := record.InitiativeAsked(ctx, a.home, a.tip, s.State.PendingGate.RequestedAt)
 		if err != nil {
 			return nil, err
 		}
@@ -123,13 +115,16 @@ func (c *Coordinator) asking(ctx context.Context, s *Seen, proves bool) (*initia
 	return y, nil
 }
 
-// tip is the newest recorded change of an initiative, "" where none is.
-func (c *Coordinator) tip(ctx context.Context, superRun string) (object.OID, error) {
-	home := c.repository(ctx)
-	if home == nil {
-		return "", nil
+// judgingHere is judging by what is recorded here.
+func (c *Coordinator) judgingHere(ctx context.Context, st *initiative.State) (*approvals, error) {
+	tip := object.OID("")
+	if home := c.repository(ctx); home != nil {
+		var err error
+		if tip, err = home.Repository().ReadRef(ctx, record.InitiativeRefPrefix+st.SuperRunID); err != nil {
+			return nil, err
+		}
 	}
-	return home.Repository().ReadRef(ctx, record.InitiativeRefPrefix+superRun)
+	return c.judging(ctx, st, tip, nil)
 }
 
 // standing is where the runs of the gate's repositories stand, as far as they are recorded.
@@ -177,7 +172,11 @@ func recordedWhole(s *Seen, y *initiative.Yes) *wire.Error {
 
 // said gathers the proof of a person who approves: statements that were handed in, and one that is signed now.
 func (c *Coordinator) said(ctx context.Context, s *Seen, opt consent.Options, env protocol.Env) (*initiative.Yes, error) {
-	y, err := c.asking(ctx, s, opt.Proves())
+	a, err := c.judgingHere(ctx, s.State)
+	if err != nil {
+		return nil, err
+	}
+	y, err := c.asking(ctx, a, s, opt.Proves())
 	if err != nil || y == nil || !opt.Proves() {
 		return y, err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/shared"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
@@ -167,9 +168,9 @@ func runApprove(ctx context.Context, f *term.Factory, o runner.ApproveOptions, y
 	payload.Set("to", ojson.OrNull(out.Result.To))
 	payload.Set("gate_actions", actionRows(out.Actions))
 	payload.Set("passed", out.Result.Passed)
-	payload.Set("votes", shared.VoteRows(out.Result.Votes))
+	payload.Set("votes", run.VoteRows(out.Result.Votes))
 	payload.Set("votes_needed", out.Result.Needed)
-	payload.Set("votes_dropped", shared.VoteRows(out.Result.Dropped))
+	payload.Set("votes_dropped", run.VoteRows(out.Result.Dropped))
 	payload.Set("signed_documents", wire.NonNil(out.Signed))
 	payload.Set("sign_off_commit", ojson.OrNull(out.Commit))
 	n := r.Next(ctx)

@@ -8,6 +8,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/agreement"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -69,10 +70,4 @@ func (t *Draft) Agree(d *agreement.Decision, c *agreement.Consent) *wire.Error {
 }
 
 // Voters is who agreed, for the record.
-func (t *Draft) Voters() []*ojson.Object {
-	out := make([]*ojson.Object, len(t.Agreed))
-	for i, v := range t.Agreed {
-		out[i] = ojson.Marshal(v)
-	}
-	return out
-}
+func (t *Draft) Voters() []*ojson.Object { return run.VoteRows(t.Agreed) }

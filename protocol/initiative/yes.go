@@ -61,13 +61,17 @@ func (g *PendingGate) Fits(phase string) bool {
 
 // Question is the decision on the gate that waits, as a person is asked.
 func (y *Yes) Question(s *State) *agreement.Decision {
-	g := s.PendingGate
+	return y.decision(s.PendingGate.Gate, s.PendingGate.GateType, s.Phase, s.PendingGate.To)
+}
+
+// decision is that on a gate out of a phase.
+func (y *Yes) decision(gate, kind, phase, to string) *agreement.Decision {
 	return &agreement.Decision{
 		Kind:         attest.Approve,
-		Gate:         g.Gate,
-		GateType:     g.GateType,
-		Phase:        s.Phase,
-		To:           g.To,
+		Gate:         gate,
+		GateType:     kind,
+		Phase:        phase,
+		To:           to,
 		Rules:        y.Rules,
 		Votes:        y.Votes,
 		Repositories: y.Repositories,
@@ -82,10 +86,6 @@ func (y *Yes) Moment(superRun string, who evidence.Actor, now time.Time) *agreem
 
 // object is what a row of the history says of it; sum is what it came to.
 func (y *Yes) object(phase string, sum *agreement.Tally) *ojson.Object {
-	votes := make([]*ojson.Object, len(sum.Votes))
-	for i, v := range sum.Votes {
-		votes[i] = ojson.Marshal(v)
-	}
 	repositories := ojson.NewObject()
 	for _, r := range y.Repositories {
 		repositories.Set(r.ID, r.Operation)
@@ -94,7 +94,7 @@ func (y *Yes) object(phase string, sum *agreement.Tally) *ojson.Object {
 	for i, b := range y.Consent.Statements {
 		statements[i] = base64.StdEncoding.EncodeToString(b.Data)
 	}
-	o := ojson.NewObject("phase", phase, "needed", sum.Need, "votes", votes, "answers", y.Consent.Answers,
+	o := ojson.NewObject("phase", phase, "needed", sum.Need, "votes", run.VoteRows(sum.Votes), "answers", y.Consent.Answers,
 		"rules", y.Digest, "repositories", repositories, "statements", statements, "alone", y.Consent.Alone)
 	if b := y.Consent.Base; b != nil {
 		o.Set("base", ojson.NewObject("ref", b.Ref, "commit", b.Commit))
@@ -195,21 +195,16 @@ func (h *History) Acts() []Act {
 }
 
 // Passed counts the gates that were passed.
-func (h *History) Passed() int {
-	n := 0
-	for _, row := range h.rows {
-		if t := row.String("type"); t == rowPhaseApproved || t == rowFinishApproved {
-			n++
-		}
-	}
-	return n
-}
+func (h *History) Passed() int { return h.count(rowPhaseApproved, rowFinishApproved) }
 
 // Requests counts how often a gate was requested.
-func (h *History) Requests() int {
+func (h *History) Requests() int { return h.count(rowPhaseAsked, rowFinishAsked) }
+
+// count counts the rows of two kinds.
+func (h *History) count(one, other string) int {
 	n := 0
 	for _, row := range h.rows {
-		if t := row.String("type"); t == rowPhaseAsked || t == rowFinishAsked {
+		if t := row.String("type"); t == one || t == other {
 			n++
 		}
 	}
@@ -312,20 +307,9 @@ func (y *Yes) again(superRun string, row *ojson.Object, kind, at, phase, to stri
 	if err != nil {
 		return nil, &wire.Error{Code: wire.CodeInvalidState, Message: "its row has no time that can be read"}
 	}
-	c := y.Consent
-	c.Base = g.Base
-	d := &agreement.Decision{
-		Kind:         attest.Approve,
-		Gate:         row.String("gate"),
-		GateType:     kind,
-		Phase:        phase,
-		To:           to,
-		Rules:        RulesOf(at, to, g.Configs...),
-		Votes:        y.Votes,
-		Repositories: y.Repositories,
-		Initiative:   true,
-	}
-	return y.Moment(superRun, actorOf(row, "approved_by"), now).Agree(&c, d)
+	y.Consent.Base, y.Rules = g.Base, RulesOf(at, to, g.Configs...)
+	return y.Moment(superRun, actorOf(row, "approved_by"), now).Agree(&y.Consent,
+		y.decision(row.String("gate"), kind, phase, to))
 }
 
 // count adds the people who agree now to those who did; nil where any person's word is enough.

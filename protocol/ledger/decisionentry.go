@@ -276,11 +276,7 @@ func NewHumanApprovalEntry(a HumanApproval) *ojson.Object {
 		o.Set("evidence", files)
 	}
 	if len(a.Votes) > 0 {
-		votes := make([]*ojson.Object, len(a.Votes))
-		for i, v := range a.Votes {
-			votes[i] = ojson.Marshal(v)
-		}
-		o.Set("votes", votes)
+		o.Set("votes", run.VoteRows(a.Votes))
 		o.Set("votes_needed", a.Needed)
 	}
 	return o

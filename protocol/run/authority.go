@@ -32,6 +32,15 @@ type Vote struct {
 	Extra     ojson.Extra
 }
 
+// VoteRows are votes as a row or an answer has them.
+func VoteRows(votes []*Vote) []*ojson.Object {
+	out := make([]*ojson.Object, len(votes))
+	for i, v := range votes {
+		out[i] = ojson.Marshal(v)
+	}
+	return out
+}
+
 // Who is the person for a sentence: one whose git has no name for them is known by the address alone.
 func (v *Vote) Who() string {
 	if v.Name == "" {

@@ -15,6 +15,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/ledger"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/restore"
 	"github.com/git-agentxchain/git-agentxchain/runner/status"
@@ -93,8 +94,8 @@ func statusObject(st *status.Standing) *ojson.Object {
 	if st.Gate != nil {
 		g := shared.GateObject(st.Gate)
 		g.Set("authority", shared.RuleObject(v.Config.GateRule(st.Gate.ID)))
-		g.Set("approvals", shared.VoteRows(st.Approvals))
-		g.Set("approvals_dropped", shared.VoteRows(st.Dropped))
+		g.Set("approvals", run.VoteRows(st.Approvals))
+		g.Set("approvals_dropped", run.VoteRows(st.Dropped))
 		o.Set("gate", g)
 	}
 	actions := []*ojson.Object{}

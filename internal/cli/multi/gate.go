@@ -17,6 +17,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
@@ -191,11 +192,8 @@ func decidedOn(f *term.Factory, out *coordinator.Decision, message string) error
 	}
 	payload.Set("completed_repos", moved)
 	if t := out.Tally; t != nil {
-		votes := make([]*ojson.Object, len(t.Votes))
-		for i, v := range t.Votes {
-			votes[i] = ojson.Marshal(v)
-		}
-		payload.Set("approvals", ojson.NewObject("needed", t.Need, "votes", votes, "passed", t.Reached()))
+		payload.Set("approvals",
+			ojson.NewObject("needed", t.Need, "votes", run.VoteRows(t.Votes), "passed", t.Reached()))
 	}
 	f.Out.Emit(payload, func(p *term.Printer) {
 		p.Println(term.OneLine(message))

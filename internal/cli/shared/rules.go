@@ -21,15 +21,6 @@ func RuleRows(changes []config.RuleChange) []*ojson.Object {
 	return rows
 }
 
-// VoteRows is the votes of a decision in --json.
-func VoteRows(votes []*run.Vote) []*ojson.Object {
-	out := make([]*ojson.Object, len(votes))
-	for i, v := range votes {
-		out[i] = ojson.Marshal(v)
-	}
-	return out
-}
-
 // ApproversText says whose approval counts.
 func ApproversText(r *config.GateRule) string {
 	text := r.People()
