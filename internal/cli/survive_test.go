@@ -518,6 +518,7 @@ func surviveOps(t *testing.T, n int) int {
 type surviveLog struct {
 	mu   sync.Mutex
 	done map[string]bool
+	last string // the trial that was noted last
 	file *os.File
 }
 
@@ -535,7 +536,8 @@ func openSurviveLog(t *testing.T) *surviveLog {
 	l.file = f
 	for s := bufio.NewScanner(f); s.Scan(); {
 		if w := strings.Split(s.Text(), "\t"); len(w) > 2 {
-			l.done[w[0]+"\t"+w[1]] = true
+			l.last = w[0] + "\t" + w[1]
+			l.done[l.last] = true
 		}
 	}
 	return l
