@@ -273,6 +273,10 @@ func (d *Decision) settle(ctx context.Context, p *Participant, move bool) error 
 			return err
 		}
 	}
+	// A power cut must not bring the lock back when the note is gone.
+	if err := durable.SyncDir(filepath.Dir(p.lockPath())); err != nil && !git.Absent(err) {
+		return err
+	}
 	p.forget(d.Workspace)
 	return nil
 }

@@ -23,8 +23,8 @@ func (p *Participant) lockPath() string {
 
 // unlock removes the lock of the git process that the decision recorded for the
 // participant: the process is over, the lock is not older than the decision, and it
-// holds the very object id it was to write, or nothing at all and no process has it
-// open. Any other lock may be a person's and stays. The error is ref_locked while the
+// holds the very object id it was to write, or what a power cut left of it and no
+// process has it open. Any other lock may be a person's and stays. The error is ref_locked while the
 // process may be alive.
 func (p *Participant) unlock(ctx context.Context, since time.Time) error {
 	path := p.lockPath()
@@ -42,11 +42,13 @@ func (p *Participant) unlock(ctx context.Context, since time.Time) error {
 	if err != nil {
 		return nil
 	}
-	if p.Refs == "files" && string(bytes.TrimRight(data, "\n")) == p.New {
-		return git.RemoveLock(path, before)
-	}
-	if len(data) > 0 && p.Refs == "files" {
-		return nil
+	if p.Refs == "files" {
+		switch text := string(bytes.TrimRight(data, "\n")); {
+		case text == p.New:
+			return git.RemoveLock(path, before)
+		case !git.BegunText(text, p.New):
+			return nil
+		}
 	}
 	select {
 	case <-ctx.Done():

@@ -14,16 +14,20 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// notesDir is where a repository keeps notes of decisions it takes part in, in its
-// git directory.
-const notesDir = "agentxchain/decisions"
+// noteDir is where a repository keeps notes of decisions it takes part in, among our
+// private files, and notesDir the same in its git directory.
+const (
+	noteDir  = "decisions"
+	notesDir = git.PrivateName + "/" + noteDir
+)
 
 func NoteName(workspace string) string {
 	return wire.SHA256([]byte(workspace))[:16]
 }
 
 // Note leaves word in the repositories that they take part, so that a command
-// there settles the decision before it builds on a ref that is to move.
+// there settles the decision before it builds on a ref that is to move. The notes are
+// durable before a ref is locked: a lock may outlive a power cut that nothing was synced for.
 func (d *Decision) Note() error {
 	for i := range d.Participants {
 		if err := d.note(&d.Participants[i]); err != nil {
@@ -34,12 +38,12 @@ func (d *Decision) Note() error {
 }
 
 func (d *Decision) note(p *Participant) error {
-	return p.inside(func(root *os.Root) error {
-		if err := root.MkdirAll(notesDir, 0o777); err != nil {
-			return err
-		}
-		return durable.WriteFileRoot(root, notesDir+"/"+NoteName(d.Workspace), []byte(d.Workspace), 0o666)
-	})
+	root, err := git.OpenPrivate(p.GitDir, noteDir, true)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = root.Close() }()
+	return durable.WriteFileRoot(root, NoteName(d.Workspace), []byte(d.Workspace), 0o666)
 }
 
 // inside gives the git directory to f, which a link in it cannot lead out of.

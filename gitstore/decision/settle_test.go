@@ -4,12 +4,17 @@ package decision
 
 import (
 	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
+	"github.com/git-agentxchain/git-agentxchain/internal/process"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
@@ -52,5 +57,60 @@ func TestSettleWhileGitMoves(t *testing.T) {
 	p.end()
 	if got := r.Git("rev-parse", ref); err != nil || !moved || got != string(after) {
 		t.Errorf("settled: moved %v, %v; the ref is at %s, want %s", moved, err, got, after)
+	}
+}
+
+// A power cut leaves of a lock what the disk had of it; a lock that holds another id is another's.
+func TestSettleRemovesHalfALock(t *testing.T) {
+	ctx := context.Background()
+	r := testrepo.New(t, testrepo.Options{})
+	if r.RefFormat != "files" {
+		t.Skip("the locks of this repository have no contents")
+	}
+	before := object.OID(r.Git("rev-parse", "HEAD"))
+	after := string(r.Git("commit-tree", "-p", string(before), "-m", "moved", "HEAD^{tree}"))
+	gitDir := filepath.Join(r.Dir, ".git")
+	for i, c := range []struct {
+		name, holds string
+		stays       bool
+	}{
+		{name: "whole", holds: after + "\n"},
+		{name: "empty"},
+		{name: "half", holds: after[:len(after)/2]},
+		{name: "zeros", holds: strings.Repeat("\x00", len(after)+1)},
+		{name: "half and zeros", holds: after[:7] + strings.Repeat("\x00", len(after)-6)},
+		{name: "another's", holds: string(before) + "\n", stays: true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			ref := fmt.Sprintf("refs/agentxchain/runs/run_%016d", i)
+			r.Git("update-ref", ref, string(before))
+			lock := filepath.Join(gitDir, filepath.FromSlash(ref)+".lock")
+			d := NewDecision("1.0", t.TempDir())
+			d.Participants = []Participant{{
+				Repo:    "web",
+				GitDir:  gitDir,
+				Ref:     ref,
+				Old:     string(before),
+				New:     after,
+				Objects: r.ObjectFormat,
+				Refs:    "files",
+				Owner:   git.Owner{PID: 1 << 30, Host: git.HostName(), Space: process.Space()},
+			}}
+			if err := d.Note(); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(lock, []byte(c.holds), 0o666); err != nil {
+				t.Fatal(err)
+			}
+			moved, err := d.Settle(ctx)
+			if err != nil || moved {
+				t.Errorf("settled: moved %v, %v", moved, err)
+			}
+			_, err = os.Lstat(lock)
+			if stayed := err == nil; stayed != c.stays {
+				t.Errorf("the lock stayed: %v, want %v", stayed, c.stays)
+			}
+		})
 	}
 }

@@ -431,7 +431,7 @@ func (r *Repository) sweepLock(ctx context.Context, n *LockNote, l GitLock) (rem
 		data, err := ReadBounded(l.Path, MaxPointer)
 		text := string(bytes.TrimRight(data, "\n"))
 		switch {
-		case err != nil || !begunText(text, string(l.Wrote)):
+		case err != nil || !BegunText(text, string(l.Wrote)):
 			return false, false // another process moves the ref elsewhere
 		case text == string(l.Wrote):
 			return RemoveLock(l.Path, judged) == nil, false
@@ -460,9 +460,9 @@ func (r *Repository) sweepLock(ctx context.Context, n *LockNote, l GitLock) (rem
 	return RemoveLock(l.Path, judged) == nil, false
 }
 
-// begunText reports whether a power cut may have left this of a text that was written: nothing, its beginning, or
+// BegunText reports whether a power cut may have left this of a text that was written: nothing, its beginning, or
 // zeros.
-func begunText(left, text string) bool {
+func BegunText(left, text string) bool {
 	return strings.HasPrefix(text, strings.TrimRight(left, "\x00"))
 }
 
