@@ -5,20 +5,15 @@ package gitstore
 
 import (
 	"context"
-	"io"
-	"io/fs"
-	"slices"
-	"strings"
 	"time"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore/bundle"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/gitcommit"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/incoming"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/lockfile"
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
-	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
 // Codes of a restore, beside those of the store.
@@ -26,43 +21,6 @@ const (
 	CodeUnfitRun  = "unfit_run" // the incoming files hold no run that can be recorded
 	CodeNotStaged = fail.CodeIO // the incoming files cannot be written
 )
-
-// Incoming are files that are to take the place of those at and below Roots.
-type Incoming struct {
-	Files []IncomingFile // sorted by path; paths are canonical and at or below Roots
-	// Open returns the contents of one of Files.
-	Open func(path string) (io.Reader, error)
-	// Roots are the files and directories that are replaced, project-relative. A
-	// regular file at or below them that is not among Files is taken away, unless
-	// Spare says that it stays.
-	Roots []string
-	Spare func(path string) bool
-
-	Detail *ojson.Object  // where the files come from; recorded
-	Reason string         // recorded
-	Bundle *bundle.Bundle // history of the run, to be taken along; may be nil
-}
-
-// IncomingFile is one of them.
-type IncomingFile struct {
-	Path   string // project-relative, slash-separated
-	Size   int64
-	SHA256 string // lowercase hexadecimal
-	// Perm is the mode of a new file before the umask; 0 is that of a governed file. One that
-	// takes the place of another becomes executable with it, or stops being so.
-	Perm fs.FileMode
-}
-
-// SortIncoming puts files in the order of their paths.
-func SortIncoming(files []IncomingFile) {
-	slices.SortFunc(files, func(a, b IncomingFile) int { return strings.Compare(a.Path, b.Path) })
-}
-
-// RestoreAction is what happens to one file.
-type RestoreAction struct {
-	Path   string
-	Action string // create, replace, remove
-}
 
 // How a restored run stands to what is recorded of it.
 const (
@@ -75,16 +33,13 @@ const (
 
 // RestorePlan is what a restore does, or did.
 type RestorePlan struct {
+	incoming.Changes
 	Run      string
 	Op       object.OID // operation the files are recorded as; "" before it is made
 	Before   object.OID // newest operation of the run before, "" for none
 	Relation string     // one of the Restore constants
-	Actions  []RestoreAction
-	Same     int    // files that are in place already
-	Kept     string // directory with the files that were displaced, "" when there are none
+	Kept     string     // directory with the files that were displaced, "" when there are none
 	Refs     []git.RefUpdate
-
-	empty []string // directories that hold nothing afterwards, deepest first
 }
 
 // RestoreOptions of Restore.
@@ -99,11 +54,12 @@ type RestoreOptions struct {
 // PlanRestore finds out what Restore would do. It changes nothing.
 //
 // Errors: unsafe_target, unfit_run, and those of reading the run.
-func (s *Store) PlanRestore(ctx context.Context, in *Incoming) (*RestorePlan, error) {
-	plan, err := s.planRestoreFiles(ctx, in)
+func (s *Store) PlanRestore(ctx context.Context, in *incoming.Set) (*RestorePlan, error) {
+	changes, err := in.Compare(ctx, s.work.Root)
 	if err != nil {
 		return nil, err
 	}
+	plan := &RestorePlan{Changes: *changes}
 	rec, err := s.buildRestored(ctx, in, func(context.Context, []object.Object) error { return nil })
 	if err != nil {
 		return nil, err
@@ -119,7 +75,7 @@ func (s *Store) PlanRestore(ctx context.Context, in *Incoming) (*RestorePlan, er
 //
 // Errors before anything was changed: those of PlanRestore, locked, ref_moved. With
 // working_files_behind the restore is recorded and the next command completes it.
-func (s *Store) Restore(ctx context.Context, in *Incoming, opt RestoreOptions) (*RestorePlan, error) {
+func (s *Store) Restore(ctx context.Context, in *incoming.Set, opt RestoreOptions) (*RestorePlan, error) {
 	// Whatever can be refused is refused before the lock's directory is made.
 	if _, err := s.PlanRestore(ctx, in); err != nil {
 		return nil, err
@@ -138,11 +94,12 @@ func (s *Store) Restore(ctx context.Context, in *Incoming, opt RestoreOptions) (
 			return nil, err
 		}
 	}
-	plan, err := s.planRestoreFiles(ctx, in)
+	changes, err := in.Compare(ctx, s.work.Root)
 	if err != nil {
 		return nil, err
 	}
-	j := &restoreJournal{Actions: plan.Actions, Empty: plan.empty}
+	plan := &RestorePlan{Changes: *changes}
+	j := &incoming.Journal{Actions: plan.Actions, Empty: plan.Empty}
 	if j.Dir, err = s.keepDirFor("restore-"); err != nil {
 		return nil, err
 	}
@@ -165,15 +122,15 @@ func (s *Store) Restore(ctx context.Context, in *Incoming, opt RestoreOptions) (
 			"the restore is decided, but the working files could not be brought into place").
 			WithHint("remove the cause and run any git agentxchain command: it completes them")
 	}
-	if s.exists(j.kept()) {
-		plan.Kept = j.kept()
+	if s.exists(j.Kept()) {
+		plan.Kept = j.Kept()
 	}
 	return plan, nil
 }
 
 // prepareRestore does everything up to the decision: staged files, objects, journal.
-func (s *Store) prepareRestore(ctx context.Context, in *Incoming, opt RestoreOptions, plan *RestorePlan,
-	j *restoreJournal) error {
+func (s *Store) prepareRestore(ctx context.Context, in *incoming.Set, opt RestoreOptions, plan *RestorePlan,
+	j *incoming.Journal) error {
 	if err := s.writeRestoreJournal(j); err != nil {
 		return err
 	}
@@ -182,7 +139,7 @@ func (s *Store) prepareRestore(ctx context.Context, in *Incoming, opt RestoreOpt
 		return err
 	}
 	if in.Bundle != nil {
-		if err := in.Bundle.Transfer(ctx, s.repo, j.key()); err != nil {
+		if err := in.Bundle.Transfer(ctx, s.repo, j.Key()); err != nil {
 			return err
 		}
 		if err := in.Bundle.JoinWitnesses(ctx, s.repo); err != nil {

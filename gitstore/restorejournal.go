@@ -17,45 +17,16 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/gitcommit"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/history"
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/incoming"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/lockfile"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/private"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
-	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
-
-// restoreJournal is the note in the git directory that a restore is under way.
-// Until it is ready the restore is undone by whoever finds it, then completed.
-type restoreJournal struct {
-	Ready   bool
-	Dir     string // project-relative: staged files in new/, displaced ones in kept/
-	Run     string
-	Refs    []git.RefUpdate
-	Actions []RestoreAction
-	Empty   []string // directories to remove should nothing be in them
-}
-
-func (j *restoreJournal) staged() string { return j.Dir + "/new" }
-func (j *restoreJournal) kept() string   { return j.Dir + "/kept" }
-
-// key is a word for this restore that can be part of a ref's name.
-func (j *restoreJournal) key() string {
-	var b strings.Builder
-	for _, r := range path.Base(j.Dir) {
-		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' {
-			b.WriteRune(r)
-		}
-	}
-	return b.String()
-}
 
 // restoreWait is how long a command waits for a restore of a live process.
 const restoreWait = 10 * time.Second
-
-// maxRestoreJournal bounds the journal: two hundred thousand long paths fit.
-const maxRestoreJournal = 1 << 30
 
 const restoreJournalName = "restore"
 
@@ -63,77 +34,23 @@ func (s *Store) restoreJournalPath() string {
 	return filepath.Join(private.Dir(s.repo), restoreJournalName)
 }
 
-func (j *restoreJournal) encode() []byte {
-	actions := make([]any, len(j.Actions))
-	for i, a := range j.Actions {
-		actions[i] = []any{a.Action, a.Path}
-	}
-	refs := []any{}
-	for _, u := range j.Refs {
-		refs = append(refs, []any{u.Name, string(u.Old), string(u.New)})
-	}
-	return private.Seal(ojson.Compact(ojson.NewObject("ready", j.Ready, "dir", j.Dir, "run", j.Run, "refs", refs,
-		"actions", actions, "empty", append([]string{}, j.Empty...))))
-}
-
-var errRestoreJournal = errors.New("it is not what a restore writes")
-
-func decodeRestoreJournal(data []byte) (*restoreJournal, error) {
-	d, err := private.Unseal(data)
-	if err != nil {
-		return nil, errRestoreJournal
-	}
-	v, err := ojson.DecodeLimited(d.Rest(), ojson.Limits{Bytes: maxRestoreJournal, Depth: 8})
-	o, ok := v.(*ojson.Object)
-	if err != nil || !ok {
-		return nil, errRestoreJournal
-	}
-	j := &restoreJournal{Dir: o.String("dir"), Run: o.String("run")}
-	j.Ready = o.Bool("ready")
-	name, ok := strings.CutPrefix(j.Dir, record.ProjectDir+"/transactions/restore-")
-	if !ok || strings.Contains(name, "/") {
-		return nil, errRestoreJournal
-	}
-	for _, row := range o.Array("refs") {
-		t, ok := git.RowTexts(row, 3)
-		if !ok || !git.SafeRefName(t[0]) {
-			return nil, errRestoreJournal
-		}
-		j.Refs = append(j.Refs, git.RefUpdate{Name: t[0], Old: object.OID(t[1]), New: object.OID(t[2])})
-	}
-	for _, row := range o.Array("actions") {
-		t, ok := git.RowTexts(row, 2)
-		if !ok || !fs.ValidPath(t[1]) || t[1] == "." {
-			return nil, errRestoreJournal
-		}
-		j.Actions = append(j.Actions, RestoreAction{Action: t[0], Path: t[1]})
-	}
-	for _, dir := range o.Strings("empty") {
-		if !fs.ValidPath(dir) || dir == "." {
-			return nil, errRestoreJournal
-		}
-		j.Empty = append(j.Empty, dir)
-	}
-	return j, nil
-}
-
-func (s *Store) writeRestoreJournal(j *restoreJournal) error {
-	if err := private.Write(s.repo, restoreJournalName, j.encode()); err != nil {
+func (s *Store) writeRestoreJournal(j *incoming.Journal) error {
+	if err := private.Write(s.repo, restoreJournalName, j.Encode()); err != nil {
 		return fail.Errorf(fail.CodeUnreadable, err, "the git directory cannot be written to")
 	}
 	return nil
 }
 
 // readRestoreJournal returns nil when no restore is under way.
-func (s *Store) readRestoreJournal() (*restoreJournal, error) {
-	data, err := private.Read(s.repo, restoreJournalName, maxRestoreJournal)
+func (s *Store) readRestoreJournal() (*incoming.Journal, error) {
+	data, err := private.Read(s.repo, restoreJournalName, incoming.MaxJournal)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, fail.Errorf(fail.CodeUnreadable, err, "the journal of an interrupted restore cannot be read")
 	}
-	j, err := decodeRestoreJournal(data)
+	j, err := incoming.DecodeJournal(data)
 	if err != nil {
 		return nil, fail.Errorf(fail.CodeUnreadable, err, "the journal of an interrupted restore is damaged").
 			WithHint("look at the files below %s/transactions, then remove %s", record.ProjectDir,
@@ -202,7 +119,7 @@ func (s *Store) settleRestore(ctx context.Context) (notice string, err error) {
 // restoreDecided moves the refs of a prepared restore, unless that was done. It is
 // false when somebody else has moved the run meanwhile; no file has been touched
 // then, as refs go first.
-func (s *Store) restoreDecided(ctx context.Context, j *restoreJournal) (bool, error) {
+func (s *Store) restoreDecided(ctx context.Context, j *incoming.Journal) (bool, error) {
 	for _, u := range j.Refs {
 		now, err := s.repo.ReadRef(ctx, u.Name)
 		if err != nil {
@@ -226,13 +143,13 @@ func (s *Store) restoreDecided(ctx context.Context, j *restoreJournal) (bool, er
 
 // restoreMoved reports whether the decision was made although moving the refs
 // failed: the last of them is where it was to go.
-func (s *Store) restoreMoved(ctx context.Context, j *restoreJournal) bool {
+func (s *Store) restoreMoved(ctx context.Context, j *incoming.Journal) bool {
 	return len(j.Refs) > 0 && s.isAt(ctx, j.Refs[len(j.Refs)-1])
 }
 
 // moveRestoredRefs is the decision: the run's ref comes last. With
 // working_files_behind it is made, but not known to be durable.
-func (s *Store) moveRestoredRefs(ctx context.Context, j *restoreJournal) error {
+func (s *Store) moveRestoredRefs(ctx context.Context, j *incoming.Journal) error {
 	var late error
 	for _, u := range j.Refs {
 		now, err := s.repo.ReadRef(ctx, u.Name)
@@ -261,7 +178,7 @@ func (s *Store) moveRestoredRefs(ctx context.Context, j *restoreJournal) error {
 }
 
 // undoRestore takes away what was staged. Nothing else was changed.
-func (s *Store) undoRestore(j *restoreJournal) error {
+func (s *Store) undoRestore(j *incoming.Journal) error {
 	if err := s.sweepRestore(j); err != nil {
 		return err
 	}
@@ -269,8 +186,8 @@ func (s *Store) undoRestore(j *restoreJournal) error {
 }
 
 // endRestore gives free what was held for the restore and forgets it.
-func (s *Store) endRestore(j *restoreJournal) error {
-	if err := bundle.DropIncoming(context.Background(), s.repo, j.key()); err != nil {
+func (s *Store) endRestore(j *incoming.Journal) error {
+	if err := bundle.DropIncoming(context.Background(), s.repo, j.Key()); err != nil {
 		return err
 	}
 	return s.forgetRestore()
@@ -278,11 +195,11 @@ func (s *Store) endRestore(j *restoreJournal) error {
 
 // sweepRestore removes the staged files, and the directory unless displaced files
 // are kept in it.
-func (s *Store) sweepRestore(j *restoreJournal) error {
-	if err := s.work.Root.RemoveAll(j.staged()); err != nil {
+func (s *Store) sweepRestore(j *incoming.Journal) error {
+	if err := s.work.Root.RemoveAll(j.Staged()); err != nil {
 		return err
 	}
-	if !s.exists(j.kept()) {
+	if !s.exists(j.Kept()) {
 		if err := s.work.Root.RemoveAll(j.Dir); err != nil {
 			return err
 		}

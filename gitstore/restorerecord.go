@@ -13,6 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/incoming"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/workdir"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -44,8 +45,8 @@ func (r *restored) describe(p *RestorePlan) {
 
 // shadow is the store as it would be with the incoming files in place: what reads
 // governed files reads them.
-func (s *Store) shadow(in *Incoming) *Store {
-	files := make(map[string]IncomingFile, len(in.Files))
+func (s *Store) shadow(in *incoming.Set) *Store {
+	files := make(map[string]incoming.File, len(in.Files))
 	for _, f := range in.Files {
 		files[f.Path] = f
 	}
@@ -87,7 +88,7 @@ func unfit(err error, what string) error {
 
 // buildRestored judges the incoming files as a run and builds its tree. flush takes
 // the objects, a ledger's at a time.
-func (s *Store) buildRestored(ctx context.Context, in *Incoming, flush func(context.Context,
+func (s *Store) buildRestored(ctx context.Context, in *incoming.Set, flush func(context.Context,
 	[]object.Object) error) (*restored, error) {
 	x := s.shadow(in)
 	look := &inspection{docs: make(map[wire.Document]document)}
@@ -141,7 +142,7 @@ func (s *Store) buildRestored(ctx context.Context, in *Incoming, flush func(cont
 }
 
 // findParent finds the newest operation of the run, here or in the bundle.
-func (r *restored) findParent(ctx context.Context, s *Store, in *Incoming) error {
+func (r *restored) findParent(ctx context.Context, s *Store, in *incoming.Set) error {
 	tip, err := chain.Tip(ctx, s.repo, r.run)
 	if err != nil {
 		return err
@@ -293,7 +294,7 @@ func (r *restored) drain(ctx context.Context) error {
 }
 
 // commit writes the operation and says how the refs move.
-func (r *restored) commit(ctx context.Context, s *Store, in *Incoming) error {
+func (r *restored) commit(ctx context.Context, s *Store, in *incoming.Set) error {
 	if r.run == "" {
 		return nil
 	}

@@ -15,6 +15,7 @@ import (
 	"path"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/incoming"
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 )
@@ -22,15 +23,15 @@ import (
 // stageRestore writes the files that change, complete and durable, into the
 // journal's directory. Its own .gitignore keeps the work tree clean of it where the
 // project does not ignore transactions.
-func (s *Store) stageRestore(ctx context.Context, in *Incoming, j *restoreJournal,
+func (s *Store) stageRestore(ctx context.Context, in *incoming.Set, j *incoming.Journal,
 	progress func(done, total int)) error {
-	if err := s.work.Mkdirs(j.staged()); err != nil {
+	if err := s.work.Mkdirs(j.Staged()); err != nil {
 		return unstaged(j.Dir, err)
 	}
 	if err := durable.WriteFileRoot(s.work.Root, j.Dir+"/.gitignore", []byte("*\n"), 0o666); err != nil {
 		return unstaged(j.Dir, err)
 	}
-	wanted := make(map[string]IncomingFile, len(in.Files))
+	wanted := make(map[string]incoming.File, len(in.Files))
 	for _, f := range in.Files {
 		wanted[f.Path] = f
 	}
@@ -43,7 +44,7 @@ func (s *Store) stageRestore(ctx context.Context, in *Incoming, j *restoreJourna
 		if a.Action == "remove" {
 			continue
 		}
-		name := j.staged() + "/" + a.Path
+		name := j.Staged() + "/" + a.Path
 		if dir := path.Dir(name); !dirs[dir] {
 			if err := s.work.Mkdirs(dir); err != nil {
 				return unstaged(a.Path, err)
@@ -71,7 +72,7 @@ func unstaged(name string, err error) error {
 }
 
 // stageFile writes one file; one that takes the place of another has its mode.
-func (s *Store) stageFile(in *Incoming, f IncomingFile, name string, buf []byte) (err error) {
+func (s *Store) stageFile(in *incoming.Set, f incoming.File, name string, buf []byte) (err error) {
 	perm := cmp.Or(f.Perm, fs.FileMode(0o666))
 	fi, serr := s.work.Root.Lstat(f.Path)
 	replaces := serr == nil && fi.Mode().IsRegular()

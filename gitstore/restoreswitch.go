@@ -7,6 +7,7 @@ import (
 	"path"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/incoming"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/workdir"
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -15,7 +16,7 @@ import (
 
 // finishRestore brings the staged files into place. Each step is done only if it
 // was not done before, so it can be repeated from the start.
-func (s *Store) finishRestore(j *restoreJournal) error {
+func (s *Store) finishRestore(j *incoming.Journal) error {
 	// The cache speaks of the files as they were.
 	if err := s.dropCache(); err != nil {
 		return err
@@ -78,7 +79,7 @@ func (s *Store) openStaging() {
 // restoreSwitch exchanges files by renaming them.
 type restoreSwitch struct {
 	w    *workdir.Dir
-	j    *restoreJournal
+	j    *incoming.Journal
 	dirs map[string]bool // with names that are not durable yet
 }
 
@@ -89,14 +90,14 @@ func (sw *restoreSwitch) has(name string) bool {
 
 // keep makes room for a displaced file.
 func (sw *restoreSwitch) keep(name string) (string, error) {
-	kept := sw.j.kept() + "/" + name
+	kept := sw.j.Kept() + "/" + name
 	sw.dirs[path.Dir(kept)] = true
 	return kept, sw.w.Mkdirs(path.Dir(kept))
 }
 
 // remove moves a file aside.
 func (sw *restoreSwitch) remove(name string) error {
-	if !sw.has(name) || sw.has(sw.j.kept()+"/"+name) {
+	if !sw.has(name) || sw.has(sw.j.Kept()+"/"+name) {
 		return nil
 	}
 	kept, err := sw.keep(name)
@@ -113,7 +114,7 @@ func (sw *restoreSwitch) remove(name string) error {
 // place gives a staged file its name; what had it is kept. A link keeps the old
 // bytes without a moment in which the name stands for nothing.
 func (sw *restoreSwitch) place(name string) error {
-	staged := sw.j.staged() + "/" + name
+	staged := sw.j.Staged() + "/" + name
 	if !sw.has(staged) {
 		return nil // it is in its place
 	}
@@ -121,7 +122,7 @@ func (sw *restoreSwitch) place(name string) error {
 		if err := sw.clearDirs(name); err != nil {
 			return err
 		}
-	} else if err == nil && !sw.has(sw.j.kept()+"/"+name) {
+	} else if err == nil && !sw.has(sw.j.Kept()+"/"+name) {
 		kept, err := sw.keep(name)
 		if err != nil {
 			return err

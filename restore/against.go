@@ -97,7 +97,7 @@ func (x *placing) recorded(ctx context.Context) (*travel.Against, error) {
 
 // placing is an artifact on the way to its place in a run.
 type placing struct {
-	in    *incoming
+	in    *taken
 	store *gitstore.Store
 	repo  *git.Repository // whose operations the files are held against
 	out   *travel.AgainstRun

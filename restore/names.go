@@ -2,12 +2,15 @@
 
 package restore
 
-import "github.com/git-agentxchain/git-agentxchain/gitstore"
+import (
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/incoming"
+)
 
 type (
-	Store  = gitstore.Store         // of the project a run is restored into
-	Plan   = gitstore.RestorePlan   // what a restore does
-	Action = gitstore.RestoreAction // to one file
+	Store  = gitstore.Store       // of the project a run is restored into
+	Plan   = gitstore.RestorePlan // what a restore does
+	Action = incoming.Action      // to one file
 )
 
 // How a restored run relates to what is there.

@@ -13,15 +13,14 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/bundle"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/incoming"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/scratch"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -220,7 +219,7 @@ func (x *recordRead) judge(run any) []Finding {
 }
 
 // keepRecord keeps the record of an artifact that is taken in.
-func (in *incoming) keepRecord(content []byte) error {
+func (in *taken) keepRecord(content []byte) error {
 	in.hasRecord, in.recordAt, in.recordSize = true, in.spool.n, int64(len(content))
 	if _, err := in.spool.Write(content); err != nil {
 		return temporary(err)
@@ -229,7 +228,7 @@ func (in *incoming) keepRecord(content []byte) error {
 }
 
 // recordFile writes the record to a file of its own, which done removes.
-func (in *incoming) recordFile() (file string, done func(), err error) {
+func (in *taken) recordFile() (file string, done func(), err error) {
 	dir, err := scratch.New("agentxchain-record-")
 	if err != nil {
 		return "", nil, temporary(err)
@@ -297,10 +296,7 @@ func (t *restoring) agrees(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	i, ok := slices.BinarySearchFunc(t.a.files, statePath, func(f gitstore.IncomingFile, p string) int {
-		return strings.Compare(f.Path, p)
-	})
-	if ok && t.a.files[i].SHA256 == wire.SHA256(state) {
+	if f, ok := incoming.Find(t.a.files, statePath); ok && f.SHA256 == wire.SHA256(state) {
 		return nil
 	}
 	return &wire.Error{

@@ -16,6 +16,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/incoming"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -89,7 +90,7 @@ type Outcome struct {
 // Errors: an *InputError when there is no artifact, the Code constants above in
 // that order, dirty_tree, and those of the store.
 func Restore(ctx context.Context, r io.Reader, opt Options) (*Outcome, error) {
-	var a *incoming
+	var a *taken
 	if r != nil {
 		var err error
 		if a, err = receive(ctx, r, opt.Repo, opt.Verify); err != nil {
@@ -114,7 +115,7 @@ func Restore(ctx context.Context, r io.Reader, opt Options) (*Outcome, error) {
 	return out, err
 }
 
-func restoreInto(ctx context.Context, store *gitstore.Store, a *incoming, opt Options) (*Outcome, error) {
+func restoreInto(ctx context.Context, store *gitstore.Store, a *taken, opt Options) (*Outcome, error) {
 	t := &restoring{opt: opt, store: store, a: a, out: &Outcome{Dir: store.Dir()}}
 	settled, err := store.SettleRestore(ctx)
 	if err != nil {
@@ -147,8 +148,8 @@ func restoreInto(ctx context.Context, store *gitstore.Store, a *incoming, opt Op
 type restoring struct {
 	opt   Options
 	store *gitstore.Store
-	a     *incoming // nil for a bundle alone
-	in    *gitstore.Incoming
+	a     *taken // nil for a bundle alone
+	in    *incoming.Set
 	out   *Outcome
 	head  object.OID // of the checkout
 
@@ -164,7 +165,7 @@ func (t *restoring) prepare(ctx context.Context) error {
 	a := t.a
 	t.out.Run, t.out.Status, t.out.Exported, t.out.Files, t.out.Unwritten = a.run(), a.status(), a.exportedAt(),
 		len(a.files), a.skipped
-	t.in = &gitstore.Incoming{
+	t.in = &incoming.Set{
 		Files:  a.files,
 		Open:   a.open,
 		Roots:  RestoreRoots(),
@@ -204,14 +205,14 @@ func (t *restoring) fromBundle(ctx context.Context, b *bundle.Bundle) error {
 	for _, d := range wire.Documents() {
 		roots = append(roots, string(d))
 	}
-	t.in = &gitstore.Incoming{
+	t.in = &incoming.Set{
 		Bundle: b,
 		Detail: ojson.NewObject("bundle", string(files.Op)),
 		Reason: "a bundle of its history",
 	}
 	for _, p := range files.Paths() {
 		data := files.Files[p]
-		t.in.Files = append(t.in.Files, gitstore.IncomingFile{Path: p, Size: int64(len(data)), SHA256: wire.SHA256(data)})
+		t.in.Files = append(t.in.Files, incoming.File{Path: p, Size: int64(len(data)), SHA256: wire.SHA256(data)})
 		roots = append(roots, p)
 	}
 	t.in.Roots = roots
@@ -275,12 +276,12 @@ func (t *restoring) unasked(ctx context.Context, how string) {
 // committed one. The same one with the line ends of a checkout is not other.
 func (t *restoring) configIsNew(ctx context.Context) bool {
 	if !slices.ContainsFunc(t.out.Plan.Actions,
-		func(a gitstore.RestoreAction) bool { return a.Path == wire.ConfigPath }) {
+		func(a incoming.Action) bool { return a.Path == wire.ConfigPath }) {
 		return false
 	}
 	repo := t.store.Repository()
 	committed, _, err := chain.FileAt(ctx, repo, t.head, repo.Prefix+wire.ConfigPath)
-	return err != nil || !slices.ContainsFunc(t.in.Files, func(f gitstore.IncomingFile) bool {
+	return err != nil || !slices.ContainsFunc(t.in.Files, func(f incoming.File) bool {
 		return f.Path == wire.ConfigPath && f.SHA256 == wire.SHA256(committed)
 	})
 }

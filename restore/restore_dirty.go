@@ -49,7 +49,7 @@ func (t *restoring) clean(ctx context.Context) error {
 		d := status.Dirty[p]
 		governed := Restorable(strings.TrimSuffix(p, "/")) || t.isWork(p)
 		switch {
-		case operationalNow(p) || governed && !d.Unmerged && t.in.Holds(t.store, p):
+		case operationalNow(p) || governed && !d.Unmerged && t.in.Holds(t.store.Work().Root, p):
 		case governed || d.Unmerged || turn != "" && !d.Untracked:
 			line := printable(p) + " (" + dirtyKind(d) + ")"
 			names = append(names, line)

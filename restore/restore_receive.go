@@ -8,10 +8,9 @@ import (
 	"fmt"
 	"io"
 	"runtime/debug"
-	"slices"
 	"strings"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/incoming"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -19,11 +18,11 @@ import (
 // maxRestoreFiles bounds the list of files that is held in memory.
 const maxRestoreFiles = 200_000
 
-// incoming is an artifact that was taken in.
-type incoming struct {
+// taken is an artifact that was taken in.
+type taken struct {
 	a       *artifact
 	spool   *spool
-	files   []gitstore.IncomingFile
+	files   []incoming.File
 	at      map[string]int64 // where a file's bytes begin
 	without []string         // files whose bytes were left out
 	skipped []string         // files that no machine takes from another
@@ -35,12 +34,12 @@ type incoming struct {
 	recordAt, recordSize int64
 }
 
-func (in *incoming) Close() { in.spool.Close() }
+func (in *taken) Close() { in.spool.Close() }
 
 // receive verifies the artifact in r and keeps its files, or those of one repository when repo is
 // not "".
-func receive(ctx context.Context, r io.Reader, repo string, opt VerifyOptions) (_ *incoming, err error) {
-	in := &incoming{at: make(map[string]int64)}
+func receive(ctx context.Context, r io.Reader, repo string, opt VerifyOptions) (_ *taken, err error) {
+	in := &taken{at: make(map[string]int64)}
 	if in.spool, err = newSpool("", false); err != nil {
 		return nil, temporary(err)
 	}
@@ -69,7 +68,7 @@ func receive(ctx context.Context, r io.Reader, repo string, opt VerifyOptions) (
 		}
 	}
 	debug.FreeOSMemory() // the largest file is read again, by others
-	gitstore.SortIncoming(in.files)
+	incoming.Sort(in.files)
 	return in, nil
 }
 
@@ -95,7 +94,7 @@ func unverified(report *Report) error {
 }
 
 // take keeps one file entry; content is only valid during the call.
-func (in *incoming) take(path string, e *entry, content []byte) error {
+func (in *taken) take(path string, e *entry, content []byte) error {
 	if path == pidFile || path == dashboardFile {
 		in.skipped = append(in.skipped, path)
 		return nil
@@ -118,7 +117,7 @@ func (in *incoming) take(path string, e *entry, content []byte) error {
 		return nil
 	}
 	in.at[path] = in.spool.n
-	in.files = append(in.files, gitstore.IncomingFile{Path: path, Size: int64(len(content)), SHA256: e.digest})
+	in.files = append(in.files, incoming.File{Path: path, Size: int64(len(content)), SHA256: e.digest})
 	if _, err := in.spool.Write(content); err != nil {
 		return temporary(err)
 	}
@@ -126,32 +125,30 @@ func (in *incoming) take(path string, e *entry, content []byte) error {
 }
 
 // open returns the bytes of a file.
-func (in *incoming) open(path string) (io.Reader, error) {
-	i, ok := slices.BinarySearchFunc(in.files, path, func(f gitstore.IncomingFile, p string) int {
-		return strings.Compare(f.Path, p)
-	})
+func (in *taken) open(path string) (io.Reader, error) {
+	f, ok := incoming.Find(in.files, path)
 	if !ok {
 		return nil, fmt.Errorf("%s is not in the artifact", path)
 	}
-	return io.NewSectionReader(in.spool.file, in.at[path], in.files[i].Size), nil
+	return io.NewSectionReader(in.spool.file, in.at[path], f.Size), nil
 }
 
-func (in *incoming) summary() *ojson.Object { return objectOf(in.a.summary) }
+func (in *taken) summary() *ojson.Object { return objectOf(in.a.summary) }
 
 // git is workspace.git, nil when it is not there.
-func (in *incoming) git() *ojson.Object { return objectOf(get(objectOf(in.a.workspace), "git")) }
+func (in *taken) git() *ojson.Object { return objectOf(get(objectOf(in.a.workspace), "git")) }
 
-func (in *incoming) head() string       { return in.git().String("head_sha") }
-func (in *incoming) run() string        { return in.summary().String("run_id") }
-func (in *incoming) status() string     { return in.summary().String("status") }
-func (in *incoming) exportedAt() string { s, _ := in.a.exportedAt.(string); return s }
-func (in *incoming) projectID() string {
+func (in *taken) head() string       { return in.git().String("head_sha") }
+func (in *taken) run() string        { return in.summary().String("run_id") }
+func (in *taken) status() string     { return in.summary().String("status") }
+func (in *taken) exportedAt() string { s, _ := in.a.exportedAt.(string); return s }
+func (in *taken) projectID() string {
 	return objectOf(get(objectOf(in.a.config), "project")).String("id")
 }
 
 // restorable judges what can be judged without a checkout, of what
 // docs/restore.md#what-is-checked-in-this-order lists.
-func (in *incoming) restorable() error {
+func (in *taken) restorable() error {
 	kind, _ := in.a.kind.(string)
 	if kind != KindRun {
 		e := &wire.Error{

@@ -11,9 +11,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/gitstatus"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/incoming"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -240,10 +240,10 @@ func (t *restoring) takeWork() error {
 		if f.exec {
 			perm = 0o777
 		}
-		t.in.Files = append(t.in.Files, gitstore.IncomingFile{Path: f.path, Size: int64(len(f.content)),
+		t.in.Files = append(t.in.Files, incoming.File{Path: f.path, Size: int64(len(f.content)),
 			SHA256: f.digest, Perm: perm})
 	}
-	gitstore.SortIncoming(t.in.Files)
+	incoming.Sort(t.in.Files)
 	t.in.Detail.Set("work", len(t.a.work))
 	t.in.Open = func(p string) (io.Reader, error) {
 		if data, ok := content[p]; ok {

@@ -1,6 +1,6 @@
 // Comparing incoming files with those that are there, following no link.
 
-package gitstore
+package incoming
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"os"
 	"path"
 	"slices"
 	"strings"
@@ -19,51 +20,51 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// restoreScan is a comparison in the making.
-type restoreScan struct {
-	s        *Store
-	in       *Incoming
-	incoming map[string]IncomingFile
-	parents  map[string]bool // directories that hold incoming files
-	removed  map[string]bool
-	dirs     []string // below the roots, parents first
-	checked  map[string]error
+// comparison is one in the making.
+type comparison struct {
+	root    *os.Root
+	in      *Set
+	files   map[string]File
+	parents map[string]bool // directories that hold incoming files
+	removed map[string]bool
+	dirs    []string // below the roots, parents first
+	checked map[string]error
 }
 
-// planRestoreFiles names the files that change. Removals come first, so that a
+// Compare names the files below root, the project's directory, that change. Removals come first, so that a
 // file can take the place of a directory and the other way round, and state.json
 // comes last: it is what other tools look at.
-func (s *Store) planRestoreFiles(ctx context.Context, in *Incoming) (*RestorePlan, error) {
-	c := &restoreScan{
-		s:        s,
-		in:       in,
-		incoming: make(map[string]IncomingFile, len(in.Files)),
-		parents:  make(map[string]bool),
-		removed:  make(map[string]bool),
-		checked:  make(map[string]error),
+func (in *Set) Compare(ctx context.Context, root *os.Root) (*Changes, error) {
+	c := &comparison{
+		root:    root,
+		in:      in,
+		files:   make(map[string]File, len(in.Files)),
+		parents: make(map[string]bool),
+		removed: make(map[string]bool),
+		checked: make(map[string]error),
 	}
 	for _, f := range in.Files {
-		c.incoming[f.Path] = f
+		c.files[f.Path] = f
 		for d := path.Dir(f.Path); d != "." && !c.parents[d]; d = path.Dir(d) {
 			c.parents[d] = true
 		}
 	}
-	plan := &RestorePlan{}
-	for _, root := range in.Roots {
-		if err := c.removals(ctx, root); err != nil {
+	changes := &Changes{}
+	for _, at := range in.Roots {
+		if err := c.removals(ctx, at); err != nil {
 			return nil, err
 		}
 	}
 	for p := range c.removed {
-		plan.Actions = append(plan.Actions, RestoreAction{p, "remove"})
+		changes.Actions = append(changes.Actions, Action{p, "remove"})
 	}
 	for _, dir := range slices.Backward(c.dirs) {
 		if !c.parents[dir] {
-			plan.empty = append(plan.empty, dir)
+			changes.Empty = append(changes.Empty, dir)
 		}
 	}
-	slices.SortFunc(plan.Actions, func(a, b RestoreAction) int { return strings.Compare(a.Path, b.Path) })
-	var last *RestoreAction
+	slices.SortFunc(changes.Actions, func(a, b Action) int { return strings.Compare(a.Path, b.Path) })
+	var last *Action
 	for _, f := range in.Files {
 		if err := ctx.Err(); err != nil {
 			return nil, context.Cause(ctx)
@@ -73,41 +74,40 @@ func (s *Store) planRestoreFiles(ctx context.Context, in *Incoming) (*RestorePla
 		case err != nil:
 			return nil, err
 		case action == "":
-			plan.Same++
+			changes.Same++
 		case f.Path == string(wire.DocState):
-			last = &RestoreAction{f.Path, action}
+			last = &Action{f.Path, action}
 		default:
-			plan.Actions = append(plan.Actions, RestoreAction{f.Path, action})
+			changes.Actions = append(changes.Actions, Action{f.Path, action})
 		}
 	}
 	if last != nil {
-		plan.Actions = append(plan.Actions, *last)
+		changes.Actions = append(changes.Actions, *last)
 	}
-	return plan, nil
+	return changes, nil
 }
 
-// removals notes the regular files at or below root that are not to stay. Links
+// removals notes the regular files at or below a path that are not to stay. Links
 // and other things are nobody's to carry; they stay unless they are in the way.
-func (c *restoreScan) removals(ctx context.Context, root string) error {
-	if err := c.parent(path.Dir(root)); err != nil {
+func (c *comparison) removals(ctx context.Context, at string) error {
+	if err := c.parent(path.Dir(at)); err != nil {
 		return err
 	}
-	w := c.s.work.Root
-	fi, err := w.Lstat(root)
+	fi, err := c.root.Lstat(at)
 	if git.Absent(err) {
 		return nil
 	}
 	if err != nil {
-		return fail.Errorf(fail.CodeUnreadable, err, "%s cannot be looked at", root)
+		return fail.Errorf(fail.CodeUnreadable, err, "%s cannot be looked at", at)
 	}
 	if fi.Mode().IsRegular() {
-		c.remove(root)
+		c.remove(at)
 		return nil
 	}
 	if !fi.IsDir() {
 		return nil
 	}
-	return fs.WalkDir(w.FS(), root, func(p string, d fs.DirEntry, err error) error {
+	return fs.WalkDir(c.root.FS(), at, func(p string, d fs.DirEntry, err error) error {
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			return nil
@@ -128,8 +128,8 @@ func (c *restoreScan) removals(ctx context.Context, root string) error {
 	})
 }
 
-func (c *restoreScan) remove(p string) {
-	if _, ok := c.incoming[p]; !ok && utf8.ValidString(p) && (c.in.Spare == nil || !c.in.Spare(p)) {
+func (c *comparison) remove(p string) {
+	if _, ok := c.files[p]; !ok && utf8.ValidString(p) && (c.in.Spare == nil || !c.in.Spare(p)) {
 		c.removed[p] = true
 	}
 }
@@ -141,7 +141,7 @@ func unsafeTarget(p, format string) error {
 
 // parent makes sure that the way to a file leads through directories only. One that
 // is a file is fine when it goes.
-func (c *restoreScan) parent(dir string) error {
+func (c *comparison) parent(dir string) error {
 	if dir == "." {
 		return nil
 	}
@@ -150,7 +150,7 @@ func (c *restoreScan) parent(dir string) error {
 	}
 	err := c.parent(path.Dir(dir))
 	if err == nil {
-		fi, lerr := c.s.work.Root.Lstat(dir)
+		fi, lerr := c.root.Lstat(dir)
 		switch {
 		case git.Absent(lerr):
 		case lerr != nil:
@@ -168,11 +168,11 @@ func (c *restoreScan) parent(dir string) error {
 }
 
 // action says what a file needs, "" when it is in place.
-func (c *restoreScan) action(f IncomingFile) (string, error) {
+func (c *comparison) action(f File) (string, error) {
 	if err := c.parent(path.Dir(f.Path)); err != nil {
 		return "", err
 	}
-	fi, err := c.s.work.Root.Lstat(f.Path)
+	fi, err := c.root.Lstat(f.Path)
 	switch {
 	case git.Absent(err):
 		return "create", nil
@@ -186,7 +186,7 @@ func (c *restoreScan) action(f IncomingFile) (string, error) {
 		return "", unsafeTarget(f.Path, "%s is no regular file")
 	}
 	// A link inside of the project may stand for a root; it is read, never written.
-	same, err := c.holds(f)
+	same, err := f.isAt(c.root)
 	switch {
 	case err == nil && same:
 		return "", nil
@@ -199,8 +199,8 @@ func (c *restoreScan) action(f IncomingFile) (string, error) {
 }
 
 // vacated makes sure that nothing stays in a directory whose name a file takes.
-func (c *restoreScan) vacated(dir string) error {
-	return fs.WalkDir(c.s.work.Root.FS(), dir, func(p string, d fs.DirEntry, err error) error {
+func (c *comparison) vacated(dir string) error {
+	return fs.WalkDir(c.root.FS(), dir, func(p string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return fail.Errorf(fail.CodeUnreadable, err, "%s cannot be looked at", p)
 		}
@@ -211,9 +211,9 @@ func (c *restoreScan) vacated(dir string) error {
 	})
 }
 
-// holds reports whether the file has the wanted contents.
-func (c *restoreScan) holds(f IncomingFile) (bool, error) {
-	file, err := c.s.work.Root.Open(f.Path)
+// isAt reports whether the working file has the wanted contents.
+func (f File) isAt(root *os.Root) (bool, error) {
+	file, err := root.Open(f.Path)
 	if err != nil {
 		return false, err
 	}
@@ -229,27 +229,17 @@ func (c *restoreScan) holds(f IncomingFile) (bool, error) {
 	return hex.EncodeToString(h.Sum(nil)) == f.SHA256, nil
 }
 
-// Brings reports whether a file comes in.
-func (in *Incoming) Brings(name string) bool {
-	_, ok := slices.BinarySearchFunc(in.Files, name, func(f IncomingFile, n string) int {
-		return strings.Compare(f.Path, n)
-	})
-	return ok
-}
-
-// Holds reports whether the working file at path, project-relative, is the incoming
+// Holds reports whether the working file at path, relative to root, is the incoming
 // one; for a path that does not come in, whether there is none.
-func (in *Incoming) Holds(s *Store, name string) bool {
-	i, ok := slices.BinarySearchFunc(in.Files, name, func(f IncomingFile, n string) int {
-		return strings.Compare(f.Path, n)
-	})
-	fi, err := s.work.Root.Lstat(name)
+func (in *Set) Holds(root *os.Root, name string) bool {
+	f, ok := Find(in.Files, name)
+	fi, err := root.Lstat(name)
 	if !ok {
 		return git.Absent(err)
 	}
 	if err != nil || !fi.Mode().IsRegular() {
 		return false
 	}
-	same, err := (&restoreScan{s: s, in: in}).holds(in.Files[i])
+	same, err := f.isAt(root)
 	return err == nil && same
 }
