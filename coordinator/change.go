@@ -122,8 +122,8 @@ const (
 	stepOther        // another program has written there since
 )
 
-// progress says how far a step came; rest is what a ledger still lacks.
-func (s *step) progress(root *os.Root) (state int, rest []byte, at int64, err error) {
+// progress says how far a step came; written is what a ledger has of the rows of an open one.
+func (s *step) progress(root *os.Root) (state int, written []byte, err error) {
 	if !s.Append {
 		data, err := readRegular(root, s.File, limitOf(s.File))
 		now := ""
@@ -132,24 +132,35 @@ func (s *step) progress(root *os.Root) (state int, rest []byte, at int64, err er
 		}
 		switch {
 		case err != nil:
-			return 0, nil, 0, err
+			return 0, nil, err
 		case string(data) == s.Data:
-			return stepDone, nil, 0, nil
+			return stepDone, nil, nil
 		case now == s.Before:
-			return stepOpen, nil, 0, nil
+			return stepOpen, nil, nil
 		}
-		return stepOther, nil, 0, nil
+		return stepOther, nil, nil
 	}
 	tail, size, err := readTail(root, s.File, int64(s.Size), len(s.Data))
 	switch {
 	case err != nil:
-		return 0, nil, 0, err
-	case size < int64(s.Size) || !bytes.HasPrefix([]byte(s.Data), tail):
-		return stepOther, nil, 0, nil
-	case len(tail) == len(s.Data):
-		return stepDone, nil, 0, nil
+		return 0, nil, err
+	case string(tail) == s.Data:
+		return stepDone, nil, nil
+	case size != int64(s.Size)+int64(len(tail)) || !begun(tail, s.Data):
+		return stepOther, nil, nil
 	}
-	return stepOpen, []byte(s.Data[len(tail):]), size, nil
+	return stepOpen, tail, nil
+}
+
+// begun reports whether a crash or a power cut can have left this of rows that were being written: their beginning,
+// or zeros where they were to be. A row holds no zero byte.
+func begun(tail []byte, rows string) bool {
+	for i, c := range tail {
+		if c != 0 && c != rows[i] {
+			return false
+		}
+	}
+	return true
 }
 
 // readTail returns up to limit bytes of a file from offset on, and its size; an
@@ -210,7 +221,7 @@ func complete(root *os.Root, steps []step) (problems wire.Problems, err error) {
 				abandoned(pendingPath, "its record names a file that is not the coordinator's")...)
 			continue
 		}
-		state, rest, at, err := s.progress(root)
+		state, written, err := s.progress(root)
 		if err != nil {
 			return problems, err
 		}
@@ -218,8 +229,8 @@ func complete(root *os.Root, steps []step) (problems wire.Problems, err error) {
 		case state == stepOther:
 			problems = append(problems, abandoned(s.File, "another program has written there")...)
 		case state == stepDone:
-		case s.Append:
-			err = durable.AppendRoot(root, s.File, at, rest, 0o666)
+		case len(written) > 0:
+			err = durable.OverwriteRoot(root, s.File, int64(s.Size), written, []byte(s.Data))
 		default:
 			err = s.write(root)
 		}

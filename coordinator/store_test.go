@@ -299,13 +299,16 @@ func TestInterruptedChangeAndAnotherWriter(t *testing.T) {
 		len(d.Findings) != 1 || contents(t, dir, pendingPath) != "" {
 		t.Errorf("%v %+v", err, d)
 	}
-	// Half of a row is completed.
-	write(t, dir, initiative.HistoryPath, "{}\n"+row[:20])
-	record(step{File: initiative.HistoryPath, Data: row, Append: true, Size: 3})
-	if d, _, err = s.Update(context.Background(), "test", time.Second,
-		func(*Documents) (*initiative.Change, *wire.Error) { return &initiative.Change{}, nil }); err != nil ||
-		len(d.Findings) != 0 || len(d.History.Accepted("polish")) != 1 {
-		t.Errorf("%v %+v", err, d)
+	// What a power cut left of a row is completed.
+	zeros := strings.Repeat("\x00", len(row)-20)
+	for _, left := range []string{row[:20], row[:20] + zeros, zeros, zeros[:20] + row[20:]} {
+		write(t, dir, initiative.HistoryPath, "{}\n"+left)
+		record(step{File: initiative.HistoryPath, Data: row, Append: true, Size: 3})
+		if d, _, err = s.Update(context.Background(), "test", time.Second,
+			func(*Documents) (*initiative.Change, *wire.Error) { return &initiative.Change{}, nil }); err != nil ||
+			len(d.Findings) != 0 || contents(t, dir, initiative.HistoryPath) != "{}\n"+row {
+			t.Errorf("of %q: %v %+v", left, err, d)
+		}
 	}
 }
 

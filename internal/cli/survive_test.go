@@ -116,6 +116,9 @@ func records(dir, repo string) ([]string, error) {
 		types := repo + " initiative:"
 		for line := range bytes.Lines(data) {
 			row, err := ojson.DecodeObject(line)
+			if err != nil && unfinished(dir) {
+				break // the row was being written; the next command writes it again
+			}
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", repo, err)
 			}
@@ -143,6 +146,12 @@ func records(dir, repo string) ([]string, error) {
 	}
 	slices.Sort(out)
 	return out, nil
+}
+
+// unfinished reports whether a workspace says itself that a change of its files is under way.
+func unfinished(dir string) bool {
+	_, err := os.Lstat(filepath.Join(dir, filepath.FromSlash(initiative.Dir), "pending-change.json"))
+	return err == nil
 }
 
 func (a *act) records() ([]string, error) {
