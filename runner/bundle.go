@@ -19,9 +19,9 @@ import (
 
 // bundling is the making of a turn's bundle.
 type bundling struct {
-	cross    *CrossRepo // what the coordinator tells the turn; nil for what it has told already
-	again    bool       // of a turn that was dispatched before: its hooks were asked then
-	warnings []string   // of the bundle that was made
+	cross    *turnfiles.CrossRepo // what the coordinator tells the turn; nil for what it has told already
+	again    bool                 // of a turn that was dispatched before: its hooks were asked then
+	warnings []string             // of the bundle that was made
 }
 
 // bundler makes the bundle of the turn that a transition dispatches: its files, by turn and name.
@@ -49,11 +49,11 @@ func (c *change) bundles(
 	in.LastLog = turnfiles.LastLog(c.r.store.Dir(), in)
 	in.Warnings = c.newDirt(turn)
 	in.PreviousIndex = turnfiles.Index(c.r.store.Dir())
-	cross, err := crossFiles(c.r.store.Dir(), make.cross, turn)
+	cross, err := turnfiles.CrossFiles(c.r.store.Dir(), make.cross, turn)
 	if err != nil {
 		return nil, err
 	}
-	in.CrossRepo = crossDocument(cross)
+	in.CrossRepo = turnfiles.CrossDocument(cross)
 	if in.Messages, err = c.r.messagesFor(ctx, t.Index, turn.TurnID); err != nil {
 		return nil, err
 	}

@@ -4,13 +4,11 @@ package runner
 
 import (
 	"context"
-	"path"
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/dispatch"
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
-	"github.com/git-agentxchain/git-agentxchain/gitstore/conflict"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/decision"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
@@ -280,100 +278,6 @@ func reindex(cfg *config.Config, before *run.State, after *protocol.Transition, 
 		PreviousIndex: was,
 		Now:           now,
 	})
-}
-
-// Conflicts lists what did not hold when two sides of a run were joined.
-func (r *Runner) Conflicts(ctx context.Context) ([]*Conflict, error) {
-	return conflict.All(ctx, r.store.Repository())
-}
-
-// Conflict returns the one an operation id or its beginning names. Errors: not_found.
-func (r *Runner) Conflict(ctx context.Context, name string) (*Conflict, error) {
-	return conflict.Find(ctx, r.store.Repository(), name)
-}
-
-// Ways out of a conflict.
-const (
-	SettleDrop    = "drop"    // the losing work is given up, for a reason
-	SettleOurs    = "ours"    // the losing result is staged again, for its turn
-	SettleReissue = "reissue" // the losing result is laid out as material for another turn
-	SettleAgain   = "again"   // a person decides anew
-)
-
-// CodeConflictSettled means that a conflict was settled before.
-const CodeConflictSettled = "conflict_settled"
-
-// Settle ends a conflict and returns the file the losing result was put into, "" for
-// none. Only a person can do it.
-//
-// Errors: inside_dispatched_turn, not_found, conflict_settled, reason_required,
-// invalid_argument, turn_not_active, file_exists.
-func (r *Runner) Settle(ctx context.Context, name, how, because string) (*Conflict, string, error) {
-	if err := r.personOnly("settle a conflict", "git agentxchain conflicts"); err != nil {
-		return nil, "", err
-	}
-	c, err := conflict.Find(ctx, r.store.Repository(), name)
-	if err != nil {
-		return nil, "", err
-	}
-	if c.Status == join.ConflictSettled {
-		return c, "", &wire.Error{
-			Code:    CodeConflictSettled,
-			Message: "The conflict was settled before: " + c.Settled + " by " + c.By + ".",
-			Hint:    "git agentxchain conflicts",
-		}
-	}
-	file := ""
-	switch how {
-	case SettleDrop:
-		if because == "" {
-			return c, "", &wire.Error{Code: wire.CodeReasonRequired, Message: "Dropping recorded work needs a reason.",
-				Hint: "git agentxchain conflicts " + c.Op[:12] + " --drop --because TEXT"}
-		}
-	case SettleOurs, SettleReissue:
-		if file, err = r.layOut(ctx, c, how); err != nil {
-			return c, "", err
-		}
-	}
-	return c, file, conflict.Settle(ctx, r.store.Repository(), r.store.Env(ctx), c, how, because)
-}
-
-// layOut puts the losing result where it can be used: in the staging place of its turn,
-// or among the kept files.
-func (r *Runner) layOut(ctx context.Context, c *Conflict, how string) (string, error) {
-	data, err := conflict.LosingResult(ctx, r.store.Repository(), c)
-	if err != nil {
-		return "", err
-	}
-	if data == nil {
-		if how == SettleReissue {
-			return "", nil
-		}
-		return "", &wire.Error{Code: wire.CodeInvalidArgument, Field: "op",
-			Message: "The conflict is about " + c.Name + ", which has no result to take.",
-			Hint:    "git agentxchain conflicts " + c.Op[:12] + " shows the ways out"}
-	}
-	file := ".agentxchain/transactions/conflict-" + c.Op[:12] + "/turn-result.json"
-	if how == SettleOurs {
-		v, err := r.View(ctx)
-		if err != nil {
-			return "", err
-		}
-		if _, active := v.State.ActiveTurns.Get(c.Turn); !active || v.Run != c.Run {
-			return "", &wire.Error{
-				Code:    wire.CodeTurnNotActive,
-				Field:   "turn_id",
-				Message: "Turn " + c.Turn + " is not active here, so its losing result cannot be judged again.",
-				Hint: "git agentxchain conflicts " + c.Op[:12] +
-					" --reissue keeps the result as material for another turn",
-			}
-		}
-		file = wire.StagingPath(c.Turn)
-	}
-	if err := r.store.MakeDir(path.Dir(file)); err != nil {
-		return "", err
-	}
-	return file, r.store.WriteNew([]gitstore.NewFile{{Path: file, Data: data}})
 }
 
 // HasRemote reports whether the repository has a remote that records can go to.

@@ -1,7 +1,7 @@
 // The coordinator's context of a turn: into its bundle with the dispatch, and into every later bundle of the same work
 // (docs/siblings.md).
 
-package runner
+package turnfiles
 
 import (
 	"os"
@@ -23,10 +23,10 @@ type CrossRepo struct {
 // maxCrossRepo bounds the document that is rendered, in bytes.
 const maxCrossRepo = 4 << 20
 
-// crossFiles returns the coordinator's files for the bundle of a turn: those of
+// CrossFiles returns the coordinator's files for the bundle of a turn: those of
 // this dispatch, else those of an earlier bundle of the turn or of the turn it
 // was reissued from.
-func crossFiles(dir string, x *CrossRepo, turn *run.Turn) (map[string][]byte, error) {
+func CrossFiles(dir string, x *CrossRepo, turn *run.Turn) (map[string][]byte, error) {
 	if x != nil {
 		return map[string][]byte{dispatch.CoordinatorJSON: x.JSON, dispatch.CoordinatorText: x.Text}, nil
 	}
@@ -59,8 +59,8 @@ func crossFiles(dir string, x *CrossRepo, turn *run.Turn) (map[string][]byte, er
 	return nil, nil
 }
 
-// crossDocument reads the document of files, nil when there is none to be read.
-func crossDocument(files map[string][]byte) *ojson.Object {
+// CrossDocument reads the document of files, nil when there is none to be read.
+func CrossDocument(files map[string][]byte) *ojson.Object {
 	data, ok := files[dispatch.CoordinatorJSON]
 	if !ok {
 		return nil
