@@ -44,7 +44,7 @@ func Touched(ctx context.Context, r *git.Repository, projectPrefix string, head 
 	case err != nil:
 		return nil, fail.Errorf(fail.CodeUnreadable, err, "git's index cannot be read")
 	}
-	y := &youngEntries{prefix: prefix, since: since.Unix()}
+	y := &youngEntries{top: r.TopLevel, prefix: prefix, since: since}
 	if !y.read(data, r.ObjectFormat) {
 		if data, err = joinedIndex(ctx, r, name); err != nil {
 			return nil, err
@@ -79,8 +79,9 @@ const (
 
 // youngEntries are the entries below a directory whose files got what they hold at a moment or later.
 type youngEntries struct {
+	top    string
 	prefix string
-	since  int64 // seconds since 1970
+	since  time.Time
 
 	names      []string
 	entries    bytes.Buffer // as update-index --index-info takes them
@@ -92,8 +93,9 @@ func (y *youngEntries) read(data []byte, format string) (known bool) {
 	y.names = nil
 	y.entries.Reset()
 	y.extensions, known = readIndex(data, format, func(e *indexEntry) bool {
-		if int64(e.seen()) < y.since || e.inConflict || e.mode()&modeKind == modeSubmodule ||
-			!strings.HasPrefix(string(e.name), y.prefix) {
+		second, since := int64(e.seen()), y.since.Unix()
+		if second < since || e.inConflict || e.mode()&modeKind == modeSubmodule ||
+			!strings.HasPrefix(string(e.name), y.prefix) || second == since && y.before(string(e.name)) {
 			return true
 		}
 		y.names = append(y.names, string(e.name))
@@ -101,6 +103,21 @@ func (y *youngEntries) read(data []byte, format string) (known bool) {
 		return true
 	})
 	return known
+}
+
+// clockGrain is how far the times of files may be behind the clock: a tick of the kernel, and some more.
+const clockGrain = 20 * time.Millisecond
+
+// before reports whether a file of the second in which the turn began is known to be older than the turn. git tells
+// the times in its index by the second, so that those say nothing within it; the file itself does, where the file
+// system keeps more than seconds.
+func (y *youngEntries) before(name string) bool {
+	fi, err := os.Lstat(filepath.Join(y.top, filepath.FromSlash(name)))
+	if err != nil {
+		return false
+	}
+	st := git.StatOf(fi)
+	return st.CTime%int64(time.Second) != 0 && max(st.CTime, st.MTime) < y.since.Add(-clockGrain).UnixNano()
 }
 
 // joinedIndex is a split index, put together by git.

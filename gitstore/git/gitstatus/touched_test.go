@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
@@ -68,6 +69,33 @@ func TestIndexLies(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestTouchedWithinASecond tells files of the second in which a turn began apart by their own times.
+func TestTouchedWithinASecond(t *testing.T) {
+	r := testrepo.New(t, testrepo.Options{})
+	repo := opened(t, r)
+	for time.Now().Nanosecond() > 300_000_000 {
+		time.Sleep(10 * time.Millisecond)
+	}
+	r.Write("before.txt", "x\n")
+	r.Write("after.txt", "x\n")
+	r.Git("add", "-A")
+	time.Sleep(2 * clockGrain)
+	since := time.Now()
+	r.Write("after.txt", "another\n")
+	r.Git("add", "-A")
+	fi, err := os.Lstat(filepath.Join(r.Dir, "after.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if at := git.StatOf(fi).CTime; at%int64(time.Second) == 0 || at/int64(time.Second) != since.Unix() {
+		t.Skip("the file system keeps no finer times, or a second has gone by")
+	}
+	got, err := Touched(t.Context(), repo, "", object.OID(r.Git("rev-parse", "HEAD")), since)
+	if err != nil || !slices.Equal(got, []string{"after.txt"}) {
+		t.Errorf("%q %v", got, err)
 	}
 }
 
