@@ -3,6 +3,7 @@
 package agentstream
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -24,7 +25,7 @@ func Step(line string) (text string, record bool) {
 	case err != nil || !doc.Has("type"):
 		return line, false
 	}
-	for _, read := range []func(*ojson.Object) string{message, item, toolUse, part, event, result} {
+	for _, read := range []func(*ojson.Object) string{message, item, toolUse, part, event, result, failure} {
 		if text := read(doc); text != "" {
 			return text, true
 		}
@@ -116,11 +117,38 @@ func result(doc *ojson.Object) string {
 	text := "done"
 	if code, _ := doc.Int("exitCode"); doc.Bool("is_error") || doc.String("status") == "error" || code != 0 {
 		text = "failed"
+		if why := Failure(doc); why != "" {
+			text += ": " + why
+		}
 	}
 	if usd, ok := doc.Float("total_cost_usd"); ok {
 		text += fmt.Sprintf(", $%.2f", usd)
 	}
 	return text
+}
+
+// failure is a record of what went wrong, of any of them.
+func failure(doc *ojson.Object) string {
+	if why := Failure(doc); why != "" {
+		return "error: " + why
+	}
+	return ""
+}
+
+// Failure is what a record says went wrong; "" for a record of anything else.
+func Failure(doc *ojson.Object) string {
+	kind := doc.String("type")
+	failed, data := doc.Object("error"), doc.Object("data")
+	switch {
+	case kind == "system" && doc.String("subtype") == "api_retry": // Claude Code asks its model again
+		return doc.String("error")
+	case kind == "result":
+		return cmp.Or(failed.String("message"), doc.String("result"))
+	case kind == "error", strings.HasSuffix(kind, ".error"), strings.HasSuffix(kind, ".failed"):
+		return cmp.Or(failed.String("message"), failed.Object("data").String("message"), data.String("message"),
+			doc.String("message"))
+	}
+	return ""
 }
 
 // tool is the name of a tool and the one argument that says most.

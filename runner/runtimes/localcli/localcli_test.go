@@ -203,18 +203,49 @@ func TestKnownAgents(t *testing.T) {
 		"codex refused": {"codex",
 			`echo '{"type":"turn.failed","error":{"message":"unexpected status 401 Unauthorized"}}'; exit 1`,
 			"codex_auth_failed"},
+		"codex speaks of it": {"codex",
+			`echo '{"type":"item.completed","item":{"type":"agent_message","text":"It is not logged in."}}'; exit 1`, ""},
+		"gemini without a login": {"gemini", `echo 'YOLO mode is enabled.' >&2
+			echo 'Please set an Auth method in your settings.json or specify GEMINI_API_KEY' >&2; exit 41`,
+			"gemini_auth_failed"},
+		"gemini refused": {"gemini", `echo '{"type":"result","status":"error","error":{"type":"unknown",` +
+			`"message":"[API Error: {\"error\":{\"code\":400,\"message\":\"API key not valid.\"}}]"}}'; exit 144`,
+			"gemini_auth_failed"},
+		"qwen without a login": {"qwen", `echo '{"type":"result","is_error":true,"error":{"message":` +
+			`"No auth type is selected. Please configure an auth type."}}'; exit 1`, "qwen_auth_failed"},
+		"qwen refused": {"qwen", `echo '{"type":"result","subtype":"success","is_error":false,` +
+			`"result":"[API Error: 401 Incorrect API key provided]"}'`, "qwen_auth_failed"},
+		"copilot without a login": {"copilot", `echo 'Error: No authentication information found.
+
+Copilot can be authenticated with GitHub.' >&2; exit 1`, "copilot_auth_failed"},
+		"copilot refused": {"copilot", `echo '{"type":"session.error","data":{"errorType":"authentication",` +
+			`"message":"Authentication failed with provider (HTTP 401)."}}'; exit 1`, "copilot_auth_failed"},
+		"opencode refused": {"opencode", `echo '{"type":"error","error":{"name":"APIError","data":{"message":` +
+			`"Incorrect API key provided.","statusCode":401}}}'; exit 1`, "opencode_auth_failed"},
 		"other agent, no rule": {"agent", `echo 'Error: unauthorized'; exit 1`, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			args := []string{agentNamed(t, tc.agent, tc.script)}
-			if tc.agent == "codex" {
+			switch tc.agent {
+			case "codex":
 				args = append(args, "exec", "--json")
+			case "opencode":
+				args = append(args, "run")
 			}
 			d := dispatchable(t, "command", args)
 			if out := d.run(); out.Class != tc.class {
 				t.Errorf("%+v", out)
 			}
 		})
+	}
+}
+
+// A turn that is sent back says what the agent reported, also when that was not on standard error.
+func TestReportedFailureIsTheReason(t *testing.T) {
+	d := dispatchable(t, "command", []string{agentNamed(t, "opencode", `echo '{"type":"text","part":{"text":"I try."}}'
+echo '{"type":"error","error":{"name":"APIError","data":{"message":"Unable to connect."}}}'; exit 1`), "run"})
+	if out := d.run(); out.Kind != runtimes.Rejected || !strings.HasSuffix(out.Reason, "(Unable to connect.).") {
+		t.Errorf("%+v", out)
 	}
 }
 

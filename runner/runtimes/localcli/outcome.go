@@ -3,9 +3,12 @@
 package localcli
 
 import (
+	"bytes"
+	"cmp"
 	"fmt"
 	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/agentstream"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/process"
 	"github.com/git-agentxchain/git-agentxchain/internal/secrets"
@@ -80,14 +83,14 @@ func (w *watch) classify(c *call, res *process.Result, why string, said, staged 
 	case !said:
 		out := blocked(noSubprocess,
 			fmt.Sprintf("The agent of runtime %s ended %s without a word and without a result%s.", id, ended(res),
-				because(res.Stderr)), "run its command by hand to see what is wrong, "+unblock)
+				because(res)), "run its command by hand to see what is wrong, "+unblock)
 		out.Failure = noSubprocess
 		return out
 	}
 	return &runtimes.Outcome{
 		Kind: runtimes.Rejected,
 		Reason: fmt.Sprintf("The agent ended %s and had staged no result at %s%s.", ended(res), w.req.StagingPath,
-			because(res.Stderr)),
+			because(res)),
 	}
 }
 
@@ -102,11 +105,18 @@ func ended(res *process.Result) string {
 }
 
 // because quotes the last line of standard error, where programs say what ails
-// them.
-func because(stderr []byte) string {
-	text := strings.TrimRight(string(stderr), " \t\r\n")
-	line := runtimes.Shown([]byte(text[strings.LastIndexByte(text, '\n')+1:]))
+// them, or else the last failure that the agent reported.
+func because(res *process.Result) string {
+	text := strings.TrimRight(string(res.Stderr), " \t\r\n")
+	line := text[strings.LastIndexByte(text, '\n')+1:]
 	if line == "" {
+		for record := range bytes.Lines(res.Stdout) {
+			if doc, err := ojson.DecodeObject(bytes.TrimSpace(record)); err == nil && isErrorRecord(doc) {
+				line = cmp.Or(agentstream.Failure(doc), line)
+			}
+		}
+	}
+	if line = runtimes.Shown([]byte(line)); line == "" {
 		return ""
 	}
 	return " (" + line + ")"

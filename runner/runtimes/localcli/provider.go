@@ -20,10 +20,11 @@ const (
 )
 
 var (
-	claudeAuth = []string{"authentication_failed", "authentication_error", "invalid authentication credentials",
-		"unauthorized", "api error: 401", "invalid api key", "oauth token has expired"}
-	codexAuth = []string{"unauthorized", "invalid api key", "invalid_api_key", "incorrect api key",
-		"authentication failed", "authentication_failed", "api error: 401", "status 401", "http 401"}
+	authWords = []string{"authentication_failed", "authentication_error", "authentication failed",
+		"authentication required", "authenticationerror", "invalid authentication credentials", "unauthorized",
+		"invalid api key", "invalid_api_key", "incorrect api key", "api key not valid", "api_key_invalid",
+		"api error: 401", "status 401", "http 401", `"statuscode":401`, "oauth token has expired", "not logged in",
+		"no auth type is selected", "set an auth method", "invalid auth method", "no authentication information"}
 	nodeWords = []string{"requires node", "unsupported node", "node version", "node.js version",
 		"syntaxerror: unexpected token", "symbol.dispose", "err_unsupported_dir_import"}
 	rateWords = []string{"rate_limit_error", `"error":"rate_limit"`, `"error": "rate_limit"`, "rate limited",
@@ -46,19 +47,10 @@ func providerFailure(agent, id string, stdout, stderr []byte) *runtimes.Outcome 
 		}
 		return ""
 	}
-	switch agent {
-	case "claude":
-		if find(claudeAuth, records) != "" {
-			return blocked("claude_auth_failed",
-				fmt.Sprintf("The provider of runtime %s refused the credentials of claude.", id),
-				"log claude in (claude /login) or export a valid ANTHROPIC_API_KEY, then: git agentxchain unblock")
-		}
-	case "codex":
-		if find(codexAuth, records) != "" {
-			return blocked("codex_auth_failed",
-				fmt.Sprintf("The provider of runtime %s refused the credentials of codex.", id),
-				"log codex in (codex login) or export a valid OPENAI_API_KEY, then: git agentxchain unblock")
-		}
+	if login := loginOf(agent); login != "" && find(authWords, records) != "" {
+		return blocked(agent+"_auth_failed",
+			fmt.Sprintf("The agent %s of runtime %s is not logged in, or its provider refused its key.", agent, id),
+			login+", then: git agentxchain unblock")
 	}
 	if agent == "claude" && find(nodeWords, own) != "" {
 		return blocked("claude_node_incompatible", "claude cannot run with the Node.js that is on PATH.",
@@ -77,6 +69,29 @@ func providerFailure(agent, id string, stdout, stderr []byte) *runtimes.Outcome 
 		return out
 	}
 	return nil
+}
+
+// loginOf is how a known agent comes by valid credentials, "" for another program.
+func loginOf(agent string) string {
+	switch agent {
+	case "aider":
+		return "export a valid key of the service of aider's model"
+	case "claude":
+		return "log claude in (claude /login) or export a valid ANTHROPIC_API_KEY"
+	case "codex":
+		return "log codex in (codex login) or export a valid OPENAI_API_KEY"
+	case "copilot":
+		return "log copilot in (copilot, then /login) or export a valid GH_TOKEN"
+	case "cursor-agent":
+		return "log cursor-agent in (cursor-agent login) or export a valid CURSOR_API_KEY"
+	case "gemini":
+		return "log gemini in (start gemini, it asks) or export a valid GEMINI_API_KEY"
+	case "opencode":
+		return "log opencode in (opencode auth login) or correct the key in its configuration"
+	case "qwen":
+		return "log qwen in (qwen, then /auth) or export a valid OPENAI_API_KEY"
+	}
+	return ""
 }
 
 // errorRecords are the lines of an output that report an error, in lower case: JSON
@@ -109,7 +124,9 @@ func isErrorRecord(doc *ojson.Object) bool {
 		return true
 	}
 	return doc.Bool("is_error") || kind == "error" || strings.HasSuffix(kind, ".failed") ||
-		strings.HasSuffix(kind, "_error")
+		strings.HasSuffix(kind, ".error") || strings.HasSuffix(kind, "_error") ||
+		// Qwen Code calls this a success.
+		kind == "result" && strings.HasPrefix(doc.String("result"), "[API Error: ")
 }
 
 // withoutWork leaves out what an agent has said and done, which an error record
@@ -133,7 +150,7 @@ func isErrorLine(text string) bool {
 		"you've hit your", "you have hit your", "you’ve hit your", "claude ai usage limit", "claude usage limit",
 		"claude code requires", "usage limit", "rate limit", "rate_limit", "rate-limit", "429 ", "401 ",
 		"too many requests", "unauthorized", "invalid api key", "authentication", "invalid authentication",
-		"syntaxerror", "exception", "codex: error", "claude: error", "openai error", "anthropic error"} {
+		"please set an auth method", "invalid auth method", "syntaxerror", "exception", "codex: error", "claude: error", "openai error", "anthropic error"} {
 		if strings.HasPrefix(text, begin) {
 			return true
 		}
