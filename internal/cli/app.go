@@ -25,14 +25,31 @@ const signalEcho = 250 * time.Millisecond
 func Main(args []string, env term.Env) int {
 	runner.AgentHelper(args)
 	shared.CollectLater()
-	ctx, stop := signal.NotifyContext(context.Background(), endSignals()...)
-	defer stop()
-	// The first signal asks the command to end cleanly; once it is on its way
-	// a second one ends the process at once.
-	context.AfterFunc(ctx, func() {
-		time.Sleep(signalEcho)
-		stop()
-	})
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	ends := make(chan os.Signal, 1)
+	signal.Notify(ends, endSignals()...)
+	defer signal.Stop(ends)
+	go func() {
+		select {
+		case <-ctx.Done():
+		case <-ends:
+			// The first signal asks the command to end cleanly; once it is on its way
+			// a second one ends the process at once.
+			cancel()
+			time.Sleep(signalEcho)
+			signal.Stop(ends)
+		}
+	}()
+	env.HoldInterrupt = func() (resume func()) {
+		signal.Ignore(os.Interrupt)
+		return func() {
+			signal.Reset(os.Interrupt)
+			if ctx.Err() == nil {
+				signal.Notify(ends, os.Interrupt)
+			}
+		}
+	}
 	return term.Run(ctx, args, env, program())
 }
 

@@ -83,14 +83,19 @@ func TestApproveAsks(t *testing.T) {
 	t.Setenv("GIT_PAGER", "cat")
 	dir := waitingProject(t)
 
-	// Quit, and the end of input, leave everything as it is.
-	for _, keys := range []string{"q\n", "\x04"} {
+	// Quit, the end of input and ^C leave everything as it is.
+	const undecided = "Nothing was decided; the gate waits."
+	for _, c := range []struct {
+		keys   string
+		status int
+		says   string
+	}{{"q\n", 1, undecided}, {"\x04", 1, undecided}, {"\x03", 130, "what it asks about was not done"}} {
 		r := startPTY(t, dir, 100, "approve")
 		r.await(approveQuestion)
-		r.enter(keys)
+		r.enter(c.keys)
 		status, lines := r.end()
-		if status.ExitStatus() != 1 || having(lines, "Nothing was decided; the gate waits.") != 1 {
-			t.Errorf("%q: status %d: %q", keys, status.ExitStatus(), lines)
+		if status.ExitStatus() != c.status || having(lines, c.says) != 1 {
+			t.Errorf("%q: status %d: %q", c.keys, status.ExitStatus(), lines)
 		}
 		for _, want := range []string{"Gate:          plan_ok: build -> ship", "the gate holds on the files of now",
 			"notes.txt", "Objections:    none open", "the run enters phase ship"} {

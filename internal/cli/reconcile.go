@@ -73,9 +73,13 @@ func runReconcile(ctx context.Context, f *term.Factory, o runner.ReconcileOption
 				f.Out.Notice("      %s", term.OneLine(name))
 			}
 		}
-		if agreed, err := f.Prompt.Confirm(ctx, "Take them into the baseline?", "--yes", false); err != nil ||
-			!agreed {
+		agreed, err := f.Prompt.Confirm(ctx, "Take them into the baseline?", "--yes", false)
+		if err != nil {
 			return err
+		}
+		if !agreed {
+			f.Out.Notice("Nothing was changed.")
+			return nil
 		}
 	}
 	o.Head = look.Head

@@ -120,8 +120,12 @@ func runReissue(ctx context.Context, f *term.Factory, o runner.ReissueOptions, y
 	defer func() { _ = r.Close() }()
 	if o.TakeCommits {
 		agreed, err := takeCommits(ctx, f, r, &o, yes)
-		if err != nil || !agreed {
+		if err != nil {
 			return err
+		}
+		if !agreed {
+			f.Out.Notice("Nothing was changed.")
+			return nil
 		}
 	}
 	var out *runner.Reissued

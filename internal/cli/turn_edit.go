@@ -4,6 +4,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -63,16 +64,16 @@ func editStaged(ctx context.Context, f *term.Factory, id string) (turn string, e
 	}
 	err = f.Edit(ctx, name)
 	after, rerr := os.ReadFile(name)
-	if err == nil {
-		err = rerr
-	}
-	if err != nil || bytes.Equal(before, after) {
+	if rerr != nil || bytes.Equal(before, after) {
 		_ = os.Remove(name)
-		if err == nil {
+		if err = cmp.Or(err, rerr); err == nil {
 			err = term.Errorf("failed", "the result was left as it was; nothing is staged").
 				WithHint("git agentxchain turn edit " + t.TurnID)
 		}
 		return "", err
+	}
+	if err != nil { // as an editor reports that its text is not to be used, or that it crashed
+		return "", term.Errorf("failed", "%w; nothing is staged. Your text is kept in %s.", err, name)
 	}
 	if _, err := r.StageResult(ctx, t.TurnID, after); err != nil {
 		return "", term.Errorf(runner.ErrorCode(err), "%s Your text is kept in %s.", term.OneLine(err.Error()), name).

@@ -15,12 +15,20 @@ import (
 // Errors: failed when it cannot be started or does not end with 0.
 func (f *Factory) Edit(ctx context.Context, file string) error {
 	line := f.editorCommand(ctx)
-	cmd := exec.CommandContext(ctx, "sh", "-c", line+` "$@"`, line, file)
+	// The trap: a shell that waits for an editor would die of the editor's ^C once that has ended.
+	cmd := exec.CommandContext(ctx, "sh", "-c", "trap : INT; "+line+` "$@"`, line, file)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, f.Env.Stdout, f.Env.Stderr
 	if f.JSON() {
 		cmd.Stdout = f.Env.Stderr
 	}
-	if err := cmd.Run(); err != nil {
+	err := cmd.Start()
+	if err == nil {
+		// After the start: a program that is started while ^C is ignored ignores it too.
+		resume := f.Env.HoldInterrupt()
+		err = cmd.Wait()
+		resume()
+	}
+	if err != nil {
 		return Errorf("failed", "the editor %s failed: %v", OneLine(line), err).
 			WithHint("git agentxchain help environment says which editor is taken")
 	}

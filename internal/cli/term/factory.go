@@ -28,6 +28,9 @@ type Env struct {
 	// from dir; absent ones are absent from the map. It costs one process, so
 	// only terminal output asks. Nil means that no variable is set.
 	GitConfig func(ctx context.Context, dir string, names ...string) map[string]string
+	// HoldInterrupt leaves ^C to a program that has the terminal, until resume: an editor or a pager
+	// that uses the key itself.
+	HoldInterrupt func() (resume func())
 }
 
 // filled returns e with harmless stand-ins for what a test left out.
@@ -55,6 +58,9 @@ func (e Env) filled() Env {
 	}
 	if e.GitConfig == nil {
 		e.GitConfig = func(context.Context, string, ...string) map[string]string { return nil }
+	}
+	if e.HoldInterrupt == nil {
+		e.HoldInterrupt = func() func() { return func() {} }
 	}
 	return e
 }

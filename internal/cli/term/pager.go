@@ -79,7 +79,10 @@ func (o *Output) stopPager() {
 		return
 	}
 	_ = o.pager.in.Close()
+	// Everything is written: another ^C is the pager's, which would be left at the terminal without us.
+	resume := o.f.Env.HoldInterrupt()
 	_ = o.pager.cmd.Wait()
+	resume()
 	o.pager = nil
 	o.stdout.Reset(o.f.Env.Stdout)
 }

@@ -67,7 +67,7 @@ func (p *Prompter) Line(ctx context.Context, question, flag string) (string, err
 	select {
 	case <-ctx.Done():
 		_, _ = fmt.Fprintln(p.f.Env.Stderr)
-		return "", ctx.Err()
+		return "", unanswered{ctx.Err()}
 	case r := <-done:
 		if r.err == io.EOF && strings.TrimSpace(r.line) == "" {
 			_, _ = fmt.Fprintln(p.f.Env.Stderr)
@@ -80,3 +80,14 @@ func (p *Prompter) Line(ctx context.Context, question, flag string) (string, err
 		return strings.TrimSpace(r.line), nil
 	}
 }
+
+// unanswered is a signal that came instead of an answer.
+type unanswered struct{ error }
+
+func (unanswered) Error() string {
+	return "interrupted; the question was not answered, and what it asks about was not done"
+}
+
+func (u unanswered) Unwrap() error   { return u.error }
+func (unanswered) ErrorCode() string { return "interrupted" }
+func (unanswered) ErrorHint() string { return "" }
