@@ -366,15 +366,34 @@ func (p *lineParser) unknownFlag(shown string) error {
 	for _, g := range globalFlags() {
 		known = append(known, g.names...)
 	}
-	known = slices.DeleteFunc(known, func(s string) bool { return len(s) < 2 })
 	of := ""
 	if len(p.inv.Path) > 0 {
 		of = " for " + strconv.Quote(p.inv.name())
 	}
-	if s := Nearest(strings.TrimLeft(shown, "-"), known); s != "" {
-		return UsageErrorf("unknown flag %s%s; did you mean --%s?", OneLine(shown), of, s)
+	if s := meantFlag(strings.TrimLeft(shown, "-"), known); s != "" {
+		return UsageErrorf("unknown flag %s%s; did you mean %s?", OneLine(shown), of, s)
 	}
 	return UsageErrorf("unknown flag %s%s; %q lists them", OneLine(shown), of, p.help())
+}
+
+// meantFlag is which of the known flags someone meant, with its dashes; "" when that cannot be told.
+func meantFlag(name string, known []string) string {
+	if number, err := strconv.ParseUint(name, 10, 31); err == nil && slices.Contains(known, "n") {
+		return "-n " + strconv.FormatUint(number, 10) // as git log has it
+	}
+	if len(name) < 2 {
+		for _, k := range known {
+			if strings.EqualFold(k, name) {
+				return "-" + k
+			}
+		}
+		return ""
+	}
+	long := slices.DeleteFunc(slices.Clone(known), func(s string) bool { return len(s) < 2 })
+	if s := Nearest(name, long); s != "" {
+		return "--" + s
+	}
+	return ""
 }
 
 func findFlag(cmd *ucli.Command, name string) ucli.Flag {

@@ -200,7 +200,7 @@ func usageLine(path []*ucli.Command) string {
 		return line + " " + cmd.UsageText
 	}
 	if len(cmd.Subcommands) > 0 && cmd.Action == nil {
-		return line + " " + strings.Join(visibleNames(cmd.Subcommands), "|") + " [flags]"
+		return line + " COMMAND [flags] [arguments]"
 	}
 	return strings.TrimSpace(line + " [flags] " + cmd.ArgsUsage)
 }

@@ -30,29 +30,41 @@ func Nearest(word string, known []string) string {
 	return best
 }
 
-// otherWord is what people who know other programs type, as it is called here; "" for none.
-func otherWord(word string) string {
+// otherWords are what people who know other programs type, as it is called here: the first that is known.
+func otherWords(word string) []string {
 	switch word {
 	case "begin", "continue", "start":
-		return "run"
+		return []string{"run"}
 	case "cancel":
-		return "abandon"
+		return []string{"abandon"}
+	case "cat", "view":
+		return []string{"show"}
+	case "check":
+		return []string{"fsck", "validate"}
 	case "commit":
-		return "checkpoint"
+		return []string{"checkpoint"}
+	case "create", "new":
+		return []string{"init"}
 	case "del", "delete", "remove", "rm":
-		return "archive"
+		return []string{"archive"}
+	case "list", "ls":
+		return []string{"list", "runs"}
 	case "next":
-		return "status"
+		return []string{"status"}
 	case "pull", "push":
-		return "sync"
+		return []string{"sync"}
+	case "submit":
+		return []string{"accept"}
 	}
-	return ""
+	return nil
 }
 
 // meant is which of the known commands someone meant by a word, "" when that cannot be told.
 func meant(word string, known []string) string {
-	if s := otherWord(strings.ToLower(word)); slices.Contains(known, s) {
-		return s
+	for _, s := range otherWords(strings.ToLower(word)) {
+		if slices.Contains(known, s) {
+			return s
+		}
 	}
 	return Nearest(word, known)
 }

@@ -273,9 +273,19 @@ func TestNearest(t *testing.T) {
 
 func TestMeant(t *testing.T) {
 	known := []string{"list", "show", "archive", "run"}
-	for word, want := range map[string]string{"delete": "archive", "RM": "archive", "start": "run", "push": "", "lst": "list"} {
+	for word, want := range map[string]string{"delete": "archive", "RM": "archive", "start": "run", "push": "", "lst": "list",
+		"ls": "list", "view": "show"} {
 		if got := meant(word, known); got != want {
 			t.Errorf("%q: %q, want %q", word, got, want)
+		}
+	}
+}
+
+func TestMeantFlag(t *testing.T) {
+	known := []string{"limit", "n", "op", "version", "V"}
+	for name, want := range map[string]string{"v": "-V", "p": "", "5": "-n 5", "limt": "--limit", "oneline": "", "": ""} {
+		if got := meantFlag(name, known); got != want {
+			t.Errorf("%q: %q, want %q", name, got, want)
 		}
 	}
 }
