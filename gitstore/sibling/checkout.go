@@ -46,7 +46,7 @@ func (x *Clone) Checkout(ctx context.Context, run string, op object.OID) *Checko
 	if fi, err := x.git.Root.Lstat("shallow"); err == nil && fi.Size() > 0 {
 		c.Shallow = true
 	}
-	head, err := x.head()
+	head, err := x.head(ctx)
 	if err != nil {
 		return c
 	}
@@ -82,7 +82,10 @@ func (x *Clone) Checkout(ctx context.Context, run string, op object.OID) *Checko
 }
 
 // head is the text of the work tree's HEAD.
-func (x *Clone) head() (string, error) {
+func (x *Clone) head(ctx context.Context) (string, error) {
+	if x.Repo.RefFormat == "reftable" {
+		return x.headInTables(ctx)
+	}
 	rel, err := filepath.Rel(x.git.Path, filepath.Join(x.Repo.GitDir, "HEAD"))
 	if err != nil {
 		return "", err

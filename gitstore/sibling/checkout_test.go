@@ -46,3 +46,27 @@ func TestSiblingCheckoutCountsAsGit(t *testing.T) {
 		}
 	}
 }
+
+// TestSiblingHead reads what is checked out in every kind of clone: on a branch, away from one, before the first commit.
+func TestSiblingHead(t *testing.T) {
+	testrepo.Matrix(t, func(t *testing.T, r *testrepo.Repo) {
+		head := object.OID(r.Git("rev-parse", "HEAD"))
+		expect := func(branch string, oid object.OID) {
+			t.Helper()
+			x, err := Open(t.Context(), r.Dir, &Trust{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = x.Close() }()
+			if c := x.Checkout(t.Context(), "", ""); c.Branch != branch || c.Head != oid {
+				t.Errorf("branch %q at %q, want %q at %q", c.Branch, c.Head, branch, oid)
+			}
+		}
+		r.Git("checkout", "-q", "-b", "topic/one")
+		expect("topic/one", head)
+		r.Git("checkout", "-q", "--detach")
+		expect("", head)
+		r.Git("checkout", "-q", "--orphan", "new")
+		expect("new", "")
+	})
+}

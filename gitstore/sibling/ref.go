@@ -80,35 +80,13 @@ func (x *Clone) packedRef(name string) (object.OID, error) {
 	return x.oid(name, string(data[bytes.LastIndexByte(data[:i], '\n')+1:i]))
 }
 
-// reftable asks git, whose format this is, about a repository of our own making
-// that shares nothing with the sibling but the tables: no configuration of the
-// sibling is read and no object of it is looked for.
+// reftable returns the ref of a repository whose refs are tables.
 func (x *Clone) reftable(ctx context.Context, name string) (object.OID, error) {
-	fi, err := x.git.Root.Lstat("reftable")
-	if err != nil || !fi.IsDir() {
-		return "", fail.Errorf(fail.CodeRefBroken, err, "the refs of %s cannot be read", x.Dir)
-	}
-	tmp, err := os.MkdirTemp("", "agentxchain-refs-")
+	out, err := x.askTables(ctx, x.git.Path, "for-each-ref", "--format=%(refname) %(objectname) %(symref)", name)
 	if err != nil {
-		return "", fail.Errorf(fail.CodeUnreadable, err, "no temporary directory can be made")
+		return "", err
 	}
-	defer func() { _ = os.RemoveAll(tmp) }()
-	config := fmt.Sprintf(
-		"[core]\n\trepositoryformatversion = 1\n\tbare = true\n[extensions]\n\tobjectformat = %s\n\trefstorage = reftable\n", x.Repo.ObjectFormat)
-	err = errors.Join(os.Mkdir(filepath.Join(tmp, "objects"), 0o700), os.Mkdir(filepath.Join(tmp, "refs"), 0o700),
-		os.WriteFile(filepath.Join(tmp, "config"), []byte(config), 0o600),
-		os.WriteFile(filepath.Join(tmp, "HEAD"), []byte("ref: refs/heads/.invalid\n"), 0o600),
-		os.Symlink(filepath.Join(x.git.Path, "reftable"), filepath.Join(tmp, "reftable")))
-	if err != nil {
-		return "", fail.Errorf(fail.CodeUnreadable, err, "a temporary repository cannot be made")
-	}
-	g := git.NewForeignGit(tmp)
-	g.Env = append(g.Env, "GIT_DIR="+tmp)
-	out, err := g.Run(ctx, nil, "for-each-ref", "--format=%(refname) %(objectname) %(symref)", name)
-	if err != nil {
-		return "", fail.Errorf(fail.CodeRefBroken, err, "the refs of %s cannot be read", x.Dir)
-	}
-	for line := range strings.Lines(string(out)) {
+	for line := range strings.Lines(out) {
 		f := strings.SplitN(strings.TrimSuffix(line, "\n"), " ", 3)
 		switch {
 		case len(f) != 3 || f[0] != name:
@@ -119,4 +97,50 @@ func (x *Clone) reftable(ctx context.Context, name string) (object.OID, error) {
 		}
 	}
 	return "", nil
+}
+
+// headInTables returns the HEAD of the work tree as the file of that name would have it.
+func (x *Clone) headInTables(ctx context.Context) (string, error) {
+	if target, err := x.askTables(ctx, x.Repo.GitDir, "symbolic-ref", "--quiet", "HEAD"); err == nil {
+		return "ref: " + strings.TrimSpace(target), nil
+	}
+	oid, err := x.askTables(ctx, x.Repo.GitDir, "rev-parse", "--verify", "--quiet", "HEAD")
+	return strings.TrimSpace(oid), err
+}
+
+// askTables asks git, whose format this is, about a repository of our own making
+// that shares nothing with the sibling but the tables of one of its git directories: no
+// configuration of the sibling is read and no object of it is looked for.
+func (x *Clone) askTables(ctx context.Context, gitDir string, args ...string) (string, error) {
+	rel, err := filepath.Rel(x.git.Path, filepath.Join(gitDir, "reftable"))
+	if err == nil {
+		var fi fs.FileInfo
+		if fi, err = x.git.Root.Lstat(rel); err == nil && !fi.IsDir() {
+			err = fs.ErrInvalid
+		}
+	}
+	if err != nil {
+		return "", fail.Errorf(fail.CodeRefBroken, err, "the refs of %s cannot be read", x.Dir)
+	}
+	tmp, err := os.MkdirTemp("", "agentxchain-refs-")
+	if err != nil {
+		return "", fail.Errorf(fail.CodeUnreadable, err, "no temporary directory can be made")
+	}
+	defer func() { _ = os.RemoveAll(tmp) }()
+	config := fmt.Sprintf("[core]\n\trepositoryformatversion = 1\n\tbare = true\n"+
+		"[extensions]\n\tobjectformat = %s\n\trefstorage = reftable\n", x.Repo.ObjectFormat)
+	err = errors.Join(os.Mkdir(filepath.Join(tmp, "objects"), 0o700), os.Mkdir(filepath.Join(tmp, "refs"), 0o700),
+		os.WriteFile(filepath.Join(tmp, "config"), []byte(config), 0o600),
+		os.WriteFile(filepath.Join(tmp, "HEAD"), []byte("ref: refs/heads/.invalid\n"), 0o600),
+		os.Symlink(filepath.Join(gitDir, "reftable"), filepath.Join(tmp, "reftable")))
+	if err != nil {
+		return "", fail.Errorf(fail.CodeUnreadable, err, "a temporary repository cannot be made")
+	}
+	g := git.NewForeignGit(tmp)
+	g.Env = append(g.Env, "GIT_DIR="+tmp)
+	out, err := g.Run(ctx, nil, args...)
+	if err != nil {
+		return "", fail.Errorf(fail.CodeRefBroken, err, "the refs of %s cannot be read", x.Dir)
+	}
+	return string(out), nil
 }
