@@ -58,25 +58,9 @@ func (op *ReissueTurn) Apply(t *change.Draft) *wire.Error {
 			Hint: "git agentxchain status",
 		}
 	}
-	roleID := op.Role
-	if roleID == "" {
-		roleID = old.AssignedRole
-	}
-	role := t.Config.Role(roleID)
-	if role == nil {
-		return &wire.Error{
-			Code:  wire.CodeUnknownRole,
-			Field: "role",
-			Message: fmt.Sprintf("Role %q is not defined in agentxchain.json (roles: %s).", roleID,
-				wire.List(t.Config.Roles.Keys())),
-		}
-	}
-	if _, ok := t.Config.Runtimes.Get(role.RuntimeID); !ok && role.RuntimeID != "manual" {
-		return &wire.Error{
-			Code:    wire.CodeUnknownRuntime,
-			Field:   "roles." + roleID + ".runtime",
-			Message: fmt.Sprintf("Role %q is bound to runtime %q, which is not defined.", roleID, role.RuntimeID),
-		}
+	role, err := op.role(t, old)
+	if err != nil {
+		return err
 	}
 	if s.Status == wire.StatusBlocked {
 		if r := s.BlockedReason; r == nil || wire.OrEmpty(r.TurnID) != old.TurnID || !reissueResolves(r.Category) {
@@ -108,27 +92,78 @@ func (op *ReissueTurn) Apply(t *change.Draft) *wire.Error {
 	if reason == "" {
 		reason = "operator-initiated reissue"
 	}
-	now := t.Env.Time()
+	turn := successor(t, old, role)
+	turn.Baseline, turn.Carried = baseline, carried
+	preserve(t, old, op.Staged)
+	charge(t, stagedCost(op.Staged))
+	t.Append(wire.LedgerHistory, ledger.BuildReissuedEntry(old, s.Run(), s.Phase, reason, t.Env.Now))
+	t.Append(wire.LedgerDecisions, ledger.NewTurnReissuedEntry(turn.AssignedAt, old, role.ID, s.Phase, reason, baseline))
+	takePlace(t, old, turn)
+	pairs := []any{"old_turn_id", old.TurnID, "reason", reason, "old_head", headOf(old.Baseline), "new_head",
+		headOf(baseline),
+		"old_runtime", old.RuntimeID, "new_runtime", turn.RuntimeID, "old_role", old.AssignedRole, "new_role", role.ID}
+	if len(op.Taken) > 0 {
+		pairs = append(pairs, "taken_commits", takenRows(op.Taken))
+	}
+	t.Event("turn_reissued", turn, pairs...)
+	if s.Status == wire.StatusBlocked {
+		settleBlock(t, "turn_reissued")
+	}
+	attempt.Dispatch(t, turn)
+	mail.Deliver(t, turn)
+	exhaustBudget(t, turn)
+	t.About(turn)
+	t.Session = "turn_reissued"
+	t.Subject = fmt.Sprintf("reissue %s as %s (%s)", old.TurnID, turn.TurnID, role.ID)
+	t.Result = &ReissueResult{Turn: turn, OldTurn: old.TurnID, Delta: BaselineDelta(old, turn)}
+	return nil
+}
+
+// role is the one that the new turn is for.
+func (op *ReissueTurn) role(t *change.Draft, old *run.Turn) (*config.Role, *wire.Error) {
+	roleID := op.Role
+	if roleID == "" {
+		roleID = old.AssignedRole
+	}
+	role := t.Config.Role(roleID)
+	if role == nil {
+		return nil, &wire.Error{
+			Code:  wire.CodeUnknownRole,
+			Field: "role",
+			Message: fmt.Sprintf("Role %q is not defined in agentxchain.json (roles: %s).", roleID,
+				wire.List(t.Config.Roles.Keys())),
+		}
+	}
+	if _, ok := t.Config.Runtimes.Get(role.RuntimeID); !ok && role.RuntimeID != "manual" {
+		return nil, &wire.Error{
+			Code:    wire.CodeUnknownRuntime,
+			Field:   "roles." + roleID + ".runtime",
+			Message: fmt.Sprintf("Role %q is bound to runtime %q, which is not defined.", roleID, role.RuntimeID),
+		}
+	}
+	return role, nil
+}
+
+// successor is the turn that takes over what old was to do, with the obligations that came with it.
+func successor(t *change.Draft, old *run.Turn, role *config.Role) *run.Turn {
+	s, now := t.State, t.Env.Time()
 	s.TurnSequence++
 	turn := &run.Turn{
-		TurnID:       t.Env.ID("turn"),
-		RunID:        s.Run(),
-		AssignedRole: roleID,
-		Status:       wire.TurnAssigned,
-		Attempt:      old.Attempt + 1,
-		AssignedAt:   now,
-		StartedAt:    now,
-		DeadlineAt: wire.FormatTime(
-			limits.TurnDeadline(t.Config, t.Env.Now)),
+		TurnID:            t.Env.ID("turn"),
+		RunID:             s.Run(),
+		AssignedRole:      role.ID,
+		Status:            wire.TurnAssigned,
+		Attempt:           old.Attempt + 1,
+		AssignedAt:        now,
+		StartedAt:         now,
+		DeadlineAt:        wire.FormatTime(limits.TurnDeadline(t.Config, t.Env.Now)),
 		RuntimeID:         role.RuntimeID,
-		Baseline:          baseline,
 		AssignedSequence:  s.TurnSequence,
 		ConcurrentWith:    []string{},
 		IntakeContext:     old.IntakeContext,
 		DelegationContext: old.DelegationContext,
 		DelegationReview:  old.DelegationReview,
 		ReissuedFrom:      old.TurnID,
-		Carried:           carried,
 	}
 	if v, ok := old.Extra.Get("idle_expansion_context"); ok {
 		turn.Extra.Set("idle_expansion_context", v) // an obligation like the others
@@ -145,37 +180,21 @@ func (op *ReissueTurn) Apply(t *change.Draft) *wire.Error {
 			s.DelegationQueue[i] = &c
 		}
 	}
-	preserve(t, old, op.Staged)
-	charge(t, stagedCost(op.Staged))
-	t.Append(wire.LedgerHistory, ledger.BuildReissuedEntry(old, s.Run(), s.Phase, reason, t.Env.Now))
-	t.Append(wire.LedgerDecisions, ledger.NewTurnReissuedEntry(now, old, roleID, s.Phase, reason, baseline))
+	return turn
+}
+
+// takePlace puts a turn into the place of another one, in the run and in its budget.
+func takePlace(t *change.Draft, old, turn *run.Turn) {
+	s := t.State
 	reservation, reserved := s.BudgetReservations.Get(old.TurnID)
 	t.DropTurn(old.TurnID)
 	s.ActiveTurns.Set(turn.TurnID, turn)
 	if reserved {
 		r := reservation.Clone()
-		r.Set("role_id", roleID)
+		r.Set("role_id", turn.AssignedRole)
 		r.Set("reissued_from", old.TurnID)
 		s.BudgetReservations.Set(turn.TurnID, r)
 	}
-	pairs := []any{"old_turn_id", old.TurnID, "reason", reason, "old_head", headOf(old.Baseline), "new_head",
-		headOf(baseline),
-		"old_runtime", old.RuntimeID, "new_runtime", turn.RuntimeID, "old_role", old.AssignedRole, "new_role", roleID}
-	if len(op.Taken) > 0 {
-		pairs = append(pairs, "taken_commits", takenRows(op.Taken))
-	}
-	t.Event("turn_reissued", turn, pairs...)
-	if s.Status == wire.StatusBlocked {
-		settleBlock(t, "turn_reissued")
-	}
-	attempt.Dispatch(t, turn)
-	mail.Deliver(t, turn)
-	exhaustBudget(t, turn)
-	t.About(turn)
-	t.Session = "turn_reissued"
-	t.Subject = fmt.Sprintf("reissue %s as %s (%s)", old.TurnID, turn.TurnID, roleID)
-	t.Result = &ReissueResult{Turn: turn, OldTurn: old.TurnID, Delta: BaselineDelta(old, turn)}
-	return nil
 }
 
 // mayHandOver holds a change of role to the rules of an assignment: routing, one
