@@ -15,9 +15,6 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// CodeNotHere means that a repository has its run on a remote and not here.
-const CodeNotHere = "repo_run_elsewhere"
-
 // arrivals finds the recorded runs of repositories without a state.json, by repository. Their
 // children stand as those runs do; nothing is written. why names the repositories whose runs
 // have to be brought first: to start another would leave the repository with two.
@@ -98,10 +95,10 @@ func (c *Coordinator) arrived(ctx context.Context, id, dir string) (string, *run
 	command := Program + " -C " + wire.ShellWord(dir) + " sync " + wire.ShellWord(remote)
 	switch {
 	case there != "":
-		return "", nil, problem(CodeNotHere, "this clone holds no run, and %s has %s; bring it: %s", remote, there,
+		return "", nil, problem(initiative.CodeRunElsewhere, "this clone holds no run, and %s has %s; bring it: %s", remote, there,
 			command)
 	case remote != "":
-		return "", nil, problem(CodeNotHere, "whether %s has its run was not asked yet; ask: %s", remote, command)
+		return "", nil, problem(initiative.CodeRunElsewhere, "whether %s has its run was not asked yet; ask: %s", remote, command)
 	}
 	return "", nil, nil
 }

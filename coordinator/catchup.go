@@ -55,7 +55,7 @@ func (c *Coordinator) catchUp(ctx context.Context, tx *Tx) (*Seen, *CaughtUp, er
 		c.escalate(ctx, tx, s)
 		return s, out, blockedError(s.State)
 	}
-	return s, out, nil
+	return s, out, orNil(r.Behind)
 }
 
 // acceptances tells the hooks of every acceptance that counts now. A hook that changes

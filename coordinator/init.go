@@ -167,7 +167,7 @@ func (c *Coordinator) noneRecorded(ctx context.Context, d *Documents) error {
 		return err
 	}
 	return &wire.Error{
-		Code:    CodeNotHere,
+		Code:    initiative.CodeRunElsewhere,
 		Field:   initiative.StatePath,
 		Message: fmt.Sprintf("Whether %s has an initiative of this workspace was not asked yet.", ojson.Shown(remote)),
 		Hint:    Program + " sync " + wire.ShellWord(remote) + "; if it finds none: " + Program + " multi init",

@@ -64,7 +64,7 @@ func (r *childReader) remote(id, address string) (out childRead) {
 	child := initiative.NewChild(id, address, nil, nil, nil, nil)
 	child.Remote, out.child = true, child
 	if r.opt.Home == nil {
-		out.problem(CodeNotHere,
+		out.problem(initiative.CodeRunElsewhere,
 			"it is only on its server, and the workspace is in no git repository that could keep its runs")
 		return out
 	}
@@ -74,7 +74,7 @@ func (r *childReader) remote(id, address string) (out childRead) {
 		return out
 	}
 	if rec == nil {
-		out.problem(CodeNotHere, "it is only on its server, of which no run was fetched; fetch: %s sync", Program)
+		out.problem(initiative.CodeRunElsewhere, "it is only on its server, of which no run was fetched; fetch: %s sync", Program)
 		return out
 	}
 	data, _, err := rec.Config()

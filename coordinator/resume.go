@@ -117,7 +117,7 @@ func (c *Coordinator) Resume(ctx context.Context, relink []string) (*Resumed, er
 	total := &initiative.Change{}
 	cur := s.Workspace
 	blocked := cur.State.Status == initiative.StatusBlocked
-	if blocked || setBack(cur.State, s.Children, relink) {
+	if blocked || setBack(&cur, s.Children, relink) {
 		if e := initiative.CheckReport(report); blocked && e != nil {
 			e.Hint = "fill it in, then: " + Program + " multi resume"
 			for _, repo := range relink {
@@ -171,11 +171,13 @@ func (c *Coordinator) Resume(ctx context.Context, relink []string) (*Resumed, er
 	return out, nil
 }
 
-// setBack reports repositories that have lost operations for good: an initiative that is not blocked cannot go on
-// with them either.
-func setBack(s *initiative.State, children initiative.Children, repos []string) bool {
-	return !s.Over() && len(repos) > 0 &&
-		!slices.ContainsFunc(repos, func(id string) bool { return children[id] == nil || children[id].Lost == "" })
+// setBack reports repositories that have lost operations for good, or are in a run that the initiative has left: an
+// initiative that is not blocked cannot go on with them either.
+func setBack(w *initiative.Workspace, children initiative.Children, repos []string) bool {
+	return !w.State.Over() && len(repos) > 0 && !slices.ContainsFunc(repos, func(id string) bool {
+		c := children[id]
+		return c == nil || c.Lost == "" && !w.Behind(id, c)
+	})
 }
 
 // lostHint names what goes on with the first repository that has lost operations, "" when none has.
@@ -193,7 +195,7 @@ func (s *Seen) lostHint() string {
 func (c *Coordinator) goOnSetBack(ctx context.Context, tx *Tx, s *Seen, ch *initiative.Change, repos []string,
 	out *Resumed) error {
 	out.Reason = ""
-	if err := c.commit(ctx, tx, "relink", "Went on with repositories that have lost operations", ch); err != nil {
+	if err := c.commit(ctx, tx, "relink", "Went on with what repositories have left", ch); err != nil {
 		return err
 	}
 	c.relinked(s, repos)
@@ -313,7 +315,7 @@ func followRun(w *initiative.Workspace, repo, run string, child *initiative.Chil
 				"type", initiative.MismatchDisappear))
 		}
 	}
-	ch.Record(w, &env, "repo_relinked", "repo_id", repo, "from_run_id", ojson.OrNull(was), "to_run_id", run)
+	ch.Record(w, &env, initiative.RowRelinked, "repo_id", repo, "from_run_id", ojson.OrNull(was), "to_run_id", run)
 	said := fmt.Sprintf("Went on with run %s of %s", run, repo)
 	if lost != "" {
 		ch.History[len(ch.History)-1].Set("lost_operation", lost)

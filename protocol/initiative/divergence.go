@@ -3,6 +3,7 @@
 package initiative
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -27,6 +28,7 @@ type Mismatch struct {
 	Type, Repo, Detail string
 	Turn, Workstream   string // of a turn
 	Recorded, Actual   string // run ids or statuses, as the type says
+	Behind             bool   // of a run: the clone is in one that the initiative has left
 
 	row      *ojson.Object // the dispatch of the turn
 	accepted *ojson.Object // the child's row, when it accepted the turn
@@ -93,6 +95,9 @@ func (w *Workspace) compare(repo string, run *RepoRun, c *Child) *Mismatch {
 	case w.State.RunOf(repo) != "" && c.Run() != w.State.RunOf(repo):
 		m.Type, m.Recorded, m.Actual = MismatchRun, w.State.RunOf(repo), c.Run()
 		m.Detail = driftText(repo, m.Recorded, m.Actual)
+		if m.Behind = w.Behind(repo, c); m.Behind {
+			m.Detail = behindText(repo, m.Recorded, m.Actual)
+		}
 		return m
 	}
 	m.Actual = string(c.State.Status)
@@ -108,6 +113,37 @@ func (w *Workspace) compare(repo string, run *RepoRun, c *Child) *Mismatch {
 	}
 	m.Detail = fmt.Sprintf("Repository %s is recorded as %s and is %s.", repo, run.Status, m.Actual)
 	return m
+}
+
+// Behind reports a clone in a run that the initiative has left: it was in that run before, or the run began before the
+// initiative took up the one it is in. Such a clone knows less than the initiative, and says nothing of the repository.
+// A run that began since is one that a person started anew.
+func (w *Workspace) Behind(repo string, c *Child) bool {
+	if known := w.State.RunOf(repo); c.State == nil || known == "" || known == c.Run() {
+		return false
+	}
+	since := w.State.CreatedAt
+	for _, row := range w.History.rows {
+		if row.String("type") != RowRelinked || row.String("repo_id") != repo {
+			continue
+		}
+		if row.String("from_run_id") == c.Run() {
+			return true
+		}
+		since = row.String("timestamp")
+	}
+	if c.Run() == "" || c.State.CreatedAt == nil {
+		return c.Run() == ""
+	}
+	began, err := wire.ParseTime(*c.State.CreatedAt)
+	took, terr := wire.ParseTime(since)
+	return err == nil && terr == nil && began.Before(took)
+}
+
+// behindText says that a clone is in a run that the initiative has left.
+func behindText(repo, expected, actual string) string {
+	return fmt.Sprintf("The clone of repository %s here is behind: it is on %s, and the initiative continued with %s.",
+		repo, cmp.Or(actual, "no run"), expected)
 }
 
 // sent judges a turn that was given out and has no projection.

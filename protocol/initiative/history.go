@@ -17,6 +17,7 @@ const (
 	RowDispatched = "turn_dispatched"
 	RowResynced   = "state_resynced"
 	RowContext    = "context_generated"
+	RowRelinked   = "repo_relinked"
 )
 
 // History is the rows of one super run in the order they were appended.

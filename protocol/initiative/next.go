@@ -69,6 +69,8 @@ func NextActions(w *Workspace, children Children) []Action {
 	var stale, news []string
 	for _, m := range Divergence(w, children) {
 		switch {
+		case m.Behind:
+			first = append(first, children[m.Repo].catchUp(m)...)
 		case m.Type == MismatchRun:
 			drifted = append(drifted, Action{NextRunMismatch, command, m.Detail + children[m.Repo].back(m)})
 		case m.Type == MismatchConfig || m.Type == MismatchState:
@@ -280,6 +282,28 @@ func (c *Child) back(m Mismatch) string {
 			wire.ShellWord(m.Repo))
 	}
 	return text
+}
+
+// catchUp is what brings a clone that is behind to the run that the initiative is in.
+func (c *Child) catchUp(m Mismatch) []Action {
+	out := []Action{c.run("sync", m.Detail)}
+	if !c.Remote {
+		out = append(out, Action{NextRepo, "-C " + wire.ShellWord(c.Path) + " repair --from-ref " + wire.ShellWord(m.Recorded),
+			"Where the clone has that run, and its files do not show it."})
+	}
+	return out
+}
+
+// behindError refuses what a clone that is behind cannot decide.
+func (c *Child) behindError(m Mismatch) *wire.Error {
+	e := &wire.Error{Code: CodeRunElsewhere, Field: "repos." + m.Repo, Message: m.Detail}
+	if c.Remote {
+		e.Hint = "git agentxchain sync, then run this again"
+		return e
+	}
+	e.Hint = fmt.Sprintf("%s, then run this again; where its files stay in the other run: %s; where it is right: "+
+		"git agentxchain %s", c.typed("sync"), c.typed("repair --from-ref "+wire.ShellWord(m.Recorded)), c.relink())
+	return e
 }
 
 // restart is what goes on in a repository whose run was abandoned.

@@ -22,6 +22,7 @@ type Resynced struct {
 	Mismatches    []*ojson.Object // {code, repo_id, expected_run_id, actual_run_id, message}
 	Errors        []string        // repositories that could not be read or are on another run
 	BlockedReason string          // "" unless the initiative is blocked now
+	Behind        *wire.Error     // of a clone that is behind: with it nothing can be decided here; nil where none is
 }
 
 // Projected is an acceptance that a resync found.
@@ -74,7 +75,8 @@ func (c *Change) Merge(d *Change) {
 // have accepted, barriers. It never changes a repository. An acceptance that may
 // not be believed (another run, files of a sibling) blocks the initiative and is
 // not projected; so does a gate that waits while one of its repositories is
-// blocked. A resync that finds nothing new changes nothing.
+// blocked. A clone that is behind blocks nothing: others have what it lacks. A resync that finds nothing new changes
+// nothing.
 func Resync(w *Workspace, children Children, env protocol.Env) (*Change, *Resynced) {
 	r := &Resynced{}
 	total := &Change{}
@@ -135,7 +137,13 @@ func (r *Resynced) refresh(state *State, mismatches []Mismatch, children Childre
 			r.Errors = append(r.Errors, m.Detail)
 		case MismatchRun:
 			skip[m.Repo] = true
-			drift, r.Errors = append(drift, m.Detail), append(r.Errors, m.Detail)
+			r.Errors = append(r.Errors, m.Detail)
+			switch {
+			case !m.Behind:
+				drift = append(drift, m.Detail)
+			case r.Behind == nil:
+				r.Behind = children[m.Repo].behindError(m)
+			}
 			r.Mismatches = append(r.Mismatches, ojson.NewObject("code", BlockRunMismatch, "repo_id", m.Repo,
 				"expected_run_id", ojson.OrNull(m.Recorded),
 				"actual_run_id", ojson.OrNull(m.Actual), "message", m.Detail))
