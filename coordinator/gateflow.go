@@ -347,7 +347,7 @@ func (c *Coordinator) after(ctx context.Context, out *Decision) {
 		if err != nil {
 			c.note(err.Error())
 		} else if g != nil {
-			g.tell(out.Next)
+			g.tell(out.Next, c.env(ctx).Actor.Email)
 		}
 	}
 }

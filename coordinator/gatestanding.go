@@ -5,6 +5,7 @@ package coordinator
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/agreement"
@@ -39,18 +40,25 @@ func (c *Coordinator) people(ctx context.Context, s *Standing) error {
 	if s.Gate, err = c.standingAt(ctx, a, s.Seen); err != nil || s.Gate == nil {
 		return err
 	}
-	s.Gate.tell(s.Next)
+	s.Gate.tell(s.Next, c.env(ctx).Actor.Email)
 	return nil
 }
 
-// tell says beside what is to be done at the gate how people say yes, and whose yes is waited for.
-func (g *GateStanding) tell(next []initiative.Action) {
+// tell says beside what is to be done at the gate how people say yes, and whose yes is waited for; asker is told to
+// say yes where theirs is.
+func (g *GateStanding) tell(next []initiative.Action, asker string) {
 	for i := range next {
 		a := &next[i]
 		if a.Code != initiative.NextGate {
 			continue
 		}
-		if g.Signed {
+		counts := func(v *run.Vote) bool { return agreement.SamePerson(v.Principal, asker) }
+		switch {
+		case len(g.Counting) >= g.Need: // on two machines, and a sync has joined them
+			a.Reason += fmt.Sprintf(" It has %d of %d approvals, and is passed with this.", len(g.Counting), g.Need)
+		case slices.ContainsFunc(g.Counting, counts):
+			a.Command, a.Reason = a.Command+" --show", a.Reason+" You have agreed."
+		case g.Signed:
 			a.Command += " --sign"
 		}
 		if len(g.Missing) > 0 {
@@ -73,18 +81,10 @@ func (c *Coordinator) standingAt(ctx context.Context, a *approvals, s *Seen) (*G
 	if err != nil || y == nil {
 		return nil, err
 	}
-	out := &GateStanding{Yes: y, Need: 1}
-	d := y.Question(s.State)
-	content := (&agreement.Moment{Rules: y.Digest}).Content(d)
-	for _, v := range d.Votes {
-		if v.Content == content {
-			out.Counting = append(out.Counting, v)
-		} else {
-			out.Dropped = append(out.Dropped, v)
-		}
-	}
+	sum := y.Counted(s.State)
+	out := &GateStanding{Yes: y, Counting: sum.Votes, Dropped: sum.Dropped, Need: sum.Need}
 	for i, r := range y.Rules {
-		out.Need, out.Signed = max(out.Need, r.Threshold), out.Signed || r.Signed
+		out.Signed = out.Signed || r.Signed
 		unheard := agreement.Unheard(r, out.Counting)
 		if i == 0 {
 			out.Missing = unheard
@@ -92,6 +92,9 @@ func (c *Coordinator) standingAt(ctx context.Context, a *approvals, s *Seen) (*G
 		}
 		// Each rule has to hold, so that a person counts whom all of them name.
 		out.Missing = agreement.Others(out.Missing, agreement.Others(out.Missing, unheard))
+	}
+	if sum.Reached() {
+		out.Missing = nil
 	}
 	return out, nil
 }

@@ -153,13 +153,16 @@ func (a *approvals) unapproved(ctx context.Context, h *initiative.History, known
 // passages are the gates that a history says were passed, the votes that count at the one that waits, and the phase that
 // they lead to.
 func (a *approvals) passages(ctx context.Context, h *initiative.History) ([]initiative.Passage, []*run.Vote, string) {
-	ground := func(y *initiative.Yes, asked initiative.Asking) (*initiative.Grounds, *wire.Error) {
+	return h.Passages(a.st.SuperRunID, a.ground(ctx))
+}
+
+func (a *approvals) ground(ctx context.Context) initiative.Ground {
+	return func(y *initiative.Yes, asked initiative.Asking) (*initiative.Grounds, *wire.Error) {
 		if refusal := a.answers(ctx, y, asked); refusal != nil {
 			return nil, refusal
 		}
 		return a.grounds(ctx, y)
 	}
-	return h.Passages(a.st.SuperRunID, ground)
 }
 
 // answers refuses a yes that does not answer the request of its gate, as far as there is a record to look into: else one

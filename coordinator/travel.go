@@ -61,7 +61,9 @@ func (c *Coordinator) Sync(ctx context.Context, opt SyncOptions) (*travel.Synced
 		Judge: func(ctx context.Context, name string, from, to object.OID) error {
 			return c.vouched(ctx, tx, from, to)
 		},
-		Counted: c.countedOnly,
+		Join: func(ctx context.Context, base, here, there object.OID) (object.OID, error) {
+			return c.joined(ctx, tx, base, here, there)
+		},
 		Follow: func(ctx context.Context, name string, to object.OID) error {
 			if tx.Docs.State == nil || tx.Docs.State.SuperRunID != name {
 				return nil
@@ -76,46 +78,114 @@ func (c *Coordinator) Sync(ctx context.Context, opt SyncOptions) (*travel.Synced
 	return y, c.takeUp(ctx, y)
 }
 
-// countedOnly reports that all that was recorded here after base follows from what the repositories accepted: it was
-// counted, and barriers moved with it. The next command counts it again. Without a base the files came here by another
-// way than the record, as part of a branch: then it says whether they are those of a change there.
-func (c *Coordinator) countedOnly(ctx context.Context, base, here, there object.OID) (bool, error) {
+// joined is the change with which this side goes on where both went on from base; "" where they cannot be brought
+// together. What was only counted here the next command counts again; what people said here to the gate that waits is
+// put on top of there, where it counts beside what was said there. Without a base the files came here by another way
+// than the record, as part of a branch: then they have to be those of a change there.
+func (c *Coordinator) joined(ctx context.Context, tx *Tx, base, here, there object.OID) (object.OID, error) {
 	repo := c.repository(ctx).Repository()
 	now, err := record.InitiativeFiles(ctx, repo, here)
 	if err != nil {
-		return false, err
+		return "", err
 	}
 	if base == "" {
-		op, err := record.InitiativeChange(ctx, repo, there, now)
-		return op != "", err
+		if op, err := record.InitiativeChange(ctx, repo, there, now); op == "" {
+			return "", err
+		}
+		return there, nil
 	}
 	was, err := record.InitiativeFiles(ctx, repo, base)
 	if err != nil {
-		return false, err
+		return "", err
 	}
 	for name := range now {
 		switch name {
 		case initiative.HistoryPath, initiative.BarrierLedgerPath, initiative.BarriersPath, initiative.StatePath:
 		default:
 			if was[name] == nil || !bytes.Equal(was[name], now[name]) {
-				return false, nil
+				return "", nil
 			}
 		}
 	}
 	before, err := stateOf(was)
 	if err != nil {
-		return false, err
+		return "", err
 	}
 	after, err := stateOf(now)
 	if err != nil {
-		return false, err
+		return "", err
 	}
 	rest, grown := bytes.CutPrefix(now[initiative.HistoryPath], was[initiative.HistoryPath])
 	rows, bad := decodeRows(initiative.HistoryPath, rest)
-	return grown && len(bad) == 0 && before.Status == after.Status &&
-		!slices.ContainsFunc(rows, func(row *ojson.Object) bool {
-			return !initiative.IsProjection(row) && row.String("type") != initiative.RowResynced
-		}), nil
+	if !grown || len(bad) > 0 || before.Status != after.Status {
+		return "", nil
+	}
+	var votes []*ojson.Object
+	for _, row := range rows {
+		switch {
+		case initiative.IsVote(row):
+			votes = append(votes, row)
+		case !initiative.IsProjection(row) && row.String("type") != initiative.RowResynced:
+			return "", nil
+		}
+	}
+	if len(votes) == 0 {
+		return there, nil
+	}
+	return c.withVotes(ctx, tx, votes, there)
+}
+
+// withVotes is a change on top of there to which votes were added; there itself where they add nothing, and "" where one
+// cannot be added.
+func (c *Coordinator) withVotes(ctx context.Context, tx *Tx, votes []*ojson.Object,
+	there object.OID) (object.OID, error) {
+	repo := c.repository(ctx).Repository()
+	files, err := record.InitiativeFiles(ctx, repo, there)
+	if err != nil {
+		return "", err
+	}
+	st, err := stateOf(files)
+	if err != nil {
+		return "", err
+	}
+	a, err := c.judging(ctx, st, there, tx.Docs.Config)
+	if refusalOf(err) != nil {
+		return there, nil // it is refused in a moment, and says why
+	} else if err != nil {
+		return "", err
+	}
+	ch, added, ok := a.history(files[initiative.HistoryPath]).Join(st, votes, st.SuperRunID, a.ground(ctx))
+	switch {
+	case !ok:
+		return "", nil
+	case ch.State == nil:
+		c.note("what was said here to the gate adds nothing to what was said elsewhere: it was decided on there, or asked again")
+		return there, nil
+	}
+	env := c.env(ctx)
+	ch.State.UpdatedAt = env.Time()
+	history := bytes.Clone(files[initiative.HistoryPath])
+	for _, row := range ch.History {
+		history = append(append(history, ojson.Compact(row)...), '\n')
+	}
+	files[initiative.HistoryPath] = history
+	files[initiative.StatePath] = ojson.Pretty(ch.State.Object())
+	g := ch.State.PendingGate
+	op, err := record.WriteInitiative(ctx, repo, record.Initiative{
+		Run:     st.SuperRunID,
+		Op:      "join_votes",
+		Subject: fmt.Sprintf("Joined what two machines said to gate %s: %d agree", g.Gate, len(g.Votes)),
+		State:   files[initiative.StatePath],
+		Files:   files,
+		Env:     env,
+	}, there)
+	if err != nil {
+		return "", err
+	}
+	for _, v := range added {
+		c.note(fmt.Sprintf("the yes of %s to gate %s counts beside those of other machines", v.Who(), g.Gate))
+	}
+	return op, nil
 }
 
 // takeUp goes on with the newest initiative in a workspace that has none, or one that has ended.
@@ -138,7 +208,7 @@ func (c *Coordinator) takeUp(ctx context.Context, y *travel.Synced) error {
 	if _, err := c.place(ctx, tx, op); err != nil {
 		return err
 	}
-	y.Entered = name
+	y.Entered, y.Over = name, tx.Docs.State.Over()
 	return nil
 }
 

@@ -6,9 +6,11 @@ package coordinator
 import (
 	"context"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/travel"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -45,18 +47,11 @@ func (c *Coordinator) VerifyApprovals(ctx context.Context, name string, all bool
 		if err != nil {
 			return nil, err
 		}
-		st, err := stateOf(files)
+		report, err := c.verified(ctx, files, t.Op)
 		if err != nil {
 			return nil, err
 		}
-		a, err := c.judging(ctx, st, t.Op, nil)
-		if err != nil {
-			return nil, err
-		}
-		rows, _ := decodeRows(initiative.HistoryPath, files[initiative.HistoryPath])
-		h := initiative.NewHistory(rows, st.SuperRunID)
-		passages, _, _ := a.passages(ctx, h)
-		out = append(out, reportOf(t.Name, passages, h.Acts()))
+		out = append(out, report)
 	}
 	if len(out) == 0 {
 		return nil, &wire.Error{
@@ -67,6 +62,50 @@ func (c *Coordinator) VerifyApprovals(ctx context.Context, name string, all bool
 		}
 	}
 	return out, nil
+}
+
+// VerifyExported is VerifyApprovals for the files of an initiative that an artifact has laid out in dir. The commit by
+// which people approve, and the record that a yes answers, are those of this workspace. Errors: those of reading.
+func (c *Coordinator) VerifyExported(ctx context.Context, dir string) (*approval.Report, error) {
+	home, _, err := c.recorded(ctx)
+	if err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, failed(dir, err)
+	}
+	defer func() { _ = root.Close() }()
+	files := make(map[string][]byte)
+	for _, name := range []string{initiative.StatePath, initiative.HistoryPath} {
+		if files[name], err = readRegular(root, name, limitOf(name)); err != nil {
+			return nil, failed(name, err)
+		}
+	}
+	st, err := stateOf(files)
+	if err != nil {
+		return nil, err
+	}
+	tip, err := home.Repository().ReadRef(ctx, record.InitiativeRefPrefix+st.SuperRunID)
+	if err != nil {
+		return nil, err
+	}
+	return c.verified(ctx, files, tip)
+}
+
+// verified judges the gates of an initiative by its files; tip is of its record, "" for none.
+func (c *Coordinator) verified(ctx context.Context, files map[string][]byte, tip object.OID) (*approval.Report, error) {
+	st, err := stateOf(files)
+	if err != nil {
+		return nil, err
+	}
+	a, err := c.judging(ctx, st, tip, nil)
+	if err != nil {
+		return nil, err
+	}
+	h := a.history(files[initiative.HistoryPath])
+	passages, _, _ := a.passages(ctx, h)
+	return reportOf(st.SuperRunID, passages, h.Acts()), nil
 }
 
 // reportOf is the verdict on what people said to an initiative, oldest first. Saying no, and ending a block or the

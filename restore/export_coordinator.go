@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -109,10 +110,11 @@ func (e *Export) repositories(ctx context.Context, dir string, cfg *ojson.Object
 	separator := "\n"
 	for id, v := range objectOf(get(cfg, "repos")).All() {
 		declared, _ := get(objectOf(v), "path").(string)
+		remote, _ := get(objectOf(v), "remote").(string)
 		text := ojson.AppendString([]byte(separator), id)
 		separator = ",\n"
 		e.Repos++
-		child, err := exportRepository(ctx, dir, id, declared, opt)
+		child, err := exportRepository(ctx, dir, id, declared, remote, opt)
 		if err != nil {
 			// A command at work there, or our own end, is not a fault of the repository.
 			if ctx.Err() != nil || wire.ErrorCode(err) == fail.CodeLocked || wire.ErrorCode(err) == "io_failed" {
@@ -120,7 +122,11 @@ func (e *Export) repositories(ctx context.Context, dir string, cfg *ojson.Object
 			}
 			message := strings.ToValidUTF8(strings.ReplaceAll(err.Error(), "\n", " "), "\ufffd")
 			e.Failed++
-			e.Notices = append(e.Notices, "The repository "+id+" is in the artifact as failed: "+message)
+			how := "as failed: "
+			if errors.Is(err, errOnServer) {
+				how = "without its run: "
+			}
+			e.Notices = append(e.Notices, "The repository "+id+" is in the artifact "+how+message)
 			parts = append(parts, part{text: append(append(text, ':'),
 				ojson.Compact(ojson.NewObject("ok", false, "path", declared, "error", message))...)})
 			continue
@@ -142,15 +148,21 @@ func (e *Export) repositories(ctx context.Context, dir string, cfg *ojson.Object
 	return append(parts, part{text: []byte("\n}\n}")}), nil
 }
 
-// exportRepository exports one repository. A project above a missing one must not
+// errOnServer is why a repository is not exported that nothing is wrong with.
+var errOnServer = errors.New("it is only on its server here; git agentxchain export in a clone of it exports its run")
+
+// exportRepository exports one repository; remote is its server, "" for none. A project above a missing one must not
 // pass for it (docs/compatibility.md#where-we-differ-on-purpose).
-func exportRepository(ctx context.Context, dir, id, declared string, opt ExportOptions) (*Export, error) {
+func exportRepository(ctx context.Context, dir, id, declared, remote string, opt ExportOptions) (*Export, error) {
 	if declared == "" {
 		return nil, errors.New("agentxchain-multi.json gives it no path")
 	}
 	at := filepath.FromSlash(declared)
 	if !filepath.IsAbs(at) {
 		at = filepath.Join(dir, at)
+	}
+	if _, err := os.Stat(at); remote != "" && errors.Is(err, fs.ErrNotExist) {
+		return nil, errOnServer
 	}
 	if !isFile(filepath.Join(at, wire.ConfigPath)) {
 		return nil, errors.New("there is no governed project at " + declared)

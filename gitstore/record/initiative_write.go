@@ -39,28 +39,35 @@ func PrepareInitiative(ctx context.Context, r *git.Repository, in Initiative) (g
 	if err != nil {
 		return up, err
 	}
-	up.Old, up.New = tip, tip
+	up.Old = tip
+	up.New, err = WriteInitiative(ctx, r, in, tip)
+	return up, err
+}
+
+// WriteInitiative writes the objects of a record that goes on from tip, "" for one that begins, and returns its newest
+// change: tip where that holds these files already. No ref moves.
+func WriteInitiative(ctx context.Context, r *git.Repository, in Initiative, tip object.OID) (object.OID, error) {
 	read := NewReader(ctx, r)
 	before := object.OID("")
 	if tip != "" {
 		c, err := read.Commit(tip)
 		if err != nil {
-			return up, err
+			return tip, err
 		}
 		before = c.Tree
 	}
 	edit, err := read.Edit("")
 	if err != nil {
-		return up, err
+		return tip, err
 	}
 	for _, name := range slices.Sorted(maps.Keys(in.Files)) {
 		if err := edit.Put(name, in.Files[name]); err != nil {
-			return up, fail.Errorf(fail.CodeObjectInvalid, err, "%s cannot be part of a record", name)
+			return tip, fail.Errorf(fail.CodeObjectInvalid, err, "%s cannot be part of a record", name)
 		}
 	}
 	tree := edit.Finish()
 	if tip != "" && tree == before {
-		return up, nil
+		return tip, nil
 	}
 	sig := Signature(&in.Env)
 	c := &object.Commit{
@@ -75,10 +82,9 @@ func PrepareInitiative(ctx context.Context, r *git.Repository, in Initiative) (g
 	}
 	oid, err := edit.Commit("the record", c)
 	if err != nil {
-		return up, err
+		return tip, err
 	}
-	up.New = oid
-	return up, r.Objects().Write(ctx, edit.Objects)
+	return oid, r.Objects().Write(ctx, edit.Objects)
 }
 
 // RecordInitiative is PrepareInitiative and the update, which it returns.

@@ -42,10 +42,10 @@ type InitiativeSync struct {
 	// Judge is asked before an initiative goes on here from one change, "" for none, to
 	// another: whether the repositories bear it out. The error refuses it.
 	Judge func(ctx context.Context, name string, from, to object.OID) error
-	// Counted is asked where both sides went on from base, "" for two that began apart: whether everything that
-	// was done here since then is what any clone does by itself, so that the remote's side is gone on from
-	// without a loss.
-	Counted func(ctx context.Context, base, here, there object.OID) (bool, error)
+	// Join is asked where both sides went on from base, "" for two that began apart: for the change with which this
+	// side goes on. It is there where everything that was done here since then is what any clone does by itself, one on
+	// top of there with what people said here, and "" where the two cannot be brought together.
+	Join func(ctx context.Context, base, here, there object.OID) (object.OID, error)
 	// Follow brings the files of the workspace along, once the ref has moved.
 	Follow func(ctx context.Context, name string, to object.OID) error
 }
@@ -170,12 +170,12 @@ func (l *initiativeLanding) land(ctx context.Context, r *SyncedRun) error {
 		return l.believeNot(ctx, r, err)
 	}
 	l.remember(r, there, seen)
+	to := there
 	if base != here {
-		counted, err := l.opt.Counted(ctx, base, here, there)
-		if err != nil {
+		if to, err = l.opt.Join(ctx, base, here, there); err != nil {
 			return err
 		}
-		if !counted {
+		if to == "" {
 			return l.apart(ctx, r, base)
 		}
 	}
@@ -191,13 +191,13 @@ func (l *initiativeLanding) land(ctx context.Context, r *SyncedRun) error {
 	if err != nil {
 		return err
 	}
-	if err := repo.UpdateRefs(ctx, []git.RefUpdate{{Name: record.InitiativeRefPrefix + r.Run, New: there, Old: here}},
+	if err := repo.UpdateRefs(ctx, []git.RefUpdate{{Name: record.InitiativeRefPrefix + r.Run, New: to, Old: here}},
 		"agentxchain: came from "+text.OneLine(l.y.Remote)); err != nil {
 		return err
 	}
 	r.Began = r.Began || here == ""
-	r.came(there, len(ops))
-	return l.opt.Follow(ctx, r.Run, there)
+	r.came(to, len(ops))
+	return l.opt.Follow(ctx, r.Run, to)
 }
 
 // apart says that both sides went on.

@@ -77,7 +77,8 @@ type Synced struct {
 	Runs     []*SyncedRun
 	Tries    int
 	Notices  []string
-	Entered  string // the run that was brought into this work tree
+	Entered  string // the run or initiative that was brought into this work tree
+	Over     bool   // which has ended
 	Pushed   bool   // the remote has taken something
 	Retired  int    // archived runs that the remote no longer names one by one
 

@@ -91,9 +91,8 @@ type Tally struct {
 // Reached reports that as many people agree as the rules want.
 func (a *Tally) Reached() bool { return len(a.Votes) >= a.Need }
 
-// Agree counts the people who consent to a decision. Every statement that is handed in
-// has to hold, also where no rule asks for one.
-func (m *Moment) Agree(c *Consent, d *Decision) (*Tally, *wire.Error) {
+// Counted is what the people come to who agreed before.
+func (m *Moment) Counted(d *Decision) *Tally {
 	out := &Tally{Need: 1}
 	for _, r := range d.Rules {
 		out.Need = max(out.Need, r.Threshold)
@@ -106,6 +105,13 @@ func (m *Moment) Agree(c *Consent, d *Decision) (*Tally, *wire.Error) {
 			out.Dropped = append(out.Dropped, v)
 		}
 	}
+	return out
+}
+
+// Agree counts the people who consent to a decision. Every statement that is handed in
+// has to hold, also where no rule asks for one.
+func (m *Moment) Agree(c *Consent, d *Decision) (*Tally, *wire.Error) {
+	out, content := m.Counted(d), m.Content(d)
 	if c == nil {
 		c = &Consent{}
 	}

@@ -308,17 +308,83 @@ func (y *Yes) again(superRun string, row *ojson.Object, kind, at, phase, to stri
 		return nil, &wire.Error{Code: wire.CodeInvalidState, Message: "its row has no time that can be read"}
 	}
 	y.Consent.Base, y.Rules = g.Base, RulesOf(at, to, g.Configs...)
-	return y.Moment(superRun, actorOf(row, "approved_by"), now).Agree(&y.Consent,
-		y.decision(row.String("gate"), kind, phase, to))
+	d := y.decision(row.String("gate"), kind, phase, to)
+	if len(y.Consent.Statements) == 0 && y.Consent.Alone {
+		if sum := (&agreement.Moment{Rules: y.Digest}).Counted(d); sum.Reached() {
+			return sum, nil
+		}
+	}
+	return y.Moment(superRun, actorOf(row, "approved_by"), now).Agree(&y.Consent, d)
 }
 
-// count adds the people who agree now to those who did; nil where any person's word is enough.
+// Counted is what the people come to who agreed before.
+func (y *Yes) Counted(s *State) *agreement.Tally {
+	return (&agreement.Moment{Rules: y.Digest}).Counted(y.Question(s))
+}
+
+// count adds the people who agree now to those who did; nil where any person's word is enough. Where enough people have
+// agreed before, on several machines, who passes the gate says nothing of their own.
 func (y *Yes) count(s *State, env *protocol.Env) (*agreement.Tally, *wire.Error) {
 	if y == nil || len(y.Rules) == 0 && len(y.Consent.Statements) == 0 {
 		return nil, nil
 	}
+	if sum := y.Counted(s); len(y.Consent.Statements) == 0 && sum.Reached() {
+		y.Consent.Alone = true
+		return sum, nil
+	}
 	return y.Moment(s.SuperRunID, env.Actor, env.Now).Agree(&y.Consent, y.Question(s))
 }
+
+// Join adds the votes of rows that another machine recorded to the gate that waits after h, in state s: those that count
+// there beside the others. One of a person who has agreed already adds nothing, nor one that answers an earlier request
+// of the gate. joined are those added, and what all come to; nil rows where one of them may or may not count, because
+// it is about other operations, or was judged by what is not here.
+func (h *History) Join(s *State, rows []*ojson.Object, superRun string, grounds Ground) (c *Change, joined []*run.Vote,
+	ok bool) {
+	_, votes, at := h.Passages(superRun, grounds)
+	c = &Change{}
+	if s.PendingGate == nil {
+		return c, nil, true
+	}
+	asked := h.asked()
+	for _, row := range rows {
+		y, phase := yesOf(row)
+		if y == nil {
+			return nil, nil, false
+		}
+		y.Votes = votes
+		sum, refusal := y.again(superRun, row, s.PendingGate.GateType, at, phase, s.PendingGate.To, asked, grounds)
+		switch {
+		case refusal != nil && (refusal.Code == agreement.CodeAlreadyApproved || refusal.Code == agreement.CodeStatementReplayed):
+			continue
+		case refusal != nil || len(sum.Dropped) > 0:
+			return nil, nil, false
+		}
+		row = ojson.CloneValue(row).(*ojson.Object)
+		row.Object("approval").Set("votes", run.VoteRows(sum.Votes))
+		c.History = append(c.History, row)
+		joined, votes = append(joined, sum.Votes[len(votes):]...), sum.Votes
+	}
+	if len(c.History) > 0 {
+		c.State = s.Clone()
+		c.State.PendingGate.Votes = votes
+	}
+	return c, joined, true
+}
+
+// asked is the newest request of a gate.
+func (h *History) asked() (a Asking) {
+	for i, row := range h.rows {
+		if t := row.String("type"); t == rowPhaseAsked || t == rowFinishAsked {
+			a.At, a.Nth = row.String("timestamp"), a.Nth+1
+		}
+		a.Row = i + 1
+	}
+	return a
+}
+
+// IsVote reports a row by which people agreed to a gate that waits for more of them.
+func IsVote(row *ojson.Object) bool { return row.String("type") == rowVote }
 
 // vote records that people agreed, and that more are needed.
 func (y *Yes) vote(w *Workspace, sum *agreement.Tally, env *protocol.Env) *Change {

@@ -195,8 +195,7 @@ func verifyExported(ctx context.Context, f *term.Factory, src io.Reader, size in
 	}
 	defer func() { _ = w.Close() }()
 	if w.Kind != restore.KindRun {
-		return nil, term.Errorf("unreadable_input",
-			"The artifact is not one of a run: approvals are verified run by run")
+		return verifyInitiative(ctx, f, w.Dir)
 	}
 	root, err := os.OpenRoot(w.Dir)
 	if err != nil {
@@ -329,4 +328,19 @@ func printWitnesses(p *term.Printer, list []*runner.Witnessed) (wrong int) {
 			term.OneLine(w.Principal), term.OneLine(w.KeyID), term.Counted(counts[key], "statement"))
 	}
 	return wrong
+}
+
+// verifyInitiative judges the gates of an initiative that an artifact has laid out in a directory. Who may approve is in
+// a commit of its workspace, which no artifact carries.
+func verifyInitiative(ctx context.Context, f *term.Factory, at string) (out []*approval.Report, err error) {
+	if !coordinator.IsWorkspace(f.Dir()) {
+		return nil, term.Errorf("unreadable_input", "The artifact is one of an initiative, and who approves its gates is in"+
+			" the repository of its workspace").WithHint("run this in a clone of the workspace")
+	}
+	err = shared.WithWorkspace(f, func(co *coordinator.Coordinator) error {
+		report, err := co.VerifyExported(ctx, at)
+		out = append(out, report)
+		return err
+	})
+	return out, err
 }

@@ -198,6 +198,9 @@ func printSync(p *term.Printer, y *runner.Synced, open int, what string, ended b
 		p.Printf("Everything here is on %s, and the other way round.\n", remote)
 	}
 	switch {
+	case y.Over:
+		p.Printf("The workspace shows initiative %s, which has ended.\n\nNext: git agentxchain multi status\n",
+			term.OneLine(y.Entered))
 	case y.Entered != "" && what != "run":
 		p.Printf("The workspace goes on with initiative %s.\n\nNext: git agentxchain multi status\n",
 			term.OneLine(y.Entered))
