@@ -121,6 +121,7 @@ func (c *Coordinator) Init(ctx context.Context) (*Started, error) {
 		}
 	}
 	c.record(ctx, tx.Docs, "init", "Started the initiative "+d.Config.ProjectID)
+	c.keepBeginning(ctx, tx.Docs.State)
 	out.State = tx.Docs.State
 	return out, nil
 }

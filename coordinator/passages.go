@@ -41,16 +41,17 @@ type approvals struct {
 }
 
 // judging prepares it. here is the configuration of this workspace for a record that came from elsewhere: who
-// wrote that may have chosen a beginning that asks for less.
-func (c *Coordinator) judging(ctx context.Context, st *initiative.State, tip object.OID,
-	here *initiative.Config) (*approvals, error) {
+// wrote that may have chosen a beginning that asks for less. Of one that is taken up anew the beginning has to be on a
+// branch here; a record that goes on from one that was believed here has the same beginning.
+func (c *Coordinator) judging(ctx context.Context, st *initiative.State, tip object.OID, here *initiative.Config,
+	anew bool) (*approvals, error) {
 	a := &approvals{c: c, st: st, tip: tip, here: here, brought: -1, base: &agreement.Base{}}
 	home := c.repository(ctx)
 	if home == nil {
 		return a, nil
 	}
 	a.home = home.Repository()
-	if st.AuthorityBase != "" && here != nil {
+	if st.AuthorityBase != "" && anew {
 		if err := a.known(ctx); err != nil {
 			return nil, err
 		}
@@ -61,7 +62,7 @@ func (c *Coordinator) judging(ctx context.Context, st *initiative.State, tip obj
 			return nil, err
 		}
 		if base == nil {
-			return nil, a.away(st.AuthorityBase)
+			return nil, a.away(ctx)
 		}
 		a.base, a.founded = base, founded
 	}
@@ -74,7 +75,7 @@ func (c *Coordinator) judging(ctx context.Context, st *initiative.State, tip obj
 // known refuses a beginning that no branch here has: a record must not bring the commit along that says who may sign.
 func (a *approvals) known(ctx context.Context) error {
 	if !a.home.HasCommit(ctx, object.OID(a.st.AuthorityBase)) {
-		return a.away(a.st.AuthorityBase)
+		return a.away(ctx)
 	}
 	out, err := a.home.Git.Run(ctx, nil, "for-each-ref", "--format=%(refname)",
 		"--contains="+a.st.AuthorityBase, "refs/heads", "refs/remotes")
@@ -87,18 +88,23 @@ func (a *approvals) known(ctx context.Context) error {
 			return nil
 		}
 	}
-	return a.away(a.st.AuthorityBase)
+	return a.away(ctx)
 }
 
-func (a *approvals) away(commit string) *wire.Error {
+func (a *approvals) away(ctx context.Context) *wire.Error {
+	commit, run := a.st.AuthorityBase, wire.OneLine(a.st.SuperRunID)
+	brings := "git fetch REMOTE " + record.BeginningRefPrefix + wire.ShellWord(run) + ":refs/heads/NAME brings it"
+	if a.home.HasCommit(ctx, object.OID(commit)) {
+		brings = "git branch NAME " + commit + " puts it on one"
+	}
 	return &wire.Error{
 		Code:  CodeUnapproved,
 		Field: fieldBeginning,
 		Message: fmt.Sprintf("Commit %.12s says who may approve in initiative %s, and no branch here has it.", commit,
-			wire.OneLine(a.st.SuperRunID)),
+			run),
 		Hint: "git fetch brings the branches of the workspace's repository, and with --unshallow those before a shallow " +
-			"clone; if its branch was deleted, a clone that has the commit brings it back: git push REMOTE " + commit +
-			":refs/heads/NAME; else " + Program + " multi abandon --reason TEXT",
+			"clone; if its branch was rewritten or deleted, and you know that commit: " + brings + "; else " + Program +
+			" multi abandon --reason TEXT",
 	}
 }
 
@@ -265,11 +271,11 @@ func unjudged(err error) *wire.Error {
 
 func sentence(s string) string { return strings.TrimSuffix(s, ".") + "." }
 
-// approved refuses a history with a gate that was passed without its people. Those of before are known to hold; here is
-// as for judging.
+// approved refuses a history with a gate that was passed without its people. Those of before are known to hold; here and
+// anew are as for judging.
 func (c *Coordinator) approved(ctx context.Context, st *initiative.State, history, before []byte, tip object.OID,
-	here *initiative.Config) error {
-	a, err := c.judging(ctx, st, tip, here)
+	here *initiative.Config, anew bool) error {
+	a, err := c.judging(ctx, st, tip, here, anew)
 	if err != nil {
 		return err
 	}
@@ -301,7 +307,7 @@ func (c *Coordinator) recordable(ctx context.Context, tx *Tx, in *record.Initiat
 			}
 		}
 	}
-	a, err := c.judging(ctx, st, tip, nil)
+	a, err := c.judging(ctx, st, tip, nil, false)
 	if err != nil || !a.asks() {
 		return err
 	}

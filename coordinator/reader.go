@@ -44,8 +44,9 @@ type ReadOptions struct {
 	// nil.
 	Checkouts map[string]*sibling.Checkout
 	// Home is the repository that keeps what was fetched of repositories that are only on their
-	// server, and Runs the run that is meant of each; nil for none.
+	// server, nil for none.
 	Home *git.Repository
+	// Runs is the run that the initiative is in of each repository; nil where the newest is meant.
 	Runs map[string]string
 	// Untouched leaves the cache as it is: nothing that is found is noted there.
 	Untouched bool
@@ -179,6 +180,10 @@ func (r *childReader) read(id, path string) (out childRead) {
 	if its.Op == "" && known != "" {
 		out.problem(record.CodeChainBroken, "run %s was recorded, and its ref is gone", its.Run)
 		return out
+	}
+	if run := r.opt.Runs[id]; run != "" && run != its.Run {
+		at, err := x.Ref(r.ctx, run)
+		out.child.Holds = err == nil && at != ""
 	}
 	if its.State == nil {
 		out.child.Fresh = true

@@ -32,9 +32,9 @@ func (r *childReader) rows(out *childRead, its *gitstore.SiblingRun, state *run.
 	if err != nil {
 		return err
 	}
-	lost := out.child.Lost
+	lost, holds := out.child.Lost, out.child.Holds
 	out.child = initiative.NewChild(out.child.ID, out.child.Path, out.child.Config, nil, history, events)
-	out.child.Lost = lost
+	out.child.Lost, out.child.Holds = lost, holds
 	if its.Op != "" && (all || len(want) > 0) {
 		r.forged(out, its, want, all, newest)
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
 )
@@ -31,6 +32,17 @@ func (c *Coordinator) record(ctx context.Context, d *Documents, op, subject stri
 		return
 	}
 	c.moved = c.moved || up.New != up.Old
+}
+
+// keepBeginning keeps the commit that says who may approve: its branch may be rewritten or deleted.
+func (c *Coordinator) keepBeginning(ctx context.Context, st *initiative.State) {
+	home := c.repository(ctx)
+	if home == nil || st == nil || st.AuthorityBase == "" {
+		return
+	}
+	if err := record.KeepBeginning(ctx, home.Repository(), st.SuperRunID, object.OID(st.AuthorityBase)); err != nil {
+		c.note("the commit at which the initiative began could not be kept: " + err.Error())
+	}
 }
 
 // initiative gathers what is recorded: the documents and ledgers, contexts and

@@ -18,22 +18,19 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// fetched has a reading look into what was fetched of repositories that are only on their
-// server. Git is asked for nothing where there is none.
+// fetched has a reading look for the runs that the initiative is in, and into what was fetched of repositories that are
+// only on their server. Git is asked for nothing where there is none.
 func (c *Coordinator) fetched(ctx context.Context, d *Documents, opt *ReadOptions) {
+	opt.Runs = make(map[string]string)
 	for id := range d.Config.Repos.All() {
-		if d.Roots.Remote(id) == "" {
-			continue
-		}
-		if opt.Home == nil {
-			home := c.repository(ctx)
-			if home == nil {
-				return
-			}
-			opt.Home, opt.Runs = home.Repository(), make(map[string]string)
-		}
 		if d.State != nil && !d.State.Over() { // the next initiative goes on with the newest run
 			opt.Runs[id] = d.State.RunOf(id)
+		}
+		if d.Roots.Remote(id) == "" || opt.Home != nil {
+			continue
+		}
+		if home := c.repository(ctx); home != nil {
+			opt.Home = home.Repository()
 		}
 	}
 }

@@ -138,7 +138,7 @@ func (r *restoring) record(ctx context.Context) error {
 		r.out.Same = true // catchUpRecord has brought files and record together
 		return nil
 	}
-	if err := r.c.vouch(ctx, r.tx, files, nil, tip.Op); err != nil {
+	if err := r.c.vouch(ctx, r.tx, files, nil, tip.Op, true); err != nil {
 		return err
 	}
 	if r.opt.DryRun {
@@ -293,7 +293,7 @@ func (r *restoring) artifact(ctx context.Context) error {
 		}
 		before = recorded[initiative.HistoryPath]
 	}
-	if err := r.c.vouch(ctx, r.tx, files, before, ""); err != nil {
+	if err := r.c.vouch(ctx, r.tx, files, before, "", tip == ""); err != nil {
 		return err
 	}
 	if r.opt.DryRun {

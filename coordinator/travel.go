@@ -148,7 +148,7 @@ func (c *Coordinator) withVotes(ctx context.Context, tx *Tx, votes []*ojson.Obje
 	if err != nil {
 		return "", err
 	}
-	a, err := c.judging(ctx, st, there, tx.Docs.Config)
+	a, err := c.judging(ctx, st, there, tx.Docs.Config, false)
 	if refusalOf(err) != nil {
 		return there, nil // it is refused in a moment, and says why
 	} else if err != nil {
@@ -200,6 +200,13 @@ func (c *Coordinator) takeUp(ctx context.Context, y *travel.Synced) error {
 	}
 	name, op, err := c.goesOn(ctx, home)
 	if err != nil || name == "" || tx.Docs.State != nil && name == tx.Docs.State.SuperRunID {
+		return err
+	}
+	// Its ref may have come here by another way than this sync.
+	if err := record.VerifyInitiative(ctx, home.Repository(), name, op, "", tx.Docs.Config.ProjectID); err != nil {
+		return err
+	}
+	if err := c.vouched(ctx, tx, "", op); err != nil {
 		return err
 	}
 	if err := c.enterRepos(ctx, tx, op); err != nil {
@@ -261,6 +268,7 @@ func (c *Coordinator) catchUpRecord(ctx context.Context, tx *Tx) error {
 	if home == nil || tx.Docs.State == nil {
 		return nil
 	}
+	c.keepBeginning(ctx, tx.Docs.State)
 	in, err := c.initiative(ctx, tx.Docs, "external", "Took in what was not recorded yet")
 	if err == nil {
 		var tip, at object.OID
@@ -287,7 +295,7 @@ func (c *Coordinator) catchUpRecord(ctx context.Context, tx *Tx) error {
 				return err
 			}
 			if err := c.approved(ctx, st, files[initiative.HistoryPath], in.Files[initiative.HistoryPath], tip,
-				tx.Docs.Config); err != nil {
+				tx.Docs.Config, false); err != nil {
 				return err
 			}
 			_, err = c.place(ctx, tx, tip)
@@ -358,17 +366,19 @@ func (c *Coordinator) vouched(ctx context.Context, tx *Tx, from, to object.OID) 
 		}
 		before = was[initiative.HistoryPath]
 	}
-	return c.vouch(ctx, tx, files, before, to)
+	return c.vouch(ctx, tx, files, before, to, from == "")
 }
 
 // vouch is vouched for files; before is the history of which the acceptances are known to count, and op the change that
-// recorded them: "" for those of an artifact, which has the runs of the repositories too.
-func (c *Coordinator) vouch(ctx context.Context, tx *Tx, files map[string][]byte, before []byte, op object.OID) error {
+// recorded them: "" for those of an artifact, which has the runs of the repositories too. anew says that nothing of the
+// initiative was believed here before.
+func (c *Coordinator) vouch(ctx context.Context, tx *Tx, files map[string][]byte, before []byte, op object.OID,
+	anew bool) error {
 	st, err := stateOf(files)
 	if err != nil {
 		return err
 	}
-	if err := c.approved(ctx, st, files[initiative.HistoryPath], before, op, tx.Docs.Config); err != nil {
+	if err := c.approved(ctx, st, files[initiative.HistoryPath], before, op, tx.Docs.Config, anew); err != nil {
 		return err
 	}
 	rows, _ := decodeRows(initiative.HistoryPath, bytes.TrimPrefix(files[initiative.HistoryPath], before))
@@ -519,7 +529,10 @@ func (c *Coordinator) place(ctx context.Context, tx *Tx, op object.OID) (kept st
 	if err != nil {
 		return "", err
 	}
-	return c.placeFiles(tx, files, true)
+	if kept, err = c.placeFiles(tx, files, true); err == nil {
+		c.keepBeginning(ctx, tx.Docs.State)
+	}
+	return kept, err
 }
 
 // placeFiles is place for files; whole says that contexts and reports that are not among them

@@ -99,7 +99,7 @@ func (c *Coordinator) verified(ctx context.Context, files map[string][]byte, tip
 	if err != nil {
 		return nil, err
 	}
-	a, err := c.judging(ctx, st, tip, nil)
+	a, err := c.judging(ctx, st, tip, nil, false)
 	if err != nil {
 		return nil, err
 	}

@@ -124,7 +124,7 @@ func (c *Coordinator) judgingHere(ctx context.Context, st *initiative.State) (*a
 			return nil, err
 		}
 	}
-	return c.judging(ctx, st, tip, nil)
+	return c.judging(ctx, st, tip, nil, false)
 }
 
 // standing is where the runs of the gate's repositories stand, as far as they are recorded.

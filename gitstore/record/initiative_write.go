@@ -99,3 +99,17 @@ func RecordInitiative(ctx context.Context, r *git.Repository, in Initiative) (gi
 	}
 	return up, err
 }
+
+// KeepBeginning keeps the commit at which an initiative began, whatever becomes of its branch. A commit that is not here
+// is left alone.
+func KeepBeginning(ctx context.Context, r *git.Repository, run string, commit object.OID) error {
+	if _, err := git.RunRef(run); err != nil {
+		return err
+	}
+	up := git.RefUpdate{Name: BeginningRefPrefix + run, New: commit}
+	var err error
+	if up.Old, err = r.ReadRef(ctx, up.Name); err != nil || up.Old == commit || !r.HasCommit(ctx, commit) {
+		return err
+	}
+	return r.UpdateRefs(ctx, []git.RefUpdate{up}, "agentxchain: the beginning of "+run)
+}

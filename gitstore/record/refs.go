@@ -34,6 +34,10 @@ const InitiativeNames = "initiatives/"
 // of commits that each hold one.
 const WitnessRefPrefix = git.RefSpace + "witnesses/"
 
+// BeginningRefPrefix keeps the commits at which initiatives began: below it <super run>. Their records name them, and do
+// not lead to them. No ref of it says anything: what a record names has to be on a branch here to be believed.
+const BeginningRefPrefix = git.RefSpace + "beginnings/"
+
 // InitiativeRefPrefix is where the refs of super runs live; it ends in a slash.
 // They are no runs: what reads runs does not meet them.
 const InitiativeRefPrefix = "refs/agentxchain/initiatives/"

@@ -24,7 +24,7 @@ func recordRefspecs() []string {
 	var specs []string
 	for _, prefix := range []string{
 		git.RunRefPrefix, record.ConflictRefPrefix, archive.ListPrefix, archive.KeepPrefix, record.WitnessRefPrefix,
-		record.InitiativeRefPrefix,
+		record.InitiativeRefPrefix, record.BeginningRefPrefix,
 	} {
 		specs = append(specs, prefix+"*:"+prefix+"*")
 	}

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -265,6 +266,7 @@ func (l *initiativeLanding) remember(r *SyncedRun, there, seen object.OID) {
 // push pushes what the remote lacks. again says that the remote has moved meanwhile.
 func (l *initiativeLanding) push(ctx context.Context) (again bool, err error) {
 	var refs []transport.RefPush
+	var begun []string // that the remote has not had yet
 	runs := make(map[string]*SyncedRun)
 	for _, r := range l.y.Runs {
 		if r.Tip == "" || r.Tip == r.from || r.State == SyncRefused {
@@ -276,6 +278,9 @@ func (l *initiativeLanding) push(ctx context.Context) (again bool, err error) {
 		}
 		p := transport.RefPush{Name: record.InitiativeRefPrefix + r.Run, New: r.Tip, Old: r.from, Ops: len(ops)}
 		refs, runs[p.Name] = append(refs, p), r
+		if r.from == "" {
+			begun = append(begun, r.Run)
+		}
 	}
 	if len(refs) == 0 {
 		return false, nil
@@ -306,7 +311,44 @@ func (l *initiativeLanding) push(ctx context.Context) (again bool, err error) {
 				"* there; the changes stay here"
 		}
 	}
-	return again, l.repo.UpdateRefs(ctx, seen, "agentxchain: pushed to "+text.OneLine(l.y.Remote))
+	if err := l.repo.UpdateRefs(ctx, seen, "agentxchain: pushed to "+text.OneLine(l.y.Remote)); err != nil {
+		return again, err
+	}
+	return again, l.beginnings(ctx, begun)
+}
+
+// beginnings pushes the commits at which initiatives began, which no branch of the remote may keep. The records are
+// there already, and a server that takes nothing else has them all the same.
+func (l *initiativeLanding) beginnings(ctx context.Context, names []string) error {
+	var refs []transport.RefPush
+	for _, name := range names {
+		p := transport.RefPush{Name: record.BeginningRefPrefix + name}
+		var err error
+		if p.New, err = l.repo.ReadRef(ctx, p.Name); err != nil {
+			return err
+		}
+		if p.New != "" {
+			refs = append(refs, p)
+		}
+	}
+	if len(refs) == 0 {
+		return nil
+	}
+	said, err := transport.Push(ctx, l.repo, l.y.Remote, refs)
+	if transport.Interrupted(ctx, err) {
+		return err
+	}
+	for _, p := range refs {
+		a := said[p.Name]
+		if err != nil && a.State == "" {
+			a = transport.PushResult{State: transport.PushRefused, Why: text.OneLine(err.Error())}
+		}
+		if a.State == transport.PushRefused {
+			l.y.Notices = append(l.y.Notices, fmt.Sprintf("%s does not keep the commit at which initiative %s began (%s): %s",
+				l.y.Remote, text.OneLine(strings.TrimPrefix(p.Name, record.BeginningRefPrefix)), p.Name, a.Why))
+		}
+	}
+	return nil
 }
 
 // TakeTheirs makes the initiative here the one that was last fetched from a remote. The changes

@@ -27,6 +27,9 @@ type Child struct {
 	// Lost is an operation that its run once had, as this machine has it noted, and has no more; "" for none.
 	Lost string
 
+	// Holds says that the run which the initiative is in is recorded there, where State is of another one.
+	Holds bool
+
 	// Refused says that its working files do not hold, and why: State is what its record says, and nothing is
 	// concluded from what the record lacks. "" where they do.
 	Refused string

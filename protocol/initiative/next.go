@@ -70,7 +70,8 @@ func NextActions(w *Workspace, children Children) []Action {
 	for _, m := range Divergence(w, children) {
 		switch {
 		case m.Behind:
-			first = append(first, children[m.Repo].catchUp(m)...)
+			c := children[m.Repo]
+			first = append(first, c.run(c.catchUp(m), m.Detail))
 		case m.Type == MismatchRun:
 			drifted = append(drifted, Action{NextRunMismatch, command, m.Detail + children[m.Repo].back(m)})
 		case m.Type == MismatchConfig || m.Type == MismatchState:
@@ -284,25 +285,22 @@ func (c *Child) back(m Mismatch) string {
 	return text
 }
 
-// catchUp is what brings a clone that is behind to the run that the initiative is in.
-func (c *Child) catchUp(m Mismatch) []Action {
-	out := []Action{c.run("sync", m.Detail)}
-	if !c.Remote {
-		out = append(out, Action{NextRepo, "-C " + wire.ShellWord(c.Path) + " repair --from-ref " + wire.ShellWord(m.Recorded),
-			"Where the clone has that run, and its files do not show it."})
+// catchUp is the command that brings a clone that is behind to the run that the initiative is in.
+func (c *Child) catchUp(m Mismatch) string {
+	if c.Holds {
+		return "repair --from-ref " + wire.ShellWord(m.Recorded)
 	}
-	return out
+	return "sync"
 }
 
 // behindError refuses what a clone that is behind cannot decide.
 func (c *Child) behindError(m Mismatch) *wire.Error {
 	e := &wire.Error{Code: CodeRunElsewhere, Field: "repos." + m.Repo, Message: m.Detail}
-	if c.Remote {
+	if e.Hint = c.typed(c.catchUp(m)) + ", then run this again"; c.Remote {
 		e.Hint = "git agentxchain sync, then run this again"
-		return e
+	} else {
+		e.Hint += "; where it is right, and the initiative is to continue with it: git agentxchain " + c.relink()
 	}
-	e.Hint = fmt.Sprintf("%s, then run this again; where its files stay in the other run: %s; where it is right: "+
-		"git agentxchain %s", c.typed("sync"), c.typed("repair --from-ref "+wire.ShellWord(m.Recorded)), c.relink())
 	return e
 }
 

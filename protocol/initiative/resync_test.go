@@ -36,6 +36,42 @@ func kinds(list []Mismatch) string {
 	return strings.Join(out, " ")
 }
 
+// TestBehind has a clone in another run than the initiative: one that the initiative has left blocks nothing.
+func TestBehind(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		run   string
+		began string // when the run of the clone began, "" where that is not known
+		want  bool
+	}{
+		{"before the initiative took its run up", "run_x", "2026-01-01T00:00:00.000Z", true},
+		{"since", "run_x", "2036-01-01T00:00:00.000Z", false},
+		{"at a time that cannot be read", "run_x", "yesterday", false},
+		{"at no time", "run_x", "", false},
+		{"in the run that it left, whenever that began", "run_left", "2036-01-01T00:00:00.000Z", true},
+		{"no run", "", "", true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w, a, _ := sent(t)
+			left := &Change{}
+			e := env("s")
+			left.Record(w, &e, RowRelinked, "repo_id", "web", "from_run_id", "run_left", "to_run_id", w.State.RunOf("web"))
+			w = w.With(left)
+			web := a.states["web"]
+			if web.RunID = &c.run; c.run == "" {
+				web.RunID = nil
+			}
+			if web.CreatedAt = &c.began; c.began == "" {
+				web.CreatedAt = nil
+			}
+			_, r := Resync(w, a.read(), env("t"))
+			if r.OK || (r.Behind != nil) != c.want || (r.BlockedReason == "") != c.want {
+				t.Errorf("behind %v, blocked %q; want behind %v", r.Behind, r.BlockedReason, c.want)
+			}
+		})
+	}
+}
+
 func TestDivergence(t *testing.T) {
 	for _, c := range []struct {
 		name   string

@@ -188,6 +188,68 @@ func TestTwoPeoplePassAGate(t *testing.T) {
 	}
 }
 
+// TestJoinedVotes joins what two people said to one gate, each on their own machine.
+func TestJoinedVotes(t *testing.T) {
+	g := newAtGate(t)
+	asked := g.w
+	elsewhere := func(change func(*atGate), who signer, nonce int) []*ojson.Object {
+		t.Helper()
+		there := *g
+		there.w, there.yes.Repositories = asked, g.yes.Repositories
+		if change != nil {
+			change(&there)
+		}
+		if _, refusal := there.approve(t, who.says(t, there.statement(nonce))); refusal != nil {
+			t.Fatal(refusal)
+		}
+		return there.w.History.Rows()[len(asked.History.Rows()):]
+	}
+	if _, refusal := g.approve(t, g.ada.says(t, g.statement(1))); refusal != nil {
+		t.Fatal(refusal)
+	}
+	grounds := func(*Yes, Asking) (*Grounds, *wire.Error) {
+		return &Grounds{Base: g.yes.Consent.Base, Configs: []*Config{g.w.Config, nil}}, nil
+	}
+	join := func(rows []*ojson.Object) (*Change, []*run.Vote, bool) {
+		return g.w.History.Join(g.w.State, rows, g.w.State.SuperRunID, grounds)
+	}
+	if c, added, ok := join(elsewhere(nil, g.ada, 2)); !ok || c.State != nil || len(added) > 0 {
+		t.Errorf("ada on her second machine: %+v %v %v; want nothing added", c, added, ok)
+	}
+	moved := func(g *atGate) {
+		g.yes.Repositories = []attest.Repository{{ID: "api", Operation: strings.Repeat("d", 40)}}
+	}
+	if c, _, ok := join(elsewhere(moved, g.bob, 3)); ok {
+		t.Errorf("bob, of a repository that stood elsewhere: %+v; want it refused", c)
+	}
+	// One of two passes nothing, whoever says that no more is needed.
+	alone := g.yes
+	_, alone.Votes, _ = g.passages(g.w.History.Rows())
+	if _, _, refusal := Approve(g.w, g.a.read(), &alone, g.env()); refusal == nil {
+		t.Error("one of two passed the gate")
+	}
+	c, added, ok := join(elsewhere(nil, g.bob, 4))
+	if !ok || len(added) != 1 || added[0].Principal != g.bob.email || len(c.State.PendingGate.Votes) != 2 {
+		t.Fatalf("bob: %+v %v %v", c, added, ok)
+	}
+	g.w = g.w.With(c)
+	sum, refusal := g.approve(t)
+	if refusal != nil || !sum.Reached() || g.w.State.Phase != "make" {
+		t.Fatalf("with both: %+v %v", sum, refusal)
+	}
+	rows := g.w.History.Rows()
+	if got := g.judge(rows); len(got) != 1 || got[0].Refusal != nil || len(got[0].Votes) != 2 {
+		t.Fatalf("judged again: %+v", got)
+	}
+	last := len(rows) - 1
+	if got := g.judge(append(rows[:last-1:last-1], rows[last])); len(got) != 1 || got[0].Refusal == nil {
+		t.Errorf("without the yes of bob: %+v holds", got)
+	}
+	if c, _, ok := g.w.History.Join(g.w.State, elsewhere(nil, g.bob, 5), g.w.State.SuperRunID, grounds); !ok || !c.Empty() {
+		t.Errorf("once the gate was passed: %+v %v; want nothing", c, ok)
+	}
+}
+
 // TestForgedPassages writes by hand what a history would have to say.
 func TestForgedPassages(t *testing.T) {
 	g := newAtGate(t)
