@@ -245,7 +245,8 @@ func (g *Git) Failure(args []string, err error, complaint string) error {
 		if full := diskFull(complaint); full != nil {
 			e = e.WithHint("%s", fail.WritableHint(g.Dir, full))
 		}
-		if hint := objectsElsewhere(); hint != "" && strings.Contains(complaint, "bad object") {
+		if hint := objectsElsewhere(); hint != "" &&
+			(strings.Contains(complaint, "bad object") || strings.Contains(complaint, "bad ref")) {
 			e = e.WithHint("%s", hint)
 		}
 		return e
