@@ -100,16 +100,7 @@ func (a *approving) decide(ctx context.Context, c *change) (*plan, error) {
 		}
 		return nil, refusal
 	}
-	res := &protocol.ApproveResult{From: s.Phase}
-	if a.completion {
-		p := s.PendingRunCompletion
-		res.GateType, res.Gate = run.GateCompletion, p.Gate
-		a.by, a.trigger = p.RequestedByTurn, "approve-completion"
-	} else {
-		p := s.PendingPhaseTransition
-		res.GateType, res.Gate, res.From, res.To = run.GatePhase, p.Gate, p.From, p.To
-		a.by, a.trigger = p.RequestedByTurn, "approve-transition"
-	}
+	res := a.asked(s)
 	out.Result = res
 	if g := c.view.Config.Gate(res.Gate); g != nil {
 		out.Actions = g.Actions
@@ -187,6 +178,17 @@ func (a *approving) decide(ctx context.Context, c *change) (*plan, error) {
 			By:      a.by,
 			Trigger: a.trigger,
 		}, out.Actions))}, nil
+}
+
+// asked is the gate that the run waits at, and which turn has asked for it.
+func (a *approving) asked(s *run.State) *protocol.ApproveResult {
+	if p := s.PendingRunCompletion; a.completion {
+		a.by, a.trigger = p.RequestedByTurn, "approve-completion"
+		return &protocol.ApproveResult{From: s.Phase, GateType: run.GateCompletion, Gate: p.Gate}
+	}
+	p := s.PendingPhaseTransition
+	a.by, a.trigger = p.RequestedByTurn, "approve-transition"
+	return &protocol.ApproveResult{From: p.From, To: p.To, GateType: run.GatePhase, Gate: p.Gate}
 }
 
 // handedIn refuses a yes to documents that are here as they were before the turn that asked changed them: its work is

@@ -168,57 +168,65 @@ func runExport(ctx context.Context, f *term.Factory, o *exportOptions) error {
 		}
 		return nil
 	}
-	blockers := e.Blockers
+	f.Out.Emit(exportAnswer(e, path, beside.path, written), func(p *term.Printer) {
+		printExport(p, e, path, beside.path, written)
+	})
+	return nil
+}
+
+// exportAnswer is the answer of an export into a file, with its history in a bundle or without ("").
+func exportAnswer(e *restore.Export, path, bundle string, written int64) *ojson.Object {
 	payload := ojson.NewObject("export_kind", e.Kind, "run_id", ojson.OrNull(e.Run), "output", path,
 		"bytes", int(written), "files", e.Files,
-		"repositories", e.Repos, "failed", e.Failed, "restore_blockers", wire.NonNil(blockers), "left_out",
+		"repositories", e.Repos, "failed", e.Failed, "restore_blockers", wire.NonNil(e.Blockers), "left_out",
 		wire.NonNil(e.Cut), "notices", wire.NonNil(e.Notices), "work", e.Work, "record", nil,
 		"records", e.Records)
 	if r := e.Record; r != nil {
 		payload.Set("record", ojson.NewObject("op", r.Op, "bytes", r.Bytes))
 	}
 	if b := e.Bundle; b != nil {
-		payload.Set("bundle", ojson.NewObject("output", beside.path, "bytes", int(b.Bytes), "refs", b.Refs))
+		payload.Set("bundle", ojson.NewObject("output", bundle, "bytes", int(b.Bytes), "refs", b.Refs))
 	}
-	f.Out.Emit(payload, func(p *term.Printer) {
-		what := "run " + e.Run
-		switch {
-		case e.Kind == restore.KindRun && e.Run == "":
-			what = "the project, which has no run yet,"
-		case e.Kind == restore.KindCoordinator:
-			what = "the initiative " + e.Run + " with " + text.Count(e.Repos, "repository", "repositories")
-			if e.Failed > 0 {
-				what += fmt.Sprintf(" (%d failed)", e.Failed)
-			}
+	return payload
+}
+
+func printExport(p *term.Printer, e *restore.Export, path, bundle string, written int64) {
+	what := "run " + e.Run
+	switch {
+	case e.Kind == restore.KindRun && e.Run == "":
+		what = "the project, which has no run yet,"
+	case e.Kind == restore.KindCoordinator:
+		what = "the initiative " + e.Run + " with " + text.Count(e.Repos, "repository", "repositories")
+		if e.Failed > 0 {
+			what += fmt.Sprintf(" (%d failed)", e.Failed)
 		}
-		p.Printf("Exported %s to %s: %s, %d bytes\n", term.OneLine(what), term.OneLine(path),
-			term.Counted(e.Files, "file"), written)
-		if b := e.Bundle; b != nil {
-			p.Printf("Its history is in %s: %s, %d bytes\n", term.OneLine(beside.path),
-				term.Counted(len(b.Refs), "ref"), b.Bytes)
+	}
+	p.Printf("Exported %s to %s: %s, %d bytes\n", term.OneLine(what), term.OneLine(path),
+		term.Counted(e.Files, "file"), written)
+	if b := e.Bundle; b != nil {
+		p.Printf("Its history is in %s: %s, %d bytes\n", term.OneLine(bundle),
+			term.Counted(len(b.Refs), "ref"), b.Bytes)
+	}
+	if r := e.Record; r != nil {
+		p.Printf("It carries the run's record, %d bytes, which restore goes on with.\n", r.Bytes)
+	}
+	if e.Records > 0 {
+		p.Printf("It carries the records of %s, which restore --repo goes on with.\n",
+			term.Counted(e.Records, "run"))
+	}
+	if e.Work > 0 {
+		p.Printf("It carries work in progress on %s, which restore writes on a yes.\n",
+			term.Counted(e.Work, "file"))
+	}
+	if len(e.Blockers) > 0 {
+		p.Printf("It can be audited, but not restored:\n")
+		for _, b := range e.Blockers {
+			p.Printf("  %s\n", term.OneLine(b))
 		}
-		if r := e.Record; r != nil {
-			p.Printf("It carries the run's record, %d bytes, which restore goes on with.\n", r.Bytes)
+		if e.Offer {
+			p.Printf("Commit it, or carry it along: git agentxchain export --with-work\n")
 		}
-		if e.Records > 0 {
-			p.Printf("It carries the records of %s, which restore --repo goes on with.\n",
-				term.Counted(e.Records, "run"))
-		}
-		if e.Work > 0 {
-			p.Printf("It carries work in progress on %s, which restore writes on a yes.\n",
-				term.Counted(e.Work, "file"))
-		}
-		if len(blockers) > 0 {
-			p.Printf("It can be audited, but not restored:\n")
-			for _, b := range blockers {
-				p.Printf("  %s\n", term.OneLine(b))
-			}
-			if e.Offer {
-				p.Printf("Commit it, or carry it along: git agentxchain export --with-work\n")
-			}
-		}
-	})
-	return nil
+	}
 }
 
 // saveArtifact writes the artifact beside its place and gives it its name when it
