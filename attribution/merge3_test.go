@@ -110,6 +110,10 @@ func TestRangePolicies(t *testing.T) {
 			t.Errorf("%s is taken as %+v", bad, p)
 		}
 	}
+	_, err := ParseRangePolicy([]byte(`{"schema_version":"1.0","approvals":{"at_least":-1}}`))
+	if err == nil || !strings.Contains(err.Error(), `it has "at_least" with the value -1`) {
+		t.Error(err)
+	}
 	p, err := ParseRangePolicy(
 		[]byte(`{"schema_version":"1.0","people":["docs/**","agentxchain.json","**"],"gates":["g"],"approvals":{"at_least":2,"signed":true}}`))
 	if err != nil {

@@ -78,7 +78,8 @@ func ParseRangePolicy(data []byte) (*RangePolicy, error) {
 				case k == "signed" && isBool:
 					p.Signed = yes
 				default:
-					return no("approvals has at_least, a number, and signed, true or false; it has %q.", k)
+					return no("approvals has at_least, a whole number from 0, and signed, true or false; "+
+						"it has %q with the value %.40s.", k, ojson.Compact(v))
 				}
 			}
 		default:

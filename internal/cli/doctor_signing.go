@@ -112,6 +112,7 @@ func askKey(ctx context.Context, f *term.Factory, place *doctor.SigningPlace) (s
 		case err != nil && answer != "":
 			return answer, nil
 		}
+		f.Out.Notice("Answer with a number of the list or the name of a file.")
 	}
 }
 

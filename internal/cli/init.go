@@ -86,7 +86,7 @@ func newInitCommand(f *term.Factory) *ucli.Command {
 }
 
 // askAgent asks which of the agents that are installed plays the roles. It asks
-// Nothing where there is none, or no terminal.
+// nothing where there is none, or no terminal.
 func askAgent(ctx context.Context, f *term.Factory, o *initOptions) error {
 	if !f.Interactive() {
 		return nil
@@ -98,6 +98,7 @@ func askAgent(ctx context.Context, f *term.Factory, o *initOptions) error {
 	for {
 		answer, err := f.Prompt.Line(ctx,
 			"Who carries out the turns: "+strings.Join(here, ", ")+", or people? [people]", "--agent or --yes")
+		answer = strings.ToLower(answer)
 		switch {
 		case err != nil:
 			return err
@@ -107,6 +108,7 @@ func askAgent(ctx context.Context, f *term.Factory, o *initOptions) error {
 			o.Agent = answer
 			return nil
 		}
+		f.Out.Notice("%s is none of these. For another program: git agentxchain init --agent \"COMMAND\"", term.OneLine(answer))
 	}
 }
 

@@ -38,6 +38,7 @@ func (p *Prompter) Confirm(ctx context.Context, question, flag string, def bool)
 		case "n", "no":
 			return false, nil
 		}
+		p.f.Out.Notice("Answer y for yes or n for no.")
 	}
 }
 

@@ -130,6 +130,9 @@ func TestPrompt(t *testing.T) {
 		if err != nil || got != want || !strings.HasPrefix(stderr.String(), "Go on? [Y/n] ") {
 			t.Errorf("%q: %v %v %q", input, got, err, stderr)
 		}
+		if told := strings.Contains(stderr.String(), "Answer y"); told != strings.HasPrefix(input, "what") {
+			t.Errorf("%q: %q", input, stderr)
+		}
 	}
 	// Nobody there: no terminal, end of input, --json, or git's switch.
 	env, _, _ := testEnv(false, nil)
