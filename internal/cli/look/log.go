@@ -4,6 +4,7 @@ package look
 
 import (
 	"context"
+	"strings"
 
 	ucli "github.com/urfave/cli/v2"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
@@ -71,6 +73,10 @@ func (o *logOptions) keeps(op *runner.OpInfo) bool {
 }
 
 func runLog(ctx context.Context, f *term.Factory, o *logOptions) error {
+	if strings.HasPrefix(o.Run, "turn_") {
+		return term.Errorf(wire.CodeNotFound, "%s is a turn, and log takes a run", term.OneLine(o.Run)).
+			WithHint("git agentxchain log --turn " + wire.ShellWord(o.Run))
+	}
 	r, err := shared.Open(ctx, f)
 	if err != nil {
 		return err

@@ -4,6 +4,8 @@ package look
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -41,7 +43,7 @@ func runShow(ctx context.Context, f *term.Factory, name, raw string, full bool) 
 		return err
 	}
 	defer func() { _ = r.Close() }()
-	d, err := findOp(ctx, r, name)
+	d, err := findOp(ctx, f, r, name)
 	if err != nil {
 		return err
 	}
@@ -69,7 +71,7 @@ func runShow(ctx context.Context, f *term.Factory, name, raw string, full bool) 
 }
 
 // findOp resolves what a person typed: nothing, an operation, or a turn.
-func findOp(ctx context.Context, r *runner.Runner, name string) (*runner.OpDetail, error) {
+func findOp(ctx context.Context, f *term.Factory, r *runner.Runner, name string) (*runner.OpDetail, error) {
 	if name == "" {
 		ops, err := r.Record().Log(ctx, "", 1)
 		if err != nil {
@@ -93,7 +95,29 @@ func findOp(ctx context.Context, r *runner.Runner, name string) (*runner.OpDetai
 		return nil, term.Errorf(wire.CodeNotFound, "no operation of this run is about turn %s",
 			term.OneLine(name)).WithHint("git agentxchain log")
 	}
-	return r.Record().Show(ctx, name)
+	d, err := r.Record().Show(ctx, name)
+	if instead := shownBy(f, name); instead != "" && runner.ErrorCode(err) == wire.CodeNotFound {
+		return nil, term.Errorf(wire.CodeNotFound, "%q names no operation", term.OneLine(name)).WithHint(instead)
+	}
+	return d, err
+}
+
+// shownBy is the command that shows what has such a name and is no operation; "" if it is of no such kind.
+func shownBy(f *term.Factory, name string) string {
+	switch {
+	case strings.HasPrefix(name, "run_"):
+		return "git agentxchain log " + wire.ShellWord(name)
+	case strings.HasPrefix(name, "DEC-"):
+		return "git agentxchain decisions"
+	case strings.HasPrefix(name, "OBJ-"):
+		return "git agentxchain objection"
+	}
+	if dir, err := f.Dir(); err == nil {
+		if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {
+			return "git agentxchain why " + wire.ShellWord(name)
+		}
+	}
+	return ""
 }
 
 // decoded is a recorded document; one that is absent, or damaged, has no members.

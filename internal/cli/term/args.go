@@ -230,8 +230,15 @@ func (p *lineParser) positional(word string, forced bool) error {
 				return nil
 			}
 		}
-		if cmd == nil || cmd.Action == nil {
+		if cmd != nil && cmd.Action == nil && word == "help" {
+			p.inv.Global.Help = true
+			return nil
+		}
+		if cmd == nil || cmd.Action == nil && !p.takenByDefault(word, subs) {
 			return p.unknownCommand(word, subs)
+		}
+		if err := p.bare(); err != nil {
+			return err
 		}
 	}
 	p.seen = true
@@ -260,6 +267,17 @@ func (p *lineParser) standsFor() []*ucli.Command {
 		return nil
 	}
 	return FindPath(p.app.Commands, p.rewrite[p.inv.name()])
+}
+
+// takenByDefault reports that a word, which resembles no subcommand of the group, is an operand of the command that
+// the group stands for: "gate GATE" is "gate show GATE".
+func (p *lineParser) takenByDefault(word string, subs []*ucli.Command) bool {
+	to := p.standsFor()
+	if len(to) == 0 || meant(word, allNames(subs)) != "" {
+		return false
+	}
+	_, high := Arity(to[len(to)-1].ArgsUsage)
+	return high != 0
 }
 
 // bare goes on to the command that a group without a subcommand stands for.
