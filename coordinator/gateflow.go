@@ -8,12 +8,14 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/decision"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/agreement"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
@@ -86,6 +88,9 @@ func (c *Coordinator) approve(ctx context.Context, out *Decision, opt ApproveOpt
 	}
 	if e := initiative.Decidable(s.State, "approved"); e != nil {
 		return hinted(e, "")
+	}
+	if e := s.ownFirst(opt); e != nil {
+		return e
 	}
 	yes, err := c.said(ctx, s, opt.Consent, env)
 	if err != nil {
@@ -259,7 +264,7 @@ func (c *Coordinator) completing(s *Seen, opt ApproveOptions) []Participant {
 			continue
 		}
 		out = append(out, Participant{Repo: repo, Act: func(ctx context.Context, publish decision.Publish) error {
-			r, err := c.childRunner(ctx, dir, publish)
+			r, err := c.childRunner(ctx, dir, completed(repo, dir, publish))
 			if err != nil {
 				return inRepo(repo, dir, err)
 			}
@@ -275,6 +280,68 @@ func (c *Coordinator) completing(s *Seen, opt ApproveOptions) []Participant {
 		}})
 	}
 	return out
+}
+
+// ownFirst refuses to begin with the completion while a repository asks for what is not given here: a signature of its
+// own, or more people than the one who decides. Its run moves with them, and what people had said to the initiative would
+// not count any more.
+func (s *Seen) ownFirst(opt ApproveOptions) *wire.Error {
+	if g := s.State.PendingGate; g == nil || g.GateType != initiative.GateCompletion || opt.InitiativeOnly {
+		return nil
+	}
+	for _, repo := range s.Config.Repos.Keys() {
+		child := s.Children[repo]
+		dir, ok := s.Roots.Path(repo)
+		if !ok || !s.waitsToComplete(repo) {
+			continue
+		}
+		switch gate, r := ownRule(child); {
+		case r == nil:
+		case r.Signed:
+			return ownApprovals(repo, dir, gate, "asks for a signature")
+		case r.Threshold-len(child.State.GateVotes) > 1:
+			return ownApprovals(repo, dir, gate, fmt.Sprintf("asks for %d people", r.Threshold))
+		}
+	}
+	return nil
+}
+
+// ownRule is the rule of a repository for the completion that it waits for; nil where any person may give it.
+func ownRule(c *initiative.Child) (gate string, r *config.GateRule) {
+	if gate = c.State.PendingRunCompletion.Gate; c.Config == nil {
+		return gate, nil
+	}
+	return gate, c.Config.GateRule(gate)
+}
+
+// ownApprovals refuses the completion over a repository whose own gate needs more than this command gives.
+func ownApprovals(repo, dir, gate, needs string) *wire.Error {
+	return &wire.Error{
+		Code:  wire.CodeApprovalsMissing,
+		Field: "repos." + repo,
+		Message: fmt.Sprintf("Gate %s of repository %s %s, which is given there and moves its run, so that it comes first.",
+			wire.OneLine(gate), repo, needs),
+		Hint: "git agentxchain -C " + wire.ShellWord(dir) + " approve --show, and once its run is complete: " + Program +
+			" multi approve-gate; or leave the repositories alone: " + Program + " multi approve-gate --initiative-only",
+	}
+}
+
+// completed publishes the approval of a completion if it completes the run. A yes that is not the last one which the
+// repository asks for moves its run as well.
+func completed(repo, dir string, publish decision.Publish) decision.Publish {
+	return func(ctx context.Context, r *git.Repository, m decision.Move) error {
+		if m.Op != (*protocol.ApproveCompletion)(nil).Name() {
+			return publish(ctx, r, m)
+		}
+		st, err := chain.StateAt(ctx, r, m.Ref.New)
+		if err != nil {
+			return err
+		}
+		if p := st.PendingRunCompletion; p != nil {
+			return ownApprovals(repo, dir, p.Gate, "asks for more people")
+		}
+		return publish(ctx, r, m)
+	}
 }
 
 // waitsToComplete reports a repository whose run waits for the approval of its completion.

@@ -67,6 +67,14 @@ func (c *Coordinator) Status(ctx context.Context) (*Standing, error) {
 		}
 	}
 	if len(s.Next) > 0 && unread == nil {
+		if e := s.ownFirst(ApproveOptions{}); e != nil && s.Next[0].Code == initiative.NextGate {
+			dir, _ := s.Roots.Path(strings.TrimPrefix(e.Field, "repos."))
+			s.Next = append([]initiative.Action{{
+				Code:    initiative.NextRepo,
+				Command: "-C " + wire.ShellWord(dir) + " approve --show",
+				Reason:  e.Message,
+			}}, s.Next...)
+		}
 		s.Next = append(s.behind(), s.Next...)
 	}
 	if unread == nil {

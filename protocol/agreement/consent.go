@@ -141,14 +141,18 @@ func (m *Moment) Agree(c *Consent, d *Decision) (*Tally, *wire.Error) {
 			return nil, refusal
 		}
 		// One key may be listed for several addresses; it is one person all the same.
-		if slices.ContainsFunc(out.Votes, func(v *run.Vote) bool {
+		if i := slices.IndexFunc(out.Votes, func(v *run.Vote) bool {
 			return SamePerson(v.Principal, s.Vote.Principal) || v.Key != "" && v.Key == s.Vote.Key
-		}) {
+		}); i >= 0 {
+			who, once := s.Vote.Principal+" has", "person"
+			if first := out.Votes[i].Principal; !SamePerson(first, s.Vote.Principal) {
+				who, once = "The key of "+s.Vote.Principal+" is that of "+first+", who has", "key"
+			}
 			return nil, &wire.Error{
 				Code:  CodeAlreadyApproved,
 				Field: "principal",
-				Message: fmt.Sprintf("%s has approved this already; each person counts once (%d of %d).",
-					s.Vote.Principal, len(out.Votes), out.Need),
+				Message: fmt.Sprintf("%s approved this already; each %s counts once (%d of %d).", who, once, len(out.Votes),
+					out.Need),
 				Hint: d.shows(),
 			}
 		}
