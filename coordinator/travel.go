@@ -260,8 +260,8 @@ func (c *Coordinator) arriving(ctx context.Context, purpose string) (*Tx, *gitst
 	return tx, home, nil
 }
 
-// catchUpRecord brings files and record together: files of an earlier change are late and
-// follow; anything else that the record lacks, by another implementation or by a command that
+// catchUpRecord brings files and record together: files of an earlier change, or of one that was given up for that of a
+// remote, are late and follow; anything else that the record lacks, by another implementation or by a command that
 // was killed, is recorded.
 func (c *Coordinator) catchUpRecord(ctx context.Context, tx *Tx) error {
 	home := c.repository(ctx)
@@ -272,7 +272,14 @@ func (c *Coordinator) catchUpRecord(ctx context.Context, tx *Tx) error {
 	in, err := c.initiative(ctx, tx.Docs, "external", "Took in what was not recorded yet")
 	if err == nil {
 		var tip, at object.OID
-		switch tip, at, err = record.InitiativeAt(ctx, home.Repository(), in); {
+		tip, at, err = record.InitiativeAt(ctx, home.Repository(), in)
+		known := in.Files[initiative.HistoryPath]
+		if err == nil && tip != "" && at == "" {
+			if at, err = record.InitiativeGivenUp(ctx, home.Repository(), in); at != "" {
+				known = nil // of what went on from elsewhere
+			}
+		}
+		switch {
 		case err != nil:
 		case at == "" || at == tip:
 			if err := c.recordable(ctx, tx, &in, tip, at); err != nil {
@@ -294,8 +301,8 @@ func (c *Coordinator) catchUpRecord(ctx context.Context, tx *Tx) error {
 			if err != nil {
 				return err
 			}
-			if err := c.approved(ctx, st, files[initiative.HistoryPath], in.Files[initiative.HistoryPath], tip,
-				tx.Docs.Config, false); err != nil {
+			if err := c.approved(ctx, st, files[initiative.HistoryPath], known, tip, tx.Docs.Config,
+				false); err != nil {
 				return err
 			}
 			_, err = c.place(ctx, tx, tip)

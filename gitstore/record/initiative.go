@@ -350,41 +350,69 @@ func InitiativeAt(ctx context.Context, r *git.Repository, in Initiative) (tip, a
 	return tip, at, err
 }
 
-// InitiativeChange is the newest change at or before tip that left these files, "" for none. Documents and ledgers
-// tell; contexts and reports that lie there as well are what a command that was killed had begun with.
+// InitiativeChange is the newest change at or before tip that left these files, "" for none.
 func InitiativeChange(ctx context.Context, r *git.Repository, tip object.OID, files map[string][]byte) (object.OID,
 	error) {
-	telling := append(initiative.Ledgers(), initiative.BarriersPath, initiative.StatePath)
-	have := make(map[string]object.OID)
-	for _, name := range telling {
-		if data, ok := files[name]; ok {
-			have[name] = object.Hash(r.ObjectFormat, object.KindBlob, data)
-		}
-	}
-	t := NewReader(ctx, r)
+	t, have := NewReader(ctx, r), tellingOf(r, files)
 	for op, left := tip, maxInitiativeSteps; op != "" && left > 0; left-- {
 		c, err := t.Commit(op)
 		if err != nil {
 			return "", err
 		}
-		same := true
-		for _, name := range telling {
-			e, _, err := t.Lookup(c.Tree, name)
-			if err != nil {
-				return "", err
-			}
-			if same = e.OID == have[name]; !same {
-				break
-			}
-		}
-		if same {
-			return op, nil
+		if same, err := leaves(t, c, have); err != nil || same {
+			return op, err
 		}
 		if op = ""; len(c.Parents) > 0 {
 			op = c.Parents[0]
 		}
 	}
 	return "", nil
+}
+
+// InitiativeGivenUp is the change whose files these are and that this side has given up for another one, "" for none: the
+// command was killed before the files had followed.
+func InitiativeGivenUp(ctx context.Context, r *git.Repository, in Initiative) (object.OID, error) {
+	lost, err := r.Tips(ctx, LostRefPrefix+InitiativeNames+in.Run+"/")
+	if err != nil || len(lost) == 0 {
+		return "", err
+	}
+	t, have := NewReader(ctx, r), tellingOf(r, in.Files)
+	for _, op := range lost {
+		c, err := t.Commit(op)
+		if err != nil {
+			return "", err
+		}
+		if same, err := leaves(t, c, have); err != nil || same {
+			return op, err
+		}
+	}
+	return "", nil
+}
+
+// telling are the documents and ledgers, which tell a change. Contexts and reports that lie there as well are what a
+// command that was killed had begun with.
+func telling() []string {
+	return append(initiative.Ledgers(), initiative.BarriersPath, initiative.StatePath)
+}
+
+func tellingOf(r *git.Repository, files map[string][]byte) map[string]object.OID {
+	have := make(map[string]object.OID)
+	for _, name := range telling() {
+		if data, ok := files[name]; ok {
+			have[name] = object.Hash(r.ObjectFormat, object.KindBlob, data)
+		}
+	}
+	return have
+}
+
+// leaves reports a change that left those files.
+func leaves(t *Reader, c *object.Commit, have map[string]object.OID) (bool, error) {
+	for _, name := range telling() {
+		if e, _, err := t.Lookup(c.Tree, name); err != nil || e.OID != have[name] {
+			return false, err
+		}
+	}
+	return true, nil
 }
 
 // InitiativeHolds reports whether an initiative of this repository recorded the
