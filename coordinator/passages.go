@@ -5,6 +5,7 @@ package coordinator
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -66,9 +67,12 @@ func (c *Coordinator) judging(ctx context.Context, st *initiative.State, tip obj
 		}
 		a.base, a.founded = base, founded
 	}
+	named := here
+	if here == nil && a.founded != nil && a.founded.ProtectedBranch != "" {
+		named, _ = newReader(c.store.root).config(c.store.Dir())
+	}
 	var err error
-	a.protected = protectedBy(a.home, "", a.founded, here)
-	a.sources, err = a.protected.Sources(ctx)
+	a.protected, a.sources, err = protectedBy(ctx, a.home, "", a.founded, named)
 	return a, err
 }
 
@@ -133,7 +137,7 @@ func (a *approvals) unapproved(ctx context.Context, h *initiative.History, known
 				Field: p.Gate,
 				Message: fmt.Sprintf("Gate %s counts as passed since %s, and that does not hold: %s", p.Gate, p.At,
 					sentence(p.Refusal.Message)),
-				Hint: "ask the person who approved it; " + restores,
+				Hint: cmp.Or(p.Refusal.Hint, "ask the person who approved it") + "; " + restores,
 			}
 		}
 	}
@@ -221,7 +225,7 @@ func (a *approvals) asks() bool {
 
 // grounds are what applied to a row.
 func (a *approvals) grounds(ctx context.Context, y *initiative.Yes) (*initiative.Grounds, *wire.Error) {
-	g := &initiative.Grounds{Base: a.base, Configs: []*initiative.Config{a.founded, a.here}}
+	g := &initiative.Grounds{Base: a.base, Configs: []*initiative.Config{a.founded}, Today: a.here}
 	if len(a.sources) == 0 {
 		return g, nil
 	}
@@ -258,6 +262,8 @@ func (a *approvals) grounds(ctx context.Context, y *initiative.Yes) (*initiative
 		Code: CodeUnapproved,
 		Message: fmt.Sprintf("its signers were read at commit %.12s, which the protected branch here does not have",
 			at.Commit),
+		Hint: "git fetch brings branch " + wire.OneLine(a.protected.Branch) + "; name it in authority.protected_branch of " +
+			initiative.ConfigFile + " if it was renamed",
 	}
 }
 

@@ -6,6 +6,7 @@ package coordinator
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
@@ -55,16 +56,33 @@ func baseOf(ctx context.Context, p consent.Place) (*agreement.Base, *initiative.
 	return base, cfg, nil
 }
 
-// protectedBy is the place of the branch whose signers and rules count, by the configuration of the beginning or, where
-// that names none, the one here. Its Branch is "" where none is protected.
-func protectedBy(home *git.Repository, on string, founded, here *initiative.Config) consent.Place {
-	p := consent.Place{Repo: home, On: on}
+// protectedBy is the place of the branch whose signers and rules count, and the names that git knows it under: the one
+// that the configuration of the beginning names. Where that names none, or one that is gone because it was renamed, it is
+// the one that the configuration here names. Branch is "" where none is protected.
+func protectedBy(ctx context.Context, home *git.Repository, on string, founded, here *initiative.Config) (p consent.Place,
+	sources []string, err error) {
+	first := true
 	for _, cfg := range []*initiative.Config{founded, here} {
-		if p.Branch == "" && cfg != nil {
-			p.Branch = cfg.ProtectedBranch
+		if cfg == nil || cfg.ProtectedBranch == "" {
+			continue
+		}
+		at := consent.Place{Repo: home, On: on, Branch: cfg.ProtectedBranch}
+		names, err := at.Sources(ctx)
+		if err != nil {
+			return p, nil, err
+		}
+		known := slices.ContainsFunc(names, func(name string) bool {
+			tip, rerr := home.ReadRef(ctx, name)
+			return rerr == nil && tip != ""
+		})
+		if first || known {
+			p, sources, first = at, names, false
+		}
+		if known {
+			break
 		}
 	}
-	return p
+	return p, sources, nil
 }
 
 // groundsNow are what a decision is judged by now, where a judges those before it.
@@ -77,7 +95,11 @@ func (c *Coordinator) groundsNow(ctx context.Context, a *approvals, d *Documents
 	if err != nil {
 		return nil, err
 	}
-	if p := protectedBy(a.home, on, a.founded, d.Config); p.Branch != "" {
+	p, _, err := protectedBy(ctx, a.home, on, a.founded, d.Config)
+	if err != nil {
+		return nil, err
+	}
+	if p.Branch != "" {
 		base, cfg, err := baseOf(ctx, p)
 		if err != nil {
 			return nil, err

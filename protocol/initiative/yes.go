@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"encoding/base64"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -163,6 +164,26 @@ type Asking struct {
 type Grounds struct {
 	Base    *agreement.Base
 	Configs []*Config
+	Today   *Config // of the workspace that judges a record from elsewhere, nil for none
+}
+
+// rules are those of the way from one phase to another for a yes that was given under the configuration with that
+// digest. Today's file asks for as much as ever. Where it is not the one of that time, the people count for it too whom
+// the others name: one of them may have been replaced since.
+func (g *Grounds) rules(from, to, digest string) []*config.GateRule {
+	out := RulesOf(from, to, g.Configs...)
+	then := out
+	for _, r := range RulesOf(from, to, g.Today) {
+		if digest != g.Today.RulesDigest() {
+			wider := *r
+			for _, t := range then {
+				wider.Principals = append(slices.Clone(wider.Principals), agreement.Others(t.Principals, wider.Principals)...)
+			}
+			r = &wider
+		}
+		out = append(slices.Clip(out), r)
+	}
+	return out
 }
 
 // Act is what a person did to an initiative beside passing its gates.
@@ -265,7 +286,7 @@ func (p *Passage) judge(superRun string, row *ojson.Object, at string, votes []*
 		g, refusal := grounds(nil, asked)
 		if refusal != nil {
 			p.Refusal = refusal
-		} else if rules := RulesOf(at, p.To, g.Configs...); len(rules) > 0 {
+		} else if rules := g.rules(at, p.To, ""); len(rules) > 0 {
 			p.Need = rules[0].Threshold
 			p.Refusal = &wire.Error{
 				Code:    wire.CodeApprovalsMissing,
@@ -307,7 +328,7 @@ func (y *Yes) again(superRun string, row *ojson.Object, kind, at, phase, to stri
 	if err != nil {
 		return nil, &wire.Error{Code: wire.CodeInvalidState, Message: "its row has no time that can be read"}
 	}
-	y.Consent.Base, y.Rules = g.Base, RulesOf(at, to, g.Configs...)
+	y.Consent.Base, y.Rules = g.Base, g.rules(at, to, y.Digest)
 	d := y.decision(row.String("gate"), kind, phase, to)
 	if len(y.Consent.Statements) == 0 && y.Consent.Alone {
 		if sum := (&agreement.Moment{Rules: y.Digest}).Counted(d); sum.Reached() {
