@@ -4,7 +4,6 @@
 package initiative
 
 import (
-	"cmp"
 	"encoding/base64"
 	"fmt"
 	"slices"
@@ -295,12 +294,8 @@ func (p *Passage) judge(superRun string, row *ojson.Object, at string, votes []*
 		}
 		return
 	}
-	if p.GateType == GatePhase && p.Phase != phase || at != "" && phase != at || p.Gate != gateOf(phase, p.To) {
-		p.Refusal = &wire.Error{
-			Code: agreement.CodeStatementMismatch,
-			Message: fmt.Sprintf("its row is about gate %s of phase %s, and its approval about phase %s", p.Gate,
-				cmp.Or(p.Phase, at), phase),
-		}
+	if p.GateType == GatePhase && p.Phase != phase {
+		p.Refusal = aboutAnother(p.Gate, p.Phase, phase)
 		return
 	}
 	p.Phase, y.Votes = phase, votes
@@ -324,18 +319,45 @@ func (y *Yes) again(superRun string, row *ojson.Object, kind, at, phase, to stri
 	if refusal != nil {
 		return nil, refusal
 	}
+	// By its gate it counts later on, by the way that was asked for the rules are found: a vote for a gate that asks for
+	// more could be had at one that asks for less.
+	gate := row.String("gate")
+	if at != "" && phase != at || gate != gateOf(phase, to) {
+		return nil, aboutAnother(gate, at, phase)
+	}
 	now, err := wire.ParseTime(row.String("timestamp"))
 	if err != nil {
 		return nil, &wire.Error{Code: wire.CodeInvalidState, Message: "its row has no time that can be read"}
 	}
 	y.Consent.Base, y.Rules = g.Base, g.rules(at, to, y.Digest)
-	d := y.decision(row.String("gate"), kind, phase, to)
-	if len(y.Consent.Statements) == 0 && y.Consent.Alone {
-		if sum := (&agreement.Moment{Rules: y.Digest}).Counted(d); sum.Reached() {
-			return sum, nil
-		}
+	d := y.decision(gate, kind, phase, to)
+	if sum := y.agreedBefore(d); y.Consent.Alone && sum != nil {
+		return sum, nil
 	}
 	return y.Moment(superRun, actorOf(row, "approved_by"), now).Agree(&y.Consent, d)
+}
+
+func aboutAnother(gate, phase, approved string) *wire.Error {
+	return &wire.Error{
+		Code: agreement.CodeStatementMismatch,
+		Message: fmt.Sprintf("its row is about gate %s of phase %s, and its approval about phase %s", gate, phase,
+			approved),
+	}
+}
+
+// agreedBefore is what people came to who agreed before, each as the rules want it, where nothing else was handed in and
+// they are enough; else nil.
+func (y *Yes) agreedBefore(d *agreement.Decision) *agreement.Tally {
+	sum := (&agreement.Moment{Rules: y.Digest}).Counted(d)
+	if len(y.Consent.Statements) > 0 || !sum.Reached() {
+		return nil
+	}
+	for _, v := range sum.Votes {
+		if agreement.Admit(&y.Consent, d, v) != nil {
+			return nil
+		}
+	}
+	return sum
 }
 
 // Counted is what the people come to who agreed before.
@@ -349,7 +371,7 @@ func (y *Yes) count(s *State, env *protocol.Env) (*agreement.Tally, *wire.Error)
 	if y == nil || len(y.Rules) == 0 && len(y.Consent.Statements) == 0 {
 		return nil, nil
 	}
-	if sum := y.Counted(s); len(y.Consent.Statements) == 0 && sum.Reached() {
+	if sum := y.agreedBefore(y.Question(s)); sum != nil {
 		y.Consent.Alone = true
 		return sum, nil
 	}

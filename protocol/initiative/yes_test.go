@@ -8,6 +8,7 @@ import (
 	"crypto/sha512"
 	"encoding/pem"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -79,10 +80,15 @@ type atGate struct {
 }
 
 func newAtGate(t *testing.T) *atGate {
+	return newAtGateOf(t, `"phase_transition": {"by": "leads", "signed": true}`)
+}
+
+// newAtGateOf is newAtGate with other gates in its authority.
+func newAtGateOf(t *testing.T, gates string) *atGate {
 	t.Helper()
 	cfg := strings.Replace(goodConfig, `"project":`, `"authority": {
 		"approvers": {"leads": {"principals": ["ada@example.org", "bob@example.org"], "threshold": 2}},
-		"gates": {"phase_transition": {"by": "leads", "signed": true}}}, "project":`, 1)
+		"gates": {`+gates+`}}, "project":`, 1)
 	w := world(t, cfg).after(designDone...)
 	g := &atGate{w: w, a: newActors(t, w), ada: newSigner(t, "ada@example.org"), bob: newSigner(t, "bob@example.org")}
 	c, e := Request(w, EvaluatePhase(w, g.a.read(), ""), env("s"))
@@ -247,6 +253,48 @@ func TestJoinedVotes(t *testing.T) {
 	}
 	if c, _, ok := g.w.History.Join(g.w.State, elsewhere(nil, g.bob, 5), g.w.State.SuperRunID, grounds); !ok || !c.Empty() {
 		t.Errorf("once the gate was passed: %+v %v; want nothing", c, ok)
+	}
+}
+
+// TestVotesOfAWeakerGate writes votes for the end under the request of a gate that asks for less: no name in them counts,
+// beside a signature or without one.
+func TestVotesOfAWeakerGate(t *testing.T) {
+	weak := newAtGateOf(t, `"phase_transition": {"by": "leads"}, "initiative_ship": {"by": "leads", "signed": true}`)
+	bob := weak.statement(1)
+	bob.Gate, bob.GateType, bob.To = ShipGate, GateCompletion, ""
+	now := weak.env()
+	row := func(kind, gate, by string, statements ...*evidence.Blob) *ojson.Object {
+		y := weak.yes
+		y.Consent.Alone, y.Consent.Statements = len(statements) > 0 || by == "", statements
+		return ojson.NewObject("type", kind, "timestamp", now.Time(), "super_run_id", weak.w.State.SuperRunID,
+			"gate", gate, "approved_by", ojson.NewObject("name", by, "email", by), "approval", y.object(weak.asked.Phase,
+				&agreement.Tally{}))
+	}
+	for name, forged := range map[string][]*ojson.Object{
+		"a name, and one signature": {
+			row(rowVote, ShipGate, "ada@example.org"),
+			row(rowFinishApproved, ShipGate, "", weak.bob.says(t, bob)),
+		},
+		"two names": {
+			row(rowVote, ShipGate, "ada@example.org"), row(rowVote, ShipGate, "bob@example.org"),
+			row(rowFinishApproved, ShipGate, ""),
+		},
+	} {
+		got := weak.judge(append(slices.Clip(weak.w.History.Rows()), forged...))
+		if len(got) != 1 || got[0].Refusal == nil {
+			t.Errorf("%s: %+v holds", name, got)
+		}
+	}
+	// What the gate itself asks for, two names, passes it.
+	got := weak.judge(append(slices.Clip(weak.w.History.Rows()), row(rowVote, weak.asked.PendingGate.Gate, "ada@example.org"),
+		row(rowVote, weak.asked.PendingGate.Gate, "bob@example.org"), func() *ojson.Object {
+			passed := row(rowPhaseApproved, weak.asked.PendingGate.Gate, "")
+			passed.Set("from", weak.asked.Phase)
+			passed.Set("to", weak.asked.PendingGate.To)
+			return passed
+		}()))
+	if len(got) != 1 || got[0].Refusal != nil {
+		t.Errorf("two names at the gate that asks for them: %+v", got[0].Refusal)
 	}
 }
 
