@@ -31,17 +31,16 @@ func (c *Coordinator) people(ctx context.Context, s *Standing) error {
 	if err == nil {
 		err = a.unapproved(ctx, s.History, 0)
 	}
-	if s.Unapproved = refusalOf(err); err != nil && s.Unapproved == nil {
-		return err
+	if err == nil && s.State.PendingGate != nil {
+		s.Gate, err = c.standingAt(ctx, a, s.Seen)
 	}
-	if s.State.PendingGate == nil || s.Unapproved != nil {
-		return nil
+	if s.Unapproved = refusalOf(err); s.Unapproved != nil {
+		return nil // and the rest is shown
 	}
-	if s.Gate, err = c.standingAt(ctx, a, s.Seen); err != nil || s.Gate == nil {
-		return err
+	if err == nil && s.Gate != nil {
+		s.Gate.tell(s.Next, c.env(ctx).Actor.Email)
 	}
-	s.Gate.tell(s.Next, c.env(ctx).Actor.Email)
-	return nil
+	return err
 }
 
 // tell says beside what is to be done at the gate how people say yes, and whose yes is waited for; asker is told to

@@ -104,8 +104,17 @@ func (c *Coordinator) groundsNow(ctx context.Context, a *approvals, d *Documents
 		if err != nil {
 			return nil, err
 		}
-		if base != nil {
+		switch {
+		case base != nil:
 			out.Base, out.Configs = base, append(out.Configs, cfg)
+		case p.Branch != on: // a workspace that was never pushed has it as its own branch alone
+			return nil, &wire.Error{
+				Code:    CodeUnapproved,
+				Field:   "authority.protected_branch",
+				Message: fmt.Sprintf("Branch %s says who may approve, and no commit of it is here.", wire.OneLine(p.Branch)),
+				Hint: "git fetch brings it; if it was renamed, name it in authority.protected_branch of " + initiative.ConfigFile +
+					"; if it is gone for good: " + Program + " multi abandon --reason TEXT",
+			}
 		}
 	}
 	return out, nil
