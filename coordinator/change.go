@@ -75,8 +75,8 @@ func (d *Documents) steps(c *initiative.Change) []step {
 	return out
 }
 
-// carryOut writes a change. With more than one file the change itself is written
-// down first, so that finish can complete what a crash has interrupted.
+// carryOut writes a change. One of more than a document is written down first, so that finish can complete
+// what a crash has interrupted: a row that is added may reach the disk in part.
 func carryOut(root *os.Root, steps []step) error {
 	if len(steps) == 0 {
 		return nil
@@ -84,7 +84,7 @@ func carryOut(root *os.Root, steps []step) error {
 	if err := root.MkdirAll(initiative.Dir, 0o777); err != nil {
 		return err
 	}
-	if len(steps) == 1 {
+	if len(steps) == 1 && !steps[0].Append {
 		return steps[0].write(root)
 	}
 	data := ojson.Pretty(ojson.Marshal(&pendingChange{SchemaVersion: initiative.Schema, Steps: steps}))

@@ -312,6 +312,39 @@ func TestInterruptedChangeAndAnotherWriter(t *testing.T) {
 	}
 }
 
+// TestOneRowIsWrittenDownFirst has the end come in the middle of a change of one row.
+func TestOneRowIsWrittenDownFirst(t *testing.T) {
+	row := ojson.NewObject("type", "context_generated", "text", strings.Repeat("x", 100))
+	add := func(s *Store) error {
+		_, _, err := s.Update(context.Background(), "test", time.Second, func(*Documents) (*initiative.Change, *wire.Error) {
+			return &initiative.Change{History: []*ojson.Object{row}}, nil
+		})
+		return err
+	}
+	if dir := os.Getenv("COORDINATOR_KILLED"); dir != "" {
+		s, err := Open(dir)
+		if err == nil {
+			err = add(s)
+		}
+		fmt.Println(err)
+		return
+	}
+	dir := workspaceDir(t)
+	cmd := exec.Command(os.Args[0], "-test.run=^TestOneRowIsWrittenDownFirst$")
+	cmd.Env = append(os.Environ(), "COORDINATOR_KILLED="+dir, faults.Env+"=durable.append.written")
+	if out, err := cmd.CombinedOutput(); err == nil {
+		t.Fatalf("the child lived: %s", out)
+	}
+	whole := string(ojson.Compact(row)) + "\n"
+	write(t, dir, initiative.HistoryPath, whole[:50]) // what a power cut leaves of it
+	if err := add(open(t, dir)); err != nil {
+		t.Fatal(err)
+	}
+	if got := contents(t, dir, initiative.HistoryPath); got != whole+whole {
+		t.Errorf("%q", got)
+	}
+}
+
 func TestOneWriterAtATime(t *testing.T) {
 	dir := workspaceDir(t)
 	lock, err := lockfile.Acquire(context.Background(), filepath.Join(dir, lockPath), "other", 0)
