@@ -31,6 +31,7 @@ var acts = map[string]func(*act){
 	"archive":           archiveAct,
 	"multi-step":        multiStepAct,
 	"multi-gate":        multiGateAct,
+	"multi-vote":        multiVoteAct,
 	"multi-abandon":     multiAbandonAct,
 }
 
@@ -243,14 +244,20 @@ const surviveInitiative = `{"schema_version":"0.1","project":{"id":"shop","name"
 
 // initiative is one over two repositories, whose first turn is accepted and not counted yet. gate is the exit
 // gate of each.
-func (a *act) initiative(result, gates string) {
+func (a *act) initiative(result, gates string) { a.initiativeOf(result, gates, surviveInitiative, "") }
+
+// initiativeOf is one of a configuration, whose workspace lists who signs.
+func (a *act) initiativeOf(result, gates, multi, signers string) {
 	for _, r := range []string{"api", "web"} {
 		a.do(".", "project", r, "approval_policy=", "gates="+gates, "workflow_kit={}",
 			"rules.challenge_required=false",
 			`routing={"implementation":{"entry_role":"dev","allowed_next_roles":["dev","human"],"exit_gate":"built"}}`)
 	}
 	a.do(".", "git", "init", "-q", "-b", "main", "ws")
-	write(a.t, filepath.Join(a.base, "ws"), "agentxchain-multi.json", surviveInitiative)
+	write(a.t, filepath.Join(a.base, "ws"), "agentxchain-multi.json", multi)
+	if signers != "" {
+		write(a.t, filepath.Join(a.base, "ws"), ".agentxchain/allowed_signers", signers)
+	}
 	a.do("ws", "git", "add", "-A")
 	a.do("ws", "git", "commit", "-q", "-m", "workspace")
 	a.dir, a.trees = "ws", []string{"ws", "api", "web"}
@@ -280,6 +287,23 @@ func multiAbandonAct(a *act) {
 	a.initiative("summary=built", `{"built":{}}`)
 	write(a.t, filepath.Join(a.base, "ws"), ".agentxchain/multirepo/RECOVERY_REPORT.md", "# Recovery Report\n")
 	a.args, a.again = []string{"multi", "abandon", "--reason", "tried"}, []string{"multi", "resync"}
+}
+
+// multiVoteAct is the first of two signatures that the end of an initiative takes.
+func multiVoteAct(a *act) {
+	const done = "run_completion_request=true"
+	a.do("home", "ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "ada", "-f", "ada")
+	key := strings.Join(strings.Fields(a.do("home", "cat", "ada.pub"))[:2], " ")
+	authority := `"authority":{"approvers":{"leads":{"principals":["ada@example.org","bob@example.org"],"threshold":2}},` +
+		`"gates":{"initiative_ship":{"by":"leads","signed":true}},"protected_branch":"main"}}`
+	a.initiativeOf(done, `{"built":{"requires_human_approval":true}}`,
+		strings.TrimSuffix(surviveInitiative, "}")+","+authority, "ada@example.org "+key+"\n")
+	a.do("ws", "git", "config", "gpg.format", "ssh")
+	a.do("ws", "git", "config", "user.signingKey", filepath.Join(a.base, "home", "ada"))
+	a.ag("multi", "step")
+	a.accepted("web", done)
+	a.ag("multi", "step")
+	a.args, a.again = []string{"multi", "approve-gate", "--yes", "--sign"}, []string{"multi", "resync"}
 }
 
 // multiGateAct is the decision that completes both runs and the initiative together.
