@@ -235,6 +235,9 @@ func (v *liveView) heartbeat() {
 		if !t.heard.IsZero() {
 			text += fmt.Sprintf(", last heard of %s ago", clock(now.Sub(t.heard)))
 		}
+		if strings.HasPrefix(t.activity, "error: ") { // why nothing moves, such as a model that cannot be reached
+			text += ", " + t.activity
+		}
 		v.f.Out.Notice("%s", text)
 	}
 }

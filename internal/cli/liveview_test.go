@@ -65,10 +65,20 @@ func TestHeartbeat(t *testing.T) {
 	if want := "dev  turn_0123456789abcdef  working for 0:34, last heard of 0:05 ago\n"; said() != want {
 		t.Errorf("%q, want %q", said(), want)
 	}
+	// What the agent reports of a failure is said too.
+	v.activity("turn_0123456789abcdef", runtimes.Activity{
+		Type: "output",
+		Line: `{"type":"error","message":"Reconnecting... waiting for network"}`,
+	})
+	*now = now.Add(heartbeatEach)
+	v.heartbeat()
+	if !strings.HasSuffix(said(), "ago, error: Reconnecting... waiting for network\n") {
+		t.Errorf("%q", said())
+	}
 	v.gone("turn_0123456789abcdef")
 	*now = now.Add(time.Hour)
 	v.heartbeat()
-	if n := strings.Count(said(), "\n"); n != 1 {
+	if n := strings.Count(said(), "\n"); n != 2 {
 		t.Errorf("a turn that is over is reported: %q", said())
 	}
 }
