@@ -171,7 +171,7 @@ func (a *approvals) ground(ctx context.Context) initiative.Ground {
 		if refusal := a.answers(ctx, y, asked); refusal != nil {
 			return nil, refusal
 		}
-		return a.grounds(ctx, y)
+		return a.grounds(ctx, y, asked.Since)
 	}
 }
 
@@ -223,8 +223,9 @@ func (a *approvals) asks() bool {
 	return a.founded != nil || a.here != nil && a.here.Authority != nil || len(a.sources) > 0
 }
 
-// grounds are what applied to a row.
-func (a *approvals) grounds(ctx context.Context, y *initiative.Yes) (*initiative.Grounds, *wire.Error) {
+// grounds are what applied to a row. Which commit of the protected branch says so is the word of who wrote it: one that
+// only a merge brought was never the branch, and one before that by which an earlier yes was judged, since, is over.
+func (a *approvals) grounds(ctx context.Context, y *initiative.Yes, since string) (*initiative.Grounds, *wire.Error) {
 	g := &initiative.Grounds{Base: a.base, Configs: []*initiative.Config{a.founded}, Today: a.here}
 	if len(a.sources) == 0 {
 		return g, nil
@@ -236,7 +237,7 @@ func (a *approvals) grounds(ctx context.Context, y *initiative.Yes) (*initiative
 			return nil, unjudged(err)
 		}
 		if base != nil {
-			g.Base, g.Configs = base, append(g.Configs, cfg)
+			g.Base, g.Since, g.Configs = base, base.Commit, append(g.Configs, cfg)
 		}
 		return g, nil
 	}
@@ -246,12 +247,26 @@ func (a *approvals) grounds(ctx context.Context, y *initiative.Yes) (*initiative
 		if err != nil {
 			return nil, unjudged(err)
 		}
+		if tip == "" {
+			continue // it is not here under this name
+		}
 		if on, err := history.Ancestor(ctx, a.home, object.OID(at.Commit), tip); err != nil {
 			return nil, unjudged(err)
 		} else if !on {
 			continue
 		}
-		base, cfg, err := baseOf(ctx, consent.Place{Repo: a.home, Pinned: &at.Commit})
+		was, err := history.Entered(ctx, a.home, object.OID(at.Commit), tip)
+		if err == nil && since != "" {
+			var over bool
+			if over, err = history.Ancestor(ctx, a.home, was, object.OID(since)); over {
+				was = object.OID(since)
+			}
+		}
+		if err != nil {
+			return nil, unjudged(err)
+		}
+		g.Since = string(was)
+		base, cfg, err := baseOf(ctx, consent.Place{Repo: a.home, Pinned: &g.Since})
 		if err != nil {
 			return nil, unjudged(err)
 		}

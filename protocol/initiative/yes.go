@@ -4,6 +4,7 @@
 package initiative
 
 import (
+	"cmp"
 	"encoding/base64"
 	"fmt"
 	"slices"
@@ -157,11 +158,14 @@ type Asking struct {
 	At  string // when, as the history says
 	Nth int    // of all requests of the history
 	Row int    // of the history, of the yes
+
+	Since string // commit of the protected branch by which the newest yes before was judged, "" for none
 }
 
 // Grounds are what a decision is judged by: the files of signers, and the configurations whose rules applied.
 type Grounds struct {
 	Base    *agreement.Base
+	Since   string // commit of the protected branch that this is of, "" where none is protected
 	Configs []*Config
 	Today   *Config // of the workspace that judges a record from elsewhere, nil for none
 }
@@ -238,7 +242,13 @@ type Ground func(*Yes, Asking) (*Grounds, *wire.Error)
 // Passages judges again every gate that was passed, by the statements that its rows keep. votes are those that count at
 // the gate that waits, at the phase that the rows lead to, "" for the first one.
 func (h *History) Passages(superRun string, grounds Ground) (out []Passage, votes []*run.Vote, at string) {
-	asked, kind, to := Asking{}, "", ""
+	out, votes, at, _ = h.passages(superRun, grounds)
+	return out, votes, at
+}
+
+// passages is Passages; asked is what a yes has to answer that follows.
+func (h *History) passages(superRun string, grounds Ground) (out []Passage, votes []*run.Vote, at string, asked Asking) {
+	kind, to := "", ""
 	for i, row := range h.rows {
 		asked.Row = i
 		switch row.String("type") {
@@ -253,7 +263,7 @@ func (h *History) Passages(superRun string, grounds Ground) (out []Passage, vote
 		case rowVote:
 			if y, phase := yesOf(row); y != nil {
 				y.Votes = votes
-				if sum, refusal := y.again(superRun, row, kind, at, phase, to, asked, grounds); refusal == nil {
+				if sum, refusal := y.again(superRun, row, kind, at, phase, to, &asked, grounds); refusal == nil {
 					votes = sum.Votes
 				}
 			}
@@ -268,21 +278,22 @@ func (h *History) Passages(superRun string, grounds Ground) (out []Passage, vote
 			if row.String("type") == rowPhaseApproved {
 				p.GateType, p.To = GatePhase, row.String("to")
 			}
-			p.judge(superRun, row, at, votes, asked, grounds)
+			p.judge(superRun, row, at, votes, &asked, grounds)
 			if out, votes = append(out, p), nil; p.To != "" {
 				at = p.To
 			}
 		}
 	}
-	return out, votes, at
+	asked.Row = len(h.rows)
+	return out, votes, at, asked
 }
 
 // judge judges the row of a passage in an initiative that is in phase at, "" for the first one.
-func (p *Passage) judge(superRun string, row *ojson.Object, at string, votes []*run.Vote, asked Asking,
+func (p *Passage) judge(superRun string, row *ojson.Object, at string, votes []*run.Vote, asked *Asking,
 	grounds Ground) {
 	y, phase := yesOf(row)
 	if y == nil {
-		g, refusal := grounds(nil, asked)
+		g, refusal := grounds(nil, *asked)
 		if refusal != nil {
 			p.Refusal = refusal
 		} else if rules := g.rules(at, p.To, ""); len(rules) > 0 {
@@ -313,9 +324,9 @@ func (p *Passage) judge(superRun string, row *ojson.Object, at string, votes []*
 }
 
 // again counts the yes of a row as it was counted when it was written; at is the phase that the rows before it lead to.
-func (y *Yes) again(superRun string, row *ojson.Object, kind, at, phase, to string, asked Asking,
-	grounds Ground) (*agreement.Tally, *wire.Error) {
-	g, refusal := grounds(y, asked)
+func (y *Yes) again(superRun string, row *ojson.Object, kind, at, phase, to string, asked *Asking,
+	grounds Ground) (sum *agreement.Tally, refusal *wire.Error) {
+	g, refusal := grounds(y, *asked)
 	if refusal != nil {
 		return nil, refusal
 	}
@@ -325,6 +336,11 @@ func (y *Yes) again(superRun string, row *ojson.Object, kind, at, phase, to stri
 	if at != "" && phase != at || gate != gateOf(phase, to) {
 		return nil, aboutAnother(gate, at, phase)
 	}
+	defer func() {
+		if refusal == nil {
+			asked.Since = cmp.Or(g.Since, asked.Since)
+		}
+	}()
 	now, err := wire.ParseTime(row.String("timestamp"))
 	if err != nil {
 		return nil, &wire.Error{Code: wire.CodeInvalidState, Message: "its row has no time that can be read"}
@@ -384,19 +400,18 @@ func (y *Yes) count(s *State, env *protocol.Env) (*agreement.Tally, *wire.Error)
 // it is about other operations, or was judged by what is not here.
 func (h *History) Join(s *State, rows []*ojson.Object, superRun string, grounds Ground) (c *Change, joined []*run.Vote,
 	ok bool) {
-	_, votes, at := h.Passages(superRun, grounds)
+	_, votes, at, asked := h.passages(superRun, grounds)
 	c = &Change{}
 	if s.PendingGate == nil {
 		return c, nil, true
 	}
-	asked := h.asked()
 	for _, row := range rows {
 		y, phase := yesOf(row)
 		if y == nil {
 			return nil, nil, false
 		}
 		y.Votes = votes
-		sum, refusal := y.again(superRun, row, s.PendingGate.GateType, at, phase, s.PendingGate.To, asked, grounds)
+		sum, refusal := y.again(superRun, row, s.PendingGate.GateType, at, phase, s.PendingGate.To, &asked, grounds)
 		switch {
 		case refusal != nil && (refusal.Code == agreement.CodeAlreadyApproved || refusal.Code == agreement.CodeStatementReplayed):
 			continue
@@ -413,17 +428,6 @@ func (h *History) Join(s *State, rows []*ojson.Object, superRun string, grounds 
 		c.State.PendingGate.Votes = votes
 	}
 	return c, joined, true
-}
-
-// asked is the newest request of a gate.
-func (h *History) asked() (a Asking) {
-	for i, row := range h.rows {
-		if t := row.String("type"); t == rowPhaseAsked || t == rowFinishAsked {
-			a.At, a.Nth = row.String("timestamp"), a.Nth+1
-		}
-		a.Row = i + 1
-	}
-	return a
 }
 
 // IsVote reports a row by which people agreed to a gate that waits for more of them.

@@ -256,6 +256,25 @@ func TestJoinedVotes(t *testing.T) {
 	}
 }
 
+// TestSinceTravels: what an earlier yes was judged by is asked for with the next one.
+func TestSinceTravels(t *testing.T) {
+	g := newAtGate(t)
+	if _, refusal := g.approve(t, g.ada.says(t, g.statement(1))); refusal != nil {
+		t.Fatal(refusal)
+	}
+	if _, refusal := g.approve(t, g.bob.says(t, g.statement(2))); refusal != nil {
+		t.Fatal(refusal)
+	}
+	var asked []string
+	g.w.History.Passages(g.w.State.SuperRunID, func(y *Yes, a Asking) (*Grounds, *wire.Error) {
+		asked = append(asked, a.Since)
+		return &Grounds{Base: g.yes.Consent.Base, Since: "newer", Configs: []*Config{g.w.Config}}, nil
+	})
+	if want := []string{"", "newer"}; !slices.Equal(asked, want) {
+		t.Errorf("asked since %q, want %q", asked, want)
+	}
+}
+
 // TestVotesOfAWeakerGate writes votes for the end under the request of a gate that asks for less: no name in them counts,
 // beside a signature or without one.
 func TestVotesOfAWeakerGate(t *testing.T) {

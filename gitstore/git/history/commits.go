@@ -245,3 +245,17 @@ func CommitChanges(ctx context.Context, r *git.Repository, commits []object.OID,
 	}
 	return out, nil
 }
+
+// Entered is the commit with which a branch came to have commit, an ancestor of its tip: commit itself where the branch
+// was there once, else the merge that brought it.
+func Entered(ctx context.Context, r *git.Repository, commit, tip object.OID) (object.OID, error) {
+	out, err := r.Git.Run(ctx, nil, "rev-list", "--first-parent", "--parents", string(tip), "^"+string(commit), "--")
+	if err != nil {
+		return "", err
+	}
+	line := strings.Fields(string(out[bytes.LastIndexByte(bytes.TrimRight(out, "\n"), '\n')+1:]))
+	if len(line) == 0 || len(line) > 1 && line[1] == string(commit) {
+		return commit, nil
+	}
+	return object.OID(line[0]), nil
+}
