@@ -41,6 +41,21 @@ type Assigned struct {
 	Template *ojson.Object // skeleton of the turn's result
 }
 
+// CrossRepo is what the coordinator of several repositories tells a turn. Both
+// documents become part of the turn's sealed bundle, and their gist a section of
+// what the actor reads.
+type CrossRepo struct {
+	JSON []byte // COORDINATOR_CONTEXT.json
+	Text []byte // COORDINATOR_CONTEXT.md
+}
+
+func (x *CrossRepo) files() map[string][]byte {
+	if x == nil {
+		return nil
+	}
+	return map[string][]byte{dispatch.CoordinatorJSON: x.JSON, dispatch.CoordinatorText: x.Text}
+}
+
 // AssignTurn gives a role its next turn, starting a run first when the project
 // is idle. Refusals are *wire.Error.
 func (r *Runner) AssignTurn(ctx context.Context, opt AssignOptions) (*Assigned, error) {
@@ -83,7 +98,7 @@ func (r *Runner) AssignTurn(ctx context.Context, opt AssignOptions) (*Assigned, 
 		}
 		op.LeaveGate = opt.Leave
 		op.NoIntent = opt.NoIntent
-		view, bundle = c.view, &bundling{cross: opt.CrossRepo}
+		view, bundle = c.view, &bundling{cross: opt.CrossRepo.files()}
 		return &plan{op: op, bundle: c.bundling(bundle)}, c.beforeAssignment(ctx, op)
 	}
 	done, err := r.do(ctx, "assign", start, assign)

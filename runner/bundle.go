@@ -19,9 +19,9 @@ import (
 
 // bundling is the making of a turn's bundle.
 type bundling struct {
-	cross    *turnfiles.CrossRepo // what the coordinator tells the turn; nil for what it has told already
-	again    bool                 // of a turn that was dispatched before: its hooks were asked then
-	warnings []string             // of the bundle that was made
+	cross    map[string][]byte // what the coordinator tells the turn; nil for what it has told already
+	again    bool              // of a turn that was dispatched before: its hooks were asked then
+	warnings []string          // of the bundle that was made
 }
 
 // bundler makes the bundle of the turn that a transition dispatches: its files, by turn and name.

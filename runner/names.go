@@ -13,7 +13,6 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner/consent"
-	"github.com/git-agentxchain/git-agentxchain/runner/turnfiles"
 )
 
 // Documents of a run (docs/spec/configuration.md).
@@ -32,8 +31,7 @@ type (
 	Block       = protocol.Block    // of MarkRunBlocked
 	HookCall    = hooks.Call        // of RunHooks
 	HookOutcome = hooks.Outcome
-	Emission    = notify.Emission     // of EmitNotifications
-	CrossRepo   = turnfiles.CrossRepo // of AssignTurn
+	Emission    = notify.Emission // of EmitNotifications
 
 	ConsentOptions = consent.Options // of whatever a person decides
 	Signed         = consent.Signed  // the error where only a statement was wanted

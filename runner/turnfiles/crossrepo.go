@@ -12,23 +12,15 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 )
 
-// CrossRepo is what the coordinator of several repositories tells a turn. Both
-// documents become part of the turn's sealed bundle, and their gist a section of
-// what the actor reads.
-type CrossRepo struct {
-	JSON []byte // COORDINATOR_CONTEXT.json
-	Text []byte // COORDINATOR_CONTEXT.md
-}
-
 // maxCrossRepo bounds the document that is rendered, in bytes.
 const maxCrossRepo = 4 << 20
 
 // CrossFiles returns the coordinator's files for the bundle of a turn: those of
-// this dispatch, else those of an earlier bundle of the turn or of the turn it
+// this dispatch, given, else those of an earlier bundle of the turn or of the turn it
 // was reissued from.
-func CrossFiles(dir string, x *CrossRepo, turn *run.Turn) (map[string][]byte, error) {
-	if x != nil {
-		return map[string][]byte{dispatch.CoordinatorJSON: x.JSON, dispatch.CoordinatorText: x.Text}, nil
+func CrossFiles(dir string, given map[string][]byte, turn *run.Turn) (map[string][]byte, error) {
+	if given != nil {
+		return given, nil
 	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
