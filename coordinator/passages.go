@@ -179,7 +179,7 @@ func (a *approvals) ground(ctx context.Context) initiative.Ground {
 // from before a denial would count again. The change that it answers is part of what was signed, so that what that change
 // says needs no other proof. One that came with all that an artifact brought answers a change of another record.
 func (a *approvals) answers(ctx context.Context, y *initiative.Yes, asked initiative.Asking) *wire.Error {
-	if y == nil || a.tip == "" {
+	if y == nil || a.tip == "" || asked.Request {
 		return nil
 	}
 	at, nth := "", 0

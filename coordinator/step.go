@@ -149,6 +149,11 @@ func (c *Coordinator) request(ctx context.Context, tx *Tx, s *Seen, no *initiati
 	if e != nil {
 		return e
 	}
+	if a, err := c.judgingHere(ctx, s.State); err == nil {
+		if g, err := c.groundsNow(ctx, a, s.Documents); err == nil { // else it says nothing, and the status why
+			ch.AskedBy(g.Base)
+		}
+	}
 	if err := c.commit(ctx, tx, "request_gate", "Asked for gate "+ev.Gate, ch); err != nil {
 		return err
 	}

@@ -133,6 +133,9 @@ func (c *Coordinator) asking(ctx context.Context, a *approvals, s *Seen, proves 
 	if len(y.Rules) == 0 && !proves {
 		return nil, nil
 	}
+	if e := a.behind(ctx, s); e != nil {
+		return nil, e
+	}
 	y.Consent.Base = g.Base
 	if a.home != nil {
 		asked, err := record.InitiativeAsked(ctx, a.home, a.tip, s.State.PendingGate.RequestedAt)
@@ -144,6 +147,27 @@ func (c *Coordinator) asking(ctx context.Context, a *approvals, s *Seen, proves 
 	_, y.Votes, _ = a.passages(ctx, s.History)
 	y.Repositories = standing(s)
 	return y, nil
+}
+
+// behind refuses a yes where the protected branch lacks the commit that was known with the request: it would be judged by
+// that everywhere else.
+func (a *approvals) behind(ctx context.Context, s *Seen) *wire.Error {
+	b := s.History.AskedBy()
+	if b == nil || b.Ref == "" || len(a.sources) == 0 {
+		return nil
+	}
+	_, refusal := a.grounds(ctx, &initiative.Yes{Consent: agreement.Consent{Base: b}}, "")
+	if refusal == nil || refusal.Code != CodeUnapproved {
+		return refusal
+	}
+	return &wire.Error{
+		Code:  CodeUnapproved,
+		Field: "pending_gate",
+		Message: fmt.Sprintf("The gate was requested at commit %.12s of the protected branch, which it does not have here.",
+			b.Commit),
+		Hint: refusal.Hint + "; if the branch was rewritten: " + Program + " multi approve-gate --deny --reason TEXT, and " +
+			"the gate is requested again",
+	}
 }
 
 // judgingHere is judging by what is recorded here.

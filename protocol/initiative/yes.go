@@ -97,10 +97,22 @@ func (y *Yes) object(phase string, sum *agreement.Tally) *ojson.Object {
 	}
 	o := ojson.NewObject("phase", phase, "needed", sum.Need, "votes", run.VoteRows(sum.Votes), "answers", y.Consent.Answers,
 		"rules", y.Digest, "repositories", repositories, "statements", statements, "alone", y.Consent.Alone)
-	if b := y.Consent.Base; b != nil {
+	setBase(o, y.Consent.Base)
+	return o
+}
+
+func setBase(o *ojson.Object, b *agreement.Base) {
+	if b != nil {
 		o.Set("base", ojson.NewObject("ref", b.Ref, "commit", b.Commit))
 	}
-	return o
+}
+
+// baseOf reads back what setBase wrote.
+func baseOf(o *ojson.Object) *agreement.Base {
+	if b := o.Object("base"); b != nil {
+		return &agreement.Base{Ref: b.String("ref"), Commit: b.String("commit")}
+	}
+	return nil
 }
 
 // yesOf reads back what object wrote; nil where a row says nothing of it.
@@ -124,9 +136,7 @@ func yesOf(row *ojson.Object) (y *Yes, phase string) {
 		}
 		y.Consent.Statements = append(y.Consent.Statements, evidence.NewBlob(data))
 	}
-	if b := o.Object("base"); b != nil {
-		y.Consent.Base = &agreement.Base{Ref: b.String("ref"), Commit: b.String("commit")}
-	}
+	y.Consent.Base = baseOf(o)
 	return y, o.String("phase")
 }
 
@@ -159,7 +169,10 @@ type Asking struct {
 	Nth int    // of all requests of the history
 	Row int    // of the history, of the yes
 
-	Since string // commit of the protected branch by which the newest yes before was judged, "" for none
+	// Since is the newest commit of the protected branch that its request names, or by which a yes before was judged; ""
+	// for none.
+	Since   string
+	Request bool // it is the request itself, which answers nothing
 }
 
 // Grounds are what a decision is judged by: the files of signers, and the configurations whose rules applied.
@@ -254,10 +267,10 @@ func (h *History) passages(superRun string, grounds Ground) (out []Passage, vote
 		switch row.String("type") {
 		case rowPhaseAsked:
 			asked.At, kind, to, votes = row.String("timestamp"), GatePhase, row.String("to"), nil
-			asked.Nth++
+			asked.again(row, grounds)
 		case rowFinishAsked:
 			asked.At, kind, to, votes = row.String("timestamp"), GateCompletion, "", nil
-			asked.Nth++
+			asked.again(row, grounds)
 		case rowDenied, rowAbandoned:
 			votes = nil
 		case rowVote:
@@ -286,6 +299,37 @@ func (h *History) passages(superRun string, grounds Ground) (out []Passage, vote
 	}
 	asked.Row = len(h.rows)
 	return out, votes, at, asked
+}
+
+// again takes over what a further request says: a yes to it is judged by no commit of the protected branch before the one
+// that was known with it, as long as the branch has that.
+func (a *Asking) again(row *ojson.Object, grounds Ground) {
+	a.Nth++
+	b := baseOf(row)
+	if b == nil || b.Ref == "" {
+		return
+	}
+	g, refusal := grounds(&Yes{Consent: agreement.Consent{Base: b}}, Asking{Since: a.Since, Request: true})
+	if refusal == nil {
+		a.Since = cmp.Or(g.Since, a.Since)
+	}
+}
+
+// AskedBy says in the request of a gate which commit of the protected branch was known with it.
+func (c *Change) AskedBy(b *agreement.Base) {
+	if b != nil && b.Ref != "" {
+		setBase(c.History[len(c.History)-1], b)
+	}
+}
+
+// AskedBy is what the newest request of a gate says of the protected branch, nil for nothing.
+func (h *History) AskedBy() *agreement.Base {
+	for _, row := range slices.Backward(h.rows) {
+		if t := row.String("type"); t == rowPhaseAsked || t == rowFinishAsked {
+			return baseOf(row)
+		}
+	}
+	return nil
 }
 
 // judge judges the row of a passage in an initiative that is in phase at, "" for the first one.

@@ -273,6 +273,27 @@ func TestSinceTravels(t *testing.T) {
 	if want := []string{"", "newer"}; !slices.Equal(asked, want) {
 		t.Errorf("asked since %q, want %q", asked, want)
 	}
+	// So is what was known with the request, unless the branch does not have it.
+	rows := slices.Clone(g.w.History.Rows())
+	i := slices.IndexFunc(rows, func(row *ojson.Object) bool { return row.String("type") == rowPhaseAsked })
+	rows[i] = ojson.CloneValue(rows[i]).(*ojson.Object)
+	(&Change{History: rows[:i+1]}).AskedBy(&agreement.Base{Ref: "main", Commit: "known"})
+	for _, c := range []struct {
+		refusal *wire.Error
+		want    string
+	}{{nil, "known"}, {&wire.Error{}, ""}} {
+		asked = nil
+		NewHistory(rows, g.w.State.SuperRunID).Passages(g.w.State.SuperRunID, func(y *Yes, a Asking) (*Grounds, *wire.Error) {
+			if a.Request {
+				return &Grounds{Since: y.Consent.Base.Commit}, c.refusal
+			}
+			asked = append(asked, a.Since)
+			return &Grounds{Base: g.yes.Consent.Base, Configs: []*Config{g.w.Config}}, nil
+		})
+		if want := []string{c.want, c.want}; !slices.Equal(asked, want) {
+			t.Errorf("asked since %q, want %q", asked, want)
+		}
+	}
 }
 
 // TestVotesOfAWeakerGate writes votes for the end under the request of a gate that asks for less: no name in them counts,
