@@ -277,8 +277,8 @@ func (a *approvals) grounds(ctx context.Context, y *initiative.Yes, since string
 		Code: CodeUnapproved,
 		Message: fmt.Sprintf("its signers were read at commit %.12s, which the protected branch here does not have",
 			at.Commit),
-		Hint: "git fetch brings branch " + wire.OneLine(a.protected.Branch) + "; name it in authority.protected_branch of " +
-			initiative.ConfigFile + " if it was renamed",
+		Hint: "git fetch brings branch " + wire.OneLine(a.protected.Branch) + ", and with --unshallow its commits before a " +
+			"shallow clone; name it in authority.protected_branch of " + initiative.ConfigFile + " if it was renamed",
 	}
 }
 
