@@ -146,21 +146,10 @@ func (s *step) progress(root *os.Root) (state int, written []byte, err error) {
 		return 0, nil, err
 	case string(tail) == s.Data:
 		return stepDone, nil, nil
-	case size != int64(s.Size)+int64(len(tail)) || !begun(tail, s.Data):
+	case size != int64(s.Size)+int64(len(tail)) || !durable.Torn(tail, nil, []byte(s.Data)):
 		return stepOther, nil, nil
 	}
 	return stepOpen, tail, nil
-}
-
-// begun reports whether a crash or a power cut can have left this of rows that were being written: their beginning,
-// or zeros where they were to be. A row holds no zero byte.
-func begun(tail []byte, rows string) bool {
-	for i, c := range tail {
-		if c != 0 && c != rows[i] {
-			return false
-		}
-	}
-	return true
 }
 
 // readTail returns up to limit bytes of a file from offset on, and its size; an

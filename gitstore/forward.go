@@ -15,6 +15,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/workdir"
+	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -318,7 +319,7 @@ func (s *Store) forwardLedger(tip *chain.RecordedRun, p *past, l wire.Ledger) (*
 		if err != nil {
 			return nil, nil, err
 		}
-		way := torn(diff.Data, was, full)
+		way := durable.Torn(diff.Data, was, full)
 		if !way {
 			if way, err = p.onTheWay(l, diff.Data, was); err != nil {
 				return nil, nil, err
@@ -352,7 +353,7 @@ func (p *past) onTheWay(l wire.Ledger, data, was []byte) (bool, error) {
 		return false, failed
 	}
 	old := then(last) // of the oldest that holds as much
-	return len(data) >= len(was) && bytes.HasPrefix(old, data) || torn(data, was, old), failed
+	return len(data) >= len(was) && bytes.HasPrefix(old, data) || durable.Torn(data, was, old), failed
 }
 
 // forwardBundles adds the bundles of active turns that are not in place.

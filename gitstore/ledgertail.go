@@ -46,25 +46,6 @@ func (s *Store) amendTail(l wire.Ledger, size int64, amends []ledger.Amend, appe
 	return w, len(w.Old) > 0 && len(w.Data) >= len(w.Old), nil
 }
 
-// torn reports whether data is what an interrupted change in place of old into
-// full can leave: every byte is of one or the other, or, from where they differ, was never written. A ledger holds no
-// zero byte.
-func torn(data, old, full []byte) bool {
-	if len(data) < min(len(old), len(full)) || len(data) > max(len(old), len(full)) {
-		return false
-	}
-	same := commonPrefix(old, full)
-	for i, c := range data {
-		switch {
-		case i < len(full) && c == full[i], i < len(old) && c == old[i]:
-		case i >= same && c == 0:
-		default:
-			return false
-		}
-	}
-	return true
-}
-
 func commonPrefix(a, b []byte) int {
 	n := min(len(a), len(b))
 	for i := range n {

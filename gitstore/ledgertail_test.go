@@ -1,7 +1,6 @@
 package gitstore
 
 import (
-	"bytes"
 	"context"
 	"os"
 	"path/filepath"
@@ -16,7 +15,6 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/ledger"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
-	"pgregory.net/rapid"
 )
 
 // checkpointOp marks the newest history row.
@@ -160,36 +158,6 @@ func TestAmendTailFarBack(t *testing.T) {
 			t.Errorf("%s: %v %v", what, ok, err)
 		}
 	}
-}
-
-func TestTorn(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) {
-		bytesOf := func(name string) []byte { return rapid.SliceOfN(rapid.ByteRange('a', 'c'), 0, 12).Draw(rt, name) }
-		same, old, full := bytesOf("same"), bytesOf("old"), bytesOf("full")
-		old, full = append(bytes.Clone(same), old...), append(bytes.Clone(same), full...)
-		if !torn(old, old, full) || !torn(full, old, full) {
-			rt.Fatal("the ends are not recognised")
-		}
-		n := rapid.IntRange(min(len(old), len(full)), max(len(old), len(full))).Draw(rt, "length")
-		mix := make([]byte, n)
-		for i := range mix {
-			switch {
-			case i < len(full) && (i >= len(old) || rapid.Bool().Draw(rt, "new")):
-				mix[i] = full[i]
-			case i < len(old):
-				mix[i] = old[i]
-			}
-		}
-		if !torn(mix, old, full) {
-			rt.Fatalf("%q of %q and %q", mix, old, full)
-		}
-		if n > 0 {
-			mix[rapid.IntRange(0, n-1).Draw(rt, "at")] = 'x'
-			if torn(mix, old, full) {
-				rt.Fatalf("%q of %q and %q", mix, old, full)
-			}
-		}
-	})
 }
 
 func mustStat(t *testing.T, name string) os.FileInfo {

@@ -35,6 +35,24 @@ func OverwriteRoot(root *os.Root, name string, offset int64, old, data []byte) e
 	return nil
 }
 
+// Torn reports whether data is what an interrupted change in place of old into full, or an append of full, with old nil,
+// can leave: every byte is of one or the other, or, from where they differ, was never written, which a power cut leaves
+// as zeros. Neither of the two may hold a zero byte.
+func Torn(data, old, full []byte) bool {
+	if len(data) < min(len(old), len(full)) || len(data) > max(len(old), len(full)) {
+		return false
+	}
+	differ := false
+	for i, c := range data {
+		ofOld, ofFull := i < len(old) && c == old[i], i < len(full) && c == full[i]
+		differ = differ || i >= len(old) || i >= len(full) || old[i] != full[i]
+		if !ofOld && !ofFull && (!differ || c != 0) {
+			return false
+		}
+	}
+	return true
+}
+
 func overwrite(f *os.File, name string, offset int64, old, data []byte) error {
 	fi, err := f.Stat()
 	if err != nil {

@@ -1,10 +1,13 @@
 package durable
 
 import (
+	"bytes"
 	"errors"
 	"os"
 	"path/filepath"
 	"testing"
+
+	"pgregory.net/rapid"
 )
 
 func TestOverwrite(t *testing.T) {
@@ -87,4 +90,34 @@ func TestPendingDiscard(t *testing.T) {
 			t.Errorf("published %v: %q, %d files", publish, b, len(list))
 		}
 	}
+}
+
+func TestTorn(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		bytesOf := func(name string) []byte { return rapid.SliceOfN(rapid.ByteRange('a', 'c'), 0, 12).Draw(rt, name) }
+		same, old, full := bytesOf("same"), bytesOf("old"), bytesOf("full")
+		old, full = append(bytes.Clone(same), old...), append(bytes.Clone(same), full...)
+		if !Torn(old, old, full) || !Torn(full, old, full) {
+			rt.Fatal("the ends are not recognised")
+		}
+		n := rapid.IntRange(min(len(old), len(full)), max(len(old), len(full))).Draw(rt, "length")
+		mix := make([]byte, n)
+		for i := range mix {
+			switch {
+			case i < len(full) && (i >= len(old) || rapid.Bool().Draw(rt, "new")):
+				mix[i] = full[i]
+			case i < len(old):
+				mix[i] = old[i]
+			}
+		}
+		if !Torn(mix, old, full) {
+			rt.Fatalf("%q of %q and %q", mix, old, full)
+		}
+		if n > 0 {
+			mix[rapid.IntRange(0, n-1).Draw(rt, "at")] = 'x'
+			if Torn(mix, old, full) {
+				rt.Fatalf("%q of %q and %q", mix, old, full)
+			}
+		}
+	})
 }
