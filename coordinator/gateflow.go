@@ -89,7 +89,7 @@ func (c *Coordinator) approve(ctx context.Context, out *Decision, opt ApproveOpt
 	if e := initiative.Decidable(s.State, "approved"); e != nil {
 		return hinted(e, "")
 	}
-	if e := s.ownFirst(opt); e != nil {
+	if _, e := s.ownFirst(opt); e != nil {
 		return e
 	}
 	yes, err := c.said(ctx, s, opt.Consent, env)
@@ -284,10 +284,10 @@ func (c *Coordinator) completing(s *Seen, opt ApproveOptions) []Participant {
 
 // ownFirst refuses to begin with the completion while a repository asks for what is not given here: a signature of its
 // own, or more people than the one who decides. Its run moves with them, and what people had said to the initiative would
-// not count any more.
-func (s *Seen) ownFirst(opt ApproveOptions) *wire.Error {
+// not count any more. dir is where the repository is.
+func (s *Seen) ownFirst(opt ApproveOptions) (dir string, refusal *wire.Error) {
 	if g := s.State.PendingGate; g == nil || g.GateType != initiative.GateCompletion || opt.InitiativeOnly {
-		return nil
+		return "", nil
 	}
 	for _, repo := range s.Config.Repos.Keys() {
 		child := s.Children[repo]
@@ -298,12 +298,12 @@ func (s *Seen) ownFirst(opt ApproveOptions) *wire.Error {
 		switch gate, r := ownRule(child); {
 		case r == nil:
 		case r.Signed:
-			return ownApprovals(repo, dir, gate, "asks for a signature")
+			return dir, ownApprovals(repo, dir, gate, "asks for a signature")
 		case r.Threshold-len(child.State.GateVotes) > 1:
-			return ownApprovals(repo, dir, gate, fmt.Sprintf("asks for %d people", r.Threshold))
+			return dir, ownApprovals(repo, dir, gate, fmt.Sprintf("asks for %d people", r.Threshold))
 		}
 	}
-	return nil
+	return "", nil
 }
 
 // ownRule is the rule of a repository for the completion that it waits for; nil where any person may give it.

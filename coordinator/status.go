@@ -67,8 +67,7 @@ func (c *Coordinator) Status(ctx context.Context) (*Standing, error) {
 		}
 	}
 	if len(s.Next) > 0 && unread == nil {
-		if e := s.ownFirst(ApproveOptions{}); e != nil && s.Next[0].Code == initiative.NextGate {
-			dir, _ := s.Roots.Path(strings.TrimPrefix(e.Field, "repos."))
+		if dir, e := s.ownFirst(ApproveOptions{}); e != nil && s.Next[0].Code == initiative.NextGate {
 			s.Next = append([]initiative.Action{{
 				Code:    initiative.NextRepo,
 				Command: "-C " + wire.ShellWord(dir) + " approve --show",
