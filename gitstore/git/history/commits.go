@@ -249,6 +249,9 @@ func CommitChanges(ctx context.Context, r *git.Repository, commits []object.OID,
 // Entered is the commit with which a branch came to have commit, an ancestor of its tip: commit itself where the branch
 // was there once, else the merge that brought it.
 func Entered(ctx context.Context, r *git.Repository, commit, tip object.OID) (object.OID, error) {
+	if commit == tip {
+		return commit, nil
+	}
 	out, err := r.Git.Run(ctx, nil, "rev-list", "--first-parent", "--parents", string(tip), "^"+string(commit), "--")
 	if err != nil {
 		return "", err
