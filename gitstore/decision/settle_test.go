@@ -63,10 +63,7 @@ func TestSettleWhileGitMoves(t *testing.T) {
 // A power cut leaves of a lock what the disk had of it; a lock that holds another id is another's.
 func TestSettleRemovesHalfALock(t *testing.T) {
 	ctx := context.Background()
-	r := testrepo.New(t, testrepo.Options{})
-	if r.RefFormat != "files" {
-		t.Skip("the locks of this repository have no contents")
-	}
+	r := testrepo.New(t, testrepo.Options{RefFormat: "files"}) // in which locks have contents
 	before := object.OID(r.Git("rev-parse", "HEAD"))
 	after := string(r.Git("commit-tree", "-p", string(before), "-m", "moved", "HEAD^{tree}"))
 	gitDir := filepath.Join(r.Dir, ".git")
