@@ -48,8 +48,8 @@ func Open(ctx context.Context, dir string, opts Options) (*Store, error) {
 		}
 		if _, err := os.Lstat(filepath.Join(abs, initiative.ConfigFile)); err == nil {
 			return nil, fail.Errorf(CodeNotProject, nil, "%s is the workspace of an initiative, not a governed project",
-				abs).WithHint("git agentxchain multi status; its gates: git agentxchain multi approve-gate --show; " +
-				"for a run, change to its repository")
+				abs).WithHint("git agentxchain multi status; its gates: git agentxchain multi approve-gate --show; its hooks: " +
+				"git agentxchain multi hooks; for a run, change to its repository")
 		}
 		if branch := configBranch(ctx, repo); branch != "" {
 			return nil, fail.Errorf(CodeNotProject, nil, "there is no %s in %s or above it on this branch, and branch %s has it",

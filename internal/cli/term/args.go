@@ -325,8 +325,12 @@ func (p *lineParser) complete() error {
 	low, high := Arity(cmd.ArgsUsage)
 	switch n := len(p.pos); {
 	case high >= 0 && n > high:
-		return UsageErrorf("%q does not take the argument %q; %q shows what it takes", p.inv.name(),
-			OneLine(p.pos[high]), p.help())
+		word := p.pos[high]
+		if hasFlag(cmd, word) {
+			return UsageErrorf("%q does not take the argument %q; did you mean %q?", p.inv.name(), OneLine(word),
+				"git agentxchain "+p.inv.name()+" --"+word)
+		}
+		return UsageErrorf("%q does not take the argument %q; %q shows what it takes", p.inv.name(), OneLine(word), p.help())
 	case n < low:
 		return UsageErrorf("%q needs an argument: %s; %q explains it", p.inv.name(), cmd.ArgsUsage, p.help())
 	}
@@ -367,11 +371,36 @@ func (p *lineParser) unknownCommand(word string, subs []*ucli.Command) error {
 	if len(p.inv.Path) > 0 {
 		what = p.inv.name() + " command"
 	}
-	if s := meant(word, allNames(subs)); s != "" {
+	s := meant(word, allNames(subs))
+	if s == "" {
+		s = p.elsewhere(word, subs)
+	}
+	if s != "" {
 		return UsageErrorf("unknown %s %q; did you mean %q?", what, OneLine(word), s)
 	}
 	return UsageErrorf("unknown %s %q; %q lists them", what, OneLine(word), p.help())
 }
+
+// elsewhere is the line with a word that is no command here: a flag of the one command that has it, or a command of
+// the program itself; "" for neither.
+func (p *lineParser) elsewhere(word string, subs []*ucli.Command) string {
+	var has []*ucli.Command
+	for _, c := range subs {
+		if !c.Hidden && hasFlag(c, word) {
+			has = append(has, c)
+		}
+	}
+	switch {
+	case len(has) == 1:
+		return "git agentxchain " + PathName(append(slices.Clip(p.inv.Path), has[0])) + " --" + word
+	case len(p.inv.Path) > 0 && findCommand(p.app.Commands, word) != nil:
+		return "git agentxchain " + word
+	}
+	return ""
+}
+
+// hasFlag reports a flag of a command that is a word.
+func hasFlag(c *ucli.Command, word string) bool { return len(word) > 2 && findFlag(c, word) != nil }
 
 func (p *lineParser) unknownFlag(shown string) error {
 	shown, _, _ = strings.Cut(shown, "=")

@@ -33,6 +33,10 @@ func Nearest(word string, known []string) string {
 // otherWords are what people who know other programs type, as it is called here: the first that is known.
 func otherWords(word string) []string {
 	switch word {
+	case "assign":
+		return []string{"step"}
+	case "gate":
+		return []string{"approve-gate"}
 	case "begin", "continue", "start":
 		return []string{"run"}
 	case "cancel":
@@ -55,6 +59,8 @@ func otherWords(word string) []string {
 		return []string{"sync"}
 	case "submit":
 		return []string{"accept"}
+	case "unblock":
+		return []string{"resume"}
 	}
 	return nil
 }

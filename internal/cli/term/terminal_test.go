@@ -275,9 +275,9 @@ func TestNearest(t *testing.T) {
 }
 
 func TestMeant(t *testing.T) {
-	known := []string{"list", "show", "archive", "run"}
+	known := []string{"list", "show", "archive", "run", "step", "resume", "approve-gate"}
 	for word, want := range map[string]string{"delete": "archive", "RM": "archive", "start": "run", "push": "", "lst": "list",
-		"ls": "list", "view": "show"} {
+		"ls": "list", "view": "show", "assign": "step", "unblock": "resume", "gate": "approve-gate"} {
 		if got := meant(word, known); got != want {
 			t.Errorf("%q: %q, want %q", word, got, want)
 		}
