@@ -7,11 +7,13 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/scaffold"
@@ -115,7 +117,14 @@ func namedRepos(args []string) ([]scaffold.Repo, *wire.Error) {
 		if id == "" {
 			id = scaffold.ProjectID(filepath.Base(path))
 		}
-		if other, taken := seen[id]; taken {
+		if other, taken := seen[id]; taken && other == path {
+			return nil, &wire.Error{
+				Code:    wire.CodeInvalidArgument,
+				Field:   "repos." + id,
+				Message: fmt.Sprintf("%s is named twice.", ojson.Shown(path)),
+				Hint:    "name each repository once",
+			}
+		} else if taken {
 			return nil, &wire.Error{
 				Code:    wire.CodeInvalidArgument,
 				Field:   "repos." + id,
@@ -144,8 +153,8 @@ func (c *Coordinator) phasesOf(ctx context.Context, w scaffold.Workspace) ([]str
 	d.Config = cfg
 	d.Roots, d.RepoProblems, _ = Resolve(cfg, c.store.Dir())
 	if e := refusalOf(unresolved(d)); e != nil {
-		e.Hint = "name a clone of each repository; one that is to be on its server only gets its \"remote\" in " +
-			initiative.ConfigFile + " afterwards"
+		e.Message = sentence("The " + d.RepoProblems[0].Message)
+		e.Hint = placeHint(d.RepoProblems[0])
 		return nil, e
 	}
 	children, _ := ReadChildren(ctx, cfg, d.Roots, ReadOptions{Untouched: true})
@@ -154,17 +163,7 @@ func (c *Coordinator) phasesOf(ctx context.Context, w scaffold.Workspace) ([]str
 		dir, _ := d.Roots.Path(id)
 		child := children[id]
 		if child == nil || child.Config == nil {
-			e := &wire.Error{
-				Code:    CodeStartFailed,
-				Field:   "repos." + id,
-				Message: "Repository " + id + " is not a governed project that can be loaded.",
-				Hint:    Program + " -C " + wire.ShellWord(dir) + " init",
-			}
-			if child != nil && child.Unread != "" {
-				e.Message += " " + sentence(child.Unread)
-				e.Hint += ", if it is none; " + Program + " -C " + wire.ShellWord(dir) + " validate says what is wrong with it"
-			}
-			return nil, e
+			return nil, c.ungoverned(ctx, id, dir, child)
 		}
 		if phases == nil {
 			phases = child.Config.Phases()
@@ -183,4 +182,58 @@ func (c *Coordinator) phasesOf(ctx context.Context, w scaffold.Workspace) ([]str
 		}
 	}
 	return phases, nil
+}
+
+// placeHint is what to name in place of a path that no repository can be at.
+func placeHint(p wire.Problem) string {
+	switch p.Code {
+	case "repo_path_duplicate":
+		return "name each repository once"
+	case "repo_path_nested":
+		return "name one of the two"
+	case "repo_path_workspace":
+		return "name the repositories beside this directory or below it: " + Program + " multi new ../api ../web"
+	case problemMissing:
+		if strings.Contains(p.Value, ":/") || strings.Contains(p.Value, "@") { // the address of a server
+			return "git clone URL, then name the directory of the clone; a repository that is to be on its server only gets " +
+				"its \"remote\" in " + initiative.ConfigFile + " afterwards"
+		}
+	}
+	return "name a clone of each repository; one that is to be on its server only gets its \"remote\" in " +
+		initiative.ConfigFile + " afterwards"
+}
+
+// ungoverned says why a directory is not a governed project, and what makes it one.
+func (c *Coordinator) ungoverned(ctx context.Context, id, dir string, child *initiative.Child) *wire.Error {
+	at := wire.ShellWord(dir)
+	message, hint := "", Program+" -C "+at+" validate"
+	s, err := gitstore.OpenForeign(ctx, dir, gitstore.Options{})
+	var why *fail.Error
+	switch {
+	case err == nil:
+		_ = s.Close()
+		if child != nil {
+			message = child.Unread
+		}
+	case errors.As(err, &why):
+		message, hint = why.Message, hintIn(dir, why.Hint)
+		switch {
+		case why.Code == fail.CodeBareRepository:
+			hint = "git clone " + at + " DIRECTORY, then name that"
+		case why.Code == fail.CodeNotRepository && filepath.Base(dir) != ".git":
+			hint = "git init " + at + ", then: " + Program + " -C " + at + " init"
+		}
+	default:
+		message = err.Error()
+	}
+	e := &wire.Error{
+		Code:    CodeStartFailed,
+		Field:   "repos." + id,
+		Message: "Repository " + id + " is not a governed project that can be loaded.",
+		Hint:    hint,
+	}
+	if message != "" {
+		e.Message = sentence(strings.TrimSuffix(e.Message, ".") + ": " + message)
+	}
+	return e
 }
