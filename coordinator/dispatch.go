@@ -4,9 +4,11 @@
 package coordinator
 
 import (
+	"cmp"
 	"context"
 	"path"
 	"path/filepath"
+	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/dispatch"
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
@@ -15,6 +17,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/sibling"
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
@@ -39,8 +42,8 @@ func (g *Given) Object() *ojson.Object {
 		"context_ref", g.ContextRef, "reason", g.Reason, "run_started", g.Started)
 }
 
-// give gives a turn out. The context is recorded first and the turn last: a kill
-// in between leaves a turn that the next command finds by its context.
+// give gives a turn out. The context is recorded once the repository agrees, and before its run moves: a refusal there
+// leaves nothing here, and a kill in between a turn that the next command finds by its context.
 func (c *Coordinator) give(ctx context.Context, tx *Tx, s *Seen, a *initiative.Assignment) (*Given, error) {
 	dir, ok := s.Roots.Path(a.Repo)
 	if !ok {
@@ -56,25 +59,30 @@ func (c *Coordinator) give(ctx context.Context, tx *Tx, s *Seen, a *initiative.A
 		{Path: path.Join(initiative.ContextDir, cx.Ref, dispatch.CoordinatorJSON), Data: ojson.Pretty(cx.JSON)},
 		{Path: path.Join(initiative.ContextDir, cx.Ref, dispatch.CoordinatorText), Data: []byte(cx.Text)},
 	}
-	if err := tx.Commit(ch); err != nil {
-		return nil, err
-	}
-	s.Documents = tx.Docs
-	faults.Point("coordinator.dispatch.context")
-
-	child := s.Children[a.Repo]
-	r, err := c.childRunner(ctx, dir, nil)
+	agreed := []string{(*protocol.InitRun)(nil).Name(), (*protocol.AssignTurn)(nil).Name()}
+	var unrecorded error
+	r, err := c.childRunner(ctx, dir, func(ctx context.Context, repo *git.Repository, m decision.Move) error {
+		if slices.Contains(agreed, m.Op) {
+			if unrecorded = tx.Commit(ch); unrecorded != nil {
+				return unrecorded
+			}
+			agreed, s.Documents = nil, tx.Docs
+			faults.Point("coordinator.dispatch.context")
+		}
+		return decision.Alone(ctx, repo, m)
+	})
 	if err != nil {
 		return nil, inRepo(a.Repo, dir, err)
 	}
 	defer func() { _ = r.Close() }()
+	newRun := s.Children[a.Repo].State.Status == wire.StatusCompleted
 	out, err := r.AssignTurn(ctx, runner.AssignOptions{
 		Role:      a.Role,
-		NewRun:    child.State.Status == wire.StatusCompleted,
+		NewRun:    newRun,
 		CrossRepo: &runner.CrossRepo{JSON: ojson.Pretty(cx.JSON), Text: []byte(cx.Text)},
 	})
 	for _, n := range out.Notices {
-		c.note(a.Repo + ": " + n)
+		c.note(a.Repo + ": " + hintIn(dir, n))
 	}
 	if out.Turn == nil {
 		if err == nil {
@@ -83,7 +91,7 @@ func (c *Coordinator) give(ctx context.Context, tx *Tx, s *Seen, a *initiative.A
 				Message: "The turn was assigned, but the repository does not say which it is.",
 			}
 		}
-		return nil, c.unstarted(ctx, tx, s, a, out, inRepo(a.Repo, dir, stepAgain(err)))
+		return nil, c.unstarted(ctx, tx, s, a, out, cmp.Or(unrecorded, inRepo(a.Repo, dir, stepAgain(err, newRun))))
 	}
 	if err != nil {
 		c.note(a.Repo + ": " + err.Error())

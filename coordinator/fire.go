@@ -253,8 +253,9 @@ func stopped(phase string, out *hooks.Outcome) *wire.Error {
 }
 
 // stepAgain lets a refusal of an assignment that the initiative made name the step that makes
-// it: an assignment by hand would be a turn that the initiative does not know.
-func stepAgain(err error) error {
+// it: an assignment by hand would be a turn that the initiative does not know, and a run that was started
+// by hand would be in its way. newRun says that the step was to start one.
+func stepAgain(err error, newRun bool) error {
 	var e *wire.Error
 	if !errors.As(err, &e) {
 		return err
@@ -262,7 +263,7 @@ func stepAgain(err error) error {
 	out := *e
 	assignWords := regexp.MustCompile(Program + ` assign( --new-run)?( [^ ,;]+$)?`)
 	out.Hint = assignWords.ReplaceAllStringFunc(e.Hint, func(s string) string {
-		if strings.Contains(s, "--new-run") {
+		if strings.Contains(s, "--new-run") && !newRun {
 			return s
 		}
 		return Program + " multi step"
@@ -292,11 +293,17 @@ func inRepo(repo, dir string, err error) error {
 
 // hintIn is a hint of a repository as it is followed in the workspace.
 func hintIn(dir, hint string) string {
-	commandWords := regexp.MustCompile(Program + ` [a-z-]+`)
+	commandWords := regexp.MustCompile(`\bgit (` + // of git's own, those that a repository tells a person to run
+		`agentxchain [a-z-]+|am|bisect|cherry-pick|config|fetch|log|ls-remote|merge|pull|rebase|remote|restore|revert|status|` +
+		`switch|update-ref)\b`)
 	return commandWords.ReplaceAllStringFunc(hint, func(s string) string {
-		if strings.HasSuffix(s, " multi") {
+		program := "git"
+		switch {
+		case strings.HasSuffix(s, " multi"):
 			return s // of the workspace
+		case strings.HasPrefix(s, Program):
+			program = Program
 		}
-		return Program + " -C " + wire.ShellWord(dir) + strings.TrimPrefix(s, Program)
+		return program + " -C " + wire.ShellWord(dir) + strings.TrimPrefix(s, program)
 	})
 }

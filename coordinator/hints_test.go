@@ -37,10 +37,15 @@ func TestHintsOfARepositoryNameWhatWorksInTheWorkspace(t *testing.T) {
 			"git agentxchain -C ../my-api repair --from-ref run_1 brings it here; git agentxchain -C ../my-api assign --new-run starts another",
 			"git agentxchain -C ../my-api repair --from-ref run_1 brings it here; git agentxchain -C ../my-api assign --new-run starts another",
 		},
+		{
+			"git merge --continue, or --abort; then try again",
+			"git -C ../my-api merge --continue, or --abort; then try again",
+			"git -C ../my-api merge --continue, or --abort; then try again",
+		},
 	} {
 		e := &wire.Error{Code: "x", Message: "No.", Hint: tc.hint}
 		hint := func(err error) string { return err.(*wire.Error).Hint }
-		if have := hint(inRepo("api", "../my-api", stepAgain(e))); have != tc.step {
+		if have := hint(inRepo("api", "../my-api", stepAgain(e, false))); have != tc.step {
 			t.Errorf("a step: %q, want %q", have, tc.step)
 		}
 		if have := hint(inRepo("api", "../my-api", e)); have != tc.other {
@@ -53,6 +58,10 @@ func TestHintsOfARepositoryNameWhatWorksInTheWorkspace(t *testing.T) {
 		if e.Hint != tc.hint {
 			t.Errorf("the repository's own error has changed: %q", e.Hint)
 		}
+	}
+	again := stepAgain(&wire.Error{Hint: "commit them, then: git agentxchain assign --new-run"}, true)
+	if have := refusalOf(again).Hint; have != "commit them, then: git agentxchain multi step" {
+		t.Errorf("a step that starts a run: %q", have)
 	}
 	if have := inRepo("api", "/x y",
 		&wire.Error{Hint: "git agentxchain accept"}).(*wire.Error).Hint; have != "git agentxchain -C '/x y' accept" {

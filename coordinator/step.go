@@ -185,6 +185,8 @@ func notReady(no *initiative.Refusal, ev *initiative.Evaluation) *wire.Error {
 type Ran struct {
 	Steps   []*Stepped  // those that did something
 	Stopped *wire.Error // why there are no more; nil when the initiative is complete or a gate was asked for
+
+	Counted *initiative.Resynced // what the step took over that did nothing else; nil when it took nothing over
 }
 
 // Run steps until nothing more can be done: the repositories are at work, a gate
@@ -201,6 +203,8 @@ func (c *Coordinator) Run(ctx context.Context, each func(*Stepped)) (*Ran, error
 			if each != nil {
 				each(s)
 			}
+		} else if s != nil {
+			out.Counted = s.Resync
 		}
 		if err != nil {
 			out.Stopped = refusalOf(err)

@@ -37,10 +37,16 @@ func runMultiStep(ctx context.Context, f *term.Factory, co *coordinator.Coordina
 	if err != nil {
 		payload := ojson.NewObject()
 		hookStop(payload, err, coordinator.HookBeforeAssignment)
-		if out != nil && out.Resync != nil {
+		if out == nil {
+			out = &coordinator.Stepped{}
+		}
+		if out.Resync != nil {
 			payload.Set("resync", out.Resync.Object())
 		}
-		f.Out.Emit(payload, func(p *term.Printer) { printBlockers(f, err) })
+		f.Out.Emit(payload, func(p *term.Printer) {
+			printCounted(p, out.Resync)
+			printBlockers(f, err)
+		})
 		return err
 	}
 	payload := out.Object()
@@ -179,6 +185,8 @@ func runMultiRun(ctx context.Context, f *term.Factory, co *coordinator.Coordinat
 		stopped = nil
 		if out != nil {
 			stopped = out.Stopped
+			printCounted(f.Out.Printer(), out.Counted)
+			_ = f.Out.Flush()
 		}
 		if err != nil || stopped == nil || stopped.Code != coordinator.CodeNotAssignable || !f.Now().Before(until) {
 			break
