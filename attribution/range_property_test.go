@@ -151,6 +151,7 @@ func (w *world) moved(base string) string {
 
 // Work that was moved and not changed is found again, but for 2 % of the commits.
 func TestMovedWork(t *testing.T) {
+	testrepo.Thorough(t)
 	first, last := seeds(20)
 	governed, missed := 0, 0
 	for seed := first; seed <= last; seed++ {

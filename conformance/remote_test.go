@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 )
 
@@ -238,6 +239,7 @@ func rawServer(t *testing.T, write func(net.Conn)) string {
 }
 
 func TestRemoteBrokenConnections(t *testing.T) {
+	testrepo.Serving(t)
 	forever := func(conn net.Conn, text string) {
 		for {
 			if _, err := io.WriteString(conn, text); err != nil {

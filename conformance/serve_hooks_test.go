@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
 // sleepers is a fixture whose hook starts a child in its group, one in a session
@@ -37,6 +38,7 @@ func asleep(t *testing.T) (n int) {
 }
 
 func TestServeEndsHooks(t *testing.T) {
+	testrepo.Serving(t)
 	v := serveFor(t, "1", func(s *Server) { s.Timeout = 1500 * time.Millisecond })
 	status, o, _ := v.ask(t, "POST", "/conform/execute", sleepers)
 	if status != 200 || o.String("status") != "error" || asleep(t) != 0 {
@@ -58,6 +60,7 @@ func TestServeEndsHooks(t *testing.T) {
 }
 
 func TestProcessTargetEndsHooks(t *testing.T) {
+	testrepo.Serving(t)
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
 const eventFixture = `{"fixture_id":"X","tier":1,"surface":"event_lifecycle","description":"d","type":"validate","setup":{},` +
@@ -224,6 +225,7 @@ func TestServeContainment(t *testing.T) {
 
 // TestServeManyAtOnce also overfills the queue.
 func TestServeManyAtOnce(t *testing.T) {
+	testrepo.Serving(t)
 	v := serveFor(t, "1", nil)
 	var wg sync.WaitGroup
 	for range 50 {
@@ -258,6 +260,7 @@ func TestServeManyAtOnce(t *testing.T) {
 // TestServeStopsMidFixture: what runs when the endpoint is stopped is ended with
 // all that it started, and its verifier hears of it.
 func TestServeStopsMidFixture(t *testing.T) {
+	testrepo.Serving(t)
 	v := serveFor(t, "hang", nil)
 	answered := make(chan int, 1)
 	go func() {

@@ -323,6 +323,7 @@ func decideProcess(t testing.TB, dir string, env ...string) (killed bool) {
 // TestDecisionKilled kills the deciding process at every point it passes, a git of
 // it at every step, and both.
 func TestDecisionKilled(t *testing.T) {
+	testrepo.Serving(t)
 	if _, err := os.Stat("/proc/self/stat"); err != nil {
 		t.Skip("kills are by process number")
 	}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
 // crowded is a replayed workspace with a turn, lists and a configuration that are
@@ -119,6 +121,7 @@ func manyRepositories(t testing.TB, dir string, list func(int, func(int) string)
 // The board of an initiative of many repositories tells their number in each state,
 // and goes on on a next page.
 func TestBoardOfManyRepositories(t *testing.T) {
+	testrepo.Serving(t)
 	v := crowded(t)
 	if err := v.s.model.now().InitiativeErr; err != nil {
 		t.Fatal(err)

@@ -104,6 +104,7 @@ func TestThousandClients(t *testing.T) {
 // Clients that never read the answer, and clients that never finish the request, delay
 // no other client and are disconnected.
 func TestClientsThatStall(t *testing.T) {
+	testrepo.Serving(t)
 	v := crowded(t)
 	for range 40 {
 		conn := v.dial()
@@ -135,6 +136,7 @@ func TestClientsThatStall(t *testing.T) {
 
 // Nothing that can be put into an address, a header or a method ends or moves it.
 func TestHostileRequests(t *testing.T) {
+	testrepo.Serving(t)
 	dir, turn := fresh(t)
 	v := serve(t, Options{Dir: dir})
 	host := strings.TrimPrefix(v.base, "http://")

@@ -10,10 +10,13 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
 // What takes the server long to make is sent all the same; a client that does not take it is let go.
 func TestPieces(t *testing.T) {
+	testrepo.Serving(t)
 	large := strings.Repeat("a", 1<<20)
 	stalled := make(chan error, 1)
 	srv := httptest.NewServer(pace(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

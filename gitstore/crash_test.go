@@ -334,6 +334,7 @@ func TestOtherWorktreeGoesOn(t *testing.T) {
 // TestOtherWorktreeAmendsAfterAKill kills an acceptance in one work tree at each boundary of bringing its files along;
 // the other work tree then marks the very row. The files of the first are at an operation in between.
 func TestOtherWorktreeAmendsAfterAKill(t *testing.T) {
+	testrepo.Serving(t)
 	for _, point := range []string{"commit.after-ref", "commit.after-ledger-" + string(wire.LedgerHistory),
 		"commit.after-documents", "commit.before-state", "commit.after-state", "commit.before-cache"} {
 		r := testrepo.New(t, testrepo.Options{LinkedWorktree: true})

@@ -120,6 +120,7 @@ func TestFsckFindsEveryDamagedObject(t *testing.T) {
 
 // TestFsckFindsDamageInPacks changes single bits of packs as they were written and as git packs them.
 func TestFsckFindsDamageInPacks(t *testing.T) {
+	testrepo.Serving(t)
 	for _, how := range []string{"as written", "by git"} {
 		d := newDriver(t)
 		d.must(initOp(false))

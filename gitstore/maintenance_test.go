@@ -54,6 +54,7 @@ var maintenances = map[string][][]string{
 // TestMaintenanceBeforeTheRefMoves cleans the repository up between the writing of an
 // operation's objects and the move of its ref, when no ref reaches them.
 func TestMaintenanceBeforeTheRefMoves(t *testing.T) {
+	testrepo.Serving(t)
 	for _, format := range []string{object.FormatSHA1, object.FormatSHA256} {
 		for _, linked := range []bool{false, true} {
 			for name, commands := range maintenances {
@@ -251,6 +252,7 @@ func TestHoldOfAGitThatGoesOn(t *testing.T) {
 // TestHoldThatAPowerCutTook has files that hold packs whose contents were lost: one that nothing is beside is
 // removed when it lies still, any other may be a person's.
 func TestHoldThatAPowerCutTook(t *testing.T) {
+	testrepo.Serving(t)
 	r := testrepo.New(t, testrepo.Options{})
 	repo := opened(t, r)
 	dir := filepath.Join(repo.ObjectsDir, "pack")

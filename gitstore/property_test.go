@@ -25,6 +25,7 @@ import (
 // other tools and losses of the cache; every ledger must always be what a plain
 // append-only file would be.
 func TestLedgerModel(t *testing.T) {
+	testrepo.Serving(t)
 	t.Parallel()
 	most := testrepo.Times(t.Name(), 4, 12)
 	rapid.Check(t, func(rt *rapid.T) {

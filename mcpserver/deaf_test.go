@@ -4,11 +4,14 @@ import (
 	"context"
 	"io"
 	"testing"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
 // A client that never reads its answers does not keep the server from ending, and with the
 // client's end of the pipe nothing is left of it.
 func TestAClientThatNeverReads(t *testing.T) {
+	testrepo.Serving(t)
 	in, ask := io.Pipe()
 	unread, out := io.Pipe()
 	ctx, stop := context.WithCancel(t.Context())

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol/change"
 	"github.com/git-agentxchain/git-agentxchain/protocol/ledger"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -160,6 +161,7 @@ func (w *opsWorld) moves() map[string]func(*opsWorld) Operation {
 
 // TestExhaustive looks at every state that can be reached, once each, and at every operation in it.
 func TestExhaustive(t *testing.T) {
+	testrepo.Thorough(t)
 	depth := 3
 	if os.Getenv("AGENTXCHAIN_LONG_TESTS") != "" {
 		depth = 6

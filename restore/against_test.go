@@ -11,6 +11,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/travel"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -92,6 +93,7 @@ func TestAnExportHasItsPlaceInTheRun(t *testing.T) {
 }
 
 func TestTheRecordInAnExportIsJudged(t *testing.T) {
+	testrepo.Serving(t)
 	s := newSource(t)
 	ref := runRef(t, s.artifact)
 	_, older := exported(t, s.dir, ExportOptions{Record: true})

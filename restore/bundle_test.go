@@ -38,6 +38,7 @@ func runRef(t *testing.T, artifact []byte) string {
 }
 
 func TestBundleBringsTheHistory(t *testing.T) {
+	testrepo.Serving(t)
 	s := newSource(t)
 	ref := runRef(t, s.artifact)
 	id := strings.TrimPrefix(ref, git.RunRefPrefix)

@@ -27,6 +27,7 @@ import (
 // Every artifact of a run that moves on meanwhile must verify: state, ledgers and
 // summary are of one moment.
 func TestExportsWhileTurnsAreAccepted(t *testing.T) {
+	testrepo.Serving(t)
 	rounds := 1
 	if long() {
 		rounds = 20

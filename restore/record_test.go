@@ -30,6 +30,7 @@ func operations(t *testing.T, dir, ref string) []string {
 }
 
 func TestRecordInTheArtifact(t *testing.T) {
+	testrepo.Serving(t)
 	s := newSource(t)
 	ref := runRef(t, s.artifact)
 	e, artifact := exported(t, s.dir, ExportOptions{Record: true})
@@ -136,6 +137,7 @@ func without(t *testing.T, artifact []byte) []byte {
 }
 
 func TestHostileRecordsAreRefused(t *testing.T) {
+	testrepo.Serving(t)
 	tmp := t.TempDir()
 	t.Setenv("TMPDIR", tmp)
 	s := newSource(t)

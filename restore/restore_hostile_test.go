@@ -406,6 +406,7 @@ func TestHostileArtifactsAreRefused(t *testing.T) {
 
 // TestHostileTargets has links and other things where files would be written.
 func TestHostileTargets(t *testing.T) {
+	testrepo.Serving(t)
 	outside := t.TempDir()
 	for name, plant := range map[string]func(dir string) error{
 		"governed directory": func(dir string) error {

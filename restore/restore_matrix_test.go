@@ -22,6 +22,7 @@ import (
 )
 
 func TestRestoreInEveryKindOfRepository(t *testing.T) {
+	testrepo.Serving(t)
 	for _, o := range testrepo.Kinds() {
 		for _, sub := range []string{"", "deep/project"} {
 			if usual := (o.ObjectFormat == "sha256") == o.LinkedWorktree && (sub == "" || !o.LinkedWorktree); !usual &&

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
@@ -14,6 +15,7 @@ import (
 // Another commit with the same files is the same place: amended or squashed, where the
 // exported commit is known here, and where only its tree is.
 func TestSameFilesAreTheSamePlace(t *testing.T) {
+	testrepo.Serving(t)
 	s := newSource(t)
 	testGit(t, s.clone, "commit", "-q", "--amend", "-m", "in other words")
 	out := restoreOK(t, s.clone, s.artifact, Options{})

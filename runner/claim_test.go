@@ -115,6 +115,7 @@ func TestClaimsDoNotDependOnClocks(t *testing.T) {
 // A holder that did not hear that its turn was taken accepts it on its own: the join
 // keeps the result as a conflict, also when the other clone has given the turn back.
 func TestLateResultOfAnOldClaimIsAConflict(t *testing.T) {
+	testrepo.Serving(t)
 	for _, release := range []bool{false, true} {
 		a, b := twoMachines(t, 0)
 		a.p.must(a.claim(protocol.ClaimTake, runner.ClaimOptions{}))

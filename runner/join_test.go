@@ -44,6 +44,7 @@ func (m *machine) newRun() {
 // A run names the last operation of the one before it. When that operation is decided again, because
 // another machine went on with its run, it is found under its new id.
 func TestRunAfterOneThatWasJoined(t *testing.T) {
+	testrepo.Serving(t)
 	a, b := twoMachines(t, 0)
 	_, err := b.p.r.Escalate(b.p.ctx, protocol.Escalate{Reason: "look"})
 	b.p.must(err)
@@ -62,6 +63,7 @@ func TestRunAfterOneThatWasJoined(t *testing.T) {
 // The same when the other machine has recorded the same, so that the operation here is recorded
 // nowhere else.
 func TestRunAfterOneThatEndedTheSameThere(t *testing.T) {
+	testrepo.Serving(t)
 	a, b := twoMachines(t, 0)
 	turn := a.turn()
 	for _, m := range []*machine{a, b} {
@@ -95,6 +97,7 @@ func TestRunAfterOneThatEndedTheSameThere(t *testing.T) {
 // A sync that dies between the conflict it found and the run leaves the operation in the run. When
 // the operation holds after all, later, it is no conflict.
 func TestConflictOfAJoinThatDied(t *testing.T) {
+	testrepo.Serving(t)
 	a, b := twoMachines(t, 0)
 	a.p.stageWork(a.turn())
 	_, err := a.p.r.AcceptTurn(a.p.ctx, runner.AcceptOptions{})
@@ -135,6 +138,7 @@ func TestConflictOfAJoinThatDied(t *testing.T) {
 
 // A record that went without its commits is there already when the branch is to be pushed along.
 func TestBranchFollowsARecordThatWentWithoutIt(t *testing.T) {
+	testrepo.Serving(t)
 	a, b := twoMachines(t, 0)
 	cmd := exec.Command("git", "commit", "-q", "--allow-empty", "-m", "later")
 	cmd.Dir = a.p.dir
@@ -235,6 +239,7 @@ func TestNewestRunIsNamedWhereThereIsNone(t *testing.T) {
 // A checkpoint marks the row of an accepted turn. On the other machine the turn may have been accepted
 // with the same result, at another time; with another one; or be checkpointed in another commit.
 func TestCheckpointOfATurnThatBothAccepted(t *testing.T) {
+	testrepo.Serving(t)
 	for _, x := range []struct {
 		name            string
 		differs         bool // the results
@@ -300,6 +305,7 @@ func TestCheckpointOfATurnThatBothAccepted(t *testing.T) {
 // A run is archived on two machines and taken out again on one, before they meet: the server has it in
 // its archive alone, and has lost nothing.
 func TestRunThatLeftTheArchiveOfOneMachine(t *testing.T) {
+	testrepo.Serving(t)
 	a, b := twoMachines(t, 0)
 	_, err := a.p.r.Abandon(a.p.ctx, "no use")
 	a.p.must(err)
@@ -338,6 +344,7 @@ func TestRunThatLeftTheArchiveOfOneMachine(t *testing.T) {
 // Two machines archive a run at different operations. What one of them archived is not lost on the server,
 // although the other's entry is the one that holds.
 func TestRunArchivedAtTwoOperations(t *testing.T) {
+	testrepo.Serving(t)
 	a, b := twoMachines(t, 0)
 	name := a.runID()
 	_, err := b.p.r.Abandon(b.p.ctx, "no use")

@@ -166,6 +166,7 @@ func second[T any](_ T, err error) error { return err }
 
 // TestLeaseRejectionReasons shows every reason once.
 func TestLeaseRejectionReasons(t *testing.T) {
+	testrepo.Serving(t)
 	check := func(r *runner.Runner, h lease.Holder) error {
 		_, err := r.CheckLease(context.Background(), h)
 		return err
@@ -491,6 +492,7 @@ func TestLeaseHolderIsFencedAtTheCommit(t *testing.T) {
 }
 
 func TestLeaseRefsStayBounded(t *testing.T) {
+	testrepo.Serving(t)
 	l := newLeasing(t, func(cfg *ojson.Object) {
 		cfg.Set("run_loop", ojson.NewObject("non_progress_threshold", 1000))
 	})

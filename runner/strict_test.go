@@ -24,6 +24,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/mail"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -168,6 +169,7 @@ func (a *strictAct) refusable(s strictRun) bool {
 // TestStrictMachinesAreOne has machines in strict mode do things at the same time, while
 // their processes die and the server dies, refuses, or takes a push and does not say so.
 func TestStrictMachinesAreOne(t *testing.T) {
+	testrepo.Serving(t)
 	if runtime.GOOS == "windows" {
 		t.Skip("the server's hooks are shell scripts")
 	}
@@ -422,6 +424,7 @@ func (f *strictField) judge() {
 // A server that records an operation and dies before it says so has recorded it; one that dies before
 // has not.
 func TestStrictAnswerThatGotLost(t *testing.T) {
+	testrepo.Serving(t)
 	if runtime.GOOS == "windows" {
 		t.Skip("the server's hooks are shell scripts")
 	}

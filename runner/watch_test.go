@@ -11,6 +11,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol/attempt"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -88,6 +89,7 @@ func TestWatchdogFindsGhosts(t *testing.T) {
 }
 
 func TestSignsOfLifeKeepTheWatchdogAway(t *testing.T) {
+	testrepo.Serving(t)
 	hour := time.Hour
 	begun := func(p *project, turn *run.Turn) {
 		_, err := p.r.AdvanceTurn(p.ctx, attempt.AdvanceTurn{TurnID: turn.TurnID, Status: wire.TurnStarting})

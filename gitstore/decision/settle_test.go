@@ -62,6 +62,7 @@ func TestSettleWhileGitMoves(t *testing.T) {
 
 // A power cut leaves of a lock what the disk had of it; a lock that holds another id is another's.
 func TestSettleRemovesHalfALock(t *testing.T) {
+	testrepo.Thorough(t)
 	ctx := context.Background()
 	r := testrepo.New(t, testrepo.Options{RefFormat: "files"}) // in which locks have contents
 	before := object.OID(r.Git("rev-parse", "HEAD"))

@@ -278,6 +278,7 @@ func (o oddConfig) together(b oddConfig) oddConfig {
 // TestReadConfigOdd: whatever is configured, and two things at once, either git is asked or the
 // answer is git's: every value of every key, the identity and the hooks.
 func TestReadConfigOdd(t *testing.T) {
+	testrepo.Thorough(t)
 	odd := oddConfigs()
 	names := slices.Sorted(maps.Keys(odd))
 	said, looked := 0, 0

@@ -55,6 +55,7 @@ func TestConfigure(t *testing.T) {
 
 // TestConfigureBesideAnother: a lock that another process holds is not ours to remove.
 func TestConfigureBesideAnother(t *testing.T) {
+	testrepo.Thorough(t)
 	tr := testrepo.New(t, testrepo.Options{})
 	r, err := Discover(t.Context(), tr.Dir)
 	if err != nil {

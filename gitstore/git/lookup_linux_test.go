@@ -59,6 +59,7 @@ func asGit(t *testing.T, what, dir string) bool {
 // TestLookUpOdd: whatever is done to a repository, and two things at once, either git is asked or the
 // answer is git's.
 func TestLookUpOdd(t *testing.T) {
+	testrepo.Thorough(t)
 	set := func(key, value string) func(*testrepo.Repo) {
 		return func(r *testrepo.Repo) { _, _ = r.TryGit("config", key, value) }
 	}

@@ -135,6 +135,7 @@ func unpackAll(t testing.TB, repo *Repository, r *testrepo.Repo) {
 // Deltas of either kind resolve to what git says, without and with go-git, also when the
 // packs with bases that are kept were replaced in between.
 func TestReadDeltas(t *testing.T) {
+	testrepo.Thorough(t)
 	for _, format := range []string{object.FormatSHA1, object.FormatSHA256} {
 		for _, ofs := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s-ofs=%v", format, ofs), func(t *testing.T) {
@@ -652,6 +653,7 @@ func TestFoldIsHeld(t *testing.T) {
 }
 
 func TestCompact(t *testing.T) {
+	testrepo.Thorough(t)
 	for _, format := range []string{object.FormatSHA1, object.FormatSHA256} {
 		t.Run(format, func(t *testing.T) {
 			ctx := context.Background()

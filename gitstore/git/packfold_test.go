@@ -17,6 +17,7 @@ import (
 // Every version reads as before, here and by git; a pack that is folded again is smaller than one of
 // whole objects by far, and git gc goes on with it.
 func TestFoldLinksVersions(t *testing.T) {
+	testrepo.Thorough(t)
 	for _, format := range []string{object.FormatSHA1, object.FormatSHA256} {
 		t.Run(format, func(t *testing.T) {
 			ctx := context.Background()

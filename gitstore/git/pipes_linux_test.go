@@ -16,6 +16,7 @@ import (
 
 // TestPipesInThePlaceOfFiles: a directory that was unpacked, or an agent, has a pipe where git or we read a file.
 func TestPipesInThePlaceOfFiles(t *testing.T) {
+	testrepo.Thorough(t)
 	if at, err := os.ReadFile("/proc/self/wchan"); err != nil || len(at) == 0 {
 		t.Skip("the kernel does not tell what a process waits in")
 	}
@@ -42,6 +43,7 @@ func TestPipesInThePlaceOfFiles(t *testing.T) {
 
 // TestOurReadsPassPipesOver: what we read of git's files ourselves is not waited for either.
 func TestOurReadsPassPipesOver(t *testing.T) {
+	testrepo.Thorough(t)
 	r := testrepo.New(t, testrepo.Options{})
 	oid := object.OID(r.Git("rev-parse", "HEAD"))
 	r.Git("pack-refs", "--all")

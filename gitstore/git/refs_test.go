@@ -155,6 +155,7 @@ func testRefs(t *testing.T, open func(testing.TB, *testrepo.Repo) *Repository) {
 
 // Damage in the files backend is reported, never taken for absence.
 func TestDamagedRefs(t *testing.T) {
+	testrepo.Thorough(t)
 	ctx := context.Background()
 	r := testrepo.New(t, testrepo.Options{})
 	repo := open(t, r)

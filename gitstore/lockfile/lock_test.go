@@ -24,6 +24,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/process"
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/internal/testtrace"
 )
 
@@ -394,6 +395,7 @@ func lockChild(path, log string, rounds int) error {
 // Many processes, a stale lock at the start, and owners killed inside: never
 // two inside, nobody waits for the dead, nothing is left behind.
 func TestLockManyProcesses(t *testing.T) {
+	testrepo.Serving(t)
 	if path := os.Getenv("LOCK_CHILD"); path != "" {
 		if err := lockChild(path, os.Getenv("LOCK_LOG"), 25); err != nil {
 			t.Fatal(err)

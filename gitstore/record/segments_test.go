@@ -6,10 +6,12 @@ import (
 	"bytes"
 	"testing"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"pgregory.net/rapid"
 )
 
 func TestCutSegments(t *testing.T) {
+	testrepo.Serving(t)
 	rapid.Check(t, func(t *rapid.T) {
 		var all, tail []byte
 		var full [][]byte

@@ -15,6 +15,7 @@ import (
 // TestWhatIsListedIsFetchedAsGitWould changes a server of many records in every way, and holds what a
 // clone then knows of it against what git's own fetch brings.
 func TestWhatIsListedIsFetchedAsGitWould(t *testing.T) {
+	testrepo.Serving(t)
 	testrepo.Matrix(t, func(t *testing.T, ours *testrepo.Repo) {
 		ctx := t.Context()
 		o := testrepo.Options{ObjectFormat: ours.Options.ObjectFormat}

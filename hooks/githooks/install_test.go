@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -142,6 +143,7 @@ func configHooks(t *testing.T, w *world) bool {
 }
 
 func TestInstallIsUndoneToTheByte(t *testing.T) {
+	testrepo.Serving(t)
 	hook := "#!/bin/sh\n# an older hook\necho theirs >>\"$PWD/theirs\"\n"
 	for name, prepare := range map[string]func(*world){
 		"nothing there":   func(*world) {},

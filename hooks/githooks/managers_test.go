@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
 // manager is a program that manages git hooks, as people have it installed.
@@ -73,6 +75,7 @@ func (w *world) bothRun(when string) {
 // with the real programs. One that is not on PATH is passed over, unless
 // AGENTXCHAIN_TEST_MANAGERS insists on all of them.
 func TestManagers(t *testing.T) {
+	testrepo.Serving(t)
 	for _, m := range managers() {
 		t.Run(m.name, func(t *testing.T) {
 			if _, err := exec.LookPath(m.name); err != nil {

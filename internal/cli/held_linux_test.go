@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
 // catching is a program at the terminal that uses ^C itself, as editors and less do: it counts two, and ends.
@@ -15,6 +17,7 @@ const catching = `n=0; trap 'n=$((n+1)); echo "caught $n"' INT; echo ready; ` +
 	`while [ $n -lt 2 ]; do read -r line </dev/tty; done; echo over`
 
 func TestInterruptIsTheEditors(t *testing.T) {
+	testrepo.Serving(t)
 	dir := ptyProject(t)
 	program := filepath.Join(t.TempDir(), "program")
 	if err := os.WriteFile(program, []byte("#!/bin/sh\n"+catching+"\n"), 0o700); err != nil {

@@ -163,6 +163,7 @@ func having(lines []string, text string) (n int) {
 var wroteNote = regexp.MustCompile(`wrote +a note \(build, 1 file, (\d+:\d\d, )?\$0\.25\)`)
 
 func TestLiveView(t *testing.T) {
+	testrepo.Serving(t)
 	dir := ptyProject(t)
 	for _, cols := range []int{120, 44} {
 		behave(t, dir, "talk")
@@ -187,6 +188,7 @@ func TestLiveView(t *testing.T) {
 }
 
 func TestLiveViewHostileAgent(t *testing.T) {
+	testrepo.Serving(t)
 	dir := ptyProject(t)
 	behave(t, dir, "hostile")
 	r := startPTY(t, dir, 80, "run", "--max-turns", "1")
@@ -207,6 +209,7 @@ func TestLiveViewHostileAgent(t *testing.T) {
 
 // TestInterruptOnce ends the agents, and the run goes on under the same turn.
 func TestInterruptOnce(t *testing.T) {
+	testrepo.Serving(t)
 	dir := ptyProject(t)
 	behave(t, dir, "wait")
 	r := startPTY(t, dir, 100, "run", "--max-turns", "1")

@@ -344,6 +344,7 @@ func TestMCPOffersNoApproval(t *testing.T) {
 // TestMCPHostileClient sends what no client should. The server answers what comes
 // after it as if nothing had been.
 func TestMCPHostileClient(t *testing.T) {
+	testrepo.Serving(t)
 	dir := mcpProject(t)
 	cmd := exec.Command("git-agentxchain", "-C", dir, "mcp")
 	in, err := cmd.StdinPipe()

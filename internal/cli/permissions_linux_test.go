@@ -11,10 +11,12 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 func TestFilesThatMayNotBeRead(t *testing.T) {
+	testrepo.Serving(t)
 	dir := mcpProject(t)
 	mustAt(t, dir, "git", "checkout", "-q", "-b", "work")
 	mustAt(t, dir, "git-agentxchain", "assign", "dev")

@@ -8,12 +8,15 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
 // TestMarkedWhileReplacing: a process that does nothing but replace its program
 // is known by its marker at every moment, also by one at the end of an environment
 // that takes many reads.
 func TestMarkedWhileReplacing(t *testing.T) {
+	testrepo.Serving(t)
 	mark := markName + "=the-one-that-is-looked-for"
 	t.Run("small", func(t *testing.T) { markedWhileReplacing(t, []string{mark}) })
 	var large []string

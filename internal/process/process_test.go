@@ -15,6 +15,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
 func TestEnds(t *testing.T) {
@@ -163,6 +165,7 @@ func TestLeftBehind(t *testing.T) {
 
 // TestKeepDetached: a daemon started on purpose stays, even while it holds our pipe.
 func TestKeepDetached(t *testing.T) {
+	testrepo.Serving(t)
 	if runtime.GOOS != "linux" {
 		t.Skip("the marker is for Linux")
 	}
@@ -181,6 +184,7 @@ func TestKeepDetached(t *testing.T) {
 }
 
 func TestFlood(t *testing.T) {
+	testrepo.Serving(t)
 	for name, tc := range map[string]struct {
 		script string
 		kill   bool
@@ -240,6 +244,7 @@ func TestTail(t *testing.T) {
 
 // TestLeaks: no goroutine and no descriptor stays behind.
 func TestLeaks(t *testing.T) {
+	testrepo.Serving(t)
 	if _, err := os.Stat("/proc/self/fd"); err != nil {
 		t.Skip("no /proc")
 	}

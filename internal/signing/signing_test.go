@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol/attest"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -167,6 +168,7 @@ func TestOpenPGP(t *testing.T) {
 }
 
 func TestX509(t *testing.T) {
+	testrepo.Thorough(t)
 	dir := tools(t, "git", "gpgsm", "gpgconf", "openssl")
 	write := func(name, text string) {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {

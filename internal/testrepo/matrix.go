@@ -97,8 +97,8 @@ func SyncedRefs(t *testing.T) {
 	}
 }
 
-// Thorough leaves a test out of the everyday run: kills at every point, long histories, walks
-// through everything a page of documentation says. AGENTXCHAIN_TESTS=all and -run with the name of
+// Thorough leaves a test out of the everyday run: kills at every point, long histories, deadlines
+// that are waited for, walks through everything a page of documentation says. AGENTXCHAIN_TESTS=all and -run with the name of
 // a test run it; AGENTXCHAIN_TESTS=2/3, as .ci/run sets it, runs the second of three parts of them.
 func Thorough(t *testing.T) {
 	t.Helper()

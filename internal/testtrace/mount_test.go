@@ -129,6 +129,7 @@ func TestMountLosesPower(t *testing.T) {
 }
 
 func TestMountTurns(t *testing.T) {
+	testrepo.Thorough(t)
 	orders := map[string]bool{}
 	for range 20 {
 		m, dir := newMount(t)

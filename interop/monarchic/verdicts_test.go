@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/check"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/wire"
@@ -44,6 +45,7 @@ func judged(name monarchic.Type, rule string) bool {
 }
 
 func TestCodecAndSchemasAgreeOnMutations(t *testing.T) {
+	testrepo.Thorough(t)
 	t.Parallel()
 	compared, refused := 0, 0
 	for _, name := range monarchic.Types() {
@@ -114,6 +116,7 @@ func mutate(o *ojson.Object, look func(what string)) {
 
 // Whatever the schemas accept, the portable codec reads.
 func TestCodecReadsWhatTheSchemasAccept(t *testing.T) {
+	testrepo.Thorough(t)
 	t.Parallel()
 	accepted := 0
 	for _, name := range monarchic.Types() {

@@ -21,6 +21,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/smallstep/pkcs7"
 	"golang.org/x/crypto/ssh"
@@ -145,6 +146,7 @@ func code(s *Signers, e *Envelope, at time.Time, principal string) string {
 }
 
 func TestSSHKinds(t *testing.T) {
+	testrepo.Thorough(t)
 	p := programs(t, "ssh-keygen")
 	payload, _ := example().Encode()
 	for name, args := range map[string][]string{
@@ -614,6 +616,7 @@ func TestRevokedCertificateInDisguise(t *testing.T) {
 
 // TestLimitedAuthority has an authority that may speak for one domain certify an address of another.
 func TestLimitedAuthority(t *testing.T) {
+	testrepo.Thorough(t)
 	p := programs(t, "openssl")
 	payload, _ := example().Encode()
 	p.run(nil, "openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", "ca.key", "-out", "ca.pem",

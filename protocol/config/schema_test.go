@@ -7,9 +7,11 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/schematest"
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
 func TestSchemaJudgesAsTheDecoder(t *testing.T) {
+	testrepo.Thorough(t)
 	judge := func(doc *ojson.Object) (found []string) {
 		_, problems := DecodeObject(doc)
 		for _, p := range problems {

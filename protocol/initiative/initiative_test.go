@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 )
 
@@ -246,6 +247,7 @@ func finished(t *rapid.T, w *Workspace) {
 }
 
 func TestInitiativesComeToTheirEnd(t *testing.T) {
+	testrepo.Thorough(t)
 	steps, n := 0, 0
 	rapid.Check(t, func(rt *rapid.T) {
 		d := dice{rand.New(rand.NewPCG(rapid.Uint64().Draw(rt, "seed"), 3))}

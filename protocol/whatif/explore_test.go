@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 )
 
@@ -59,6 +60,7 @@ func withMembers(t testing.TB, doc *ojson.Object, sets ...any) *config.Config {
 }
 
 func TestExplore(t *testing.T) {
+	testrepo.Thorough(t)
 	for _, c := range []struct {
 		name      string
 		sets      []any

@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -42,6 +43,7 @@ func levels(ex *Examination, area string) []string {
 }
 
 func TestExamineIsQuietOnEveryKindOfRepository(t *testing.T) {
+	testrepo.Serving(t)
 	for _, o := range []doctorKind{
 		{}, {sub: "pkg/a b"}, {linked: true}, {format: "sha256"}, {unborn: true},
 	} {

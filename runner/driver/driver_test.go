@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 	"github.com/git-agentxchain/git-agentxchain/runner/driver"
@@ -141,6 +142,7 @@ func TestScriptsOfRuntimesAreTrustedByContent(t *testing.T) {
 
 // TestRateLimitIsTriedAgain lets an agent be turned away twice.
 func TestRateLimitIsTriedAgain(t *testing.T) {
+	testrepo.Serving(t)
 	p := newProject(t,
 		shell(`echo x >> tries; if [ $(wc -l < tries) -lt 2 ]; then echo 'Error: rate limited, resets in 1s'; exit 1; fi; echo done; `+stage), runner.Options{Trust: true})
 	turn := p.assign()

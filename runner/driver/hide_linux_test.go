@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 	"github.com/git-agentxchain/git-agentxchain/runner/driver"
@@ -44,6 +45,7 @@ X
 `
 
 func TestHiddenAgentsCannotApprove(t *testing.T) {
+	testrepo.Serving(t)
 	pid := namespaces(t, "--fork --pid --mount-proc")
 	stale := namespaces(t, "--fork --pid")
 	mnt := namespaces(t, "--mount")

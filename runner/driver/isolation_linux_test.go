@@ -18,6 +18,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/tamper"
 	"github.com/git-agentxchain/git-agentxchain/internal/confine"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 	"github.com/git-agentxchain/git-agentxchain/runner/driver"
@@ -180,6 +181,7 @@ func TestIsolatedAgentsCannotWriteTheRecord(t *testing.T) {
 // TestTheAttemptsSucceedWithout is the other side: without isolation the same
 // attempts change the record, or the driver finds what they changed and puts it back.
 func TestTheAttemptsSucceedWithout(t *testing.T) {
+	testrepo.Serving(t)
 	for _, a := range []string{attempts[0], attempts[1], attempts[4], attempts[5], attempts[6], attempts[7],
 		attempts[8], attempts[10]} {
 		t.Run(a, func(t *testing.T) {

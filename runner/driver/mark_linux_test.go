@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 	"github.com/git-agentxchain/git-agentxchain/runner/driver"
@@ -86,6 +87,7 @@ func TestPeopleCanApprove(t *testing.T) {
 // TestLateCallersAreGone leaves a process behind that would approve once the turn
 // is over.
 func TestLateCallersAreGone(t *testing.T) {
+	testrepo.Serving(t)
 	p := newProject(t,
 		shell(`(env -i PATH=$PATH setsid sh -c "exec 3>&-; sleep 0.4; touch $PWD/late" >/dev/null 2>&1 &); echo hi; `+
 			stage), runner.Options{Trust: true})
@@ -149,6 +151,7 @@ func children(t *testing.T) int {
 
 // TestNothingLeaks carries out many turns in one process.
 func TestNothingLeaks(t *testing.T) {
+	testrepo.Serving(t)
 	n := 60
 	if os.Getenv("AGENTXCHAIN_LONG_TESTS") != "" {
 		n = 1000

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	agentrun "github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner/loop"
@@ -124,6 +125,7 @@ func TestEndlessWaitIsNotBegun(t *testing.T) {
 
 // What takes long is on record while it goes on: the process and the first output.
 func TestSlowTurnIsRecordedAsRunning(t *testing.T) {
+	testrepo.Serving(t)
 	p := newProject(t, 1, []string{"dev"}, nil)
 	other := *p
 	other.open()

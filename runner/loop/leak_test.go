@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/runner/loop"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
@@ -17,6 +18,7 @@ import (
 // TestNothingLeaks drives many dispatches, each of which starts a real program, and
 // looks for what they left: goroutines, descriptors, children.
 func TestNothingLeaks(t *testing.T) {
+	testrepo.Serving(t)
 	if runtime.GOOS != "linux" {
 		t.Skip("descriptors and children are counted in /proc")
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/gitcommit"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/attempt"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
@@ -244,6 +245,7 @@ func TestRetryKeepsTheTurn(t *testing.T) {
 // What breaks down in a callback stops the loop in the way its place calls for and
 // harms nothing.
 func TestCallbacksBreak(t *testing.T) {
+	testrepo.Serving(t)
 	ok := func(_ context.Context, d *loop.Dispatch) *runtimes.Outcome { return returned(d.Turn) }
 	for name, c := range map[string]struct {
 		opt  loop.Options

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol/attempt"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
@@ -30,6 +31,7 @@ var stopReasons = []loop.StopReason{
 // a reason of the closed set, what it reports is what is recorded, no turn is
 // accepted twice, nothing stays in the air, and the record replays.
 func TestRandomAgents(t *testing.T) {
+	testrepo.Serving(t)
 	seeds := 4
 	if os.Getenv("AGENTXCHAIN_LONG_TESTS") != "" {
 		seeds = 40

@@ -41,6 +41,7 @@ func TestLostHeadOfOthers(t *testing.T) {
 
 // TestLockIsWaitedFor: housekeeping takes the lock of HEAD for a moment, and git gives up after a tenth of a second.
 func TestLockIsWaitedFor(t *testing.T) {
+	testrepo.Thorough(t)
 	tr := testrepo.New(t, testrepo.Options{})
 	r, err := git.Discover(t.Context(), tr.Dir)
 	if err != nil {

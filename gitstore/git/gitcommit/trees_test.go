@@ -21,6 +21,7 @@ import (
 // before is all that git's commit has besides itself, by git's own list of it; whether git works it out
 // or the files are read here, where the tree is known before.
 func TestHeldIsWhatGitCommits(t *testing.T) {
+	testrepo.Thorough(t)
 	rounds := 10
 	if testrepo.All(t.Name()) {
 		rounds = 60
@@ -172,6 +173,7 @@ func scramble(t *testing.T, r *testrepo.Repo, rnd *rand.Rand, round int, stage b
 // TestMuchIsPackedByGit: contents that are too much to be held in memory are packed all the same, with
 // the trees that only the commit has.
 func TestMuchIsPackedByGit(t *testing.T) {
+	testrepo.Thorough(t)
 	r := testrepo.New(t, testrepo.Options{})
 	repo, err := git.Discover(t.Context(), r.Dir)
 	if err != nil {

@@ -17,6 +17,7 @@ import (
 
 // TestIndexLies has the index say of changed files that they are as git last saw them.
 func TestIndexLies(t *testing.T) {
+	testrepo.Thorough(t)
 	for _, format := range []string{object.FormatSHA1, object.FormatSHA256} {
 		for _, version := range []string{"2", "4", "split"} {
 			t.Run(format+" "+version, func(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 
 // TestRebased: a branch was rebased only when every commit of it is there again as it was.
 func TestRebased(t *testing.T) {
+	testrepo.Thorough(t)
 	testrepo.Matrix(t, func(t *testing.T, r *testrepo.Repo) {
 		repo, err := git.Discover(context.Background(), r.Dir)
 		if err != nil {

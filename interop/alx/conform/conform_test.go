@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/interop/alx"
 )
 
@@ -554,6 +555,7 @@ func TestWhatWasNotSeenIsNotProven(t *testing.T) {
 }
 
 func TestHostileEndpointsEndInTime(t *testing.T) {
+	testrepo.Thorough(t)
 	endless := func(w http.ResponseWriter, r *http.Request, line string) {
 		for r.Context().Err() == nil {
 			if _, err := w.Write([]byte(line)); err != nil {

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
 // foreign is what the five servers of Go have in common: the least a service can be. Each
@@ -149,6 +151,7 @@ func numbered(run string) []map[string]any {
 }
 
 func TestForeignServicesAreGreen(t *testing.T) {
+	testrepo.Thorough(t)
 	for _, c := range []struct {
 		shape  string
 		events func(string) []map[string]any

@@ -18,6 +18,7 @@ import (
 	"unicode/utf16"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/interop/alx"
 )
 
@@ -217,6 +218,7 @@ func TestWhatIsPartOfTheIdentity(t *testing.T) {
 // other spellings of numbers and text hash alike, and any change of meaning
 // hashes differently. 100,000 documents with AGENTXCHAIN_LONG_TESTS=1.
 func TestAnySpellingOneHash(t *testing.T) {
+	testrepo.Thorough(t)
 	n := 5000
 	if os.Getenv("AGENTXCHAIN_LONG_TESTS") == "1" {
 		n = 100_000

@@ -92,6 +92,7 @@ func live(t *testing.T) string {
 }
 
 func TestARealServiceIsWhatItsDocumentSays(t *testing.T) {
+	testrepo.Thorough(t)
 	url := live(t)
 	ctx := t.Context()
 	c, err := client.New(url, client.Options{Strict: true})

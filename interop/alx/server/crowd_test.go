@@ -15,6 +15,7 @@ import (
 // Clients that send a body slowly, more of them than requests are answered at a time, and as many connections as
 // there may be that say nothing: who asks properly is answered.
 func TestSlowClientsKeepOutNone(t *testing.T) {
+	testrepo.Serving(t)
 	v := start(t, project(t, testrepo.Options{}, []string{"ship"}, nil).Dir, nil)
 	addr := strings.TrimPrefix(v.url, "http://")
 	dial := func(text string) {

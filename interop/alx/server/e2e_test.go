@@ -16,6 +16,7 @@ import (
 // while its agent is at work: the next server goes on, and every event arrives once and
 // in order.
 func TestFollowedThroughAKill(t *testing.T) {
+	testrepo.Serving(t)
 	t.Parallel()
 	repo := project(t, testrepo.Options{}, []string{"plan", "build", "ship"}, nil)
 	gate := t.TempDir()
@@ -113,6 +114,7 @@ func TestFollowedThroughAKill(t *testing.T) {
 // On a signal the server ends its agents, informs its followers, and leaves the run to
 // the next server.
 func TestEndsInOrder(t *testing.T) {
+	testrepo.Serving(t)
 	t.Parallel()
 	repo := project(t, testrepo.Options{Subdir: "sub dir"}, []string{"build", "ship"}, nil)
 	gate := t.TempDir()

@@ -69,6 +69,7 @@ func approve(t *testing.T, dir string) {
 
 // An agent that fails blocks its run, not the server; lifting the block goes on.
 func TestBlockedRun(t *testing.T) {
+	testrepo.Serving(t)
 	t.Parallel()
 	repo := project(t, testrepo.Options{}, []string{"ship"}, func(cfg *ojson.Object) {
 		cfg.Object("runtimes").Object("sh").Set("command", []string{"sh", "-c", "test -e mended && exec sh agent.sh"})
@@ -121,6 +122,7 @@ func TestBlockedRun(t *testing.T) {
 
 // Runs that people drive are sessions too, but the server does not drive them.
 func TestRunsOfPeople(t *testing.T) {
+	testrepo.Serving(t)
 	t.Parallel()
 	repo := project(t, testrepo.Options{}, []string{"ship"}, nil)
 	person, err := runner.Open(context.Background(), repo.Dir, runner.Options{Trust: true})
@@ -154,6 +156,7 @@ func TestRunsOfPeople(t *testing.T) {
 // A removed work tree is restored; the work tree of a finished run is removed after its
 // time, and only when git has everything in it.
 func TestWorkTrees(t *testing.T) {
+	testrepo.Serving(t)
 	t.Parallel()
 	repo := project(t, testrepo.Options{}, []string{"build", "ship"}, func(cfg *ojson.Object) {
 		cfg.Object("gates").Set("build_done", ojson.NewObject("requires_human_approval", true))

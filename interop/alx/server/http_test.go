@@ -267,6 +267,7 @@ func edit(t *testing.T, repo *testrepo.Repo, change func(cfg *ojson.Object)) {
 // A client that never reads delays no other and is disconnected; a client that sends
 // its body a byte now and then gets a timeout.
 func TestSlowClients(t *testing.T) {
+	testrepo.Serving(t)
 	t.Parallel()
 	repo := project(t, testrepo.Options{}, []string{"ship"}, nil)
 	v := start(t, repo.Dir, nil)

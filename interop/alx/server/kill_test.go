@@ -15,6 +15,7 @@ import (
 // Killed again and again at any moment, with several runs under way: every run is
 // completed in the end, no turn is carried out twice, no event is lost or told twice.
 func TestKilledAtAnyMoment(t *testing.T) {
+	testrepo.Serving(t)
 	t.Parallel()
 	sessions, kills := 3, 3
 	if os.Getenv("AGENTXCHAIN_LONG_TESTS") != "" {

@@ -20,6 +20,7 @@ import (
 // of every run arrives once and in order. Meanwhile sessions are inspected, beside a
 // handler that does nothing, and what both took is logged.
 func TestManySessions(t *testing.T) {
+	testrepo.Serving(t)
 	sessions := 10
 	if os.Getenv("AGENTXCHAIN_LONG_TESTS") != "" {
 		sessions = 200

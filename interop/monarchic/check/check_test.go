@@ -11,6 +11,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 
 	published "github.com/git-agentxchain/git-agentxchain/docs/schemas"
 )
@@ -228,6 +229,7 @@ func TestCollection(t *testing.T) {
 // TestFindingsAreBounded: a document with a million faults costs little and
 // says how many were left out.
 func TestFindingsAreBounded(t *testing.T) {
+	testrepo.Thorough(t)
 	var b strings.Builder
 	b.WriteString(`{"version":"v1","task_id":"t","role":"dev","goal":"g","gates_required":[0`)
 	for range 20000 {

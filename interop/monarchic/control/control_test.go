@@ -479,6 +479,7 @@ func TestServerRestartForgetsNothing(t *testing.T) {
 
 // Runners that say much of themselves do not make a server forget everyone when it starts again.
 func TestManyLargeRegistrations(t *testing.T) {
+	testrepo.Serving(t)
 	s := &served{t: t, dir: t.TempDir(), now: time.Now().UTC().Truncate(time.Millisecond)}
 	makeProject(t, s.dir)
 	s.opt = control.Options{TTL: time.Minute, Now: s.clock, Version: "test"}

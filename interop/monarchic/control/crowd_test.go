@@ -106,6 +106,7 @@ func TestLargeMessagesAreBounded(t *testing.T) {
 
 // Of a connection whose streams were all cancelled, and of requests that were not begun when it ended, nothing stays.
 func TestCancelledStreamsLeaveNothing(t *testing.T) {
+	testrepo.Serving(t)
 	s := serve(t, nil)
 	var head strings.Builder
 	encoder := hpack.NewEncoder(&head)

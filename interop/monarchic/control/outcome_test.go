@@ -15,6 +15,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/control"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/pb"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -195,6 +196,7 @@ func TestTheSameAnswerAfterARestart(t *testing.T) {
 // An agent that prints no result is not asked for ever: each time is an attempt, and
 // the run is blocked when they are used up.
 func TestTextThatIsNoResultSpendsAttempts(t *testing.T) {
+	testrepo.Serving(t)
 	for name, text := range map[string]string{"prose": "I am done.", "nothing": "", "a list": "[1]"} {
 		t.Run(name, func(t *testing.T) {
 			s := serve(t, nil)

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/portable"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/strict"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/wire"
@@ -55,6 +56,7 @@ func TestLimits(t *testing.T) {
 // A hostile document has no more faults than a person can read, and costs no
 // more memory than its size allows for.
 func TestMillionsOfFaults(t *testing.T) {
+	testrepo.Thorough(t)
 	t.Parallel()
 	for _, text := range []string{
 		`{"version":"v1","task_id":"t","role":"dev","goal":"g","gates_required":[` + strings.Repeat("1,",

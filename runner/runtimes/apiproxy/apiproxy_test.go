@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
@@ -151,6 +152,7 @@ func TestExtraction(t *testing.T) {
 }
 
 func TestDeadlineAndCancel(t *testing.T) {
+	testrepo.Serving(t)
 	each(t, func(t *testing.T, p provider) {
 		hang := func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
 		b := newBench(t, p, hang)

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
 
@@ -77,6 +78,7 @@ func TestErrorClasses(t *testing.T) {
 }
 
 func TestFaultsOfTheWire(t *testing.T) {
+	testrepo.Serving(t)
 	type fault struct {
 		name, class, kind string
 		handle            func(p provider) http.HandlerFunc

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
@@ -394,6 +395,7 @@ func TestNothingStaysBehind(t *testing.T) {
 }
 
 func TestFlood(t *testing.T) {
+	testrepo.Serving(t)
 	size := "256M"
 	if os.Getenv("AGENTXCHAIN_LONG_TESTS") != "" {
 		size = "1G"

@@ -16,6 +16,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
 
@@ -66,6 +67,7 @@ func TestStreamableHTTP(t *testing.T) {
 }
 
 func TestHTTPFaults(t *testing.T) {
+	testrepo.Serving(t)
 	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("X-Key") != "" {
 			panic("the key went elsewhere")

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
@@ -228,6 +229,7 @@ func TestProbe(t *testing.T) {
 }
 
 func TestProbeEnds(t *testing.T) {
+	testrepo.Serving(t)
 	probeLimit = 300 * time.Millisecond
 	t.Cleanup(func() { probeLimit = 15 * time.Second })
 	for _, mode := range []string{"mute", "asks"} {
@@ -242,6 +244,7 @@ func TestProbeEnds(t *testing.T) {
 }
 
 func TestDeadlineEndsTheServerAndItsChildren(t *testing.T) {
+	testrepo.Serving(t)
 	for _, mode := range []string{"mute", "asks"} {
 		t.Run(mode, func(t *testing.T) {
 			w := local(t, mode)
@@ -277,6 +280,7 @@ func TestGivenUp(t *testing.T) {
 }
 
 func TestProgressIsActivity(t *testing.T) {
+	testrepo.Serving(t)
 	w := local(t, "slow")
 	w.req.Role = "patient"
 	out := w.dispatch(context.Background())
@@ -294,6 +298,7 @@ func TestProgressIsActivity(t *testing.T) {
 }
 
 func TestFloods(t *testing.T) {
+	testrepo.Serving(t)
 	for _, mode := range []string{"flood", "long"} {
 		t.Run(mode, func(t *testing.T) {
 			w := local(t, mode)
