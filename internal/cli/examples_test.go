@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -29,6 +30,16 @@ func TestExamples(t *testing.T) {
 			}
 			if _, err := term.ParseLine(app, commandRewrites(), words[2:]); err != nil {
 				t.Errorf("%s: %v", line, err)
+			}
+			for _, fl := range l.path[len(l.path)-1].Flags {
+				choice, ok := fl.(*term.ChoiceFlag)
+				if !ok {
+					continue
+				}
+				at := slices.Index(words, "--"+choice.Name)
+				if at >= 0 && (at+1 == len(words) || !slices.Contains(choice.Choices, words[at+1])) {
+					t.Errorf("%s: --%s takes %s", line, choice.Name, strings.Join(choice.Choices, ", "))
+				}
 			}
 			if !strings.HasPrefix(strings.Join(words, " "), "git agentxchain "+strings.Fields(name)[0]) {
 				t.Errorf("%q is no example of %s", line, name)

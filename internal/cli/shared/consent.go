@@ -18,18 +18,19 @@ import (
 // ConsentFlags are the flags of a command by which people overrule the record.
 func ConsentFlags() []ucli.Flag {
 	return []ucli.Flag{
-		&ucli.BoolFlag{Name: "sign", Usage: "sign what is said as git signs commits (user.signingKey, gpg.format)"},
+		&ucli.BoolFlag{Name: "sign", Usage: "sign the decision, as git signs commits (user.signingKey, gpg.format)"},
 		&ucli.StringSliceFlag{
 			Name:  "statement",
-			Usage: "a signed statement (`FILE`) of a person who agrees; may be repeated",
+			Usage: "count the signed statement in `FILE` of a person who agrees; may be repeated",
 		},
 		&ucli.DurationFlag{
-			Name:  "expires",
-			Usage: "how long the statement signed with --sign counts (`TIME`, default 24h)",
+			Name:        "expires",
+			Usage:       "how long the statement made by --sign stays valid (`TIME`)",
+			DefaultText: "24h",
 		},
 		&ucli.StringFlag{
 			Name:  "to",
-			Usage: "with --sign: write the statement to the new `FILE` and decide nothing",
+			Usage: "with --sign: write the statement to a new `FILE`, and decide nothing",
 		},
 	}
 }

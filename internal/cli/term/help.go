@@ -4,6 +4,7 @@ package term
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	ucli "github.com/urfave/cli/v2"
@@ -184,7 +185,8 @@ func printFlags(p *Printer, flags []flagHelp) {
 // flagText is a flag's usage with its values and default.
 func flagText(h flagHelp) string {
 	text := h.usage
-	if len(h.choices) > 0 && !strings.Contains(text, h.choices[0]) {
+	unsaid := func(choice string) bool { return !strings.Contains(text, choice) }
+	if slices.ContainsFunc(h.choices, unsaid) {
 		text += " (" + strings.Join(h.choices, ", ") + ")"
 	}
 	if h.def != "" {
