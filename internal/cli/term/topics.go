@@ -64,25 +64,26 @@ func exitCodesTopic() string {
 
 func environmentTopic() string {
 	return `Variables
-  AGENTXCHAIN_CORRELATION_ID  names this invocation in envelopes, events and
-                              hook payloads; letters, digits and "-_.:", at
-                              most 128; made up when absent or unusable
+  AGENTXCHAIN_CORRELATION_ID  id of this command in answers, events and hook
+                              payloads: letters, digits and "-_.:", at most
+                              128; generated if absent or unusable
   AGENTXCHAIN_DEBUG           1 prints the stack of an internal error
-  AGENTXCHAIN_TRUST           digest of "hooks show": those hooks and webhooks
-                              may be used; 1: all that are configured
+  AGENTXCHAIN_TRUST           digest that "hooks show" prints: trusts exactly
+                              what it showed; 1: trusts all that is configured
                               ("help hooks")
   NO_COLOR                    any value: no colour
-  CLICOLOR, CLICOLOR_FORCE    0: no colour; FORCE other than 0: colour in pipes
+  CLICOLOR                    0: no colour
+  CLICOLOR_FORCE              anything but 0: colour also in pipes
   TERM                        dumb: no colour, and no pager unless one is named
-  COLUMNS                     how wide lines may be, also in a pipe; without it
-                              as wide as the terminal
-  GIT_PAGER, PAGER            the pager of long listings on a terminal; "cat"
-                              for none; LESS=FRX and LV=-c unless set
-  GIT_EDITOR, VISUAL, EDITOR  the editor of "turn edit"; vi without any
+  COLUMNS                     maximum width of lines, also in a pipe; default:
+                              the width of the terminal
+  GIT_PAGER, PAGER            the pager for long listings on a terminal; "cat"
+                              for none; it gets LESS=FRX and LV=-c unless set
+  GIT_EDITOR, VISUAL, EDITOR  the editor of "turn edit"; default: vi
   GIT_TERMINAL_PROMPT         0: never ask a question
   GIT_PROGRESS_DELAY          seconds before progress shows (default 1)
-  XDG_DATA_HOME               where "man --install" puts the pages, when
-                              man looks there
+  XDG_DATA_HOME               where "man --install" puts the pages, if man
+                              looks there
 
 Git settings
   color.agentxchain, color.ui   colour on a terminal
@@ -90,9 +91,9 @@ Git settings
   core.editor                   the editor, after GIT_EDITOR
   agentxchain.*                 personal settings of single commands
 
-Settings that a team shares live in agentxchain.json. A committed file never
-names code that runs on another person's machine without that person's consent.
-The command line wins over the environment, the environment over git settings.
+Settings that a team shares are in agentxchain.json. Programs that a committed
+file names run on another person's machine only with that person's consent.
+The command line overrides the environment, and the environment git settings.
 `
 }
 
@@ -109,14 +110,15 @@ func formatsTopic() string {
   "code" is stable, "message" is not. The exit status is the same as without
   --json. Times are UTC, RFC 3339 with milliseconds. On a terminal the object is
   indented, in a pipe it is one line. New members may appear at any time.
-  "events --follow --json" prints one event a line and no envelope.
+  "events --follow --json" prints one event per line, and "attest --json" one
+  statement per line, without "ok" and the members around it.
 
 --format NAME
-  Where another document fixes the shape (conformance check, verify export,
-  report, audit): that shape, bare, without the envelope.
+  Of commands whose output another document defines (conformance check, verify
+  export, report, audit): that output alone.
 
 -z
-  Where paths are listed: each path ends in NUL, unquoted, byte for byte.
+  Of commands that list paths: each path ends with NUL and is not quoted.
 
 Flags may stand before or after arguments; "--" ends them. Single letters may be
 joined. A flag's value is the next word or follows "=".
@@ -124,103 +126,105 @@ joined. A flag's value is the next word or follows "=".
 }
 
 func storageTopic() string {
-	return `One ref per run, refs/agentxchain/runs/<run id>; one commit per operation, a
-first-parent chain. The tree of a commit holds the governed files, the record of
-the operation and the dispatch bundles of active turns. Ledgers are kept in
-segments of bounded size, so an operation costs the same early and late.
+	return `Each run is a ref, refs/agentxchain/runs/<run id>. Each operation of the run is
+a commit, and its first parent is the operation before. The tree of the commit
+holds the governed files, the record of the operation and the dispatch bundles
+of active turns. Ledgers are stored in segments of bounded size, so late
+operations cost no more than early ones.
 
-The ref update is the moment of truth. An operation takes the lock, computes,
-writes objects, moves the ref by compare-and-swap, then brings the files under
-.agentxchain/ up to date. A crash leaves the old run or the new run, never a
-mix; the next command rolls working files forward from the ref and says so.
+An operation happens when its ref moves. It takes the lock, computes, writes
+objects, moves the ref by compare-and-swap, and then brings the files under
+.agentxchain/ up to date. A crash leaves the run as it was before the operation
+or after it, never in between. The next command brings the working files up to
+the ref and says so.
 
 .agentxchain/ has the layout of the reference implementation, so both tools can
-take turns on one repository. What somebody else appended there is absorbed; a
-ledger that was rewritten or truncated is refused as tampering.
+be used in turn on one repository. Rows that another tool appended to a ledger
+are recorded with the next command; a ledger that was rewritten or truncated is
+refused as tampering.
 
 No operation deletes, reverts or stashes your files.
 
-  git agentxchain log          the chain of operations
-  git agentxchain show OP      one of them
-  git agentxchain fsck         objects, ledgers and chain; --replay recomputes
-                               every recorded state from the one before
-  git agentxchain repair       after fsck found something
+  git agentxchain log          list the operations
+  git agentxchain show OP      show one operation
+  git agentxchain fsck         check objects, ledgers and the chain; --replay
+                               computes every state again from the one before
+  git agentxchain repair       correct what fsck found
 `
 }
 
 func hooksTopic() string {
-	return `Two kinds of hook, which have nothing to do with each other.
+	return `There are two unrelated kinds of hook.
 
-Lifecycle hooks are declared in agentxchain.json under "hooks" and run by this
-program around an assignment, an acceptance, a gate approval and so on:
+Lifecycle hooks are declared in agentxchain.json under "hooks". This program
+runs them at fixed points of a turn:
 
-  before_assignment   before a role is given a turn   refuses it (exit 3)
-  after_dispatch      the bundle lies there, unsealed
-  before_validation   before a staged result is read
-  after_validation    what the validation found       blocks the run (exit 5);
-  before_acceptance   just before it is recorded      the turn is kept
-  before_gate         before a gate's approval
-  after_acceptance    after it is recorded            can only comment
-  on_escalation       the run is blocked              can only comment
+  hook                runs                          what a block does
+  before_assignment   before a turn is assigned     refuses the turn (exit 3)
+  after_dispatch      before the bundle is sealed   blocks the run (exit 5)
+  before_validation   before a result is validated  blocks the run (exit 5)
+  after_validation    after a result is validated   blocks the run (exit 5)
+  before_acceptance   before a result is recorded   blocks the run (exit 5)
+  before_gate         before a gate is approved     blocks the run (exit 5)
+  after_acceptance    after a result is recorded    nothing but a warning
+  on_escalation       after the run is blocked      nothing but a warning
 
-A blocking hook can say no; an advisory one can only comment. What each one
-said is recorded in .agentxchain/hook-audit.jsonl, whatever became of the
-operation. A hook that changes files of the run is caught, the files are put
-back, and the run is blocked (exit 12). After a block: mend the hook, then run
-the command that status names.
+A blocked run keeps its turn. An advisory hook can only warn. Every answer is
+recorded in .agentxchain/hook-audit.jsonl, even if the operation is refused. If
+a hook changes files of the run, they are restored and the run is blocked (exit
+12). After a block, correct the hook, then run the command that "status" names.
 
-A hook is somebody else's program until you have agreed to it. On a machine
-where that has not happened, commands that would run one stop before anything
-is done (exit 3, hooks_untrusted):
+A hook is another person's program until you have approved it on this machine.
+Until then, commands that would run it refuse before they change anything (exit
+3, hooks_untrusted):
 
   git agentxchain hooks show        what would run, and whether it may
-  git agentxchain hooks trust       agree to exactly that; asked again when a
-                                    hook or one of its files changes
+  git agentxchain hooks trust       approves exactly that; you are asked again if
+                                    a hook or one of its files changes
   git agentxchain hooks trust --revoke
 
-For one command there is --trust; for CI the environment variable
-AGENTXCHAIN_TRUST, best set to the digest that "hooks show" prints: then a pull
-request that changes a hook does not run it. The same leave covers webhooks,
-which otherwise are not sent, and gate actions. agentxchain.hookEnv in git's
-configuration names further variables for hooks to be given.
+Trust also covers runtimes, gate actions and webhooks; without it no webhook is
+sent. --trust gives it for one command. In CI, set AGENTXCHAIN_TRUST to the
+digest that "hooks show" prints: a pull request that changes a hook then cannot
+run it. agentxchain.hookEnv in git's configuration names variables to pass on
+to hooks.
 
-Git hooks guard the repository itself: a commit that edits the run's records by
-hand, a push that rewinds a run. They are installed only on request:
+Git hooks guard the repository itself. They refuse, for example, a commit that
+edits the record of a run by hand, or a push that takes a run back. You install
+them yourself:
 
-  git agentxchain hooks install     keeps the hooks that are there, runs them
-                                    first; --server: pre-receive alone
-  git agentxchain hooks status      does each guard still run? "status" and
-                                    "doctor" tell too
+  git agentxchain hooks install     adds them; existing hooks run first.
+                                    --server: adds pre-receive on a server
+  git agentxchain hooks status      checks that each guard still runs, as
+                                    "status" and "doctor" do
   git agentxchain hooks canary      proves that they refuse known violations
-  git agentxchain hooks uninstall   puts back what was there, byte for byte
-  git agentxchain hooks run NAME    what the scripts call; for hook managers
+  git agentxchain hooks uninstall   restores what was there, byte for byte
+  git agentxchain hooks run NAME    called by the scripts, and by hook managers
 
-agentxchain.pushRuns in git's configuration: true pushes runs along with every
-branch, "require" also refuses the branch when they cannot be pushed.
+If agentxchain.pushRuns in git's configuration is true, a push of a branch also
+pushes runs; with "require" the branch is not pushed without them.
 `
 }
 
 func securityTopic() string {
 	return `Files in a repository are untrusted input: agentxchain.json, turn results,
 ledgers, exports. They are read with limits on size and depth, they cannot name
-paths outside the project, and their text cannot drive your terminal.
+paths outside the project, and their text cannot control your terminal.
 
-Approvals are a person's act. They record who acted and whether a terminal was
-there, and are refused from inside a dispatched turn (exit 3,
-inside_dispatched_turn): an agent cannot sign off its own gate by typing the
-command.
+The record of an approval says who approved and whether there was a terminal.
+Inside a dispatched turn approvals are refused (exit 3, inside_dispatched_turn),
+so an agent cannot approve its own gate by running the command.
 
-Records are append-only and chained by git's own object ids. "fsck" finds a
+Records are append-only and chained by git's object ids. "fsck" finds a
 changed, missing or reordered record; "fsck --replay" proves that every state
 follows from the one before by the rules.
 
-Not defended: a person with write access to the repository who also rewrites its
-refs and every clone. Signed approvals and a copy of the ref elsewhere are the
-answer to that; docs/threat-model.md has the details.
+The program does not defend against a person who may rewrite the refs of the
+repository and of every clone. Against that, use signed approvals and keep a
+copy of the ref elsewhere; docs/threat-model.md has the details.
 
-Hooks, webhooks and gate actions that agentxchain.json names run with your
-rights, and only after you agreed to them on this machine ("help hooks").
-Runtimes run with your rights too. Read that file before you run a project you
-do not know.
+Hooks, webhooks, gate actions and runtimes that agentxchain.json names run with
+your rights, but only after you approved them on this machine ("help hooks").
+Read that file before you run a project you do not know.
 `
 }
