@@ -15,12 +15,12 @@ import (
 
 func newAbandonCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
-		Name: "abandon", Category: shared.CategoryRun, Usage: "end the run for good",
-		Description: "Active turns are dropped; what they had staged is kept. A gate that waits and open requests to people " +
-			"are closed. The run's record stays, and assign --new-run starts another. While the process of a turn is at work, " +
-			"and inside a dispatched turn, it is refused.",
+		Name: "abandon", Category: shared.CategoryRun, Usage: "end the run permanently",
+		Description: "Drops the active turns, keeping what they had staged, and closes a gate that waits and open " +
+			"requests to people. The run's record stays, and assign --new-run starts another run. abandon is " +
+			"refused while a process is carrying out a turn, and inside a dispatched turn.",
 		Flags: []ucli.Flag{
-			&ucli.StringFlag{Name: "reason", Usage: "why (`TEXT`); it is recorded, and required"},
+			&ucli.StringFlag{Name: "reason", Usage: "why (`TEXT`); required, and recorded"},
 		},
 		Action: func(c *ucli.Context) error {
 			if err := shared.NoArgs(c); err != nil {

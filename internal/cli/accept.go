@@ -26,8 +26,10 @@ type acceptOptions struct {
 func newAcceptCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "accept", Aliases: []string{"accept-turn"}, Category: shared.CategoryRun, ArgsUsage: "[TURN]",
-		Usage:       "validate, record and gate the staged result of a turn",
-		Description: "A result that does not hold is refused with every reason, the turn stays, and no file of yours is touched.",
+		Usage: "check the staged result of a turn and record it",
+		Description: "Compares the result with the files that really changed, the rules and the evidence. A result " +
+			"that passes is recorded, and the gate that it asks for is evaluated. Otherwise accept says why, the " +
+			"turn stays active, and your files stay as they are.",
 		Flags: []ucli.Flag{
 			shared.TurnFlag(),
 			term.NewChoiceFlag("resolution", "how to treat a file conflict: `MODE`", "standard", "standard",

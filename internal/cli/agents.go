@@ -31,17 +31,19 @@ func newAgentsCommand(f *term.Factory) *ucli.Command {
 		Subcommands: []*ucli.Command{{
 			Name:      "install",
 			ArgsUsage: "[FILE...]",
-			Usage:     "write the text for agents into AGENTS.md, between two markers",
-			Description: "The text says what a turn is, which commands an agent may run and which belong to a person. Without FILE it goes into AGENTS.md " +
-				"and the file that the agents of agentxchain.json read instead (CLAUDE.md, GEMINI.md). What else is in a file stays byte for byte; " +
-				"a file of the name SKILL.md is begun as a skill. Run it again to bring the text up to date.",
+			Usage:     "tell agents in AGENTS.md about turns and their commands",
+			Description: "The text says what a turn is, which commands an agent may run, and which are reserved " +
+				"for people. It is written between two markers; the rest of the file stays byte for byte. Without " +
+				"FILE it goes into AGENTS.md and into the file that the agents of agentxchain.json read instead " +
+				"(CLAUDE.md, GEMINI.md). A new file named SKILL.md also gets the heading of a skill. Run the " +
+				"command again to bring the text up to date.",
 			Flags: []ucli.Flag{
 				&ucli.BoolFlag{
 					Name:        "check",
-					Usage:       "change nothing; end with 1 when something would change",
+					Usage:       "change nothing; exit with 1 if something would change",
 					Destination: &o.Check,
 				},
-				&ucli.BoolFlag{Name: "remove", Usage: "take the text out again", Destination: &o.Remove},
+				&ucli.BoolFlag{Name: "remove", Usage: "remove the text again", Destination: &o.Remove},
 			},
 			Action: func(c *ucli.Context) error { return runAgentsInstall(c.Context, f, c.Args().Slice(), o) },
 		}},

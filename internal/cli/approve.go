@@ -19,7 +19,7 @@ import (
 // newApproveCommand makes approve and its two names of the reference, which each
 // insist on their kind of approval.
 func newApproveCommand(f *term.Factory, name string, completion *bool) *ucli.Command {
-	usage := "pass the gate that waits for a person"
+	usage := "approve or deny the gate that waits for a person"
 	switch {
 	case completion == nil:
 	case *completion:
@@ -29,22 +29,19 @@ func newApproveCommand(f *term.Factory, name string, completion *bool) *ucli.Com
 	}
 	return &ucli.Command{
 		Name: name, Category: shared.CategoryRun, Usage: usage, Hidden: completion != nil,
-		Description: "At a terminal it shows what the answer is about and asks: yes, no, the documents' changes, the open objections, " +
-			"or quit, which ends with exit status 1 and leaves the gate waiting. " +
-			"Without a terminal, and with --yes, nothing is asked and the gate is approved. " +
-			"--show only shows, agents included. " +
-			"The gate is evaluated again on the files of now. " +
-			"Who approves, and whether a terminal was there, is recorded. " +
-			"--deny refuses the gate: the run goes back to work in its phase, and the next turn is told the reason. " +
-			"--withdraw takes the last approval back, as long as no turn was accepted after it: " +
-			"the run waits at the gate again. " +
-			"An agent inside a dispatched turn is refused.",
+		Description: "At a terminal, approve shows what you decide on and asks: yes, no, the changes of the " +
+			"documents, the open objections, or quit, which exits with status 1 and leaves the gate waiting. " +
+			"Without a terminal, or with --yes, it approves without asking. The gate is first evaluated again on " +
+			"the current files. The record says who approved, and whether there was a terminal.\n\n" +
+			"--deny refuses the gate: work in the phase continues, and the next turn is given the reason. " +
+			"--withdraw takes the last approval back, unless a turn has been accepted since; the run then waits at " +
+			"the gate again. Inside a dispatched turn only --show is allowed.",
 		Flags: append([]ucli.Flag{
 			&ucli.BoolFlag{Name: "dry-run", Usage: "only say what would happen"},
-			&ucli.BoolFlag{Name: "allow-actions", Usage: "run the gate's actions, commands named in agentxchain.json"},
-			&ucli.BoolFlag{Name: "show", Usage: "only show what the answer is about"},
+			&ucli.BoolFlag{Name: "allow-actions", Usage: "run the gate's actions (commands in agentxchain.json)"},
+			&ucli.BoolFlag{Name: "show", Usage: "only show what is to be decided"},
 			&ucli.BoolFlag{Name: "deny", Usage: "refuse the gate; needs --reason"},
-			&ucli.BoolFlag{Name: "withdraw", Usage: "take the last approval back; before the next turn is accepted"},
+			&ucli.BoolFlag{Name: "withdraw", Usage: "take the last approval back, until the next turn is accepted"},
 			&ucli.StringFlag{Name: "reason", Usage: "why (`TEXT`); it is recorded"},
 			&ucli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "do not ask"},
 		}, shared.ConsentFlags()...),

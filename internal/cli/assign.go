@@ -25,17 +25,18 @@ type assignOptions struct {
 func newAssignCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "assign", Aliases: []string{"resume"}, Category: shared.CategoryRun, ArgsUsage: "[ROLE]",
-		Usage: "give a role its next turn (starts the run when there is none)",
-		Description: "Without ROLE the next role follows from delegations, the last turn's proposal and the phase. " +
-			"At a gate that waits for a person a named role of the phase takes the request back and works on. " +
-			"The turn's instructions are in its dispatch bundle; its result goes to the staging path that is printed.",
+		Usage: "give a role its next turn; start a run if there is none",
+		Description: "Without ROLE, the next role follows from delegations, the last turn's proposal and the " +
+			"phase. If a gate waits for a person, naming a role of the phase withdraws the request, and work in " +
+			"the phase continues. The instructions are in the turn's dispatch bundle. Write the result to the " +
+			"staging path that assign prints.",
 		Flags: []ucli.Flag{
 			&ucli.StringFlag{Name: "role", Usage: "the `ROLE` (same as the argument)"},
 			&ucli.BoolFlag{
 				Name:  "no-intent",
-				Usage: "give the turn no intent that waits (see git agentxchain intake list)",
+				Usage: "give the turn no waiting intent (see git agentxchain intake list)",
 			},
-			&ucli.BoolFlag{Name: "new-run", Usage: "start another run when the last one is finished"},
+			&ucli.BoolFlag{Name: "new-run", Usage: "start another run if the last one is over"},
 		},
 		Action: func(c *ucli.Context) error {
 			role, err := shared.One(c, "role", "role")

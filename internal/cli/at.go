@@ -20,10 +20,11 @@ func newAtCommand(f *term.Factory) *ucli.Command {
 		Name:      "at",
 		Category:  shared.CategoryLook,
 		ArgsUsage: "OP COMMAND...",
-		Usage:     "look at the run as it was after an operation",
-		Description: "COMMAND is any command that looks (status, gate, history, decisions, show, explain, log and others) with its flags. It is " +
-			"answered from the record alone, in any clone that has it, as it would have been right after OP; the clock stands at that moment. " +
-			"Commands that change anything are refused.",
+		Usage:     "show the run as it was after an operation",
+		Description: "COMMAND is any command that changes nothing (status, gate, history, decisions, show, " +
+			"explain, log and others), with its flags. It answers as it would have right after OP, with the clock " +
+			"at that moment, from the record alone, in any clone that has the record. Commands that change " +
+			"something are refused.",
 		SkipFlagParsing: true,
 		Action: func(c *ucli.Context) error {
 			args := c.Args().Slice()

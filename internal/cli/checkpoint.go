@@ -16,9 +16,11 @@ import (
 func newCheckpointCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "checkpoint", Aliases: []string{"checkpoint-turn"}, Category: shared.CategoryRun, ArgsUsage: "[TURN]",
-		Usage:       "commit the files of an accepted turn",
-		Description: "Commits exactly what the turn declared, with the repository's own hooks and identity; other staged changes stay staged. TURN may be a unique prefix; by default the latest accepted turn whose files are not committed.",
-		Flags:       []ucli.Flag{shared.TurnFlag()},
+		Usage: "commit the files of an accepted turn",
+		Description: "Commits exactly the files that the turn declared, with the repository's own hooks and " +
+			"identity. Other staged changes stay staged. Without TURN it takes the latest accepted turn whose " +
+			"files are not committed. TURN may be a unique prefix.",
+		Flags: []ucli.Flag{shared.TurnFlag()},
 		Action: func(c *ucli.Context) error {
 			turn, err := shared.One(c, "turn", "turn")
 			if err != nil {

@@ -16,12 +16,14 @@ import (
 
 func newConfigCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
-		Name: "config", Category: shared.CategoryTrust, Usage: "the rules a run is judged by",
-		Description: "A run is judged by the rules that were in agentxchain.json when it began. A change of rules in the file takes effect when a person " +
-			"adopts it. Settings, such as the command of a runtime, a prompt or a webhook, take effect at once.",
+		Name: "config", Category: shared.CategoryTrust,
+		Usage: "show, compare and adopt the rules that a run is judged by",
+		Description: "A run is judged by the rules that agentxchain.json had when the run began. A change of the " +
+			"rules takes effect when a person adopts it. Settings, such as the command of a runtime, a prompt or a " +
+			"webhook, take effect at once.",
 		Subcommands: []*ucli.Command{
 			{
-				Name: "diff", Usage: "the rules in agentxchain.json that are not in force",
+				Name: "diff", Usage: "show the rules in agentxchain.json that are not in force",
 				Action: func(c *ucli.Context) error {
 					if err := shared.NoArgs(c); err != nil {
 						return err
@@ -30,7 +32,7 @@ func newConfigCommand(f *term.Factory) *ucli.Command {
 				},
 			},
 			{
-				Name: "show", Usage: "the configuration the run is judged by",
+				Name: "show", Usage: "show the configuration that the run is judged by",
 				Action: func(c *ucli.Context) error {
 					if err := shared.NoArgs(c); err != nil {
 						return err
@@ -39,8 +41,9 @@ func newConfigCommand(f *term.Factory) *ucli.Command {
 				},
 			},
 			{
-				Name: "adopt", Usage: "put the rules of agentxchain.json in force for the run under way",
-				Description: "Shows the changes, those that weaken the rules marked, and asks. It is refused inside a dispatched turn.",
+				Name: "adopt", Usage: "put the rules of agentxchain.json in force for the current run",
+				Description: "Shows the changes, marks those that weaken the rules, and asks. It is refused inside " +
+					"a dispatched turn.",
 				Flags: append([]ucli.Flag{
 					&ucli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "adopt them without asking"},
 				}, shared.ConsentFlags()...),

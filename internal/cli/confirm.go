@@ -22,12 +22,15 @@ type confirmOptions struct {
 
 func newConfirmCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
-		Name: "confirm", Category: shared.CategoryRun, Usage: "answer for what another tool or a restore passed",
-		Description: "Work of the reference CLI, restored files and files taken up with repair --accept-working cannot be computed again from the record. " +
-			"Gates they passed, approvals, lifted blocks and completions count when a person has confirmed them, all at once; until then nothing is built on them. " +
-			"Who confirmed what, and up to which operation, is recorded. An agent inside a dispatched turn is refused.",
+		Name: "confirm", Category: shared.CategoryRun,
+		Usage: "confirm what another tool or a restore brought into the run",
+		Description: "The record alone does not prove the work of the reference CLI, restored files, or files " +
+			"recorded with repair --accept-working. Gates that they passed, approvals, lifted blocks and " +
+			"completions count once a person has confirmed them, all together. Until then, nothing is built on " +
+			"them. The record says who confirmed what, and up to which operation. confirm is refused inside a " +
+			"dispatched turn.",
 		Flags: append([]ucli.Flag{
-			&ucli.BoolFlag{Name: "show", Usage: "only show what is to be confirmed"},
+			&ucli.BoolFlag{Name: "show", Usage: "only show what waits for confirmation"},
 			&ucli.StringFlag{Name: "reason", Usage: "why it is right (`TEXT`); it is recorded"},
 			&ucli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "do not ask"},
 		}, shared.ConsentFlags()...),

@@ -40,28 +40,31 @@ type dashboardOptions struct {
 func dashboardPortFlag() *ucli.IntFlag {
 	return &ucli.IntFlag{
 		Name:  "port",
-		Usage: "listen on port `N` of the loopback interface; 0 takes any that is free",
+		Usage: "listen on port `N` of the loopback interface; 0 picks a free one",
 		Value: dashboard.DefaultPort,
 	}
 }
 
 func newDashboardCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
-		Name: "dashboard", Category: shared.CategoryView, Usage: "see the run in a browser",
-		Description: "A read-only view of the run, of the initiative, or of both: where it stands, who is waited for, what was decided, whether anything is wrong. " +
-			"It listens on this machine only, lets in holders of the token in the printed address, follows every change within a second, and changes nothing; with --allow-approve a person can approve a gate there, and the approval is signed. ^C ends it.",
+		Name: "dashboard", Category: shared.CategoryView, Usage: "show the run in a browser",
+		Description: "A read-only view of the run, of the initiative, or of both: where it is, who it waits for, " +
+			"what was decided, and whether anything is wrong. It listens on this machine only, admits only those " +
+			"who have the token in the printed address, and shows every change within a second. It changes " +
+			"nothing, except that with --allow-approve a person can approve a gate there, signed. ^C ends it.",
 		Flags: []ucli.Flag{
 			dashboardPortFlag(),
 			&ucli.BoolFlag{Name: "no-open", Usage: "do not open a browser"},
-			&ucli.BoolFlag{Name: "daemon", Usage: "go on in the background; dashboard stop ends it"},
+			&ucli.BoolFlag{Name: "daemon", Usage: "run in the background; dashboard stop ends it"},
 			&ucli.BoolFlag{
 				Name:  "allow-approve",
-				Usage: "let the gate that waits be approved from the page, signed with your key",
+				Usage: "allow approving the waiting gate in the browser, signed with your key",
 			},
 		},
 		Subcommands: []*ucli.Command{{
 			Name: "stop", Usage: "end the dashboard of this project",
-			Description: "Ends the process the session files name, once it has proven to be the dashboard; what a crashed one left is removed. Without a dashboard nothing is done.",
+			Description: "Ends the process that the session files name, once it has proved to be the dashboard, " +
+				"and removes what a crashed dashboard left. Without a dashboard it does nothing.",
 			Action: func(c *ucli.Context) error {
 				if err := shared.NoArgs(c); err != nil {
 					return err

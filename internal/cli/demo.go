@@ -20,7 +20,9 @@ import (
 func newDemoCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "demo", Category: shared.CategoryStart, Usage: "play a whole governed run in a scratch repository",
-		Description: "Planning, implementation and qa with scripted participants that really edit files: a refused result and its retry, a gate that fails and then passes, approvals by a person, completion, fsck with replay. Nothing is left behind unless --keep is given.",
+		Description: "Scripted participants go through planning, implementation and qa and really edit files: a " +
+			"refused result and its retry, a gate that fails and then passes, approvals by a person, completion, " +
+			"and fsck with replay. The demo removes the repository afterwards, unless --keep is given.",
 		Flags: []ucli.Flag{&ucli.BoolFlag{
 			Name:  "keep",
 			Usage: "keep the scratch repository and print where it is",

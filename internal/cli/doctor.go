@@ -20,12 +20,14 @@ func newDoctorCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name:     "doctor",
 		Category: shared.CategoryStart,
-		Usage:    "check git, configuration, run and checkout, each finding with its fix",
-		Description: "Errors end in exit status 1; warnings and notes do not. --fix does only what cannot lose work: it removes a lock whose owner is proven dead, " +
-			"adds missing lines to .gitignore, and brings working files and recorded run together, as every changing command does first. No other file is deleted. " +
-			"Runtimes are looked at without using them, and known agents are asked for their version; --online tries those that are trusted here. No agent is asked for work.",
+		Usage:    "check git, configuration, run and checkout, and say how to fix what is wrong",
+		Description: "Exit status 1 if there are errors; warnings and notes do not count. --fix repairs only what " +
+			"cannot lose work: it removes a lock whose owner is proven dead, adds missing lines to .gitignore, and " +
+			"brings the working files up to the recorded run, as every changing command does first. It deletes no " +
+			"other file. doctor looks at runtimes without using them, and asks known agents for their version. " +
+			"--online also tries the runtimes that are trusted here. No agent is asked to work.",
 		Flags: []ucli.Flag{
-			&ucli.BoolFlag{Name: "fix", Usage: "mend what is safe to mend"},
+			&ucli.BoolFlag{Name: "fix", Usage: "repair what is safe to repair"},
 			&ucli.BoolFlag{
 				Name:  "online",
 				Usage: "also try the trusted runtimes: contact their servers, start their programs",

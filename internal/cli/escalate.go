@@ -25,7 +25,7 @@ func newEscalateCommand(f *term.Factory) *ucli.Command {
 		Flags: []ucli.Flag{
 			shared.TurnFlag(),
 			&ucli.StringFlag{Name: "reason", Usage: "why, in a few words (`TEXT`)", Destination: &op.Reason},
-			&ucli.StringFlag{Name: "detail", Usage: "more about it (`TEXT`)", Destination: &op.Detail},
+			&ucli.StringFlag{Name: "detail", Usage: "details (`TEXT`)", Destination: &op.Detail},
 			&ucli.StringFlag{Name: "action", Usage: "what the person should do (`TEXT`)", Destination: &op.Action},
 		},
 		Action: func(c *ucli.Context) error {
@@ -69,14 +69,15 @@ func runEscalate(ctx context.Context, f *term.Factory, op protocol.Escalate) err
 func newUnblockCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "unblock", Category: shared.CategoryRun, ArgsUsage: "[ESCALATION]", Usage: "resolve what blocks the run",
-		Description: "With an escalation id it must be the current blocker. A pending approval is never passed this way; that takes approve. " +
-			"--accept-as-is takes the result, or the gate, that a policy or a hook has stopped: once, as it is now, over that no and no other. " +
-			"Where authority.acts says who may, it is one of them.",
+		Description: "ESCALATION is the id of the current escalation; any other id is refused. A gate that waits " +
+			"for a person is passed with approve, never with unblock. --accept-as-is accepts the result, or the " +
+			"gate, that a policy or a hook stopped. It overrules that one refusal of the result as it is now, " +
+			"once. If authority.acts names people for this, only they may do it.",
 		Flags: append([]ucli.Flag{
 			&ucli.StringFlag{Name: "reason", Usage: "why (`TEXT`); it is recorded"},
 			&ucli.BoolFlag{
 				Name:  "accept-as-is",
-				Usage: "take what a policy or hook has stopped as it is; needs --reason",
+				Usage: "accept what a policy or hook has stopped, as it is; needs --reason",
 			},
 		}, shared.ConsentFlags()...),
 		Action: func(c *ucli.Context) error {

@@ -24,10 +24,10 @@ import (
 
 func newGateCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
-		Name: "gate", Category: shared.CategoryLook, Usage: "the gates of the phases and what they lack",
+		Name: "gate", Category: shared.CategoryLook, Usage: "show the gates of the phases and what they lack",
 		Subcommands: []*ucli.Command{
 			{
-				Name: "list", Usage: "every gate, held against the files of now",
+				Name: "list", Usage: "evaluate every gate on the current files",
 				Action: func(c *ucli.Context) error {
 					if err := shared.NoArgs(c); err != nil {
 						return err
@@ -36,8 +36,9 @@ func newGateCommand(f *term.Factory) *ucli.Command {
 				},
 			},
 			{
-				Name: "show", ArgsUsage: "[GATE]", Usage: "one gate in full; the current phase's by default",
-				Description: "Looking at a gate decides nothing: it is evaluated again when a turn asks to leave the phase and when a person approves.",
+				Name: "show", ArgsUsage: "[GATE]", Usage: "show one gate in full; by default the current phase's",
+				Description: "Showing a gate decides nothing. The gate is evaluated again when a turn asks to " +
+					"leave the phase, and when a person approves.",
 				Flags: []ucli.Flag{
 					&ucli.StringFlag{Name: "gate", Usage: "the gate's `ID` (same as the argument)"},
 					&ucli.BoolFlag{
@@ -55,9 +56,9 @@ func newGateCommand(f *term.Factory) *ucli.Command {
 				},
 			},
 			{
-				Name: "retry", Usage: "ask the gate that failed again, on the documents of now",
-				Description: "The request is that of the last accepted turn, so no turn is given out or paid for: correct what the " +
-					"gate lacks, then ask again. run and approve do this by themselves.",
+				Name: "retry", Usage: "evaluate the failed gate again on the current documents",
+				Description: "It repeats the request of the last accepted turn, so it takes no new turn and costs " +
+					"nothing. First correct what the gate lacks. run and approve do this automatically.",
 				Action: func(c *ucli.Context) error {
 					if err := shared.NoArgs(c); err != nil {
 						return err

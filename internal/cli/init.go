@@ -31,9 +31,9 @@ func newInitCommand(f *term.Factory) *ucli.Command {
 		Description: "Writes agentxchain.json, the planning documents, role prompts and an idle state. " +
 			"--agent binds every role to an agent on this machine: " + strings.Join(scaffold.AgentIDs(), ", ") +
 			", or a command, " +
-			"which reads the prompt from standard input, or in place of {prompt}. " +
-			"Without it people play every role, so it works without keys; template full-local-cli takes claude then. On a terminal init asks when it finds an agent. " +
-			"Files that are already there are kept; a directory with a run is refused.",
+			"which reads the prompt from standard input or takes it in place of {prompt}. Without --agent people " +
+			"play every role, so no keys are needed; only the template full-local-cli then uses claude. At a " +
+			"terminal, init asks if it finds an agent. Existing files are kept; a directory with a run is refused.",
 		Flags: []ucli.Flag{
 			term.NewChoiceFlag("template", "project `TEMPLATE`", "generic", scaffold.IDs()...),
 			&ucli.StringFlag{

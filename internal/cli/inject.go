@@ -19,25 +19,27 @@ func newInjectCommand(f *term.Factory) *ucli.Command {
 		Name:      "inject",
 		Category:  shared.CategoryRun,
 		ArgsUsage: "DESCRIPTION",
-		Usage:     "give the run a piece of work, with the items its result must answer",
-		Description: "The intent is approved by whoever injects it and handed out to the next turn: one of priority p0 before delegated and planned work, the others to a turn that has neither. " +
-			"A result that leaves an acceptance item unanswered is refused. Before a run has begun the next one takes the intent. An agent inside a dispatched turn is refused.",
+		Usage:     "give the run a piece of work that its next turns must answer",
+		Description: "Such a piece of work is called an intent. By injecting it you approve it, and a next turn " +
+			"gets it: priority p0 goes before delegated and planned work, the others go to a turn that has " +
+			"neither. A result that leaves an acceptance item unanswered is refused. If no run has begun, the next " +
+			"one takes the intent. inject is refused inside a dispatched turn.",
 		Flags: []ucli.Flag{
-			&ucli.StringFlag{Name: "priority", Value: "p0", Usage: "how urgent it is: `p0` to p3"},
+			&ucli.StringFlag{Name: "priority", Value: "p0", Usage: "how urgent it is: `PRIORITY` p0 to p3"},
 			&ucli.StringSliceFlag{
 				Name:  "acceptance",
-				Usage: "what the result has to answer (`ITEMS`, separated by commas; may be repeated); DESCRIPTION by default",
+				Usage: "what the result must answer (`ITEMS`, separated by commas; may be repeated); DESCRIPTION by default",
 			},
 			&ucli.StringFlag{Name: "charter", Usage: "what the turn is told to do (`TEXT`); DESCRIPTION by default"},
-			&ucli.StringFlag{Name: "for", Usage: "the `ROLE` that is to do it"},
+			&ucli.StringFlag{Name: "for", Usage: "the `ROLE` to do it"},
 			&ucli.StringFlag{
 				Name:  "phase",
-				Usage: "the `PHASE` it belongs to: it is handed out there, and is over when the phase is left",
+				Usage: "the `PHASE` it belongs to: it is given out there, and dropped when the phase is left",
 			},
 			&ucli.StringFlag{
 				Name:  "template",
 				Value: "generic",
-				Usage: "the `TEMPLATE` the reference CLI plans it by",
+				Usage: "the `TEMPLATE` by which the reference CLI plans it",
 			},
 			&ucli.StringFlag{Name: "approver", Value: "human", Usage: "who approved it (`NAME`), for the record"},
 		},

@@ -19,11 +19,12 @@ import (
 
 func newIntakeCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
-		Name: "intake", Category: shared.CategoryLook, Usage: "the intents that wait, are worked on or are over",
-		Description: "An intent is work that a person approved, with git agentxchain inject or the reference CLI, and the items that its result must answer.",
+		Name: "intake", Category: shared.CategoryLook, Usage: "show intents: work that people gave to the run",
+		Description: "An intent is work that a person approved, with git agentxchain inject or the reference CLI, " +
+			"and the items that its result must answer.",
 		Subcommands: []*ucli.Command{
 			{
-				Name: "list", Usage: "all intents, the newest first",
+				Name: "list", Usage: "list all intents, newest first",
 				Action: func(c *ucli.Context) error {
 					if err := shared.NoArgs(c); err != nil {
 						return err
@@ -32,7 +33,8 @@ func newIntakeCommand(f *term.Factory) *ucli.Command {
 				},
 			},
 			{
-				Name: "show", ArgsUsage: "INTENT", Usage: "one intent: its charter, its items and what became of it",
+				Name: "show", ArgsUsage: "INTENT",
+				Usage: "show one intent: its charter, its items and what became of it",
 				Action: func(c *ucli.Context) error {
 					return runIntakeShow(c.Context, f, c.Args().First())
 				},

@@ -15,8 +15,11 @@ import (
 func newMCPCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "mcp", Aliases: []string{"serve-mcp"}, Category: shared.CategoryView,
-		Usage:       "serve the run to an agent over the Model Context Protocol (stdio)",
-		Description: "Started by an agent, not by hand: it speaks JSON-RPC on standard input and output until the input ends. The agent can look, take a turn, stage its result and have it accepted; approving gates and lifting blocks stay with people. -C names the project when the agent starts it somewhere else.",
+		Usage: "serve the run to an agent over the Model Context Protocol (stdio)",
+		Description: "An agent starts this command; it is not for use by hand. It speaks JSON-RPC on standard " +
+			"input and output until the input ends. The agent can look, take a turn, stage its result and have it " +
+			"accepted. Approving gates and lifting blocks stay with people. If the agent starts it outside the " +
+			"project, name the project with -C.",
 		Subcommands: []*ucli.Command{newMCPInstallCommand(f)},
 		Action: func(c *ucli.Context) error {
 			if err := shared.NoArgs(c); err != nil {

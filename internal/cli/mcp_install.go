@@ -18,13 +18,12 @@ import (
 
 func newMCPInstallCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
-		Name: "install", Usage: "print how a client is told of this server, or write it into the project's file",
-		Description: "Prints the line to type, or what the client's file needs to hold; without --client those of every client. " +
-			"--write puts the server into the project's file (.mcp.json, .cursor/mcp.json, ...) and leaves every other byte of it; " +
-			"a file that is not what the client documents, or has another server of that name, is left alone.",
+		Name: "install", Usage: "print how to register this server with a client, or write its file",
+		Description: "Prints the command to type, or what the client's file needs to contain; without --client, " +
+			"for every client.",
 		Flags: []ucli.Flag{
 			term.NewChoiceFlag("client", "the `CLIENT`", "", mcpclients.IDs()...),
-			&ucli.BoolFlag{Name: "write", Usage: "write the project's file of the client"},
+			&ucli.BoolFlag{Name: "write", Usage: "write the client's file in the project"},
 		},
 		Action: func(c *ucli.Context) error {
 			if err := shared.NoArgs(c); err != nil {

@@ -14,10 +14,10 @@ import (
 
 func newObjectionCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
-		Name: "objection", Category: shared.CategoryRun, Usage: "the objections of turns; close one",
+		Name: "objection", Category: shared.CategoryRun, Usage: "list the objections that turns raised, and close one",
 		Subcommands: []*ucli.Command{
 			{
-				Name: "list", Usage: "the objections of the run that are open",
+				Name: "list", Usage: "list the open objections of the run",
 				Action: func(c *ucli.Context) error {
 					if err := shared.NoArgs(c); err != nil {
 						return err
@@ -26,12 +26,12 @@ func newObjectionCommand(f *term.Factory) *ucli.Command {
 				},
 			},
 			{
-				Name: "close", ArgsUsage: "ID", Usage: "close an objection for a reason, which the next turn reads",
-				Description: "A turn closes an objection itself by naming it again with the status resolved. " +
-					"A process inside a dispatched turn is refused.",
+				Name: "close", ArgsUsage: "ID", Usage: "close an objection; the next turn reads the reason",
+				Description: "A turn itself closes an objection by naming it again with the status resolved. This " +
+					"command is refused inside a dispatched turn.",
 				Flags: []ucli.Flag{
 					&ucli.StringFlag{Name: "because", Aliases: []string{"reason"}, Usage: "why (`TEXT`); it is recorded"},
-					&ucli.StringFlag{Name: "turn", Usage: "the `TURN` that raised it, where several gave the same id"},
+					&ucli.StringFlag{Name: "turn", Usage: "the `TURN` that raised it, if several used the same id"},
 				},
 				Action: func(c *ucli.Context) error {
 					return runObjectionClose(c.Context, f, c.Args().First(), c.String("turn"), c.String("because"))

@@ -23,7 +23,7 @@ func newProposalCommand(f *term.Factory) *ucli.Command {
 	file := &ucli.StringSliceFlag{Name: "file", Usage: "only the file at `PATH`; may be repeated"}
 	in := &ucli.StringFlag{
 		Name:  "in",
-		Usage: "as uncommitted work of the active, authoritative `TURN`; inside a turn that one",
+		Usage: "apply as uncommitted work of the active, authoritative `TURN`; inside a turn, of that turn",
 	}
 	sub := func(name, usage string, flags []ucli.Flag,
 		do func(context.Context, *ucli.Context, *runner.Runner, string) error,
@@ -45,12 +45,13 @@ func newProposalCommand(f *term.Factory) *ucli.Command {
 		}
 	}
 	return &ucli.Command{
-		Name: "proposal", Category: shared.CategoryRun, Usage: "the proposals of roles that may not write files",
+		Name: "proposal", Category: shared.CategoryRun,
+		Usage: "show, apply and reject what roles without write access proposed",
 		Description: "The work of a role with write_authority proposed on a remote runtime is kept aside when its turn is " +
 			"accepted. TURN may be a unique prefix; the only proposal that waits by default.",
 		Subcommands: []*ucli.Command{
 			{
-				Name: "list", Usage: "the proposals of the run",
+				Name: "list", Usage: "list the proposals of the run",
 				Action: func(c *ucli.Context) error {
 					if err := shared.NoArgs(c); err != nil {
 						return err
@@ -72,7 +73,7 @@ func newProposalCommand(f *term.Factory) *ucli.Command {
 					return tellDecided(f, out, err)
 				}),
 			sub("reject", "turn the proposal down", []ucli.Flag{
-				&ucli.StringFlag{Name: "reason", Usage: "why, as `TEXT`; needed"},
+				&ucli.StringFlag{Name: "reason", Usage: "why (`TEXT`); required"},
 			},
 				func(ctx context.Context, c *ucli.Context, r *runner.Runner, turn string) error {
 					if strings.TrimSpace(c.String("reason")) == "" {

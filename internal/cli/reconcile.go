@@ -18,10 +18,11 @@ import (
 func newReconcileCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "reconcile", Aliases: []string{"reconcile-state"}, Category: shared.CategoryRun,
-		Usage: "take commits a person made during a turn out of it",
-		Description: "--show lists the commits since the turn began, and what they change. Without it they become part of what the run " +
-			"and its turns start from, and accept judges the turn's own changes only; what is staged stays. Commits that change the record or a " +
-			"protected path are refused, and a history that was rewritten. Where authority.acts says who may, it is one of them.",
+		Usage: "take a person's commits during a turn out of the turn",
+		Description: "--show lists the commits since the turn began, and what they change. Without --show the " +
+			"commits become part of what the run and its turns started from, so that accept judges only the turn's " +
+			"own changes. What is staged stays staged. Commits that change the record or a protected path are " +
+			"refused, and so is a rewritten history. If authority.acts names people for this, only they may do it.",
 		Flags: append([]ucli.Flag{
 			&ucli.BoolFlag{Name: "show", Usage: "list the commits and change nothing"},
 			&ucli.StringFlag{Name: "reason", Usage: "why (`TEXT`); it is recorded"},

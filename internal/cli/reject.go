@@ -17,14 +17,15 @@ import (
 func newRejectCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "reject", Aliases: []string{"reject-turn"}, Category: shared.CategoryRun, ArgsUsage: "[TURN]",
-		Usage:       "send a turn back for another attempt",
-		Description: "The refused result is kept below .agentxchain/dispatch/rejected and the next attempt is told the reason. When the attempts are used up the run is blocked until a person decides.",
+		Usage: "send a turn back for another attempt",
+		Description: "The refused result is kept below .agentxchain/dispatch/rejected, and the next attempt is " +
+			"given the reason. When all attempts are used up, the run is blocked until a person decides.",
 		Flags: []ucli.Flag{
 			shared.TurnFlag(),
 			&ucli.StringFlag{Name: "reason", Usage: "why (`TEXT`); the next attempt reads it"},
 			&ucli.BoolFlag{
 				Name:  "reassign",
-				Usage: "for a conflicted turn: redo it on top of what was accepted meanwhile",
+				Usage: "for a turn in conflict: redo it on top of what was accepted meanwhile",
 			},
 		},
 		Action: func(c *ucli.Context) error {
@@ -86,14 +87,15 @@ func runReject(ctx context.Context, f *term.Factory, o runner.RejectOptions) err
 func newReissueCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "reissue", Aliases: []string{"reissue-turn"}, Category: shared.CategoryRun, ArgsUsage: "[TURN]",
-		Usage: "give up a turn and hand its work to a fresh one",
-		Description: "Commits made during the turn stay part of the work: the new turn answers for them. --take-commits shows them and takes them out " +
-			"of it, for commits that a person made or pulled. That is a person's decision and is refused inside a dispatched turn.",
+		Usage: "give up a turn and give its work to a new one",
+		Description: "Commits made during the old turn remain part of the work, and the new turn must declare " +
+			"them. --take-commits shows them and takes them out of the work, for commits that a person made or " +
+			"pulled. Only a person can decide that; it is refused inside a dispatched turn.",
 		Flags: []ucli.Flag{
 			shared.TurnFlag(),
-			&ucli.StringFlag{Name: "role", Usage: "hand it to this `ROLE` instead"},
+			&ucli.StringFlag{Name: "role", Usage: "give it to this `ROLE` instead"},
 			&ucli.StringFlag{Name: "reason", Usage: "why (`TEXT`)"},
-			&ucli.BoolFlag{Name: "take-commits", Usage: "take the commits made during the turn out of it"},
+			&ucli.BoolFlag{Name: "take-commits", Usage: "take the commits made during the turn out of the work"},
 			&ucli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "take the commits without asking"},
 		},
 		Action: func(c *ucli.Context) error {

@@ -26,18 +26,23 @@ func newRepairCommand(f *term.Factory) *ucli.Command {
 		Name:      "repair",
 		Category:  shared.CategoryTrust,
 		ArgsUsage: "[RUN]",
-		Usage:     "take one side where working files and recorded run disagree",
-		Description: "--from-ref makes the governed files what the run's ref holds; files it displaces are kept, never deleted. Where the run's operations do not hold it refuses and names the last one that does: --from-op goes back to that one. It also fills a fresh clone whose runs were fetched. " +
-			"--accept-working records the files as they are, with who said so and why; it cannot be done from inside a dispatched turn. " +
-			"--adopt takes up a run that another tool began and of which nothing is on record: it shows the run, its phases, gates and turns, each with the row that accounts for it, and asks. One of the three must be given: only you know which side is right.",
+		Usage:     "choose a side where the working files and the recorded run disagree",
+		Description: "Choose a side with a flag, because only you know which one is right.\n\n" +
+			"--from-ref makes the governed files those of the run's ref. It keeps the files that it displaces, and " +
+			"also fills a fresh clone whose runs were fetched. If the run's operations are not valid, it refuses " +
+			"and names the last valid one; --from-op goes back to that operation.\n\n" +
+			"--accept-working records the files as they are, with who said so and why. It is refused inside a " +
+			"dispatched turn.\n\n" +
+			"--adopt takes over a run that another tool began and that has no record. It shows the run, its " +
+			"phases, gates and turns, each with the ledger row behind it, and asks.",
 		Flags: append([]ucli.Flag{
 			&ucli.BoolFlag{Name: "from-ref", Usage: "the recorded run is right"},
 			&ucli.StringFlag{
 				Name:  "from-op",
-				Usage: "go back to operation `OP`, the last one of the run that holds; what is dropped stays under refs/agentxchain/lost",
+				Usage: "go back to operation `OP`, the last valid one of the run; what is dropped stays under refs/agentxchain/lost",
 			},
 			&ucli.BoolFlag{Name: "accept-working", Usage: "the working files are right"},
-			&ucli.BoolFlag{Name: "adopt", Usage: "take up the run that another tool began, and answer for it"},
+			&ucli.BoolFlag{Name: "adopt", Usage: "take over the run that another tool began, and answer for it"},
 			&ucli.StringFlag{Name: "run", Usage: "with --from-ref, the `RUN` (same as the argument)"},
 			&ucli.StringFlag{Name: "reason", Usage: "with --accept-working and --adopt, why (`TEXT`); it is recorded"},
 			&ucli.BoolFlag{Name: "dry-run", Usage: "only show the plan"},

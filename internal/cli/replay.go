@@ -33,7 +33,7 @@ type replayOptions struct {
 
 func newReplayCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
-		Name: "replay", Category: shared.CategoryMove, Usage: "look at an export artifact as a workspace",
+		Name: "replay", Category: shared.CategoryMove, Usage: "show an export artifact in a browser",
 		Subcommands: []*ucli.Command{newReplayExportCommand(f)},
 	}
 }
@@ -43,15 +43,18 @@ func newReplayExportCommand(f *term.Factory) *ucli.Command {
 		Name:      "export",
 		ArgsUsage: "[FILE]",
 		Usage:     "unpack an artifact into a temporary directory and show it in a browser",
-		Description: "Without FILE it is an artifact of the project as it is now, which is not kept. Verifies the artifact first. The workspace cannot be written to, the repositories of an initiative are inside of it, and one that could not be exported has a placeholder. " +
-			"The dashboard shows it, read-only and as of its export. It is there until Enter, the end of standard input, ^C or SIGTERM, and is then removed. With --json the session is one line, printed when the workspace is ready. " +
-			"Exit status: 0 looked at, 2 there is no artifact, 12 it does not verify or names a file that may not be written.",
+		Description: "Verifies the artifact first. Without FILE it exports the project as it is now and keeps no " +
+			"artifact. Repositories of an initiative are inside the workspace; one that could not be exported has " +
+			"a placeholder. The dashboard shows the workspace, read-only and as of its export, until Enter, the " +
+			"end of standard input, ^C or SIGTERM. Then the workspace is removed. With --json the session is one " +
+			"line, printed when the workspace is ready. Exit status: 0 shown, 2 there is no artifact, 12 it does " +
+			"not verify or names a file that may not be written.",
 		Flags: []ucli.Flag{
 			&ucli.StringFlag{
 				Name:  "input",
-				Usage: "read `FILE`; - for standard input, which ends only with a signal then",
+				Usage: "read `FILE`; - for standard input, and then only a signal ends the command",
 			},
-			&ucli.BoolFlag{Name: "keep", Usage: "print the session and end, leaving the workspace to you"},
+			&ucli.BoolFlag{Name: "keep", Usage: "print the session and exit, leaving the workspace to you"},
 			dashboardPortFlag(),
 			&ucli.BoolFlag{Name: "no-open", Usage: "do not open a browser"},
 		},

@@ -34,36 +34,39 @@ func newRunCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "run", Category: shared.CategoryRun,
 		Usage: "drive the run: turns, retries, gates, until it is complete or a person is needed",
-		Description: "Each turn is carried out by the runtime its role is bound to, then accepted or sent back. A run that was interrupted or killed resumes where it was. Turns of manual roles are left to a person.\n\n" +
-			"Gates wait for a person: you are asked at a terminal, elsewhere the command ends. --auto-approve passes those that are not credentialed.",
+		Description: "Each turn is carried out by the runtime of its role, and its result is accepted or sent " +
+			"back. A run that was interrupted or killed resumes where it was. Turns of manual roles are left to a " +
+			"person.\n\n" +
+			"A gate that needs a person waits: at a terminal, run asks you; elsewhere it ends. --auto-approve " +
+			"approves gates that are not credentialed.",
 		Flags: []ucli.Flag{
 			&ucli.StringFlag{Name: "role", Usage: "the `ROLE` of the first new turn"},
 			&ucli.IntFlag{
 				Name:  "max-turns",
 				Usage: "stop after `N` accepted turns (run_loop.max_turns, 50 by default)",
 			},
-			&ucli.Float64Flag{Name: "max-cost", Usage: "give no further turn once this command has spent `USD`"},
+			&ucli.Float64Flag{Name: "max-cost", Usage: "give out no more turns once this command has spent `USD`"},
 			&ucli.StringFlag{
 				Name:  "timeout",
-				Usage: "`TIME` for one dispatch, such as 20m, besides the limits of agentxchain.json",
+				Usage: "`TIME` for one dispatch, such as 20m, in addition to the limits in agentxchain.json",
 			},
 			&ucli.BoolFlag{Name: "auto-approve", Usage: "approve gates that are not credentialed"},
 			&ucli.BoolFlag{
 				Name:  "allow-actions",
-				Usage: "run the actions of gates that are approved, commands named in agentxchain.json",
+				Usage: "run the actions of approved gates (commands in agentxchain.json)",
 			},
 			&ucli.BoolFlag{Name: "no-checkpoint", Usage: "do not commit the files of accepted turns"},
-			&ucli.BoolFlag{Name: "new-run", Usage: "start another run when the last one is finished"},
-			&ucli.StringFlag{Name: "continue-from", Usage: "start the run as a continuation of the finished `RUN`"},
+			&ucli.BoolFlag{Name: "new-run", Usage: "start another run if the last one is over"},
+			&ucli.StringFlag{Name: "continue-from", Usage: "start the run as a continuation of `RUN`, which is over"},
 			&ucli.BoolFlag{
 				Name:  "inherit-context",
-				Usage: "with --continue-from: show its decisions and turns to the new one",
+				Usage: "with --continue-from: show its decisions and turns to the new run",
 			},
 			&ucli.BoolFlag{
 				Name:  "claim",
-				Usage: "share the run with other machines: claim each turn first, and wait while others have them all (so with agentxchain.sync=strict)",
+				Usage: "share the run with other machines: claim each turn first, wait while others have all (implied by agentxchain.sync=strict)",
 			},
-			&ucli.BoolFlag{Name: "dry-run", Usage: "only say what would be done, by whom and with what"},
+			&ucli.BoolFlag{Name: "dry-run", Usage: "only say what would be done, by which role and runtime"},
 		},
 		Action: func(c *ucli.Context) error {
 			if err := shared.NoArgs(c); err != nil {

@@ -36,20 +36,22 @@ type stepOptions struct {
 func newStepCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "step", Category: shared.CategoryRun, ArgsUsage: "[TURN]",
-		Usage:       "carry out one turn: assign, dispatch, accept or send back",
-		Description: "Resumes the active turn, or gives the next role a turn. The turn of a manual role is shown; with --wait the command waits for its result. A result that is refused is sent back: step again dispatches the next attempt.",
+		Usage: "carry out one turn: assign, dispatch, accept or send back",
+		Description: "Resumes the active turn, or gives the next role a turn. For a manual role it shows the turn, " +
+			"and with --wait waits for the result. A refused result is sent back; run step again for the next " +
+			"attempt.",
 		Flags: []ucli.Flag{
 			shared.TurnFlag(),
 			&ucli.StringFlag{Name: "role", Usage: "give `ROLE` a new turn"},
 			&ucli.BoolFlag{Name: "wait", Usage: "wait until the result of a manual turn is staged"},
-			&ucli.StringFlag{Name: "poll", Usage: "with --wait: look every `TIME` (2s)"},
+			&ucli.StringFlag{Name: "poll", Usage: "with --wait: check every `TIME` (2s)"},
 			&ucli.StringFlag{
 				Name:  "timeout",
-				Usage: "`TIME` for the dispatch, such as 20m, besides the limits of agentxchain.json",
+				Usage: "`TIME` for the dispatch, such as 20m, in addition to the limits in agentxchain.json",
 			},
 			&ucli.BoolFlag{Name: "no-checkpoint", Usage: "do not commit the files of the accepted turn"},
-			&ucli.BoolFlag{Name: "new-run", Usage: "start another run when the last one is finished"},
-			&ucli.BoolFlag{Name: "dry-run", Usage: "only say what would be done, by whom and with what"},
+			&ucli.BoolFlag{Name: "new-run", Usage: "start another run if the last one is over"},
+			&ucli.BoolFlag{Name: "dry-run", Usage: "only say what would be done, by which role and runtime"},
 			// what the reference wants to hear; an active turn is always gone on with
 			&ucli.BoolFlag{Name: "resume", Hidden: true},
 		},

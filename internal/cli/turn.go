@@ -37,11 +37,12 @@ func turnArtifacts() map[string]string {
 
 func newTurnCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
-		Name: "turn", Category: shared.CategoryLook, Usage: "one turn: its assignment, its bundle, its result",
+		Name: "turn", Category: shared.CategoryLook, Usage: "show a turn, its result and its log; write the result",
 		Subcommands: []*ucli.Command{{
 			Name: "edit", ArgsUsage: "[TURN]", Usage: "write the result of a turn in your editor and stage it",
-			Description: "The editor is git's (GIT_EDITOR, core.editor, VISUAL, EDITOR). It opens what is staged, or else the " +
-				"skeleton of the result. What you save is staged and judged as \"verify turn\" judges it; \"accept\" hands it in.",
+			Description: "The editor is git's (GIT_EDITOR, core.editor, VISUAL, EDITOR). It opens the staged " +
+				"result or, if there is none, the skeleton of a result. What you save is staged and checked as by " +
+				"\"verify turn\". Hand it in with \"accept\".",
 			Flags: []ucli.Flag{shared.TurnFlag()},
 			Action: func(c *ucli.Context) error {
 				id, err := shared.One(c, "turn", "turn")
@@ -51,9 +52,9 @@ func newTurnCommand(f *term.Factory) *ucli.Command {
 				return runTurnEdit(c.Context, f, id)
 			},
 		}, {
-			Name: "log", ArgsUsage: "[TURN]", Usage: "what the agent of a turn printed, in words",
-			Description: "TURN is the only active turn by default, else the one accepted last. Records of known agents are shown as " +
-				"what was done (\"Bash: make test\"); --raw shows every line as it came.",
+			Name: "log", ArgsUsage: "[TURN]", Usage: "show what the agent of a turn printed, in words",
+			Description: "By default TURN is the only active turn, else the turn accepted last. Output of known " +
+				"agents is shown as what they did (\"Bash: make test\"); --raw shows every line as it came.",
 			Flags: []ucli.Flag{
 				shared.TurnFlag(),
 				&ucli.BoolFlag{
@@ -79,7 +80,7 @@ func newTurnCommand(f *term.Factory) *ucli.Command {
 			},
 		}, {
 			Name: "show", ArgsUsage: "[TURN]", Usage: "a turn; the only active one by default",
-			Description: "TURN is the id of an active turn, or a unique beginning of it, or the id of an accepted one.",
+			Description: "TURN is the id of an active turn, a unique prefix of it, or the id of an accepted turn.",
 			Flags: []ucli.Flag{
 				shared.TurnFlag(),
 				&ucli.BoolFlag{

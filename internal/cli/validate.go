@@ -25,8 +25,9 @@ func newValidateCommand(f *term.Factory) *ucli.Command {
 		Name:     "validate",
 		Category: shared.CategoryLook,
 		Usage:    "check agentxchain.json, the state and whether every gate can be passed",
-		Description: "All findings are listed at once. Exit status 2 when a document is invalid, 1 when the documents are valid but some gate can never be passed, " +
-			"12 when the working files contradict the recorded run; warnings alone exit 0.",
+		Description: "Lists all findings at once. Exit status: 2 if a document is invalid, 1 if the documents are " +
+			"valid but some gate can never be passed, 12 if the working files contradict the recorded run, 0 if " +
+			"there are only warnings.",
 		Flags: []ucli.Flag{
 			&ucli.StringFlag{
 				Name:   "mode",

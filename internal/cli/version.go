@@ -18,10 +18,11 @@ func newVersionCommand(f *term.Factory) *ucli.Command {
 		Name:     "version",
 		Category: shared.CategoryStart,
 		Usage:    "print version, revision and protocol; check this binary against a release",
-		Description: "With --check, nothing is printed but the verdict: the signature of the checksum file is judged, then whether the " +
-			"file lists this binary. Both happen offline. FILE.sig is the signature, as ssh-keygen -Y sign -n file writes it.",
+		Description: "With --check it prints only the verdict: whether the signature of the checksum file is good, " +
+			"and whether the file lists this binary. Both checks work offline. FILE.sig is the signature, as " +
+			"ssh-keygen -Y sign -n file writes it.",
 		Flags: []ucli.Flag{
-			&ucli.StringFlag{Name: "check", Usage: "judge this binary by the signed checksum `FILE` of a release"},
+			&ucli.StringFlag{Name: "check", Usage: "check this binary against the signed checksum `FILE` of a release"},
 			&ucli.StringFlag{
 				Name:  "signature",
 				Usage: "the signature of the checksum file is in this `FILE`; FILE.sig by default",

@@ -37,13 +37,14 @@ func newConformanceCheckCommand(f *term.Factory) *ucli.Command {
 			", once for every fixture, or posts the fixtures to --remote. " +
 			"The fixtures are those the target keeps in " + conformance.FixturesPath +
 			", or else those of this program; " +
-			"--fixtures names others, and " + conformance.EmbeddedRoot + " those of this program. " +
-			"Exit status: 0 when all pass or are not implemented, 1 when some fail, 2 when some cannot be judged or there is nothing to run. " +
-			"With --challenge every fixture that passes is sent again with another expectation, other ids and other names, " +
-			"and the outcome an adapter shows is compared once more: an adapter that does not run the fixtures fails.",
+			"--fixtures names others, and " + conformance.EmbeddedRoot + " those of this program. Exit status: 0 if " +
+			"all pass or are not implemented, 1 if some fail, 2 if some cannot be judged or there is nothing " +
+			"to run. --challenge sends every fixture that passes again, with another expectation, other ids " +
+			"and other names, and compares the outcome that the adapter reports: an adapter that does not run " +
+			"the fixtures fails.",
 		Flags: []ucli.Flag{
 			&ucli.StringFlag{Name: "tier", Usage: "run the fixtures of tiers 1 to `N`", Value: "1"},
-			&ucli.StringFlag{Name: "surface", Usage: "run those of surface `NAME` only"},
+			&ucli.StringFlag{Name: "surface", Usage: "run only the fixtures of surface `NAME`"},
 			term.NewChoiceFlag("profile",
 				"run the fixtures of `NAME`: core is what the documents demand, strict adds what we demand",
 				conformance.ProfileCore, conformance.Profiles()...),

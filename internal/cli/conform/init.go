@@ -33,9 +33,9 @@ func newConformanceInitCommand(f *term.Factory) *ucli.Command {
 		Name: "init", ArgsUsage: "[DIR]", Usage: "make a directory a target for verifiers",
 		Description: "Writes " + conformance.CapabilitiesPath + " and, in " + conformance.FixturesPath +
 			", the fixtures of this program " +
-			"with a README that says what an adapter has to know of them, into DIR, this directory by default. " +
-			"With --runner the capabilities are a skeleton for another implementation. " +
-			"When a file is there with other content, nothing is written unless --force is given.",
+			"with a README that says what an adapter must know about them, into DIR, by default the current " +
+			"directory. With --runner the capabilities are a skeleton for another implementation. If a file exists " +
+			"with other content, nothing is written unless --force is given.",
 		Flags: []ucli.Flag{
 			&ucli.StringFlag{
 				Name:  "runner",

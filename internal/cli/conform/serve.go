@@ -36,11 +36,11 @@ type conformanceServeOptions struct {
 func newConformanceServeCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "serve", Usage: "answer other verifiers over HTTP (http-fixture-v1)",
-		Description: "GET /conform/capabilities and POST /conform/execute, until interrupted. " +
-			"Fixtures can hold commands that are run on this machine, each fixture in a process, a scratch directory and a time limit of its own: " +
-			"give the address only to people who may do that. An address other machines can reach needs a token. " +
-			"The token is best given in " + conformance.TokenVariable +
-			" or with --token-file; what stands on the command line is visible to others.",
+		Description: "Serves GET /conform/capabilities and POST /conform/execute until interrupted. Fixtures can " +
+			"contain commands, which run on this machine, each fixture in its own process and scratch directory " +
+			"and with a time limit: give the address only to people who may run commands here. An address that " +
+			"other machines can reach needs a token. Give the token in " + conformance.TokenVariable +
+			" or with --token-file, because others can see the command line.",
 		Flags: []ucli.Flag{
 			&ucli.StringFlag{
 				Name:  "listen",

@@ -18,13 +18,14 @@ func NewHooksCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name:     "hooks",
 		Category: shared.CategoryTrust,
-		Usage:    "guards in git's own hooks; lifecycle hooks and whether they may run here",
+		Usage:    "install guards in git's hooks; trust the project's lifecycle hooks",
 		Subcommands: append(newGitHooksCommands(f), []*ucli.Command{
 			{
 				Name: "show", Aliases: []string{
 					"list",
 				}, Usage: "what agentxchain.json would run and contact on this machine",
-				Description: "Lifecycle hooks, webhooks, gate actions and runtimes, the project files that their commands name, and whether all of it is trusted here. Nothing is run.",
+				Description: "Lists lifecycle hooks, webhooks, gate actions and runtimes, the project files that " +
+					"their commands name, and whether all of it is trusted here. Runs nothing.",
 				Action: func(c *ucli.Context) error {
 					if err := shared.NoArgs(c); err != nil {
 						return err
@@ -34,7 +35,10 @@ func NewHooksCommand(f *term.Factory) *ucli.Command {
 			},
 			{
 				Name: "trust", Usage: "let what agentxchain.json names run on this machine",
-				Description: "Shows what would be run and contacted, and asks. The answer is kept in this repository's git configuration, by digest: when a hook, a webhook, a gate action, a runtime or a file that a command names changes, the question comes again. An agent inside a dispatched turn is refused.",
+				Description: "Shows what would be run and contacted, and asks. The answer is stored in this " +
+					"repository's git configuration, by digest. If a hook, a webhook, a gate action, a runtime or " +
+					"a file that a command names changes, you are asked again. It is refused inside a dispatched " +
+					"turn.",
 				Flags: []ucli.Flag{
 					&ucli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "do not ask"},
 					&ucli.BoolFlag{Name: "revoke", Usage: "take back every trust given in this repository"},

@@ -20,7 +20,7 @@ func newGitHooksCommands(f *term.Factory) []*ucli.Command {
 	var server bool
 	serverFlag := &ucli.BoolFlag{
 		Name:        "server",
-		Usage:       "pre-receive in a bare repository that is pushed to",
+		Usage:       "install pre-receive in a bare repository that people push to",
 		Destination: &server,
 	}
 	simple := func(name, usage, description string, run func(context.Context, *term.Factory) error,
@@ -40,24 +40,31 @@ func newGitHooksCommands(f *term.Factory) []*ucli.Command {
 	}
 	return []*ucli.Command{
 		simple("install", "guard this repository through git's own hooks",
-			"Puts pre-commit, prepare-commit-msg, commit-msg, pre-push and reference-transaction in place, beside the hooks that are there: those run first, as before. "+
-				"With git 2.54 and later nothing but the repository's configuration is touched; before that the hooks directory is used, or, where core.hooksPath names another, a directory of ours that passes everything on. "+
-				"Also defines the merge driver and the text conversion for ledgers. Doing it twice changes nothing.",
+			"Installs pre-commit, prepare-commit-msg, commit-msg, pre-push and reference-transaction. Existing "+
+				"hooks still run, before ours. With git 2.54 and later this changes only the repository's "+
+				"configuration; with earlier versions it uses the hooks directory or, if core.hooksPath names another, "+
+				"a directory of ours that forwards everything to it. Also defines the merge driver and the text "+
+				"conversion for ledgers. Installing twice changes nothing.",
 			func(ctx context.Context, f *term.Factory) error { return runHooksInstall(ctx, f, server) }, serverFlag),
-		simple("uninstall", "take the guards away and put back what was there",
-			"Hooks that were there and the configuration are as they were before, byte for byte; settings changed since stay.", runHooksUninstall),
-		simple("status", "do the guards still run?",
-			"A hook manager that writes its own hooks over ours, or a setting that leads git elsewhere, silences a guard without a word. Exit status 1 when one is silent.", runHooksStatus),
-		simple("canary", "prove that the guards bite: attempt known violations in a throwaway repository",
-			"Makes a governed repository below the git directory that git guards exactly as it guards this one, attempts a violation of each rule there with real git commands, and honest work between them, and removes it. "+
-				"Your refs, index, work tree and settings are not touched, and hooks that guards run first are left out. Exit status 1 when a violation goes through or honest work does not.", runHooksCanary),
+		simple("uninstall", "remove the guards and restore what was there before",
+			"Restores the earlier hooks and configuration, byte for byte. Settings that were changed since stay.", runHooksUninstall),
+		simple("status", "check whether the guards still run",
+			"A hook manager that overwrites our hooks, or a setting that makes git look elsewhere, silently "+
+				"switches a guard off. Exit status 1 if a guard does not run.", runHooksStatus),
+		simple("canary", "attempt known violations in a throwaway repository, to prove that the guards work",
+			"Creates a governed repository below the git directory, guarded exactly as this one. There it attempts "+
+				"violations with real git commands, with honest work in between, and then removes the repository. It "+
+				"does not touch your refs, index, work tree and settings, and does not run your other hooks. Exit "+
+				"status 1 if a violation goes through or honest work does not.", runHooksCanary),
 		{
 			Name:            "run",
-			Usage:           "answer one of git's hooks; the scripts call it",
+			Usage:           "judge for one of git's hooks; the scripts call it",
 			ArgsUsage:       "NAME [ARG...]",
 			SkipFlagParsing: true,
-			Description:     "Judges what git is about to do, as the hook NAME would be asked: the arguments and standard input are those git gives the hook. Hook managers can call it from hooks of their own. Exit status 3 when it refuses.",
-			Action:          func(c *ucli.Context) error { return runHooksRun(c.Context, f, c.Args().Slice()) },
+			Description: "Judges what git is about to do, as the hook NAME. It takes the arguments and " +
+				"standard input that git gives the hook. Hook managers can call it from their own hooks. Exit " +
+				"status 3 if it refuses.",
+			Action: func(c *ucli.Context) error { return runHooksRun(c.Context, f, c.Args().Slice()) },
 		},
 	}
 }

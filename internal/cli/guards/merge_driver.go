@@ -28,7 +28,7 @@ func NewMergeDriverCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name:      "merge-driver",
 		Category:  shared.CategoryTrust,
-		Usage:     "join two versions of a ledger, as git's merge driver",
+		Usage:     "merge two versions of a ledger, as git's merge driver",
 		ArgsUsage: "BASE OURS THEIRS [MARKER-SIZE [PATH]]",
 		Description: "git calls it for files with the attribute merge=agentxchain, after \"git agentxchain hooks install\" has defined it:\n" +
 			"  merge.agentxchain.driver = git-agentxchain merge-driver %O %A %B %L %P\n" +
@@ -143,7 +143,7 @@ func NewTextconvCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name:      "textconv",
 		Category:  shared.CategoryTrust,
-		Usage:     "show a ledger with one member a line: git's text conversion for diffs",
+		Usage:     "print a ledger with one member per line, for git diff",
 		ArgsUsage: "FILE",
 		Description: "git calls it for files with the attribute diff=agentxchain, after \"git agentxchain hooks install\" has defined it:\n" +
 			"  diff.agentxchain.textconv = git-agentxchain textconv\n" +

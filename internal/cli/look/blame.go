@@ -18,13 +18,14 @@ import (
 
 func NewBlameCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
-		Name:        "blame",
-		Category:    shared.CategoryLook,
-		ArgsUsage:   "PATH[:LINE]",
-		Usage:       "a file line by line with role and turn",
-		Description: "Like git blame, with who wrote each line by role and turn; - stands for a person's commit, ? for what cannot be told. why explains a line.",
-		Flags:       []ucli.Flag{linesFlag()},
-		Action:      linesAction(f, runBlame),
+		Name:      "blame",
+		Category:  shared.CategoryLook,
+		ArgsUsage: "PATH[:LINE]",
+		Usage:     "show each line of a file with its role and turn",
+		Description: "Like git blame, with the role and turn that wrote each line. \"-\" marks a person's commit, " +
+			"\"?\" a line whose author cannot be determined. why explains a line.",
+		Flags:  []ucli.Flag{linesFlag()},
+		Action: linesAction(f, runBlame),
 	}
 }
 

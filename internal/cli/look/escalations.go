@@ -16,8 +16,9 @@ import (
 
 func NewEscalationsCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
-		Name: "escalations", Category: shared.CategoryLook, Usage: "what runs need a person for",
-		Description: "The newest come first. An open one is answered with unblock, approve or whatever its way out names; HUMAN_TASKS.md shows the same list.",
+		Name: "escalations", Category: shared.CategoryLook, Usage: "list what runs need a person for",
+		Description: "Newest first. Resolve an open one with unblock, approve, or whatever it names as the way " +
+			"out. HUMAN_TASKS.md has the same list.",
 		Flags: []ucli.Flag{
 			&ucli.IntFlag{
 				Name:    "limit",

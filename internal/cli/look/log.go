@@ -27,8 +27,10 @@ type logOptions struct {
 
 func NewLogCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
-		Name: "log", Category: shared.CategoryLook, ArgsUsage: "[RUN]", Usage: "the operations of a run, newest first",
-		Description: "Each operation is a commit under refs/agentxchain/runs/RUN; show looks into one. --runs lists the recorded runs instead.",
+		Name: "log", Category: shared.CategoryLook, ArgsUsage: "[RUN]",
+		Usage: "list the operations of a run, newest first",
+		Description: "Each operation is a commit under refs/agentxchain/runs/RUN; show displays one. --runs lists " +
+			"the recorded runs instead.",
 		Flags: []ucli.Flag{
 			&ucli.StringFlag{Name: "run", Usage: "the `RUN` (same as the argument); the current one by default"},
 			&ucli.IntFlag{

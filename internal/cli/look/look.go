@@ -47,11 +47,11 @@ func listFlags() []ucli.Flag {
 		&ucli.BoolFlag{
 			Name:    "all",
 			Aliases: []string{"all-runs"},
-			Usage:   "rows of every run, not only the current one",
+			Usage:   "rows of all runs, not only of the current one",
 		},
 		&ucli.StringFlag{
 			Name:  "run",
-			Usage: "rows of this `RUN` (its id, or how that begins) in place of the current one",
+			Usage: "rows of this `RUN` (its id, or a unique prefix) instead of the current one",
 		},
 		&ucli.StringFlag{Name: "role", Usage: "only rows of this `ROLE`"},
 		&ucli.StringFlag{Name: "phase", Usage: "only rows of this `PHASE`"},
@@ -121,7 +121,7 @@ func readRows(ctx context.Context, f *term.Factory, l wire.Ledger, o listOptions
 
 func NewHistoryCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
-		Name: "history", Category: shared.CategoryLook, Usage: "the accepted turns", Flags: listFlags(),
+		Name: "history", Category: shared.CategoryLook, Usage: "list the accepted turns", Flags: listFlags(),
 		Action: func(c *ucli.Context) error {
 			o, err := listFrom(c)
 			if err != nil {
@@ -158,7 +158,7 @@ func runHistory(ctx context.Context, f *term.Factory, o listOptions) error {
 
 func NewDecisionsCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
-		Name: "decisions", Category: shared.CategoryLook, Usage: "the decision ledger", Flags: append(listFlags(),
+		Name: "decisions", Category: shared.CategoryLook, Usage: "list the decisions of turns and people", Flags: append(listFlags(),
 			&ucli.BoolFlag{Name: "governance", Usage: "also approvals, gate failures, conflicts and escalations"},
 			&ucli.BoolFlag{Name: "repo", Usage: "only the decisions that outlive their run"}),
 		Action: func(c *ucli.Context) error {
@@ -269,14 +269,14 @@ type eventsOptions struct {
 
 func NewEventsCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
-		Name: "events", Category: shared.CategoryLook, Usage: "the event log, live with --follow",
+		Name: "events", Category: shared.CategoryLook, Usage: "show the event log, live with --follow",
 		Flags: append(listFlags()[:3:3],
 			&ucli.StringSliceFlag{Name: "type", Usage: "only events of this `TYPE` (repeatable)"},
 			&ucli.StringFlag{
 				Name:  "since",
 				Usage: "only events after this `TIME` (RFC 3339), or of the last 90s, 20m, 12h",
 			},
-			&ucli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "wait for more; ends with ^C"}),
+			&ucli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "wait for more events; ^C ends it"}),
 		Action: func(c *ucli.Context) error {
 			o, err := listFrom(c)
 			if err != nil {

@@ -23,12 +23,12 @@ func NewShowCommand(f *term.Factory) *ucli.Command {
 		Name:      "show",
 		Category:  shared.CategoryLook,
 		ArgsUsage: "[OP]",
-		Usage:     "one operation: who, what it was decided on, what it changed",
-		Description: "OP is an operation of log, abbreviated as git allows, or a turn, which stands for the\n" +
-			"last operation about it; the newest operation by default. Of the state the members are\n" +
-			"shown that the operation changed; long values are cut.",
+		Usage:     "show one operation: who, on which evidence, and what it changed",
+		Description: "OP is an operation that log lists, abbreviated as git allows, or a turn, which means the " +
+			"last operation on that turn. The default is the newest operation. show prints only the members of the " +
+			"state that the operation changed, and cuts long values.",
 		Flags: []ucli.Flag{
-			&ucli.BoolFlag{Name: "full", Usage: "cut no value"},
+			&ucli.BoolFlag{Name: "full", Usage: "do not cut values"},
 			term.NewChoiceFlag("raw", "print one of its documents in full: `NAME`", "", "record", "state"),
 		},
 		Action: func(c *ucli.Context) error {

@@ -23,7 +23,7 @@ import (
 
 func NewStatusCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
-		Name: "status", Category: shared.CategoryLook, Usage: "where the run stands and the one next command",
+		Name: "status", Category: shared.CategoryLook, Usage: "show where the run is, and the next command",
 		Action: func(c *ucli.Context) error {
 			if err := shared.NoArgs(c); err != nil {
 				return err

@@ -26,14 +26,14 @@ func NewTimelineCommand(f *term.Factory) *ucli.Command {
 		Name:      "timeline",
 		Category:  shared.CategoryLook,
 		ArgsUsage: "[RUN]",
-		Usage:     "the picture of a run: who worked when, what was sent back, who opened which gate",
+		Usage:     "draw a run: who worked when, what was sent back, who opened which gate",
 		Description: "A lane for each role and one for gates. Attempts of a turn are parts of its bar. Times in which no turn is worked on are drawn short. " +
 			"The picture is in characters, or with --svg an image for a browser: git agentxchain timeline --svg > run.svg",
 		Flags: []ucli.Flag{
 			&ucli.StringFlag{Name: "run", Usage: "the `RUN` (same as the argument); the current one by default"},
 			&ucli.StringFlag{Name: "phase", Usage: "only this `PHASE`"},
 			&ucli.BoolFlag{Name: "svg", Usage: "write an SVG image"},
-			&ucli.BoolFlag{Name: "ascii", Usage: "draw with characters, as is the default"},
+			&ucli.BoolFlag{Name: "ascii", Usage: "draw with characters (the default)"},
 		},
 		Action: func(c *ucli.Context) error {
 			run, err := shared.One(c, "run", "run")

@@ -22,7 +22,7 @@ func NewWhyCommand(f *term.Factory) *ucli.Command {
 		Name:      "why",
 		Category:  shared.CategoryLook,
 		ArgsUsage: "PATH[:LINE]",
-		Usage:     "which turn wrote a line, and what was decided there",
+		Usage:     "show which turn wrote a line, and what was decided there",
 		Description: "PATH:LINE, or PATH:FROM-TO, is a place in the file as it is now. Without a line the turns of the whole file are listed. " +
 			"A line is attributed to a turn only on evidence that holds after rebase, amend, squash and cherry-pick; otherwise the answer is that it cannot be told, and which turns it may have been.",
 		Flags:  []ucli.Flag{linesFlag()},

@@ -18,7 +18,7 @@ import (
 
 func NewCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
-		Name: "multi", Category: shared.CategoryMulti, Usage: "one initiative over several repositories",
+		Name: "multi", Category: shared.CategoryMulti, Usage: "run one initiative over several repositories",
 		Description: "Run in the directory that holds agentxchain-multi.json. The repositories keep their own runs; the initiative gives them turns, counts what they accept, and waits at barriers and gates.",
 		Subcommands: []*ucli.Command{
 			newMultiNewCommand(f),

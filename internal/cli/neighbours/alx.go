@@ -17,7 +17,7 @@ func NewALXCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name:     "alx",
 		Category: shared.CategoryNeighbours,
-		Usage:    "the ALX protocol: Knowledge Blocks, settlement, conformance",
+		Usage:    "work with the ALX protocol: Knowledge Blocks, costs, conformance",
 		Subcommands: []*ucli.Command{
 			newALXHashCommand(f),
 			newALXValidateCommand(f),

@@ -30,11 +30,12 @@ type alxConformanceOptions struct {
 func newALXConformanceCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "conformance", Usage: "check an endpoint against the rules WG-01 to WG-10",
-		Description: "Talks to the endpoint at --url as a client would and judges each rule by what comes back; names and wording make no difference. " +
-			"One run is started there, of --intent, and one more if the endpoint refuses what it must tolerate. " +
-			"Without --url a service of this program is started over a scratch project for as long as the check takes. " +
+		Description: "Talks to the endpoint at --url as a client would, and judges each rule by the answers. It " +
+			"starts one run there, with --intent, and one more if the endpoint refuses what it must tolerate. " +
+			"Without --url it starts a service of this program on a scratch project for the duration of the check. " +
 			"A bearer token is read from --token-file or " + alxTokenVariable + ". " +
-			"Exit status: 0 when every rule holds, 1 when one does not or could not be judged, 2 when there is no endpoint to judge.",
+			"Exit status: 0 if every rule is kept, 1 if one is broken or could not be judged, 2 if there is no " +
+			"endpoint to judge.",
 		Flags: []ucli.Flag{
 			&ucli.StringFlag{
 				Name:        "url",

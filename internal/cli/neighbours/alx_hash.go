@@ -17,7 +17,7 @@ type alxHashOptions struct {
 
 func newALXHashCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
-		Name: "hash", ArgsUsage: "[FILE|-...]", Usage: "the identity of a Knowledge Block",
+		Name: "hash", ArgsUsage: "[FILE|-...]", Usage: "print the identity of a Knowledge Block",
 		Description: "Prints the kbHash: the SHA-256 of the block's canonical form (RFC 8785) without kbHash, kbId and transport metadata. " +
 			"Key order, spacing, escapes and the spelling of numbers make no difference. One file gives the bare hash, several a line each with the name.",
 		Flags: []ucli.Flag{

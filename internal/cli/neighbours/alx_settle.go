@@ -18,9 +18,10 @@ import (
 
 func newALXSettleCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
-		Name: "settle", Usage: "what a run cost, by role, runtime and turn",
-		Description: "Attributes the recorded cost of a run in integer millionths of a dollar. What refused attempts cost is shared by the accepted turns " +
-			"in proportion to their own costs. The parts of each list add up to the total: remainders go to the largest, ties to the smaller id.",
+		Name: "settle", Usage: "show what a run cost, by role, runtime and turn",
+		Description: "Divides the recorded cost of a run among roles, runtimes and turns, in integer millionths of " +
+			"a dollar. The accepted turns share the cost of refused attempts in proportion to their own costs. The " +
+			"parts of each list add up to the total: remainders go to the largest, ties to the smaller id.",
 		Flags: []ucli.Flag{&ucli.StringFlag{
 			Name:        "run",
 			Usage:       "settle run `ID`",

@@ -14,8 +14,10 @@ import (
 func newALXValidateCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "validate", ArgsUsage: "[FILE|-...]", Usage: "check shape, identity and lineage of Knowledge Blocks",
-		Description: "Derives the kbHash again and compares it with the one the block carries, checks the sources, and for blocks of governed runs the whole shape. " +
-			"Of several files every source that is a block must be among them. Exit status: 0 when all holds, 1 with findings, 2 when a file holds no JSON object.",
+		Description: "Derives the kbHash again and compares it with the one in the block, checks the sources, and " +
+			"for blocks of governed runs the whole shape. If you give several files, every source that is a block " +
+			"must be among them. Exit status: 0 if nothing is wrong, 1 with findings, 2 if a file is not a JSON " +
+			"object.",
 		Action: func(c *ucli.Context) error { return runALXValidate(f, c.Args().Slice()) },
 	}
 }

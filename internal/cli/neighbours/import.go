@@ -22,11 +22,11 @@ func NewImportCommand(f *term.Factory) *ucli.Command {
 		Name:      "import",
 		Category:  shared.CategoryNeighbours,
 		ArgsUsage: "entire|git-ai [REMOTE]",
-		Usage:     "show what another tool noted of who wrote which lines",
-		Description: "Fetches the notes of git-ai (refs/notes/ai) or the checkpoints of Entire from the remote, where there is one, " +
-			"says what is in them, and has why show it from now on, as the word of that tool. " +
-			"Nothing is recorded, and nothing that is judged here rests on it: anyone can write such notes. " +
-			"git config --unset agentxchain.foreign ends it.",
+		Usage:     "show which lines agents wrote according to another tool",
+		Description: "Fetches the notes of git-ai (refs/notes/ai) or the checkpoints of Entire from the remote, if " +
+			"there is one, says what is in them, and makes why show it from now on, as that tool's claim. Nothing " +
+			"is recorded, and no verdict depends on it: anyone can write such notes. git config --unset " +
+			"agentxchain.foreign ends it.",
 		Action: func(c *ucli.Context) error {
 			source := strings.ToLower(c.Args().First())
 			if !slices.Contains(foreign.Sources(), source) {

@@ -35,9 +35,12 @@ const exportAll = "all"
 func newMonarchicExportCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "export", Usage: "write a recorded run as objects of the Monarchic protocol",
-		Description: "Everything is derived from the run's record, so the same run gives the same bytes. Objects that are one of their kind (plan, receipt, outcome) are one JSON document, logs (events, messages, recovery) are JSONL, " +
-			"other kinds are a JSON array. all is one JSON object with a member for each kind; in JSONL it is one object a line, and in a directory a file for each kind that has objects. " +
-			"Portable objects carry what they were made from under extensions.agentxchain; --strict writes the closed forms of the client boundary and the durable authority.",
+		Description: "Derives everything from the run's record, so the same run gives the same bytes. Kinds with " +
+			"one object (plan, receipt, outcome) are one JSON document, logs (events, messages, recovery) are " +
+			"JSONL, other kinds are a JSON array. \"all\" is one JSON object with a member for each kind; as JSONL " +
+			"it is one object per line, and in a directory one file for each kind that has objects. Portable " +
+			"objects name their source under extensions.agentxchain; --strict writes the closed forms of the " +
+			"client boundary and the durable authority.",
 		Flags: []ucli.Flag{
 			&ucli.StringFlag{
 				Name:        "run",

@@ -35,10 +35,11 @@ type monarchicImportOptions struct {
 func newMonarchicImportCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "import", ArgsUsage: "PLAN|-", Usage: "carry out a PipelineSpec, a Plan or a Task as a governed run",
-		Description: "Shows what becomes of the plan before anything is written: its levels as phases, roles, gates, charters, and what is kept without effect. " +
-			"A directory without a project becomes one; a project keeps its agentxchain.json, and the tasks are queued as charters in its phases. " +
-			"The run is started, no turn is assigned: git agentxchain run gives each charter to its role once everything it depends on is done. " +
-			"What cannot be carried out is refused with its place in the document and what to change.",
+		Description: "First shows what becomes of the plan: its levels as phases, roles, gates and charters, and " +
+			"what is kept without effect. A directory without a project becomes one; a project keeps its " +
+			"agentxchain.json, and the tasks are queued as charters in its phases. The run is started but no turn " +
+			"is assigned: git agentxchain run gives each charter to its role once everything it depends on is " +
+			"done. What cannot be carried out is refused, with its place in the document and what to change.",
 		Flags: []ucli.Flag{
 			&ucli.BoolFlag{Name: "dry-run", Usage: "show the plan and write nothing"},
 			&ucli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "do it without asking"},

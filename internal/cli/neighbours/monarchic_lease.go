@@ -20,13 +20,14 @@ const leaseHistoryRows = 50
 
 func newMonarchicLeaseCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
-		Name: "lease", Usage: "who holds which turn, and taking one back",
-		Description: "A runner that carries out a turn for monarchic serve holds its lease: until it ends, only that runner accepts, rejects or begins the turn. docs/leases.md tells how.",
+		Name: "lease", Usage: "show who has which turn, and take one back",
+		Description: "A runner that carries out a turn for monarchic serve has a lease on it. Until the lease " +
+			"ends, only that runner accepts, rejects or begins the turn. docs/leases.md has the details.",
 		Subcommands: []*ucli.Command{
 			{
-				Name: "list", Usage: "leases of the run",
+				Name: "list", Usage: "list the leases of the run",
 				Flags: []ucli.Flag{
-					&ucli.StringFlag{Name: "run", Usage: "of the run `ID`", DefaultText: "the present one"},
+					&ucli.StringFlag{Name: "run", Usage: "of the run `ID`", DefaultText: "the current one"},
 					&ucli.BoolFlag{Name: "all", Usage: "also those that have ended"},
 				},
 				Action: func(c *ucli.Context) error {
@@ -37,10 +38,10 @@ func newMonarchicLeaseCommand(f *term.Factory) *ucli.Command {
 				},
 			},
 			{
-				Name: "show", ArgsUsage: "[TURN]", Usage: "the lease of a turn and what it has been before",
+				Name: "show", ArgsUsage: "[TURN]", Usage: "show the lease of a turn and its history",
 				Flags: []ucli.Flag{
 					&ucli.StringFlag{Name: "turn", Usage: "`TURN` to show"},
-					&ucli.StringFlag{Name: "run", Usage: "of the run `ID`", DefaultText: "the present one"},
+					&ucli.StringFlag{Name: "run", Usage: "of the run `ID`", DefaultText: "the current one"},
 				},
 				Action: func(c *ucli.Context) error {
 					id, err := shared.One(c, "turn", "turn")
@@ -52,7 +53,8 @@ func newMonarchicLeaseCommand(f *term.Factory) *ucli.Command {
 			},
 			{
 				Name: "revoke", ArgsUsage: "[TURN]", Usage: "take a turn away from the runner that holds it",
-				Description: "The turn is free at once; whatever its runner still sends is refused. A person's act: an agent inside a dispatched turn is refused. With one active turn TURN may be left out.",
+				Description: "The turn is free at once, and whatever its runner still sends is refused. TURN may " +
+					"be left out if one turn is active. It is refused inside a dispatched turn.",
 				Flags: []ucli.Flag{
 					&ucli.StringFlag{Name: "turn", Usage: "`TURN` to take back"},
 					&ucli.StringFlag{Name: "reason", Usage: "`TEXT` for the record"},

@@ -19,7 +19,7 @@ import (
 
 func newMonarchicMessageCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
-		Name: "message", Usage: "the mailbox of the run: messages between turns, roles and people",
+		Name: "message", Usage: "send and read messages between turns, roles and people",
 		Subcommands: []*ucli.Command{
 			newMessageSendCommand(f),
 			newMessageListCommand(f),
@@ -32,12 +32,14 @@ func newMonarchicMessageCommand(f *term.Factory) *ucli.Command {
 func newMessageSendCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "send", ArgsUsage: "[BODY|-]", Usage: "send a message to a turn, a role or a person",
-		Description: "The message is kept in the run and reaches its recipient with the next dispatch bundle: that of the turn's next attempt, or of the next turn of the role. " +
-			"The body is the argument, the value of --body, or standard input for -. Inside a dispatched turn a message is from that turn; elsewhere it is from a person, unless --from names an active turn. " +
-			"An answer (--reply-to) goes to the sender unless --to names another recipient.",
+		Description: "The message is stored in the run and reaches its recipient with the next dispatch bundle: of " +
+			"the turn's next attempt, or of the role's next turn. The body is the argument, the value of --body, " +
+			"or standard input for -. Inside a dispatched turn the sender is that turn; elsewhere it is a person, " +
+			"unless --from names an active turn. A reply (--reply-to) goes to the sender unless --to names another " +
+			"recipient.",
 		Flags: []ucli.Flag{
 			&ucli.StringFlag{Name: "to", Usage: "send it to `WHOM`: an active turn, a role, or human"},
-			&ucli.StringFlag{Name: "from", Usage: "say who it is from: an active `TURN`"},
+			&ucli.StringFlag{Name: "from", Usage: "the sender: an active `TURN`"},
 			term.NewChoiceFlag("kind", "what it is: `KIND`", "", mail.MessageKinds()...),
 			&ucli.StringFlag{Name: "subject", Usage: "one line of `TEXT`"},
 			&ucli.StringFlag{Name: "body", Usage: "the `TEXT`, or - for standard input; at most 64 KiB"},
@@ -135,8 +137,9 @@ type messageListOptions struct {
 
 func newMessageListCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
-		Name: "list", Usage: "the messages of a run, the newest last",
-		Description: "Beside the messages that were sent it lists what amounts to messages: delegations and their results, blocks that wait for a person, and files that an accepted turn leaves to the next.",
+		Name: "list", Usage: "list the messages of a run, newest last",
+		Description: "Besides the messages that were sent, it lists what amounts to messages: delegations and " +
+			"their results, blocks that wait for a person, and files that an accepted turn leaves to the next.",
 		Flags: []ucli.Flag{
 			&ucli.StringFlag{Name: "for", Usage: "only messages for `WHOM`: a turn, a role, or human"},
 			&ucli.BoolFlag{Name: "unacked", Usage: "only messages whose recipient still has to answer"},
@@ -236,7 +239,7 @@ func mailObject(m *bridge.Mail) *ojson.Object {
 
 func newMessageShowCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
-		Name: "show", ArgsUsage: "MESSAGE", Usage: "one message with its text and what was said about it",
+		Name: "show", ArgsUsage: "MESSAGE", Usage: "show one message with its text and the answers to it",
 		Flags: []ucli.Flag{&ucli.StringFlag{
 			Name:        "run",
 			Usage:       "of the recorded run `ID`",
@@ -313,8 +316,9 @@ func printMail(p *term.Printer, m *bridge.Mail) {
 
 func newMessageAckCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
-		Name: "ack", ArgsUsage: "MESSAGE", Usage: "say what has become of a message",
-		Description: "received, then accepted or rejected, then resolved; steps may be left out, not gone back. A turn answers what is for it, a person anything; only a person answers what is for human.",
+		Name: "ack", ArgsUsage: "MESSAGE", Usage: "answer a message: received, accepted, rejected or resolved",
+		Description: "A message is received, then accepted or rejected, then resolved. You may skip a step but not " +
+			"go back. A turn answers messages to it; a person answers any message, and alone those to human.",
 		Flags: []ucli.Flag{
 			term.NewChoiceFlag("status", "say that it was `STATUS`", "", run.AckStatuses()...),
 			&ucli.StringFlag{Name: "note", Usage: "more about it (`TEXT`)"},

@@ -39,10 +39,12 @@ type monarchicServeOptions struct {
 func newMonarchicServeCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "serve", Usage: "let runners lease turns of the run and hand in results (gRPC)",
-		Description: "RunnerControlService of the Monarchic agent protocol v1, until interrupted: runners register, acquire a lease of the next turn, renew or resume it, and report the outcome. " +
-			"A lease is a git ref that moves in the same transaction as the run, so that a runner whose lease has ended completes nothing. " +
-			"Every result goes through ordinary acceptance with its gates and policies. docs/leases.md tells the whole of it. " +
-			"An address other machines can reach needs a token and TLS. The token is read from --token-file or " +
+		Description: "Serves RunnerControlService of the Monarchic agent protocol v1 until interrupted: runners " +
+			"register, acquire a lease of the next turn, renew or resume it, and report the outcome. A lease is a " +
+			"git ref that moves in the same transaction as the run, so a runner whose lease has ended completes " +
+			"nothing. Every result goes through ordinary acceptance with its gates and policies. docs/leases.md " +
+			"has the details. An address that other machines can reach needs a token and TLS. The token is read " +
+			"from --token-file or " +
 			monarchicTokenVariable + ".",
 		Flags: []ucli.Flag{
 			&ucli.StringFlag{

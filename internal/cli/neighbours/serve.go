@@ -41,12 +41,13 @@ type serveOptions struct {
 func NewServeCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "serve", Category: shared.CategoryNeighbours,
-		Usage: "answer solve requests over HTTP by governed runs (ALX protocol " + alx.Version + ")",
-		Description: "A solve is a run in a linked work tree and on a branch of its own (agentxchain/solve/SESSION), begun at the commit that is checked out here and carried out by the run loop. " +
-			"Your own work tree is not touched. Gates that need a person wait for one: the session says which command. " +
-			"What was asked for and how far it came survives every end of the service; the next one goes on.\n\n" +
-			"Agents run only when this machine trusts what agentxchain.json names (git agentxchain hooks trust). " +
-			"An address other machines can reach needs a bearer token, in " + serveTokenVariable + " or --token-file.",
+		Usage: "answer solve requests over HTTP with governed runs (ALX protocol " + alx.Version + ")",
+		Description: "A solve is a run in its own linked work tree, on its own branch (agentxchain/solve/SESSION). " +
+			"It begins at the commit that is checked out here, and the run loop carries it out. Your own work tree " +
+			"is not touched. A gate that needs a person waits, and the session names the command. Requests and " +
+			"their progress survive every end of the service; the next one continues them.\n\n" +
+			"Agents run only if this machine trusts what agentxchain.json names (git agentxchain hooks trust). An " +
+			"address that other machines can reach needs a bearer token, in " + serveTokenVariable + " or --token-file.",
 		Flags: []ucli.Flag{
 			&ucli.BoolFlag{
 				Name:  "init",
@@ -63,17 +64,17 @@ func NewServeCommand(f *term.Factory) *ucli.Command {
 			},
 			&ucli.IntFlag{
 				Name:        "max-runs",
-				Usage:       "carry `N` runs out at a time",
+				Usage:       "carry out `N` runs at a time",
 				DefaultText: "one for each processor",
 			},
 			&ucli.IntFlag{
 				Name:  "max-queue",
-				Usage: "let `N` more runs wait; further requests are told to come again",
+				Usage: "let `N` more runs wait; refuse further requests for now",
 				Value: 1000,
 			},
 			&ucli.StringFlag{
 				Name:        "workspaces",
-				Usage:       "make the runs' work trees below `DIR`",
+				Usage:       "create the runs' work trees below `DIR`",
 				DefaultText: "below the git directory",
 			},
 			&ucli.StringFlag{Name: "wait", Usage: "answer a solve at the latest after `TIME`, done or not (10m)"},

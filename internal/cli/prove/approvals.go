@@ -20,12 +20,14 @@ import (
 
 func NewApprovalsCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
-		Name: "approvals", Category: shared.CategoryTrust, Usage: "who said what to which decision of a run",
-		Description: "Approvals, denials, withdrawals, confirmations, unblocking, adopted rules: by a person, signed or not, " +
-			"by approval_policy or by another tool. Read from the run's ref alone; nothing is judged: verify approvals does that. " +
-			"In the workspace of an initiative it is about the gates of that.",
+		Name: "approvals", Category: shared.CategoryTrust,
+		Usage: "list who approved, denied or overruled what in a run",
+		Description: "Approvals, denials, withdrawals, confirmations, lifted blocks and adopted rules: by a " +
+			"person, signed or not, by approval_policy, or by another tool. The list is read from the run's ref " +
+			"and not checked; verify approvals checks it. In the workspace of an initiative it lists those of the " +
+			"initiative's gates.",
 		Flags: []ucli.Flag{
-			&ucli.StringFlag{Name: "run", Usage: "of this `RUN`; the present one by default"},
+			&ucli.StringFlag{Name: "run", Usage: "of this `RUN`; the current one by default"},
 		},
 		Action: func(c *ucli.Context) error {
 			if err := shared.NoArgs(c); err != nil {

@@ -33,16 +33,17 @@ func NewAttestCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "attest", Category: shared.CategoryTrust, ArgsUsage: "[TURN|RUN|BASE..HEAD]",
 		Usage: "print attestations of a turn, a run or a range for other tools",
-		Description: "Prints in-toto Statements v1, one a line: SLSA provenance of a turn; the gates, approvals and turns of a run, after the " +
-			"provenance of each turn; or the SLSA verification summary of a range, judged as verify range does, after the provenance of each turn in it. " +
-			"With --sign each is a DSSE envelope, signed with the key that signs your approvals. " +
-			"--format agent-trace prints Agent Trace records instead, one for each commit: which lines agents wrote. " +
-			"Nothing is written, and nothing goes over the network. Exit status: as verify range for a range, else 0.",
+		Description: "Prints in-toto Statements v1, one per line. For a turn that is its SLSA provenance; for a " +
+			"run its gates, approvals and turns, after the provenance of each turn; for a range the SLSA " +
+			"verification summary, judged as by verify range, after the provenance of each turn in it. With --sign " +
+			"each is a DSSE envelope, signed with the key that signs your approvals. --format agent-trace prints " +
+			"one Agent Trace record per commit instead: which lines agents wrote. Nothing is written, and nothing " +
+			"goes over the network. Exit status: for a range as verify range, else 0.",
 		Flags: []ucli.Flag{
 			&ucli.BoolFlag{Name: "sign", Usage: "sign each statement"},
 			&ucli.StringFlag{
 				Name:  "policy",
-				Usage: "hold a range against the policy in `FILE`, or in a commit as REV:FILE",
+				Usage: "check a range against the policy in `FILE`, or in a commit as REV:FILE",
 			},
 			term.NewChoiceFlag("format", "write `FORMAT`", "in-toto", "in-toto", formatAgentTrace),
 		},

@@ -24,7 +24,7 @@ func newAttestExportCommand(f *term.Factory) *ucli.Command {
 		Description: "Into the directory DIR, one file DIGEST.json for each, or one a line to standard output. The envelopes are as they " +
 			"were signed: in-toto Statements v1 in DSSE v1, which other in-toto tools read. A file that is there already is left alone.",
 		Flags: []ucli.Flag{
-			&ucli.StringFlag{Name: "run", Usage: "of this `RUN`; the present one by default"},
+			&ucli.StringFlag{Name: "run", Usage: "of this `RUN`; the current one by default"},
 		},
 		Action: func(c *ucli.Context) error {
 			dir, err := shared.One(c, "directory", "")

@@ -22,9 +22,12 @@ func NewAuditCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name:     "audit",
 		Category: shared.CategoryMove,
-		Usage:    "a report on the run as it is now: text, json, markdown or html",
-		Description: "What report tells of an artifact, told of the project, or the coordinator's workspace, around the current directory: the governed files are read in one moment under the run's lock, " +
-			"as export does, and verified. Of a run the recorded operations are checked too, as fsck does. Exit status: 0 reported, 1 what is there contradicts itself, 2 there is nothing to report.",
+		Usage:    "report on the run as it is now: text, json, markdown or html",
+		Description: "Reports on the project, or the coordinator's workspace, around the current directory, as " +
+			"report does on an artifact. It reads the governed files in one moment under the run's lock and " +
+			"verifies them, as export does; for a run it also checks the recorded operations, as fsck does. Exit " +
+			"status: 0 reported, 1 a ledger was rewritten or the record does not verify, 2 there is nothing to " +
+			"report on.",
 		Flags: reportFlags(),
 		Action: func(c *ucli.Context) error {
 			if err := shared.NoArgs(c); err != nil {

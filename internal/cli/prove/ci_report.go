@@ -28,21 +28,23 @@ func NewCIReportCommand(f *term.Factory) *ucli.Command {
 		Name:      "ci-report",
 		ArgsUsage: "[FILE|-]",
 		Category:  shared.CategoryMove,
-		Usage:     "tell a build server about the run: JUnit XML or GitHub annotations",
-		Description: "Without FILE it is about the project around the current directory, as audit is, with the cases of policy test and what agentxchain.json would have decided of the recorded runs; else about an export artifact, as report is. " +
-			"Under GitHub Actions the annotations come with outputs of the step (GITHUB_OUTPUT) and a job summary (GITHUB_STEP_SUMMARY). " +
-			"Exit status: 0 reported, 1 the artifact does not verify or, with --strict, something failed, 2 there is nothing to report.",
+		Usage:     "report on the run to a build server: JUnit XML or GitHub annotations",
+		Description: "Without FILE it reports on the project around the current directory, as audit does, and adds " +
+			"the cases of policy test and what agentxchain.json would have decided about the recorded runs. With " +
+			"FILE it reports on an export artifact, as report does. Under GitHub Actions it also sets outputs of " +
+			"the step (GITHUB_OUTPUT) and writes a job summary (GITHUB_STEP_SUMMARY). Exit status: 0 reported, 1 " +
+			"the artifact does not verify or, with --strict, something failed, 2 there is nothing to report on.",
 		Flags: []ucli.Flag{
 			&ucli.StringFlag{Name: "input", Usage: "read `FILE`, - for standard input"},
-			term.NewChoiceFlag("format", "write `FORMAT`; auto is github-actions there and json elsewhere", "auto",
+			term.NewChoiceFlag("format", "write `FORMAT`; auto means github-actions under GitHub Actions, else json", "auto",
 				"auto", "github-actions", "junit-xml", "json"),
 			&ucli.BoolFlag{
 				Name:  "strict",
-				Usage: "end with status 1 when the run is blocked or failed, or a gate or turn failed",
+				Usage: "exit with 1 if the run is blocked or failed, or a gate or turn failed",
 			},
 			&ucli.BoolFlag{
 				Name:  "all-runs",
-				Usage: "tell rows of every run in the ledgers, not only of the current one",
+				Usage: "report rows of all runs in the ledgers, not only of the current one",
 			},
 		},
 		Action: func(c *ucli.Context) error {

@@ -33,15 +33,16 @@ func NewDiffCommand(f *term.Factory) *ucli.Command {
 		ArgsUsage: "LEFT RIGHT",
 		Category:  shared.CategoryMove,
 		Usage:     "compare two runs, or two export artifacts, and name what became worse",
-		Description: "LEFT and RIGHT are ids of runs in the project's run history, or the beginning of one, the current run included; or, with --export or when both are files, export artifacts. " +
-			"An artifact that does not verify is compared all the same, with a warning; verify diff refuses it. " +
-			"Exit status: 0 nothing became worse, 1 regressions or an artifact that does not verify, 2 something cannot be read.",
+		Description: "LEFT and RIGHT are ids of runs in the project's run history, or unique prefixes of them; the " +
+			"current run counts too. With --export, or if both are files, they are export artifacts. An artifact " +
+			"that does not verify is compared with a warning; verify diff refuses it. Exit status: 0 nothing " +
+			"became worse, 1 regressions or an artifact that does not verify, 2 something cannot be read.",
 		Flags: []ucli.Flag{
 			&ucli.BoolFlag{
 				Name:  "export",
 				Usage: "LEFT and RIGHT are export artifacts; one may be - for standard input",
 			},
-			&ucli.BoolFlag{Name: "exit-zero", Usage: "end with status 0 whenever the comparison could be made"},
+			&ucli.BoolFlag{Name: "exit-zero", Usage: "exit with 0 whenever the comparison could be made"},
 		},
 		Action: func(c *ucli.Context) error {
 			o := &diffOptions{
@@ -270,7 +271,7 @@ func severity(p *term.Printer, s string) string {
 
 func newVerifyDiffCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
-		Name: "diff", ArgsUsage: "LEFT RIGHT", Usage: "verify two export artifacts and compare them: the gate for CI",
+		Name: "diff", ArgsUsage: "LEFT RIGHT", Usage: "verify two export artifacts and compare them, for CI",
 		Description: "Compares only artifacts that both verify. Exit status: 0 both verify and nothing became worse, 1 one does not verify or there are regressions, 2 one cannot be read.",
 		Flags:       []ucli.Flag{term.NewChoiceFlag("format", "print `FORMAT`", "text", "text", "json")},
 		Action: func(c *ucli.Context) error {

@@ -20,10 +20,14 @@ import (
 func NewFsckCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "fsck", Category: shared.CategoryTrust, Usage: "check the recorded operations and the working files",
-		Description: "Objects, chain, ledgers along it, evidence, working files (read whole). With --replay every operation is applied again and must yield what was recorded. " +
-			"Exit status 12 when a record or ledger cannot be trusted, 1 for other findings. Nothing is changed; each finding names the command that mends it. " +
-			"In a bare repository, such as a server's, every run that lies there is checked or compared, and no file. " +
-			"With --against SIDE the runs here are compared with those of a remote, a git bundle or an export instead, and nothing of it is taken over: 12 when what is there went back, was rewritten or does not hold, 1 when both sides went on, 0 when they are equal or one is only ahead.",
+		Description: "Checks the objects, the chain of operations, the ledgers along it, the evidence, and the " +
+			"working files, which it reads whole. With --replay it applies every operation again and compares the " +
+			"outcome with the record. Exit status 12 if a record or ledger cannot be trusted, 1 for other " +
+			"findings. fsck changes nothing; each finding names the command that repairs it. In a bare repository, " +
+			"such as a server's, it checks or compares every run there, and no working files.\n\n" +
+			"With --against SIDE it compares the runs here with those of a remote, a git bundle or an export, and " +
+			"takes nothing over. Exit status 12 if a run there went back, was rewritten or is not valid, 1 if both " +
+			"sides have new operations, 0 if they are equal or only one is ahead.",
 		Flags: []ucli.Flag{
 			&ucli.BoolFlag{Name: "replay", Usage: "apply every operation again and compare"},
 			&ucli.StringFlag{Name: "run", Usage: "check this `RUN` instead of the current one"},

@@ -36,7 +36,7 @@ func reportFlags() []ucli.Flag {
 		&ucli.BoolFlag{Name: "force", Usage: "replace FILE"},
 		&ucli.BoolFlag{
 			Name:  "all-runs",
-			Usage: "tell rows of every run in the ledgers, not only of the artifact's own run",
+			Usage: "report rows of all runs in the ledgers, not only of the artifact's own run",
 		},
 	}
 }
@@ -65,10 +65,11 @@ func NewReportCommand(f *term.Factory) *ucli.Command {
 		Name:      "report",
 		ArgsUsage: "[FILE|-]",
 		Category:  shared.CategoryMove,
-		Usage:     "a report on an export artifact: text, json, markdown or html",
-		Description: "Verifies the artifact first and says so; what does not verify is not reported. Then: where the run stands, who decided and approved what, gates, " +
-			"objections, costs, the turns, what went wrong. The html is one file that needs nothing else. The same for an initiative and its repositories. " +
-			"Exit status: 0 reported, 1 the artifact does not verify, 2 there is no artifact.",
+		Usage:     "report on an export artifact: text, json, markdown or html",
+		Description: "Verifies the artifact first; if it does not verify, the report lists only the findings. " +
+			"Otherwise it says where the run is, who decided and approved what, gates, objections, costs, the " +
+			"turns, and what went wrong, and the same for an initiative and its repositories. The html is one " +
+			"self-contained file. Exit status: 0 reported, 1 the artifact does not verify, 2 there is no artifact.",
 		Flags: append([]ucli.Flag{&ucli.StringFlag{Name: "input", Usage: "read `FILE`, - for standard input"}},
 			reportFlags()...),
 		Action: func(c *ucli.Context) error {

@@ -40,9 +40,10 @@ func newVerifyTurnCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name:      "turn",
 		ArgsUsage: "[TURN]",
-		Usage:     "put a staged result through the five stages and replay its evidence",
-		Description: "Nothing is recorded. With --execute the commands of machine_evidence run again here, in the project directory, and their exit codes " +
-			"are compared with the declared ones: they were chosen by the turn's actor, so read them first. Work tree, gate and policies are judged by accept only.",
+		Usage:     "check a staged result in five stages, without recording anything",
+		Description: "With --execute it also runs the commands of machine_evidence again, in the project " +
+			"directory, and compares their exit codes with the declared ones. The turn chose these commands, so " +
+			"read them first. Only accept judges the work tree, the gate and the policies.",
 		Flags: []ucli.Flag{
 			shared.TurnFlag(),
 			&ucli.BoolFlag{Name: "execute", Usage: "run the declared commands"},

@@ -31,14 +31,15 @@ type verifyApprovalsOptions struct {
 
 func newVerifyApprovalsCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
-		Name: "approvals", Usage: "verify again what people said to the decisions of a run, and whether it is signed",
-		Description: "Signatures, signers, what each statement is about, its time and nonce, and whether enough people agreed, " +
-			"from the record alone: no key of this machine is used. Works in a clone that has fetched refs/agentxchain/*, and with " +
-			"--input on an export artifact or a bundle. Exit status: 0 when all holds, 1 with findings. " +
-			"What is only not proven, such as a yes that is not signed where no rule wants it, is told, and nothing is wrong. " +
-			"In the workspace of an initiative it is about the gates of that.",
+		Name: "approvals", Usage: "check the approvals of a run and their signatures again",
+		Description: "Checks signatures, signers, what each statement is about, its time and nonce, and whether " +
+			"enough people agreed. It uses the record alone and no key of this machine. It works in a clone that " +
+			"has fetched refs/agentxchain/*, and with --input on an export artifact or a bundle. In the workspace " +
+			"of an initiative it checks the initiative's gates. What is merely unproven, such as an unsigned " +
+			"approval that no rule requires to be signed, is reported but is not a finding. Exit status: 0 if " +
+			"there are no findings, 1 otherwise.",
 		Flags: []ucli.Flag{
-			&ucli.StringFlag{Name: "run", Usage: "of this `RUN`; the present one by default"},
+			&ucli.StringFlag{Name: "run", Usage: "of this `RUN`; the current one by default"},
 			&ucli.BoolFlag{Name: "all", Usage: "of every recorded run"},
 			&ucli.StringFlag{
 				Name:  "input",

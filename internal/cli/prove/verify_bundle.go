@@ -18,9 +18,10 @@ func newVerifyBundleCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name:      "bundle",
 		ArgsUsage: "[TURN]",
-		Usage:     "compare a turn's dispatch bundle with its seal; every active turn's by default",
-		Description: "Every file below the bundle directory is read and compared with MANIFEST.json, and that with the seal the run has recorded. " +
-			"Nothing is changed. TURN is the id of an active turn, or a unique beginning of it.",
+		Usage:     "compare the dispatch bundles of active turns with their seals",
+		Description: "Compares every file below the bundle directory with MANIFEST.json, and that file with the " +
+			"seal in the run's record. Changes nothing. TURN is the id of an active turn, or a unique prefix of " +
+			"it; by default all active turns are checked.",
 		Flags: []ucli.Flag{shared.TurnFlag()},
 		Action: func(c *ucli.Context) error {
 			turn, err := shared.One(c, "turn", "turn")

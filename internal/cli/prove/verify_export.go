@@ -25,10 +25,12 @@ func newVerifyExportCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name:      "export",
 		ArgsUsage: "[FILE|-]",
-		Usage:     "check every claim of an export artifact against what it carries",
-		Description: "Reads an artifact of schema 0.2 or 0.3, of a run or a coordinator, plain or compressed with zstd, from FILE or standard input. " +
-			"Sizes, digests and data are derived again from the content, the summary from the files. Nothing is written and no repository is needed. " +
-			"Files whose content was left out are listed as unproven. Exit status: 0 when all holds, 1 with findings, 2 when there is no artifact to judge.",
+		Usage:     "check every claim of an export artifact against its contents",
+		Description: "Reads an artifact of schema 0.2 or 0.3, of a run or a coordinator, plain or compressed with " +
+			"zstd, from FILE or standard input. Derives sizes, digests and data again from the content, and the " +
+			"summary from the files. Writes nothing and needs no repository. Lists files whose content was left " +
+			"out as unproven. Exit status: 0 if nothing is wrong, 1 with findings, 2 if there is no artifact to " +
+			"check.",
 		Flags: []ucli.Flag{
 			&ucli.StringFlag{Name: "input", Usage: "read `FILE`, - for standard input"},
 			term.NewChoiceFlag("format", "print `FORMAT`", "text", "text", "json"),

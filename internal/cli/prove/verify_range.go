@@ -31,11 +31,13 @@ func newVerifyRangeCommand(f *term.Factory) *ucli.Command {
 		Name:      "range",
 		ArgsUsage: "BASE..HEAD",
 		Usage:     "prove that the commits of a range are the work of accepted turns",
-		Description: "Each commit is the work of turns, a person's own, a merge that changes nothing by itself, or unaccounted. " +
-			"Its message is only a claim: a commit counts if each file it changes is the recorded work of a turn, by its contents, " +
-			"also after a rebase, squash, cherry-pick or amend. Nothing is written. The record has to be in this clone (refs/agentxchain/runs); --fetch fetches it. " +
-			"Without a policy only the work of turns and merges passes. Take the policy from the protected branch (--policy BASE:FILE), not from the one being judged. " +
-			"Exit status: 0 the range passes, 2 it cannot be judged, 3 it does not pass, 12 the record is damaged.",
+		Description: "Each commit is the work of turns, signed documents, a person's own work, a merge that " +
+			"changes nothing itself, or unaccounted. A commit message is only a claim: a commit counts as a turn's " +
+			"if the contents of each file it changes are that turn's recorded work, also after a rebase, squash, " +
+			"cherry-pick or amend. Writes nothing. The record must be in this clone (refs/agentxchain/runs); " +
+			"--fetch fetches it. Without a policy only the work of turns, signed documents and merges pass. Take " +
+			"the policy from the protected branch (--policy BASE:FILE), not from the branch under test. Exit " +
+			"status: 0 the range passes, 2 it cannot be judged, 3 it does not pass, 12 the record is damaged.",
 		Flags: []ucli.Flag{
 			&ucli.BoolFlag{
 				Name:  "fetch",
@@ -43,9 +45,9 @@ func newVerifyRangeCommand(f *term.Factory) *ucli.Command {
 			},
 			&ucli.StringFlag{
 				Name:  "policy",
-				Usage: "hold the range against the policy in `FILE`, or in a commit as REV:FILE",
+				Usage: "check the range against the policy in `FILE`, or in a commit as REV:FILE",
 			},
-			term.NewChoiceFlag("format", "write `FORMAT`; auto is github-actions there and text elsewhere", "auto",
+			term.NewChoiceFlag("format", "write `FORMAT`; auto means github-actions under GitHub Actions, else text", "auto",
 				"auto", "text", "json", "markdown", "junit-xml", "sarif", "github-actions", "gitlab"),
 		},
 		Action: func(c *ucli.Context) error {

@@ -18,11 +18,12 @@ func NewWitnessCommand(f *term.Factory) *ucli.Command {
 		Name:      "witness",
 		Category:  shared.CategoryTrust,
 		ArgsUsage: "[RUN]",
-		Usage:     "sign which operation a run stands at, and keep that with the run",
-		Description: "For a build job or a second server: checks the operations of the run, signs with the key that git signs commits with " +
-			"(ssh, openpgp, x509) that it stands at its newest operation now, and keeps the statement under refs/agentxchain/witnesses/, " +
-			"which sync and bundles carry. verify approvals counts what allowed signers saw; a run that no longer holds an operation that one of " +
-			"them saw is damaged. Where the run is shared, only an operation that a remote has is signed.",
+		Usage:     "sign which operation is now the newest of a run",
+		Description: "For a build job or a second server. Checks the operations of the run, signs which one is now " +
+			"the newest, with the key that git signs commits with (ssh, openpgp, x509), and stores the statement " +
+			"under refs/agentxchain/witnesses/. sync and bundles include it. verify approvals counts the " +
+			"statements of allowed signers. If a run no longer has an operation that one of them signed, the run " +
+			"is damaged. If the run is shared, only an operation that a remote has is signed.",
 		Action: func(c *ucli.Context) error {
 			run, err := shared.One(c, "run", "")
 			if err != nil {

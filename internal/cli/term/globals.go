@@ -56,7 +56,7 @@ func globalFlags() []globalFlag {
 		{
 			names: []string{"jq"},
 			value: "EXPR",
-			usage: "print the values that the jq expression `EXPR` picks of the --json answer",
+			usage: "print what the jq expression `EXPR` selects from the --json answer",
 			set:   func(g *GlobalOptions, v string) error { return g.picks(newJQ(v)) },
 		},
 		{names: []string{"template"}, value: "TEXT", usage: "print the --json answer through the Go template `TEXT`",

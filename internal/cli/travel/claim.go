@@ -19,22 +19,23 @@ func NewClaimCommand(f *term.Factory) *ucli.Command {
 		Name:      "claim",
 		Category:  shared.CategoryRun,
 		ArgsUsage: "[TURN|ROLE]",
-		Usage:     "take a turn for this clone, so that other machines leave it alone",
-		Description: "The claim is recorded on the remote first: of several machines that ask, one gets the turn. " +
-			"Until it ends, only this clone dispatches the turn or has its result accepted. A role that has no active turn is given one. " +
-			"A claim that has ended counts for nothing: another machine may claim the turn, and a result that comes too late is refused.",
+		Usage:     "reserve a turn for this clone, so that other machines leave it alone",
+		Description: "The claim is recorded on the remote first, so of several machines that claim a turn only one " +
+			"gets it. Until the claim ends, only this clone dispatches the turn or has its result accepted. If " +
+			"ROLE has no active turn, it is given one. After the claim has ended, another machine may claim the " +
+			"turn, and a result that arrives too late is refused.",
 		Flags: []ucli.Flag{
 			&ucli.StringFlag{
 				Name:  "for",
 				Usage: "how long (`TIME`, such as 45m or 2h); 30m unless it was longer before",
 			},
-			&ucli.BoolFlag{Name: "renew", Usage: "hold it for the same time again, from now"},
+			&ucli.BoolFlag{Name: "renew", Usage: "keep it for the same time again, from now"},
 			&ucli.BoolFlag{Name: "release", Usage: "give it back before its time"},
 			&ucli.BoolFlag{Name: "steal", Usage: "take it from another machine before its time"},
 			&ucli.StringFlag{
 				Name:    "because",
 				Aliases: []string{"reason"},
-				Usage:   "why it is taken from another machine (`TEXT`); required with --steal",
+				Usage:   "why you take it from another machine (`TEXT`); required with --steal",
 			},
 		},
 		Action: func(c *ucli.Context) error {

@@ -21,11 +21,11 @@ import (
 // waysOut are the ways out of a conflict.
 var waysOut = []struct{ flag, way, settles, means string }{
 	{"take-ours", join.WayAccept, runner.SettleOurs,
-		"stage the losing result again: its turn is active and the result is judged anew"},
+		"stage the losing result again, for its turn that is still active"},
 	{"reissue", join.WayReissue, runner.SettleReissue,
-		"keep the losing result as material and give the role another turn"},
-	{"ask-again", join.WayAgain, runner.SettleAgain, "a person decides anew"},
-	{"drop", join.WayDrop, runner.SettleDrop, "give the losing work up; needs --because"},
+		"keep the losing result as material for another turn of the role"},
+	{"ask-again", join.WayAgain, runner.SettleAgain, "ask a person to decide again"},
+	{"drop", join.WayDrop, runner.SettleDrop, "give up the losing work; needs --because"},
 }
 
 func wayFlags() []ucli.Flag {
@@ -41,11 +41,13 @@ func NewConflictsCommand(f *term.Factory) *ucli.Command {
 		Name:      "conflicts",
 		Category:  shared.CategoryMove,
 		ArgsUsage: "[OP]",
-		Usage:     "what did not hold when two machines' work was joined",
-		Description: "A conflict is an operation of one machine that does not hold after those of another: the record keeps who did it, why it does not count and the operation itself. " +
-			"OP is the id of that operation, or its beginning. One of the four flags settles the conflict; the settlement travels with the next sync. Only a person settles a conflict.",
+		Usage:     "list and settle conflicts between the work of two machines",
+		Description: "A conflict is an operation of one machine that is not valid after those of another. The " +
+			"record keeps the operation, who made it, and why it does not count. OP is the id of that operation, " +
+			"or a unique prefix. One of --take-ours, --reissue, --ask-again and --drop settles the conflict, and " +
+			"the next sync brings the decision to the others. Only a person can settle a conflict.",
 		Flags: slices.Concat(
-			[]ucli.Flag{&ucli.BoolFlag{Name: "all", Usage: "settled ones too"}},
+			[]ucli.Flag{&ucli.BoolFlag{Name: "all", Usage: "also settled conflicts"}},
 			wayFlags(),
 			[]ucli.Flag{&ucli.StringFlag{
 				Name:    "because",

@@ -34,11 +34,13 @@ type exportOptions struct {
 
 func NewExportCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
-		Name: "export", Category: shared.CategoryMove, Usage: "write the run, or the initiative, as one artifact",
-		Description: "Writes the governed files with their digests, a summary that follows from them and the state of the checkout, read in one moment under the run's lock. " +
-			"In a directory with agentxchain-multi.json it is the initiative with the runs of its repositories. " +
-			"The artifact of a run contains its record, so that restore continues with its operations. " +
-			"Nothing is left out unless --max-files or --max-jsonl-entries asks for it; the artifact says so, and cannot be restored then.",
+		Name: "export", Category: shared.CategoryMove, Usage: "write the run, or the initiative, into one file",
+		Description: "Writes an artifact: the governed files with their digests, a summary that follows from them, " +
+			"and the state of the checkout, all read in one moment under the run's lock. In a directory with " +
+			"agentxchain-multi.json it exports the initiative with the runs of its repositories. The artifact of a " +
+			"run contains the run's record, so that restore continues with its operations. No file is left out " +
+			"unless --max-files or --max-jsonl-entries asks for it; such an artifact says so, and cannot be " +
+			"restored.",
 		Flags: []ucli.Flag{
 			&ucli.StringFlag{
 				Name:    "output",
@@ -47,13 +49,13 @@ func NewExportCommand(f *term.Factory) *ucli.Command {
 			},
 			&ucli.StringFlag{
 				Name:  "bundle",
-				Usage: "write the run's whole history to `FILE`, a git bundle that restore takes along, not into the artifact",
+				Usage: "write the run's whole history to `FILE`, a git bundle for restore, instead of into the artifact",
 			},
 			&ucli.BoolFlag{Name: "no-record",
-				Usage: "leave out the run's record; a restore then takes the files as one operation"},
+				Usage: "leave out the run's record; restore then records the files as one operation"},
 			&ucli.BoolFlag{Name: "force", Usage: "replace FILE"},
 			&ucli.BoolFlag{Name: "with-work",
-				Usage: "carry changes of the project that are not committed; restore writes them on a yes"},
+				Usage: "include uncommitted changes of the project; restore writes them if you agree"},
 			&ucli.BoolFlag{
 				Name:  "compress",
 				Usage: "compress with zstd, which every command that reads artifacts recognises",

@@ -39,22 +39,24 @@ func NewRestoreCommand(f *term.Factory) *ucli.Command {
 		Category:  shared.CategoryMove,
 		ArgsUsage: "[FILE|-]",
 		Usage:     "continue a run from its artifact in this checkout",
-		Description: "Makes the governed files those of the run artifact FILE and records them as an operation of the run, so that the work goes on here. " +
-			"Of the artifact of an initiative, --repo ID names the repository whose run this is. " +
-			"Everything is checked first: the artifact as verify export does, that it belongs to this project and this commit, that nothing uncommitted is in its way. " +
-			"Then all of it takes effect or nothing; files that are displaced are kept. The run's record comes along, from the artifact or with --bundle.",
+		Description: "Makes the governed files those of the run artifact FILE and records the run here, so that " +
+			"work continues in this checkout. In the artifact of an initiative, --repo ID names the repository " +
+			"whose run to restore. restore first checks everything: the artifact as verify export does, that it " +
+			"belongs to this project and this commit, and that no uncommitted change is in the way. Then either " +
+			"everything takes effect or nothing. Displaced files are kept. The run's record comes from the " +
+			"artifact, or from --bundle.",
 		Flags: []ucli.Flag{
 			&ucli.StringFlag{Name: "input", Usage: "read `FILE`, - for standard input (same as the argument)"},
 			&ucli.StringFlag{
 				Name:  "repo",
-				Usage: "take the run of repository `ID` out of the artifact of an initiative",
+				Usage: "restore the run of repository `ID` from the artifact of an initiative",
 			},
 			&ucli.StringFlag{
 				Name:  "bundle",
-				Usage: "take the history in the git bundle `FILE` along; without an artifact, restore what it recorded last",
+				Usage: "also restore the history in the git bundle `FILE`; without an artifact, restore the newest operation in it",
 			},
 			&ucli.BoolFlag{Name: "no-record",
-				Usage: "leave out the record that the artifact carries: its files are recorded as one operation"},
+				Usage: "ignore the record in the artifact: its files are recorded as one operation"},
 			&ucli.BoolFlag{
 				Name:  "onto",
 				Usage: "restore onto a HEAD that has moved on, if no commit since contradicts the artifact",
@@ -64,12 +66,12 @@ func NewRestoreCommand(f *term.Factory) *ucli.Command {
 				Name:  "plan",
 				Usage: "as --dry-run, and list what is in the way instead of stopping at the first",
 			},
-			&ucli.BoolFlag{Name: "with-work", Usage: "write the work in progress that the artifact carries"},
+			&ucli.BoolFlag{Name: "with-work", Usage: "write the work in progress that is in the artifact"},
 			&ucli.BoolFlag{Name: "without-work",
-				Usage: "restore the run without the work in progress that the artifact carries"},
+				Usage: "restore the run without the work in progress that is in the artifact"},
 			&ucli.BoolFlag{
 				Name:  "give-up-turns",
-				Usage: "take turns at work here that the artifact does not know out of the run; their files are kept",
+				Usage: "give up active turns here that the artifact does not know; their files are kept",
 			},
 		},
 		Action: func(c *ucli.Context) error {

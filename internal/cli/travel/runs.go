@@ -20,19 +20,21 @@ import (
 func NewRunsCommand(f *term.Factory) *ucli.Command {
 	older := &ucli.StringFlag{
 		Name:  "older-than",
-		Usage: "those that ended more than `AGE` ago, such as 90d, 12w or 36h",
+		Usage: "the runs that ended more than `AGE` ago, such as 90d, 12w or 36h",
 	}
 	dry := &ucli.BoolFlag{Name: "dry-run", Usage: "say what would be done"}
 	return &ucli.Command{
 		Name:     "runs",
 		Category: shared.CategoryMove,
-		Usage:    "the runs of the repository, and the archive of those that are over",
-		Description: "Every run is a ref, and each fetch, push and listing goes through all of them. A run that is over can leave them for the archive: " +
-			"the list of archived runs travels with sync, a remote keeps their operations under one ref a year, and commands that name an archived run fetch it when it is not here. " +
-			"git config agentxchain.archiveAfter AGE has sync archive runs that ended longer ago.",
+		Usage:    "list the runs of the repository, and archive those that are over",
+		Description: "Every run is a ref, and each fetch, push and listing goes through all of them. Archiving a " +
+			"run that is over takes its ref away: sync brings the list of archived runs to every clone, a remote " +
+			"keeps their operations under one ref a year, and a command that names an archived run fetches it if " +
+			"it is not here. With git config agentxchain.archiveAfter AGE, sync archives runs that ended longer " +
+			"ago.",
 		Subcommands: []*ucli.Command{
 			{
-				Name: "list", Usage: "the runs of the repository, newest first",
+				Name: "list", Usage: "list the runs of the repository, newest first",
 				Flags: []ucli.Flag{
 					&ucli.BoolFlag{Name: "archived", Usage: "the archived runs"},
 					&ucli.BoolFlag{Name: "all", Usage: "archived runs too"},
@@ -55,7 +57,7 @@ func NewRunsCommand(f *term.Factory) *ucli.Command {
 				},
 			},
 			{
-				Name: "show", ArgsUsage: "RUN", Usage: "one run: where it is and how it stands",
+				Name: "show", ArgsUsage: "RUN", Usage: "show one run: where it is stored, and its status",
 				Action: func(c *ucli.Context) error {
 					if c.NArg() != 1 {
 						return term.UsageErrorf("name one run: git agentxchain runs list")
@@ -76,7 +78,7 @@ func NewRunsCommand(f *term.Factory) *ucli.Command {
 				},
 			},
 			{
-				Name: "unarchive", ArgsUsage: "RUN...", Usage: "make archived runs runs again",
+				Name: "unarchive", ArgsUsage: "RUN...", Usage: "take runs out of the archive",
 				Action: func(c *ucli.Context) error {
 					if c.NArg() == 0 {
 						return term.UsageErrorf("name the runs: git agentxchain runs list --archived")
@@ -88,7 +90,7 @@ func NewRunsCommand(f *term.Factory) *ucli.Command {
 				Name: "prune", ArgsUsage: "[RUN...]", Usage: "drop archived operations here that a remote has",
 				Flags: []ucli.Flag{older, dry, &ucli.StringFlag{
 					Name:  "because",
-					Usage: "remove the named runs for good where no remote keeps them; why, as `TEXT`",
+					Usage: "drop the named runs permanently even if no remote has them; why (`TEXT`)",
 				}},
 				Action: func(c *ucli.Context) error {
 					opt := runner.PruneOptions{

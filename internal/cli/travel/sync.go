@@ -22,22 +22,26 @@ func NewSyncCommand(f *term.Factory) *ucli.Command {
 		Name:      "sync",
 		Category:  shared.CategoryMove,
 		ArgsUsage: "[REMOTE]",
-		Usage:     "bring the runs here and on a remote together",
-		Description: "Fetches the records of the remote, checks every operation that came, takes over what goes on from here, and pushes what the remote lacks, each run only if the remote still has it where it was seen. " +
-			"Where both sides went on, the operations made here are decided again after those of the remote: what does not hold any more becomes a conflict (git agentxchain conflicts) and is never dropped. " +
-			"A remote that has lost operations it once showed is not followed. In a fresh clone the newest run is brought into the work tree. " +
-			"In a workspace (agentxchain-multi.json) it brings initiatives together instead. " +
-			"Without REMOTE: agentxchain.remote, else that of the branch, else origin, else the only one. A server needs nothing installed.",
+		Usage:     "exchange runs with a remote, and join what both sides did",
+		Description: "Fetches the records of the remote, checks every operation that arrived, takes over " +
+			"operations that continue the runs here, and pushes what the remote lacks. A run is pushed only if it " +
+			"has not changed on the remote in the meantime. If both sides have new operations, those made here are " +
+			"decided again after the remote's. One that is no longer valid becomes a conflict (git agentxchain " +
+			"conflicts); it is never dropped. sync does not follow a remote that has lost operations it had " +
+			"before. In a fresh clone it also writes the files of the newest run into the work tree. In a " +
+			"workspace (agentxchain-multi.json) it syncs initiatives instead.\n\n" +
+			"Without REMOTE it uses agentxchain.remote, else the remote of the branch, else origin, else the only " +
+			"remote. The server needs nothing installed.",
 		Flags: []ucli.Flag{
-			&ucli.BoolFlag{Name: "branch", Usage: "push the branch that is checked out along, never forced"},
+			&ucli.BoolFlag{Name: "branch", Usage: "also push the branch that is checked out, never forced"},
 			&ucli.BoolFlag{Name: "no-push", Usage: "only take over what the remote has"},
 			&ucli.BoolFlag{
 				Name:  "without-commits",
-				Usage: "also move operations whose commits of the project one side lacks",
+				Usage: "also exchange operations whose commits one side lacks",
 			},
 			&ucli.StringSliceFlag{
 				Name:  "forget",
-				Usage: "give up what was seen of `RUN` on the remote: it may have gone back",
+				Usage: "forget what was seen of `RUN` on the remote, which may then go back",
 			},
 		},
 		Action: func(c *ucli.Context) error {

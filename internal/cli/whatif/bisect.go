@@ -20,8 +20,9 @@ func NewBisectCommand(f *term.Factory) *ucli.Command {
 		Category:  shared.CategoryProve,
 		ArgsUsage: "GATE|RULE|POLICY|CODE",
 		Usage:     "find the operation at which a verdict changed",
-		Description: "Recorded operations are judged again, each from the recorded state before it, about as many as the logarithm of their number. " +
-			"Operations that do not judge the gate or rule are passed over. Exit status 1 when the verdict is the same at both ends.",
+		Description: "Judges recorded operations again, each from the recorded state before it, in a binary " +
+			"search. Operations that do not judge the gate or rule are skipped. Exit status 1 if the verdict is " +
+			"the same at both ends.",
 		Flags: append(otherConfigFlags(),
 			&ucli.StringFlag{Name: "good", Usage: "an `OP` at which the verdict was good; the first one by default"},
 			&ucli.StringFlag{Name: "bad", Usage: "an `OP` at which it was not; the newest one by default"},

@@ -29,15 +29,16 @@ func NewExplainCommand(f *term.Factory) *ucli.Command {
 		Name:      "explain",
 		Category:  shared.CategoryLook,
 		ArgsUsage: "TURN|GATE|OP|CODE",
-		Usage:     "which rules led to a verdict, and where each stands",
-		Description: "The engine decides on the recorded operation again and writes down every rule it asks: what the rule said, the section of " +
-			"docs/spec it stands in, the line of the configuration it goes by and the digest of the evidence. CODE is the code of a refusal, " +
-			"of this run or of the last command that was refused, or a rule by which a guard refused a commit or push.",
+		Usage:     "show which rules led to a verdict, and where they are written",
+		Description: "Decides the recorded operation again and lists every rule that matters: what the rule said, " +
+			"its section in docs/spec, the line of the configuration it depends on, and the digest of the " +
+			"evidence. CODE is the code of a refusal in this run, or of the last command that was refused, or a " +
+			"rule by which a guard refused a commit or push.",
 		Flags: []ucli.Flag{
 			&ucli.StringFlag{Name: "run", Usage: "look in this `RUN`; the current one by default"},
 			&ucli.BoolFlag{
 				Name:  "all",
-				Usage: "show every rule that was asked, also those that do not bear on the verdict",
+				Usage: "show every rule that was asked, also those that do not affect the verdict",
 			},
 		},
 		Action: func(c *ucli.Context) error {

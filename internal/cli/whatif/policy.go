@@ -30,11 +30,12 @@ type policyTestOptions struct {
 
 func NewPolicyCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
-		Name: "policy", Category: shared.CategoryProve, Usage: "test cases for the rules of agentxchain.json",
+		Name: "policy", Category: shared.CategoryProve, Usage: "run test cases for the rules of agentxchain.json",
 		Subcommands: []*ucli.Command{{
 			Name: "test", ArgsUsage: "[FILE...]", Usage: "run the cases in " + lookback.PolicyTestsDir,
-			Description: "A case is a JSON or YAML document: what is given, a turn's result, and what is expected of it (docs/whatif.md). Every case is " +
-				"decided by the engine under the agentxchain.json of the work tree. Exit status 1 when a case fails.",
+			Description: "A case is a JSON or YAML document: a situation, a turn's result, and the expected " +
+				"verdict (docs/whatif.md). Every case is decided under the agentxchain.json of the work tree. Exit " +
+				"status 1 if a case fails.",
 			Flags: append(otherConfigFlags()[:2],
 				&ucli.StringFlag{
 					Name:  "record",

@@ -37,11 +37,13 @@ func NewSimulateCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name:     "simulate",
 		Category: shared.CategoryProve,
-		Usage:    "play roles and people through the configuration, and see what it cannot do",
-		Description: "Every event is decided by the engine, in memory: a role's turn works, asks to move on with the gate's documents in order, or stops for a " +
-			"person; a person writes the documents, approves, or lifts a block. Without --script and --seed every reachable state is looked at, up to " +
-			"--states of them: which phases cannot be left, which gates never open, which rules can deadlock, which gates agents open alone. " +
-			"Exit status 1 when no run can complete, a phase cannot be left or a gate never opens.",
+		Usage:    "play roles and people through the configuration to find dead ends",
+		Description: "Decides every event in memory, as in a real run: a role's turn works, asks to move on with " +
+			"the gate's documents in order, or stops for a person; a person writes the documents, approves, or " +
+			"lifts a block. Without --script and --seed it examines every reachable state, up to --states of them, " +
+			"and reports which phases cannot be left, which gates never open, which rules can deadlock, and which " +
+			"gates agents can open alone. Exit status 1 if no run can complete, a phase cannot be left, or a gate " +
+			"never opens.",
 		Flags: append(otherConfigFlags()[:2],
 			&ucli.StringFlag{
 				Name:  "script",
@@ -49,10 +51,10 @@ func NewSimulateCommand(f *term.Factory) *ucli.Command {
 			},
 			&ucli.Uint64Flag{
 				Name:  "seed",
-				Usage: "play events drawn by chance from `N`; the same number plays the same events",
+				Usage: "play random events from seed `N`; the same seed gives the same events",
 			},
 			&ucli.IntFlag{Name: "events", Usage: "with --seed: at most `N` events", Value: 50},
-			&ucli.IntFlag{Name: "states", Usage: "look at no more than `N` states", Value: whatif.DefaultStates},
+			&ucli.IntFlag{Name: "states", Usage: "examine at most `N` states", Value: whatif.DefaultStates},
 			&ucli.StringFlag{Name: "svg", Usage: "draw the reachable states into `FILE`"}),
 		Action: func(c *ucli.Context) error {
 			if err := shared.NoArgs(c); err != nil {

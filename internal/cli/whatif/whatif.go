@@ -28,10 +28,11 @@ func NewWhatifCommand(f *term.Factory) *ucli.Command {
 		Name:     "whatif",
 		Category: shared.CategoryProve,
 		Usage:    "judge the recorded history again under another configuration",
-		Description: "Every recorded operation is judged by the engine with the arguments and the evidence it was decided on, from the " +
-			"recorded state before it, under the other configuration. What would have been decided differently is listed; what cannot be told, " +
-			"because the evidence was never taken, is said to be unknown. Nothing is written. " +
-			"Exit status: 0 nothing would have been decided differently, 1 something would have, 3 work that was accepted would have been refused.",
+		Description: "Judges every recorded operation again under the other configuration, from the recorded state " +
+			"before it and with the arguments and evidence it was decided on. Lists what would have been decided " +
+			"differently, and what cannot be known because the evidence was never recorded. Writes nothing. Exit " +
+			"status: 0 nothing would have been decided differently, 1 something would have, 3 accepted work would " +
+			"have been refused.",
 		Flags: append(otherConfigFlags(),
 			&ucli.StringSliceFlag{Name: "run", Usage: "judge this `RUN` (repeatable); the current one by default"},
 			&ucli.BoolFlag{Name: "all", Usage: "judge every recorded run of the repository"}),
