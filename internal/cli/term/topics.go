@@ -179,8 +179,8 @@ Until then, commands that would run it refuse before they change anything (exit
 3, hooks_untrusted):
 
   git agentxchain hooks show        what would run, and whether it may
-  git agentxchain hooks trust       approves exactly that; you are asked again if
-                                    a hook or one of its files changes
+  git agentxchain hooks trust       approves exactly that; asks you again if a
+                                    hook or one of its files changes
   git agentxchain hooks trust --revoke
 
 Trust also covers runtimes, gate actions and webhooks; without it no webhook is
