@@ -79,8 +79,8 @@ func (c *Coordinator) Sync(ctx context.Context, opt SyncOptions) (*travel.Synced
 }
 
 // joined is the change with which this side goes on where both went on from base; "" where they cannot be brought
-// together. What was only counted here the next command counts again; what people said here to the gate that waits is
-// put on top of there, where it counts beside what was said there. Without a base the files came here by another way
+// together. What was only counted or requested here the next command counts and requests again; what people said here to
+// the gate that waits is put on top of there, where it counts beside what was said there. Without a base the files came here by another way
 // than the record, as part of a branch: then they have to be those of a change there.
 func (c *Coordinator) joined(ctx context.Context, tx *Tx, base, here, there object.OID) (object.OID, error) {
 	repo := c.repository(ctx).Repository()
@@ -98,11 +98,24 @@ func (c *Coordinator) joined(ctx context.Context, tx *Tx, base, here, there obje
 	if err != nil {
 		return "", err
 	}
+	theirs, err := record.InitiativeFiles(ctx, repo, there)
+	if err != nil {
+		return "", err
+	}
+	grown := make(map[string][]*ojson.Object)
 	for name := range now {
 		switch name {
-		case initiative.HistoryPath, initiative.BarrierLedgerPath, initiative.BarriersPath, initiative.StatePath:
+		case initiative.HistoryPath, initiative.DecisionsPath:
+			rest, onward := bytes.CutPrefix(now[name], was[name])
+			rows, bad := decodeRows(name, rest)
+			if !onward || len(bad) > 0 {
+				return "", nil
+			}
+			grown[name] = rows
+		case initiative.BarrierLedgerPath, initiative.BarriersPath, initiative.StatePath,
+			initiative.HookAuditPath, initiative.HookNotesPath: // they follow from what is counted
 		default:
-			if was[name] == nil || !bytes.Equal(was[name], now[name]) {
+			if !bytes.Equal(was[name], now[name]) && !bytes.Equal(theirs[name], now[name]) {
 				return "", nil
 			}
 		}
@@ -115,24 +128,15 @@ func (c *Coordinator) joined(ctx context.Context, tx *Tx, base, here, there obje
 	if err != nil {
 		return "", err
 	}
-	rest, grown := bytes.CutPrefix(now[initiative.HistoryPath], was[initiative.HistoryPath])
-	rows, bad := decodeRows(initiative.HistoryPath, rest)
-	if !grown || len(bad) > 0 || before.Status != after.Status {
+	votes, asked, ok := initiative.Repeatable(grown[initiative.HistoryPath])
+	waits := before.Status == initiative.StatusActive && after.Status == initiative.StatusPaused && asked > 0
+	switch {
+	case !ok || len(grown[initiative.DecisionsPath]) != asked || before.Status != after.Status && !waits:
 		return "", nil
+	case len(votes) > 0:
+		return c.withVotes(ctx, tx, votes, there)
 	}
-	var votes []*ojson.Object
-	for _, row := range rows {
-		switch {
-		case initiative.IsVote(row):
-			votes = append(votes, row)
-		case !initiative.IsProjection(row) && row.String("type") != initiative.RowResynced:
-			return "", nil
-		}
-	}
-	if len(votes) == 0 {
-		return there, nil
-	}
-	return c.withVotes(ctx, tx, votes, there)
+	return there, nil
 }
 
 // withVotes is a change on top of there to which votes were added; there itself where they add nothing, and "" where one
@@ -154,12 +158,15 @@ func (c *Coordinator) withVotes(ctx context.Context, tx *Tx, votes []*ojson.Obje
 	} else if err != nil {
 		return "", err
 	}
-	ch, added, ok := a.history(files[initiative.HistoryPath]).Join(st, votes, st.SuperRunID, a.ground(ctx))
-	switch {
-	case !ok:
+	y := a.history(files[initiative.HistoryPath]).Join(st, votes, st.SuperRunID, a.ground(ctx))
+	if y == nil {
 		return "", nil
-	case ch.State == nil:
+	}
+	if y.Over > 0 {
 		c.note("what was said here to the gate adds nothing to what was said elsewhere: it was decided on there, or asked again")
+	}
+	ch := y.Change
+	if ch.Empty() {
 		return there, nil
 	}
 	env := c.env(ctx)
@@ -182,7 +189,7 @@ func (c *Coordinator) withVotes(ctx context.Context, tx *Tx, votes []*ojson.Obje
 	if err != nil {
 		return "", err
 	}
-	for _, v := range added {
+	for _, v := range y.Votes {
 		c.note(fmt.Sprintf("the yes of %s to gate %s counts beside those of other machines", v.Who(), g.Gate))
 	}
 	return op, nil
@@ -277,6 +284,8 @@ func (c *Coordinator) catchUpRecord(ctx context.Context, tx *Tx) error {
 		if err == nil && tip != "" && at == "" {
 			if at, err = record.InitiativeGivenUp(ctx, home.Repository(), in); at != "" {
 				known = nil // of what went on from elsewhere
+				c.note("a command that was killed had gone over to the changes of a remote, and the files follow; those that were " +
+					"here are kept under " + record.LostRefPrefix + record.InitiativeNames + in.Run)
 			}
 		}
 		switch {

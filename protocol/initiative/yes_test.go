@@ -216,17 +216,17 @@ func TestJoinedVotes(t *testing.T) {
 	grounds := func(*Yes, Asking) (*Grounds, *wire.Error) {
 		return &Grounds{Base: g.yes.Consent.Base, Configs: []*Config{g.w.Config, nil}}, nil
 	}
-	join := func(rows []*ojson.Object) (*Change, []*run.Vote, bool) {
+	join := func(rows []*ojson.Object) *Joined {
 		return g.w.History.Join(g.w.State, rows, g.w.State.SuperRunID, grounds)
 	}
-	if c, added, ok := join(elsewhere(nil, g.ada, 2)); !ok || c.State != nil || len(added) > 0 {
-		t.Errorf("ada on her second machine: %+v %v %v; want nothing added", c, added, ok)
+	if y := join(elsewhere(nil, g.ada, 2)); y == nil || !y.Change.Empty() || len(y.Votes) > 0 || y.Over > 0 {
+		t.Errorf("ada on her second machine: %+v; want nothing added", y)
 	}
 	moved := func(g *atGate) {
 		g.yes.Repositories = []attest.Repository{{ID: "api", Operation: strings.Repeat("d", 40)}}
 	}
-	if c, _, ok := join(elsewhere(moved, g.bob, 3)); ok {
-		t.Errorf("bob, of a repository that stood elsewhere: %+v; want it refused", c)
+	if y := join(elsewhere(moved, g.bob, 3)); y != nil {
+		t.Errorf("bob, of a repository that stood elsewhere: %+v; want it refused", y)
 	}
 	// One of two passes nothing, whoever says that no more is needed.
 	alone := g.yes
@@ -234,11 +234,12 @@ func TestJoinedVotes(t *testing.T) {
 	if _, _, refusal := Approve(g.w, g.a.read(), &alone, g.env()); refusal == nil {
 		t.Error("one of two passed the gate")
 	}
-	c, added, ok := join(elsewhere(nil, g.bob, 4))
-	if !ok || len(added) != 1 || added[0].Principal != g.bob.email || len(c.State.PendingGate.Votes) != 2 {
-		t.Fatalf("bob: %+v %v %v", c, added, ok)
+	y := join(elsewhere(nil, g.bob, 4))
+	if y == nil || len(y.Votes) != 1 || y.Votes[0].Principal != g.bob.email ||
+		len(y.Change.State.PendingGate.Votes) != 2 {
+		t.Fatalf("bob: %+v", y)
 	}
-	g.w = g.w.With(c)
+	g.w = g.w.With(y.Change)
 	sum, refusal := g.approve(t)
 	if refusal != nil || !sum.Reached() || g.w.State.Phase != "make" {
 		t.Fatalf("with both: %+v %v", sum, refusal)
@@ -251,8 +252,8 @@ func TestJoinedVotes(t *testing.T) {
 	if got := g.judge(append(rows[:last-1:last-1], rows[last])); len(got) != 1 || got[0].Refusal == nil {
 		t.Errorf("without the yes of bob: %+v holds", got)
 	}
-	if c, _, ok := g.w.History.Join(g.w.State, elsewhere(nil, g.bob, 5), g.w.State.SuperRunID, grounds); !ok || !c.Empty() {
-		t.Errorf("once the gate was passed: %+v %v; want nothing", c, ok)
+	if y := join(elsewhere(nil, g.bob, 5)); y == nil || !y.Change.Empty() || y.Over != 1 {
+		t.Errorf("once the gate was passed: %+v; want nothing", y)
 	}
 }
 
