@@ -276,7 +276,7 @@ func (a *acceptance) observe(*ojson.Object) *wire.Error {
 
 // personsWork says how a person takes out of the turn what is theirs, "" where nothing looks like it.
 func (a *acceptance) personsWork(code string) string {
-	const since = "commits were made since the turn began: where a person made them, git agentxchain "
+	const since = "commits were made since the turn began; if a person made them: git agentxchain "
 	switch b := a.turn.Baseline; {
 	case a.commitsSince():
 		return since + "reconcile --show"
@@ -284,9 +284,9 @@ func (a *acceptance) personsWork(code string) string {
 		// Of a turn that began before the first commit there is nothing for reconcile to move.
 		return since + "reissue " + a.turn.TurnID + " --take-commits"
 	case slices.Contains(a.attr.Files, wire.ConfigPath) && !slices.Contains(a.effective, wire.ConfigPath):
-		return "where a person changed " + wire.ConfigPath + ": commit it, then git agentxchain reconcile"
+		return "if a person changed " + wire.ConfigPath + ": commit it, then git agentxchain reconcile"
 	case code == wire.CodeDirtyTreeMismatch:
-		return "what a person changed: commit it, then git agentxchain reconcile"
+		return "if a person made the change: commit it, then git agentxchain reconcile"
 	}
 	return ""
 }

@@ -78,7 +78,7 @@ func (op *RejectTurn) Apply(t *change.Draft) *wire.Error {
 		return &wire.Error{
 			Code:    wire.CodeReasonRequired,
 			Field:   "reason",
-			Message: "A rejection needs a reason; the next attempt is told it.",
+			Message: "A rejection needs a reason; the next attempt reads it.",
 			Hint:    "git agentxchain reject " + old.TurnID + " --reason TEXT",
 		}
 	}

@@ -100,7 +100,7 @@ func (r *Runner) RuntimeTrusted(ctx context.Context, cfg *config.Config, ids ...
 		Field:   "runtimes",
 		Details: ojson.NewObject("runtimes", ids, "digest", scope.Digest),
 		Message: fmt.Sprintf(
-			"agentxchain.json names runtimes that this machine has not been told to trust (%s); nothing was started and nothing was sent.", wire.ListSome(names, 3)),
+			"agentxchain.json names runtimes that are not trusted on this machine (%s); nothing was started or sent.", wire.ListSome(names, 3)),
 		Hint: "git agentxchain hooks trust",
 	}
 }

@@ -149,7 +149,7 @@ func printExamination(p *term.Printer, ex *doctor.Examination, count map[string]
 		p.Printf("%s, %s: a run cannot go on like this.\n", p.Red(term.Counted(e, "error")),
 			term.Counted(w, "warning"))
 	case w > 0:
-		p.Printf("%s; a run can go on.\n", p.Yellow(term.Counted(w, "warning")))
+		p.Printf("%s; a run can continue.\n", p.Yellow(term.Counted(w, "warning")))
 	default:
 		p.Printf("%s\n", p.Green("Everything is in order."))
 	}

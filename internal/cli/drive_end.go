@@ -188,7 +188,7 @@ func endText(res *loop.Result) string {
 	case loop.CauseCancelled:
 		return "interrupted; git agentxchain run resumes what was under way"
 	case loop.CauseAwaitingPerson:
-		return "what is left to do is for a person"
+		return "the remaining work is for a person"
 	case loop.CauseClaimed:
 		return "other machines work on all turns there are; git agentxchain run --claim waits for them"
 	case loop.CauseProposalWaits:

@@ -125,7 +125,7 @@ func runUnblock(ctx context.Context, f *term.Factory, o runner.ReactivateOptions
 		if v := out.Result.Overruled; v != nil {
 			printTaken(p, v)
 		} else {
-			p.Printf("Resolved: %s. The run goes on.\n\n", p.Bold(term.OneLine(out.Result.Was)))
+			p.Printf("Resolved: %s. The run continues.\n\n", p.Bold(term.OneLine(out.Result.Was)))
 		}
 		shared.PrintWhere(p, &out.Done)
 		shared.PrintNext(p, n)

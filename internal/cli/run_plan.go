@@ -79,10 +79,10 @@ func runPlan(ctx context.Context, f *term.Factory, r *runner.Runner, o *planOpti
 	}
 	plan.Set("stands_because", ojson.OrNull(why))
 	f.Out.Emit(plan, func(p *term.Printer) {
-		p.Printf("%s\n\n", p.Bold("Nothing is done: this is what would be."))
+		p.Printf("%s\n\n", p.Bold("Dry run: nothing is started or changed."))
 		p.Field("Run", "%s, phase %s, %s", term.OneLine(cmp.Or(s.Run(), "(none)")), p.Bold(term.OneLine(s.Phase)),
 			s.Status)
-		p.Field("Limits", "%s, %s side by side", term.Counted(limit, "accepted turn"),
+		p.Field("Limits", "%s, %s at a time", term.Counted(limit, "accepted turn"),
 			term.Counted(runner.MaxConcurrentTurns(cfg, s.Phase), "turn"))
 		if left := s.BudgetStatus.RemainingUSD; left != nil {
 			p.Field("Budget", "%s", run.LeftText(*left))
@@ -223,7 +223,7 @@ func bareURL(text string) string {
 
 func plannedGate(cfg *config.Config, phase, id string, auto bool) *ojson.Object {
 	gate := cfg.Gate(id)
-	by := "by itself, once its conditions hold"
+	by := "automatically, once its conditions are met"
 	credentialed := gates.CredentialedExitGate(cfg, phase)
 	switch {
 	case gate == nil:

@@ -246,9 +246,9 @@ func showActiveTurn(f *term.Factory, r *runner.Runner, v *runner.View, t *run.Tu
 		p.Println()
 		p.Field("Instructions", "%s/PROMPT.md", wire.BundleDir(t.TurnID))
 		if len(bundle.Problems) == 0 {
-			p.Field("Bundle", "%d files, %s", len(bundle.Files), p.Green("as it was sealed"))
+			p.Field("Bundle", "%d files, %s", len(bundle.Files), p.Green("matches its seal"))
 		} else {
-			p.Field("Bundle", "%s: %s", p.Red("not as it was sealed"), term.OneLine(bundle.Problems[0].Detail))
+			p.Field("Bundle", "%s: %s", p.Red("does not match its seal"), term.OneLine(bundle.Problems[0].Detail))
 		}
 		p.Field("Result to", "%s", wire.StagingPath(t.TurnID))
 		switch {

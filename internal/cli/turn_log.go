@@ -40,7 +40,7 @@ func runTurnLog(ctx context.Context, f *term.Factory, o *turnLogOptions) error {
 	}
 	if data == nil && !o.Follow {
 		return term.Errorf("not_found", "turn %s has no log on this machine", term.OneLine(id)).
-			WithHint("people leave none, and a log stays where the agent ran")
+			WithHint("only agents write a log, on the machine where they ran")
 	}
 	if f.JSON() {
 		f.Out.Emit(ojson.NewObject("turn_id", id, "path", name, "lines", logLines(data, o.Raw)), nil)

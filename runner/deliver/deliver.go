@@ -63,7 +63,7 @@ func (d *Delivery) Send(e notify.Event, run notify.Run) (notify.Emission, error)
 		return notify.Emission{}, &wire.Error{
 			Code:    trust.CodeHooksUntrusted,
 			Field:   "notifications.webhooks",
-			Message: "agentxchain.json names webhooks that this machine has not been told to trust; nothing was sent.",
+			Message: "agentxchain.json names webhooks that are not trusted on this machine; nothing was sent.",
 			Hint:    "git agentxchain hooks trust",
 		}
 	}

@@ -208,7 +208,7 @@ func (d *doctor) run(ctx context.Context) {
 		d.add("state", LevelNote, "",
 			"run %s is not recorded under refs/agentxchain yet; the next changing command does that", v.State.Run())
 	default:
-		d.ok("state", "the working files are what run %s recorded at %s", v.Run, v.Op.Short())
+		d.ok("state", "the working files match run %s at %s", v.Run, v.Op.Short())
 	}
 	d.clock(ctx, v)
 	for _, t := range v.State.ActiveTurns.All() {
@@ -297,7 +297,7 @@ func (d *doctor) bundle(ctx context.Context, v *gitstore.View, t *run.Turn) {
 		return
 	}
 	if len(b.Problems) == 0 {
-		d.ok("bundle", "the bundle of turn %s is as it was sealed", t.TurnID)
+		d.ok("bundle", "the bundle of turn %s matches its seal", t.TurnID)
 		return
 	}
 	seen := map[string]bool{}

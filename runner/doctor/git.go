@@ -82,7 +82,7 @@ func (d *doctor) identity(ctx context.Context) {
 	}
 	d.signsCommits(ctx)
 	if len(missing) == 0 {
-		d.ok("identity", "operations are signed %s <%s>", name, email)
+		d.ok("identity", "operations are recorded as made by %s <%s>", name, email)
 		return
 	}
 	d.add("identity", LevelWarning, strings.Join(fix, " && "),

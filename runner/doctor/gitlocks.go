@@ -62,7 +62,7 @@ func (d *doctor) gitLocks(ctx context.Context) {
 			"%s was killed and still holds a pack (%s)", h.By, d.nameFile(h.Path))
 	}
 	if !found {
-		d.ok("lock", "no git has left a lock behind")
+		d.ok("lock", "no git process has left a lock behind")
 	}
 }
 

@@ -20,7 +20,7 @@ func (d *doctor) guards(ctx context.Context) {
 	}
 	if !st.Installed {
 		d.add("guards", LevelNote,
-			"", "no guards are in git's own hooks, so a commit may rewrite the run's records; to put them there: git agentxchain hooks install")
+			"", "no guards are installed in git's hooks, so a commit can rewrite the run's records; to install them: git agentxchain hooks install")
 		return
 	}
 	silent := st.Silent()

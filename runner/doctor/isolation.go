@@ -70,23 +70,23 @@ func (d *doctor) isolation(ctx context.Context, c *config.Config) {
 			if bound(c, id) {
 				level = LevelError
 			}
-			d.add("isolation", level, refusal.Hint, "runtime %s asks for isolation %s, which does not hold: %s", id,
+			d.add("isolation", level, refusal.Hint, "runtime %s asks for isolation %s, which does not work here: %s", id,
 				kind, why(err))
 		} else if kind == confine.User {
 			holds = append(holds, "user "+user)
 		}
 	}
-	text := "tried on " + repo.CommonDir + ": "
+	text := "tested on " + repo.CommonDir + ": "
 	if len(holds) > 0 {
-		text += strings.Join(slices.Compact(holds), ", ") + " keep an agent from writing it"
+		text += strings.Join(slices.Compact(holds), ", ") + " keep an agent from writing there"
 	} else {
-		text += "no isolation holds"
+		text += "no isolation works"
 	}
 	if len(not) > 0 {
 		text += "; not here: " + strings.Join(not, ", ")
 	}
 	if asked == 0 {
-		text += "; no runtime asks for one"
+		text += "; no runtime uses one"
 	}
 	d.ok("isolation", "%s", text)
 }

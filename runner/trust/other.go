@@ -64,7 +64,7 @@ func (h OtherHooks) Untrusted(t *State, file, command string, phases []string) *
 			names = append(names, k.Phase+" "+k.Name)
 		}
 	}
-	e.Message = file + " names hooks that this machine has not been told to trust (" + wire.ListSome(names, 3) +
+	e.Message = file + " names hooks that are not trusted on this machine (" + wire.ListSome(names, 3) +
 		"); nothing was run and nothing was changed."
 	e.Hint = command
 	return e

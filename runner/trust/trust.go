@@ -236,7 +236,7 @@ func Untrusted(s *Scope, phases []string) *wire.Error {
 		Field:   "hooks",
 		Details: ojson.NewObject("hooks", names, "digest", s.Digest),
 		Message: fmt.Sprintf(
-			"agentxchain.json names hooks that this machine has not been told to trust (%s); nothing was run and nothing was changed.", wire.ListSome(names, 3)),
+			"agentxchain.json names hooks that are not trusted on this machine (%s); nothing was run or changed.", wire.ListSome(names, 3)),
 		Hint: "git agentxchain hooks trust",
 	}
 }

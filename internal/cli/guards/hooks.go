@@ -136,7 +136,7 @@ func runHooksTrust(ctx context.Context, f *term.Factory, yes, revoke bool) error
 			}
 			p.Println()
 		}
-		p.Printf("Trusted in this repository, as %s. It is asked again when anything of it changes.\n", t.Scope.Digest)
+		p.Printf("Trusted in this repository, as %s. You are asked again if any of it changes.\n", t.Scope.Digest)
 	})
 	return nil
 }

@@ -199,7 +199,7 @@ func printSync(p *term.Printer, y *runner.Synced, open int, what string, ended b
 			p.Printf("\nNext: git agentxchain multi init\n")
 		}
 	case same == len(y.Runs):
-		p.Printf("Everything here is on %s, and the other way round.\n", remote)
+		p.Printf("Everything here is on %s, and everything there is here.\n", remote)
 	}
 	switch {
 	case y.Over:
