@@ -39,7 +39,7 @@ func incompatible(words []string) string {
 		case !slices.Contains(args, "exec") && !slices.Contains(args, "e"):
 			return "codex without the subcommand exec asks at the terminal"
 		case !has("--json"):
-			return "codex exec without --json says nothing that could be followed"
+			return "codex exec without --json prints nothing that can be followed"
 		}
 	case "cursor":
 		if !has("--agent", "agent", "--background-agent") {
@@ -51,7 +51,7 @@ func incompatible(words []string) string {
 		}
 	case "opencode":
 		if !has("--non-interactive", "run") {
-			return "opencode without --non-interactive asks at the terminal"
+			return "opencode without the subcommand run asks at the terminal"
 		}
 	}
 	return ""
