@@ -158,9 +158,9 @@ func (v *view) pendingFacts(g *gate.Pending) block {
 		{"Decided by", text(approvers(g.Rule))},
 		{"Yes", text(g.Yes)},
 	}}
-	holds := toned("the gate holds on the files of now", good)
+	holds := toned("the gate passes on the current files", good)
 	if g.Result.Action == gates.ActionGateFailed {
-		holds = toned("the gate does not hold on the files of now", bad)
+		holds = toned("the gate does not pass on the current files", bad)
 	}
 	b.Facts = append(b.Facts, fact{"Evidence", holds})
 	for _, reason := range g.Result.Reasons {

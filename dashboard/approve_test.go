@@ -157,7 +157,7 @@ func TestApproveFromThePage(t *testing.T) {
 	dir := atGate(t)
 	v := serve(t, Options{Dir: dir, AllowApprove: true})
 	page := v.page(approvePath)
-	for _, want := range []string{"Gate signoff: from plan to ship.", "the gate holds on the files of now", "PLAN.md",
+	for _, want := range []string{"Gate signoff: from plan to ship.", "the gate passes on the current files", "PLAN.md",
 		"Greet &lt;people&gt;", "Greets nobody.",
 		"Approve and sign", "class=\"diff\"", "Open objections"} {
 		if !strings.Contains(page, want) {

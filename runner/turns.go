@@ -332,7 +332,7 @@ func (r *Runner) Validate(ctx context.Context, turnID string) (*run.Turn, *resul
 			Field: s.Path,
 			Message: "Turn " + turn.TurnID + " has no staged result at " + wire.StagingPath(turn.TurnID) +
 				".",
-			Hint: "write the turn result there first",
+			Hint: "git agentxchain turn edit " + turn.TurnID + " writes it",
 		}
 	}
 	doc, refusal := protocol.DecodeStaged(s.Path, s.Data)

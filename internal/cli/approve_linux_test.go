@@ -97,7 +97,7 @@ func TestApproveAsks(t *testing.T) {
 		if status.ExitStatus() != c.status || having(lines, c.says) != 1 {
 			t.Errorf("%q: status %d: %q", c.keys, status.ExitStatus(), lines)
 		}
-		for _, want := range []string{"Gate:          plan_ok: build -> ship", "the gate holds on the files of now",
+		for _, want := range []string{"Gate:          plan_ok: build -> ship", "the gate passes on the current files",
 			"notes.txt", "Objections:    none open", "the run enters phase ship"} {
 			if having(lines, want) == 0 {
 				t.Errorf("%q is not shown: %q", want, lines)
@@ -125,7 +125,7 @@ func TestApproveAsks(t *testing.T) {
 	r.enter("no\n")
 	r.enter("The notes are thin.\n")
 	status, lines := r.end()
-	if status.ExitStatus() != 0 || having(lines, "Gate plan_ok is denied: the run goes on in phase build.") != 1 ||
+	if status.ExitStatus() != 0 || having(lines, "Gate plan_ok is denied: the run continues in phase build.") != 1 ||
 		having(lines, approveQuestion) < 5 {
 		t.Errorf("status %d: %q", status.ExitStatus(), lines)
 	}

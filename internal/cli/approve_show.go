@@ -128,9 +128,9 @@ func printPendingGate(p *term.Printer, g *gate.Pending) {
 		p.Field("Blocked on", "%s", p.Red(term.OneLine(g.BlockedOn)))
 	}
 	if g.Result.Action == gates.ActionGateFailed {
-		p.Field("Evidence", "%s", p.Red("the gate does not hold on the files of now"))
+		p.Field("Evidence", "%s", p.Red("the gate does not pass on the current files"))
 	} else {
-		p.Field("Evidence", "%s", p.Green("the gate holds on the files of now"))
+		p.Field("Evidence", "%s", p.Green("the gate passes on the current files"))
 	}
 	for _, reason := range g.Result.Reasons {
 		p.Printf("%s - %s\n", term.Pad("", 14), term.OneLine(reason))

@@ -35,7 +35,7 @@ func denyWith(ctx context.Context, f *term.Factory, r *runner.Runner, reason str
 	n := r.Next(ctx)
 	payload.Set("next_action", shared.NextObject(n))
 	f.Out.Emit(payload, func(p *term.Printer) {
-		p.Printf("Gate %s is denied: the run goes on in phase %s.\n\n", p.Bold(term.OneLine(out.Result.Gate)),
+		p.Printf("Gate %s is denied: the run continues in phase %s.\n\n", p.Bold(term.OneLine(out.Result.Gate)),
 			term.OneLine(out.Result.From))
 		p.Field("Reason", "%s", term.OneLine(out.Result.Reason))
 		shared.PrintWhere(p, &out.Done)

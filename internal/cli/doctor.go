@@ -146,7 +146,7 @@ func printExamination(p *term.Printer, ex *doctor.Examination, count map[string]
 	p.Println()
 	switch e, w := count[doctor.LevelError], count[doctor.LevelWarning]; {
 	case e > 0:
-		p.Printf("%s, %s: a run cannot go on like this.\n", p.Red(term.Counted(e, "error")),
+		p.Printf("%s, %s: a run cannot continue like this.\n", p.Red(term.Counted(e, "error")),
 			term.Counted(w, "warning"))
 	case w > 0:
 		p.Printf("%s; a run can continue.\n", p.Yellow(term.Counted(w, "warning")))

@@ -108,7 +108,7 @@ func askAgent(ctx context.Context, f *term.Factory, o *initOptions) error {
 			o.Agent = answer
 			return nil
 		}
-		f.Out.Notice("%s is none of these. For another program: git agentxchain init --agent \"COMMAND\"", term.OneLine(answer))
+		f.Out.Notice("%s is not one of these. For another program: git agentxchain init --agent \"COMMAND\"", term.OneLine(answer))
 	}
 }
 

@@ -129,7 +129,7 @@ func runRepair(ctx context.Context, f *term.Factory, o *repairOptions) error {
 		return err
 	}
 	if plan.Shared != "" {
-		f.Out.Notice("note: the work tree %s is in this run too: each goes on from what the other records",
+		f.Out.Notice("note: the work tree %s is in this run too, and each continues from what the other records",
 			term.OneLine(plan.Shared))
 	}
 	actions := []*ojson.Object{}

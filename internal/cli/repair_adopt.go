@@ -42,7 +42,7 @@ func runAdopt(ctx context.Context, f *term.Factory, o *repairOptions) error {
 			return err
 		}
 		if !agreed {
-			f.Out.Notice("Nothing was taken up.")
+			f.Out.Notice("Nothing was adopted.")
 			return nil
 		}
 	}
@@ -63,7 +63,7 @@ func runAdopt(ctx context.Context, f *term.Factory, o *repairOptions) error {
 			}
 			p.Println()
 		}
-		p.Printf("Run %s is taken up (operation %s).\n\n", term.OneLine(out.Run), p.Yellow(out.Op.Short()))
+		p.Printf("Run %s is adopted (operation %s).\n\n", term.OneLine(out.Run), p.Yellow(out.Op.Short()))
 		shared.PrintWhere(p, &out.Done)
 		shared.PrintNext(p, n)
 	})

@@ -175,7 +175,7 @@ func (g *Pending) turn(row *ojson.Object) {
 }
 
 func (g *Pending) outcomes() {
-	g.Yes, g.No = "the run completes", "the run goes on in phase "+g.From+", and the next turn reads your reason"
+	g.Yes, g.No = "the run completes", "the run continues in phase "+g.From+", and the next turn reads your reason"
 	if g.To != "" {
 		g.Yes = "the run enters phase " + g.To
 	}
@@ -186,7 +186,7 @@ func (g *Pending) outcomes() {
 		g.Yes += ", and " + path + " says yes, committed"
 	}
 	if g.Result.Action == gates.ActionGateFailed {
-		g.Yes = "refused, because the gate does not hold on the files of now"
+		g.Yes = "refused, because the gate does not pass on the current files"
 	}
 	if len(g.Before) > 0 {
 		g.Yes = "refused, because " + wire.ListSome(g.Before, 3) + " is not what the turn handed in"

@@ -239,7 +239,7 @@ func (p Project) dispatched(cfg *config.Config, t *run.Turn) *protocol.NextActio
 	return &protocol.NextAction{
 		Command: "git agentxchain step " + t.TurnID,
 		Reason: "Has runtime " + text.Brief(t.RuntimeID, 60) +
-			" carry the turn out; git agentxchain run goes on after it.",
+			" carry the turn out; git agentxchain run continues after it.",
 	}
 }
 

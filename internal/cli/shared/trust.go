@@ -34,7 +34,7 @@ func Trusting(ctx context.Context, f *term.Factory, r *runner.Runner, command fu
 	for _, line := range TrustLines(t.Scope) {
 		f.Out.Notice("%s", line)
 	}
-	agreed, perr := f.Prompt.Confirm(ctx, "Trust all of this on this machine, and go on?", "--trust", false)
+	agreed, perr := f.Prompt.Confirm(ctx, "Trust all of this on this machine, and continue?", "--trust", false)
 	if perr != nil {
 		return perr
 	}

@@ -210,10 +210,10 @@ func printExport(p *term.Printer, e *restore.Export, path, bundle string, writte
 			term.Counted(len(b.Refs), "ref"), b.Bytes)
 	}
 	if r := e.Record; r != nil {
-		p.Printf("It carries the run's record, %d bytes, which restore goes on with.\n", r.Bytes)
+		p.Printf("It contains the run's record, %d bytes, so that restore continues its operations.\n", r.Bytes)
 	}
 	if e.Records > 0 {
-		p.Printf("It carries the records of %s, which restore --repo goes on with.\n",
+		p.Printf("It contains the records of %s, so that restore --repo continues their operations.\n",
 			term.Counted(e.Records, "run"))
 	}
 	if e.Work > 0 {

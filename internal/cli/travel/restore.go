@@ -364,9 +364,9 @@ func relationText(plan *restore.Plan) string {
 		return "as it is recorded here"
 	case restore.Continues:
 		if plan.Before == "" {
-			return "goes on from its history in the bundle"
+			return "continues from its history in the bundle"
 		}
-		return "goes on from operation " + plan.Before.Short()
+		return "continues from operation " + plan.Before.Short()
 	case restore.Replaces:
 		return "takes the place of operation " + plan.Before.Short() + ", which stays in the run's history"
 	}

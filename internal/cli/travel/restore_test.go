@@ -9,7 +9,7 @@ import (
 // A run whose only history came with a bundle has no operation here to go on from.
 func TestRelationWithoutAnOperationHere(t *testing.T) {
 	got := relationText(&restore.Plan{Relation: restore.Continues})
-	if got != "goes on from its history in the bundle" {
+	if got != "continues from its history in the bundle" {
 		t.Errorf("it says %q", got)
 	}
 }

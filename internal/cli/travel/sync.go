@@ -206,7 +206,7 @@ func printSync(p *term.Printer, y *runner.Synced, open int, what string, ended b
 		p.Printf("The workspace shows initiative %s, which has ended.\n\nNext: git agentxchain multi status\n",
 			term.OneLine(y.Entered))
 	case y.Entered != "" && what != "run":
-		p.Printf("The workspace goes on with initiative %s.\n\nNext: git agentxchain multi status\n",
+		p.Printf("The workspace continues with initiative %s.\n\nNext: git agentxchain multi status\n",
 			term.OneLine(y.Entered))
 	case y.Entered != "":
 		p.Printf("The work tree is in run %s.\n\nNext: git agentxchain status\n", term.OneLine(y.Entered))
