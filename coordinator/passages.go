@@ -101,15 +101,18 @@ func (a *approvals) away(ctx context.Context) *wire.Error {
 	if a.home.HasCommit(ctx, object.OID(commit)) {
 		brings = "git branch NAME " + commit + " puts it on one"
 	}
-	return &wire.Error{
+	e := &wire.Error{
 		Code:  CodeUnapproved,
 		Field: fieldBeginning,
 		Message: fmt.Sprintf("Commit %.12s says who may approve in initiative %s, and no branch here has it.", commit,
 			run),
-		Hint: "git fetch brings the branches of the workspace's repository, and with --unshallow those before a shallow " +
-			"clone; if its branch was rewritten or deleted, and you know that commit: " + brings + "; else " + Program +
-			" multi abandon --reason TEXT",
+		Hint: "git fetch brings the branches of the workspace's repository; if its branch was rewritten or deleted, and you " +
+			"know that commit: " + brings + "; else " + Program + " multi abandon --reason TEXT",
 	}
+	if len(history.ShallowCommits(a.home)) > 0 {
+		e.Hint = "git fetch --unshallow brings the commits before this shallow clone; then the command again"
+	}
+	return e
 }
 
 // beginningGone reports a refusal over a beginning that is not here: no gate can be judged by it, and all that is left

@@ -112,7 +112,8 @@ func (c *Coordinator) groundsNow(ctx context.Context, a *approvals, d *Documents
 				Code:    CodeUnapproved,
 				Field:   "authority.protected_branch",
 				Message: fmt.Sprintf("Branch %s says who may approve, and no commit of it is here.", wire.OneLine(p.Branch)),
-				Hint: "git fetch brings it; if it was renamed, name it in authority.protected_branch of " + initiative.ConfigFile +
+				Hint: "git fetch brings it, in a clone of one branch after git remote set-branches --add origin " +
+					wire.ShellWord(p.Branch) + "; if it was renamed, name it in authority.protected_branch of " + initiative.ConfigFile +
 					"; if it is gone for good: " + Program + " multi abandon --reason TEXT",
 			}
 		}
