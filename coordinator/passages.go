@@ -35,8 +35,7 @@ type approvals struct {
 
 	base      *agreement.Base // signers and rules of the beginning; empty where it names none
 	founded   *initiative.Config
-	protected consent.Place
-	sources   []string // names of the protected branch, none where no branch is
+	protected consent.Place // Names are none where no branch is
 
 	brought int // rows of the first change of the record, -1 where that was not asked yet
 }
@@ -72,7 +71,7 @@ func (c *Coordinator) judging(ctx context.Context, st *initiative.State, tip obj
 		named, _ = newReader(c.store.root).config(c.store.Dir())
 	}
 	var err error
-	a.protected, a.sources, err = protectedBy(ctx, a.home, "", a.founded, named)
+	a.protected, err = protectedBy(ctx, a.home, "", a.founded, named)
 	return a, err
 }
 
@@ -223,14 +222,14 @@ func (a *approvals) first(ctx context.Context) int {
 
 // asks reports that there may be rules.
 func (a *approvals) asks() bool {
-	return a.founded != nil || a.here != nil && a.here.Authority != nil || len(a.sources) > 0
+	return a.founded != nil || a.here != nil && a.here.Authority != nil || len(a.protected.Names) > 0
 }
 
 // grounds are what applied to a row. Which commit of the protected branch says so is the word of who wrote it: one that
 // only a merge brought was never the branch, and one before that by which an earlier yes was judged, since, is over.
 func (a *approvals) grounds(ctx context.Context, y *initiative.Yes, since string) (*initiative.Grounds, *wire.Error) {
 	g := &initiative.Grounds{Base: a.base, Configs: []*initiative.Config{a.founded}, Today: a.here}
-	if len(a.sources) == 0 {
+	if len(a.protected.Names) == 0 {
 		return g, nil
 	}
 	if y == nil || y.Consent.Base == nil || y.Consent.Base.Ref == "" {
@@ -245,7 +244,7 @@ func (a *approvals) grounds(ctx context.Context, y *initiative.Yes, since string
 		return g, nil
 	}
 	at := y.Consent.Base
-	for _, s := range a.sources {
+	for _, s := range a.protected.Names {
 		tip, err := a.home.ReadRef(ctx, s)
 		if err != nil {
 			return nil, unjudged(err)

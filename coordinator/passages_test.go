@@ -41,10 +41,13 @@ func TestGroundsOfTheProtectedBranch(t *testing.T) {
 	elsewhere := commit("never merged")
 
 	a := &approvals{
-		home:      repo,
-		base:      &agreement.Base{},
-		protected: consent.Place{Repo: repo, Branch: "protected"},
-		sources:   []string{"refs/remotes/origin/protected", "refs/heads/protected"},
+		home: repo,
+		base: &agreement.Base{},
+		protected: consent.Place{
+			Repo:   repo,
+			Branch: "protected",
+			Names:  []string{"refs/remotes/origin/protected", "refs/heads/protected"},
+		},
 	}
 	for _, c := range []struct{ name, at, since, want string }{
 		{"one of its commits", first, "", first},

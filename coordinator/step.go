@@ -149,22 +149,31 @@ func (c *Coordinator) request(ctx context.Context, tx *Tx, s *Seen, no *initiati
 	if e != nil {
 		return e
 	}
-	if a, err := c.judgingHere(ctx, s.State); err == nil {
-		if g, err := c.groundsNow(ctx, a, s.Documents); err == nil { // else it says nothing, and the status why
-			ch.AskedBy(g.Base)
-		}
+	g, unread := c.groundsHere(ctx, s)
+	if unread == nil {
+		ch.AskedBy(g.Base)
 	}
 	if err := c.commit(ctx, tx, "request_gate", "Asked for gate "+ev.Gate, ch); err != nil {
 		return err
 	}
 	out.Did, out.Gate = did, tx.Docs.State.PendingGate
-	s.Documents = tx.Docs
-	g, err := c.gateStanding(ctx, s)
-	if err != nil {
-		c.note(err.Error()) // the gate waits all the same
+	if unread != nil {
+		c.note(unread.Error()) // the gate waits all the same
+		return nil
 	}
-	out.Signed = g != nil && g.Signed
+	for _, r := range initiative.RulesOf(s.State.Phase, out.Gate.To, g.Configs...) {
+		out.Signed = out.Signed || r.Signed
+	}
 	return nil
+}
+
+// groundsHere is groundsNow by what is recorded here.
+func (c *Coordinator) groundsHere(ctx context.Context, s *Seen) (*initiative.Grounds, error) {
+	a, err := c.judgingHere(ctx, s.State)
+	if err != nil {
+		return nil, err
+	}
+	return c.groundsNow(ctx, a, s.Documents)
 }
 
 // notReady says why no turn can be assigned, and what the gate waits for.

@@ -56,66 +56,65 @@ func baseOf(ctx context.Context, p consent.Place) (*agreement.Base, *initiative.
 	return base, cfg, nil
 }
 
-// protectedBy is the place of the branch whose signers and rules count, and the names that git knows it under: the one
-// that the configuration of the beginning names. Where that names none, or one that is gone because it was renamed, it is
-// the one that the configuration here names. Branch is "" where none is protected.
+// protectedBy is the place of the branch whose signers and rules count: the one that the configuration of the beginning
+// names. Where that names none, or one that is gone because it was renamed, it is the one that the configuration here
+// names. Branch is "" where none is protected.
 func protectedBy(ctx context.Context, home *git.Repository, on string, founded, here *initiative.Config) (p consent.Place,
-	sources []string, err error) {
-	first := true
+	err error) {
 	for _, cfg := range []*initiative.Config{founded, here} {
-		if cfg == nil || cfg.ProtectedBranch == "" {
+		if !protects(cfg) {
 			continue
 		}
 		at := consent.Place{Repo: home, On: on, Branch: cfg.ProtectedBranch}
-		names, err := at.Sources(ctx)
-		if err != nil {
-			return p, nil, err
+		if at.Names, err = at.Sources(ctx); err != nil {
+			return p, err
 		}
-		known := slices.ContainsFunc(names, func(name string) bool {
+		known := slices.ContainsFunc(at.Names, func(name string) bool {
 			tip, rerr := home.ReadRef(ctx, name)
 			return rerr == nil && tip != ""
 		})
-		if first || known {
-			p, sources, first = at, names, false
+		if p.Branch == "" || known {
+			p = at
 		}
 		if known {
 			break
 		}
 	}
-	return p, sources, nil
+	return p, nil
 }
+
+// protects reports a configuration that names a protected branch.
+func protects(cfg *initiative.Config) bool { return cfg != nil && cfg.ProtectedBranch != "" }
 
 // groundsNow are what a decision is judged by now, where a judges those before it.
 func (c *Coordinator) groundsNow(ctx context.Context, a *approvals, d *Documents) (*initiative.Grounds, error) {
 	out := &initiative.Grounds{Base: a.base, Configs: []*initiative.Config{d.Config, a.founded}}
-	if a.home == nil {
+	if a.home == nil || !protects(a.founded) && !protects(d.Config) {
 		return out, nil
 	}
 	_, on, err := a.home.Checkout(ctx)
 	if err != nil {
 		return nil, err
 	}
-	p, _, err := protectedBy(ctx, a.home, on, a.founded, d.Config)
+	p, err := protectedBy(ctx, a.home, on, a.founded, d.Config)
 	if err != nil {
 		return nil, err
 	}
-	if p.Branch != "" {
-		base, cfg, err := baseOf(ctx, p)
-		if err != nil {
-			return nil, err
-		}
-		switch {
-		case base != nil:
-			out.Base, out.Configs = base, append(out.Configs, cfg)
-		case p.Branch != on: // a workspace that was never pushed has it as its own branch alone
-			return nil, &wire.Error{
-				Code:    CodeUnapproved,
-				Field:   "authority.protected_branch",
-				Message: fmt.Sprintf("Branch %s says who may approve, and no commit of it is here.", wire.OneLine(p.Branch)),
-				Hint: "git fetch brings it, in a clone of one branch after git remote set-branches --add origin " +
-					wire.ShellWord(p.Branch) + "; if it was renamed, name it in authority.protected_branch of " + initiative.ConfigFile +
-					"; if it is gone for good: " + Program + " multi abandon --reason TEXT",
-			}
+	base, cfg, err := baseOf(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case base != nil:
+		out.Base, out.Configs = base, append(out.Configs, cfg)
+	case p.Branch != on: // a workspace that was never pushed has it as its own branch alone
+		return nil, &wire.Error{
+			Code:    CodeUnapproved,
+			Field:   "authority.protected_branch",
+			Message: fmt.Sprintf("Branch %s says who may approve, and no commit of it is here.", wire.OneLine(p.Branch)),
+			Hint: "git fetch brings it, in a clone of one branch after git remote set-branches --add origin " +
+				wire.ShellWord(p.Branch) + "; if it was renamed, name it in authority.protected_branch of " + initiative.ConfigFile +
+				"; if it is gone for good: " + Program + " multi abandon --reason TEXT",
 		}
 	}
 	return out, nil
@@ -154,7 +153,7 @@ func (c *Coordinator) asking(ctx context.Context, a *approvals, s *Seen, proves 
 // that everywhere else.
 func (a *approvals) behind(ctx context.Context, s *Seen) *wire.Error {
 	b := s.History.AskedBy()
-	if b == nil || b.Ref == "" || len(a.sources) == 0 {
+	if b == nil || b.Ref == "" || len(a.protected.Names) == 0 {
 		return nil
 	}
 	_, refusal := a.grounds(ctx, &initiative.Yes{Consent: agreement.Consent{Base: b}}, "")

@@ -4,6 +4,7 @@ package consent
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
@@ -21,6 +22,8 @@ type Place struct {
 	On     string  // the branch that is checked out, "" for none
 	Pinned *string // the commit at which the run or initiative began, nil for none
 	Head   string  // a commit whose tree is read with it, "" for none
+
+	Names []string // what Sources said, nil where it was not asked yet
 }
 
 // Base reads the signers, the configuration, and the tree of Head in one git process. They are those of the protected
@@ -32,7 +35,7 @@ func (p Place) Base(ctx context.Context) (base *agreement.Base, tree string, err
 		return nil, "", err
 	}
 	if p.Pinned != nil {
-		sources = append(sources, *p.Pinned)
+		sources = append(slices.Clip(sources), *p.Pinned)
 	}
 	paths := append(wire.SignerFiles(), p.Config)
 	var names []string
@@ -74,8 +77,8 @@ func (p Place) Base(ctx context.Context) (base *agreement.Base, tree string, err
 // work's own branch is none: a turn commits to it. Git dies of BRANCH@{upstream} where no upstream is set, so that it is
 // asked for its name first.
 func (p Place) Sources(ctx context.Context) ([]string, error) {
-	if p.Branch == "" {
-		return nil, nil
+	if p.Branch == "" || p.Names != nil {
+		return p.Names, nil
 	}
 	out, err := p.Repo.Git.Run(ctx, nil, "for-each-ref", "--format=%(upstream)", "refs/heads/"+p.Branch)
 	if err != nil {
