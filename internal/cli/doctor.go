@@ -23,8 +23,8 @@ func newDoctorCommand(f *term.Factory) *ucli.Command {
 		Usage:    "check git, configuration, run and checkout, and say how to fix what is wrong",
 		Description: "Exit status 1 if there are errors; warnings and notes do not count. --fix repairs only what " +
 			"cannot lose work: it removes a lock whose owner is proven dead, adds missing lines to .gitignore, and " +
-			"brings the working files up to the recorded run, as every changing command does first. It deletes no " +
-			"other file. doctor looks at runtimes without using them, and asks known agents for their version. " +
+			"makes the working files and the recorded run agree, as every changing command does first. It deletes " +
+			"no other file. doctor looks at runtimes without using them, and asks known agents for their version. " +
 			"--online also tries the runtimes that are trusted here. No agent is asked to work.",
 		Flags: []ucli.Flag{
 			&ucli.BoolFlag{Name: "fix", Usage: "repair what is safe to repair"},

@@ -20,10 +20,10 @@ func newInjectCommand(f *term.Factory) *ucli.Command {
 		Category:  shared.CategoryRun,
 		ArgsUsage: "DESCRIPTION",
 		Usage:     "give the run a piece of work that its next turns must answer",
-		Description: "Such a piece of work is called an intent. By injecting it you approve it, and a next turn " +
-			"gets it: priority p0 goes before delegated and planned work, the others go to a turn that has " +
-			"neither. A result that leaves an acceptance item unanswered is refused. If no run has begun, the next " +
-			"one takes the intent. inject is refused inside a dispatched turn.",
+		Description: "Such a piece of work is called an intent. By injecting it you approve it. An intent of " +
+			"priority p0 goes to the next turn, before delegated and planned work; any other waits for a turn that " +
+			"has neither. A result that leaves an acceptance item unanswered is refused. If no run has begun, the " +
+			"next one takes the intent. inject is refused inside a dispatched turn.",
 		Flags: []ucli.Flag{
 			&ucli.StringFlag{Name: "priority", Value: "p0", Usage: "how urgent it is: `PRIORITY` p0 to p3"},
 			&ucli.StringSliceFlag{

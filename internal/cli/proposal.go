@@ -47,8 +47,9 @@ func newProposalCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "proposal", Category: shared.CategoryRun,
 		Usage: "show, apply and reject what roles without write access proposed",
-		Description: "The work of a role with write_authority proposed on a remote runtime is kept aside when its turn is " +
-			"accepted. TURN may be a unique prefix; the only proposal that waits by default.",
+		Description: "When a turn of a role with write_authority proposed on a remote runtime is accepted, its " +
+			"changes are kept as a proposal. TURN may be a unique prefix; the default is the only proposal that " +
+			"waits.",
 		Subcommands: []*ucli.Command{
 			{
 				Name: "list", Usage: "list the proposals of the run",
@@ -59,11 +60,11 @@ func newProposalCommand(f *term.Factory) *ucli.Command {
 					return runProposalList(c.Context, f)
 				},
 			},
-			sub("show", "one proposal: its files and what became of it", nil,
+			sub("show", "show one proposal: its files and what became of it", nil,
 				func(ctx context.Context, _ *ucli.Context, r *runner.Runner, turn string) error {
 					return showProposal(ctx, f, r, turn, false)
 				}),
-			sub("diff", "what applying the proposal would change now", nil,
+			sub("diff", "show what applying the proposal would change now", nil,
 				func(ctx context.Context, _ *ucli.Context, r *runner.Runner, turn string) error {
 					return showProposal(ctx, f, r, turn, true)
 				}),
@@ -72,7 +73,7 @@ func newProposalCommand(f *term.Factory) *ucli.Command {
 					out, err := r.ApplyProposal(ctx, turn, c.StringSlice("file"), c.String("in"))
 					return tellDecided(f, out, err)
 				}),
-			sub("reject", "turn the proposal down", []ucli.Flag{
+			sub("reject", "reject the proposal", []ucli.Flag{
 				&ucli.StringFlag{Name: "reason", Usage: "why (`TEXT`); required"},
 			},
 				func(ctx context.Context, c *ucli.Context, r *runner.Runner, turn string) error {

@@ -54,8 +54,8 @@ func newGitHooksCommands(f *term.Factory) []*ucli.Command {
 		simple("canary", "attempt known violations in a throwaway repository, to prove that the guards work",
 			"Creates a governed repository below the git directory, guarded exactly as this one. There it attempts "+
 				"violations with real git commands, with honest work in between, and then removes the repository. It "+
-				"does not touch your refs, index, work tree and settings, and does not run your other hooks. Exit "+
-				"status 1 if a violation goes through or honest work does not.", runHooksCanary),
+				"does not touch your refs, index, work tree and settings, and leaves out the hooks that the guards run "+
+				"first. Exit status 1 if a violation goes through or honest work does not.", runHooksCanary),
 		{
 			Name:            "run",
 			Usage:           "judge for one of git's hooks; the scripts call it",

@@ -32,8 +32,10 @@ func NewMergeDriverCommand(f *term.Factory) *ucli.Command {
 		ArgsUsage: "BASE OURS THEIRS [MARKER-SIZE [PATH]]",
 		Description: "git calls it for files with the attribute merge=agentxchain, after \"git agentxchain hooks install\" has defined it:\n" +
 			"  merge.agentxchain.driver = git-agentxchain merge-driver %O %A %B %L %P\n" +
-			"Every record of both versions is kept once, byte for byte, each version's own order, and between them the order of time. " +
-			"The result replaces OURS. A record that is gone, one that both changed, or a line that is no record is a conflict: exit status 1, both versions kept between markers.",
+			"The result has every record of both versions once, byte for byte: in the order of each version, and " +
+			"between the versions in the order of time. It replaces OURS. A record that is gone, one that both " +
+			"changed, or a line that is not a record is a conflict: exit status 1, with both versions between " +
+			"markers.",
 		Action: func(c *ucli.Context) error {
 			args := c.Args().Slice()
 			if len(args) < 3 || len(args) > 5 {

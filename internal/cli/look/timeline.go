@@ -27,8 +27,9 @@ func NewTimelineCommand(f *term.Factory) *ucli.Command {
 		Category:  shared.CategoryLook,
 		ArgsUsage: "[RUN]",
 		Usage:     "draw a run: who worked when, what was sent back, who opened which gate",
-		Description: "A lane for each role and one for gates. Attempts of a turn are parts of its bar. Times in which no turn is worked on are drawn short. " +
-			"The picture is in characters, or with --svg an image for a browser: git agentxchain timeline --svg > run.svg",
+		Description: "Draws a lane for each role and one for gates. Attempts of a turn are parts of its bar, and " +
+			"times without work are shortened. The default is a drawing in characters; --svg writes an image for a " +
+			"browser: git agentxchain timeline --svg > run.svg",
 		Flags: []ucli.Flag{
 			&ucli.StringFlag{Name: "run", Usage: "the `RUN` (same as the argument); the current one by default"},
 			&ucli.StringFlag{Name: "phase", Usage: "only this `PHASE`"},

@@ -23,8 +23,9 @@ func NewWhyCommand(f *term.Factory) *ucli.Command {
 		Category:  shared.CategoryLook,
 		ArgsUsage: "PATH[:LINE]",
 		Usage:     "show which turn wrote a line, and what was decided there",
-		Description: "PATH:LINE, or PATH:FROM-TO, is a place in the file as it is now. Without a line the turns of the whole file are listed. " +
-			"A line is attributed to a turn only on evidence that holds after rebase, amend, squash and cherry-pick; otherwise the answer is that it cannot be told, and which turns it may have been.",
+		Description: "PATH:LINE, or PATH:FROM-TO, is a place in the file as it is now. Without a line, why lists " +
+			"the turns of the whole file. It names a turn only on evidence that survives rebase, amend, squash and " +
+			"cherry-pick. Otherwise it says that it cannot tell, and which turns are possible.",
 		Flags:  []ucli.Flag{linesFlag()},
 		Action: linesAction(f, runWhy),
 	}
