@@ -87,6 +87,35 @@ func (r *Repository) HeadFiles() []string {
 	return files
 }
 
+// TornLogs are HEAD and its branch, those of them whose log ends in the middle of a line: git would write the next move
+// behind it, and read the two as one.
+func (r *Repository) TornLogs() (refs []string) {
+	if r.RefFormat != "files" {
+		return nil
+	}
+	torn := func(log string) bool {
+		f, err := object.Open(log)
+		if err != nil {
+			return false
+		}
+		defer func() { _ = f.Close() }()
+		fi, err := f.Stat()
+		if err != nil || fi.Size() == 0 {
+			return false
+		}
+		last := make([]byte, 1)
+		_, err = f.ReadAt(last, fi.Size()-1)
+		return err == nil && last[0] != '\n'
+	}
+	if torn(filepath.Join(r.GitDir, "logs", "HEAD")) {
+		refs = append(refs, "HEAD")
+	}
+	if ref := r.headRef(); ref != "" && torn(filepath.Join(r.CommonDir, "logs", filepath.FromSlash(ref))) {
+		refs = append(refs, ref)
+	}
+	return refs
+}
+
 // Checkout returns the commit and the branch that are checked out; both are "" while
 // the branch has no commit, the branch is when HEAD is detached.
 func (r *Repository) Checkout(ctx context.Context) (head object.OID, branch string, err error) {

@@ -207,6 +207,9 @@ func (r *Repository) WriteLockNote(n *LockNote) error {
 		return err
 	}
 	defer func() { _ = root.Close() }()
+	if n.Commit != nil && !n.ended {
+		r.keepIndex(n)
+	}
 	return durable.WriteFileRoot(root, n.Name, n.encode(), 0o644)
 }
 
@@ -231,6 +234,7 @@ func (r *Repository) DropLockNote(name string) {
 	if err != nil {
 		return
 	}
+	_ = root.Remove(name + keptIndex)
 	_ = root.Remove(name)
 	_ = root.Close()
 }
@@ -257,17 +261,29 @@ func (r *Repository) LockNotes() []*LockNote {
 	}
 	var out []*LockNote
 	for _, e := range list {
+		if of, ok := strings.CutSuffix(e.Name(), keptIndex); ok {
+			if _, err := root.Lstat(of); errors.Is(err, fs.ErrNotExist) {
+				dropOld(root, e) // its note went first
+			}
+			continue
+		}
 		data, written, err := readNote(root, e.Name())
 		if err != nil {
 			continue
 		}
 		if n := r.decodeLockNote(e.Name(), data, written); n != nil {
 			out = append(out, n)
-		} else if fi, err := e.Info(); err == nil && time.Since(fi.ModTime()) > lockMaxAge {
-			_ = root.Remove(e.Name())
+		} else {
+			dropOld(root, e)
 		}
 	}
 	return out
+}
+
+func dropOld(root *os.Root, e fs.DirEntry) {
+	if fi, err := e.Info(); err == nil && time.Since(fi.ModTime()) > lockMaxAge {
+		_ = root.Remove(e.Name())
+	}
 }
 
 func readNote(root *os.Root, name string) (data []byte, written time.Time, err error) {

@@ -3,7 +3,6 @@
 package durable
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -87,15 +86,15 @@ func Temps(root *os.Root, dir string, names ...string) []string {
 	return out
 }
 
-// RemoveUnfinished removes what a WriteFileRoot of data to name has left beside it that
-// was ended in the middle: files with its temporary names that hold a beginning of data.
-// It is for directories of people, where nothing else may be taken away.
+// RemoveUnfinished removes what a WriteFileRoot of data to name has left beside it that was ended in the middle: files
+// with its temporary names that hold a part of data, or zeros where a power cut took it. It is for directories of people,
+// where nothing else may be taken away.
 func RemoveUnfinished(root *os.Root, name string, data []byte) {
 	for _, temp := range Temps(root, filepath.Dir(name), filepath.Base(name)) {
 		if fi, err := root.Lstat(temp); err != nil || fi.Size() > int64(len(data)) {
 			continue // not a beginning of it, however large
 		}
-		if have, err := root.ReadFile(temp); err == nil && bytes.HasPrefix(data, have) {
+		if have, err := root.ReadFile(temp); err == nil && Torn(have, nil, data) {
 			_ = root.Remove(temp)
 		}
 	}

@@ -358,3 +358,107 @@ func TestCommittedLeavesTheIndex(t *testing.T) {
 		}
 	})
 }
+
+// TestPowerCutInACommit: git commit --only syncs neither the index nor the directory of the commit it writes, so each of
+// index, branch and logs may be there, lost or cut.
+func TestPowerCutInACommit(t *testing.T) {
+	cut := func(t *testing.T, half bool, files ...string) {
+		for _, f := range files {
+			data, err := os.ReadFile(f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			left := make([]byte, len(data))
+			if half {
+				left = data[:len(data)-20]
+			}
+			if err := os.WriteFile(f, left, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	branch := func(t *testing.T, r *git.Repository, oid string) {
+		if err := os.WriteFile(filepath.Join(r.CommonDir, "refs", "heads", "main"), []byte(oid+"\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	logs := func(r *git.Repository) []string {
+		return []string{filepath.Join(r.GitDir, "logs", "HEAD"), filepath.Join(r.CommonDir, "logs", "refs", "heads", "main")}
+	}
+	for name, c := range map[string]struct {
+		there  bool // the commit
+		notice string
+		cut    func(t *testing.T, r *git.Repository, before, made string)
+	}{
+		"zeros for the index": {there: true, notice: "the index was not whole", cut: func(t *testing.T, r *git.Repository, _, _ string) {
+			cut(t, false, filepath.Join(r.GitDir, "index"))
+		}},
+		"no index": {there: true, notice: "the index was not whole", cut: func(t *testing.T, r *git.Repository, _, _ string) {
+			if err := os.Remove(filepath.Join(r.GitDir, "index")); err != nil {
+				t.Fatal(err)
+			}
+		}},
+		"a part of the index, and the rest lost": {notice: "the index was not whole",
+			cut: func(t *testing.T, r *git.Repository, before, made string) {
+				cut(t, true, filepath.Join(r.GitDir, "index"))
+				removeLoose(t, r, made)
+				branch(t, r, before)
+			}},
+		"logs that name a lost commit": {cut: func(t *testing.T, r *git.Repository, before, made string) {
+			cut(t, true, filepath.Join(r.GitDir, "index"))
+			removeLoose(t, r, made)
+			branch(t, r, before)
+		}, notice: "the index was not whole"},
+		"a part of the last move in the logs": {cut: func(t *testing.T, r *git.Repository, before, made string) {
+			cut(t, true, append(logs(r), filepath.Join(r.GitDir, "index"))...)
+			removeLoose(t, r, made)
+			branch(t, r, before)
+		}, notice: "the index was not whole"},
+		"a branch at a lost commit of which the logs say nothing": {cut: func(t *testing.T, r *git.Repository, _, made string) {
+			cut(t, false, filepath.Join(r.GitDir, "index"))
+			removeLoose(t, r, made)
+			for _, log := range logs(r) {
+				data, err := os.ReadFile(log)
+				if err != nil {
+					t.Fatal(err)
+				}
+				at := bytes.LastIndexByte(bytes.TrimSuffix(data, []byte("\n")), '\n') + 1
+				if err := os.WriteFile(log, data[:at], 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}, notice: "took commit"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			testrepo.Matrix(t, func(t *testing.T, tr *testrepo.Repo) {
+				r, err := git.Discover(t.Context(), tr.Dir)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if r.RefFormat != "files" || r.GitDir != r.CommonDir {
+					t.Skip("branch and logs are cut as files of the main work tree")
+				}
+				before, made := killedCommit(t, tr, r, "first\n")
+				c.cut(t, r, before, made)
+				if notices := r.SweepLocks(t.Context(), Settle); len(notices) != 1 || !strings.Contains(notices[0], c.notice) {
+					t.Errorf("notices: %q, expected one that says %q", notices, c.notice)
+				}
+				want, status := before, " M a.txt\nA  staged.txt\n?? new.txt"
+				if c.there {
+					want, status = made, "A  staged.txt"
+				}
+				if got := tr.Git("rev-parse", "HEAD"); got != want {
+					t.Errorf("the branch is at %s, expected %s", got, want)
+				}
+				if got := tr.Git("status", "--porcelain"); got != status {
+					t.Errorf("status: %q, expected %q", got, status)
+				}
+				tr.Git("commit", "-q", "-m", "what was staged")
+				tr.Fsck()
+				if kept, _ := filepath.Glob(filepath.Join(r.CommonDir, git.PrivateName, "gitlocks", "*")); len(kept) > 0 {
+					t.Errorf("left behind: %q", kept)
+				}
+			})
+		})
+	}
+}

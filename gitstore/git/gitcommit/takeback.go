@@ -23,38 +23,73 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 )
 
-// Settle sees to the commit of a git whose process was killed: one that is there is packed and made durable, one
-// that housekeeping took is taken back. wait says that a command of the other work tree has to do it.
+// Settle sees to the commit of a git whose process was killed, or whose machine lost its power: one that is there is
+// packed and made durable, one that housekeeping took or that the disk has not is taken back, and an index of which only
+// a part is there is the one before the commit again. wait says that a command of the other work tree has to do it.
 func Settle(ctx context.Context, r *git.Repository, n *git.LockNote) (notice string, wait bool) {
 	c := n.Commit
 	if c.GitDir != r.GitDir && !git.SameFile(c.GitDir, r.GitDir) {
-		return "", commitOfOther(ctx, r, c)
+		return "", r.IndexLost(n) || commitOfOther(ctx, r, c)
+	}
+	mended, wait := r.MendIndex(n)
+	if wait {
+		return "", true
+	}
+	if mended {
+		notice = fmt.Sprintf("the index was not whole when process %d had ended: it is again what it was before the commit",
+			n.PID)
+	}
+	back := func(work func(g *git.Git) error) (wait bool) {
+		return r.UnderNote(&git.LockNote{
+			LockOwner: git.NewOwner("taking back a commit"),
+			Locks:     r.CommitLocks(),
+			Commit:    c,
+		}, func(mark func(*git.Git) *git.Git) error { return work(mark(r.Git)) }) != nil
+	}
+	if torn := r.TornLogs(); len(torn) > 0 && back(func(g *git.Git) error { return wholeLines(ctx, g, torn) }) {
+		return "", true
 	}
 	oid := r.Head(ctx)
-	if oid == "" || oid == c.Before {
-		return "", false
+	switch {
+	case oid == "":
+		return notice, false
+	case oid == c.Before:
+		if named := lostOf(ctx, r, oid); len(named) > 0 &&
+			back(func(g *git.Git) error { return forget(ctx, g, named, false) }) {
+			return "", true
+		}
+		return notice, false
 	}
-	if cmp.Or(headWas(ctx, r), c.Before) != c.Before {
+	if mended && r.HasCommit(ctx, oid) && back(func(g *git.Git) error { return follow(ctx, g, c.Before, oid) }) {
+		return "", true
+	}
+	if cmp.Or(cameFrom(ctx, r, oid), c.Before) != c.Before {
 		_ = keepSince(ctx, r, oid, c.Before) // what others build on is not taken back
-		return "", false
+		return notice, false
 	}
 	err := Keep(ctx, r, oid, nil)
 	if err == nil || fail.CodeOf(err) != fail.CodeObjectMissing {
-		return "", false
+		return notice, false
 	}
 	if whole(ctx, r, oid) || !r.HasCommit(ctx, c.Before) || ctx.Err() != nil {
-		return "", false
+		return notice, false
 	}
-	err = r.UnderNote(&git.LockNote{
-		LockOwner: git.NewOwner("taking back a commit"),
-		Locks:     r.CommitLocks(),
-		Commit:    c,
-	}, func(mark func(*git.Git) *git.Git) error { return takeBack(ctx, r, mark(r.Git), oid, c.Before, c.Paths) })
-	if err != nil {
+	if back(func(g *git.Git) error { return takeBack(ctx, r, g, oid, c.Before, c.Paths) }) {
 		return "", true
 	}
-	return fmt.Sprintf("took commit %s back, which git's housekeeping had removed when process %d was killed: "+
+	return fmt.Sprintf("took commit %s back, which was lost when process %d ended in the middle of it: "+
 		"its files are as they were before it", oid.Short(), n.PID), false
+}
+
+// follow has an index of the commit before follow to that at HEAD; whatever else is staged stays so.
+func follow(ctx context.Context, g *git.Git, before, oid object.OID) error {
+	out, err := g.Run(ctx, nil, "diff-tree", "-r", "-z", "--name-only", "--no-renames", "--relative", string(before),
+		string(oid))
+	if err != nil || len(out) == 0 {
+		return err
+	}
+	_, err = g.Run(ctx, out, "reset", "--quiet", "--pathspec-from-file=-", "--pathspec-file-nul")
+	return err
 }
 
 // commitOfOther looks at a commit of another work tree and packs it if it is there. It reports whether a command over
@@ -108,13 +143,65 @@ func whole(ctx context.Context, r *git.Repository, oid object.OID) bool {
 	return err == nil
 }
 
-// headWas is where HEAD was before its last move, "" where no log is kept.
-func headWas(ctx context.Context, r *git.Repository) object.OID {
-	out, err := r.Git.Run(ctx, nil, "rev-parse", "--verify", "--quiet", "HEAD@{1}")
+// logged is where the log of a ref says that it was, nth moves ago; "" where it does not.
+func logged(ctx context.Context, g *git.Git, ref string, nth int) object.OID {
+	if _, err := g.Run(ctx, nil, "reflog", "exists", ref); err != nil {
+		return ""
+	}
+	out, err := g.Run(ctx, nil, "rev-parse", "--verify", "--quiet", fmt.Sprintf("%s@{%d}", ref, nth))
 	if err != nil {
 		return ""
 	}
 	return object.OID(strings.TrimSpace(string(out)))
+}
+
+// cameFrom is where HEAD was before it moved to a commit, "" where no log tells: none is kept, or a power cut took what
+// it said.
+func cameFrom(ctx context.Context, r *git.Repository, oid object.OID) object.OID {
+	if logged(ctx, r.Git, "HEAD", 0) != oid {
+		return ""
+	}
+	return logged(ctx, r.Git, "HEAD", 1)
+}
+
+// logs are the refs that move with a commit.
+func logs(ctx context.Context, r *git.Repository) []string {
+	refs := []string{"HEAD"}
+	if branch, err := r.Git.Run(ctx, nil, "symbolic-ref", "--quiet", "HEAD"); err == nil {
+		refs = append(refs, strings.TrimSpace(string(branch)))
+	}
+	return refs
+}
+
+// lostOf are the refs at oid whose logs say that they have moved to a commit which is lost.
+func lostOf(ctx context.Context, r *git.Repository, oid object.OID) (named []string) {
+	for _, ref := range logs(ctx, r) {
+		if to := logged(ctx, r.Git, ref, 0); to != "" && to != oid && !r.HasCommit(ctx, to) {
+			named = append(named, ref)
+		}
+	}
+	return named
+}
+
+// wholeLines has git write logs again without what it cannot read.
+func wholeLines(ctx context.Context, g *git.Git, refs []string) error {
+	args := []string{"reflog", "expire", "--expire=never", "--expire-unreachable=never"}
+	_, err := g.Run(ctx, nil, append(args, refs...)...)
+	return err
+}
+
+// forget removes the last move from the logs of refs, and with before the one before it.
+func forget(ctx context.Context, g *git.Git, refs []string, before bool) error {
+	for _, ref := range refs {
+		args := []string{"reflog", "delete", "--rewrite"}
+		if before {
+			args = append(args, ref+"@{1}") // first, as git counts anew after each
+		}
+		if _, err := g.Run(ctx, nil, append(args, ref+"@{0}")...); err != nil {
+			return fmt.Errorf("the reflog of %s: %w", ref, err)
+		}
+	}
+	return nil
 }
 
 // Made is a commit that Paths has made.
@@ -184,30 +271,29 @@ func asBefore(ctx context.Context, r *git.Repository, g *git.Git, m *Made, paths
 // made: the branch is back where it was (before, where no log tells), its files are not staged, and the
 // reflogs do not name what is not there.
 func takeBack(ctx context.Context, r *git.Repository, g *git.Git, lost, before object.OID, paths []string) error {
-	before = cmp.Or(headWas(ctx, r), before)
+	before = cmp.Or(cameFrom(ctx, r, lost), before)
 	if before == "" {
 		return fail.Errorf(fail.CodeObjectMissing, nil,
 			"the first commit of the branch, %s, was removed while git made it",
 			lost.Short()).
 			WithHint("git update-ref -d HEAD, and the command again")
 	}
+	var telling, silent []string // what is removed of their logs is the move back, and what it undid
+	for _, ref := range logs(ctx, r) {
+		if logged(ctx, r.Git, ref, 0) == lost {
+			telling = append(telling, ref)
+		} else {
+			silent = append(silent, ref)
+		}
+	}
 	back := []string{"update-ref", "-m", "agentxchain: take a commit back", "HEAD", string(before),
 		string(lost)}
 	if _, err := g.Run(ctx, nil, back...); err != nil {
 		return err
 	}
-	logs := []string{"HEAD"}
-	if branch, err := r.Git.Run(ctx, nil, "symbolic-ref", "--quiet", "HEAD"); err == nil {
-		logs = append(logs, strings.TrimSpace(string(branch)))
-	}
-	for _, ref := range logs {
-		if _, err := r.Git.Run(ctx, nil, "rev-parse", "--verify", "--quiet", ref+"@{1}"); err != nil {
-			continue // no log is kept of it
-		}
-		// What moved it back and, first as git counts anew after each, what it undid.
-		if _, err := g.Run(ctx, nil, "reflog", "delete", "--rewrite", ref+"@{1}", ref+"@{0}"); err != nil {
-			return fmt.Errorf("the reflog of %s: %w", ref, err)
-		}
+	silent = slices.DeleteFunc(silent, func(ref string) bool { return logged(ctx, r.Git, ref, 0) != before })
+	if err := errors.Join(forget(ctx, g, telling, true), forget(ctx, g, silent, false)); err != nil {
+		return err
 	}
 	_, err := g.Run(ctx, git.NulTerminated(paths), "reset", "--quiet", "--pathspec-from-file=-", "--pathspec-file-nul")
 	return err
