@@ -27,7 +27,7 @@ var onPurpose = []struct{ act, difference, row string }{
 	{"while blocked: reject", "ours turns=", "A block belongs to its owner."},
 	{"while blocked: reissue", "ours turns=", "A block belongs to its owner."},
 	{"while blocked: reject", "ours blocked=", "A block belongs to its owner."},
-	{"while blocked: assign", "ours status=blocked theirs status=active", "`resume` lifts no block."},
+	{"while blocked: assign", "ours status=blocked theirs status=active", "`resume` does not lift a block."},
 	{"while blocked: unblock", "ours status=active theirs status=blocked", "`unblock` lifts the block and nothing else."},
 	{"with work delegated: accept", "ours status=active theirs status=paused", "Delegated work comes back first."},
 	{"with work delegated: accept", "ours status=active theirs status=completed", "Delegated work comes back first."},
