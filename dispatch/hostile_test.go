@@ -217,6 +217,7 @@ func mutations() []mutation {
 }
 
 func TestHostileBundles(t *testing.T) {
+	testrepo.Serving(t)
 	if !canLink(t) {
 		t.Skip("no symbolic links here")
 	}

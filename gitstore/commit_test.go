@@ -72,6 +72,7 @@ func TestCommitMatrix(t *testing.T) {
 }
 
 func TestCommitOtherRepositories(t *testing.T) {
+	testrepo.Serving(t)
 	t.Run("subdirectory", func(t *testing.T) {
 		roundTrip(t, scaffold(t, testrepo.New(t, testrepo.Options{Subdir: "apps/one two"}).Dir))
 	})

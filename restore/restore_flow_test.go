@@ -148,6 +148,7 @@ func TestPlanChangesNothing(t *testing.T) {
 }
 
 func TestCheckoutIsRefused(t *testing.T) {
+	testrepo.Serving(t)
 	s := newSource(t)
 	for _, c := range []struct {
 		code, says string

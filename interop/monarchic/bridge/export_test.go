@@ -19,6 +19,7 @@ import (
 )
 
 func TestExportOfAnEventfulRun(t *testing.T) {
+	testrepo.Thorough(t)
 	p := eventful(t)
 	x := p.export(bridge.Options{})
 	found := sound(t, x)
@@ -208,6 +209,7 @@ func TestExportOfARunThatGoesOn(t *testing.T) {
 }
 
 func TestExportIsTheSameEverywhere(t *testing.T) {
+	testrepo.Thorough(t)
 	p := eventful(t)
 	all := func(r *runner.Runner, opt bridge.Options) string {
 		t.Helper()

@@ -17,6 +17,7 @@ import (
 )
 
 func TestErrorClasses(t *testing.T) {
+	testrepo.Serving(t)
 	byName := make(map[string]provider)
 	for _, p := range providers() {
 		byName[p.name] = p
