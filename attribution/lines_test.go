@@ -150,7 +150,6 @@ func (w *world) stageReview(turn string, files []string) {
 
 // A clone without the run's refs, without the turn's own commit, and a shallow one.
 func TestClones(t *testing.T) {
-	testrepo.Thorough(t)
 	w := newWorld(t, 1)
 	turn := w.begin()
 	w.write("a.txt", "the line of the turn\n")

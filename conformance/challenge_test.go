@@ -16,7 +16,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
 // anyOutcome draws what an adapter might show.
@@ -174,7 +173,6 @@ func TestChallengesAccuseNoFaithfulAdapter(t *testing.T) {
 // TestNoVariantIsWithheld: the engine must answer every variant with other ids
 // as it must be answered, except where the id is the subject.
 func TestNoVariantIsWithheld(t *testing.T) {
-	testrepo.Serving(t)
 	for name, c := range corpora(t) {
 		c = sample(c, 200)
 		ch := NewChallenger(c, 1)

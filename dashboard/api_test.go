@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
@@ -188,7 +187,6 @@ func TestEventFilters(t *testing.T) {
 
 // A client that asks for much and never reads is disconnected; it delays no other.
 func TestClientThatNeverReads(t *testing.T) {
-	testrepo.Serving(t)
 	dir := laid(t, "")
 	row := `{"turn_id":"turn_x","summary":"` + strings.Repeat("x", 60<<10) + `"}` + "\n"
 	if err := os.WriteFile(filepath.Join(dir, filepath.FromSlash(wire.LedgerHistory.Path())),

@@ -222,7 +222,6 @@ func TestPagesOfARun(t *testing.T) {
 // A page shows the very object that explain prints: every rule of it, with what it said,
 // where it stands and what it looked at, as nested lists that need no script.
 func TestPagesShowWhatExplainPrints(t *testing.T) {
-	testrepo.Serving(t)
 	dir, _ := played(t)
 	v := serve(t, Options{Dir: dir})
 	r, err := runner.Open(t.Context(), dir, runner.Options{})

@@ -18,7 +18,6 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -141,7 +140,6 @@ func (v *served) raw(request string) string {
 }
 
 func TestMalformedRequests(t *testing.T) {
-	testrepo.Serving(t)
 	dir, _ := fresh(t)
 	v := serve(t, Options{Dir: dir})
 	for _, c := range []struct{ request, want string }{

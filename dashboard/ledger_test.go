@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"pgregory.net/rapid"
 )
 
@@ -142,7 +141,6 @@ func FuzzLedger(f *testing.F) {
 // What is written as the watch begins, or as a turn does, is seen without waiting
 // for the next change.
 func TestNothingIsMissedAtTheStart(t *testing.T) {
-	testrepo.Serving(t)
 	rest := again
 	again = time.Hour
 	t.Cleanup(func() { again = rest })

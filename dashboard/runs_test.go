@@ -6,14 +6,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
 // TestRuns shows a completed run, one that was abandoned, and one that goes on: all of them
 // small, one in full, two compared.
 func TestRuns(t *testing.T) {
-	testrepo.Serving(t)
 	dir, first := played(t)
 	r, err := runner.Open(t.Context(), dir, runner.Options{})
 	if err != nil {

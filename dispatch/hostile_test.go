@@ -217,7 +217,6 @@ func mutations() []mutation {
 }
 
 func TestHostileBundles(t *testing.T) {
-	testrepo.Serving(t)
 	if !canLink(t) {
 		t.Skip("no symbolic links here")
 	}

@@ -72,7 +72,6 @@ func TestCommitMatrix(t *testing.T) {
 }
 
 func TestCommitOtherRepositories(t *testing.T) {
-	testrepo.Serving(t)
 	t.Run("subdirectory", func(t *testing.T) {
 		roundTrip(t, scaffold(t, testrepo.New(t, testrepo.Options{Subdir: "apps/one two"}).Dir))
 	})

@@ -15,7 +15,6 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/private"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/external"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -72,7 +71,6 @@ func (d *driver) appendTo(name, data string) {
 }
 
 func TestExternalChanges(t *testing.T) {
-	testrepo.Thorough(t)
 	history, decisions, repo := wire.LedgerHistory, wire.LedgerDecisions, wire.LedgerRepoDecisions
 	cases := []struct {
 		name   string

@@ -88,7 +88,6 @@ func TestMaintenanceBeforeTheRefMoves(t *testing.T) {
 
 // TestMaintenanceWhileAPackIsWritten cleans up at every step of the writing of a pack.
 func TestMaintenanceWhileAPackIsWritten(t *testing.T) {
-	testrepo.Serving(t)
 	for name, commands := range maintenances {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -345,7 +344,6 @@ func TestIndexThatAPowerCutLeft(t *testing.T) {
 // middle of its commit: when the files are stored, and when the commit is, a moment
 // before the branch moves.
 func TestMaintenanceDuringACheckpoint(t *testing.T) {
-	testrepo.Serving(t)
 	for _, o := range []testrepo.Options{{}, {LinkedWorktree: true}, {ObjectFormat: object.FormatSHA256}} {
 		for hook, times := range map[string]int{"pre-commit": 100, "reference-transaction": 3} {
 			t.Run(o.Name()+"-"+hook, func(t *testing.T) {

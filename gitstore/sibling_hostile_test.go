@@ -77,7 +77,6 @@ func (p *trap) file(name, data string) {
 // TestSiblingHostile reads siblings that are made to run something, to lead
 // elsewhere, or to hang or exhaust their reader.
 func TestSiblingHostile(t *testing.T) {
-	testrepo.Serving(t)
 	state := string(wire.DocState)
 	cases := map[string]struct {
 		set  func(p *trap)

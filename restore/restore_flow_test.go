@@ -148,7 +148,6 @@ func TestPlanChangesNothing(t *testing.T) {
 }
 
 func TestCheckoutIsRefused(t *testing.T) {
-	testrepo.Serving(t)
 	s := newSource(t)
 	for _, c := range []struct {
 		code, says string

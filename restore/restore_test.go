@@ -92,7 +92,6 @@ func passes(t *testing.T, data []byte) *ojson.Object {
 }
 
 func TestExportedRunsVerify(t *testing.T) {
-	testrepo.Serving(t)
 	testrepo.Matrix(t, func(t *testing.T, repo *testrepo.Repo) {
 		dir := repo.Dir
 		project(t, dir)
@@ -226,7 +225,6 @@ func TestExportRefuses(t *testing.T) {
 }
 
 func TestExportInitiative(t *testing.T) {
-	testrepo.Serving(t)
 	dir := t.TempDir()
 	for _, name := range []string{"api", "web"} {
 		r := testrepo.New(t, testrepo.Options{})

@@ -200,7 +200,6 @@ func TestFirstSyncThatDied(t *testing.T) {
 
 // A server that does not take the branch is not one whose branch went another way.
 func TestBranchThatTheServerDoesNotTake(t *testing.T) {
-	testrepo.Serving(t)
 	if runtime.GOOS == "windows" {
 		t.Skip("the server's hook is a shell script")
 	}
@@ -217,7 +216,6 @@ func TestBranchThatTheServerDoesNotTake(t *testing.T) {
 
 // A work tree that is in no run is pointed at the newest one, not at the first by name.
 func TestNewestRunIsNamedWhereThereIsNone(t *testing.T) {
-	testrepo.Serving(t)
 	a, _ := twoMachines(t, 0)
 	for newest, first := "", ""; newest == first; {
 		_, err := a.p.r.Abandon(a.p.ctx, "no use")

@@ -17,7 +17,6 @@ import (
 	stored "github.com/git-agentxchain/git-agentxchain/gitstore/lease"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
-	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 	"github.com/git-agentxchain/git-agentxchain/runner/lease"
@@ -140,7 +139,6 @@ func leaseKilled(t *testing.T, act, point string) {
 // transaction leaves: the run has moved, the lease has not (git promises both or
 // none only while it lives).
 func TestLeaseRefsBehindTheRun(t *testing.T) {
-	testrepo.Serving(t)
 	back := func(l *leasing, turn string, to object.OID) {
 		rec, err := stored.Read(l.ctx, l.r.Record().Repository(), l.state().Run(), turn)
 		l.must(err)

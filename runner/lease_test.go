@@ -543,7 +543,6 @@ func TestLeaseRefOfAnotherKindIsRefused(t *testing.T) {
 // TestALeaseWhoseRefIsSetBackHoldsNot has the ref of a lease that was taken back, or
 // has changed hands since, point at what it was: the run is the truth.
 func TestALeaseWhoseRefIsSetBackHoldsNot(t *testing.T) {
-	testrepo.Serving(t)
 	reasons := map[string]string{"revoked": run.RejectSuperseded, "revoked and leased again": run.RejectStaleToken}
 	for name, after := range map[string]func(l *leasing, turn string){
 		"revoked": func(l *leasing, turn string) {

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
-	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
 func someList(rng *rand.Rand) List {
@@ -32,7 +31,6 @@ func someList(rng *rand.Rand) List {
 // Lists are joined by clones that never meet, in any order and more than once: all of them
 // have to come to the same list, and none may forget a newer change.
 func TestMergeIsTheSameInEveryOrder(t *testing.T) {
-	testrepo.Serving(t)
 	rng := rand.New(rand.NewPCG(7, 19))
 	for range 2000 {
 		a, b, c := someList(rng), someList(rng), someList(rng)

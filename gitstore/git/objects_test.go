@@ -522,7 +522,6 @@ func TestConcurrentUse(t *testing.T) {
 
 // A writer killed at any point leaves a repository that git finds sound.
 func TestKilledWriter(t *testing.T) {
-	testrepo.Thorough(t)
 	if dir := os.Getenv("OBJECTS_CHILD"); dir != "" {
 		repo, err := Discover(context.Background(), dir)
 		if err == nil {

@@ -63,7 +63,6 @@ func TestRefs(t *testing.T) { testRefs(t, open) }
 // Everything asked of git, as in a reftable repository, which not every
 // installed git can make.
 func TestRefsThroughGit(t *testing.T) {
-	testrepo.Thorough(t)
 	testRefs(t, func(t testing.TB, r *testrepo.Repo) *Repository {
 		repo := open(t, r)
 		repo.RefFormat = "reftable"

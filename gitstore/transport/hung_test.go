@@ -15,7 +15,6 @@ import (
 // TestARemoteThatHangs asks a server that takes the connection and then says nothing: the end of our time is told as a
 // failure of the remote, with what to do, and not as git having been interrupted.
 func TestARemoteThatHangs(t *testing.T) {
-	testrepo.Serving(t)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

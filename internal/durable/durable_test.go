@@ -14,7 +14,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
-	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
 func names(t *testing.T, dir string) []string {
@@ -162,7 +161,6 @@ func TestAppendChecksTheSize(t *testing.T) {
 func asSize(err error) bool { var e *SizeError; return errors.As(err, &e) }
 
 func TestAppendRoot(t *testing.T) {
-	testrepo.Thorough(t)
 	dir := t.TempDir()
 	root, err := os.OpenRoot(dir)
 	if err != nil {

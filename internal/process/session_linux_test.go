@@ -13,8 +13,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
 // adoptOrphans undoes itself: other tests count on orphans going elsewhere.
@@ -190,7 +188,6 @@ func (patient) Grace() time.Duration { return 5 * time.Second }
 
 // TestCauseSetsGrace lets who cancels say how long the program may take to go.
 func TestCauseSetsGrace(t *testing.T) {
-	testrepo.Serving(t)
 	ctx, cancel := context.WithCancelCause(context.Background())
 	s := sh("trap 'sleep 0.6; echo tidied; exit 0' TERM; echo up; while :; do sleep 0.01; done")
 	s.Grace = time.Millisecond

@@ -57,7 +57,6 @@ test "$(stat -c %h g1)" = 2; printf x >>g1; test "$(tail -c 1 h1)" = x`, Fault{}
 }
 
 func TestMountFaults(t *testing.T) {
-	testrepo.Thorough(t)
 	// Of each echo the shell opens, closes, writes and closes.
 	const script = `echo a >a; echo b >b; (sleep 0.05; echo c >c) & wait; mv b d; echo end`
 	for _, c := range []struct {

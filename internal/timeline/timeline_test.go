@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 )
 
@@ -196,7 +195,6 @@ func TestAbandoned(t *testing.T) {
 }
 
 func TestEveryDrawing(t *testing.T) {
-	testrepo.Thorough(t)
 	for _, n := range []int{0, 1, 15, 300, 10_000} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			d := Draw(Build(randomRun(rand.New(rand.NewPCG(7, uint64(n))), n), Options{}))

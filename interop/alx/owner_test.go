@@ -16,8 +16,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-
-	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
 var updateDocs = flag.Bool("update-docs", false, "write docs/alx-errors.md from the table of error codes")
@@ -49,7 +47,6 @@ func ownNames() map[string]bool {
 // a member of the protocol a second time: a struct tag, or an object built with
 // it. Reading one, or using it as the name of a log attribute, declares nothing.
 func TestTheShapesAreDeclaredOnce(t *testing.T) {
-	testrepo.Thorough(t)
 	own := ownNames()
 	for _, must := range []string{"correlationId", "executionId", "nextStep", "kbHash", "run.completed",
 		"session.created", "idempotencyKey", "nextCursor"} {

@@ -474,7 +474,6 @@ func TestOpenPGP(t *testing.T) {
 }
 
 func TestX509(t *testing.T) {
-	testrepo.Thorough(t)
 	p := programs(t, "openssl")
 	payload, _ := example().Encode()
 	p.write("ca.cnf",
@@ -537,7 +536,6 @@ func TestX509(t *testing.T) {
 
 // TestRevokedCertificateInDisguise has the owner of a revoked certificate change bytes of it that nobody signed.
 func TestRevokedCertificateInDisguise(t *testing.T) {
-	testrepo.Thorough(t)
 	p := programs(t, "openssl")
 	payload, _ := example().Encode()
 	p.write("leaf.ext", "subjectAltName=email:a@example.org\nkeyUsage=digitalSignature\n")

@@ -124,7 +124,6 @@ func snapshotDir(t *testing.T, dir string) string {
 
 // A clock that is behind those of the run is named, one that is a little behind is not.
 func TestExamineSeesAWrongClock(t *testing.T) {
-	testrepo.Serving(t)
 	r, repo := doctorProject(t, doctorKind{})
 	if _, err := r.AssignTurn(context.Background(), runner.AssignOptions{Role: "pm"}); err != nil {
 		t.Fatal(err)
@@ -146,7 +145,6 @@ func TestExamineSeesAWrongClock(t *testing.T) {
 }
 
 func TestExamineSeesAnotherToolsChange(t *testing.T) {
-	testrepo.Serving(t)
 	r, repo := doctorProject(t, doctorKind{})
 	if _, err := r.AssignTurn(context.Background(), runner.AssignOptions{Role: "pm"}); err != nil {
 		t.Fatal(err)

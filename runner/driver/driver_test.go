@@ -179,7 +179,6 @@ func TestOneAtATime(t *testing.T) {
 // TestSurvivorsOfAKilledLoopAreEnded kills the process that drives a turn and
 // dispatches the turn again.
 func TestSurvivorsOfAKilledLoopAreEnded(t *testing.T) {
-	testrepo.Serving(t)
 	for name, script := range map[string]string{
 		"plain":             `echo $$ > pid; exec sleep 60`,
 		"cleaned, detached": `env -i setsid sh -c 'echo $$ > pid; exec sleep 60' & wait`,

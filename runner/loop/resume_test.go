@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol/attempt"
 	agentrun "github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -40,7 +39,6 @@ func (p *project) stage(turn *agentrun.Turn, data []byte) string {
 
 // What a turn left behind decides how another loop goes on with it.
 func TestTurnsLeftBehind(t *testing.T) {
-	testrepo.Serving(t)
 	ctx := context.Background()
 	for name, c := range map[string]struct {
 		leave    func(p *project, turn *agentrun.Turn)

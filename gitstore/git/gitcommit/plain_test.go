@@ -144,7 +144,6 @@ func TestPlainAsksGit(t *testing.T) {
 // TestAfterCommitIsTheWorkTree: what is said of the work tree after a commit is what git says; and
 // nothing is said where anything but the commit may have changed it.
 func TestAfterCommitIsTheWorkTree(t *testing.T) {
-	testrepo.Thorough(t)
 	if runtime.GOOS != "linux" {
 		t.Skip("git is always asked elsewhere")
 	}

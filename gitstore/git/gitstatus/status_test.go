@@ -304,7 +304,6 @@ func TestParseStatusRefuses(t *testing.T) {
 
 // Status against a model of random edits.
 func TestStatusModel(t *testing.T) {
-	testrepo.Thorough(t)
 	r := testrepo.New(t, testrepo.Options{})
 	repo := opened(t, r)
 	committed := map[string]string{"a.txt": "one\ntwo\n", "b c.txt": "space\n", "d/e.txt": "deep\n"}

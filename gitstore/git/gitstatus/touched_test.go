@@ -75,7 +75,6 @@ func TestIndexLies(t *testing.T) {
 
 // TestTouchedWithinASecond tells files of the second in which a turn began apart by their own times.
 func TestTouchedWithinASecond(t *testing.T) {
-	testrepo.Thorough(t)
 	r := testrepo.New(t, testrepo.Options{})
 	repo := opened(t, r)
 	var since time.Time

@@ -14,7 +14,6 @@ import (
 
 // TestMakeDelta: what a difference describes is the object, by both that apply differences.
 func TestMakeDelta(t *testing.T) {
-	testrepo.Thorough(t)
 	rnd := rand.New(rand.NewPCG(1, 2))
 	base := []byte(strings.Repeat("a first line that is long enough\n", 3))
 	try := func(base, target []byte) int {

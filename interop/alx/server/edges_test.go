@@ -20,7 +20,6 @@ import (
 )
 
 func TestAnEventSourceThatHasEverythingIsSentAway(t *testing.T) {
-	testrepo.Serving(t)
 	repo := project(t, testrepo.Options{}, []string{"build", "ship"}, nil)
 	v := start(t, repo.Dir, nil)
 	a := ask(t, "POST", v.url+alx.PathSolve, solveBody(t, "intent", "x"))
@@ -100,7 +99,6 @@ func TestBodyThatDoesNotCome(t *testing.T) {
 }
 
 func TestEarlyRefusalsHaveTheEnvelope(t *testing.T) {
-	testrepo.Serving(t)
 	v := start(t, project(t, testrepo.Options{}, []string{"build", "ship"}, nil).Dir, nil)
 	for name, c := range map[string]struct {
 		text   string

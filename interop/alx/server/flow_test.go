@@ -232,7 +232,6 @@ func TestKindsOfRepositories(t *testing.T) {
 
 // What hooks are given names the request they were run for.
 func TestCorrelationReachesHooks(t *testing.T) {
-	testrepo.Serving(t)
 	t.Parallel()
 	repo := project(t, testrepo.Options{}, []string{"ship"}, func(cfg *ojson.Object) {
 		cfg.Set("hooks", ojson.NewObject("before_assignment", []any{ojson.NewObject("name", "note", "type", "process",

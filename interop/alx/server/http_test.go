@@ -132,7 +132,6 @@ func TestRequests(t *testing.T) {
 
 // The list goes on where a page ended, whatever comes in meanwhile.
 func TestPages(t *testing.T) {
-	testrepo.Serving(t)
 	t.Parallel()
 	repo := project(t, testrepo.Options{}, []string{"ship"}, nil)
 	v := start(t, repo.Dir, nil)

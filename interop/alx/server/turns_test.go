@@ -12,7 +12,6 @@ import (
 )
 
 func TestARestartGivesNoTurnsBack(t *testing.T) {
-	testrepo.Serving(t)
 	repo := project(t, testrepo.Options{}, []string{"plan", "build", "ship"}, func(cfg *ojson.Object) {
 		cfg.Set("run_loop", ojson.NewObject("max_turns", 2))
 	})

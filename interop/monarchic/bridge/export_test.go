@@ -19,7 +19,6 @@ import (
 )
 
 func TestExportOfAnEventfulRun(t *testing.T) {
-	testrepo.Thorough(t)
 	p := eventful(t)
 	x := p.export(bridge.Options{})
 	found := sound(t, x)
@@ -209,7 +208,6 @@ func TestExportOfARunThatGoesOn(t *testing.T) {
 }
 
 func TestExportIsTheSameEverywhere(t *testing.T) {
-	testrepo.Thorough(t)
 	p := eventful(t)
 	all := func(r *runner.Runner, opt bridge.Options) string {
 		t.Helper()

@@ -353,7 +353,6 @@ func TestWhatCannotBeReadIsRefused(t *testing.T) {
 
 // Who reports something else under a lease that has ended is not told that it was accepted.
 func TestAnotherOutcomeGetsNoYes(t *testing.T) {
-	testrepo.Serving(t)
 	s := &served{t: t, dir: t.TempDir()}
 	makeProject(t, s.dir)
 	s.opt = control.Options{TTL: time.Minute, Version: "test"}
@@ -399,7 +398,6 @@ func TestAnotherOutcomeGetsNoYes(t *testing.T) {
 }
 
 func TestWhyThereIsNoWork(t *testing.T) {
-	testrepo.Serving(t)
 	s := serve(t, nil)
 	ctx := context.Background()
 	code := func(res *pb.AcquireLeaseResponse) string {

@@ -169,7 +169,6 @@ func TestDeadlineAndCancel(t *testing.T) {
 }
 
 func TestRetries(t *testing.T) {
-	testrepo.Serving(t)
 	policy := func(more ...any) *ojson.Object {
 		return ojson.NewObject(append([]any{"enabled", true, "max_attempts", 4, "base_delay_ms", 100, "max_delay_ms",
 			250, "backoff_multiplier", 2}, more...)...)

@@ -17,7 +17,6 @@ import (
 )
 
 func TestErrorClasses(t *testing.T) {
-	testrepo.Serving(t)
 	byName := make(map[string]provider)
 	for _, p := range providers() {
 		byName[p.name] = p

@@ -309,7 +309,6 @@ func TestPromptTransports(t *testing.T) {
 }
 
 func TestLimits(t *testing.T) {
-	testrepo.Serving(t)
 	quick := func(d *turn) { d.Deadline = time.Now().Add(300 * time.Millisecond) }
 	for name, tc := range map[string]struct {
 		members []any
