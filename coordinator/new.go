@@ -187,11 +187,11 @@ func (c *Coordinator) phasesOf(ctx context.Context, w scaffold.Workspace) ([]str
 // placeHint is what to name in place of a path that no repository can be at.
 func placeHint(p wire.Problem) string {
 	switch p.Code {
-	case "repo_path_duplicate":
+	case problemDuplicate:
 		return "name each repository once"
-	case "repo_path_nested":
+	case problemNested:
 		return "name one of the two"
-	case "repo_path_workspace":
+	case problemWorkspace:
 		return "name the repositories beside this directory or below it: " + Program + " multi new ../api ../web"
 	case problemMissing:
 		if strings.Contains(p.Value, ":/") || strings.Contains(p.Value, "@") { // the address of a server

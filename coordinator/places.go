@@ -95,17 +95,17 @@ func (r *Roots) place(id string, repo *initiative.Repo) (problem *wire.Problem) 
 			"%s lies in the workspace, but a symbolic link leads to %s; declare that path itself", repo.Path, real)
 	}
 	if within(real, r.Workspace) {
-		return fail("repo_path_workspace",
+		return fail(problemWorkspace,
 			"%s is the workspace or a directory around it; a repository must be below or beside the workspace", real)
 	}
 	for other, o := range r.list.All() {
 		switch {
 		case o.path == real || at.info != nil && o.info != nil && os.SameFile(o.info, at.info):
-			return fail("repo_path_duplicate", "%s is the place of %s too", real, other)
+			return fail(problemDuplicate, "%s is the place of %s too", real, other)
 		case within(o.path, real):
-			return fail("repo_path_nested", "%s lies inside of %s", real, other)
+			return fail(problemNested, "%s lies inside of %s", real, other)
 		case within(real, o.path):
-			return fail("repo_path_nested", "%s lies around %s", real, other)
+			return fail(problemNested, "%s lies around %s", real, other)
 		}
 	}
 	if !exists && repo.Remote != "" {
@@ -129,6 +129,13 @@ func (r *Roots) place(id string, repo *initiative.Repo) (problem *wire.Problem) 
 // problemMissing is the finding about a missing directory. Its place is known, so the
 // paths inside it can still be judged.
 const problemMissing = "repo_path_missing"
+
+// Findings about a place that no repository can be at.
+const (
+	problemWorkspace = "repo_path_workspace"
+	problemDuplicate = "repo_path_duplicate"
+	problemNested    = "repo_path_nested"
+)
 
 // Path returns the real path of a repository's root; false when it has none that
 // can be used.

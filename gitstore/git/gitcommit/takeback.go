@@ -88,7 +88,12 @@ func follow(ctx context.Context, g *git.Git, before, oid object.OID) error {
 	if err != nil || len(out) == 0 {
 		return err
 	}
-	_, err = g.Run(ctx, out, "reset", "--quiet", "--pathspec-from-file=-", "--pathspec-file-nul")
+	return unstage(ctx, g, git.NulNames(out))
+}
+
+// unstage has the index say of the paths what HEAD does.
+func unstage(ctx context.Context, g *git.Git, paths []string) error {
+	_, err := g.Run(ctx, git.NulTerminated(paths), "reset", "--quiet", "--pathspec-from-file=-", "--pathspec-file-nul")
 	return err
 }
 
@@ -295,6 +300,5 @@ func takeBack(ctx context.Context, r *git.Repository, g *git.Git, lost, before o
 	if err := errors.Join(forget(ctx, g, telling, true), forget(ctx, g, silent, false)); err != nil {
 		return err
 	}
-	_, err := g.Run(ctx, git.NulTerminated(paths), "reset", "--quiet", "--pathspec-from-file=-", "--pathspec-file-nul")
-	return err
+	return unstage(ctx, g, paths)
 }
