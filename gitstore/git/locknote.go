@@ -1,0 +1,372 @@
+// The note of the locks that a git of ours may take, and of the commit that it makes
+// (docs/storage.md#gits-locks).
+
+package git
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
+	"github.com/git-agentxchain/git-agentxchain/internal/durable"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/process"
+)
+
+const (
+	lockNotes = "gitlocks" // below PrivateName in the common git directory
+
+	// storeMarker is in the environment of every git of ours.
+	storeMarker = "AGENTXCHAIN_STORE=1"
+
+	// lockNoteVar marks a git that works under a note, for whoever judges the note.
+	lockNoteVar = "AGENTXCHAIN_GIT_LOCKS"
+
+	maxLockNote = 1 << 20
+	// lockGrain is how coarse the times of a file system may be.
+	lockGrain = 2 * time.Second
+)
+
+// LockNote is the note of one git process.
+type LockNote struct {
+	LockOwner
+	Name string
+	// ended says that the git has ended, that its owner saw it, and that Locks are those it may have left.
+	ended bool
+	// written is when the note was, by the clock of the file system, as the times of locks are: that of the system
+	// may differ.
+	written time.Time
+	Locks   []GitLock
+	// Below are directories of refs in which the git may take locks that it alone can name.
+	Below []string
+	// Commit is what the git was to commit, nil of any other.
+	Commit *UnderCommit
+}
+
+func (n *LockNote) encode() []byte {
+	locks := make([]any, len(n.Locks))
+	for i, l := range n.Locks {
+		locks[i] = []any{l.Path, string(l.Wrote)}
+	}
+	o, err := ojson.DecodeObject(n.LockOwner.Encode())
+	if err != nil {
+		return nil
+	}
+	if n.ended {
+		o.Set("ended", true)
+	}
+	o.Set("locks", locks)
+	if len(n.Below) > 0 {
+		o.Set("below", n.Below)
+	}
+	if c := n.Commit; c != nil {
+		o.Set("commit", ojson.NewObject("git_dir", c.GitDir, "before", string(c.Before), "paths", c.Paths))
+	}
+	return ojson.Pretty(o)
+}
+
+// sync makes it last that locks of the note are gone: a power cut must not bring one back when the note is gone.
+func (n *LockNote) sync() error {
+	for _, dir := range n.dirs() {
+		if err := durable.SyncDir(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// dirs are the directories in which the locks are.
+func (n *LockNote) dirs() (dirs []string) {
+	for _, l := range n.Locks {
+		dirs = append(dirs, filepath.Dir(l.Path))
+	}
+	for _, dir := range n.Below {
+		dirs = append(dirs, dirsBelow(dir)...)
+	}
+	slices.Sort(dirs)
+	return slices.Compact(dirs)
+}
+
+// dirsBelow are a directory and those below it.
+func dirsBelow(top string) (dirs []string) {
+	_ = filepath.WalkDir(top, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() {
+			dirs = append(dirs, path)
+		}
+		return nil
+	})
+	return dirs
+}
+
+func (n *LockNote) names(path string) bool {
+	return slices.ContainsFunc(n.Locks, func(l GitLock) bool { return l.Path == path }) ||
+		slices.ContainsFunc(n.Below, func(dir string) bool { return Within(dir, path) })
+}
+
+// maxBelow bounds how many names below a directory of a note are looked at.
+const maxBelow = 1 << 18
+
+// locks are those that the note names, and those that are there below its directories.
+func (n *LockNote) locks() []GitLock {
+	all, seen := slices.Clone(n.Locks), 0
+	for _, dir := range n.Below {
+		_ = filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+			if seen++; seen > maxBelow {
+				return fs.SkipAll
+			}
+			if err == nil && !e.IsDir() && strings.HasSuffix(path, ".lock") {
+				all = append(all, GitLock{Path: path})
+			}
+			return nil
+		})
+	}
+	return all
+}
+
+// left reports whether one of the locks is there.
+func (n *LockNote) left() bool {
+	for _, l := range n.locks() {
+		if _, err := os.Lstat(l.Path); err == nil {
+			return true
+		}
+	}
+	return len(n.spares()) > 0
+}
+
+// spares lists the second index files of a git commit that was to take index.lock.
+func (n *LockNote) spares() []string {
+	for _, l := range n.Locks {
+		if filepath.Base(l.Path) == "index.lock" {
+			found, err := filepath.Glob(filepath.Join(filepath.Dir(l.Path), "next-index-*.lock"))
+			if err == nil {
+				return found
+			}
+		}
+	}
+	return nil
+}
+
+// WriteLockNote notes which locks a git that is about to start may leave behind, or has left. The note is durable
+// before that git is started: the name of a lock may outlive a power cut that nothing was synced for.
+func (r *Repository) WriteLockNote(n *LockNote) error {
+	root, err := OpenPrivate(r.CommonDir, lockNotes, true)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = root.Close() }()
+	if n.Commit != nil && !n.ended {
+		r.keepIndex(n)
+	}
+	return durable.WriteFileRoot(root, n.Name, n.encode(), 0o644)
+}
+
+// sealLockNote notes that the git has ended. Locks that were there before it are another's.
+func (r *Repository) sealLockNote(n *LockNote) error {
+	fi, err := os.Lstat(filepath.Join(r.CommonDir, PrivateName, lockNotes, n.Name))
+	if err != nil {
+		return err
+	}
+	n.written = fi.ModTime()
+	n.Locks, n.Below = slices.DeleteFunc(n.locks(), func(l GitLock) bool {
+		fi, err := os.Lstat(l.Path)
+		return err == nil && !n.covers(fi)
+	}), nil
+	n.ended = true
+	return r.WriteLockNote(n)
+}
+
+// DropLockNote removes a note whose git has ended.
+func (r *Repository) DropLockNote(name string) {
+	root, err := OpenPrivate(r.CommonDir, lockNotes, false)
+	if err != nil {
+		return
+	}
+	_ = root.Remove(name + keptIndex)
+	_ = root.Remove(name)
+	_ = root.Close()
+}
+
+// DropLockNotes removes the directory of the notes if there are none.
+func (r *Repository) DropLockNotes() {
+	if root, err := OpenPrivate(r.CommonDir, "", false); err == nil {
+		_ = root.Remove(lockNotes)
+		_ = root.Close()
+	}
+}
+
+// LockNotes reads the notes there are; one that is damaged proves nothing and is
+// removed once it is old.
+func (r *Repository) LockNotes() []*LockNote {
+	root, err := OpenPrivate(r.CommonDir, lockNotes, false)
+	if err != nil {
+		return nil
+	}
+	defer func() { _ = root.Close() }()
+	list, err := fs.ReadDir(root.FS(), ".")
+	if err != nil {
+		return nil
+	}
+	var out []*LockNote
+	for _, e := range list {
+		if of, ok := strings.CutSuffix(e.Name(), keptIndex); ok {
+			if _, err := root.Lstat(of); errors.Is(err, fs.ErrNotExist) {
+				dropOld(root, e) // its note went first
+			}
+			continue
+		}
+		data, written, err := readNote(root, e.Name())
+		if err != nil {
+			continue
+		}
+		if n := r.decodeLockNote(e.Name(), data, written); n != nil {
+			out = append(out, n)
+		} else {
+			dropOld(root, e)
+		}
+	}
+	return out
+}
+
+func dropOld(root *os.Root, e fs.DirEntry) {
+	if fi, err := e.Info(); err == nil && time.Since(fi.ModTime()) > lockMaxAge {
+		_ = root.Remove(e.Name())
+	}
+}
+
+func readNote(root *os.Root, name string) (data []byte, written time.Time, err error) {
+	f, st, err := OpenIn(root, name)
+	if err != nil {
+		return nil, written, err
+	}
+	defer func() { _ = f.Close() }()
+	data, err = ReadLimited(f, st.Size, maxLockNote)
+	return data, time.Unix(0, st.MTime), err
+}
+
+func (r *Repository) decodeLockNote(name string, data []byte, written time.Time) *LockNote {
+	o, err := ojson.DecodeObject(data)
+	if err != nil || o.String("token") != name {
+		return nil
+	}
+	n := &LockNote{Name: name}
+	n.PID, _ = o.Int("owner_pid")
+	n.Acquired, err = time.Parse(time.RFC3339, o.String("acquired_at"))
+	n.Host, n.Space, n.Started = o.String("host"), o.String("pid_space"), o.String("started")
+	n.purpose, n.Token = o.String("purpose"), o.String("token")
+	if err != nil || n.PID <= 0 {
+		return nil
+	}
+	n.ended = o.Bool("ended")
+	n.written = written
+	for _, row := range o.Array("locks") {
+		t, ok := RowTexts(row, 2)
+		if !ok || !r.mayLock(t[0]) {
+			return nil // not what was written here
+		}
+		n.Locks = append(n.Locks, GitLock{Path: t[0], Wrote: object.OID(t[1])})
+	}
+	for _, dir := range o.Strings("below") {
+		if !r.mayLock(filepath.Join(dir, "x.lock")) {
+			return nil
+		}
+		n.Below = append(n.Below, dir)
+	}
+	if c := o.Object("commit"); c != nil {
+		n.Commit = &UnderCommit{
+			GitDir: c.String("git_dir"),
+			Before: object.OID(c.String("before")),
+			Paths:  c.Strings("paths"),
+		}
+		if !n.Commit.valid(r.ObjectFormat) {
+			return nil
+		}
+	}
+	return n
+}
+
+// mayLock reports whether a path is a lock file in a git directory of the repository,
+// with no link on the way to it.
+func (r *Repository) mayLock(path string) bool {
+	if !filepath.IsAbs(path) || filepath.Clean(path) != path || !strings.HasSuffix(path, ".lock") {
+		return false
+	}
+	for _, dir := range []string{r.GitDir, r.CommonDir} {
+		rel, err := filepath.Rel(dir, path)
+		if err != nil || !filepath.IsLocal(rel) {
+			continue
+		}
+		real, err := filepath.EvalSymlinks(filepath.Dir(path))
+		return err != nil || Within(dir, real)
+	}
+	return false
+}
+
+// over reports that the owner of the note and the git it started are; it waits a little for a git whose owner was
+// killed. One that has ended before left the maintenance of a git commit at work, which may take long.
+func (n *LockNote) over() bool {
+	if n.ended {
+		return n.overWithin(0)
+	}
+	return n.overWithin(KillGrace)
+}
+
+func (n *LockNote) overWithin(wait time.Duration) bool {
+	if !n.ended && !n.owner().Dead() {
+		return false
+	}
+	if n.Host != HostName() || n.Space != process.Space() {
+		return false
+	}
+	for until := time.Now().Add(wait); ; time.Sleep(10 * time.Millisecond) {
+		busy, known := gitAtWork(func(p gitProcess) bool { return p.note == n.Token })
+		switch {
+		case !known:
+			// Processes cannot be looked at here: time has to do.
+			return time.Since(n.Acquired) > lockMaxAge
+		case busy == 0:
+			return true
+		case !time.Now().Before(until):
+			return false
+		}
+	}
+}
+
+// covers reports whether a file is of the time in which the note's git ran: since the note, or until it was written
+// again.
+func (n *LockNote) covers(fi fs.FileInfo) bool {
+	if n.ended {
+		return !fi.ModTime().After(n.written.Add(lockGrain))
+	}
+	return !fi.ModTime().Before(n.written.Add(-lockGrain))
+}
+
+// UnderCommit is a commit that git was told to make.
+type UnderCommit struct {
+	GitDir string     // of the work tree
+	Before object.OID // where HEAD was
+	Paths  []string   // project-relative, what was to be committed
+}
+
+// maxNotedPaths bounds the paths of a note, in bytes. A commit of more of them is not noted.
+const maxNotedPaths = maxLockNote / 4
+
+func (r *Repository) UnderCommit(before object.OID, paths []string) *UnderCommit {
+	size := 0
+	for _, p := range paths {
+		size += len(p)
+	}
+	if before == "" || size > maxNotedPaths {
+		return nil
+	}
+	return &UnderCommit{GitDir: r.GitDir, Before: before, Paths: paths}
+}
+
+func (c *UnderCommit) valid(format string) bool {
+	return filepath.IsAbs(c.GitDir) && c.Before.Valid(format) && len(c.Paths) > 0 &&
+		!slices.ContainsFunc(c.Paths, func(p string) bool { return !filepath.IsLocal(filepath.FromSlash(p)) })
+}
