@@ -146,15 +146,15 @@ func (g *guarded) parentsToBe() (head object.OID, others []object.OID, err error
 // between turns, or while a turn that may write is under way and has declared nothing
 // yet, is not checked.
 func (g *guarded) turns(j *judge, changes []history.TreeChange) error {
-	runs, err := j.witness.list()
-	if err != nil || len(runs) == 0 {
+	here, err := g.runHere(j.witness, j.prefix)
+	if err != nil || here == nil {
 		return err
 	}
-	s, err := runs[0].State(j.config)
+	s, err := here.State(j.config)
 	if err != nil || s.ActiveTurns.Len() == 0 {
 		return err
 	}
-	x, err := runs[0].Index()
+	x, err := here.Index()
 	if err != nil {
 		return err
 	}
@@ -176,6 +176,36 @@ func (g *guarded) turns(j *judge, changes []history.TreeChange) error {
 		}
 	}
 	return nil
+}
+
+// runHere returns the run whose turns work in this work tree, nil when none does: another work tree, or another project
+// in the repository, has its own. The state in the work tree only names one of the recorded runs. Without a state that
+// can be read, a main work tree has the run that moved last: removing the file switches nothing off.
+func (g *guarded) runHere(w *witness, prefix string) (*chain.RunRecord, error) {
+	runs, err := w.list()
+	if err != nil || len(runs) == 0 || g.repo.TopLevel == "" {
+		return nil, err
+	}
+	root, err := os.OpenRoot(filepath.Join(g.repo.TopLevel, filepath.FromSlash(prefix)))
+	if err != nil {
+		return nil, nil
+	}
+	defer func() { _ = root.Close() }()
+	data, err := readBounded(root, string(wire.DocState), object.MaxSize)
+	if err != nil {
+		return nil, err
+	}
+	state, err := ojson.DecodeObject(data)
+	if err != nil {
+		if g.repo.GitDir != g.repo.CommonDir {
+			return nil, nil
+		}
+		return runs[0], nil
+	}
+	if i := slices.IndexFunc(runs, func(r *chain.RunRecord) bool { return r.Run == state.String("run_id") }); i >= 0 {
+		return runs[i], nil
+	}
+	return nil, nil
 }
 
 // turnRules is what the turns under way allow.

@@ -96,20 +96,20 @@ func (g *guarded) owner() (*owner, error) {
 	if err != nil || len(prefixes) != 1 {
 		return nil, err
 	}
-	runs, err := (&witness{g: g}).list()
-	if err != nil || len(runs) == 0 {
+	prefix := prefixes[0]
+	here, err := g.runHere(&witness{g: g}, prefix)
+	if err != nil || here == nil {
 		return nil, err
 	}
 	head, _, err := g.parentsToBe()
 	if err != nil {
 		return nil, err
 	}
-	prefix := prefixes[0]
 	rules, err := newGovernance(g.ctx, g.repo, prefix).of(head)
 	if err != nil || rules == nil {
 		return nil, err
 	}
-	s, err := runs[0].State(rules.config)
+	s, err := here.State(rules.config)
 	if err != nil {
 		return nil, err
 	}
@@ -145,7 +145,7 @@ func (g *guarded) owner() (*owner, error) {
 		!slices.ContainsFunc(paths, func(p string) bool { return !declared[p] }) {
 		return &owner{s.Run(), t.TurnID, t.AssignedRole}, nil
 	}
-	return g.acceptedOwner(runs[0], paths)
+	return g.acceptedOwner(here, paths)
 }
 
 // acceptedOwner returns the one accepted turn all paths wait for.
