@@ -13,6 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/workdir"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -88,7 +89,12 @@ func (s *Store) NoRunHere(ctx context.Context) error {
 		return err
 	}
 	if len(refs) == 0 {
-		return chain.NoRun("")
+		none := chain.NoRun("")
+		if _, remote, err := transport.Elsewhere(ctx, s.repo); err == nil && remote != "" {
+			return none.WithHint("git agentxchain sync %s brings the runs of that remote; git agentxchain assign starts one",
+				wire.ShellWord(remote))
+		}
+		return none
 	}
 	one := strings.TrimPrefix(refs[0].Name, git.RunRefPrefix)
 	if tips, err := chain.RunTips(ctx, s.repo, 1); err == nil && len(tips) > 0 {

@@ -95,9 +95,6 @@ func (a *approving) decide(ctx context.Context, c *change) (*plan, error) {
 		a.completion = *a.opt.Completion
 	}
 	if refusal := protocol.CheckApprovable(s, a.completion, c.env.Actor); refusal != nil {
-		if c.view.Unasked != "" && !run.HasPending(s) && refusal.Code == wire.CodeInvalidStateTransition {
-			refusal.Hint = c.view.Onwards() // the gate may wait in a run that is not here yet
-		}
 		return nil, refusal
 	}
 	res := a.asked(s)

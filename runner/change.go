@@ -141,7 +141,7 @@ func (c *change) carryOut(ctx context.Context, s step, done *Done) error {
 	if c.hooks != nil {
 		err = c.conclude(ctx, done, err)
 	}
-	return err
+	return unasked(c.view, err)
 }
 
 func (c *change) through(ctx context.Context, p *plan, done *Done) error {

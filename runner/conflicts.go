@@ -5,6 +5,7 @@ package runner
 import (
 	"context"
 	"path"
+	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/conflict"
@@ -53,7 +54,15 @@ func (r *Runner) Settle(ctx context.Context, name, how, because string) (*Confli
 			Hint:    "git agentxchain conflicts",
 		}
 	}
-	file := ""
+	way, file := map[string]string{SettleReissue: join.WayReissue, SettleAgain: join.WayAgain}[how], ""
+	if way != "" && !slices.Contains(c.Ways, way) {
+		return c, "", &wire.Error{
+			Code:    wire.CodeInvalidArgument,
+			Field:   "op",
+			Message: "That is no way out of this conflict, which is about " + c.Name + ".",
+			Hint:    "git agentxchain conflicts " + c.Op[:12] + " shows the ways out",
+		}
+	}
 	switch how {
 	case SettleDrop:
 		if because == "" {

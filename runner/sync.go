@@ -4,6 +4,7 @@ package runner
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/dispatch"
@@ -17,6 +18,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/commits"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/join"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -224,6 +226,19 @@ func (r *Runner) elsewhere(ctx context.Context, v *gitstore.View) error {
 		v.Notices = append(v.Notices, n)
 	}
 	return nil
+}
+
+// unasked has a refusal for want of a run name the command that brings those of a remote that was never asked.
+func unasked(v *gitstore.View, err error) error {
+	var refusal *wire.Error
+	if v.Unasked == "" || !errors.As(err, &refusal) {
+		return err
+	}
+	switch refusal.Code {
+	case wire.CodeNotFound, wire.CodeTurnNotActive, wire.CodeInvalidStateTransition, commits.CodeMissingBaseline:
+		refusal.Hint = v.Onwards()
+	}
+	return err
 }
 
 func unaskedNotice(remote string) string {

@@ -34,7 +34,7 @@ func (r *Runner) TurnCommits(ctx context.Context, turnID string) (*TurnCommits, 
 	}
 	turn, refusal := run.ResolveTurn(v.State, turnID, "reissue")
 	if refusal != nil {
-		return nil, refusal
+		return nil, unasked(v, refusal)
 	}
 	out := &TurnCommits{Turn: turn}
 	repo := r.store.Repository()

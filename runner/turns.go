@@ -318,7 +318,7 @@ func (r *Runner) Validate(ctx context.Context, turnID string) (*run.Turn, *resul
 	}
 	turn, refusal := run.ResolveTurn(v.State, turnID, "verify")
 	if refusal != nil {
-		return nil, nil, nil, refusal
+		return nil, nil, nil, unasked(v, refusal)
 	}
 	s, err := turnfiles.ReadStaged(r.store.Dir(), turn.TurnID)
 	if err != nil {

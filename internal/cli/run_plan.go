@@ -35,6 +35,7 @@ func runPlan(ctx context.Context, f *term.Factory, r *runner.Runner, o *planOpti
 	if err != nil {
 		return err
 	}
+	shared.TellNotices(f, v.Notices)
 	if len(v.ConfigProblems) > 0 {
 		return config.Refusal(v.ConfigProblems)
 	}

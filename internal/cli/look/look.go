@@ -23,6 +23,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/ledger"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
 type listOptions struct {
@@ -90,16 +91,16 @@ func (o listOptions) ofRun(id, current string) bool {
 // readRows reads the wanted rows of a ledger, oldest first.
 func readRows(ctx context.Context, f *term.Factory, l wire.Ledger, o listOptions,
 	keep func(*ojson.Object) bool) ([]*ojson.Object, error) {
-	r, err := shared.Open(ctx, f)
+	r, v, err := shared.OpenView(ctx, f)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = r.Close() }()
-	v, err := r.View(ctx)
-	if err != nil {
-		return nil, err
-	}
-	shared.TellNotices(f, v.Notices)
+	return rowsOf(ctx, r, v, l, o, keep)
+}
+
+func rowsOf(ctx context.Context, r *runner.Runner, v *runner.View, l wire.Ledger, o listOptions,
+	keep func(*ojson.Object) bool) ([]*ojson.Object, error) {
 	lines, err := r.Record().ViewRows(ctx, v, l, o.Limit, func(row *ojson.Object) bool {
 		if !o.ofRun(row.String("run_id"), v.Run) {
 			return false
@@ -176,14 +177,19 @@ func runDecisions(ctx context.Context, f *term.Factory, o listOptions, governanc
 	if repo {
 		read, o.All = wire.LedgerRepoDecisions, true
 	}
-	rows, err := readRows(ctx, f, read, o, func(row *ojson.Object) bool {
+	r, v, err := shared.OpenView(ctx, f)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = r.Close() }()
+	rows, err := rowsOf(ctx, r, v, read, o, func(row *ojson.Object) bool {
 		return governance || ledger.ValidDecisionID(row.String("id"))
 	})
 	if err != nil {
 		return err
 	}
 	if !repo {
-		if err := markOverridden(ctx, f, rows); err != nil {
+		if err := markOverridden(ctx, r, v, rows); err != nil {
 			return err
 		}
 	}
@@ -223,10 +229,10 @@ func runDecisions(ctx context.Context, f *term.Factory, o listOptions, governanc
 
 // markOverridden says of a run's decisions what the ledger of those that outlive it says:
 // a row of the run's own is never changed.
-func markOverridden(ctx context.Context, f *term.Factory, rows []*ojson.Object) error {
+func markOverridden(ctx context.Context, r *runner.Runner, v *runner.View, rows []*ojson.Object) error {
 	type key struct{ id, turn string }
 	by := map[key]string{}
-	later, err := readRows(ctx, f, wire.LedgerRepoDecisions, listOptions{All: true}, func(row *ojson.Object) bool {
+	later, err := rowsOf(ctx, r, v, wire.LedgerRepoDecisions, listOptions{All: true}, func(row *ojson.Object) bool {
 		return row.String("overridden_by") != ""
 	})
 	if err != nil {

@@ -32,6 +32,9 @@ func ActiveTurn(v *runner.View, id, command string) (*run.Turn, error) {
 	if refusal.Code == wire.CodeTargetRequired {
 		refusal.Hint = "git agentxchain " + command + " " + wire.ShellWord(v.State.ActiveTurns.Keys()[0])
 	}
+	if v.Unasked != "" {
+		refusal.Hint = v.Onwards()
+	}
 	return nil, refusal
 }
 
