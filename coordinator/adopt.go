@@ -18,7 +18,7 @@ import (
 
 // adopt records the dispatch of turns whose bundle holds one of our contexts and
 // that no row knows: the command that gave them out was killed before it could
-// say so.
+// say so. It follows a run that such a command has begun and given no turn in.
 func (c *Coordinator) adopt(ctx context.Context, s *Seen, env protocol.Env) *initiative.Change {
 	newest := make(map[string]*ojson.Object) // repository -> its newest context
 	for _, row := range s.History.Rows() {
@@ -50,6 +50,11 @@ func (c *Coordinator) adopt(ctx context.Context, s *Seen, env protocol.Env) *ini
 			c.noteFound(ctx, s, repo, dir, id)
 			a := &initiative.Assignment{Workstream: row.String("workstream_id"), Repo: repo, Role: turn.AssignedRole}
 			ch := initiative.Dispatched(cur, a, child.Run(), id, row.String("context_ref"), env)
+			total.Merge(ch)
+			cur = cur.With(ch)
+		}
+		if run := child.Run(); run != "" && run == row.String("begins_run_id") && run != cur.State.RunOf(repo) {
+			ch := followRun(cur, repo, run, child, env)
 			total.Merge(ch)
 			cur = cur.With(ch)
 		}

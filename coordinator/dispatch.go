@@ -9,6 +9,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/dispatch"
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
@@ -43,7 +44,8 @@ func (g *Given) Object() *ojson.Object {
 }
 
 // give gives a turn out. The context is recorded once the repository agrees, and before its run moves: a refusal there
-// leaves nothing here, and a kill in between a turn that the next command finds by its context.
+// leaves nothing here, and a kill in between a turn that the next command finds by its context, or a run without one
+// that the context names.
 func (c *Coordinator) give(ctx context.Context, tx *Tx, s *Seen, a *initiative.Assignment) (*Given, error) {
 	dir, ok := s.Roots.Path(a.Repo)
 	if !ok {
@@ -59,10 +61,14 @@ func (c *Coordinator) give(ctx context.Context, tx *Tx, s *Seen, a *initiative.A
 		{Path: path.Join(initiative.ContextDir, cx.Ref, dispatch.CoordinatorJSON), Data: ojson.Pretty(cx.JSON)},
 		{Path: path.Join(initiative.ContextDir, cx.Ref, dispatch.CoordinatorText), Data: []byte(cx.Text)},
 	}
-	agreed := []string{(*protocol.InitRun)(nil).Name(), (*protocol.AssignTurn)(nil).Name()}
+	begins, assigns := (*protocol.InitRun)(nil).Name(), (*protocol.AssignTurn)(nil).Name()
+	agreed := []string{begins, assigns}
 	var unrecorded error
 	r, err := c.childRunner(ctx, dir, func(ctx context.Context, repo *git.Repository, m decision.Move) error {
 		if slices.Contains(agreed, m.Op) {
+			if m.Op == begins {
+				ch.BeginsRun(strings.TrimPrefix(m.Ref.Name, git.RunRefPrefix))
+			}
 			if unrecorded = tx.Commit(ch); unrecorded != nil {
 				return unrecorded
 			}

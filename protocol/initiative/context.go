@@ -49,6 +49,9 @@ func NewContext(w *Workspace, a *Assignment, env protocol.Env) (*Context, *Chang
 	return ctx, c
 }
 
+// BeginsRun says in the row of a context that the repository begins this run for the turn.
+func (c *Change) BeginsRun(run string) { c.History[len(c.History)-1].Set("begins_run_id", run) }
+
 // Dispatched records that a turn was given out. run is the run the turn is in,
 // which is a new one when the repository had to start one: the record follows it
 // (docs/siblings.md).
