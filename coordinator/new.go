@@ -181,7 +181,7 @@ func (c *Coordinator) phasesOf(ctx context.Context, w scaffold.Workspace) ([]str
 			}
 		}
 	}
-	return phases, nil
+	return phases, twins(ctx, cfg, d.Roots, children)
 }
 
 // placeHint is what to name in place of a path that no repository can be at.
