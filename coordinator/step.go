@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
@@ -34,6 +35,7 @@ type Stepped struct {
 	Given      *Given
 	Gate       *initiative.PendingGate
 	Signed     bool                 // the gate asks for signatures
+	RefusedBy  string               // the repository that refused the turn, "" where none did
 	Resync     *initiative.Resynced // what was taken over first; nil when the step went no further
 }
 
@@ -61,7 +63,11 @@ func (s *Stepped) Object() *ojson.Object {
 // tamper codes of hooks, hooks_untrusted; not_assignable with the reason and the
 // gate's blockers in Details {reason, workstream_id, repo_id, detail, gate}; and
 // those of the assignment in the repository.
-func (c *Coordinator) Step(ctx context.Context) (*Stepped, error) {
+func (c *Coordinator) Step(ctx context.Context) (*Stepped, error) { return c.step(ctx, nil) }
+
+// step is Step that leaves out repositories which have refused a turn before. If nothing else can be assigned it does
+// nothing, not even ask for a gate.
+func (c *Coordinator) step(ctx context.Context, without []string) (*Stepped, error) {
 	tx, err := c.begin(ctx, "step")
 	if err != nil {
 		return nil, err
@@ -91,8 +97,15 @@ func (c *Coordinator) Step(ctx context.Context) (*Stepped, error) {
 	if err != nil {
 		return out, err
 	}
-	a, no := initiative.Select(&s.Workspace, s.Children)
-	if a == nil {
+	children := maps.Clone(s.Children)
+	for _, repo := range without {
+		delete(children, repo)
+	}
+	a, no := initiative.Select(&s.Workspace, children)
+	switch {
+	case a == nil && len(without) > 0:
+		return out, nil
+	case a == nil:
 		return out, c.request(ctx, tx, s, no, out)
 	}
 	if e, err := c.beforeAssignment(ctx, tx, s, a); err != nil || e != nil {
@@ -100,6 +113,8 @@ func (c *Coordinator) Step(ctx context.Context) (*Stepped, error) {
 	}
 	if out.Given, err = c.give(ctx, tx, s, a); out.Given != nil {
 		out.Did = DidDispatch
+	} else if refusalOf(err) != nil {
+		out.RefusedBy = a.Repo
 	}
 	return out, err
 }
@@ -195,29 +210,44 @@ type Ran struct {
 	Steps   []*Stepped  // those that did something
 	Stopped *wire.Error // why there are no more; nil when the initiative is complete or a gate was asked for
 
+	Refused []*wire.Error // what repositories have refused their turn for
+
 	Counted *initiative.Resynced // what the step took over that did nothing else; nil when it took nothing over
 }
 
 // Run steps until nothing more can be done: the repositories are at work, a gate
 // waits, or the initiative is blocked or complete. each is called after every
-// step that did something; it may be nil. The error is what stopped it, nil when
-// all that can be done now was done: a gate was asked for, the initiative is
-// complete, or the repositories are at work.
+// step that did something; it may be nil. A repository that refuses its turn holds
+// up no other. The error is what stopped it, nil when all that can be done now was
+// done: a gate was asked for, the initiative is complete, or the repositories are at
+// work. Where repositories have refused it is the first refusal.
 func (c *Coordinator) Run(ctx context.Context, each func(*Stepped)) (*Ran, error) {
 	out := &Ran{}
+	var without []string
+	var refused error
 	for {
-		s, err := c.Step(ctx)
+		s, err := c.step(ctx, without)
 		if s != nil && s.Did != "" && s.Did != DidNothing {
 			out.Steps = append(out.Steps, s)
 			if each != nil {
 				each(s)
 			}
-		} else if s != nil {
+		} else if s != nil && (out.Counted == nil || s.RefusedBy == "" && refused == nil) {
 			out.Counted = s.Resync
+		}
+		if s != nil && s.RefusedBy != "" && ctx.Err() == nil {
+			without = append(without, s.RefusedBy)
+			out.Refused = append(out.Refused, refusalOf(err))
+			refused = cmp.Or(refused, err)
+			continue
+		}
+		if refused != nil && (err == nil && s.Given == nil || atWork(refusalOf(err))) {
+			out.Stopped = out.Refused[0]
+			return out, refused
 		}
 		if err != nil {
 			out.Stopped = refusalOf(err)
-			if out.Stopped != nil && atWork(out.Stopped) {
+			if atWork(out.Stopped) {
 				return out, nil
 			}
 			return out, err
@@ -230,6 +260,9 @@ func (c *Coordinator) Run(ctx context.Context, each func(*Stepped)) (*Ran, error
 
 // atWork reports a stop that ends by itself when the repositories are done.
 func atWork(e *wire.Error) bool {
+	if e == nil {
+		return false
+	}
 	if e.Code == wire.CodeAwaitingApproval {
 		return true
 	}

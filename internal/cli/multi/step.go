@@ -147,7 +147,7 @@ func printApprove(p *term.Printer, s *coordinator.Stepped) {
 func newMultiRunCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "run", Usage: "assign every turn that can be assigned now",
-		Description: "Repeats multi step until the repositories are at work, a gate waits for a person, the initiative is complete, or something blocks it. With --wait it continues as the repositories accept their turns.",
+		Description: "Repeats multi step until the repositories are at work, a gate waits for a person, the initiative is complete, or something blocks it. A repository that refuses its turn is left out, and reported at the end. With --wait it continues as the repositories accept their turns.",
 		Flags: []ucli.Flag{
 			&ucli.DurationFlag{Name: "wait", Usage: "keep watching for up to `TIME`, such as 30m"},
 			&ucli.DurationFlag{Name: "interval", Usage: "look again after `TIME`", Value: 2 * time.Second},
@@ -167,6 +167,7 @@ func runMultiRun(ctx context.Context, f *term.Factory, co *coordinator.Coordinat
 	wait, interval time.Duration) error {
 	until := f.Now().Add(wait)
 	steps := []*ojson.Object{}
+	var refused []*ojson.Object
 	var stopped *wire.Error
 	var err error
 	for {
@@ -187,6 +188,14 @@ func runMultiRun(ctx context.Context, f *term.Factory, co *coordinator.Coordinat
 			stopped = out.Stopped
 			printCounted(f.Out.Printer(), out.Counted)
 			_ = f.Out.Flush()
+			refused = nil
+			for _, e := range out.Refused {
+				refused = append(refused, ojson.NewObject("code", e.Code, "message", e.Message, "hint", e.Hint))
+				if e != stopped {
+					f.Out.Warn("%s", term.OneLine(e.Message))
+					f.Out.Notice("hint: %s", term.OneLine(e.Hint))
+				}
+			}
 		}
 		if err != nil || stopped == nil || stopped.Code != coordinator.CodeNotAssignable || !f.Now().Before(until) {
 			break
@@ -204,6 +213,9 @@ func runMultiRun(ctx context.Context, f *term.Factory, co *coordinator.Coordinat
 		why = ojson.NewObject("code", stopped.Code, "message", stopped.Message)
 	}
 	payload.Set("stopped", why)
+	if len(refused) > 0 {
+		payload.Set("refused", refused)
+	}
 	if serr == nil {
 		payload.Set("status", string(s.State.Status))
 		payload.Set("phase", s.State.Phase)
