@@ -113,7 +113,7 @@ func (f *workCheck) workFiles(run string) error {
 			Run:     run,
 			Path:    string(wire.DocState),
 			Note:    true,
-			Message: "another tool began the run, and its rows account for it; a person takes it up with git agentxchain repair --adopt",
+			Message: "another tool began the run, and its rows account for it; a person adopts it with git agentxchain repair --adopt",
 		})
 		return nil
 	}

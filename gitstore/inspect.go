@@ -323,7 +323,7 @@ func (in *inspection) notice() string {
 		if in.lost != nil {
 			return in.lost.Notice()
 		}
-		return fmt.Sprintf("another tool began run %s; nothing of it is on record before a person has taken it up: git agentxchain repair --adopt", in.run)
+		return fmt.Sprintf("another tool began run %s; nothing of it is recorded until a person adopts it: git agentxchain repair --adopt", in.run)
 	}
 	return ""
 }

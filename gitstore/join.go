@@ -105,7 +105,7 @@ func (s *Store) JoinRun(ctx context.Context, name string, ours, theirs object.OI
 func ForeignRun(name string, tip object.OID) *fail.Error {
 	return fail.Errorf(record.CodeForeignRun, nil, "the run %s at operation %s shares no operation with the one here",
 		name, tip.Short()).
-		WithHint("where this clone restored it without its record: git agentxchain export -o FILE, then in a fresh clone " +
+		WithHint("if this clone restored it without its record: git agentxchain export -o FILE, then in a fresh clone " +
 			"git agentxchain sync, then git agentxchain restore FILE --no-record, which records it on top; " +
 			"else ask the person who pushed it")
 }

@@ -123,7 +123,7 @@ func (s *Store) replayJournal(j journalEntry) (full bool, err error) {
 	next, problems := run.DecodeStateObject(j.next)
 	if len(problems) > 0 || next.Run() != j.run {
 		return false, fail.Errorf(wire.CodeInvalidState, nil, "%s holds no valid next state", j.path).
-			WithHint("move the file away if the acceptance of %s shall not be completed", j.turn)
+			WithHint("move the file away if the acceptance of %s is not to be completed", j.turn)
 	}
 	_, active := state.ActiveTurns.Get(j.turn)
 	switch {

@@ -168,7 +168,7 @@ func (s *Store) repairFromRef(ctx context.Context, opt RepairOptions) (*RepairPl
 	}
 	for _, a := range plan.Actions {
 		if err := s.restoreFile(a, want.Files[a.Path]); err != nil {
-			return plan, fail.Errorf(fail.CodeUnreadable, err, "%s cannot be put right", a.Path)
+			return plan, fail.Errorf(fail.CodeUnreadable, err, "%s cannot be repaired", a.Path)
 		}
 	}
 	s.openStaging()
@@ -193,7 +193,7 @@ func (s *Store) planFiles(want *chain.RunFiles) (actions []RepairAction, err err
 		exists := err == nil
 		switch {
 		case err != nil && !errors.Is(err, fs.ErrNotExist):
-			return nil, fail.Errorf(fail.CodeUnreadable, err, "%s cannot be looked at", name)
+			return nil, fail.Errorf(fail.CodeUnreadable, err, "%s cannot be examined", name)
 		case !exists && there:
 			actions = append(actions, RepairAction{Path: name, Action: "create"})
 		case exists && !s.holds(name, data, there):

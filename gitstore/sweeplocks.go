@@ -40,7 +40,7 @@ func (s *Store) sweep(ctx context.Context) []string {
 	s.dropStaleHolds()
 	for _, h := range stale {
 		if _, err := os.Lstat(h.Path); errors.Is(err, fs.ErrNotExist) {
-			notices = append(notices, fmt.Sprintf("gave a pack free that %s had held (%s)", h.By, h.Path))
+			notices = append(notices, fmt.Sprintf("released a pack that %s had held (%s)", h.By, h.Path))
 		}
 	}
 	return notices

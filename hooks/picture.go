@@ -52,7 +52,7 @@ func (p picture) same(q picture) bool {
 	return p.kind == q.kind && p.mode == q.mode && p.link == q.link && p.size == q.size && p.sum == q.sum
 }
 
-// kindOf is the kind for a path that cannot be looked at. Below a file there is
+// kindOf is the kind for a path that cannot be examined. Below a file there is
 // nothing.
 func kindOf(err error) int {
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {

@@ -353,7 +353,7 @@ func (a *Approval) record(t *change.Draft, kind, gate, by, trigger string) bool 
 			Code:    wire.CodeGateActionFailed,
 			Field:   "gates." + gate,
 			Message: "Gate action failed: " + detail + ".",
-			Hint:    "mend the cause, then: git agentxchain approve",
+			Hint:    "remove the cause, then: git agentxchain approve",
 			Details: ojson.NewObject("gate_id", gate,
 				"action_index", r.Index, "exit_code", intPtr(r.ExitCode), "stderr_tail", r.StderrTail),
 		}

@@ -73,7 +73,7 @@ func (r *runExport) work(status *gitstatus.Status, dirty []string) error {
 		case git.Absent(err):
 			r.carried = append(r.carried, workFile{path: p, change: workDelete})
 		case err != nil:
-			return failed(CodeContent, p, "cannot be looked at: %v", err)
+			return failed(CodeContent, p, "cannot be examined: %v", err)
 		case !fi.Mode().IsRegular():
 			leave(p, "is no regular file")
 		case len(r.carried) == maxWorkFiles:

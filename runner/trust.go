@@ -63,7 +63,7 @@ func (r *Runner) personOnly(what, command string) error {
 }
 
 // trusted reports whether what cfg would run or contact may be used here and now.
-// What cannot be looked at is not trusted.
+// What cannot be examined is not trusted.
 func (r *Runner) trusted(ctx context.Context, cfg *config.Config) bool {
 	t, err := r.trust().State(ctx, r.store.Dir(), cfg)
 	return err == nil && t.Trusted()

@@ -195,7 +195,7 @@ func treeAt(ctx context.Context, r *git.Repository, commit object.OID) ([]object
 		return nil, err
 	}
 	if kind != object.KindCommit {
-		return nil, fail.Errorf(fail.CodeRefBroken, nil, "%s is a %s and no list of archived runs", commit.Short(), kind)
+		return nil, fail.Errorf(fail.CodeRefBroken, nil, "%s is a %s, not a list of archived runs", commit.Short(), kind)
 	}
 	c, err := object.ParseCommit(r.ObjectFormat, data)
 	if err != nil {

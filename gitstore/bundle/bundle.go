@@ -127,7 +127,7 @@ func Judge(ctx context.Context, repo *git.Repository, file string) (_ *Bundle, e
 	}
 	dir, err := scratch.New("agentxchain-bundle-")
 	if err != nil {
-		return nil, fail.Errorf(fail.CodeUnreadable, err, "there is no place to take the bundle apart")
+		return nil, fail.Errorf(fail.CodeUnreadable, err, "there is no room to unpack the bundle")
 	}
 	b := &Bundle{dir: dir}
 	defer func() {
@@ -158,7 +158,7 @@ func Open(ctx context.Context, file string) (repo *git.Repository, done func(), 
 	}
 	dir, err := scratch.New("agentxchain-bundle-")
 	if err != nil {
-		return nil, nil, fail.Errorf(fail.CodeUnreadable, err, "there is no place to take the bundle apart")
+		return nil, nil, fail.Errorf(fail.CodeUnreadable, err, "there is no room to unpack the bundle")
 	}
 	b := &Bundle{dir: dir}
 	if err := b.receive(ctx, format, file, names); err != nil {

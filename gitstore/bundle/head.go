@@ -96,7 +96,7 @@ func parseBundleHead(r io.Reader) (refs []git.Ref, format string, err error) {
 		case !ok || !object.OID(oid).Valid(format):
 			return nil, "", fmt.Errorf("its head has the line %.60q", l)
 		case !bundleRef(name):
-			return nil, "", fmt.Errorf("it holds the ref %.60q, which is none of a run", name)
+			return nil, "", fmt.Errorf("it holds the ref %.60q, which is not that of a run", name)
 		case seen[name]:
 			return nil, "", fmt.Errorf("it holds the ref %.60q twice", name)
 		case len(refs) == maxBundleRefs:

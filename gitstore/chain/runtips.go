@@ -111,7 +111,7 @@ func OperationOf(ctx context.Context, repo *git.Repository, run string, op objec
 		return err
 	}
 	if info.Name == "" || info.Run != run {
-		return fail.Errorf(record.CodeChainBroken, nil, "the ref of run %s leads to %s, which is no operation of it",
+		return fail.Errorf(record.CodeChainBroken, nil, "the ref of run %s leads to %s, which is not one of its operations",
 			run, op.Short()).
 			WithHint("git agentxchain fsck --run %s, then fetch the run's ref from another clone", run)
 	}

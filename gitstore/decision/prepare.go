@@ -48,7 +48,7 @@ func StartMove(ctx context.Context, r *git.Repository, m Move) (*Pending, error)
 		return nil, fail.Errorf(fail.CodeBadRefName, nil, "%q is not a ref name", u.Name)
 	case !u.New.Valid(r.ObjectFormat) || u.New.IsZero() || u.New == u.Old ||
 		!u.Old.IsZero() && !u.Old.Valid(r.ObjectFormat):
-		return nil, fail.Errorf(wire.CodeInvalidArgument, nil, "the move of %s from %q to %q is none", u.Name, u.Old,
+		return nil, fail.Errorf(wire.CodeInvalidArgument, nil, "the move of %s from %q to %q changes nothing", u.Name, u.Old,
 			u.New)
 	case len(m.Also) > 0:
 		return nil, fail.Errorf(wire.CodeInvalidArgument, nil,

@@ -21,7 +21,7 @@ type gitProcess struct {
 }
 
 // gitAtWork counts the running gits that match. known is false where processes
-// cannot be looked at.
+// cannot be examined.
 func gitAtWork(match func(gitProcess) bool) (n int, known bool) {
 	procs, err := filepath.Glob("/proc/[0-9]*/comm")
 	if err != nil || len(procs) == 0 {

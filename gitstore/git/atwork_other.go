@@ -1,6 +1,6 @@
 //go:build !linux
 
-// Where processes cannot be looked at, age decides.
+// Where processes cannot be examined, age decides.
 
 package git
 

@@ -89,7 +89,7 @@ func unfetched(oid object.OID, said string, cause error) error {
 	}
 	return fail.Errorf(fail.CodeGitFailed, cause,
 		"object %s could not be fetched from the remote of this partial clone", oid).
-		WithHint("again, once the remote can be reached")
+		WithHint("try again once the remote can be reached")
 }
 
 func (c *catFile) start() error {

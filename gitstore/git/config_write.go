@@ -48,7 +48,7 @@ func (r *Repository) rewriteConfig(ctx context.Context, change func(git *Git, lo
 			if err := copyLocked(ctx, name, lock); err != nil {
 				e := fail.Errorf(fail.CodeGitFailed, err, "git's configuration of this repository cannot be changed")
 				if errors.Is(err, fs.ErrExist) {
-					e = e.WithHint("wait for the git that changes it; where none is at work: git agentxchain doctor")
+					e = e.WithHint("wait for the git that is changing it; if none is at work: git agentxchain doctor")
 				}
 				return e
 			}

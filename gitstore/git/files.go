@@ -209,14 +209,14 @@ func LinkedPrivate(name string) *fail.Error {
 	return fail.Errorf(fail.CodeUnsafeTarget, nil,
 		"%s is a link, and what this program keeps there would be somewhere else",
 		name).
-		WithHint("look at where it leads and who made it (ls -l %s), then remove it; what belongs there is made anew",
+		WithHint("look at where it leads and who made it (ls -l %s), then remove it; this program makes again what belongs there",
 			name)
 }
 
 // NoPrivateDir refuses what is in the place of a directory of ours (unsafe_target).
 func NoPrivateDir(name string) *fail.Error {
 	return fail.Errorf(fail.CodeUnsafeTarget, nil, "%s is in the place of a directory that this program keeps", name).
-		WithHint("look at what it is and who made it (ls -l %s), then remove it; what belongs there is made anew",
+		WithHint("look at what it is and who made it (ls -l %s), then remove it; this program makes again what belongs there",
 			name)
 }
 

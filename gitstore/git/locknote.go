@@ -326,7 +326,7 @@ func (n *LockNote) overWithin(wait time.Duration) bool {
 		busy, known := gitAtWork(func(p gitProcess) bool { return p.note == n.Token })
 		switch {
 		case !known:
-			// Processes cannot be looked at here: time has to do.
+			// Processes cannot be examined here: time has to do.
 			return time.Since(n.Acquired) > lockMaxAge
 		case busy == 0:
 			return true

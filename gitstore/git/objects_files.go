@@ -93,7 +93,7 @@ func (s *ObjectFiles) Read(ctx context.Context, oid object.OID) (string, []byte,
 	if lender, list := s.goneLender(); lender != "" {
 		return "", nil, fail.Errorf(fail.CodeObjectMissing, nil,
 			"object %s is not in the repository, which borrows those of %s, and that is not there", oid, lender).
-			WithHint("bring that directory back, or write where it is now into %s; else git fetch --refetch REMOTE brings what the remote has",
+			WithHint("bring that directory back, or write its new place into %s; otherwise git fetch --refetch REMOTE fetches what the remote has",
 				list)
 	}
 	return "", nil, err

@@ -35,7 +35,7 @@ type Quarantine struct {
 func (r *Repository) Quarantine(ctx context.Context) (_ *Quarantine, err error) {
 	q := &Quarantine{}
 	if q.place, err = r.Aside(); err != nil {
-		return nil, fail.Errorf(fail.CodeUnreadable, err, "there is no place for what is fetched")
+		return nil, fail.Errorf(fail.CodeUnreadable, err, "there is no room for what is fetched")
 	}
 	g := NewForeignGit(q.place.Path)
 	if _, err = g.Run(ctx, nil, "init", "--quiet", "--bare", "--template=", "--object-format="+r.ObjectFormat,

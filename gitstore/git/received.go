@@ -73,8 +73,8 @@ func (r *Repository) endFetch(err error, remote string, limit int64, before []st
 	if remote != "" {
 		from, fetch = remote, "git fetch "+remote
 	}
-	return fail.Errorf(fail.CodeFetchTooLarge, nil, "%s sends more than %d MiB at once, and was not listened to any longer", from,
+	return fail.Errorf(fail.CodeFetchTooLarge, nil, "%s sent more than %d MiB at once, and the fetch was stopped", from,
 		max(1, limit>>20)).
-		WithHint("where that is what it should send, %s brings it; git config %s 20g has this program take as much; nothing here has changed",
+		WithHint("if that is what it should send, %s fetches it; git config %s 20g lets this program take as much; nothing here has changed",
 			fetch, FetchLimitSetting)
 }

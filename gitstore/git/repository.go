@@ -299,7 +299,7 @@ func gone(dir string, cause error) error {
 		return shut
 	}
 	return fail.Errorf(fail.CodeNotRepository, cause, "git no longer finds the repository of %s", dir).
-		WithHint("bring its .git back from a backup, or clone the project anew")
+		WithHint("restore its .git from a backup, or clone the project again")
 }
 
 // noRepository is what git says, in the C locale, where it finds no repository.

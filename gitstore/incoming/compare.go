@@ -98,7 +98,7 @@ func (c *comparison) removals(ctx context.Context, at string) error {
 		return nil
 	}
 	if err != nil {
-		return fail.Errorf(fail.CodeUnreadable, err, "%s cannot be looked at", at)
+		return fail.Errorf(fail.CodeUnreadable, err, "%s cannot be examined", at)
 	}
 	if fi.Mode().IsRegular() {
 		c.remove(at)
@@ -112,7 +112,7 @@ func (c *comparison) removals(ctx context.Context, at string) error {
 		case errors.Is(err, fs.ErrNotExist):
 			return nil
 		case err != nil:
-			return fail.Errorf(fail.CodeUnreadable, err, "%s cannot be looked at", p)
+			return fail.Errorf(fail.CodeUnreadable, err, "%s cannot be examined", p)
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		case strings.EqualFold(d.Name(), ".git"):
@@ -154,7 +154,7 @@ func (c *comparison) parent(dir string) error {
 		switch {
 		case git.Absent(lerr):
 		case lerr != nil:
-			err = fail.Errorf(fail.CodeUnreadable, lerr, "%s cannot be looked at", dir)
+			err = fail.Errorf(fail.CodeUnreadable, lerr, "%s cannot be examined", dir)
 		case fi.IsDir():
 		case fi.Mode().IsRegular() && c.removed[dir]:
 		case fi.Mode()&fs.ModeSymlink != 0:
@@ -177,7 +177,7 @@ func (c *comparison) action(f File) (string, error) {
 	case git.Absent(err):
 		return "create", nil
 	case err != nil:
-		return "", fail.Errorf(fail.CodeUnreadable, err, "%s cannot be looked at", f.Path)
+		return "", fail.Errorf(fail.CodeUnreadable, err, "%s cannot be examined", f.Path)
 	case fi.Mode().IsRegular() && fi.Size() != f.Size:
 		return "replace", nil
 	case fi.IsDir():
@@ -202,7 +202,7 @@ func (c *comparison) action(f File) (string, error) {
 func (c *comparison) vacated(dir string) error {
 	return fs.WalkDir(c.root.FS(), dir, func(p string, d fs.DirEntry, err error) error {
 		if err != nil {
-			return fail.Errorf(fail.CodeUnreadable, err, "%s cannot be looked at", p)
+			return fail.Errorf(fail.CodeUnreadable, err, "%s cannot be examined", p)
 		}
 		if !d.IsDir() && !c.removed[p] {
 			return unsafeTarget(p, "%s is in a directory whose place a file has to take")

@@ -75,8 +75,8 @@ func readAt(ctx context.Context, repo *git.Repository, run, turn string, oid obj
 		return nil, err
 	}
 	if !ok || len(data) > maxLeaseBytes {
-		return nil, fail.Errorf(fail.CodeObjectCorrupt, nil, "what %s points at is no lease", ref).
-			WithHint("git log -p %s shows what it is; to give the turn free: git update-ref -d %s", ref, ref)
+		return nil, fail.Errorf(fail.CodeObjectCorrupt, nil, "%s does not point at a lease", ref).
+			WithHint("git log -p %s shows what it is; git update-ref -d %s releases the turn", ref, ref)
 	}
 	out := &Record{Run: run, Turn: turn, Ref: ref, Op: oid, Data: data, At: c.Committer.When}
 	out.Subject, _, _ = strings.Cut(c.Message, "\n")
@@ -103,7 +103,7 @@ func List(ctx context.Context, repo *git.Repository, run string) (list []Record,
 	for _, ref := range refs {
 		owner, turn, ok := strings.Cut(strings.TrimPrefix(ref.Name, record.LeaseRefPrefix), "/")
 		if _, bad := Ref(owner, turn); !ok || bad != nil {
-			problems = append(problems, fail.Errorf(fail.CodeBadRefName, nil, "%s is no ref of a lease", ref.Name))
+			problems = append(problems, fail.Errorf(fail.CodeBadRefName, nil, "%s is not the ref of a lease", ref.Name))
 			continue
 		}
 		switch {

@@ -110,12 +110,12 @@ func Serve(ctx context.Context, path, purpose string) (*Lock, error) {
 func Unwritable(path string, err error) error {
 	var odd *git.NotRegularError
 	if errors.As(err, &odd) {
-		return fail.Errorf(fail.CodeIO, err, "no lock can be taken").
+		return fail.Errorf(fail.CodeIO, err, "the lock cannot be taken").
 			WithHint("see what made it, then move it away or remove it")
 	}
 	hint := fail.WritableHint(filepath.Dir(filepath.Dir(path)), err)
 	return fail.Errorf(fail.CodeIO, err, "the lock %s cannot be written", path).
-		WithHint("%s", cmp.Or(hint, "git agentxchain doctor says what stands in the way; then again"))
+		WithHint("%s", cmp.Or(hint, "git agentxchain doctor says what stands in the way; then try again"))
 }
 
 // try makes one attempt; a holder says who is in the way.

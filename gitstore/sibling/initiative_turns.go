@@ -27,7 +27,7 @@ const (
 // NoteTurn notes that a turn was given out by a super run.
 func NoteTurn(r *git.Repository, superRun, turn string) error {
 	if !record.FileSafe(superRun) || !record.FileSafe(turn) {
-		return fail.Errorf(fail.CodeBadRefName, nil, "%q or %q is no id", superRun, turn)
+		return fail.Errorf(fail.CodeBadRefName, nil, "%q or %q is not an id", superRun, turn)
 	}
 	root, err := os.OpenRoot(r.CommonDir)
 	if err != nil {

@@ -150,7 +150,7 @@ func (x *Clone) enter(ctx context.Context, trust *Trust, top string, fi fs.FileI
 	}
 	objects, ref, err := cfg.format()
 	if err != nil {
-		return fail.Errorf(fail.CodeUnsupportedFormat, err, "the repository of %s has a format that is not known",
+		return fail.Errorf(fail.CodeUnsupportedFormat, err, "the repository of %s has an unknown format",
 			x.Dir)
 	}
 	r := x.Repo

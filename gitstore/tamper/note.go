@@ -242,15 +242,15 @@ func (w *watcher) look(name string, depth int) {
 	}
 	e, err := lookAt(name)
 	if err != nil {
-		w.err = fail.Errorf(fail.CodeUnreadable, err, "%s cannot be looked at",
+		w.err = fail.Errorf(fail.CodeUnreadable, err, "%s cannot be examined",
 			name).WithHint("look at what it is, and move it elsewhere")
 		return
 	}
 	w.files[name] = e
 	if w.total += int64(len(e.data)); w.total > maxWatchedTotal || len(w.files) > maxWatchedFiles {
-		w.err = fail.Errorf(fail.CodeUnreadable, nil, "git's hooks and configuration are too much to be watched (%s)",
+		w.err = fail.Errorf(fail.CodeUnreadable, nil, "git's hooks and configuration are too large to watch (%s)",
 			name).
-			WithHint("move what is no hook out of the directory")
+			WithHint("move what is not a hook out of the directory")
 		return
 	}
 	dir := name
@@ -268,7 +268,7 @@ func (w *watcher) look(name string, depth int) {
 	}
 	list, err := os.ReadDir(dir)
 	if err != nil {
-		w.err = fail.Errorf(fail.CodeUnreadable, err, "%s cannot be looked at", dir)
+		w.err = fail.Errorf(fail.CodeUnreadable, err, "%s cannot be examined", dir)
 		return
 	}
 	if dir != name {

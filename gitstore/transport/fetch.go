@@ -112,7 +112,7 @@ func unreachable(ctx context.Context, r *git.Repository, remote string, err erro
 	if ref := refusedRef(ctx, r, remote, said); ref != "" {
 		return fail.Errorf(CodeRemoteFailed, nil, "%s could not be fetched: git refuses what %s is there: %s", remote,
 			text.OneLine(ref), said).
-			WithHint("who pushed it, or the administrator of the server, has to take it back: git push %s --delete %s. Until then nothing of %s can be fetched; nothing here has changed",
+			WithHint("the person who pushed it, or the administrator of the server, has to remove it: git push %s --delete %s. Until then nothing of %s can be fetched; nothing here has changed",
 				remote, wire.ShellWord(ref), remote)
 	}
 	return fail.Errorf(CodeRemoteFailed, nil, "%s could not be fetched: %s", remote, said).

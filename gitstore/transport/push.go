@@ -94,7 +94,7 @@ func askPrePush(ctx context.Context, r *git.Repository, remote string, branches 
 	}
 	return fail.Errorf(CodePrePush, nil, "the pre-push hook of this repository refuses %s: %s",
 		strings.TrimPrefix(branches[0], "refs/heads/"), hookWords(git.ComplaintOf(err))).
-		WithHint("git push --dry-run %s shows all that it says; mend that, then: git agentxchain sync %s --branch. Nothing was pushed",
+		WithHint("git push --dry-run %s shows all that it says; fix it, then: git agentxchain sync %s --branch. Nothing was pushed",
 			remote, remote)
 }
 
@@ -153,7 +153,7 @@ func pushSome(ctx context.Context, r *git.Repository, remote string, refs []RefP
 			branch := strings.TrimPrefix(name, "refs/heads/")
 			if a.State == PushRefused {
 				return fail.Errorf(CodeRemoteRefused, nil, "%s does not take branch %s: %s", remote, branch, a.Why).
-					WithHint("its rules are its administrator's; push the commits to a branch it takes, then git agentxchain sync %s", remote)
+					WithHint("ask its administrator about its rules, or push the commits to a branch that it takes, then git agentxchain sync %s", remote)
 			}
 			return fail.Errorf(CodeBranchApart, nil, "branch %s was not pushed to %s: %s", branch, remote, a.Why).
 				WithHint("git pull %s %s joins the two branches; nothing was recorded there", remote, branch)

@@ -100,7 +100,7 @@ func PickRemote(ctx context.Context, r *git.Repository, name string) (string, er
 		case slices.Contains(all, name):
 		case set != "" && len(all) > 0:
 			return "", fail.Errorf(CodeNoRemote, nil, "%q, which agentxchain.remote names, is not a remote of this repository",
-				name).WithHint("git remote -v lists them; git config agentxchain.remote %s, where that is the one", likely(ctx, r, all))
+				name).WithHint("git remote -v lists them; git config agentxchain.remote %s, if that is the one", likely(ctx, r, all))
 		default:
 			return "", fail.Errorf(CodeNoRemote, nil, "%q is not a remote of this repository", name).
 				WithHint("git remote -v lists them; git remote add NAME URL adds one")

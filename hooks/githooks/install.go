@@ -269,7 +269,7 @@ func (in *installer) keep(name, path string) (string, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return saved.Path, nil
 	case err != nil:
-		return "", refuse(CodeHooksUnreadable, "the hook %s cannot be looked at: %v", name, err)
+		return "", refuse(CodeHooksUnreadable, "the hook %s cannot be examined: %v", name, err)
 	case !info.Mode().IsRegular() && info.Mode()&fs.ModeSymlink == 0:
 		return "", refuse(CodeHooksForeign, "%s is not a file, so no hook can be put there", path)
 	}

@@ -162,7 +162,7 @@ func commitPaths(ctx context.Context, r *git.Repository, mark func(*git.Git) *gi
 	faults.Point("checkpoint.committed")
 	oid = r.Head(ctx)
 	if oid == "" {
-		return "", nil, fail.Errorf(fail.CodeGitFailed, nil, "git has made a commit, and HEAD names none").
+		return "", nil, fail.Errorf(fail.CodeGitFailed, nil, "git has made a commit, but HEAD does not name it").
 			WithHint("run git fsck")
 	}
 	if made {
@@ -240,11 +240,11 @@ func commitRefused(err error) error {
 	e.Err = refusedCommit{ge}
 	switch {
 	case strings.Contains(ge.Stderr, "ident"):
-		return e.WithHint("git config user.name NAME, and git config user.email ADDRESS, then again")
+		return e.WithHint("git config user.name NAME, and git config user.email ADDRESS, then try again")
 	case strings.Contains(ge.Stderr, ".lock': File exists"):
-		return e.WithHint("git agentxchain doctor says whether a git is at work or has left its lock; then again")
+		return e.WithHint("git agentxchain doctor says whether a git is at work or has left its lock; then try again")
 	}
-	return e.WithHint("mend what it says and try again, or commit the files yourself (git status names them)")
+	return e.WithHint("fix what it reports and try again, or commit the files yourself (git status names them)")
 }
 
 // refusedCommit is a commit that was not made. A hook of the project says on many lines what

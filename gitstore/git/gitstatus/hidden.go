@@ -129,7 +129,7 @@ func unflaggedIndex(ctx context.Context, r *git.Repository, paths []string) (nam
 		}
 	}
 	if name, remove, err = git.ScratchIndex(); err != nil {
-		return "", nil, fail.Errorf(fail.CodeUnreadable, err, "there is no place for a second index")
+		return "", nil, fail.Errorf(fail.CodeUnreadable, err, "a second index cannot be created")
 	}
 	if _, err = r.Git.In(r.TopLevel).WithIndex(name).Run(ctx, own.Bytes(), "update-index", "-z",
 		"--index-info"); err != nil {

@@ -50,7 +50,7 @@ func Touched(ctx context.Context, r *git.Repository, projectPrefix string, head 
 			return nil, err
 		}
 		if !y.read(data, r.ObjectFormat) {
-			return nil, fail.Errorf(fail.CodeUnreadable, nil, "git's index is of no form that is known")
+			return nil, fail.Errorf(fail.CodeUnreadable, nil, "git's index has an unknown format")
 		}
 	}
 	var found []string
@@ -124,7 +124,7 @@ func (y *youngEntries) before(name string) bool {
 func joinedIndex(ctx context.Context, r *git.Repository, name string) ([]byte, error) {
 	whole, remove, err := git.ScratchIndex()
 	if err != nil {
-		return nil, fail.Errorf(fail.CodeUnreadable, err, "there is no place for a second index")
+		return nil, fail.Errorf(fail.CodeUnreadable, err, "a second index cannot be created")
 	}
 	defer remove()
 	if err := git.CopyIndex(name, whole); err != nil {
@@ -175,7 +175,7 @@ func differing(ctx context.Context, r *git.Repository, entries []byte, paths []s
 	error) {
 	index, remove, err := git.ScratchIndex()
 	if err != nil {
-		return nil, fail.Errorf(fail.CodeUnreadable, err, "there is no place for a second index")
+		return nil, fail.Errorf(fail.CodeUnreadable, err, "a second index cannot be created")
 	}
 	defer remove()
 	g := r.Git.In(r.TopLevel).WithIndex(index)

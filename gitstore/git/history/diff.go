@@ -48,7 +48,7 @@ func CommitDiff(ctx context.Context, r *git.Repository, commit string, limit int
 // knownCommit refuses what is no commit of this repository.
 func knownCommit(ctx context.Context, r *git.Repository, commit string) error {
 	if commit == "" || strings.Trim(commit, "0123456789abcdef") != "" || len(commit) < 4 || len(commit) > 64 {
-		return fail.Errorf("not_found", nil, "%q is no commit id", commit)
+		return fail.Errorf("not_found", nil, "%q is not a commit id", commit)
 	}
 	_, err := r.Git.Run(ctx, nil, "cat-file", "-e", commit+"^{commit}")
 	if git.ExitCode(err) >= 0 {

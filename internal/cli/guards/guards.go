@@ -16,7 +16,7 @@ import (
 type Glance struct {
 	installed bool
 	silent    []githooks.GuardState
-	err       error // they cannot be looked at
+	err       error // they cannot be examined
 }
 
 // Silent looks at the guards: one look at a file when there never were

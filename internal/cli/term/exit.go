@@ -337,7 +337,7 @@ func ExitTable() []exitRow {
 			{"signers_invalid", "the list of revoked signers cannot be understood, so no signature counts",
 				"correct the named list"},
 			{"pre_push_refused", "the repository's own pre-push hook refuses to push the branch",
-				"`git push --dry-run` shows all that it says; mend that, then try again"},
+				"`git push --dry-run` shows all that it says; fix it, then try again"},
 			{"remote_refused", "the remote does not accept the record of a run, or its branch",
 				"ask its administrator to allow pushes to refs/agentxchain/*"},
 			{"run_not_ended", "only a run that is over can be archived",
