@@ -170,7 +170,7 @@ func (c *Coordinator) noneRecorded(ctx context.Context, d *Documents) error {
 	return &wire.Error{
 		Code:    initiative.CodeRunElsewhere,
 		Field:   initiative.StatePath,
-		Message: fmt.Sprintf("Whether %s has an initiative of this workspace was not asked yet.", ojson.Shown(remote)),
+		Message: fmt.Sprintf("It is not known yet whether %s has an initiative of this workspace.", ojson.Shown(remote)),
 		Hint:    Program + " sync " + wire.ShellWord(remote) + "; if it finds none: " + Program + " multi init",
 	}
 }

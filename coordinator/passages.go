@@ -155,7 +155,7 @@ func (a *approvals) unapproved(ctx context.Context, h *initiative.History, known
 		return &wire.Error{
 			Code:    CodeUnapproved,
 			Field:   "pending_gate",
-			Message: fmt.Sprintf("Gate %s waits by the state, and it is not a gate of phase %s.", g.Gate, a.st.Phase),
+			Message: fmt.Sprintf("By the state gate %s waits, but it is not a gate of phase %s.", g.Gate, a.st.Phase),
 			Hint:    restores,
 		}
 	}

@@ -213,7 +213,7 @@ func (c *Coordinator) relinked(s *Seen, repos []string) {
 	for _, id := range repos {
 		if child := s.Children[id]; child != nil && child.Lost != "" {
 			if err := forget(s.Roots.Workspace, child.Path, child.Run()); err != nil {
-				c.note("repository " + id + " is still held against what it had: " + err.Error())
+				c.note("repository " + id + " is still compared with what it had: " + err.Error())
 			}
 		}
 	}
@@ -228,7 +228,7 @@ func archived(report []byte, env protocol.Env) initiative.File {
 // putReportAway removes a recovery report whose copy is safe: every incident needs a report of its own.
 func (c *Coordinator) putReportAway() {
 	if err := c.store.root.Remove(initiative.ReportPath); err != nil {
-		c.note("the recovery report could not be put away: " + err.Error())
+		c.note("the recovery report could not be moved away: " + err.Error())
 	}
 }
 

@@ -199,7 +199,7 @@ func recordedWhole(s *Seen, y *initiative.Yes) *wire.Error {
 		return &wire.Error{
 			Code:    CodeNotRecorded,
 			Field:   "pending_gate",
-			Message: "That the gate waits is recorded in no git repository, so that no statement can answer it.",
+			Message: "No git repository records that the gate waits, so no statement can answer it.",
 			Hint:    Program + " multi status says why; a workspace without a repository gets one with: git init",
 		}
 	}
@@ -207,7 +207,7 @@ func recordedWhole(s *Seen, y *initiative.Yes) *wire.Error {
 		return &wire.Error{
 			Code:    CodeNotRecorded,
 			Field:   fieldBeginning,
-			Message: "The initiative began without authority, so that there are no signers by which a statement could be judged.",
+			Message: "The initiative began without authority, so there are no signers by which a statement could be judged.",
 			Hint: "name a protected branch in authority of " + initiative.ConfigFile + ", or begin another initiative: " +
 				Program + " multi abandon --reason TEXT, then " + Program + " multi init",
 		}
@@ -217,7 +217,7 @@ func recordedWhole(s *Seen, y *initiative.Yes) *wire.Error {
 			return &wire.Error{
 				Code:    CodeNotRecorded,
 				Field:   "repos." + id,
-				Message: fmt.Sprintf("The run of repository %s is not recorded as it is, so that no statement can be about it.", id),
+				Message: fmt.Sprintf("The run of repository %s is not recorded as it is, so no statement can be about it.", id),
 				Hint:    "git agentxchain -C " + wire.ShellWord(child.Path) + " doctor",
 			}
 		}

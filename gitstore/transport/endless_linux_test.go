@@ -45,7 +45,7 @@ func TestARemoteThatNeverEnds(t *testing.T) {
 	}
 	defer func() { _ = repo.Close() }()
 	err = FetchRuns(t.Context(), repo, "origin", nil)
-	if fail.CodeOf(err) != fail.CodeFetchTooLarge || !strings.Contains(err.Error(), "origin sends more than 1 MiB") {
+	if fail.CodeOf(err) != fail.CodeFetchTooLarge || !strings.Contains(err.Error(), "origin sent more than 1 MiB") {
 		t.Errorf("%s: %v", fail.CodeOf(err), err)
 	}
 	if left, _ := filepath.Glob(filepath.Join(ours.Dir, ".git", "objects", "pack", "*")); len(left) > 0 {

@@ -60,14 +60,14 @@ func ErrorCodes() []ErrorCode {
 		{CodeBodyTooLarge, 413, "the body is larger than the limit; details.limit is it, in bytes"},
 		{CodeUnsupportedMediaType, 415, "the body is not application/json"},
 		{CodeRunFailed, 422, "the run ended without completing"},
-		{CodeTooManyRequests, 429, "as much is under way as may be; Retry-After says when to come again"},
+		{CodeTooManyRequests, 429, "too much is under way; Retry-After says when to try again"},
 		{CodeInternal, 500, "a defect of the service; the correlation id finds it in the log"},
 		{CodeProjectNotReady, 503, "the repository cannot start a run as it is; the message says why"},
 		{CodeRuntimeNotAutomatic, 503,
 			"a role's runtime is carried out by a person; details.runtimes lists what to configure"},
 		{CodeRuntimeUntrusted, 503,
 			"the operator has not allowed the project's programs to run on the service's machine"},
-		{CodeShuttingDown, 503, "the service is ending; runs go on when it is back"},
+		{CodeShuttingDown, 503, "the service is shutting down; runs go on when it is back"},
 		{CodeUnavailable, 503, "the service cannot do this now; trying again is safe"},
 	}
 }

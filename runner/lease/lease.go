@@ -63,7 +63,7 @@ func Look(ctx context.Context, s *gitstore.Store, runID, turn string) (*Seen, er
 			Code:    wire.CodeInvalidState,
 			Field:   rec.Ref,
 			Message: fmt.Sprintf("What %s holds is not the lease of that turn: %v.", rec.Ref, err),
-			Hint: "git log -p " + rec.Ref + " shows what it was; to give the turn free: git update-ref -d " +
+			Hint: "git log -p " + rec.Ref + " shows what it was; to release the turn: git update-ref -d " +
 				rec.Ref,
 		}
 	}

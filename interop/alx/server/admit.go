@@ -40,7 +40,7 @@ func (s *Server) admit(ctx context.Context, req *alx.SolveRequest,
 	}
 	select {
 	case <-s.ending:
-		return nil, false, alx.Errorf(alx.CodeShuttingDown, "The service is ending; runs go on when it is back.")
+		return nil, false, alx.Errorf(alx.CodeShuttingDown, "The service is shutting down; runs go on when it is back.")
 	default:
 	}
 	if req.SessionID != "" && s.index.session(req.SessionID) != nil {

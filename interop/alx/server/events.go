@@ -130,7 +130,7 @@ func (s *Server) stream(c *call, x *session, from int) *alx.Error {
 		case <-c.r.Context().Done():
 			return nil
 		case <-s.ending:
-			write([]byte(": the service is ending; come back with Last-Event-ID\n\n"))
+			write([]byte(": the service is shutting down; come back with Last-Event-ID\n\n"))
 			return nil
 		case <-snap.next:
 		case <-beat.C:

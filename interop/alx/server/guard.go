@@ -115,5 +115,5 @@ func take(limit chan struct{}) (release func(), ok bool) {
 var errBodies = errors.New("the bodies of all requests are as large as they may be")
 
 func tooMany() *alx.Error {
-	return alx.Errorf(alx.CodeTooManyRequests, "As much is under way as may be; come again.")
+	return alx.Errorf(alx.CodeTooManyRequests, "Too much is under way; try again later.")
 }

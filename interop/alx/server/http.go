@@ -317,7 +317,7 @@ func (s *Server) readiness(c *call) *alx.Error {
 		if !s.known(c.r) {
 			return alx.Errorf(alx.CodeUnavailable, "The service takes no solve requests now; its log says why.")
 		}
-		return alx.Errorf(alx.CodeShuttingDown, "The service is ending.")
+		return alx.Errorf(alx.CodeShuttingDown, "The service is shutting down.")
 	default:
 	}
 	if err := s.prepared.get(c.r.Context(), s.ready); err != nil {

@@ -61,7 +61,7 @@ func version(ctx context.Context, req *runtimes.ProbeRequest, name, dir string) 
 	return runtimes.Finding{
 		Code: "command_fails", Path: file, Message: name + " --version fails: " +
 			text.Clip(cmp.Or(said, "it says nothing"), 200),
-		Hint: "run " + name + " --version by hand, and install it anew where that fails too",
+		Hint: "run " + name + " --version by hand, and install it again if that fails too",
 	}
 }
 
