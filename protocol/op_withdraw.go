@@ -4,9 +4,11 @@ package protocol
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/agreement"
 	"github.com/git-agentxchain/git-agentxchain/protocol/change"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -18,10 +20,13 @@ const OpWithdraw = "withdraw_approval"
 
 // WithdrawApproval takes the last approval of a person back, as long as no turn was
 // accepted after it: the run waits at the same gate again, for the same request. Turns
-// given out since are dropped.
+// given out since are dropped. While the gate waits for more people, it takes back the
+// one yes of the person who asks.
 type WithdrawApproval struct {
 	Reason string       `json:"reason,omitempty"`
 	Staged []StagedTurn `json:"staged,omitempty"` // what the dropped turns had staged; kept, and charged for
+	// Vote: of a gate that waits. It says what was meant: where the gate has opened meanwhile, nothing is taken back.
+	Vote bool `json:"vote,omitempty"`
 }
 
 func (*WithdrawApproval) Name() string               { return OpWithdraw }
@@ -34,7 +39,9 @@ type WithdrawResult struct {
 	From, To   string // the phase the run is in again, and the one it had entered; To is "" for a completion
 	ApprovedBy string
 	Reason     string
-	Dropped    []string // ids of the turns that were active
+	Dropped    []string    // ids of the turns that were active
+	Vote       bool        // one vote of a gate that goes on waiting was taken back
+	Left       []*run.Vote // the votes of others for that gate, also for what has changed since
 }
 
 // CheckWithdrawable says whether there is an approval that can be taken back.
@@ -59,9 +66,13 @@ func CheckWithdrawable(s *run.State, actor evidence.Actor) *wire.Error {
 	a := s.LastApproval
 	kind, _, to := a.Gate()
 	switch {
+	case run.HasPending(s) && ownVote(s, actor) < 0:
+		return nothing(fmt.Sprintf("gate %s still waits, and %s has not approved it.", run.PendingGate(s),
+			cmp.Or(actor.Email, "a person without user.email")), "git agentxchain approve --deny --reason TEXT refuses it")
+	case run.HasPending(s) && s.Status == wire.StatusBlocked:
+		return run.BlockedError(s, "take the approval back")
 	case run.HasPending(s):
-		return nothing("gate "+run.PendingGate(s)+" still waits.",
-			"git agentxchain approve --deny --reason TEXT refuses it")
+		return nil
 	case s.Status == wire.StatusFailed || s.Run() == "":
 		return nothing("the run is over, or none has begun.", "git agentxchain status")
 	case kind == "" && s.Status == wire.StatusCompleted:
@@ -79,14 +90,33 @@ func CheckWithdrawable(s *run.State, actor evidence.Actor) *wire.Error {
 	return nil
 }
 
+// ownVote is where the votes for the gate that waits have the actor's, -1 for nowhere.
+func ownVote(s *run.State, actor evidence.Actor) int {
+	return slices.IndexFunc(s.GateVotes, func(v *run.Vote) bool {
+		return agreement.SamePerson(v.Principal, actor.Email)
+	})
+}
+
 func (op *WithdrawApproval) Apply(t *change.Draft) *wire.Error {
 	s := t.State
 	if err := CheckWithdrawable(s, t.Env.Actor); err != nil {
 		return err
 	}
+	if op.Vote != run.HasPending(s) {
+		return &wire.Error{
+			Code:    wire.CodeNothingToWithdraw,
+			Field:   "vote",
+			Message: "No approval can be taken back: the gate is not as it was when this was asked for.",
+			Hint:    "git agentxchain approve --withdraw",
+		}
+	}
 	reason := wire.TrimSpace(op.Reason)
 	if len(reason) > change.MaxReason {
 		return change.ReasonTooLong(reason)
+	}
+	if op.Vote {
+		op.takeVote(t, reason)
+		return nil
 	}
 	a := s.LastApproval
 	kind, gate, to := a.Gate()
@@ -123,33 +153,66 @@ func (op *WithdrawApproval) Apply(t *change.Draft) *wire.Error {
 		return p == s.Phase
 	})
 
-	who := ojson.NewObject("name", t.Env.Actor.Name, "email", t.Env.Actor.Email)
-	t.Append(wire.LedgerDecisions, ojson.NewObject(
-		"type", "approval_withdrawn",
-		"gate_type", kind,
-		"gate_id", ojson.OrNull(gate),
-		"from_phase", ojson.OrNull(res.From),
-		"to_phase", ojson.OrNull(to),
-		"requested_by_turn", ojson.OrNull(by),
-		"approved_by", a.By,
-		"approved_at", a.At,
-		"withdrawn_by", who,
-		"reason", ojson.OrNull(reason),
-		"dropped_turns", dropped,
-		"terminal", t.Env.Actor.Terminal,
-		"timestamp", t.Env.Time(),
-	))
+	who := withdrawn(t, res, by, a.By, a.At, dropped)
 	t.Event(run.EventApprovalWithdrawn, nil, "gate_type", kind, "gate_id", ojson.OrNull(gate),
 		"from", res.From, "to", ojson.OrNull(to), "reason", ojson.OrNull(reason), "by", who, "dropped_turns", dropped)
-	t.Talk("takes an approval back", "gate "+gate, reason)
 	pause(t, gate, payload)
 	if kind == run.GateCompletion {
 		t.RunHistory("") // the run's row of before says that it completed
 	}
-	t.Session = "approval_withdrawn"
-	t.Subject = "withdraw the approval of " + gate
-	t.Result = res
+	t.Subject = SubjectWithdrawn + gate
 	return nil
+}
+
+// SubjectWithdrawn begins the subject of an operation that took a whole approval back, not one vote of a gate that
+// waits.
+const SubjectWithdrawn = "withdraw the approval of "
+
+// takeVote takes the actor's own yes out of those for the gate that waits, which goes on waiting.
+func (op *WithdrawApproval) takeVote(t *change.Draft, reason string) {
+	s, w := t.State, t.State.Waiting()
+	at := ownVote(s, t.Env.Actor)
+	v := s.GateVotes[at]
+	s.GateVotes = slices.Delete(slices.Clone(s.GateVotes), at, at+1)
+	who := withdrawn(t, &WithdrawResult{
+		GateType:   w.Type,
+		Gate:       w.Gate,
+		From:       w.From,
+		To:         w.To,
+		ApprovedBy: cmp.Or(v.Name, v.Principal),
+		Reason:     reason,
+		Dropped:    []string{},
+		Vote:       true,
+		Left:       s.GateVotes,
+	}, w.By, ojson.NewObject("name", v.Name, "email", v.Principal), v.At, []*ojson.Object{})
+	t.Event(run.EventGateVote, nil, "gate_type", w.Type, "gate_id", ojson.OrNull(w.Gate), "votes", len(s.GateVotes),
+		"withdrawn_by", who, "reason", ojson.OrNull(reason))
+	t.Subject = fmt.Sprintf("withdraw a vote for %s: %d left", w.Gate, len(s.GateVotes))
+}
+
+// withdrawn records whose approval was taken back, by whom and why, and returns by whom.
+func withdrawn(t *change.Draft, res *WithdrawResult, by string, of *ojson.Object, at string,
+	dropped []*ojson.Object) (who *ojson.Object) {
+	who = ojson.NewObject("name", t.Env.Actor.Name, "email", t.Env.Actor.Email)
+	t.Append(wire.LedgerDecisions, ojson.NewObject(
+		"type", "approval_withdrawn",
+		"gate_type", res.GateType,
+		"gate_id", ojson.OrNull(res.Gate),
+		"from_phase", ojson.OrNull(res.From),
+		"to_phase", ojson.OrNull(res.To),
+		"requested_by_turn", ojson.OrNull(by),
+		"approved_by", of,
+		"approved_at", at,
+		"withdrawn_by", who,
+		"reason", ojson.OrNull(res.Reason),
+		"dropped_turns", dropped,
+		"terminal", t.Env.Actor.Terminal,
+		"timestamp", t.Env.Time(),
+	))
+	t.Talk("takes an approval back", "gate "+res.Gate, res.Reason)
+	t.Session = "approval_withdrawn"
+	t.Result = res
+	return who
 }
 
 // noteApproval keeps what taking an approval back would lead to, and forgets it once

@@ -137,6 +137,9 @@ func (w *opsWorld) abandonment(reason string) *AbandonRun {
 }
 
 func (w *opsWorld) withdrawal(reason string) *WithdrawApproval {
+	if run.HasPending(w.state) {
+		return &WithdrawApproval{Reason: reason, Vote: true}
+	}
 	return &WithdrawApproval{Reason: reason, Staged: w.stagedTurns()}
 }
 

@@ -24,11 +24,11 @@ func people(text string) func(*ojson.Object) { return sets("authority", obj(text
 const threeOfFour = `{"approvers":{"team":{"principals":["a@x","b@x","c@x","d@x"],"threshold":3}},
 	"gates":{"plan_ok":{"by":"team"}}}`
 
-// A gate passes with as many different people as it needs, and not before.
+// A gate passes with as many different people as it needs, and not before; each can take their own yes back until then.
 func TestVotesProperty(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		w := paused(rt, people(threeOfFour))
-		agreed := map[string]bool{}
+		agreed, given := map[string]bool{}, map[string]bool{} // given: for what has changed since, too
 		for range rapid.IntRange(1, 12).Draw(rt, "tries") {
 			who := rapid.SampledFrom([]string{"a@x", "A@X", "b@x", "c@x", "d@x", "e@x", ""}).Draw(rt, "who")
 			if rapid.Bool().Draw(rt, "edited") {
@@ -39,6 +39,20 @@ func TestVotesProperty(t *testing.T) {
 			}
 			w.actor = evidence.Actor{Name: "Someone", Email: who}
 			person := strings.ToLower(who)
+			if rapid.Bool().Draw(rt, "withdrawn") {
+				if !given[person] {
+					w.fails(wire.CodeNothingToWithdraw, w.withdrawal("no"))
+					continue
+				}
+				w.fails(wire.CodeNothingToWithdraw, &WithdrawApproval{})
+				tr := w.must(w.withdrawal("no"))
+				w.wantEntries(tr, "approval_withdrawn")
+				w.wantEvents(tr, "gate_vote")
+				w.wantStatus(wire.StatusPaused, "human_approval:plan_ok")
+				delete(agreed, person)
+				delete(given, person)
+				continue
+			}
 			switch {
 			case who == "" || who == "e@x":
 				w.fails(agreement.CodeApproverNotAllowed, w.approval())
@@ -48,12 +62,16 @@ func TestVotesProperty(t *testing.T) {
 				continue
 			}
 			tr := w.must(w.approval())
-			agreed[person] = true
+			if len(agreed) == 0 {
+				clear(given) // what was said of other contents is dropped with the next yes
+			}
+			agreed[person], given[person] = true, true
 			res := tr.Result.(*ApproveResult)
 			if res.Passed != (len(agreed) == 3) || len(res.Votes) != len(agreed) || res.Needed != 3 {
 				rt.Fatalf("%d agreed: %+v", len(agreed), res)
 			}
 			if res.Passed {
+				w.fails(wire.CodeNothingToWithdraw, &WithdrawApproval{Vote: true})
 				w.wantEntries(tr, "human_approval")
 				if w.state.Phase != "build" || w.state.GateVotes != nil {
 					rt.Fatalf("state %s", w.state.Encode())

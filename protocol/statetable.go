@@ -81,7 +81,7 @@ func legalEdges(op string) []edge {
 	case OpAbandon:
 		return []edge{{active, bad}, {paused, bad}, {blocked, bad}}
 	case OpWithdraw:
-		return []edge{{active, paused}, {completed, paused}}
+		return []edge{{active, paused}, {completed, paused}, {paused, paused}}
 	case OpTransitionState:
 		return []edge{{active, paused}, {active, blocked}}
 	}
@@ -198,7 +198,7 @@ func condition(before, after *run.State, op string) (problem, field string) {
 		if !run.HasPending(after) {
 			return "a pause needs the gate it waits at", "pending_phase_transition"
 		}
-		if op == OpWithdraw && before.LastApproval == nil {
+		if op == OpWithdraw && before.LastApproval == nil && len(after.GateVotes) >= len(before.GateVotes) {
 			return "no approval can be taken back", "last_approval"
 		}
 		if op == "reactivate" && !run.HasPending(before) {

@@ -19,7 +19,8 @@ type Withdrawn struct {
 // Withdraw takes the last approval of a person back, as long as no turn was accepted
 // after it: the run waits at the same gate for the same request again. Turns given out
 // since are dropped, with what they had staged kept. A run that the approval completed
-// goes on, unless another was started (docs/spec/gates.md#an-approval-is-taken-back).
+// goes on, unless another was started. At a gate that waits for more people, it takes
+// back the yes of the person who asks (docs/spec/gates.md#an-approval-is-taken-back).
 //
 // Errors: inside_dispatched_turn, nothing_to_withdraw, run_blocked, invalid_argument,
 // turn_at_work while the process of a turn runs, and those of every change.
@@ -33,6 +34,9 @@ func (r *Runner) Withdraw(ctx context.Context, reason string) (*Withdrawn, error
 	done, err := r.do(ctx, "withdraw", func(ctx context.Context, c *change) (*plan, error) {
 		if refusal := protocol.CheckWithdrawable(c.view.State, c.env.Actor); refusal != nil {
 			return nil, refusal
+		}
+		if run.HasPending(c.view.State) {
+			return &plan{op: &protocol.WithdrawApproval{Reason: reason, Vote: true}}, nil
 		}
 		staged, err := c.givenUp(ctx, "git agentxchain approve --withdraw")
 		if err != nil {

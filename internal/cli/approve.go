@@ -35,7 +35,8 @@ func newApproveCommand(f *term.Factory, name string, completion *bool) *ucli.Com
 			"the current files. The record says who approved, and whether there was a terminal.\n\n" +
 			"--deny refuses the gate: work in the phase continues, and the next turn is given the reason. " +
 			"--withdraw takes the last approval back, unless a turn has been accepted since; the run then waits at " +
-			"the gate again. Inside a dispatched turn only --show is allowed.",
+			"the gate again. While a gate waits for more people, it takes back your own yes. Inside a dispatched " +
+			"turn only --show is allowed.",
 		Flags: append([]ucli.Flag{
 			&ucli.BoolFlag{Name: "dry-run", Usage: "only say what would happen"},
 			&ucli.BoolFlag{Name: "allow-actions", Usage: "run the gate's actions (commands in agentxchain.json)"},

@@ -9,6 +9,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/shared"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 )
 
 func runWithdraw(ctx context.Context, f *term.Factory, reason string) error {
@@ -30,11 +31,21 @@ func runWithdraw(ctx context.Context, f *term.Factory, reason string) error {
 	payload.Set("approved_by", ojson.OrNull(out.Result.ApprovedBy))
 	payload.Set("reason", ojson.OrNull(out.Result.Reason))
 	payload.Set("dropped_turns", out.Result.Dropped)
+	left := out.Result.Left
+	payload.Set("votes", run.VoteRows(left))
 	n := r.Next(ctx)
 	payload.Set("next_action", shared.NextObject(n))
 	f.Out.Emit(payload, func(p *term.Printer) {
-		p.Printf("The approval of gate %s is taken back: the run waits at it again, in phase %s.\n\n",
-			p.Bold(term.OneLine(out.Result.Gate)), term.OneLine(out.Result.From))
+		gate := p.Bold(term.OneLine(out.Result.Gate))
+		if out.Result.Vote {
+			p.Printf("Your approval of gate %s is taken back; the gate still waits.\n\n", gate)
+		} else {
+			p.Printf("The approval of gate %s is taken back: the run waits at it again, in phase %s.\n\n", gate,
+				term.OneLine(out.Result.From))
+		}
+		for _, v := range left {
+			p.Field("Approved by", "%s", term.OneLine(shared.VoteText(v)))
+		}
 		if out.Result.Reason != "" {
 			p.Field("Reason", "%s", term.OneLine(out.Result.Reason))
 		}

@@ -296,7 +296,7 @@ func bases(ctx context.Context, store *gitstore.Store, v *gitstore.View) (began,
 		op := &ops[i]
 		base := DiffBase{Commit: op.CodeHead, Op: op.Op, At: op.Time}
 		switch {
-		case op.Name == protocol.OpWithdraw:
+		case op.Name == protocol.OpWithdraw && strings.HasPrefix(op.Subject, protocol.SubjectWithdrawn):
 			withdrawn++
 		case strings.HasPrefix(op.Name, "approve_") && strings.HasPrefix(op.Subject, "approve ") && withdrawn > 0:
 			withdrawn--
