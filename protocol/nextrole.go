@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/agreement"
@@ -157,13 +158,20 @@ func withEscalation(action, id string) string {
 // GateStep is what passes the gate that waits for people, nil when none does: whose approval is still missing, and
 // whether it has to be signed. votes are the approvals that count, authors who made what is decided on, as far as known.
 func GateStep(s *run.State, cfg *config.Config, votes []*run.Vote, authors []string) *NextAction {
-	v := run.DeriveRecovery(s, cfg)
-	if v == nil || v.Detail == nil || !slices.Contains([]string{"pending_phase_transition", "pending_run_completion"},
-		v.TypedReason) {
+	w, v := s.Waiting(), run.DeriveRecovery(s, cfg)
+	if w == nil || v == nil || !strings.HasSuffix(v.RecoveryAction, run.CmdApprove) {
 		return nil
 	}
-	n := &NextAction{v.RecoveryAction, fmt.Sprintf("Gate %s waits for a person.", run.Clip(wire.OneLine(*v.Detail), 200))}
-	rule := cfg.GateRule(*v.Detail)
+	gate := run.Clip(wire.OneLine(w.Gate), 200)
+	n := &NextAction{v.RecoveryAction, fmt.Sprintf("Gate %s waits for a person.", gate)}
+	if s.Status == wire.StatusBlocked && v.Detail != nil {
+		said := run.Clip(wire.OneLine(*v.Detail), 200)
+		n.Reason = fmt.Sprintf("Gate %s is stopped: %s", gate, said)
+		if run.ParseBlocker(wire.OrEmpty(s.BlockedOn)).OverruleKind() != "" && s.BlockedReason.Category != "hook_tamper" {
+			n.Reason += ". Mend what the hook asks for, or take the gate over its no: " + run.CmdAsIs
+		}
+	}
+	rule := cfg.GateRule(w.Gate)
 	if rule == nil {
 		return n
 	}
@@ -174,9 +182,8 @@ func GateStep(s *run.State, cfg *config.Config, votes []*run.Vote, authors []str
 	if rule.NotAuthor {
 		left = agreement.Others(left, authors)
 	}
-	if missing := rule.Threshold - len(votes); len(votes) > 0 && missing > 0 && len(left) > 0 {
-		n.Reason = fmt.Sprintf("Gate %s waits for %d more: %s.", run.Clip(wire.OneLine(*v.Detail), 200), missing,
-			run.Clip(wire.ListSome(left, 3), 400))
+	if missing := rule.Threshold - len(votes); s.Status == wire.StatusPaused && len(votes) > 0 && missing > 0 && len(left) > 0 {
+		n.Reason = fmt.Sprintf("Gate %s waits for %d more: %s.", gate, missing, run.Clip(wire.ListSome(left, 3), 400))
 	}
 	return n
 }

@@ -219,3 +219,23 @@ func TestApprovalOfABlockedRun(t *testing.T) {
 		t.Errorf("%d records closed", n)
 	}
 }
+
+// A gate that a hook or an action stopped goes on by an approval of the kind it asks for, and the step names the gate, not
+// what was said.
+func TestNextStepOfAStoppedGate(t *testing.T) {
+	w := paused(t, people(`{"approvers":{"team":{"principals":["a@x"],"threshold":1}},
+		"gates":{"plan_ok":{"by":"team","signed":true}}}`))
+	for _, b := range []*Block{
+		{BlockedOn: "hook:before_gate:h", Category: "hook_block", TypedReason: "pending_phase_transition"},
+		{BlockedOn: "gate_action:plan_ok", Category: "gate_action_failed", TypedReason: "gate_action_failed"},
+	} {
+		b.Owner, b.Action, b.Detail = "human", run.RecoveryAction(b.TypedReason, b.BlockedOn, ""), "not today"
+		w.must(b)
+		n := NextStep(w.state, w.cfg, "")
+		if !strings.HasSuffix(n.Command, "git agentxchain approve --sign") ||
+			!strings.HasPrefix(n.Reason, "Gate plan_ok is stopped: not today") ||
+			strings.Contains(n.Reason, run.CmdAsIs) != (b.Category == "hook_block") {
+			t.Errorf("%s: %s: %s", b.BlockedOn, n.Command, n.Reason)
+		}
+	}
+}

@@ -20,7 +20,7 @@ const (
 
 // The commands that recovery texts name.
 const (
-	cmdApprove = "git agentxchain approve"
+	CmdApprove = "git agentxchain approve"
 	CmdAssign  = "git agentxchain assign"
 	CmdUnblock = "git agentxchain unblock"
 	CmdAdopt   = "git agentxchain config adopt"
@@ -168,7 +168,7 @@ func RecoveryAction(typedReason, on, turnID string) string {
 	}
 	switch typedReason {
 	case "pending_phase_transition", "pending_run_completion":
-		return cmdApprove
+		return CmdApprove
 	case "needs_human":
 		return "Do what the turn asks for, then run: " + CmdUnblock
 	case "conflict_loop":
@@ -188,12 +188,12 @@ func RecoveryAction(typedReason, on, turnID string) string {
 	case "non_progress":
 		return "Change what the gate fails on, then run: " + CmdUnblock
 	case "gate_action_failed":
-		return "Make the gate's action succeed, then run: " + cmdApprove
+		return "Make the gate's action succeed, then run: " + CmdApprove
 	case "hook_block", "hook_tamper":
 		fix := fmt.Sprintf("Mend hook %q, then run: ", Clip(wire.OneLine(b.subject), 80))
 		switch b.Scope {
 		case "before_gate":
-			return fix + cmdApprove
+			return fix + CmdApprove
 		}
 		if typedReason == "hook_tamper" {
 			// What it did to the run's files is looked at before anything goes on.
@@ -252,7 +252,7 @@ func DeriveRecovery(s *State, cfg *config.Config) *RecoveryView {
 		return nil
 	}
 	pending := func(typed, gate string) *RecoveryView {
-		return &RecoveryView{TypedReason: typed, Owner: OwnerHuman, RecoveryAction: cmdApprove, Detail: new(gate)}
+		return &RecoveryView{TypedReason: typed, Owner: OwnerHuman, RecoveryAction: CmdApprove, Detail: new(gate)}
 	}
 	specific := s.Status == wire.StatusBlocked && s.BlockedReason != nil
 	switch {
@@ -309,7 +309,7 @@ func possible(s *State, action string) string {
 		return action
 	}
 	if HasPending(s) && ApprovalResumes(s.BlockedReason.Category) {
-		return action[:at] + cmdApprove
+		return action[:at] + CmdApprove
 	}
 	return action[:at] + CmdUnblock
 }

@@ -413,9 +413,10 @@ func ExitTable() []exitRow {
 			{"decision_unsettled",
 				"a decision over several repositories that was interrupted can be neither finished nor undone without a person", "`git agentxchain multi status` says what each repository has; finish it by hand"},
 			{"hook_blocked_run", "a lifecycle hook said no and the run is blocked on it",
-				"do as the hook says, then `git agentxchain unblock`"},
+				"do as the hook says, then run what `git agentxchain status` names; a person overrules the hook with " +
+					"`git agentxchain unblock --accept-as-is`"},
 			{"gate_action_failed", "an action attached to a gate failed and blocked the run",
-				"correct what the action does, then `git agentxchain gate retry`"},
+				"correct what the action does, then `git agentxchain approve`"},
 			{"confirmation_required",
 				"another tool or a restore passed something that no person has confirmed; nothing is built on it",
 				"`git agentxchain confirm` shows it, and asks"},
