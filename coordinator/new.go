@@ -67,7 +67,7 @@ func (c *Coordinator) New(ctx context.Context, opt NewOptions) (*Laid, error) {
 	w := scaffold.Workspace{ID: scaffold.ProjectID(filepath.Base(c.store.Dir()))}
 	w.Name = cmp.Or(strings.TrimSpace(opt.Name), w.ID)
 	home := c.repository(ctx)
-	if home != nil && env.Actor.Email != gitstore.NoEmail {
+	if home != nil && env.Actor.Email != wire.NoEmail {
 		w.Approver = env.Actor.Email
 	}
 	var e *wire.Error

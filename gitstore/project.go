@@ -13,6 +13,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // NewFile is a file for WriteNew.
@@ -102,8 +103,5 @@ func (s *Store) askIdentity(ctx context.Context) (name, email string) {
 		name = cmp.Or(name, conf["author.name"], conf["user.name"])
 		email = cmp.Or(email, conf["author.email"], conf["user.email"], os.Getenv("EMAIL"))
 	}
-	return cmp.Or(name, "agentxchain"), cmp.Or(email, NoEmail)
+	return cmp.Or(name, "agentxchain"), cmp.Or(email, wire.NoEmail)
 }
-
-// NoEmail stands for the address of a person git knows none of.
-const NoEmail = "agentxchain@localhost"

@@ -216,6 +216,9 @@ func (a *approving) look(ctx context.Context, c *change) error {
 	if refusal != nil {
 		return refusal
 	}
+	if err := c.signable(changed); err != nil {
+		return err
+	}
 	a.read, a.signed, a.changed = files, signed, changed
 	if a.documents, err = c.gateDocuments(ctx); err != nil {
 		return err

@@ -40,12 +40,9 @@ func (c *change) writeSignoffs(
 		if !slices.Contains(paths, f.Path) {
 			continue
 		}
-		mode := os.FileMode(0o644)
-		if info, err := root.Lstat(f.Path); err == nil {
-			if !info.Mode().IsRegular() {
-				return "", false, projectfile.Unreadable(f.Path, fmt.Errorf("not a regular file"))
-			}
-			mode = info.Mode().Perm()
+		mode, err := signedMode(root, f.Path)
+		if err != nil {
+			return "", false, err
 		}
 		data, err := c.readFile(f.Path, projectfile.MaxGate)
 		if err != nil {
@@ -71,6 +68,38 @@ func (c *change) writeSignoffs(
 		text.OneLine(c.env.Actor.Name), text.OneLine(c.env.Actor.Email))
 	commit, err = gitcommit.Paths(ctx, c.r.store.Repository(), tracked, message)
 	return commit, true, err
+}
+
+// signable refuses documents that writeSignoffs could not write: a yes that cannot be written is not recorded either.
+func (c *change) signable(paths []string) error {
+	root, err := os.OpenRoot(c.r.store.Dir())
+	if err != nil {
+		return err
+	}
+	defer func() { _ = root.Close() }()
+	for _, p := range paths {
+		if _, err := signedMode(root, p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// signedMode is the mode a document is written with. A link is not written through: its target is another document.
+func signedMode(root *os.Root, path string) (os.FileMode, error) {
+	info, err := root.Lstat(path)
+	switch {
+	case err != nil:
+		return 0o644, nil // writing it says what is wrong
+	case !info.Mode().IsRegular():
+		return 0, &wire.Error{
+			Code:    wire.CodeGateFailed,
+			Field:   path,
+			Message: path + " cannot be signed: it is a link, not a file of its own.",
+			Hint:    projectfile.PutPlain + ", then: git agentxchain approve",
+		}
+	}
+	return info.Mode().Perm(), nil
 }
 
 // UnsignedDocuments lists the sign-off documents that carry a person's yes on record and not in

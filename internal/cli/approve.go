@@ -91,8 +91,7 @@ func newApproveCommand(f *term.Factory, name string, completion *bool) *ucli.Com
 func alone(c *ucli.Context, flag string, others ...string) error {
 	for _, name := range others {
 		if c.IsSet(name) {
-			return term.UsageErrorf("--%s runs nothing and passes nothing, so that --%s has no meaning beside it",
-				flag, name)
+			return term.UsageErrorf("--%s and --%s cannot be used together", flag, name)
 		}
 	}
 	return nil

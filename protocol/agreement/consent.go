@@ -224,15 +224,15 @@ func (d *Decision) excludes(r *config.GateRule, principal string) *wire.Error {
 	if Names(r, principal) {
 		return nil
 	}
-	who := principal
-	if who == "" {
-		who = "A person without user.email"
+	who, hint := principal, "ask one of them: "+d.adds()
+	if who == "" || who == wire.NoEmail {
+		who, hint = "A person without user.email", "git config user.email ADDRESS says who you are"
 	}
 	return &wire.Error{
 		Code:    CodeApproverNotAllowed,
 		Field:   "gates." + d.Gate,
 		Message: fmt.Sprintf("%s is not among those who decide on %s: %s.", who, d.Subject(), r.People()),
-		Hint:    "ask one of them: " + d.adds(),
+		Hint:    hint,
 		Details: ojson.NewObject("principal", principal, "group", r.Group, "principals", r.Principals),
 	}
 }

@@ -30,3 +30,6 @@ func IsCommit(s string) bool {
 	}
 	return true
 }
+
+// NoEmail stands for the address of a person git knows none of.
+const NoEmail = "agentxchain@localhost"

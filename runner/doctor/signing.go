@@ -12,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 	"github.com/git-agentxchain/git-agentxchain/internal/projectfile"
 	"github.com/git-agentxchain/git-agentxchain/internal/signing"
@@ -147,7 +146,7 @@ func signerEmail(email string) (string, error) {
 	plain := !strings.ContainsFunc(email, func(c rune) bool {
 		return c <= ' ' || c > '~' || strings.ContainsRune(`*?!,"'\#`, c)
 	})
-	if !plain || !strings.Contains(email, "@") || email == gitstore.NoEmail {
+	if !plain || !strings.Contains(email, "@") || email == wire.NoEmail {
 		return "", &wire.Error{
 			Code:    wire.CodeInvalidArgument,
 			Field:   "user.email",

@@ -164,7 +164,7 @@ func (p *Project) Commit(besides ...string) string {
 // approver is the address of the person who sets the project up, "" where git knows none.
 func approver(ctx context.Context, s *gitstore.Store) string {
 	_, email := s.Identity(ctx)
-	if email == gitstore.NoEmail {
+	if email == wire.NoEmail {
 		return ""
 	}
 	return email

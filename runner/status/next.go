@@ -3,7 +3,6 @@
 package status
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -312,7 +311,10 @@ func (p Project) asks(ctx context.Context, st *Standing, n *protocol.NextAction)
 	look := &protocol.NextAction{Command: "git agentxchain approve --show", Reason: n.Reason}
 	switch {
 	case !agreement.Names(rule, email):
-		look.Reason += " It asks for " + rule.People() + ", not for " + text.Brief(cmp.Or(email, "you"), 100) + "."
+		if email == wire.NoEmail {
+			email = "a person without user.email"
+		}
+		look.Reason += " It asks for " + rule.People() + ", not for " + text.Brief(email, 100) + "."
 	case !slices.ContainsFunc(agreement.Unheard(rule, st.Approvals), func(p string) bool {
 		return agreement.SamePerson(p, email)
 	}):
