@@ -25,6 +25,8 @@ type AdoptConfig struct {
 	Before  string          `json:"rules_before"` // config.RulesDigest
 	After   string          `json:"rules_after"`
 	Changes []AdoptedChange `json:"changes"` // as the person was shown them
+	// Signers: among the changes are files of signers, as HEAD has them; from now on those count.
+	Signers bool `json:"signers,omitempty"`
 
 	// the configuration in force until now; nil in records of before
 	Was     *evidence.Blob     `json:"was,omitempty"`
@@ -53,7 +55,7 @@ func (op *AdoptConfig) Blobs() []*evidence.Blob {
 func (op *AdoptConfig) Asks(cfg *config.Config, _ string) (*agreement.Decision, *agreement.Consent) {
 	d := &agreement.Decision{Kind: attest.AdoptConfig}
 	if cfg != nil && op.Was != nil {
-		d.Rules = agreement.AdoptionRules(config.DecodeGoverning(op.Was.Data), cfg, op.Consent)
+		d.Rules = agreement.AdoptionRules(config.DecodeGoverning(op.Was.Data), cfg, op.Consent, op.Signers)
 	}
 	return d, op.Consent
 }
@@ -74,7 +76,7 @@ func (op *AdoptConfig) Apply(t *change.Draft) *wire.Error {
 	if err := t.OutsideTurn("adopt another configuration", "git agentxchain config adopt"); err != nil {
 		return err
 	}
-	if config.RulesDigest(t.Config) != op.After || op.Before == op.After {
+	if config.RulesDigest(t.Config) != op.After || op.Before == op.After && !op.Signers {
 		return &wire.Error{
 			Code:    wire.CodeInvalidArgument,
 			Field:   "rules_after",
@@ -182,8 +184,8 @@ func (op *AdoptConfig) agreed(t *change.Draft) *wire.Error {
 	if err := t.Agree(op.Asks(t.Config, t.State.Phase)); err != nil {
 		return err
 	}
-	if t.Config.Authority != nil && (t.State.AuthorityBase == nil || agreement.AuthorityChanged(was, t.Config)) &&
-		t.Env.Git.Head != "" {
+	if t.Config.Authority != nil && (t.State.AuthorityBase == nil || op.Signers ||
+		agreement.AuthorityChanged(was, t.Config)) && t.Env.Git.Head != "" {
 		t.State.AuthorityBase = new(t.Env.Git.Head)
 	}
 	return nil

@@ -269,7 +269,7 @@ func TestAdoptionRules(t *testing.T) {
 	was := opsConfig(t, people(`{"approvers":{"team":{"principals":["a@x"]},"ops":{"principals":["o@x"]}},
 		"gates":{"plan_ok":{"by":"team"},"ship_ok":{"by":"ops","signed":true}}}`))
 	other := opsConfig(t, people(`{"approvers":{"team":{"principals":["e@x"]}},"gates":{"plan_ok":{"by":"team"}}}`))
-	if rules := agreement.AdoptionRules(was, other, nil); len(rules) != 2 {
+	if rules := agreement.AdoptionRules(was, other, nil, false); len(rules) != 2 {
 		t.Errorf("%d rules", len(rules))
 	}
 	same := opsConfig(t, func(doc *ojson.Object) {
@@ -277,7 +277,10 @@ func TestAdoptionRules(t *testing.T) {
 			"gates":{"plan_ok":{"by":"team"},"ship_ok":{"by":"ops","signed":true}}}`)(doc)
 		set(doc, "rules.max_turn_retries", 9)
 	})
-	if rules := agreement.AdoptionRules(was, same, nil); len(rules) != 0 {
+	if rules := agreement.AdoptionRules(was, same, nil, false); len(rules) != 0 {
+		t.Errorf("%d rules", len(rules))
+	}
+	if rules := agreement.AdoptionRules(was, was, nil, true); len(rules) != 2 {
 		t.Errorf("%d rules", len(rules))
 	}
 }

@@ -5,6 +5,7 @@ package runner
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -25,9 +26,11 @@ type ConfigState struct {
 	InForce  *config.Config
 	Working  *config.Config
 	Problems wire.Problems       // of the working one; it cannot be adopted with any
-	Changes  []config.RuleChange // of rules, from InForce to Working
+	Changes  []config.RuleChange // of rules, from InForce to Working, then of files of signers
 	Next     []config.RuleChange // from the rules of the run that is over to Working
 	Notices  []string
+
+	signers []config.RuleChange // those of Changes that are of files of signers
 }
 
 // ConfigState compares the rules in force with those of agentxchain.json.
@@ -47,7 +50,20 @@ func (r *Runner) ConfigState(ctx context.Context) (*ConfigState, error) {
 	if v.State != nil && run.RulesInForce(v.State.Status) {
 		out.Run = v.Run
 	}
-	return out, nil
+	out.signers, err = consent.SignersSince(ctx, r.store, v)
+	out.Changes = append(slices.Clip(out.Changes), out.signers...)
+	return out, err
+}
+
+// Shown is what AdoptConfig takes for the changes of now: a digest of the rules, and of what became of the signers.
+func (st *ConfigState) Shown() string { return shown(st.Working, st.signers) }
+
+func shown(working *config.Config, signers []config.RuleChange) string {
+	digest := config.RulesDigest(working)
+	for _, c := range signers {
+		digest += " " + wire.Digest([]byte(c.Pointer+"\n"+c.Before+"\n"+c.After))
+	}
+	return digest
 }
 
 // Adopted is the outcome of AdoptConfig.
@@ -56,8 +72,8 @@ type Adopted struct {
 	Result *protocol.AdoptResult // nil when there was nothing to adopt
 }
 
-// AdoptConfig puts the rules of the working configuration in force. digest is
-// config.RulesDigest of the configuration a person was shown; anything else by now is
+// AdoptConfig puts the rules of the working configuration in force, and the signers that
+// are committed. digest is ConfigState.Shown of what a person was shown; anything else by now is
 // refused (state_moved). It is refused inside a dispatched turn
 // (inside_dispatched_turn), and invalid_state_transition without a run under way. The
 // rules in force until then say who may (approver_not_allowed, signature_required,
@@ -68,7 +84,11 @@ func (r *Runner) AdoptConfig(ctx context.Context, digest string, who ConsentOpti
 		if err := c.r.personOnly("adopt another configuration", "git agentxchain config adopt"); err != nil {
 			return nil, err
 		}
-		changes := c.view.RuleChanges
+		signers, err := consent.SignersSince(ctx, c.r.store, c.view)
+		if err != nil {
+			return nil, err
+		}
+		changes := append(slices.Clip(c.view.RuleChanges), signers...)
 		if len(changes) == 0 && run.RulesInForce(c.view.State.Status) {
 			return nil, nil
 		}
@@ -78,12 +98,13 @@ func (r *Runner) AdoptConfig(ctx context.Context, digest string, who ConsentOpti
 			Before:  config.RulesDigest(was),
 			After:   config.RulesDigest(c.view.Working),
 			Changes: []protocol.AdoptedChange{},
+			Signers: len(signers) > 0,
 		}
-		if op.After != digest {
+		if shown(c.view.Working, signers) != digest {
 			return nil, &wire.Error{
 				Code:    gitstore.CodeStateMoved,
 				Field:   wire.ConfigPath,
-				Message: wire.ConfigPath + " has changed since its rules were shown.",
+				Message: "What is to be adopted has changed since it was shown.",
 				Hint:    "git agentxchain config adopt",
 			}
 		}
@@ -97,11 +118,10 @@ func (r *Runner) AdoptConfig(ctx context.Context, digest string, who ConsentOpti
 			return nil, err
 		}
 		op.Mark = c.r.store.Fingerprint(wire.ConfigPath)
-		var err error
 		op.Consent, err = c.consent(ctx, consent.Question{
 			Decision: attest.AdoptConfig,
 			Rules: func(given *agreement.Consent) []*config.GateRule {
-				return agreement.AdoptionRules(was, c.view.Config, given)
+				return agreement.AdoptionRules(was, c.view.Config, given, op.Signers)
 			},
 		}, who)
 		return &plan{op: op}, err

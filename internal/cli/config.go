@@ -145,7 +145,7 @@ func runConfigAdopt(ctx context.Context, f *term.Factory, yes bool, who runner.C
 			}
 		}
 	}
-	out, err := r.AdoptConfig(ctx, config.RulesDigest(st.Working), who)
+	out, err := r.AdoptConfig(ctx, st.Shown(), who)
 	if err != nil {
 		return err
 	}

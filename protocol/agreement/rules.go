@@ -57,13 +57,13 @@ func ConfirmationRules(cfg *config.Config, c *Consent, claims []external.Claim) 
 }
 
 // AdoptionRules are the rules that putting other rules in force has to hold: those of the
-// rules before it. To change who approves takes all who approve.
-func AdoptionRules(was, now *config.Config, c *Consent) []*config.GateRule {
+// rules before it. To change who approves, or with signers whose signatures count, takes all who approve.
+func AdoptionRules(was, now *config.Config, c *Consent, signers bool) []*config.GateRule {
 	if was == nil || was.Authority == nil {
 		return ActRules(now, c)
 	}
 	out := ActRules(was, c)
-	if !AuthorityChanged(was, now) {
+	if !signers && !AuthorityChanged(was, now) {
 		return out
 	}
 	for id := range was.Authority.Gates.All() {

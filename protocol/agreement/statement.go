@@ -114,9 +114,12 @@ func (b *Base) wayIn(d *Decision, refusal *wire.Error) *wire.Error {
 		what, end = "initiative", "multi abandon"
 	}
 	refusal.Hint = fmt.Sprintf("sign with a key of %s as committed at %.10s, where the %[3]s began; "+
-		"another counts once it is committed there and a new %[3]s has begun "+
-		"(git agentxchain %[4]s --reason TEXT ends this one)",
-		attest.AllowedSignersPath, b.Commit, what, end)
+		"another counts once it is committed there and ",
+		attest.AllowedSignersPath, b.Commit, what)
+	if !d.Initiative {
+		refusal.Hint += "those who decide now adopt it (git agentxchain config adopt --sign), or "
+	}
+	refusal.Hint += fmt.Sprintf("a new %s has begun (git agentxchain %s --reason TEXT ends this one)", what, end)
 	return refusal
 }
 

@@ -236,6 +236,19 @@ func (c *Scene) newest(ctx context.Context, turn string, names ...string) (*chai
 	return nil, nil
 }
 
+// began is the commit the run began at. The state's authority_base is another once a person adopted other approvers or
+// signers, and who made the commits before that has made them all the same.
+func (c *Scene) began(ctx context.Context) (string, error) {
+	ops, err := c.Store.Log(ctx, c.View.Run, 0)
+	if err != nil {
+		return "", err
+	}
+	if n := len(ops); n > 0 && ops[n-1].CodeHead != "" {
+		return string(ops[n-1].CodeHead), nil
+	}
+	return wire.OrEmpty(c.View.State.AuthorityBase), nil
+}
+
 // maxAuthors bounds the commits whose authors are read.
 const maxAuthors = 10_000
 
@@ -243,9 +256,9 @@ const maxAuthors = 10_000
 // since the run began, and of the person who accepted the turn that asks.
 func (c *Scene) Authors(ctx context.Context, turn string) ([]string, error) {
 	out := []string{}
-	base := ""
-	if p := c.View.State.AuthorityBase; p != nil {
-		base = *p
+	base, err := c.began(ctx)
+	if err != nil {
+		return nil, err
 	}
 	commits, more, err := history.CommitsSince(ctx, c.Store.Repository(), object.OID(base), object.OID(c.Env.Git.Head),
 		maxAuthors)

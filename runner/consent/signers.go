@@ -1,0 +1,72 @@
+// Files of signers that were committed since those that count: what a person adopts, or does not.
+
+package consent
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/protocol/agreement"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+)
+
+// SignersSince are the files of signers that HEAD has otherwise than the commit they count as of, each as a change of the
+// lines that are not the same. There are none where a protected branch says who the signers are, or no run is under way.
+func SignersSince(ctx context.Context, store *gitstore.Store, v *gitstore.View) ([]config.RuleChange, error) {
+	s := v.State
+	if s == nil || s.AuthorityBase == nil || !run.RulesInForce(s.Status) {
+		return nil, nil
+	}
+	repo := store.Repository()
+	head, branch, err := repo.Checkout(ctx)
+	if err != nil || head == "" {
+		return nil, err
+	}
+	at := Place{
+		Repo:   repo,
+		Config: wire.ConfigPath,
+		Branch: v.Config.ProtectedBranch(),
+		On:     branch,
+		Pinned: s.AuthorityBase,
+	}
+	count, _, err := at.Base(ctx)
+	if err != nil || count.Ref != "" {
+		return nil, err
+	}
+	at.Branch, at.Pinned = "", new(string(head))
+	now, _, err := at.Base(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var out []config.RuleChange
+	for _, path := range wire.SignerFiles() {
+		before, after := signerLines(count, path), signerLines(now, path)
+		c := config.RuleChange{
+			Pointer: path,
+			Before:  strings.Join(without(before, after), "; "),
+			After:   strings.Join(without(after, before), "; "),
+			Weakens: true,
+		}
+		if !slices.Equal(before, after) {
+			out = append(out, c)
+		}
+	}
+	return out, nil
+}
+
+func signerLines(b *agreement.Base, path string) []string {
+	i := slices.IndexFunc(b.Signers, func(f evidence.FileBlob) bool { return f.Path == path && f.Blob != nil })
+	if i < 0 {
+		return nil
+	}
+	return strings.Split(strings.TrimSpace(string(b.Signers[i].Blob.Data)), "\n")
+}
+
+func without(lines, others []string) []string {
+	return slices.DeleteFunc(slices.Clone(lines), func(l string) bool { return slices.Contains(others, l) })
+}
