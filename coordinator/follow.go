@@ -1,4 +1,4 @@
-// The files of the workspace follow its record; the files before are kept where they are not a beginning of the new ones.
+// The files of the workspace follow its record; what is no beginning of the new ones is kept.
 
 package coordinator
 

@@ -1,5 +1,5 @@
-// Joining what two machines did to one initiative: what people said counts on both, what was only counted is counted again
-// (docs/coordinator.md#on-another-machine).
+// Joining what two machines did to one initiative: what people said counts on both, what was only counted is counted
+// again (docs/coordinator.md#on-another-machine).
 
 package coordinator
 
@@ -15,9 +15,9 @@ import (
 )
 
 // joined is the change with which this side goes on where both went on from base; "" where they cannot be brought
-// together. What was only counted or requested here the next command counts and requests again; what people said here to
-// the gate that waits is put on top of there, where it counts beside what was said there. Without a base the files came here by another way
-// than the record, as part of a branch: then they have to be those of a change there.
+// together. What was only counted or requested here the next command counts and requests again; what people said here
+// to the gate that waits is put on top of there, where it counts beside what was said there. Without a base the files
+// came here by another way than the record, as part of a branch: then they have to be those of a change there.
 func (c *Coordinator) joined(ctx context.Context, tx *Tx, base, here, there object.OID) (object.OID, error) {
 	repo := c.repository(ctx).Repository()
 	now, err := record.InitiativeFiles(ctx, repo, here)
@@ -75,8 +75,8 @@ func (c *Coordinator) joined(ctx context.Context, tx *Tx, base, here, there obje
 	return there, nil
 }
 
-// withVotes is a change on top of there to which votes were added; there itself where they add nothing, and "" where one
-// cannot be added.
+// withVotes is a change on top of there to which votes were added; there itself where they add nothing, and "" where
+// one cannot be added.
 func (c *Coordinator) withVotes(ctx context.Context, tx *Tx, votes []*ojson.Object,
 	there object.OID) (object.OID, error) {
 	repo := c.repository(ctx).Repository()
