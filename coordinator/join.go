@@ -64,21 +64,19 @@ func (c *Coordinator) joined(ctx context.Context, tx *Tx, base, here, there obje
 	if err != nil {
 		return "", err
 	}
-	votes, asked, ok := initiative.Repeatable(grown[initiative.HistoryPath])
-	waits := before.Status == initiative.StatusActive && after.Status == initiative.StatusPaused && asked > 0
+	said, ok := initiative.SaidIn(grown[initiative.HistoryPath], grown[initiative.DecisionsPath], before, after)
 	switch {
-	case !ok || len(grown[initiative.DecisionsPath]) != asked || before.Status != after.Status && !waits:
+	case !ok:
 		return "", nil
-	case len(votes) > 0:
-		return c.withVotes(ctx, tx, votes, there)
+	case len(said.Yes) > 0 || said.No != nil:
+		return c.withSaid(ctx, tx, said, there)
 	}
 	return there, nil
 }
 
-// withVotes is a change on top of there to which votes were added; there itself where they add nothing, and "" where
-// one cannot be added.
-func (c *Coordinator) withVotes(ctx context.Context, tx *Tx, votes []*ojson.Object,
-	there object.OID) (object.OID, error) {
+// withSaid is a change on top of there to which was added what people said here; there itself where that adds nothing,
+// and "" where it cannot be added.
+func (c *Coordinator) withSaid(ctx context.Context, tx *Tx, said *initiative.Said, there object.OID) (object.OID, error) {
 	repo := c.repository(ctx).Repository()
 	files, err := record.InitiativeFiles(ctx, repo, there)
 	if err != nil {
@@ -94,7 +92,13 @@ func (c *Coordinator) withVotes(ctx context.Context, tx *Tx, votes []*ojson.Obje
 	} else if err != nil {
 		return "", err
 	}
-	y := a.history(files[initiative.HistoryPath]).Join(st, votes, st.SuperRunID, a.ground(ctx))
+	decisions, _ := decodeRows(initiative.DecisionsPath, files[initiative.DecisionsPath])
+	w := initiative.Workspace{
+		State:        st,
+		History:      a.history(files[initiative.HistoryPath]),
+		NextDecision: initiative.NextDecision(decisions),
+	}
+	y := w.Join(said, a.ground(ctx))
 	if y == nil {
 		return "", nil
 	}
@@ -107,26 +111,38 @@ func (c *Coordinator) withVotes(ctx context.Context, tx *Tx, votes []*ojson.Obje
 	}
 	env := c.env(ctx)
 	ch.State.UpdatedAt = env.Time()
-	history := bytes.Clone(files[initiative.HistoryPath])
-	for _, row := range ch.History {
-		history = append(append(history, ojson.Compact(row)...), '\n')
+	for name, rows := range map[string][]*ojson.Object{
+		initiative.HistoryPath:   ch.History,
+		initiative.DecisionsPath: ch.Decisions,
+	} {
+		data := bytes.Clone(files[name])
+		for _, row := range rows {
+			data = append(append(data, ojson.Compact(row)...), '\n')
+		}
+		files[name] = data
 	}
-	files[initiative.HistoryPath] = history
 	files[initiative.StatePath] = ojson.Pretty(ch.State.Object())
-	g := ch.State.PendingGate
-	op, err := record.WriteInitiative(ctx, repo, record.Initiative{
+	g := st.PendingGate
+	in := record.Initiative{
 		Run:     st.SuperRunID,
 		Op:      "join_votes",
-		Subject: fmt.Sprintf("Joined what two machines said to gate %s: %d agree", g.Gate, len(g.Votes)),
+		Subject: fmt.Sprintf("Joined what two machines said to gate %s: %d agree", g.Gate, len(g.Votes)+len(y.Votes)),
 		State:   files[initiative.StatePath],
 		Files:   files,
 		Env:     env,
-	}, there)
+	}
+	if y.Denied {
+		in.Op, in.Subject = "join_denial", fmt.Sprintf("Joined what two machines said to gate %s: it is denied", g.Gate)
+	}
+	op, err := record.WriteInitiative(ctx, repo, in, there)
 	if err != nil {
 		return "", err
 	}
 	for _, v := range y.Votes {
 		c.note(fmt.Sprintf("the yes of %s to gate %s counts beside those of other machines", v.Who(), g.Gate))
+	}
+	if y.Denied {
+		c.note("gate " + g.Gate + " was denied here while other machines agreed to it: it is denied")
 	}
 	return op, nil
 }

@@ -3,35 +3,84 @@
 package initiative
 
 import (
+	"fmt"
+
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/agreement"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 )
 
-// Joined is what votes of another machine come to.
+// Said is what people said on one machine to the gate that waited.
+type Said struct {
+	Yes      []*ojson.Object // rows of the history
+	No       *ojson.Object   // the row of a denial after them, nil for none
+	Decision *ojson.Object   // of the decisions, that of the denial
+	Gate     *PendingGate    // the gate, as it waited before
+}
+
+// SaidIn judges the rows that one machine recorded on top of what others have, where gate waited: ok where any clone
+// records them again by itself, or people did no more in them than answer that gate. A yes to a gate that was requested in
+// these rows is not ok: it answers that request alone. The decisions are theirs, and state is what they led to from before.
+func SaidIn(history, decisions []*ojson.Object, before, state *State) (said *Said, ok bool) {
+	said = &Said{Gate: before.PendingGate}
+	asked := 0
+	for _, row := range history {
+		switch row.String("type") {
+		case rowVote:
+			said.Yes = append(said.Yes, row)
+			ok = asked == 0 && said.No == nil
+		case rowDenied:
+			ok = asked == 0 && said.No == nil && len(decisions) > 0
+			if ok {
+				said.No, said.Decision = row, decisions[0]
+			}
+		case rowPhaseAsked, rowFinishAsked:
+			asked++
+			ok = true
+		case rowProjection, RowResynced:
+			ok = true
+		default:
+			ok = false
+		}
+		if !ok {
+			return nil, false
+		}
+	}
+	decided := asked
+	if said.No != nil {
+		decided++
+	}
+	goesOn := func(s *State) bool { return s.Status == StatusActive || s.Status == StatusPaused }
+	return said, len(decisions) == decided && (before.Status == state.Status || goesOn(before) && goesOn(state))
+}
+
+// Joined is what people said on another machine comes to.
 type Joined struct {
 	Change *Change     // nothing where none was added
 	Votes  []*run.Vote // those added
-	Over   int         // rows that answer what waits no more: it was decided on, or requested again
+	Denied bool
+	Over   int // rows that answer what waits no more: it was decided on, or requested again
 }
 
-// Join adds the votes of rows that another machine recorded to the gate that waits after h, in state s: those that count
-// there beside the others. One of a person who has agreed already adds nothing. It is nil where one of them may or may
-// not count, because it is about other operations, or was judged by what is not here.
-func (h *History) Join(s *State, rows []*ojson.Object, superRun string, grounds Ground) *Joined {
-	_, votes, at, asked := h.passages(superRun, grounds)
+// Join adds what another machine recorded of people to the gate that waits in w: each yes that counts there beside the
+// others, and a no. A yes of a person who has agreed already adds nothing. It is nil where one of them may or may not
+// count, because it is about other operations, or was judged by what is not here; and where the gate was passed here that
+// a person there said no to.
+func (w *Workspace) Join(said *Said, grounds Ground) *Joined {
+	s := w.State
+	_, votes, at, asked := w.History.passages(s.SuperRunID, grounds)
 	out := &Joined{Change: &Change{}}
+	yeses := said.Yes
 	if s.PendingGate == nil {
-		out.Over = len(rows)
-		return out
+		out.Over, yeses = len(yeses), nil
 	}
-	for _, row := range rows {
+	for _, row := range yeses {
 		y, phase := yesOf(row)
 		if y == nil {
 			return nil
 		}
 		y.Votes = votes
-		sum, refusal := y.again(superRun, row, s.PendingGate.GateType, at, phase, s.PendingGate.To, &asked, grounds)
+		sum, refusal := y.again(s.SuperRunID, row, s.PendingGate.GateType, at, phase, s.PendingGate.To, &asked, grounds)
 		switch {
 		case refusal != nil && refusal.Code == agreement.CodeAlreadyApproved:
 			continue
@@ -50,23 +99,46 @@ func (h *History) Join(s *State, rows []*ojson.Object, superRun string, grounds 
 		out.Change.State = s.Clone()
 		out.Change.State.PendingGate.Votes = votes
 	}
+	if said.No != nil && !w.deniedThere(said, out) {
+		return nil
+	}
 	return out
 }
 
-// Repeatable judges rows that one machine recorded on top of what others have: ok where any clone records them again by
-// itself, or people do no more in them than agree to the gate that waited before. votes are the rows of those, asked
-// counts requests of a gate. A yes to a gate that was requested in these rows is not ok: it answers that request alone.
-func Repeatable(rows []*ojson.Object) (votes []*ojson.Object, asked int, ok bool) {
-	for _, row := range rows {
+// deniedThere adds a denial of another machine to what is joined. It reports whether that says what becomes of the gate.
+func (w *Workspace) deniedThere(said *Said, out *Joined) bool {
+	if said.Gate == nil {
+		return false
+	}
+	if s := w.State; s.PendingGate != nil && s.PendingGate.Gate == said.Gate.Gate &&
+		s.PendingGate.RequestedAt == said.Gate.RequestedAt {
+		if s.Status != StatusPaused {
+			return false
+		}
+		decision := ojson.CloneValue(said.Decision).(*ojson.Object)
+		decision.Set("id", fmt.Sprintf("%s%03d", decisionPrefix, w.NextDecision))
+		out.Change.State, out.Denied = s.Clone(), true
+		out.Change.State.PendingGate, out.Change.State.Status = nil, StatusActive
+		out.Change.History = append(out.Change.History, said.No)
+		out.Change.Decisions = append(out.Change.Decisions, decision)
+		return true
+	}
+	// What became of that request here?
+	waited := false
+	for _, row := range w.History.Rows() {
 		switch row.String("type") {
-		case rowVote:
-			votes = append(votes, row)
 		case rowPhaseAsked, rowFinishAsked:
-			asked++
-		case rowProjection, RowResynced:
-		default:
-			return nil, 0, false
+			waited = waited || row.String("gate") == said.Gate.Gate && row.String("timestamp") == said.Gate.RequestedAt
+		case rowDenied, rowAbandoned:
+			if waited {
+				out.Over++
+				return true
+			}
+		case rowPhaseApproved, rowFinishApproved:
+			if waited {
+				return false
+			}
 		}
 	}
-	return votes, asked, len(votes) == 0 || asked == 0
+	return false
 }

@@ -29,6 +29,8 @@ type joining struct {
 	children Children
 	seconds  int // of the clock, which goes on with every act
 
+	states map[string]*State // by the rows that led to them
+
 	said []string        // names of all yeses and denials that people were told of
 	told map[string]bool // those of which a sync said that they are given up, or add nothing
 }
@@ -90,7 +92,7 @@ func (j *joining) approve(m int, who string) {
 
 // did goes on with a change in which a person said something.
 func (j *joining) did(m int, c *Change) {
-	j.machines[m] = j.machines[m].With(c)
+	j.machines[m] = j.after(j.machines[m], c)
 	j.said = append(j.said, names(c.History)...)
 }
 
@@ -115,8 +117,30 @@ func (j *joining) deny(m int) {
 func (j *joining) ask(m int) {
 	w := j.machines[m]
 	if c, e := Request(w, EvaluatePhase(w, j.children, ""), j.env("eve@example.org")); e == nil {
-		j.machines[m] = w.With(c)
+		j.machines[m] = j.after(w, c)
 	}
+}
+
+// after is a machine's workspace after a change; the state is kept.
+func (j *joining) after(w *Workspace, c *Change) *Workspace {
+	w = w.With(c)
+	j.states[ending(w.History.Rows())] = w.State
+	return w
+}
+
+// ending names rows by their number and the last of them.
+func ending(rows []*ojson.Object) string {
+	return fmt.Sprintf("%d %s", len(rows), ojson.Compact(rows[len(rows)-1]))
+}
+
+// decisions are those that belong to rows of the history.
+func decisions(rows []*ojson.Object) (out []*ojson.Object) {
+	for _, row := range rows {
+		if t := row.String("type"); t == rowPhaseAsked || t == rowDenied {
+			out = append(out, ojson.NewObject("id", "DEC-COORD-001", "gate", row.String("gate")))
+		}
+	}
+	return out
 }
 
 // sync is what travel and the coordinator do with the records of both sides. It reports whether anything moved.
@@ -135,15 +159,15 @@ func (j *joining) sync(m int) bool {
 		j.server = j.machines[m]
 	default:
 		to, y := j.server, &Joined{Change: &Change{}}
-		votes, _, ok := Repeatable(rows)
-		if ok && len(votes) > 0 {
-			y = to.History.Join(to.State, votes, to.State.SuperRunID, j.grounds)
+		said, ok := SaidIn(rows, decisions(rows), j.states[ending(here[:base])], j.machines[m].State)
+		if ok {
+			y = to.Join(said, j.grounds)
 		}
 		if !ok || y == nil { // initiative_diverged, which is told
 			j.tell(true, rows)
 		} else {
-			j.tell(y.Over > 0, votes)
-			to = to.With(y.Change)
+			j.tell(y.Over > 0, rows)
+			to = j.after(to, y.Change)
 		}
 		j.machines[m], j.server = to, to
 	}
@@ -166,7 +190,8 @@ func TestThreeMachinesJoin(test *testing.T) {
 			"approvers": {"leads": {"principals": ["%s"], "threshold": %d}},
 			"gates": {"phase_transition": {"by": "leads"}}}, "project":`, strings.Join(people, `", "`), need), 1)
 		w := world(test, cfg).after(designDone...)
-		j := &joining{t: t, server: w, told: make(map[string]bool)}
+		j := &joining{t: t, server: w, told: make(map[string]bool), states: make(map[string]*State)}
+		j.after(w, &Change{})
 		a := newActors(test, w)
 		j.children = a.read()
 		j.machines = []*Workspace{w, w, w}

@@ -217,7 +217,11 @@ func TestJoinedVotes(t *testing.T) {
 		return &Grounds{Base: g.yes.Consent.Base, Configs: []*Config{g.w.Config, nil}}, nil
 	}
 	join := func(rows []*ojson.Object) *Joined {
-		return g.w.History.Join(g.w.State, rows, g.w.State.SuperRunID, grounds)
+		said, ok := SaidIn(rows, nil, asked.State, asked.State)
+		if !ok {
+			t.Fatal("a yes alone is not one of what people say")
+		}
+		return g.w.Join(said, grounds)
 	}
 	if y := join(elsewhere(nil, g.ada, 2)); y == nil || !y.Change.Empty() || len(y.Votes) > 0 || y.Over > 0 {
 		t.Errorf("ada on her second machine: %+v; want nothing added", y)
@@ -255,6 +259,62 @@ func TestJoinedVotes(t *testing.T) {
 	if y := join(elsewhere(nil, g.bob, 5)); y == nil || !y.Change.Empty() || y.Over != 1 {
 		t.Errorf("once the gate was passed: %+v; want nothing", y)
 	}
+}
+
+// TestJoinedDenial joins a no of one machine with what others did with the gate meanwhile.
+func TestJoinedDenial(t *testing.T) {
+	g := newAtGate(t)
+	asked := g.w
+	grounds := func(*Yes, Asking) (*Grounds, *wire.Error) {
+		return &Grounds{Base: g.yes.Consent.Base, Configs: []*Config{g.w.Config, nil}}, nil
+	}
+	no, refusal := Deny(asked, "not yet", g.env())
+	if refusal != nil {
+		t.Fatal(refusal)
+	}
+	said, ok := SaidIn(no.History, no.Decisions, asked.State, no.State)
+	if !ok || said.No == nil {
+		t.Fatalf("a no alone: %+v %v", said, ok)
+	}
+	if _, ok := SaidIn(no.History, nil, asked.State, no.State); ok {
+		t.Error("a no without its decision is one")
+	}
+	blocked := no.State.Clone()
+	blocked.Status = StatusBlocked
+	if _, ok := SaidIn(no.History, no.Decisions, asked.State, blocked); ok {
+		t.Error("a no that led to a block is one")
+	}
+	apart := func(in string) {
+		t.Helper()
+		if y := g.w.Join(said, grounds); y != nil {
+			t.Errorf("%s: %+v; want it refused", in, y)
+		}
+	}
+	if _, refusal := g.approve(t, g.ada.says(t, g.statement(1))); refusal != nil {
+		t.Fatal(refusal)
+	}
+	agreed := g.w
+	y := g.w.Join(said, grounds)
+	if y == nil || !y.Denied || y.Over != 0 || len(y.Change.History) != 1 || len(y.Change.Decisions) != 1 ||
+		y.Change.State.PendingGate != nil || y.Change.State.Status != StatusActive {
+		t.Fatalf("beside the yes of ada: %+v", y)
+	}
+	if id := y.Change.Decisions[0].String("id"); id != fmt.Sprintf("DEC-COORD-%03d", agreed.NextDecision) {
+		t.Errorf("the decision is %s", id)
+	}
+	g.w = agreed.With(y.Change)
+	if y := g.w.Join(said, grounds); y == nil || !y.Change.Empty() || y.Over != 1 {
+		t.Errorf("where it was denied as well: %+v; want nothing", y)
+	}
+	g.w = agreed
+	if _, refusal := g.approve(t, g.bob.says(t, g.statement(2))); refusal != nil || g.w.State.Phase != "make" {
+		t.Fatal(refusal)
+	}
+	apart("where the gate was passed")
+	g.w = agreed
+	g.w.State = agreed.State.Clone()
+	g.w.State.Status = StatusBlocked
+	apart("where the initiative is blocked")
 }
 
 // TestSinceTravels: what an earlier yes was judged by is asked for with the next one.
