@@ -359,6 +359,36 @@ func TestCommittedLeavesTheIndex(t *testing.T) {
 	})
 }
 
+// TestKilledBeforeTheIndexFollows: git moves the branch first and then the index. One that was killed between leaves the
+// old contents staged, which the person's next commit would bring back.
+func TestKilledBeforeTheIndexFollows(t *testing.T) {
+	testrepo.Matrix(t, func(t *testing.T, tr *testrepo.Repo) {
+		r, err := git.Discover(t.Context(), tr.Dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before, made := killedCommit(t, tr, r, "first\n")
+		tr.Git("read-tree", before)
+		tr.Git("add", "staged.txt")
+		tr.Git("add", "--intent-to-add", "new.txt")
+		if notices := r.SweepLocks(t.Context(), Settle); len(notices) > 0 || len(r.LockNotes()) > 0 {
+			t.Errorf("notices %q, %d notes left", notices, len(r.LockNotes()))
+		}
+		if head, got := tr.Git("rev-parse", "HEAD"), tr.Git("status", "--porcelain"); head != made || got != "A  staged.txt" {
+			t.Errorf("at %s with %q; expected %s with staged.txt alone", head, got, made)
+		}
+		// What a person has staged of the same files since stays.
+		before, _ = killedCommit(t, tr, r, "second\n")
+		tr.Git("read-tree", before)
+		tr.Write("a.txt", "of the person\n")
+		tr.Git("add", "a.txt")
+		r.SweepLocks(t.Context(), Settle)
+		if got := tr.Git("show", ":a.txt"); got != "of the person" {
+			t.Errorf("staged of a.txt: %q", got)
+		}
+	})
+}
+
 // TestPowerCutInACommit: git commit --only syncs neither the index nor the directory of the commit it writes, so each of
 // index, branch and logs may be there, lost or cut.
 func TestPowerCutInACommit(t *testing.T) {

@@ -60,10 +60,13 @@ func Settle(ctx context.Context, r *git.Repository, n *git.LockNote) (notice str
 		}
 		return notice, false
 	}
-	if mended && r.HasCommit(ctx, oid) && back(func(g *git.Git) error { return follow(ctx, g, c.Before, oid) }) {
-		return "", true
+	onward := cmp.Or(cameFrom(ctx, r, oid), c.Before) != c.Before
+	if (mended || !onward) && r.HasCommit(ctx, oid) {
+		if late := late(ctx, r, c.Before); len(late) > 0 && back(func(g *git.Git) error { return unstage(ctx, g, late) }) {
+			return "", true
+		}
 	}
-	if cmp.Or(cameFrom(ctx, r, oid), c.Before) != c.Before {
+	if onward {
 		_ = keepSince(ctx, r, oid, c.Before) // what others build on is not taken back
 		return notice, false
 	}
@@ -81,14 +84,27 @@ func Settle(ctx context.Context, r *git.Repository, n *git.LockNote) (notice str
 		"its files are as they were before it", oid.Short(), n.PID), false
 }
 
-// follow has an index of the commit before follow to that at HEAD; whatever else is staged stays so.
-func follow(ctx context.Context, g *git.Git, before, oid object.OID) error {
-	out, err := g.Run(ctx, nil, "diff-tree", "-r", "-z", "--name-only", "--no-renames", "--relative", string(before),
-		string(oid))
-	if err != nil || len(out) == 0 {
-		return err
+// late are the paths of which the index says what the commit before does, and HEAD something else: git moves the branch
+// first and then the index. None where git cannot tell.
+func late(ctx context.Context, r *git.Repository, before object.OID) []string {
+	differs := func(from string) (names []string, err error) {
+		out, err := r.Git.Run(ctx, nil, "diff-index", "--cached", "--ita-invisible-in-index", "-z", "--name-only",
+			"--no-renames", "--relative", from)
+		return git.NulNames(out), err
 	}
-	return unstage(ctx, g, git.NulNames(out))
+	behind, err := differs("HEAD")
+	if err != nil || len(behind) == 0 {
+		return nil
+	}
+	staged, err := differs(string(before))
+	if err != nil {
+		return nil
+	}
+	others := make(map[string]bool, len(staged))
+	for _, name := range staged {
+		others[name] = true
+	}
+	return slices.DeleteFunc(behind, func(name string) bool { return others[name] })
 }
 
 // unstage has the index say of the paths what HEAD does.
