@@ -27,6 +27,9 @@ type AdoptConfig struct {
 	Changes []AdoptedChange `json:"changes"` // as the person was shown them
 	// Signers: among the changes are files of signers, as HEAD has them; from now on those count.
 	Signers bool `json:"signers,omitempty"`
+	// Unguards: a phase no longer ends at a gate that has approvers, who therefore have to agree. Records of before it was
+	// asked do not have it.
+	Unguards bool `json:"unguards,omitempty"`
 
 	// the configuration in force until now; nil in records of before
 	Was     *evidence.Blob     `json:"was,omitempty"`
@@ -55,10 +58,13 @@ func (op *AdoptConfig) Blobs() []*evidence.Blob {
 func (op *AdoptConfig) Asks(cfg *config.Config, _ string) (*agreement.Decision, *agreement.Consent) {
 	d := &agreement.Decision{Kind: attest.AdoptConfig}
 	if cfg != nil && op.Was != nil {
-		d.Rules = agreement.AdoptionRules(config.DecodeGoverning(op.Was.Data), cfg, op.Consent, op.Signers)
+		d.Rules = agreement.AdoptionRules(config.DecodeGoverning(op.Was.Data), cfg, op.Consent, op.TakesAll())
 	}
 	return d, op.Consent
 }
+
+// TakesAll reports an adoption to which all who approve have to agree, whatever became of authority itself.
+func (op *AdoptConfig) TakesAll() bool { return op.Signers || op.Unguards }
 
 // AdoptResult is the outcome of AdoptConfig.
 type AdoptResult struct{ Changes []AdoptedChange }

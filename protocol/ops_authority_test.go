@@ -264,6 +264,36 @@ func TestAuthorityClaims(t *testing.T) {
 	}
 }
 
+// Leading a phase around the gate that has approvers takes them.
+func TestUnguards(t *testing.T) {
+	was := opsConfig(t, people(threeOfFour))
+	gate := was.Route(was.Phases()[0]).ExitGate
+	if gate != "plan_ok" {
+		t.Fatalf("gate %s", gate)
+	}
+	around := func(key string, v any) *config.Config {
+		return opsConfig(t, func(doc *ojson.Object) {
+			people(threeOfFour)(doc)
+			set(doc, key, v)
+		})
+	}
+	for _, c := range []struct {
+		now  *config.Config
+		want bool
+	}{
+		{was, false},
+		{around("rules.max_turn_retries", 9), false},
+		{around("routing."+was.Phases()[0]+".exit_gate", "ship_ok"), true},
+	} {
+		if got := agreement.Unguards(was, c.now); got != c.want {
+			t.Errorf("unguards: %v, want %v", got, c.want)
+		}
+	}
+	if rules := agreement.AdoptionRules(was, was, nil, true); len(rules) != 1 {
+		t.Errorf("%d rules", len(rules))
+	}
+}
+
 // Who changes the approvers needs those who were.
 func TestAdoptionRules(t *testing.T) {
 	was := opsConfig(t, people(`{"approvers":{"team":{"principals":["a@x"]},"ops":{"principals":["o@x"]}},

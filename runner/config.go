@@ -99,6 +99,8 @@ func (r *Runner) AdoptConfig(ctx context.Context, digest string, who ConsentOpti
 			After:   config.RulesDigest(c.view.Working),
 			Changes: []protocol.AdoptedChange{},
 			Signers: len(signers) > 0,
+
+			Unguards: agreement.Unguards(was, c.view.Working),
 		}
 		if shown(c.view.Working, signers) != digest {
 			return nil, &wire.Error{
@@ -121,7 +123,7 @@ func (r *Runner) AdoptConfig(ctx context.Context, digest string, who ConsentOpti
 		op.Consent, err = c.consent(ctx, consent.Question{
 			Decision: attest.AdoptConfig,
 			Rules: func(given *agreement.Consent) []*config.GateRule {
-				return agreement.AdoptionRules(was, c.view.Config, given, op.Signers)
+				return agreement.AdoptionRules(was, c.view.Config, given, op.TakesAll())
 			},
 		}, who)
 		return &plan{op: op}, err

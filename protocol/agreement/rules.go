@@ -57,19 +57,30 @@ func ConfirmationRules(cfg *config.Config, c *Consent, claims []external.Claim) 
 }
 
 // AdoptionRules are the rules that putting other rules in force has to hold: those of the
-// rules before it. To change who approves, or with signers whose signatures count, takes all who approve.
-func AdoptionRules(was, now *config.Config, c *Consent, signers bool) []*config.GateRule {
+// rules before it. To change who approves takes all who approve, and so does what else comes to the same (all).
+func AdoptionRules(was, now *config.Config, c *Consent, all bool) []*config.GateRule {
 	if was == nil || was.Authority == nil {
 		return ActRules(now, c)
 	}
 	out := ActRules(was, c)
-	if !signers && !AuthorityChanged(was, now) {
+	if !all && !AuthorityChanged(was, now) {
 		return out
 	}
 	for id := range was.Authority.Gates.All() {
 		out = append(out, was.GateRule(id))
 	}
 	return out
+}
+
+// Unguards reports a phase that would no longer end at the gate whose approvers the configuration names: who may approve
+// that gate would no longer matter.
+func Unguards(was, now *config.Config) bool {
+	for phase, r := range was.Routing.All() {
+		if to := now.Route(phase); was.GateRule(r.ExitGate) != nil && (to == nil || to.ExitGate != r.ExitGate) {
+			return true
+		}
+	}
+	return false
 }
 
 // AuthorityChanged reports a difference in who may approve.
