@@ -103,7 +103,7 @@ func (v *view) writeAuthority() string {
 			l.add("Once accepted, the proposal is kept below %s until a person applies it.",
 				code(wire.ProposedDir+"/"+v.Turn.TurnID+"/"))
 		} else {
-			l.add("Hand the patch over with the result; `proposed_changes` is optional for your runtime.")
+			l.add("No proposal is made of what your runtime hands over: describe in `summary` and `decisions` what a role that may write has to change.")
 		}
 	default:
 		return ""

@@ -11,7 +11,9 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/gitstatus"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/projectfile"
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/limits"
 	"github.com/git-agentxchain/git-agentxchain/protocol/result"
@@ -182,7 +184,7 @@ func (a *acceptance) gather(ctx context.Context) (*protocol.AcceptTurn, error) {
 	if op.Documents, err = a.gateDocuments(ctx); err != nil {
 		return nil, err
 	}
-	if op.Proposed, err = a.proposed(s); err != nil {
+	if op.Proposed, err = a.proposed(turn, s); err != nil {
 		return nil, err
 	}
 	if op.IdleSidecar, err = idleSidecar(a.r.store.Dir(), turn); err != nil {
@@ -276,13 +278,18 @@ func idleSidecar(dir string, turn *run.Turn) (*evidence.Blob, error) {
 }
 
 // proposed reads the present contents of the files a result proposes to change.
-func (c *change) proposed(s turnfiles.Staged) ([]evidence.FileBlob, error) {
+func (c *change) proposed(turn *run.Turn, s turnfiles.Staged) ([]evidence.FileBlob, error) {
 	out := []evidence.FileBlob{}
 	doc, refusal := protocol.DecodeStaged(s.Path, s.Data)
 	if refusal != nil {
 		return out, nil
 	}
-	for _, p := range doc.Objects("proposed_changes") {
+	changes := doc.Objects("proposed_changes")
+	if len(changes) > 0 && config.WriteContract(c.view.Config, turn.AssignedRole).Path == config.PathPatchAuthoring {
+		c.view.Notices = append(c.view.Notices, fmt.Sprintf("no proposal is made of what turn %s proposes, because its runtime %s "+
+			"is not a remote one; only the record of the turn has it", turn.TurnID, text.OneLine(turn.RuntimeID)))
+	}
+	for _, p := range changes {
 		clean, problem := wire.CleanPath(p.String("path"))
 		if problem != "" {
 			continue

@@ -3,6 +3,7 @@
 package config
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -57,9 +58,27 @@ func (d *decoder) bindings() {
 				ojson.Shown(id), ojson.Shown(r.RuntimeID), r.RuntimeType)
 		case PathInvalidReviewOnly:
 			d.add(ProblemReviewOnlyBinding, field, r.RuntimeID,
-				"role %s is review_only, but its runtime %s (%s) writes files directly: make the role authoritative or proposed, or use a runtime of type %s",
+				"role %s is review_only, but its runtime %s (%s) writes files directly: make the role authoritative, or use a runtime of type %s",
 				ojson.Shown(id), ojson.Shown(r.RuntimeID), r.RuntimeType,
 				strings.Join([]string{RuntimeManual, "api_proxy", "mcp", "remote_agent"}, ", "))
 		}
 	}
+}
+
+// BindingWarnings lists roles whose work would be lost: they may not write, and a proposal is only made of what a remote
+// runtime hands over (docs/spec/observation.md#derived-reviews-and-proposals).
+func BindingWarnings(c *Config) wire.Problems {
+	var out wire.Problems
+	for id, r := range c.Roles.All() {
+		if WriteContract(c, id).Path == PathPatchAuthoring {
+			out = append(out, wire.Problem{
+				Code:  ProblemRole,
+				Field: "roles." + id + ".write_authority",
+				Message: fmt.Sprintf("role %s proposes, but no proposal is made of what its runtime %s (%s) hands over, and it may "+
+					"not write: make the role authoritative, or give it a runtime of type api_proxy or remote_agent",
+					ojson.Shown(id), ojson.Shown(r.RuntimeID), r.RuntimeType),
+			})
+		}
+	}
+	return out
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+	"slices"
 )
 
 // maxDocumentBytes bounds agentxchain.json and state.json.
@@ -55,7 +56,8 @@ func Check(dir string) *Documents {
 		// With an invalid configuration the findings would be about what is
 		// missing from it, not about its gates.
 		d.Admission = config.Admission(d.Config)
-		d.ConfigWarnings = append(config.NotificationWarnings(d.Config), misspelt(d.Config.Raw)...)
+		d.ConfigWarnings = slices.Concat(config.NotificationWarnings(d.Config), config.BindingWarnings(d.Config),
+			misspelt(d.Config.Raw))
 	}
 	data, err = projectfile.Read(dir, string(wire.DocState), maxDocumentBytes)
 	if err != nil {
