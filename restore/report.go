@@ -25,7 +25,9 @@ type Report struct {
 	// Unproven are the files whose bytes the artifact does not carry: their data
 	// is its word alone.
 	Unproven []string
-	More     int // findings that are not listed
+	// LeftOut says in words what the exporter was asked to leave out.
+	LeftOut []string
+	More    int // findings that are not listed
 }
 
 // Passed reports an artifact without findings.
@@ -41,13 +43,9 @@ func (r *Report) Object(input string) *ojson.Object {
 	for i, f := range r.Findings {
 		lines[i] = f.String()
 	}
-	unproven := r.Unproven
-	if unproven == nil {
-		unproven = []string{}
-	}
 	return ojson.NewObject("overall", overall, "schema_version", orNull(r.SchemaVersion),
 		"export_kind", orNull(r.ExportKind), "file_count", r.FileCount, "repo_count", r.RepoCount, "errors", lines,
-		"input", input, "unproven", unproven)
+		"input", input, "unproven", append([]string{}, r.Unproven...), "left_out", append([]string{}, r.LeftOut...))
 }
 
 // InputError says that there is no artifact to judge: it cannot be read, or it is

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -88,7 +89,7 @@ func verifyArtifact(ctx context.Context, r io.Reader, opt VerifyOptions, want wa
 	for _, f := range a.findings() {
 		v.find(f)
 	}
-	v.report.Unproven = a.unproven
+	v.report.Unproven, v.report.LeftOut = a.unproven, a.leftOut()
 	return a, v.report, nil
 }
 
@@ -170,6 +171,7 @@ type artifact struct {
 	events    []event
 	fileFound []Finding
 	unproven  []string
+	cut       []string // what was left out, in words
 
 	reposOK bool
 	repos   []*repoEntry
@@ -177,6 +179,20 @@ type artifact struct {
 
 func (a *artifact) add(path, format string, args ...any) {
 	a.list = append(a.list, Finding{path, fmt.Sprintf(format, args...)})
+}
+
+// leftOut is what was left out of an artifact and of those in it.
+func (a *artifact) leftOut() []string {
+	out := slices.Clone(a.cut)
+	for _, e := range a.repos {
+		if e.nested == nil || e.ok != any(true) {
+			continue
+		}
+		for _, c := range e.nested.leftOut() {
+			out = append(out, e.id+": "+c)
+		}
+	}
+	return out[:min(len(out), maxFindings)]
 }
 
 // artifact reads the artifact that comes next. repo is what a coordinator calls

@@ -81,6 +81,9 @@ func (v *verifier) files(a *artifact, repo string, events bool) error {
 			len(a.unproven) < maxFindings {
 			a.unproven = append(a.unproven, e.path)
 		}
+		if e.isObject && e.truncated == true && len(a.cut) < maxFindings {
+			a.cut = append(a.cut, fmt.Sprintf("%s: all but %s of %s entries", path, show(e.retained), show(e.total)))
+		}
 	}
 }
 

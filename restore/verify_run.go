@@ -4,6 +4,7 @@ package restore
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -104,6 +105,8 @@ func (a *artifact) checkFileCounts(summary *ojson.Object) {
 			a.fileCount, show(get(summary, total)))
 	case cut == any(true) && n == int64(a.fileCount):
 		a.add("summary."+truncated, "this is true, but files has as many entries as were collected")
+	case cut == any(true):
+		a.cut = append(a.cut, fmt.Sprintf("%d of %d files", n-int64(a.fileCount), n))
 	case cut == any(false) && n > int64(a.fileCount):
 		a.add("summary."+total, "this must be %d, the number of entries of files, where none was left out, and is %d",
 			a.fileCount, n)

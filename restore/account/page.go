@@ -268,6 +268,10 @@ func newPage(r *ojson.Object) *page {
 	} else {
 		p.run(subject)
 	}
+	if left := v.Strings("left_out"); len(left) > 0 {
+		p.lead += " The artifact is incomplete: what was left out when it was made is not counted."
+		p.head = append(p.head, fact{"Left out", toned(wire.ListSome(left, 8), warn)})
+	}
 	p.integrity(r, v)
 	return p
 }

@@ -186,6 +186,10 @@ func diffExports(ctx context.Context, f *term.Factory, o *diffOptions) error {
 			f.Out.Warn("%s does not verify, its summary may be wrong: git agentxchain verify export tells why",
 				term.OneLine(s.name))
 		}
+		if left := s.Verification.LeftOut; len(left) > 0 {
+			f.Out.Warn("%s is incomplete, and counts less than there was; left out when it was made: %s",
+				term.OneLine(s.name), term.OneLine(wire.ListSome(left, 5)))
+		}
 	}
 	d.Set("verified", proven)
 	f.Out.Emit(d, func(p *term.Printer) {

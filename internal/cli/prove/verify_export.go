@@ -115,6 +115,12 @@ func printVerification(p *term.Printer, name string, r *restore.Report) {
 	if r.More > 0 {
 		p.Printf("  ... and %d more\n", r.More)
 	}
+	if len(r.LeftOut) > 0 {
+		p.Printf("\nLeft out when it was made:\n")
+		for _, what := range r.LeftOut {
+			p.Printf("  %s\n", term.OneLine(what))
+		}
+	}
 	if len(r.Unproven) > 0 {
 		p.Printf("\nTaken on trust, because the artifact leaves their content out:\n")
 		for _, u := range r.Unproven {
