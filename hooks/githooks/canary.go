@@ -54,7 +54,7 @@ func NewCanary(ctx context.Context, repo *git.Repository) (*Canary, error) {
 	}
 	if rec == nil {
 		e := refuse(CodeHooksMissing, "no guards are installed in this repository")
-		e.Hint = "git agentxchain hooks install"
+		e.Hint = InstallCommand(repo)
 		return nil, e
 	}
 	c := &Canary{repo: repo, rec: rec}

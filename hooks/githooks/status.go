@@ -31,6 +31,14 @@ type Standing struct {
 	Guards    []GuardState
 }
 
+// InstallCommand is the command that puts the guards in place, in a repository as this one is.
+func InstallCommand(repo *git.Repository) string {
+	if repo.TopLevel == "" {
+		return "git agentxchain hooks install --server"
+	}
+	return "git agentxchain hooks install"
+}
+
 // Silent returns the guards that were installed and do not run.
 func (s *Standing) Silent() []GuardState {
 	var out []GuardState

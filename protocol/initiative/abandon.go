@@ -39,6 +39,7 @@ func Abandon(w *Workspace, reason string, env protocol.Env) (*Change, *wire.Erro
 			Code:    wire.CodeReasonRequired,
 			Field:   "reason",
 			Message: "An initiative is abandoned for a reason; those who read its record need to know it.",
+			Hint:    "git agentxchain multi abandon --reason TEXT",
 		}
 	}
 	c := &Change{State: s.Clone()}

@@ -156,7 +156,11 @@ func Deny(w *Workspace, reason string, env protocol.Env) (*Change, *wire.Error) 
 func Decidable(s *State, verb string) *wire.Error {
 	switch {
 	case s.PendingGate == nil:
-		return &wire.Error{Code: wire.CodeNothingPending, Message: "No gate of the initiative waits for a decision."}
+		return &wire.Error{
+			Code:    wire.CodeNothingPending,
+			Message: "No gate of the initiative waits for a decision.",
+			Hint:    "git agentxchain multi status",
+		}
 	case s.Status == StatusBlocked:
 		return &wire.Error{
 			Code:  wire.CodeRunBlocked,

@@ -74,7 +74,7 @@ func runHooksCanary(ctx context.Context, f *term.Factory) error {
 		}
 		p.Printf("%s: %s of %d went otherwise.\n", p.Red("The guards do not hold"), term.Counted(failed, "attempt"),
 			len(trials))
-		p.Field("Next", "%s", p.Bold("git agentxchain hooks status")+", then "+p.Bold("git agentxchain hooks install"))
+		p.Field("Next", "%s", p.Bold("git agentxchain hooks status")+", then "+p.Bold(githooks.InstallCommand(repo)))
 	})
 	if failed > 0 {
 		return term.ErrFindings()

@@ -194,7 +194,7 @@ func runHooksStatus(ctx context.Context, f *term.Factory) error {
 		"binary", ojson.OrNull(st.Binary), "silent", silent, "guards", guards), func(p *term.Printer) {
 		if !st.Installed {
 			p.Println("No guards are installed here.")
-			p.Field("Next", "%s", p.Bold("git agentxchain hooks install"))
+			p.Field("Next", "%s", p.Bold(githooks.InstallCommand(repo)))
 			return
 		}
 		t := term.NewTable("HOOK", "STATE", "RUNS FIRST")
@@ -209,7 +209,7 @@ func runHooksStatus(ctx context.Context, f *term.Factory) error {
 		}
 		p.Table(t)
 		if silent > 0 {
-			p.Field("Next", "%s", p.Bold("git agentxchain hooks install"))
+			p.Field("Next", "%s", p.Bold(githooks.InstallCommand(repo)))
 		}
 	})
 	if silent > 0 {
