@@ -99,13 +99,14 @@ func Archive(ctx context.Context, s *gitstore.Store, opt Options) (*Done, error)
 		case where != "" && len(opt.Runs) == 0:
 			done.InUse[name] = where
 			continue
-		case where != "":
-			return nil, fail.Errorf(CodeRunInUse, nil, "run %s is the one that the work tree %s is in", name, where).
-				WithHint("archive it when another run has begun there; git agentxchain assign --new-run begins one")
 		}
 		e, err := archiveEntry(ctx, s.Repository(), name, tip, known[name], list[name])
 		if err != nil {
 			return nil, err
+		}
+		if where != "" {
+			return nil, fail.Errorf(CodeRunInUse, nil, "run %s is the one that the work tree %s is in", name, where).
+				WithHint("archive it when another run has begun there; git agentxchain assign --new-run begins one")
 		}
 		done.Archived = append(done.Archived, e)
 	}
