@@ -6,6 +6,8 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -112,6 +114,21 @@ func TestForeignDecisionMovesNothing(t *testing.T) {
 	}
 }
 
+// copyOf copies a directory in which gits whose parent was killed may still be removing their locks.
+func copyOf(t *testing.T, dir string) string {
+	t.Helper()
+	for {
+		to := filepath.Join(t.TempDir(), "copy")
+		err := os.CopyFS(to, os.DirFS(dir))
+		if err == nil {
+			return to
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			t.Fatal(err)
+		}
+	}
+}
+
 // TestDecisionFollowsTheWorkspace moves or copies a workspace and its repositories
 // to another place in the middle of a decision.
 func TestDecisionFollowsTheWorkspace(t *testing.T) {
@@ -131,9 +148,7 @@ func TestDecisionFollowsTheWorkspace(t *testing.T) {
 			}
 			to := filepath.Join(t.TempDir(), "to")
 			if copied {
-				if err := os.CopyFS(to, os.DirFS(dir)); err != nil {
-					t.Fatal(err)
-				}
+				to = copyOf(t, dir)
 			} else if err := os.Rename(dir, to); err != nil {
 				t.Fatal(err)
 			}
