@@ -82,6 +82,8 @@ type Synced struct {
 	Pushed   bool   // the remote has taken something
 	Retired  int    // archived runs that the remote no longer names one by one
 
+	Conflicts []*join.Conflict // that came from the remote, or what became there of known ones
+
 	retire []transport.RefPush // run refs of archived runs that the remote still has
 	byName map[string]*SyncedRun
 	beaten string // what the remote said when a ref was not where it was expected
@@ -201,8 +203,8 @@ func enter(ctx context.Context, s *gitstore.Store, y *Synced) error {
 
 // takeConflicts takes over conflicts of the remote: new ones, and what became of known
 // ones. Two settlements of one conflict do not exclude each other; the remote's stays.
-func takeConflicts(ctx context.Context, repo *git.Repository, remote string) error {
-	there, err := repo.Tips(ctx, transport.TrackingConflicts(remote))
+func takeConflicts(ctx context.Context, repo *git.Repository, y *Synced) error {
+	there, err := repo.Tips(ctx, transport.TrackingConflicts(y.Remote))
 	if err != nil {
 		return err
 	}
@@ -211,9 +213,14 @@ func takeConflicts(ctx context.Context, repo *git.Repository, remote string) err
 		return err
 	}
 	var moves []git.RefUpdate
+	var came []*join.Conflict
 	for name, oid := range there {
 		ref := record.ConflictRefPrefix + name
-		if here[name] == oid || conflict.At(ctx, repo, ref, oid) == nil {
+		if here[name] == oid {
+			continue
+		}
+		c := conflict.At(ctx, repo, ref, oid)
+		if c == nil {
 			continue
 		}
 		if here[name] != "" {
@@ -226,9 +233,15 @@ func takeConflicts(ctx context.Context, repo *git.Repository, remote string) err
 			}
 		}
 		moves = append(moves, git.RefUpdate{Name: ref, New: oid, Old: here[name]})
+		came = append(came, c)
 	}
 	slices.SortFunc(moves, git.ByName)
-	return repo.UpdateRefs(ctx, moves, "agentxchain: conflicts of "+text.OneLine(remote))
+	if err := repo.UpdateRefs(ctx, moves, "agentxchain: conflicts of "+text.OneLine(y.Remote)); err != nil {
+		return err
+	}
+	join.SortConflicts(came)
+	y.Conflicts = append(y.Conflicts, came...)
+	return nil
 }
 
 // OpenConflicts counts those that wait for a person.

@@ -146,9 +146,12 @@ func syncPayload(y *runner.Synced, open int) *ojson.Object {
 		}
 		runs = append(runs, o)
 	}
+	came := []*ojson.Object{}
+	for _, c := range y.Conflicts {
+		came = append(came, conflictObject(c))
+	}
 	return ojson.NewObject("remote", y.Remote, "runs", runs, "entered", ojson.OrNull(y.Entered), "tries", y.Tries,
-		"retired", y.Retired,
-		"open_conflicts", open)
+		"retired", y.Retired, "conflicts", came, "open_conflicts", open)
 }
 
 // what names one of the things that were brought together. Of one that did not end it is not known how both sides stand.
@@ -185,6 +188,15 @@ func printSync(p *term.Printer, y *runner.Synced, open int, what string, ended b
 			p.Printf("  next: %s\n", term.OneLine(r.Hint))
 		}
 	}
+	for _, c := range y.Conflicts {
+		p.Printf("%s of run %s came from %s: %s", p.Yellow("conflict "+c.Op[:12]), term.OneLine(c.Run), remote,
+			conflictSubject(c))
+		if c.Status == join.ConflictOpen {
+			p.Printf(": %s\n", term.OneLine(c.Message))
+		} else {
+			p.Printf(" is settled: %s by %s\n", term.OneLine(c.Settled), term.OneLine(c.By))
+		}
+	}
 	if moved > shared.ListedRuns {
 		p.Printf("%s more came or went; --json lists them.\n", term.Counted(moved-shared.ListedRuns, what))
 	}
@@ -198,7 +210,7 @@ func printSync(p *term.Printer, y *runner.Synced, open int, what string, ended b
 		if what != "run" {
 			p.Printf("\nNext: git agentxchain multi init\n")
 		}
-	case same == len(y.Runs):
+	case same == len(y.Runs) && len(y.Conflicts) == 0:
 		p.Printf("Everything here is on %s, and everything there is here.\n", remote)
 	}
 	switch {
