@@ -27,8 +27,7 @@ type AdoptConfig struct {
 	Changes []AdoptedChange `json:"changes"` // as the person was shown them
 	// Signers: among the changes are files of signers, as HEAD has them; from now on those count.
 	Signers bool `json:"signers,omitempty"`
-	// Unguards: a phase no longer ends at a gate that has approvers, who therefore have to agree. Records of before it was
-	// asked do not have it.
+	// Unguards: a phase no longer ends at a gate that has approvers, who therefore have to agree.
 	Unguards bool `json:"unguards,omitempty"`
 
 	// the configuration in force until now; nil in records of before
@@ -184,6 +183,14 @@ func (op *AdoptConfig) agreed(t *change.Draft) *wire.Error {
 			Code:    wire.CodeInvalidArgument,
 			Field:   "was",
 			Message: "The configuration in force until now is not the one the adoption names.",
+			Hint:    "git agentxchain config adopt",
+		}
+	}
+	if !t.Earlier.UnguardsUntold && op.Unguards != agreement.Unguards(was, t.Config) {
+		return &wire.Error{
+			Code:    wire.CodeInvalidArgument,
+			Field:   "unguards",
+			Message: "The adoption does not say rightly whether a phase is led around a gate with approvers.",
 			Hint:    "git agentxchain config adopt",
 		}
 	}

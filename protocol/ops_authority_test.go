@@ -294,6 +294,37 @@ func TestUnguards(t *testing.T) {
 	}
 }
 
+// A record that does not say that its adoption leads a phase around such a gate is refused: leaving the word out is no way
+// around the approvers. One of an earlier rule set is replayed, and does not hold today.
+func TestUnguardsIsSaid(t *testing.T) {
+	w := startedWorld(t, people(threeOfFour))
+	was := w.cfg
+	w.cfg = opsConfig(t, func(doc *ojson.Object) {
+		people(threeOfFour)(doc)
+		set(doc, "routing."+was.Phases()[0]+".exit_gate", "ship_ok")
+	})
+	op := &AdoptConfig{
+		Before: config.RulesDigest(was),
+		After:  config.RulesDigest(w.cfg),
+		Was:    evidence.NewBlob(ojson.Pretty(was.Raw)),
+	}
+	for _, c := range config.RuleChanges(was, w.cfg) {
+		op.Changes = append(op.Changes, AdoptedChange(c))
+	}
+	w.fails(wire.CodeInvalidArgument, op)
+	snap := w.snapshot()
+	rec := &Record{Op: op, Env: w.env().Under(4)}
+	then, refusal := Apply(snap, op, rec.Env)
+	if refusal != nil {
+		t.Fatalf("rule set 4: %v", refusal)
+	}
+	if rec.HoldsToday(snap, then) {
+		t.Error("it holds today")
+	}
+	op.Unguards = true
+	w.fails(agreement.CodeApproverNotAllowed, op)
+}
+
 // Who changes the approvers needs those who were.
 func TestAdoptionRules(t *testing.T) {
 	was := opsConfig(t, people(`{"approvers":{"team":{"principals":["a@x"]},"ops":{"principals":["o@x"]}},

@@ -13,7 +13,7 @@ import (
 
 // RuleSet numbers the engine's rule set. An operation is recorded with it and replayed by the rules it names; raise
 // it when a change alters what an existing operation yields, and say in ruleSets what the one before did.
-const RuleSet = 4
+const RuleSet = 5
 
 // ruleSets are the rule sets whose operations can be replayed. Rule set 1 is not among them: it was gone before any
 // program was handed out.
@@ -25,6 +25,7 @@ var ruleSets = map[int]change.Earlier{
 		KeepsNextRole:   true,
 		BudgetUnblocked: true,
 		PhaseClockStays: true,
+		UnguardsUntold:  true,
 	},
 	3: {
 		Result:          result.Earlier{FreeExitCode: true},
@@ -32,6 +33,10 @@ var ruleSets = map[int]change.Earlier{
 		KeepsNextRole:   true,
 		BudgetUnblocked: true,
 		PhaseClockStays: true,
+		UnguardsUntold:  true,
+	},
+	4: {
+		UnguardsUntold: true,
 	},
 	RuleSet: {},
 }

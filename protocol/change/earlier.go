@@ -14,4 +14,5 @@ type Earlier struct {
 	KeepsNextRole   bool // a proposed role stayed proposed in the next phase where that routes to it
 	BudgetUnblocked bool // a used up budget was lifted by unblock, not by config adopt, and a dear turn not told
 	PhaseClockStays bool // a phase kept its clock when a person lifted its time limit
+	UnguardsUntold  bool // an adoption did not say that it leads a phase around a gate with approvers, nor ask them
 }
