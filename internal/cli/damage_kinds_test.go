@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
 )
 
 // damages are all kinds.
@@ -383,8 +384,8 @@ func damages(b *damageBase) []*damage {
 	// Records of other versions.
 	add("operation of a rule set to come", damage{
 		do: func(t *testing.T, d *damaged) {
-			d.rerecord(t, run,
-				func(op []byte) []byte { return bytes.Replace(op, []byte(`"rules": 4`), []byte(`"rules": 9`), 1) })
+			now, later := fmt.Appendf(nil, `"rules": %d`, protocol.RuleSet), fmt.Appendf(nil, `"rules": %d`, protocol.RuleSet+5)
+			d.rerecord(t, run, func(op []byte) []byte { return bytes.Replace(op, now, later, 1) })
 		},
 		by:      []string{"fsck", "--replay", "--all-runs"},
 		word:    "rules_earlier",
