@@ -27,22 +27,19 @@ func SaidIn(history, decisions []*ojson.Object, before, state *State) (said *Sai
 	for _, row := range history {
 		switch row.String("type") {
 		case rowVote:
-			said.Yes = append(said.Yes, row)
-			ok = asked == 0 && said.No == nil
-		case rowDenied:
-			ok = asked == 0 && said.No == nil && len(decisions) > 0
-			if ok {
-				said.No, said.Decision = row, decisions[0]
+			if asked > 0 || said.No != nil {
+				return nil, false
 			}
+			said.Yes = append(said.Yes, row)
+		case rowDenied:
+			if asked > 0 || said.No != nil || len(decisions) == 0 {
+				return nil, false
+			}
+			said.No, said.Decision = row, decisions[0]
 		case rowPhaseAsked, rowFinishAsked:
 			asked++
-			ok = true
 		case rowProjection, RowResynced:
-			ok = true
 		default:
-			ok = false
-		}
-		if !ok {
 			return nil, false
 		}
 	}
