@@ -55,15 +55,13 @@ func twins(ctx context.Context, cfg *initiative.Config, roots *Roots, children i
 }
 
 func originOf(ctx context.Context, repo *git.Repository) origin {
-	o := origin{prefix: repo.Prefix, top: resolved(repo.TopLevel)}
-	if out, err := repo.Git.Run(ctx, nil, "config", "--get", "remote.origin.url"); err == nil {
-		o.from = strings.TrimSuffix(strings.TrimRight(strings.TrimSpace(string(out)), "/"), ".git")
-		if o.from != "" && !strings.Contains(o.from, ":") {
-			if !filepath.IsAbs(o.from) {
-				o.from = filepath.Join(repo.TopLevel, o.from)
-			}
-			o.from = resolved(strings.TrimSuffix(o.from, "/"))
+	o := origin{prefix: repo.Prefix, top: git.RealOr(repo.TopLevel)}
+	o.from = strings.TrimSuffix(strings.TrimRight(repo.Setting(ctx, "remote.origin.url"), "/"), ".git")
+	if o.from != "" && !strings.Contains(o.from, ":") {
+		if !filepath.IsAbs(o.from) {
+			o.from = filepath.Join(repo.TopLevel, o.from)
 		}
+		o.from = git.RealOr(strings.TrimSuffix(o.from, "/"))
 	}
 	if out, err := repo.Git.Run(ctx, nil, "rev-list", "--max-parents=0", "HEAD"); err == nil {
 		o.roots = strings.Fields(string(out))
@@ -91,12 +89,4 @@ func (o origin) same(other origin) string {
 		}
 	}
 	return ""
-}
-
-// resolved is a path without links, where it exists.
-func resolved(path string) string {
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		return real
-	}
-	return path
 }
