@@ -108,7 +108,7 @@ func (s *Store) inspectOnce(ctx context.Context) (in *inspection, ref string, er
 		in.before = s.recordedFrom(r, cache)
 	}
 	if in.before != nil && !in.docs[wire.DocState].exists {
-		return nil, "", record.TamperedDoc(string(wire.DocState), "it is gone; run %s is recorded", in.before.Run)
+		return nil, "", s.stateGone(ctx, cache)
 	}
 	if run == "" {
 		in.sit = sitIdle

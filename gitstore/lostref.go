@@ -9,8 +9,11 @@ import (
 	"path"
 	"slices"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
@@ -32,6 +35,33 @@ func (s *Store) lostRef(ctx context.Context, run string, cache *statCache) (*Los
 		return nil, err
 	}
 	return s.lost(ctx, run, seen, cache), nil
+}
+
+// stateGone is the refusal of a work tree that was in a run and has no state.json.
+func (s *Store) stateGone(ctx context.Context, c *statCache) error {
+	if err := s.refGone(ctx, c); err != nil {
+		return err
+	}
+	return record.TamperedDoc(string(wire.DocState), "it is gone; run %s is recorded", c.Run)
+}
+
+// refGone refuses where no ref leads to the run of this work tree any more. If state.json does not name it either, as after
+// a cleaning of refs and of ignored files, only the cache still knows its newest operation: repair has to wait for the ref.
+func (s *Store) refGone(ctx context.Context, c *statCache) error {
+	if c == nil || c.Run == "" {
+		return nil
+	}
+	for _, look := range []func(context.Context, *git.Repository, string) (object.OID, error){chain.Tip, chain.PastTip} {
+		if tip, err := look(ctx, s.repo, c.Run); err != nil || tip != "" {
+			return err
+		}
+	}
+	l, err := s.lostRef(ctx, c.Run, c)
+	if err != nil || l.Remote == "" && l.Tip == "" {
+		return err
+	}
+	return fail.Errorf(proof.FindMissing, nil, "%s", l.Message()).
+		WithHint("%s; then run git agentxchain repair --from-ref", l.Hint())
 }
 
 // seenElsewhere is what is known of runs that remotes were seen to have, by run.

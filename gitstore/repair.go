@@ -5,6 +5,7 @@ package gitstore
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -142,6 +143,9 @@ func (s *Store) repairFromRef(ctx context.Context, opt RepairOptions) (*RepairPl
 		}
 	}
 	rec, err := s.OpenRun(ctx, run, back)
+	if c := s.readCache(); fail.CodeOf(err) == chain.CodeNoRun && c != nil && c.Run == run {
+		err = cmp.Or(s.refGone(ctx, c), err)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -282,7 +286,11 @@ func (s *Store) acceptWorking(ctx context.Context, opt RepairOptions) (*RepairPl
 	plan := &RepairPlan{Run: in.run}
 	if in.run == "" {
 		// Nothing can be recorded without a run; forgetting the one before ends the
-		// comparison with its ledgers.
+		// comparison with its ledgers. A run whose ref is gone is not forgotten: the note of
+		// where it was is all that leads to its operations.
+		if err := s.refGone(ctx, s.readCache()); err != nil {
+			return nil, err
+		}
 		if opt.DryRun {
 			return plan, nil
 		}
