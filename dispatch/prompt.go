@@ -94,6 +94,7 @@ func (v *view) writeAuthority() string {
 		}
 		l.add("`artifact.type` is `workspace` for edits left in the work tree, `commit` when you committed them, and `review` when you changed nothing%s", nothing)
 		l.add("Every file you changed, created or deleted is named in `files_changed`. A change that is found but not declared makes the result fail.")
+		l.add("Leave no git repository behind inside this one, such as a scaffolding tool makes: no result can declare it. Remove its `.git`, and declare its files.")
 	case wire.Proposed:
 		l.add("You propose changes; you do not make them in the work tree.")
 		l.add("`artifact.type` is `patch`.")
