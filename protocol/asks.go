@@ -1,5 +1,5 @@
-// What an act that overrules the record asks of people. The engine and all who judge a
-// recorded act again ask here.
+// The people who must agree to an operation that overrules the record. The engine and everything that judges a recorded
+// operation again ask here.
 
 package protocol
 
@@ -8,14 +8,13 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 )
 
-// Overruling acts ask people; each says so beside what it does.
+// asking is an operation that overrules the record and so needs people; each declares it beside what it does.
 type asking interface {
 	Asks(cfg *config.Config, phase string) (*agreement.Decision, *agreement.Consent)
 }
 
-// Asks returns the decision that an act which overrules the record asks people for, and
-// what they handed in; nil for other operations. phase is that of the run. Without a
-// configuration the rules are left out.
+// Asks returns the decision that an operation which overrules the record asks people for, and the consent they
+// gave; nil for other operations. phase is the run's phase. Without a configuration the rules are skipped.
 func Asks(op Operation, cfg *config.Config, phase string) (*agreement.Decision, *agreement.Consent) {
 	if op, ok := op.(asking); ok {
 		return op.Asks(cfg, phase)

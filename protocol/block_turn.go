@@ -13,18 +13,17 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// blockRelation is what a block has to do with a turn.
+// blockRelation says how a block relates to a turn.
 type blockRelation int
 
 const (
-	blockForeign blockRelation = iota // a person's, the run's, or nobody knows whose
-	blockOwn                          // the acceptance of this very turn ran into it
+	blockForeign blockRelation = iota // a person's, the run's, or of unknown origin
+	blockOwn                          // the acceptance of this turn ran into it
 	blockSibling                      // another active turn's; this one is not to blame
 )
 
-// blockOf says how the present block concerns the turn. Only what an acceptance
-// ran into is the turn's own to settle: an operator's stop, a budget, a policy or
-// tampering is not, whichever turn it names.
+// blockOf says how the present block relates to the turn. A turn may settle only a block that its own acceptance
+// ran into; an operator's stop, a budget, a policy or tampering is not its own, whichever turn the block names.
 func blockOf(t *change.Draft, turn *run.Turn) blockRelation {
 	r := t.State.BlockedReason
 	if r == nil {
@@ -44,7 +43,7 @@ func blockOf(t *change.Draft, turn *run.Turn) blockRelation {
 	case "conflict_loop", "validation_error":
 	case "retries_exhausted", "ghost_turn", "stale_turn":
 		if own {
-			return blockForeign // it takes a new turn, not another try
+			return blockForeign // it needs a new turn, not another try
 		}
 	default:
 		return blockForeign
@@ -55,8 +54,8 @@ func blockOf(t *change.Draft, turn *run.Turn) blockRelation {
 	return blockSibling
 }
 
-// settleBlock clears the block and, when another turn needs a person by its own
-// status, blocks for that one: two failed turns need two answers.
+// settleBlock clears the block. When another turn's own status needs a person, it blocks the run for that turn: two
+// failed turns need two answers.
 func settleBlock(t *change.Draft, via string) {
 	t.ClearBlock(via)
 	for _, turn := range t.State.ActiveTurns.All() {
@@ -67,7 +66,7 @@ func settleBlock(t *change.Draft, via string) {
 	}
 }
 
-// stuck returns the block a turn's status calls for, nil when it calls for none.
+// stuck returns the block that a turn's status calls for, or nil.
 func stuck(t *change.Draft, turn *run.Turn) *change.Block {
 	on := ""
 	switch turn.Status {
@@ -99,7 +98,7 @@ func stuck(t *change.Draft, turn *run.Turn) *change.Block {
 		Action: d.Recovery.RecoveryAction, Detail: wire.OrEmpty(d.Recovery.Detail), Turn: turn, Retained: true}
 }
 
-// conflictBlock is the block of a turn that keeps conflicting (docs/spec/observation.md#conflicts).
+// conflictBlock returns the block of a turn that keeps conflicting (docs/spec/observation.md#conflicts).
 func conflictBlock(turn *run.Turn, files []string) change.Block {
 	return change.Block{
 		On:          "human:conflict_loop:" + turn.TurnID,
@@ -114,7 +113,7 @@ func conflictBlock(turn *run.Turn, files []string) change.Block {
 	}
 }
 
-// retriesBlock is the block of a turn whose attempts are used up (docs/spec/lifecycle.md#rejecting-a-turn).
+// retriesBlock returns the block of a turn whose attempts are used up (docs/spec/lifecycle.md#rejecting-a-turn).
 func retriesBlock(t *change.Draft, turn *run.Turn, errs []any) change.Block {
 	detail := fmt.Sprintf("Turn rejected %d times; its attempts are used up.", turn.Attempt)
 	return change.Block{

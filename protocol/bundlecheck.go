@@ -1,4 +1,4 @@
-// What a turn was given, held against what was dispatched (docs/bundles.md#when-the-result-comes-back).
+// The bundle that a turn was given, compared with the dispatched one (docs/bundles.md#when-the-result-comes-back).
 
 package protocol
 
@@ -10,13 +10,13 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// BundleChange is one file of a dispatch bundle that is not what was sealed.
+// BundleChange is one file of a dispatch bundle that differs from the sealed one.
 type BundleChange struct {
 	Path   string `json:"path"`   // below the bundle directory
 	Change string `json:"change"` // changed, removed, added
 }
 
-// BundleRows are the changes as data.
+// BundleRows returns the changes as data.
 func BundleRows(changes []BundleChange) []*ojson.Object {
 	rows := make([]*ojson.Object, len(changes))
 	for i, c := range changes {
@@ -25,7 +25,7 @@ func BundleRows(changes []BundleChange) []*ojson.Object {
 	return rows
 }
 
-// wayBack is how the bundle becomes what was dispatched.
+// wayBack says how to restore the bundle as it was dispatched.
 func wayBack(changes []BundleChange) string {
 	restore, remove := false, false
 	for _, c := range changes {
@@ -40,13 +40,12 @@ func wayBack(changes []BundleChange) string {
 	return "git agentxchain repair --from-ref"
 }
 
-// maxBundleRows bounds what an error or an event lists: a bundle may have been filled
-// with anything.
+// maxBundleRows bounds what an error or an event lists: a bundle may have been filled with any number of files.
 const maxBundleRows = 100
 
-// CheckBundle says what a changed bundle means for the result of its turn. What an agent
-// was told is part of what its result answers, so strict refuses (bundle_invalid); where
-// results are repaired the difference is a warning, and recorded.
+// CheckBundle says what a changed bundle means for the result of its turn. A result answers what the agent was
+// told, so strict refuses a changed bundle (bundle_invalid); where results are repaired, the difference is a
+// recorded warning.
 func CheckBundle(cfg *config.Config, turn string, changes []BundleChange) (warning string, refusal *wire.Error) {
 	if len(changes) == 0 {
 		return "", nil

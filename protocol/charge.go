@@ -1,5 +1,5 @@
-// What attempts cost, and what happens when the money is used up (docs/spec/lifecycle.md#budget,
-// §14 row 24: every attempt is charged, refused ones too).
+// What attempts cost, and what happens when the budget is used up (docs/spec/lifecycle.md#budget, §14 row 24: every
+// attempt is charged, refused ones too).
 
 package protocol
 
@@ -14,8 +14,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// stagedCost is what a refused result says it cost; one that cannot be read
-// costs nothing.
+// stagedCost returns the cost that a refused result states; a cost that cannot be read counts as zero.
 func stagedCost(b *evidence.Blob) float64 {
 	if b == nil {
 		return 0
@@ -37,8 +36,8 @@ func charge(t *change.Draft, usd float64) {
 	}
 }
 
-// exhaustBudget blocks or warns once the limit is reached. A run that completes
-// or waits for approval with the same turn is left to that.
+// exhaustBudget blocks or warns once the limit is reached. It does nothing when the same turn completes the run or
+// makes it wait for approval.
 func exhaustBudget(t *change.Draft, turn *run.Turn) {
 	s := t.State
 	b := &s.BudgetStatus
@@ -79,7 +78,7 @@ func exhaustBudget(t *change.Draft, turn *run.Turn) {
 
 func warnOnly(cfg *config.Config) bool { return cfg.Budget != nil && cfg.Budget.OnExceed == "warn" }
 
-// dearTurn says that a turn cost more than one may, "" when it did not.
+// dearTurn says that a turn cost more than one turn may; "" when it did not.
 func dearTurn(t *change.Draft, turn *run.Turn, usd float64) string {
 	b := t.Config.Budget
 	if b == nil || t.Earlier.BudgetUnblocked || b.PerTurnMaxUSD == nil || *b.PerTurnMaxUSD <= 0 ||
@@ -93,7 +92,7 @@ func dearTurn(t *change.Draft, turn *run.Turn, usd float64) string {
 	return text + "."
 }
 
-// Affordable says why the budget refuses the role another turn, nil when it does not.
+// Affordable says why the budget refuses the role another turn; nil when it allows one.
 func Affordable(cfg *config.Config, s *run.State, role string) *wire.Error {
 	_, err := reserve(cfg, s, role)
 	return err

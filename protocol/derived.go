@@ -1,5 +1,5 @@
-// Files an acceptance derives for actors that cannot write any: the review of an
-// API role and the proposal of an API author (docs/spec/observation.md#derived-reviews-and-proposals).
+// Files that an acceptance derives for actors that cannot write files: the review of an API role and the proposal
+// of an API author (docs/spec/observation.md#derived-reviews-and-proposals).
 
 package protocol
 
@@ -33,9 +33,8 @@ func (a *acceptance) proposes() bool {
 	return a.apiRuntime() && a.res.Artifact.Type == "patch" && len(a.res.ProposedChanges) > 0
 }
 
-// checkProposal refuses a proposal that cannot be kept as files: a change named
-// like the proposal's own records could pose as its approval, and two changes
-// cannot have one place.
+// checkProposal refuses a proposal that cannot be kept as files: a change named like the proposal's own records
+// could pose as its approval, and two changes cannot share a path.
 func (a *acceptance) checkProposal(*ojson.Object) *wire.Error {
 	if !a.proposes() {
 		return nil
@@ -112,8 +111,8 @@ func setArtifactRef(entry *ojson.Object, ref string) {
 
 func (a *acceptance) deriveReview(entry *ojson.Object) {
 	path := fmt.Sprintf("%s/%s-%s-review.md", wire.ReviewsDir, a.turn.TurnID, a.turn.AssignedRole)
-	// A name of the actor's own choice is kept when it is in the turn's name: the
-	// reviews of earlier turns are evidence and never written over.
+	// A name that the actor chose is kept when it contains the turn's name: the reviews of earlier turns are
+	// evidence and are never overwritten.
 	if clean, problem := wire.CleanPath(a.res.Artifact.Ref); problem == "" &&
 		strings.HasPrefix(clean, wire.ReviewsDir+"/"+a.turn.TurnID+"-") {
 		path = clean

@@ -1,5 +1,5 @@
-// Judge: an operation decided on as Apply decides, with the rules that led to the
-// decision (docs/spec/verdicts.md).
+// Judge decides on an operation as Apply does and returns the rules that led to the decision
+// (docs/spec/verdicts.md).
 
 package protocol
 
@@ -12,10 +12,10 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// Decided is what an operation came to and why.
+// Decided is the outcome of an operation and the reasons for it.
 type Decided struct {
 	Transition *change.Transition // nil when Refusal is set
-	Refusal    *wire.Error        // of an operation that leaves no trace; one that is recorded is Transition.Failure
+	Refusal    *wire.Error        // of an operation that leaves no trace; a recorded refusal is Transition.Failure
 	Chain      *verdict.Chain
 }
 
@@ -27,10 +27,9 @@ func (j *Decided) Failure() *wire.Error {
 	return j.Transition.Failure
 }
 
-// Judge applies the operation and says which rules were asked. It comes to the state, the
-// index and the refusal that Apply comes to: the chain is written down beside the decision
-// and never read by it. What Apply writes into ledgers and documents is left out, which
-// halves the work.
+// Judge applies the operation and says which rules were asked. It yields the same state, index and refusal as
+// Apply: the chain is written beside the decision, which never reads it. Judge leaves out what Apply writes into
+// ledgers and documents, which halves the work.
 func Judge(snap *change.Snapshot, op Operation, env change.Env) *Decided {
 	root := &verdict.Step{}
 	out := &Decided{Chain: &verdict.Chain{

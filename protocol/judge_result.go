@@ -1,5 +1,5 @@
-// JudgeResult: a turn result put through normalisation and the five stages, the one path
-// of accept, verify turn and the conformance adapter (docs/spec/results.md).
+// JudgeResult puts a turn result through normalisation and the five stages. accept, verify turn and the conformance
+// adapter all use it (docs/spec/results.md).
 
 package protocol
 
@@ -12,18 +12,17 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 )
 
-// JudgeOptions is what comes with a result beside its document.
+// JudgeOptions is what accompanies a result document.
 type JudgeOptions struct {
-	NormalizeReview bool           // the operator reads an empty workspace artifact as a review
+	NormalizeReview bool           // the operator treats an empty workspace artifact as a review
 	IdleSidecar     *evidence.Blob // idle-expansion-result.json, or nil
 
 	earlier result.Earlier
 }
 
-// JudgeResult says whether a decoded result holds for a turn of the run, and what was
-// repaired in it. It looks at nothing but the document and the record: work tree, gates
-// and policies are judged by AcceptTurn. turn may be nil, which the assignment stage
-// refuses.
+// JudgeResult says whether a decoded result is valid for a turn of the run, and what was repaired in it. It reads
+// only the document and the record; AcceptTurn judges work tree, gates and policies. turn may be nil, which the
+// assignment stage refuses.
 func JudgeResult(snap *change.Snapshot, turn *run.Turn, doc ojson.Value, opt JudgeOptions) *result.Validation {
 	in := result.Input{
 		Config:               snap.Config,
@@ -38,7 +37,7 @@ func JudgeResult(snap *change.Snapshot, turn *run.Turn, doc ojson.Value, opt Jud
 		DurableDecisions:     ledger.DurableIDs(snap.RepoDecisions),
 	}
 	if opt.IdleSidecar != nil {
-		// An unreadable sidecar counts as absent; the missing member is then refused.
+		// An unreadable sidecar counts as absent; the later stages then refuse the missing member.
 		in.IdleSidecar, _ = ojson.DecodeLimited(opt.IdleSidecar.Data, ojson.Limits{
 			Bytes: MaxStagedBytes,
 			Depth: maxStagedDepth,

@@ -1,4 +1,4 @@
-// Where operations and refusals stand: sections of docs/spec.
+// The sections of docs/spec that describe operations and refusals.
 
 package protocol
 
@@ -8,7 +8,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// specOfOperation is the section about an operation.
+// specOfOperation returns the section about an operation.
 func specOfOperation(name string) string {
 	switch name {
 	case "init_run":
@@ -45,7 +45,7 @@ func specOfOperation(name string) string {
 	return verdict.SpecDir + "README.md"
 }
 
-// SpecOfCode is the section of docs/spec about what a refusal of this code asks for.
+// SpecOfCode returns the section of docs/spec that explains a refusal code.
 func SpecOfCode(code string) string {
 	switch code {
 	case wire.CodeInvalidConfig, wire.CodeUnknownRole, wire.CodeUnknownRuntime:

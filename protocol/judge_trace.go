@@ -1,4 +1,4 @@
-// What single rules write into a verdict chain.
+// What individual rules write into a verdict chain.
 
 package protocol
 
@@ -19,7 +19,7 @@ import (
 // maxTraced bounds how many findings of one rule a chain names.
 const maxTraced = 50
 
-// configOf is the member of the configuration that a check of an acceptance goes by.
+// configOf returns the configuration member that a check of an acceptance uses.
 func (a *acceptance) configOf(rule string) string {
 	switch rule {
 	case verdict.RuleBundle:
@@ -42,7 +42,7 @@ func (a *acceptance) configOf(rule string) string {
 	return ""
 }
 
-// traceStages writes down the five stages up to the first that refuses.
+// traceStages records the five stages up to the first that refuses.
 func (a *acceptance) traceStages() {
 	t := a.t
 	if t.Trace == nil {
@@ -89,7 +89,7 @@ func (a *acceptance) traceStages() {
 	}
 }
 
-// tracePolicies writes down every policy whose scope the turn is in.
+// tracePolicies records every policy whose scope covers the turn.
 func tracePolicies(t *change.Draft, in limits.PolicyInput) {
 	if t.Trace == nil {
 		return
@@ -119,7 +119,7 @@ func tracePolicies(t *change.Draft, in limits.PolicyInput) {
 	}
 }
 
-// phaseGate evaluates the exit gate of the phase and writes down what it looked at.
+// phaseGate evaluates the exit gate of the phase and records what it looked at.
 func phaseGate(t *change.Draft, in gates.Input) gates.Result {
 	return traceGate(t, in, gates.EvaluatePhaseExit)
 }
@@ -156,7 +156,7 @@ func traceGate(t *change.Draft, in gates.Input, eval func(gates.Input) gates.Res
 	return g
 }
 
-// traceApproval writes down whether the approval policy passes a gate without a person.
+// traceApproval records whether the approval policy passes a gate without a person.
 func traceApproval(t *change.Draft, g *gates.Result, v gates.ApprovalVerdict) {
 	said := verdict.Wait
 	if v.Auto {
@@ -184,7 +184,7 @@ func tracePeople(t *change.Draft, res *ApproveResult, err *wire.Error) {
 	t.Says(verdict.RulePeople, res.Gate, at, said, fmt.Sprintf("%d of %d people agree", len(res.Votes), res.Needed))
 }
 
-// traceTimeouts writes down every time limit that applies.
+// traceTimeouts records every time limit that applies.
 func traceTimeouts(t *change.Draft, turn *run.Turn) {
 	if t.Trace == nil {
 		return
@@ -237,7 +237,7 @@ func traceProgress(t *change.Draft, out gates.NonProgressResult, threshold int) 
 	t.Says(verdict.RuleNonProgress, out.GateID, "/run_loop/non_progress_threshold", said, why)
 }
 
-// traceRole writes down whose turn it is.
+// traceRole records which role has the turn.
 func traceRole(t *change.Draft, role string, warnings []string, err *wire.Error) {
 	if t.Trace == nil {
 		return
@@ -266,8 +266,7 @@ func traceAttempts(t *change.Draft, turn *run.Turn) {
 		fmt.Sprintf("attempt %d of %d", turn.Attempt, most))
 }
 
-// traceHooks writes down what hooks answered: their verdicts are recorded, and no rule
-// asks a hook again.
+// traceHooks records what hooks answered: their verdicts are on record, and no rule asks a hook again.
 func traceHooks(t *change.Draft, rows []AuditRow) {
 	if t.Trace == nil {
 		return

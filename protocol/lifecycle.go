@@ -16,14 +16,14 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// evaluated is the gate an acceptance led to, for the caller to show.
+// evaluated is the gate that an acceptance led to, for the caller to show.
 type evaluated struct {
 	result *gates.Result
 	kind   string
 }
 
-// lifecycle evaluates what the turn asked for, or parks it while siblings are
-// still at work (docs/spec/observation.md#concurrent-turns). Only a completed turn moves the run
+// lifecycle evaluates what the turn requested, or parks the request while siblings are still at work
+// (docs/spec/observation.md#concurrent-turns). Only a completed turn moves the run
 // (docs/compatibility.md#where-we-differ-on-purpose row 27).
 func (a *acceptance) lifecycle() evaluated {
 	s := a.t.State
@@ -57,7 +57,7 @@ func (a *acceptance) warn(text string) {
 	}
 }
 
-// planned is what the turn asks for, and what the plan makes of it.
+// planned returns what the turn requests, as adjusted by the plan.
 func (a *acceptance) planned() (phase *string, complete bool) {
 	phase, complete = a.request()
 	if a.res.Status != wire.ResultCompleted {
@@ -68,7 +68,7 @@ func (a *acceptance) planned() (phase *string, complete bool) {
 	return phase, complete
 }
 
-// request is what the turn may ask for.
+// request returns what the turn is allowed to request.
 func (a *acceptance) request() (phase *string, complete bool) {
 	phase, complete = a.res.PhaseTransitionRequest, a.res.RunCompletionRequest
 	if a.res.Status != wire.ResultCompleted && (phase != nil || complete) {
@@ -96,9 +96,8 @@ func (a *acceptance) queue(request *string, complete bool) {
 	}
 }
 
-// tryCompletion evaluates a completion request of the turn, else the queued one.
-// Either way the queue is used up: a request made in an earlier phase must not
-// come back to life in the final one.
+// tryCompletion evaluates a completion request of the turn, else the queued one. Either way the queue is emptied: a
+// request made in an earlier phase must not come back in the final one.
 func (a *acceptance) tryCompletion(own bool) evaluated {
 	t, s := a.t, a.t.State
 	q := s.QueuedRunCompletion
@@ -143,7 +142,7 @@ func (a *acceptance) tryPhase(own *string) evaluated {
 	return evaluated{&g, run.GatePhase}
 }
 
-// ignored says that a request led to nothing; the protocol records none of it.
+// ignored says that a request had no effect; the protocol does not record this.
 func (a *acceptance) ignored(g *gates.Result, action string) {
 	if g.Action == action {
 		a.warnings = append(a.warnings,
@@ -151,9 +150,8 @@ func (a *acceptance) ignored(g *gates.Result, action string) {
 	}
 }
 
-// setAside drops requests made while delegated work is open, those that waited for
-// siblings too: what comes back may be a reason not to move on, so the role that
-// reviews it asks anew.
+// setAside drops requests made while delegated work is open, including those that waited for siblings: the
+// delegated results may be a reason not to move on, so the role that reviews them asks again.
 func (a *acceptance) setAside(request *string, complete bool) {
 	s := a.t.State
 	if request == nil && !complete && s.QueuedPhaseTransition == nil && s.QueuedRunCompletion == nil {
@@ -262,7 +260,8 @@ func advance(t *change.Draft, g *gates.Result, by, trigger string) {
 	cleanup(t, from, to, g.GateID, trigger)
 }
 
-// recommendEntry proposes the entry role of a phase: a recommendation made in the phase before does not bind it.
+// recommendEntry recommends the entry role of a phase: a recommendation made in the previous phase does not apply
+// to it.
 func recommendEntry(t *change.Draft, phase string) {
 	s := t.State
 	if t.Earlier.KeepsNextRole &&
@@ -343,7 +342,7 @@ func gateFailed(t *change.Draft, g *gates.Result, kind, by string, queued bool) 
 		"reasons", f.Reasons, "gate_type", kind)
 }
 
-// reconcileGateFailure forgets a failure whose missing files have all appeared
+// reconcileGateFailure clears a failure whose missing files have all appeared
 // (docs/spec/lifecycle.md#lack-of-progress). It does not pass the gate.
 func reconcileGateFailure(t *change.Draft, files []evidence.FileBlob, turn *run.Turn) {
 	f := t.State.LastGateFailure
@@ -369,7 +368,7 @@ func reconcileGateFailure(t *change.Draft, files []evidence.FileBlob, turn *run.
 		ledger.NewGateReconciliationEntry(t.Env.Time(), gate, f.GateType, f.Phase, turn.TurnID, f.MissingFiles))
 }
 
-// gateInput is the gate evaluation as of this acceptance, the turn included.
+// gateInput returns the gate evaluation's input as of this acceptance, including the turn.
 func (a *acceptance) gateInput() gates.Input {
 	in := gateInput(a.t, a.op.Files)
 	base := in.Participated

@@ -1,4 +1,4 @@
-// Whose turn is it: role resolution and the next commands to run (docs/spec/lifecycle.md#assigning-a-turn).
+// Whose turn it is: role resolution and the next commands to run (docs/spec/lifecycle.md#assigning-a-turn).
 
 package protocol
 
@@ -15,13 +15,12 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// ResolveRole picks the role of the next turn: the override, else a due
-// delegation review, else a pending delegation, else a ready charter of the queue,
-// else a charter to materialise, else the recommendation when the phase allows it, else the phase's entry role,
-// else the first role (docs/spec/lifecycle.md#assigning-a-turn). Warnings say what an override skips.
-// Errors: unknown_role; role_not_routed when rules.enforce_routing forbids the
-// override; charters_wait when the phase has open charters and none can be given
-// out; invalid_config without any role.
+// ResolveRole picks the role of the next turn: the override, else a due delegation review, else a pending
+// delegation, else a ready charter of the queue, else a charter to materialise, else the recommendation when the
+// phase allows it, else the phase's entry role, else the first role (docs/spec/lifecycle.md#assigning-a-turn).
+// Warnings say what an override skips. Errors: unknown_role; role_not_routed when rules.enforce_routing forbids the
+// override; charters_wait when the phase has open charters and none can be assigned; invalid_config without any
+// role.
 func ResolveRole(cfg *config.Config, s *run.State, override string) (role string, warnings []string, err *wire.Error) {
 	allowed := cfg.PhaseRoles(s.Phase)
 	route := cfg.Route(s.Phase)
@@ -88,7 +87,7 @@ func ResolveRole(cfg *config.Config, s *run.State, override string) (role string
 		[]string{fmt.Sprintf("Phase %q names no entry role; %q, the first one, takes the turn.", s.Phase, first)}, nil
 }
 
-// dueRole is the role that delegated work waits for, or "".
+// dueRole returns the role that delegated work waits for, or "".
 func dueRole(s *run.State) string {
 	if s.PendingDelegation != nil && s.PendingDelegation.ParentRole != "" {
 		return s.PendingDelegation.ParentRole
@@ -101,7 +100,7 @@ func dueRole(s *run.State) string {
 	return ""
 }
 
-// dueReason says what delegated work the next turn is for, "" for none.
+// dueReason says what delegated work the next turn is for; "" for none.
 func dueReason(s *run.State) string {
 	if r := s.PendingDelegation; r != nil && r.ParentRole != "" {
 		return fmt.Sprintf("%s reviews what came back of the work that turn %s delegated.", r.ParentRole,
@@ -121,16 +120,15 @@ func charterPending(s *run.State) bool {
 	return ok
 }
 
-// NextAction is a command and why it is the one to run.
+// NextAction is a command to run and the reason to run it.
 type NextAction struct {
 	Command string
 	Reason  string
 }
 
-// NextActions is the next_actions member of status --json: advice on a gate that
-// cannot pass, then the way out of a block. It is empty for a run that goes its
-// way (docs/spec/lifecycle.md#recovery). escalationID is the open human escalation of the current
-// block, or "".
+// NextActions returns the next_actions member of status --json: advice on a gate that cannot pass, then the way out
+// of a block. It is empty for a run that proceeds normally (docs/spec/lifecycle.md#recovery). escalationID is the
+// open human escalation of the current block, or "".
 func NextActions(s *run.State, cfg *config.Config, escalationID string) []NextAction {
 	var out []NextAction
 	guidance := run.DeriveGuidance(s, cfg)
@@ -147,7 +145,7 @@ func NextActions(s *run.State, cfg *config.Config, escalationID string) []NextAc
 	return out
 }
 
-// withEscalation completes a rendered unblock command with the record's id.
+// withEscalation completes a rendered unblock command with the id of the escalation.
 func withEscalation(action, id string) string {
 	if id == "" || len(action) < len(run.CmdUnblock) || action[len(action)-len(run.CmdUnblock):] != run.CmdUnblock {
 		return action
@@ -155,8 +153,9 @@ func withEscalation(action, id string) string {
 	return action + " " + wire.ShellWord(id)
 }
 
-// GateStep is what passes the gate that waits for people, nil when none does: whose approval is still missing, and
-// whether it has to be signed. votes are the approvals that count, authors who made what is decided on, as far as known.
+// GateStep returns what passes the gate that waits for people, nil when none waits: whose approval is still
+// missing, and whether it has to be signed. votes are the approvals that count; authors are the known authors of
+// what is decided on.
 func GateStep(s *run.State, cfg *config.Config, votes []*run.Vote, authors []string) *NextAction {
 	w, v := s.Waiting(), run.DeriveRecovery(s, cfg)
 	if w == nil || v == nil || !strings.HasSuffix(v.RecoveryAction, run.CmdApprove) {
@@ -188,8 +187,8 @@ func GateStep(s *run.State, cfg *config.Config, votes []*run.Vote, authors []str
 	return n
 }
 
-// NextStep is the one command that moves the run on from s; nil when the run is
-// over. Unlike NextActions it has an answer for a healthy run too.
+// NextStep returns the one command that moves the run on from s; nil when the run is over. Unlike NextActions it
+// also has an answer for a healthy run.
 func NextStep(s *run.State, cfg *config.Config, escalationID string) *NextAction {
 	switch s.Status {
 	case wire.StatusCompleted, wire.StatusFailed:
@@ -228,7 +227,8 @@ func NextStep(s *run.State, cfg *config.Config, escalationID string) *NextAction
 	return &NextAction{run.CmdAssign + " " + wire.ShellWord(role), reason}
 }
 
-// TurnsStep is what moves on the first of active turns that is not at work, else the first of all; nil for none.
+// TurnsStep returns what moves on the first active turn that is not at work, else the first turn; nil without
+// turns.
 func TurnsStep(turns []*run.Turn) *NextAction {
 	for _, t := range turns {
 		if step := TurnStep(t); step != nil {
@@ -243,7 +243,7 @@ func TurnsStep(turns []*run.Turn) *NextAction {
 		fmt.Sprintf("Turn %s of %s is at work.", t.TurnID, t.AssignedRole)}
 }
 
-// TurnStep is what moves on a turn that is not at work; nil for one that is.
+// TurnStep returns what moves on a turn that is not at work; nil for a turn that is.
 func TurnStep(t *run.Turn) *NextAction {
 	id := wire.ShellWord(t.TurnID)
 	who := fmt.Sprintf("Turn %s of %s", t.TurnID, t.AssignedRole)

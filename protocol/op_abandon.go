@@ -15,12 +15,11 @@ import (
 // OpAbandon is the wire name of AbandonRun.
 const OpAbandon = "abandon_run"
 
-// AbandonRun ends a run that is not over: its turns are dropped, what it waits for
-// and what it asks of people is closed, and its status becomes failed. What it has
-// recorded stays. Only a new run leads on.
+// AbandonRun ends a run that is not over: its turns are dropped, what it waits for and what it asks of people is
+// closed, and its status becomes failed. Its record stays. Only a new run can follow.
 type AbandonRun struct {
 	Reason string       `json:"reason"`
-	Staged []StagedTurn `json:"staged,omitempty"` // what the dropped turns had staged; kept, and charged for
+	Staged []StagedTurn `json:"staged,omitempty"` // what the dropped turns had staged; kept, and charged
 }
 
 // StagedTurn is the staged result of an active turn.
@@ -49,8 +48,7 @@ type AbandonResult struct {
 	Dropped []string // ids of the turns that were active
 }
 
-// CheckAbandonable says whether a run may be abandoned at all.
-// Codes: inside_dispatched_turn, invalid_state_transition.
+// CheckAbandonable says whether a run may be abandoned. Codes: inside_dispatched_turn, invalid_state_transition.
 func CheckAbandonable(s *run.State, actor evidence.Actor) *wire.Error {
 	if actor.InsideTurn != "" {
 		return &wire.Error{
@@ -82,8 +80,8 @@ func CheckAbandonable(s *run.State, actor evidence.Actor) *wire.Error {
 	}
 }
 
-// personsReason is the reason of something only a person decides, trimmed.
-// Codes: reason_required, invalid_argument.
+// personsReason returns the trimmed reason for something that only a person decides. Codes: reason_required,
+// invalid_argument.
 func personsReason(reason, why, command string) (string, *wire.Error) {
 	reason = wire.TrimSpace(reason)
 	switch {
@@ -153,8 +151,8 @@ func (op *AbandonRun) Apply(t *change.Draft) *wire.Error {
 	return nil
 }
 
-// giveUp removes the active turns and says what became of each. What they had staged is
-// kept and paid for; delegations they worked on get the status.
+// giveUp removes the active turns and says what became of each. Their staged results are kept and charged; the
+// delegations they worked on get the given status.
 func giveUp(t *change.Draft, staged []StagedTurn, delegation string) (ids []string, rows []*ojson.Object) {
 	s := t.State
 	ids, rows = []string{}, []*ojson.Object{}

@@ -23,14 +23,13 @@ const (
 	ResolutionHumanMerge = "human_merge"
 )
 
-// AcceptTurn carries the staged result and what was seen of the work tree.
-// The order of its checks is that of docs/spec/lifecycle.md#accepting-a-turn; nothing it refuses changes a
-// user's file.
+// AcceptTurn carries the staged result and what was seen of the work tree. It checks in the order of
+// docs/spec/lifecycle.md#accepting-a-turn; a refusal changes no file of the user.
 type AcceptTurn struct {
-	TurnID            string         `json:"turn_id,omitempty"` // "" for the only active turn
+	TurnID            string         `json:"turn_id,omitempty"` // "" means the only active turn
 	StagedPath        string         `json:"staged_path"`
 	Staged            *evidence.Blob `json:"staged"`
-	Resolution        string         `json:"resolution,omitempty"`              // "" is standard
+	Resolution        string         `json:"resolution,omitempty"`              // "" means standard
 	NormalizeArtifact string         `json:"normalize_artifact_type,omitempty"` // "" or review
 	// history holds an accepted row of the turn
 	AlreadyAccepted bool                `json:"already_accepted,omitempty"`
@@ -48,25 +47,25 @@ type AcceptTurn struct {
 	Protected []string `json:"protected,omitempty"`
 	// all gate documents, where the configuration has authority
 	Documents []gates.DocumentFact `json:"documents,omitempty"`
-	Overruled []Overruling         `json:"overruled,omitempty"` // hooks whose no a person overruled
+	Overruled []Overruling         `json:"overruled,omitempty"` // hooks whose refusal a person overruled
 	// the file of the turn's intent, where another tool bound it
 	Recorded *evidence.Blob `json:"intent,omitempty"`
-	// intents on record whose files are not as recorded
+	// recorded intents whose files differ from the record
 	Touched []string `json:"touched,omitempty"`
-	// of the runner that hands the result in, as it is after the acceptance
+	// the lease of the runner that hands the result in, as it is after the acceptance
 	Lease *run.Lease `json:"lease,omitempty"`
-	// what of the turn's bundle is not as it was sealed
+	// files of the turn's bundle that differ from the sealed ones
 	Bundle []BundleChange `json:"bundle,omitempty"`
-	// number of the claim the result was made under
+	// number of the claim under which the result was made
 	Claim int `json:"claim,omitempty"`
 
-	// What came of the result while this operation was judged: it is judged under two configurations.
+	// The judgement of the result, kept while this operation is judged: it is judged under two configurations.
 	judged struct {
 		blob    *evidence.Blob
 		doc     *ojson.Object
 		v       *result.Validation // never changed
-		runtime string             // that the turn had
-		again   bool               // v holds under this configuration too
+		runtime string             // the turn's runtime
+		again   bool               // v also holds under this configuration
 	}
 }
 
@@ -96,7 +95,7 @@ type AcceptResult struct {
 	GateType   string        // phase_transition, run_completion
 	Conflict   *ojson.Object
 	Leftover   []string                    // files declared as ignorable outputs that are still in the work tree
-	Repairs    []result.NormalizationEvent // what of the result was rewritten, in order
+	Repairs    []result.NormalizationEvent // what was rewritten in the result, in order
 }
 
 func (op *AcceptTurn) Apply(t *change.Draft) *wire.Error {
@@ -115,10 +114,10 @@ func (op *AcceptTurn) Apply(t *change.Draft) *wire.Error {
 	return nil
 }
 
-// subject is the turn and the staged result that are decided on; a refusal leaves no trace.
+// subject returns the turn and the staged result to decide on; a refusal leaves no trace.
 func (op *AcceptTurn) subject(t *change.Draft) (*run.Turn, *ojson.Object, *wire.Error) {
-	// Asked before whether the turn is active: a turn that is in the history
-	// gets no second row, whatever became of the state (docs/conformance.md#becoming-a-target).
+	// Checked before whether the turn is active: a turn that is in the history gets no second row, whatever became
+	// of the state (docs/conformance.md#becoming-a-target).
 	if op.AlreadyAccepted {
 		return nil, nil, &wire.Error{Code: wire.CodeTurnAlreadyAccepted, Field: "turn_id",
 			Message: fmt.Sprintf("Turn %s was already accepted.", op.TurnID), Hint: "git agentxchain history"}
@@ -137,9 +136,8 @@ func (op *AcceptTurn) subject(t *change.Draft) (*run.Turn, *ojson.Object, *wire.
 	return turn, doc, err
 }
 
-// Admissible is why the engine would not look at what is staged, nil when it would: hooks are
-// not asked about what is refused whatever they say. A result that is missing or cannot be read
-// is theirs to prepare.
+// Admissible says why the engine would refuse to judge what is staged, or nil: hooks are not asked about a result
+// that is refused whatever they answer. It passes a missing or unreadable result, which a hook may still prepare.
 func (op *AcceptTurn) Admissible(snap *change.Snapshot, env change.Env) *wire.Error {
 	t := begin(snap, env)
 	if err := mayAct(t, op); err != nil {
@@ -151,10 +149,9 @@ func (op *AcceptTurn) Admissible(snap *change.Snapshot, env change.Env) *wire.Er
 	return nil
 }
 
-// acceptable says whether the run's status lets the turn be accepted. A block is
-// only passed by the turn whose own acceptance ran into it, or kept while a
-// sibling of the turn at fault is accepted; every other block needs its owner
-// (docs/compatibility.md#where-we-differ-on-purpose rows 3 and 4).
+// acceptable says whether the run's status lets the turn be accepted. Only the turn whose own acceptance ran into a
+// block passes it; while a sibling of the turn at fault is accepted, the block stays; every other block needs its
+// owner (docs/compatibility.md#where-we-differ-on-purpose rows 3 and 4).
 func acceptable(t *change.Draft, turn *run.Turn) *wire.Error {
 	s := t.State
 	switch s.Status {
@@ -186,7 +183,7 @@ func (op *AcceptTurn) checkModes(t *change.Draft, turn *run.Turn) *wire.Error {
 					turn.TurnID),
 				Hint: "git agentxchain accept " + turn.TurnID}
 		}
-		// The merge is the operator's word that the staged result wins.
+		// By merging, the operator states that the staged result wins.
 		if err := t.OutsideTurn("overrule a conflict", "git agentxchain accept --resolution human_merge"); err != nil {
 			return err
 		}
@@ -208,13 +205,13 @@ func (op *AcceptTurn) checkModes(t *change.Draft, turn *run.Turn) *wire.Error {
 	return nil
 }
 
-// Bounds of a staged result. An agent's document is hostile until proven sane.
+// Bounds of a staged result. An agent's document is hostile until checked.
 const (
 	MaxStagedBytes = 8 << 20
 	maxStagedDepth = 64
 )
 
-// DecodeStaged reads a staged result: strict, bounded, an object.
+// DecodeStaged reads a staged result strictly and within bounds; it must be an object.
 func DecodeStaged(path string, data []byte) (*ojson.Object, *wire.Error) {
 	v, err := ojson.DecodeLimited(data, ojson.Limits{Bytes: MaxStagedBytes, Depth: maxStagedDepth})
 	if err != nil {
@@ -240,7 +237,7 @@ func DecodeStaged(path string, data []byte) (*ojson.Object, *wire.Error) {
 // blank nor a bare {} (docs/spec/state.md#files).
 func StagedProof(data []byte) bool {
 	if t := bytes.TrimSpace(data); len(t) > 2 && t[0] == '{' && t[len(t)-1] == '}' {
-		return true // as most are, told without a copy
+		return true // most results, recognised without a copy
 	}
 	s := wire.TrimSpace(string(data))
 	return s != "" && s != "{}"

@@ -27,10 +27,10 @@ type acceptance struct {
 	op   *AcceptTurn
 	turn *run.Turn
 	role *config.Role
-	seen *result.Observation // what was observed, changes of earlier attempts included
+	seen *result.Observation // what was observed, including changes of earlier attempts
 
 	own        bool // the run is blocked on this turn's own acceptance
-	unrecorded bool // the refusal leaves no trace: the result is not at fault
+	unrecorded bool // the refusal leaves no trace: it is not the result's fault
 
 	v         *result.Validation
 	res       *result.Result
@@ -41,8 +41,8 @@ type acceptance struct {
 	forward   *ojson.Object
 	warnings  []string
 	leftover  []string
-	taken     []*ojson.Object             // what people overruled of this result
-	repairs   []result.NormalizationEvent // what of the result was rewritten
+	taken     []*ojson.Object             // what people overruled for this result
+	repairs   []result.NormalizationEvent // what was rewritten in the result
 }
 
 // refuse records a failed acceptance: the turn and its staged file stay, the
@@ -50,7 +50,7 @@ type acceptance struct {
 func (a *acceptance) refuse(err *wire.Error) *wire.Error {
 	t := a.t
 	if t.Failure != nil {
-		return nil // a conflict or policy escalation has recorded itself
+		return nil // a conflict or policy escalation records itself
 	}
 	turn := *a.turn
 	turn.Status = wire.TurnFailedAcceptance
@@ -70,7 +70,7 @@ func (a *acceptance) refuse(err *wire.Error) *wire.Error {
 	}
 	t.Failure = err
 	if a.v != nil && !a.v.OK {
-		// What was repaired before the stage that refused the result is shown as well.
+		// The repairs made before the stage that refused the result are shown as well.
 		a.warnings = append(a.warnings, a.v.Notes()...)
 	}
 	t.Result = &AcceptResult{Turn: &turn, Validation: a.v, Warnings: a.warnings, Repairs: a.repairs}
@@ -127,7 +127,7 @@ func (a *acceptance) validate(doc *ojson.Object) *wire.Error {
 	a.warnings = append(a.warnings, a.v.Warnings...)
 	norms := a.v.Events
 	if over := len(norms) - maxNormalizationEvents; over > 0 {
-		// A hostile result can need a rewrite per member; the ledger is not its dump.
+		// A hostile result can need a rewrite for every member; the ledger must not grow with it.
 		norms = norms[:maxNormalizationEvents]
 		a.warnings = append(a.warnings,
 			fmt.Sprintf("%d further rewrites of the result are not listed in the event log.", over))
@@ -147,7 +147,7 @@ func (a *acceptance) validate(doc *ojson.Object) *wire.Error {
 	return nil
 }
 
-// judgeResult takes what the same rules said of the same result before, when it is judged once more.
+// judgeResult reuses what the same rules said of the same result when it is judged again.
 func (a *acceptance) judgeResult(doc *ojson.Object) *result.Validation {
 	t, j := a.t, &a.op.judged
 	v := j.v
@@ -186,8 +186,8 @@ func (a *acceptance) checkBundle(*ojson.Object) *wire.Error {
 	return err
 }
 
-// checkWait keeps a call for a person from being lost: while the run is blocked
-// on a sibling, a second blocker would have no place to be recorded.
+// checkWait keeps a request for a person from being lost: while the run is blocked on a sibling, a second blocker
+// would have no place to be recorded.
 func (a *acceptance) checkWait(*ojson.Object) *wire.Error {
 	if a.t.State.Status != wire.StatusBlocked || blockOf(a.t, a.turn) != blockSibling ||
 		a.res.Status != wire.ResultNeedsHuman {
@@ -197,8 +197,7 @@ func (a *acceptance) checkWait(*ojson.Object) *wire.Error {
 	return run.BlockedError(a.t.State, fmt.Sprintf("accept turn %s, which asks for a person itself", a.turn.TurnID))
 }
 
-// checkProtected refuses a turn that declares or changes a protected file: no commit
-// could hold it.
+// checkProtected refuses a turn that declares or changes a protected file, which no commit could hold.
 func (a *acceptance) checkProtected(*ojson.Object) *wire.Error {
 	if len(a.op.Protected) == 0 {
 		return nil
@@ -234,7 +233,7 @@ func (a *acceptance) checkOverrides(*ojson.Object) *wire.Error {
 	return nil
 }
 
-// observe holds the declared changes against the work tree (docs/spec/observation.md#declared-against-observed).
+// observe compares the declared changes with the work tree (docs/spec/observation.md#declared-against-observed).
 func (a *acceptance) observe(*ojson.Object) *wire.Error {
 	t, seen := a.t, a.seen
 	authority := ""
@@ -274,14 +273,14 @@ func (a *acceptance) observe(*ojson.Object) *wire.Error {
 	return nil
 }
 
-// personsWork says how a person takes out of the turn what is theirs, "" where nothing looks like it.
+// personsWork says how people take their own work out of the turn; "" where nothing looks like theirs.
 func (a *acceptance) personsWork(code string) string {
 	const since = "commits were made since the turn began; if a person made them: git agentxchain "
 	switch b := a.turn.Baseline; {
 	case a.commitsSince():
 		return since + "reconcile --show"
 	case b != nil && wire.OrEmpty(b.HeadRef) == "" && wire.OrEmpty(a.seen.HeadRef) != "":
-		// Of a turn that began before the first commit there is nothing for reconcile to move.
+		// When the turn began before the first commit, reconcile has nothing to move.
 		return since + "reissue " + a.turn.TurnID + " --take-commits"
 	case slices.Contains(a.attr.Files, wire.ConfigPath) && !slices.Contains(a.effective, wire.ConfigPath):
 		return "if a person changed " + wire.ConfigPath + ": commit it, then git agentxchain reconcile"
@@ -321,9 +320,9 @@ func (a *acceptance) runtimeType() string {
 	return "manual"
 }
 
-// precheckGate refuses a phase request whose gate fails on files the turn did
-// not touch (docs/spec/gates.md#before-an-acceptance). The candidate turn counts as a participant. A turn
-// that is not completed does not move the run, so its request is not looked at.
+// precheckGate refuses a phase request whose gate fails on files the turn did not touch
+// (docs/spec/gates.md#before-an-acceptance). The candidate turn counts as a participant. A turn that is not
+// completed does not move the run, so its request is not checked.
 func (a *acceptance) precheckGate(*ojson.Object) *wire.Error {
 	t := a.t
 	if a.res.PhaseTransitionRequest == nil || charters.OthersOpen(a.t.State, a.turn) || a.delegationsRemain() ||
@@ -348,8 +347,8 @@ func (a *acceptance) precheckGate(*ojson.Object) *wire.Error {
 	}
 	gate := wire.OrEmpty(g.GateID)
 	if t.State.Phase == "planning" {
-		// The registered vocabulary has no event of its own for this; it is a
-		// normalisation of the staged result and is recorded as one.
+		// The registered vocabulary has no event for this; it is recorded as what it is, a normalisation of the
+		// staged result.
 		t.Event("staged_result_auto_normalized", a.turn, "field", "phase_transition_request",
 			"original_value", *a.res.PhaseTransitionRequest,
 			"normalized_value", nil, "rationale", "gate_transition_request_auto_stripped",
@@ -390,8 +389,8 @@ func (a *acceptance) precheckGate(*ojson.Object) *wire.Error {
 	return e
 }
 
-// checkDrift refuses a result that was judged on a work tree which has changed
-// since (docs/spec/lifecycle.md#accepting-a-turn step 25): nothing was wrong with it, so it can be tried again.
+// checkDrift refuses a result when the work tree changed while it was judged
+// (docs/spec/lifecycle.md#accepting-a-turn step 25). Nothing is wrong with the result, so it can be tried again.
 func (a *acceptance) checkDrift(*ojson.Object) *wire.Error {
 	if len(a.op.Drift) == 0 {
 		return nil

@@ -1,4 +1,4 @@
-// What an acceptance that was granted changes (docs/spec/lifecycle.md#the-next-state).
+// What a granted acceptance changes (docs/spec/lifecycle.md#the-next-state).
 
 package protocol
 
@@ -23,8 +23,8 @@ func (a *acceptance) commit() {
 	t, s, turn := a.t, a.t.State, a.turn
 	a.own = s.Status == wire.StatusBlocked && blockOf(t, turn) == blockOwn
 	if turn.DispatchedAt == "" {
-		// Another runner assigned the turn without saying it was dispatched; the
-		// event contract wants it said before the acceptance.
+		// Another runner assigned the turn without recording that it was dispatched; the event contract wants that
+		// event before the acceptance.
 		t.FirstEvent("turn_dispatched", turn)
 	}
 	s.TurnSequence++
@@ -109,8 +109,8 @@ func (a *acceptance) entry(accepted int) *ojson.Object {
 	})
 }
 
-// overrulings are the yeses of people this acceptance stands on: those to policies, and
-// those that let its hooks pass.
+// overrulings returns the consents that this acceptance relies on: those that overruled policies, and those that
+// let its hooks pass.
 func (a *acceptance) overrulings() []*ojson.Object {
 	out := a.taken
 	for _, h := range a.op.Overruled {
@@ -158,7 +158,7 @@ func (a *acceptance) observedArtifact() *ojson.Object {
 	return o
 }
 
-// acceptedRef is derived from what git shows, never from what the actor says
+// acceptedRef is derived from what git shows, never from what the actor states
 // (docs/spec/observation.md#accepted-integration-ref).
 func (a *acceptance) acceptedRef() string {
 	if a.t.Env.Git.Head != "" {
@@ -181,7 +181,7 @@ func (a *acceptance) recordDecisions() {
 	}
 	for _, d := range a.res.Decisions {
 		if t.Judging {
-			break // the rows would not be kept
+			break // the rows would not be kept anyway
 		}
 		t.Append(wire.LedgerDecisions, ledger.NewDecisionEntry(d, a.turn, t.State.Phase, t.Env.Time()))
 	}
@@ -213,8 +213,8 @@ func (a *acceptance) nextRole() *string {
 	return new(route.EntryRole)
 }
 
-// unblock clears the block this acceptance settles; a sibling's block stands
-// with its reason (docs/compatibility.md#where-we-differ-on-purpose row 3).
+// unblock clears the block that this acceptance settles; a sibling's block stays with its reason
+// (docs/compatibility.md#where-we-differ-on-purpose row 3).
 func (a *acceptance) unblock() {
 	if a.t.State.Status == wire.StatusBlocked && a.own {
 		settleBlock(a.t, "turn_accepted")
@@ -234,8 +234,8 @@ func (a *acceptance) needsHuman() {
 }
 
 // nonProgress blocks a run whose gate fails in the same way turn after turn
-// (docs/spec/lifecycle.md#lack-of-progress, with the probe of docs/compatibility.md#where-we-differ-on-purpose row 15
-// mended).
+// (docs/spec/lifecycle.md#lack-of-progress, with the fixed probe of
+// docs/compatibility.md#where-we-differ-on-purpose row 15).
 func (a *acceptance) nonProgress() {
 	t, s := a.t, a.t.State
 	if s.Status != wire.StatusActive {
@@ -245,8 +245,8 @@ func (a *acceptance) nonProgress() {
 	in.VerificationStatus = a.res.Verification.Status
 	in.VerificationReproducible = a.verify.Reproducible
 	if s.Phase != a.t.Before.State.Phase || len(s.OpenCharters()) > 0 {
-		// The phase just changed: the files of the new gate were not looked at. And
-		// nobody expects a gate to pass while its phase has open charters.
+		// The phase just changed, so the files of the new gate were not read. And no gate is expected to pass while
+		// its phase has open charters.
 		s.NonProgressSignature, s.NonProgressCount = nil, 0
 		return
 	}
@@ -283,9 +283,9 @@ func (a *acceptance) nonProgress() {
 	})
 }
 
-// talkSection is the human-readable record of an accepted turn in TALK.md
-// (docs/spec/lifecycle.md#the-next-state). Text of the actor is kept to one line each, so that it
-// cannot pose as another section.
+// talkSection returns the human-readable record of an accepted turn for TALK.md
+// (docs/spec/lifecycle.md#the-next-state). Each text of the actor is kept to one line, so that it cannot pose as
+// another section.
 func talkSection(turn *run.Turn, r *result.Result, phase string) []byte {
 	short := strings.TrimPrefix(turn.TurnID, "turn_")
 	if len(short) > 8 {

@@ -12,7 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// conflictLoopLimit is how many detections of one turn's conflict block the run.
+// conflictLoopLimit is how often a conflict of one turn is detected before the run is blocked.
 const conflictLoopLimit = 3
 
 func (a *acceptance) checkConflict(*ojson.Object) *wire.Error {
@@ -52,7 +52,7 @@ func (a *acceptance) checkConflict(*ojson.Object) *wire.Error {
 		hint += "; where a person committed the changes: git agentxchain reconcile --show"
 	}
 	if count >= conflictLoopLimit && !(t.State.Status == wire.StatusBlocked && blockOf(t, a.turn) == blockSibling) {
-		// A sibling's block stays; this one follows when it is settled.
+		// A sibling's block stays; this one follows once that is settled.
 		t.Block(conflictBlock(&turn, files))
 		t.Session = "blocked"
 	}

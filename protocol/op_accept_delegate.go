@@ -12,8 +12,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// delegations queues what the turn delegates, closes what it fulfils and opens
-// the parent's review when its last child is done.
+// delegations queues what the turn delegates, closes the delegation it fulfils and opens the parent's review when
+// its last child is done.
 func (a *acceptance) delegations(entry *ojson.Object) {
 	t, s := a.t, a.t.State
 	for _, d := range a.res.Delegations {
@@ -60,16 +60,15 @@ func (a *acceptance) reviews(r *run.DelegationReview) bool {
 	return r != nil && given != nil && given.String("parent_turn_id") == r.ParentTurnID
 }
 
-// delegationsRemain reports whether delegated work would be open once this turn is
-// accepted.
+// delegationsRemain reports whether delegated work would still be open once this turn is accepted.
 func (a *acceptance) delegationsRemain() bool {
 	s := a.t.State
 	return len(a.res.Delegations) > 0 || len(s.DelegationQueue) > 0 ||
 		s.PendingDelegation != nil && !a.reviews(s.PendingDelegation)
 }
 
-// fulfil closes the delegation the turn worked on: completed only when the turn
-// was. A delegation is known by its parent and its id (docs/compatibility.md#where-we-differ-on-purpose).
+// fulfil closes the delegation that the turn worked on; it counts as completed only if the turn did. A delegation
+// is identified by its parent and its id (docs/compatibility.md#where-we-differ-on-purpose).
 func (a *acceptance) fulfil(entry *ojson.Object) bool {
 	ctx, s := a.turn.DelegationContext, a.t.State
 	if ctx == nil {
@@ -91,9 +90,8 @@ func (a *acceptance) fulfil(entry *ojson.Object) bool {
 	return true
 }
 
-// openReview hands the results of the first parent whose delegations have all
-// ended to its role. There is one place for a review: while it is taken, a second
-// parent's results wait in the queue.
+// openReview gives the results of the first parent whose delegations have all ended to its role. Only one review
+// can be open: a second parent's results wait in the queue.
 func openReview(t *change.Draft) {
 	s := t.State
 	if s.PendingDelegation != nil {

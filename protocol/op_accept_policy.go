@@ -35,8 +35,8 @@ func (a *acceptance) checkPolicies(*ojson.Object) *wire.Error {
 	tracePolicies(t, in)
 	var block, escalate []limits.Violation
 	for _, v := range vs {
-		// A person takes a turn as it is where a policy calls for one. What it blocks by
-		// itself is no question to a person.
+		// A person can take a turn as it is where a policy asks for a person. A policy that blocks by itself asks
+		// none.
 		if o := a.asIs("policy:"+v.PolicyID, v.Message); o != nil && v.Action == "escalate" {
 			a.overrule("policy "+wire.Quoted(v.PolicyID), v.Message, o)
 			continue
@@ -95,7 +95,7 @@ func (a *acceptance) escalatePolicy(vs []limits.Violation) {
 	t.Result = &AcceptResult{Turn: a.turn, Validation: a.v, Warnings: a.warnings}
 }
 
-// asIs is a person's yes to this very result, nil for none.
+// asIs returns a person's consent to take this very result as it is, or nil.
 func (a *acceptance) asIs(on, said string) *run.Overrule {
 	if len(a.t.State.Overruled) == 0 {
 		return nil
@@ -103,7 +103,7 @@ func (a *acceptance) asIs(on, said string) *run.Overrule {
 	return overruled(a.t.State, a.turn.TurnID, on, said, WorkDigest(a.op.Staged, &a.op.Seen))
 }
 
-// overrule says with the acceptance that a person has overruled what was said of it.
+// overrule records with the acceptance that a person overruled what was said of it.
 func (a *acceptance) overrule(who, said string, o *run.Overrule) {
 	a.warnings = append(a.warnings, fmt.Sprintf("%s takes the turn as it is (%s), over %s: %s",
 		wire.OneLine(wire.OrNone(o.By.String("name"))), run.Clip(wire.OneLine(o.Reason), 200), who, said))

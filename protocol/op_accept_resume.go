@@ -1,5 +1,5 @@
-// Changes of earlier attempts: a retry starts from the work tree as the refused
-// attempt left it, and must still answer for what that one changed.
+// Changes of earlier attempts: a retry starts from the work tree as the refused attempt left it, and must still
+// account for what that attempt changed.
 
 package protocol
 
@@ -13,10 +13,9 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// carry returns the paths that the next attempt's baseline hides although an
-// earlier attempt of the same work may have changed them. Without it, a change
-// refused once as undeclared would pass unseen in the retry. Dirt that was there
-// before the first attempt, and files an accepted turn answers for, are not it.
+// carry returns the paths that the next attempt's baseline hides although an earlier attempt of the same work may
+// have changed them. Without it, a change refused once as undeclared would pass unseen in the retry. It leaves out
+// files that were dirty before the first attempt, and files that an accepted turn accounts for.
 func carry(t *change.Draft, old *run.Turn, next *run.Baseline) []string {
 	if next == nil {
 		return nil
@@ -37,9 +36,8 @@ func carry(t *change.Draft, old *run.Turn, next *run.Baseline) []string {
 	return out
 }
 
-// keptBaseline is the baseline of a turn whose place in the order of turns moves up:
-// what it began with, and in addition what the turns left that worked beside it and
-// were accepted since. They answer for those contents.
+// keptBaseline returns the baseline of a turn that moves up in the order of turns: what it started with, plus what
+// the turns beside it left that were accepted since. Those turns account for these contents.
 func keptBaseline(t *change.Draft, turn *run.Turn) *run.Baseline {
 	if turn.Baseline == nil {
 		return nil
@@ -60,8 +58,7 @@ func keptBaseline(t *change.Draft, turn *run.Turn) *run.Baseline {
 	return &out
 }
 
-// sinceAccepted reports whether a turn accepted after old was assigned is the
-// last to have changed the path.
+// sinceAccepted reports whether the last turn that changed the path was accepted after old was assigned.
 func sinceAccepted(t *change.Draft, old *run.Turn, path string) bool {
 	owner, ok := t.Index.Uncheckpointed.Get(path)
 	return ok && slices.ContainsFunc(t.Index.Recent, func(row *ojson.Object) bool {
@@ -69,9 +66,8 @@ func sinceAccepted(t *change.Draft, old *run.Turn, path string) bool {
 	})
 }
 
-// resumed returns the observation with carried changes counted as changes of the
-// turn. A carried file that is clean again is no change at all, unless commits
-// were made since.
+// resumed returns the observation with carried changes counted as changes of the turn. A carried file that is clean
+// again is not a change, unless commits were made since.
 func resumed(turn *run.Turn, seen *result.Observation) *result.Observation {
 	if len(turn.Carried) == 0 || turn.Baseline == nil || !seen.Available {
 		return seen

@@ -18,20 +18,20 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// Approval is what both approvals carry. The gate is evaluated again on Files:
-// what was true when the run paused need not be true any more.
+// Approval is what both approvals carry. The gate is evaluated again on Files: what was true when the run paused
+// may no longer be true.
 type Approval struct {
 	Files   []evidence.FileBlob `json:"files"`
 	Actions []ActionRun         `json:"actions"` // gate actions the caller ran, in order
 	// the caller could not look at the work tree; the gate is not evaluated again
 	Unproven bool   `json:"unproven,omitempty"`
 	Reason   string `json:"reason,omitempty"` // why, in the person's words
-	// keep what a withdrawal goes back to; records of before did not
+	// keep what a withdrawal restores; older records did not
 	Undoable bool               `json:"undoable,omitempty"`
 	Consent  *agreement.Consent `json:"consent,omitempty"` // who agrees, with the proof
 	// Documents are all gate documents, where the configuration has authority.
 	Documents []gates.DocumentFact `json:"documents,omitempty"`
-	// only ask whether it would be granted, before any action runs; never recorded
+	// only check whether it would be granted, before any action runs; never recorded
 	Preview bool `json:"-"`
 }
 
@@ -80,14 +80,13 @@ type ApproveResult struct {
 	Gate     string
 	From, To string // phases; To is "" for a completion
 
-	Votes   []*run.Vote // of everybody who agrees, the newest last
-	Dropped []*run.Vote // given for content that has changed since; they do not count
+	Votes   []*run.Vote // of everyone who agrees, newest last
+	Dropped []*run.Vote // given for content that has changed since; not counted
 	Needed  int         // how many have to agree
-	Passed  bool        // enough do
+	Passed  bool        // enough people agree
 }
 
-// CheckApprover refuses an agent. An isolated one cannot even take the lock; it is
-// told why it may not before that.
+// CheckApprover refuses an agent. An isolated agent cannot even take the lock; this tells it why before it tries.
 func CheckApprover(actor evidence.Actor) *wire.Error {
 	if actor.InsideTurn == "" {
 		return nil
@@ -100,8 +99,8 @@ func CheckApprover(actor evidence.Actor) *wire.Error {
 	}
 }
 
-// CheckApprovable says whether an approval may be attempted at all: before any
-// gate action of the caller runs. It is also the first step of the operation.
+// CheckApprovable says whether an approval may be attempted, before any of the caller's gate actions runs. It is
+// also the first step of the operation.
 func CheckApprovable(s *run.State, completion bool, actor evidence.Actor) *wire.Error {
 	what := "phase transition"
 	pending := s.PendingPhaseTransition != nil
@@ -134,8 +133,8 @@ func CheckApprovable(s *run.State, completion bool, actor evidence.Actor) *wire.
 	return nil
 }
 
-// checkDelegated refuses an approval over open delegations. Only a run that another
-// tool led to its gate can come here; saying no, or assigning the role, is the way out.
+// checkDelegated refuses an approval over open delegations. Only a run that another tool led to its gate can have
+// them; the way out is to deny the gate or to assign the role.
 func checkDelegated(s *run.State) *wire.Error {
 	if !s.DelegationOpen() {
 		return nil
@@ -148,8 +147,8 @@ func checkDelegated(s *run.State) *wire.Error {
 		Message: "Delegated work has not come back or was not reviewed; the gate cannot be passed before that."}
 }
 
-// approvalBlock reports a block that an approval ran into: giving it again is the
-// way out. Every other block at a gate is lifted first.
+// approvalBlock reports whether an approval ran into the block: approving again is the way out. Every other block
+// at a gate is lifted first.
 func approvalBlock(s *run.State) bool {
 	return s.BlockedReason != nil && run.ApprovalResumes(s.BlockedReason.Category)
 }
@@ -236,10 +235,9 @@ func (op *ApproveCompletion) Apply(t *change.Draft) *wire.Error {
 	return nil
 }
 
-// reevaluate holds the gate's predicates against the work tree of now and the
-// verification of the turn that asked for it. Anything but a gate that passes is
-// refused: a configuration changed since the pause may know neither the phase nor
-// the order any more. Without routing there is nothing to hold.
+// reevaluate checks the gate's predicates against the present work tree and the verification of the turn that
+// asked. It refuses unless the gate passes: a configuration changed since the pause may no longer know the phase or
+// the order. Without routing there is nothing to check.
 func (a *Approval) reevaluate(t *change.Draft, gate string, row *ojson.Object,
 	eval func(gates.Input) gates.Result) *wire.Error {
 	if a.Unproven || t.Config.Routing.Len() == 0 {
@@ -248,7 +246,7 @@ func (a *Approval) reevaluate(t *change.Draft, gate string, row *ojson.Object,
 	in := gateInput(t, a.Files)
 	in.Person = true
 	if row == nil {
-		row = t.Index.LastRow // a state that does not say who asked
+		row = t.Index.LastRow // the state does not say which turn asked
 	}
 	verifiedBy(&in, row)
 	g := eval(in)
@@ -275,8 +273,8 @@ func reasonProblems(reasons []string) wire.Problems {
 	return out
 }
 
-// checkActions makes sure that the gate's actions were run: all of them, as
-// configured, in order, up to the first that failed.
+// checkActions makes sure that the gate's actions were run: all of them, as configured, in order, up to the first
+// that failed.
 func (a *Approval) checkActions(cfg *config.Config, gate string) *wire.Error {
 	g := cfg.Gate(gate)
 	if g == nil || a.Unproven || a.Preview {
@@ -300,8 +298,8 @@ func (a *Approval) checkActions(cfg *config.Config, gate string) *wire.Error {
 	return nil
 }
 
-// record writes one ledger line per executed action; true when one failed and
-// the run is blocked on it instead of moving on.
+// record writes one ledger line per executed action. It returns true when one failed, which blocks the run instead
+// of moving it on.
 func (a *Approval) record(t *change.Draft, kind, gate, by, trigger string) bool {
 	for _, r := range a.Actions {
 		t.Append(wire.LedgerDecisions, ledger.NewGateActionEntry(ledger.GateActionRun{
@@ -369,7 +367,7 @@ func intPtr(p *int) any {
 	return *p
 }
 
-// settle makes the run active and closes what the gate had raised.
+// settle makes the run active and closes what the gate had opened.
 func settle(t *change.Draft, via string) {
 	s := t.State
 	if s.Status == wire.StatusBlocked {

@@ -31,9 +31,9 @@ type AssignTurn struct {
 	Documents []gates.DocumentFact `json:"documents,omitempty"`
 	// leave the turn as assigned; another step dispatches it
 	Undispatched bool           `json:"undispatched,omitempty"`
-	Intake       []intents.File `json:"intake,omitempty"`    // intents that wait on disk, and those on record
-	NoIntent     bool           `json:"no_intent,omitempty"` // bind none
-	// a person means to take the request of a waiting gate back
+	Intake       []intents.File `json:"intake,omitempty"`    // intents waiting on disk, and recorded ones
+	NoIntent     bool           `json:"no_intent,omitempty"` // bind no intent
+	// a person wants to take back the request of a waiting gate
 	LeaveGate bool `json:"leave_gate,omitempty"`
 }
 
@@ -185,7 +185,7 @@ func capacity(t *change.Draft, role string, route *config.Route) *wire.Error {
 	return nil
 }
 
-// endTurn is the way to end a turn that is in the way of another.
+// endTurn says how to end a turn that stands in the way of another.
 func endTurn(t *run.Turn) string {
 	switch t.Status {
 	case wire.TurnFailed, wire.TurnFailedStart, wire.TurnStalled:
@@ -196,7 +196,7 @@ func endTurn(t *run.Turn) string {
 	return "stage its result, then: git agentxchain accept " + t.TurnID
 }
 
-// reserve returns what the turn may cost, or nil without a limit.
+// reserve returns what the turn may cost; nil without a limit.
 func reserve(cfg *config.Config, s *run.State, role string) (*float64, *wire.Error) {
 	b := cfg.Budget
 	remaining := s.BudgetStatus.RemainingUSD
@@ -223,10 +223,9 @@ func reserve(cfg *config.Config, s *run.State, role string) (*float64, *wire.Err
 	return new(*b.PerTurnMaxUSD), nil
 }
 
-// dirtyError explains why a writing role cannot start on a dirty tree: either
-// accepted turns wait for their checkpoint, or the changes are somebody's. Turns that
-// ran side by side wait side by side: every one of them is named (turn_ids), in the
-// order they were accepted in, and turn_id is the first.
+// dirtyError explains why a writing role cannot start on a dirty tree: either accepted turns wait for their
+// checkpoint, or the changes are a user's. Of turns that ran side by side, every waiting one is named in the order
+// of acceptance (turn_ids), and turn_id is the first.
 func dirtyError(t *change.Draft, dirty []string) *wire.Error {
 	if wait := t.Index.Awaiting(dirty); len(wait) > 0 && owned(t, dirty) {
 		e := &wire.Error{Code: wire.CodeCheckpointRequired, Field: "work_tree",
@@ -250,7 +249,7 @@ func dirtyError(t *change.Draft, dirty []string) *wire.Error {
 		Details: ojson.NewObject("files", dirty)}
 }
 
-// owned reports whether accepted turns answer for every dirty path.
+// owned reports whether accepted turns account for every dirty path.
 func owned(t *change.Draft, dirty []string) bool {
 	for _, p := range dirty {
 		if !t.Index.Uncheckpointed.Has(p) {
@@ -260,7 +259,7 @@ func owned(t *change.Draft, dirty []string) bool {
 	return true
 }
 
-// bindDelegation attaches the delegation or the review the turn is for.
+// bindDelegation attaches the delegation or the review that the turn is for.
 func bindDelegation(t *change.Draft, turn *run.Turn) {
 	s := t.State
 	for i, d := range s.DelegationQueue {

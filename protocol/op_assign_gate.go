@@ -1,4 +1,4 @@
-// A waiting gate is left for more work: a person assigns a role instead of answering
+// Leaving a waiting gate for more work: a person assigns a role instead of answering
 // (docs/spec/gates.md#a-waiting-gate-is-left).
 
 package protocol
@@ -12,9 +12,9 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// leaveGate takes the pending request back, so that the named role can work on in the
-// phase, and returns the gate. A role outside the phase, no role, and a caller that did
-// not mean to leave the gate get the refusal of every assignment at a waiting gate.
+// leaveGate takes back the pending request, so that the named role can go on working in the phase, and returns the
+// gate. Without a role, with a role outside the phase, and unless the caller meant to leave the gate, it refuses as
+// every assignment at a waiting gate is refused.
 func (op *AssignTurn) leaveGate(t *change.Draft) (gate string, err *wire.Error) {
 	s := t.State
 	if !op.LeaveGate || op.Role == "" || !run.HasPending(s) ||

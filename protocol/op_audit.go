@@ -12,12 +12,11 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// Audit appends rows of evidence to the audit ledgers of a run and changes
-// nothing else: not the state, not the session, no event. It is allowed whatever
-// the run's status is, a completed run included; only a project without a run has
-// nowhere to keep it.
+// Audit appends rows of evidence to the audit ledgers of a run and changes nothing else: no state, no session, no
+// event. It is allowed in every status of the run, completed included; only a project without a run has nowhere to
+// keep rows.
 type Audit struct {
-	TurnID string     `json:"turn_id,omitempty"` // turn the rows are about, for the record's trailer
+	TurnID string     `json:"turn_id,omitempty"` // the turn that the rows are about, for the record's trailer
 	Rows   []AuditRow `json:"rows"`
 }
 
@@ -27,8 +26,8 @@ type AuditRow struct {
 	Row    *ojson.Object `json:"row"`
 }
 
-// Bounds of one Audit: whoever makes rows from what a program printed cuts them
-// down to this first (see AuditRow.Fits).
+// Bounds of one Audit: code that makes rows from a program's output cuts them to this size first (see
+// AuditRow.Fits).
 const (
 	MaxAuditRows     = 1024
 	MaxAuditRowBytes = 64 << 10

@@ -1,5 +1,4 @@
-// ClaimTurn: which clone works on a turn, and what that keeps others from
-// (docs/teams.md#claims).
+// ClaimTurn: which clone works on a turn, and what other clones may not do meanwhile (docs/teams.md#claims).
 
 package protocol
 
@@ -20,14 +19,14 @@ const OpClaim = "claim_turn"
 
 // What ClaimTurn does.
 const (
-	ClaimTake    = "claim"   // a turn that is free, or whose claim has ended
-	ClaimRenew   = "renew"   // for the same time again, from now
-	ClaimRelease = "release" // before its time
-	ClaimSteal   = "steal"   // from another clone, for a reason
+	ClaimTake    = "claim"   // take a free turn, or one whose claim has ended
+	ClaimRenew   = "renew"   // extend for the same duration, from now
+	ClaimRelease = "release" // before the claim ends
+	ClaimSteal   = "steal"   // take from another clone, for a reason
 )
 
 const (
-	// DefaultClaim is how long a claim lasts unless something else is asked for.
+	// DefaultClaim is how long a claim lasts unless another duration is asked for.
 	DefaultClaim = 30 * time.Minute
 	// MaxClaim bounds a claim.
 	MaxClaim       = 7 * 24 * time.Hour
@@ -35,15 +34,15 @@ const (
 	maxMachine     = 255
 )
 
-// ClaimTurn records that the clone of the actor takes, keeps or gives up a turn.
+// ClaimTurn records that the actor's clone takes, keeps or gives up a turn.
 type ClaimTurn struct {
 	TurnID  string `json:"turn_id"`
 	Action  string `json:"action"`
 	Machine string `json:"machine,omitempty"`
 	Seconds int    `json:"seconds,omitempty"`
-	Because string `json:"because,omitempty"` // of steal
-	// Waited is for how many seconds this clone has seen the claim that is there, by its
-	// own clock: a claim of another clone is taken over once that is its time.
+	Because string `json:"because,omitempty"` // why it is stolen
+	// Waited is how many seconds this clone has seen the present claim, by its own clock. A claim of another clone
+	// can be taken over once Waited reaches its duration.
 	Waited int `json:"waited,omitempty"`
 }
 
@@ -88,7 +87,7 @@ func (op *ClaimTurn) Apply(t *change.Draft) *wire.Error {
 	return nil
 }
 
-// next is the claim after the operation.
+// next returns the claim after the operation.
 func (op *ClaimTurn) next(t *change.Draft, turn *run.Turn, was run.TurnClaim) (run.TurnClaim, *wire.Error) {
 	me := t.Env.Actor
 	mine := was.Held() && was.Clone == me.Clone
@@ -157,7 +156,7 @@ func (op *ClaimTurn) next(t *change.Draft, turn *run.Turn, was run.TurnClaim) (r
 	return now, nil
 }
 
-// heldElsewhere is the refusal to act on a turn that another clone holds.
+// heldElsewhere refuses to act on a turn that another clone holds.
 func heldElsewhere(turn *run.Turn, c run.TurnClaim) *wire.Error {
 	return &wire.Error{
 		Code:  run.CodeTurnClaimed,
@@ -174,8 +173,8 @@ func claimDetails(turn *run.Turn, c run.TurnClaim) *ojson.Object {
 	return ojson.NewObject("turn_id", turn.TurnID, "claim", ojson.Marshal(&c))
 }
 
-// mayAct holds an operation on a turn against the turn's claim: a claimed turn is worked
-// on by the clone that holds it, and its result is judged within the time of the claim.
+// mayAct checks an operation on a turn against the turn's claim: only the clone that holds a claimed turn works on
+// it, and its result is judged within the time of the claim.
 func mayAct(t *change.Draft, op Operation) *wire.Error {
 	id, result, under := "", false, 0
 	switch op := op.(type) {
@@ -196,7 +195,7 @@ func mayAct(t *change.Draft, op Operation) *wire.Error {
 	}
 	turn, err := run.ResolveTurn(t.State, id, "")
 	if err != nil {
-		return nil // the operation says it in its own words
+		return nil // the operation refuses in its own words
 	}
 	c := run.ClaimOf(turn)
 	switch {

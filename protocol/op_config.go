@@ -1,4 +1,4 @@
-// AdoptConfig puts other rules in force for a run under way.
+// AdoptConfig puts another configuration in force for a running run.
 
 package protocol
 
@@ -18,24 +18,23 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// AdoptConfig makes the working configuration the one the run is judged by: a
-// person's decision. The operation is applied under that configuration, which is
-// recorded with it.
+// AdoptConfig makes the working configuration the one that judges the run; a person decides this. The operation is
+// applied under that configuration, which is recorded with it.
 type AdoptConfig struct {
 	Before  string          `json:"rules_before"` // config.RulesDigest
 	After   string          `json:"rules_after"`
-	Changes []AdoptedChange `json:"changes"` // as the person was shown them
-	// Signers: among the changes are files of signers, as HEAD has them; from now on those count.
+	Changes []AdoptedChange `json:"changes"` // as shown to the person
+	// Signers: the changes include files of signers, as HEAD has them; from now on those count.
 	Signers bool `json:"signers,omitempty"`
-	// Unguards: a phase no longer ends at a gate that has approvers, who therefore have to agree.
+	// Unguards: a phase no longer ends at a gate with approvers; the approvers therefore have to agree.
 	Unguards bool `json:"unguards,omitempty"`
 
-	// the configuration in force until now; nil in records of before
+	// the configuration in force until now; nil in older records
 	Was     *evidence.Blob     `json:"was,omitempty"`
 	Consent *agreement.Consent `json:"consent,omitempty"` // who agrees, with the proof
 
-	// Mark is the fingerprint of the working configuration. The person has looked at it, so
-	// no turn at work answers for it.
+	// Mark is the fingerprint of the working configuration. The person has looked at it, so no turn at work has to
+	// account for it.
 	Mark string `json:"mark,omitempty"`
 }
 
@@ -52,8 +51,8 @@ func (op *AdoptConfig) Blobs() []*evidence.Blob {
 	return append([]*evidence.Blob{op.Was}, op.Consent.Blobs()...)
 }
 
-// Asks is what the adoption asks people for, see Asks: by the rules of who may change rules, those of the
-// configuration in force until now. A record of before authority was asked has none.
+// Asks returns what the adoption asks people for, see Asks. The configuration in force until now says who may
+// change rules. Records from before authority was asked have nothing to ask.
 func (op *AdoptConfig) Asks(cfg *config.Config, _ string) (*agreement.Decision, *agreement.Consent) {
 	d := &agreement.Decision{Kind: attest.AdoptConfig}
 	if cfg != nil && op.Was != nil {
@@ -62,7 +61,7 @@ func (op *AdoptConfig) Asks(cfg *config.Config, _ string) (*agreement.Decision, 
 	return d, op.Consent
 }
 
-// TakesAll reports an adoption to which all who approve have to agree, whatever became of authority itself.
+// TakesAll reports whether everyone who approves has to agree, even if authority itself changes.
 func (op *AdoptConfig) TakesAll() bool { return op.Signers || op.Unguards }
 
 // AdoptResult is the outcome of AdoptConfig.
@@ -133,8 +132,7 @@ func (op *AdoptConfig) Apply(t *change.Draft) *wire.Error {
 	return nil
 }
 
-// relaxed lifts the stop of a budget that was raised, and of a policy that is another one
-// now: the turn is judged anew.
+// relaxed lifts a stop whose budget was raised or whose policies changed: the turn is then judged again.
 func (op *AdoptConfig) relaxed(t *change.Draft) {
 	r := t.State.BlockedReason
 	if t.State.Status == wire.StatusBlocked && r != nil && r.Category == "budget_exhausted" &&
@@ -155,7 +153,7 @@ func (op *AdoptConfig) relaxed(t *change.Draft) {
 	}
 }
 
-// known makes the configuration part of what the turns at work began with.
+// known adds the configuration to what the turns at work started with.
 func (op *AdoptConfig) known(t *change.Draft) {
 	if op.Mark == "" {
 		return
@@ -172,7 +170,7 @@ func (op *AdoptConfig) known(t *change.Draft) {
 	}
 }
 
-// agreed holds the act against the rules of who may change rules: those in force until now.
+// agreed checks the act against the rules on who may change rules: those in force until now.
 func (op *AdoptConfig) agreed(t *change.Draft) *wire.Error {
 	if op.Was == nil {
 		return nil
@@ -204,9 +202,9 @@ func (op *AdoptConfig) agreed(t *change.Draft) *wire.Error {
 	return nil
 }
 
-// RulesClaim returns what an operation claims by recording the configuration now, when
-// the one before it recorded was and left the run in the given status. A run under way
-// keeps its rules until config_adopt; one that is over, or was none, takes what is there.
+// RulesClaim returns what an operation claims by recording the configuration now, when the previous operation
+// recorded was and left the run in the given status. A running run keeps its rules until config_adopt; a finished
+// run, and a project without a run, takes the present configuration.
 func RulesClaim(op string, status wire.Status, was, now []byte) []external.Claim {
 	if op == (*AdoptConfig)(nil).Name() || op == (*InitRun)(nil).Name() || !run.RulesInForce(status) {
 		return nil

@@ -1,4 +1,4 @@
-// Confirm: a person answers for what a run claims and its record cannot prove.
+// Confirm: a person vouches for what a run claims and its record cannot prove.
 
 package protocol
 
@@ -16,35 +16,34 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// CodeConfirmationRequired means that the run builds on something another tool did
-// with an authority only a person can give here, and no person has confirmed it.
+// CodeConfirmationRequired means that the run builds on an act of another tool that needs a person's authority
+// here, and no person has confirmed it.
 const CodeConfirmationRequired = "confirmation_required"
 
-// CodeNothingToConfirm means that everything the run claims is borne out.
+// CodeNothingToConfirm means that the record proves everything the run claims.
 const CodeNothingToConfirm = "nothing_to_confirm"
 
 // OpConfirm is the wire name of Confirm.
 const OpConfirm = "confirm"
 
-// Confirm lifts every open claim of a run up to one operation. It changes nothing
-// but the decision ledger, where a row says who confirmed what. Whoever verifies the
-// record holds Upto and State against the operation's parent.
+// Confirm lifts every open claim of a run up to one operation. It changes nothing but the decision ledger, where a
+// row says who confirmed what. Verification compares Upto and State with the operation's parent.
 type Confirm struct {
-	Upto   string           `json:"upto"`         // the operation that was newest when the person looked
-	State  string           `json:"state_digest"` // sha256:<hex> of state.json as it recorded it
-	Claims []external.Claim `json:"claims"`       // what was shown
+	Upto   string           `json:"upto"`         // the newest operation when the person looked
+	State  string           `json:"state_digest"` // sha256:<hex> of the state.json that it recorded
+	Claims []external.Claim `json:"claims"`       // as shown to the person
 	Reason string           `json:"reason,omitempty"`
 
 	Consent *agreement.Consent `json:"consent,omitempty"` // who agrees, with the proof
 }
 
-// maxClaims bounds one confirmation.
+// maxClaims bounds the claims of one confirmation.
 const maxClaims = 1000
 
 func (*Confirm) Name() string               { return OpConfirm }
 func (op *Confirm) Blobs() []*evidence.Blob { return op.Consent.Blobs() }
 
-// Asks is what the confirmation asks people for, see Asks.
+// Asks returns what the confirmation asks people for, see Asks.
 func (op *Confirm) Asks(cfg *config.Config, _ string) (*agreement.Decision, *agreement.Consent) {
 	d := &agreement.Decision{Kind: attest.AcceptWorking}
 	if cfg != nil {
@@ -89,8 +88,8 @@ func (op *Confirm) Apply(t *change.Draft) *wire.Error {
 	return nil
 }
 
-// CheckConfirmable refuses a confirmation that no engine state is needed to refuse:
-// without a run, and from inside a dispatched turn.
+// CheckConfirmable refuses a confirmation for reasons that need no engine state: without a run, and from inside a
+// dispatched turn.
 func CheckConfirmable(s *run.State, actor evidence.Actor) *wire.Error {
 	if actor.InsideTurn != "" {
 		return &wire.Error{Code: wire.CodeInsideTurn, Field: "actor",
@@ -110,8 +109,8 @@ func CheckConfirmable(s *run.State, actor evidence.Actor) *wire.Error {
 	return nil
 }
 
-// NewConfirmationEntry returns the row of a confirmation by a person. The reference
-// keeps no such row; it is ours, and other readers skip unknown types.
+// NewConfirmationEntry returns the row of a confirmation by a person. The reference has no such row; other readers
+// skip unknown types.
 func NewConfirmationEntry(run, phase string, op *Confirm, by evidence.Actor, at string) *ojson.Object {
 	claims := make([]*ojson.Object, len(op.Claims))
 	for i := range op.Claims {

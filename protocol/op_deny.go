@@ -14,9 +14,8 @@ import (
 // OpDeny is the wire name of DenyGate.
 const OpDeny = "deny_gate"
 
-// DenyGate sends the run back into the phase whose gate waits for a person: the
-// request is gone, the gate has failed with the person's reason, and the run is
-// active. The next turn is told why.
+// DenyGate sends the run back into the phase whose gate waits for a person: the request is gone, the gate has
+// failed with the person's reason, and the run is active. The next turn is told the reason.
 type DenyGate struct {
 	Reason string `json:"reason"`
 }
@@ -64,11 +63,11 @@ func (op *DenyGate) Apply(t *change.Draft) *wire.Error {
 	return nil
 }
 
-// deniedBy begins the reason of a gate that a person refused; no rule's reason does.
+// deniedBy begins the reason of a gate that a person refused; no rule's reason begins so.
 const deniedBy = "denied by "
 
-// newHumanDenialEntry returns the ledger row of a refusal by a person. Like the row of
-// an approval it is ours; other readers skip unknown types.
+// newHumanDenialEntry returns the ledger row of a refusal by a person. Like the row of an approval it is our
+// addition; other readers skip unknown types.
 func newHumanDenialEntry(d *DenyResult, by string, actor evidence.Actor, at string) *ojson.Object {
 	return ojson.NewObject(
 		"type", "human_denial",

@@ -123,7 +123,7 @@ func (op *Block) Apply(t *change.Draft) *wire.Error {
 		}
 	}
 	if strings.HasPrefix(op.BlockedOn, "human_approval:") {
-		// It would be read back as a pause at a gate that nobody has evaluated.
+		// It would be read back as a pause at a gate that was never evaluated.
 		return &wire.Error{
 			Code:    wire.CodeInvalidArgument,
 			Field:   "blocked_on",
@@ -132,8 +132,7 @@ func (op *Block) Apply(t *change.Draft) *wire.Error {
 	}
 	s := t.State
 	if s.Status == wire.StatusBlocked && !(run.HasPending(s) && approvalBlock(s)) && !op.repeats(s) && !op.retried(t) {
-		// The block that stands says what a person has to do; another on top of it
-		// would take its place.
+		// The present block says what a person has to do; another block would replace it.
 		return run.BlockedError(s, "block it on "+run.Clip(wire.OneLine(op.BlockedOn), 80))
 	}
 	if s.Status != wire.StatusActive && s.Status != wire.StatusPaused && s.Status != wire.StatusBlocked {
@@ -167,15 +166,15 @@ func (op *Block) Apply(t *change.Draft) *wire.Error {
 	return nil
 }
 
-// repeats reports whether the run is blocked on the very same thing.
+// repeats reports whether the run is already blocked on the same thing.
 func (op *Block) repeats(s *run.State) bool {
 	r := s.BlockedReason
 	return wire.OrEmpty(s.BlockedOn) == op.BlockedOn && r != nil && r.Category == op.Category &&
 		(op.TurnID == "" || wire.OrEmpty(r.TurnID) == op.TurnID)
 }
 
-// retried reports whether a hook stops a turn that was being tried again: the run
-// is blocked on that turn's own earlier acceptance, and the newer answer counts.
+// retried reports whether a hook stops a turn on its retry: the run is blocked on that turn's own earlier
+// acceptance, and the newer answer counts.
 func (op *Block) retried(t *change.Draft) bool {
 	if op.Category != "hook_block" && op.Category != "hook_tamper" {
 		return false

@@ -14,9 +14,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// InitRun starts a new run from an idle project, or after a finished run when
-// Restart is set. Prior is the state.json it was applied to: the first commit of
-// a run has no earlier one to read it from.
+// InitRun starts a new run from an idle project, or after a finished run when Restart is set. Prior is the
+// state.json that it was applied to: the first commit of a run has no earlier one to read it from.
 type InitRun struct {
 	Prior          *evidence.Blob `json:"prior"`
 	Restart        bool           `json:"restart,omitempty"`
@@ -30,8 +29,8 @@ type InitRun struct {
 	// all gate documents, where the configuration has authority
 	Documents []gates.DocumentFact `json:"documents,omitempty"`
 
-	// Of the run that Restart puts away: its open escalation records, which are
-	// closed with it, and HUMAN_TASKS.md, nil when absent.
+	// Of the run that Restart ends: its open escalation records, which are closed with it, and HUMAN_TASKS.md, nil
+	// when absent.
 	Open  []*ojson.Object `json:"open_escalations,omitempty"`
 	Tasks *evidence.Blob  `json:"human_tasks,omitempty"`
 }
@@ -105,8 +104,7 @@ func (op *InitRun) Apply(t *change.Draft) *wire.Error {
 	return nil
 }
 
-// close resolves what the run that is put away still asked of people: nobody
-// could do it any more.
+// close resolves what the replaced run still asked of people, since it can no longer be done.
 func (op *InitRun) close(t *change.Draft, run string) {
 	t.Tasks = nil
 	if op.Tasks != nil {
@@ -123,9 +121,8 @@ func (op *InitRun) close(t *change.Draft, run string) {
 	t.ResolveEscalations(func(*ojson.Object) bool { return true }, "run_replaced")
 }
 
-// idle brings an idle state to where every run begins, whatever was edited into
-// it and however the routing has changed since: the first phase, its gates
-// pending, nothing left to do. Members it does not know stay.
+// idle resets an idle state to where every run begins, whatever was edited into it and however the routing has
+// changed since: the first phase, its gates pending, nothing left to do. Members it does not know stay.
 func idle(t *change.Draft) {
 	s, fresh := t.State, run.FreshState(t.Config, t.State.ProjectID)
 	if t.Config.Routing.Len() > 0 {

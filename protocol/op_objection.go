@@ -16,11 +16,11 @@ import (
 // OpObjection is the wire name of CloseObjection.
 const OpObjection = "close_objection"
 
-// CloseObjection closes one open objection of the run for a reason, which the next turn
-// reads. A turn closes one itself by naming it again with the status resolved.
+// CloseObjection closes one open objection of the run for a reason, which the next turn reads. A turn closes an
+// objection itself by naming it again with the status resolved.
 type CloseObjection struct {
 	ID     string `json:"id"`                // OBJ- and a number
-	Turn   string `json:"turn_id,omitempty"` // that raised it, where several gave the id
+	Turn   string `json:"turn_id,omitempty"` // the turn that raised it, where several turns used the id
 	Reason string `json:"reason"`
 }
 
@@ -31,7 +31,7 @@ func (*CloseObjection) Blobs() []*evidence.Blob { return nil }
 type ObjectionResult struct {
 	Closed *ojson.Object // turn_id, role, id, severity, statement
 	Reason string
-	Left   int // further objections that are open
+	Left   int // number of objections that remain open
 }
 
 func (op *CloseObjection) Apply(t *change.Draft) *wire.Error {
@@ -82,7 +82,7 @@ func (op *CloseObjection) Apply(t *change.Draft) *wire.Error {
 	return nil
 }
 
-// find returns where the objection stands among the open ones.
+// find returns the index of the objection among the open ones.
 func (op *CloseObjection) find(x *run.Index) (int, *wire.Error) {
 	var at []int
 	for i, o := range x.OpenObjections {

@@ -18,14 +18,14 @@ import (
 // OpProposal is the wire name of DecideProposal.
 const OpProposal = "decide_proposal"
 
-// Files of a proposal beside those that are proposed.
+// Files of a proposal other than the proposed ones.
 const (
 	ProposalSnapshot = "SOURCE_SNAPSHOT.json"
 	ProposalApplied  = "APPLIED.json"
 	ProposalRejected = "REJECTED.json"
 )
 
-// ProposalDir is where the proposal of a turn is kept.
+// ProposalDir returns the directory of a turn's proposal.
 func ProposalDir(turn string) string { return wire.ProposedDir + "/" + turn }
 
 // DecideProposal records that files of a proposal were committed, that an authoritative
@@ -33,12 +33,12 @@ func ProposalDir(turn string) string { return wire.ProposedDir + "/" + turn }
 type DecideProposal struct {
 	TurnID  string         `json:"turn_id"`
 	Row     *evidence.Blob `json:"row"`               // history line of the turn, without newline
-	Reject  bool           `json:"reject,omitempty"`  // else Files were applied
+	Reject  bool           `json:"reject,omitempty"`  // otherwise Files were applied
 	Reason  string         `json:"reason,omitempty"`  // needed to reject
-	Files   []string       `json:"files,omitempty"`   // every file applied, earlier ones included
-	Partial bool           `json:"partial,omitempty"` // others are left
+	Files   []string       `json:"files,omitempty"`   // every applied file, earlier ones included
+	Partial bool           `json:"partial,omitempty"` // other files are still undecided
 	Commit  string         `json:"commit,omitempty"`  // holds the files applied now
-	// or: the active turn whose work Files, those of this apply, are now
+	// or: the active turn that now has Files, those of this apply, as its work
 	InTurn string `json:"in_turn,omitempty"`
 }
 
@@ -124,8 +124,8 @@ func (op *DecideProposal) Apply(t *change.Draft) *wire.Error {
 	return nil
 }
 
-// takeOver makes files of the proposal the work of an active turn, which declares and answers
-// for them. They are applied when it is accepted as completed, and wait again when it is given up.
+// takeOver makes files of the proposal the work of an active turn, which declares and accounts for them. They count
+// as applied when the turn is accepted as completed, and wait again when it is given up.
 func (op *DecideProposal) takeOver(t *change.Draft) *wire.Error {
 	turn, err := t.Target(op.InTurn, "apply a proposal in")
 	if err != nil {
@@ -174,7 +174,7 @@ func ProposalTaker(cfg *config.Config, turn *run.Turn) *wire.Error {
 	}
 }
 
-// ProposalInsideTurn says that an agent applies proposals as the work of its own turn or not at all.
+// ProposalInsideTurn says that an agent may apply proposals only as the work of its own turn.
 func ProposalInsideTurn(actor evidence.Actor) *wire.Error {
 	return &wire.Error{
 		Code:  wire.CodeInsideTurn,
@@ -185,7 +185,7 @@ func ProposalInsideTurn(actor evidence.Actor) *wire.Error {
 	}
 }
 
-// ProposalBusy says that turns at work would take the applied files for their own.
+// ProposalBusy says that turns at work would count the applied files as their own.
 func ProposalBusy(turns []string) *wire.Error {
 	return &wire.Error{
 		Code:    wire.CodeInvalidStateTransition,

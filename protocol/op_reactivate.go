@@ -19,14 +19,14 @@ import (
 // pending, and a run that was blocked while it waited goes back to waiting
 // (docs/compatibility.md#where-we-differ-on-purpose).
 type Reactivate struct {
-	EscalationID string `json:"escalation_id,omitempty"` // must be the current blocker when given
+	EscalationID string `json:"escalation_id,omitempty"` // if given, must be the current blocker
 	Via          string `json:"via,omitempty"`           // operator_unblock when ""
 	Reason       string `json:"reason,omitempty"`        // why, in the person's words
 
-	// AcceptAsIs takes what stopped the run as it is, once: what On names, said of Content
-	// (WorkDigest, or GateDigest).
+	// AcceptAsIs takes what stopped the run as it is, once: what On names, said of Content (WorkDigest or
+	// GateDigest).
 	AcceptAsIs bool           `json:"accept_as_is,omitempty"`
-	On         string         `json:"on,omitempty"` // blocked_on as the person was shown it
+	On         string         `json:"on,omitempty"` // blocked_on as shown to the person
 	Content    string         `json:"content,omitempty"`
 	StagedPath string         `json:"staged_path,omitempty"`
 	Staged     *evidence.Blob `json:"staged,omitempty"` // the turn's result
@@ -37,7 +37,7 @@ type Reactivate struct {
 func (*Reactivate) Name() string               { return "reactivate" }
 func (op *Reactivate) Blobs() []*evidence.Blob { return append(op.Consent.Blobs(), op.Staged) }
 
-// Asks is what lifting the block asks people for, see Asks: where something is taken as it is, that.
+// Asks returns what lifting the block asks people for, see Asks: consent where something is taken as it is.
 func (op *Reactivate) Asks(cfg *config.Config, phase string) (*agreement.Decision, *agreement.Consent) {
 	d := &agreement.Decision{Kind: attest.Unblock}
 	if op.AcceptAsIs {
@@ -56,7 +56,7 @@ func (op *Reactivate) Asks(cfg *config.Config, phase string) (*agreement.Decisio
 type ReactivateResult struct {
 	Was          string
 	EscalationID string       // the record that was resolved, "" when none was open
-	Overruled    *Overrulable // what is taken as it is, nil for none
+	Overruled    *Overrulable // what is taken as it is; nil for nothing
 }
 
 func (op *Reactivate) Apply(t *change.Draft) *wire.Error {
@@ -123,7 +123,7 @@ func (op *Reactivate) Apply(t *change.Draft) *wire.Error {
 	return nil
 }
 
-// unblockedBy records why a person lifted a block, where they said so.
+// unblockedBy records why a person lifted a block, where they gave a reason.
 func unblockedBy(t *change.Draft, op *Reactivate, was string) {
 	reason := wire.TrimSpace(op.Reason)
 	if reason == "" {
@@ -148,8 +148,8 @@ func unblockedBy(t *change.Draft, op *Reactivate, was string) {
 	t.Talk("lifts a block", was, reason)
 }
 
-// causeGone refuses to clear a block whose cause can be seen to stand: the next
-// assignment would only fail (docs/compatibility.md#where-we-differ-on-purpose row 16).
+// causeGone refuses to clear a block whose cause visibly remains: the next assignment would only fail
+// (docs/compatibility.md#where-we-differ-on-purpose row 16).
 func causeGone(t *change.Draft) *wire.Error {
 	s := t.State
 	if s.BlockedReason == nil || s.BlockedReason.Category != "budget_exhausted" {

@@ -1,4 +1,4 @@
-// ReissueTurn replaces an active turn by a fresh one (docs/spec/lifecycle.md#reissuing-a-turn).
+// ReissueTurn replaces an active turn with a new one (docs/spec/lifecycle.md#reissuing-a-turn).
 
 package protocol
 
@@ -25,12 +25,11 @@ type ReissueTurn struct {
 	Role     string        `json:"role,omitempty"` // "" keeps the role
 	Reason   string        `json:"reason,omitempty"`
 	Baseline *run.Baseline `json:"baseline"` // the work tree now; nil with Keep
-	// Keep leaves the work under the baseline it began with, commits made since included.
+	// Keep leaves the work under the baseline it started with, including commits made since.
 	Keep bool `json:"keep_baseline,omitempty"`
-	// Taken are commits made during the old turn that a person takes out of it: Baseline
-	// is later than they are.
+	// Taken are commits made during the old turn that a person takes out of it: Baseline is taken after them.
 	Taken  []commits.TakenCommit `json:"taken_commits,omitempty"`
-	Staged *evidence.Blob        `json:"staged,omitempty"` // what the given-up turn had staged; kept, and charged for
+	Staged *evidence.Blob        `json:"staged,omitempty"` // what the given-up turn had staged; kept, and charged
 }
 
 func (*ReissueTurn) Name() string               { return "reissue_turn" }
@@ -119,7 +118,7 @@ func (op *ReissueTurn) Apply(t *change.Draft) *wire.Error {
 	return nil
 }
 
-// role is the one that the new turn is for.
+// role returns the role of the new turn.
 func (op *ReissueTurn) role(t *change.Draft, old *run.Turn) (*config.Role, *wire.Error) {
 	roleID := op.Role
 	if roleID == "" {
@@ -144,7 +143,7 @@ func (op *ReissueTurn) role(t *change.Draft, old *run.Turn) (*config.Role, *wire
 	return role, nil
 }
 
-// successor is the turn that takes over what old was to do, with the obligations that came with it.
+// successor returns the turn that takes over the work of old, with its obligations.
 func successor(t *change.Draft, old *run.Turn, role *config.Role) *run.Turn {
 	s, now := t.State, t.Env.Time()
 	s.TurnSequence++
@@ -183,7 +182,7 @@ func successor(t *change.Draft, old *run.Turn, role *config.Role) *run.Turn {
 	return turn
 }
 
-// takePlace puts a turn into the place of another one, in the run and in its budget.
+// takePlace puts a turn in the place of another, in the run and in its budget.
 func takePlace(t *change.Draft, old, turn *run.Turn) {
 	s := t.State
 	reservation, reserved := s.BudgetReservations.Get(old.TurnID)
@@ -197,8 +196,8 @@ func takePlace(t *change.Draft, old, turn *run.Turn) {
 	}
 }
 
-// mayHandOver holds a change of role to the rules of an assignment: routing, one
-// turn a role, and a clean work tree for a role that writes.
+// mayHandOver checks a change of role against the rules of an assignment: routing, one turn per role, and a clean
+// work tree for a role that writes.
 func (op *ReissueTurn) mayHandOver(t *change.Draft, old *run.Turn, role *config.Role,
 	baseline *run.Baseline) *wire.Error {
 	if role.ID == old.AssignedRole {

@@ -30,10 +30,10 @@ type RejectTurn struct {
 	Reassign bool           `json:"reassign,omitempty"`
 	Staged   *evidence.Blob `json:"staged"`                  // the refused result, kept; nil when none was staged
 	Cost     float64        `json:"cost_usd,omitempty"`      // what the attempt cost, US dollars
-	Keep     bool           `json:"keep_baseline,omitempty"` // the next attempt is judged by the baseline of this one
-	// another baseline for it: nil with Keep; in older records the work tree as it was then
+	Keep     bool           `json:"keep_baseline,omitempty"` // the next attempt is judged by this one's baseline
+	// the next attempt's baseline: nil with Keep; in older records the work tree of that time
 	Baseline *run.Baseline `json:"baseline"`
-	Lease    *run.Lease    `json:"lease,omitempty"` // of the runner whose attempt it was, as it is afterwards
+	Lease    *run.Lease    `json:"lease,omitempty"` // of the runner that made the attempt, as it is afterwards
 }
 
 func (*RejectTurn) Name() string               { return "reject_turn" }
@@ -43,9 +43,9 @@ func (op *RejectTurn) Blobs() []*evidence.Blob { return []*evidence.Blob{op.Stag
 type RejectResult struct {
 	Turn      *run.Turn
 	Escalated bool
-	// of the turn as it was rejected: retrying, or failed; a retry is dispatched in the same operation
+	// of the rejected turn: retrying or failed; a retry is dispatched in the same operation
 	Status    string
-	Preserved string // where the refused result is kept, "" when none was staged
+	Preserved string // path of the kept result, "" when none was staged
 }
 
 func (op *RejectTurn) Apply(t *change.Draft) *wire.Error {
@@ -106,9 +106,8 @@ func (op *RejectTurn) Apply(t *change.Draft) *wire.Error {
 	return nil
 }
 
-// rejectable says whether a turn can be sent back while the run is blocked: when
-// the block is about its own result, or about another turn. A person's stop, a
-// spent budget or a lost turn is settled first.
+// rejectable says whether a turn can be sent back while the run is blocked: when the block is about its own result,
+// or about another turn. A person's stop, a spent budget or a lost turn must be settled first.
 func rejectable(t *change.Draft, turn *run.Turn) *wire.Error {
 	r := t.State.BlockedReason
 	policy := r != nil && r.Category == "policy_escalation" && wire.OrEmpty(r.TurnID) == turn.TurnID
@@ -161,8 +160,8 @@ func (op *RejectTurn) rejection(t *change.Draft, turn *run.Turn, conflict *ojson
 	return r
 }
 
-// rejectedBy records the person who sent a turn back; what a run loop sends back failed a
-// stage of its own.
+// rejectedBy records the person who sent a turn back; a turn that a run loop sends back failed one of its own
+// stages.
 func (op *RejectTurn) rejectedBy(t *change.Draft, turn *run.Turn, rejection *ojson.Object) {
 	reason := wire.TrimSpace(op.Reason)
 	if t.Earlier.ReasonsUnkept {
@@ -243,14 +242,14 @@ func (op *RejectTurn) escalate(t *change.Draft, turn *run.Turn, rejection *ojson
 		"failed_stage", rejection.String("failed_stage"), "validation_errors", rejection.Array("validation_errors"))
 	leases.Ends(t, op.Lease, leases.ActRejected, turn)
 	if !(t.State.Status == wire.StatusBlocked && blockOf(t, turn) == blockSibling) {
-		// A sibling's block stays; this one follows when it is settled.
+		// A sibling's block stays; this one follows once that is settled.
 		t.Block(retriesBlock(t, turn, rejection.Array("validation_errors")))
 	}
 	t.Subject = fmt.Sprintf("reject %s (%s), attempts used up", turn.TurnID, turn.AssignedRole)
 }
 
-// ConflictContext is what the next attempt of a conflicted turn is told
-// (docs/spec/state.md#a-turn); conflict is the conflict object of docs/spec/observation.md#conflicts.
+// ConflictContext returns what the next attempt of a conflicted turn is told (docs/spec/state.md#a-turn); conflict
+// is the conflict object of docs/spec/observation.md#conflicts.
 func ConflictContext(turn *run.Turn, conflict *ojson.Object) *ojson.Object {
 	brief := func(rows []*ojson.Object) []*ojson.Object {
 		out := []*ojson.Object{}

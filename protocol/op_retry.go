@@ -1,4 +1,4 @@
-// RetryGate: a gate that failed is asked again, once a person has mended its documents
+// RetryGate: a failed gate is evaluated again, once a person has fixed its documents
 // (docs/spec/gates.md#a-failed-gate-is-asked-again).
 
 package protocol
@@ -19,8 +19,8 @@ import (
 // OpRetry is the wire name of RetryGate.
 const OpRetry = "retry_gate"
 
-// RetryGate repeats the request of the last accepted turn, which the gate refused, on the
-// documents of now. It costs no turn. A gate that still fails leaves no trace.
+// RetryGate repeats the request of the last accepted turn, which the gate refused, on the present documents. It
+// costs no turn. A gate that still fails leaves no trace.
 type RetryGate struct {
 	Files []evidence.FileBlob `json:"files"` // files the gate reads
 }
@@ -40,11 +40,11 @@ func (op *RetryGate) Blobs() []*evidence.Blob {
 type RetryResult struct {
 	Gate     *gates.Result
 	GateType string
-	Turn     string // that asked
+	Turn     string // the turn that asked
 }
 
-// CheckRetry says whether a gate can be asked again: the newest accepted turn asked for
-// it, and nothing has happened since. Codes: run_blocked, awaiting_approval, nothing_to_retry.
+// CheckRetry says whether a gate can be evaluated again: the newest accepted turn asked for it, and nothing has
+// happened since. Codes: run_blocked, awaiting_approval, nothing_to_retry.
 func CheckRetry(s *run.State, x *run.Index) *wire.Error {
 	nothing := func(why, hint string) *wire.Error {
 		return &wire.Error{

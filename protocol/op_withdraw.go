@@ -1,4 +1,4 @@
-// WithdrawApproval: a person takes the last approval back (docs/spec/gates.md#an-approval-is-taken-back).
+// WithdrawApproval: a person takes back the last approval (docs/spec/gates.md#an-approval-is-taken-back).
 
 package protocol
 
@@ -18,14 +18,14 @@ import (
 // OpWithdraw is the wire name of WithdrawApproval.
 const OpWithdraw = "withdraw_approval"
 
-// WithdrawApproval takes the last approval of a person back, as long as no turn was
-// accepted after it: the run waits at the same gate again, for the same request. Turns
-// given out since are dropped. While the gate waits for more people, it takes back the
-// one yes of the person who asks.
+// WithdrawApproval takes back a person's last approval, as long as no turn was accepted after it: the run waits at
+// the same gate again, for the same request. Turns assigned since are dropped. While the gate waits for more
+// people, it takes back the one vote of the person who asks.
 type WithdrawApproval struct {
 	Reason string       `json:"reason,omitempty"`
-	Staged []StagedTurn `json:"staged,omitempty"` // what the dropped turns had staged; kept, and charged for
-	// Vote: of a gate that waits. It says what was meant: where the gate has opened meanwhile, nothing is taken back.
+	Staged []StagedTurn `json:"staged,omitempty"` // what the dropped turns had staged; kept, and charged
+	// Vote: take back a vote of a waiting gate. It states the intent: where the gate has opened meanwhile, nothing
+	// is taken back.
 	Vote bool `json:"vote,omitempty"`
 }
 
@@ -36,16 +36,16 @@ func (op *WithdrawApproval) Blobs() []*evidence.Blob { return stagedBlobs(op.Sta
 type WithdrawResult struct {
 	GateType   string
 	Gate       string
-	From, To   string // the phase the run is in again, and the one it had entered; To is "" for a completion
+	From, To   string // the phase the run is back in, and the one it had entered; To is "" for a completion
 	ApprovedBy string
 	Reason     string
 	Dropped    []string    // ids of the turns that were active
-	Vote       bool        // one vote of a gate that goes on waiting was taken back
-	Left       []*run.Vote // the votes of others for that gate, also for what has changed since
+	Vote       bool        // one vote of a gate that keeps waiting was taken back
+	Left       []*run.Vote // the votes of others for that gate, including votes for content that has changed since
 }
 
-// CheckWithdrawable says whether there is an approval that can be taken back.
-// Codes: inside_dispatched_turn, nothing_to_withdraw, run_blocked.
+// CheckWithdrawable says whether there is an approval to take back. Codes: inside_dispatched_turn,
+// nothing_to_withdraw, run_blocked.
 func CheckWithdrawable(s *run.State, actor evidence.Actor) *wire.Error {
 	if actor.InsideTurn != "" {
 		return &wire.Error{
@@ -90,7 +90,7 @@ func CheckWithdrawable(s *run.State, actor evidence.Actor) *wire.Error {
 	return nil
 }
 
-// ownVote is where the votes for the gate that waits have the actor's, -1 for nowhere.
+// ownVote returns the index of the actor's vote among those for the waiting gate, or -1.
 func ownVote(s *run.State, actor evidence.Actor) int {
 	return slices.IndexFunc(s.GateVotes, func(v *run.Vote) bool {
 		return agreement.SamePerson(v.Principal, actor.Email)
@@ -133,7 +133,7 @@ func (op *WithdrawApproval) Apply(t *change.Draft) *wire.Error {
 
 	by, payload := "", ojson.NewObject("gate_type", kind)
 	if p := a.Transition; p != nil {
-		// A foreign record may lack where it came from; a run enters a phase from the one before.
+		// A foreign record may lack the phase that the run came from; a run enters a phase from the one before.
 		res.From = cmp.Or(p.From, s.Phase)
 		s.Phase, s.PendingPhaseTransition, by = res.From, p, p.RequestedByTurn
 		payload.Set("from", res.From)
@@ -158,17 +158,17 @@ func (op *WithdrawApproval) Apply(t *change.Draft) *wire.Error {
 		"from", res.From, "to", ojson.OrNull(to), "reason", ojson.OrNull(reason), "by", who, "dropped_turns", dropped)
 	pause(t, gate, payload)
 	if kind == run.GateCompletion {
-		t.RunHistory("") // the run's row of before says that it completed
+		t.RunHistory("") // the run's earlier row says that it completed
 	}
 	t.Subject = SubjectWithdrawn + gate
 	return nil
 }
 
-// SubjectWithdrawn begins the subject of an operation that took a whole approval back, not one vote of a gate that
-// waits.
+// SubjectWithdrawn begins the subject of an operation that took back a whole approval, not one vote of a waiting
+// gate.
 const SubjectWithdrawn = "withdraw the approval of "
 
-// takeVote takes the actor's own yes out of those for the gate that waits, which goes on waiting.
+// takeVote removes the actor's own vote for the waiting gate, which keeps waiting.
 func (op *WithdrawApproval) takeVote(t *change.Draft, reason string) {
 	s, w := t.State, t.State.Waiting()
 	at := ownVote(s, t.Env.Actor)
@@ -215,8 +215,8 @@ func withdrawn(t *change.Draft, res *WithdrawResult, by string, of *ojson.Object
 	return who
 }
 
-// noteApproval keeps what taking an approval back would lead to, and forgets it once
-// something was built on the approval.
+// noteApproval keeps what taking back an approval would restore, and forgets it once something was built on the
+// approval.
 func noteApproval(t *change.Draft, op Operation) {
 	s := t.State
 	switch op := op.(type) {
@@ -233,8 +233,8 @@ func noteApproval(t *change.Draft, op Operation) {
 	}
 }
 
-// undoable is noteApproval of an approval. One that a turn at work ended with cannot be
-// taken back: the turn is gone. Nor can a vote of several that leaves the gate waiting.
+// undoable does what noteApproval does for an approval. An approval that dropped a turn at work cannot be taken
+// back, because the turn is gone; nor can a vote of several that leaves the gate waiting.
 func undoable(t *change.Draft, a *Approval) {
 	s, before := t.State, t.Before.State
 	if t.Failure != nil || run.HasPending(s) {

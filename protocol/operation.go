@@ -1,4 +1,4 @@
-// Operation and Apply: what the engine is asked, and what it answers.
+// Operation and Apply: the engine's input and output.
 
 package protocol
 
@@ -12,7 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// What the engine takes and gives; package change has how one becomes the other.
+// What the engine takes and returns; package change describes how one becomes the other.
 type (
 	Snapshot   = change.Snapshot
 	Env        = change.Env
@@ -33,14 +33,13 @@ type Operation interface {
 	Apply(t *change.Draft) *wire.Error
 }
 
-// Apply computes the transition of op on snap. The snapshot is not modified.
-// A nil Transition with an error means: refused, nothing to record.
+// Apply computes the transition of op on snap. The snapshot is not modified. A nil Transition with an error means
+// that the operation is refused and nothing is to be recorded.
 func Apply(snap *change.Snapshot, op Operation, env change.Env) (*change.Transition, *wire.Error) {
 	return apply(snap, op, env, nil)
 }
 
-// apply writes the rules it asks to trace, unless that is nil; rows, events and documents
-// are made when it is.
+// apply writes the rules it asks to trace, unless trace is nil; rows, events and documents are made only then.
 func apply(snap *change.Snapshot, op Operation, env change.Env, trace *verdict.Step) (*change.Transition,
 	*wire.Error) {
 	t := begin(snap, env)
@@ -54,13 +53,13 @@ func apply(snap *change.Snapshot, op Operation, env change.Env, trace *verdict.S
 	return finish(t, op)
 }
 
-// begin is the draft of an operation, by the rules of its time.
+// begin returns the draft of an operation, under the rules of its time.
 func begin(snap *change.Snapshot, env change.Env) *change.Draft {
 	return change.New(snap, env, ruleSets[ruleSet(env)])
 }
 
-// BundledTurn is the turn that an operation hands out: the one whose bundle is written with it, in the same commit. "" for
-// none, and then no bundle may change but that of a turn that ends.
+// BundledTurn returns the turn whose bundle an operation writes in the same commit; "" for none, and then no bundle
+// may change except that of a turn that ends.
 func BundledTurn(t *Transition) string {
 	switch res := t.Result.(type) {
 	case *AssignResult:
@@ -75,8 +74,8 @@ func BundledTurn(t *Transition) string {
 	return ""
 }
 
-// finish ends what the operation has settled, writes the events, checks the result against
-// the legal transitions and hands it out.
+// finish ends what the operation has settled, writes the events, checks the result against the legal transitions
+// and returns it.
 func finish(t *change.Draft, op Operation) (*change.Transition, *wire.Error) {
 	if _, evidence := op.(*Audit); !evidence {
 		t.CloseStale()

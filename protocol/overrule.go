@@ -1,5 +1,5 @@
-// Taking a turn as it is: which no of a policy or a hook a person can overrule, and what
-// their yes is bound to (docs/spec/lifecycle.md#taking-a-turn-as-it-is).
+// Taking a turn as it is: which refusal of a policy or a hook a person can overrule, and what their consent is
+// bound to (docs/spec/lifecycle.md#taking-a-turn-as-it-is).
 
 package protocol
 
@@ -18,7 +18,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// CodeNotOverrulable means that the run is not stopped by anything a person can take as it is.
+// CodeNotOverrulable means that nothing stops the run that a person could take as it is.
 const CodeNotOverrulable = "not_overrulable"
 
 // Kinds of what is overruled: the gate_type of a statement about it.
@@ -27,8 +27,8 @@ const (
 	overruleHook   = "hook"
 )
 
-// OverruleKey is a message by which two answers count as the same no. Runs of two digits
-// and more are left out: a hook that says when it ran, or how long, says the same again.
+// OverruleKey reduces a message so that two answers with the same key count as the same refusal. It drops numbers
+// of two digits and more: a hook that prints when it ran, or how long, then says the same again.
 func OverruleKey(message string) string {
 	var b strings.Builder
 	text := wire.OneLine(message)
@@ -51,8 +51,8 @@ func OverruleKey(message string) string {
 	return b.String()
 }
 
-// WorkDigest digests what a turn hands in: its staged result and the contents of the
-// files it declares. A yes to other bytes does not count for these.
+// WorkDigest digests what a turn hands in: its staged result and the contents of the files it declares. Consent to
+// other bytes does not count for these.
 func WorkDigest(staged *evidence.Blob, seen *result.Observation) string {
 	h := sha256.New()
 	if staged != nil {
@@ -81,17 +81,16 @@ func GateDigest(s *run.State, head string) string {
 	return "sha256:" + hex.EncodeToString(h.Sum(nil))
 }
 
-// Overrulable is what stopped a run and a person can take as it is.
+// Overrulable is something that stopped a run and that a person can take as it is.
 type Overrulable struct {
 	On     string   // the state's blocked_on
 	Kind   string   // policy, hook
 	TurnID string   // "" for a gate
-	Said   []string // by the policies or the hook, as they said it
+	Said   []string // by the policies or the hook, in their own words
 }
 
-// Overruled says what a person would overrule now. Not what is wrong with the result,
-// nor a hook that changed files: those are no opinions.
-// Codes: not_overrulable.
+// Overruled returns what a person could overrule now. Errors in the result, and a hook that changed files, cannot
+// be overruled: those are facts, not opinions. Codes: not_overrulable.
 func Overruled(s *run.State) (*Overrulable, *wire.Error) {
 	on, r := wire.OrEmpty(s.BlockedOn), s.BlockedReason
 	refuse := func(why, hint string) (*Overrulable, *wire.Error) {
@@ -139,7 +138,7 @@ func Overruled(s *run.State) (*Overrulable, *wire.Error) {
 	return o, nil
 }
 
-// Overruling is the no of a hook that a person's yes let pass.
+// Overruling is a hook's refusal that a person overruled.
 type Overruling struct {
 	On   string `json:"on"`   // hook:<phase>:<name>
 	Said string `json:"said"` // OverruleKey
@@ -214,7 +213,7 @@ func (op *Reactivate) asIs(t *change.Draft) *wire.Error {
 	return nil
 }
 
-// overruled is a person's yes to what a policy or hook says of a content, nil for none.
+// overruled returns a person's consent despite what a policy or hook says of a content; nil for none.
 func overruled(s *run.State, turn, on, said, content string) *run.Overrule {
 	for _, o := range s.Overruled {
 		if o.TurnID == turn && o.Content == content && slices.Contains(o.Said, OverruleKey(said)) &&
@@ -225,8 +224,8 @@ func overruled(s *run.State, turn, on, said, content string) *run.Overrule {
 	return nil
 }
 
-// HookOverruled reports a person's yes to what a hook says of a turn's result, or of the
-// gate that waits when turn is "".
+// HookOverruled returns a person's consent despite what a hook says of a turn's result, or of the waiting gate when
+// turn is "".
 func HookOverruled(s *run.State, turn, phase, name, said, content string) *run.Overrule {
 	return overruled(s, turn, "hook:"+phase+":"+name, said, content)
 }

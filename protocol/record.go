@@ -1,4 +1,4 @@
-// Record is an operation as the store keeps it: enough to apply it again.
+// Record is an operation as the store keeps it, with all that is needed to apply it again.
 
 package protocol
 

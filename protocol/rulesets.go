@@ -1,4 +1,4 @@
-// Rule sets: what earlier ones did otherwise, so that an operation is applied again by the rules of its time.
+// Rule sets: how earlier ones differed, so that an operation is applied again under the rules of its time.
 
 package protocol
 
@@ -11,12 +11,12 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/result"
 )
 
-// RuleSet numbers the engine's rule set. An operation is recorded with it and replayed by the rules it names; raise
-// it when a change alters what an existing operation yields, and say in ruleSets what the one before did.
+// RuleSet numbers the engine's rule set. An operation is recorded with it and replayed under the rules it names.
+// Raise it when a change alters what an existing operation yields, and describe the previous behaviour in ruleSets.
 const RuleSet = 5
 
-// ruleSets are the rule sets whose operations can be replayed. Rule set 1 is not among them: it was gone before any
-// program was handed out.
+// ruleSets are the rule sets whose operations can be replayed. Rule set 1 is not among them: it ended before the
+// program was first released.
 var ruleSets = map[int]change.Earlier{
 	2: {
 		Result:          result.Earlier{InfersExitCodes: true, FreeExitCode: true},
@@ -47,14 +47,14 @@ func Replays(rules int) bool {
 	return ok
 }
 
-// RuleSets are the first and the last rule set whose operations can be applied again.
+// RuleSets returns the first and the last rule set whose operations can be applied again.
 func RuleSets() (first, last int) {
 	return slices.Min(slices.Collect(maps.Keys(ruleSets))), RuleSet
 }
 
-// HoldsToday reports whether the present rules accept what the operation was accepted as under the rules of its time.
-// snap is what it was applied to, then what it led to. An operation that they refuse is replayed, and counts for no
-// more than another tool's: rules that were too mild then are no way around those of today.
+// HoldsToday reports whether the present rules yield for the operation what the rules of its time did. snap is what
+// it was applied to, then is the result. An operation that the present rules refuse is still replayed, but counts
+// for no more than another tool's: older, weaker rules must not become a way around the present ones.
 func (r *Record) HoldsToday(snap *change.Snapshot, then *change.Transition) bool {
 	if ruleSet(r.Env) == RuleSet {
 		return true
@@ -63,5 +63,5 @@ func (r *Record) HoldsToday(snap *change.Snapshot, then *change.Transition) bool
 	return refusal == nil && (now.Failure == nil || then.Failure != nil)
 }
 
-// ruleSet is the rule set an operation is applied by.
+// ruleSet returns the rule set under which an operation is applied.
 func ruleSet(e change.Env) int { return cmp.Or(e.Rules(), RuleSet) }

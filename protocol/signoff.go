@@ -1,5 +1,5 @@
-// Gate documents: which were touched since the phase began, and whose sign-off they
-// carry (docs/spec/gates.md#sign-off-documents, docs/spec/gates.md#fresh-documents).
+// Gate documents: which were touched since the phase began, and whose sign-off they have
+// (docs/spec/gates.md#sign-off-documents, docs/spec/gates.md#fresh-documents).
 
 package protocol
 
@@ -17,9 +17,9 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// Sign returns the documents of the gate with a yes on every sign-off line that has
-// none yet: what an approval by a person is evaluated on and leaves in the work tree.
-// changed names the documents that differ from what was handed in.
+// Sign returns the documents of the gate with a yes on every sign-off line that had none. A person's approval is
+// evaluated on these documents and leaves them in the work tree. changed names the documents that differ from the
+// input.
 //
 // Errors: gate_failed when a document cannot be signed.
 func Sign(cfg *config.Config, files []evidence.FileBlob) (signed []evidence.FileBlob, changed []string,
@@ -55,9 +55,8 @@ func Sign(cfg *config.Config, files []evidence.FileBlob) (signed []evidence.File
 	return signed, changed, nil
 }
 
-// markDocuments notes what was found of the gate documents. atTurn takes the sign-offs
-// for what they are when a turn begins; atPhase takes all for what they are when a phase
-// does.
+// markDocuments records the gate documents that were found. atTurn updates their sign-offs as of the start of a
+// turn, atPhase their contents as of the start of a phase.
 func markDocuments(t *change.Draft, facts []gates.DocumentFact, atTurn, atPhase bool) {
 	if t.Config.Authority == nil {
 		return
@@ -82,8 +81,8 @@ func markDocuments(t *change.Draft, facts []gates.DocumentFact, atTurn, atPhase 
 	}
 }
 
-// DocumentMarks is what a gate evaluation compares documents with, nil where the
-// configuration does not ask for it.
+// DocumentMarks returns what a gate evaluation compares documents with; nil where the configuration does not ask
+// for it.
 func DocumentMarks(cfg *config.Config, s *run.State) *ojson.Map[*run.DocumentMark] {
 	if cfg.Authority == nil {
 		return nil
@@ -91,11 +90,11 @@ func DocumentMarks(cfg *config.Config, s *run.State) *ojson.Map[*run.DocumentMar
 	return &s.GateDocuments
 }
 
-// CodeSignoffByAgent means that a turn wrote the sign-off that only a person gives.
+// CodeSignoffByAgent means that a turn wrote a sign-off that only a person may give.
 const CodeSignoffByAgent = "signoff_by_agent"
 
-// checkSignoffs refuses a result whose turn signed for a person, or took the person's
-// word out (docs/spec/gates.md#sign-off-documents).
+// checkSignoffs refuses a result whose turn signed for a person, or removed a person's sign-off
+// (docs/spec/gates.md#sign-off-documents).
 func (a *acceptance) checkSignoffs(*ojson.Object) *wire.Error {
 	cfg := a.t.Config
 	if !cfg.PersonSigns() {
@@ -149,7 +148,7 @@ func (a *acceptance) checkSignoffs(*ojson.Object) *wire.Error {
 	return e
 }
 
-// claimed reports a path that a turn beside this one declares.
+// claimed reports whether a concurrent turn declares the path.
 func claimed(siblings []result.SiblingClaim, path string) bool {
 	return slices.ContainsFunc(siblings, func(s result.SiblingClaim) bool {
 		return slices.Contains(s.FilesChanged, path)

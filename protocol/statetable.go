@@ -1,5 +1,5 @@
-// Which operation may take a run from which status to which, and what never
-// changes within a run (docs/spec/state.md#the-state, docs/conformance.md#becoming-a-target).
+// Which operation may move a run from which status to which, and what never changes within a run
+// (docs/spec/state.md#the-state, docs/conformance.md#becoming-a-target).
 
 package protocol
 
@@ -15,16 +15,15 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// OpTransitionState is the bare status change of the conformance suite: it may
-// pause a run at a gate and block it, nothing else.
+// OpTransitionState is the bare status change of the conformance suite: it may pause a run at a gate and block it,
+// nothing else.
 const OpTransitionState = "transition_state"
 
 // edge is a change of status; from is "" for a project without state.
 type edge struct{ from, to wire.Status }
 
-// legalEdges lists the status changes of an operation; an operation that is not
-// listed has none. Completing and unpausing happen through their own operations
-// only, and "failed" is what a person's abandoning leads to.
+// legalEdges lists the status changes of an operation; an unlisted operation has none. Only their own operations
+// complete or unpause a run, and only a person's abandoning leads to "failed".
 func legalEdges(op string) []edge {
 	const (
 		idle, active, paused    = wire.StatusIdle, wire.StatusActive, wire.StatusPaused
@@ -34,7 +33,7 @@ func legalEdges(op string) []edge {
 	case "scaffold":
 		return []edge{{"", idle}, {idle, idle}}
 	case "init_run":
-		// From a finished or stuck run only into a new one: see newRun.
+		// A finished or stuck run can only be replaced by a new run: see newRun.
 		return []edge{{idle, active}, {blocked, active}, {completed, active}, {bad, active}}
 	case "queue_charters":
 		return []edge{{active, active}}
@@ -70,7 +69,7 @@ func legalEdges(op string) []edge {
 		return []edge{{active, active}, {paused, paused}, {blocked, blocked}, {completed, completed}, {idle, idle},
 			{bad, bad}}
 	case "record_audit", "record_lease", OpConfirm:
-		// Evidence is recorded in whatever status the run is, and changes none.
+		// Evidence is recorded in every status of the run, and changes none.
 		return []edge{{active, active}, {paused, paused}, {blocked, blocked}, {completed, completed}, {idle, idle},
 			{bad, bad}}
 	case "dispatch_turn", "refresh_baseline", "send_message", "ack_message", intents.OpInject, commits.OpReconcile, OpClaim,
@@ -88,13 +87,12 @@ func legalEdges(op string) []edge {
 	return nil
 }
 
-// LegalTransition holds the outcome of an operation against the table of legal
-// status changes and the members that never change. before is nil for a project
-// without state. It runs after every operation, whatever the operation's own
-// rules said. Codes: invalid_state_transition, immutable_field.
+// LegalTransition checks the outcome of an operation against the table of legal status changes and the members that
+// never change. before is nil for a project without state. It runs after every operation, whatever the operation's
+// own rules said. Codes: invalid_state_transition, immutable_field.
 //
-// A record of another tool (OpExternal) may cover many operations, another run
-// among them, so only the project and the counter are checked.
+// A record of another tool (OpExternal) may cover many operations, even another run, so only the project and the
+// counter are checked.
 func LegalTransition(before, after *run.State, op string) *wire.Error {
 	from := wire.Status("")
 	if before != nil {
@@ -132,14 +130,13 @@ func illegal(field, op, what string, from, to wire.Status) *wire.Error {
 	}
 }
 
-// newRun reports whether the operation put another run in the place of before's.
+// newRun reports whether the operation replaced before's run with another.
 func newRun(before, after *run.State, op string) bool {
 	return (op == "init_run" || op == OpExternal) && before.Run() != after.Run()
 }
 
-// immutable checks what no operation changes: the project always; the run id
-// once set, and its creation time, until a new run begins; the counter never
-// falls within a run.
+// immutable checks what no operation changes: the project always; the run id, once set, and its creation time until
+// a new run begins; and that the counter never falls within a run.
 func immutable(before, after *run.State, op string) *wire.Error {
 	changed := func(field, was, is string) *wire.Error {
 		return &wire.Error{Code: wire.CodeImmutableField, Field: field,
@@ -164,8 +161,8 @@ func immutable(before, after *run.State, op string) *wire.Error {
 	return nil
 }
 
-// condition checks what a status change needs beside being in the table; the
-// answer is the problem and the member at fault.
+// condition checks what a status change needs besides being in the table; it returns the problem and the member at
+// fault.
 func condition(before, after *run.State, op string) (problem, field string) {
 	if op == "init_run" && (after.Run() == "" || before.Run() == after.Run()) {
 		return "a new run needs a run id of its own", "run_id"

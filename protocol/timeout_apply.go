@@ -15,8 +15,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// timeouts applies the time limits after an acceptance (docs/spec/gates.md#timeouts). A phase is
-// never skipped over a person's gate. What was done about a limit is said to the person.
+// timeouts applies the time limits after an acceptance (docs/spec/gates.md#timeouts). A phase is never skipped over
+// a person's gate. said tells the person what was done about a limit.
 func timeouts(t *change.Draft, turn *run.Turn, files []evidence.FileBlob) (said []string) {
 	hits := limits.EvaluateTimeouts(t.Config, t.State, turn, t.Env.Now)
 	traceTimeouts(t, turn)

@@ -1,4 +1,4 @@
-// A recorded state and a recorded operation as they are under another configuration
+// A recorded state and operation as they would be under another configuration
 // (docs/spec/verdicts.md#another-configuration).
 
 package protocol
@@ -14,11 +14,11 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// Change is another configuration beside the recorded one.
+// Change is a configuration compared with the recorded one.
 type Change struct {
 	Now     *config.Config
 	was     *config.Config
-	results bool // both judge results alike
+	results bool // both judge results the same
 }
 
 // Between compares the recorded configuration with another one.
@@ -26,16 +26,15 @@ func Between(was, now *config.Config) *Change {
 	return &Change{Now: now, was: was, results: result.SameRules(was, now)}
 }
 
-// Snapshot returns the snapshot with the other configuration. What an operation once
-// copied from the configuration into the state is copied again: what is left of the
-// budget, the gates there are, the runtime of an active turn. Everything else stays as
-// it was recorded.
+// Snapshot returns the snapshot with the other configuration. What an operation once copied from the configuration
+// into the state is copied again: what remains of the budget, the gates, the runtime of an active turn. Everything
+// else stays as recorded.
 func (c *Change) Snapshot(snap *change.Snapshot) *change.Snapshot {
 	out := *snap
 	was, now := c.was, c.Now
 	out.Config = now
 	s := snap.State
-	mine := func() *run.State { // a copy, where anything of it changes
+	mine := func() *run.State { // a copy, where anything changes
 		if s == snap.State {
 			s = s.Copy(run.SharedObjects)
 			out.State = s
@@ -72,9 +71,8 @@ func sameLimit(a, b *float64) bool {
 	return *a == *b
 }
 
-// Operation returns the operation with those of its arguments that follow from the
-// configuration derived again from what was recorded beside them. Judge decides on it under
-// Snapshot of what it decided on op before.
+// Operation returns the operation with the arguments that follow from the configuration derived again from what was
+// recorded beside them. Judge decides on it under the Snapshot of what it decided on for op before.
 func (c *Change) Operation(op Operation) Operation {
 	a, ok := op.(*AcceptTurn)
 	if !ok || a.Staged == nil {
@@ -86,9 +84,8 @@ func (c *Change) Operation(op Operation) Operation {
 	return &moved
 }
 
-// ProtectedPaths are the paths that a result declares or proposes, or that its turn
-// changed, which the configuration keeps from turns; sorted. What a turn beside this one
-// has claimed is left to it.
+// ProtectedPaths returns, sorted, the paths that a result declares or proposes, or that its turn changed, and that
+// the configuration protects from turns. It skips what a concurrent turn has claimed.
 func ProtectedPaths(cfg *config.Config, path string, staged []byte, seen *result.Observation) []string {
 	if len(cfg.Protected) == 0 && cfg.Authority == nil {
 		return nil
@@ -113,8 +110,8 @@ func ProtectedPaths(cfg *config.Config, path string, staged []byte, seen *result
 	return out
 }
 
-// KeptPath reports a path that no turn may change: what git_hooks.protected names, and
-// with authority the files of signers.
+// KeptPath reports whether no turn may change the path: git_hooks.protected names it, or it is a file of signers
+// under authority.
 func KeptPath(cfg *config.Config, path string) bool {
 	if cfg.ProtectedPath(path) != "" {
 		return true
@@ -124,8 +121,8 @@ func KeptPath(cfg *config.Config, path string) bool {
 	})
 }
 
-// GateEvidence are the gate documents that an operation was decided on; a nil Blob is a
-// file that was not there.
+// GateEvidence returns the gate documents that an operation was decided on; a nil Blob is a file that did not
+// exist.
 func GateEvidence(op Operation) []evidence.FileBlob {
 	switch op := op.(type) {
 	case *AcceptTurn:

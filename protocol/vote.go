@@ -1,4 +1,4 @@
-// The yes of people to a gate or an act: counted, and recorded.
+// People's consents to a gate or an act: counted, and recorded.
 
 package protocol
 
@@ -14,7 +14,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// gateDecision is the decision an approval is about.
+// gateDecision returns the decision that an approval is about.
 func gateDecision(t *change.Draft, kind, gate, to string, a *Approval) *agreement.Decision {
 	return &agreement.Decision{
 		Kind:     attest.Approve,
@@ -28,8 +28,8 @@ func gateDecision(t *change.Draft, kind, gate, to string, a *Approval) *agreemen
 	}
 }
 
-// count adds the people who agree now to those who did; false when more have to, which
-// is recorded and leaves the gate waiting.
+// count adds the people who agree now to those who did before; it returns false when more are needed, which is
+// recorded and leaves the gate waiting.
 func (a *Approval) count(t *change.Draft, res *ApproveResult, d *agreement.Decision) (passed bool,
 	refusal *wire.Error) {
 	sum, refusal := t.Moment().Agree(a.Consent, d)
