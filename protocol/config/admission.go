@@ -11,9 +11,9 @@ import (
 
 // Admission codes.
 const (
-	AdmissionNoProducer = "ADM-001" // nobody routed in a gated phase can produce its files
+	AdmissionNoProducer = "ADM-001" // no role routed in a gated phase can produce its files
 	AdmissionOwnerAway  = "ADM-002" // the owner of an artifact is not routed in its phase
-	AdmissionNoApprover = "ADM-003" // a person must approve, but nobody works on a manual runtime
+	AdmissionNoApprover = "ADM-003" // a person must approve, but no role has a manual runtime
 	AdmissionOwnerMute  = "ADM-004" // the owner is routed but cannot own artifacts
 )
 
@@ -115,9 +115,8 @@ func ownerFindings(c *Config, phase, gate string, required []*GateArtifact) []Ad
 	return out
 }
 
-// noApprover warns once per point where the run will wait for a person when
-// the configuration has no manual runtime and names no approvers, hence no person
-// it knows of.
+// noApprover warns once for each point where the run will wait for a person although the configuration has no
+// manual runtime and names no approvers, so it knows of no person.
 func noApprover(c *Config) []AdmissionFinding {
 	if c.Authority != nil && c.Authority.Approvers.Len() > 0 {
 		return nil
@@ -143,7 +142,7 @@ func noApprover(c *Config) []AdmissionFinding {
 			f.Message = fmt.Sprintf(
 				"%s needs a person's approval (gate %s), but no runtime is manual: the run will wait until someone outside it approves", what, gate.ID)
 		case byPolicy:
-			// Only a human gate consults the policy, so this is what would happen, not what will.
+			// Only a human gate consults the policy, so this may not happen.
 			f.Message = fmt.Sprintf(
 				"%s is for a person to decide (approval_policy), but no runtime is manual: at a human gate the run would wait until someone outside it approves", what)
 		default:
@@ -154,9 +153,8 @@ func noApprover(c *Config) []AdmissionFinding {
 	return out
 }
 
-// transitionApproval says whether the policy approves the transition by itself
-// (auto) and whether it expressly asks for a person (human). The first rule
-// that fits decides, as it does at run time; its conditions count as met.
+// transitionApproval says whether the policy approves the transition by itself (auto) and whether it expressly asks
+// for a person (human). The first matching rule decides, as it does at run time; its conditions count as met.
 func transitionApproval(ap *ApprovalPolicy, from, to string) (auto, human bool) {
 	if ap == nil || !ap.HasPhaseTransitions {
 		return false, false

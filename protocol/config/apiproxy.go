@@ -57,8 +57,8 @@ func (s section) retryPolicy() {
 	}
 }
 
-// tokenBudget checks the local token count made before a request. A context
-// window without preflight_tokenization would look like a limit and be none.
+// tokenBudget checks the local token count made before a request. A context window without preflight_tokenization
+// would look like a limit and have no effect.
 func (s section) tokenBudget(provider string, maxOutput *int) {
 	window := s.integer("context_window_tokens", 1, math.MaxInt)
 	if s.o.Has("context_window_tokens") && !s.o.Has("preflight_tokenization") {

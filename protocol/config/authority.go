@@ -1,5 +1,5 @@
-// Who may pass a gate: the member authority of agentxchain.json. It is ours; other
-// implementations pass it over.
+// Who may pass a gate: the member authority of agentxchain.json. It is our addition; other implementations ignore
+// it.
 
 package config
 
@@ -12,29 +12,29 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// Authority names the people whose yes counts (docs/spec/configuration.md#authority).
+// Authority names the people whose approval counts (docs/spec/configuration.md#authority).
 type Authority struct {
 	Approvers   ojson.Map[*Approvers]
 	Gates       ojson.Map[*GateAuthority]
-	Acts        *GateAuthority // of what overrules the record: unblock, config adopt, …; nil: any person
+	Acts        *GateAuthority // for acts that overrule the record: unblock, config adopt, …; nil: any person
 	PersonSigns bool           // signoff_documents is person: a turn cannot write a sign-off
 }
 
 // Approvers is a group of people.
 type Approvers struct {
 	Principals []string // e-mail addresses, each once
-	Threshold  int      // how many different ones have to agree; at least 1
+	Threshold  int      // how many different people have to agree; at least 1
 }
 
 // GateAuthority says whose approval a gate needs.
 type GateAuthority struct {
 	By        string // name of the group
-	Threshold int    // 0: that of the group
+	Threshold int    // 0: the group's threshold
 	Signed    bool   // only a signed statement counts
-	NotAuthor bool   // who made the change does not count
+	NotAuthor bool   // the author of the change does not count
 }
 
-// GateRule is whose approval counts, with the group resolved.
+// GateRule says whose approval counts, with the group resolved.
 type GateRule struct {
 	Group      string
 	Principals []string
@@ -58,7 +58,7 @@ func (d *decoder) authority() {
 	a := s.whoPasses(func(gate string) bool { return d.cfg.Gate(gate) != nil })
 	d.cfg.Authority = a
 	s.enum("signoff_documents", false, "", SignoffPerson)
-	// A word that cannot be read must not leave the signing to agents.
+	// An unreadable word must not allow agents to sign.
 	a.PersonSigns = s.o.Has("signoff_documents")
 	if acts := s.object("acts"); acts.o != nil {
 		a.Acts = &GateAuthority{}
@@ -66,8 +66,8 @@ func (d *decoder) authority() {
 	}
 }
 
-// DecodeAuthority reads who passes the gates of another document than agentxchain.json, from its member authority; nil
-// where it has none. gate reports the gates there are.
+// DecodeAuthority reads from the member authority of a document other than agentxchain.json who passes its gates;
+// nil when it has none. gate reports whether a gate exists.
 func DecodeAuthority(document *ojson.Object, gate func(string) bool) (*Authority, wire.Problems) {
 	d := &decoder{cfg: &Config{Raw: document}}
 	o := d.top("authority", ProblemAuthority)
@@ -133,7 +133,7 @@ func (s section) approvers(g *Approvers) {
 	s.reachable(g.Threshold, len(g.Principals))
 }
 
-// reachable reports a threshold that more people would have to agree to than there are.
+// reachable reports a finding when the threshold exceeds the number of people.
 func (s section) reachable(threshold, people int) {
 	if people > 0 && threshold > people {
 		s.d.add(s.code, s.at("threshold"), "", "%s is %d, but the group has %d member(s)",
@@ -141,7 +141,7 @@ func (s section) reachable(threshold, people int) {
 	}
 }
 
-// gateAuthority reads who approves. What cannot be read asks for more, not for less.
+// gateAuthority reads who approves. An unreadable member makes the rule stricter, not weaker.
 func (s section) gateAuthority(a *Authority, g *GateAuthority) {
 	g.By = s.text("by", true)
 	if n := s.integer("threshold", 1, math.MaxInt); n != nil {
@@ -163,18 +163,17 @@ func (s section) gateAuthority(a *Authority, g *GateAuthority) {
 	}
 }
 
-// unread reports a member that is there and is not a flag.
+// unread reports whether a member exists and is not a flag.
 func (s section) unread(key string) bool {
 	v, ok := s.value(key)
 	_, flag := v.(bool)
 	return ok && !flag
 }
 
-// GateRule returns whose approval the gate needs, nil when the configuration leaves it
-// to any person.
+// GateRule returns whose approval the gate needs; nil when the configuration accepts any person.
 func (c *Config) GateRule(gate string) *GateRule { return c.Authority.GateRule(gate) }
 
-// GateRule returns whose approval the gate needs, nil when that is left to any person, as without an Authority.
+// GateRule returns whose approval the gate needs; nil when any person may approve, as without an Authority.
 func (a *Authority) GateRule(gate string) *GateRule {
 	if a == nil {
 		return nil
@@ -182,7 +181,7 @@ func (a *Authority) GateRule(gate string) *GateRule {
 	return a.rule(a.Gates.Value(gate))
 }
 
-// ActRule returns whose word overrules the record, nil when any person's does.
+// ActRule returns who may overrule the record; nil when any person may.
 func (c *Config) ActRule() *GateRule {
 	if c.Authority == nil {
 		return nil
@@ -209,13 +208,13 @@ func (a *Authority) rule(g *GateAuthority) *GateRule {
 	return r
 }
 
-// PersonSigns reports whether a sign-off document is signed by a person alone.
+// PersonSigns reports whether only a person may sign a sign-off document.
 func (c *Config) PersonSigns() bool { return c.Authority != nil && c.Authority.PersonSigns }
 
-// People lists those who may decide, for a sentence.
+// People lists those who may decide, for use in a sentence.
 func (r *GateRule) People() string { return wire.ListSome(r.Principals, 5) }
 
-// ProtectedBranch is the branch whose files of signers count, "" when none is protected.
+// ProtectedBranch returns the branch whose files of signers count; "" when none is protected.
 func (c *Config) ProtectedBranch() string {
 	branch := ""
 	for _, p := range c.ProtectedBranches {

@@ -66,12 +66,12 @@ func (s section) value(key string) (ojson.Value, bool) {
 	return v, ok
 }
 
-// fail reports that the member is not what it must be.
+// fail reports that the member is not as required.
 func (s section) fail(key, want string, v ojson.Value) {
 	s.d.add(s.code, s.at(key), valueText(v), "%s must be %s, not %s", s.at(key), want, ojson.Shown(v))
 }
 
-// failHidden is fail for members that may hold a secret: the value is not repeated.
+// failHidden is like fail for members that may hold a secret: it does not repeat the value.
 func (s section) failHidden(key, want string) {
 	s.d.add(s.code, s.at(key), "", "%s must be %s", s.at(key), want)
 }
@@ -185,7 +185,7 @@ func (s section) array(key string) ([]any, bool) {
 	return a, ok
 }
 
-// texts reads an array of non-blank strings, reporting each item that is none.
+// texts reads an array of non-blank strings and reports each invalid item.
 func (s section) texts(key string) []string {
 	a, _ := s.array(key)
 	var out []string
@@ -209,8 +209,7 @@ func (s section) textMap(key string) {
 	}
 }
 
-// items yields the sections of the objects in the array a, which is the member
-// key, and reports items of another type.
+// items yields sections for the objects in the array a of the member key, and reports items of another type.
 func (s section) items(key string, a []any, nullable ...string) iter.Seq[section] {
 	return func(yield func(section) bool) {
 		for i, v := range a {
@@ -234,9 +233,8 @@ func (s section) only(allowed ...string) {
 	}
 }
 
-// entries yields the members of a section that must be objects. A member of
-// another type is reported and yielded with a nil object: its name is declared
-// all the same, so references to it are not reported a second time.
+// entries yields the members of a section that must be objects. A member of another type is reported and yielded
+// with a nil object: its name is still declared, so references to it are not reported a second time.
 func (s section) entries(nullable ...string) iter.Seq[configEntry] {
 	return func(yield func(configEntry) bool) {
 		for k, v := range s.o.All() {
@@ -273,7 +271,7 @@ func wantInteger(lo, hi int) string {
 	return fmt.Sprintf("an integer from %d to %d", lo, hi)
 }
 
-// valueText is Problem.Value for v: scalars as text, containers as "".
+// valueText returns the Problem.Value for v: scalars as text, containers as "".
 func valueText(v ojson.Value) string {
 	switch v := v.(type) {
 	case string:

@@ -15,11 +15,10 @@ const ConfigFile = "agentxchain.json"
 
 // Decode reads the bytes of agentxchain.json.
 //
-// The error is a *Error: invalid_json when data is not one JSON document,
-// invalid_config when that document is not an object. In every other case the
-// Config is filled as far as the document allows (a member of the wrong type
-// reads as absent) and Problems lists all findings in the order of docs/spec/README.md
-// §1.3-1.12; the configuration may govern a run only when there are none.
+// The error is a *Error: invalid_json when data is not one JSON document, invalid_config when that document is not
+// an object. In every other case the Config is filled as far as the document allows (a member of the wrong type
+// reads as absent) and Problems lists all findings in the order of docs/spec/README.md §1.3-1.12; the configuration
+// may govern a run only when there are none.
 func Decode(data []byte) (*Config, wire.Problems, error) {
 	v, err := ojson.Decode(data)
 	if err != nil {
@@ -45,8 +44,8 @@ func Decode(data []byte) (*Config, wire.Problems, error) {
 	return cfg, problems, nil
 }
 
-// DecodeObject is Decode for a document that is already decoded.
-// The Config keeps o as Raw; neither may be modified afterwards.
+// DecodeObject is like Decode for a document that is already decoded. The Config keeps o as Raw; neither may be
+// modified afterwards.
 func DecodeObject(o *ojson.Object) (*Config, wire.Problems) {
 	d := &decoder{cfg: &Config{Raw: o}}
 	d.version()

@@ -1,5 +1,5 @@
-// What the guards in git's own hooks protect beside the run's files. This member
-// is ours; other implementations pass it over.
+// What the guards in git's own hooks protect besides the run's files. This member is our addition; other
+// implementations ignore it.
 
 package config
 
@@ -9,10 +9,9 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// gitHooks reads git_hooks.protected, patterns of project-relative paths that no
-// commit may touch, git_hooks.protected_branches, patterns of branches whose
-// history stays, and git_hooks.require_turn, patterns of branches on which every
-// change of the product names its turn; all as wire.MatchPath takes them.
+// gitHooks reads three lists of wire.MatchPath patterns: git_hooks.protected for project-relative paths that no
+// commit may touch, git_hooks.protected_branches for branches whose history must not be rewritten, and
+// git_hooks.require_turn for branches on which every change of the product names its turn.
 func (d *decoder) gitHooks() {
 	s := section{d: d, o: d.top("git_hooks", ProblemGitHooks), path: "git_hooks", code: ProblemGitHooks}
 	for i, p := range s.texts("protected") {
@@ -28,8 +27,7 @@ func (d *decoder) gitHooks() {
 	d.cfg.RequireTurn = s.texts("require_turn")
 }
 
-// maxPattern bounds a pattern: matching one costs at most its components times
-// those of the path.
+// maxPattern bounds a pattern: matching costs at most its components times those of the path.
 const maxPattern = 1024
 
 func patternProblem(p string) string {
@@ -47,9 +45,8 @@ func patternProblem(p string) string {
 	return ""
 }
 
-// ProtectedPath returns the pattern of git_hooks.protected that keeps a path, ""
-// when none does. Letters are compared without their case as well: on some file
-// systems both spellings are one file.
+// ProtectedPath returns the pattern of git_hooks.protected that protects a path; "" when none does. It also
+// compares letters without their case: on some file systems both spellings are one file.
 func (c *Config) ProtectedPath(path string) string {
 	for _, p := range c.Protected {
 		if wire.MatchPath(p, path) || wire.MatchPath(strings.ToLower(p), strings.ToLower(path)) {

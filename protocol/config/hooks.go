@@ -13,25 +13,24 @@ import (
 
 const maxHooksPerPhase = 8
 
-// HookPhases returns the hook phases in the order a turn meets them.
+// HookPhases returns the hook phases in the order in which a turn reaches them.
 func HookPhases() []string {
 	return []string{"before_assignment", "after_dispatch", "before_validation", "after_validation",
 		"before_acceptance", "after_acceptance", "before_gate", "on_escalation"}
 }
 
-// HookMayBlock reports whether hooks of the phase may be blocking: the two
-// that run after their fact was committed may not.
+// HookMayBlock reports whether hooks of the phase may block: the two phases that run after the commit may not.
 func HookMayBlock(phase string) bool { return phase != "after_acceptance" && phase != "on_escalation" }
 
-// hooks checks the shape only. Whether a command resolves and whether ${VAR}
-// in a header is set depends on the machine, so doctor and the hook runner say.
+// hooks checks the shape only. Whether a command resolves and whether ${VAR} in a header is set depends on the
+// machine, so doctor and the hook runner report that.
 func (d *decoder) hooks() {
 	d.cfg.Hooks = d.top("hooks", ProblemHook)
 	d.section(d.cfg.Hooks, "hooks", ProblemHook).hookPhases(HookPhases())
 }
 
-// CheckHooks returns what is wrong with a hooks section outside
-// agentxchain.json that knows only the given phases; nil is an empty section.
+// CheckHooks returns the problems of a hooks section outside agentxchain.json that has only the given phases; a nil
+// section is empty.
 func CheckHooks(hooks *ojson.Object, phases []string) wire.Problems {
 	d := &decoder{cfg: &Config{}}
 	d.section(hooks, "hooks", ProblemHook).hookPhases(phases)

@@ -1,4 +1,4 @@
-// The members a configuration can have, by path, and setting one of them.
+// The members that a configuration can have, by path, and setting one of them.
 
 package config
 
@@ -12,8 +12,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// layout lists the members of docs/spec/configuration.md. A star stands for a name that
-// the document chooses, or for the index or id of an element.
+// layout lists the members of docs/spec/configuration.md. A star means a name that the document chooses, or the
+// index or id of an element.
 func layout() []string {
 	const approvers, when = "principals,threshold", "gate_passed,roles_participated,all_phases_visited,credentialed_gate"
 	return []string{
@@ -48,9 +48,9 @@ func layout() []string {
 	}
 }
 
-// node is a member with the members it can have.
+// node is a member together with the members it can have.
 type node struct {
-	names []string // in the order of layout; a star is not among them
+	names []string // in the order of layout, without the star
 	in    map[string]*node
 }
 
@@ -83,14 +83,12 @@ func layoutTree() *node {
 	return root
 }
 
-// SetMember returns a copy of a configuration document with one member set. path is
-// dotted; a name that holds dots itself is written in double quotes. An element of a list
-// is named by its index, the first being 0, or by its id: policies.max-turns.action. A
-// value of null takes the member out. An element that a list does not have is appended
-// when the index is its length.
+// SetMember returns a copy of a configuration document with one member set. path is dotted; a name that contains
+// dots is written in double quotes. An element of a list is named by its index, starting at 0, or by its id:
+// policies.max-turns.action. A null value removes the member. Setting the index equal to the length of a list
+// appends an element.
 //
-// Error: invalid_argument, for a path that the document and the protocol know nothing of;
-// it names the nearest ones.
+// Error: invalid_argument, for a path that neither the document nor the protocol knows; it names the nearest ones.
 func SetMember(doc *ojson.Object, path string, value ojson.Value) (*ojson.Object, *wire.Error) {
 	names, refusal := splitPath(path)
 	if refusal != nil {
@@ -138,7 +136,7 @@ func splitPath(path string) ([]string, *wire.Error) {
 	}
 }
 
-// setIn sets a member below v, which stands at the path at.
+// setIn sets a member below v, whose path is at.
 func setIn(v ojson.Value, names, at []string, know *node, value ojson.Value) (ojson.Value, *wire.Error) {
 	if len(names) == 0 {
 		return value, nil
@@ -189,8 +187,8 @@ func setIn(v ojson.Value, names, at []string, know *node, value ojson.Value) (oj
 		Message: fmt.Sprintf("%s is %s and has no members.", strings.Join(at, "."), ojson.TypeName(v))}
 }
 
-// known reports a member that is not in the document but can be. What the document names
-// itself can be made only as a whole.
+// known reports whether a member that is not in the document can exist. A member whose name the document chooses
+// can only be created whole.
 func known(know *node, name string, whole bool) bool {
 	if know == nil {
 		return false
@@ -241,8 +239,7 @@ func elementNames(list []any) []string {
 	return out
 }
 
-// unknownPath refuses a path and names what may have been meant: the names that begin
-// alike or lie near, else all there are.
+// unknownPath refuses a path and suggests the names that begin alike or are similar, or else all names.
 func unknownPath(at, names []string) *wire.Error {
 	name, parent := at[len(at)-1], at[:len(at)-1]
 	names = slices.Clone(names) // they may be the document's own
@@ -264,8 +261,7 @@ func unknownPath(at, names []string) *wire.Error {
 	return e
 }
 
-// alike reports names of which one holds a word of the other, or that differ in a few
-// letters.
+// alike reports whether one name contains a word of the other, or the two differ in a few letters.
 func alike(a, b string) bool {
 	for w := range strings.FieldsFuncSeq(a, func(r rune) bool { return r == '_' || r == '-' }) {
 		if len(w) > 3 && strings.Contains(b, w) {

@@ -70,7 +70,7 @@ func normalizedRules(c *Config) *ojson.Object {
 	out := ojson.NewObject("challenge_required", c.Rules.ChallengeRequired, "max_turn_retries", c.Rules.MaxTurnRetries,
 		"max_deadlock_cycles", c.Rules.MaxDeadlockCycles, "max_consecutive_claims", nil, "verify_command", nil,
 		"compress_after_words", nil, "ttl_minutes", nil)
-	// Our own switches show only when used, so that the shape stays the common one.
+	// Our own switches appear only when used, so that the shape stays the common one.
 	if c.Rules.EnforceRouting {
 		out.Set("enforce_routing", true)
 	}

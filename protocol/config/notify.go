@@ -48,8 +48,8 @@ func (d *decoder) notifications() {
 	}
 }
 
-// NotificationWarnings lists what a valid configuration of notifications cannot
-// mean: reminders that nobody is sent (docs/notifications.md#reminders).
+// NotificationWarnings lists notification settings that are valid but have no effect: reminders without a recipient
+// (docs/notifications.md#reminders).
 func NotificationWarnings(c *Config) wire.Problems {
 	sla := c.Notifications.Object("approval_sla")
 	if enabled, ok := sla.Get("enabled"); sla == nil || ok && enabled == false {

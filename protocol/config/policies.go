@@ -45,7 +45,7 @@ func (s section) policy(seen map[string]bool) Policy {
 	p.Rule = s.enum("rule", true, "", RuleMaxTurnsPerPhase, RuleMaxTotalTurns, RuleMaxConsecutiveSameRole,
 		RuleMaxCostPerTurn, RuleRequireStatus, RuleRequireReproducibleVerify)
 	p.Action = s.enum("action", true, "", "block", "warn", "escalate")
-	// Whether the text is blank does not matter: a blank one replaces nothing.
+	// A blank text is allowed: it replaces nothing.
 	if v, ok := s.value("message"); ok {
 		if p.Message, ok = v.(string); !ok {
 			s.fail("message", "a string", v)
@@ -55,7 +55,7 @@ func (s section) policy(seen map[string]bool) Policy {
 	scope := s.object("scope")
 	p.Phases = scope.texts("phases")
 	p.Roles = scope.texts("roles")
-	// A scope that names nothing there is would switch the policy off without a word.
+	// A scope that names nothing existing would silently switch the policy off.
 	for i, phase := range p.Phases {
 		if s.d.cfg.Routing.Len() > 0 && !s.d.cfg.Routing.Has(phase) {
 			scope.undeclaredPhase(fmt.Sprintf("phases[%d]", i), phase)

@@ -2,8 +2,8 @@
 
 package config
 
-// Codes of the Problems Decode returns. The first four are what the
-// public fixtures tell apart (docs/conformance.md); the others name the rule family.
+// Codes of the Problems that Decode returns. The first four are those that the public fixtures distinguish
+// (docs/conformance.md); the others name the rule family.
 const (
 	ProblemSchemaVersion     = "schema_version_invalid"
 	ProblemUndeclaredRole    = "undeclared_role_reference"

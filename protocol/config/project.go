@@ -9,7 +9,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// DefaultBranch is the branch a project has when it names none.
+// DefaultBranch is the branch of a project that names none.
 const DefaultBranch = "main"
 
 const maxGoalLength = 500 // UTF-16 code units after trimming
@@ -46,7 +46,7 @@ func (d *decoder) version() {
 		`schema_version must be "1.0" or the number 4, not %s%s`, ojson.Shown(v), later)
 }
 
-// laterSchema reports whether v is a version after those that are known.
+// laterSchema reports whether v is a later version than the known ones.
 func laterSchema(v any) bool {
 	switch v := v.(type) {
 	case string:

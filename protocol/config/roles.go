@@ -10,7 +10,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// RuntimeManual is the runtime type of people at work.
+// RuntimeManual is the runtime type of people.
 const RuntimeManual = "manual"
 
 func (d *decoder) roles() {
@@ -46,8 +46,8 @@ func (d *decoder) roles() {
 	}
 }
 
-// bindings refuses the two combinations of authority and runtime in which a
-// turn could never deliver what its role is for (docs/spec/configuration.md#admission).
+// bindings refuses the two combinations of authority and runtime in which a turn could never deliver what its role
+// is for (docs/spec/configuration.md#admission).
 func (d *decoder) bindings() {
 	for id, r := range d.cfg.Roles.All() {
 		field := "roles." + id + ".write_authority"
@@ -65,8 +65,8 @@ func (d *decoder) bindings() {
 	}
 }
 
-// BindingWarnings lists roles whose work would be lost: they may not write, and a proposal is only made of what a remote
-// runtime hands over (docs/spec/observation.md#derived-reviews-and-proposals).
+// BindingWarnings lists roles whose work would be lost: they may not write files, and a proposal is only made from
+// what a remote runtime returns (docs/spec/observation.md#derived-reviews-and-proposals).
 func BindingWarnings(c *Config) wire.Problems {
 	var out wire.Problems
 	for id, r := range c.Roles.All() {

@@ -9,7 +9,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// MaxConcurrentTurns is the most turns a phase may run side by side.
+// MaxConcurrentTurns is the largest number of turns that a phase may run side by side.
 const MaxConcurrentTurns = 4
 
 // DefaultGateActionTimeoutMS is how long a gate action may run.
@@ -45,8 +45,8 @@ func (d *decoder) routing() {
 				e.undeclaredRole(item, role)
 			}
 		}
-		// A dangling gate would be an open gate, so it is refused whether or
-		// not the document has a gates member (docs/compatibility.md#where-we-differ-on-purpose row 20).
+		// A gate that is not defined would be an open gate, so it is refused whether or not the document has a
+		// gates member (docs/compatibility.md#where-we-differ-on-purpose row 20).
 		if r.ExitGate = e.text("exit_gate", false); r.ExitGate != "" && !gates.Has(r.ExitGate) {
 			d.add(ProblemUndeclaredGate, e.at("exit_gate"), r.ExitGate, "%s names %s, which is not declared in gates",
 				e.at("exit_gate"), ojson.Shown(r.ExitGate))
@@ -62,8 +62,8 @@ func (s section) undeclaredRole(key, role string) {
 		ojson.Shown(role))
 }
 
-// concurrency reads max_concurrent_turns. A number above the limit counts as
-// the limit for a caller that goes on in spite of the finding (docs/runner.md).
+// concurrency reads max_concurrent_turns. A number above the limit counts as the limit for a caller that goes on
+// despite the finding (docs/runner.md).
 func (s section) concurrency(r *Route) {
 	s.code = ProblemMaxConcurrentTurns
 	if n := s.integer("max_concurrent_turns", 1, MaxConcurrentTurns); n != nil {
@@ -94,8 +94,7 @@ func (d *decoder) gates() {
 	}
 }
 
-// named refuses a blank name: nothing that refers to it could be told from a reference
-// that was left out.
+// named refuses a blank name: a reference to it would look like a missing reference.
 func (e configEntry) named(what string) {
 	if wire.Blank(e.key) {
 		e.d.add(e.code, e.path, e.key, "%s: %s needs a name that is not blank", e.path, what)

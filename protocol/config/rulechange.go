@@ -1,4 +1,4 @@
-// Comparing the rules of two configurations: what changed, and whether it weakens them.
+// Compares the rules of two configurations: what changed, and whether the change weakens them.
 
 package config
 
@@ -10,20 +10,18 @@ import (
 
 // RuleChange is one difference between the rules of two configurations.
 type RuleChange struct {
-	// Pointer is the JSON pointer (RFC 6901) of the member. An entry of a list that is
-	// known by its id or name has the place it has after the change, or had before
-	// when it is gone.
+	// Pointer is the JSON pointer (RFC 6901) of the member. A list entry that is identified by its id or name has
+	// its position after the change, or before it when the entry is gone.
 	Pointer string
-	// Before and After are compact JSON, "" where there is no such member.
+	// Before and After are compact JSON, "" where the member does not exist.
 	Before, After string
 	// Weakens is true unless the change is known to be at least as strict.
 	Weakens bool
 }
 
-// RuleChanges lists what differs between the rules of two configurations, nil when
-// nothing does. A nil configuration stands for one that is missing or broken: it is
-// the weakest of all, so going from it weakens nothing and going to it weakens
-// everything.
+// RuleChanges lists the differences between the rules of two configurations; nil when there are none. A nil
+// configuration means a missing or broken one: it is the weakest of all, so a change from it weakens nothing and a
+// change to it weakens everything.
 func RuleChanges(before, after *Config) []RuleChange {
 	switch {
 	case before == nil && after == nil:
@@ -49,7 +47,7 @@ func Weakening(changes []RuleChange) []RuleChange {
 	return out
 }
 
-// ruleCompare gathers the differences of two configurations.
+// ruleCompare collects the differences of two configurations.
 type ruleCompare struct {
 	before, after *Config
 	out           []RuleChange
@@ -58,7 +56,7 @@ type ruleCompare struct {
 // judge reports whether after is at least as strict as before; absent members are nil.
 type judge func(before, after ojson.Value) bool
 
-// members holds the judges of an object's members. What has none weakens when it changes.
+// members holds the judges of an object's members. Any change of a member without a judge weakens.
 type members map[string]judge
 
 func (c *ruleCompare) document(before, after *ojson.Object) {
@@ -88,14 +86,13 @@ func (c *ruleCompare) document(before, after *ojson.Object) {
 		case "roles":
 			c.entries(at, b, a, nil, roleJudges())
 		case "runtimes":
-			// A new runtime does nothing until a role is bound to it, which is a change of
-			// the role.
+			// A new runtime does nothing until a role is bound to it, which is a change of the role.
 			c.entries(at, b, a, absentBefore, nil)
 		case "git_hooks":
 			c.object(at, b, a, members{
 				"protected":    grown,
 				"require_turn": grown,
-				// Without this member the default branch is protected, wherever that is.
+				// Without this member the default branch is protected, whatever its name.
 				"protected_branches": func(before, after ojson.Value) bool {
 					return before != nil && after != nil && grown(before, after)
 				},
@@ -110,7 +107,7 @@ func (c *ruleCompare) document(before, after *ojson.Object) {
 			c.deep(at, b, a)
 		}
 		if len(c.out) == found && !(inBefore == inAfter && ojson.Equal(b, a)) {
-			c.note(at, b, a, true) // a difference no comparison above accounts for
+			c.note(at, b, a, true) // a difference that no comparison above covers
 		}
 	}
 }
@@ -139,8 +136,7 @@ func (c *ruleCompare) value(at string, b, a ojson.Value, j judge) {
 	}
 }
 
-// object compares the members of two objects one by one. A member without a judge
-// is compared to its leaves.
+// object compares the members of two objects one by one. A member without a judge is compared down to its leaves.
 func (c *ruleCompare) object(at string, b, a ojson.Value, judges members) {
 	before, okBefore := asObject(b)
 	after, okAfter := asObject(a)
@@ -165,7 +161,7 @@ func (c *ruleCompare) object(at string, b, a ojson.Value, judges members) {
 	}
 }
 
-// deep compares to the leaves; every difference weakens.
+// deep compares down to the leaves; every difference weakens.
 func (c *ruleCompare) deep(at string, b, a ojson.Value) {
 	before, okBefore := b.(*ojson.Object)
 	after, okAfter := a.(*ojson.Object)
@@ -176,8 +172,8 @@ func (c *ruleCompare) deep(at string, b, a ojson.Value) {
 	c.object(at, before, after, nil)
 }
 
-// entries compares objects of objects. An entry only one side has is one difference,
-// judged by whole (nil: it weakens).
+// entries compares objects of objects. An entry that only one side has is one difference, judged by whole (nil: it
+// weakens).
 func (c *ruleCompare) entries(at string, b, a ojson.Value, whole judge, judges members) {
 	before, okBefore := asObject(b)
 	after, okAfter := asObject(a)
@@ -196,8 +192,8 @@ func (c *ruleCompare) entries(at string, b, a ojson.Value, whole judge, judges m
 	}
 }
 
-// keyed compares lists of objects that are known by a member of theirs. An entry that
-// was added restricts more; ordered says whether the order means something.
+// keyed compares lists of objects that are identified by one of their members. An added entry restricts more;
+// ordered says whether the order matters.
 func (c *ruleCompare) keyed(at string, b, a ojson.Value, key string, ordered bool, j judge) {
 	before, okBefore := keyedList(b, key)
 	after, okAfter := keyedList(a, key)
@@ -228,7 +224,7 @@ func (c *ruleCompare) keyed(at string, b, a ojson.Value, key string, ordered boo
 	}
 }
 
-// keyedList reads a list of objects whose key members are non-empty and differ.
+// keyedList reads a list of objects whose key members are non-empty and distinct.
 func keyedList(v ojson.Value, key string) ([]*ojson.Object, bool) {
 	if v == nil {
 		return nil, true

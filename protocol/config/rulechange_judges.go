@@ -10,10 +10,10 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// absentBefore accepts what was added where nothing was.
+// absentBefore accepts an addition where there was nothing.
 func absentBefore(before, _ ojson.Value) bool { return before == nil }
 
-// turnedOn accepts a switch that only goes on; def is its default.
+// turnedOn accepts a switch that is only ever turned on; def is its default.
 func turnedOn(def bool) judge {
 	read := func(v ojson.Value) (on, ok bool) {
 		if v == nil {
@@ -49,8 +49,8 @@ func numberOr(v ojson.Value, def float64) (float64, bool) {
 	return n.Float64()
 }
 
-// ranked accepts a word that stands no earlier among words, which go from lax to
-// strict; def is the word of an absent member.
+// ranked accepts a word that is no earlier in words, which are ordered from lax to strict; def is the word of an
+// absent member.
 func ranked(def string, words ...string) judge {
 	rank := func(v ojson.Value) int {
 		word, ok := v.(string)
@@ -68,23 +68,22 @@ func ranked(def string, words ...string) judge {
 	}
 }
 
-// grown accepts a list of demands that lost none.
+// grown accepts a list of demands from which none was removed.
 func grown(before, after ojson.Value) bool {
 	b, okBefore := texts(before)
 	a, okAfter := texts(after)
 	return okBefore && okAfter && containsAll(a, b)
 }
 
-// narrowed accepts a list of permissions that gained none. An empty list is not
-// accepted: in some places it permits everything.
+// narrowed accepts a list of permissions to which none was added. An empty list is not accepted: in some places it
+// permits everything.
 func narrowed(before, after ojson.Value) bool {
 	b, okBefore := texts(before)
 	a, okAfter := texts(after)
 	return okBefore && okAfter && len(a) > 0 && containsAll(b, a)
 }
 
-// scoped accepts a list of the places a rule holds in that lost none; an empty list
-// means everywhere.
+// scoped accepts a list of the places where a rule applies if none was removed; an empty list means everywhere.
 func scoped(before, after ojson.Value) bool {
 	b, okBefore := texts(before)
 	a, okAfter := texts(after)
@@ -151,7 +150,7 @@ func roleJudges() members {
 
 func asTexts(v ojson.Value) []string { list, _ := texts(v); return list }
 
-// routing compares the phases: their order, and each with what may happen in it.
+// routing compares the phases: their order, and what may happen in each.
 func (c *ruleCompare) routing(at string, b, a ojson.Value) {
 	before, okBefore := asObject(b)
 	after, okAfter := asObject(a)
@@ -176,9 +175,8 @@ func (c *ruleCompare) routing(at string, b, a ojson.Value) {
 	}
 }
 
-// timeLimit accepts a limit in minutes that does not rise, unless its end may skip
-// a phase: then the shorter limit is the weaker rule. The defaults are the limits of
-// an absent member.
+// timeLimit accepts a limit in minutes that does not rise, unless its expiry may skip a phase: then the shorter
+// limit is the weaker rule. before and after are the limits of absent members.
 func (c *ruleCompare) timeLimit(before, after float64) judge {
 	if c.skips() {
 		return nil
@@ -190,7 +188,7 @@ func (c *ruleCompare) timeLimit(before, after float64) judge {
 	}
 }
 
-// perPhase is the limit of phases that name none.
+// perPhase returns the limit of phases that set none.
 func perPhase(cfg *Config) float64 {
 	if t := cfg.Timeouts; t != nil && t.PerPhase != nil {
 		return *t.PerPhase
@@ -212,7 +210,7 @@ func (c *ruleCompare) skips() bool {
 
 func (c *ruleCompare) timeouts(at string, b, a ojson.Value, both bool) {
 	if !both {
-		// Without this member no limit holds, those of routing included.
+		// Without this member no limit applies, not even those of routing.
 		c.value(at, b, a, func(before, _ ojson.Value) bool { return before == nil && !c.skips() })
 		return
 	}
@@ -224,8 +222,8 @@ func (c *ruleCompare) timeouts(at string, b, a ojson.Value, both bool) {
 	})
 }
 
-// approval compares the ways past a gate without a person. Fewer of them is stricter;
-// between two sets of rules that both approve, none is taken for the stricter one.
+// approval compares the ways past a gate without a person. Fewer ways are stricter; between two sets of rules that
+// both approve, neither counts as the stricter one.
 func (c *ruleCompare) approval(at string, b, a ojson.Value, both bool) {
 	policy := c.after.ApprovalPolicy
 	if !both {
@@ -256,7 +254,7 @@ func policyAsStrict(before, after ojson.Value) bool {
 	b, a := before.(*ojson.Object), after.(*ojson.Object)
 	sub := &ruleCompare{}
 	sub.object("", without(b, []string{"params", "scope"}), without(a, []string{"params", "scope"}), members{
-		"message": func(_, _ ojson.Value) bool { return true }, // what is said when it is broken
+		"message": func(_, _ ojson.Value) bool { return true }, // the text shown when the policy is broken
 		"action":  func(before, _ ojson.Value) bool { return before == "warn" },
 	})
 	limit := notHigher(math.Inf(1))
@@ -272,8 +270,7 @@ func policyAsStrict(before, after ojson.Value) bool {
 	return len(Weakening(sub.out)) == 0
 }
 
-// hooks compares the lifecycle hooks, phase by phase and name by name. A hook that
-// is added can only refuse more.
+// hooks compares the lifecycle hooks, phase by phase and name by name. An added hook can only refuse more.
 func (c *ruleCompare) hooks(at string, b, a ojson.Value) {
 	before, okBefore := asObject(b)
 	after, okAfter := asObject(a)
@@ -298,8 +295,8 @@ func hookAsStrict(before, after ojson.Value) bool {
 	return len(Weakening(sub.out)) == 0
 }
 
-// kit compares the artifacts of each phase as they are decoded: templates, defaults
-// and overrides are another way to write the same demands.
+// kit compares the decoded artifacts of each phase: templates, defaults and overrides are other ways to write the
+// same demands.
 func (c *ruleCompare) kit(at string, b, a ojson.Value) {
 	if ojson.Equal(b, a) {
 		return
@@ -311,7 +308,7 @@ func (c *ruleCompare) kit(at string, b, a ojson.Value) {
 	c.note(at, b, a, !strict)
 }
 
-// kitMembersKnown reports that nothing in a workflow kit is unknown to this version.
+// kitMembersKnown reports whether this version knows every member of a workflow kit.
 func kitMembersKnown(v ojson.Value) bool {
 	kit, ok := asObject(v)
 	if !ok || !onlyKeys(kit, "phases") {

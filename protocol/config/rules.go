@@ -10,14 +10,13 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// A configuration mixes rules with settings. Rules decide what is accepted and
-// what a person has to approve; settings say how the work is carried out and what
-// is told to whom. Every member is a rule unless it is listed here, so that a
-// member this version does not know is compared like a rule.
+// A configuration mixes rules with settings. Rules decide what is accepted and what a person has to approve;
+// settings say how the work is carried out and who is told of what. Every member is a rule unless it is listed
+// here, so that a member this version does not know is compared like a rule.
 
 // freeMembers are the top-level members that are settings:
 //   - $schema is a hint for editors;
-//   - prompts name the text an agent is given, which no check reads;
+//   - prompts name the text that an agent is given, which no check reads;
 //   - notifications and dashboard tell people what happened. Addresses among them
 //     need trust (docs/threat-model.md).
 var freeMembers = []string{"$schema", "prompts", "notifications", "dashboard"}
@@ -25,13 +24,12 @@ var freeMembers = []string{"$schema", "prompts", "notifications", "dashboard"}
 // freeProject names the project for people. project.id ties a run to its project.
 var freeProject = []string{"name", "goal"}
 
-// freeRole is text of the agent's prompt.
+// freeRole is text for the agent's prompt.
 var freeRole = []string{"title", "mandate"}
 
-// freeRuntime says how an agent is started or reached. All of it is part of what a
-// person trusts on their machine, so that a broken command can be mended while a run
-// is under way. The type and the capabilities of a runtime are rules: they decide
-// what its roles may write.
+// freeRuntime says how an agent is started or reached. A person trusts all of it on their machine, so that a broken
+// command can be fixed during a run. The type and the capabilities of a runtime are rules: they decide what its
+// roles may write.
 var freeRuntime = []string{
 	"command", "args", "cwd", "env", "prompt_transport", "startup_watchdog_ms", "startup_heartbeat_ms",
 	"liveness_heartbeat_ms", "idle_timeout_ms", "timeout_ms", "timeout_seconds",
@@ -40,14 +38,13 @@ var freeRuntime = []string{
 	"preflight_tokenization", "retry_policy", "cost",
 }
 
-// freeRunLoop says when a silent agent is taken for dead. The turn is then blocked
-// or tried again, never accepted.
+// freeRunLoop says when a silent agent counts as dead. The turn is then blocked or tried again, never accepted.
 var freeRunLoop = []string{
 	"startup_watchdog_ms", "startup_heartbeat_ms", "liveness_heartbeat_ms", "stale_turn_threshold_ms",
 }
 
-// DecodeGoverning decodes a configuration that may govern, nil when data is none:
-// missing (nil), not JSON, or with problems.
+// DecodeGoverning decodes a configuration that may govern a run; nil when data is missing (nil), is not JSON, or
+// has problems.
 func DecodeGoverning(data []byte) *Config {
 	if data == nil {
 		return nil
@@ -59,8 +56,7 @@ func DecodeGoverning(data []byte) *Config {
 	return cfg
 }
 
-// rulesOf returns the members of the document that are rules. Members that are
-// null count as absent, as they do where they are read.
+// rulesOf returns the members of the document that are rules. Null members count as absent, as everywhere else.
 func rulesOf(cfg *Config) *ojson.Object {
 	out := &ojson.Object{}
 	for key, v := range cfg.Raw.All() {
@@ -86,15 +82,14 @@ func rulesOf(cfg *Config) *ojson.Object {
 
 func isEmpty(v ojson.Value) bool { o, ok := v.(*ojson.Object); return ok && o.Len() == 0 }
 
-// Governing returns the bytes of the configuration that governs a run under way: the
-// rules of the one on record with the settings of the working one. Members that are
-// rules take effect only when they are adopted. The working bytes are returned as
-// they are when their rules are the recorded ones.
+// Governing returns the bytes of the configuration that governs a running run: the rules of the recorded
+// configuration with the settings of the working one. Rules take effect only when they are adopted. If the working
+// rules equal the recorded ones, the working bytes are returned unchanged.
 func Governing(recorded, working []byte) []byte {
 	was, now := DecodeGoverning(recorded), DecodeGoverning(working)
 	switch {
 	case was == nil:
-		return working // what is on record governs nothing; every configuration is as strict
+		return working // the recorded configuration governs nothing; any configuration is as strict
 	case now == nil:
 		return recorded
 	case RulesDigest(was) == RulesDigest(now):
@@ -108,8 +103,8 @@ func Governing(recorded, working []byte) []byte {
 	return data
 }
 
-// withSettings returns rules with the settings of another document. Entries that only
-// one of them has stay as rules has them.
+// withSettings returns rules with the settings of another document. Entries that only one of them has stay as rules
+// has them.
 func withSettings(rules, settings *ojson.Object) *ojson.Object {
 	out := rules.Clone()
 	takeMembers(out, settings, freeMembers)
@@ -130,14 +125,14 @@ func withSettings(rules, settings *ojson.Object) *ojson.Object {
 	return out
 }
 
-// takeInside is takeMembers for the objects both have under a key.
+// takeInside applies takeMembers to the objects that both have under a key.
 func takeInside(dst, src *ojson.Object, key string, keys []string) {
 	if to, from := dst.Object(key), src.Object(key); to != nil && from != nil {
 		takeMembers(to, from, keys)
 	}
 }
 
-// takeMembers makes the named members of dst those of src.
+// takeMembers sets the named members of dst to those of src.
 func takeMembers(dst, src *ojson.Object, keys []string) {
 	for _, k := range keys {
 		if v, ok := src.Get(k); ok {
@@ -148,8 +143,7 @@ func takeMembers(dst, src *ojson.Object, keys []string) {
 	}
 }
 
-// without returns a copy of an object that lacks some members; anything else is
-// returned as it is.
+// without returns a copy of an object that lacks some members; any other value is returned unchanged.
 func without(v ojson.Value, keys []string) ojson.Value {
 	o, ok := v.(*ojson.Object)
 	if !ok {
@@ -176,9 +170,8 @@ func eachWithout(v ojson.Value, keys []string) ojson.Value {
 	return out
 }
 
-// RulesDigest stands for the rules of a configuration: two configurations have the
-// same digest exactly when RuleChanges finds nothing between them. It is the SHA-256
-// in hex, "" for a configuration that is missing or broken (nil).
+// RulesDigest identifies the rules of a configuration: two configurations have the same digest exactly when
+// RuleChanges finds no difference. It is the SHA-256 in hex, or "" for a missing or broken configuration (nil).
 func RulesDigest(cfg *Config) string {
 	if cfg == nil {
 		return ""
@@ -189,7 +182,7 @@ func RulesDigest(cfg *Config) string {
 	return wire.SHA256(text)
 }
 
-// canonical appends one spelling for all values that ojson.Equal takes for the same.
+// canonical appends one spelling for all values that ojson.Equal considers equal.
 func canonical(b []byte, v ojson.Value) []byte {
 	switch v := v.(type) {
 	case *ojson.Object:

@@ -14,14 +14,14 @@ const (
 	CoverageLenient = "lenient"
 )
 
-// Values of rules.result_repair: what becomes of a turn result that does not say all it
-// has to (docs/spec/results.md#strict-and-reference).
+// Values of rules.result_repair: what happens to a turn result that omits something required
+// (docs/spec/results.md#strict-and-reference).
 const (
-	RepairStrict    = "strict"    // it is refused, each member by name
+	RepairStrict    = "strict"    // it is refused, and each missing member is named
 	RepairReference = "reference" // it is repaired as the reference does, and the repairs are shown
 )
 
-// StrictResults reports whether turn results are taken at their word.
+// StrictResults reports whether turn results are taken without repairs.
 func (c *Config) StrictResults() bool { return c.Rules.ResultRepair == RepairStrict }
 
 func (d *decoder) rules() {
@@ -34,7 +34,7 @@ func (d *decoder) rules() {
 	r.EnforceRouting = s.boolean("enforce_routing", false)
 	r.StrictVerify = s.boolean("strict_verification", false)
 	r.ObjectionsBlock = s.boolean("objections_block", false)
-	// A word that cannot be read must not bring the repairs back.
+	// An unreadable word must not turn the repairs back on.
 	r.ResultRepair = RepairReference
 	if s.o.Has("result_repair") {
 		r.ResultRepair = s.enum("result_repair", true, RepairStrict, RepairStrict, RepairReference)
@@ -63,9 +63,8 @@ func (d *decoder) runLoop() {
 	c.idle()
 }
 
-// coverageModes reads the two coverage switches. A misspelt mode would switch
-// a check off without a word, so only the two known words are taken; until it
-// is corrected the strict one counts.
+// coverageModes reads the two coverage switches. A misspelt mode would silently switch a check off, so only the two
+// known words are accepted; until it is corrected the strict one applies.
 func (d *decoder) coverageModes() {
 	mode := func(key string) string {
 		s := d.section(d.cfg.Raw, "", ProblemCoverageMode, key)

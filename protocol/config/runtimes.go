@@ -42,8 +42,8 @@ func (d *decoder) runtimes() {
 	}
 }
 
-// isolation checks how the program of a runtime is kept from the record, a member of
-// ours. What is not understood is refused: it would run without.
+// isolation checks how the program of a runtime is kept from the record, a member of ours. Unknown values are
+// refused: the program would run without isolation.
 func (s section) isolation(kind string) {
 	if !s.o.Has("isolation") && !s.o.Has("isolation_user") {
 		return
@@ -150,8 +150,7 @@ func (s section) mcp() {
 	}
 }
 
-// webURL checks an absolute http or https URL. It is not repeated in messages:
-// URLs carry tokens.
+// webURL checks an absolute http or https URL. Messages do not repeat it: URLs contain tokens.
 func (s section) webURL(key string, required bool) {
 	const want = "an absolute http or https URL"
 	v, ok := s.value(key)

@@ -25,7 +25,7 @@ func isName(s string) bool {
 	return IsID(s) && s[0] >= 'a' && s[0] <= 'z'
 }
 
-// isWebURL reports an absolute http or https URL with a host.
+// isWebURL reports whether s is an absolute http or https URL with a host.
 func isWebURL(s string) bool {
 	u, err := url.Parse(wire.Trim(s))
 	return err == nil && (strings.EqualFold(u.Scheme, "http") || strings.EqualFold(u.Scheme, "https")) && u.Host != ""

@@ -10,8 +10,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// Config is a governed configuration, normalised. Raw is the document as read:
-// it is what is written back and what status --json of unknown members uses.
+// Config is a governed configuration, normalised. Raw is the document as read: it is written back, and status
+// --json takes unknown members from it.
 type Config struct {
 	Raw *ojson.Object
 
@@ -36,8 +36,8 @@ type Config struct {
 
 	// Protected are patterns of paths that no commit may touch (git_hooks.protected).
 	Protected []string
-	// ProtectedBranches are patterns of branches that are not pushed over
-	// (git_hooks.protected_branches); nil means the default branch.
+	// ProtectedBranches are patterns of branches that no push may overwrite (git_hooks.protected_branches); nil
+	// means the default branch.
 	ProtectedBranches []string
 	// RequireTurn are patterns of branches on which every commit that changes the
 	// product names its turn (git_hooks.require_turn).
@@ -61,7 +61,7 @@ type Role struct {
 	Title             string
 	Mandate           string
 	WriteAuthority    string // authoritative, proposed, review_only; "" when unknown
-	DecisionAuthority *int   // 0..99, nil: the role does not take part in authority checks
+	DecisionAuthority *int   // 0..99; nil: the role takes no part in authority checks
 	RuntimeID         string
 	RuntimeType       string // the runtime's type, manual when undeclared
 	Raw               *ojson.Object
@@ -97,7 +97,7 @@ type Gate struct {
 	Raw            *ojson.Object
 }
 
-// GateAction is a command a person's approval runs (docs/spec/gates.md#gate-actions).
+// GateAction is a command that runs when a person approves (docs/spec/gates.md#gate-actions).
 type GateAction struct {
 	Run       string
 	Label     string // "" when absent
@@ -112,7 +112,7 @@ type Budget struct {
 	CostRates     ojson.Map[CostRate]
 }
 
-// CostRate is what a model costs, in US dollars per million tokens.
+// CostRate is the price of a model, in US dollars per million tokens.
 type CostRate struct {
 	InputPer1M, OutputPer1M float64
 }
@@ -161,7 +161,7 @@ type Timeouts struct {
 	Action                    string // escalate (default), warn
 }
 
-// WorkflowKit lists the artifacts phases own (docs/spec/configuration.md#workflow-kit).
+// WorkflowKit lists the artifacts that phases own (docs/spec/configuration.md#workflow-kit).
 type WorkflowKit struct {
 	Explicit bool
 	Phases   ojson.Map[[]Artifact]
@@ -173,7 +173,7 @@ type Artifact struct {
 	Semantics        string        // "" when none
 	SemanticsConfig  *ojson.Object // as read, nil when absent
 	RequiredSections []string      // section_check
-	OwnedBy          string        // "" when nobody in particular
+	OwnedBy          string        // "" when no role owns it
 	Required         bool
 }
 

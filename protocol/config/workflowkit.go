@@ -26,8 +26,8 @@ func KitTemplates() []string {
 		"security-review"}
 }
 
-// KitTemplate returns the artifacts of a built-in phase template, nil for an
-// unknown name. The result is the caller's own.
+// KitTemplate returns the artifacts of a built-in phase template, nil for an unknown name. The caller owns the
+// result.
 func KitTemplate(name string) []Artifact {
 	required := func(path, semantics string) Artifact {
 		return Artifact{Path: path, Semantics: semantics, Required: true}
@@ -169,7 +169,7 @@ func (s section) artifact(a *Artifact) {
 	}
 }
 
-// GateArtifact is one file of a gate with everything asked of it.
+// GateArtifact is one file of a gate with everything required of it.
 type GateArtifact struct {
 	Path      string
 	Required  bool

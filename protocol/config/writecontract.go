@@ -20,7 +20,7 @@ const (
 	PathInvalidReviewOnly    = "invalid_review_only_binding"
 )
 
-// Workflow artifact ownership: whether the files a role is named for can come from it.
+// Workflow artifact ownership: whether a role can deliver the files that name it as owner.
 const (
 	OwnershipYes           = "yes"
 	OwnershipNo            = "no"
@@ -87,15 +87,15 @@ func ContractOf(rt *Runtime) RuntimeContract {
 	return c
 }
 
-// WriteContract returns the contract of a role. An unknown role, authority or
-// runtime gives unknown, which can neither produce nor own.
+// WriteContract returns the contract of a role. An unknown role, authority or runtime yields unknown, which can
+// neither produce nor own.
 func WriteContract(c *Config, roleID string) Contract {
 	r := c.Role(roleID)
 	if r == nil {
 		return contract(PathUnknown, OwnershipUnknown)
 	}
 	base := ContractOf(c.Runtimes.Value(r.RuntimeID))
-	// One tool-defined side leaves the whole contract to the tool.
+	// If one side is tool-defined, the whole contract is left to the tool.
 	toolDefined := base.CanWriteFiles == "tool_defined" || base.Ownership == OwnershipToolDefined
 	switch r.WriteAuthority {
 	case wire.Authoritative:

@@ -1,4 +1,4 @@
-// Abandonment: what a run that a person has ended says about it.
+// Abandonment: what the state of a run that a person ended says about it.
 
 package run
 
@@ -7,12 +7,12 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// EventAbandoned is the type of the last row of a run that a person has ended. Its
-// payload: reason, by {name, email}, from_status, dropped_turns[].
+// EventAbandoned is the type of the last row of a run that a person ended. Its payload: reason, by {name, email},
+// from_status, dropped_turns[].
 const EventAbandoned = "run_abandoned"
 
-// Abandonment is the state's member abandoned, ours: who ended the run for good, and
-// why (docs/spec/lifecycle.md#abandoning-a-run).
+// Abandonment is the state's member abandoned, an addition of ours: who ended the run for good, and why
+// (docs/spec/lifecycle.md#abandoning-a-run).
 type Abandonment struct {
 	At         string        `json:"at"`
 	By         *ojson.Object `json:"by"` // {name, email}
@@ -21,7 +21,7 @@ type Abandonment struct {
 	Extra      ojson.Extra
 }
 
-// Text says in one sentence who ended the run and why, "" for a run that no person did.
+// Text says in one sentence who ended the run and why; "" for a run that no person ended.
 func (a *Abandonment) Text() string {
 	if a == nil {
 		return ""

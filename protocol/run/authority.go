@@ -1,4 +1,4 @@
-// What the state keeps of gate documents and of approvals under way; members of ours
+// What the state keeps of gate documents and of approvals in progress; members of ours
 // (docs/spec/state.md#documents-and-approvals).
 
 package run
@@ -10,15 +10,14 @@ import "github.com/git-agentxchain/git-agentxchain/internal/ojson"
 type DocumentMark struct {
 	Run    string `json:"run"`              // when the run began
 	Phase  string `json:"phase"`            // when the phase began
-	Signed bool   `json:"signed,omitempty"` // its sign-off line said yes when the turn under way began
+	Signed bool   `json:"signed,omitempty"` // its sign-off line said yes when the current turn began
 	Extra  ojson.Extra
 }
 
-// DocumentMissing is the digest of a document that was not there.
+// DocumentMissing is the digest of a document that did not exist.
 const DocumentMissing = "missing"
 
-// Vote is the approval of one person for a gate that needs several, or that was
-// granted with it.
+// Vote is one person's approval of a gate that needs several, or the approval that passed one.
 type Vote struct {
 	Principal string `json:"principal"` // e-mail address
 	Name      string `json:"name,omitempty"`
@@ -26,13 +25,13 @@ type Vote struct {
 	Content   string `json:"content"`             // sha256:<hex> of what was approved; see Content
 	Statement string `json:"statement,omitempty"` // sha256:<hex> of the signed statement, "" for none
 	KeyID     string `json:"key_id,omitempty"`    // key that signed it
-	Key       string `json:"key,omitempty"`       // what counts once, whatever names the key has
+	Key       string `json:"key,omitempty"`       // what counts once, whatever the key's names
 	Terminal  bool   `json:"terminal"`            // a terminal was attached
 	Reason    string `json:"reason,omitempty"`
 	Extra     ojson.Extra
 }
 
-// VoteRows are votes as a row or an answer has them.
+// VoteRows returns votes as they appear in a row or an answer.
 func VoteRows(votes []*Vote) []*ojson.Object {
 	out := make([]*ojson.Object, len(votes))
 	for i, v := range votes {
@@ -41,7 +40,7 @@ func VoteRows(votes []*Vote) []*ojson.Object {
 	return out
 }
 
-// Who is the person for a sentence: one whose git has no name for them is known by the address alone.
+// Who returns the person for use in a sentence; a person without a name in git is known by the address alone.
 func (v *Vote) Who() string {
 	if v.Name == "" {
 		return v.Principal

@@ -1,4 +1,4 @@
-// Charters: tasks of a plan that the run works off in the order of their dependencies.
+// Charters: tasks of a plan that the run completes in the order of their dependencies.
 
 package run
 
@@ -12,12 +12,10 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// Charter is one entry of charter_queue, a member of ours: a task that somebody
-// planned outside the run (docs/monarchic-export.md#kinds). It belongs to a phase, is given to its
-// role as one turn once everything it depends on is done, and holds the phase's
-// gate until then. Whether it is being worked on is not kept here but follows from
-// the active turns, so that a turn that is dropped or given to another can never
-// leave a charter behind.
+// Charter is one entry of charter_queue, a member of ours: a task that was planned outside the run
+// (docs/monarchic-export.md#kinds). It belongs to a phase, is given to its role as one turn once everything it
+// depends on is done, and holds the phase's gate until then. Whether a turn is working on it is not stored but
+// follows from the active turns, so a turn that is dropped or reassigned can never leave a charter behind.
 type Charter struct {
 	CharterID          string        `json:"charter_id"`
 	PlanID             string        `json:"plan_id"`
@@ -30,15 +28,14 @@ type Charter struct {
 	GatesRequired      []string      `json:"gates_required"`
 	Status             string        `json:"status"`             // pending, completed
 	TurnID             *string       `json:"turn_id"`            // the accepted turn that completed it
-	Attempts           int           `json:"attempts,omitempty"` // accepted turns that did not
+	Attempts           int           `json:"attempts,omitempty"` // accepted turns that did not complete it
 	Reproducible       bool          `json:"reproducible,omitempty"`
-	Task               *ojson.Object `json:"task,omitempty"`   // what the prompt tells beside the goal
+	Task               *ojson.Object `json:"task,omitempty"`   // what the prompt says besides the goal
 	Source             *ojson.Object `json:"source,omitempty"` // the task as it was planned
 	Extra              ojson.Extra
 }
 
-// States of a charter. Only pending and completed are recorded; the other two are
-// what CharterState makes of a pending one.
+// States of a charter. Only pending and completed are recorded; CharterState derives the other two from pending.
 const (
 	CharterPending   = "pending"
 	CharterCompleted = "completed"
@@ -46,11 +43,11 @@ const (
 	CharterActive    = "active"
 )
 
-// CharterSource marks an intake_context that stands for a charter. Such a context
-// has no intent_id: another implementation would look for the file of the intent.
+// CharterSource marks an intake_context that represents a charter. Such a context has no intent_id: another
+// implementation would look for the file of the intent.
 const CharterSource = "charter_queue"
 
-// CharterID names the charter a turn works on, "" for none.
+// CharterID returns the id of the charter that a turn works on, "" for none.
 func (t *Turn) CharterID() string {
 	if t.IntakeContext.String("source") != CharterSource {
 		return ""
@@ -66,7 +63,7 @@ func (s *State) Charter(id string) *Charter {
 	return nil
 }
 
-// CharterAt is the index of a charter by its id, -1 without one.
+// CharterAt returns the index of a charter by its id, or -1.
 func (s *State) CharterAt(id string) int {
 	return slices.IndexFunc(s.CharterQueue, func(c *Charter) bool { return c.CharterID == id })
 }
@@ -81,8 +78,8 @@ func (s *State) CharterTurn(id string) *Turn {
 	return nil
 }
 
-// CharterState tells how a charter stands: completed, active, ready (its turn can
-// be given as soon as the run is in its phase) or pending.
+// CharterState returns the state of a charter: completed, active, ready (its turn can be assigned as soon as the
+// run is in its phase) or pending.
 func (s *State) CharterState(c *Charter) string {
 	switch {
 	case c.Status == CharterCompleted:
@@ -106,7 +103,7 @@ func (s *State) charterWaits(c *Charter) []string {
 	return open
 }
 
-// OpenCharters are the charters of the present phase that are not done, in order.
+// OpenCharters returns the charters of the present phase that are not done, in order.
 func (s *State) OpenCharters() []*Charter {
 	var open []*Charter
 	for _, c := range s.CharterQueue {
@@ -117,13 +114,13 @@ func (s *State) OpenCharters() []*Charter {
 	return open
 }
 
-// Chartered reports whether the present phase has charters at all.
+// Chartered reports whether the present phase has any charters.
 func (s *State) Chartered() bool {
 	return slices.ContainsFunc(s.CharterQueue, func(c *Charter) bool { return c.Phase == s.Phase })
 }
 
-// CharterRoles are the roles that can be given a turn for a charter now: a charter
-// of the present phase is ready and the role has no turn. In order of the queue.
+// CharterRoles returns, in queue order, the roles that can be given a turn for a charter now: a charter of the
+// present phase is ready and the role has no turn.
 func (s *State) CharterRoles() []string {
 	if len(s.CharterQueue) == 0 {
 		return nil
@@ -146,7 +143,7 @@ func (s *State) roleBusy(role string) bool {
 	return false
 }
 
-// NextCharter is the charter a new turn of the role works on, or nil.
+// NextCharter returns the charter that a new turn of the role works on, or nil.
 func (s *State) NextCharter(role string) *Charter {
 	for _, c := range s.OpenCharters() {
 		if c.Role == role && s.CharterState(c) == CharterReady {
@@ -156,8 +153,8 @@ func (s *State) NextCharter(role string) *Charter {
 	return nil
 }
 
-// CharterRole is the role the queue gives the next turn to; "" when the phase has
-// no open charter. The error says what the open ones wait for.
+// CharterRole returns the role to which the queue gives the next turn; "" when the phase has no open charter. The
+// error says what the open charters wait for.
 func CharterRole(cfg *config.Config, s *State) (string, *wire.Error) {
 	open := s.OpenCharters()
 	if len(open) == 0 {
@@ -194,7 +191,7 @@ func chartersWait(s *State, open []*Charter) *wire.Error {
 	}
 }
 
-// Copy is a charter of its own, its unknown members copied as f says.
+// Copy returns an independent charter, its unknown members copied with f.
 func (c *Charter) Copy(f objectCopy) *Charter {
 	if c == nil {
 		return nil
@@ -208,7 +205,7 @@ func (c *Charter) Copy(f objectCopy) *Charter {
 	return &out
 }
 
-// UnknownRole refuses a role the configuration does not define (unknown_role).
+// UnknownRole refuses a role that the configuration does not define (unknown_role).
 func UnknownRole(cfg *config.Config, id string) *wire.Error {
 	return &wire.Error{
 		Code:  wire.CodeUnknownRole,

@@ -13,19 +13,19 @@ import (
 // ClaimMember is the member of an active turn that holds its claim.
 const ClaimMember = "claim"
 
-// Codes of a turn that is claimed.
+// Codes of a claimed turn.
 const (
-	CodeTurnClaimed = "turn_claimed" // another clone holds the turn, or has held it meanwhile
-	CodeClaimEnded  = "claim_ended"  // the time of this clone's own claim is up
+	CodeTurnClaimed = "turn_claimed" // another clone holds the turn, or held it meanwhile
+	CodeClaimEnded  = "claim_ended"  // this clone's own claim has run out
 )
 
-// TurnClaim says which clone works on a turn. Number grows each time the turn changes
-// hands, so that a result that was made under an older claim is told from one made under
-// the present. Clone is "" once the claim was given back.
+// TurnClaim says which clone works on a turn. Number grows each time the turn changes hands, which distinguishes a
+// result made under an older claim from one made under the present claim. Clone is "" once the claim was given
+// back.
 //
-// At and Seconds are compared with the clock of the clone that holds the claim only. Any
-// other clone counts Seconds from when it first saw the claim, by its own clock: machines
-// whose clocks differ by hours agree on who holds a turn.
+// At and Seconds are compared only with the clock of the clone that holds the claim. Any other clone counts Seconds
+// from when it first saw the claim, by its own clock: machines whose clocks differ by hours agree on who holds a
+// turn.
 type TurnClaim struct {
 	Number  int    `json:"number"`
 	Clone   string `json:"clone"`
@@ -48,13 +48,13 @@ func ClaimOf(turn *Turn) TurnClaim {
 	return c
 }
 
-// Held reports whether a clone holds the claim; its time may be up.
+// Held reports whether a clone holds the claim, even if it has run out.
 func (c TurnClaim) Held() bool { return c.Clone != "" }
 
-// Lasts is how long the claim lasts.
+// Lasts returns the duration of the claim.
 func (c TurnClaim) Lasts() time.Duration { return time.Duration(c.Seconds) * time.Second }
 
-// Time is Lasts as people write it: 30m, 1h30m.
+// Time returns Lasts as people write it: 30m, 1h30m.
 func (c TurnClaim) Time() string {
 	s := c.Lasts().String()
 	if short, whole := strings.CutSuffix(s, "m0s"); whole {
@@ -66,7 +66,7 @@ func (c TurnClaim) Time() string {
 	return s
 }
 
-// Ends is when the claim ends by the clock of the clone that holds it.
+// Ends returns when the claim ends, by the clock of the clone that holds it.
 func (c TurnClaim) Ends() time.Time {
 	at, err := wire.ParseTime(c.At)
 	if err != nil {

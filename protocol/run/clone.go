@@ -8,16 +8,14 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
-// Clone returns a deep copy: it encodes to the same bytes and shares nothing
-// that can be changed.
+// Clone returns a deep copy: it encodes to the same bytes and shares no mutable data.
 func (s *State) Clone() *State { return s.Copy(deepObjects) }
 
 // Clone returns a deep copy, like State.Clone.
 func (x *Index) Clone() *Index { return x.Copy(deepObjects) }
 
-// objectCopy says what becomes of raw objects inside a copy. The engine never
-// changes one in place, so its private copies may share them; copies handed out
-// may not.
+// objectCopy says how a copy treats the raw objects inside it. The engine never changes one in place, so its
+// private copies may share them; copies handed out may not.
 type objectCopy func(*ojson.Object) *ojson.Object
 
 func deepObjects(o *ojson.Object) *ojson.Object   { return o.Clone() }
@@ -54,7 +52,7 @@ func copyPtr[T any](p *T) *T {
 	return &v
 }
 
-// Copy is a state of its own, its unknown members copied as f says.
+// Copy returns an independent state, its unknown members copied with f.
 func (s *State) Copy(f objectCopy) *State {
 	if s == nil {
 		return nil
@@ -195,7 +193,7 @@ func (d *Delegation) copy(f objectCopy) *Delegation {
 	return &c
 }
 
-// Copy is an index of its own, its unknown members copied as f says.
+// Copy returns an independent index, its unknown members copied with f.
 func (x *Index) Copy(f objectCopy) *Index {
 	if x == nil {
 		return nil

@@ -1,4 +1,4 @@
-// What the rows of a run say it cost, and what is left to spend.
+// What a run cost according to its rows, and what is left to spend.
 
 package run
 
@@ -9,11 +9,11 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
-// MaxSpentUSD bounds the sum of costs: an absurd claim must not make a state
-// that cannot be written, and so keep a turn from being refused.
+// MaxSpentUSD bounds the sum of costs: an absurd cost must not make the state unwritable, which would prevent the
+// refusal of the turn.
 const MaxSpentUSD = 1e15
 
-// Sane keeps a cost in US dollars between nothing and MaxSpentUSD; NaN is nothing.
+// Sane limits a cost in US dollars to the range from 0 to MaxSpentUSD; NaN becomes 0.
 func Sane(usd float64) float64 {
 	if math.IsNaN(usd) {
 		return 0
@@ -30,8 +30,7 @@ func RowCost(cost *ojson.Object) float64 {
 	return Sane(usd)
 }
 
-// LeftText says what is left of a budget, to the cent; once more was spent
-// than there was, how much more.
+// LeftText says what is left of a budget, to the cent; when it was overspent, by how much.
 func LeftText(usd float64) string {
 	cents := math.Round(usd * 100)
 	if cents < 0 {

@@ -14,15 +14,14 @@ import (
 )
 
 const (
-	// MaxDecisionDigits bounds the digits of a decision id, so that an index
-	// of ids cannot be blown up by one of them.
+	// MaxDecisionDigits bounds the digits of a decision id, so that one id cannot blow up an index.
 	MaxDecisionDigits = 64
-	// MaxSmallDecision is the greatest number kept in ranges: every JSON
-	// reader represents integers up to here exactly.
+	// MaxSmallDecision is the greatest number kept in ranges: every JSON reader represents integers up to it
+	// exactly.
 	MaxSmallDecision = 999_999_999_999_999
 )
 
-// IsDecisionID reports DEC- followed by 1 to 64 digits.
+// IsDecisionID reports whether id is DEC- followed by 1 to 64 digits.
 func IsDecisionID(id string) bool { return wire.Numbered(id, "DEC-", 1, MaxDecisionDigits) }
 
 // DecisionNumber splits a decision id into its value: n when it is small, else
@@ -41,7 +40,7 @@ func DecisionNumber(id string) (n uint64, huge string, ok bool) {
 	return 0, digits, true
 }
 
-// DecisionID spells a decision number: DEC-007.
+// DecisionID formats a decision number: DEC-007.
 func DecisionID(n uint64) string { return fmt.Sprintf("DEC-%03d", n) }
 
 type idRange struct{ lo, hi uint64 } // inclusive
@@ -53,7 +52,7 @@ type DecisionIDs struct {
 	huge   []string  // ascending
 }
 
-// Has reports whether the id's number is in the set; false for what is no id.
+// Has reports whether the id's number is in the set; false for an invalid id.
 func (d *DecisionIDs) Has(id string) bool {
 	n, huge, ok := DecisionNumber(id)
 	if !ok || d == nil {
@@ -78,7 +77,7 @@ func (d *DecisionIDs) search(n uint64) int {
 	return i
 }
 
-// Add puts the id's number into the set; what is no id is ignored.
+// Add puts the id's number into the set; an invalid id is ignored.
 func (d *DecisionIDs) Add(id string) {
 	n, huge, ok := DecisionNumber(id)
 	switch {
@@ -106,9 +105,9 @@ func (d *DecisionIDs) addRange(r idRange) {
 	d.ranges = slices.Replace(d.ranges, i, j, r)
 }
 
-// Next returns the id one above the greatest number of the set, DEC-001 for an
-// empty one. When an id has used up the top of the number space, it is the
-// least free number instead, so one absurd id does not spoil all later ones.
+// Next returns the id one above the greatest number of the set, DEC-001 for an empty one. When an id has used the
+// top of the number space, it returns the least free number instead, so that one absurd id does not spoil all later
+// ones.
 func (d *DecisionIDs) Next() string {
 	if d == nil || len(d.ranges) == 0 {
 		return DecisionID(1)
@@ -168,9 +167,8 @@ func (d *DecisionIDs) Encode() []any {
 	return out
 }
 
-// DecodeDecisionIDs reads what Encode returned. Order, overlaps and spelling are
-// forgiven; an item that is no number, pair or string of digits is left out:
-// the set is derived data that a rebuilt index replaces.
+// DecodeDecisionIDs reads what Encode returned. It tolerates any order, overlaps and spelling, and skips an item
+// that is not a number, pair or string of digits: the set is derived data that a rebuilt index replaces.
 func DecodeDecisionIDs(items []any) *DecisionIDs {
 	d := &DecisionIDs{}
 	small := func(v ojson.Value) (uint64, bool) {

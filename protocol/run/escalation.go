@@ -1,4 +1,4 @@
-// Human escalations: the ledger rows and what is open (docs/notifications.md#human-escalations).
+// Human escalations: the ledger rows and which are open (docs/notifications.md#human-escalations).
 
 package run
 
@@ -10,12 +10,10 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// NewEscalation returns the raise row of the block s is in: who has to do what,
-// and the command that says it is done. s.BlockedReason must be set; roleID is
-// the role of the turn concerned, or "". The row is {kind:"raised",
-// escalation_id, created_at, run_id, phase, blocked_on, category, typed_reason,
-// type, service, action, recovery_action, resolution_command, detail, turn_id,
-// role_id}.
+// NewEscalation returns the raise row of the block s is in: who has to do what, and the command that reports it as
+// done. s.BlockedReason must be set; roleID is the role of the turn concerned, or "". The row is {kind:"raised",
+// escalation_id, created_at, run_id, phase, blocked_on, category, typed_reason, type, service, action,
+// recovery_action, resolution_command, detail, turn_id, role_id}.
 func NewEscalation(id, at string, s *State, roleID string) *ojson.Object {
 	b := s.BlockedReason
 	if b == nil {
@@ -52,10 +50,10 @@ func CompletedEscalation(raised, resolved *ojson.Object) *ojson.Object {
 	return o
 }
 
-// FoldEscalations reads the rows of human-escalations.jsonl in order: the
-// records still open, oldest first, and the completed ones, newest first.
+// FoldEscalations reads the rows of human-escalations.jsonl in order and returns the records still open, oldest
+// first, and the completed ones, newest first.
 func FoldEscalations(rows []*ojson.Object) (open, completed []*ojson.Object) {
-	at := make(map[string]int) // in open
+	at := make(map[string]int) // positions in open
 	for _, row := range rows {
 		id := row.String("escalation_id")
 		if id == "" {

@@ -1,14 +1,14 @@
-// What an escalation asks of a person, told from its reason and its words (docs/notifications.md#human-escalations).
+// What an escalation asks of a person, derived from its reason and its text
+// (docs/notifications.md#human-escalations).
 
 package run
 
 import "strings"
 
-// ClassifyEscalation sorts an escalation by what a person has to bring: type is
-// needs_oauth, needs_credential, needs_payment, needs_legal,
-// needs_physical_access or needs_decision; service is a known service the texts
-// name, or "". What the typed reason says comes before any word of the texts;
-// of those, whole words count (docs/notifications.md#human-escalations).
+// ClassifyEscalation classifies an escalation by what a person has to provide: typ is needs_oauth,
+// needs_credential, needs_payment, needs_legal, needs_physical_access or needs_decision; service is a known service
+// that the texts name, or "". The typed reason takes precedence over the texts, of which only whole words count
+// (docs/notifications.md#human-escalations).
 func ClassifyEscalation(blockedOn, typedReason, detail, category string) (typ, service string) {
 	text := escalationWords(blockedOn + " " + typedReason + " " + detail + " " + category)
 	typ = typeOfReason(typedReason)
@@ -39,10 +39,9 @@ func ClassifyEscalation(blockedOn, typedReason, detail, category string) (typ, s
 
 const needsDecision = "needs_decision"
 
-// typeOfReason is the type that a typed reason settles by itself, "" when the
-// words have to tell. The run's own reasons all ask for a decision, except those
-// behind which anything may stand: a turn or an operator that asks for a person, a
-// command or a dispatch that failed.
+// typeOfReason returns the type that a typed reason determines by itself, "" when the words have to decide. The
+// run's own reasons all ask for a decision, except those that may have any cause: a turn or an operator that asks
+// for a person, a command or a dispatch that failed.
 func typeOfReason(typedReason string) string {
 	switch typedReason {
 	case "needs_oauth", "needs_credential", "needs_payment", "needs_legal", "needs_physical_access", needsDecision:
@@ -72,7 +71,7 @@ func typeOfWords(text string) string {
 			"physical|usb|2fa|mfa|phone|yubikey|hardware key|hardware token|hardware tokens|captcha|in person|on site",
 			""},
 	} {
-		// What is known to mean something else says nothing about it.
+		// Phrases with a known other meaning are not evidence.
 		words := text
 		for phrase := range strings.SplitSeq(c.unless, "|") {
 			if phrase != "" {
@@ -86,7 +85,7 @@ func typeOfWords(text string) string {
 	return needsDecision
 }
 
-// escalationWords is the text in lower case with single spaces around every word.
+// escalationWords returns the text in lower case with single spaces around every word.
 func escalationWords(s string) string {
 	const enough = 64 << 10
 	s = strings.ToLower(Clip(s, enough))

@@ -73,7 +73,7 @@ func EventTypes() []string {
 	}
 }
 
-// EventSpec are the facts of one event. Empty strings become null.
+// EventSpec has the facts of one event. Empty strings become null.
 type EventSpec struct {
 	ID       string // evt_<16 hex>
 	Type     string // one of EventTypes
@@ -81,15 +81,14 @@ type EventSpec struct {
 	Run      string
 	Phase    string
 	Status   wire.Status
-	Turn     *ojson.Object // {turn_id, role_id}, a checkpoint adds runtime_id; nil when none
+	Turn     *ojson.Object // {turn_id, role_id}; a checkpoint adds runtime_id; nil when none
 	IntentID any           // string or nil
-	Payload  *ojson.Object // nil is {}
+	Payload  *ojson.Object // nil means {}
 }
 
-// NewEvent returns an event row: {event_id, event_type, timestamp, run_id,
-// phase, status, turn, intent_id, payload}, every key always present (docs/spec/README.md).
-// An unregistered type is a programming error and comes back as an error:
-// it must never reach events.jsonl.
+// NewEvent returns an event row: {event_id, event_type, timestamp, run_id, phase, status, turn, intent_id,
+// payload}, every key always present (docs/spec/README.md). An unregistered type is a programming error and
+// returned as an error: it must never reach events.jsonl.
 func NewEvent(e EventSpec) (*ojson.Object, error) {
 	if !writable(e.Type) {
 		return nil, fmt.Errorf("event type %q is not registered", e.Type)
@@ -115,8 +114,8 @@ func NewEvent(e EventSpec) (*ojson.Object, error) {
 	), nil
 }
 
-// recoveryClassification is the payload member that tells monitors how serious
-// an automatic recovery event is (docs/spec/state.md#events); nil for other types.
+// recoveryClassification returns the payload member that tells monitors how serious an automatic recovery event is
+// (docs/spec/state.md#events); nil for other types.
 func recoveryClassification(eventType string) *ojson.Object {
 	var domain, severity, outcome, mechanism string
 	switch eventType {
@@ -134,8 +133,8 @@ func recoveryClassification(eventType string) *ojson.Object {
 	return ojson.NewObject("domain", domain, "severity", severity, "outcome", outcome, "mechanism", mechanism)
 }
 
-// ValidateEvent returns what is wrong with one event, nil when it is valid. The
-// texts are wire: docs/conformance.md#becoming-a-target.
+// ValidateEvent returns what is wrong with one event, nil when it is valid. The texts are part of the protocol:
+// docs/conformance.md#becoming-a-target.
 func ValidateEvent(v ojson.Value) []string {
 	o, ok := v.(*ojson.Object)
 	if !ok || o == nil {
@@ -161,10 +160,10 @@ func ValidateEvent(v ojson.Value) []string {
 	return errs
 }
 
-// ValidateEventOrdering checks a timeline: run_started first, run_completed
-// last unless the approval of the completion was taken back, no turn accepted before it was dispatched, times never
-// going back. The code is "" when the order is right, invalid_events when v is no timeline, else
-// ordering_violation. The texts are wire: docs/conformance.md#becoming-a-target.
+// ValidateEventOrdering checks a timeline: run_started first, run_completed last unless the approval of the
+// completion was taken back, no turn accepted before it was dispatched, times never going back. The code is "" when
+// the order is right, invalid_events when v is not a timeline, else ordering_violation. The texts are part of the
+// protocol: docs/conformance.md#becoming-a-target.
 func ValidateEventOrdering(v ojson.Value) (code string, errs []string) {
 	events, ok := v.([]any)
 	if !ok || len(events) == 0 {
@@ -197,7 +196,7 @@ func ValidateEventOrdering(v ojson.Value) (code string, errs []string) {
 	for i := range events {
 		t, err := wire.ParseTime(at(i).String("timestamp"))
 		if err != nil {
-			prev = time.Time{} // an unreadable time is ValidateEvent's finding
+			prev = time.Time{} // ValidateEvent reports an unreadable time
 			continue
 		}
 		if i > 0 && t.Before(prev) {

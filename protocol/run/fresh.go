@@ -7,8 +7,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// RulesInForce reports whether a run of this status is judged by adopted rules: from
-// its beginning until it is over.
+// RulesInForce reports whether a run of this status is judged by adopted rules: from its start until it is over.
 func RulesInForce(s wire.Status) bool {
 	switch s {
 	case wire.StatusIdle, wire.StatusCompleted, wire.StatusFailed, "":
@@ -17,7 +16,7 @@ func RulesInForce(s wire.Status) bool {
 	return true
 }
 
-// FreshState is the idle state of a project before its first run (docs/spec/state.md#the-state).
+// FreshState returns the idle state of a project before its first run (docs/spec/state.md#the-state).
 func FreshState(c *config.Config, projectID string) *State {
 	if projectID == "" {
 		projectID = c.Project.ID
@@ -37,7 +36,7 @@ func FreshState(c *config.Config, projectID string) *State {
 	return s
 }
 
-// FreshBudget is what a run may spend at its beginning.
+// FreshBudget returns what a run may spend at its start.
 func FreshBudget(c *config.Config) BudgetStatus {
 	b := BudgetStatus{}
 	if c.Budget != nil && c.Budget.PerRunMaxUSD != nil {

@@ -1,4 +1,4 @@
-// What a gate ends, a phase or the run, and the gate that waits for a person.
+// What a gate ends (a phase or the run), and the gate that waits for a person.
 
 package run
 
@@ -9,7 +9,7 @@ const (
 	GateCompletion = "run_completion"
 )
 
-// Waiting is the request with which a run waits for a person at a gate.
+// Waiting is the request for which a run waits for a person at a gate.
 type Waiting struct {
 	Type     string // GatePhase or GateCompletion
 	Gate     string
@@ -17,8 +17,8 @@ type Waiting struct {
 	By, At   string // the turn that asked, and when; "" where the state does not say
 }
 
-// Waiting returns what the run waits for a person with, nil where it does not wait. A state that names both kinds,
-// which other writers can make, waits with the phase first.
+// Waiting returns the request for which the run waits for a person, nil where it does not wait. A state with
+// requests of both kinds, which other writers can make, waits with the phase first.
 func (s *State) Waiting() *Waiting {
 	if p := s.PendingPhaseTransition; p != nil {
 		return &Waiting{
@@ -36,12 +36,12 @@ func (s *State) Waiting() *Waiting {
 	return nil
 }
 
-// HasPending reports a gate that waits for a person.
+// HasPending reports whether a gate waits for a person.
 func HasPending(s *State) bool {
 	return s.PendingPhaseTransition != nil || s.PendingRunCompletion != nil
 }
 
-// PendingGate names the gate that waits for a person, "" where there is none.
+// PendingGate returns the gate that waits for a person, or "".
 func PendingGate(s *State) string {
 	if w := s.Waiting(); w != nil {
 		return w.Gate

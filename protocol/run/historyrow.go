@@ -9,8 +9,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
-// HistoryReissued is the status of the row a given-up turn leaves. Such rows are
-// no accepted turns: every reader leaves them out (docs/compatibility.md#where-we-differ-on-purpose row 12).
+// HistoryReissued is the status of the row of a given-up turn. Such rows are not accepted turns: every reader skips
+// them (docs/compatibility.md#where-we-differ-on-purpose row 12).
 const HistoryReissued = "reissued"
 
 // MaxLedgerLine bounds one ledger row in bytes; a staged result is smaller.
@@ -35,8 +35,8 @@ func DecodeLedgerLine(line []byte) (*ojson.Object, error) {
 	return o, nil
 }
 
-// SaysAccepted reports a row that says its turn was accepted, whatever run it is of. The row of
-// a reissued turn has a time of acceptance as well, and is none.
+// SaysAccepted reports whether a row says that its turn was accepted, in whatever run. The row of a reissued turn
+// also has a time of acceptance, but does not count.
 func SaysAccepted(row *ojson.Object) bool {
 	switch row.String("status") {
 	case HistoryReissued:
@@ -47,9 +47,8 @@ func SaysAccepted(row *ojson.Object) bool {
 	return row.String("accepted_at") != ""
 }
 
-// AcceptedRow reports whether a row is an accepted turn of the run: not a
-// reissued one, and of this run or of none (rows of the first versions name no
-// run).
+// AcceptedRow reports whether a row is an accepted turn of the run: not a reissued one, and either of this run or
+// without a run (rows of the first versions name no run).
 func AcceptedRow(row *ojson.Object, runID string) bool {
 	if row.String("turn_id") == "" || row.String("status") == HistoryReissued {
 		return false

@@ -1,5 +1,5 @@
-// Index is the digest of a run's ledgers that the rules need, kept up to date
-// by every operation so that none has to read a ledger.
+// Index summarises the parts of a run's ledgers that the rules need. Every operation updates it, so that none has
+// to read a ledger.
 
 package run
 
@@ -10,16 +10,15 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// Index summarises the ledgers of the current run. It is derived data: it can
-// be rebuilt with BuildIndex, to the very same bytes, and replay proves that it
-// was kept right. No member but the last is ever left out: their order must not
-// depend on when one was first set.
+// Index summarises the ledgers of the current run. It is derived data: BuildIndex rebuilds it to the same bytes,
+// and replay proves that it was kept right. No member but the last is ever left out: their order must not depend on
+// when one was first set.
 type Index struct {
 	Run           string              `json:"run"`
 	Accepted      int                 `json:"accepted"`       // accepted turns, reissued rows excluded
-	PhaseAccepted ojson.Map[int]      `json:"phase_accepted"` // phase -> accepted turns
+	PhaseAccepted ojson.Map[int]      `json:"phase_accepted"` // phase -> number of accepted turns
 	Participants  ojson.Map[[]string] `json:"participants"`   // phase -> roles with an accepted turn
-	StreakRole    string              `json:"streak_role"`    // role of the trailing accepted turns
+	StreakRole    string              `json:"streak_role"`    // role of the most recent accepted turns
 	Streak        int                 `json:"streak"`
 	// a completed implementation turn changed a product file
 	ProductTurn     bool     `json:"product_turn"`
@@ -44,10 +43,10 @@ type Index struct {
 	OpenEscalations []*ojson.Object          `json:"open_escalations"` // raised rows without a resolution
 	// turn_id, id, severity of this run's open objections
 	OpenObjections []*ojson.Object `json:"open_objections"`
-	// of the accepted rows; state.budget_status counts refused attempts too
+	// of the accepted rows; state.budget_status also counts refused attempts
 	CostUSD     float64 `json:"cost_usd"`
 	LastEventAt string  `json:"last_event_at"` // newest event of the run
-	// absent until the first message, and the last member: runs of before messages keep their index
+	// absent until the first message, and the last member: the index of runs older than messages is unchanged
 	Mailbox *Mailbox `json:"mailbox,omitempty"`
 	Extra   ojson.Extra
 }
@@ -68,8 +67,7 @@ func DecodeIndex(data []byte) (*Index, error) {
 	return x, nil
 }
 
-// LedgerReader gives BuildIndex the rows of a ledger in order; unparseable
-// lines are left out by the reader.
+// LedgerReader yields the rows of a ledger in order for BuildIndex; it skips unparseable lines.
 type LedgerReader func(l wire.Ledger) iter.Seq[Line]
 
 // Line is one ledger row with the exact bytes it was read from (no newline).

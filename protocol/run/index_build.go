@@ -1,4 +1,4 @@
-// Keeping the run index: one row at a time, or from whole ledgers.
+// Updating the run index one row at a time, or building it from whole ledgers.
 
 package run
 
@@ -17,14 +17,14 @@ const (
 	keepTurns     = 3
 )
 
-// Accept books an accepted history row.
+// Accept adds an accepted history row.
 func (x *Index) Accept(row *ojson.Object, cfg *config.Config) {
 	used := DecodeDecisionIDs(x.DecisionIDs)
 	x.take(row, used)
 	x.DecisionIDs = used.Encode()
 }
 
-// take is accept with the used decision ids decoded.
+// take does the work of Accept, with the used decision ids decoded.
 func (x *Index) take(row *ojson.Object, used *DecisionIDs) {
 	phase, role := row.String("phase"), row.String("role")
 	x.Accepted++
@@ -81,9 +81,9 @@ func (x *Index) take(row *ojson.Object, used *DecisionIDs) {
 	x.Recent = append(slices.Clip(x.Recent), row)
 }
 
-// claim notes the files a row leaves in the work tree until a checkpoint commits
-// them. A file that was declared but not seen changed, such as one of a proposal,
-// is in no checkpoint; a later checkpoint of the same file settles earlier claims.
+// claim records the files that a row leaves in the work tree until a checkpoint commits them. A file that was
+// declared but not seen changed, such as one of a proposal, is in no checkpoint; a later checkpoint of the same
+// file settles earlier claims.
 func (x *Index) claim(row *ojson.Object, files []string) {
 	id := row.String("turn_id")
 	done := row.String("checkpoint_sha") != ""
@@ -102,15 +102,15 @@ func (x *Index) claim(row *ojson.Object, files []string) {
 	if len(mine) == 0 {
 		return
 	}
-	// The order is that of the claims, whichever earlier ones they replace.
+	// The order is that of the new claims, whichever earlier ones they replace.
 	var again []string
 	for _, f := range mine {
 		if x.Uncheckpointed.Has(f) {
 			again = append(again, f)
 		}
 	}
-	// Most rows claim few files that were claimed before; passing over all claims
-	// for each row of a long history would take too long.
+	// Most rows claim few files that were claimed before; scanning all claims for each row of a long history would
+	// take too long.
 	if len(again) > 4 {
 		x.drop(func(f, _ string) bool { return claimed[f] })
 	} else {
@@ -136,8 +136,8 @@ func (x *Index) drop(which func(file, turn string) bool) {
 	x.Uncheckpointed = keep
 }
 
-// Awaiting are the accepted turns whose uncommitted files are among dirty, each once,
-// the one accepted first at the beginning.
+// Awaiting returns the accepted turns whose uncommitted files are among dirty, each once, in the order of
+// acceptance.
 func (x *Index) Awaiting(dirty []string) []string {
 	if x == nil || x.Uncheckpointed.Len() == 0 {
 		return nil
@@ -151,7 +151,7 @@ func (x *Index) Awaiting(dirty []string) []string {
 	return turns
 }
 
-// Checkpointed replaces a row by the one that names its checkpoint.
+// Checkpointed replaces a row with the one that names its checkpoint.
 func (x *Index) Checkpointed(row *ojson.Object) {
 	id := row.String("turn_id")
 	x.drop(func(_, turn string) bool { return turn == id })
@@ -170,8 +170,8 @@ func (x *Index) Checkpointed(row *ojson.Object) {
 	}
 }
 
-// KeepRequests keeps the rows whose requests are queued or wait for approval, and
-// no others: their verification is what the gate reads (docs/spec/observation.md#concurrent-turns).
+// KeepRequests keeps only the rows whose requests are queued or wait for approval: the gate reads their
+// verification (docs/spec/observation.md#concurrent-turns).
 func (x *Index) KeepRequests(s *State) {
 	keep := func(row **ojson.Object, by string) {
 		switch {
@@ -189,7 +189,7 @@ func (x *Index) KeepRequests(s *State) {
 	keep(&x.QueuedDone, done)
 }
 
-// requesters names the turns whose phase and completion requests stand.
+// requesters returns the turns whose phase and completion requests stand.
 func requesters(s *State) (phase, completion string) {
 	switch {
 	case s.PendingPhaseTransition != nil:
@@ -204,7 +204,7 @@ func requesters(s *State) (phase, completion string) {
 		completion = s.QueuedRunCompletion.RequestedByTurn
 	}
 	if a := s.LastApproval; a != nil && phase == "" && completion == "" {
-		// The approval can be taken back, and the gate is judged by that turn again.
+		// The approval can be taken back, and the gate is then judged by that turn again.
 		if a.Transition != nil {
 			phase = a.Transition.RequestedByTurn
 		}
@@ -215,10 +215,10 @@ func requesters(s *State) (phase, completion string) {
 	return phase, completion
 }
 
-// MaxOpenObjections bounds what the index carries; the ledger keeps them all.
+// MaxOpenObjections bounds the objections in the index; the ledger keeps them all.
 const MaxOpenObjections = 50
 
-// Trim forgets rows no active turn can conflict with, and messages no turn waits for.
+// Trim drops rows that no active turn can conflict with, and messages that no turn waits for.
 func (x *Index) Trim(s *State) {
 	x.settleMail(s)
 	if s.ActiveTurns.Len() == 0 {
@@ -245,8 +245,8 @@ func keepLast(list []*ojson.Object, n int, o *ojson.Object) []*ojson.Object {
 	return list
 }
 
-// BuildIndex derives the index of the state's run from whole ledgers, for a run
-// that another tool has worked on. It reads each ledger once.
+// BuildIndex derives the index of the state's run from whole ledgers, for a run that another tool changed. It reads
+// each ledger once.
 func BuildIndex(cfg *config.Config, s *State, read LedgerReader) *Index {
 	x := &Index{Run: s.Run()}
 	if x.Run == "" {
@@ -282,7 +282,7 @@ func BuildIndex(cfg *config.Config, s *State, read LedgerReader) *Index {
 			closed.before(at, x)
 		}
 		x.take(row, used)
-		// take copies what others may hold; of a whole history that is too much.
+		// take copies what others may hold; for a whole history that is too slow.
 		recent, x.Recent = append(recent, x.Recent...), nil
 		id := row.String("turn_id")
 		if id == phaseBy {
@@ -331,21 +331,20 @@ func BuildIndex(cfg *config.Config, s *State, read LedgerReader) *Index {
 	return x
 }
 
-// RowObjectionClosed is the type of the row of the decision ledger that says a person
-// closed an objection.
+// RowObjectionClosed is the type of the decision ledger's row that says a person closed an objection.
 const RowObjectionClosed = "objection_closed"
 
-// CloseObjection forgets an objection of a turn.
+// CloseObjection removes an objection of a turn.
 func (x *Index) CloseObjection(turn, id string) {
 	x.OpenObjections = slices.DeleteFunc(slices.Clone(x.OpenObjections), func(o *ojson.Object) bool {
 		return o.String("turn_id") == turn && o.String("id") == id
 	})
 }
 
-// closings are the objections that people closed, in the order of the ledger.
+// closings are the objections that people closed, in ledger order.
 type closings []*ojson.Object
 
-// before carries out those that came before the time, all of them for "".
+// before applies the closings that came before the time; all of them for "".
 func (c *closings) before(at string, x *Index) {
 	for len(*c) > 0 && (at == "" || (*c)[0].String("timestamp") < at) {
 		x.CloseObjection((*c)[0].String("turn_id"), (*c)[0].String("objection_id"))
@@ -353,7 +352,7 @@ func (c *closings) before(at string, x *Index) {
 	}
 }
 
-// BlockingObjections names the open objections of severity blocking.
+// BlockingObjections returns the open objections of severity blocking.
 func (x *Index) BlockingObjections() []string {
 	var out []string
 	for _, o := range x.OpenObjections {

@@ -1,20 +1,20 @@
-// LastApproval: what taking the last approval back leads to.
+// LastApproval: what taking back the last approval restores.
 
 package run
 
 import "github.com/git-agentxchain/git-agentxchain/internal/ojson"
 
-// EventApprovalWithdrawn is the type of the row of an approval that was taken back. Its
-// payload: gate_type, gate_id, from, to, reason, by {name, email}, dropped_turns[].
+// EventApprovalWithdrawn is the type of the row of an approval that was taken back. Its payload: gate_type,
+// gate_id, from, to, reason, by {name, email}, dropped_turns[].
 const EventApprovalWithdrawn = "approval_withdrawn"
 
-// LastApproval is the state's member last_approval, ours: the wait for a person that
-// the last approval ended, as it was. It is there until the next turn is accepted
+// LastApproval is the state's member last_approval, an addition of ours: the wait for a person that the last
+// approval ended, as it was. It exists until the next turn is accepted
 // (docs/spec/gates.md#an-approval-is-taken-back).
 type LastApproval struct {
 	Transition     *PendingTransition `json:"pending_phase_transition,omitempty"`
 	Completion     *PendingCompletion `json:"pending_run_completion,omitempty"`
-	GateStatus     string             `json:"gate_status,omitempty"` // of the gate; "" when it had none
+	GateStatus     string             `json:"gate_status,omitempty"` // the gate's status; "" when it had none
 	PhaseEnteredAt *string            `json:"phase_entered_at,omitempty"`
 	NextRole       *string            `json:"next_recommended_role,omitempty"`
 	LastTurn       *string            `json:"last_completed_turn_id,omitempty"` // the run's last accepted turn then
@@ -23,7 +23,7 @@ type LastApproval struct {
 	Extra          ojson.Extra
 }
 
-// Gate is the kind, the gate and the phases of the approval; to is "" for a completion.
+// Gate returns the kind, the gate and the next phase of the approval; to is "" for a completion.
 func (a *LastApproval) Gate() (kind, gate, to string) {
 	switch {
 	case a == nil:

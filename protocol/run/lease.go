@@ -10,9 +10,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
-// CodeLeaseRefused means that a turn is under a lease of somebody else, or that the
-// lease it was asked for under does not hold any more. The member
-// lease_rejection_reason of the details is one of the Reject constants.
+// CodeLeaseRefused means that another runner holds the turn's lease, or that the lease under which the turn was
+// asked for no longer holds. The member lease_rejection_reason of the details is one of the Reject constants.
 const CodeLeaseRefused = "lease_refused"
 
 // Lifecycle of a lease (docs/monarchic.md#types, LeaseLifecycleState).
@@ -37,7 +36,7 @@ const (
 	RejectSuperseded      = "lease_superseded"
 	LeaseIssuer           = "git-agentxchain"
 	maxLeaseDocument      = 64 << 10
-	LeaseMember           = "lease" // of an active turn: what was last issued for it
+	LeaseMember           = "lease" // of an active turn: the newest lease issued for it
 	leaseTokenDigits      = 4
 	leaseFencePrefix      = "fence-"
 	leaseIDPrefix         = "lease-"
@@ -55,8 +54,8 @@ type FencingToken struct {
 	Extensions *ojson.Object `json:"extensions,omitempty"`
 }
 
-// Lease in the strict form: members, names and order are those of docs/leases.md. Times
-// are Unix milliseconds.
+// Lease is a lease in the strict form: members, names and order are those of docs/leases.md. Times are Unix
+// milliseconds.
 type Lease struct {
 	LeaseID      string        `json:"lease_id"`
 	RunID        string        `json:"run_id"`
@@ -70,12 +69,11 @@ type Lease struct {
 	ExpiresAtMS  int64         `json:"expires_at_ms"`
 	Status       string        `json:"status"`
 	Extensions   *ojson.Object `json:"extensions,omitempty"`
-	Extra        ojson.Extra   // of a later version; none is written by this one
+	Extra        ojson.Extra   // of a later version; this version writes none
 }
 
-// NewLease makes the lease of a turn for a runner. epoch counts how often the turn
-// has changed hands and is at least its attempt; after is the issue time of the
-// token before, 0 without one.
+// NewLease returns the lease of a turn for a runner. epoch counts how often the turn has changed hands and is at
+// least its attempt; after is the issue time of the previous token, 0 without one.
 func NewLease(run, turn, runner, session string, epoch int, now time.Time, after int64, until time.Time) *Lease {
 	l := &Lease{
 		LeaseID:    fmt.Sprintf("%s%s-%d", leaseIDPrefix, turn, epoch),
@@ -92,8 +90,8 @@ func NewLease(run, turn, runner, session string, epoch int, now time.Time, after
 	return l
 }
 
-// Restore is the lease for another session of the same runner: same id, new token,
-// issued after this one and after the time after.
+// Restore returns the lease for another session of the same runner: same id, and a new token, issued after this one
+// and after the time after.
 func (l *Lease) Restore(session string, epoch int, now time.Time, after int64, until time.Time) *Lease {
 	next := *l
 	next.SessionID = session
@@ -113,38 +111,36 @@ func (l *Lease) pass(epoch int, now time.Time, after int64, until time.Time) {
 	l.Extensions = ojson.NewObject(leaseExtensionsMember, ojson.NewObject("epoch", epoch))
 }
 
-// With is the lease in another status.
+// With returns the lease in another status.
 func (l *Lease) With(status string) *Lease {
 	next := *l
 	next.Status = status
 	return &next
 }
 
-// Epoch counts how often the turn has changed hands, this lease included; 0 when
-// the lease is of another implementation.
+// Epoch returns how often the turn has changed hands, this lease included; 0 for a lease of another implementation.
 func (l *Lease) Epoch() int {
 	n, _ := l.Extensions.Object(leaseExtensionsMember).Int("epoch")
 	return n
 }
 
-// Live reports whether the lease is held: not ended, and its time is not up.
+// Live reports whether the lease is held: it was not ended and has not expired.
 func (l *Lease) Live(now time.Time) bool { return l.Open() && now.UnixMilli() < l.ExpiresAtMS }
 
-// Open reports whether nobody has ended the lease, whatever its time.
+// Open reports whether the lease was not ended, expired or not.
 func (l *Lease) Open() bool { return l.Status == LeaseIssued || l.Status == LeaseActive }
 
-// ExpiresAt is the end of the lease.
+// ExpiresAt returns the end of the lease.
 func (l *Lease) ExpiresAt() time.Time { return time.UnixMilli(l.ExpiresAtMS).UTC() }
 
-// Cancellation is when and why the runner was asked to give the lease up; at is 0
-// when it was not.
+// Cancellation says when and why the runner was asked to give the lease up; at is 0 when it was not.
 func (l *Lease) Cancellation() (reason string, at int64) {
 	c := l.Extensions.Object(leaseExtensionsMember).Object("cancellation")
 	ms, _ := c.Int("requested_at_ms")
 	return c.String("reason"), int64(ms)
 }
 
-// Cancelling is the lease with the request to give it up.
+// Cancelling returns the lease with the request to give it up.
 func (l *Lease) Cancelling(reason string, now time.Time) *Lease {
 	next := *l
 	own := &ojson.Object{}
@@ -161,10 +157,10 @@ func (l *Lease) Cancelling(reason string, now time.Time) *Lease {
 	return &next
 }
 
-// Object is the lease as an object, for an event or an answer.
+// Object returns the lease as an object, for an event or an answer.
 func (l *Lease) Object() *ojson.Object { return ojson.Marshal(l) }
 
-// Encode is the canonical document: two-space indent, declared order, final LF.
+// Encode returns the canonical document: two-space indent, declared order, final LF.
 func (l *Lease) Encode() []byte { return ojson.Pretty(l.Object()) }
 
 // DecodeLease reads a document of Encode, at most 64 KiB. The error says which
@@ -184,7 +180,7 @@ func DecodeLease(data []byte) (*Lease, error) {
 	return l, l.Check()
 }
 
-// Check is the well-formedness of docs/leases.md.
+// Check checks that the lease is well-formed (docs/leases.md).
 func (l *Lease) Check() error {
 	for _, m := range []struct{ name, id string }{{"lease_id", l.LeaseID}, {"run_id", l.RunID}, {"plan_id", l.PlanID},
 		{"step_id", l.StepID}, {"task_id", l.TaskID}} {
@@ -209,9 +205,8 @@ func (l *Lease) Check() error {
 	return fmt.Errorf("%q is no status of a lease", Clip(l.Status, 40))
 }
 
-// TurnLease is what the run has on record of the newest lease of an active turn:
-// {lease_id, token, issued_at_ms, epoch, runner_id, session_id}; nil when the turn
-// was never leased. Whether that lease still holds, its ref says.
+// TurnLease returns the run's record of the newest lease of an active turn: {lease_id, token, issued_at_ms, epoch,
+// runner_id, session_id}; nil when the turn was never leased. The lease's ref says whether it still holds.
 func TurnLease(turn *Turn) *ojson.Object {
 	if turn == nil {
 		return nil

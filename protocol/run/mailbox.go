@@ -12,19 +12,19 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// Event types of the mailbox: ours, like the others of OwnEventTypes.
+// Event types of the mailbox: additions of ours, like the others of OwnEventTypes.
 const (
 	EventMessageSent         = "task_message_sent"
 	EventMessageDelivered    = "task_message_delivered"
 	EventMessageAcknowledged = "task_message_acknowledged"
 )
 
-// MailEvent reports whether a type of event belongs to the mailbox.
+// MailEvent reports whether an event type belongs to the mailbox.
 func MailEvent(kind string) bool {
 	return kind == EventMessageSent || kind == EventMessageDelivered || kind == EventMessageAcknowledged
 }
 
-// MailOf returns the id of the message an event of the mailbox is about, "" for none.
+// MailOf returns the id of the message that a mailbox event is about, or "".
 func MailOf(row *ojson.Object) string {
 	switch p := row.Object("payload"); row.String("event_type") {
 	case EventMessageSent:
@@ -37,11 +37,11 @@ func MailOf(row *ojson.Object) string {
 	return ""
 }
 
-// Human is the recipient and the sender that is a person, not a turn.
+// Human is the recipient or sender that is a person rather than a turn.
 const Human = "human"
 
-// Bounds of a run's mailbox. The index is written with every operation, so what it
-// carries of the mailbox has to stay small however long the run is.
+// Bounds of a run's mailbox. The index is written with every operation, so its part of the mailbox must stay small
+// however long the run is.
 const (
 	MaxOpenMessages  = 256
 	maxNamedMessages = 1000
@@ -50,12 +50,11 @@ const (
 // Mailbox is what the rules need to know of the messages of a run.
 type Mailbox struct {
 	Sent  int            `json:"sent"`
-	Named []string       `json:"named"` // ids that senders chose; minted ones cannot repeat
-	Open  []*OpenMessage `json:"open"`  // waiting for a recipient, or with one that is at work
+	Named []string       `json:"named"` // ids that senders chose; generated ones cannot repeat
+	Open  []*OpenMessage `json:"open"`  // waiting for a recipient, or held by a turn at work
 }
 
-// OpenMessage is a message that a turn has still to get or to answer. Its text is
-// in the event that sent it.
+// OpenMessage is a message that a turn has yet to receive or to answer. Its text is in the event that sent it.
 type OpenMessage struct {
 	ID       string `json:"id"`
 	Event    string `json:"event_id"`
@@ -66,8 +65,7 @@ type OpenMessage struct {
 	Ack      string `json:"ack"` // newest acknowledgement, "" for none
 }
 
-// Recipient is who has to answer: the turn that has the message, else whom it was
-// addressed to.
+// Recipient returns who has to answer: the turn that has the message, else the addressee.
 func (m *OpenMessage) Recipient() string {
 	if m.Turn != "" {
 		return m.Turn
@@ -75,8 +73,8 @@ func (m *OpenMessage) Recipient() string {
 	return m.To
 }
 
-// For reports whether the bundle of turn is where the message belongs: addressed to
-// it, to the turn it replaces, or to its role while no other turn has it.
+// For reports whether the message belongs in the bundle of turn: it is addressed to the turn, to the turn it
+// replaces, or to its role while no other turn has it.
 func (m *OpenMessage) For(turn *Turn) bool {
 	from := turn.ReissuedFrom
 	switch {
@@ -103,7 +101,7 @@ func (b *Mailbox) Find(id string) *OpenMessage {
 	return nil
 }
 
-// With returns the open messages that are in the bundle of a turn.
+// With returns the open messages in the bundle of a turn.
 func (b *Mailbox) With(turnID string) []*OpenMessage {
 	if b == nil {
 		return nil
@@ -117,8 +115,8 @@ func (b *Mailbox) With(turnID string) []*OpenMessage {
 	return out
 }
 
-// Standing counts the messages of the run: sent, waiting for a bundle, and asking a
-// person for an answer that is still owed.
+// Standing counts the messages of the run: those sent, those waiting for a bundle, and those for which a person
+// still owes an answer.
 func (b *Mailbox) Standing() (sent, waiting, people int) {
 	if b == nil {
 		return 0, 0, 0
@@ -147,8 +145,7 @@ func (b *Mailbox) copy() *Mailbox {
 	return c
 }
 
-// Mail books an event of the mailbox; other events and such that say nothing
-// usable change nothing.
+// Mail adds an event of the mailbox; other events and unusable ones change nothing.
 func (x *Index) Mail(row *ojson.Object) {
 	kind, p := row.String("event_type"), row.Object("payload")
 	if !MailEvent(kind) {
@@ -198,7 +195,7 @@ func (x *Index) mailSent(event string, p *ojson.Object) {
 		m.To, m.Role = to.String("role"), true
 	default:
 		if m.To = Human; !m.Required {
-			return // nothing is waited for
+			return // no answer is expected
 		}
 	}
 	if len(b.Open) < MaxOpenMessages {
@@ -206,8 +203,7 @@ func (x *Index) mailSent(event string, p *ojson.Object) {
 	}
 }
 
-// settleMail forgets messages whose turn has ended: nobody can get or answer them
-// any more but through the ledger.
+// settleMail drops messages whose turn has ended: from then on only the ledger has them.
 func (x *Index) settleMail(s *State) {
 	if x.Mailbox == nil {
 		return

@@ -46,8 +46,7 @@ func knownCreator(s string) string {
 	return "operator"
 }
 
-// NormalizeProvenance makes a recorded provenance complete: the five members in
-// order, unknown ones kept behind them, nil for nil.
+// NormalizeProvenance completes a recorded provenance: the five members in order, then unknown ones; nil for nil.
 func NormalizeProvenance(o *ojson.Object) *ojson.Object {
 	if o == nil {
 		return nil
@@ -85,12 +84,11 @@ func checkParent(runID string, row *ojson.Object) *wire.Error {
 	}
 }
 
-// InheritedContext is what a run takes over from its parent, read-only for the
-// child (docs/spec/lifecycle.md#starting-a-run): {schema_version, parent_run_id, parent_status,
-// parent_completed_at, parent_phases_completed, parent_roles_used,
-// parent_blocked_reason, parent_retrospective, recent_decisions,
-// recent_accepted_turns, inherited_at, warnings?}. parent is the run-history row
-// or nil, which gives a partial object with a warning.
+// InheritedContext returns what a run takes over from its parent, read-only for the child
+// (docs/spec/lifecycle.md#starting-a-run): {schema_version, parent_run_id, parent_status, parent_completed_at,
+// parent_phases_completed, parent_roles_used, parent_blocked_reason, parent_retrospective, recent_decisions,
+// recent_accepted_turns, inherited_at, warnings?}. parent is the run-history row or nil, which gives a partial
+// object with a warning.
 func InheritedContext(parentRun string, parent *ojson.Object, at string) *ojson.Object {
 	get := func(o *ojson.Object, key string) ojson.Value { return ojson.CloneValue(o.Value(key)) }
 	snapshot := parent.Object("inheritance_snapshot")

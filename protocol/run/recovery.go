@@ -18,7 +18,7 @@ const (
 	OwnerOperator = "operator"
 )
 
-// The commands that recovery texts name.
+// The commands that recovery texts mention.
 const (
 	CmdApprove = "git agentxchain approve"
 	CmdAssign  = "git agentxchain assign"
@@ -28,7 +28,7 @@ const (
 	cmdStatus  = "git agentxchain status"
 )
 
-// TypedUnknown is the typed reason of a blocker nobody knows.
+// TypedUnknown is the typed reason of an unknown blocker.
 const TypedUnknown = "unknown_block"
 
 // blockKind is a parsed blocked_on.
@@ -38,7 +38,7 @@ type blockKind struct {
 	owner    string
 	retains  bool   // the turn stays active while blocked
 	detail   string // what the blocker itself says, or ""
-	subject  string // turn, policy, gate, hook or role it names, or ""
+	subject  string // the turn, policy, gate, hook or role that it names, or ""
 	Scope    string // hook phase, timeout scope, or ""
 }
 
@@ -101,8 +101,8 @@ func ParseBlocker(on string) blockKind {
 	return b
 }
 
-// OverruleKind is what a person overrules who takes as it is what is blocked so: policy,
-// hook, or "" for neither.
+// OverruleKind returns the kind of verdict that a person overrules by taking this block as it is: policy, hook, or
+// "" for neither.
 func (b blockKind) OverruleKind() string {
 	switch b.category {
 	case "policy_escalation":
@@ -113,11 +113,10 @@ func (b blockKind) OverruleKind() string {
 	return ""
 }
 
-// DescribeBlock returns the full descriptor of a run blocked on the given
-// value: category, typed reason, owner, way out, whether the turn is kept, and
-// the turn. turnID is the turn the caller knows to be concerned, or "". The
-// caller sets BlockedAt. Both docs/compatibility.md#where-we-differ-on-purpose rows 3 and 23 come down to this: no
-// block without its whole descriptor.
+// DescribeBlock returns the full descriptor of a run blocked on the given value: category, typed reason, owner, way
+// out, whether the turn is kept, and the turn. turnID is the turn that the caller knows is concerned, or "". The
+// caller sets BlockedAt. Rows 3 and 23 of docs/compatibility.md#where-we-differ-on-purpose both follow: no block
+// without its whole descriptor.
 func DescribeBlock(s *State, on, turnID string) *BlockedReason {
 	b := ParseBlocker(on)
 	if turnID == "" && b.subject != "" && s.ActiveTurns.Has(b.subject) {
@@ -139,9 +138,9 @@ func DescribeBlock(s *State, on, turnID string) *BlockedReason {
 	return r
 }
 
-// blockTurn resolves the turn a block is about: the preferred id, else
-// blocked_reason.turn_id, else escalation.from_turn_id, else the only active
-// turn (docs/spec/state.md#what-blocks-a-run). It is nil when none of them is active.
+// blockTurn resolves the turn a block is about: the preferred id, else blocked_reason.turn_id, else
+// escalation.from_turn_id, else the only active turn (docs/spec/state.md#what-blocks-a-run). It returns nil when
+// none of them is active.
 func blockTurn(s *State, preferred string) *Turn {
 	ids := []string{preferred}
 	if s.BlockedReason != nil {
@@ -156,10 +155,10 @@ func blockTurn(s *State, preferred string) *Turn {
 	return s.OnlyTurn()
 }
 
-// RecoveryAction is the way out of a block in words, with the commands of this
-// program. turnID may be "". The typed reason is the contract; these words are
-// for people (docs/compatibility.md#where-we-differ-on-purpose row 29). They are recorded with the block, and applying
-// the operation again has to come to them: others belong to another rule set.
+// RecoveryAction returns the way out of a block in words, with the commands of this program. turnID may be "". The
+// typed reason is the contract; these words are for people (docs/compatibility.md#where-we-differ-on-purpose row
+// 29). They are recorded with the block, and applying the operation again must yield the same words; different
+// words need another rule set.
 func RecoveryAction(typedReason, on, turnID string) string {
 	b := ParseBlocker(on)
 	turn := ""
@@ -196,7 +195,7 @@ func RecoveryAction(typedReason, on, turnID string) string {
 			return fix + CmdApprove
 		}
 		if typedReason == "hook_tamper" {
-			// What it did to the run's files is looked at before anything goes on.
+			// Its changes to the run's files must be checked before the run goes on.
 			return fix + CmdUnblock
 		}
 		switch b.Scope {
@@ -215,8 +214,8 @@ func RecoveryAction(typedReason, on, turnID string) string {
 	return "Look at " + cmdStatus + ", settle the cause, then run: " + CmdUnblock
 }
 
-// ownRecovery reports whether a recovery text was rendered here and may be
-// refreshed. Texts of other implementations and of people stay as written.
+// ownRecovery reports whether this program wrote a recovery text, which may then be refreshed. Texts of other
+// implementations and of people stay as written.
 func ownRecovery(typedReason, action string) bool {
 	if wire.TrimSpace(action) == "" {
 		return true
@@ -244,9 +243,9 @@ func (v *RecoveryView) Object() *ojson.Object {
 		"turn_retained", v.TurnRetained, "detail", v.Detail, "runtime_guidance", guidanceObjects(v.Guidance))
 }
 
-// DeriveRecovery says why the run waits and how it goes on; nil when it waits
-// for nobody. A specific block wins over a pending approval: the approval cannot
-// be given before it is lifted (docs/compatibility.md#where-we-differ-on-purpose row 8).
+// DeriveRecovery says why the run waits and how it goes on; nil when it waits for no person. A specific block takes
+// precedence over a pending approval, which cannot be given before the block is lifted
+// (docs/compatibility.md#where-we-differ-on-purpose row 8).
 func DeriveRecovery(s *State, cfg *config.Config) *RecoveryView {
 	if s == nil {
 		return nil
@@ -283,8 +282,8 @@ func DeriveRecovery(s *State, cfg *config.Config) *RecoveryView {
 		TurnRetained: d.TurnRetained, Detail: d.Detail, Guidance: DeriveGuidance(s, cfg)}
 }
 
-// possible is a recovery action whose command is about something that is there: once
-// the turn or the gate is gone, lifting the block is what is left.
+// possible returns a recovery action whose command still has an object: once the turn or the gate is gone, only
+// lifting the block remains.
 func possible(s *State, action string) string {
 	const program = "git agentxchain "
 	at := strings.LastIndex(action, program)
@@ -314,8 +313,8 @@ func possible(s *State, action string) string {
 	return action[:at] + CmdUnblock
 }
 
-// ApprovalResumes reports a block that an approval runs into: where a gate waits, giving
-// the approval again is the way out of it.
+// ApprovalResumes reports whether approvals run into such a block: where a gate waits, approving again is the way
+// out.
 func ApprovalResumes(category string) bool {
 	switch category {
 	case "gate_action_failed", "hook_block", "hook_tamper":
@@ -347,8 +346,8 @@ func guidanceObjects(gs []Guidance) []*ojson.Object {
 	return out
 }
 
-// DeriveGuidance looks at the files the last failed gate misses and at who owns
-// them. Sorted by severity, each role and file once.
+// DeriveGuidance checks the files that the last failed gate misses and who owns them. It sorts by severity and
+// lists each role and file once.
 func DeriveGuidance(s *State, cfg *config.Config) []Guidance {
 	if s == nil || cfg == nil || s.LastGateFailure == nil {
 		return nil

@@ -1,4 +1,4 @@
-// Refusals because of where a run stands.
+// Refusals that follow from the run's status.
 
 package run
 

@@ -12,8 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// HistoryFacts are the facts of a row. State is the state after the
-// completion or block.
+// HistoryFacts has the facts of a row. State is the state after the completion or block.
 type HistoryFacts struct {
 	Config        *config.Config
 	State         *State
@@ -22,8 +21,8 @@ type HistoryFacts struct {
 	RecordedAt    time.Time
 }
 
-// BuildHistory returns the row. A run that blocks several times has several
-// rows; readers take the last (RunHistoryRow).
+// BuildHistory returns the row. A run that blocks several times has several rows; readers take the last
+// (RunHistoryRow).
 func BuildHistory(f HistoryFacts) *ojson.Object {
 	s, x := f.State, f.Index
 	if x == nil {
@@ -99,8 +98,8 @@ func BuildHistory(f HistoryFacts) *ojson.Object {
 	)
 }
 
-// StandingRow is what the row of a run that has not ended would be if it ended now, with its
-// status; nil for a run that has its row, and without one.
+// StandingRow returns the row that an unended run would get if it ended now, with its present status; nil for a run
+// that has its row, and without a run.
 func StandingRow(f HistoryFacts) *ojson.Object {
 	s := f.State
 	if s == nil || s.Run() == "" || s.Status == wire.StatusIdle || s.Status.Ended() {
@@ -130,8 +129,7 @@ func parentContext(inherited *ojson.Object) *ojson.Object {
 	return o
 }
 
-// retrospective sums up the run in words: {headline, terminal_reason,
-// next_operator_action, follow_on_hint}.
+// retrospective summarises the run in words: {headline, terminal_reason, next_operator_action, follow_on_hint}.
 func retrospective(f HistoryFacts, x *Index) *ojson.Object {
 	const headline = 300
 	s := f.State
@@ -176,8 +174,7 @@ func RunHistoryRow(rows []*ojson.Object, runID string) *ojson.Object {
 	return nil
 }
 
-// Inheritable reports whether a row has anything to hand on: a decision or an
-// accepted turn in its snapshot.
+// Inheritable reports whether a row has something to hand on: a decision or an accepted turn in its snapshot.
 func Inheritable(row *ojson.Object) bool {
 	s := row.Object("inheritance_snapshot")
 	return len(s.Array("recent_decisions")) > 0 || len(s.Array("recent_accepted_turns")) > 0

@@ -43,7 +43,7 @@ type State struct {
 	CharterQueue           []*Charter               `json:"charter_queue,omitempty"` // a member of ours, like the next
 	// {plan_id, objective, …, queued_at}
 	CharterPlans []*ojson.Object `json:"charter_plans,omitempty"`
-	// {source, category, document}: what waits or is worked on; ours too
+	// {source, category, document}: waiting or worked on; also ours
 	Intents              []*ojson.Object `json:"intents,omitempty"`
 	NextRecommendedRole  *string         `json:"next_recommended_role,omitempty"`
 	Provenance           *ojson.Object   `json:"provenance,omitempty"`
@@ -54,13 +54,13 @@ type State struct {
 	Abandoned            *Abandonment    `json:"abandoned,omitempty"` // a member of ours, like the next
 	LastApproval         *LastApproval   `json:"last_approval,omitempty"`
 
-	// Members of ours (docs/spec/state.md#documents-and-approvals).
-	// commit whose signers count; HEAD as the run began
+	// Members of ours (docs/spec/state.md#documents-and-approvals). AuthorityBase is the commit whose signers
+	// count: HEAD when the run began.
 	AuthorityBase *string                  `json:"authority_base,omitempty"`
 	GateDocuments ojson.Map[*DocumentMark] `json:"gate_documents,omitempty"` // by path
 	GateVotes     []*Vote                  `json:"gate_votes,omitempty"`     // for the gate that waits
 	SpentNonces   []string                 `json:"spent_nonces,omitempty"`   // of statements this run has used
-	// what people took as it is, until it is over
+	// what people took as it is, until the turn or gate is over
 	Overruled []*Overrule `json:"overruled,omitempty"`
 
 	Extra ojson.Extra
@@ -91,13 +91,13 @@ type Turn struct {
 	FailedAt          string        `json:"failed_at,omitempty"`
 	FailureReason     string        `json:"failure_reason,omitempty"`
 	ReissuedFrom      string        `json:"reissued_from,omitempty"`
-	// changed by earlier attempts and part of this one's baseline; a member of ours
+	// changed by earlier attempts and part of this attempt's baseline; a member of ours
 	Carried []string `json:"carried_changes,omitempty"`
 	Extra   ojson.Extra
 }
 
-// Dispatch moves the turn to dispatched (docs/spec/lifecycle.md#the-life-of-a-dispatch):
-// what was seen of an agent's work before is of another dispatch.
+// Dispatch moves the turn to dispatched (docs/spec/lifecycle.md#the-life-of-a-dispatch) and clears what was seen of
+// an agent's work, which belongs to an earlier dispatch.
 func (t *Turn) Dispatch(now string) {
 	t.Status = wire.TurnDispatched
 	t.DispatchedAt = now
@@ -107,7 +107,7 @@ func (t *Turn) Dispatch(now string) {
 	}
 }
 
-// Dispatching reports a turn that a dispatch is under way for, or may be.
+// Dispatching reports whether the turn's dispatch is, or may be, in progress.
 func (t *Turn) Dispatching() bool {
 	return slices.Contains([]string{wire.TurnAssigned, wire.TurnDispatched, wire.TurnStarting, wire.TurnRunning,
 		wire.TurnRetrying}, t.Status)
@@ -120,8 +120,8 @@ type Baseline struct {
 	Clean         bool              `json:"clean"`
 	CapturedAt    string            `json:"captured_at"`
 	DirtySnapshot ojson.Map[string] `json:"dirty_snapshot"` // path -> sha256:<hex>, deleted, unreadable
-	// IgnoreRules digests the rules outside of the project's own files that hid
-	// untracked files: sha256:<hex>, "none". "" where what is hidden was not looked for.
+	// IgnoreRules digests the rules outside the project's own files that hid untracked files: sha256:<hex>, "none".
+	// "" where hidden files were not looked for.
 	IgnoreRules string `json:"ignore_rules,omitempty"`
 	Extra       ojson.Extra
 }
@@ -217,7 +217,7 @@ type Delegation struct {
 	Extra               ojson.Extra
 }
 
-// DelegationReview is the parent's duty once all its delegations ended.
+// DelegationReview is the parent's duty once all its delegations have ended.
 type DelegationReview struct {
 	ParentTurnID string          `json:"parent_turn_id"`
 	ParentRole   string          `json:"parent_role"`

@@ -12,10 +12,9 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// CheckState returns everything wrong with a repaired state; none means valid.
-// Problems carry code invalid_state and the path of the member. A pre-run
-// "blocked" state without run and turns passes: a new run may start from it
-// (docs/spec/lifecycle.md#starting-a-run).
+// CheckState returns everything that is wrong with a repaired state; nothing means valid. Problems have the code
+// invalid_state and the path of the member. A "blocked" state before any run, without run and turns, passes: a new
+// run may start from it (docs/spec/lifecycle.md#starting-a-run).
 func CheckState(s *State) wire.Problems {
 	c := &stateCheck{}
 	c.identity(s)

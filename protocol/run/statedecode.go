@@ -15,18 +15,17 @@ import (
 const StateSchema = "1.1"
 
 const (
-	// Dirty snapshots of large trees make large states; anything beyond this is
-	// no state but an attempt to exhaust memory.
+	// Dirty snapshots of large trees make large states; anything larger is not a state but an attempt to exhaust
+	// memory.
 	maxStateBytes = 64 << 20
 	maxStateDepth = 64
 	// A hostile document can have millions of wrong members; a person reads a few.
 	MaxStateProblems = 100
 )
 
-// DecodeState reads the bytes of state.json. Errors: invalid_json when the bytes
-// are no JSON object (UTF-8, size, depth and duplicate members included),
-// invalid_state with every wrongly typed member in Problems. The state is as
-// written: RepairState mends it, CheckState judges it.
+// DecodeState reads the bytes of state.json. Errors: invalid_json when the bytes are not a JSON object (this covers
+// UTF-8, size, depth and duplicate members), invalid_state with every wrongly typed member in Problems. The state
+// is as written: RepairState repairs it, CheckState checks it.
 func DecodeState(data []byte) (*State, *wire.Error) {
 	v, err := ojson.DecodeLimited(data, ojson.Limits{Bytes: maxStateBytes, Depth: maxStateDepth})
 	if err != nil {
@@ -55,7 +54,7 @@ func DecodeState(data []byte) (*State, *wire.Error) {
 
 const repairHint = "git agentxchain repair --from-ref"
 
-// StateError is the refusal of a state with the given problems.
+// StateError returns the refusal of a state with the given problems.
 func StateError(p wire.Problems) *wire.Error {
 	e := &wire.Error{Code: wire.CodeInvalidState, Problems: p, Hint: repairHint}
 	switch len(p) {
@@ -71,8 +70,8 @@ func StateError(p wire.Problems) *wire.Error {
 	return e
 }
 
-// DecodeStateObject reads a decoded state leniently: the state is always usable,
-// wrongly typed members are left out and reported. Unknown members survive.
+// DecodeStateObject reads a decoded state leniently: the state is always usable, and wrongly typed members are
+// skipped and reported. Unknown members survive.
 func DecodeStateObject(o *ojson.Object) (*State, wire.Problems) {
 	s := &State{}
 	var problems wire.Problems
@@ -102,9 +101,8 @@ func addStateProblem(p wire.Problems, field, message string) wire.Problems {
 	return append(p, wire.Problem{Code: wire.CodeInvalidState, Field: Clip(field, 200), Message: Clip(message, 400)})
 }
 
-// nullMeansAbsent lists the members that other implementations write as null
-// where the type here has no null. A required one among them is found empty by
-// CheckState.
+// nullMeansAbsent reports whether other implementations write null for a member whose type here has no null.
+// CheckState finds a required one among them empty.
 func nullMeansAbsent(path string) bool {
 	parent, name := "", path
 	if i := strings.LastIndexByte(path, '.'); i >= 0 {
@@ -112,7 +110,7 @@ func nullMeansAbsent(path string) bool {
 	}
 	switch parent {
 	case "active_turns", "budget_reservations", "phase_gate_status", "gate_documents":
-		return false // a name chosen by somebody, not a member of ours
+		return false // a name of a user's choice, not a member of ours
 	}
 	switch name {
 	case "run_id", "assigned_at", "started_at", "deadline_at", "dispatched_at", "failed_at", "failure_reason",

@@ -1,6 +1,5 @@
-// Load-time repair of a state, in memory only: what older versions and known
-// accidents of other implementations leave behind (docs/spec/state.md#reading-an-older-or-foreign-state rows 3, 8,
-// 23).
+// Repair of a state at load time, in memory only: it fixes what older versions and known faults of other
+// implementations leave behind (docs/spec/state.md#reading-an-older-or-foreign-state rows 3, 8, 23).
 
 package run
 
@@ -15,11 +14,10 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// RepairState returns a repaired copy of s and one note per repair. It writes
-// nothing: a reader shows the repaired state, and the next operation of the
-// engine records it. Steps in order: version 1.0 shape, status and blocker,
-// missing block descriptor, approval pause, budget, recovery texts. cfg may be
-// nil; what needs it is then left alone. Applying it twice changes nothing more.
+// RepairState returns a repaired copy of s and one note per repair. It writes nothing: a reader shows the repaired
+// state, and the next operation of the engine records it. Steps in order: version 1.0 shape, status and blocker,
+// missing block descriptor, approval pause, budget, recovery texts. cfg may be nil; repairs that need it are then
+// skipped. Applying it twice changes nothing more.
 func RepairState(s *State, cfg *config.Config) (repaired *State, notes []string) {
 	r := &stateRepair{s: s.Clone(), cfg: cfg}
 	r.shape()
@@ -67,9 +65,8 @@ func (r *stateRepair) shape() {
 	r.delegations()
 }
 
-// delegations finds the turn of a delegation at work again: the reference gives
-// a reissued turn a new id without telling the queue, and a phase cleanup drops
-// turns. Left as it is, the parent's review would never open.
+// delegations finds the turn of a delegation at work again: the reference gives a reissued turn a new id without
+// updating the queue, and a phase cleanup drops turns. Without this, the parent's review would never open.
 func (r *stateRepair) delegations() {
 	s := r.s
 	for _, d := range s.DelegationQueue {
@@ -114,7 +111,7 @@ func (r *stateRepair) currentTurn(v ojson.Value) {
 	r.note("current_turn moved into active_turns")
 }
 
-// pausedOrBlocked tells a pause, which waits for an approval, from a block.
+// pausedOrBlocked distinguishes a pause, which waits for an approval, from a block.
 func (r *stateRepair) pausedOrBlocked() {
 	s := r.s
 	if s.BlockedOn != nil && wire.TrimSpace(*s.BlockedOn) == "" {
@@ -164,7 +161,7 @@ func (r *stateRepair) approvalPause() {
 		gate = s.PendingPhaseTransition.Gate
 	}
 	if gate == "" {
-		return // CheckState names the member that is missing
+		return // CheckState reports the missing member
 	}
 	switch {
 	case s.Status == wire.StatusBlocked && (!atGate && (on != "" || s.BlockedReason != nil) || specificReason(s)):
@@ -228,7 +225,7 @@ func (r *stateRepair) blocker() {
 			r.note("%s was missing", name)
 		}
 	}
-	// Someone's own category says more than what the blocker's prefix suggests.
+	// Another writer's own category says more than what the blocker's prefix suggests.
 	typed := want.Recovery.TypedReason
 	if typed == TypedUnknown && have.Category != "" {
 		typed = have.Category
@@ -244,10 +241,9 @@ func (r *stateRepair) blocker() {
 	}
 }
 
-// deriveBlocker guesses what a blocked state without blocked_on waits for: the
-// reason it still has, its escalation, the turn that blocks, the budget. When
-// nothing is left it stays blocked for a person to look: never unblocked by a
-// lost field.
+// deriveBlocker guesses what a blocked state without blocked_on waits for: the reason it still has, its escalation,
+// the turn that blocks, the budget. When nothing is left, the run stays blocked until a person looks: a lost field
+// must never unblock it.
 func deriveBlocker(s *State) (on, turnID string) {
 	var failed *Turn
 	for _, t := range s.ActiveTurns.All() {
@@ -305,9 +301,8 @@ func blockCategory(s *State) string {
 	return cmp.Or(s.BlockedReason.Category, s.BlockedReason.Recovery.TypedReason)
 }
 
-// lastKnownTime is the newest time the state itself gives for a block that does
-// not say when it began; repair has no clock, so that the same state always
-// repairs to the same bytes.
+// lastKnownTime returns the newest time in the state itself for a block without a start time. Repair has no clock,
+// so the same state always repairs to the same bytes.
 func lastKnownTime(s *State, turnID string) string {
 	best, found := "", false
 	try := func(v string) {
@@ -356,7 +351,7 @@ func (r *stateRepair) budget() {
 	switch {
 	case want == nil && b.RemainingUSD == nil:
 	case want != nil && b.RemainingUSD != nil && math.Abs(*want-*b.RemainingUSD) < 1e-9:
-		// Sums of floats differ in the last digits; that is no change.
+		// Sums of floats differ in the last digits; that is not a change.
 	default:
 		b.RemainingUSD = want
 		r.note("budget_status.remaining_usd follows the configured limit")
@@ -393,8 +388,8 @@ func (r *stateRepair) budget() {
 	}
 }
 
-// recovery refreshes the way out of a block when it was rendered here: turns
-// come and go while a run is blocked. Other people's words stay.
+// recovery refreshes a way out of a block that this program wrote: turns come and go while a run is blocked. Other
+// people's words stay.
 func (r *stateRepair) recovery() {
 	s := r.s
 	if s.Status != wire.StatusBlocked || s.BlockedReason == nil {

@@ -1,4 +1,4 @@
-// Which turn is meant, and how a run without one gets one.
+// Which turn is meant, and how to get one when the run has none.
 
 package run
 
@@ -9,7 +9,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// TurnHint is the command that leads to a turn from where a run without one stands.
+// TurnHint returns the command that leads to a turn when the run has none.
 func TurnHint(s *State) string {
 	switch s.Status {
 	case wire.StatusCompleted, wire.StatusFailed:
