@@ -1,4 +1,4 @@
-// How turns work off the charters of a run.
+// How turns complete the charters of a run.
 
 package charters
 
@@ -14,7 +14,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// Bind attaches the charter the turn is for, unless delegated work is what it is for.
+// Bind attaches the charter that the turn is for, unless the turn is for delegated work.
 func Bind(t *change.Draft, turn *run.Turn) {
 	if turn.DelegationContext != nil || turn.DelegationReview != nil {
 		return
@@ -32,17 +32,17 @@ func Bind(t *change.Draft, turn *run.Turn) {
 	turn.IntakeContext = o
 }
 
-// Outcome is what an accepted turn came to, as far as its charter asks.
+// Outcome is the part of an accepted turn's outcome that its charter needs.
 type Outcome struct {
 	Turn         *run.Turn
-	Status       string // of its result
-	Verification string // its status
+	Status       string // status of the turn's result
+	Verification string // status of its verification
 	Reproducible bool
 }
 
-// Note notes what an accepted turn has done for the charter it was given: it is
-// completed by a completed turn, whose verification passed when the task asks for
-// gates; otherwise it stays open for another turn, and the warning says why.
+// Note records what an accepted turn did for its charter. A completed turn completes the charter if its
+// verification passed or the task asks for no gates; otherwise the charter stays open for another turn, and the
+// warning says why.
 func Note(t *change.Draft, o Outcome) (warning string) {
 	s := t.State
 	i := s.CharterAt(o.Turn.CharterID())
@@ -66,7 +66,7 @@ func Note(t *change.Draft, o Outcome) (warning string) {
 	return fmt.Sprintf("Charter %s stays open: %s.", c.CharterID, why)
 }
 
-// verified holds a turn's verification to what a gate asks (docs/spec/gates.md#what-a-gate-looks-at).
+// verified checks a turn's verification as a gate does (docs/spec/gates.md#what-a-gate-looks-at).
 func verified(t *change.Draft, status string, reproducible bool) bool {
 	switch status {
 	case "pass", "attested_pass":
@@ -83,9 +83,9 @@ func OthersOpen(s *run.State, turn *run.Turn) bool {
 	})
 }
 
-// Planned is what the plan makes of a completed turn's requests: while charters of the phase
-// are open nothing may move the run on; once all are done the plan asks by itself,
-// as an agent knows only its own task. Delegated work comes first.
+// Planned adjusts a completed turn's requests to the plan: while charters of the phase are open nothing may move
+// the run on; once all are done the plan makes the request itself, since an agent knows only its own task.
+// Delegated work comes first.
 func Planned(t *change.Draft, phase *string, complete bool) (to *string, completes bool, warning string) {
 	s := t.State
 	if !s.Chartered() {
@@ -115,9 +115,9 @@ func Planned(t *change.Draft, phase *string, complete bool) (to *string, complet
 	return new(next), false, warning
 }
 
-// VerifyGate puts the verification of the tasks that asked for gates in the place
-// of the last turn's, once all charters of the phase are done: that turn's task may
-// have asked for none. Each of them was held to it when its charter was completed.
+// VerifyGate replaces the last turn's verification with that of the tasks that asked for gates, once all charters
+// of the phase are done: the last turn's task may have asked for none. Each such task was verified when its charter
+// was completed.
 func VerifyGate(t *change.Draft, in *gates.Input) {
 	if verified(t, in.VerificationStatus, in.VerificationReproducible) || !t.State.Chartered() ||
 		len(t.State.OpenCharters()) > 0 {
@@ -134,8 +134,7 @@ func VerifyGate(t *change.Draft, in *gates.Input) {
 	}
 }
 
-// BlockStuck blocks a run that gives the same charter out turn after turn
-// without its being done.
+// BlockStuck blocks a run that assigns the same charter turn after turn without completing it.
 func BlockStuck(t *change.Draft, turn *run.Turn) {
 	s := t.State
 	c := s.Charter(turn.CharterID())

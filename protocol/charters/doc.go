@@ -1,4 +1,4 @@
-// Package charters has the tasks of a plan in a run: queued, given to turns, done or stuck,
-// and what a plan asks of the run once they are done. Whose turn it is, and what a turn's
-// result is worth, is package protocol's; importing plans is the caller's.
+// Package charters has the tasks of a plan in a run: queued, given to turns, done or stuck, and what a plan
+// requests of the run once they are done. Package protocol decides whose turn it is and what a turn's result is
+// worth; callers import plans.
 package charters

@@ -14,11 +14,10 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// QueueCharters appends charters to the queue of an active run. It assigns
-// nothing: turns are given out by AssignTurn, which prefers ready charters to any
-// recommendation.
+// QueueCharters appends charters to the queue of an active run. It assigns nothing: AssignTurn assigns turns, and
+// prefers ready charters to any recommendation.
 type QueueCharters struct {
-	// the plan beside its tasks: plan_id, objective and whatever else is to be kept
+	// the plan without its tasks: plan_id, objective and anything else to keep
 	Plan     *ojson.Object  `json:"plan"`
 	Charters []*run.Charter `json:"charters"`
 }
@@ -38,8 +37,8 @@ type QueueResult struct {
 	Charters []*run.Charter
 }
 
-// Takes reports why charters cannot be queued in the run as it stands, nil
-// when they can: run_blocked, awaiting_approval, invalid_state_transition.
+// Takes says why charters cannot be queued in the run as it is, nil when they can: run_blocked, awaiting_approval,
+// invalid_state_transition.
 func Takes(s *run.State) *wire.Error {
 	switch s.Status {
 	case wire.StatusActive:
@@ -105,7 +104,7 @@ func (op *QueueCharters) Apply(t *change.Draft) *wire.Error {
 			"The queue would take %d bytes of the run's state; %d are allowed. Split the plan, or move long inputs into files.", n, MaxBytes)
 	}
 	if len(t.Index.PhasesDone) == 0 && s.ActiveTurns.Len() == 0 && t.Index.LastRow == nil {
-		// Nothing has happened in the run yet, so nobody has recommended anything.
+		// Nothing has happened in the run yet, so no turn has recommended a role.
 		s.NextRecommendedRole = nil
 	}
 	t.Session = "charters_queued"
@@ -176,7 +175,7 @@ func queued(t *change.Draft, i int, c *run.Charter) *wire.Error {
 
 func phaseIndex(cfg *config.Config, phase string) int { return slices.Index(cfg.Phases(), phase) }
 
-// charterOrder refuses a queue that could never be worked off.
+// charterOrder refuses a queue that could never be completed.
 func charterOrder(s *run.State) *wire.Error {
 	waits := make(map[string]int, len(s.CharterQueue))
 	needed := make(map[string][]string)

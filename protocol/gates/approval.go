@@ -11,9 +11,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// ApprovalInput is a gate that waits for approval. Participated and Visited
-// count the turn being accepted and the current phase; a nil function knows of
-// no turn and no phase.
+// ApprovalInput is a gate that waits for approval. Participated and Visited include the turn being accepted and the
+// current phase; a nil function knows no turn and no phase.
 type ApprovalInput struct {
 	GateType     string // phase_transition, run_completion
 	Gate         *Result
@@ -23,8 +22,8 @@ type ApprovalInput struct {
 	Visited      func(phase string) bool
 }
 
-// ApprovalVerdict is the policy's answer. Reason is wire text: an automatic
-// approval records it in the decision ledger.
+// ApprovalVerdict is the policy's answer. Reason is part of the protocol: an automatic approval records it in the
+// decision ledger.
 type ApprovalVerdict struct {
 	Auto        bool
 	MatchedRule ojson.Value // the rule as the configuration spells it, nil when none matched
@@ -54,8 +53,8 @@ func EvaluateApproval(cfg *config.Config, in ApprovalInput) ApprovalVerdict {
 	return ApprovalVerdict{Reason: fmt.Sprintf("unknown gate type %s", wire.Quoted(in.GateType))}
 }
 
-// credentialedGate looks at the result, at the gate's definition and at the
-// exit gate of the phase: one of them is enough to need a person.
+// credentialedGate checks the result, the gate's definition and the exit gate of the phase: any one of them is
+// enough to require a person.
 func credentialedGate(cfg *config.Config, in ApprovalInput) bool {
 	if in.Gate != nil {
 		if in.Gate.Credentialed {
@@ -109,8 +108,8 @@ func approveTransition(cfg *config.Config, policy *config.ApprovalPolicy, in App
 		if rule.From != "" && rule.From != in.Phase || rule.To != "" && rule.To != in.NextPhase {
 			continue
 		}
-		// The first rule that names the transition decides; when its conditions
-		// are not met, neither later rules nor the default are tried.
+		// The first rule that names the transition decides; when its conditions are not met, neither later rules
+		// nor the default are tried.
 		v := ApprovalVerdict{MatchedRule: ruleValue(rule)}
 		matched := "rule matched: " + in.Phase + " → " + in.NextPhase
 		switch rule.Action {
@@ -127,7 +126,7 @@ func approveTransition(cfg *config.Config, policy *config.ApprovalPolicy, in App
 	}
 	switch policy.Default {
 	case config.ActionAutoApprove:
-		// Without a rule there is no when that could ask for it, so it is asked here.
+		// Without a rule no condition can require it, so it is checked here.
 		if in.Gate == nil || !in.Gate.Passed {
 			return ApprovalVerdict{Reason: reasonGateNotPassed}
 		}
@@ -140,8 +139,8 @@ func approveTransition(cfg *config.Config, policy *config.ApprovalPolicy, in App
 
 const reasonGateNotPassed = "condition gate_passed not met: gate did not pass structural predicates"
 
-// unmet returns the first condition that does not hold, "" when all do. A gate
-// that did not pass is never approved by a policy, asked or not.
+// unmet returns the first condition that does not hold, "" when all do. A policy never approves a gate that did not
+// pass, whether or not a condition requires it.
 func unmet(cfg *config.Config, when *config.ApprovalWhen, in ApprovalInput) string {
 	if in.Gate == nil || !in.Gate.Passed {
 		return reasonGateNotPassed
@@ -173,7 +172,7 @@ func unmet(cfg *config.Config, when *config.ApprovalWhen, in ApprovalInput) stri
 	return ""
 }
 
-// ruleValue is the rule as it is recorded; nil stays null on the wire.
+// ruleValue returns the rule as it is recorded; nil stays null on the wire.
 func ruleValue(rule *config.ApprovalRule) ojson.Value {
 	if rule.Raw == nil {
 		return nil

@@ -1,5 +1,5 @@
-// Documents of gates: which are read, which carry a person's sign-off, and how a
-// sign-off is written (docs/spec/gates.md#sign-off-documents).
+// Documents of gates: which are read, which have a person's sign-off, and how a sign-off is written
+// (docs/spec/gates.md#sign-off-documents).
 
 package gates
 
@@ -20,7 +20,7 @@ type DocumentFact struct {
 	Signed bool   `json:"signed,omitempty"` // its sign-off line says yes
 }
 
-// LookDocument is the fact of one document; data is nil when it is not there.
+// LookDocument returns the fact of one document; data is nil when it does not exist.
 func LookDocument(cfg *config.Config, path string, data []byte) DocumentFact {
 	f := DocumentFact{Path: path, Digest: run.DocumentMissing}
 	if data != nil {
@@ -30,8 +30,8 @@ func LookDocument(cfg *config.Config, path string, data []byte) DocumentFact {
 	return f
 }
 
-// Documents returns the paths of all documents that a gate of any phase reads, in
-// order, each once; nil without authority, where no rule asks for them.
+// Documents returns the paths of all documents that a gate of any phase reads, in order, each once; nil without
+// authority, where no rule needs them.
 func Documents(cfg *config.Config) []string {
 	if cfg.Authority == nil {
 		return nil
@@ -47,8 +47,8 @@ func Documents(cfg *config.Config) []string {
 	return out
 }
 
-// Signoffs returns the evaluators by which a gate of any phase reads a sign-off in the
-// document; nil for a document that is none.
+// Signoffs returns the evaluators by which a gate of any phase reads a sign-off in the document; nil when none
+// does.
 func Signoffs(cfg *config.Config, path string) []string {
 	var out []string
 	for _, phase := range cfg.Phases() {
@@ -71,10 +71,10 @@ func Signoffs(cfg *config.Config, path string) []string {
 	return out
 }
 
-// SignoffDocument reports a document in which a gate of any phase reads a person's yes.
+// SignoffDocument reports whether a gate of any phase reads a person's sign-off in the document.
 func SignoffDocument(cfg *config.Config, path string) bool { return len(Signoffs(cfg, path)) > 0 }
 
-// artifactSemantics are the evaluators a gate holds the document against.
+// artifactSemantics returns the evaluators that a gate applies to the document.
 func artifactSemantics(a *config.GateArtifact) []string {
 	var out []string
 	if a.PathRules {
@@ -88,7 +88,7 @@ func artifactSemantics(a *config.GateArtifact) []string {
 	return out
 }
 
-// signoffKind reports an evaluator that reads the word of a person.
+// signoffKind reports whether an evaluator reads a person's sign-off.
 func signoffKind(kind string) bool {
 	return kind == config.SemanticsPMSignoff || kind == config.SemanticsShipVerdict
 }
@@ -98,8 +98,8 @@ func Affirmative(kind string, data []byte) bool {
 	return ok
 }
 
-// SignDocument writes the yes where the evaluator reads the first sign-off line, or at
-// the end of a document without one. nil when that does not make it say yes.
+// SignDocument writes the yes where the evaluator reads the first sign-off line, or at the end of a document
+// without one. It returns nil when the document still does not say yes.
 func SignDocument(kind string, data []byte) []byte {
 	if !utf8.Valid(data) {
 		return nil

@@ -26,9 +26,8 @@ const (
 	ActionNotFinalPhase = "not_final_phase"
 )
 
-// Input is what a gate evaluation reads. Participated says whether a role
-// has an accepted turn in a phase; which turns count is the caller's business.
-// VerificationStatus is the declared status of the turn that made the request.
+// Input is what a gate evaluation reads. Participated says whether a role has an accepted turn in a phase; the
+// caller decides which turns count. VerificationStatus is the declared status of the turn that made the request.
 type Input struct {
 	Config                   *config.Config
 	Phase                    string
@@ -36,20 +35,20 @@ type Input struct {
 	TransitionRequest        *string
 	CompletionRequest        bool
 	VerificationStatus       string
-	VerificationReproducible bool // read with rules.strict_verification only
+	VerificationReproducible bool // read only with rules.strict_verification
 	Files                    *evidence.Files
 
-	// Marks are the gate documents as they were when the phase began; nil where that is
-	// not known or the configuration has no authority.
+	// Marks are the gate documents as they were when the phase began; nil where that is unknown or the
+	// configuration has no authority.
 	Marks *ojson.Map[*run.DocumentMark]
 	// Person: a person passes the gate and answers for what its documents say.
 	Person bool
 
-	// Blocking are the ids of the open objections of severity blocking; they hold the
-	// completion up with rules.objections_block.
+	// Blocking are the ids of the open objections of severity blocking; they prevent completion with
+	// rules.objections_block.
 	Blocking []string
 
-	// Trace gets a step for each thing the gate looks at; nil: nowhere.
+	// Trace gets a step for each thing that the gate looks at; nil: no trace.
 	Trace *verdict.Step
 }
 
@@ -78,12 +77,12 @@ type Result struct {
 	TransitionRequest   string
 	Credentialed        bool
 	Findings            []Finding // one for each of Reasons, in order
-	Warnings            []Finding // what does not fail the gate; not on the wire
+	Warnings            []Finding // findings that do not fail the gate; not on the wire
 	NeedsPerson         string    // why no policy may pass the gate, "" when one may; not on the wire
 }
 
-// Files returns every path an evaluation of the phase's exit gate reads, in
-// order, nil when the phase has no defined gate.
+// Files returns every path that an evaluation of the phase's exit gate reads, in order; nil when the phase has no
+// defined gate.
 func Files(cfg *config.Config, phase string) []string {
 	route := cfg.Route(phase)
 	if route == nil || route.ExitGate == "" {
@@ -215,9 +214,8 @@ func (r *Result) evaluate(in Input, open, undefined string) {
 	}
 }
 
-// artifact applies the predicates of one file in the order of
-// docs/spec/gates.md#what-a-gate-looks-at; true for a required one that is what it was
-// when the phase began.
+// artifact applies the predicates of one file in the order of docs/spec/gates.md#what-a-gate-looks-at. It returns
+// true for a required file that has not changed since the phase began.
 func (r *Result) artifact(in Input, a *config.GateArtifact) (stale bool) {
 	if !in.Files.Exists(a.Path) {
 		if a.Required {
@@ -255,8 +253,8 @@ func (r *Result) artifact(in Input, a *config.GateArtifact) (stale bool) {
 	return ok && m.Phase == wire.Digest(data)
 }
 
-// judge holds a document against one evaluator. A sign-off that is left to people is
-// asked of the person who passes the gate, whatever the document says before.
+// judge checks a document with one evaluator. A sign-off that only people give is asked of the person who passes
+// the gate, whatever the document says before.
 func (r *Result) judge(in Input, kind, path string, data []byte, sections []string, configured bool) {
 	if !in.Config.PersonSigns() || in.Person || !signoffKind(kind) {
 		r.semantics(kind, path, data, sections, configured)
@@ -273,8 +271,8 @@ func (r *Result) judge(in Input, kind, path string, data []byte, sections []stri
 	}
 }
 
-// stale fails a gate whose documents say what they said before the phase; where a person
-// decides it is for them to see.
+// stale fails a gate whose documents have not changed since before the phase; where a person decides, it leaves
+// that to them.
 func (r *Result) stale(in Input, paths []string, person bool) {
 	for _, p := range paths {
 		since := "phase " + in.Phase
@@ -318,8 +316,8 @@ func (r *Result) semantics(kind, path string, data []byte, sections []string, co
 	r.add(Finding{Code: verdict.FindingSemantics, Path: path, Semantics: kind, Reason: reason})
 }
 
-// verification reads the declared status; rules.strict_verification asks in
-// addition that the claim be reproducible (docs/compatibility.md#where-we-differ-on-purpose).
+// verification reads the declared status; rules.strict_verification also requires that the claim be reproducible
+// (docs/compatibility.md#where-we-differ-on-purpose).
 func (r *Result) verification(in Input) {
 	switch in.VerificationStatus {
 	case "pass", "attested_pass":

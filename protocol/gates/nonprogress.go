@@ -19,8 +19,7 @@ type NonProgressInput struct {
 	Declared  []string // effective files of the accepted turn
 }
 
-// NonProgressResult is what the state is to remember; Count 0 and Signature ""
-// mean nothing.
+// NonProgressResult is what the state must remember; Count 0 and Signature "" mean nothing.
 type NonProgressResult struct {
 	Signature    string
 	Count        int
@@ -28,10 +27,9 @@ type NonProgressResult struct {
 	FailingFiles []string
 }
 
-// NonProgress probes the gate with the request that would leave the phase: the
-// next phase, or completion in the final one. A turn that touched a file the
-// gate fails on has made progress even when the gate still fails in the same
-// way (docs/compatibility.md#where-we-differ-on-purpose).
+// NonProgress probes the gate with the request that would leave the phase: the next phase, or completion in the
+// final one. A turn that touched a file on which the gate fails has made progress even when the gate still fails in
+// the same way (docs/compatibility.md#where-we-differ-on-purpose).
 func NonProgress(in NonProgressInput) NonProgressResult {
 	g := in.Gate
 	g.TransitionRequest, g.CompletionRequest = nil, false
@@ -60,8 +58,7 @@ func NonProgress(in NonProgressInput) NonProgressResult {
 	return out
 }
 
-// nonProgressSignature is <gate>::<files>::<reasons>, each list sorted and
-// joined with commas.
+// nonProgressSignature returns <gate>::<files>::<reasons>, each list sorted and joined with commas.
 func nonProgressSignature(r Result) string {
 	files, reasons := slices.Clone(r.FailingFiles), slices.Clone(r.Reasons)
 	wire.SortPaths(files)

@@ -11,17 +11,15 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// SemanticsRecoveryReport judges the coordinator's recovery report. A
-// configuration cannot name it; workflowkit.go lists the kinds it can.
+// SemanticsRecoveryReport judges the coordinator's recovery report. A configuration cannot name it; workflowkit.go
+// lists the kinds that it can.
 const SemanticsRecoveryReport = "recovery_report"
 
-// EvaluateSemantics judges the contents of the file at path. sections are the
-// required_sections of section_check. A reason is wire text: it names the
-// evaluator's own canonical path, not the argument. Warnings are about input that
-// is judged by the letter of the rule but probably not meant that way.
+// EvaluateSemantics judges the contents of the file at path. sections are the required_sections of section_check. A
+// reason is part of the protocol: it names the evaluator's own canonical path, not the argument. Warnings are about
+// input that the rule judges literally, probably not as its author meant it.
 //
-// An unknown kind does not pass: a check nobody can run is not a check that
-// succeeded.
+// An unknown kind does not pass: a check that cannot run is not a check that succeeded.
 func EvaluateSemantics(kind, path string, data []byte, sections []string) (ok bool, reason string, warnings []string) {
 	text := DecodeText(data)
 	var w []string
@@ -54,8 +52,8 @@ func EvaluateSemantics(kind, path string, data []byte, sections []string) (ok bo
 	return reason == "", reason, w
 }
 
-// loneTerminator reports a line end that editors show but that does not end a
-// line for sections and tables.
+// loneTerminator reports whether s contains a line end that editors show but that does not end a line for sections
+// and tables.
 func loneTerminator(s string) bool {
 	for {
 		i := strings.IndexAny(s, "\r\u2028\u2029")
@@ -96,8 +94,7 @@ func shipVerdict(text string) (reason string, warnings []string) {
 		`" in .planning/ship-verdict.md; use "## Verdict: YES".`, warnings
 }
 
-// labelWarnings points out values that cross a line end and later lines that
-// contradict the one that counts.
+// labelWarnings reports values that cross a line end and later lines that contradict the one that counts.
 func labelWarnings(text, label string, v labelled, match func(string) int) []string {
 	if !v.found {
 		return nil
@@ -158,7 +155,7 @@ func sectionCheck(d sectioned, sections []string) string {
 	return ""
 }
 
-// absent returns the headings the text does not contain anywhere.
+// absent returns the headings that occur nowhere in the text.
 func absent(d sectioned, headings []string) []string {
 	var out []string
 	for _, h := range headings {
@@ -169,7 +166,7 @@ func absent(d sectioned, headings []string) []string {
 	return out
 }
 
-// hollow returns the headings that stand on a line and have no real content.
+// hollow returns the headings that have a line of their own but no real content.
 func hollow(d sectioned, headings []string, placeholder func(string) bool) []string {
 	var out []string
 	for _, h := range headings {
@@ -180,7 +177,7 @@ func hollow(d sectioned, headings []string, placeholder func(string) bool) []str
 	return out
 }
 
-// notesRules are the rules of the two documents that need filled sections.
+// notesRules has the rules of the two documents that need filled sections.
 type notesRules struct {
 	headings         [2]string
 	placeholder      string
@@ -229,8 +226,7 @@ func recoveryReport(d sectioned) string {
 	return ""
 }
 
-// filled sorts out the headings that stand on no line and those that do but
-// have nothing real below them.
+// filled separates the headings that have no line of their own from those that do but have nothing real below them.
 func filled(d sectioned, headings []string, placeholder string) (missing, empty []string) {
 	for _, h := range headings {
 		found, content := d.section(h, func(line string) bool { return equalFoldASCII(line, placeholder) })

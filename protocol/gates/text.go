@@ -1,4 +1,4 @@
-// Reading of markdown the way the semantic evaluators need it (docs/spec/README.md#encoding).
+// Markdown reading as the semantic evaluators need it (docs/spec/README.md#encoding).
 
 package gates
 
@@ -58,7 +58,7 @@ func illFormed(data []byte) int {
 	return n
 }
 
-// lineTerminators end a line in a multiline pattern.
+// lineTerminators are the characters that end a line in a multiline pattern.
 const lineTerminators = "\n\r\u2028\u2029"
 
 // hasPrefixFold reports whether s starts with prefix, ignoring the case of
@@ -99,9 +99,9 @@ func token(s string) string {
 type labelled struct {
 	value   string // trimmed
 	found   bool
-	crossed bool // the value stands on a later line than the colon
+	crossed bool // the value is on a later line than the colon
 	start   int  // offset of the value
-	end     int  // offset behind its line
+	end     int  // offset after its line
 }
 
 // lineValue finds the first labelled line: label at a line start, optional
@@ -114,7 +114,7 @@ func lineValue(text string, label func(string) int) labelled {
 			if after, ok := strings.CutPrefix(trimLeftJS(text[pos+n:]), ":"); ok {
 				rest := trimLeftJS(after)
 				if rest == "" {
-					return labelled{} // nothing but white space up to the end of the text
+					return labelled{} // only white space up to the end of the text
 				}
 				line := rest
 				if i := strings.IndexAny(rest, lineTerminators); i >= 0 {
@@ -175,8 +175,8 @@ func newSectioned(text string) sectioned {
 	return sectioned{text, lines}
 }
 
-// section looks for the first line that starts with heading and says whether a
-// line before the next level-2 heading is neither blank nor a placeholder.
+// section looks for the first line that starts with heading and reports whether a line before the next level-2
+// heading is neither blank nor a placeholder.
 func (d sectioned) section(heading string, placeholder func(string) bool) (found, content bool) {
 	for i, line := range d.lines {
 		if !strings.HasPrefix(line, heading) {

@@ -1,4 +1,4 @@
-// What each rule of a gate came to, for verdicts (docs/spec/verdicts.md).
+// The outcome of each rule of a gate, for verdicts (docs/spec/verdicts.md).
 
 package gates
 
@@ -24,8 +24,8 @@ func GatePointer(gate, member string) string {
 	return Pointer("gates", gate, member)
 }
 
-// traceFile writes down one document of a gate. One that was not looked at when the
-// operation was decided is unknown: it counts as missing, and may have been there.
+// traceFile records one document of a gate. A document that was not looked at when the operation was decided is
+// unknown: it counts as missing but may have existed.
 func traceFile(in Input, gate string, a *config.GateArtifact, findings, warnings []Finding) {
 	if in.Trace == nil {
 		return
@@ -116,7 +116,7 @@ func traceVerification(in Input, gate string, findings []Finding) {
 	in.Trace.Add(s)
 }
 
-// traceStale writes down documents that are what they were when the phase began.
+// traceStale records documents that have not changed since the phase began.
 func traceStale(in Input, paths []string, findings []Finding) {
 	if in.Trace == nil {
 		return

@@ -1,4 +1,3 @@
-// Package limits is what a configuration bounds beside gates: policies limit what turns
-// are accepted (docs/spec/gates.md#policies), and turns, phases and runs have time limits
-// (docs/spec/gates.md#timeouts).
+// Package limits has the limits of a configuration other than gates: policies limit which turns are accepted
+// (docs/spec/gates.md#policies), and turns, phases and runs have time limits (docs/spec/gates.md#timeouts).
 package limits

@@ -1,4 +1,4 @@
-// Policies limit what turns are accepted (docs/spec/gates.md#policies).
+// Policies limit which turns are accepted (docs/spec/gates.md#policies).
 
 package limits
 
@@ -12,22 +12,22 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// PolicyInput is the turn about to be accepted and the run's counts without it.
-// The counts cover this run only and leave reissued turns out (docs/compatibility.md#where-we-differ-on-purpose).
+// PolicyInput is the turn about to be accepted and the run's counts without it. The counts cover this run only and
+// exclude reissued turns (docs/compatibility.md#where-we-differ-on-purpose).
 type PolicyInput struct {
 	Phase      string
 	Role       string
 	Status     string  // status of the turn result
 	PhaseTurns int     // accepted turns in the phase
 	TotalTurns int     // accepted turns of the run
-	Streak     int     // trailing accepted turns of the same role
+	Streak     int     // most recent accepted turns of the same role
 	CostUSD    float64 // US dollars
 	CostKnown  bool
 	Replay     *result.ReplayOutcome // nil: the verification was not run again
 }
 
-// Violation is a policy the turn breaks. Action is block, warn or escalate as
-// configured; whatever else it may say has to count as block.
+// Violation is a policy that the turn breaks. Action is block, warn or escalate as configured; any other value must
+// count as block.
 type Violation struct {
 	PolicyID string
 	Rule     string
@@ -56,22 +56,22 @@ func EvaluatePolicies(cfg *config.Config, in PolicyInput) []Violation {
 	return out
 }
 
-// PoliciesNeedReplay reports whether a policy that applies to the turn asks for
-// its verification to be run again. The scope is read first: a policy about
-// other phases or roles is no ground to run an agent's commands (docs/compatibility.md#where-we-differ-on-purpose).
+// PoliciesNeedReplay reports whether a policy that applies to the turn needs its verification to be run again. The
+// scope is read first: a policy about other phases or roles is no reason to run an agent's commands
+// (docs/compatibility.md#where-we-differ-on-purpose).
 func PoliciesNeedReplay(cfg *config.Config, phase, role string) bool {
 	return slices.ContainsFunc(cfg.Policies, func(p config.Policy) bool {
 		return p.Rule == config.RuleRequireReproducibleVerify && PolicyApplies(&p, phase, role)
 	})
 }
 
-// PolicyApplies reads the scope: an empty list is no restriction.
+// PolicyApplies checks the scope of a policy: an empty list is no restriction.
 func PolicyApplies(p *config.Policy, phase, role string) bool {
 	return (len(p.Phases) == 0 || slices.Contains(p.Phases, phase)) &&
 		(len(p.Roles) == 0 || slices.Contains(p.Roles, role))
 }
 
-// PolicyViolation says how the turn breaks the policy, "" when it does not.
+// PolicyViolation says how the turn breaks the policy; "" when it does not.
 func PolicyViolation(p *config.Policy, in PolicyInput) string {
 	switch p.Rule {
 	case config.RuleMaxTurnsPerPhase:
@@ -100,14 +100,14 @@ func PolicyViolation(p *config.Policy, in PolicyInput) string {
 	case config.RuleRequireReproducibleVerify:
 		return replayProblem(in.Replay)
 	default:
-		// Configuration errors are reported where the file is read; a rule that
-		// slipped past that must not look like a rule that is kept.
+		// Configuration errors are reported where the file is read; a rule that passed that check must not look as
+		// if it were kept.
 		return fmt.Sprintf("rule %s is unknown, so it cannot be shown to be kept", wire.Quoted(p.Rule))
 	}
 	return ""
 }
 
-// replayProblem says why the replay does not prove the verification, "" when it does.
+// replayProblem says why the replay does not prove the verification; "" when it does.
 func replayProblem(r *result.ReplayOutcome) string {
 	switch {
 	case r == nil:

@@ -17,8 +17,7 @@ import (
 // defaultTurnMinutes is the deadline shown for a turn without a time limit.
 const defaultTurnMinutes = 120
 
-// TimeoutHit is a limit that is exceeded. Minutes are rounded half up; the
-// limit is as configured.
+// TimeoutHit is an exceeded limit. Minutes are rounded half up; the limit is as configured.
 type TimeoutHit struct {
 	Scope             string // turn, phase, run
 	Phase             string // of a phase limit, else ""
@@ -56,7 +55,7 @@ func (h TimeoutHit) Object() *ojson.Object {
 	return o
 }
 
-// TimeoutBudget is one configured limit as a status display shows it.
+// TimeoutBudget is a configured limit for a status display.
 type TimeoutBudget struct {
 	Scope            string
 	Phase            string
@@ -69,7 +68,7 @@ type TimeoutBudget struct {
 	Action           string
 }
 
-// Object returns the budget as status --json shows it.
+// Object returns the budget for status --json.
 func (b TimeoutBudget) Object() *ojson.Object {
 	o := ojson.NewObject("scope", b.Scope)
 	if b.Phase != "" {
@@ -114,8 +113,8 @@ func TimeoutBudgets(cfg *config.Config, state *run.State, turn *run.Turn, now ti
 	return out
 }
 
-// TurnDeadline is the informational deadline_at of a turn assigned at the given
-// time: per_turn_minutes later, or two hours without such a limit.
+// TurnDeadline returns the informational deadline_at of a turn assigned at the given time: per_turn_minutes later,
+// or two hours without such a limit.
 func TurnDeadline(cfg *config.Config, assigned time.Time) time.Time {
 	minutes := float64(defaultTurnMinutes)
 	if t := cfg.Timeouts; t != nil && t.PerTurn != nil {
@@ -132,8 +131,8 @@ type TimeLimit struct {
 	start        time.Time
 }
 
-// TimeLimits lists the limits that apply. Without a timeouts object nothing is
-// evaluated, routing overrides included.
+// TimeLimits lists the limits that apply. Without a timeouts object nothing is evaluated, not even routing
+// overrides.
 func TimeLimits(cfg *config.Config, state *run.State, turn *run.Turn) []TimeLimit {
 	t := cfg.Timeouts
 	if t == nil {
@@ -141,7 +140,7 @@ func TimeLimits(cfg *config.Config, state *run.State, turn *run.Turn) []TimeLimi
 	}
 	global := t.Action
 	if global != config.TimeoutWarn {
-		global = config.TimeoutEscalate // skip_phase has a meaning for a phase only
+		global = config.TimeoutEscalate // skip_phase only makes sense for a phase
 	}
 	var out []TimeLimit
 	add := func(scope, phase string, minutes *float64, action string, starts ...*string) {
@@ -167,7 +166,7 @@ func TimeLimits(cfg *config.Config, state *run.State, turn *run.Turn) []TimeLimi
 	}
 	clock := state.PhaseClockAt
 	if restarted, ok := FirstInstant(clock); ok {
-		// Another tool that went on to the next phase left the clock of the last one.
+		// Another tool that entered the next phase left the clock of the previous one.
 		if entered, ok := FirstInstant(state.PhaseEnteredAt); ok && restarted.Before(entered) {
 			clock = nil
 		}
@@ -177,7 +176,7 @@ func TimeLimits(cfg *config.Config, state *run.State, turn *run.Turn) []TimeLimi
 	return out
 }
 
-// FirstInstant reads the first time that is present.
+// FirstInstant parses the first text that is present.
 func FirstInstant(texts ...*string) (time.Time, bool) {
 	for _, s := range texts {
 		if s != nil && *s != "" {
@@ -188,7 +187,7 @@ func FirstInstant(texts ...*string) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// At is how far the limit is at a time.
+// At returns the limit's budget at a time.
 func (l TimeLimit) At(now time.Time) TimeoutBudget {
 	b := TimeoutBudget{Scope: l.Scope, Phase: l.Phase, LimitMinutes: l.Minutes, Action: l.Action,
 		ElapsedMinutes: RoundMinutes(now.Sub(l.start)), Deadline: l.start.Add(minutesDuration(l.Minutes))}
@@ -201,8 +200,8 @@ func (l TimeLimit) At(now time.Time) TimeoutBudget {
 	return b
 }
 
-// minutesDuration converts to a duration of whole milliseconds, the precision
-// of the wire; a limit beyond the range of a duration is the longest there is.
+// minutesDuration converts to a duration of whole milliseconds, the precision of the wire; a limit beyond the range
+// of a duration becomes the longest duration.
 func minutesDuration(m float64) time.Duration {
 	ms := math.Round(m * 60000)
 	if ms >= math.MaxInt64/float64(time.Millisecond) {

@@ -11,10 +11,10 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// AttributionInput is the work tree as observed and who else may have changed it.
+// AttributionInput is the observed work tree and the turns that may have changed it.
 type AttributionInput struct {
 	Turn     *run.Turn
-	Active   *ojson.Map[*run.Turn] // the run's active turns, this one among them
+	Active   *ojson.Map[*run.Turn] // the run's active turns, including this one
 	Rows     []*ojson.Object       // accepted history rows of this run, at least those since the assignment
 	Observed []string              // changed paths
 	Markers  *ojson.Map[string]    // path -> fingerprint
@@ -31,12 +31,12 @@ type Attribution struct {
 	Unaccepted    bool           // a concurrent sibling is still active
 }
 
-// Attribute applies docs/spec/observation.md#concurrent-turns. A path goes to an accepted sibling only with
-// the very contents it was accepted with, and to a pending one only when that
-// one declared it and this turn did not.
+// Attribute applies docs/spec/observation.md#concurrent-turns. A path belongs to an accepted sibling only with the
+// exact contents it was accepted with, and to a pending sibling only when the sibling declared it and this turn did
+// not.
 func Attribute(in AttributionInput) Attribution {
 	var out Attribution
-	markers := make(map[string][]string) // path -> fingerprints accepted siblings left
+	markers := make(map[string][]string) // path -> fingerprints that accepted siblings left
 	for _, row := range in.Rows {
 		if !AcceptedSince(in.Turn, row) || !ConcurrentRow(in.Turn, row) {
 			continue
@@ -77,9 +77,8 @@ func Attribute(in AttributionInput) Attribution {
 	return out
 }
 
-// AcceptedSince reports whether the row is a turn of the same run that was
-// accepted after turn had been assigned. Reissued rows were never accepted,
-// and the row turn was reissued from is its own earlier life.
+// AcceptedSince reports whether the row is a turn of the same run that was accepted after turn was assigned.
+// Reissued rows were never accepted, and the row that turn was reissued from is its own earlier life.
 func AcceptedSince(turn *run.Turn, row *ojson.Object) bool {
 	id, run := row.String("turn_id"), row.String("run_id")
 	if id == turn.TurnID || turn.ReissuedFrom != "" && id == turn.ReissuedFrom || row.String("status") == "reissued" {
@@ -98,7 +97,7 @@ func ConcurrentRow(turn *run.Turn, row *ojson.Object) bool {
 		slices.Contains(row.Strings("concurrent_with"), turn.TurnID)
 }
 
-// concurrentActive lists the other active turns that work beside turn.
+// concurrentActive lists the active turns that work beside turn.
 func concurrentActive(turn *run.Turn, active *ojson.Map[*run.Turn]) []string {
 	var out []string
 	if active == nil {

@@ -34,9 +34,9 @@ type ConflictFinding struct {
 	ForwardRevision *ojson.Object // {files, accepted_since_turn_ids, accepted_since}
 }
 
-// DetectConflict applies docs/spec/observation.md#conflicts. An overlap is a forward revision, and no
-// conflict, when the same role revises a file that is its own. A file that one
-// accepted turn only revised and another one contends for is in conflict.
+// DetectConflict applies docs/spec/observation.md#conflicts. An overlap is a forward revision rather than a
+// conflict when the same role revises a file that is its own. A file that one accepted turn only revised and
+// another contends for is in conflict.
 func DetectConflict(in ConflictInput) ConflictFinding {
 	candidates := conflictCandidates(in)
 	mine := wire.PathSet(candidates)
@@ -109,7 +109,7 @@ func DetectConflict(in ConflictInput) ConflictFinding {
 	return out
 }
 
-// overlap is what one accepted turn has in common with the turn under test.
+// overlap is what an accepted turn has in common with the turn being judged.
 type overlap struct {
 	row   *ojson.Object
 	files []string
@@ -130,8 +130,8 @@ func turnIDs(rows []*ojson.Object) []string {
 	return out
 }
 
-// conflictCandidates is the attributed changes and whatever the turn declares
-// among the raw ones: declaring a sibling's change makes it the turn's own.
+// conflictCandidates returns the attributed changes and those raw ones that the turn declares: declaring a
+// sibling's change makes it the turn's own.
 func conflictCandidates(in ConflictInput) []string {
 	observed := wire.PathSet(in.Observed)
 	out := slices.Clone(in.Attributed)
@@ -144,9 +144,8 @@ func conflictCandidates(in ConflictInput) []string {
 	return slices.Compact(out)
 }
 
-// ownFile reports whether the file is the role's to revise: the workflow kit
-// names it as the only owner, or names none and the file is a planning
-// document of the role that plans.
+// ownFile reports whether the role may revise the file: the workflow kit names the role as its only owner, or names
+// no owner and the file is a planning document of the role that plans.
 func ownFile(cfg *config.Config, role, path string) bool {
 	owner := ""
 	for _, artifacts := range cfg.WorkflowKit.Phases.All() {

@@ -1,7 +1,5 @@
-// Package result judges what a turn hands in: its result is normalised, goes
-// through five stages of validation and is held against what was observed in
-// the work tree.
+// Package result judges what a turn hands in: it normalises the result, puts it through five stages of validation
+// and compares it with what was observed in the work tree.
 //
-// Findings are collected, never printed; what they lead to is package
-// protocol's.
+// Findings are collected, never printed; package protocol decides what follows from them.
 package result

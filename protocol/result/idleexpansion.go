@@ -12,11 +12,11 @@ import (
 
 const idleField = "idle_expansion_result"
 
-// idleContext is what the turn says about the expansion it was assigned for.
+// idleContext is what the turn records about the expansion it was assigned for.
 type idleContext struct {
 	required  bool     // intake source vision_idle_expansion
-	iteration int      // 0 when not known
-	headings  []string // nil when no snapshot is known
+	iteration int      // 0 when unknown
+	headings  []string // nil when no snapshot exists
 }
 
 func newIdleContext(t *run.Turn) idleContext {
@@ -35,8 +35,8 @@ func newIdleContext(t *run.Turn) idleContext {
 	return c
 }
 
-// adoptSidecar takes the document beside the staged result when the member is absent.
-// It is the participant's own word in its own place, so strict takes it too.
+// adoptSidecar uses the document beside the staged result when the member is absent. The participant wrote it where
+// it belongs, so strict uses it too.
 func (n *normalizer) adoptSidecar() {
 	c := newIdleContext(n.in.Turn)
 	if c.required && !n.doc.Has(idleField) && n.in.IdleSidecar != nil {
@@ -45,7 +45,7 @@ func (n *normalizer) adoptSidecar() {
 	}
 }
 
-// idleShapes brings the tolerated shapes into the one the schema names.
+// idleShapes converts the tolerated shapes into the one that the schema names.
 func (n *normalizer) idleShapes() {
 	c := newIdleContext(n.in.Turn)
 	o := n.doc.Object(idleField)
@@ -77,8 +77,7 @@ func (n *normalizer) idleHeading(item ojson.Value, field string) {
 	n.changed(field, "heading", "vision_heading", "idle_expansion_heading_renamed")
 }
 
-// idleTraceability turns strings and {headings, rationale} groups into one
-// entry a heading.
+// idleTraceability turns strings and {headings, rationale} groups into one entry per heading.
 func (n *normalizer) idleTraceability(o *ojson.Object) {
 	const field = idleField + ".vision_traceability"
 	v, _ := o.Get("vision_traceability")
@@ -152,7 +151,7 @@ func (n *normalizer) idleIntent(o *ojson.Object) {
 	n.changed(field, nil, "(from flat members)", why)
 }
 
-// N24: vision_exhausted false or null beside a new intent says nothing.
+// N24: vision_exhausted false or null beside a new intent is redundant.
 func (n *normalizer) falseVisionExhausted() {
 	o := n.doc.Object(idleField)
 	if o.String("kind") != "new_intake_intent" || !o.Has("vision_exhausted") {
@@ -213,7 +212,7 @@ func (s *idleCheck) run() {
 	}
 }
 
-// exclusive refuses the member that belongs to the other kind.
+// exclusive refuses a member that belongs to the other kind.
 func (s *idleCheck) exclusive(member, kind string) {
 	if s.o.Has(member) {
 		s.r.errorf(ProblemIdleExclusive, idleField+"."+member, "", "%s.%s does not go with kind %s", idleField, member,

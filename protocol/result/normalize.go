@@ -21,7 +21,7 @@ type NormalizationEvent struct {
 	Rationale  string // stable token
 }
 
-// Note says the rewrite in one line for a person.
+// Note describes the rewrite in one line for a person.
 func (e NormalizationEvent) Note() string {
 	switch {
 	case e.Original == nil:
@@ -37,7 +37,7 @@ func (e NormalizationEvent) Note() string {
 type normalizer struct {
 	in  Input
 	cfg *config.Config
-	doc *ojson.Object // ours to change
+	doc *ojson.Object // a copy that may be changed
 
 	phase     string
 	route     *config.Route // of phase; nil when the phase has no routing
@@ -61,13 +61,13 @@ func newNormalizer(in Input, doc *ojson.Object) *normalizer {
 	return n
 }
 
-// Object is the rewrite as data: member, before, after (null where there was or is
-// nothing) and the rule that did it.
+// Object returns the rewrite as data: member, before, after (null where there was or is nothing) and the rule that
+// made it.
 func (e NormalizationEvent) Object() *ojson.Object {
 	return ojson.NewObject("member", e.Field, "before", e.Original, "after", e.Normalized, "rule", e.Rationale)
 }
 
-// Repairs are the rewrites as data, in order; never nil.
+// Repairs returns the rewrites as data, in order; never nil.
 func Repairs(events []NormalizationEvent) []*ojson.Object {
 	out := make([]*ojson.Object, len(events))
 	for i := range events {
@@ -81,8 +81,8 @@ func Repairs(events []NormalizationEvent) []*ojson.Object {
 func (n *normalizer) run() {
 	n.adoptSidecar() // docs/spec/results.md#idle-expansion
 	if n.cfg.StrictResults() {
-		// A result is taken at its word: what would be repaired is left for the
-		// stages to refuse. An operator's leave is no repair.
+		// Results are not repaired: what would be repaired is left for the stages to refuse. The operator's
+		// permission is not a repair.
 		if n.in.NormalizeReview {
 			n.emptyWorkspace()
 		}
@@ -116,8 +116,7 @@ func (n *normalizer) run() {
 	n.nextRole()             // N30 N31
 }
 
-// changed records a rewrite. The values are copied: the document goes on
-// changing.
+// changed records a rewrite. It copies the values, because the document keeps changing.
 func (n *normalizer) changed(field string, original, normalized ojson.Value, rationale string) {
 	n.events = append(n.events,
 		NormalizationEvent{field, ojson.CloneValue(original), ojson.CloneValue(ojson.Of(normalized)), rationale})
@@ -130,7 +129,7 @@ func (n *normalizer) set(member string, value ojson.Value, rationale string) {
 	n.changed(member, old, value, rationale)
 }
 
-// remove deletes a top-level member and records it when it held anything.
+// remove deletes a top-level member and records it when it had a value.
 func (n *normalizer) remove(member, rationale string) {
 	old, _ := n.doc.Get(member)
 	n.doc.Delete(member)
@@ -143,8 +142,8 @@ func (n *normalizer) get(member string) ojson.Value {
 	return n.doc.Value(member)
 }
 
-// array returns a copy of an array member that may be written to in place and
-// has been put back into the document, or nil.
+// array returns a copy of an array member, already put back into the document, that may be changed in place; or
+// nil.
 func (n *normalizer) array(member string) []any {
 	a := slices.Clone(n.doc.Array(member))
 	if a != nil {
@@ -161,8 +160,7 @@ func (n *normalizer) allowed() []string {
 	return n.route.AllowedNextRoles
 }
 
-// preferredNext is the first allowed role that is not the acting one, else the
-// first allowed, else "".
+// preferredNext returns the first allowed role that is not the acting one, else the first allowed, else "".
 func (n *normalizer) preferredNext() string {
 	allowed := n.allowed()
 	for _, r := range allowed {

@@ -42,9 +42,9 @@ func (n *normalizer) decisions() {
 	}
 }
 
-// takenDecisions is every id an invented one must not collide with: ids of the
-// run, of this result, and those a decision here overrides or that are listed
-// as repository decisions (docs/compatibility.md#where-we-differ-on-purpose).
+// takenDecisions returns the ids that an invented one must not collide with: ids of the run and of this result, and
+// those that a decision here overrides or that are listed as repository decisions
+// (docs/compatibility.md#where-we-differ-on-purpose).
 func (n *normalizer) takenDecisions(items []any) *run.DecisionIDs {
 	taken := n.in.UsedDecisions.Clone()
 	for _, item := range items {
@@ -61,8 +61,8 @@ func (n *normalizer) takenDecisions(items []any) *run.DecisionIDs {
 	return taken
 }
 
-// copyFirst fills a blank member from the first source that is usable; a
-// usable source that is blank itself ends the search (docs/spec/results.md#normalisation N12).
+// copyFirst fills a blank member from the first usable source; a usable source that is itself blank ends the search
+// (docs/spec/results.md#normalisation N12).
 func (n *normalizer) copyFirst(o *ojson.Object, at, member string, usable func(ojson.Value) bool, sources ...string) {
 	old, _ := o.Get(member)
 	if nonBlank(old) {
@@ -105,7 +105,7 @@ func (n *normalizer) objections() {
 	}
 }
 
-// isObjectionID reports OBJ- followed by 1 to 64 digits.
+// isObjectionID reports whether id is OBJ- followed by 1 to 64 digits.
 func isObjectionID(id string) bool { return wire.Numbered(id, "OBJ-", 1, run.MaxDecisionDigits) }
 
 // objectionIDs allocates objection numbers within one result.
@@ -118,7 +118,7 @@ func newObjectionIDs(items []any) *objectionIDs {
 	t := &objectionIDs{used: make(map[int]bool, len(items))}
 	for _, item := range items {
 		if o, ok := item.(*ojson.Object); ok && isObjectionID(o.String("id")) {
-			// Numbers too great for an int cannot collide with a drawn one.
+			// Numbers too large for an int cannot collide with a drawn one.
 			if k, err := strconv.Atoi(o.String("id")[len("OBJ-"):]); err == nil {
 				t.used[k] = true
 			}
@@ -127,8 +127,7 @@ func newObjectionIDs(items []any) *objectionIDs {
 	return t
 }
 
-// draw returns the wanted number, or the least free one above all positions
-// drawn so far when it is taken.
+// draw returns the wanted number or, when that is taken, the least free one above all positions drawn so far.
 func (t *objectionIDs) draw(want int) string {
 	if t.used[want] {
 		want = max(t.top, len(t.used)) + 1

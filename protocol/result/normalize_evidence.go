@@ -63,7 +63,7 @@ func isCommandEvidence(o *ojson.Object) bool {
 	return nonBlank(o.Value("command")) && isInteger(o.Value("exit_code"))
 }
 
-// evidenceText renders a finding as [name=value, …], long values cut.
+// evidenceText formats a finding as [name=value, …], with long values shortened.
 func evidenceText(o *ojson.Object) string {
 	var parts []string
 	part := func(name, value string) {
@@ -95,7 +95,7 @@ func evidenceText(o *ojson.Object) string {
 }
 
 // N17 took a failing command under a pass for an expected failure: it let failed tests pass a gate
-// (docs/compatibility.md#where-we-differ-on-purpose). Only results of a rule set that had it are judged with it.
+// (docs/compatibility.md#where-we-differ-on-purpose). It applies only to results of a rule set that had it.
 func (n *normalizer) expectedExitCodes() {
 	v := n.doc.Object("verification")
 	if !n.in.Earlier.InfersExitCodes || v.String("status") != "pass" {

@@ -1,4 +1,4 @@
-// Normalisation rules N1-N10, N18, N19, N23: members that are missing, renamed or of a near-miss shape.
+// Normalisation rules N1-N10, N18, N19, N23: members that are missing, renamed or nearly of the right shape.
 
 package result
 
@@ -10,9 +10,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// N1: the turn id proves which assignment is meant; a wrong run id beside it is
-// a slip of the pen. It is not repaired when the turn itself belongs to
-// another run.
+// N1: the turn id proves which assignment is meant; a wrong run id beside it is a slip. It is not repaired when the
+// turn itself belongs to another run.
 func (n *normalizer) runID() {
 	if n.in.State == nil || n.in.Turn == nil {
 		return
@@ -29,7 +28,7 @@ func (n *normalizer) runID() {
 	}
 }
 
-// N2. The value in the event stands for a list that may be long.
+// N2. The value in the event represents a list that may be long.
 func (n *normalizer) filesModified() {
 	if n.doc.Has("files_changed") {
 		return
@@ -76,7 +75,7 @@ func (n *normalizer) summary() {
 	n.set("summary", text, "missing_summary_synthesized_from_"+source)
 }
 
-// inferredArtifact is the artifact type the declared files speak for.
+// inferredArtifact returns the artifact type that the declared files suggest.
 func (n *normalizer) inferredArtifact() string {
 	if len(n.doc.Array("files_changed")) > 0 {
 		return "workspace"
@@ -173,7 +172,7 @@ func (n *normalizer) emptyWorkspace() {
 	n.changed("artifact.ref", ref, turnRef, why)
 }
 
-// hasCheckpointable reports a produced file that counts as the turn's work.
+// hasCheckpointable reports whether a produced file counts as the turn's work.
 func hasCheckpointable(verification *ojson.Object) bool {
 	for _, f := range verification.Objects("produced_files") {
 		if !nonBlank(f.Value("path")) {

@@ -22,18 +22,17 @@ func (n *normalizer) missingStatus() {
 	}
 }
 
-// requested is the name in phase_transition_request, or "".
+// requested returns the name in phase_transition_request, or "".
 func (n *normalizer) requested() string { return n.doc.String("phase_transition_request") }
 
-// wantsCompletion reports a run_completion_request that is not falsy.
+// wantsCompletion reports whether run_completion_request is not falsy.
 func (n *normalizer) wantsCompletion() bool { return !falsy(n.get("run_completion_request")) }
 
 func (n *normalizer) completedReview() bool {
 	return n.route != nil && n.authority == wire.ReviewOnly && n.doc.String("status") == wire.ResultCompleted
 }
 
-// requestNext asks for the phase after the current one, or for the run's
-// completion when the current one is the last.
+// requestNext requests the phase after the current one, or the run's completion when the current phase is the last.
 func (n *normalizer) requestNext(transition, completion string) {
 	if next := n.cfg.NextPhase(n.phase); next != "" {
 		n.set("phase_transition_request", next, transition)
@@ -42,8 +41,8 @@ func (n *normalizer) requestNext(transition, completion string) {
 	n.set("run_completion_request", true, completion)
 }
 
-// seriousObjection reports that consent must not be read into this result:
-// an objection of severity high or blocking is open (docs/compatibility.md#where-we-differ-on-purpose).
+// seriousObjection reports whether an objection of severity high or blocking is open, so that the result must not
+// be read as consent (docs/compatibility.md#where-we-differ-on-purpose).
 func (n *normalizer) seriousObjection() bool {
 	if n.in.SeriousObjectionOpen {
 		return true
@@ -56,7 +55,7 @@ func (n *normalizer) seriousObjection() bool {
 	return false
 }
 
-// N25: a gate's name where its phase's successor was meant.
+// N25: a gate's name where the phase after it was meant.
 func (n *normalizer) gateAsPhase() {
 	gate := n.requested()
 	if gate == "" || n.cfg.Routing.Has(gate) || !n.cfg.Gates.Has(gate) || n.wantsCompletion() {
@@ -106,8 +105,8 @@ func (n *normalizer) reviewRequest() {
 	n.requestNext("phase_transition_inferred_for_completed_review", "run_completion_inferred_for_completed_review")
 }
 
-// delegating reports whether the turn hands work out, does such work, or reviews what
-// came back. What it leaves open is then no request: the phase waits for the review.
+// delegating reports whether the turn delegates work, does delegated work, or reviews its results. Leaving a
+// request out then requests nothing: the phase waits for the review.
 func (n *normalizer) delegating() bool {
 	if len(n.doc.Array("delegations")) > 0 {
 		return true
@@ -138,9 +137,8 @@ func (n *normalizer) skippedPhase() {
 	}
 }
 
-// N29: a completed review that names an unknown or an earlier phase. With a
-// serious objection open it may well mean "go back", so it is left for stage E
-// to refuse.
+// N29: a completed review that names an unknown or an earlier phase. With a serious objection open it may well mean
+// "go back", so stage E is left to refuse it.
 func (n *normalizer) reviewTarget() {
 	target := n.requested()
 	if target == "" || !n.completedReview() || n.wantsCompletion() || n.seriousObjection() {
@@ -177,17 +175,15 @@ func (n *normalizer) nextRole() {
 		n.nextRoleAllowed(proposed) {
 		return
 	}
-	// A placeholder is a sign of an unfinished result; stage A names it. For a
-	// review the protocol repairs it all the same.
+	// A placeholder marks an unfinished result; stage A reports it. For a review the protocol still repairs it.
 	if !review && isPlaceholder(proposed) {
 		return
 	}
 	n.set("proposed_next_role", n.preferredNext(), "routing_illegal_for_phase_"+n.phase)
 }
 
-// cleanPaths gives every accepted path the form wire.CleanPath returns, so that
-// later comparisons with observed files are comparisons of strings. It runs
-// after the stages, on a document that passed them.
+// cleanPaths converts every accepted path to the form that wire.CleanPath returns, so that later comparisons with
+// observed files compare strings. It runs after the stages, on a document that passed them.
 func (n *normalizer) cleanPaths() {
 	const why = "path_spelling_normalized"
 	files := n.array("files_changed")

@@ -10,13 +10,13 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// nonBlank reports a string with something other than white space in it.
+// nonBlank reports whether v is a string with something other than white space in it.
 func nonBlank(v ojson.Value) bool {
 	s, ok := v.(string)
 	return ok && !wire.Blank(s)
 }
 
-// falsy reports absent, null, false, 0 and the empty string.
+// falsy reports whether v is absent, null, false, 0 or the empty string.
 func falsy(v ojson.Value) bool {
 	switch v := v.(type) {
 	case nil:
@@ -32,7 +32,7 @@ func falsy(v ojson.Value) bool {
 	return false
 }
 
-// isInteger reports a number with an integer value in any spelling.
+// isInteger reports whether v is a number with an integer value, in any spelling.
 func isInteger(v ojson.Value) bool {
 	n, ok := v.(ojson.Number)
 	if !ok {
@@ -42,7 +42,7 @@ func isInteger(v ojson.Value) bool {
 	return ok
 }
 
-// isPlaceholder reports an unfilled template slot: the whole string is <…>.
+// isPlaceholder reports whether v is an unfilled template slot: the whole string is <…>.
 func isPlaceholder(v ojson.Value) bool {
 	s, ok := v.(string)
 	return ok && len(s) > 2 && s[0] == '<' && strings.IndexByte(s, '>') == len(s)-1

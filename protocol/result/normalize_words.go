@@ -1,4 +1,5 @@
-// The words by which N26 tells an approving reason from a blocking one (docs/spec/results.md#normalisation).
+// The words by which N26 distinguishes an approving reason from a blocking one
+// (docs/spec/results.md#normalisation).
 
 package result
 
@@ -7,14 +8,14 @@ import (
 	"unicode/utf8"
 )
 
-// A '~' stands for at most one arbitrary character. The words are stems only by
-// name: they match whole words, so "approved" is no match for "approv".
+// A '~' matches at most one arbitrary character. Although they look like stems, the words match whole words only,
+// so "approved" does not match "approv".
 const (
 	affirmativeWords = "approv ship release sign~off no~block ready pass good accept green~light proceed move~forward complet done lgtm satisf recommend"
 	blockerWords     = "critical security fail block cannot must~fix regression vulnerab reject unsafe broken"
 )
 
-// affirms reports a text with an affirmative word and without a blocking one.
+// affirms reports whether a text has an affirmative word and no blocking one.
 func affirms(reason string) bool {
 	text := strings.ToLower(reason)
 	return hasWord(text, affirmativeWords) && !hasWord(text, blockerWords)
@@ -58,8 +59,7 @@ func hasWord(text, words string) bool {
 
 func endsWord(rest string) bool { return rest == "" || !isWordByte(rest[0]) }
 
-// isWordByte reports ASCII letters, digits and the underscore; other scripts
-// are no part of words here.
+// isWordByte reports whether b is an ASCII letter, a digit or the underscore; other scripts do not form words here.
 func isWordByte(b byte) bool {
 	return b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= '0' && b <= '9' || b == '_'
 }

@@ -5,16 +5,16 @@ import (
 )
 
 // Observation is the work tree at acceptance, compared with the turn's baseline
-// (docs/spec/observation.md#what-is-observed). Paths are project-relative; operational paths are left out.
+// (docs/spec/observation.md#what-is-observed). Paths are project-relative; operational paths are excluded.
 type Observation struct {
 	Available    bool              `json:"available"` // false outside git
 	HeadRef      *string           `json:"head_ref"`
 	FilesChanged []string          `json:"files_changed"`
 	Markers      ojson.Map[string] `json:"file_markers"`
-	Committed    []string          `json:"committed,omitempty"` // paths that commits made during the turn change
-	// what the remote's branches brought meanwhile, which is not the turn's
+	Committed    []string          `json:"committed,omitempty"` // paths changed by commits made during the turn
+	// what the remote's branches brought meanwhile, not the turn's work
 	Pulled []Pulled `json:"pulled,omitempty"`
-	// the pulled commit it was compared with instead of the baseline's
+	// the pulled commit to compare with instead of the baseline's
 	ComparedWith string `json:"compared_with,omitempty"`
 	// when the baseline was taken, for a turn that was tried before
 	Since         string         `json:"since,omitempty"`
@@ -30,9 +30,9 @@ type Pulled struct {
 	Remote  string         `json:"remote"`
 	Branch  string         `json:"branch"`
 	Head    string         `json:"head"`           // the newest commit of the branch that was pulled
-	Commits []PulledCommit `json:"commits"`        // the newest first
-	Files   []string       `json:"files"`          // left to the branch, sorted
-	More    bool           `json:"more,omitempty"` // there are other commits
+	Commits []PulledCommit `json:"commits"`        // newest first
+	Files   []string       `json:"files"`          // attributed to the branch, sorted
+	More    bool           `json:"more,omitempty"` // there are more commits
 }
 
 // PulledCommit is one commit of Pulled.

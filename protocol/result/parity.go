@@ -1,4 +1,4 @@
-// Declared changes held against observed ones (docs/spec/observation.md#declared-against-observed).
+// Compares declared changes with observed ones (docs/spec/observation.md#declared-against-observed).
 
 package result
 
@@ -33,8 +33,8 @@ type ObservedInput struct {
 	HasVerification bool     // the result declares commands or machine evidence
 }
 
-// ObservedOutcome is the comparison. Nothing in the work tree is changed by it:
-// undeclared files are refused, never cleaned away (docs/compatibility.md#where-we-differ-on-purpose).
+// ObservedOutcome is the comparison, which changes nothing in the work tree: undeclared files are refused, never
+// cleaned away (docs/compatibility.md#where-we-differ-on-purpose).
 type ObservedOutcome struct {
 	Effective []string // files_changed as accepted
 	Leftover  []string // files declared as ignorable outputs that are still dirty
@@ -42,9 +42,8 @@ type ObservedOutcome struct {
 	Err       *wire.Error
 }
 
-// EffectiveFiles is what a turn claims to have changed: its files_changed and
-// the produced files it declares as artifacts, trimmed, each once, without
-// operational paths (docs/spec/lifecycle.md#accepting-a-turn step 3).
+// EffectiveFiles returns what a turn claims to have changed: its files_changed and the produced files it declares
+// as artifacts, trimmed, each once, without operational paths (docs/spec/lifecycle.md#accepting-a-turn step 3).
 func EffectiveFiles(r *Result) []string {
 	paths := slices.Clone(r.FilesChanged)
 	for _, p := range r.Verification.ProducedFiles {
@@ -101,7 +100,7 @@ func (o *ObservedOutcome) warn(format string, args ...any) {
 	o.Warnings = append(o.Warnings, fmt.Sprintf(format, args...))
 }
 
-// ignoredOutputs is the set of files declared as by-products to be ignored.
+// ignoredOutputs returns the files declared as by-products to be ignored.
 func ignoredOutputs(r *Result) map[string]bool {
 	set := make(map[string]bool)
 	if r != nil {
@@ -114,9 +113,8 @@ func ignoredOutputs(r *Result) map[string]bool {
 	return set
 }
 
-// unclassifiedDirt returns the dirty project files that nobody answers for:
-// neither this turn, nor a sibling, nor an accepted turn without checkpoint, nor
-// the baseline they are unchanged from.
+// unclassifiedDirt returns the dirty project files that nothing accounts for: neither this turn, nor a sibling, nor
+// an accepted turn without checkpoint, nor the baseline from which they are unchanged.
 func unclassifiedDirt(in ObservedInput) []string {
 	known := wire.PathSet(in.Declared, in.Attribution.AcceptedFiles, in.Attribution.Siblings, in.Uncheckpointed,
 		in.Seen.UnchangedDirt)
@@ -179,9 +177,8 @@ func dirtyParity(in ObservedInput) *wire.Error {
 	return e
 }
 
-// compareWriting compares for an authoritative role. Declared files that the
-// work tree does not show changed are dropped: kept, they would make every
-// checkpoint of the turn fail (docs/compatibility.md#where-we-differ-on-purpose).
+// compareWriting compares for an authoritative role. It drops declared files that have no change in the work tree:
+// they would make every checkpoint of the turn fail (docs/compatibility.md#where-we-differ-on-purpose).
 func (o *ObservedOutcome) compareWriting(in ObservedInput, ignored map[string]bool) *wire.Error {
 	declared, committed := wire.PathSet(in.Declared), wire.PathSet(in.Seen.Committed)
 	var undeclared, unowned []string
@@ -189,7 +186,7 @@ func (o *ObservedOutcome) compareWriting(in ObservedInput, ignored map[string]bo
 		switch {
 		case declared[p]:
 		case committed[p]:
-			// What is in the branch is no by-product, and no turn beside this one answers for it.
+			// A committed file is not a by-product, and no concurrent turn accounts for it.
 			unowned = append(unowned, p)
 		case !ignored[p]:
 			undeclared = append(undeclared, p)
@@ -233,8 +230,8 @@ func (o *ObservedOutcome) compareWriting(in ObservedInput, ignored map[string]bo
 	return nil
 }
 
-// undeclaredCommits refuses a turn during which commits changed files that it does
-// not declare. Under which name they were made says nothing.
+// undeclaredCommits refuses a turn during which commits changed files that it does not declare. The name of their
+// author does not matter.
 func undeclaredCommits(in ObservedInput, files []string) *wire.Error {
 	e := ObservationError(wire.CodeArtifactMismatch, files)
 	e.Message = fmt.Sprintf("Commits made during the turn change files that files_changed does not declare: %s.",
@@ -254,9 +251,8 @@ func undeclaredCommits(in ObservedInput, files []string) *wire.Error {
 	return e
 }
 
-// compareReadOnly compares for a role that may not change the project's files: a
-// reviewer, and equally a proposing role, whose changes are to arrive as a
-// proposal (docs/compatibility.md#where-we-differ-on-purpose).
+// compareReadOnly compares for a role that may not change the project's files: a reviewer, and also a proposing
+// role, whose changes must arrive as a proposal (docs/compatibility.md#where-we-differ-on-purpose).
 func compareReadOnly(in ObservedInput, ignored map[string]bool) *wire.Error {
 	role := "review_only"
 	if in.Authority == wire.Proposed {
@@ -315,8 +311,8 @@ func compareReadOnly(in ObservedInput, ignored map[string]bool) *wire.Error {
 		return e
 	}
 	if len(leftover) > 0 {
-		// An ignorable output is only harmless once it is gone; nothing but a
-		// person's look at it can tell it from a change the role may not make.
+		// An ignorable output is harmless only once it is gone; only a person can distinguish it from a change that
+		// the role may not make.
 		e := ObservationError(wire.CodeProducedFiles, leftover)
 		e.Message = fmt.Sprintf("Files declared as ignorable verification outputs are still in the work tree: %s.",
 			wire.ListSome(leftover, 5))
@@ -334,7 +330,7 @@ func compareReadOnly(in ObservedInput, ignored map[string]bool) *wire.Error {
 	return nil
 }
 
-// ObservationError refuses a result over the files it did not account for.
+// ObservationError refuses a result because of files that it did not account for.
 func ObservationError(code string, files []string) *wire.Error {
 	return &wire.Error{Code: code, Stage: "artifact_observation", Class: "artifact_error", Field: "files_changed",
 		Details: ojson.NewObject("files", files)}

@@ -1,4 +1,4 @@
-// Decision numbers another turn has taken meanwhile.
+// Decision numbers that another turn took meanwhile.
 
 package result
 
@@ -8,19 +8,17 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 )
 
-// RenumberDecisions gives every decision of r whose number is already in used,
-// or was used by an earlier decision of r, the next free number, in the view
-// and in r.Raw. A decision that outlives the run must be unique among the others
-// that do as well: durable are their ids, nil for none (docs/compatibility.md#where-we-differ-on-purpose row 14). What
-// decisions refer to (overrides, required ids) stays as it is: a reference means the decision that already had the
-// number. The sets are not modified. The events name what changed, in order.
+// RenumberDecisions gives every decision of r whose number is already in used, or was used by an earlier decision
+// of r, the next free number, in the view and in r.Raw. A decision that outlives the run must be unique among all
+// such decisions: durable holds their ids, nil for none (docs/compatibility.md#where-we-differ-on-purpose row 14).
+// What decisions refer to (overrides, required ids) stays as it is: a reference means the decision that already had
+// the number. The sets are not modified. The events name what changed, in order.
 func RenumberDecisions(r *Result, used, durable *run.DecisionIDs) []NormalizationEvent {
 	if r == nil {
 		return nil
 	}
 	taken := used.Clone()
-	// A fresh number must avoid the later decisions' ids too, and must not turn
-	// an override into one of the decision itself.
+	// A new number must also avoid the later decisions' ids, and must not make a decision override itself.
 	avoid := used.Clone()
 	avoid.Merge(durable)
 	for i := range r.Decisions {
@@ -49,8 +47,8 @@ func RenumberDecisions(r *Result, used, durable *run.DecisionIDs) []Normalizatio
 	return events
 }
 
-// checkDecisionNumbers refuses a number another decision of the run has, or one of those
-// that outlive runs where this one does too: rules.result_repair strict renumbers nothing.
+// checkDecisionNumbers refuses a number that another decision of the run has or, for a decision that outlives the
+// run, a number of another such decision: rules.result_repair strict renumbers nothing.
 func checkDecisionNumbers(r *stageReport, c *stageContext) {
 	used, durable := c.in.UsedDecisions, c.in.DurableDecisions
 	taken := used.Clone()
@@ -82,8 +80,8 @@ func checkDecisionNumbers(r *stageReport, c *stageContext) {
 	}
 }
 
-// checkRequiredNumbers refuses to require a decision of a delegate under a number that is
-// taken: strict would refuse the delegate's, and its review would wait for ever.
+// checkRequiredNumbers refuses to require a decision of a delegate under a number that is taken: strict would
+// refuse the delegate's decision, and its review would wait forever.
 func checkRequiredNumbers(r *stageReport, c *stageContext) {
 	taken := c.in.UsedDecisions.Clone()
 	for i := range c.result.Decisions {

@@ -6,9 +6,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
-// Result is what a participant reports about its turn. Raw is the document
-// after normalisation, unknown members kept; the other members are a view of
-// it. Members that are absent or null are zero.
+// Result is what a participant reports about its turn. Raw is the document after normalisation, including unknown
+// members; the other fields are a view of it. Members that are absent or null are zero.
 type Result struct {
 	Status    string // completed, blocked, needs_human, failed
 	Summary   string
@@ -43,7 +42,7 @@ type Decision struct {
 	Category   string // implementation, architecture, scope, process, quality, release
 	Statement  string
 	Rationale  string
-	Durability string // run, repo; "" when not given, which means run
+	Durability string // run, repo; "" when not given, meaning run
 	Overrides  string // id of a repo decision, or ""
 	Raw        *ojson.Object
 }
@@ -53,14 +52,14 @@ type Objection struct {
 	ID                 string
 	Severity           string // low, medium, high, blocking
 	Statement          string
-	Status             string // "" when not given, which means raised
+	Status             string // "" when not given, meaning raised
 	AgainstTurnID      string
 	AgainstDecisionID  string
 	ProposedResolution string
 	Raw                *ojson.Object
 }
 
-// Open reports that nobody has resolved the objection yet.
+// Open reports whether the objection is still unresolved.
 func (o *Objection) Open() bool {
 	switch o.Status {
 	case "resolved", "resolved_by_human", "resolved_by_director":
@@ -69,7 +68,7 @@ func (o *Objection) Open() bool {
 	return true
 }
 
-// Serious reports an open objection of severity high or blocking.
+// Serious reports whether the objection is open and of severity high or blocking.
 func (o *Objection) Serious() bool {
 	return o.Open() && (o.Severity == "high" || o.Severity == "blocking")
 }
@@ -105,7 +104,7 @@ type Artifact struct {
 	Raw  *ojson.Object
 }
 
-// ProposedChange is a file a proposing role wants written (docs/spec/results.md#members).
+// ProposedChange is a file that a proposing role wants written (docs/spec/results.md#members).
 type ProposedChange struct {
 	Path            string
 	Action          string // create, modify, delete

@@ -1,4 +1,4 @@
-// What of a configuration a result is judged by.
+// The parts of a configuration by which a result is judged.
 
 package result
 
@@ -8,8 +8,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 )
 
-// rulesOf is the configuration with nothing but what Validate reads of it. A rule that comes to read
-// more takes it in here; TestRulesOfAConfiguration fails until it does.
+// rulesOf returns the configuration reduced to what Validate reads of it. A rule that begins to read more must add
+// it here; TestRulesOfAConfiguration fails until then.
 func rulesOf(cfg *config.Config) *config.Config {
 	out := &config.Config{}
 	out.Rules.ResultRepair, out.Rules.ChallengeRequired = cfg.Rules.ResultRepair, cfg.Rules.ChallengeRequired
@@ -32,5 +32,5 @@ func rulesOf(cfg *config.Config) *config.Config {
 	return out
 }
 
-// SameRules reports that Validate judges every result alike under both configurations.
+// SameRules reports whether Validate judges every result the same under both configurations.
 func SameRules(a, b *config.Config) bool { return reflect.DeepEqual(rulesOf(a), rulesOf(b)) }

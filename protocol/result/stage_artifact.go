@@ -72,8 +72,8 @@ func checkArtifact(r *stageReport, c *stageContext) {
 	checkProposal(r, c)
 }
 
-// checkImplementation asks a completed implementation turn for an
-// implementation. The phase name is literal (docs/spec/results.md#artifact).
+// checkImplementation requires an implementation from a completed implementation turn. The phase name is literal
+// (docs/spec/results.md#artifact).
 func checkImplementation(r *stageReport, c *stageContext, product []string) {
 	if c.phase != "implementation" || c.result.Status != wire.ResultCompleted {
 		return
@@ -130,8 +130,8 @@ func checkProposal(r *stageReport, c *stageContext) {
 	}
 }
 
-// checkPath refuses a path that leaves the project or names a file that only
-// the orchestrator writes. The value reported is the spelling given.
+// checkPath refuses a path that leaves the project or names a file that only the orchestrator writes. It reports
+// the path as it was spelled.
 func checkPath(r *stageReport, field, p string) {
 	if wire.IsReserved(wire.ReservedForm(p)) {
 		r.errorf(ProblemReservedPath, field, p, "%s claims %s, which only the orchestrator writes", field,
@@ -143,9 +143,9 @@ func checkPath(r *stageReport, field, p string) {
 	}
 }
 
-// checkGovernedConfig refuses a turn that changes the rules it is judged by: a
-// role that may write product files could otherwise weaken a gate and pass it.
-// A person changes the configuration between turns, and can apply a proposal.
+// checkGovernedConfig refuses a turn that changes the rules by which it is judged: a role that may write product
+// files could otherwise weaken a gate and pass it. A person changes the configuration between turns, and can apply
+// a proposal.
 func checkGovernedConfig(r *stageReport, field, p string) {
 	if wire.ReservedForm(p) == wire.ConfigPath {
 		r.errorf(ProblemGovernedConfig, field, p,
@@ -153,8 +153,8 @@ func checkGovernedConfig(r *stageReport, field, p string) {
 	}
 }
 
-// isReviewRef reports an artifact reference that names a review file: the
-// orchestrator writes there (docs/spec/observation.md#derived-reviews-and-proposals). Other references are opaque.
+// isReviewRef reports whether an artifact reference names a review file: the orchestrator writes there
+// (docs/spec/observation.md#derived-reviews-and-proposals). Other references are opaque.
 func isReviewRef(ref string) bool {
 	clean, _ := wire.CleanPath(ref)
 	return strings.HasPrefix(ref, wire.ReviewsDir+"/") || strings.HasPrefix(clean, wire.ReviewsDir+"/")

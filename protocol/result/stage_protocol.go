@@ -10,7 +10,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// maxDelegations is the most a turn may delegate.
+// maxDelegations is the largest number of delegations of a turn.
 const maxDelegations = 5
 
 func checkProtocol(r *stageReport, c *stageContext) {
@@ -48,15 +48,15 @@ func checkProtocol(r *stageReport, c *stageContext) {
 	}
 	if (res.Status == wire.ResultBlocked || res.Status == wire.ResultFailed) &&
 		(res.PhaseTransitionRequest != nil || res.RunCompletionRequest) {
-		// Legal, but hardly what was meant (docs/compatibility.md#where-we-differ-on-purpose).
+		// Legal, but probably not intended (docs/compatibility.md#where-we-differ-on-purpose).
 		r.warnf("status is %q, yet the result asks to move the run on", res.Status)
 	}
 	checkDelegations(r, c)
 	checkDelegationReview(r, c)
 }
 
-// unaskedReview tells a reviewer whose completed turn asks for nothing how the run would
-// go on: the reference takes the silence for a request, strict does not.
+// unaskedReview tells a reviewer whose completed turn requests nothing how the run would go on: the reference
+// treats that as a request, strict does not.
 func unaskedReview(c *stageContext) string {
 	res := c.result
 	if !c.in.Config.StrictResults() || c.route == nil || c.authority != wire.ReviewOnly ||
@@ -73,7 +73,7 @@ func unaskedReview(c *stageContext) string {
 		wire.Shown(c.phase), ask)
 }
 
-// roleList names who may follow; a person always may.
+// roleList names the roles that may follow; a person always may.
 func roleList(roles []string) string {
 	names := []string{"human"}
 	for _, r := range roles {
@@ -86,7 +86,7 @@ func roleList(roles []string) string {
 
 func checkTransition(r *stageReport, c *stageContext, target string) {
 	if c.in.Config.Routing.Len() == 0 {
-		return // without routing there is no order to hold
+		return // without routing there is no order to check
 	}
 	const field = "phase_transition_request"
 	next := c.in.Config.NextPhase(c.phase)
@@ -116,8 +116,8 @@ func checkDelegations(r *stageReport, c *stageContext) {
 	if c.result.RunCompletionRequest {
 		r.errorf(ProblemDelegateComplete, "delegations", "", "a turn cannot delegate work and complete the run")
 	}
-	// A delegate's turn and the parent's review of it both end a delegation;
-	// neither may open a new one (docs/compatibility.md#where-we-differ-on-purpose).
+	// A delegate's turn and the parent's review of it both end a delegation; neither may start a new one
+	// (docs/compatibility.md#where-we-differ-on-purpose).
 	if t := c.in.Turn; t != nil && (t.DelegationContext != nil || t.DelegationReview != nil) {
 		r.errorf(ProblemDelegateRecursive, "delegations", "",
 			"a turn that works on or reviews a delegation cannot delegate further")
@@ -148,8 +148,8 @@ func checkDelegations(r *stageReport, c *stageContext) {
 	}
 }
 
-// checkDelegationReview keeps the parent from moving on while decisions it
-// required of its delegates are missing.
+// checkDelegationReview keeps the parent from moving on while decisions that it required of its delegates are
+// missing.
 func checkDelegationReview(r *stageReport, c *stageContext) {
 	t := c.in.Turn
 	if t == nil || t.DelegationReview == nil {

@@ -1,4 +1,4 @@
-// stageReport and stageContext: what the validation stages write to and read from.
+// stageReport and stageContext: the output and input of the validation stages.
 
 package result
 
@@ -20,8 +20,7 @@ type stageReport struct {
 	warnings []string
 }
 
-// errorf adds a finding; the message is prefixed by nothing, so it names the
-// field itself.
+// errorf adds a finding; the message gets no prefix, so it must name the field itself.
 func (r *stageReport) errorf(code, field, value, format string, args ...any) {
 	if len(r.problems) < maxStageProblems {
 		r.problems = append(r.problems, wire.Problem{

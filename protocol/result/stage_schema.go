@@ -17,8 +17,7 @@ const (
 	maxStringBytes = 1 << 20
 )
 
-// checkBounds refuses arrays and strings that no turn needs and that every
-// later step would pay for.
+// checkBounds refuses arrays and strings that no turn needs and that would slow every later step.
 func checkBounds(r *stageReport, doc *ojson.Object) {
 	var walk func(path string, v ojson.Value)
 	walk = func(path string, v ojson.Value) {
@@ -58,7 +57,7 @@ func checkBounds(r *stageReport, doc *ojson.Object) {
 	walk("", doc)
 }
 
-// requiredFields in the order they are reported.
+// requiredFields returns the required fields in the order of reporting.
 func requiredFields() []string {
 	return []string{"schema_version", "run_id", "turn_id", "role", "runtime_id", "status", "summary", "decisions",
 		"objections", "files_changed", "verification", "artifact", "proposed_next_role"}
@@ -69,8 +68,8 @@ func isResultStatus(s string) bool {
 		wire.ResultFailed}, s)
 }
 
-// checkSchema reports every finding of stage A in document order of the schema.
-// With required members missing it reports only those.
+// checkSchema reports every finding of stage A in document order of the schema. When required members are missing,
+// it reports only those.
 func checkSchema(r *stageReport, doc *ojson.Object) {
 	for _, f := range requiredFields() {
 		if !doc.Has(f) {
@@ -124,7 +123,7 @@ func checkSchema(r *stageReport, doc *ojson.Object) {
 
 func isRole(v ojson.Value) bool { s, ok := v.(string); return ok && config.IsID(s) }
 
-// schemaCheck holds the checks of one value each.
+// schemaCheck has the checks of single values.
 type schemaCheck struct{ r *stageReport }
 
 func (s *schemaCheck) text(field string, v ojson.Value) {
@@ -193,7 +192,7 @@ func (s *schemaCheck) nullable(doc *ojson.Object, field, want string, ok func(oj
 	}
 }
 
-// cost checks the amounts too: a negative one would give budget back
+// cost also checks the amounts: a negative one would give budget back
 // (docs/compatibility.md#where-we-differ-on-purpose).
 func (s *schemaCheck) cost(v ojson.Value) {
 	if v == nil {

@@ -1,5 +1,5 @@
-// Stage A in strict: optional members of a wrong type are refused. Where results are
-// repaired they read as absent (docs/spec/results.md#strict-and-reference).
+// Stage A under strict: optional members of a wrong type are refused. Where results are repaired they read as
+// absent (docs/spec/results.md#strict-and-reference).
 
 package result
 
@@ -7,8 +7,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
-// checkShapes looks at what checkSchema leaves to the reader: evidence given as one
-// object instead of a list would otherwise vanish, and the pass beside it stand.
+// checkShapes checks what checkSchema leaves to the reader: evidence given as one object instead of a list would
+// otherwise vanish while the pass beside it stands.
 func checkShapes(r *stageReport, doc *ojson.Object) {
 	s := &schemaCheck{r}
 	list := func(o *ojson.Object, at, member string) {

@@ -26,8 +26,8 @@ func checkVerification(r *stageReport, c *stageContext) {
 	checkProducedFiles(r, c, v.Array("produced_files"))
 }
 
-// checkExitCode holds an exit code beside the status to it, as checkEvidence does those
-// of single commands. The member is in no schema, yet participants write it.
+// checkExitCode checks an exit code beside the status against it, as checkEvidence does for single commands. No
+// schema has the member, yet participants write it.
 func checkExitCode(r *stageReport, v *ojson.Object, pass bool) {
 	code, ok := v.Int("exit_code")
 	if !pass || !ok || code == 0 {
@@ -64,7 +64,7 @@ func checkEvidence(r *stageReport, items []any, pass, strict bool) {
 		}
 		switch {
 		case okCode && code == 0 && okWant && want != 0 && pass:
-			// The command was to fail and did not: what it should have shown is not shown.
+			// The command was expected to fail and did not, so it did not show what it should.
 			const why = "%s.exit_code is 0, but expected_exit_code is %d: the command did not fail as it was meant to"
 			if strict {
 				r.errorf(ProblemUnexpectedZero, at+".exit_code", "", why, at, want)
@@ -131,7 +131,7 @@ func checkProducedFiles(r *stageReport, c *stageContext, items []any) {
 	}
 }
 
-// pathKey is the spelling under which two declared paths are the same file.
+// pathKey returns the spelling under which two declared paths are the same file.
 func pathKey(p string) string {
 	if clean, problem := wire.CleanPath(wire.Trim(p)); problem == "" {
 		return clean

@@ -31,31 +31,31 @@ type Input struct {
 
 	Raw ojson.Value // the decoded staged document; it is not modified
 
-	// NormalizeReview is the operator's leave to read an empty workspace
-	// artifact as a review (accept --normalize-artifact-type review).
+	// NormalizeReview is the operator's permission to read an empty workspace artifact as a review (accept
+	// --normalize-artifact-type review).
 	NormalizeReview bool
 	// EarlierProduct: a completed implementation turn accepted earlier in this
 	// run changed a product file.
 	EarlierProduct bool
-	// SeriousObjectionOpen: an objection of severity high or blocking raised by
-	// an earlier turn of this run is open. Like one in the result itself it
-	// keeps a review from being read as consent (docs/compatibility.md#where-we-differ-on-purpose).
+	// SeriousObjectionOpen: an earlier turn of this run raised an objection of severity high or blocking that is
+	// open. As with one in the result itself, a review is then not read as consent
+	// (docs/compatibility.md#where-we-differ-on-purpose).
 	SeriousObjectionOpen bool
 	// UsedDecisions are the decision ids of the run; nil: none.
 	UsedDecisions *run.DecisionIDs
-	// DurableDecisions are the ids of the decisions that outlive runs; nil: none.
+	// DurableDecisions are the ids of the decisions that outlive their runs; nil: none.
 	DurableDecisions *run.DecisionIDs
-	// Earlier is what the rule set of the result's time did otherwise.
+	// Earlier is what the rule set of the result's time did differently.
 	Earlier Earlier
 	// IdleSidecar is the decoded idle-expansion-result.json next to the staged
 	// document, nil when there is none (docs/spec/results.md#idle-expansion).
 	IdleSidecar ojson.Value
 }
 
-// Earlier is what earlier rule sets did otherwise with a result; the zero value is the present one.
+// Earlier is what earlier rule sets did differently with a result; the zero value is the present one.
 type Earlier struct {
-	InfersExitCodes bool // a failing command under a pass was taken for an expected failure
-	FreeExitCode    bool // verification.exit_code was not held against the status
+	InfersExitCodes bool // a failing command under a pass counted as an expected failure
+	FreeExitCode    bool // verification.exit_code was not checked against the status
 }
 
 // Validation is the outcome. When OK is false, Stage and Class name the first
@@ -68,18 +68,17 @@ type Validation struct {
 	Errors   wire.Problems
 	Warnings []string
 	Result   *Result
-	// Events are the rewrites, in order; of a refused result those made before the stage
-	// that refused it.
+	// Events are the rewrites, in order; for a refused result, those made before the stage that refused it.
 	Events []NormalizationEvent
 
-	// Validated is the result as it passed validation when an acceptance has set a
-	// request of it aside since (docs/spec/gates.md#before-an-acceptance), else nil.
+	// Validated is the result as it passed validation, when an acceptance has since set aside a request of it
+	// (docs/spec/gates.md#before-an-acceptance); else nil.
 	Validated *ojson.Object
 }
 
-// Code returns the typed code of the refusal: the first error's code where the
-// protocol names one, mutually_exclusive_requests when any error is that, else
-// the class (docs/conformance.md#becoming-a-target). It is "" when OK.
+// Code returns the typed code of the refusal: the first error's code where the protocol names one,
+// mutually_exclusive_requests when any error has that code, else the class (docs/conformance.md#becoming-a-target).
+// It is "" when OK.
 func (v *Validation) Code() string {
 	if v.OK {
 		return ""
@@ -99,7 +98,7 @@ func (v *Validation) Code() string {
 	return v.Class
 }
 
-// Notes returns the events as warnings for a person, one each.
+// Notes returns one warning per event, for a person.
 func (v *Validation) Notes() []string {
 	notes := make([]string, len(v.Events))
 	for i := range v.Events {
@@ -108,9 +107,9 @@ func (v *Validation) Notes() []string {
 	return notes
 }
 
-// Validate normalises a staged document and checks it in five stages;
-// it stops at the first stage with errors (docs/spec/results.md#the-five-stages). It never fails in any
-// other way than by a Validation that is not OK, whatever the document holds.
+// Validate normalises a staged document and checks it in five stages; it stops at the first stage with errors
+// (docs/spec/results.md#the-five-stages). Whatever the document contains, a failure is always a Validation that is
+// not OK.
 func Validate(in Input) *Validation {
 	if in.Config == nil {
 		in.Config = &config.Config{}
@@ -121,7 +120,7 @@ func Validate(in Input) *Validation {
 		r.errorf(ProblemNotObject, "", "", "a turn result must be a JSON object, not %s", ojson.TypeName(in.Raw))
 		return r.failed(StageSchema)
 	}
-	// Bounds first: nothing below may be made to work on a monster.
+	// Bounds first: no later step should have to work on an oversized document.
 	r := &stageReport{}
 	checkBounds(r, raw)
 	if len(r.problems) > 0 {
@@ -173,8 +172,7 @@ func Validate(in Input) *Validation {
 		warnings = append(warnings, r.warnings...)
 	}
 
-	// Only now may paths change their spelling: the messages above quote them
-	// as the participant wrote them.
+	// Only now may the spelling of paths change: the messages above quote them as the participant wrote them.
 	events := len(n.events)
 	n.cleanPaths()
 	v := &Validation{OK: true, Result: c.result}

@@ -1,4 +1,4 @@
-// What a declared verification is worth, and what running it again showed
+// What a declared verification counts as, and what running it again showed
 // (docs/spec/results.md#what-a-verification-counts-as).
 
 package result
@@ -72,7 +72,7 @@ func normalizeVerification(declared *ojson.Object, runtimeType string) Normalize
 				Reason: runtimeType + " claims a pass with unreadable machine evidence",
 			}
 		}
-		// A missing exit code is no zero.
+		// A missing exit code is not zero.
 		if code, ok := item.Int("exit_code"); !ok || code != 0 {
 			return NormalizedVerification{
 				Status: VerifyNotReproducible,
@@ -109,7 +109,7 @@ type ReplayOutcome struct {
 	Extra            ojson.Extra
 }
 
-// Summary returns what history keeps of the replay, nil when there was none.
+// Summary returns what history keeps of the replay; nil when there was none.
 func (r *ReplayOutcome) Summary() *ojson.Object {
 	if r == nil {
 		return nil

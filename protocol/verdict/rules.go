@@ -1,4 +1,4 @@
-// The rules that a chain names, what a gate finds, and where each stands in docs/spec.
+// The rules that a chain names, the findings of gates, and the section of docs/spec for each.
 
 package verdict
 
@@ -46,10 +46,10 @@ const (
 	RuleAttempts    = "turn.attempts"
 )
 
-// specDir is where the sections are, in this repository.
+// SpecDir is the directory of the sections in this repository.
 const SpecDir = "docs/spec/"
 
-// SpecOf is the section of docs/spec that a rule stands in.
+// SpecOf returns the section of docs/spec that specifies a rule.
 func SpecOf(rule string) string {
 	switch rule {
 	case RuleGateVerify, RuleGateFile:

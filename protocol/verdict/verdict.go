@@ -11,13 +11,13 @@ import (
 // What a rule says.
 const (
 	Pass    = "pass"
-	Warn    = "warn"    // the rule is broken and was not to stop anything
+	Warn    = "warn"    // the rule is broken but stops nothing
 	Wait    = "wait"    // a person decides
 	Fail    = "fail"    // the rule refuses
-	Unknown = "unknown" // what the rule looks at was never recorded
+	Unknown = "unknown" // the rule's input was never recorded
 )
 
-// What an operation came to.
+// Outcomes of an operation.
 const (
 	Granted = "granted" // it was carried out
 	Refused = "refused" // it was not; Code says why
@@ -44,13 +44,13 @@ type Chain struct {
 // Step is what one rule said. A step with Steps of its own sums them up.
 type Step struct {
 	Rule     string     `json:"rule"`              // stable name: policy.max_total_turns
-	Subject  string     `json:"subject,omitempty"` // what it is about: a gate, a policy, a path
+	Subject  string     `json:"subject,omitempty"` // a gate, a policy, a path
 	Verdict  string     `json:"verdict"`
 	Code     string     `json:"code,omitempty"`
 	Why      string     `json:"why,omitempty"`
 	Spec     string     `json:"spec,omitempty"`   // section: docs/spec/gates.md#policies
 	Config   string     `json:"config,omitempty"` // JSON Pointer into agentxchain.json
-	Line     int        `json:"line,omitempty"`   // line of Config, 0 when the configuration does not have it
+	Line     int        `json:"line,omitempty"`   // line of Config, 0 when the configuration lacks it
 	Evidence []Evidence `json:"evidence,omitempty"`
 	Steps    []*Step    `json:"steps,omitempty"`
 }
@@ -58,11 +58,11 @@ type Step struct {
 // Evidence is a file the rule looked at.
 type Evidence struct {
 	Path   string `json:"path"`
-	SHA256 string `json:"sha256,omitempty"` // hex; "" for a file that was not there
+	SHA256 string `json:"sha256,omitempty"` // hex; "" for a file that did not exist
 }
 
-// Add appends a step and returns it. On nil it does nothing and returns nil, so that a
-// decision nobody asks to explain costs nothing.
+// Add appends a step and returns it. On nil it does nothing and returns nil, so that a decision without a trace
+// costs nothing.
 func (s *Step) Add(step Step) *Step {
 	if s == nil {
 		return nil
@@ -71,7 +71,7 @@ func (s *Step) Add(step Step) *Step {
 	return &step
 }
 
-// Sum sets the verdict of a step to the gravest of its own steps; one without any passes.
+// Sum sets the verdict of a step to the gravest of its own steps; a step without any passes.
 func (s *Step) Sum() {
 	if s == nil {
 		return
@@ -98,13 +98,13 @@ func gravity(verdict string) int {
 	return 0
 }
 
-// Leaf is a step with the steps it is inside of, outermost first.
+// Leaf is a step with its enclosing steps, outermost first.
 type Leaf struct {
 	*Step
 	Path []*Step
 }
 
-// All yields every step, each before those inside of it.
+// All yields every step, each before the steps inside it.
 func (c *Chain) All() iter.Seq[Leaf] {
 	return func(yield func(Leaf) bool) {
 		var walk func(steps, path []*Step) bool
@@ -122,7 +122,7 @@ func (c *Chain) All() iter.Seq[Leaf] {
 	}
 }
 
-// Decisive is the innermost step that refuses, nil when none does.
+// Decisive returns the innermost step that refuses, nil when none does.
 func (c *Chain) Decisive() *Step {
 	var found *Step
 	for steps := c.Steps; ; steps = found.Steps {
@@ -139,10 +139,10 @@ func (c *Chain) Decisive() *Step {
 	}
 }
 
-// Object is the chain as --json and the dashboard's API show it.
+// Object returns the chain as --json and the dashboard's API show it.
 func (c *Chain) Object() *ojson.Object { return ojson.Marshal(c) }
 
-// Undecided is the innermost step that rests on what was never recorded, nil without one.
+// Undecided returns the innermost step whose input was never recorded, or nil.
 func (c *Chain) Undecided() *Step {
 	var found *Step
 	for l := range c.All() {
