@@ -9,23 +9,23 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// rowAbandoned is the row of the history that a person's end of an initiative writes.
+// rowAbandoned is the type of the history row for a person's early end of an initiative.
 const rowAbandoned = "run_abandoned"
 
-// Over reports that an initiative has ended: it is complete, or a person has abandoned it.
+// Over reports whether an initiative has ended: it is complete, or a person abandoned it.
 func (s *State) Over() bool { return s.Status == StatusCompleted || s.Abandoned() }
 
-// Abandoned reports that a person has ended an initiative early. The wire has no status for that, and another
-// implementation goes on with every status but blocked and completed: so it is blocked, with abandoned_at beside it.
+// Abandoned reports whether a person ended an initiative early. The wire has no status for that, and another
+// implementation goes on with every status but blocked and completed: so it is blocked, and abandoned_at is set.
 func (s *State) Abandoned() bool { return s.Status == StatusBlocked && s.AbandonedAt != "" }
 
-// block stops the initiative. One that another implementation took up again after its end has none any more.
+// block stops the initiative. It clears an earlier end, after which another implementation resumed the initiative.
 func (s *State) block(reason string) {
 	s.Status, s.BlockedReason, s.AbandonedAt = StatusBlocked, reason, ""
 }
 
-// Abandon ends an initiative early and for good: the gate that waits is taken back, and what the repositories have
-// done stays theirs. Errors: invalid_state_transition when it has ended already, reason_required.
+// Abandon ends an initiative early and for good: the waiting gate is taken back, and what the repositories did
+// stays theirs. Errors: invalid_state_transition when it has ended already, reason_required.
 func Abandon(w *Workspace, reason string, env protocol.Env) (*Change, *wire.Error) {
 	s := w.State
 	if s.Abandoned() {
@@ -54,7 +54,7 @@ func Abandon(w *Workspace, reason string, env protocol.Env) (*Change, *wire.Erro
 	return c, nil
 }
 
-// AbandonedError refuses what an abandoned initiative does no more.
+// AbandonedError refuses what an abandoned initiative no longer does.
 func AbandonedError(s *State) *wire.Error {
 	return &wire.Error{
 		Code:    wire.CodeInvalidStateTransition,

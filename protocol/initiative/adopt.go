@@ -1,4 +1,4 @@
-// What an initiative knows of a turn, and what it hands over.
+// Which turns an initiative knows, and the files and handoffs that it passes on.
 
 package initiative
 
@@ -12,17 +12,16 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// foreign reports that another super run has given the turn out.
+// foreign reports whether another super run dispatched the turn.
 func (w *Workspace) foreign(c *Child, turn string) bool {
 	by := c.Given[turn]
 	return w.History.foreign(c.ID, turn) || by != "" && by != w.State.SuperRunID
 }
 
-// operated finds turns of the initiative's runs that were accepted without having
-// been given out: a person has run them. They count where it is beyond doubt for
-// what: the repository works on one workstream of the phase, the workstream waits
-// for nothing, the turn was accepted in its phase since the initiative began, and
-// no other super run, of this workspace or another one, has given it out.
+// operated finds turns of the initiative's runs that were accepted without having been dispatched: a person ran
+// them. They count only where their purpose is beyond doubt: the repository works on one workstream of the phase,
+// the workstream waits for nothing, the turn was accepted in its phase since the initiative began, and no other
+// super run, of this or another workspace, dispatched it.
 func (w *Workspace) operated(repo string, c *Child) []Mismatch {
 	stream := w.sole(repo)
 	run := w.State.RunOf(repo)
@@ -61,8 +60,8 @@ func (w *Workspace) operated(repo string, c *Child) []Mismatch {
 	return out
 }
 
-// sole returns the only workstream of the phase that the repository works on, nil
-// when there are several or it waits for another.
+// sole returns the only workstream of the phase that the repository works on; nil when there are several or it
+// waits for another.
 func (w *Workspace) sole(repo string) *Workstream {
 	var out *Workstream
 	for _, s := range w.Config.PhaseWorkstreams(w.State.Phase) {
@@ -80,7 +79,7 @@ func (w *Workspace) sole(repo string) *Workstream {
 	return out
 }
 
-// Knows reports whether a turn of a repository was given out.
+// Knows reports whether a turn of a repository was dispatched.
 func (h *History) Knows(repo, turn string) bool {
 	return slices.ContainsFunc(h.dispatched, func(row *ojson.Object) bool {
 		return row.String("repo_id") == repo && row.String("repo_turn_id") == turn
@@ -110,14 +109,13 @@ func (ctx *Context) HandOver(list []*ojson.Object) {
 type File struct {
 	Path string // relative to the workspace, below Dir
 	Data []byte
-	Keep bool // a file that is there already is left as it is
+	Keep bool // an existing file is left as it is
 }
 
-// Places says which repository a path belongs to.
+// Places finds the repository that a path belongs to.
 type Places interface {
-	// Owner returns the repository that contains file, a path relative to the
-	// root of repo or absolute; "" when none of them does. The error is
-	// repo_unresolved when repo has no usable place, invalid_argument when file
-	// cannot be a path.
+	// Owner returns the repository that contains file, a path relative to the root of repo or absolute; "" when
+	// none does. The error is repo_unresolved when repo has no usable place, invalid_argument when file cannot be a
+	// path.
 	Owner(repo, file string) (string, *wire.Error)
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// authority reads the member authority. What is of a run alone is refused: to pass it over would ask for less than was
-// written.
+// authority reads the member authority. It refuses members that only a run has: ignoring them would require less
+// than was written.
 func (d *decoder) authority() {
 	a, problems := config.DecodeAuthority(d.cfg.Raw, d.cfg.hasGate)
 	d.problems = append(d.problems, problems[:min(len(problems), maxProblems)]...)
@@ -43,7 +43,7 @@ func (d *decoder) authority() {
 	}
 }
 
-// hasGate reports a gate of the initiative, or the name that stands for all gates between phases.
+// hasGate reports whether gate is a gate of the initiative, or the name for all gates between phases.
 func (c *Config) hasGate(gate string) bool {
 	if gate == ShipGate || gate == GatePhase {
 		return true
@@ -57,10 +57,10 @@ func (c *Config) hasGate(gate string) bool {
 	return false
 }
 
-// phaseGate is the id of the gate between two phases.
+// phaseGate returns the id of the gate between two phases.
 func phaseGate(from, to string) string { return GatePhase + ":" + from + "->" + to }
 
-// GateRule returns whose approval a gate needs, nil when that is left to any person.
+// GateRule returns whose approval a gate needs; nil when any person may approve.
 func (c *Config) GateRule(gate string) *config.GateRule {
 	if r := c.Authority.GateRule(gate); r != nil || !strings.HasPrefix(gate, GatePhase+":") {
 		return r
@@ -68,8 +68,9 @@ func (c *Config) GateRule(gate string) *config.GateRule {
 	return c.Authority.GateRule(GatePhase)
 }
 
-// rulesBetween are the rules of the way from one phase to another, "" being the first one and the end. A row or a
-// configuration that leaves phases out, or puts others between, does not lead around the gates that this one declares.
+// rulesBetween returns the rules of the way from one phase to another; "" means the first phase or the end. A row
+// or configuration that leaves phases out, or puts others between, does not avoid the gates that this configuration
+// declares.
 func (c *Config) rulesBetween(from, to string) []*config.GateRule {
 	phases := c.Phases()
 	if from == "" && len(phases) > 0 {
@@ -99,7 +100,7 @@ func (c *Config) rulesBetween(from, to string) []*config.GateRule {
 	return out
 }
 
-// gateOf is the id of the gate between two phases; to is "" at the end of the initiative.
+// gateOf returns the id of the gate between two phases; to is "" at the end of the initiative.
 func gateOf(from, to string) string {
 	if to == "" {
 		return ShipGate
@@ -107,11 +108,11 @@ func gateOf(from, to string) string {
 	return phaseGate(from, to)
 }
 
-// RulesDigest stands for the configuration that people decide under: the SHA-256 in hex of the document without its
-// layout.
+// RulesDigest identifies the configuration under which people decide: the SHA-256 in hex of the document without
+// its layout.
 func (c *Config) RulesDigest() string { return wire.SHA256(ojson.Compact(c.Raw)) }
 
-// SameAuthority reports whether two configurations ask the same people; nil is one without any.
+// SameAuthority reports whether two configurations ask the same people; nil means one without authority.
 func SameAuthority(a, b *Config) bool {
 	of := func(c *Config) any {
 		if c == nil || c.Authority == nil {

@@ -1,4 +1,5 @@
-// Barriers: when the repositories of a workstream have done what it waits for (docs/coordinator.md#barriers).
+// Barriers: when the repositories of a workstream have done what the barrier waits for
+// (docs/coordinator.md#barriers).
 
 package initiative
 
@@ -60,7 +61,7 @@ func newBarrier(id string, o *ojson.Object) *Barrier {
 	}
 }
 
-// Object is the entry as it is written: as it was read, with what has changed.
+// Object returns the entry as it is written: as it was read, with the changes.
 func (b *Barrier) Object() *ojson.Object {
 	o := b.raw.Clone()
 	if o.String("status") != b.Status {
@@ -75,8 +76,8 @@ func (b *Barrier) Object() *ojson.Object {
 	return o
 }
 
-// Decisions returns the decision ids a repository must have accepted. A barrier
-// without required_decision_ids_by_repo is read by its alignment_decision_ids.
+// Decisions returns the decision ids that a repository must have accepted. For a barrier without
+// required_decision_ids_by_repo it uses alignment_decision_ids.
 func (b *Barrier) Decisions(repo string) []string {
 	ids := b.raw.Object("required_decision_ids_by_repo")
 	if ids == nil {
@@ -88,16 +89,15 @@ func (b *Barrier) Decisions(repo string) []string {
 // list reads a member that names repositories, such as downstream_repos.
 func (b *Barrier) list(member string) []string { return b.raw.Strings(member) }
 
-// Notes returns what somebody wrote beside the barrier.
+// Notes returns the notes written beside the barrier.
 func (b *Barrier) Notes() string { return b.raw.String("notes") }
 
-// Evaluate returns the barrier's status and satisfied repositories after the
-// given history. Satisfied barriers stay so; shared human gates move by approval
-// only; a type this engine does not know never moves.
+// Evaluate returns the barrier's status and satisfied repositories after the given history. Satisfied barriers stay
+// satisfied; only approval moves shared human gates; a type unknown to this engine never moves.
 //
-// The sequence of an ordered barrier is open once its entry repository has
-// accepted: its status says that later repositories may go on, not that they
-// are done. Its satisfied repositories are tracked to the end (docs/siblings.md).
+// The sequence of an ordered barrier is open once its entry repository has accepted: its status says that later
+// repositories may go on, not that they are done. Its satisfied repositories are tracked to the end
+// (docs/siblings.md).
 func (b *Barrier) Evaluate(cfg *Config, h *History) (status string, satisfied []string) {
 	if b.Status == Satisfied && b.Type != OrderedSequence {
 		return b.Status, b.Satisfied
@@ -106,7 +106,7 @@ func (b *Barrier) Evaluate(cfg *Config, h *History) (status string, satisfied []
 	satisfied = intersect(accepted, b.Required)
 	started := len(satisfied)
 	if len(b.Required) == 0 {
-		// A barrier that requires nobody is begun by anybody and satisfied by none.
+		// A barrier that requires no repository is started by any and satisfied by none.
 		started = len(accepted)
 	}
 	switch b.Type {
@@ -132,8 +132,8 @@ func (b *Barrier) Evaluate(cfg *Config, h *History) (status string, satisfied []
 	return b.Status, b.Satisfied
 }
 
-// progress is the status when done of all repositories have done everything and
-// started of them have begun. Nothing is ever satisfied by nobody.
+// progress returns the status when done of all repositories have done everything and started of them have begun.
+// With no repositories nothing is ever satisfied.
 func progress(done, all, started int) string {
 	switch {
 	case all > 0 && done == all:
@@ -144,8 +144,8 @@ func progress(done, all, started int) string {
 	return Pending
 }
 
-// aligned returns the required repositories that have accepted all their
-// decisions. One that has none to accept is never aligned.
+// aligned returns the required repositories that have accepted all their decisions. A repository without any
+// decision to accept is never aligned.
 func (b *Barrier) aligned(h *History) []string {
 	var out []string
 	for _, repo := range b.Required {
@@ -157,9 +157,8 @@ func (b *Barrier) aligned(h *History) []string {
 	return out
 }
 
-// Waiting returns what the barrier still waits for, repository by repository in
-// their order: the decisions that are missing, or nil for an acceptance. A
-// barrier that waits for a person alone has none.
+// Waiting returns what the barrier still waits for, by repository in their order: the missing decisions, or nil for
+// an acceptance. A barrier that waits for a person alone has no entries.
 func (b *Barrier) Waiting(h *History) *ojson.Map[[]string] {
 	out := &ojson.Map[[]string]{}
 	if b.Status == Satisfied && b.Type != OrderedSequence {
@@ -191,7 +190,7 @@ func intersect(a, b []string) []string {
 	return out
 }
 
-// union returns a and those of b that are not in it.
+// union returns a followed by the members of b that are not in it.
 func union(a, b []string) []string {
 	out := slices.Clone(a)
 	for _, s := range b {
@@ -208,8 +207,8 @@ type Barriers struct {
 	list ojson.Map[*Barrier]
 }
 
-// DecodeBarriers reads barriers.json; nil is an empty one. Entries that are no
-// objects are kept, reported and otherwise passed over.
+// DecodeBarriers reads barriers.json; nil means an empty one. Entries that are not objects are kept and reported,
+// but otherwise ignored.
 func DecodeBarriers(o *ojson.Object) (*Barriers, wire.Problems) {
 	b := &Barriers{doc: o}
 	var problems wire.Problems
@@ -225,7 +224,7 @@ func DecodeBarriers(o *ojson.Object) (*Barriers, wire.Problems) {
 	return b, problems
 }
 
-// NewBarriers returns the barriers an initiative starts with, one a workstream.
+// NewBarriers returns the barriers with which an initiative starts, one per workstream.
 func NewBarriers(cfg *Config, at string) *Barriers {
 	b := &Barriers{}
 	for _, w := range cfg.Workstreams.All() {
@@ -235,7 +234,7 @@ func NewBarriers(cfg *Config, at string) *Barriers {
 	return b
 }
 
-// Get returns a barrier, nil when there is none of that id.
+// Get returns the barrier with that id, or nil.
 func (b *Barriers) Get(id string) *Barrier { e, _ := b.list.Get(id); return e }
 
 // All returns the barriers in the order of the file. The caller must not change
@@ -253,15 +252,14 @@ func (b *Barriers) Of(workstream string) []*Barrier {
 	return slices.DeleteFunc(b.All(), func(e *Barrier) bool { return e.Workstream != workstream })
 }
 
-// with returns the barriers with e in place of the one of its id.
+// with returns the barriers with e in place of the one with its id.
 func (b *Barriers) with(e *Barrier) *Barriers {
 	c := &Barriers{doc: b.doc, list: b.list.Clone(nil)}
 	c.list.Set(e.ID, e)
 	return c
 }
 
-// Object is barriers.json as it is written. What was not read as a barrier stays
-// as it was.
+// Object returns barriers.json as it is written. Entries that were not read as barriers stay as they were.
 func (b *Barriers) Object() *ojson.Object {
 	out := ojson.NewObject()
 	for id, v := range b.doc.All() {

@@ -13,43 +13,41 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// Child is a repository of the initiative as it was read. It is the authority on
-// its own run; the coordinator records what it finds there.
+// Child is a repository of the initiative as it was read. It is the authority on its own run; the coordinator
+// records what it finds there.
 type Child struct {
 	ID     string
-	Path   string         // where it is, for messages
+	Path   string         // the repository's location, for messages
 	Config *config.Config // nil when it is not a governed project that can be loaded
 	State  *run.State     // nil when it has no governed state that can be read
-	Unread string         // why it has none, "" where nothing was refused
+	Unread string         // why there is no State, "" where nothing was refused
 
-	Op string // commit id of the newest operation of its run that is recorded, "" for none
+	Op string // commit id of the newest recorded operation of its run, "" for none
 
-	// Lost is an operation that its run once had, as this machine has it noted, and has no more; "" for none.
+	// Lost is an operation that its run once had, as noted on this machine, and no longer has; "" for none.
 	Lost string
 
-	// Holds says that the run which the initiative is in is recorded there, where State is of another one.
+	// Holds says that the initiative's run is recorded there, while State is of another run.
 	Holds bool
 
-	// Refused says that its working files do not hold, and why: State is what its record says, and nothing is
-	// concluded from what the record lacks. "" where they do.
+	// Refused says why its working files are invalid; "" where they are valid. State is then taken from its record,
+	// and what the record lacks proves nothing.
 	Refused string
 
-	// Remote says that the repository is not here, and was read from what was fetched of its
-	// server: it can be counted, and not acted in.
+	// Remote says that the repository is not here, and was read from what was fetched from its server: it counts,
+	// but nothing can be done in it.
 	Remote bool
 
-	// Fresh says that there is no state.json at all, as in a clone that nothing has worked
-	// in: git ignores that file.
+	// Fresh says that there is no state.json, as in a clone where no work was done: git ignores that file.
 	Fresh bool
 
-	// Unproven says that the run has no ref: another implementation drives it, and
-	// its working files are all there is.
+	// Unproven says that the run has no ref: another implementation drives it, and only its working files exist.
 	Unproven bool
 
-	Loose    map[string]bool          // turns that were accepted by the working files alone, beyond the record
-	Given    map[string]string        // turn -> the super run that gave it out, as the repository has it noted
+	Loose    map[string]bool          // turns accepted only according to the working files, beyond the record
+	Given    map[string]string        // turn -> the super run that dispatched it, as the repository noted
 	Rows     map[string]*ojson.Object // turn -> its last row of history
-	reissued map[string]string        // turn -> the turn it was given up for
+	reissued map[string]string        // turn -> the turn that replaced it
 }
 
 // NewChild returns a child; history and events are the rows of its
@@ -77,7 +75,7 @@ func NewChild(id, path string, cfg *config.Config, state *run.State, history, ev
 	return c
 }
 
-// LinkActive follows turns to the active ones they were given up for.
+// LinkActive links turns to the active turns that replaced them.
 func (c *Child) LinkActive() {
 	if c.State == nil {
 		return
@@ -89,7 +87,7 @@ func (c *Child) LinkActive() {
 	}
 }
 
-// Origin returns the turn that was given up, step by step, for turn.
+// Origin returns the turn from which reissues led, step by step, to turn.
 func (c *Child) Origin(turn string) string {
 	for range len(c.reissued) {
 		old, ok := "", false
@@ -112,8 +110,7 @@ func (c *Child) link(old, turn string) {
 	}
 }
 
-// Follow returns the turn that goes on with the work of turn: itself, unless it
-// was reissued (docs/siblings.md).
+// Follow returns the turn that continues the work of turn: itself, unless it was reissued (docs/siblings.md).
 func (c *Child) Follow(turn string) string {
 	for range len(c.reissued) + 1 {
 		next, ok := c.reissued[turn]
@@ -122,7 +119,7 @@ func (c *Child) Follow(turn string) string {
 		}
 		turn = next
 	}
-	return turn // the links go in a circle
+	return turn // the links form a cycle
 }
 
 // Accepted returns the history row of a turn when it was accepted, else nil.
@@ -134,7 +131,7 @@ func (c *Child) Accepted(turn string) *ojson.Object {
 	return row
 }
 
-// Rejected reports that the last thing history knows of a turn is its rejection.
+// Rejected reports whether the last thing history knows of a turn is its rejection.
 func (c *Child) Rejected(turn string) bool {
 	row := c.Rows[turn]
 	return row != nil && row.String("status") == "rejected"
@@ -143,7 +140,7 @@ func (c *Child) Rejected(turn string) bool {
 // Proven reports whether more than working files says that a turn was accepted.
 func (c *Child) Proven(turn string) bool { return !c.Unproven && !c.Loose[turn] }
 
-// Active reports a turn that is being worked on.
+// Active reports whether a turn is being worked on.
 func (c *Child) Active(turn string) bool { return c.State != nil && c.State.ActiveTurns.Has(turn) }
 
 // Run returns the id of the child's run, "" when it has none.
@@ -154,8 +151,8 @@ func (c *Child) Run() string {
 	return c.State.Run()
 }
 
-// phase is the phase the next turn would be in: a child without a run, or with
-// one that is over, starts a new one in its first phase.
+// phase returns the phase of the next turn: a child without a run, or with one that is over, starts a new run in
+// its first phase.
 func (c *Child) phase() string {
 	if c.State.Status == wire.StatusIdle || c.State.Status == wire.StatusCompleted {
 		if phases := c.Config.Phases(); len(phases) > 0 {
@@ -165,16 +162,15 @@ func (c *Child) phase() string {
 	return c.State.Phase
 }
 
-// Waits reports a gate of the child's own that a person has not decided on.
+// Waits reports whether a gate of the child's own waits for a person.
 func (c *Child) Waits() bool {
 	return run.HasPending(c.State)
 }
 
-// Children are the repositories of an initiative by id. One that is absent could
-// not be read at all.
+// Children are the repositories of an initiative by id. An absent one could not be read at all.
 type Children map[string]*Child
 
-// State returns the state of a child, nil when there is none that can be read.
+// State returns the state of a child; nil when it has none that can be read.
 func (cs Children) State(repo string) *run.State {
 	if c := cs[repo]; c != nil {
 		return c.State
@@ -182,7 +178,7 @@ func (cs Children) State(repo string) *run.State {
 	return nil
 }
 
-// noState says of a repository without a State that it has none, and why.
+// noState says that a repository has no State, and why.
 func (c *Child) noState() string {
 	text := "Repository " + c.ID + " has no governed state that can be read"
 	if c.Unread != "" {

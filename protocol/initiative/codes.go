@@ -12,7 +12,7 @@ const (
 	CodeNotInWorkstream   = "repo_not_in_workstream"
 	CodeCrossRepoWrite    = "cross_repo_write_violation"
 	CodeProjectionClash   = "projection_conflict"
-	CodeRunElsewhere      = "repo_run_elsewhere" // a run is on a remote, or may be, and not in this clone
+	CodeRunElsewhere      = "repo_run_elsewhere" // a run is, or may be, on a remote and not in this clone
 	CodeRunMismatch       = "repo_run_id_mismatch"
 	CodeNoCoordinator     = "no_coordinator_run"
 	CodeReportRequired    = "recovery_report_required"

@@ -18,7 +18,7 @@ const ConfigFile = "agentxchain-multi.json"
 // Schema is the version of the configuration and of state.json.
 const Schema = "0.1"
 
-// MaxConfigBytes is beyond every configuration a person could mean.
+// MaxConfigBytes is larger than any realistic configuration.
 const MaxConfigBytes = 4 << 20
 
 // Barrier types (docs/coordinator.md#barriers).
@@ -30,7 +30,7 @@ const (
 	SharedHumanGate    = "shared_human_gate"
 )
 
-// barrierTypes lists the barrier types as messages name them.
+// barrierTypes lists the barrier types for messages.
 func barrierTypes() []string {
 	return []string{AllReposAccepted, InterfaceAlignment, NamedDecisions, OrderedSequence, SharedHumanGate}
 }
@@ -46,7 +46,7 @@ type Config struct {
 	Routing     ojson.Map[*Route]
 	Gates       ojson.Map[*Gate]
 	Hooks       *ojson.Object     // nil when there are none
-	Authority   *config.Authority // who passes the gates, nil where that is left to any person
+	Authority   *config.Authority // who passes the gates; nil: any person
 	// branch whose signers and authority count, "" when none is protected
 	ProtectedBranch string
 }
@@ -57,10 +57,10 @@ type Repo struct {
 	Path          string // as written, trimmed; relative to the workspace
 	DefaultBranch string // informational, "main" unless declared
 	Required      bool   // true unless declared false
-	Remote        string // address of its server, read where nothing is at Path; "" for none
+	Remote        string // address of its server, read when Path is missing; "" for none
 }
 
-// Workstream is a piece of the initiative that one or more repositories work on.
+// Workstream is a part of the initiative that one or more repositories work on.
 type Workstream struct {
 	ID        string
 	Phase     string
@@ -68,8 +68,8 @@ type Workstream struct {
 	EntryRepo string
 	DependsOn []string // each once
 	Barrier   string   // one of the barrier types
-	// Decisions holds the decision ids each repository must accept: repo ->
-	// [DEC-n]. Nil unless the barrier is about decisions.
+	// Decisions are the decision ids that each repository must accept: repo -> [DEC-n]. Nil unless the barrier is
+	// about decisions.
 	Decisions *ojson.Map[[]string]
 }
 
@@ -87,10 +87,9 @@ type Gate struct {
 
 // Decode reads the bytes of agentxchain-multi.json.
 //
-// The error is invalid_json when data is not one JSON document and
-// invalid_coordinator_config when it is no object. Otherwise the Config is filled
-// as far as the document allows and the Problems list all findings in the order
-// of docs/coordinator.md#the-configuration; it may coordinate a run only when there are none.
+// The error is invalid_json when data is not one JSON document and invalid_coordinator_config when it is not an
+// object. Otherwise the Config is filled as far as the document allows and the Problems list all findings in the
+// order of docs/coordinator.md#the-configuration; it may coordinate a run only when there are none.
 func Decode(data []byte) (*Config, wire.Problems, *wire.Error) {
 	v, err := ojson.DecodeLimited(data, ojson.Limits{Bytes: MaxConfigBytes})
 	if err != nil {
@@ -115,8 +114,8 @@ func Decode(data []byte) (*Config, wire.Problems, *wire.Error) {
 	return cfg, problems, nil
 }
 
-// DecodeObject is Decode for a document that is already decoded. The Config
-// keeps o as Raw; neither may be modified afterwards.
+// DecodeObject is like Decode for a document that is already decoded. The Config keeps o as Raw; neither may be
+// modified afterwards.
 func DecodeObject(o *ojson.Object) (*Config, wire.Problems) {
 	d := &decoder{cfg: &Config{Raw: o}}
 	d.version()
@@ -153,7 +152,7 @@ func ConfigError(p wire.Problems) *wire.Error {
 	return e
 }
 
-// Lines returns findings the way the protocol spells them: "code: message".
+// Lines returns findings as the protocol spells them: "code: message".
 func Lines(p wire.Problems) []string {
 	out := make([]string, len(p))
 	for i := range p {
@@ -162,10 +161,10 @@ func Lines(p wire.Problems) []string {
 	return out
 }
 
-// Repo returns a declared repository, nil when there is none of that name.
+// Repo returns the declared repository of that name, or nil.
 func (c *Config) Repo(id string) *Repo { r, _ := c.Repos.Get(id); return r }
 
-// Workstream returns a declared workstream, nil when there is none of that name.
+// Workstream returns the declared workstream of that name, or nil.
 func (c *Config) Workstream(id string) *Workstream { w, _ := c.Workstreams.Get(id); return w }
 
 // Phases returns the phases in order: those of routing, or those of the
@@ -192,8 +191,8 @@ func (c *Config) NextPhase(p string) string {
 	return ""
 }
 
-// PhaseWorkstreams returns the workstreams of a phase in the order they are to
-// be worked on: the phase's entry workstream, then the others as declared.
+// PhaseWorkstreams returns the workstreams of a phase in working order: the phase's entry workstream, then the
+// others as declared.
 func (c *Config) PhaseWorkstreams(phase string) []*Workstream {
 	var out []*Workstream
 	for _, w := range c.Workstreams.All() {
@@ -211,8 +210,8 @@ func (c *Config) PhaseWorkstreams(phase string) []*Workstream {
 	return out
 }
 
-// decisionMap is the decision_ids_by_repo of a workstream as an object; nil when
-// its barrier is not about decisions.
+// decisionMap returns the decision_ids_by_repo of a workstream as an object; nil when its barrier is not about
+// decisions.
 func (w *Workstream) decisionMap() *ojson.Object {
 	if w.Decisions == nil {
 		return nil

@@ -11,7 +11,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// maxProblems bounds what a hostile document can make us say.
+// maxProblems bounds the findings about a hostile document.
 const maxProblems = 500
 
 // problemCycle is the finding that decides the error type of a refused
@@ -35,7 +35,7 @@ func (d *decoder) add(code, field, value, format string, args ...any) {
 	}
 }
 
-// wrong reports a member that is not what it must be; v is nil when it is absent.
+// wrong reports an invalid member; v is nil when it is absent.
 func (d *decoder) wrong(code, field, want string, v ojson.Value) {
 	if v == nil {
 		d.add(code, field, "", "%s must be %s; it is missing or null", field, want)
@@ -69,10 +69,10 @@ func isID(s string) bool {
 	}) < 0
 }
 
-// isPhase reports a name a phase may have: an id that starts with a letter.
+// isPhase reports whether s may name a phase: an id that starts with a letter.
 func isPhase(s string) bool { return isID(s) && s[0] >= 'a' && s[0] <= 'z' }
 
-// isDecisionID reports DEC-<digits>.
+// isDecisionID reports whether s is DEC-<digits>.
 func isDecisionID(s string) bool {
 	digits, ok := strings.CutPrefix(s, "DEC-")
 	return ok && digits != "" && strings.IndexFunc(digits, func(r rune) bool { return r < '0' || r > '9' }) < 0
@@ -89,9 +89,8 @@ const wantText = "a non-blank string"
 // listCodes are the codes of the findings about the items of a list of names.
 type listCodes struct{ item, duplicate, unknown string }
 
-// names checks a list of names item by item and returns the good ones, each
-// once. An item that was met before is reported as a duplicate unless that code
-// is "".
+// names checks a list of names item by item and returns the valid ones, each once. It reports a repeated item as a
+// duplicate unless that code is "".
 func (d *decoder) names(field string, items []any, known func(string) bool, what string, c listCodes) []string {
 	var out []string
 	seen := make(map[string]bool)
@@ -116,7 +115,7 @@ func (d *decoder) names(field string, items []any, known func(string) bool, what
 	return out
 }
 
-// orList is a list of words in a message.
+// orList formats a list of words for a message.
 func orList(words []string) string {
 	if len(words) == 0 {
 		return "one of the phases in routing, which has none"

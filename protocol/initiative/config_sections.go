@@ -46,8 +46,7 @@ func (d *decoder) repos() {
 	}
 	for id, v := range repos.All() {
 		d.id("repo_id_invalid", "repo", id)
-		// A repository that is declared badly is declared: what refers to it is
-		// not reported a second time.
+		// A badly declared repository is still declared: references to it are not reported a second time.
 		r := &Repo{ID: id, DefaultBranch: "main", Required: true}
 		d.cfg.Repos.Set(id, r)
 		at := "repos." + id
@@ -63,8 +62,7 @@ func (d *decoder) repos() {
 			d.wrong("repo_path_invalid", at+".path", wantText, p)
 		}
 		if v, has := o.Get("remote"); has {
-			// An address only: what git takes for the name of a program to start, or for an
-			// option, is none.
+			// Only an address: refuse what git would read as the name of a program to start, or as an option.
 			if s, ok := textOf(v); ok && !strings.HasPrefix(s, "-") && !strings.Contains(s, "::") {
 				r.Remote = strings.TrimSpace(s)
 			} else {
@@ -167,8 +165,7 @@ func HookPhases() []string {
 	return []string{"before_assignment", "after_acceptance", "before_gate", "on_escalation"}
 }
 
-// hooks holds the coordinator's hooks to the shape of a repository's
-// (docs/siblings.md).
+// hooks checks the coordinator's hooks as a repository's hooks are checked (docs/siblings.md).
 func (d *decoder) hooks() {
 	d.cfg.Hooks = d.section("hooks", "hooks_invalid")
 	for _, p := range config.CheckHooks(d.cfg.Hooks, HookPhases()) {

@@ -170,7 +170,7 @@ const maxCycles = 10
 // (docs/coordinator.md#the-configuration).
 func (d *decoder) cycles() {
 	const (
-		open = 1 // on the path that is being followed
+		open = 1 // on the path being followed
 		done = 2
 	)
 	state := make(map[string]int)
@@ -179,8 +179,7 @@ func (d *decoder) cycles() {
 		if state[start] != 0 {
 			continue
 		}
-		// The path is kept by hand: a long chain of workstreams must not cost a
-		// long chain of stack frames.
+		// The path is an explicit stack: a long chain of workstreams must not need a deep recursion.
 		path, next := []string{start}, []int{0}
 		state[start] = open
 		for len(path) > 0 {
@@ -209,8 +208,7 @@ func (d *decoder) cycles() {
 	}
 }
 
-// cycleText is a cycle as a chain of arrows; the middle of a very long one is
-// left out.
+// cycleText formats a cycle as a chain of arrows; it leaves out the middle of a very long one.
 func cycleText(ids []string) string {
 	const most = 40
 	if len(ids) > most {

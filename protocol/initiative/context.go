@@ -1,4 +1,4 @@
-// What a repository is told of its siblings when it gets a turn: COORDINATOR_CONTEXT (docs/coordinator.md#a-turn).
+// What a repository is told of its siblings with a turn: COORDINATOR_CONTEXT (docs/coordinator.md#a-turn).
 
 package initiative
 
@@ -20,10 +20,9 @@ type Context struct {
 	Text string        // COORDINATOR_CONTEXT.md
 }
 
-// NewContext builds the context of a turn that is about to be given out, and the
-// change that records it. It holds what the other repositories of the workstream
-// and of the workstreams it depends on have had accepted, and the barriers that
-// still concern the repository.
+// NewContext builds the context of a turn about to be dispatched, and the change that records it. It contains what
+// the other repositories have had accepted in the workstream and those it depends on, and the barriers that still
+// concern the repository.
 func NewContext(w *Workspace, a *Assignment, env protocol.Env) (*Context, *Change) {
 	stream := w.Config.Workstream(a.Workstream)
 	related := append([]string{a.Workstream}, stream.DependsOn...)
@@ -49,12 +48,11 @@ func NewContext(w *Workspace, a *Assignment, env protocol.Env) (*Context, *Chang
 	return ctx, c
 }
 
-// BeginsRun says in the row of a context that the repository begins this run for the turn.
+// BeginsRun adds to the row of a context that the repository starts this run for the turn.
 func (c *Change) BeginsRun(run string) { c.History[len(c.History)-1].Set("begins_run_id", run) }
 
-// Dispatched records that a turn was given out. run is the run the turn is in,
-// which is a new one when the repository had to start one: the record follows it
-// (docs/siblings.md).
+// Dispatched records that a turn was dispatched. run is the turn's run, which is a new one when the repository had
+// to start one: the record follows it (docs/siblings.md).
 func Dispatched(w *Workspace, a *Assignment, run, turn, contextRef string, env protocol.Env) *Change {
 	c := &Change{}
 	c.Record(w, &env, RowDispatched, "workstream_id", a.Workstream, "repo_id", a.Repo, "repo_run_id",
@@ -98,8 +96,7 @@ func (w *Workspace) upstream(target string, streams []string) []*ojson.Object {
 	return out
 }
 
-// concerning returns the unsatisfied barriers of the workstreams that the
-// repository has to know of.
+// concerning returns the unsatisfied barriers of the workstreams that concern the repository.
 func (w *Workspace) concerning(a *Assignment, streams []string) []*Barrier {
 	var out []*Barrier
 	for _, b := range w.Barriers.All() {
@@ -126,7 +123,7 @@ func barrierRows(list []*Barrier) []*ojson.Object {
 	return out
 }
 
-// followups says in sentences what the repository is to do about its siblings.
+// followups says in sentences what the repository must do about its siblings.
 func followups(a *Assignment, stream *Workstream, upstream []*ojson.Object, barriers []*Barrier) []string {
 	var out []string
 	say := func(format string, args ...any) { out = union(out, []string{fmt.Sprintf(format, args...)}) }
@@ -151,8 +148,8 @@ func followups(a *Assignment, stream *Workstream, upstream []*ojson.Object, barr
 	return append([]string{}, out...)
 }
 
-// text is COORDINATOR_CONTEXT.md. What siblings wrote is put on one line each, so
-// that no summary can pass for a heading of ours.
+// text returns COORDINATOR_CONTEXT.md. Text from siblings is put on one line each, so that no summary can pose as
+// one of our headings.
 func (ctx *Context) text() string {
 	o := ctx.JSON
 	var b strings.Builder

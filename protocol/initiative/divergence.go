@@ -28,14 +28,14 @@ type Mismatch struct {
 	Type, Repo, Detail string
 	Turn, Workstream   string // of a turn
 	Recorded, Actual   string // run ids or statuses, as the type says
-	Behind             bool   // of a run: the clone is in one that the initiative has left
+	Behind             bool   // the clone is in a run that the initiative has left
 
-	row      *ojson.Object // the dispatch of the turn
+	row      *ojson.Object // the turn's dispatch
 	accepted *ojson.Object // the child's row, when it accepted the turn
 	turn     string        // the turn it was accepted as, another one after a reissue
 }
 
-// Object is the mismatch for --json: {type, repo_id, …, detail}.
+// Object returns the mismatch for --json: {type, repo_id, …, detail}.
 func (m *Mismatch) Object() *ojson.Object {
 	o := ojson.NewObject("type", m.Type, "repo_id", m.Repo)
 	switch m.Type {
@@ -53,9 +53,8 @@ func (m *Mismatch) Object() *ojson.Object {
 	return o
 }
 
-// Divergence returns every mismatch, repositories first, then turns, each in
-// the order they were recorded. A turn that a resync has acknowledged as gone is not
-// brought up again, unless its repository has accepted it after all.
+// Divergence returns every mismatch, repositories first, then turns, each in the order they were recorded. A turn
+// that a resync acknowledged as gone is not reported again, unless its repository accepted it after all.
 func Divergence(w *Workspace, children Children) []Mismatch {
 	var out []Mismatch
 	for repo, run := range w.State.RepoRuns.All() {
@@ -115,9 +114,9 @@ func (w *Workspace) compare(repo string, run *RepoRun, c *Child) *Mismatch {
 	return m
 }
 
-// Behind reports a clone in a run that the initiative has left: it was in that run before, or the run began before the
-// initiative took up the one it is in. Such a clone knows less than the initiative, and says nothing of the repository.
-// A run that began since is one that a person started anew.
+// Behind reports whether a clone is in a run that the initiative has left: the repository was in that run before,
+// or the run began before the initiative joined its present one. Such a clone knows less than the initiative and
+// proves nothing about the repository. A run that began later is one that a person started anew.
 func (w *Workspace) Behind(repo string, c *Child) bool {
 	if known := w.State.RunOf(repo); c.State == nil || known == "" || known == c.Run() {
 		return false
@@ -146,16 +145,16 @@ func behindText(repo, expected, actual string) string {
 		repo, cmp.Or(actual, "no run"), expected)
 }
 
-// sent judges a turn that was given out and has no projection.
+// sent judges a dispatched turn that has no projection.
 func (w *Workspace) sent(row *ojson.Object, repo, turn string, c *Child) *Mismatch {
 	if c == nil || c.State == nil {
-		return nil // said of the repository already
+		return nil // already reported for the repository
 	}
 	m := &Mismatch{Repo: repo, Turn: turn, Workstream: row.String("workstream_id"), row: row, turn: c.Follow(turn)}
 	switch m.accepted = c.Accepted(m.turn); {
 	case m.accepted != nil:
 		if w.History.Projection(repo, m.turn) != nil {
-			return nil // the turn it became was projected
+			return nil // the turn that replaced it was projected
 		}
 		m.Type, m.Detail = MismatchAccepted,
 			fmt.Sprintf("Turn %s was accepted in %s and does not count yet.", turn, repo)
@@ -166,7 +165,7 @@ func (w *Workspace) sent(row *ojson.Object, repo, turn string, c *Child) *Mismat
 	case c.State.Status == wire.StatusFailed:
 		m.Type, m.Detail = MismatchDisappear, fmt.Sprintf("Turn %s of %s is over: its run was abandoned.", turn, repo)
 	case c.Refused != "":
-		return nil // the files may have it, and the record not yet
+		return nil // the files may have it before the record does
 	default:
 		m.Type, m.Detail = MismatchDisappear,
 			fmt.Sprintf("Turn %s is no longer active in %s, and its history does not say why.", turn, repo)

@@ -10,9 +10,9 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
-// Unfounded says in words which claim of an initiative's documents its history does not bear
-// out, "" for none: files holds them by path. A barrier is satisfied by acceptances in the
-// history, a phase is entered and the initiative completed or abandoned by a row that says so.
+// Unfounded says which claim of an initiative's documents its history does not support, "" for none: files holds
+// the documents by path. A barrier is satisfied by acceptances in the history; a phase is entered, and the
+// initiative completed or abandoned, by a row that says so.
 func Unfounded(files map[string][]byte, superRun string) string {
 	doc, err := ojson.DecodeObject(files[StatePath])
 	if err != nil {
@@ -47,7 +47,7 @@ func Unfounded(files map[string][]byte, superRun string) string {
 		status, _ := anew.Evaluate(cfg, h)
 		founded := status == b.Status || status == Satisfied
 		if b.Type == SharedHumanGate {
-			// A person satisfies it, with the gate of its phase.
+			// A person satisfies it with the gate of its phase.
 			founded = b.Status != Satisfied || h.passed(cfg.Workstream(b.Workstream).Phase)
 		}
 		if !founded && slices.Contains(barrierTypes(), b.Type) {
@@ -67,10 +67,10 @@ func Unfounded(files map[string][]byte, superRun string) string {
 	return ""
 }
 
-// entered reports that a person approved the way into a phase.
+// entered reports whether a person approved the way into a phase.
 func (h *History) entered(phase string) bool { return h.has(rowPhaseApproved, "to", phase) }
 
-// passed reports that a person approved the way out of a phase.
+// passed reports whether a person approved the way out of a phase.
 func (h *History) passed(phase string) bool {
 	return h.has(rowPhaseApproved, "from", phase) || h.has(rowFinishApproved, "", "")
 }

@@ -53,7 +53,7 @@ func Request(w *Workspace, ev *Evaluation, env protocol.Env) (*Change, *wire.Err
 	return c, nil
 }
 
-// Reevaluate judges the pending gate as things are now; nil when none waits.
+// Reevaluate judges the pending gate in the present situation; nil when none waits.
 func Reevaluate(w *Workspace, children Children) *Evaluation {
 	switch g := w.State.PendingGate; {
 	case g == nil:
@@ -65,12 +65,11 @@ func Reevaluate(w *Workspace, children Children) *Evaluation {
 	}
 }
 
-// Approve carries the pending gate out. It is judged again first: what was ready
-// when a person was asked may be ready no more, and a blocked initiative must
-// recover before it goes on (docs/siblings.md). y is what people say and were asked,
-// nil where no rule asks for particular ones; the tally is nil then. While more of them are
-// needed the change leaves the gate waiting. Errors: nothing_pending, run_blocked,
-// invalid_state_transition, gate_failed, and those of agreement.Moment.Agree.
+// Approve passes the pending gate. It judges the gate again first: what was ready when a person was asked may no
+// longer be, and a blocked initiative must recover before it goes on (docs/siblings.md). y is what people said and
+// were asked; it and the tally are nil where no rule asks for particular people. While more people are needed the
+// change leaves the gate waiting. Errors: nothing_pending, run_blocked, invalid_state_transition, gate_failed, and
+// those of agreement.Moment.Agree.
 func Approve(w *Workspace, children Children, y *Yes, env protocol.Env) (*Change, *agreement.Tally, *wire.Error) {
 	s := w.State
 	ev := Reevaluate(w, children)
@@ -96,7 +95,7 @@ func Approve(w *Workspace, children Children, y *Yes, env protocol.Env) (*Change
 	return c, sum, nil
 }
 
-// pass is the change of a gate that is passed.
+// pass returns the change of a passed gate.
 func pass(w *Workspace, ev *Evaluation, env *protocol.Env) *Change {
 	s, g := w.State, w.State.PendingGate
 	c := &Change{State: s.Clone()}
@@ -124,8 +123,8 @@ func pass(w *Workspace, ev *Evaluation, env *protocol.Env) *Change {
 	return c
 }
 
-// Deny takes the pending gate back: work goes on in the phase it is in. Errors:
-// nothing_pending, run_blocked, invalid_state_transition, reason_required.
+// Deny takes the pending gate back: work goes on in the present phase. Errors: nothing_pending, run_blocked,
+// invalid_state_transition, reason_required.
 func Deny(w *Workspace, reason string, env protocol.Env) (*Change, *wire.Error) {
 	s := w.State
 	if e := Decidable(s, "denied"); e != nil {
@@ -190,7 +189,7 @@ func notIn(s *State, what string, want Status) *wire.Error {
 	}
 }
 
-// Refusal is the error of a gate that is not ready.
+// Refusal returns the error of a gate that is not ready.
 func (e *Evaluation) Refusal() *wire.Error {
 	out := &wire.Error{
 		Code:    wire.CodeGateFailed,

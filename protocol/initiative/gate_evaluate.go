@@ -12,7 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// ShipGate is the gate of completion.
+// ShipGate is the completion gate.
 const ShipGate = "initiative_ship"
 
 // Codes of blockers.
@@ -49,8 +49,7 @@ func (e *Evaluation) block(code, message string, further ...any) {
 	e.Blockers = append(e.Blockers, o)
 }
 
-// EvaluatePhase judges the gate out of the current phase. target is the phase
-// that is asked for; "" is the next one.
+// EvaluatePhase judges the gate out of the current phase. target is the requested phase; "" means the next one.
 func EvaluatePhase(w *Workspace, children Children, target string) *Evaluation {
 	from, next := w.State.Phase, w.Config.NextPhase(w.State.Phase)
 	e := &Evaluation{Type: GatePhase, From: from, To: next, RequiredRepos: []string{}}
@@ -119,8 +118,8 @@ func EvaluateCompletion(w *Workspace, children Children) *Evaluation {
 	return e
 }
 
-// repo blocks on what any gate waits for in a repository. It returns the state
-// when that is the run the initiative knows.
+// repo adds blockers for what any gate waits for in a repository. It returns the state when it is of the run that
+// the initiative knows.
 func (e *Evaluation) repo(w *Workspace, children Children, repo string) *run.State {
 	s := children.State(repo)
 	if s == nil {
@@ -142,9 +141,8 @@ func (e *Evaluation) repo(w *Workspace, children Children, repo string) *run.Sta
 	return s
 }
 
-// phase blocks on a repository that waits at a gate of its own or is behind the
-// phase the initiative is about to leave (docs/siblings.md). The gates of one that has left the phase are about
-// later ones.
+// phase adds a blocker for a repository that waits at a gate of its own or is behind the phase that the initiative
+// is about to leave (docs/siblings.md). The gates of a repository that has left the phase concern later phases.
 func (e *Evaluation) phase(w *Workspace, c *Child, from string) {
 	if c.Waits() && !w.ahead(c.State.Phase, from) {
 		e.block(BlockPendingGate, fmt.Sprintf("Repository %s waits for a person at a gate of its own.", c.ID),
@@ -175,9 +173,8 @@ func (e *Evaluation) missing(s *Workstream) {
 		"barrier_id", BarrierID(s.ID), "workstream_id", s.ID)
 }
 
-// barrier blocks on a barrier that still waits for repositories. One that waits
-// for a person alone is approved with the gate; a sequence is over when its last
-// repository has accepted (docs/siblings.md).
+// barrier adds a blocker for a barrier that still waits for repositories. A barrier that waits only for a person is
+// approved with the gate; a sequence is over when its last repository has accepted (docs/siblings.md).
 func (e *Evaluation) barrier(w *Workspace, b *Barrier) {
 	waiting := b.Waiting(w.History)
 	if b.Type == OrderedSequence && b.Status == Satisfied && w.Config.Workstream(b.Workstream) == nil {
@@ -197,7 +194,7 @@ func (e *Evaluation) barrier(w *Workspace, b *Barrier) {
 	}
 }
 
-// Object is the evaluation for --json.
+// Object returns the evaluation for --json.
 func (e *Evaluation) Object() *ojson.Object {
 	o := ojson.NewObject("ready", e.Ready, "gate_type", e.Type, "gate_id", ojson.OrNull(e.Gate),
 		"current_phase", e.From, "target_phase", ojson.OrNull(e.To),

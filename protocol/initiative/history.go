@@ -11,7 +11,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
-// Types of history rows the rules read or write.
+// Types of history rows that the rules read or write.
 const (
 	rowProjection = "acceptance_projection"
 	RowDispatched = "turn_dispatched"
@@ -20,7 +20,7 @@ const (
 	RowRelinked   = "repo_relinked"
 )
 
-// History is the rows of one super run in the order they were appended.
+// History has the rows of one super run in the order they were appended.
 type History struct {
 	superRun string
 	rows     []*ojson.Object
@@ -34,8 +34,8 @@ type History struct {
 	others     map[[2]string]bool // repository, turn: of another super run
 }
 
-// NewHistory indexes the rows of a super run. Rows of other runs in the same
-// file are no part of it (docs/siblings.md); a row that names no run is.
+// NewHistory indexes the rows of a super run. It skips rows of other runs in the same file (docs/siblings.md); a
+// row that names no run belongs to it.
 func NewHistory(rows []*ojson.Object, superRun string) *History {
 	h := &History{
 		superRun:  superRun,
@@ -89,7 +89,7 @@ func (h *History) add(row *ojson.Object) {
 	}
 }
 
-// IsProjection reports a row by which an acceptance of a repository counts.
+// IsProjection reports whether the row makes a repository's acceptance count.
 func IsProjection(row *ojson.Object) bool { return row.String("type") == rowProjection }
 
 // with returns the history with further rows.
@@ -100,14 +100,14 @@ func (h *History) with(rows []*ojson.Object) *History {
 	return NewHistory(append(slices.Clone(h.rows), rows...), h.superRun).keeping(h)
 }
 
-// keeping takes over what is known of other super runs.
+// keeping takes over what from knows of other super runs.
 func (h *History) keeping(from *History) *History {
 	maps.Copy(h.refs, from.refs)
 	maps.Copy(h.others, from.others)
 	return h
 }
 
-// foreign reports that a turn was given out by another super run.
+// foreign reports whether another super run dispatched the turn.
 func (h *History) foreign(repo, turn string) bool { return h.others[[2]string{repo, turn}] }
 
 // Rows returns the rows in order. The caller must not change them.
@@ -117,8 +117,7 @@ func (h *History) Rows() []*ojson.Object { return h.rows }
 // the workstream, first acceptance first.
 func (h *History) Accepted(workstream string) []string { return h.accepted[workstream] }
 
-// Missing returns those of the decision ids that no projected acceptance of the
-// repository in the workstream carries.
+// Missing returns the decision ids that no projected acceptance of the repository in the workstream has.
 func (h *History) Missing(workstream, repo string, ids []string) []string {
 	have := h.decisions[[2]string{workstream, repo}]
 	var out []string
@@ -130,8 +129,8 @@ func (h *History) Missing(workstream, repo string, ids []string) []string {
 	return out
 }
 
-// Elsewhere returns another workstream in which the repository has accepted a decision, "" for none. A run records an
-// id once, so that the decision does not come in this one any more.
+// Elsewhere returns another workstream in which the repository accepted a decision, "" for none. A run records an
+// id only once, so the decision can no longer come in this workstream.
 func (h *History) Elsewhere(workstream, repo, id string) string {
 	for _, key := range slices.SortedFunc(maps.Keys(h.decisions), func(a, b [2]string) int {
 		return strings.Compare(a[0], b[0])
@@ -143,8 +142,7 @@ func (h *History) Elsewhere(workstream, repo, id string) string {
 	return ""
 }
 
-// Projection returns the projected acceptance of a repository's turn, nil when
-// there is none.
+// Projection returns the projected acceptance of a repository's turn, or nil.
 func (h *History) Projection(repo, turn string) *ojson.Object { return h.byTurn[[2]string{repo, turn}] }
 
 // Dispatched returns the turn_dispatched rows of a repository.
@@ -165,8 +163,7 @@ func (h *History) Open() []*ojson.Object {
 	return out
 }
 
-// DecisionIDs returns the ids in a turn's decisions, which are ids or objects
-// with an id.
+// DecisionIDs returns the ids of a turn's decisions, each given as an id or an object with an id.
 func DecisionIDs(decisions []any) []string {
 	var out []string
 	for _, d := range decisions {

@@ -1,4 +1,4 @@
-// Joining what people said to one gate on two machines.
+// Joining what people said about one gate on two machines.
 
 package initiative
 
@@ -10,17 +10,18 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 )
 
-// Said is what people said on one machine to the gate that waited.
+// Said is what people said on one machine about the gate that waited.
 type Said struct {
 	Yes      []*ojson.Object // rows of the history
 	No       *ojson.Object   // the row of a denial after them, nil for none
-	Decision *ojson.Object   // of the decisions, that of the denial
-	Gate     *PendingGate    // the gate, as it waited before
+	Decision *ojson.Object   // the decision of that denial
+	Gate     *PendingGate    // the gate as it waited before
 }
 
-// SaidIn judges the rows that one machine recorded on top of what others have, where gate waited: ok where any clone
-// records them again by itself, or people did no more in them than answer that gate. A yes to a gate that was requested in
-// these rows is not ok: it answers that request alone. The decisions are theirs, and state is what they led to from before.
+// SaidIn checks the rows that one machine recorded on top of the shared ones, after which a gate waited. ok means
+// that any clone can record the rows again by itself, or that people only answered that gate in them. An approval
+// of a gate that these rows request is not ok: it answers that request alone. decisions are the machine's; state is
+// what its rows made of before.
 func SaidIn(history, decisions []*ojson.Object, before, state *State) (said *Said, ok bool) {
 	said = &Said{Gate: before.PendingGate}
 	asked := 0
@@ -51,18 +52,18 @@ func SaidIn(history, decisions []*ojson.Object, before, state *State) (said *Sai
 	return said, len(decisions) == decided && (before.Status == state.Status || goesOn(before) && goesOn(state))
 }
 
-// Joined is what people said on another machine comes to.
+// Joined is the effect here of what people said on another machine.
 type Joined struct {
-	Change *Change     // nothing where none was added
-	Votes  []*run.Vote // those added
+	Change *Change     // empty where nothing was added
+	Votes  []*run.Vote // the added votes
 	Denied bool
-	Over   int // rows that answer what waits no more: it was decided on, or requested again
+	Over   int // rows that answer a gate that no longer waits: it was decided, or requested again
 }
 
-// Join adds what another machine recorded of people to the gate that waits in w: each yes that counts there beside the
-// others, and a no. A yes of a person who has agreed already adds nothing. It is nil where one of them may or may not
-// count, because it is about other operations, or was judged by what is not here; and where the gate was passed here that
-// a person there said no to.
+// Join adds what people said on another machine to the gate that waits in w: each approval that counts there, and a
+// denial. An approval by a person who has already agreed adds nothing. Join returns nil where it cannot tell
+// whether an approval counts, because it is about other operations or was judged by what is not here; and where a
+// person there denied a gate that was passed here.
 func (w *Workspace) Join(said *Said, grounds Ground) *Joined {
 	s := w.State
 	_, votes, at, asked := w.History.passages(s.SuperRunID, grounds)
@@ -102,7 +103,7 @@ func (w *Workspace) Join(said *Said, grounds Ground) *Joined {
 	return out
 }
 
-// deniedThere adds a denial of another machine to what is joined. It reports whether that says what becomes of the gate.
+// deniedThere adds a denial from another machine to out. It reports whether that settles the gate.
 func (w *Workspace) deniedThere(said *Said, out *Joined) bool {
 	if said.Gate == nil {
 		return false
@@ -120,7 +121,7 @@ func (w *Workspace) deniedThere(said *Said, out *Joined) bool {
 		out.Change.Decisions = append(out.Change.Decisions, decision)
 		return true
 	}
-	// What became of that request here?
+	// What happened to that request here?
 	waited := false
 	for _, row := range w.History.Rows() {
 		switch row.String("type") {

@@ -1,4 +1,4 @@
-// Decisions of the coordinator and the numbers they are known by (docs/coordinator.md#files-and-refs).
+// Decisions of the coordinator and their numbers (docs/coordinator.md#files-and-refs).
 
 package initiative
 
@@ -39,9 +39,8 @@ const (
 	decidedAbandoned  = "abandonment"
 )
 
-// Decide adds a decision to a change: {id, timestamp, super_run_id, role, phase,
-// category, statement} and then those of the further members that are not empty,
-// in the order of docs/coordinator.md#files-and-refs.
+// Decide adds a decision to a change: {id, timestamp, super_run_id, role, phase, category, statement}, then the
+// non-empty further members, in the order of docs/coordinator.md#files-and-refs.
 func (c *Change) Decide(w *Workspace, env *protocol.Env, phase, category, statement string, further ...string) {
 	row := ojson.NewObject("id", fmt.Sprintf("%s%03d", decisionPrefix, w.NextDecision+len(c.Decisions)),
 		"timestamp", env.Time(),

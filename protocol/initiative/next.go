@@ -26,15 +26,14 @@ const (
 	NextAbandon     = "abandon"
 )
 
-// Action is something to do: a command that the initiative's status allows, and
-// why.
+// Action is something to do: a command that the initiative's status allows, and the reason.
 type Action struct {
 	Code    string
 	Command string // words after the program's name, -C goes into a repository; or a command of git's own, with git
 	Reason  string
 }
 
-// Line is the command as it is typed; program is the name that ours is called by.
+// Line returns the command as a user types it; program is our program's name.
 func (a Action) Line(program string) string {
 	if strings.HasPrefix(a.Command, "git ") {
 		return a.Command
@@ -42,16 +41,15 @@ func (a Action) Line(program string) string {
 	return program + " " + a.Command
 }
 
-// Object is the action for --json: {code, command, reason}.
+// Object returns the action for --json: {code, command, reason}.
 func (a Action) Object(program string) *ojson.Object {
 	return ojson.NewObject("code", a.Code, "command", a.Line(program), "reason", a.Reason)
 }
 
-// NextActions returns what can be done now, most urgent first; nothing when the
-// initiative is complete. Every command is one the status allows: a record that
-// disagrees with a repository is resynced, and resumed only once it is blocked
-// (docs/siblings.md). Turns that have ended need no resync of their own: a step takes
-// them over first (docs/coordinator.md#a-turn).
+// NextActions returns what can be done now, most urgent first; nothing when the initiative is complete. The status
+// allows every command: a record that disagrees with a repository is resynced, and resumed only once it is blocked
+// (docs/siblings.md). Turns that have ended need no resync of their own: a step takes them over first
+// (docs/coordinator.md#a-turn).
 func NextActions(w *Workspace, children Children) []Action {
 	s := w.State
 	switch {
@@ -89,7 +87,7 @@ func NextActions(w *Workspace, children Children) []Action {
 		first = refused(w, children)
 	}
 	if len(first) > 0 {
-		return first // whatever is done before them ends with these repositories
+		return first // any other action would fail at these repositories
 	}
 	because := ""
 	if s.BlockedReason != "" {
@@ -115,7 +113,7 @@ func NextActions(w *Workspace, children Children) []Action {
 			fmt.Sprintf("After that gate %s (%s) can be decided on.", g.Gate, g.GateType)})
 	case g != nil:
 		gate := Action{NextGate, "multi approve-gate", fmt.Sprintf("Gate %s (%s) waits for a person.", g.Gate, g.GateType)}
-		if ev := Reevaluate(w, children); !ev.Ready { // a repository was moved since it was asked for
+		if ev := Reevaluate(w, children); !ev.Ready { // a repository was changed since the request
 			var waits []string
 			waits, out = waitingFor(w, children, ev)
 			gate.Reason = fmt.Sprintf("Gate %s (%s) can be decided on once this has changed: %s", g.Gate, g.GateType,
@@ -129,12 +127,11 @@ func NextActions(w *Workspace, children Children) []Action {
 	return out
 }
 
-// maxReasons bounds how much of what a step waits for is told in one line; the
-// board has the rest.
+// maxReasons bounds how many reasons to wait one line lists; the board has the rest.
 const maxReasons = 4
 
-// stepActions says what a step would do now: take news over, give a turn out or ask for the gate. When it could do
-// none of it, it says what it waits for, and what to run in the repositories it waits for.
+// stepActions says what a step would do now: take news over, dispatch a turn or ask for the gate. When it can do
+// none of these, it says what it waits for, and what to run in the repositories it waits for.
 func stepActions(w *Workspace, children Children, news []string) (step Action, repos []Action) {
 	step = Action{Code: NextStep, Command: "multi step"}
 	if len(news) > 0 {
@@ -167,7 +164,7 @@ func stepActions(w *Workspace, children Children, news []string) (step Action, r
 	return step, repos
 }
 
-// waitingFor is what a gate that is not ready waits for, and what to run in the repositories it waits for.
+// waitingFor returns what a gate that is not ready waits for, and what to run in the repositories it waits for.
 func waitingFor(w *Workspace, children Children, ev *Evaluation) (waits []string, repos []Action) {
 	var told []string
 	for stream, c := range owing(w, children) {
@@ -181,7 +178,7 @@ func waitingFor(w *Workspace, children Children, ev *Evaluation) (waits []string
 		case c.State.PendingRunCompletion != nil:
 			told, repos, waits = append(told, c.ID), append(repos, c.keepOn(owes)), append(waits, owes)
 		case c.State.Status == wire.StatusActive && c.State.ActiveTurns.Len() == 0 && c.phase() == w.State.Phase:
-			told = append(told, c.ID) // a step gives its turn out once the others have come to it
+			told = append(told, c.ID) // a step dispatches its turn once the others have caught up
 		}
 	}
 	for _, b := range ev.Blockers {
@@ -198,7 +195,7 @@ func waitingFor(w *Workspace, children Children, ev *Evaluation) (waits []string
 	return waits, repos
 }
 
-// Ending reports that a repository has ended its run, or asks to, that a barrier of the phase waits for.
+// Ending reports whether a repository that a barrier of the phase waits for has ended its run, or asks to.
 func Ending(w *Workspace, children Children) bool {
 	for _, c := range owing(w, children) {
 		if c.over() != "" || c.State.PendingRunCompletion != nil {
@@ -208,7 +205,7 @@ func Ending(w *Workspace, children Children) bool {
 	return false
 }
 
-// owing are the repositories with a run that a barrier of the phase waits for, each with the workstream.
+// owing yields the repositories with a run that a barrier of the phase waits for, each with its workstream.
 func owing(w *Workspace, children Children) iter.Seq2[*Workstream, *Child] {
 	return func(yield func(*Workstream, *Child) bool) {
 		for _, stream := range w.Config.PhaseWorkstreams(w.State.Phase) {
@@ -225,8 +222,8 @@ func owing(w *Workspace, children Children) iter.Seq2[*Workstream, *Child] {
 	}
 }
 
-// action is what moves the run of a repository on that a gate waits for: one that is at work, behind, blocked, or at a
-// gate of its own. What a turn at work waits for, its agent or a person, is seen in the repository only.
+// action returns what moves on the run of a repository that a gate waits for: one that is at work, behind, blocked,
+// or at a gate of its own. Only the repository shows what a turn at work waits for, its agent or a person.
 func (c *Child) action(phase string, blocker *ojson.Object) []Action {
 	if c == nil || c.State == nil || c.Config == nil {
 		return nil
@@ -252,12 +249,12 @@ func (c *Child) action(phase string, blocker *ojson.Object) []Action {
 	}
 	command, whole := strings.CutPrefix(next.Command, "git agentxchain ")
 	if !whole {
-		command = "status" // which has the advice in full
+		command = "status" // status shows the full advice
 	}
 	return []Action{c.run(command, why+" "+next.Reason)}
 }
 
-// run is a command in the repository, or what brings its outcome from a clone elsewhere.
+// run returns a command in the repository or, for a clone elsewhere, the command that fetches its outcome.
 func (c *Child) run(command, why string) Action {
 	if c.Remote {
 		return Action{NextRepo, "sync", why + " " + onServer(c.ID, "git agentxchain "+command+" is run")}
@@ -265,12 +262,13 @@ func (c *Child) run(command, why string) Action {
 	return Action{NextRepo, "-C " + wire.ShellWord(c.Path) + " " + command, why}
 }
 
-// typed is a command in the repository as it is typed.
+// typed returns a command in the repository as a user types it.
 func (c *Child) typed(command string) string {
 	return "git agentxchain -C " + wire.ShellWord(c.Path) + " " + command
 }
 
-// back says how a repository comes back to the run that the initiative knows, or the initiative to its run.
+// back says how a repository returns to the run that the initiative knows, or the initiative to the repository's
+// run.
 func (c *Child) back(m Mismatch) string {
 	const program = "git agentxchain "
 	if c == nil || c.Remote {
@@ -285,7 +283,7 @@ func (c *Child) back(m Mismatch) string {
 	return text
 }
 
-// catchUp is the command that brings a clone that is behind to the run that the initiative is in.
+// catchUp returns the command that moves a clone that is behind to the initiative's run.
 func (c *Child) catchUp(m Mismatch) string {
 	if c.Holds {
 		return "repair --from-ref " + wire.ShellWord(m.Recorded)
@@ -293,7 +291,7 @@ func (c *Child) catchUp(m Mismatch) string {
 	return "sync"
 }
 
-// behindError refuses what a clone that is behind cannot decide.
+// behindError refuses what cannot be decided in a clone that is behind.
 func (c *Child) behindError(m Mismatch) *wire.Error {
 	e := &wire.Error{Code: CodeRunElsewhere, Field: "repos." + m.Repo, Message: m.Detail}
 	if e.Hint = c.typed(c.catchUp(m)) + ", then run this again"; c.Remote {
@@ -304,27 +302,27 @@ func (c *Child) behindError(m Mismatch) *wire.Error {
 	return e
 }
 
-// restart is what goes on in a repository whose run was abandoned.
+// restart returns the way on in a repository whose run was abandoned.
 func (c *Child) restart() Action {
 	return c.run("assign --new-run", c.over()+" "+c.another())
 }
 
-// keepOn denies the completion of a run that the initiative goes on to need; why says for what.
+// keepOn returns the denial of a completion whose run the initiative still needs; why says for what.
 func (c *Child) keepOn(why string) Action {
 	return c.run("approve --deny --reason "+wire.ShellWord(why), fmt.Sprintf(
 		"Run %s of repository %s asks for its completion, and the initiative still needs it. ", c.Run(), c.ID)+why)
 }
 
-// another says how the initiative goes on with a run that was begun in place of the one it knows.
+// another says how the initiative goes on with a run that was started in place of the one it knows.
 func (c *Child) another() string {
 	return "To go on with another one, begin it, then: git agentxchain multi resync, and once its report is filled in: " +
 		"git agentxchain " + c.relink() + "."
 }
 
-// relink is what goes on with the run that a repository is on now.
+// relink returns the command that goes on with the repository's present run.
 func (c *Child) relink() string { return "multi resume --relink " + wire.ShellWord(c.ID) }
 
-// over says that the run of a repository has ended, "" for one that has not.
+// over says that the run of a repository has ended, "" for a run that has not.
 func (c *Child) over() string {
 	how := map[wire.Status]string{wire.StatusFailed: "it was abandoned", wire.StatusCompleted: "it is complete"}
 	if why := how[c.State.Status]; why != "" {
@@ -333,7 +331,7 @@ func (c *Child) over() string {
 	return ""
 }
 
-// unread is what makes a repository one that can be read: c, or what is to be at its place.
+// unread returns what makes a repository readable: c, or what belongs at its place.
 func unread(at *Repo, c *Child, why string) []Action {
 	if c == nil {
 		if at == nil || !at.Required {
@@ -360,7 +358,7 @@ func unread(at *Repo, c *Child, why string) []Action {
 	return []Action{c.run(command, why)}
 }
 
-// refused is what to run in repositories whose working files do not hold.
+// refused returns what to run in repositories whose working files are invalid.
 func refused(w *Workspace, children Children) (out []Action) {
 	for _, repo := range w.Config.Repos.Keys() {
 		if c := children[repo]; c != nil && c.State != nil && c.Refused != "" {
@@ -370,8 +368,8 @@ func refused(w *Workspace, children Children) (out []Action) {
 	return out
 }
 
-// blockedAtGate is what to run in repositories that are blocked while the gate waits for them: a resync would
-// block the initiative over them.
+// blockedAtGate returns what to run in repositories that are blocked while the gate waits for them: a resync would
+// block the initiative because of them.
 func blockedAtGate(s *State, children Children) (out []Action) {
 	if s.PendingGate == nil || s.Status == StatusBlocked {
 		return nil

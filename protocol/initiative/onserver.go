@@ -1,5 +1,5 @@
-// Repositories that are only on their server: they are counted, and what has to be done in one is
-// done in a clone of it (docs/coordinator.md#only-on-a-server).
+// Repositories that exist only on their server: they count, but work in one needs a clone
+// (docs/coordinator.md#only-on-a-server).
 
 package initiative
 
@@ -9,7 +9,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// RemoteOnly means that something has to be done in a repository that is only on its server.
+// RemoteOnly means that something has to be done in a repository that exists only on its server.
 const RemoteOnly = "repo_remote_only"
 
 // onServer says that something is done elsewhere; what is a clause such as "its turns are assigned".
@@ -17,14 +17,14 @@ func onServer(repo, what string) string {
 	return fmt.Sprintf("Repository %s is only on its server here; %s in a clone of it.", repo, what)
 }
 
-// OnServerHint is the way out of a refusal: the command to run in a clone of the repository.
+// OnServerHint returns the hint of a refusal: the command to run in a clone of the repository.
 func OnServerHint(command string) string {
 	return "in a clone of it: git agentxchain " + command +
 		" and git agentxchain sync; then here: git agentxchain sync"
 }
 
-// OnServer refuses to do something in a repository that is only on its server. what is a clause such
-// as "its run is completed", command what does it in a clone.
+// OnServer refuses to do something in a repository that exists only on its server. what is a clause such as "its
+// run is completed"; command does it in a clone.
 func OnServer(repo, what, command string) *wire.Error {
 	return &wire.Error{
 		Code:    RemoteOnly,

@@ -1,4 +1,4 @@
-// The gates that the history of an initiative says were passed, judged again: each by the rules, the signers and the
+// Judges again the gates that an initiative's history says were passed: each by the rules, the signers and the
 // question of its time.
 
 package initiative
@@ -23,19 +23,19 @@ type Passage struct {
 	Phase, To string // To is "" at the end of the initiative
 	At        string
 	By        evidence.Actor
-	Votes     []*run.Vote // that counted
+	Votes     []*run.Vote // the votes that counted
 	Need      int
-	Refusal   *wire.Error // why it does not hold, nil where it does
+	Refusal   *wire.Error // why it is invalid, nil where it is valid
 }
 
-// Asking is what a yes has to answer: that a gate was requested.
+// Asking is the request of a gate that an approval has to answer.
 type Asking struct {
-	At  string // when, as the history says
-	Nth int    // of all requests of the history
-	Row int    // of the history, of the yes
+	At  string // when, according to the history
+	Nth int    // its number among all requests of the history
+	Row int    // the approval's row of the history
 
-	// Since is the newest commit of the protected branch that its request names, or by which a yes before was judged; ""
-	// for none.
+	// Since is the newest commit of the protected branch that the request names, or by which an earlier approval
+	// was judged; "" for none.
 	Since   string
 	Request bool // it is the request itself, which answers nothing
 }
@@ -43,14 +43,14 @@ type Asking struct {
 // Grounds are what a decision is judged by: the files of signers, and the configurations whose rules applied.
 type Grounds struct {
 	Base    *agreement.Base
-	Since   string // commit of the protected branch that this is of, "" where none is protected
+	Since   string // commit of the protected branch that they come from, "" where none is protected
 	Configs []*Config
-	Today   *Config // of the workspace that judges a record from elsewhere, nil for none
+	Today   *Config // of the workspace that judges a record from elsewhere; nil for none
 }
 
-// rules are those of the way from one phase to another for a yes that was given under the configuration with that
-// digest. Today's file asks for as much as ever. Where it is not the one of that time, the people count for it too whom
-// the others name: one of them may have been replaced since.
+// rules returns the rules of the way from one phase to another for an approval given under the configuration with
+// that digest. The rules of today's configuration keep their threshold. Where it is not the configuration of that
+// time, the people named by the other configurations also count for it: one of them may have been replaced since.
 func (g *Grounds) rules(from, to, digest string) []*config.GateRule {
 	out := RulesOf(from, to, g.Configs...)
 	then := out
@@ -67,7 +67,7 @@ func (g *Grounds) rules(from, to, digest string) []*config.GateRule {
 	return out
 }
 
-// Act is what a person did to an initiative beside passing its gates.
+// Act is what a person did to an initiative other than passing its gates.
 type Act struct {
 	Decision       string // deny, unblock, abandon
 	Gate, GateType string // "" where no gate is decided
@@ -75,7 +75,7 @@ type Act struct {
 	By             evidence.Actor
 }
 
-// Acts are the denials of gates, the ends of blocks and the early end of the initiative, oldest first.
+// Acts returns the denials of gates, the ends of blocks and the early end of the initiative, oldest first.
 func (h *History) Acts() []Act {
 	var out []Act
 	for _, row := range h.rows {
@@ -96,7 +96,7 @@ func (h *History) Acts() []Act {
 	return out
 }
 
-// Passed counts the gates that were passed.
+// Passed counts the passed gates.
 func (h *History) Passed() int { return h.count(rowPhaseApproved, rowFinishApproved) }
 
 // Requests counts how often a gate was requested.
@@ -113,18 +113,18 @@ func (h *History) count(one, other string) int {
 	return n
 }
 
-// Ground says what applied to a row, whose Yes is nil where it says nothing of that. It refuses one that does not answer
-// its request.
+// Ground returns what applied to a row; the Yes is nil where the row records no approval. It refuses an approval
+// that does not answer its request.
 type Ground func(*Yes, Asking) (*Grounds, *wire.Error)
 
-// Passages judges again every gate that was passed, by the statements that its rows keep. votes are those that count at
-// the gate that waits, at the phase that the rows lead to, "" for the first one.
+// Passages judges every passed gate again, by the statements that its rows keep. votes are those that count at the
+// waiting gate; at is the phase that the rows lead to, "" for the first one.
 func (h *History) Passages(superRun string, grounds Ground) (out []Passage, votes []*run.Vote, at string) {
 	out, votes, at, _ = h.passages(superRun, grounds)
 	return out, votes, at
 }
 
-// passages is Passages; asked is what a yes has to answer that follows.
+// passages does the work of Passages; asked is the request that the next approval has to answer.
 func (h *History) passages(superRun string, grounds Ground) (out []Passage, votes []*run.Vote, at string, asked Asking) {
 	kind, to := "", ""
 	for i, row := range h.rows {
@@ -166,8 +166,8 @@ func (h *History) passages(superRun string, grounds Ground) (out []Passage, vote
 	return out, votes, at, asked
 }
 
-// again takes over what a further request says: a yes to it is judged by no commit of the protected branch before the one
-// that was known with it, as long as the branch has that.
+// again takes over a further request: an approval after it is judged by no commit of the protected branch older
+// than the one known at the request, as long as the branch contains that commit.
 func (a *Asking) again(row *ojson.Object, grounds Ground) {
 	a.Nth++
 	b := baseOf(row)
@@ -180,14 +180,14 @@ func (a *Asking) again(row *ojson.Object, grounds Ground) {
 	}
 }
 
-// AskedBy says in the request of a gate which commit of the protected branch was known with it.
+// AskedBy records in the request of a gate which commit of the protected branch was known at the time.
 func (c *Change) AskedBy(b *agreement.Base) {
 	if b != nil && b.Ref != "" {
 		setBase(c.History[len(c.History)-1], b)
 	}
 }
 
-// AskedBy is what the newest request of a gate says of the protected branch, nil for nothing.
+// AskedBy returns what the newest request of a gate says of the protected branch, nil for nothing.
 func (h *History) AskedBy() *agreement.Base {
 	for _, row := range slices.Backward(h.rows) {
 		if t := row.String("type"); t == rowPhaseAsked || t == rowFinishAsked {
@@ -197,7 +197,7 @@ func (h *History) AskedBy() *agreement.Base {
 	return nil
 }
 
-// judge judges the row of a passage in an initiative that is in phase at, "" for the first one.
+// judge judges the row of a passage in an initiative in phase at, "" for the first one.
 func (p *Passage) judge(superRun string, row *ojson.Object, at string, votes []*run.Vote, asked *Asking,
 	grounds Ground) {
 	y, phase := yesOf(row)
@@ -232,15 +232,16 @@ func (p *Passage) judge(superRun string, row *ojson.Object, at string, votes []*
 	}
 }
 
-// again counts the yes of a row as it was counted when it was written; at is the phase that the rows before it lead to.
+// again counts the approval of a row as it was counted when it was written; at is the phase that the earlier rows
+// lead to.
 func (y *Yes) again(superRun string, row *ojson.Object, kind, at, phase, to string, asked *Asking,
 	grounds Ground) (sum *agreement.Tally, refusal *wire.Error) {
 	g, refusal := grounds(y, *asked)
 	if refusal != nil {
 		return nil, refusal
 	}
-	// By its gate it counts later on, by the way that was asked for the rules are found: a vote for a gate that asks for
-	// more could be had at one that asks for less.
+	// An approval later counts by its gate, while its rules are found by the requested way: without this check a
+	// vote for a stricter gate could be obtained at a laxer one.
 	gate := row.String("gate")
 	if at != "" && phase != at || gate != gateOf(phase, to) {
 		return nil, aboutAnother(gate, at, phase)
@@ -270,8 +271,8 @@ func aboutAnother(gate, phase, approved string) *wire.Error {
 	}
 }
 
-// agreedBefore is what people came to who agreed before, each as the rules want it, where nothing else was handed in and
-// they are enough; else nil.
+// agreedBefore returns the tally of the people who agreed before, if each meets the rules, they are enough and
+// nothing else was handed in; else nil.
 func (y *Yes) agreedBefore(d *agreement.Decision) *agreement.Tally {
 	sum := (&agreement.Moment{Rules: y.Digest}).Counted(d)
 	if len(y.Consent.Statements) > 0 || !sum.Reached() {

@@ -16,14 +16,14 @@ import (
 type Acceptance struct {
 	Repo         string
 	Workstream   string
-	RunID        string // the repository's run; "" takes the one the coordinator has recorded
+	RunID        string // the repository's run; "" means the one the coordinator has recorded
 	TurnID       string
 	Summary      string
 	FilesChanged []string    // relative to the repository's root, or absolute
 	Decisions    []any       // decision ids, or objects with an id
 	Verification ojson.Value // nil when there is none
 	Recovered    bool        // found by a resync, not reported when it happened
-	Unproven     bool        // the repository's working files alone say so, not its record
+	Unproven     bool        // only the repository's working files say so, not its record
 }
 
 // DecodeAcceptance reads an accepted turn {turn_id, summary, files_changed,
@@ -80,8 +80,7 @@ type Workspace struct {
 	NextDecision int // number of the next DEC-COORD id, at least 1
 }
 
-// Change is what an operation came to: rows to append and documents to replace.
-// The zero value changes nothing.
+// Change is the outcome of an operation: rows to append and documents to replace. The zero value changes nothing.
 type Change struct {
 	History       []*ojson.Object // rows of history.jsonl
 	BarrierLedger []*ojson.Object // rows of barrier-ledger.jsonl
@@ -90,15 +89,15 @@ type Change struct {
 	HookNotes     []*ojson.Object // rows of hook-annotations.jsonl
 	Barriers      *Barriers       // nil when unchanged
 	State         *State          // nil when unchanged
-	Files         []File          // contexts and reports; they are written before everything else
+	Files         []File          // contexts and reports, written before everything else
 
 	ProjectionRef string          // of a projection
-	Repeated      bool            // the turn was projected before; nothing was appended for it
+	Repeated      bool            // the turn was already projected; nothing was appended for it
 	Effects       []BarrierChange // barriers that changed their status
-	Invalidated   []string        // turns that were sent out with a context this projection has overtaken
+	Invalidated   []string        // dispatched turns whose context this projection has overtaken
 }
 
-// Empty reports a change that changes nothing.
+// Empty reports whether a change changes nothing.
 func (c *Change) Empty() bool {
 	return len(c.History)+len(c.BarrierLedger)+len(c.Decisions)+len(c.HookAudit)+len(c.HookNotes)+len(c.Files) == 0 &&
 		c.Barriers == nil && c.State == nil
@@ -110,13 +109,12 @@ type BarrierChange struct {
 	Previous, New             string
 }
 
-// Effect is the change as a projection reports it: {barrier_id, previous_status,
-// new_status}.
+// Effect returns the change as a projection reports it: {barrier_id, previous_status, new_status}.
 func (c BarrierChange) Effect() *ojson.Object {
 	return ojson.NewObject("barrier_id", c.Barrier, "previous_status", c.Previous, "new_status", c.New)
 }
 
-// Row is the change as a resync reports it: an effect with workstream_id and type.
+// Row returns the change as a resync reports it: an effect with workstream_id and type.
 func (c BarrierChange) Row() *ojson.Object {
 	o := c.Effect()
 	o.Set("workstream_id", c.Workstream)
@@ -140,11 +138,10 @@ func (w *Workspace) With(c *Change) *Workspace {
 
 // Project records an accepted turn and moves the barriers of its workstream.
 //
-// It is idempotent by repository and turn: a turn that was projected before keeps
-// its reference and appends nothing; barriers that an interrupted earlier call
-// left behind are brought up to date. Errors: unknown_repo, unknown_workstream,
-// invalid_argument, repo_not_in_workstream, repo_run_id_mismatch,
-// cross_repo_write_violation, repo_unresolved, projection_conflict.
+// It is idempotent by repository and turn: a turn that was already projected keeps its reference and appends
+// nothing; barriers that an interrupted earlier call missed are updated. Errors: unknown_repo, unknown_workstream,
+// invalid_argument, repo_not_in_workstream, repo_run_id_mismatch, cross_repo_write_violation, repo_unresolved,
+// projection_conflict.
 func Project(w *Workspace, in Acceptance, env protocol.Env) (*Change, *wire.Error) {
 	if e := w.admit(&in); e != nil {
 		return nil, e
@@ -175,7 +172,7 @@ func Project(w *Workspace, in Acceptance, env protocol.Env) (*Change, *wire.Erro
 	return c, nil
 }
 
-// Evaluate brings every barrier up to date with the history.
+// Evaluate updates every barrier from the history.
 func Evaluate(w *Workspace, env protocol.Env) *Change {
 	c := &Change{}
 	w.move(c, w.History, w.Barriers.All(), &env, func(b *Barrier) *ojson.Object {
@@ -218,8 +215,7 @@ func (c *Change) transition(b *Barrier, status string, env *protocol.Env, causat
 			"previous_status", b.Status, "new_status", status, "causation", causation))
 }
 
-// admit checks that the acceptance is one the coordinator may believe and fills
-// in the run it belongs to.
+// admit checks that the coordinator may believe the acceptance, and fills in its run.
 func (w *Workspace) admit(in *Acceptance) *wire.Error {
 	if w.Config.Repo(in.Repo) == nil {
 		return &wire.Error{
@@ -265,7 +261,7 @@ func (w *Workspace) admit(in *Acceptance) *wire.Error {
 	return w.isolated(in.Repo, in.FilesChanged)
 }
 
-// driftText says that a repository is on another run than the initiative's.
+// driftText says that a repository is on a run other than the initiative's.
 func driftText(repo, expected, actual string) string {
 	if actual == "" {
 		actual = "no run"
@@ -306,7 +302,7 @@ func (w *Workspace) isolated(repo string, files []string) *wire.Error {
 	return nil
 }
 
-// row is the projection as it is recorded (docs/coordinator.md#what-counts).
+// row returns the projection as it is recorded (docs/coordinator.md#what-counts).
 func (in *Acceptance) row(superRun, ref string, env *protocol.Env) *ojson.Object {
 	files := in.FilesChanged
 	if files == nil {
@@ -334,7 +330,7 @@ func (in *Acceptance) row(superRun, ref string, env *protocol.Env) *ojson.Object
 // newRef returns an unused reference prefix_<8 hex>.
 func (h *History) newRef(prefix string, env *protocol.Env) string {
 	for {
-		// An id of the engine has 16 digits; the first half of them is ours.
+		// An engine id has 16 digits; we use the first half.
 		id := env.ID(prefix)
 		if id = id[:len(id)-8]; !h.refs[id] {
 			return id
@@ -342,9 +338,9 @@ func (h *History) newRef(prefix string, env *protocol.Env) string {
 	}
 }
 
-// overtaken returns the turns that were sent out and not yet accepted whose
-// context lacks what repo has just had accepted: those of other repositories in
-// the workstream, then those of workstreams that depend on it (docs/coordinator.md#what-counts).
+// overtaken returns the turns dispatched and not yet accepted whose context lacks what repo has just had accepted:
+// those of other repositories in the workstream, then those of workstreams that depend on it
+// (docs/coordinator.md#what-counts).
 func (w *Workspace) overtaken(repo string, stream *Workstream) []string {
 	var same, dependent []string
 	for _, row := range w.History.Open() {

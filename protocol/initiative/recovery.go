@@ -1,4 +1,4 @@
-// Recovery from a block: the report a person writes, and going on (docs/coordinator.md#when-it-is-blocked).
+// Recovery from a block: the report that a person writes, and resuming (docs/coordinator.md#when-it-is-blocked).
 
 package initiative
 
@@ -11,14 +11,14 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// reportPlaceholder is the line a person replaces. The text is wire: other
-// implementations look for it.
+// reportPlaceholder is the line that a person replaces. The text is part of the protocol: other implementations
+// look for it.
 const reportPlaceholder = "(Operator fills this before running multi resume)"
 
 // reportSections are the sections that must be filled in.
 func reportSections() []string { return []string{"## Trigger", "## Impact", "## Mitigation"} }
 
-// Report returns the recovery report a person is to fill in.
+// Report returns the recovery report for a person to fill in.
 func Report(reason, at string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Recovery Report\n\n**Blocked reason:** %s\n\n**Blocked at:** %s\n", wire.OneLine(reason), at)
@@ -28,9 +28,8 @@ func Report(reason, at string) string {
 	return b.String()
 }
 
-// CheckReport refuses a report that leaves out what the next person needs: text
-// is nil when there is none. Errors: recovery_report_required, with a Problem
-// for each section that is missing or not filled in.
+// CheckReport refuses a report that leaves out what the next person needs: text is nil when no report exists.
+// Errors: recovery_report_required, with a Problem for each section that is missing or not filled in.
 func CheckReport(text *string) *wire.Error {
 	e := &wire.Error{Code: CodeReportRequired, Field: ReportPath}
 	if text == nil {
@@ -72,7 +71,7 @@ func reportContents(text string) map[string]bool {
 		switch {
 		case strings.HasPrefix(line, "## "):
 			section = line
-			if !out[section] { // a section that stands twice is filled in when one of them is
+			if !out[section] { // a section that occurs twice is filled in when either one is
 				out[section] = false
 			}
 		case section == "" || line == "" || strings.EqualFold(line, reportPlaceholder):
@@ -83,11 +82,10 @@ func reportContents(text string) map[string]bool {
 	return out
 }
 
-// Resume takes a blocked initiative up again after a resync. It becomes paused
-// when a gate waits, else active. Errors: invalid_state_transition unless it is
-// blocked, recovery_report_required, run_blocked while the resync finds a reason
-// or a repository is itself blocked; the Change, when there is one, is to be
-// carried out all the same, because it holds what the resync found.
+// Resume resumes a blocked initiative after a resync. It becomes paused when a gate waits, else active. Errors:
+// invalid_state_transition unless it is blocked; recovery_report_required; run_blocked while the resync finds a
+// reason or a repository is itself blocked. The Change, if any, must be carried out even then, because it has what
+// the resync found.
 func Resume(w *Workspace, children Children, report *string, env protocol.Env) (*Change, *Resynced, *wire.Error) {
 	if w.State.Abandoned() {
 		return nil, nil, AbandonedError(w.State)

@@ -13,16 +13,16 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// Resynced is what a resync found and did.
+// Resynced is the outcome of a resync.
 type Resynced struct {
 	OK            bool
-	Repos         []string // whose record changed, or that had a turn projected
+	Repos         []string // repositories whose record changed, or that had a turn projected
 	Projected     []Projected
 	Barriers      []BarrierChange
 	Mismatches    []*ojson.Object // {code, repo_id, expected_run_id, actual_run_id, message}
 	Errors        []string        // repositories that could not be read or are on another run
 	BlockedReason string          // "" unless the initiative is blocked now
-	Behind        *wire.Error     // of a clone that is behind: with it nothing can be decided here; nil where none is
+	Behind        *wire.Error     // set when a clone is behind, so that nothing can be decided here; else nil
 }
 
 // Projected is an acceptance that a resync found.
@@ -31,7 +31,7 @@ type Projected struct {
 	Acceptance Acceptance
 }
 
-// Object is the result for --json.
+// Object returns the result for --json.
 func (r *Resynced) Object() *ojson.Object {
 	rows, barriers := []*ojson.Object{}, []*ojson.Object{}
 	for _, p := range r.Projected {
@@ -53,7 +53,7 @@ func (r *Resynced) Object() *ojson.Object {
 	return o
 }
 
-// Merge adds a further change, made on top of this one.
+// Merge adds another change, made on top of this one.
 func (c *Change) Merge(d *Change) {
 	c.History = append(c.History, d.History...)
 	c.BarrierLedger = append(c.BarrierLedger, d.BarrierLedger...)
@@ -71,12 +71,10 @@ func (c *Change) Merge(d *Change) {
 	}
 }
 
-// Resync brings the record up to date: the runs of the repositories, turns they
-// have accepted, barriers. It never changes a repository. An acceptance that may
-// not be believed (another run, files of a sibling) blocks the initiative and is
-// not projected; so does a gate that waits while one of its repositories is
-// blocked. A clone that is behind blocks nothing: others have what it lacks. A resync that finds nothing new changes
-// nothing.
+// Resync updates the record: the runs of the repositories, the turns they accepted, the barriers. It never changes
+// a repository. An acceptance that cannot be believed (another run, files of a sibling) blocks the initiative and
+// is not projected; a gate that waits while one of its repositories is blocked also blocks it. A clone that is
+// behind blocks nothing: others have what it lacks. A resync that finds nothing new changes nothing.
 func Resync(w *Workspace, children Children, env protocol.Env) (*Change, *Resynced) {
 	r := &Resynced{}
 	total := &Change{}
@@ -126,8 +124,8 @@ func Resync(w *Workspace, children Children, env protocol.Env) (*Change, *Resync
 	return total, r
 }
 
-// refresh takes over the runs of the repositories. It returns what blocks the
-// initiative: repositories that are on another run.
+// refresh takes over the runs of the repositories. It returns the repositories on another run, which block the
+// initiative.
 func (r *Resynced) refresh(state *State, mismatches []Mismatch, children Children) (drift []string) {
 	skip := make(map[string]bool)
 	for _, m := range mismatches {
@@ -174,8 +172,8 @@ func (r *Resynced) refresh(state *State, mismatches []Mismatch, children Childre
 	return drift
 }
 
-// turns projects what was accepted and returns the turns that are gone, each as
-// {repo_id, turn_id, type}, so that they are reported once.
+// turns projects what was accepted and returns the turns that are gone, each as {repo_id, turn_id, type}, so that
+// they are reported only once.
 func (r *Resynced) turns(cur *Workspace, children Children, total *Change, mismatches []Mismatch, violations *[]string,
 	env protocol.Env) (gone []*ojson.Object) {
 	for _, m := range mismatches {
@@ -203,8 +201,8 @@ func (r *Resynced) turns(cur *Workspace, children Children, total *Change, misma
 	return gone
 }
 
-// acceptance reads what the repository has accepted. A row that names its run is
-// held to it; otherwise the run the turn was given out in counts.
+// acceptance reads what the repository accepted. A row that names its run must match it; otherwise the run in which
+// the turn was dispatched counts.
 func (m *Mismatch) acceptance() (Acceptance, *wire.Error) {
 	in, e := DecodeAcceptance(m.Repo, m.Workstream, m.accepted)
 	in.Recovered = true
@@ -214,7 +212,7 @@ func (m *Mismatch) acceptance() (Acceptance, *wire.Error) {
 	return in, e
 }
 
-// incoherent says why the gate that waits cannot be decided on any more.
+// incoherent says why the waiting gate can no longer be decided.
 func incoherent(s *State, children Children) string {
 	g := s.PendingGate
 	if g == nil {

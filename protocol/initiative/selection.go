@@ -14,7 +14,7 @@ import (
 // Reasons of an assignment.
 const (
 	ReasonEntry     = "entry_repo"           // the workstream begins here
-	ReasonNext      = "next_unaccepted_repo" // nothing of it was accepted yet
+	ReasonNext      = "next_unaccepted_repo" // it has accepted nothing of the workstream yet
 	ReasonDecisions = "missing_decisions"    // it has not accepted all its declared decisions
 )
 
@@ -34,22 +34,21 @@ const (
 	BarrierBlocked    = "barrier_blocked"
 )
 
-// Assignment is the next turn to be given out.
+// Assignment is the next turn to dispatch.
 type Assignment struct {
 	Workstream, Repo, Role string
 	Reason                 string
 }
 
-// Refusal says why a workstream, or a repository for it, cannot be assigned.
-// Repo and Workstream are empty when it is about none.
+// Refusal says why a workstream, or a repository for it, cannot be assigned. Repo and Workstream are empty when the
+// refusal is about none.
 type Refusal struct {
 	Reason, Detail   string
 	Workstream, Repo string
 }
 
-// Select picks the next assignment: the first workstream of the phase that has
-// work for a repository which can take it. Otherwise it returns the first
-// refusal.
+// Select picks the next assignment: the first workstream of the phase with work for a repository that can take it.
+// Otherwise it returns the first refusal.
 func Select(w *Workspace, children Children) (*Assignment, *Refusal) {
 	var first *Refusal
 	for _, stream := range w.Config.PhaseWorkstreams(w.State.Phase) {
@@ -58,7 +57,7 @@ func Select(w *Workspace, children Children) (*Assignment, *Refusal) {
 			return a, nil
 		}
 		if first == nil || first.Reason == StreamComplete && no.Reason == BarrierBlocked {
-			first = no // that a workstream is done says nothing of what holds up another
+			first = no // a finished workstream says nothing about what blocks another
 		}
 	}
 	if first == nil {
@@ -79,9 +78,8 @@ func (w *Workspace) BarrierOf(stream string) *Barrier {
 	return nil
 }
 
-// Done reports that a workstream waits for dep no longer. A person approves a
-// shared gate together with its phase, so workstreams of that phase cannot wait
-// for the approval: they follow on the work (docs/siblings.md).
+// Done reports whether stream no longer waits for dep. A person approves a shared gate together with its phase, so
+// workstreams of that phase cannot wait for the approval: they follow the work (docs/siblings.md).
 func (w *Workspace) Done(dep string, stream *Workstream) bool {
 	b, of := w.BarrierOf(dep), w.Config.Workstream(dep)
 	switch {
@@ -127,10 +125,9 @@ func (w *Workspace) assign(stream *Workstream, children Children) (*Assignment, 
 	return nil, first
 }
 
-// candidates are the repositories that have something to do, in the order they
-// are tried. A workstream begins with its entry repository; the order of a
-// sequence is kept to the end, elsewhere a repository that is busy holds up
-// nobody (docs/siblings.md).
+// candidates returns the repositories that have something to do, in the order they are tried. A workstream begins
+// with its entry repository; a sequence keeps its order to the end, elsewhere a busy repository holds up no other
+// (docs/siblings.md).
 func (w *Workspace) candidates(stream *Workstream) []Assignment {
 	b := w.BarrierOf(stream.ID)
 	if b != nil && b.Type == SharedHumanGate && b.Status == Satisfied {
@@ -162,8 +159,8 @@ func (w *Workspace) candidates(stream *Workstream) []Assignment {
 	return out
 }
 
-// inVain says which decision of a repository a workstream waits for in vain: the repository has accepted it in another
-// one. No turn of it can bring the decision any more.
+// inVain returns the decision of a repository that a workstream can never get: the repository accepted it in
+// another workstream, so no turn can bring it any more.
 func (w *Workspace) inVain(stream, repo string) string {
 	b := w.BarrierOf(stream)
 	if b == nil || b.Status == Satisfied || b.Type != InterfaceAlignment && b.Type != NamedDecisions {
@@ -178,7 +175,7 @@ func (w *Workspace) inVain(stream, repo string) string {
 	return ""
 }
 
-// waitsInVain refuses a workstream that waits for such a decision, nil for one that does not.
+// waitsInVain refuses a workstream that waits for such a decision; nil for any other.
 func (w *Workspace) waitsInVain(stream *Workstream) *Refusal {
 	for _, repo := range stream.Repos {
 		if why := w.inVain(stream.ID, repo); why != "" {
@@ -188,7 +185,7 @@ func (w *Workspace) waitsInVain(stream *Workstream) *Refusal {
 	return nil
 }
 
-// available fills in the role when the repository can take the turn now.
+// available fills in the role if the repository can take the turn now.
 func (w *Workspace) available(a *Assignment, stream *Workstream, children Children) *Refusal {
 	refuse := func(reason, format string, args ...any) *Refusal {
 		return &Refusal{Reason: reason, Detail: fmt.Sprintf(format, args...)}
@@ -231,15 +228,15 @@ func (w *Workspace) available(a *Assignment, stream *Workstream, children Childr
 	return nil
 }
 
-// ahead reports that a repository has left a phase that the initiative is in. Its run does not go back, so that what
-// it still owes to a workstream of the phase it gives from where it is.
+// ahead reports whether a repository has left a phase that the initiative is in. Its run does not go back, so it
+// delivers what it still owes a workstream of that phase from its present phase.
 func (w *Workspace) ahead(at, phase string) bool {
 	phases := w.Config.Phases()
 	return slices.Index(phases, at) > slices.Index(phases, phase)
 }
 
-// blocks reports that somebody has written down that the repository waits for
-// the barrier. Waiting for a person is no reason to stop working (docs/coordinator.md).
+// blocks reports whether the barrier declares that the repository waits for it. Waiting for a person is no reason
+// to stop working (docs/coordinator.md).
 func (b *Barrier) blocks(repo, role string) bool {
 	if b.Status == Satisfied || b.Type == AllReposAccepted {
 		return false
@@ -252,7 +249,7 @@ func (b *Barrier) blocks(repo, role string) bool {
 	return slices.Contains(b.list("downstream_repos"), repo)
 }
 
-// OrNone joins words by commas, or says that there are none.
+// OrNone joins words with commas, or says that there are none.
 func OrNone(words []string) string {
 	if len(words) == 0 {
 		return "(none)"

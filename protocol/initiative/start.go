@@ -1,4 +1,4 @@
-// Starting an initiative: which repositories' runs it takes up, and its first record
+// Starting an initiative: which repositories' runs it links, and its first record
 // (docs/coordinator.md#files-and-refs).
 
 package initiative
@@ -11,16 +11,15 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// StartStep is what has to happen to a repository before the initiative starts.
+// StartStep is what must be done in a repository before the initiative starts.
 type StartStep struct {
 	Repo string
-	Link bool // its live run is taken up; else a run has to be started
+	Link bool // link its live run; else a run must be started
 }
 
-// PlanStart judges the repositories before any of them is touched, so that a
-// start that cannot succeed leaves none of them with a run of its own. The
-// problems are those of required repositories; without any, the steps may be
-// taken. optional are repositories the initiative starts without.
+// PlanStart checks the repositories before it touches any of them, so that a start that cannot succeed leaves none
+// of them with a new run. The problems are those of required repositories; without problems, the steps may be
+// taken. optional has the problems of repositories that the initiative starts without.
 func PlanStart(cfg *Config, children Children) (steps []StartStep, problems, optional wire.Problems) {
 	linked := make(map[string]string) // run -> repository
 	for id, repo := range cfg.Repos.All() {
@@ -45,8 +44,8 @@ func PlanStart(cfg *Config, children Children) (steps []StartStep, problems, opt
 	return steps, problems, optional
 }
 
-// sharedRun is the problem of a repository that is in the run of another: clones of one project, whose every turn would
-// count for both.
+// sharedRun returns the problem of a repository that shares a run with another: clones of one project, whose every
+// turn would count for both.
 func sharedRun(repo, other, run string) *wire.Problem {
 	return &wire.Problem{
 		Code:  "repo_run_shared",
@@ -99,17 +98,16 @@ func planRepo(id string, c *Child) (*StartStep, *wire.Problem) {
 	return fail("repo_init_failed", "the run of repository %s is "+string(c.State.Status)+"; continue it first", "status")
 }
 
-// StartedRun is a run that the initiative goes on with.
+// StartedRun is a run that the initiative uses.
 type StartedRun struct {
 	Repo, RunID, Phase string
 	Initialized        bool // it was started for the initiative
 }
 
-// Start begins an initiative with the runs its repositories are on: an active
-// state in the first phase, and a barrier for every workstream. before is the
-// state of an earlier initiative in the workspace, nil for none, and decision
-// the number of the next decision there. A live initiative is never replaced:
-// run_exists (docs/siblings.md).
+// Start begins an initiative with the present runs of its repositories: an active state in the first phase, and a
+// barrier for every workstream. before is the state of an earlier initiative in the workspace, nil for none, and
+// decision the number of the next decision there. A live initiative is never replaced: run_exists
+// (docs/siblings.md).
 func Start(cfg *Config, before *State, decision int, runs []StartedRun, env protocol.Env) (*Change, *wire.Error) {
 	if before != nil && !before.Over() {
 		return nil, &wire.Error{

@@ -24,13 +24,13 @@ const (
 
 // Statuses of a repository's run as the coordinator records them.
 const (
-	RepoLinked      = "linked"      // its run was there already
+	RepoLinked      = "linked"      // its run already existed
 	RepoInitialized = "initialized" // its run was started for the initiative
 	RepoCompleted   = "completed"
 	RepoBlocked     = "blocked"
 )
 
-// State is state.json: where a super run stands.
+// State is state.json: the state of a super run.
 type State struct {
 	SchemaVersion   string              `json:"schema_version"`
 	SuperRunID      string              `json:"super_run_id"`
@@ -45,7 +45,7 @@ type State struct {
 	BlockedReason   string              `json:"blocked_reason,omitempty"`
 	CompletedAt     string              `json:"completed_at,omitempty"`
 	AbandonedAt     string              `json:"abandoned_at,omitempty"` // ours: a person ended it early
-	// ours: the commit at which signers and authority are read, that of the workspace when the initiative began
+	// ours: the commit at which signers and authority are read, the workspace's when the initiative began
 	AuthorityBase string `json:"authority_base,omitempty"`
 	Extra         ojson.Extra
 }
@@ -78,7 +78,7 @@ const (
 	GateCompletion = "run_completion"
 )
 
-// RunOf returns the recorded run id of a repository, "" when there is none.
+// RunOf returns the recorded run id of a repository, or "".
 func (s *State) RunOf(repo string) string {
 	if r, _ := s.RepoRuns.Get(repo); r != nil && r.RunID != nil {
 		return *r.RunID
@@ -109,9 +109,8 @@ func (s *State) Clone() *State {
 	return &c
 }
 
-// DecodeState reads state.json. Members that other implementations leave out or
-// write as null read as absent; the error is invalid_state when a member has
-// the wrong type or the status is none, with every finding in Problems.
+// DecodeState reads state.json. Members that other implementations leave out or write as null read as absent; the
+// error is invalid_state when a member has the wrong type or the status is unknown, with every finding in Problems.
 func DecodeState(o *ojson.Object) (*State, *wire.Error) {
 	s := &State{}
 	var problems wire.Problems
@@ -147,5 +146,5 @@ func DecodeState(o *ojson.Object) (*State, *wire.Error) {
 	return s, nil
 }
 
-// Object is the state as it is written.
+// Object returns the state as it is written.
 func (s *State) Object() *ojson.Object { return ojson.Marshal(s) }

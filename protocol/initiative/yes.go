@@ -1,5 +1,5 @@
-// The yes of people to a gate of an initiative: counted as at the gate of a run, and written into the history, from
-// which it can be judged again (docs/coordinator.md#who-may-approve).
+// People's approvals of an initiative's gate: counted as at the gate of a run, and written into the history, so
+// that they can be judged again (docs/coordinator.md#who-may-approve).
 
 package initiative
 
@@ -28,17 +28,17 @@ const (
 	rowUnblocked      = "blocked_resolved"
 )
 
-// Yes is what people said to the gate that waits, and what they were asked.
+// Yes is what people said about the waiting gate, and what they were asked.
 type Yes struct {
 	Consent      agreement.Consent
-	Repositories []attest.Repository // where the runs of the gate's repositories stand, by id
-	Rules        []*config.GateRule  // all of them have to hold; none leaves it to any person
+	Repositories []attest.Repository // state of the runs of the gate's repositories, by id
+	Rules        []*config.GateRule  // all of them must hold; without any, any person may approve
 	Digest       string              // of the configuration in force, see RulesDigest
 	Votes        []*run.Vote         // of people who agreed before, as the history proves
 }
 
-// RulesOf are the rules of those configurations for the way from one phase to another, "" being the first phase and
-// the end; nil is a configuration without any.
+// RulesOf returns the rules of the configurations for the way from one phase to another; "" means the first phase
+// or the end. A nil configuration has none.
 func RulesOf(from, to string, list ...*Config) []*config.GateRule {
 	var out []*config.GateRule
 	for _, c := range list {
@@ -49,7 +49,8 @@ func RulesOf(from, to string, list ...*Config) []*config.GateRule {
 	return out
 }
 
-// Fits reports a gate at which an initiative in that phase can wait: a state could name one that asks for fewer people.
+// Fits reports whether an initiative in that phase can wait at the gate: a state could name a gate that asks for
+// fewer people.
 func (g *PendingGate) Fits(phase string) bool {
 	if g.GateType == GateCompletion {
 		return g.To == "" && g.Gate == ShipGate
@@ -57,12 +58,12 @@ func (g *PendingGate) Fits(phase string) bool {
 	return g.From == phase && g.To != "" && g.Gate == phaseGate(phase, g.To)
 }
 
-// Question is the decision on the gate that waits, as a person is asked.
+// Question returns the decision on the waiting gate, as a person is asked for it.
 func (y *Yes) Question(s *State) *agreement.Decision {
 	return y.decision(s.PendingGate.Gate, s.PendingGate.GateType, s.Phase, s.PendingGate.To)
 }
 
-// decision is that on a gate out of a phase.
+// decision returns the decision on a gate out of a phase.
 func (y *Yes) decision(gate, kind, phase, to string) *agreement.Decision {
 	return &agreement.Decision{
 		Kind:         attest.Approve,
@@ -77,12 +78,12 @@ func (y *Yes) decision(gate, kind, phase, to string) *agreement.Decision {
 	}
 }
 
-// Moment is when people decide on a gate of the initiative.
+// Moment returns the moment at which people decide on a gate of the initiative.
 func (y *Yes) Moment(superRun string, who evidence.Actor, now time.Time) *agreement.Moment {
 	return &agreement.Moment{Run: superRun, Rules: y.Digest, Actor: who, Now: now}
 }
 
-// object is what a row of the history says of it; sum is what it came to.
+// object returns the approval for a row of the history; sum is its tally.
 func (y *Yes) object(phase string, sum *agreement.Tally) *ojson.Object {
 	repositories := ojson.NewObject()
 	for _, r := range y.Repositories {
@@ -112,7 +113,7 @@ func baseOf(o *ojson.Object) *agreement.Base {
 	return nil
 }
 
-// yesOf reads back what object wrote; nil where a row says nothing of it.
+// yesOf reads back what object wrote; nil where a row has no approval.
 func yesOf(row *ojson.Object) (y *Yes, phase string) {
 	o := row.Object("approval")
 	if o == nil {
@@ -129,7 +130,7 @@ func yesOf(row *ojson.Object) (y *Yes, phase string) {
 	for _, text := range o.Strings("statements") {
 		data, err := base64.StdEncoding.DecodeString(text)
 		if err != nil {
-			data = nil // it is refused as an envelope that cannot be read
+			data = nil // refused as an unreadable envelope
 		}
 		y.Consent.Statements = append(y.Consent.Statements, evidence.NewBlob(data))
 	}
@@ -137,24 +138,24 @@ func yesOf(row *ojson.Object) (y *Yes, phase string) {
 	return y, o.String("phase")
 }
 
-// actorOf is the person whom a member of a row names.
+// actorOf returns the person named by a member of a row.
 func actorOf(row *ojson.Object, member string) evidence.Actor {
 	by := row.Object(member)
 	return evidence.Actor{Name: by.String("name"), Email: by.String("email"), Terminal: by.Bool("terminal")}
 }
 
-// person is who decides, for a row.
+// person returns who decides, for a row.
 func person(who evidence.Actor) *ojson.Object {
 	return ojson.NewObject("name", ojson.OrNull(who.Name), "email", ojson.OrNull(who.Email), "terminal", who.Terminal)
 }
 
-// Counted is what the people come to who agreed before.
+// Counted returns the tally of the people who agreed before.
 func (y *Yes) Counted(s *State) *agreement.Tally {
 	return (&agreement.Moment{Rules: y.Digest}).Counted(y.Question(s))
 }
 
-// count adds the people who agree now to those who did; nil where any person's word is enough. Where enough people have
-// agreed before, on several machines, who passes the gate says nothing of their own.
+// count adds the people who agree now to those who agreed before; nil where any person may approve. Where enough
+// people agreed before, on several machines, the person who passes the gate adds nothing of their own.
 func (y *Yes) count(s *State, env *protocol.Env) (*agreement.Tally, *wire.Error) {
 	if y == nil || len(y.Rules) == 0 && len(y.Consent.Statements) == 0 {
 		return nil, nil
