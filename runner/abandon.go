@@ -13,8 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// CodeTurnAtWork means that the process of a dispatched turn is still running, and
-// that it has to end first.
+// CodeTurnAtWork means that the process of a dispatched turn is still running and has to end first.
 const CodeTurnAtWork = "turn_at_work"
 
 // Abandoned is the outcome of Abandon.
@@ -23,18 +22,18 @@ type Abandoned struct {
 	Result *protocol.AbandonResult
 }
 
-// Abandon ends the run for good: active turns are dropped, what they had staged is
-// kept, a gate that waits and requests to people are closed. The record stays
+// Abandon ends the run for good: it drops active turns, keeps what they had staged, and closes a
+// waiting gate and the requests to people. The record stays
 // (docs/spec/lifecycle.md#abandoning-a-run).
 //
-// Errors: inside_dispatched_turn, invalid_state_transition without a run or for one
-// that is over, reason_required, invalid_argument, turn_at_work while the process of a
-// turn runs, lease_held while a runner has one, and those of every change.
+// Errors: inside_dispatched_turn, invalid_state_transition without a run or for one that is over,
+// reason_required, invalid_argument, turn_at_work while the process of a turn runs, lease_held
+// while a runner holds a lease, and those of every change.
 func (r *Runner) Abandon(ctx context.Context, reason string) (*Abandoned, error) {
 	out := &Abandoned{}
 	in := r.Asker()
 	if in.Turn != "" {
-		// An isolated agent cannot even take the lock; it is told why it may not before that.
+		// An isolated agent cannot even take the lock, so the reason for the refusal comes first.
 		refusal := protocol.CheckAbandonable(&run.State{}, evidence.Actor{InsideTurn: in.Turn, InsideWhy: in.Why})
 		out.Outcome = OutcomeOf(refusal)
 		return out, refusal
@@ -61,9 +60,9 @@ func (r *Runner) Abandon(ctx context.Context, reason string) (*Abandoned, error)
 	return out, err
 }
 
-// givenUp returns what the active turns have staged, for an operation that drops them
-// all. then is the command to try again once a process that is still at work has ended.
-// Codes: turn_at_work, and those of a lease.
+// givenUp returns what the active turns have staged, for an operation that drops all of them. then
+// is the command to try again once a running process has ended. Codes: turn_at_work, and those of a
+// lease.
 func (c *change) givenUp(ctx context.Context, then string) ([]protocol.StagedTurn, error) {
 	var out []protocol.StagedTurn
 	held := c.r.atWork().Held
@@ -91,7 +90,7 @@ func (c *change) givenUp(ctx context.Context, then string) ([]protocol.StagedTur
 	return out, nil
 }
 
-// anotherRun refuses to begin a run without being asked for another one.
+// anotherRun refuses to begin another run that was not asked for.
 func anotherRun(s *run.State, hint string) *wire.Error {
 	what := "complete"
 	if s.Status == wire.StatusFailed {

@@ -32,13 +32,13 @@ type AcceptOptions struct {
 	Resolution        string // "", standard, human_merge
 	NormalizeArtifact string // "", review
 
-	// Patient leaves no record (siblings_at_work) when the work tree does not agree
-	// with the result while turns that work beside this one have not staged theirs: what nobody
-	// answers for may well be theirs.
+	// Patient leaves no record (siblings_at_work) when the work tree disagrees with the result
+	// while turns that work beside this one have not staged theirs: the unexplained changes may be
+	// theirs.
 	Patient bool
 
-	// Lease says who asks, when the turn is carried out under a lease; Result is then
-	// the turn's result, staged and judged in one go.
+	// Lease says who asks when the turn is carried out under a lease; Result is then the turn's
+	// result, which is staged and judged in one step.
 	Lease  *lease.Holder
 	Result []byte
 }
@@ -71,7 +71,7 @@ func (r *Runner) acceptTurn(ctx context.Context, opt AcceptOptions, meant string
 	return r.accepted(done), err
 }
 
-// accepted is what an acceptance has led to.
+// accepted returns the outcome of an acceptance.
 func (r *Runner) accepted(done *Done) *Accepted {
 	out := &Accepted{Done: *done}
 	if done.Transition != nil {
@@ -81,8 +81,8 @@ func (r *Runner) accepted(done *Done) *Accepted {
 	return out
 }
 
-// forget removes the progress file that an interrupted dispatch of the turn has
-// left: it says nothing about a turn that is over.
+// forget removes the progress file that an interrupted dispatch of the turn left behind: it says
+// nothing about a turn that is over.
 func (r *Runner) forget(res *protocol.AcceptResult) {
 	if res == nil || res.Entry == nil || res.Turn == nil {
 		return
@@ -93,34 +93,33 @@ func (r *Runner) forget(res *protocol.AcceptResult) {
 	}
 }
 
-// acceptance is the acceptance of a turn that is being planned. Which turn it is was resolved
-// once, for everything that follows; a target that does not resolve is left to the engine to
-// refuse.
+// acceptance is the acceptance of a turn while it is planned. The turn is resolved once, for all
+// later steps; the engine refuses a target that does not resolve.
 type acceptance struct {
 	*change
 	opt     AcceptOptions
-	turn    *run.Turn         // active; nil when it does not resolve
+	turn    *run.Turn         // the active turn; nil when it does not resolve
 	missing string            // the turn that was asked for and is not active
 	over    bool              // history has it as accepted
-	given   *turnfiles.Staged // the result that came with the request; nil for what lies staged
+	given   *turnfiles.Staged // the result that came with the request; nil for the staged one
 }
 
-// accepting resolves which turn is to be accepted. meant is the only active turn as it was
-// before the lock was waited for, when none was named.
+// accepting resolves the turn to accept. meant is the turn that was the only active one before the
+// wait for the lock, when none was named.
 func (c *change) accepting(ctx context.Context, opt AcceptOptions, meant string) (*acceptance, error) {
 	a := &acceptance{change: c, opt: opt, turn: c.target(opt.TurnID), missing: opt.TurnID}
 	if meant == "" || c.target(meant) != nil {
 		return a, nil
 	}
 	over, err := c.inHistory(ctx, meant)
-	if over && opt.TurnID == "" { // another acceptance was recorded meanwhile; it is not the next turn that was meant
+	if over && opt.TurnID == "" { // accepted meanwhile by another process; the next turn is not the one meant
 		a.turn, a.missing = nil, meant
 	}
 	a.over = over && a.turn == nil
 	return a, err
 }
 
-// plan gathers what the engine needs, and has the hooks asked that come before it.
+// plan gathers what the engine needs and runs the hooks that come before it.
 func (a *acceptance) plan(ctx context.Context) (*plan, error) {
 	if err := a.admit(ctx); err != nil {
 		return nil, err
@@ -205,8 +204,8 @@ func (a *acceptance) gather(ctx context.Context) (*protocol.AcceptTurn, error) {
 	return op, nil
 }
 
-// ignored tells the person of files that the result names and git does not see: they are not compared, and no checkpoint
-// would commit them.
+// ignored warns the person about files that the result names and git ignores: they are not compared, and no
+// checkpoint would commit them.
 func (a *acceptance) ignored(ctx context.Context, s turnfiles.Staged, seen *result.Observation) error {
 	doc, refusal := protocol.DecodeStaged(s.Path, s.Data)
 	if refusal != nil || !seen.Available {
@@ -232,8 +231,8 @@ func (a *acceptance) ignored(ctx context.Context, s turnfiles.Staged, seen *resu
 	return nil
 }
 
-// staged reads the result that is judged: the one that came with the request, unless hooks
-// may have prepared it since.
+// staged reads the result to judge: the one that came with the request, unless hooks may have
+// changed it since.
 func (a *acceptance) staged() (turnfiles.Staged, error) {
 	if a.given != nil && !a.hooks.Has("before_validation") {
 		return *a.given, nil
@@ -251,7 +250,7 @@ func (c *change) replayForPolicy(ctx context.Context, turn *run.Turn, s turnfile
 	}
 	doc, refusal := protocol.DecodeStaged(s.Path, s.Data)
 	if refusal != nil {
-		return nil, nil // the engine refuses it with the same words
+		return nil, nil // the engine refuses it with the same message
 	}
 	return commands.Replay(ctx, c.r.store, c.r.Now(), doc.Object("verification"),
 		commands.ReplayOptions{Execute: c.r.store.Repository().PersonSettingBool(ctx, "agentxchain.replayVerification")})
@@ -263,8 +262,8 @@ func (r *Runner) ReplayTurn(ctx context.Context, doc *ojson.Object, opt commands
 	return commands.Replay(ctx, r.store, r.Now(), doc.Object("verification"), opt)
 }
 
-// idleSidecar reads the document an idle expansion may leave beside its result, nil when
-// there is none or the turn is no such expansion.
+// idleSidecar reads the document that an idle expansion may leave beside its result, nil when there
+// is none or the turn is not an idle expansion.
 func idleSidecar(dir string, turn *run.Turn) (*evidence.Blob, error) {
 	if turn.IntakeContext.String("source") != "vision_idle_expansion" {
 		return nil, nil
@@ -305,11 +304,11 @@ func (c *change) proposed(turn *run.Turn, s turnfiles.Staged) ([]evidence.FileBl
 	return out, nil
 }
 
-// CodeSiblingsAtWork means that a result cannot be judged before the turns beside
-// it have staged theirs.
+// CodeSiblingsAtWork means that a result cannot be judged before the turns beside it have staged
+// their results.
 const CodeSiblingsAtWork = "siblings_at_work"
 
-// unfinished is why a patient acceptance is put off, nil when it need not be.
+// unfinished returns why a patient acceptance is put off, nil when it need not be.
 func (a *acceptance) unfinished(op *protocol.AcceptTurn, t *protocol.Transition) error {
 	if t.Failure == nil {
 		return nil
@@ -325,7 +324,7 @@ func (a *acceptance) unfinished(op *protocol.AcceptTurn, t *protocol.Transition)
 			!slices.Contains(turn.ConcurrentWith, id) && !slices.Contains(other.ConcurrentWith, turn.TurnID) {
 			continue
 		}
-		// What counts is what had been staged, whole, when the tree was looked at.
+		// Only a result that was completely staged when the tree was looked at counts.
 		if !slices.ContainsFunc(op.Seen.Siblings, func(s result.SiblingClaim) bool { return s.TurnID == id }) {
 			return &wire.Error{
 				Code:    CodeSiblingsAtWork,

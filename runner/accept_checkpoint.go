@@ -1,4 +1,4 @@
-// An acceptance and its checkpoint under one lock: the work tree is looked at once.
+// An acceptance and its checkpoint under one lock, with one look at the work tree.
 
 package runner
 
@@ -8,8 +8,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 )
 
-// AcceptAndCheckpoint is AcceptTurn and, when the turn is accepted, Checkpoint of it. saved is nil
-// unless it is accepted: then the error is the checkpoint's, and the acceptance is recorded.
+// AcceptAndCheckpoint is AcceptTurn and, when the turn is accepted, its Checkpoint. saved is nil
+// unless the turn is accepted: then the error is the checkpoint's, and the acceptance is recorded.
 func (r *Runner) AcceptAndCheckpoint(ctx context.Context, opt AcceptOptions) (a *Accepted, saved *Checkpointed,
 	err error) {
 	meant := opt.TurnID
@@ -33,7 +33,7 @@ func (r *Runner) AcceptAndCheckpoint(ctx context.Context, opt AcceptOptions) (a 
 			saved = &Checkpointed{}
 		}
 		if tree := c.r.afterTree; tree != nil && c.tree == nil {
-			c.saw(tree, nil) // of the acceptance, a moment ago
+			c.saw(tree, nil) // the tree as the acceptance saw it a moment ago
 		}
 		return c.checkpoint(ctx, turn, saved)
 	})

@@ -10,8 +10,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
-// TestAcceptAndCheckpoint: the two results are those of the two operations, and what a hook has done
-// to the work tree between them is looked at.
+// TestAcceptAndCheckpoint checks that the two results equal those of the separate operations, and that a hook's
+// changes to the work tree between them are seen.
 func TestAcceptAndCheckpoint(t *testing.T) {
 	for name, hook := range map[string]string{
 		"no hook": "",

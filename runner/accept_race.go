@@ -12,9 +12,9 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// onlyTurnNow is the id of the only active turn as the working files name it, ""
-// when there is none or they cannot be read. It is read before the lock is
-// waited for: whoever accepts "the turn" means the one that is active now.
+// onlyTurnNow returns the id of the only active turn that the working files name, "" when there is
+// none or they cannot be read. It is read before the wait for the lock: a request to accept "the
+// turn" means the one that is active now.
 func (r *Runner) onlyTurnNow() string {
 	root, err := os.OpenRoot(r.store.Dir())
 	if err != nil {

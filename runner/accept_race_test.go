@@ -1,4 +1,4 @@
-// Accepting "the turn" when somebody else was faster.
+// Accepting "the turn" when another process was faster.
 
 package runner_test
 
@@ -30,13 +30,13 @@ func TestBareAcceptThatCameSecond(t *testing.T) {
 	if p.state().OnlyTurn().TurnID != second.TurnID {
 		t.Fatal("the wrong turn was accepted")
 	}
-	// A turn that ended in another way leaves the choice to what is active now.
+	// After a turn that ended in another way, the turn that is active now is accepted.
 	_, err = p.r.AcceptMeaning(p.ctx, runner.AcceptOptions{}, "turn_of_nobody")
 	p.must(err)
 	if p.state().OnlyTurn() != nil {
 		t.Fatal("the second turn is still active")
 	}
-	// Without anybody in the way a bare accept with nothing active finds nothing.
+	// Without a race, a bare accept with no active turn finds nothing.
 	_, err = p.r.AcceptTurn(p.ctx, runner.AcceptOptions{})
 	wantCode(t, err, "not_found")
 }

@@ -16,7 +16,7 @@ import (
 // turn. Its presence, here or in an ancestor, means an agent is asking.
 const TurnMarker = turnmark.Variable
 
-// Identity is who acts here, as git has it, or the store's stand-ins for it.
+// Identity returns git's name and email address of the user, or the store's stand-ins for them.
 func (r *Runner) Identity(ctx context.Context) (name, email string) { return r.store.Identity(ctx) }
 
 func (r *Runner) actor(ctx context.Context) evidence.Actor {
@@ -32,13 +32,13 @@ func (r *Runner) actor(ctx context.Context) evidence.Actor {
 	}
 }
 
-// InsideTurn returns the turn whose dispatched process this one is or descends
-// from, or "". What only a person may do is refused there. The environment alone is
-// not enough: a shell can unset a variable for its child.
+// InsideTurn returns the turn whose dispatched process this one is or descends from, or "". Inside
+// a turn, what only a person may do is refused. The environment alone is not enough: a shell can
+// unset a variable for its child.
 func (r *Runner) InsideTurn() string { return r.Asker().Turn }
 
-// Asker looks for the marks of a turn, and whether a turn of this project is carried
-// out where its process cannot be seen from here.
+// Asker looks for the marks of a turn, and for a turn of this project whose process cannot be seen
+// from here.
 func (r *Runner) Asker() turnmark.Verdict {
 	root, err := os.OpenRoot(r.store.Dir())
 	if err != nil {
@@ -48,10 +48,10 @@ func (r *Runner) Asker() turnmark.Verdict {
 	return turnmark.Look(r.opt.Getenv, root)
 }
 
-// Getenv looks a variable up in the environment this runner was given.
+// Getenv looks up a variable in the environment that this runner was given.
 func (r *Runner) Getenv(name string) string { return r.opt.Getenv(name) }
 
-// atWork names the turns agents are at work on in this project.
+// atWork names the turns that agents are working on in this project.
 func (r *Runner) atWork() gitstore.AtWork {
 	var w gitstore.AtWork
 	root, err := os.OpenRoot(r.store.Dir())
@@ -71,10 +71,10 @@ func (r *Runner) atWork() gitstore.AtWork {
 	return w
 }
 
-// RestoreRecord puts the run's own files back as they are recorded when something
-// else than an operation has changed them, and returns what was put back; nil when
-// they were untouched. It is for whoever has had an agent carry out a turn, before
-// the turn's mark is given up. What was there is kept.
+// RestoreRecord puts the run's own files back as they are recorded when something other than an
+// operation has changed them, and returns what was put back; nil when they were untouched. Call it
+// after an agent has carried out a turn, before the turn's mark is given up. The changed files are
+// kept.
 func (r *Runner) RestoreRecord(ctx context.Context) (*gitstore.RepairPlan, error) {
 	r.serial.Lock()
 	defer r.serial.Unlock()

@@ -1,4 +1,4 @@
-// Adopt: a person takes up a run that another tool began.
+// Adopt: a person takes over a run that another tool began.
 
 package runner
 
@@ -11,16 +11,15 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// Adoption is a run that another tool began and no person has taken up.
+// Adoption is a run that another tool began and that waits to be adopted.
 type Adoption struct {
 	View     *View
 	Accounts []external.Account // what it claims, each with its row
-	Leaves   string             // the run this work tree was in, where that is not over; "" for none
+	Leaves   string             // the run this work tree was in, unless that is over; "" for none
 }
 
-// Adoptable returns the run that waits to be taken up. The error has the code
-// nothing_to_confirm when there is none, and state_tampered when its rows do not account
-// for it.
+// Adoptable returns the run that waits to be adopted. The error has the code nothing_to_confirm
+// when there is none, and state_tampered when its rows do not account for it.
 func (r *Runner) Adoptable(ctx context.Context) (*Adoption, error) {
 	v, err := r.View(ctx)
 	if err != nil {
@@ -37,9 +36,9 @@ func (r *Runner) Adoptable(ctx context.Context) (*Adoption, error) {
 	return &Adoption{View: v, Accounts: r.store.Accounts(v), Leaves: v.Leaves}, nil
 }
 
-// Adopt takes up a run that another tool began: it is recorded as it is, and the same
-// person answers for everything it claims, as with Confirm and under the same rules.
-// Where these refuse, the run is on record and nothing is built on it.
+// Adopt adopts a run that another tool began: it is recorded as it is, and the same person answers
+// for everything it claims, as with Confirm and under the same rules. Where these refuse, the run
+// is recorded but nothing can build on it.
 //
 // Errors: those of Adoptable and Confirm.
 func (r *Runner) Adopt(ctx context.Context, opt ConfirmOptions) (*Confirmed, error) {

@@ -1,5 +1,5 @@
-// Asking git ahead: what an operation will want to know is asked while the store
-// looks after its own files, so that two processors have something to do.
+// Asking git ahead: an operation's questions to git are asked while the store looks after its own
+// files, so that two processors have something to do.
 
 package runner
 
@@ -12,11 +12,11 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 )
 
-// ahead holds the answers. The lock was held when the questions were put.
+// ahead holds the answers. The lock was held when the questions were asked.
 type ahead struct {
 	actor evidence.Actor
 
-	asked bool // about the work tree, and not used up yet
+	asked bool // about the work tree, and the answer is still unused
 	tree  *gitstatus.Status
 	err   error
 
@@ -24,8 +24,8 @@ type ahead struct {
 	hiddenErr error
 }
 
-// begin opens a transaction and asks git at the same time who is acting and, when
-// the operation is one that looks, how the work tree stands.
+// begin opens a transaction and at the same time asks git who is acting and, when the operation
+// needs it, for the state of the work tree.
 func (r *Runner) begin(ctx context.Context, purpose string) (*gitstore.Tx, *ahead, error) {
 	a := &ahead{}
 	beside := []func(){func() { a.actor = r.actor(ctx) }}

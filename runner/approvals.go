@@ -1,4 +1,4 @@
-// What people said to a run's decisions, read and judged from its record alone.
+// What people said about a run's decisions, read and judged from its record alone.
 
 package runner
 
@@ -15,7 +15,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// Approvals are what was decided in a run, as its chain of operations records it.
+// Approvals holds the decisions of a run, as its chain of operations records them.
 type Approvals struct {
 	acts *proof.Acts
 	repo *Repository
@@ -33,15 +33,15 @@ func ReadApprovals(ctx context.Context, repo *Repository, run string) (*Approval
 	return &Approvals{acts, repo}, nil
 }
 
-// Sayings are who said what to which decision, oldest first.
+// Sayings returns who said what about which decision, oldest first.
 func (a *Approvals) Sayings() []*approval.Saying { return approval.Sayings(a.acts.Acts) }
 
-// Envelopes are the signed statements, by the sha256:<hex> of each.
+// Envelopes returns the signed statements, by the sha256:<hex> of each.
 func (a *Approvals) Envelopes() map[string][]byte { return a.acts.Envelopes() }
 
-// Verify judges all of it again (docs/spec/approvals.md#verification-offline). here is
-// the repository that is asked for the commits approvals speak of, in which the project
-// lies in the directory repo.Prefix.
+// Verify judges all of it again (docs/spec/approvals.md#verification-offline). here is the
+// repository in which the commits that approvals name are looked up; the project is in its
+// directory repo.Prefix.
 func (a *Approvals) Verify(ctx context.Context, here *Repository) (*approval.Report, error) {
 	report, err := proof.VerifyApprovals(ctx, here, here.Prefix, a.acts)
 	if err != nil {
@@ -51,12 +51,12 @@ func (a *Approvals) Verify(ctx context.Context, here *Repository) (*approval.Rep
 	return report, err
 }
 
-// ListedAt are the people and keys that a commit lists, for the project in the directory repo.Prefix.
+// ListedAt returns the people and keys that a commit lists, for the project in the directory repo.Prefix.
 func ListedAt(ctx context.Context, repo *Repository, commit string) (*approval.Listed, error) {
 	return proof.ListedAt(ctx, repo, repo.Prefix, object.OID(commit))
 }
 
-// RecordedRuns are the ids of the runs a repository has the record of.
+// RecordedRuns returns the ids of the runs that a repository records.
 func RecordedRuns(ctx context.Context, repo *Repository) ([]string, error) {
 	refs, err := repo.ListRefs(ctx, RunRefPrefix)
 	if err != nil {
@@ -72,14 +72,14 @@ func RecordedRuns(ctx context.Context, repo *Repository) ([]string, error) {
 	return out, nil
 }
 
-// OpenBundle takes a git bundle of runs apart in a repository of its own, which done
-// removes. Codes: history_invalid.
+// OpenBundle unpacks a git bundle of runs into a temporary repository, which done removes. Codes:
+// history_invalid.
 func OpenBundle(ctx context.Context, file string) (repo *Repository, done func(), err error) {
 	return bundle.Open(ctx, file)
 }
 
-// OnlyRun chooses the run where a command names none: the only one, else the caller has
-// to say. Codes: no_run.
+// OnlyRun returns the only run where a command names none; with several, the caller has to name
+// one. Codes: no_run.
 func OnlyRun(runs []string) (string, error) {
 	if len(runs) == 1 {
 		return runs[0], nil

@@ -20,8 +20,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner/gate"
 )
 
-// CodeActionsNotAllowed means that the gate has actions and the person has not
-// agreed to run the commands a committed file names.
+// CodeActionsNotAllowed means that the gate has actions and the person has not agreed to run the
+// commands that a committed file names.
 const CodeActionsNotAllowed = "gate_actions_not_allowed"
 
 // codeWorkNotHere means that the documents of a gate are here as they were before the turn that asked changed them.
@@ -29,13 +29,13 @@ const codeWorkNotHere = "work_not_here"
 
 // ApproveOptions says what to approve.
 type ApproveOptions struct {
-	Completion   *bool  // nil: whichever is pending; else exactly a completion or a transition
+	Completion   *bool  // nil: either kind; else only a completion or a transition
 	AllowActions bool   // run the gate's actions; also git config --global agentxchain.allowGateActions
-	DryRun       bool   // only say what would happen
+	DryRun       bool   // report what would happen, change nothing
 	Reason       string // recorded with the approval; may be empty
 	Consent      ConsentOptions
 
-	// what the person saw; something else is not approved by their answer. nil: they asked for nothing
+	// what the person saw; their answer approves nothing else. nil: nothing particular was asked for
 	Shown *gate.Pending
 }
 
@@ -46,13 +46,12 @@ type Approved struct {
 	DryRun  bool
 	Result  *protocol.ApproveResult
 	Actions []config.GateAction
-	Signed  []string // sign-off documents that carry the person's yes now
+	Signed  []string // sign-off documents that now carry the person's yes
 	Commit  string   // of those documents, "" for none
 }
 
-// Approve passes the pending gate after holding its predicates against the work
-// tree of now, or adds the person's yes to those it needs. It is refused from inside a
-// dispatched turn.
+// Approve checks the predicates of the pending gate against the present work tree and passes the
+// gate, or adds the person's yes to those it needs. It is refused inside a dispatched turn.
 func (r *Runner) Approve(ctx context.Context, opt ApproveOptions) (*Approved, error) {
 	out := &Approved{DryRun: opt.DryRun}
 	in := r.Asker()
@@ -71,7 +70,7 @@ func (r *Runner) Approve(ctx context.Context, opt ApproveOptions) (*Approved, er
 	return out, err
 }
 
-// approving is one approval on its way.
+// approving is an approval in progress.
 type approving struct {
 	opt ApproveOptions
 	out *Approved
@@ -79,15 +78,15 @@ type approving struct {
 	completion bool
 	by         string // turn that asked
 	trigger    string
-	read       []evidence.FileBlob // the gate's documents as they are
+	read       []evidence.FileBlob // the gate's documents as they are now
 	signed     []evidence.FileBlob // the gate's documents with the person's yes
-	changed    []string            // those that the approval writes
+	changed    []string            // those that the approval changes
 	documents  []gates.DocumentFact
 	consent    *agreement.Consent
 }
 
-// decide asks for everything the engine decides on: the gate's documents as they will
-// be signed, the person's proof, what hooks say and what actions do.
+// decide collects everything the engine decides on: the gate's documents as they will be signed,
+// the person's proof, the answers of hooks and the results of actions.
 func (a *approving) decide(ctx context.Context, c *change) (*plan, error) {
 	s, out := c.view.State, a.out
 	a.completion = s.PendingRunCompletion != nil && s.PendingPhaseTransition == nil
@@ -143,8 +142,8 @@ func (a *approving) decide(ctx context.Context, c *change) (*plan, error) {
 	if len(out.Actions) == 0 && !c.hooks.Has("before_gate") {
 		return &plan{op: a.op([]protocol.ActionRun{})}, nil
 	}
-	// The engine decides first: no action may run for a gate that would be refused, or
-	// that goes on waiting for others.
+	// The engine decides first: no action may run for a gate that would be refused or that still
+	// waits for others.
 	if passes, err := a.preview(c); err != nil || !passes {
 		return &plan{op: a.op([]protocol.ActionRun{})}, err
 	}
@@ -156,7 +155,7 @@ func (a *approving) decide(ctx context.Context, c *change) (*plan, error) {
 		if err := c.beforeGate(ctx, a.completion); err != nil {
 			return nil, err
 		}
-		// The gate is held against what the hooks have left.
+		// The gate is checked against the files that the hooks have left.
 		if err := a.look(ctx, c); err != nil {
 			return nil, err
 		}
@@ -177,7 +176,7 @@ func (a *approving) decide(ctx context.Context, c *change) (*plan, error) {
 		}, out.Actions))}, nil
 }
 
-// asked is the gate that the run waits at, and which turn has asked for it.
+// asked returns the gate that the run waits at, and the turn that asked for it.
 func (a *approving) asked(s *run.State) *protocol.ApproveResult {
 	if p := s.PendingRunCompletion; a.completion {
 		a.by, a.trigger = p.RequestedByTurn, "approve-completion"
@@ -205,8 +204,8 @@ func handedIn(ctx context.Context, c *change, id string, files []evidence.FileBl
 	}
 }
 
-// look reads the gate's documents and signs them for the person, on paper: the work tree
-// changes when the approval is recorded.
+// look reads the gate's documents and signs them for the person in memory: the work tree changes
+// when the approval is recorded.
 func (a *approving) look(ctx context.Context, c *change) error {
 	files, err := c.gateFiles()
 	if err != nil {
@@ -248,7 +247,7 @@ func (a *approving) op(actions []protocol.ActionRun) protocol.Operation {
 	return &protocol.ApprovePhase{Approval: approval}
 }
 
-// preview asks whether the approval would be granted, and whether the gate passes with it.
+// preview asks whether the approval would be granted, and whether the gate would pass with it.
 func (a *approving) preview(c *change) (passes bool, err error) {
 	t, refusal := c.ask(c.view.Snapshot(), preview(a.op(nil)))
 	if refusal != nil {
@@ -257,8 +256,8 @@ func (a *approving) preview(c *change) (passes bool, err error) {
 	return t.Result.(*protocol.ApproveResult).Passed, nil
 }
 
-// signOff writes the person's yes into the sign-off documents and commits them, once the
-// approval is on record. What fails here takes nothing back: doctor writes it later.
+// signOff writes the person's yes into the sign-off documents and commits them, once the approval
+// is recorded. A failure here takes nothing back: doctor writes it later.
 func (a *approving) signOff(ctx context.Context, c *change) (*plan, error) {
 	s := c.view.State
 	if a.opt.DryRun || len(a.changed) == 0 || run.HasPending(s) {
@@ -280,7 +279,7 @@ func (a *approving) signOff(ctx context.Context, c *change) (*plan, error) {
 	return nil, nil
 }
 
-// preview asks only whether the approval would be granted.
+// preview makes the engine say only whether it would grant the approval.
 func preview(op protocol.Operation) protocol.Operation {
 	switch op := op.(type) {
 	case *protocol.ApprovePhase:
@@ -307,8 +306,8 @@ func actionsRefused(gate string, actions []config.GateAction) error {
 	}
 }
 
-// PendingGate looks at the gate that waits for a person. It takes no lock and changes
-// nothing, and agents may ask too.
+// PendingGate looks at the gate that waits for a person. It takes no lock, changes nothing, and is
+// open to agents.
 //
 // Errors: nothing_pending, git_failed, and those of View.
 func (r *Runner) PendingGate(ctx context.Context) (*gate.Pending, error) {

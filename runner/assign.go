@@ -21,7 +21,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner/turnfiles"
 )
 
-// AssignOptions says whom to give a turn.
+// AssignOptions says which role to give a turn.
 type AssignOptions struct {
 	Role     string // "" resolves the next role
 	Leave    bool   // at a waiting gate a named role takes the request back and works on in the phase
@@ -41,9 +41,8 @@ type Assigned struct {
 	Template *ojson.Object // skeleton of the turn's result
 }
 
-// CrossRepo is what the coordinator of several repositories tells a turn. Both
-// documents become part of the turn's sealed bundle, and their gist a section of
-// what the actor reads.
+// CrossRepo is what the coordinator of several repositories tells a turn. Both documents become
+// part of the turn's sealed bundle, and their gist becomes a section of what the actor reads.
 type CrossRepo struct {
 	JSON []byte // COORDINATOR_CONTEXT.json
 	Text []byte // COORDINATOR_CONTEXT.md
@@ -145,9 +144,8 @@ func (c *change) assignment(ctx context.Context, role string) (*protocol.AssignT
 	}, nil
 }
 
-// admits asks whether the first turn would be given once the run has begun: a
-// misspelt role or a dirty tree must not leave a run behind that nobody meant
-// to start.
+// admits asks whether the first turn would be given once the run has begun: a misspelt role or a
+// dirty tree must not leave an unwanted run behind.
 func (c *change) admits(ctx context.Context, begin protocol.Operation, role string) error {
 	op, err := c.assignment(ctx, role)
 	if err != nil {
@@ -161,7 +159,7 @@ func (c *change) admits(ctx context.Context, begin protocol.Operation, role stri
 	snap.State, snap.Index = begun.State, begun.Index
 	if _, refusal := c.ask(snap, op); refusal != nil {
 		if c.r.opt.fresh && strings.HasSuffix(refusal.Hint, run.CmdAssign) {
-			refusal.Hint += " --new-run" // what was asked for
+			refusal.Hint += " --new-run" // the person asked for it
 		}
 		return refusal
 	}
@@ -177,7 +175,8 @@ type InitRunOptions struct {
 	InheritContext bool
 	CreatedBy      string
 
-	// Admit begins no run whose first turn could not be given to Role, "" for the one that the protocol chooses.
+	// Admit begins no run whose first turn could not be given to Role, "" for the role that the protocol
+	// chooses.
 	Admit bool
 	Role  string
 }
@@ -236,8 +235,8 @@ func (c *change) initRun(ctx context.Context, opt InitRunOptions) (protocol.Oper
 	return op, nil
 }
 
-// Template returns the skeleton of a turn's result: once its placeholders are
-// filled in it validates.
+// Template returns the skeleton of a turn's result, which is valid once its placeholders are filled
+// in.
 func (r *Runner) Template(ctx context.Context, turnID string) (*ojson.Object, error) {
 	v, err := r.View(ctx)
 	if err != nil {

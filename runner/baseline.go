@@ -14,14 +14,13 @@ import (
 type Refreshed struct {
 	Done
 	Turn  *Turn
-	Files []string // paths that count as there before the turn, and did not until now; sorted
+	Files []string // paths that now count as there before the turn; sorted
 }
 
-// RefreshTurnBaseline takes the work tree of now as what a turn starts from, for
-// a runner that prepares files between the assignment and the dispatch: they are
-// then not taken for the agent's work (docs/runner.md#lifecycle). Once an agent is at work,
-// has staged a result or tries for the second time it is refused
-// (invalid_state_transition). turnID may be "" for the only active turn.
+// RefreshTurnBaseline makes the present work tree the start of a turn, for a runner that prepares
+// files between the assignment and the dispatch: they are then not taken for the agent's work
+// (docs/runner.md#lifecycle). It is refused (invalid_state_transition) once an agent is at work or
+// has staged a result, and on a second attempt. turnID may be "" for the only active turn.
 func (r *Runner) RefreshTurnBaseline(ctx context.Context, turnID string) (*Refreshed, error) {
 	out := &Refreshed{}
 	done, err := r.do(ctx, "refresh", func(ctx context.Context, c *change) (*plan, error) {

@@ -17,26 +17,25 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner/turnfiles"
 )
 
-// bundling is the making of a turn's bundle.
+// bundling says how to make a turn's bundle.
 type bundling struct {
-	cross    map[string][]byte // what the coordinator tells the turn; nil for what it has told already
-	again    bool              // of a turn that was dispatched before: its hooks were asked then
-	warnings []string          // of the bundle that was made
+	cross    map[string][]byte // what the coordinator tells the turn; nil keeps what it told before
+	again    bool              // the turn was dispatched before: its hooks ran then
+	warnings []string          // about the bundle that was made
 }
 
-// bundler makes the bundle of the turn that a transition dispatches: its files, by turn and name.
+// bundler makes the bundle of the turn that a transition dispatches, as files by turn and name.
 type bundler func(ctx context.Context, t *protocol.Transition) (map[string]map[string][]byte, error)
 
-// bundling is the plan of a bundle: a step that dispatches nothing cannot fail as one that does.
+// bundling returns the bundler of a plan, which makes nothing for a step that dispatches nothing.
 func (c *change) bundling(make *bundling) bundler {
 	return func(ctx context.Context, t *protocol.Transition) (map[string]map[string][]byte, error) {
 		return c.bundles(ctx, make, t)
 	}
 }
 
-// bundles builds and seals the bundle of the turn a transition dispatches.
-// What hooks and the coordinator had added to an earlier bundle of the same turn
-// stays in it.
+// bundles builds and seals the bundle of the turn that a transition dispatches. What hooks and the
+// coordinator added to an earlier bundle of the same turn stays in it.
 func (c *change) bundles(
 	ctx context.Context, make *bundling, t *protocol.Transition,
 ) (map[string]map[string][]byte, error) {
@@ -77,7 +76,7 @@ func (c *change) bundles(
 	if err != nil {
 		return nil, err
 	}
-	if len(in.Messages) > 0 { // after what an earlier bundle keeps: its list is shorter
+	if len(in.Messages) > 0 { // replaces the shorter list that an earlier bundle keeps
 		b.Files[dispatch.MessagesFile] = dispatch.MessagesDocument(in.Messages)
 	}
 	seal, err := dispatch.Seal(dispatch.Identity{
@@ -94,7 +93,7 @@ func (c *change) bundles(
 }
 
 // newDirt warns about changes in the work tree that are not in the turn's baseline
-// (docs/bundles.md): nobody has said whose they are.
+// (docs/bundles.md): it is unknown whose they are.
 func (c *change) newDirt(turn *run.Turn) []dispatch.Warning {
 	if c.tree == nil || turn.Baseline == nil {
 		return nil
@@ -108,8 +107,8 @@ func (c *change) newDirt(turn *run.Turn) []dispatch.Warning {
 	return []dispatch.Warning{dispatch.DirtyTree(paths)}
 }
 
-// index brings dispatch/index.json up to a transition that dispatches nothing but
-// changes which turns are active: an ended turn must not stay listed.
+// index updates dispatch/index.json for a transition that dispatches nothing but changes which
+// turns are active: an ended turn must not stay listed.
 func (c *change) index(t *protocol.Transition) {
 	if _, ok := t.Documents[wire.DocDispatchIndex]; ok || t.Documents == nil ||
 		!turnfiles.TurnsMoved(c.view.State, t.State) {
@@ -128,23 +127,23 @@ func (c *change) index(t *protocol.Transition) {
 	})
 }
 
-// keepLog saves the end of the log of a turn about to be accepted: its bundle goes
-// with it. The turn goes on where no log can be kept.
+// keepLog saves the end of the log of a turn that is about to be accepted, as its bundle is then
+// removed. The acceptance goes on when no log can be kept.
 func (c *change) keepLog(turn *run.Turn) {
 	if dir := dispatch.BundleDir(turn.TurnID); dir != "" {
 		_ = c.r.store.KeepLog(dir+"/"+dispatch.LogFile, dispatch.AuditDir(turn.TurnID)+"/"+dispatch.LogFile)
 	}
 }
 
-// CheckBundle compares the bundle of an active turn with its seal. What cannot
-// be read counts as a problem of the bundle.
+// CheckBundle compares the bundle of an active turn with its seal. An unreadable file counts as a
+// problem of the bundle.
 func (r *Runner) CheckBundle(run string, t *run.Turn) *turnfiles.Bundle {
 	return turnfiles.Check(r.store.Dir(), run, t, nil)
 }
 
-// VerifyBundle is CheckBundle with the seal itself compared with the one that the
-// run has recorded: who can change a bundle can write a new seal as well. A
-// bundle that is not on record, as one of another tool may be, has only its seal.
+// VerifyBundle is CheckBundle and also compares the seal with the recorded one: a process that can
+// change a bundle can write a new seal as well. An unrecorded bundle, such as one of another tool,
+// has only its seal.
 func (r *Runner) VerifyBundle(ctx context.Context, v *gitstore.View, t *run.Turn) (*turnfiles.Bundle, error) {
 	r.serial.Lock()
 	defer r.serial.Unlock()
@@ -152,18 +151,17 @@ func (r *Runner) VerifyBundle(ctx context.Context, v *gitstore.View, t *run.Turn
 	return b, err
 }
 
-// BundleChanges lists what of an active turn's bundle is not as it was dispatched, none
-// when it is or when nothing was sealed for the turn.
+// BundleChanges lists how an active turn's bundle differs from the dispatched one, nothing when it
+// does not or when nothing was sealed for the turn.
 func (r *Runner) BundleChanges(ctx context.Context, v *gitstore.View, t *run.Turn) ([]protocol.BundleChange, error) {
 	r.serial.Lock()
 	defer r.serial.Unlock()
 	return turnfiles.Changes(ctx, r.store, v, t)
 }
 
-// OpenBundle hands out the bundle of an active turn as an agent gets it: the very
-// bytes that were verified, against their seal and the seal against the record.
-// Errors: bundle_invalid with the findings in details.problems, bundle_unreadable,
-// bundle_too_large, and the store's.
+// OpenBundle returns the bundle of an active turn as an agent gets it: the very bytes whose seal,
+// and the seal's record, were verified. Errors: bundle_invalid with the findings in
+// details.problems, bundle_unreadable, bundle_too_large, and the store's.
 func (r *Runner) OpenBundle(ctx context.Context, v *gitstore.View, t *run.Turn) (*dispatch.Verified, error) {
 	return turnfiles.Open(ctx, r.store, v, t)
 }

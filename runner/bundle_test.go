@@ -39,7 +39,7 @@ func (p *project) verified(turn *run.Turn) *turnfiles.Bundle {
 	return b
 }
 
-// reseal does what a hook of another tool would have done before the seal.
+// reseal does what a hook of another tool would have done before sealing.
 func (p *project) reseal(turn *run.Turn) {
 	p.t.Helper()
 	root, err := os.OpenRoot(p.dir)
@@ -79,7 +79,7 @@ func TestBundleSupplementsSurviveARejection(t *testing.T) {
 	if !strings.Contains(p.read(dir+"PROMPT.md"), "## Previous Attempt Failed") {
 		t.Error("the core was not renewed")
 	}
-	// What nobody may add is left where it is, and found.
+	// A forbidden addition is left where it is and reported.
 	v, err := p.r.View(p.ctx)
 	p.must(err)
 	b, err := p.r.VerifyBundle(p.ctx, v, out.Result.Turn)
@@ -90,7 +90,7 @@ func TestBundleSupplementsSurviveARejection(t *testing.T) {
 	p.must(os.Remove(filepath.Join(p.dir, dir, "planted.md")))
 	p.verified(out.Result.Turn)
 
-	// A damaged bundle comes back whole from the record.
+	// A damaged bundle is restored completely from the record.
 	p.must(os.RemoveAll(filepath.Join(p.dir, dir)))
 	rec, err := p.r.OpenRun(p.ctx, p.state().Run(), "")
 	p.must(err)
@@ -106,7 +106,7 @@ func TestBundleSupplementsSurviveARejection(t *testing.T) {
 	}
 	p.verified(out.Result.Turn)
 
-	// Acceptance takes away what is recorded, and only that.
+	// Acceptance removes the recorded files, and only those.
 	p.stage(a.Turn, "summary", "done", "objections", review("OBJ-001"), "files_changed", []string{},
 		"proposed_next_role", "pm")
 	_, err = p.r.AcceptTurn(p.ctx, runner.AcceptOptions{})

@@ -1,4 +1,4 @@
-// The way of every change to a run: plan, decide, commit, tell.
+// The steps of every change to a run: plan, decide, commit, tell.
 
 package runner
 
@@ -18,7 +18,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner/ophooks"
 )
 
-// Done is what a change to a run led to.
+// Done is the outcome of a change to a run.
 type Done struct {
 	Outcome
 	Run        string
@@ -28,22 +28,21 @@ type Done struct {
 	Notices    []string // what was repaired or absorbed on the way
 
 	made []*protocol.Transition // everything committed, in order
-	news *news                  // what there is to tell of it; nil for nothing
+	news *news                  // what to notify about; nil for nothing
 }
 
-// step plans one operation under the lock: it looks at the run and at the work tree, has the
-// hooks that come before asked, and says what it wants of the engine. Without a plan there is
-// nothing to do.
+// step plans one operation under the lock: it looks at the run and at the work tree, runs the hooks
+// that come before, and says what it wants of the engine. Without a plan there is nothing to do.
 type step func(ctx context.Context, c *change) (*plan, error)
 
-// plan is an operation for the engine to decide on, and what goes with it.
+// plan is an operation for the engine to decide on, with its bundle.
 type plan struct {
 	op     protocol.Operation               // nil for nothing to do
 	bundle bundler                          // makes the dispatch bundle to commit with it; nil for none
 	hold   func(*protocol.Transition) error // a reason not to commit what the engine decided; nil for none
 }
 
-// change is one operation on its way, from what its step finds to what is told of it.
+// change is one operation in progress, from planning to notification.
 type change struct {
 	r    *Runner
 	tx   *gitstore.Tx
@@ -51,32 +50,32 @@ type change struct {
 	env  protocol.Env
 
 	tree *gitstatus.Status // nil until looked at
-	// still says that nothing but the run's own files changes between the look at the work
-	// tree and the end of the operation: no program is started that may write others.
+	// still says that nothing but the run's own files changes between the look at the work tree and
+	// the end of the operation: no program is started that may write other files.
 	still bool
-	hid   *gitstatus.Hidden // likewise
-	pulls observe.Pulls     // what was pulled, once it was looked for
-	pre   *ahead            // what git was asked before there was a change
+	hid   *gitstatus.Hidden // like tree
+	pulls observe.Pulls     // what was pulled, once that was looked up
+	pre   *ahead            // git's answers from before the change began
 
 	hooks  *ophooks.Session      // nil when no lifecycle hooks are configured
-	stop   *ophooks.Stop         // what a hook that said no leads to
+	stop   *ophooks.Stop         // what follows from a hook's no
 	asIs   []protocol.Overruling // hooks whose no a person has overruled
-	notice string                // of hooks that could not be asked, for the person
+	notice string                // about hooks that could not run, for the person
 
-	signed *consent.Signed // what the person has signed, who wants nothing else; nil
+	signed *consent.Signed // the person's signature, when nothing else is wanted; nil
 
-	lease *lease.Hold // the lease the change is made under; nil for none
+	lease *lease.Hold // the lease that the change is made under; nil for none
 }
 
-// do takes steps the way of every change, one commit each and all under one lock:
+// do takes the steps of every change, one commit each and all under one lock:
 //
-//	plan    the step says what it wants of the engine; hooks that come before are asked
-//	decide  the engine decides, once; what it decided is made ready to be written
+//	plan    the step says what it wants of the engine; the hooks that come before are run
+//	decide  the engine decides, once; what it decided is prepared for writing
 //	commit  one ref moves
 //	tell    hooks that come after; once the lock is released webhooks and the remote
 //
-// The error of a recorded refusal (a failed acceptance) is returned after its commit.
-// Done is never nil.
+// The error of a recorded refusal (a failed acceptance) is returned after its commit. Done is never
+// nil.
 func (r *Runner) do(ctx context.Context, purpose string, steps ...step) (*Done, error) {
 	done := &Done{}
 	err := r.settleLeft(ctx)
@@ -88,7 +87,7 @@ func (r *Runner) do(ctx context.Context, purpose string, steps ...step) (*Done, 
 	return done, done.settle(err)
 }
 
-// locked carries out steps under the lock, and says how many were taken to their end.
+// locked carries out steps under the lock and returns how many were completed.
 func (r *Runner) locked(ctx context.Context, purpose string, done *Done, steps []step) (taken int, err error) {
 	r.serial.Lock()
 	defer r.serial.Unlock()
@@ -131,7 +130,7 @@ func (r *Runner) locked(ctx context.Context, purpose string, done *Done, steps [
 	return len(steps), nil
 }
 
-// carryOut takes one step from its plan to what is told of it.
+// carryOut takes one step from its plan to the hooks that come after.
 func (c *change) carryOut(ctx context.Context, s step, done *Done) error {
 	p, err := s(ctx, c)
 	done.Notices = c.view.Notices
@@ -156,17 +155,17 @@ func (c *change) through(ctx context.Context, p *plan, done *Done) error {
 	return c.tell(ctx, p, ch.Transition, done)
 }
 
-// decide has the engine decide on a plan, and makes what it decided ready to be written.
+// decide has the engine decide on a plan and prepares the decision for writing.
 func (c *change) decide(ctx context.Context, p *plan, done *Done) (gitstore.Change, error) {
 	ch := gitstore.Change{}
-	if p.bundle == nil { // else together with the answers of after_dispatch
+	if p.bundle == nil { // else it is recorded with the answers of after_dispatch
 		if err := c.keep(ctx, done); err != nil {
 			return ch, err
 		}
 	}
 	t, refusal := c.ask(c.view.Snapshot(), p.op)
 	if c.signed != nil && (refusal == nil || refusal.Code == wire.CodeApprovalsMissing) {
-		return ch, c.signed // one that would be refused here would not help who hands it in
+		return ch, c.signed // a statement that would be refused here would not help its recipient either
 	}
 	if refusal != nil {
 		return ch, refusal
@@ -216,8 +215,8 @@ func (c *change) commit(ctx context.Context, ch gitstore.Change, done *Done) err
 	return nil
 }
 
-// tell asks the hooks that come after an operation. What else is told waits for the lock to
-// be released. A failure that was recorded is the error of the command.
+// tell runs the hooks that come after an operation. Other notifications wait until the lock is
+// released. A recorded failure is the error of the command.
 func (c *change) tell(ctx context.Context, p *plan, t *protocol.Transition, done *Done) error {
 	if c.hooks != nil && c.stop == nil {
 		c.afterCommit(ctx, t, done)
@@ -229,8 +228,8 @@ func (c *change) tell(ctx context.Context, p *plan, t *protocol.Transition, done
 	return nil
 }
 
-// governable refuses to change a run under a configuration that does not hold: its
-// rules cannot be told from its mistakes.
+// governable refuses to change a run under an invalid configuration: its rules cannot be told from
+// its mistakes.
 func (c *change) governable() error {
 	if p := c.view.ConfigProblems; len(p) > 0 {
 		return config.Refusal(p)

@@ -11,9 +11,9 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// CharterOptions is a plan to be worked off.
+// CharterOptions says which plan to queue.
 type CharterOptions struct {
-	Plan     *ojson.Object // {plan_id, objective, …}, kept in the run as it is
+	Plan     *ojson.Object // {plan_id, objective, …}, kept in the run unchanged
 	Charters []*run.Charter
 	NewRun   bool // start another run when the last one is finished
 }
@@ -25,10 +25,10 @@ type Queued struct {
 	Result  *charters.QueueResult
 }
 
-// QueueCharters adds charters to the run, starting one first when the project is
-// idle; it assigns no turn. A plan the run cannot take leaves no run behind.
-// Errors: invalid_charter, unknown_role, role_not_routed, invalid_state_transition,
-// run_blocked, awaiting_approval, inside_dispatched_turn.
+// QueueCharters adds charters to the run, starting one first when the project is idle; it assigns
+// no turn. No run is started for a plan that it could not take. Errors: invalid_charter,
+// unknown_role, role_not_routed, invalid_state_transition, run_blocked, awaiting_approval,
+// inside_dispatched_turn.
 func (r *Runner) QueueCharters(ctx context.Context, opt CharterOptions) (*Queued, error) {
 	out := &Queued{}
 	if opt.NewRun {

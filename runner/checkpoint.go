@@ -32,9 +32,9 @@ type Checkpointed struct {
 	Skipped string // why nothing was committed
 }
 
-// Checkpoint commits exactly the files an accepted turn declared. What else is
-// staged stays staged. turnID may be a unique prefix; "" is the latest turn whose
-// files wait for it, else the latest turn.
+// Checkpoint commits exactly the files that an accepted turn declared. Anything else in the index
+// stays there. turnID may be a unique prefix; "" is the latest turn whose files await a commit,
+// else the latest turn.
 func (r *Runner) Checkpoint(ctx context.Context, turnID string) (*Checkpointed, error) {
 	out := &Checkpointed{}
 	done, err := r.do(ctx, "checkpoint", func(ctx context.Context, c *change) (*plan, error) {
@@ -44,7 +44,7 @@ func (r *Runner) Checkpoint(ctx context.Context, turnID string) (*Checkpointed, 
 	return out, err
 }
 
-// checkpoint plans the checkpoint of a turn, and fills in out what it comes to.
+// checkpoint plans the checkpoint of a turn and fills in out.
 func (c *change) checkpoint(ctx context.Context, turnID string, out *Checkpointed) (_ *plan, err error) {
 	ref := turnID
 	if ref == "" {
@@ -88,7 +88,8 @@ func (c *change) checkpoint(ctx context.Context, turnID string, out *Checkpointe
 			return nil, err
 		}
 		oid, after, err := gitcommit.PathsAs(ctx, repo, out.Files, checkpointMessage(row), gitcommit.As{
-			// What the person's hooks start may be the turn's work: it is no person.
+			// The person's git hooks may start the turn's work: what runs in them does not count as
+			// a person.
 			Environ: []string{TurnMarker + "=" + out.Turn},
 			Status:  st,
 		})
@@ -107,7 +108,7 @@ func (c *change) checkpoint(ctx context.Context, turnID string, out *Checkpointe
 		out.Skipped = "none of its files differs from HEAD"
 		return nil, nil
 	} else if err := gitcommit.Sync(ctx, c.r.store.Repository(), st.Head); err != nil {
-		return nil, err // somebody else made it, perhaps a checkpoint that was ended
+		return nil, err // another process made it, perhaps a checkpoint that was killed
 	} else if sha, err = c.madeAt(ctx, row.Strings("files_changed"), sha); err != nil {
 		return nil, err
 	}
@@ -115,8 +116,8 @@ func (c *change) checkpoint(ctx context.Context, turnID string, out *Checkpointe
 	return &plan{op: &commits.Checkpoint{TurnID: out.Turn, Row: evidence.NewBlob(line.Raw), Commit: sha}}, nil
 }
 
-// lastAwaiting is the turn accepted last among those whose files are not committed;
-// "" for none. Turns that ran side by side have their checkpoints one after another.
+// lastAwaiting returns the turn accepted last among those whose files are not committed; "" for
+// none. Turns that ran side by side get their checkpoints one after another.
 func (c *change) lastAwaiting(ctx context.Context) (string, error) {
 	if c.view.Index.Uncheckpointed.Len() == 0 {
 		return "", nil
@@ -131,8 +132,8 @@ func (c *change) lastAwaiting(ctx context.Context) (string, error) {
 	return "", nil
 }
 
-// allPresent reports whether the turn changed files at all and each is in the
-// work tree, clean: then HEAD holds what the turn did (the actor committed it).
+// allPresent reports whether the turn changed files and each is in the work tree, clean: then HEAD
+// holds the turn's work (the actor committed it).
 func allPresent(c *change, files []string) bool {
 	for _, p := range files {
 		if c.r.store.Fingerprint(p) == "deleted" {
@@ -142,9 +143,9 @@ func allPresent(c *change, files []string) bool {
 	return len(files) > 0
 }
 
-// madeElsewhere reports whether what the turn did is not in this work tree: each of its files
-// is another than it left, and the same as before the turn, in HEAD too. The run came from
-// another clone whose commit has not come, or a person has thrown the work away.
+// madeElsewhere reports whether the turn's work is missing in this work tree: each of its files
+// differs from what the turn left and is as before the turn, in HEAD too. Either the run came from
+// another clone whose commit has not arrived, or a person has discarded the work.
 func (c *change) madeElsewhere(ctx context.Context, row *ojson.Object, head object.OID) (bool, error) {
 	seen := row.Object("observed_artifact")
 	left, files := seen.Object("file_markers"), row.Strings("files_changed")
@@ -167,8 +168,8 @@ func (c *change) madeElsewhere(ctx context.Context, row *ojson.Object, head obje
 	return !slices.ContainsFunc(files, func(p string) bool { return slices.Contains(changed, p) }), nil
 }
 
-// madeAt is the newest commit that changed one of the files, head where that is not to be told. A merge made
-// here over it is another commit in every clone; that one is the same in all of them.
+// madeAt returns the newest commit that changed one of the files, head where that is unknown. A local merge
+// over it is a different commit in every clone; this one is the same in all of them.
 func (c *change) madeAt(ctx context.Context, files []string, head string) (string, error) {
 	repo := c.r.store.Repository()
 	paths := make([]string, len(files))
@@ -186,8 +187,8 @@ func (c *change) madeAt(ctx context.Context, files []string, head string) (strin
 	return string(made[0]), nil
 }
 
-// acceptedRow finds the history row of an accepted turn by id, unique prefix, or
-// the latest one of the run.
+// acceptedRow finds the history row of an accepted turn by id or unique prefix, or the latest one
+// of the run.
 func (c *change) acceptedRow(ctx context.Context, ref string) (*run.Line, error) {
 	if ref == "" {
 		if ref = c.view.Index.LastRow.String("turn_id"); ref == "" {
@@ -199,7 +200,7 @@ func (c *change) acceptedRow(ctx context.Context, ref string) (*run.Line, error)
 			}
 		}
 	}
-	// A whole id is near the end of the ledger; only a prefix needs all of it.
+	// The row of a complete id is near the end of the ledger; only a prefix needs all of it.
 	exact, err := c.r.store.LastRow(ctx, wire.LedgerHistory, "turn_id", ref)
 	if err != nil {
 		return nil, err
@@ -251,7 +252,7 @@ func checkpointMessage(row *ojson.Object) string {
 	rt := fold(row.String("runtime_id"), "(unknown)")
 	var b strings.Builder
 	fmt.Fprintf(&b, "checkpoint: %s (role=%s, phase=%s, runtime=%s)\n\n", id, role, phase, rt)
-	// The commit goes wherever the project goes, and git is told of it in an argument that every user of the
+	// The commit travels with the project, and git gets its message as an argument that every user of the
 	// machine can read.
 	summary := fold(secrets.Redact(row.String("summary")), "(none)")
 	fmt.Fprintf(&b, "Summary: %s\nTurn-ID: %s\nRole: %s\nPhase: %s\nRuntime: %s\n", summary, id, role, phase, rt)
@@ -261,7 +262,7 @@ func checkpointMessage(row *ojson.Object) string {
 	if at := row.String("accepted_at"); at != "" {
 		fmt.Fprintf(&b, "Accepted-At: %s\n", fold(at, ""))
 	}
-	// What the guards in git's hooks look for, and what why believes.
+	// The guards in git's hooks look for these trailers, and "why" relies on them.
 	if run := row.String("run_id"); run != "" {
 		fmt.Fprintf(&b, "%s: %s\n", githooks.TrailerRun, fold(run, ""))
 	}

@@ -23,7 +23,7 @@ type ClaimOptions struct {
 	Target  string
 	Action  string        // one of the protocol's: claim, renew, release, steal
 	For     time.Duration // 0: as long as before, else 30 minutes
-	Because string        // of steal
+	Because string        // required for steal
 }
 
 // Claimed is the outcome of ClaimTurn.
@@ -33,8 +33,8 @@ type Claimed struct {
 	Result   *protocol.ClaimResult
 }
 
-// ClaimTurn takes, keeps or gives up a turn for this clone. It is done once the remote
-// has recorded it: of several clones that ask at the same time one gets the turn.
+// ClaimTurn takes, keeps or gives up a turn for this clone. It counts once the remote has recorded
+// it: of several clones that ask at the same time one gets the turn.
 //
 // Errors: inside_dispatched_turn, no_remote, remote_failed, turn_claimed, not_found,
 // turn_not_active, target_required, reason_required, invalid_argument, and those of
@@ -50,7 +50,7 @@ func (r *Runner) ClaimTurn(ctx context.Context, opt ClaimOptions) (*Claimed, err
 	if err := travel.MakeCloneID(r.store.Repository()); err != nil {
 		return out, out.settle(err)
 	}
-	if v, err := r.View(ctx); err == nil && v.State.Status.Ended() { // which no remote changes
+	if v, err := r.View(ctx); err == nil && v.State.Status.Ended() { // no remote changes that
 		if _, e := run.ResolveTurn(v.State, "", "claim"); e != nil {
 			return out, out.settle(e)
 		}
@@ -73,7 +73,7 @@ func (r *Runner) ClaimTurn(ctx context.Context, opt ClaimOptions) (*Claimed, err
 	return out, err
 }
 
-// claimTarget finds the turn that is meant. A role without one is given one.
+// claimTarget finds the turn that is meant and assigns one to a role without a turn.
 func (r *Runner) claimTarget(ctx context.Context, opt ClaimOptions, branch bool, out *Claimed) (string, error) {
 	if err := r.upToDate(ctx, branch); err != nil {
 		return "", err
@@ -115,7 +115,7 @@ func (r *Runner) claimTarget(ctx context.Context, opt ClaimOptions, branch bool,
 	return given.Turn.TurnID, nil
 }
 
-// claim is the operation asked for, with how long this clone has seen the claim there is.
+// claim returns the requested operation, with the time that this clone has seen the present claim.
 func (c *change) claim(turn string, opt ClaimOptions) *protocol.ClaimTurn {
 	op := &protocol.ClaimTurn{
 		TurnID:  turn,
@@ -128,19 +128,19 @@ func (c *change) claim(turn string, opt ClaimOptions) *protocol.ClaimTurn {
 			op.TurnID = only.TurnID
 		}
 	}
-	op.Machine, _ = os.Hostname() // a name for people; "" is one too
+	op.Machine, _ = os.Hostname() // a name for people; may be ""
 	if since, ok := claims.Seen(c.r.store, c.view, c.env.Now, true)[op.TurnID]; ok {
 		op.Waited = int(c.env.Now.Sub(since) / time.Second)
 	}
 	return op
 }
 
-// noteClaims remembers since when this clone has seen the claims that came.
+// noteClaims remembers when this clone first saw each claim.
 func (r *Runner) noteClaims(ctx context.Context) {
 	if v, err := r.store.View(ctx); err == nil && v.State != nil {
 		claims.Seen(r.store, v, r.Now(), true)
 	}
 }
 
-// Holds are the claims of the active turns of v, by turn.
+// Holds returns the claims of the active turns of v, by turn.
 func (r *Runner) Holds(v *View) map[string]*claims.Hold { return claims.Of(r.store, v, r.Now()) }

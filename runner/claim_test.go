@@ -41,7 +41,7 @@ func (m *machine) turn() *run.Turn {
 	return v.State.OnlyTurn()
 }
 
-// twoMachines are two clones of one server whose clocks differ by hours.
+// twoMachines returns two clones of one server whose clocks differ by hours.
 func twoMachines(t *testing.T, apart time.Duration) (a, b *machine) {
 	t.Helper()
 	for key, v := range map[string]string{"GIT_AUTHOR_NAME": "Ada", "GIT_AUTHOR_EMAIL": "ada@example.org",
@@ -75,8 +75,8 @@ func twoMachines(t *testing.T, apart time.Duration) (a, b *machine) {
 	return a, b
 }
 
-// Whatever the clocks say, a claim keeps others out for its time and not longer, and what
-// its holder hands in after it counts for nothing.
+// Whatever the clocks say, a claim keeps others out for its time and no longer, and what its holder
+// hands in afterwards does not count.
 func TestClaimsDoNotDependOnClocks(t *testing.T) {
 	testrepo.Thorough(t)
 	for _, apart := range []time.Duration{5 * time.Hour, -5 * time.Hour} {
@@ -88,14 +88,14 @@ func TestClaimsDoNotDependOnClocks(t *testing.T) {
 			a.now, b.now = a.now.Add(29*time.Minute), b.now.Add(29*time.Minute)
 			wantCode(t, b.claim(protocol.ClaimTake, runner.ClaimOptions{}), run.CodeTurnClaimed)
 
-			// A renewal counts anew on both sides.
+			// A renewal restarts the time on both sides.
 			a.p.must(a.claim(protocol.ClaimRenew, runner.ClaimOptions{}))
 			b.sync()
 			a.now, b.now = a.now.Add(29*time.Minute), b.now.Add(29*time.Minute)
 			wantCode(t, b.claim(protocol.ClaimTake, runner.ClaimOptions{}), run.CodeTurnClaimed)
 			a.now, b.now = a.now.Add(2*time.Minute), b.now.Add(2*time.Minute)
 
-			// The dead holder comes back: too late by its own clock, and the other is faster.
+			// The dead holder returns too late by its own clock, and the other is faster.
 			turn := a.turn()
 			a.p.stageWork(turn)
 			_, err := a.p.r.AcceptTurn(a.p.ctx, runner.AcceptOptions{})
@@ -112,8 +112,8 @@ func TestClaimsDoNotDependOnClocks(t *testing.T) {
 	}
 }
 
-// A holder that did not hear that its turn was taken accepts it on its own: the join
-// keeps the result as a conflict, also when the other clone has given the turn back.
+// A holder that did not hear that its turn was stolen accepts it locally: the join keeps the result
+// as a conflict, also when the other clone has given the turn back.
 func TestLateResultOfAnOldClaimIsAConflict(t *testing.T) {
 	testrepo.Serving(t)
 	for _, release := range []bool{false, true} {

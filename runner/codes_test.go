@@ -50,8 +50,8 @@ func documented(t *testing.T) map[string][]string {
 	return ops
 }
 
-// Every failure says ok, error and code, the same as the Go error, and the code is
-// one that is documented for the operation.
+// Every failure has ok, error and code, the same as the Go error, and the code is documented for
+// the operation.
 func TestEveryFailureIsTypedAndDocumented(t *testing.T) {
 	testrepo.Thorough(t)
 	docs := documented(t)

@@ -1,4 +1,4 @@
-// The configuration a run is judged by, and a person's decision to judge it by another.
+// The configuration that a run is judged by, and a person's decision to judge it by another.
 
 package runner
 
@@ -20,17 +20,17 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner/consent"
 )
 
-// ConfigState is how the working configuration stands to the one in force.
+// ConfigState compares the working configuration with the one in force.
 type ConfigState struct {
-	Run      string // "" when no run is under way: the working configuration governs then
+	Run      string // "" when no run is under way: then the working configuration is in force
 	InForce  *config.Config
 	Working  *config.Config
-	Problems wire.Problems       // of the working one; it cannot be adopted with any
+	Problems wire.Problems       // of the working one; with any it cannot be adopted
 	Changes  []config.RuleChange // of rules, from InForce to Working, then of files of signers
 	Next     []config.RuleChange // from the rules of the run that is over to Working
 	Notices  []string
 
-	signers []config.RuleChange // those of Changes that are of files of signers
+	signers []config.RuleChange // the members of Changes about files of signers
 }
 
 // ConfigState compares the rules in force with those of agentxchain.json.
@@ -55,7 +55,7 @@ func (r *Runner) ConfigState(ctx context.Context) (*ConfigState, error) {
 	return out, err
 }
 
-// Shown is what AdoptConfig takes for the changes of now: a digest of the rules, and of what became of the signers.
+// Shown returns what AdoptConfig takes for the present changes: a digest of the rules and of the changes of signers.
 func (st *ConfigState) Shown() string { return shown(st.Working, st.signers) }
 
 func shown(working *config.Config, signers []config.RuleChange) string {
@@ -72,12 +72,11 @@ type Adopted struct {
 	Result *protocol.AdoptResult // nil when there was nothing to adopt
 }
 
-// AdoptConfig puts the rules of the working configuration in force, and the signers that
-// are committed. digest is ConfigState.Shown of what a person was shown; anything else by now is
-// refused (state_moved). It is refused inside a dispatched turn
-// (inside_dispatched_turn), and invalid_state_transition without a run under way. The
-// rules in force until then say who may (approver_not_allowed, signature_required,
-// approvals_missing).
+// AdoptConfig puts the rules of the working configuration in force, and the committed signers.
+// digest is the ConfigState.Shown that a person was shown; if it differs by now, the call is
+// refused (state_moved). It is also refused inside a dispatched turn (inside_dispatched_turn) and
+// without a run under way (invalid_state_transition). The rules in force until then say who may
+// adopt (approver_not_allowed, signature_required, approvals_missing).
 func (r *Runner) AdoptConfig(ctx context.Context, digest string, who ConsentOptions) (*Adopted, error) {
 	out := &Adopted{}
 	done, err := r.do(ctx, "config-adopt", func(ctx context.Context, c *change) (*plan, error) {
@@ -135,8 +134,7 @@ func (r *Runner) AdoptConfig(ctx context.Context, digest string, who ConsentOpti
 	return out, err
 }
 
-// useWorkingConfig makes the working configuration the one this change is decided and
-// recorded under.
+// useWorkingConfig makes this change decided and recorded under the working configuration.
 func (c *change) useWorkingConfig() error {
 	v, err := c.tx.UseWorkingConfig()
 	if err != nil {
@@ -146,8 +144,8 @@ func (c *change) useWorkingConfig() error {
 	return c.r.ready(context.Background(), v)
 }
 
-// RulesNotice says that the working configuration has rules that are not in force, or weaker ones than the run that is
-// over was judged by; "" when it has none. A branch that was pulled may have brought them.
+// RulesNotice says that the working configuration has rules that are not in force, or weaker ones than the run that
+// is over was judged by; "" when it has none. A pulled branch may have brought them.
 func RulesNotice(v *View) string {
 	if weak := len(config.Weakening(v.NextRules)); weak > 0 {
 		return fmt.Sprintf("%s has other rules than run %s was judged by (%s, %d weaken), and the next run begins with them; "+

@@ -17,13 +17,13 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner/consent"
 )
 
-// Claim is something the run says was passed, which its record cannot prove.
+// Claim is a step that the run says was passed and that its record cannot prove.
 type Claim = proof.Claim
 
 // ConfirmOptions says what to confirm.
 type ConfirmOptions struct {
-	// Shown are the claims the person has seen; when others are open by now nothing is
-	// confirmed (state_moved). nil confirms whatever is open.
+	// Shown are the claims the person has seen; when others are open by now nothing is confirmed
+	// (state_moved). nil confirms all open claims.
 	Shown  []Claim
 	Reason string // recorded; may be empty
 
@@ -34,12 +34,11 @@ type ConfirmOptions struct {
 type Confirmed struct {
 	Done
 	Claims []Claim
-	Upto   OpID // the operation that was confirmed, with all before it
+	Upto   OpID // the newest confirmed operation; all before it are confirmed too
 }
 
-// Confirm lifts every open claim of the run. The record says who did it, whether a
-// terminal was there, and up to which operation and state. It is refused from inside
-// a dispatched turn.
+// Confirm lifts every open claim of the run. The record says who did it, whether at a terminal, and
+// up to which operation and state. It is refused inside a dispatched turn.
 //
 // Errors: inside_dispatched_turn, nothing_to_confirm, state_moved, and those of every
 // change.
@@ -90,19 +89,19 @@ func (r *Runner) confirm(ctx context.Context, purpose string, opt ConfirmOptions
 	return out, err
 }
 
-// sameClaims compares what is claimed, wherever it is recorded by now.
+// sameClaims compares claims, regardless of where they are recorded by now.
 func sameClaims(a, b []Claim) bool {
 	return slices.EqualFunc(a, b, func(x, y Claim) bool { return x.Claim == y.Claim })
 }
 
-// builds are the purposes that begin with something that cannot be taken back, such
-// as hooks and gate actions, before their operation is committed.
+// builds returns the purposes that begin with something irreversible, such as hooks and gate
+// actions, before their operation is committed.
 func builds() []string {
 	return []string{"approve", "withdraw", "accept", "advance", "reissue", "unblock", "checkpoint", "queue-charters",
 		"dispatch", "assign", "init-run", "refresh"}
 }
 
-// unconfirmed refuses to begin with what could not be committed.
+// unconfirmed refuses to begin an operation that could not be committed.
 func (c *change) unconfirmed(purpose string) error {
 	if open := c.tx.Open(); len(open) > 0 && slices.Contains(builds(), purpose) {
 		return gitstore.Unconfirmed(c.view.Run, open)

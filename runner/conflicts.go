@@ -1,4 +1,5 @@
-// What did not hold when two sides of a run were joined, and the ways out (docs/teams.md).
+// Conflicts between two sides of a run that were joined, and the ways to settle them
+// (docs/teams.md).
 
 package runner
 
@@ -18,7 +19,7 @@ func (r *Runner) Conflicts(ctx context.Context) ([]*Conflict, error) {
 	return conflict.All(ctx, r.store.Repository())
 }
 
-// Conflict returns the one an operation id or its beginning names. Errors: not_found.
+// Conflict returns the conflict that an operation id or its beginning names. Errors: not_found.
 func (r *Runner) Conflict(ctx context.Context, name string) (*Conflict, error) {
 	return conflict.Find(ctx, r.store.Repository(), name)
 }
@@ -28,14 +29,14 @@ const (
 	SettleDrop    = "drop"    // the losing work is given up, for a reason
 	SettleOurs    = "ours"    // the losing result is staged again, for its turn
 	SettleReissue = "reissue" // the losing result is laid out as material for another turn
-	SettleAgain   = "again"   // a person decides anew
+	SettleAgain   = "again"   // a person decides again
 )
 
-// CodeConflictSettled means that a conflict was settled before.
+// CodeConflictSettled means that a conflict was already settled.
 const CodeConflictSettled = "conflict_settled"
 
-// Settle ends a conflict and returns the file the losing result was put into, "" for
-// none. Only a person can do it.
+// Settle ends a conflict and returns the file that the losing result was written to, "" for none.
+// Only a person can do it.
 //
 // Errors: inside_dispatched_turn, not_found, conflict_settled, reason_required,
 // invalid_argument, turn_not_active, file_exists.
@@ -77,8 +78,8 @@ func (r *Runner) Settle(ctx context.Context, name, how, because string) (*Confli
 	return c, file, conflict.Settle(ctx, r.store.Repository(), r.store.Env(ctx), c, how, because)
 }
 
-// layOut puts the losing result where it can be used: in the staging place of its turn,
-// or among the kept files.
+// layOut puts the losing result where it can be used: in the staging place of its turn, or among
+// the kept files.
 func (r *Runner) layOut(ctx context.Context, c *Conflict, how string) (string, error) {
 	data, err := conflict.LosingResult(ctx, r.store.Repository(), c)
 	if err != nil {

@@ -23,9 +23,8 @@ type Context struct {
 	Problems  []string
 }
 
-// LoadContext reads the project's configuration. A configuration that does not
-// hold is an error (invalid_config) and returned all the same, with every problem.
-// It needs no run and no lock.
+// LoadContext reads the project's configuration. It returns an invalid configuration together with
+// the error (invalid_config), which has every problem. It needs no run and no lock.
 func (r *Runner) LoadContext(context.Context) (*Context, error) {
 	out := &Context{Root: r.store.Dir(), Version: protocolVersion}
 	docs := r.CheckDocuments()
@@ -42,7 +41,7 @@ func (r *Runner) LoadContext(context.Context) (*Context, error) {
 	return out, out.settle(nil)
 }
 
-// LoadContext opens the governed project around dir for the time of one look.
+// LoadContext opens the governed project around dir, reads its configuration and closes it again.
 // Errors: those of Open and of Runner.LoadContext.
 func LoadContext(ctx context.Context, dir string) (*Context, error) {
 	r, err := Open(ctx, dir, Options{})
@@ -60,13 +59,12 @@ type LoadedState struct {
 	Op      OpID // newest recorded operation, "" when nothing is recorded
 	State   *State
 	Turn    *Turn    // the only active turn; nil when there is none or several
-	Notices []string // what differs between the working files and the record
+	Notices []string // differences between the working files and the record
 }
 
-// LoadState reads the run without locking it or changing anything. A project
-// without a run is idle. A state that cannot be read is an error and never taken
-// for an idle one (docs/compatibility.md#where-we-differ-on-purpose row 10): invalid_state, state_tampered,
-// ledger_tampered.
+// LoadState reads the run without locking it or changing anything. A project without a run is idle. A state
+// that cannot be read is an error and is never taken for an idle one
+// (docs/compatibility.md#where-we-differ-on-purpose row 10): invalid_state, state_tampered, ledger_tampered.
 func (r *Runner) LoadState(ctx context.Context) (*LoadedState, error) {
 	out := &LoadedState{}
 	v, err := r.View(ctx)

@@ -10,8 +10,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// A command that was killed while it wrote a bundle leaves nothing in it that is not
-// sealed: the turn can be carried out by the next one.
+// A command that is killed while it writes a bundle leaves nothing in it that is not sealed: the
+// next command can carry out the turn.
 func TestCrashWhileABundleIsWritten(t *testing.T) {
 	testrepo.Thorough(t)
 	for _, point := range []string{"commit.after-documents", "commit.after-bundles", "commit.before-state"} {

@@ -1,4 +1,4 @@
-// Killed around lifecycle hooks: whatever moment a command dies at, the record is sound, the bundle agrees with it,
+// Killed around lifecycle hooks: at whatever moment a command dies, the record is sound, the bundle agrees with it,
 // and the next command works.
 package runner_test
 
@@ -19,8 +19,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner/trust"
 )
 
-// addingHook counts its calls, adds to the bundles and, when told to, kills the
-// command that runs it.
+// addingHook counts its calls, adds to the bundles and, on request, kills the command that runs it.
 const addingHook = `echo x >> .git/calls
 n=$(grep -c x .git/calls)
 for d in .agentxchain/dispatch/turns/*; do
@@ -58,9 +57,8 @@ func hookedProject(t *testing.T, phases ...string) *project {
 	return p
 }
 
-// sound checks everything that must hold between commands: the record, its
-// replay, each bundle against its seal and the record, no directory of a turn
-// that is not, no row twice.
+// sound checks everything that must hold between commands: the record, its replay, each bundle
+// against its seal and the record, no directory of a nonexistent turn, no duplicate row.
 func (p *project) sound() {
 	p.t.Helper()
 	p.replays()
@@ -120,7 +118,7 @@ func (p *project) killed(op, turn, point string) {
 	}
 }
 
-// dispatchPoints are moments of a dispatch with a hook of after_dispatch.
+// dispatchPoints returns the points at which a dispatch with an after_dispatch hook is killed.
 func dispatchPoints() []string {
 	return []string{"hooks.bundle.noted", "hooks.bundle.open", "during after_dispatch", "hooks.run.after",
 		"hooks.answers.after", "commit.before-objects:2", "commit.after-ref:2", "commit.after-documents:2",
@@ -170,7 +168,7 @@ func TestCrashWhileDispatchingAgain(t *testing.T) {
 	}
 }
 
-// A turn that never came to be leaves no bundle.
+// An assignment that was never recorded leaves no bundle.
 func TestCrashWhileAssigning(t *testing.T) {
 	testrepo.Thorough(t)
 	for _, point := range []string{"hooks.bundle.open", "during before_assignment", "during after_dispatch",

@@ -22,8 +22,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
-// childEnv makes the test binary one accepting (or rejecting, or assigning)
-// process: its value is the project directory.
+// childEnv makes the test binary an accepting (or rejecting, or assigning) process: its value is
+// the project directory.
 const childEnv = "AGENTXCHAIN_TEST_ACCEPT"
 
 func TestMain(m *testing.M) {
@@ -75,7 +75,7 @@ func acceptChild(t *testing.T, p *project, turn string) *exec.Cmd {
 	return cmd
 }
 
-// onePhase is a project whose only role may go on for ever.
+// onePhase makes a project whose only role may go on for ever.
 func onePhase(cfg *ojson.Object) {
 	cfg.Set("roles", ojson.NewObject("dev", ojson.NewObject("title", "Developer", "mandate", "Build.",
 		"write_authority", "authoritative", "runtime", "manual-dev")))
@@ -95,7 +95,7 @@ func (p *project) assignStaged() *run.Turn {
 	return a.Turn
 }
 
-// stageWork stages a result for a turn of dev that is accepted.
+// stageWork stages a result for an accepted turn of dev.
 func (p *project) stageWork(turn *run.Turn, members ...any) {
 	p.t.Helper()
 	form, err := p.r.Template(p.ctx, turn.TurnID)
@@ -201,8 +201,8 @@ func (p *project) noDoubles(accepted int) {
 	}
 }
 
-// TestStormOfAcceptances: many processes accept one turn; one wins, the others
-// are refused in clear words, and the run has one more turn.
+// TestStormOfAcceptances: many processes accept one turn; one wins, the others are refused with
+// clear messages, and the run has one more turn.
 func TestStormOfAcceptances(t *testing.T) {
 	const processes = 16
 	p := newProject(t, onePhase)
@@ -236,9 +236,8 @@ func TestStormOfAcceptances(t *testing.T) {
 	}
 }
 
-// TestCrashDuringRejection: whatever moment after the commit point a rejection
-// is killed at, the next command leaves the turn without a staged result and
-// with the refused one kept.
+// TestCrashDuringRejection: whenever a rejection is killed after the commit point, the next command
+// leaves the turn without a staged result and keeps the refused one.
 func TestCrashDuringRejection(t *testing.T) {
 	testrepo.Thorough(t)
 	for _, point := range []string{"commit.before-objects", "commit.after-ref", "commit.after-documents",

@@ -15,8 +15,8 @@ type Denied struct {
 	Result *protocol.DenyResult
 }
 
-// Deny refuses the gate that waits: the run goes on in its phase, and the next turn is
-// told the reason. It is refused from inside a dispatched turn.
+// Deny refuses the gate that waits: the run goes on in its phase, and the next turn is told the
+// reason. It is refused inside a dispatched turn.
 //
 // Errors: inside_dispatched_turn, invalid_state_transition when no gate waits,
 // run_blocked, reason_required, invalid_argument, and those of every change.

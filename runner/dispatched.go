@@ -1,4 +1,4 @@
-// What git is told while an agent is at work, see docs/threat-model.md.
+// Guarding git's own settings while an agent is at work, see docs/threat-model.md.
 
 package runner
 
@@ -19,17 +19,16 @@ import (
 // BlockedOnGit is what a run is blocked on when an agent has changed what git is told.
 const BlockedOnGit = "dispatch:" + tamper.CodeGitTampered
 
-// AnnounceDispatch says that a turn is about to be handed out for the first time: a driver that is killed before
-// BeginDispatch has had no agent yet.
+// AnnounceDispatch notes that a turn is about to be handed out for the first time: if the driver is killed
+// before BeginDispatch, no agent has started yet.
 func (r *Runner) AnnounceDispatch(turnID string) error { return r.store.Watch().Announce(turnID) }
 
-// ConcludeDispatch forgets what EndDispatch has settled, once the turn's lock is given up.
+// ConcludeDispatch forgets what EndDispatch has settled, once the turn's lock is released.
 func (r *Runner) ConcludeDispatch(turnID string) { r.store.Watch().TakeSettled(turnID) }
 
-// BeginDispatch notes what git is told when a turn is handed to its agent. left says
-// that the process which had the turn before was killed: what it noted is concluded
-// first, and that nothing is there to be concluded is no good sign either
-// (git_tampered).
+// BeginDispatch notes what git is told when a turn is handed to its agent. left says that the
+// previous process of the turn was killed: its note is checked first, and a missing note counts as
+// tampering as well (git_tampered).
 func (r *Runner) BeginDispatch(ctx context.Context, turnID string, left bool) (*tamper.Note, error) {
 	r.serial.Lock()
 	defer r.serial.Unlock()
@@ -54,13 +53,13 @@ func (r *Runner) BeginDispatch(ctx context.Context, turnID string, left bool) (*
 	}
 	d, err := r.store.Watch().Take(ctx, turnID)
 	if err == nil {
-		r.store.Watch().TakeSettled(turnID) // from here on a note that is gone is a sign
+		r.store.Watch().TakeSettled(turnID) // from here on a missing note means tampering
 	}
 	return d, err
 }
 
-// EndDispatch holds what git is told against what BeginDispatch has noted, and puts back
-// what an agent must not change (git_tampered). What is returned tells what else has changed; never nil.
+// EndDispatch compares what git is told with the note of BeginDispatch, and puts back what an agent must not
+// change (git_tampered). The returned Tampering lists what else has changed; it is never nil.
 func (r *Runner) EndDispatch(ctx context.Context, d *tamper.Note) (*tamper.Tampering, error) {
 	r.serial.Lock()
 	defer r.serial.Unlock()
@@ -68,8 +67,8 @@ func (r *Runner) EndDispatch(ctx context.Context, d *tamper.Note) (*tamper.Tampe
 	if err != nil {
 		return &tamper.Tampering{}, err
 	}
-	// Settled, not forgotten: a driver that is killed before it lets go of the turn's
-	// lock has left nothing to be concluded.
+	// Settled, not forgotten: a driver that is killed before it releases the turn's lock leaves
+	// nothing to be checked.
 	if err := r.store.Watch().Settle(d); err != nil {
 		return t, err
 	}
@@ -95,9 +94,9 @@ func tampered(turnID, what, kept string) *wire.Error {
 // settling marks the operation that settleLeft itself carries out.
 type settling struct{}
 
-// settleLeft concludes turns whose processes were killed, before anything else is
-// changed. When their agents have changed what git is told, it is put back, the run
-// is blocked, and the command that found it is refused.
+// settleLeft checks the turns whose processes were killed, before anything else is changed. When
+// their agents have changed what git is told, it puts that back, blocks the run and refuses the
+// command that found it.
 func (r *Runner) settleLeft(ctx context.Context) error {
 	left, err := r.store.Watch().AllLeft()
 	if err != nil || len(left) == 0 || ctx.Value(settling{}) != nil || r.InsideTurn() != "" {
@@ -126,7 +125,7 @@ func (r *Runner) settleLeft(ctx context.Context) error {
 			if code := ErrorCode(err); err != nil &&
 				(code == fail.CodeGitFailed || code == fail.CodeUnreadable ||
 					code == fail.CodeLocked || code == fail.CodeIO) {
-				return err // to be found again; a run that is over or blocked already is none to block
+				return err // found again next time; a run that is over or already blocked cannot be blocked
 			}
 		}
 		if err := r.store.Watch().Settle(d); err != nil {
@@ -139,7 +138,7 @@ func (r *Runner) settleLeft(ctx context.Context) error {
 	return nil
 }
 
-// TamperNotices say what the next changing command will put back.
+// TamperNotices says what the next changing command will put back.
 func (r *Runner) TamperNotices() []string {
 	found, err := r.store.Watch().Peek()
 	if err != nil {

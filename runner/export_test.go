@@ -1,4 +1,4 @@
-// What tests outside the package see of its inside.
+// What tests outside the package can use of its internals.
 
 package runner
 
@@ -7,8 +7,8 @@ import "context"
 // OnlyTurnNow is onlyTurnNow.
 func (r *Runner) OnlyTurnNow() string { return r.onlyTurnNow() }
 
-// AcceptMeaning is AcceptTurn as it goes on when turn was the only active one before the lock
-// was waited for.
+// AcceptMeaning is AcceptTurn after the wait for the lock, when turn was the only active one before
+// it.
 func (r *Runner) AcceptMeaning(ctx context.Context, opt AcceptOptions, turn string) (*Accepted, error) {
 	return r.acceptTurn(ctx, opt, turn)
 }

@@ -25,7 +25,7 @@ type project struct {
 	r   *runner.Runner
 }
 
-// newProject sets a project up; edit may change its configuration first.
+// newProject sets up a project; edit may change its configuration first.
 func newProject(t *testing.T, edit func(cfg *ojson.Object)) *project {
 	t.Helper()
 	t.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)
@@ -169,7 +169,7 @@ func staged(t *testing.T, p *project, turn *run.Turn) string {
 	return string(data)
 }
 
-// Whatever an agent stages that is no sane document changes nothing at all.
+// A staged document that is not sane changes nothing at all.
 func TestHostileStagedResultChangesNothing(t *testing.T) {
 	p := newProject(t, nil)
 	a := p.assign("pm")
@@ -192,7 +192,7 @@ func TestHostileStagedResultChangesNothing(t *testing.T) {
 	}
 }
 
-// snapshot is every file of the project below .agentxchain and its contents.
+// snapshot returns every file of the project below .agentxchain with its contents.
 func snapshot(t *testing.T, dir string) string {
 	t.Helper()
 	var b strings.Builder

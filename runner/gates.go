@@ -6,7 +6,7 @@ import "context"
 
 // GateOptions says how a gate is approved.
 type GateOptions struct {
-	DryRun       bool // only say what would happen; nothing is run and nothing recorded
+	DryRun       bool // report what would happen; run and record nothing
 	AllowActions bool // run the commands that the gate's configuration names
 }
 

@@ -1,4 +1,4 @@
-// Lifecycle hooks of an operation: asking them, and going on or not (docs/hooks.md#what-becomes-of-it).
+// Lifecycle hooks of an operation: running them, and going on or not (docs/hooks.md#what-becomes-of-it).
 
 package runner
 
@@ -14,8 +14,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner/ophooks"
 )
 
-// CodeHookPostCommit means that an operation is recorded, and then the hooks after it could not be run. What hooks
-// stop has the code hook_blocked (the operation was refused and the run is as it was), hook_blocked_run or one of
+// CodeHookPostCommit means that an operation is recorded, but the hooks after it could not be run. When hooks stop an
+// operation the code is hook_blocked (the operation was refused and the run is as it was), hook_blocked_run or one of
 // the tamper codes of package hooks.
 const CodeHookPostCommit = "hook_post_commit_error"
 
@@ -25,12 +25,11 @@ type HooksRun struct {
 	Result *HookOutcome
 }
 
-// RunHooks runs the hooks of a phase and records their answers. It is for callers
-// that drive a phase themselves; AssignTurn, AcceptTurn, Approve and the others
-// run theirs. Without hooks for the phase the outcome is OK and nothing is
-// touched. A hook that says no is an answer and no Go error: OK is then false and
-// the code hook_blocked, or that of a tampering hook (hook_state_tamper and so on).
-// Errors: hooks_untrusted, hook_guard_failed, and the store's.
+// RunHooks runs the hooks of a phase and records their answers. It is for callers that drive a
+// phase themselves; AssignTurn, AcceptTurn, Approve and the others run their own hooks. Without
+// hooks for the phase the outcome is OK and nothing is changed. A hook that says no is an answer
+// and not a Go error: OK is then false and the code is hook_blocked, or that of a tampering hook
+// (hook_state_tamper and so on). Errors: hooks_untrusted, hook_guard_failed, and the store's.
 func (r *Runner) RunHooks(ctx context.Context, call HookCall) (*HooksRun, error) {
 	out := &HooksRun{Result: &hooks.Outcome{OK: true}}
 	_, err := r.do(ctx, "hooks", func(ctx context.Context, c *change) (*plan, error) {
@@ -53,7 +52,7 @@ func (r *Runner) RunHooks(ctx context.Context, call HookCall) (*HooksRun, error)
 	return out, err
 }
 
-// outcomeOf is what a phase's answers mean for the operation that asked.
+// outcomeOf returns what a phase's answers mean for the operation that asked.
 func outcomeOf(o *HookOutcome) Outcome {
 	switch {
 	case o.OK:
@@ -69,8 +68,8 @@ func outcomeOf(o *HookOutcome) Outcome {
 	return Outcome{Code: wire.CodeHookBlocked, Error: "A hook said no."}
 }
 
-// hook runs a phase and says whether the operation may go on; when it may not,
-// c.stop holds what follows and the error is that of the command.
+// hook runs a phase and says whether the operation may go on; when it may not, c.stop holds what
+// follows and the error is that of the command.
 func (c *change) hook(ctx context.Context, call hooks.Call) error {
 	if !c.hooks.Has(call.Phase) {
 		return nil
@@ -84,8 +83,8 @@ func (c *change) hook(ctx context.Context, call hooks.Call) error {
 	return c.stop.Err
 }
 
-// asItIs is what a hook of a phase is told has been overruled: by a person, of these very
-// contents of a turn, or of the gate that waits when turn is "".
+// asItIs returns a function that reports whether a person has overruled a hook of the phase, for
+// exactly these contents of a turn, or for the waiting gate when turn is "".
 func (c *change) asItIs(turn, phase, content string) func(hook, message string) bool {
 	s := c.view.State
 	if len(s.Overruled) == 0 {
@@ -103,7 +102,7 @@ func (c *change) asItIs(turn, phase, content string) func(hook, message string) 
 	}
 }
 
-// hooking begins what a command does with lifecycle hooks.
+// hooking returns the lifecycle hooks of a command.
 func (r *Runner) hooking(tx *gitstore.Tx, cfg *config.Config) *ophooks.Session {
 	m := ophooks.Machine{Store: r.store, Trust: r.trust(), Now: r.opt.Now, Correlation: r.opt.Correlation}
 	return ophooks.Begin(m, tx, cfg)

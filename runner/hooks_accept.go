@@ -15,9 +15,9 @@ func acceptPhases() []string {
 	return []string{"before_validation", "after_validation", "before_acceptance", "after_acceptance"}
 }
 
-// hooked plans an acceptance with hooks. They are not asked about what the engine would not
-// look at. What it decides on the result that they may have prepared is what the later hooks
-// are told; it decides once more when their answers are on record.
+// hooked plans an acceptance with hooks. They do not run for what the engine would refuse to look
+// at. The later hooks are told what the engine decides on the result, which the first hooks may
+// have changed; it decides once more when their answers are recorded.
 func (a *acceptance) hooked(ctx context.Context) (*plan, error) {
 	if err := a.hooks.WillRun(ctx, acceptPhases()...); err != nil {
 		return nil, err
@@ -27,7 +27,7 @@ func (a *acceptance) hooked(ctx context.Context) (*plan, error) {
 		return nil, err
 	}
 	if a.turn == nil || op.Admissible(a.view.Snapshot(), a.env) != nil {
-		return &plan{op: op}, nil // the engine refuses it with the same words
+		return &plan{op: op}, nil // the engine refuses it with the same message
 	}
 	if a.hooks.Has("before_validation") {
 		if err := a.hook(ctx, a.mayTake(ophooks.BeforeValidation(a.turn, op), op)); err != nil {
@@ -42,7 +42,7 @@ func (a *acceptance) hooked(ctx context.Context) (*plan, error) {
 	return &plan{op: op}, a.judged(ctx, op)
 }
 
-// judged asks the hooks that are told what the engine makes of the result.
+// judged runs the hooks that are told the engine's decision on the result.
 func (a *acceptance) judged(ctx context.Context, op *protocol.AcceptTurn) error {
 	if !a.opt.Patient && !a.hooks.Has("after_validation", "before_acceptance") {
 		return nil
@@ -74,14 +74,14 @@ func (a *acceptance) judged(ctx context.Context, op *protocol.AcceptTurn) error 
 	return a.drifted(ctx, op)
 }
 
-// mayTake is a call about a result that a person may have taken as it is.
+// mayTake returns a call about a result that a person may have taken as it is.
 func (a *acceptance) mayTake(call hooks.Call, op *protocol.AcceptTurn) hooks.Call {
 	call.Overruled = a.asItIs(call.TurnID, call.Phase, protocol.WorkDigest(op.Staged, &op.Seen))
 	return call
 }
 
-// drifted looks at the work tree once more: the result was judged on one that no
-// hook may have changed since.
+// drifted looks at the work tree once more: no hook may have changed the one that the result was
+// judged on.
 func (a *acceptance) drifted(ctx context.Context, op *protocol.AcceptTurn) error {
 	a.tree, a.env.Now = nil, a.r.Now()
 	now, err := a.observe(ctx, a.turn)

@@ -1,4 +1,4 @@
-// before_assignment: asked once the engine would give the turn (docs/hooks.md#phases).
+// before_assignment: run once the engine would give the turn (docs/hooks.md#phases).
 
 package runner
 
@@ -11,9 +11,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner/ophooks"
 )
 
-// beforeAssignment runs the hooks for a turn that op would begin. They are not
-// asked about what the rules refuse anyway. A reissue begins a turn as well, and
-// may give it to another role.
+// beforeAssignment runs the hooks for a turn that op would begin, unless the rules refuse it
+// anyway. A reissue begins a turn as well, and may give it to another role.
 func (c *change) beforeAssignment(ctx context.Context, op protocol.Operation) error {
 	if !c.hooks.Has("before_assignment") {
 		return nil
@@ -39,8 +38,7 @@ func (c *change) beforeAssignment(ctx context.Context, op protocol.Operation) er
 	return c.fresh(ctx, op)
 }
 
-// fresh looks at the work tree once more: the hooks may have changed it, and took
-// their time.
+// fresh looks at the work tree once more: the hooks took time and may have changed it.
 func (c *change) fresh(ctx context.Context, op protocol.Operation) error {
 	c.tree, c.env.Now = nil, c.r.Now()
 	base, err := c.baseline(ctx)

@@ -1,5 +1,5 @@
-// after_dispatch: the bundle lies in its place while hooks look at it and add to
-// it; what is there afterwards is sealed (docs/bundles.md).
+// after_dispatch: the bundle is in its place while hooks look at it and add to it; the result is
+// then sealed (docs/bundles.md).
 
 package runner
 
@@ -21,15 +21,14 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner/turnfiles"
 )
 
-// effectiveContext is what an adapter makes of the context; for a hook it is part
-// of the bundle's core all the same (docs/hooks.md#protected-files).
+// effectiveContext is a file that an adapter makes from the context; hooks still treat it as part
+// of the bundle's core (docs/hooks.md#protected-files).
 const effectiveContext = "CONTEXT.effective.md"
 
-// supplemented puts the core files of a bundle into place, runs the hooks of
-// after_dispatch and returns all that belongs into the bundle then. Hooks that say
-// no are in c.stop: the turn is dispatched all the same, and the run is blocked
-// right after. What is not recorded in the end is taken out again by conclude, or by
-// the next command when this one is killed.
+// supplemented puts the core files of a bundle into place, runs the hooks of after_dispatch and
+// returns all files of the bundle. Hooks that say no are in c.stop: the turn is still dispatched,
+// and the run is blocked right after. Files that are not recorded in the end are removed by
+// conclude, or by the next command when this one is killed.
 func (c *change) supplemented(ctx context.Context, turn *run.Turn, core map[string][]byte) (map[string][]byte, error) {
 	dir := dispatch.BundleDir(turn.TurnID)
 	if dir == "" {

@@ -1,5 +1,5 @@
-// before_gate: asked when the approval of a gate would be granted, before its
-// actions run (docs/hooks.md#phases).
+// before_gate: run when the approval of a gate would be granted, before its actions run
+// (docs/hooks.md#phases).
 
 package runner
 
@@ -10,8 +10,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner/ophooks"
 )
 
-// beforeGate runs the hooks for the pending gate. When one says no the run is
-// blocked and the gate stays pending: approving again asks them again.
+// beforeGate runs the hooks for the pending gate. When one says no the run is blocked and the gate
+// stays pending: another approval runs them again.
 func (c *change) beforeGate(ctx context.Context, completion bool) error {
 	call, err := ophooks.BeforeGate(c.r.store.Dir(), c.view.State, completion)
 	if err != nil {

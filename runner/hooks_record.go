@@ -1,5 +1,5 @@
-// What a command with lifecycle hooks records beside its own operation: every
-// answer, and the block of a run that a hook has stopped.
+// What a command with lifecycle hooks records besides its own operation: every answer, and the
+// block of a run that a hook has stopped.
 
 package runner
 
@@ -19,9 +19,9 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner/ophooks"
 )
 
-// keep records the answers of the hooks that have run since the last time, in an
-// operation of their own. They are kept whatever becomes of the operation they
-// were asked about, so an interruption does not get in the way either.
+// keep records the answers of the hooks that have run since the last time, in an operation of their
+// own. They are kept whatever becomes of the operation they were asked about, so an interruption
+// does not prevent it either.
 func (c *change) keep(ctx context.Context, done *Done) error { return c.keepBy(ctx, done, c.extra) }
 
 func (c *change) keepBy(ctx context.Context, done *Done,
@@ -37,8 +37,8 @@ func (c *change) keepBy(ctx context.Context, done *Done,
 	return err
 }
 
-// extra commits an operation beside that of the step and moves the change on to
-// where the run is then.
+// extra commits an operation besides that of the step and continues the change from the run's new
+// state.
 func (c *change) extra(ctx context.Context, op protocol.Operation, done *Done) error {
 	c.view = c.tx.View()
 	env := protocol.Env{Now: c.r.Now(), Seed: c.r.opt.Seed(), Actor: c.env.Actor, Git: c.env.Git}
@@ -54,8 +54,7 @@ func (c *change) extra(ctx context.Context, op protocol.Operation, done *Done) e
 	return nil
 }
 
-// follow is extra for what comes after the step, and holds wherever the run has got to meanwhile: another work tree
-// may have been faster.
+// follow is extra for what comes after the step, and tries again when another work tree moved the run first.
 func (c *change) follow(ctx context.Context, op protocol.Operation, done *Done) error {
 	runID := c.view.State.Run()
 	for try := 1; ; try++ {
@@ -91,8 +90,8 @@ func (c *change) again(ctx context.Context, op protocol.Operation, t *protocol.T
 	return next, nil
 }
 
-// conclude ends a step: what hooks answered is recorded, and a run that one has
-// stopped is blocked. err is the error of the step so far.
+// conclude ends a step: it records the hooks' answers and blocks a run that a hook has stopped. err
+// is the error of the step so far.
 func (c *change) conclude(ctx context.Context, done *Done, err error) error {
 	serr := c.tx.SettleBundle(context.WithoutCancel(ctx))
 	if kerr := c.keepBy(ctx, done, c.follow); kerr != nil || serr != nil {
@@ -121,8 +120,8 @@ func (c *change) conclude(ctx context.Context, done *Done, err error) error {
 			if !errors.As(berr, &refusal) {
 				return errors.Join(stop.Err, berr)
 			}
-			// The run is over, or blocked on something else that a person is asked
-			// about already; what the hook did is in the audit ledger all the same.
+			// The run is over, or blocked on something else that a person has been asked about
+			// already; the audit ledger still has what the hook did.
 			stop.Err.Message = fmt.Sprintf("%s The run stays %s.", stop.Err.Message, c.view.State.Status)
 		}
 	}
@@ -152,7 +151,7 @@ func (c *change) accepted(ctx context.Context, res *protocol.AcceptResult) {
 	}
 	const prefix = "Turn accepted, but post-commit hook handling failed: "
 	if c.stop == nil {
-		// Not the hook's answer but what guards the run's files has failed.
+		// It is not the hook's answer that failed but the guard of the run's files.
 		c.stop = &ophooks.Stop{Err: &wire.Error{
 			Code:    CodeHookPostCommit,
 			Field:   "hooks.after_acceptance",
@@ -173,8 +172,8 @@ func (c *change) accepted(ctx context.Context, res *protocol.AcceptResult) {
 	c.stop.Err.Message = prefix + c.stop.Err.Message
 }
 
-// escalation tells the on_escalation hooks. Whatever they answer, the block
-// stands; and where they are not trusted it stands without them.
+// escalation runs the on_escalation hooks. Whatever they answer, the block stands; it also stands
+// when they are not trusted and do not run.
 func (c *change) escalation(ctx context.Context, s *run.State) {
 	const phase = "on_escalation"
 	if !c.hooks.Has(phase) {

@@ -16,7 +16,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner/trust"
 )
 
-// told returns the payloads the hooks of a phase were given, in order.
+// told returns the payloads that the hooks of a phase received, in order.
 func (p *project) told(phase string) []*ojson.Object {
 	p.t.Helper()
 	var out []*ojson.Object
@@ -30,7 +30,7 @@ func (p *project) told(phase string) []*ojson.Object {
 	return out
 }
 
-// What a turn has done is sorted by what the files were when it began.
+// The changes of a turn are sorted by the state of the files when it began.
 func TestObservedChangesOfATurn(t *testing.T) {
 	p := hookedProject(t, "before_acceptance")
 	p.write(".git/hook.sh", "cat >> .git/seen\necho >> .git/seen\necho '{\"verdict\":\"allow\"}'\n")
@@ -64,8 +64,8 @@ func TestObservedChangesOfATurn(t *testing.T) {
 	}
 }
 
-// RunHooks is for callers that drive a phase themselves: the answers are recorded,
-// the run does not move, and a phase without hooks leaves no trace.
+// RunHooks is for callers that drive a phase themselves: the answers are recorded, the run does not
+// move, and a phase without hooks leaves no trace.
 func TestRunHooks(t *testing.T) {
 	p := hookedProject(t, "before_gate")
 	turn := p.assign("dev").Turn
@@ -110,13 +110,13 @@ func (p *project) log() int {
 	return len(ops)
 }
 
-// A ledger too big to be kept in memory is given back from the record.
+// A ledger too big to be kept in memory is restored from the record.
 func TestBigLedgerIsRestored(t *testing.T) {
 	testrepo.Thorough(t)
 	p := hookedProject(t, "before_assignment")
 	p.write(".git/hook.sh", "echo '{\"verdict\":\"allow\"}'\n")
 	p.assign("dev")
-	// What the person writes into the running notes is recorded by the next command.
+	// The next command records what the person writes into the running notes.
 	talk := wire.LedgerTalk.Path()
 	p.write(talk, p.read(talk)+strings.Repeat(strings.Repeat("talk ", 200)+"\n", 9<<20/1000))
 	_, err := p.r.ReissueTurn(p.ctx, runner.ReissueOptions{Reason: "x"})
@@ -139,8 +139,8 @@ func TestBigLedgerIsRestored(t *testing.T) {
 	}
 }
 
-// What comes next is told of the work tree as the operation saw it, once, and of the tree as
-// it is where a hook may have written files since.
+// The next command is computed from the work tree as the operation saw it, once, and from the
+// present tree where a hook may have written files since.
 func TestNextSeesTheWorkTree(t *testing.T) {
 	const stray = "git status"
 	for _, hook := range []bool{false, true} {

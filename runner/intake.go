@@ -22,13 +22,12 @@ type IntentSpec = intents.Spec
 type Injected struct {
 	Done
 	Intent    *ojson.Object
-	Duplicate bool // an intent that says the same and is not over was found
+	Duplicate bool // an unfinished intent with the same words was found
 }
 
-// Inject records approved work for the run. Before a run has begun, or after it is over,
-// the intent is a file that the next run takes. An intent with the same description and
-// priority that is not over is returned instead. It is refused from inside a dispatched
-// turn.
+// Inject records approved work for the run. Before a run has begun, or after it is over, the intent
+// is a file that the next run takes. An unfinished intent with the same description and priority is
+// returned instead. It is refused inside a dispatched turn.
 //
 // Errors: inside_dispatched_turn, invalid_argument and those of every change.
 func (r *Runner) Inject(ctx context.Context, spec *IntentSpec) (*Injected, error) {
@@ -90,7 +89,7 @@ func (r *Runner) forNextRun(spec *intents.Spec, s *run.State) (*ojson.Object, er
 	for _, f := range intents.Files(intent, event, env.Time()) {
 		if data, err := projectfile.Read(r.store.Dir(), f.Path,
 			intents.MaxBytes); f.Path == intents.PriorityMarker && (err != nil || data != nil) {
-			continue // another urgent one is marked
+			continue // another urgent intent is marked
 		}
 		files = append(files, gitstore.NewFile{Path: f.Path, Data: f.Data})
 	}

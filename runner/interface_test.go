@@ -36,7 +36,7 @@ func TestWriteDispatchBundleIsIdempotentAndKeepsAdditions(t *testing.T) {
 		t.Errorf("a bundle as assigned was made anew: %+v", w)
 	}
 
-	// Another tool's hook adds a file and seals; only the record does not know yet.
+	// Another tool's hook adds a file and seals; only the record lacks it.
 	p.write(dir+"hook/notes.txt", "from a hook")
 	p.reseal(a.Turn)
 	if w := p.bundle(a.Turn.TurnID); !w.Rebuilt || p.op() == before {
@@ -48,7 +48,7 @@ func TestWriteDispatchBundleIsIdempotentAndKeepsAdditions(t *testing.T) {
 		t.Errorf("the second call did something: %+v", w)
 	}
 
-	// What somebody takes out or changes comes back from the record.
+	// Removed or changed files are restored from the record.
 	for _, harm := range []func(){
 		func() { p.must(os.Remove(filepath.Join(p.dir, dir, "hook/notes.txt"))) },
 		func() { p.write(dir+"hook/notes.txt", "other orders") },
@@ -116,7 +116,7 @@ func TestRefreshedBaselineIsNotTheAgents(t *testing.T) {
 	p.sound()
 }
 
-// stageOf stages what lies at the canonical path once more, through the interface.
+// stageOf stages the file at the canonical path once more, through the interface.
 func (p *project) stageOf(turn *run.Turn) {
 	p.t.Helper()
 	data := []byte(p.read(runner.TurnStagingResultPath(turn.TurnID)))
@@ -166,7 +166,7 @@ func TestHeldLock(t *testing.T) {
 	if !p.exists(wire.LockPath) {
 		t.Error("an operation gave the held lock back")
 	}
-	// Whoever forgets to release has not locked everybody out for good.
+	// A caller that forgets to release does not lock others out for good.
 	p.must(p.r.Close())
 	if p.exists(wire.LockPath) {
 		t.Error("Close has kept the lock")

@@ -25,7 +25,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
-// whole fails unless everything this machine has of all runs holds.
+// whole fails unless all that this machine has of all runs is sound.
 func (m *machine) whole() {
 	m.t.Helper()
 	report, err := m.p.r.Record().Fsck(m.p.ctx, proof.Options{Run: "*", Replay: true})
@@ -60,7 +60,7 @@ func TestRunAfterOneThatWasJoined(t *testing.T) {
 	b.whole()
 }
 
-// The same when the other machine has recorded the same, so that the operation here is recorded
+// The same when the other machine has recorded the same operation, so that the one here is recorded
 // nowhere else.
 func TestRunAfterOneThatEndedTheSameThere(t *testing.T) {
 	testrepo.Serving(t)
@@ -95,7 +95,7 @@ func TestRunAfterOneThatEndedTheSameThere(t *testing.T) {
 }
 
 // A sync that dies between the conflict it found and the run leaves the operation in the run. When
-// the operation holds after all, later, it is no conflict.
+// the operation later holds after all, it is not a conflict.
 func TestConflictOfAJoinThatDied(t *testing.T) {
 	testrepo.Serving(t)
 	a, b := twoMachines(t, 0)
@@ -136,7 +136,8 @@ func TestConflictOfAJoinThatDied(t *testing.T) {
 	}
 }
 
-// A record that went without its commits is there already when the branch is to be pushed along.
+// A record that was pushed without its commits is already there when the branch is to be pushed
+// along.
 func TestBranchFollowsARecordThatWentWithoutIt(t *testing.T) {
 	testrepo.Serving(t)
 	a, b := twoMachines(t, 0)
@@ -157,7 +158,7 @@ func TestBranchFollowsARecordThatWentWithoutIt(t *testing.T) {
 	}
 }
 
-// A first sync that died in the middle is made up for by the next: the work tree is in the run then.
+// The next sync completes a first sync that died in the middle: the work tree is then in the run.
 func TestFirstSyncThatDied(t *testing.T) {
 	testrepo.Thorough(t)
 	a, b := twoMachines(t, 0)
@@ -198,7 +199,7 @@ func TestFirstSyncThatDied(t *testing.T) {
 	}
 }
 
-// A server that does not take the branch is not one whose branch went another way.
+// A server that refuses the branch is not one whose branch has diverged.
 func TestBranchThatTheServerDoesNotTake(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the server's hook is a shell script")
@@ -242,8 +243,8 @@ func TestCheckpointOfATurnThatBothAccepted(t *testing.T) {
 	testrepo.Serving(t)
 	for _, x := range []struct {
 		name            string
-		differs         bool // the results
-		both            bool // checkpointed it
+		differs         bool // the results differ
+		both            bool // both machines checkpointed it
 		landed, reasons string
 	}{
 		{name: "the same result", landed: "checkpoint_turn"},
@@ -314,7 +315,7 @@ func TestRunThatLeftTheArchiveOfOneMachine(t *testing.T) {
 	b.sync()
 	a.newRun()
 	b.newRun()
-	for range 2 { // so that the last word is this machine's
+	for range 2 { // so that this machine has the last word
 		_, err = b.p.r.ArchiveRuns(b.p.ctx, runner.ArchiveOptions{Runs: []string{name}})
 		b.p.must(err)
 		_, err = b.p.r.UnarchiveRuns(b.p.ctx, []string{name})

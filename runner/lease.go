@@ -1,4 +1,4 @@
-// Leases of turns: who is kept from one, and what leases there are (docs/leases.md).
+// Leases of turns: who is refused because of one, and listing them (docs/leases.md).
 
 package runner
 
@@ -13,7 +13,7 @@ import (
 // Lease is the right of one runner to carry out one turn, for a time.
 type Lease = run.Lease
 
-// LeaseOf is the lease of an active turn, nil when it was never leased.
+// LeaseOf returns the lease of an active turn, nil when it was never leased.
 func (r *Runner) LeaseOf(ctx context.Context, v *View, turn *Turn) (*Lease, error) {
 	seen, err := lease.Of(ctx, r.store, v.State.Run(), turn)
 	if err != nil || seen == nil {
@@ -22,8 +22,7 @@ func (r *Runner) LeaseOf(ctx context.Context, v *View, turn *Turn) (*Lease, erro
 	return seen.Lease, nil
 }
 
-// Unleased refuses, with lease_refused, to act on a turn that is under somebody's
-// lease.
+// Unleased refuses, with lease_refused, to act on a leased turn.
 func (r *Runner) Unleased(ctx context.Context, v *View, turn *Turn) error {
 	seen, err := lease.Of(ctx, r.store, v.State.Run(), turn)
 	if err != nil || seen == nil || !seen.Lease.Live(r.Now()) {
@@ -32,9 +31,9 @@ func (r *Runner) Unleased(ctx context.Context, v *View, turn *Turn) error {
 	return lease.RefuseOthers(seen.Lease)
 }
 
-// admitted refuses an operation on a turn that is under a lease: of another runner
-// when the caller has none, or when the caller's own does not hold. It is asked
-// before hooks are run; lease.Hold.Refs is what decides.
+// admitted refuses an operation on a leased turn: when another runner has the lease and the caller
+// has none, or when the caller's own does not hold. It is called before hooks run; lease.Hold.Refs
+// decides.
 func (c *change) admitted(
 	ctx context.Context,
 	turn *run.Turn,
@@ -52,8 +51,8 @@ func (c *change) admitted(
 	return nil
 }
 
-// Leases lists the leases of a run, of the present one for "". problems are refs that
-// are no leases.
+// Leases lists the leases of a run, of the present one for "". problems lists refs that are not
+// valid leases.
 func (r *Runner) Leases(ctx context.Context, runID string) (list []lease.Info, problems []error, err error) {
 	v, err := r.View(ctx)
 	if err != nil {
@@ -70,16 +69,15 @@ func (r *Runner) Leases(ctx context.Context, runID string) (list []lease.Info, p
 	return lease.List(ctx, r.store, v, runID, r.Now())
 }
 
-// LeaseHistory is what the lease of a turn has been, newest first, at most limit.
+// LeaseHistory returns the states of a turn's lease, newest first, at most limit.
 func (r *Runner) LeaseHistory(ctx context.Context, runID, turn string, limit int) ([]lease.Info, error) {
 	r.serial.Lock()
 	defer r.serial.Unlock()
 	return lease.History(ctx, r.store, runID, turn, limit)
 }
 
-// Reported says what the record has of the end of a lease: "" when it did not end by a
-// report of this holder. Only the token that was the turn's last one answers for
-// an acceptance.
+// Reported returns what the record says about the end of a lease: "" when it did not end by a
+// report of this holder. Only the turn's last token answers for an acceptance.
 func (r *Runner) Reported(ctx context.Context, h lease.Holder) (lease.Reported, error) {
 	v, err := r.View(ctx)
 	if err != nil {

@@ -14,14 +14,13 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner/turnfiles"
 )
 
-// admit judges who asks for an acceptance, and stages what came with the
-// request. The bytes that are judged are those of the request: the file may be
-// written over by a process that was stopped in the middle and does not know that
-// its time is up.
+// admit judges who asks for an acceptance, and stages what came with the request. The bytes of the
+// request are judged: the file may be overwritten by a process that was stopped in the middle and
+// does not know that its time is up.
 func (a *acceptance) admit(ctx context.Context) error {
 	if err := a.admitted(ctx, a.turn, a.opt.Lease, func(t *protocol.Transition) *Lease {
 		if res, ok := t.Result.(*protocol.AcceptResult); !ok || res.Entry == nil || t.Failure != nil {
-			return nil // an operation beside the acceptance, or a result that was refused
+			return nil // an operation besides the acceptance, or a refused result
 		}
 		return a.lease.Lease.With(run.LeaseReleased)
 	}); err != nil {

@@ -1,5 +1,5 @@
-// What happens to leases: issue, activate, renew, resume, release, expire, revoke,
-// cancellation and progress (docs/leases.md).
+// Operations on leases: issue, activate, renew, resume, release, expire, revoke, cancellation and
+// progress (docs/leases.md).
 
 package runner
 
@@ -24,15 +24,15 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner/lease"
 )
 
-// Leased is the outcome of everything that happens to a lease. Lease is the newest
-// one there is of the turn, also with a refusal; nil without one.
+// Leased is the outcome of every operation on a lease. Lease is the turn's newest lease, also with
+// a refusal; nil without one.
 type Leased struct {
 	Done
 	Lease *Lease
 	Turn  *Turn
 }
 
-// IssueOptions says who is to have a turn.
+// IssueOptions says who gets which turn.
 type IssueOptions struct {
 	TurnID    string
 	RunnerID  string
@@ -43,10 +43,10 @@ type IssueOptions struct {
 // CodeTurnBusy means that a process of this machine carries out the turn.
 const CodeTurnBusy = "turn_busy"
 
-// IssueLease gives an active, dispatched turn to a runner. A lease whose time is up
-// is put on record as expired first, and the turn dispatched anew. Errors:
-// lease_refused when somebody holds it, turn_busy when a process of this machine is
-// at work on it, turn_not_active, run_blocked, awaiting_approval.
+// IssueLease gives an active, dispatched turn to a runner. It first records an expired lease as
+// expired and dispatches the turn again. Errors: lease_refused when the turn is leased, turn_busy
+// when a process of this machine is carrying it out, turn_not_active, run_blocked,
+// awaiting_approval.
 func (r *Runner) IssueLease(ctx context.Context, opt IssueOptions) (*Leased, error) {
 	out := &Leased{}
 	var issued *Lease
@@ -94,7 +94,7 @@ func (r *Runner) IssueLease(ctx context.Context, opt IssueOptions) (*Leased, err
 	return out, err
 }
 
-// take fills the outcome of an operation that left the lease l.
+// take fills in the outcome of an operation that left the lease l.
 func (out *Leased) take(done *Done, l *Lease, err error) {
 	out.Done = *done
 	if err != nil {
@@ -106,7 +106,7 @@ func (out *Leased) take(done *Done, l *Lease, err error) {
 	}
 }
 
-// leaseIf is l when the transition is the one that records a lease, not one beside it.
+// leaseIf returns l when the transition records a lease, nil for another one.
 func leaseIf(t *protocol.Transition, l *Lease) *Lease {
 	if _, ok := t.Result.(*leases.LeaseResult); ok {
 		return l
@@ -124,13 +124,13 @@ func lastIssued(turn *run.Turn) int64 {
 	return int64(ms)
 }
 
-// free returns the last lease of a turn nobody holds; a refusal when somebody does,
-// or when a process of this machine carries the turn out.
+// free returns the last lease of an unleased turn; it refuses a leased one, or one that a process
+// of this machine carries out.
 func (c *change) free(ctx context.Context, turnID string) (*lease.Seen, error) {
 	if !c.view.State.ActiveTurns.Has(turnID) {
 		return nil, nil
 	}
-	// The ref counts, not what the turn says of it.
+	// The ref counts, not what the turn says about it.
 	seen, err := lease.Look(ctx, c.r.store, c.view.State.Run(), turnID)
 	if err != nil {
 		return nil, err
@@ -153,7 +153,7 @@ func (c *change) free(ctx context.Context, turnID string) (*lease.Seen, error) {
 	return seen, nil
 }
 
-// ends moves a lease to its end together with the record of it.
+// ends moves a lease to its end and records it.
 func (c *change) ends(seen *lease.Seen, next *Lease, op *leases.RecordLease) protocol.Operation {
 	c.lease = &lease.Hold{
 		Holder: lease.Holder{
@@ -172,8 +172,8 @@ func (c *change) ends(seen *lease.Seen, next *Lease, op *leases.RecordLease) pro
 	return op
 }
 
-// under runs one operation under a held lease. make gets the lease and returns the
-// lease after it (nil: unchanged) and the operation.
+// under runs one operation under a held lease. make takes the lease and returns the lease after it
+// (nil: unchanged) and the operation.
 func (r *Runner) under(
 	ctx context.Context, purpose string, h lease.Holder, how lease.Judgement,
 	make func(c *change, l *Lease) (*Lease, protocol.Operation, error),
@@ -232,8 +232,8 @@ func (r *Runner) CheckLease(ctx context.Context, h lease.Holder) (*Leased, error
 	return out, out.settle(err)
 }
 
-// ActivateLease records that the holder has begun: the lease is active, the turn
-// runs. Asked twice it does nothing the second time.
+// ActivateLease records that the holder has begun: the lease is active, the turn runs. A second
+// call does nothing.
 func (r *Runner) ActivateLease(ctx context.Context, h lease.Holder) (*Leased, error) {
 	return r.under(ctx, "lease", h, lease.JudgeAll, func(c *change, l *Lease) (*Lease, protocol.Operation, error) {
 		turn := c.target(h.Ref.StepID)
@@ -248,9 +248,9 @@ func (r *Runner) ActivateLease(ctx context.Context, h lease.Holder) (*Leased, er
 	})
 }
 
-// RenewLease gives the holder more time: ttl from now, as long as it was given at
-// first when ttl is 0, never beyond the time of the run and never less than it has.
-// The turn's deadline moves along when the lease would outlive it.
+// RenewLease gives the holder more time: ttl from now, or its first duration when ttl is 0, never
+// beyond the time of the run and never less than it has. The turn's deadline moves along when the
+// lease would outlive it.
 func (r *Runner) RenewLease(ctx context.Context, h lease.Holder, ttl time.Duration) (*Leased, error) {
 	out := &Leased{}
 	v, err := r.View(ctx)
@@ -303,9 +303,9 @@ func (r *Runner) RenewLease(ctx context.Context, h lease.Holder, ttl time.Durati
 	})
 }
 
-// ResumeLease gives the turn to another session of the same runner, with a new
-// fencing token: what the former session still sends is refused from then on.
-// session "" keeps the session of the holder.
+// ResumeLease gives the turn to another session of the same runner, with a new fencing token: what
+// the former session still sends is refused from then on. session "" keeps the session of the
+// holder.
 func (r *Runner) ResumeLease(ctx context.Context, h lease.Holder, session string, ttl time.Duration) (*Leased, error) {
 	return r.under(ctx, "lease", h, lease.JudgeResume, func(c *change, l *Lease) (*Lease, protocol.Operation, error) {
 		turn := c.target(h.Ref.StepID)
@@ -327,7 +327,7 @@ func (r *Runner) ReleaseLease(ctx context.Context, h lease.Holder, reason string
 	})
 }
 
-// AskCancel records that a holder was asked to give its lease up.
+// AskCancel records that a holder was asked to give up its lease.
 func (r *Runner) AskCancel(ctx context.Context, h lease.Holder, reason string, force bool) (*Leased, error) {
 	return r.under(ctx, "lease", h, lease.JudgeStopped, func(c *change, l *Lease) (*Lease, protocol.Operation, error) {
 		next := l.Cancelling(reason, c.env.Now)
@@ -336,9 +336,8 @@ func (r *Runner) AskCancel(ctx context.Context, h lease.Holder, reason string, f
 	})
 }
 
-// AckCancel takes the holder's word that it has stopped: the lease is released, the
-// turn stays with the run. Refused with invalid_state_transition when nobody asked
-// it to stop.
+// AckCancel takes the holder's word that it has stopped: the lease is released, the turn stays with
+// the run. It is refused with invalid_state_transition when the holder was not asked to stop.
 func (r *Runner) AckCancel(ctx context.Context, h lease.Holder, status, message string) (*Leased, error) {
 	return r.under(ctx, "lease", h, lease.JudgeStopped, func(c *change, l *Lease) (*Lease, protocol.Operation, error) {
 		if _, at := l.Cancellation(); at == 0 && c.view.State.Status == StatusActive {
@@ -358,16 +357,15 @@ func (r *Runner) AckCancel(ctx context.Context, h lease.Holder, status, message 
 	})
 }
 
-// ReportProgress records what a holder tells of its work, as an event
-// dispatch_progress with the given payload (at most 256 KiB).
+// ReportProgress records a holder's report on its work as an event dispatch_progress with the given
+// payload (at most 256 KiB).
 func (r *Runner) ReportProgress(ctx context.Context, h lease.Holder, payload *ojson.Object) (*Leased, error) {
 	return r.under(ctx, "lease", h, lease.JudgeAll, func(_ *change, l *Lease) (*Lease, protocol.Operation, error) {
 		return nil, &leases.RecordLease{Action: leases.ActProgress, Lease: l, Progress: payload}, nil
 	})
 }
 
-// RecordRefusal puts on record that something was asked for under a lease that does
-// not hold, with the reason of the refusal.
+// RecordRefusal records a request under a lease that does not hold, with the reason of the refusal.
 func (r *Runner) RecordRefusal(ctx context.Context, h lease.Holder, current *Lease, reason, asked string) error {
 	_, err := r.do(ctx, "lease", func(_ context.Context, c *change) (*plan, error) {
 		if current == nil || current.RunID != c.view.State.Run() {
@@ -384,8 +382,8 @@ func (r *Runner) RecordRefusal(ctx context.Context, h lease.Holder, current *Lea
 	return err
 }
 
-// RecordServing puts on record that a server of leases has begun its work, and that
-// it found leases of before. Without a run that goes on there is nothing to record.
+// RecordServing records that a server of leases has started and that it found earlier leases.
+// Without a run that goes on there is nothing to record.
 func (r *Runner) RecordServing(ctx context.Context, found int) error {
 	_, err := r.do(ctx, "lease", func(_ context.Context, c *change) (*plan, error) {
 		if c.view.State.Run() == "" || c.view.State.Status.Ended() {
@@ -400,8 +398,8 @@ func (r *Runner) RecordServing(ctx context.Context, found int) error {
 	return err
 }
 
-// RevokeLease takes a turn away from whoever holds it: a person's act, refused inside
-// a dispatched turn. What the holder still sends is refused from then on.
+// RevokeLease takes a leased turn away from its holder: a person's act, refused inside a dispatched
+// turn. What the holder still sends is refused from then on.
 func (r *Runner) RevokeLease(ctx context.Context, turnID, reason string) (*Leased, error) {
 	out := &Leased{}
 	if in := r.InsideTurn(); in != "" {
@@ -438,8 +436,7 @@ func (r *Runner) RevokeLease(ctx context.Context, turnID, reason string) (*Lease
 	return out, err
 }
 
-// ExpireLeases puts on record which leases of active turns are past their time and
-// returns them.
+// ExpireLeases records which leases of active turns have expired and returns them.
 func (r *Runner) ExpireLeases(ctx context.Context) ([]*Lease, error) {
 	v, err := r.View(ctx)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Leases across crashes: killed at every step, a turn is held by the old holder or by
-// the new one, and accepted or not, never half.
+// Leases across crashes: killed at any step, a turn is held by either the old holder or the new
+// one, and accepted or not, never half.
 
 package runner_test
 
@@ -135,9 +135,9 @@ func leaseKilled(t *testing.T, act, point string) {
 	}
 }
 
-// TestLeaseRefsBehindTheRun is what a machine that stops between two refs of one
-// transaction leaves: the run has moved, the lease has not (git promises both or
-// none only while it lives).
+// TestLeaseRefsBehindTheRun checks the state that a machine leaves when it stops between two refs
+// of one transaction: the run has moved, the lease has not (git promises both or none only while it
+// lives).
 func TestLeaseRefsBehindTheRun(t *testing.T) {
 	back := func(l *leasing, turn string, to object.OID) {
 		rec, err := stored.Read(l.ctx, l.r.Record().Repository(), l.state().Run(), turn)
@@ -184,8 +184,8 @@ func TestLeaseRefsBehindTheRun(t *testing.T) {
 		lost, err := l.r.ResumeLease(l.ctx, h, "s2", time.Hour)
 		l.must(err)
 		back(l, turn.TurnID, was)
-		// The run knows of the lease that the ref has lost: the one before completes nothing,
-		// and fsck names the ref.
+		// The run knows the lease that the ref has lost: the one before completes nothing, and fsck
+		// names the ref.
 		_, err = l.r.ResumeLease(l.ctx, h, "s3", time.Hour)
 		wantReason(t, err, run.RejectStaleToken)
 		_, err = l.r.AcceptTurn(l.ctx, runner.AcceptOptions{TurnID: turn.TurnID, Lease: &h, Result: l.result(turn)})

@@ -1,4 +1,4 @@
-// Serving leases: one server in a work tree, and where it keeps what is its own.
+// Serving leases: one server in a work tree, and the place of its own files.
 
 package runner
 
@@ -12,9 +12,8 @@ import (
 // serveLock names the process that hands out leases of this work tree.
 const serveLock = "runner-control.lock"
 
-// ServeLeases makes the caller the one server of leases of this work tree until
-// release is called or the process ends, however it ends. The error has the code
-// locked and names the other server.
+// ServeLeases makes the caller the only server of leases of this work tree until release is called
+// or the process ends, for any reason. The error has the code locked and names the other server.
 func (r *Runner) ServeLeases(ctx context.Context) (release func(), err error) {
 	path, err := r.lockPlace(serveLock)
 	if err != nil {
@@ -27,6 +26,6 @@ func (r *Runner) ServeLeases(ctx context.Context) (release func(), err error) {
 	return func() { _ = l.Release() }, nil
 }
 
-// PrivateDir is where this machine keeps what belongs to the project and not to its
-// run: a directory below the git directory that need not exist.
+// PrivateDir returns where this machine keeps what belongs to the project and not to its run: a
+// directory below the git directory that need not exist.
 func (r *Runner) PrivateDir() string { return private.Dir(r.store.Repository()) }

@@ -1,4 +1,4 @@
-// Tests of leases: who may act on a turn, at what time, and what stays on record.
+// Tests of leases: who may act on a turn, at what time, and what stays recorded.
 
 package runner_test
 
@@ -45,7 +45,7 @@ func newLeasing(t *testing.T, edit func(cfg *ojson.Object)) *leasing {
 	return l
 }
 
-// another opens the project as one more process would.
+// another opens the project as another process would.
 func (l *leasing) another() *runner.Runner {
 	l.t.Helper()
 	r, err := runner.Open(l.ctx, l.dir, runner.Options{Now: func() time.Time { return l.now }})
@@ -100,7 +100,7 @@ func TestLeaseFromIssueToRelease(t *testing.T) {
 		lease.FencingToken.Scope != "run:"+runID+"/step:"+turn.TurnID {
 		t.Fatalf("issued %s", lease.Encode())
 	}
-	// Who has no lease is told who has one.
+	// Without a lease, the refusal names the holder.
 	for what, err := range map[string]error{
 		"accept":  second(l.r.AcceptTurn(l.ctx, runner.AcceptOptions{TurnID: turn.TurnID})),
 		"reject":  second(l.r.RejectTurn(l.ctx, runner.RejectOptions{TurnID: turn.TurnID, Reason: "x"})),
@@ -326,20 +326,20 @@ func TestLeaseRenewAndResume(t *testing.T) {
 	if len(past) != 2 {
 		t.Errorf("three renewals made a history of %d", len(past))
 	}
-	// Shorter than what is left: nothing is taken away.
+	// Shorter than the time left: nothing is taken away.
 	out, err := l.r.RenewLease(l.ctx, h, time.Second)
 	l.must(err)
 	if out.Lease.ExpiresAtMS != l.now.Add(time.Minute).UnixMilli() {
 		t.Errorf("a short renewal shortened the lease to %d", out.Lease.ExpiresAtMS)
 	}
-	// Beyond the deadline: it moves along, on record.
+	// Beyond the deadline: it moves along and is recorded.
 	out, err = l.r.RenewLease(l.ctx, h, 3*time.Hour)
 	l.must(err)
 	now, _ := l.state().ActiveTurns.Get(turn.TurnID)
 	if now.DeadlineAt != wire.FormatTime(l.now.Add(3*time.Hour)) || l.op() == before {
 		t.Errorf("the deadline is %s after a renewal to %d", now.DeadlineAt, out.Lease.ExpiresAtMS)
 	}
-	// The runner was restarted: the same lease, another token, the old session is out.
+	// The runner was restarted: the same lease, another token, the old session is refused.
 	res, err := l.r.ResumeLease(l.ctx, h, "s2", time.Minute)
 	l.must(err)
 	if res.Lease.LeaseID != lease.LeaseID || res.Lease.FencingToken.Token == lease.FencingToken.Token ||
@@ -439,8 +439,8 @@ func TestLeaseHolderIsFencedAtTheCommit(t *testing.T) {
 			h := holderOf(held)
 			data := l.result(turn)
 
-			// A second lease document that took the turn over without this process
-			// knowing: only the lease's ref moves, the run stays where it is.
+			// A second lease document takes the turn over without this process knowing: only the
+			// lease's ref moves, the run stays where it is.
 			taken := held.Restore("s2", 2, now, 0, now.Add(time.Hour))
 			store, err := gitstore.Open(ctx, repo.Dir,
 				gitstore.Options{Publish: func(ctx context.Context, r *git.Repository, m decision.Move) error {
@@ -514,7 +514,7 @@ func TestLeaseRefsStayBounded(t *testing.T) {
 	}
 }
 
-// proposing is a result after which the same role goes on.
+// proposing returns a result after which the same role goes on.
 func (l *leasing) proposing(turn *run.Turn, i int) []byte {
 	doc, err := ojson.DecodeObject(l.result(turn))
 	l.must(err)
@@ -540,8 +540,8 @@ func TestLeaseRefOfAnotherKindIsRefused(t *testing.T) {
 	wantCode(t, err, fail.CodeRefSymbolic)
 }
 
-// TestALeaseWhoseRefIsSetBackHoldsNot has the ref of a lease that was taken back, or
-// has changed hands since, point at what it was: the run is the truth.
+// TestALeaseWhoseRefIsSetBackHoldsNot sets the ref of a lease that was revoked, or that has changed
+// hands since, back to its old value: the run is the truth.
 func TestALeaseWhoseRefIsSetBackHoldsNot(t *testing.T) {
 	reasons := map[string]string{"revoked": run.RejectSuperseded, "revoked and leased again": run.RejectStaleToken}
 	for name, after := range map[string]func(l *leasing, turn string){

@@ -1,5 +1,5 @@
-// What a run loop needs beside the operations of a person: how far a dispatch has
-// come, its end by timeout, and that one loop drives at a time.
+// What a run loop needs besides the operations of a person: recording the progress of a dispatch,
+// ending it by timeout, and driving exclusively.
 
 package runner
 
@@ -22,10 +22,9 @@ type Advanced struct {
 	Turn *Turn
 }
 
-// AdvanceTurn records how far the dispatch of a turn has come: dispatched, starting
-// or running, with the process at work and the stream of its first output, 0 and ""
-// when unknown (docs/spec/lifecycle.md#the-life-of-a-dispatch). Errors: turn_not_active, invalid_state_transition,
-// run_blocked, invalid_argument.
+// AdvanceTurn records the progress of a turn's dispatch: dispatched, starting or running, with its process and the
+// stream of its first output, 0 and "" when unknown (docs/spec/lifecycle.md#the-life-of-a-dispatch). Errors:
+// turn_not_active, invalid_state_transition, run_blocked, invalid_argument.
 func (r *Runner) AdvanceTurn(ctx context.Context, op attempt.AdvanceTurn) (*Advanced, error) {
 	out := &Advanced{}
 	done, err := r.do(ctx, "advance", func(context.Context, *change) (*plan, error) { return &plan{op: &op}, nil })
@@ -36,15 +35,14 @@ func (r *Runner) AdvanceTurn(ctx context.Context, op attempt.AdvanceTurn) (*Adva
 	return out, err
 }
 
-// DispatchTimedOut blocks the run because the dispatch of a turn was not done in
-// its time (docs/run-loop.md#what-becomes-of-a-turn): timeout:<scope>, owner operator, the turn is kept.
+// DispatchTimedOut blocks the run because the dispatch of a turn exceeded its time
+// (docs/run-loop.md#what-becomes-of-a-turn): timeout:<scope>, owner operator, the turn is kept.
 func (r *Runner) DispatchTimedOut(ctx context.Context, op attempt.DispatchTimeout) (*Blocked, error) {
 	return r.blocked(ctx, "timeout", &op)
 }
 
-// Drive makes the caller the one run loop of this work tree until release is
-// called or the process ends, however it ends. The error has the code locked and
-// names the other loop.
+// Drive makes the caller the only run loop of this work tree until release is called or the process
+// ends, for any reason. The error has the code locked and names the other loop.
 func (r *Runner) Drive(ctx context.Context) (release func(), err error) {
 	l, err := r.only(ctx, path.Base(wire.LoopLockPath), "run")
 	if err != nil {
@@ -64,8 +62,8 @@ func (r *Runner) DriveRun(ctx context.Context, run string) (release func(), err 
 	return func() { _ = l.Release() }, nil
 }
 
-// PriorityIntent returns the intent that asks to be worked on before anything else, nil when
-// there is none or it has been dealt with (docs/run-loop.md#what-becomes-of-a-turn).
+// PriorityIntent returns the intent to be worked on before anything else, nil when there is none or
+// it has been dealt with (docs/run-loop.md#what-becomes-of-a-turn).
 func (r *Runner) PriorityIntent() *intake.Priority { return intake.Urgent(r.store.Dir()) }
 
 // View is a run as it was read: config, state, index and the operation it is at.

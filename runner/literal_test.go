@@ -29,7 +29,7 @@ var (
 	section      = regexp.MustCompile("`(## [^`]+)`")
 )
 
-// literally does the turn as its prompt says; leave: and asks to leave the phase.
+// literally carries out the turn as its prompt says; leave: and asks to leave the phase.
 func (p *project) literally(turn *run.Turn, leave bool) {
 	p.t.Helper()
 	data, err := os.ReadFile(filepath.Join(p.dir, filepath.FromSlash(wire.BundleDir(turn.TurnID)), "PROMPT.md"))
@@ -83,7 +83,7 @@ func (p *project) literally(turn *run.Turn, leave bool) {
 	p.write(wire.StagingPath(turn.TurnID), string(ojson.Pretty(filled)))
 }
 
-// document writes what the prompt says that a required document must hold.
+// document writes the required content that the prompt states for a document.
 func (p *project) document(path, must string, write func(path, text string)) {
 	p.t.Helper()
 	switch {
@@ -103,7 +103,7 @@ func (p *project) document(path, must string, write func(path, text string)) {
 	}
 }
 
-// fillIn replaces every placeholder; where one names the choices it takes the first.
+// fillIn replaces every placeholder; where one names choices it takes the first.
 func fillIn(v any, touched []string) any {
 	switch v := v.(type) {
 	case *ojson.Object:

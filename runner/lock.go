@@ -1,4 +1,4 @@
-// Locks beside those of operations: who moves the run for a while, and who is the only one to do something.
+// Locks besides those of operations: who moves the run for a while, and who alone does something.
 
 package runner
 
@@ -15,20 +15,20 @@ type Held struct {
 	lock *lockfile.Lock
 }
 
-// Lost is closed when the lock has become another owner's: another implementation
-// takes over what looks too old to it. Nothing is damaged by it, the compare-and-
-// swap of the run's ref decides, but there is no use in going on.
+// Lost is closed when the lock has another owner: another implementation takes over a lock that
+// looks too old to it. This damages nothing, as the compare-and- swap of the run's ref decides, but
+// there is no use in going on.
 func (h *Held) Lost() <-chan struct{} { return h.lock.Lost() }
 
-// AcquireLock takes the acceptance lock for several operations in a row. It is
-// the lock every operation takes for itself: operations of this Runner work under
-// it, those of others wait as long as their Options.LockWait says and then fail
-// with the code locked, which names the owner. purpose is a word for whoever waits.
+// AcquireLock takes the acceptance lock for several operations in a row. It is the lock that every
+// operation takes for itself: operations of this Runner work under it, those of others wait as long
+// as their Options.LockWait says and then fail with the code locked, which names the owner. purpose
+// is a word shown to waiting processes.
 //
-// The way out: the lock belongs to this process. ReleaseLock and Close give it
-// back; when the process dies, however it dies, the next command takes it over.
-// "git agentxchain doctor" shows who holds it. An approval or another person's
-// decision waits as well, so hold it for moments, never while an agent works.
+// The lock belongs to this process. ReleaseLock and Close give it back; when the process dies, for
+// any reason, the next command takes it over. "git agentxchain doctor" shows who holds it. An
+// approval or another person's decision waits as well, so hold it for moments, never while an agent
+// works.
 //
 // Errors: locked (another owner, or this Runner holds it already), interrupted.
 func (r *Runner) AcquireLock(ctx context.Context, purpose string) (*Held, error) {
@@ -41,8 +41,8 @@ func (r *Runner) AcquireLock(ctx context.Context, purpose string) (*Held, error)
 	return &Held{Outcome: OutcomeOf(nil), lock: l}, nil
 }
 
-// ReleaseLock gives the lock back. Only its owner can: a lock that has become
-// another's meanwhile is left alone (lock_lost). Releasing twice does nothing.
+// ReleaseLock releases the lock. Only its owner can: a lock that has a new owner is left alone
+// (lock_lost). Releasing twice does nothing.
 func (r *Runner) ReleaseLock(h *Held) error {
 	if h == nil || h.lock == nil {
 		return nil
@@ -55,8 +55,8 @@ func (r *Runner) ReleaseLock(h *Held) error {
 // locksDir holds a lock file for each thing that only one process of the work tree does.
 const locksDir = ".agentxchain/locks"
 
-// only makes this process the one that does what the lock file stands for, as long as it lives or until the lock is
-// released. The error has the code locked and names the other one.
+// only makes this process the only one that does what the lock file names, as long as it lives or until the lock is
+// released. The error has the code locked and names the other process.
 func (r *Runner) only(ctx context.Context, name, purpose string) (*lockfile.Lock, error) {
 	path, err := r.lockPlace(name)
 	if err != nil {
@@ -65,7 +65,7 @@ func (r *Runner) only(ctx context.Context, name, purpose string) (*lockfile.Lock
 	return lockfile.Acquire(ctx, path, purpose, 0)
 }
 
-// lockPlace is the path of such a lock file; its directory is there.
+// lockPlace returns the path of a lock file whose directory exists.
 func (r *Runner) lockPlace(name string) (string, error) {
 	if err := r.store.MakeDir(locksDir); err != nil {
 		return "", err

@@ -1,5 +1,5 @@
-// Standing, Next and Look: where the run stands and what moves it on. Look is for those who only
-// show it: nothing is locked, settled, reminded of, reconciled or written, whatever is met.
+// Standing, Next and Look: the state of the run and the command that moves it on. Look is for
+// readers that only show it: it never locks, settles, reminds, reconciles or writes.
 
 package runner
 
@@ -17,7 +17,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner/status"
 )
 
-// FileStat is a file a commit changed.
+// FileStat is a file that a commit changed.
 type FileStat = history.FileStat
 
 // Standing reads the run without changing anything on disk.
@@ -60,13 +60,12 @@ func (r *Runner) lost(st *status.Standing) {
 	}
 }
 
-// Next returns the one next command, nil when there is none or it cannot be told.
-// After an operation of this Runner it is what follows from that operation, and
-// nothing of the run is read again.
+// Next returns the one next command, nil when there is none or it is unknown. After an operation of
+// this Runner it is computed from that operation, and nothing of the run is read again.
 func (r *Runner) Next(ctx context.Context) *protocol.NextAction {
 	r.serial.Lock()
 	v, tree := r.after, r.afterTree
-	r.afterTree = nil // it tells of the moment of the operation, not of a later one
+	r.afterTree = nil // it describes the moment of the operation, not a later one
 	r.serial.Unlock()
 	if v == nil {
 		tree = nil
@@ -82,9 +81,8 @@ func (r *Runner) Next(ctx context.Context) *protocol.NextAction {
 	return st.Next
 }
 
-// Look is Standing for a reader that may not change a byte, with every gate. A
-// restore that was interrupted is reported (working_files_behind) and left to the
-// next command. Errors: those of View.
+// Look is Standing for a reader that may not change a byte, with every gate. An interrupted restore
+// is reported (working_files_behind) and left to the next command. Errors: those of View.
 func (r *Runner) Look(ctx context.Context) (*status.Sight, error) {
 	v, err := r.look(ctx)
 	if err != nil {
@@ -114,12 +112,12 @@ func (r *Runner) look(ctx context.Context) (*gitstore.View, error) {
 	return v, r.ready(ctx, v)
 }
 
-// at is the project as its status is told.
+// at returns the project whose status is reported.
 func (r *Runner) at() status.Project {
 	return status.Project{Dir: r.store.Dir(), Store: r.store, Now: r.Now()}
 }
 
-// GateStandings holds every gate of the configuration against the files of now.
+// GateStandings checks every gate of the configuration against the present files.
 func (r *Runner) GateStandings(ctx context.Context) (*gitstore.View, []gate.Standing, error) {
 	v, err := r.View(ctx)
 	if err != nil {
@@ -129,16 +127,16 @@ func (r *Runner) GateStandings(ctx context.Context) (*gitstore.View, []gate.Stan
 	return v, out, err
 }
 
-// CommitDiff returns what a commit of the project's own history changed: the files,
-// and the patch unless it is longer than limit bytes; then cut is true. No program
-// of the repository's configuration is run for it. Errors: not_found, git_failed.
+// CommitDiff returns what a commit of the project's own history changed: the files, and the patch
+// unless it is longer than limit bytes; then cut is true. It runs no program of the repository's
+// configuration. Errors: not_found, git_failed.
 func (r *Runner) CommitDiff(ctx context.Context, commit string, limit int64) (files []FileStat, patch []byte, cut bool,
 	err error) {
 	return history.CommitDiff(ctx, r.store.Repository(), commit, limit)
 }
 
-// WorkDiff is CommitDiff of the named project-relative files as they are in the work
-// tree, against a commit; files git does not know are not among them.
+// WorkDiff is CommitDiff for the named project-relative files in the work tree, against a commit;
+// files unknown to git are left out.
 func (r *Runner) WorkDiff(ctx context.Context, commit string, names []string, limit int64) (files []FileStat,
 	patch []byte, cut bool, err error) {
 	return history.WorkDiff(ctx, r.store.Repository(), commit, names, limit)

@@ -20,9 +20,9 @@ type Sent struct {
 	To      *Object // {turn}, {role} or {human: true}
 }
 
-// SendMessage appends a message to the mailbox of the run. It reaches its recipient
-// with the next dispatch bundle of the turn, or of a turn of the role. An empty To
-// of an answer is whoever asked: their turn while it is active, else its role.
+// SendMessage appends a message to the mailbox of the run. It reaches its recipient with the next
+// dispatch bundle of the turn, or of a turn of the role. An empty To of an answer is the asker:
+// their turn while it is active, else its role.
 //
 // Codes: invalid_argument, target_required, turn_not_active, not_found,
 // inside_dispatched_turn, invalid_state_transition, mailbox_full.
@@ -54,7 +54,7 @@ func (r *Runner) SendMessage(ctx context.Context, op mail.SendMessage) (*Sent, e
 	return out, nil
 }
 
-// backTo is who gets the answer to a message.
+// backTo returns the recipient of an answer to a message.
 func backTo(sent *ojson.Object, s *run.State) string {
 	from := sent.Object("payload").Object("message").String("from_task_id")
 	if role := sent.Object("turn").String("role_id"); role != "" && !s.ActiveTurns.Has(from) {
@@ -63,7 +63,7 @@ func backTo(sent *ojson.Object, s *run.State) string {
 	return from
 }
 
-// finished says of a recipient that is refused what has become of it.
+// finished adds to a refusal what has become of the recipient.
 func (r *Runner) finished(ctx context.Context, err error, to string) error {
 	var refusal *wire.Error
 	if !errors.As(err, &refusal) || refusal.Code != wire.CodeTurnNotActive || refusal.Field != "to" {
@@ -86,9 +86,8 @@ type Acked struct {
 	Ack *Object // portable TaskMessageAck
 }
 
-// AckMessage records what the recipient of a message says about it: received,
-// accepted, rejected or resolved, in that order. A turn answers for itself only, a
-// person for anybody.
+// AckMessage records what the recipient of a message says about it: received, accepted, rejected or
+// resolved, in that order. A turn answers for itself only, a person for any recipient.
 //
 // Codes: not_found, invalid_argument, inside_dispatched_turn,
 // invalid_state_transition.
@@ -117,7 +116,7 @@ func (r *Runner) AckMessage(ctx context.Context, messageID, status, note string)
 	return out, err
 }
 
-// mailRows are the newest events about one message, nil where there is none.
+// mailRows holds the newest events about one message, nil where there is none.
 type mailRows struct{ sent, delivered, acked *run.Line }
 
 // mailOf looks a message up in the event log, from its end to the event that sent it.
@@ -135,7 +134,7 @@ func (r *Runner) mailOf(ctx context.Context, runID, id string) (mailRows, error)
 	for i := range rows {
 		switch rows[i].Row.String("event_type") {
 		case run.EventMessageSent:
-			if found.sent == nil { // one that repeats an id came from outside and counts for nothing
+			if found.sent == nil { // a repeated id came from outside and counts for nothing
 				found.sent = &rows[i]
 			}
 		case run.EventMessageDelivered:
@@ -147,8 +146,8 @@ func (r *Runner) mailOf(ctx context.Context, runID, id string) (mailRows, error)
 	return found, err
 }
 
-// messagesFor returns the messages in the bundle of a turn, oldest first. Only a run
-// where messages wait for an active turn has its event log looked at.
+// messagesFor returns the messages in the bundle of a turn, oldest first. The event log is read
+// only when messages wait for an active turn.
 func (r *Runner) messagesFor(ctx context.Context, x *run.Index, turnID string) ([]*ojson.Object, error) {
 	if x == nil {
 		return nil, nil

@@ -1,5 +1,5 @@
-// Names of other rooms that a runner author meets in this interface: whoever
-// drives a run imports this package and nothing beside it.
+// Names of other packages that a runner author meets in this interface: a program that drives a run
+// imports this package and no other.
 
 package runner
 
@@ -33,8 +33,8 @@ type (
 	HookOutcome = hooks.Outcome
 	Emission    = notify.Emission // of EmitNotifications
 
-	ConsentOptions = consent.Options // of whatever a person decides
-	Signed         = consent.Signed  // the error where only a statement was wanted
+	ConsentOptions = consent.Options // of every decision of a person
+	Signed         = consent.Signed  // the error when only a statement was wanted
 )
 
 // Statuses of a run.

@@ -1,5 +1,5 @@
-// Notifications: what an operation has to tell is sent after its lock is
-// released, and what became of it is recorded (docs/notifications.md#webhooks).
+// Notifications: they are sent after an operation's lock is released, and their delivery is
+// recorded (docs/notifications.md#webhooks).
 
 package runner
 
@@ -21,7 +21,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// news is what a command has to tell when it is done.
+// news is what a command has to notify about when it is done.
 type news struct {
 	cfg     *config.Config
 	config  notify.Config
@@ -34,8 +34,8 @@ type newsItem struct {
 	run   notify.Run // as it was then
 }
 
-// note keeps what a committed operation has to tell. Without webhooks and without
-// an escalation it costs nothing.
+// note keeps what a committed operation has to notify about. Without webhooks and without an
+// escalation it costs nothing.
 func (c *change) note(t *protocol.Transition, done *Done) {
 	if _, audit := t.Result.(*protocol.AuditResult); audit {
 		return
@@ -67,8 +67,8 @@ func (d *Done) newsOf(cfg *config.Config) *news {
 	return d.news
 }
 
-// escalationNotices are the lines a person at the terminal always gets to see.
-// How they begin is wire (docs/notifications.md#human-escalations).
+// escalationNotices returns the lines that a person at the terminal always gets to see. Their
+// beginnings are part of the wire format (docs/notifications.md#human-escalations).
 func escalationNotices(data []byte) []string {
 	var out []string
 	for line := range bytes.Lines(data) {
@@ -86,9 +86,8 @@ func escalationNotices(data []byte) []string {
 	return out
 }
 
-// notify tells what a command has to tell. It runs when the lock is released: a
-// slow webhook holds up nobody else. Nothing that goes wrong here is an error of
-// the command.
+// notify sends a command's notifications. It runs when the lock is released: a slow webhook holds
+// up only this command. No failure here is an error of the command.
 func (r *Runner) notify(ctx context.Context, done *Done) {
 	n := done.news
 	if n == nil {
@@ -108,9 +107,8 @@ func (r *Runner) notify(ctx context.Context, done *Done) {
 	done.Notices = append(slices.Clip(done.Notices), notices...)
 }
 
-// Remind sends the reminders of approvals that have waited too long, as status
-// does, and returns what a person should know of it. Without reminders in the
-// configuration nothing is read.
+// Remind sends the reminders of approvals that have waited too long, as status does, and returns
+// what a person should know of it. Without reminders in the configuration it reads nothing.
 func (r *Runner) Remind(ctx context.Context, v *gitstore.View) []string {
 	if v.State == nil || v.Config == nil || v.Config.Notifications == nil || len(v.ConfigProblems) > 0 {
 		return nil
@@ -125,17 +123,17 @@ func (r *Runner) Remind(ctx context.Context, v *gitstore.View) []string {
 	return d.Finish(v.State)
 }
 
-// Emitted is the outcome of EmitNotifications. OK means that nothing was wrong with
-// the event; what became of it at each webhook is in Results.
+// Emitted is the outcome of EmitNotifications. OK means that nothing was wrong with the event;
+// Results has the outcome at each webhook.
 type Emitted struct {
 	Outcome
 	Emission
 }
 
-// EmitNotifications tells the webhooks that subscribe to an event about the
-// current run and records what became of it (docs/runner.md#support). Errors: an unknown
-// event (invalid_argument), webhooks that are not trusted (hooks_untrusted), and
-// those of reading the run. That a webhook was not reached is in the results.
+// EmitNotifications tells the webhooks that subscribe to an event about the current run and records
+// the outcome (docs/runner.md#support). Errors: an unknown event (invalid_argument), untrusted
+// webhooks (hooks_untrusted), and those of reading the run. An unreachable webhook is reported in
+// the results.
 func (r *Runner) EmitNotifications(ctx context.Context, event string, payload *Object, turn *Turn) (*Emitted, error) {
 	out := &Emitted{}
 	return out, out.settle(r.emit(ctx, out, notify.Event{Type: event, Payload: payload, Turn: turn}))
@@ -159,7 +157,7 @@ func (r *Runner) emit(ctx context.Context, out *Emitted, e notify.Event) error {
 	return err
 }
 
-// delivery is the delivery of a command's notifications.
+// delivery returns the delivery of a command's notifications.
 func (r *Runner) delivery(ctx context.Context, cfg *config.Config, config notify.Config,
 	total time.Duration) *deliver.Delivery {
 	return deliver.New(ctx, deliver.Options{

@@ -25,7 +25,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner/trust"
 )
 
-// listener is a webhook that keeps what it is told.
+// listener is a webhook that keeps what it receives.
 type listener struct {
 	*httptest.Server
 	mu     sync.Mutex
@@ -54,7 +54,7 @@ func listen(t *testing.T) *listener {
 	return l
 }
 
-// take returns the events told since the last time.
+// take returns the events received since the last time.
 func (l *listener) take() (events []string, docs []*ojson.Object) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -111,7 +111,7 @@ func TestNotificationsOfABlock(t *testing.T) {
 	p.trust()
 	a := p.assign("pm")
 	l.wants(t)
-	// Nobody waits for a webhook: the lock is free while it is told.
+	// The lock is free while a webhook is called.
 	var inside error
 	l.answer = func(w http.ResponseWriter, _ *http.Request, _ *ojson.Object) {
 		other, err := runner.Open(p.ctx, p.dir, runner.Options{LockWait: -1})
@@ -178,7 +178,7 @@ func TestNotificationsOfABlock(t *testing.T) {
 	}
 }
 
-// waitingProject is one whose completion waits for a person.
+// waitingProject is a project whose completion waits for a person.
 func waitingProject(t *testing.T, edit func(cfg *ojson.Object)) *project {
 	t.Helper()
 	p := newProject(t, func(cfg *ojson.Object) {
@@ -363,7 +363,7 @@ func TestApprovalReminders(t *testing.T) {
 			t.Errorf("%q", got)
 		}
 	}
-	docs := l.wants(t, notify.ApprovalReminder) // failed before, now told
+	docs := l.wants(t, notify.ApprovalReminder) // failed before, now sent
 	if got := docs[0].Object("payload"); got.String("approval_type") != "pending_run_completion" ||
 		got.String("requested_at") != p.state().PendingRunCompletion.RequestedAt {
 		t.Errorf("%s", ojson.Compact(got))
@@ -382,7 +382,7 @@ func TestApprovalReminders(t *testing.T) {
 	}
 }
 
-// humanGate makes a person pass the gate of the only phase.
+// humanGate makes the only phase's gate need a person.
 func humanGate(cfg *ojson.Object) {
 	route := cfg.Object("routing")
 	phase := route.Keys()[0]

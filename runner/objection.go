@@ -14,8 +14,8 @@ type ObjectionClosed struct {
 	Result *protocol.ObjectionResult
 }
 
-// CloseObjection closes one open objection of the run; the next turn reads the reason.
-// turn names who raised it where several turns gave the same id, "" otherwise.
+// CloseObjection closes one open objection of the run; the next turn reads the reason. turn names
+// who raised it where several turns used the same id, "" otherwise.
 //
 // Errors: inside_dispatched_turn, invalid_state_transition, reason_required, not_found,
 // invalid_argument, and those of every change.

@@ -1,4 +1,4 @@
-// How an operation ended, as data: what every result carries beside the Go error.
+// How an operation ended, as data: what every result has besides the Go error.
 
 package runner
 
@@ -9,25 +9,25 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// Outcome says how an operation ended. It is part of every result of the
-// interface, also of one that is returned together with an error, so that a
-// service can hand on the result alone (docs/runner.md: {ok, error, error_code}).
+// Outcome says how an operation ended. It is part of every result of the interface, also of one
+// that is returned together with an error, so that a service can pass on the result alone
+// (docs/runner.md: {ok, error, error_code}).
 type Outcome struct {
 	OK    bool
 	Error string // one sentence for a person; "" when OK
 	Code  string // stable token of docs/errors.md, never "" unless OK
-	Hint  string // the next command or change, "" when there is none to name
+	Hint  string // the next command or change, "" when none can be named
 }
 
-// Codes of failures that no room has a code of its own for.
+// Codes of failures for which no package has a code of its own.
 const (
 	codeFailed      = "failed"      // nothing more precise is known
 	codeInterrupted = "interrupted" // the context was cancelled
 	codeTimeout     = "timeout"     // the context's deadline passed
 )
 
-// OutcomeOf describes an error as data; nil is OK. Being cancelled in the middle
-// of a step makes the step fail with its own code; the cause is what is told.
+// OutcomeOf describes an error as data; nil is OK. A step that is cancelled in the middle fails
+// with its own code; the outcome names the cause.
 func OutcomeOf(err error) Outcome {
 	if err == nil {
 		return Outcome{OK: true}
@@ -54,5 +54,5 @@ func (o *Outcome) settle(err error) error {
 	return err
 }
 
-// ErrorCode returns the stable code of an error of any room, or "".
+// ErrorCode returns the stable code of an error of any package, or "".
 func ErrorCode(err error) string { return wire.ErrorCode(err) }

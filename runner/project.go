@@ -1,4 +1,4 @@
-// Setting a project up, and its documents judged by themselves.
+// Setting up a project, and checking its documents on their own.
 
 package runner
 
@@ -15,9 +15,9 @@ type (
 	Documents      = project.Documents
 )
 
-// InitProject makes dir a governed project. Files that are there are kept as
-// they are. It refuses where a run exists (code run_exists) or a configuration
-// is already there (project_exists): a scaffold must never cost evidence.
+// InitProject makes dir a governed project. It leaves existing files as they are. It refuses where
+// a run exists (code run_exists) or a configuration already exists (project_exists): a scaffold
+// must never cost evidence.
 func InitProject(ctx context.Context, dir string, opt ProjectOptions) (*Project, error) {
 	return project.Init(ctx, dir, opt)
 }

@@ -31,12 +31,13 @@ func (r *Runner) Proposals(ctx context.Context) ([]*proposal.Proposal, error) {
 	return proposal.List(ctx, r.store, v.Run, "")
 }
 
-// WaitingProposals are those of the run in v that nobody has decided on, oldest first; none where no role proposes.
+// WaitingProposals returns the undecided proposals of the run in v, oldest first; none where no role proposes.
 func (r *Runner) WaitingProposals(ctx context.Context, v *gitstore.View) ([]*proposal.Proposal, error) {
 	return proposal.Waiting(ctx, r.store, v)
 }
 
-// proposalsFor are those that a turn could apply as its own work: none unless its role writes.
+// proposalsFor returns the proposals that a turn could apply as its own work: none unless its role
+// writes.
 func (r *Runner) proposalsFor(ctx context.Context, v *gitstore.View, turn *run.Turn) ([]dispatch.Waiting, error) {
 	if role := v.Config.Role(turn.AssignedRole); role == nil || role.WriteAuthority != wire.Authoritative {
 		return nil, nil
@@ -58,8 +59,8 @@ func (r *Runner) proposalsFor(ctx context.Context, v *gitstore.View, turn *run.T
 	return out, nil
 }
 
-// Proposal returns the proposal of a turn, with what the files hold now and would hold.
-// A unique prefix of the id will do; "" is the only one that waits.
+// Proposal returns the proposal of a turn, with the present and the proposed contents of its files.
+// turn may be a unique prefix of the id; "" is the only waiting proposal.
 //
 // Errors: not_found, target_required.
 func (r *Runner) Proposal(ctx context.Context, turn string) (*proposal.Proposal, error) {
@@ -76,16 +77,15 @@ type Decided struct {
 	Proposal *proposal.Proposal
 	Files    []string // applied by this call
 	Left     []string // not applied yet
-	Commit   string   // "" for a rejection, and for what a turn applied
+	Commit   string   // "" for a rejection and for files that a turn applied
 	InTurn   string   // the turn whose work the files are, "" when they were committed
 }
 
-// ApplyProposal writes files of a proposal into the work tree, those named or all that are
-// left, and commits them; with inTurn, which is the caller's own turn inside of one, they
-// are the uncommitted work of that active, authoritative turn. Nothing is written where one
-// of them cannot be.
+// ApplyProposal writes files of a proposal into the work tree, the named ones or all that are left, and commits
+// them; with inTurn, which is the caller's own turn inside of one, they are the uncommitted work of that
+// active, authoritative turn. When one of them cannot be written, none is.
 //
-// What it committed is taken back where the run was taken elsewhere meanwhile and the apply is refused.
+// Its commit is undone when the run moved elsewhere meanwhile and the apply is refused.
 //
 // Errors: not_found, target_required, proposal_decided, proposal_conflict, turn_not_active,
 // invalid_argument, invalid_state_transition, inside_dispatched_turn, run_blocked.
@@ -183,7 +183,7 @@ func (r *Runner) applyProposal(ctx context.Context, turn string, names []string,
 	})
 }
 
-// RejectProposal turns a proposal down; files applied before stay.
+// RejectProposal turns down a proposal; files applied before stay.
 //
 // Errors: those of ApplyProposal but proposal_conflict.
 func (r *Runner) RejectProposal(ctx context.Context, turn, reason string) (*Decided, error) {
@@ -225,7 +225,7 @@ func (r *Runner) decide(ctx context.Context, turn string,
 	return out, err
 }
 
-// proposalMessage is that of a checkpoint, with another subject.
+// proposalMessage returns the message of a checkpoint, with another subject.
 func proposalMessage(p *proposal.Proposal) string {
 	_, body, _ := strings.Cut(checkpointMessage(p.Row().Row), "\n")
 	return "apply proposal: " + p.Turn + "\n" + body

@@ -57,6 +57,6 @@ func MaxConcurrentTurns(c *Config, phase string) int {
 	return min(max(r.MaxConcurrentTurns, 1), config.MaxConcurrentTurns)
 }
 
-// TurnStagingResultPath returns where the result of a turn is staged, relative to
-// the project and slash-separated: .agentxchain/staging/<turn_id>/turn-result.json.
+// TurnStagingResultPath returns the path where the result of a turn is staged, relative to the
+// project and slash-separated: .agentxchain/staging/<turn_id>/turn-result.json.
 func TurnStagingResultPath(turnID string) string { return wire.StagingPath(turnID) }

@@ -1,4 +1,4 @@
-// Reconcile: commits a person made while turns are at work are taken into what they
+// Reconcile: commits that a person made while turns are active become part of what these turns
 // start from (docs/spec/observation.md#commits-of-a-person).
 
 package runner
@@ -19,13 +19,13 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner/observe"
 )
 
-// Unreconciled are the commits that a reconciliation would take in.
+// Unreconciled holds the commits that a reconciliation would take in.
 type Unreconciled struct {
 	Baseline object.OID
 	Head     object.OID
 	Commits  []commits.TakenCommit // oldest first
 	Turns    []string              // active turns that began before them
-	Unsafe   error                 // why they are not taken, nil when they can be
+	Unsafe   error                 // why they cannot be taken in, nil when they can
 }
 
 // Reconciled is the outcome of Reconcile.
@@ -41,8 +41,8 @@ type ReconcileOptions struct {
 	Consent ConsentOptions
 }
 
-// Unreconciled lists the commits made since the run's baseline: where its oldest turn at
-// work began, or what was last accepted. Nothing is changed.
+// Unreconciled lists the commits made since the run's baseline: where its oldest active turn began,
+// or what was last accepted. It changes nothing.
 func (r *Runner) Unreconciled(ctx context.Context) (*Unreconciled, error) {
 	v, err := r.View(ctx)
 	if err != nil {
@@ -73,7 +73,7 @@ func unsafeCommit(code string) bool {
 		code == commits.CodeCriticalDeleted
 }
 
-// Reconcile takes the commits in. Staged results stay as they are.
+// Reconcile takes in the commits. Staged results stay as they are.
 //
 // Errors: missing_baseline, history_rewrite, governance_state_modified,
 // protected_path_modified, critical_artifact_deleted, nothing_to_reconcile, state_moved,

@@ -1,5 +1,4 @@
-// The read side: what is recorded of a project's runs, and the names a reader
-// needs for it.
+// The read side: the recorded runs of a project, and the names a reader needs for it.
 
 package runner
 
@@ -27,7 +26,7 @@ type (
 	OpInfo       = chain.OpInfo       // one operation of a run's chain
 	RunTip       = chain.RunTip       // a run with its newest operation
 	OpDetail     = chain.OpDetail     // with what it recorded
-	LedgerChange = chain.LedgerChange // what one operation made of a ledger
+	LedgerChange = chain.LedgerChange // what one operation changed in a ledger
 	Ref          = git.Ref
 	Repository   = git.Repository
 	LineRange    = history.LineRange // of a file; zero bounds are open
@@ -36,7 +35,7 @@ type (
 	FsckOptions = proof.Options
 	FsckReport  = proof.Report
 	FsckFinding = proof.Finding
-	Against     = travel.Against    // this clone beside another side
+	Against     = travel.Against    // this clone compared with another side
 	AgainstRun  = travel.AgainstRun // one run of it
 
 	RepairMode    = gitstore.RepairMode
@@ -54,7 +53,7 @@ const (
 	AgainstBundle = travel.AgainstBundle
 	AgainstExport = travel.AgainstExport
 
-	RunEqual        = travel.RunEqual // how a run stands to the other side
+	RunEqual        = travel.RunEqual // how a run compares with the other side
 	RunAhead        = travel.RunAhead
 	RunBehind       = travel.RunBehind
 	RunDiverged     = travel.RunDiverged
@@ -63,15 +62,14 @@ const (
 	RunDamaged      = travel.RunDamaged
 
 	FindRecord = proof.FindRecord // fsck: an operation's record cannot be read
-	FindReplay = proof.FindReplay // fsck: applied again it gives something else
+	FindReplay = proof.FindReplay // replaying it gives another result
 )
 
-// Record is what can be read of the recorded runs. Nothing in it takes the lock or
-// changes a file.
+// Record is the readable part of the recorded runs. Nothing in it takes the lock or changes a file.
 type Record interface {
-	// Repository is the git repository the project lives in.
+	// Repository is the git repository that contains the project.
 	Repository() *Repository
-	// Runs are the refs of all recorded runs.
+	// Runs returns the refs of all recorded runs.
 	Runs(ctx context.Context) ([]Ref, error)
 	// RunTips lists the recorded runs, each with its newest operation, newest first, at
 	// most limit (0: all).
@@ -81,38 +79,37 @@ type Record interface {
 	Log(ctx context.Context, run string, limit int) ([]OpInfo, error)
 	// Chain is Log with the oldest first, up to an operation or to the newest when op is "".
 	Chain(ctx context.Context, run string, op OpID) ([]OpInfo, error)
-	// Newest is the newest operation of a run, "" for the present one, and that run's id.
+	// Newest returns the newest operation of a run, "" for the present one, and that run's id.
 	Newest(ctx context.Context, run string) (string, OpID, error)
-	// Refusal is what led to the newest refusal with a code that left no trace in a run, nil without one.
+	// Refusal returns what led to the newest refusal with a code that left no trace in a run, nil without one.
 	Refusal(code string) (*verdict.Chain, error)
 	// Show reads one operation by commit id or unique prefix.
 	Show(ctx context.Context, name string) (*OpDetail, error)
-	// LastRow is the newest row of a ledger whose member key has that value, nil
-	// when there is none.
+	// LastRow returns the newest row of a ledger whose member key has that value, nil when there is
+	// none.
 	LastRow(ctx context.Context, l wire.Ledger, key, value string) (*run.Line, error)
-	// TailRows are the newest n rows of a ledger that keep wants, all of them for 0.
+	// TailRows returns the newest n rows of a ledger that keep wants, all of them for 0.
 	TailRows(ctx context.Context, l wire.Ledger, n int, keep func(*ojson.Object) bool) ([]run.Line, error)
-	// ViewRows is TailRows of the run as a view shows it, which may be ahead of the
-	// working files.
+	// ViewRows is TailRows of the run as a view shows it, which may be ahead of the working files.
 	ViewRows(ctx context.Context, v *View, l wire.Ledger, n int, keep func(*ojson.Object) bool) ([]run.Line, error)
 	Checks
 }
 
-// Checks are what can be checked of the recorded runs, also in a repository without a work tree.
+// Checks lists the checks of the recorded runs that also work in a repository without a work tree.
 type Checks interface {
 	// Dir is the absolute project directory, "" without a work tree.
 	Dir() string
-	// Fsck holds working files, objects and records against each other.
+	// Fsck compares working files, objects and records with each other.
 	Fsck(ctx context.Context, opt FsckOptions) (*FsckReport, error)
 	// AgainstKind says what a name means: a remote, else the kind of the file.
 	AgainstKind(ctx context.Context, name, file string) (string, error)
-	// AgainstRemote and AgainstBundle hold the runs here, or one of them, against those
-	// of another side. Nothing of it is taken over.
+	// AgainstRemote and AgainstBundle compare the runs here, or one of them, with those of another
+	// side. They take over nothing.
 	AgainstRemote(ctx context.Context, remote, run string) (*Against, error)
 	AgainstBundle(ctx context.Context, file, run string) (*Against, error)
 }
 
-// Record is the read side of this project.
+// Record returns the read side of this project.
 func (r *Runner) Record() Record { return recorded{r.store} }
 
 // recorded is the store as a reader sees it.
@@ -162,7 +159,7 @@ func DiscoverRepository(ctx context.Context, dir string) (*Repository, error) {
 // IsBare reports the refusal of a repository that has no work tree.
 func IsBare(err error) bool { return fail.CodeOf(err) == fail.CodeBareRepository }
 
-// BareRuns are the runs that lie in a repository without a work tree. Close them.
+// BareRuns are the runs of a repository without a work tree. Close it after use.
 type BareRuns interface {
 	io.Closer
 	Checks
@@ -177,12 +174,12 @@ func OpenBare(ctx context.Context, dir string) (BareRuns, error) {
 	return recorded{s}, nil
 }
 
-// LeaveRepository makes this process forget the repository its environment names
-// (GIT_DIR and the like), for commands that work in another one.
+// LeaveRepository makes this process forget the repository that its environment names (GIT_DIR and
+// the like), for commands that work in another one.
 func LeaveRepository() error { return gitstore.LeaveRepository() }
 
-// GitConfig is git's own settings whose names match a regular expression, as seen from
-// dir: the answer of git config --null, nil when nothing is set or git cannot say.
+// GitConfig is git's own settings whose names match a regular expression, as seen from dir: the
+// output of git config --null, nil when nothing is set or git cannot say.
 func GitConfig(ctx context.Context, dir, pattern string) []byte {
 	return git.Variables(ctx, dir, pattern)
 }

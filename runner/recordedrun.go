@@ -8,13 +8,13 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 )
 
-// RecordedRun is a run as one operation recorded it (docs/storage.md): the present
-// one, one of before, or one that came here by a push.
+// RecordedRun is a run as one operation recorded it (docs/storage.md): the present run, an earlier
+// one, or one that came here by a push.
 type RecordedRun = chain.RecordedRun
 
-// OpenRun reads a run at its newest operation, or at op when it is not "". An empty
-// run is the one of this work tree. Nothing is locked and no working file is looked
-// at; what another tool has changed and no operation has recorded yet is not in it.
+// OpenRun reads a run at its newest operation, or at op when it is not "". An empty run is the one
+// of this work tree. It locks nothing and reads no working file; unrecorded changes by another tool
+// are not in it.
 //
 // Codes: no_run, bad_ref_name, ref_is_symbolic, ref_broken, object_missing,
 // object_corrupt.

@@ -1,5 +1,5 @@
-// What the engine refused without a trace in the run is noted beside the repository, so
-// that a person can ask why.
+// Refusals that leave no trace in the run are noted beside the repository, so that a person can ask
+// why.
 
 package runner
 
@@ -19,7 +19,7 @@ func (c *change) ask(snap *protocol.Snapshot, op protocol.Operation) (*protocol.
 		}
 		chain := protocol.Judge(snap, op, c.env).Chain
 		whatif.Locate(chain, ojson.Pretty(snap.Config.Raw))
-		// It is a help and no record: that it cannot be written changes no answer.
+		// The note is a help, not a record: failing to write it changes no answer.
 		_ = c.r.store.NoteRefusal(chain)
 	}
 	return t, refusal

@@ -1,4 +1,4 @@
-// Repair: taking a side where working files and record disagree, and who may.
+// Repair: choosing a side where working files and record disagree, and who may choose.
 
 package runner
 
@@ -9,10 +9,9 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// Repair takes one side of a disagreement between the working files and the
-// recorded run, see gitstore.Store.Repair. Declaring the working files right is a
-// person's decision: it is refused from inside a dispatched turn (code
-// inside_dispatched_turn), whose agent may be the one who changed them.
+// Repair takes one side of a disagreement between the working files and the recorded run, see
+// gitstore.Store.Repair. Declaring the working files right is a person's decision: it is refused
+// inside a dispatched turn (code inside_dispatched_turn), whose agent may have changed them.
 func (r *Runner) Repair(ctx context.Context, mode gitstore.RepairMode,
 	opt gitstore.RepairOptions) (*gitstore.RepairPlan, error) {
 	if opt.FromOp != "" && !opt.DryRun {
@@ -35,8 +34,8 @@ func (r *Runner) Repair(ctx context.Context, mode gitstore.RepairMode,
 	return r.store.Repair(ctx, mode, opt)
 }
 
-// CompleteFiles does what every changing command begins with, and nothing more: working files that are behind the
-// recorded run are completed, permitted changes of another tool recorded. The notices say what was done.
+// CompleteFiles does only what every changing command begins with: it completes working files that are behind the
+// recorded run and records permitted changes of another tool. The notices say what was done.
 func (r *Runner) CompleteFiles(ctx context.Context, purpose string) ([]string, error) {
 	r.serial.Lock()
 	defer r.serial.Unlock()

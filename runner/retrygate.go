@@ -1,4 +1,4 @@
-// RetryGate: a failed gate is asked again on the files of now, without a turn.
+// RetryGate: a failed gate is evaluated again on the present files, without a turn.
 
 package runner
 
@@ -15,8 +15,8 @@ type RetriedGate struct {
 	Result *protocol.RetryResult
 }
 
-// RetryGate asks the gate that refused the last accepted turn's request again: the run
-// moves on, or waits for a person, as if the turn had asked now
+// RetryGate evaluates again the gate that refused the last accepted turn's request: the run moves
+// on, or waits for a person, as if the turn had asked now
 // (docs/spec/gates.md#a-failed-gate-is-asked-again).
 //
 // Errors: inside_dispatched_turn, nothing_to_retry, gate_failed (nothing is recorded),
@@ -37,6 +37,6 @@ func (r *Runner) RetryGate(ctx context.Context) (*RetriedGate, error) {
 	return out, err
 }
 
-// GateMended reports whether a gate that failed would not fail any more, so that
-// RetryGate moves the run on. What cannot be read is not mended.
+// GateMended reports whether a gate that failed would now pass, so that RetryGate moves the run on.
+// An unreadable gate is not mended.
 func (r *Runner) GateMended(v *View) bool { return gate.Mended(r.store.Dir(), v) }

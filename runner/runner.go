@@ -1,4 +1,4 @@
-// The Runner: its options, opening a project, and reading its run. How a run is changed is in change.go.
+// The Runner: its options, opening a project, and reading its run. The changes to a run are in change.go.
 
 package runner
 
@@ -37,30 +37,29 @@ type Options struct {
 	Terminal bool                // a person at a terminal is asking
 	Trust    bool                // use hooks and webhooks without stored trust; not inside a dispatched turn
 
-	// Background is told of a remote that an operation is to be pushed to
+	// Background is told about a remote that an operation should be pushed to
 	// (agentxchain.sync=auto); it must not wait. Nothing is pushed when nil.
 	Background func(dir, remote string)
 
-	// Correlation is told to hooks, so that what they do can be found again; not when "".
+	// Correlation is passed to hooks, so that what they do can be traced; not when "".
 	Correlation string
 
 	fresh bool // a missing state is an idle project, whatever is recorded elsewhere
 }
 
-// Runner drives the runs of one governed project. Its operations may be asked for
-// from several goroutines, as a run loop and its dispatches do; they are carried
-// out one after another.
+// Runner drives the runs of one governed project. Several goroutines may call its operations, as a
+// run loop and its dispatches do; they are carried out one after another.
 type Runner struct {
 	store *gitstore.Store
 
 	serial *sync.Mutex // the store is not safe for concurrent use
 
 	opt   Options
-	after *gitstore.View // what the newest operation of this Runner led to, or nil
-	// afterTree is the work tree as that operation saw it, nil when it may have changed
-	// since or was asked for already.
+	after *gitstore.View // the run after the newest operation of this Runner, or nil
+	// afterTree is the work tree as that operation saw it, nil when it may have changed since or
+	// was used already.
 	afterTree *gitstatus.Status
-	// filesAhead is how far the clock of the work tree's file system is before that of this machine, as Drive found it.
+	// filesAhead is how far the clock of the work tree's file system is ahead of this machine's, as Drive found it.
 	filesAhead time.Duration
 }
 
@@ -96,16 +95,16 @@ func New(s *gitstore.Store, opt Options) *Runner {
 	return &Runner{store: s, opt: opt, serial: new(sync.Mutex)}
 }
 
-// Alone hands the store to f while no operation of this Runner is under way: for what changes a work tree, or brings a
-// run here, without being one of the operations. What only reads asks Record.
+// Alone passes the store to f while no operation of this Runner is under way: f may change a work tree or bring a run
+// here without being an operation. Readers use Record.
 func (r *Runner) Alone(f func(*gitstore.Store) error) error {
 	r.serial.Lock()
 	defer r.serial.Unlock()
 	return f(r.store)
 }
 
-// Afresh is the Runner that begins another run on purpose: one that is recorded, here or on a remote, does not make it
-// refuse that. It shares what r has opened.
+// Afresh returns a Runner that begins another run on purpose: it does not refuse because a run is recorded here or on
+// a remote. It shares what r has opened.
 func (r *Runner) Afresh() *Runner {
 	fresh := *r
 	fresh.opt.fresh = true
@@ -121,13 +120,13 @@ func randomSeed() string {
 	return hex.EncodeToString(b[:])
 }
 
-// Now is the operation's time, cut to the precision of the wire so that a
-// replayed record has the very same one.
+// Now returns the operation's time, cut to the precision of the wire so that a replayed record has
+// exactly the same one.
 func (r *Runner) Now() time.Time { return r.opt.Now().UTC().Truncate(time.Millisecond) }
 
-// View reads the run without changing anything. A project without a state is
-// idle; one whose runs are recorded in git but not in this work tree is an
-// error (no_run) that says how to bring one here.
+// View reads the run without changing anything. A project without a state is idle; one whose runs
+// are recorded in git but not in this work tree is an error (no_run) that says how to bring one
+// here.
 func (r *Runner) View(ctx context.Context) (*gitstore.View, error) {
 	r.serial.Lock()
 	defer r.serial.Unlock()
@@ -139,7 +138,7 @@ func (r *Runner) View(ctx context.Context) (*gitstore.View, error) {
 	return v, r.ready(ctx, v)
 }
 
-// ready gives a view without a state the idle one it stands for.
+// ready gives a view without a state the idle state.
 func (r *Runner) ready(ctx context.Context, v *gitstore.View) error {
 	if n := RulesNotice(v); n != "" && !slices.Contains(v.Notices, n) {
 		v.Notices = append(v.Notices, n)
@@ -161,8 +160,8 @@ func (r *Runner) ready(ctx context.Context, v *gitstore.View) error {
 	if v.State != nil {
 		return nil
 	}
-	// Read back as if it had been on disk: what an operation records of it and what
-	// a replay makes of that record must not differ in so much as a member's order.
+	// Read back as if it had been on disk: what an operation records of it and what a replay makes
+	// of that record must be identical, down to the order of members.
 	st, err := run.DecodeState(run.FreshState(v.Config, "").Encode())
 	if err != nil {
 		return err
@@ -172,7 +171,7 @@ func (r *Runner) ready(ctx context.Context, v *gitstore.View) error {
 	return nil
 }
 
-// notBegun refuses to take a work tree without a run for a project without one.
+// notBegun refuses to treat a work tree without a run as a project without one.
 func (r *Runner) notBegun(ctx context.Context, v *gitstore.View) error {
 	refs, err := chain.Runs(ctx, r.store.Repository())
 	if err != nil || v.State != nil && len(refs) > 0 { // those of other work trees, of a service for example
@@ -198,7 +197,7 @@ func (r *Runner) notBegun(ctx context.Context, v *gitstore.View) error {
 	}
 }
 
-// bringsHere is the hint where the project has a run that this work tree is not in.
+// bringsHere returns the hint where the project has a run that this work tree is not in.
 func bringsHere(command string) string {
 	return "git agentxchain " + command + " brings it here; " + status.NewRun + " starts another"
 }

@@ -1,4 +1,4 @@
-// The runs of a repository: which there are, and which of them are in the archive
+// The runs of a repository: listing them, and moving them to and from the archive
 // (docs/teams.md#archived-runs).
 
 package runner
@@ -30,12 +30,12 @@ type (
 // Places of a run in this clone.
 const (
 	PlaceLive   = "live"     // a run ref
-	PlacePast   = "archived" // in the archive, and its operations are here
+	PlacePast   = "archived" // in the archive, with its operations here
 	PlaceAway   = "fetched on demand"
-	PlaceRemove = "removed" // a person has given its operations up
+	PlaceRemove = "removed" // a person has removed its operations
 )
 
-// StatusUnreadable stands for the status of a run whose newest operation is damaged.
+// StatusUnreadable is the status shown for a run whose newest operation is damaged.
 const StatusUnreadable = "unreadable"
 
 // RunRow is a run of the repository.
@@ -48,14 +48,14 @@ type RunRow struct {
 	Last    string    // name of the newest operation, "" when it is not here
 	Archive *ArchiveEntry
 
-	Witnesses int // keys that signed where it stands; of RunNamed alone
+	Witnesses int // keys that signed its newest operation; set by RunNamed alone
 }
 
-// CurrentRun is the run that the work tree is in, "" when it is in none.
+// CurrentRun returns the run that the work tree is in, "" when it is in none.
 func (r *Runner) CurrentRun() string { return r.store.CurrentRun() }
 
-// RunList lists the runs of the repository, the one that moved last first: live ones,
-// archived ones or both, at most limit (0: all).
+// RunList lists the runs of the repository, the one that moved last first: live ones, archived ones
+// or both, at most limit (0: all).
 func (r *Runner) RunList(ctx context.Context, live, archived bool, limit int) ([]RunRow, error) {
 	list, err := archive.ReadAll(ctx, r.store.Repository(), archive.ListPrefix)
 	if err != nil {
@@ -69,7 +69,7 @@ func (r *Runner) RunList(ctx context.Context, live, archived bool, limit int) ([
 		}
 		for _, t := range tips {
 			row := RunRow{Run: t.Run, Place: PlaceLive, Op: t.Ref.OID, At: t.Last.Time, Last: t.Last.Name}
-			// The others are listed all the same.
+			// The other runs are still listed.
 			row.Status = StatusUnreadable
 			if st, err := chain.StateAt(ctx, r.store.Repository(), t.Ref.OID); err == nil {
 				row.Status = string(st.Status)
@@ -78,7 +78,7 @@ func (r *Runner) RunList(ctx context.Context, live, archived bool, limit int) ([
 		}
 	}
 	if live {
-		// They come first: what is damaged has to be seen.
+		// Damaged runs come first, so that they are seen.
 		broken, err := chain.BrokenRuns(ctx, r.store.Repository())
 		if err != nil {
 			return nil, err
@@ -126,8 +126,8 @@ func archivedRow(e *ArchiveEntry, past OpID) (RunRow, bool) {
 	return row, true
 }
 
-// RunNamed is one run of the repository. The operations of an archived run that are not
-// here are fetched. Codes: no_run, run_removed.
+// RunNamed returns one run of the repository. It fetches the missing operations of an archived run.
+// Codes: no_run, run_removed.
 func (r *Runner) RunNamed(ctx context.Context, name string) (*RunRow, error) {
 	list, err := archive.ReadAll(ctx, r.store.Repository(), archive.ListPrefix)
 	if err != nil {
@@ -154,8 +154,8 @@ func (r *Runner) RunNamed(ctx context.Context, name string) (*RunRow, error) {
 	return row, err
 }
 
-// ArchiveRuns moves runs that are over into the archive. Only a person does it, as what
-// others see changes with it. Codes: inside_dispatched_turn, and those of Store.Archive.
+// ArchiveRuns moves runs that are over into the archive. Only a person may do it, as it changes
+// what others see. Codes: inside_dispatched_turn, and those of Store.Archive.
 func (r *Runner) ArchiveRuns(ctx context.Context, opt ArchiveOptions) (*ArchiveDone, error) {
 	if err := r.personOnly("archive runs", "git agentxchain runs archive"); err != nil {
 		return nil, err
@@ -166,7 +166,7 @@ func (r *Runner) ArchiveRuns(ctx context.Context, opt ArchiveOptions) (*ArchiveD
 	return archiving.Archive(ctx, r.store, opt)
 }
 
-// UnarchiveRuns makes archived runs runs again.
+// UnarchiveRuns moves runs out of the archive again.
 func (r *Runner) UnarchiveRuns(ctx context.Context, runs []string) ([]*ArchiveEntry, error) {
 	if err := r.personOnly("take runs out of the archive", "git agentxchain runs unarchive"); err != nil {
 		return nil, err
@@ -176,7 +176,7 @@ func (r *Runner) UnarchiveRuns(ctx context.Context, runs []string) ([]*ArchiveEn
 	return archiving.Unarchive(ctx, r.store, runs, max(0, r.opt.LockWait))
 }
 
-// PruneRuns lets the operations of archived runs go from this clone.
+// PruneRuns deletes the operations of archived runs from this clone.
 func (r *Runner) PruneRuns(ctx context.Context, opt PruneOptions) (*PruneDone, error) {
 	if err := r.personOnly("prune runs", "git agentxchain runs prune"); err != nil {
 		return nil, err
@@ -187,12 +187,12 @@ func (r *Runner) PruneRuns(ctx context.Context, opt PruneOptions) (*PruneDone, e
 	return archiving.Prune(ctx, r.store, opt)
 }
 
-// keyArchiveAfter has a sync archive runs that ended longer ago than it says. It is a
-// setting of the clone: how long a record stays among the live ones is housekeeping, and
-// no rule that a run is judged by.
+// keyArchiveAfter makes a sync archive runs that ended longer ago than its value. It is a setting
+// of the clone: how long a record stays among the live ones is housekeeping, not a rule that a run
+// is judged by.
 const keyArchiveAfter = "agentxchain.archiveAfter"
 
-// archiveOld archives what agentxchain.archiveAfter says.
+// archiveOld archives the runs that agentxchain.archiveAfter selects.
 func (r *Runner) archiveOld(ctx context.Context, wait time.Duration) error {
 	value := r.store.Repository().Setting(ctx, keyArchiveAfter)
 	if value == "" || value == "never" {

@@ -1,4 +1,4 @@
-// The person's yes in the sign-off documents: written and committed for them.
+// The person's yes in the sign-off documents: written and committed on their behalf.
 
 package runner
 
@@ -22,9 +22,9 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// writeSignoffs writes the documents named in paths and commits exactly them. What was
-// written there since they were read is left alone. The id is "" where git had nothing
-// to commit; written says that the documents are signed, committed or not.
+// writeSignoffs writes the documents named in paths and commits exactly them. It refuses a document
+// that has changed since it was read. The id is "" where git had nothing to commit; written says
+// that the documents are signed, committed or not.
 func (c *change) writeSignoffs(
 	ctx context.Context,
 	read, files []evidence.FileBlob,
@@ -85,12 +85,12 @@ func (c *change) signable(paths []string) error {
 	return nil
 }
 
-// signedMode is the mode a document is written with. A link is not written through: its target is another document.
+// signedMode returns the mode to write a document with. A link is refused: its target is another document.
 func signedMode(root *os.Root, path string) (os.FileMode, error) {
 	info, err := root.Lstat(path)
 	switch {
 	case err != nil:
-		return 0o644, nil // writing it says what is wrong
+		return 0o644, nil // writing it reports the problem
 	case !info.Mode().IsRegular():
 		return 0, &wire.Error{
 			Code:    wire.CodeGateFailed,
@@ -102,9 +102,8 @@ func signedMode(root *os.Root, path string) (os.FileMode, error) {
 	return info.Mode().Perm(), nil
 }
 
-// UnsignedDocuments lists the sign-off documents that carry a person's yes on record and not in
-// the work tree. The record stands until the next turn begins, which takes the documents
-// for what they are.
+// UnsignedDocuments lists the sign-off documents that lack a person's recorded yes in the work
+// tree. The record counts until the next turn begins, which takes the documents as they are.
 func (r *Runner) UnsignedDocuments(v *View) ([]string, error) {
 	var out []string
 	for _, p := range gates.Documents(v.Config) {
@@ -123,7 +122,8 @@ func (r *Runner) UnsignedDocuments(v *View) ([]string, error) {
 	return out, nil
 }
 
-// SignDocuments writes and commits the yes that UnsignedDocuments misses, and says where.
+// SignDocuments writes and commits the yes that UnsignedDocuments misses, and returns the
+// documents.
 func (r *Runner) SignDocuments(ctx context.Context) (written []string, err error) {
 	_, err = r.do(ctx, "sign-off", func(ctx context.Context, c *change) (*plan, error) {
 		paths, err := r.UnsignedDocuments(c.view)

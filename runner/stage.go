@@ -1,4 +1,4 @@
-// StageResult: putting a turn's result where acceptance looks for it.
+// StageResult: writing a turn's result to the place where acceptance looks for it.
 
 package runner
 
@@ -20,11 +20,11 @@ type StagedFile struct {
 	Size   int
 }
 
-// StageResult writes the result of an active turn to its canonical path, durably
-// and in one step, in place of an earlier one. data is one JSON object of at most
-// 8 MiB; whether it is a valid result is for AcceptTurn to say. turnID may be ""
-// for the only active turn. Refusals: turn_not_active, target_required, not_found,
-// invalid_json (no JSON object), invalid_argument (too large, or empty).
+// StageResult writes the result of an active turn to its canonical path, durably and atomically, in
+// place of an earlier one. data is one JSON object of at most 8 MiB; AcceptTurn decides whether it
+// is a valid result. turnID may be "" for the only active turn. Refusals: turn_not_active,
+// target_required, not_found, invalid_json (not a JSON object), invalid_argument (too large, or
+// empty).
 func (r *Runner) StageResult(ctx context.Context, turnID string, data []byte) (*StagedFile, error) {
 	out := &StagedFile{TurnID: turnID}
 	return out, out.settle(r.stage(ctx, out, data))

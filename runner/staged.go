@@ -15,9 +15,9 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner/turnfiles"
 )
 
-// refused reads the staged result of a turn that is sent back or begun anew. What
-// cannot be read, a pipe or a file beyond all bounds, is no result to be kept, and
-// must not keep the turn either.
+// refused reads the staged result of a turn that is rejected or reissued. An unreadable result,
+// such as a pipe or an oversized file, cannot be kept as a result and must not block the turn
+// either.
 func (c *change) refused(turnID string) (turnfiles.Staged, error) {
 	s, err := turnfiles.ReadStaged(c.r.store.Dir(), turnID)
 	if ErrorCode(err) == projectfile.CodeUnreadable {
@@ -26,8 +26,8 @@ func (c *change) refused(turnID string) (turnfiles.Staged, error) {
 	return s, err
 }
 
-// keepAttempt keeps what the agent of a turn that is sent back or begun anew said: the
-// bundle it lies in is made anew, and whoever looks into the failure needs it.
+// keepAttempt keeps the log of a turn that is rejected or reissued: the bundle with it is rebuilt,
+// and the log is needed to look into the failure.
 func (c *change) keepAttempt(turn *run.Turn) {
 	bundle, kept := dispatch.BundleDir(turn.TurnID), dispatch.AttemptLog(turn.TurnID, turn.Attempt)
 	if bundle != "" && kept != "" {
@@ -58,8 +58,8 @@ func (c *change) siblings(turn *run.Turn) []result.SiblingClaim {
 	return out
 }
 
-// Staged reads the staged result of a turn as it is. A file that was only cleared counts
-// as nothing.
+// Staged reads the staged result of a turn as it is. A file that was only cleared counts as
+// nothing.
 func (r *Runner) Staged(turnID string) (turnfiles.Staged, error) {
 	s, err := turnfiles.ReadStaged(r.store.Dir(), turnID)
 	if err == nil && !s.Counts() {
@@ -68,9 +68,9 @@ func (r *Runner) Staged(turnID string) (turnfiles.Staged, error) {
 	return s, err
 }
 
-// LookStaged reads what is staged for a turn at its own path. Blank and {} count
-// as nothing (docs/spec/state.md#files). The time of the file is by the clock of this machine while
-// Drive tells how that of the file system differs.
+// LookStaged reads what is staged for a turn at its own path. Blank and {} count as nothing
+// (docs/spec/state.md#files). The file's time is corrected to this machine's clock once Drive has
+// measured that of the file system.
 func (r *Runner) LookStaged(turnID string) (turnfiles.Facts, error) {
 	st, err := turnfiles.Look(r.store.Dir(), turnID)
 	st.ModTime = st.ModTime.Add(-r.filesAhead)

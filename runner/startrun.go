@@ -9,13 +9,13 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 )
 
-// RunIDOf is the id of the run that StartRun begins with a seed of 32 hex digits.
+// RunIDOf returns the id of the run that StartRun begins with a seed of 32 hex digits.
 func RunIDOf(seed string) string {
 	e := protocol.Env{Seed: seed}
 	return e.ID("run")
 }
 
-// StartRun is InitRun for a run whose id is RunIDOf(seed): the caller has written it down
+// StartRun is InitRun for a run whose id is RunIDOf(seed): the caller has written the seed down
 // before, so that it is a run of its own, whatever runs other clones have.
 func (r *Runner) StartRun(ctx context.Context, seed string, opt InitRunOptions) (*Done, error) {
 	seeded := *r

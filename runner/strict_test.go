@@ -1,5 +1,5 @@
-// Machines whose remote decides (agentxchain.sync=strict): what they were told could have
-// been told by one machine, one thing after another.
+// Machines whose remote decides (agentxchain.sync=strict): one machine that does one thing after
+// another could have given the same answers.
 
 package runner_test
 
@@ -34,16 +34,16 @@ import (
 // strictEnv makes the test binary a process that does one thing in a clone.
 const strictEnv = "AGENTXCHAIN_TEST_STRICT"
 
-// strictAct is one thing that was asked for, and the answer.
+// strictAct is one request and its answer.
 type strictAct struct {
 	Kind string // assign, accept, reject, escalate, unblock, read
 	Who  string // name under which it would be recorded
 	Turn string
-	Code string // ok, or that of the refusal; "" when there was no answer
+	Code string // ok, or the code of the refusal; "" when there was no answer
 	Run  strictRun
 }
 
-// strictRun is how a run stands, as far as the model knows.
+// strictRun is the state of a run, as far as the model knows.
 type strictRun struct {
 	Turn     string // the active one, "" for none
 	Attempt  int
@@ -153,7 +153,7 @@ func strictModel() porcupine.Model {
 	}
 }
 
-// refusable reports whether the refusal can be the answer when the run stands like that.
+// refusable reports whether the refusal can be the answer in that state of the run.
 func (a *strictAct) refusable(s strictRun) bool {
 	switch a.Code {
 	case wire.CodeTurnAlreadyAccepted, wire.CodeTurnNotActive:
@@ -163,11 +163,11 @@ func (a *strictAct) refusable(s strictRun) bool {
 	case wire.CodeInvalidStateTransition:
 		return a.Kind == "unblock" && !s.Blocked || a.Kind == "escalate" && s.Blocked
 	}
-	return true // the server's doing
+	return true // caused by the server
 }
 
-// TestStrictMachinesAreOne has machines in strict mode do things at the same time, while
-// their processes die and the server dies, refuses, or takes a push and does not say so.
+// TestStrictMachinesAreOne makes machines in strict mode do things at the same time, while their
+// processes die and the server dies, refuses, or takes a push without saying so.
 func TestStrictMachinesAreOne(t *testing.T) {
 	testrepo.Serving(t)
 	if runtime.GOOS == "windows" {
@@ -237,7 +237,7 @@ func newStrictField(t *testing.T, machines int) *strictField {
 	return f
 }
 
-// act has a process do one thing, and takes down what was asked and answered.
+// act makes a process do one thing, and notes the request and its answer.
 func (f *strictField) act(machine, n int, kind, fault string) {
 	a := strictAct{Kind: kind, Who: fmt.Sprintf("m%d-%d", machine, n)}
 	self, err := os.Executable()
@@ -291,7 +291,7 @@ func (f *strictField) act(machine, n int, kind, fault string) {
 	f.history = append(f.history, o)
 }
 
-// work is what one machine does.
+// work does the acts of one machine.
 func (f *strictField) work(machine, acts int) {
 	d := rand.New(rand.NewPCG(f.seed, uint64(machine)))
 	for n := range acts {
@@ -306,7 +306,7 @@ func (f *strictField) work(machine, acts int) {
 	}
 }
 
-// troubleServer makes the server go wrong for a while, and well for a while.
+// troubleServer makes the server fail and recover in turn.
 func (f *strictField) troubleServer(over chan struct{}) {
 	d := rand.New(rand.NewPCG(f.seed, 1<<32))
 	wrong := ""
@@ -329,7 +329,7 @@ func (f *strictField) troubleServer(over chan struct{}) {
 			text = "#!/bin/sh\nsleep 0.2\n"
 		}
 		wrong = filepath.Join(f.server(), "hooks", name)
-		// Never half a program: it is written beside and put in place.
+		// Never half a program: it is written to a second file and renamed.
 		if os.WriteFile(wrong+".new", []byte(text), 0o777) != nil || os.Rename(wrong+".new", wrong) != nil {
 			f.t.Error("the hook was not written")
 		}
@@ -341,7 +341,7 @@ func (f *strictField) troubleServer(over chan struct{}) {
 	}
 }
 
-// judge brings the machines together and holds what they were told against the record.
+// judge brings the machines together and compares their answers with the record.
 func (f *strictField) judge() {
 	t, ctx := f.t, context.Background()
 	for i, dir := range f.dirs {
@@ -395,7 +395,7 @@ func (f *strictField) judge() {
 			t.Errorf("%s was told %s of %s; recorded: %v", a.Who, a.Code, a.Kind, is)
 		}
 	}
-	// What was not answered happened if it is recorded, at any time since it was asked for.
+	// An unanswered request happened if it is recorded, at any time since it was made.
 	for _, o := range f.open {
 		a := o.Input.(strictAct)
 		if turn, is := recorded[a.Who]; is {
@@ -421,8 +421,8 @@ func (f *strictField) judge() {
 	t.Logf("%d acts, %d recorded: %v", len(f.history), len(recorded), f.count)
 }
 
-// A server that records an operation and dies before it says so has recorded it; one that dies before
-// has not.
+// A server that dies after it recorded an operation and before it says so has recorded it; one that dies
+// earlier has not.
 func TestStrictAnswerThatGotLost(t *testing.T) {
 	testrepo.Serving(t)
 	if runtime.GOOS == "windows" {

@@ -1,4 +1,4 @@
-// Sync: a run that travels between machines over any git server (docs/teams.md).
+// Sync: runs travel between machines over any git server (docs/teams.md).
 
 package runner
 
@@ -26,13 +26,13 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner/turnfiles"
 )
 
-// What travels (docs/teams.md).
+// Names from the packages of travelling runs (docs/teams.md).
 type (
 	SyncOptions = travel.SyncOptions
 	Synced      = travel.Synced
 	SyncedRun   = travel.SyncedRun
 	Conflict    = join.Conflict
-	// RemoteStanding is how a run stands to what was last seen of a remote.
+	// RemoteStanding compares a run with what was last seen of a remote.
 	RemoteStanding = transport.Standing
 )
 
@@ -44,8 +44,8 @@ const (
 	SyncArchive = travel.SyncArchive
 )
 
-// Sync brings the runs of this repository and of a remote together. An agent cannot ask
-// for it: what it gave up or took over would be a person's decision.
+// Sync brings the runs of this repository and of a remote together. It is refused to agents: what
+// it gives up or takes over would be a person's decision.
 //
 // Errors: inside_dispatched_turn, no_remote, remote_failed, remote_contended, locked.
 func (r *Runner) Sync(ctx context.Context, opt SyncOptions) (*Synced, error) {
@@ -64,8 +64,8 @@ func (r *Runner) Sync(ctx context.Context, opt SyncOptions) (*Synced, error) {
 	return y, err
 }
 
-// signJoined writes the sign-off that an approval of this clone has brought about by being decided again: when it
-// was given, the gate waited for others.
+// signJoined writes the sign-off of an approval of this clone that passed its gate only when it was decided again: at
+// first the gate waited for others.
 func (r *Runner) signJoined(ctx context.Context, y *Synced) {
 	for _, x := range y.Runs {
 		if x.Joined == nil || !slices.ContainsFunc(x.Joined.Landed, func(o gitstore.JoinedOp) bool {
@@ -100,17 +100,17 @@ func (r *Runner) sync(ctx context.Context, opt SyncOptions) (*Synced, error) {
 	return y, err
 }
 
-// remoteDecides is the key of a context whose operations are decided on what the remote
-// has, whatever agentxchain.sync says. The value says whether the branch goes along.
+// remoteDecides is the key of a context whose operations are decided on the remote's state,
+// whatever agentxchain.sync says. The value says whether the branch is pushed along.
 type remoteDecides struct{}
 
 func onRemote(ctx context.Context, branch bool) context.Context {
 	return context.WithValue(ctx, remoteDecides{}, branch)
 }
 
-// OnRemote returns a context in which every operation is decided on what the remote has
-// and done once the remote has taken it, as with agentxchain.sync=strict. The branch that
-// is checked out is pushed along.
+// OnRemote returns a context in which every operation is decided on the remote's state and done
+// once the remote has taken it, as with agentxchain.sync=strict. The branch that is checked out is
+// pushed along.
 func OnRemote(ctx context.Context) context.Context {
 	return onRemote(ctx, true)
 }
@@ -120,18 +120,18 @@ func (r *Runner) RemoteDecides() bool {
 	return transport.SyncMode(r.store.Repository()) == transport.SyncStrict
 }
 
-// strict reports whether the remote decides, and whether the branch goes along.
+// strict reports whether the remote decides, and whether the branch is pushed along.
 func (r *Runner) strict(ctx context.Context) (remote, branch bool) {
 	branch, remote = ctx.Value(remoteDecides{}).(bool)
 	return remote || r.RemoteDecides(), branch
 }
 
-// maxTries bounds how often an operation is decided again because another work tree was faster, or another
-// machine (agentxchain.sync=strict).
+// maxTries bounds how often an operation is decided again because another work tree, or another machine
+// (agentxchain.sync=strict), was faster.
 const maxTries = 5
 
-// decided carries out the steps, in strict mode on what the remote has. A step that others were faster than is
-// taken again, on what there is then.
+// decided carries out the steps, in strict mode on the remote's state. A step that others overtook is repeated
+// on the new state.
 func (r *Runner) decided(ctx context.Context, purpose string, done *Done, steps []step) error {
 	remote, branch := r.strict(ctx)
 	if remote {
@@ -167,9 +167,9 @@ func (r *Runner) upToDate(ctx context.Context, branch bool) error {
 	return nil
 }
 
-// Follow brings this clone and the remote together as an operation in the context of
-// OnRemote does, then takes over the commits of the remote's branch where that is a
-// fast-forward. It is not for the time an agent is at work.
+// Follow brings this clone and the remote together as an operation in the context of OnRemote does,
+// then takes over the commits of the remote's branch when that is a fast-forward. Do not call it
+// while an agent works.
 func (r *Runner) Follow(ctx context.Context) error {
 	if err := r.upToDate(ctx, true); err != nil {
 		return err
@@ -197,8 +197,8 @@ func (r *Runner) publish(ctx context.Context, m decision.Move) error {
 	return travel.PublishStrict(ctx, r.store.Repository(), remote, m, branch)
 }
 
-// pushAfter has what was recorded pushed in the background (agentxchain.sync=auto). It
-// neither waits nor fails.
+// pushAfter starts a background push of what was recorded (agentxchain.sync=auto). It neither waits
+// nor fails.
 func (r *Runner) pushAfter(ctx context.Context, done *Done) {
 	if remote, _ := r.strict(ctx); remote || r.opt.Background == nil || len(done.made) == 0 {
 		return
@@ -208,8 +208,8 @@ func (r *Runner) pushAfter(ctx context.Context, done *Done) {
 	}
 }
 
-// elsewhere refuses to take a clone for one without a run when a remote is known to have
-// one, and says so when no remote was asked.
+// elsewhere refuses to treat a clone as one without a run when a remote is known to have one, and
+// adds a notice when no remote was asked.
 func (r *Runner) elsewhere(ctx context.Context, v *gitstore.View) error {
 	run, remote, err := transport.Elsewhere(ctx, r.store.Repository())
 	if err != nil {
@@ -228,7 +228,8 @@ func (r *Runner) elsewhere(ctx context.Context, v *gitstore.View) error {
 	return nil
 }
 
-// unasked has a refusal for want of a run name the command that brings those of a remote that was never asked.
+// unasked adds to a refusal for want of a run the command that fetches the runs of a remote that was never
+// asked.
 func unasked(v *gitstore.View, err error) error {
 	var refusal *wire.Error
 	if v.Unasked == "" || !errors.As(err, &refusal) {
@@ -255,8 +256,8 @@ func runThere(remote string, runs ...string) error {
 	}
 }
 
-// askElsewhere keeps the first run of a clone from being a second one of the project: its remotes are asked
-// for theirs. One that cannot be reached does not keep a person from working.
+// askElsewhere keeps the first run of a clone from being a second one of the project: it asks the remotes for
+// their runs. An unreachable remote does not keep a person from working.
 func (c *change) askElsewhere(ctx context.Context) error {
 	if c.r.opt.fresh || c.view.State.Status != wire.StatusIdle || c.view.State.Run() != "" {
 		return nil
@@ -281,7 +282,7 @@ func (c *change) askElsewhere(ctx context.Context) error {
 	return nil
 }
 
-// reindex makes dispatch/index.json of an operation that is decided again.
+// reindex builds dispatch/index.json for an operation that is decided again.
 func reindex(cfg *config.Config, before *run.State, after *protocol.Transition, was []byte, now string) []byte {
 	if !turnfiles.TurnsMoved(before, after.State) {
 		return nil
@@ -295,13 +296,13 @@ func reindex(cfg *config.Config, before *run.State, after *protocol.Transition, 
 	})
 }
 
-// HasRemote reports whether the repository has a remote that records can go to.
+// HasRemote reports whether the repository has a remote that records can be pushed to.
 func (r *Runner) HasRemote(ctx context.Context) bool {
 	all, err := transport.Remotes(ctx, r.store.Repository())
 	return err == nil && len(all) > 0
 }
 
-// TrackRuns has a plain git fetch of every remote bring the records of runs.
+// TrackRuns makes a plain git fetch of every remote bring the records of runs.
 func TrackRuns(ctx context.Context, repo *Repository) error {
 	all, err := transport.Remotes(ctx, repo)
 	if err != nil {

@@ -1,4 +1,4 @@
-// Runs that are over leave for the archive while machines travel, and come back from it.
+// Runs that are over move into the archive while machines travel, and come back from it.
 
 package runner_test
 
@@ -16,8 +16,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
-// archive puts a run that is over into the archive, takes one out, or lets the operations of archived
-// runs go from a machine.
+// archive moves a run that is over into the archive, takes one out, or deletes the operations of archived runs
+// from a machine.
 func (j *journey) archive(m *traveller) {
 	list, err := archive.ReadAll(j.ctx, m.r.Record().Repository(), archive.ListPrefix)
 	j.must(err)
@@ -62,7 +62,7 @@ func (j *journey) archive(m *traveller) {
 	}
 }
 
-// archived are the entries of the runs that a repository lists as archived, and all lines of its lists.
+// archived returns the entries of the runs that a repository lists as archived, and all lines of its lists.
 func (j *journey) archived(dir string) (map[string]*ojson.Object, string) {
 	out, all := make(map[string]*ojson.Object), ""
 	for ref := range strings.FieldsSeq(j.git(dir, "for-each-ref", "--format=%(refname)", archive.ListPrefix)) {
@@ -79,8 +79,8 @@ func (j *journey) archived(dir string) (map[string]*ojson.Object, string) {
 	return out, all
 }
 
-// records are the runs and conflicts of a repository, and its archive. A run that is archived may still
-// have its ref where a work tree is in it.
+// records returns the runs and conflicts of a repository, and its archive. An archived run may still have its
+// ref where a work tree is in it.
 func (j *journey) records(dir string) string {
 	in, list := j.archived(dir)
 	refs := j.git(dir, "for-each-ref", "--format=%(objectname) %(refname)", git.RunRefPrefix, record.ConflictRefPrefix)
@@ -95,7 +95,7 @@ func (j *journey) records(dir string) string {
 	return strings.Join(out, "\n") + "\n" + list
 }
 
-// tips are where the runs stand on the server, live and archived.
+// tips returns the newest operation of each run on the server, live and archived.
 func (j *journey) tips() []string {
 	in, _ := j.archived(j.server())
 	var out []string
@@ -111,8 +111,8 @@ func (j *journey) tips() []string {
 	return out
 }
 
-// keptByServer holds the list of the server against what it keeps: each archived run has its operations
-// there, and no ref that says the same.
+// keptByServer compares the list of the server with what it keeps: each archived run has its operations there,
+// and no ref of its own.
 func (j *journey) keptByServer() {
 	in, _ := j.archived(j.server())
 	for run, e := range in {
@@ -125,7 +125,7 @@ func (j *journey) keptByServer() {
 		j.did["archived at the end"]++
 	}
 	for _, m := range j.machines {
-		for run := range in { // what is not here is fetched
+		for run := range in { // what is missing here is fetched
 			if _, err := m.r.Record().Log(j.ctx, run, 1); err != nil {
 				j.fail("%s: archived run %s: %v", m.name, run, err)
 			}

@@ -14,7 +14,7 @@ import (
 // maker is the role whose turns write files.
 const maker = "maker"
 
-// make writes a file and has a result declare it.
+// make writes a file and makes a result declare it.
 func (j *journey) make(m *traveller, result *ojson.Object) {
 	if m.made == "" {
 		j.n++
@@ -31,7 +31,7 @@ func (j *journey) make(m *traveller, result *ojson.Object) {
 	j.log(m, "    wrote %s", m.made)
 }
 
-// commit has a person commit: nothing, what lies around, or what others committed.
+// commit makes a person commit: nothing, untracked files, or what others committed.
 func (j *journey) commit(m *traveller) {
 	switch what := pickOne(j.d, "nothing", "all", "others"); what {
 	case "nothing":

@@ -1,5 +1,5 @@
-// A run on several machines while everything goes wrong that goes wrong between them:
-// what was acknowledged is kept, once, and the same everywhere (docs/teams.md).
+// A run on several machines while everything between them goes wrong: what was acknowledged is
+// kept, once, and the same everywhere (docs/teams.md).
 
 package runner_test
 
@@ -33,7 +33,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
-// travelLong is how many journeys the long form makes, and how many steps each has.
+// travelLong sets the number of journeys in the long form, and the steps of each.
 const (
 	travelLong       = 60
 	travelLongSteps  = 120
@@ -41,11 +41,11 @@ const (
 	travelShortSteps = 14
 )
 
-// TestRunsTravel does random things on two to five machines that share one server: turns that
-// change files and turns that do not, commits beside them, runs that go into the archive and come
-// back. It cuts machines off, kills them in the middle, has pushes be lost, answered by nothing, or
-// arrive late. When all have synchronised until nothing moves, each has the same records, they are lines
-// that replay, and everything that was acknowledged is in them once or is a conflict.
+// TestRunsTravel does random things on two to five machines that share one server: turns that change files and
+// turns that do not, commits beside them, runs that go into the archive and come back. It cuts machines off,
+// kills them in the middle, and makes pushes get lost, stay unanswered, or arrive late. When all have
+// synchronised until nothing moves, each has the same records, they are linear and replay, and everything that
+// was acknowledged is in them once or is a conflict.
 func TestRunsTravel(t *testing.T) {
 	testrepo.Thorough(t)
 	if runtime.GOOS == "windows" {
@@ -112,7 +112,7 @@ func newDepot(t *testing.T, rules func(*ojson.Object)) *depot {
 	return d
 }
 
-// travelRules let several turns be at work side by side and have a person asked at each gate.
+// travelRules let several turns be active side by side and ask a person at each gate.
 func travelRules(cfg *ojson.Object) {
 	onePhase(cfg)
 	role := func(title, authority string) *ojson.Object {
@@ -150,7 +150,7 @@ type journey struct {
 type traveller struct {
 	name   string
 	dir    string
-	door   string // link to the server, gone while the machine is cut off
+	door   string // link to the server, missing while the machine is cut off
 	cutOff bool
 	r      *runner.Runner
 	apart  time.Duration // of its clock
@@ -255,7 +255,7 @@ func (j *journey) one(in int) bool { return j.d.IntN(in) == 0 }
 
 func pickOne[T any](d *rand.Rand, of ...T) T { return of[d.IntN(len(of))] }
 
-// log tells what happened, for a journey that fails.
+// log logs what happened, for a journey that fails.
 func (j *journey) log(m *traveller, format string, args ...any) {
 	j.trace = append(j.trace, m.name+": "+fmt.Sprintf(format, args...))
 }
@@ -270,7 +270,7 @@ func (j *journey) git(dir string, args ...string) string {
 	return strings.TrimSuffix(string(out), "\n")
 }
 
-// step is one thing that happens.
+// step does one random thing.
 func (j *journey) step() {
 	m := pickOne(j.d, j.machines...)
 	switch n := j.d.IntN(100); {
@@ -297,7 +297,7 @@ func (j *journey) step() {
 	}
 }
 
-// answer counts what became of an operation and refuses what must never be.
+// answer counts the outcome of an operation and fails on impossible ones.
 func (j *journey) answer(m *traveller, what string, err error) bool {
 	code := "ok"
 	if err != nil {
@@ -314,7 +314,7 @@ func (j *journey) answer(m *traveller, what string, err error) bool {
 	return err == nil
 }
 
-// noted takes down what a machine has just recorded.
+// noted notes what a machine has just recorded.
 func (j *journey) noted(m *traveller, kind, summary string) {
 	v, err := m.r.View(j.ctx)
 	if runner.ErrorCode(err) == chain.CodeNoRun {
@@ -329,14 +329,14 @@ func (j *journey) noted(m *traveller, kind, summary string) {
 	ops, err := m.r.Record().Log(j.ctx, v.Run, 1)
 	j.must(err)
 	if ops[0].Origin != "" {
-		return // decided again by a sync within a command that then failed; it was said under its first id
+		return // a sync decided it again within a command that then failed; it was noted under its first id
 	}
 	p.turn = ops[0].Turn
 	j.said = append(j.said, p)
 	j.log(m, "    recorded %s %s %s of %s", v.Op.Short(), ops[0].Name, ops[0].Turn, v.Run)
 }
 
-// operate does something that fits how the run stands here.
+// operate does something that fits the state of the run here.
 func (j *journey) operate(m *traveller) {
 	v, err := m.r.View(j.ctx)
 	if err != nil {
@@ -387,7 +387,7 @@ func (j *journey) doOne(m *traveller, kind, turn string, v *runner.View) {
 			_, err = r.AcceptTurn(ctx, runner.AcceptOptions{TurnID: pickOne(j.d, turn, turn, "")})
 		}
 		if err != nil && m.made != "" && j.one(2) {
-			j.must(os.Remove(filepath.Join(m.dir, m.made))) // it is tried anew
+			j.must(os.Remove(filepath.Join(m.dir, m.made))) // it is tried again
 			m.made = ""
 		}
 	case "checkpoint":
@@ -447,12 +447,12 @@ func (j *journey) doOne(m *traveller, kind, turn string, v *runner.View) {
 		_, err = r.ClaimTurn(ctx, opt)
 		kind += " " + opt.Action
 	}
-	if j.answer(m, kind, err) || !strings.HasPrefix(kind, "claim") { // a claim brings what others did along
+	if j.answer(m, kind, err) || !strings.HasPrefix(kind, "claim") { // a claim fetches what others did
 		j.noted(m, kind, summary)
 	}
 }
 
-// stage writes a result for a turn: on every machine the same one, or one of this machine's.
+// stage writes a result for a turn: the same one on every machine, or one of this machine's own.
 func (j *journey) stage(m *traveller, v *runner.View, id string) (string, error) {
 	doc, err := m.r.Template(j.ctx, id)
 	if err != nil {
@@ -500,7 +500,7 @@ func (j *journey) sync(m *traveller) {
 	j.synced(m, "sync", "", runner.SyncOptions{Branch: j.one(2), WithoutCommits: j.one(4)})
 }
 
-// synced judges a sync of which something is wrong on purpose.
+// synced judges a sync in which something goes wrong on purpose.
 func (j *journey) synced(m *traveller, what, wrong string, opt runner.SyncOptions) {
 	y, err := m.r.Sync(j.ctx, opt)
 	j.answer(m, what, err)
@@ -532,11 +532,11 @@ func (j *journey) synced(m *traveller, what, wrong string, opt runner.SyncOption
 		}
 	}
 	if v, err := m.r.View(j.ctx); err == nil {
-		m.op = v.Op // what came is told by others
+		m.op = v.Op // others noted what arrived
 	}
 }
 
-// cut ends or begins a time without the server.
+// cut starts or ends a time without the server.
 func (j *journey) cut(m *traveller) {
 	if m.cutOff = !m.cutOff; m.cutOff {
 		j.log(m, "cut off")
@@ -547,7 +547,7 @@ func (j *journey) cut(m *traveller) {
 	j.must(os.Symlink(j.server(), m.door))
 }
 
-// Hooks of a server that goes wrong. The parent of a hook is the git that takes the push.
+// Hooks of a failing server. The parent of a hook is the git that takes the push.
 const (
 	hookDies  = "#!/bin/sh\nkill -9 $PPID\n"
 	hookMute  = "#!/bin/sh\n[ \"$1\" != committed ] || kill -9 $PPID\n"
@@ -557,7 +557,7 @@ const (
 	hookNth   = "#!/bin/sh\necho >>%[1]s\n[ $(wc -l <%[1]s) -lt %[2]d ] || kill -9 $PPID\n"
 )
 
-// badServer synchronises with a server that goes wrong in one of the ways there are.
+// badServer synchronises with a server that fails in a random way.
 func (j *journey) badServer(m *traveller) {
 	j.n++
 	place := filepath.Join(j.root, fmt.Sprint("late-", j.n))
@@ -589,7 +589,7 @@ func (j *journey) badServer(m *traveller) {
 	}
 }
 
-// arriveLate has one of the late pushes arrive, in any order, as git would take it.
+// arriveLate makes one of the late pushes arrive, in any order, as git would take it.
 func (j *journey) arriveLate() {
 	if len(j.late) == 0 {
 		return
@@ -624,14 +624,14 @@ func copyObjects(from, to string) error {
 		if err == nil {
 			err = os.WriteFile(filepath.Join(to, rel), data, 0o444)
 		}
-		if errors.Is(err, os.ErrPermission) { // it is there
+		if errors.Is(err, os.ErrPermission) { // it exists already
 			err = nil
 		}
 		return err
 	})
 }
 
-// kill has another process do something on the machine, and die in the middle of it.
+// kill makes another process do something on the machine and die in the middle of it.
 func (j *journey) kill(m *traveller) {
 	v, err := m.r.View(j.ctx)
 	what, turn := "sync", ""
@@ -685,7 +685,7 @@ func (j *journey) kill(m *traveller) {
 	j.noted(m, what, summary)
 }
 
-// settle has a person decide on a conflict.
+// settle makes a person decide on a conflict.
 func (j *journey) settle(m *traveller) {
 	all, err := m.r.Conflicts(j.ctx)
 	j.must(err)
@@ -698,8 +698,8 @@ func (j *journey) settle(m *traveller) {
 	j.answer(m, "settle "+how, err)
 }
 
-// twin has a copy of the machine do the same sync with a copy of the server: what a join
-// makes does not depend on who makes it.
+// twin makes a copy of the machine do the same sync with a copy of the server: the result of a join
+// does not depend on who makes it.
 func (j *journey) twin(m *traveller) {
 	if m.cutOff {
 		return
@@ -766,7 +766,7 @@ func (j *journey) arrive() {
 	j.unique()
 }
 
-// everything is every record on every machine.
+// everything returns every record of every machine.
 func (j *journey) everything() string {
 	all := j.records(j.server())
 	for _, m := range j.machines {
@@ -775,13 +775,13 @@ func (j *journey) everything() string {
 	return all
 }
 
-// kept holds what was said to be recorded against the records.
+// kept compares what was said to be recorded with the records.
 func (j *journey) kept() {
 	dir := j.machines[0].dir
 	const format = "--format=%H%x1f%(trailers:key=Agentxchain-Origin,valueonly,separator=)" +
 		"%x1f%(trailers:key=Agentxchain-Op,valueonly,separator=)" +
 		"%x1f%(trailers:key=Agentxchain-Turn,valueonly,separator=)%x1f%P"
-	here := make(map[string]int)          // operation -> how often it is in the runs, as itself or decided again
+	here := make(map[string]int)          // operation -> how often it is in the runs, original or decided again
 	accepted := make(map[string][]string) // turn -> operations that accepted it
 	names := make(map[string]bool)
 	for line := range strings.Lines(j.git(j.server(), append([]string{"log", format}, j.tips()...)...)) {
@@ -834,7 +834,7 @@ func (j *journey) kept() {
 	}
 }
 
-// summaryOf is the summary that an acceptance recorded.
+// summaryOf returns the summary that an acceptance recorded.
 func (j *journey) summaryOf(op string, p promise) string {
 	_, err := j.machines[0].r.Record().Log(j.ctx, p.run, 1) // an archived one is fetched
 	j.must(err)
@@ -850,7 +850,7 @@ func (j *journey) summaryOf(op string, p promise) string {
 	return summary
 }
 
-// unique looks for ids that the ledgers hold twice: events at all, decisions in a run.
+// unique looks for duplicate ids in the ledgers: events anywhere, decisions within a run.
 func (j *journey) unique() {
 	for _, m := range j.machines {
 		rows := func(l wire.Ledger) []run.Line {

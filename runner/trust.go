@@ -1,5 +1,5 @@
-// Trust: a committed file names programs and addresses; a person agrees to them
-// on their own machine before any of them is used (docs/hooks.md#fields).
+// Trust: a committed file names programs and addresses; a person agrees to them on their own
+// machine before any of them is used (docs/hooks.md#fields).
 
 package runner
 
@@ -24,9 +24,9 @@ func (r *Runner) TrustState(ctx context.Context) (*trust.State, error) {
 	return r.trust().State(ctx, r.store.Dir(), docs.Config)
 }
 
-// Trust agrees to exactly what was shown: digest is that of the scope a person
-// looked at, and anything else by now is refused (state_moved). It is refused
-// inside a dispatched turn (inside_dispatched_turn).
+// Trust agrees to exactly what was shown: digest is that of the scope that a person looked at; if
+// the scope differs by now, the call is refused (state_moved). It is refused inside a dispatched
+// turn (inside_dispatched_turn).
 func (r *Runner) Trust(ctx context.Context, digest string) error {
 	if err := r.personOnly("trust hooks", "git agentxchain hooks trust"); err != nil {
 		return err
@@ -49,7 +49,7 @@ func (r *Runner) Trust(ctx context.Context, digest string) error {
 	return r.trust().Keep(ctx, digest)
 }
 
-// Revoke takes back every trust given in this repository.
+// Revoke withdraws every trust given in this repository.
 func (r *Runner) Revoke(ctx context.Context) error {
 	if err := r.personOnly("change what is trusted", "git agentxchain hooks trust --revoke"); err != nil {
 		return err
@@ -62,21 +62,21 @@ func (r *Runner) personOnly(what, command string) error {
 	return trust.PersonOnly(r.Asker(), what, command)
 }
 
-// trusted reports whether what cfg would run or contact may be used here and now.
-// What cannot be examined is not trusted.
+// trusted reports whether what cfg would run or contact may be used here and now. What cannot be
+// examined is not trusted.
 func (r *Runner) trusted(ctx context.Context, cfg *config.Config) bool {
 	t, err := r.trust().State(ctx, r.store.Dir(), cfg)
 	return err == nil && t.Trusted()
 }
 
-// trust asks for this runner.
+// trust returns the asker for this runner.
 func (r *Runner) trust() trust.Asker {
 	return trust.Asker{Repo: r.store.Repository(), Getenv: r.opt.Getenv, Trust: r.opt.Trust, Inside: r.Asker}
 }
 
-// RuntimeTrusted refuses a runtime that this machine has not been told to trust
-// (hooks_untrusted): it would start a program or send a prompt and a key to where a
-// committed file says. A manual runtime needs no trust.
+// RuntimeTrusted refuses a runtime that this machine has not been told to trust (hooks_untrusted):
+// it would start a program, or send a prompt and a key, as a committed file says. A manual runtime
+// needs no trust.
 func (r *Runner) RuntimeTrusted(ctx context.Context, cfg *config.Config, ids ...string) error {
 	scope, err := trust.Of(r.store.Dir(), cfg)
 	if err != nil {

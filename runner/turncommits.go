@@ -1,5 +1,4 @@
-// Commits made during a turn: they are judged as part of it unless a person takes
-// them out.
+// Commits made during a turn: they are judged as part of it unless a person takes them out.
 
 package runner
 
@@ -20,7 +19,7 @@ import (
 // TurnCommits are the commits made during an active turn.
 type TurnCommits struct {
 	Turn    *run.Turn
-	Head    object.OID // they lead here; "" when the branch has no commit
+	Head    object.OID // the branch's tip, "" when it has no commit
 	Commits []history.TurnCommit
 	More    bool // there are others
 }
@@ -46,8 +45,8 @@ func (r *Runner) TurnCommits(ctx context.Context, turnID string) (*TurnCommits, 
 	return out, err
 }
 
-// rebase chooses the baseline of a reissued turn. The work tree of now is one when no
-// commit was made since the old turn began, or when a person takes the commits out.
+// rebase chooses the baseline of a reissued turn. It is the present work tree when no commit was
+// made since the old turn began, or when a person takes the commits out.
 func (c *change) rebase(ctx context.Context, op *protocol.ReissueTurn, old *run.Turn, now *run.Baseline,
 	opt ReissueOptions) error {
 	moved := old.Baseline != nil && observe.HeadOf(old.Baseline) != observe.HeadOf(now)

@@ -1,4 +1,4 @@
-// What the program that carried out a turn printed; files of the project.
+// The output of the program that carried out a turn; files of the project.
 
 package runner
 
@@ -11,14 +11,14 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// TurnLog returns the log of a turn and its project-relative path: that of the dispatch
-// under way, else the one kept when the turn ended, else that of its newest attempt that
-// led nowhere, at most attempts of them. The log is foreign text, with secrets taken out.
-// It is nil without error when there is none.
+// TurnLog returns the log of a turn and its project-relative path: the log of the dispatch under
+// way, else the one kept when the turn ended, else that of the newest of at most attempts failed
+// attempts. The log is foreign text, with secrets removed. It is nil without error when there is
+// none.
 func (r *Runner) TurnLog(turnID string, attempts int) (name string, data []byte, err error) {
 	bundle, audit := dispatch.BundleDir(turnID), dispatch.AuditDir(turnID)
 	if bundle == "" || audit == "" {
-		return "", nil, nil // no such id names a directory
+		return "", nil, nil // such an id names no directory
 	}
 	names := []string{path.Join(bundle, dispatch.LogFile), path.Join(audit, dispatch.LogFile)}
 	for n := attempts; n > 0; n-- {
@@ -32,8 +32,8 @@ func (r *Runner) TurnLog(turnID string, attempts int) (name string, data []byte,
 	return "", nil, nil
 }
 
-// KeepLog keeps what an agent said in an attempt that led nowhere: the bundle and the log in it are made anew for the
-// next one. The log of an accepted turn is kept by its acceptance. A log that cannot be kept costs no more than itself.
+// KeepLog keeps the log of a failed attempt, as the bundle and its log are rebuilt for the next one. An acceptance
+// keeps the log of its turn. Failing to keep a log has no other effect.
 func (r *Runner) KeepLog(turnID string, attempt int) {
 	if bundle, kept := dispatch.BundleDir(turnID), dispatch.AttemptLog(turnID, attempt); bundle != "" && kept != "" {
 		_ = r.store.KeepLog(path.Join(bundle, dispatch.LogFile), kept)

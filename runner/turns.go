@@ -1,4 +1,4 @@
-// Reject, reissue, escalate, unblock, block: the other things that happen to turns and runs.
+// Reject, reissue, escalate, unblock, block: the other operations on turns and runs.
 
 package runner
 
@@ -69,7 +69,7 @@ func (r *Runner) RejectTurn(ctx context.Context, opt RejectOptions) (*Rejected, 
 		if err != nil {
 			return nil, err
 		}
-		// One turn, one baseline: what an attempt committed is still the turn's.
+		// One turn, one baseline: the commits of an attempt are still the turn's.
 		if op.Keep = turn.Baseline != nil; !op.Keep {
 			op.Baseline = base
 		}
@@ -93,7 +93,7 @@ func (r *Runner) RejectTurn(ctx context.Context, opt RejectOptions) (*Rejected, 
 	return out, nil
 }
 
-// attemptCost is what a refused result says it cost; nonsense costs nothing.
+// attemptCost returns what a refused result says it cost, 0 when the number is invalid.
 func attemptCost(s turnfiles.Staged) float64 {
 	doc, refusal := protocol.DecodeStaged(s.Path, s.Data)
 	if refusal != nil {
@@ -106,7 +106,7 @@ func attemptCost(s turnfiles.Staged) float64 {
 	return max(0, usd)
 }
 
-// target is the active turn meant by id, or nil when the engine has to refuse.
+// target returns the active turn that id names, or nil when the engine has to refuse.
 func (c *change) target(id string) *run.Turn {
 	if id == "" {
 		return c.view.State.OnlyTurn()
@@ -120,9 +120,9 @@ type ReissueOptions struct {
 	Role   string // "" keeps the role
 	Reason string
 
-	// TakeCommits begins the new turn after the commits made during the old one: a
-	// person has looked at them (Runner.TurnCommits) and takes them out of the turn.
-	// Without it they stay part of the work. Head is the commit that was looked at.
+	// TakeCommits begins the new turn after the commits made during the old one: a person has
+	// looked at them (Runner.TurnCommits) and takes them out of the turn. Without it they stay part
+	// of the work. Head is the commit that was looked at.
 	TakeCommits bool
 	Head        object.OID
 }
@@ -221,15 +221,15 @@ type ReactivateOptions struct {
 	EscalationID string // refuse unless this record is the current blocker; "" for whatever blocks the run
 	Via          string // how it was settled, for the record; operator_unblock when ""
 	Reason       string // why, for the record; needed with AsIs
-	AsIs         bool   // take what a policy or hook has stopped as it is, once
+	AsIs         bool   // once accept what a policy or hook has stopped
 	Consent      ConsentOptions
-	// operation the decision was made on (LoadedState.Op); state_moved when the run has gone on since
+	// operation the decision was based on (LoadedState.Op); state_moved when the run has gone on since
 	Seen object.OID
 }
 
-// ReactivateRun lifts the current block: a person's decision, refused inside a
-// dispatched turn. The state that counts is the one on record when the lock is
-// held, never a caller's copy (docs/compatibility.md#where-we-differ-on-purpose row 10).
+// ReactivateRun lifts the current block: a person's decision, refused inside a dispatched turn. The
+// recorded state under the lock counts, never a caller's copy
+// (docs/compatibility.md#where-we-differ-on-purpose row 10).
 func (r *Runner) ReactivateRun(ctx context.Context, opt ReactivateOptions) (*Reactivated, error) {
 	out := &Reactivated{}
 	done, err := r.do(ctx, "unblock", func(ctx context.Context, c *change) (*plan, error) {
@@ -268,8 +268,8 @@ func (r *Runner) ReactivateRun(ctx context.Context, opt ReactivateOptions) (*Rea
 	return out, nil
 }
 
-// takeAsIs gathers what a person takes as it is: the result whose acceptance was stopped,
-// or the request of the gate.
+// takeAsIs gathers what a person accepts as it is: the result whose acceptance was stopped, or the
+// request of the gate.
 func (c *change) takeAsIs(ctx context.Context, op *protocol.Reactivate, ask *consent.Question) error {
 	o, refusal := protocol.Overruled(c.view.State)
 	if refusal != nil {

@@ -1,4 +1,4 @@
-// The version of the runner interface stands for a set of operations; this is the set.
+// The version of the runner interface names a set of operations; this is the set.
 
 package runner_test
 
@@ -13,8 +13,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
-// declared02 and declared03 are the operations each version added. A released
-// version keeps its list: what comes next is a new one.
+// declared02 and declared03 are the operations that each version added. A released version keeps
+// its list: later operations need a new version.
 var (
 	declared02 = []string{
 		"AcceptTurn", "AcquireLock", "ActiveTurn", "ActiveTurnCount", "ActiveTurns", "AdvanceTurn",
@@ -28,8 +28,8 @@ var (
 	}
 )
 
-// declaredOperations reads the operations of docs/runner.md: every name in the
-// first column of its tables up to the section that speaks of other things.
+// declaredOperations reads the operations of docs/runner.md: every name in the first column of its
+// tables up to the section on other things.
 func declaredOperations(t *testing.T) (names []string) {
 	t.Helper()
 	data, err := os.ReadFile("../docs/runner.md")
@@ -53,8 +53,8 @@ func declaredOperations(t *testing.T) (names []string) {
 	return names
 }
 
-// TestVersionStandsForItsOperations: the page declares exactly the operations of
-// the version, and each of them is there.
+// TestVersionStandsForItsOperations: the page declares exactly the operations of the version, and
+// each of them exists.
 func TestVersionStandsForItsOperations(t *testing.T) {
 	if runner.InterfaceVersion != "0.3" {
 		t.Fatalf("version %s has no list of what it added", runner.InterfaceVersion)
@@ -63,7 +63,7 @@ func TestVersionStandsForItsOperations(t *testing.T) {
 	if got := declaredOperations(t); !slices.Equal(got, want) {
 		t.Errorf("docs/runner.md declares %v\nversion %s has %v", got, runner.InterfaceVersion, want)
 	}
-	// What answers from a state and a configuration needs no Runner.
+	// Functions of a state and a configuration need no Runner.
 	functions := map[string]any{
 		"TurnStagingResultPath": runner.TurnStagingResultPath, "ActiveTurns": runner.ActiveTurns,
 		"ActiveTurnCount": runner.ActiveTurnCount, "ActiveTurn": runner.ActiveTurn, "FindTurn": runner.FindTurn,

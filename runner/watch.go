@@ -1,5 +1,5 @@
-// The watchdog of dispatched turns: what became of agents nobody looks after any
-// more (docs/spec/lifecycle.md#recovery, docs/runtimes.md#what-is-written-while-an-agent-works).
+// The watchdog of dispatched turns: agents whose dispatcher is gone
+// (docs/spec/lifecycle.md#recovery, docs/runtimes.md#what-is-written-while-an-agent-works).
 
 package runner
 
@@ -22,12 +22,11 @@ import (
 // Watched is the outcome of Watchdog and FailTurn.
 type Watched struct {
 	Done
-	Result *attempt.WatchResult // nil when there was nothing to object to
+	Result *attempt.WatchResult // nil when nothing was wrong
 }
 
-// Health lists the active turns whose agent never started or has fallen silent,
-// as the run stands in v. Nothing is changed by looking; manual turns are never
-// listed.
+// Health lists the active turns whose agent never started or has fallen silent, as the run stands
+// in v. It changes nothing; manual turns are never listed.
 func (r *Runner) Health(v *gitstore.View) []attempt.TurnHealth {
 	if v == nil || v.State == nil || v.Config == nil {
 		return nil
@@ -35,9 +34,9 @@ func (r *Runner) Health(v *gitstore.View) []attempt.TurnHealth {
 	return attempt.WatchTurns(v.Config, v.State, r.watched(v.Config, v.State), r.Now())
 }
 
-// Watchdog marks such turns failed_start or stalled, gives their reservations back
-// and blocks the run on them until a person has them reissued. Without any it does
-// nothing; the run is not even locked.
+// Watchdog marks such turns failed_start or stalled, gives their reservations back and blocks the
+// run on them until a person reissues them. Without any it does nothing; the run is not even
+// locked.
 func (r *Runner) Watchdog(ctx context.Context) (*Watched, error) {
 	out := &Watched{}
 	v, err := r.View(ctx)
@@ -47,9 +46,9 @@ func (r *Runner) Watchdog(ctx context.Context) (*Watched, error) {
 	return r.watch(ctx, nil)
 }
 
-// FailTurn records that the agent of a turn could not be started or gave no proof
-// of life to the dispatcher that was waiting for it. failure is one of
-// protocol.FailureSpawn, FailureAttach and FailureNoOutput.
+// FailTurn records that the agent of a turn could not be started or showed no sign of life to the
+// dispatcher that was waiting for it. failure is one of protocol.FailureSpawn, FailureAttach and
+// FailureNoOutput.
 func (r *Runner) FailTurn(ctx context.Context, turnID, failure, detail string) (*Watched, error) {
 	return r.watch(ctx, &attempt.WatchedTurn{TurnID: turnID, Failure: failure, Detail: detail})
 }
@@ -64,7 +63,7 @@ func (r *Runner) watch(ctx context.Context, failed *attempt.WatchedTurn) (*Watch
 		}
 		op.Turns = r.watched(c.view.Config, c.view.State)
 		if len(attempt.WatchTurns(c.view.Config, c.view.State, op.Turns, c.env.Now)) == 0 {
-			return nil, nil // somebody has seen to it meanwhile
+			return nil, nil // dealt with meanwhile
 		}
 		return &plan{op: op}, nil
 	})
@@ -75,9 +74,8 @@ func (r *Runner) watch(ctx context.Context, failed *attempt.WatchedTurn) (*Watch
 	return out, err
 }
 
-// watched gathers what can be seen of the active turns from outside: what is
-// staged, the progress file, and whether a process looks after them or did until
-// it was interrupted.
+// watched gathers what can be seen of the active turns from outside: what is staged, the progress
+// file, and whether a process looks after them or did until it was interrupted.
 func (r *Runner) watched(cfg *config.Config, s *run.State) []attempt.WatchedTurn {
 	root, err := os.OpenRoot(r.store.Dir())
 	if err != nil {
@@ -99,11 +97,11 @@ func (r *Runner) watched(cfg *config.Config, s *run.State) []attempt.WatchedTurn
 			if p.FirstOutputAt != nil {
 				w.FirstOutputAt = wireTime(*p.FirstOutputAt)
 			}
-			// A dispatcher of ours that was interrupted or killed leaves this behind. The
-			// next run goes on with the attempt, however long that takes to come.
+			// A dispatcher of ours that was interrupted or killed leaves this behind. The next run
+			// goes on with the attempt, however long that takes.
 			w.Driven = p.DriverPID > 0 && p.Attempt != 0
 		} else if turn != nil && (turn.Status == wire.TurnDispatched || turn.Status == wire.TurnRetrying) {
-			w.Driven = true // assigned and not begun: the next step begins it, however long that takes to come
+			w.Driven = true // assigned and not begun: the next step begins it, however long that takes
 		}
 		if seen, err := lease.Of(context.Background(), r.store, s.Run(), turn); err == nil && seen != nil &&
 			seen.Lease.Live(r.Now()) {
@@ -115,8 +113,8 @@ func (r *Runner) watched(cfg *config.Config, s *run.State) []attempt.WatchedTurn
 		out = append(out, w)
 	}
 	for _, h := range attempt.WatchTurns(cfg, s, out, r.Now()) {
-		// Who has a turn in hand is asked for the few that look lost: it takes a look at
-		// every process. Elsewhere than on Linux nobody is seen.
+		// The owning process is searched only for the few turns that look lost, as that looks at
+		// every process. It is found on Linux only.
 		for i := range out {
 			if out[i].TurnID == h.Turn.TurnID {
 				out[i].Driven = turnmark.Owner(h.Turn.TurnID) != 0
@@ -126,7 +124,7 @@ func (r *Runner) watched(cfg *config.Config, s *run.State) []attempt.WatchedTurn
 	return out
 }
 
-// wireTime rewrites a time of a progress file, "" for one that is none.
+// wireTime rewrites a time of a progress file, "" for an invalid one.
 func wireTime(text string) string {
 	at, err := time.Parse(time.RFC3339Nano, text)
 	if err != nil {

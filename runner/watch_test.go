@@ -180,8 +180,8 @@ func TestDriveIsExclusive(t *testing.T) {
 	}
 }
 
-// Patience leaves no record of a result whose siblings may explain what is wrong
-// with it; without it, and once they have staged, it is judged.
+// A patient acceptance leaves no record of a result whose siblings may explain its fault; without
+// patience, and once they have staged, the result is judged.
 func TestPatientAcceptance(t *testing.T) {
 	p := newProject(t, func(cfg *ojson.Object) {
 		programs(cfg)

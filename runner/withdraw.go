@@ -16,11 +16,11 @@ type Withdrawn struct {
 	Result *protocol.WithdrawResult
 }
 
-// Withdraw takes the last approval of a person back, as long as no turn was accepted
-// after it: the run waits at the same gate for the same request again. Turns given out
-// since are dropped, with what they had staged kept. A run that the approval completed
-// goes on, unless another was started. At a gate that waits for more people, it takes
-// back the yes of the person who asks (docs/spec/gates.md#an-approval-is-taken-back).
+// Withdraw takes back the last approval of a person, as long as no turn was accepted after it: the
+// run waits at the same gate for the same request again. Turns assigned since are dropped, and what
+// they had staged is kept. A run that the approval completed goes on, unless another was started.
+// At a gate that waits for more people, it takes back the yes of the person who asks
+// (docs/spec/gates.md#an-approval-is-taken-back).
 //
 // Errors: inside_dispatched_turn, nothing_to_withdraw, run_blocked, invalid_argument,
 // turn_at_work while the process of a turn runs, and those of every change.

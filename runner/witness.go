@@ -1,4 +1,4 @@
-// A witness signs where a run stands, so that a record that is set back later is found out.
+// A witness signs where a run stands, so that a record that is later set back is detected.
 
 package runner
 
@@ -12,11 +12,11 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner/consent"
 )
 
-// Witnessed is what a witness said of a run, and whether it holds.
+// Witnessed is what a witness said about a run, and whether it holds.
 type Witnessed = approval.Witnessed
 
-// Witness has git's own program sign that the run, "" for the present one, stands at its
-// newest operation, and keeps the statement with the run. The operations are checked first.
+// Witness makes git's own program sign that the run, "" for the present one, stands at its newest
+// operation, and keeps the statement with the run. The operations are checked first.
 //
 // Errors: inside_dispatched_turn, no_run, record_unproven, run_not_elsewhere,
 // signing_not_configured, signing_failed.
@@ -29,7 +29,7 @@ func (r *Runner) Witness(ctx context.Context, run string) (*attest.Statement, er
 		return nil, err
 	}
 	st.Nonce, st.IssuedAt, st.Asked = randomSeed(), r.Now(), attest.AskedAutomation
-	st.ExpiresAt = time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC) // what was seen stays seen
+	st.ExpiresAt = time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC) // the statement never expires
 	payload, refusal := st.Encode()
 	if refusal != nil {
 		return nil, refusal

@@ -1,4 +1,4 @@
-// What an operation sees of the work tree, the files gates read, and a person's proof. Nothing here changes a file.
+// An operation's view of the work tree, the files that gates read, and a person's proof. Nothing here changes a file.
 
 package runner
 
@@ -26,7 +26,7 @@ func (c *change) look(ctx context.Context) (*gitstatus.Status, error) {
 		return c.tree, nil
 	}
 	st, hidden, ok, err := c.pre.take()
-	if !ok || err != nil { // what was seen beside the recovery may be what the recovery has mended
+	if !ok || err != nil { // the recovery may have repaired what was seen while it ran
 		hidden = nil
 		st, err = c.r.worktree(ctx)
 	}
@@ -46,7 +46,7 @@ func (c *change) saw(st *gitstatus.Status, hidden *gitstatus.Hidden) {
 	}
 }
 
-// lookAfter looks at the work tree again after a commit, unless it is known how it is then.
+// lookAfter looks at the work tree again after a commit, unless after is its known state.
 func (c *change) lookAfter(ctx context.Context, after *gitstatus.Status) error {
 	if after != nil {
 		c.saw(after, nil)
@@ -57,7 +57,7 @@ func (c *change) lookAfter(ctx context.Context, after *gitstatus.Status) error {
 	return err
 }
 
-// remark keeps what the person has to know, once: what is decided again is looked at again.
+// remark adds a notice for the person, once: an operation that is decided again looks again.
 func (c *change) remark(notice string) {
 	if !slices.Contains(c.view.Notices, notice) {
 		c.view.Notices = append(c.view.Notices, notice)
@@ -111,7 +111,7 @@ func (c *change) observe(ctx context.Context, turn *run.Turn) (result.Observatio
 	return w.Observe(ctx, turn)
 }
 
-// hidden is what the work tree hides from look.
+// hidden returns what the work tree hides from look.
 func (c *change) hidden(ctx context.Context) (*gitstatus.Hidden, error) {
 	if c.hid != nil {
 		return c.hid, nil
@@ -124,17 +124,17 @@ func (c *change) hidden(ctx context.Context) (*gitstatus.Hidden, error) {
 	return h, nil
 }
 
-// readFile reads a project file for the rules: a regular file of bounded size,
-// never through a link out of the project. A missing one is nil without error.
+// readFile reads a project file for the rules: a regular file of bounded size, never through a link
+// out of the project. A missing one is nil without error.
 func (c *change) readFile(path string, limit int64) ([]byte, error) {
 	return projectfile.Read(c.r.store.Dir(), path, limit)
 }
 
-// gateFiles reads what the current phase's gate and its last failure look at.
+// gateFiles reads the files of the current phase's gate and of its last failure.
 func (c *change) gateFiles() ([]evidence.FileBlob, error) { return gate.Files(c.r.store.Dir(), c.view) }
 
-// gateDocuments looks at the documents of all gates, where a rule asks for it. One is signed that says so as a commit
-// would hold it, too: an attribute may have git read another encoding, and who checks the commit out would find a yes.
+// gateDocuments looks at the documents of all gates, where a rule asks for it. A document also counts as signed if a
+// commit would hold it signed: with an encoding set by an attribute, a checkout of the commit could show a yes.
 func (c *change) gateDocuments(ctx context.Context) ([]gates.DocumentFact, error) {
 	var out []gates.DocumentFact
 	for _, p := range gates.Documents(c.view.Config) {

@@ -1,4 +1,4 @@
-// WriteDispatchBundle: the bundle of an active turn, made anew.
+// WriteDispatchBundle: rebuilding the bundle of an active turn.
 
 package runner
 
@@ -19,17 +19,16 @@ type Written struct {
 	Done
 	Turn     *Turn
 	Path     string // of the bundle's directory, project-relative
-	Rebuilt  bool   // the bundle differed from what it has to be, or was not there
+	Rebuilt  bool   // the bundle was missing or outdated
 	Warnings []string
 }
 
-// WriteDispatchBundle makes sure that the bundle of an active turn is there, up to
-// date and sealed (docs/bundles.md, docs/runner.md#support). AssignTurn, RejectTurn and
-// ReissueTurn have written it already; this is for a bundle that was lost or
-// damaged, and for a turn another tool has only assigned, which is dispatched by
-// it (turn_dispatched, hooks of after_dispatch). What hooks and the coordinator
-// had added stays. A bundle that is as it has to be is left alone: nothing is
-// recorded. turnID may be "" for the only active turn.
+// WriteDispatchBundle makes sure that the bundle of an active turn exists, up to date and sealed
+// (docs/bundles.md, docs/runner.md#support). AssignTurn, RejectTurn and ReissueTurn have written it
+// already; this is for a lost or damaged bundle, and for a turn that another tool has only
+// assigned, which it dispatches (turn_dispatched, hooks of after_dispatch). What hooks and the
+// coordinator added stays. A correct bundle is left alone: nothing is recorded. turnID may be ""
+// for the only active turn.
 func (r *Runner) WriteDispatchBundle(ctx context.Context, turnID string) (*Written, error) {
 	out := &Written{}
 	bundle := &bundling{}
@@ -65,8 +64,8 @@ func (r *Runner) WriteDispatchBundle(ctx context.Context, turnID string) (*Writt
 	return out, err
 }
 
-// bundleStands reports whether the bundle of a dispatched turn is what it would be
-// if it were made now, sealed as recorded.
+// bundleStands reports whether the bundle of a dispatched turn is what it would be if it were built
+// now, sealed as recorded.
 func (c *change) bundleStands(
 	ctx context.Context, op protocol.Operation, bundle *bundling, turn *run.Turn,
 ) (bool, error) {
@@ -82,7 +81,7 @@ func (c *change) bundleStands(
 		return p.Type != dispatch.UnexpectedFile
 	})
 	if len(foreign) > 0 && len(foreign) == len(b.Problems) {
-		// Making it anew would not help: what nobody may add is not taken away either.
+		// Rebuilding would not help: forbidden additions are not removed either.
 		return false, dispatch.Refusal(b.Path, foreign...)
 	}
 	if len(b.Problems) > 0 {
@@ -93,7 +92,7 @@ func (c *change) bundleStands(
 		return false, err
 	}
 	files := made[turn.TurnID]
-	delete(files, dispatch.ManifestFile) // it carries the time of the sealing
+	delete(files, dispatch.ManifestFile) // it has the time of the sealing
 	for name, data := range files {
 		if have, ok := b.Files[name]; !ok || have != dispatch.InfoOf(data) {
 			return false, nil
