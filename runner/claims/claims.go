@@ -22,7 +22,7 @@ type Hold struct {
 	Over bool      // its time is up: another clone may take the turn
 }
 
-// Who names the person and the machine.
+// Who returns the name of the person and the machine.
 func (h *Hold) Who() string {
 	who := text.Brief(cmp.Or(h.Person, h.Email, "a person"), 60)
 	if h.Machine != "" {
@@ -31,12 +31,12 @@ func (h *Hold) Who() string {
 	return who
 }
 
-// Nearby reports a claim of another clone on this machine: a clone that is moved is another one from then on.
+// Nearby reports a claim of another clone on this machine. A clone that was moved counts as another one.
 func (h *Hold) Nearby() bool {
 	return !h.Here && h.Machine != "" && h.Machine == git.HostName()
 }
 
-// Of are the claims of the active turns, by turn. s is nil for the files of an artifact.
+// Of returns the claims of the active turns, by turn. s is nil for the files of an artifact.
 func Of(s *gitstore.Store, v *gitstore.View, now time.Time) map[string]*Hold {
 	if s == nil {
 		return nil
@@ -57,7 +57,7 @@ func Of(s *gitstore.Store, v *gitstore.View, now time.Time) map[string]*Hold {
 	return out
 }
 
-// Seen is since when this clone has seen the claims of other clones.
+// Seen returns when this clone first saw each claim of another clone.
 func Seen(s *gitstore.Store, v *gitstore.View, now time.Time, keep bool) map[string]time.Time {
 	here, claims := travel.CloneID(s.Repository()), make(map[string]string)
 	for id, turn := range v.State.ActiveTurns.All() {

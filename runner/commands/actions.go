@@ -20,14 +20,14 @@ const (
 	tailUnits       = 1200     // UTF-16 code units recorded of a stream (docs/spec/gates.md#gate-actions)
 )
 
-// Gate is the gate whose actions are run, as they are told.
+// Gate is the gate whose actions are run, as the actions see it.
 type Gate struct {
 	ID, Kind, Phase string
 	By              string // the turn that asked
 	Trigger         string // the command that approves
 }
 
-// Attempt names one run of a gate's actions.
+// Attempt returns the id of one run of a gate's actions.
 func Attempt(now time.Time, seed string) string {
 	return fmt.Sprintf("ga_%d_%.8s", now.UnixMilli(), seed)
 }

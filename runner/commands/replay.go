@@ -26,7 +26,7 @@ const (
 
 // ReplayOptions says how to replay.
 type ReplayOptions struct {
-	Execute bool          // run the commands; otherwise only say what would run
+	Execute bool          // run the commands; otherwise only report what would run
 	Timeout time.Duration // per command, 30 s when 0
 }
 
@@ -113,8 +113,8 @@ func replayOne(ctx context.Context, dir string, i int, e *ojson.Object, timeout 
 	return row, matched
 }
 
-// replayEnv is our environment without what an agent's command has no business
-// with: secrets by name, and git variables that tie it to another repository.
+// replayEnv returns our environment without what an agent's command must not have: secrets,
+// recognised by name, and git variables that tie it to another repository.
 func replayEnv() []string {
 	return slices.DeleteFunc(os.Environ(), func(kv string) bool {
 		k, _, _ := strings.Cut(kv, "=")
@@ -132,7 +132,7 @@ func replayEnv() []string {
 	})
 }
 
-// treePrint is the fingerprint of every dirty project file.
+// treePrint returns the fingerprints of all dirty project files.
 func treePrint(ctx context.Context, s *gitstore.Store) (map[string]string, error) {
 	st, err := gitstatus.Of(ctx, s.Repository(), s.Repository().Prefix)
 	if err != nil {

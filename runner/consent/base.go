@@ -1,4 +1,4 @@
-// Where the people who may approve are read: a commit that no turn of the run has made.
+// The commit from which approvers are read: no turn of the run has made it.
 
 package consent
 
@@ -14,21 +14,21 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// Place is where signers and authority are read.
+// Place says where signers and authority are read.
 type Place struct {
 	Repo   *git.Repository
 	Config string  // path of the configuration in the project
-	Branch string  // that is protected, "" for none
+	Branch string  // the protected branch, "" for none
 	On     string  // the branch that is checked out, "" for none
 	Pinned *string // the commit at which the run or initiative began, nil for none
-	Head   string  // a commit whose tree is read with it, "" for none
+	Head   string  // a commit whose tree is read as well, "" for none
 
-	Names []string // what Sources said, nil where it was not asked yet
+	Names []string // result of Sources, nil before it was called
 }
 
-// Base reads the signers, the configuration, and the tree of Head in one git process. They are those of the protected
-// branch, as its remote has it where that is known. Without one, or when the work goes to that very branch, the pinned
-// commit counts (docs/spec/approvals.md#signers).
+// Base reads the signers, the configuration, and the tree of Head in one git process. It reads them from the
+// protected branch, in its remote's version where that is known. Without a protected branch, or when the work goes to
+// that very branch, the pinned commit counts (docs/spec/approvals.md#signers).
 func (p Place) Base(ctx context.Context) (base *agreement.Base, tree string, err error) {
 	sources, err := p.Sources(ctx)
 	if err != nil {
@@ -73,9 +73,9 @@ func (p Place) Base(ctx context.Context) (base *agreement.Base, tree string, err
 	return base, tree, err
 }
 
-// Sources are the names under which git knows the protected branch, best first; none when no branch is protected. The
-// work's own branch is none: a turn commits to it. Git dies of BRANCH@{upstream} where no upstream is set, so that it is
-// asked for its name first.
+// Sources returns the names under which git knows the protected branch, best first; none when no branch is protected.
+// The work's own branch is left out: turns commit to it. Git fails on BRANCH@{upstream} where no upstream is set, so
+// the upstream's name is looked up first.
 func (p Place) Sources(ctx context.Context) ([]string, error) {
 	if p.Branch == "" || p.Names != nil {
 		return p.Names, nil
@@ -97,7 +97,7 @@ func (p Place) Sources(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
-// base is that of the run, whose own record has its configuration.
+// base returns the run's base, without the configuration when the run's own record has it.
 func (c *Scene) base(ctx context.Context) (*agreement.Base, string, error) {
 	base, tree, err := Place{
 		Repo:   c.Store.Repository(),

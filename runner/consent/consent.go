@@ -1,4 +1,4 @@
-// Who says yes, with the proof where the configuration or the person asks for it.
+// Who says yes, with proof where the configuration or the person asks for it.
 
 package consent
 
@@ -21,16 +21,16 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// Options says how a person proves who decides. The zero value proves nothing.
+// Options says how a person proves their identity. The zero value proves nothing.
 type Options struct {
 	Sign       bool          // sign a statement as git signs commits
 	Only       bool          // with Sign: decide nothing; the error is a *Signed
 	Statements [][]byte      // statements signed before or elsewhere: DSSE envelopes
-	Expires    time.Duration // how long the statement that is signed now counts; a day when 0
+	Expires    time.Duration // how long the newly signed statement counts; a day when 0
 	Asked      attest.Asked  // terminal, automation, mcp, page; derived from Options.Terminal when ""
 }
 
-// Signed is the error that ends a decision of which only the statement was wanted.
+// Signed is the error that ends a decision when only the statement was wanted.
 type Signed struct {
 	Gate, GateType string // "" for an act that overrules the record
 	Statement      []byte
@@ -41,12 +41,12 @@ func (*Signed) Error() string { return "the statement is signed, and nothing is 
 // Proves reports whether a statement is handed in or to be signed.
 func (o *Options) Proves() bool { return o.Sign || len(o.Statements) > 0 }
 
-// Needed reports whether a decision under cfg asks for more than the word of the one who gives the command.
+// Needed reports whether a decision under cfg needs more than the word of the person who gives the command.
 func (o *Options) Needed(cfg *config.Config) bool {
 	return o.Proves() || cfg.Authority != nil || cfg.ProtectedBranch() != ""
 }
 
-// Question is the decision a consent is gathered for.
+// Question is the decision that a consent is gathered for.
 type Question struct {
 	Decision attest.Decision
 	Gate     string
@@ -56,7 +56,7 @@ type Question struct {
 	By       string // turn that asked, "" for none
 	Evidence []evidence.FileBlob
 	Reason   string
-	Rules    func(*agreement.Consent) []*config.GateRule // that apply, given the protected branch
+	Rules    func(*agreement.Consent) []*config.GateRule // the rules that apply, given the protected branch
 }
 
 // Scene is the run that is decided on, and the operation that asks.
@@ -64,11 +64,11 @@ type Scene struct {
 	Store *gitstore.Store
 	View  *gitstore.View
 	Env   protocol.Env
-	Nonce string // of the statement that is signed now
+	Nonce string // of the newly signed statement
 }
 
-// Gather gathers what the engine judges a person's word by, nil when nothing asks for it. It
-// asks git only for what a rule or a statement needs.
+// Gather gathers what the engine judges a person's word by, nil when nothing asks for it. It asks
+// git only for what a rule or a statement needs.
 func (c *Scene) Gather(ctx context.Context, q Question, opt Options) (*agreement.Consent, error) {
 	out := &agreement.Consent{}
 	if !opt.Needed(c.View.Config) {
@@ -96,7 +96,7 @@ func (c *Scene) Gather(ctx context.Context, q Question, opt Options) (*agreement
 		return out, nil
 	}
 	if opt.Sign {
-		// Not to ask for a key, or its passphrase, where the signature would count for nothing.
+		// Ask for no key or passphrase when the signature would not count.
 		d := &agreement.Decision{
 			Kind:     q.Decision,
 			Gate:     q.Gate,
@@ -109,8 +109,8 @@ func (c *Scene) Gather(ctx context.Context, q Question, opt Options) (*agreement
 			return nil, refusal
 		}
 	}
-	// After a withdrawal the gate asks anew: no statement from before it counts. Nor does one from before a denial, where
-	// a restore has brought the gate back as it was.
+	// After a withdrawal the gate asks again: no statement from before it counts. Nor does one from before a denial,
+	// where a restore has brought the gate back as it was.
 	asked, err := c.newest(ctx, q.By, protocol.OpAccept, protocol.OpWithdraw, protocol.OpDeny)
 	if err != nil {
 		return nil, err
@@ -136,7 +136,7 @@ func (c *Scene) Gather(ctx context.Context, q Question, opt Options) (*agreement
 // statementLife is how long a statement counts when the person does not say.
 const statementLife = 24 * time.Hour
 
-// sign makes the statement of the person who asks and has git's own program sign it.
+// sign makes the statement of the person who asks and lets git's own program sign it.
 func (c *Scene) sign(ctx context.Context, q Question, out *agreement.Consent, opt Options) ([]byte, error) {
 	st := &attest.Statement{
 		Decision:  q.Decision,
@@ -156,7 +156,7 @@ func (c *Scene) sign(ctx context.Context, q Question, out *agreement.Consent, op
 	return opt.SignNow(ctx, c.Store.Dir(), st, &c.Env, c.Nonce)
 }
 
-// HandedIn are the statements that were signed before or elsewhere.
+// HandedIn returns the statements that were signed before or elsewhere.
 func (o *Options) HandedIn() ([]*evidence.Blob, error) {
 	var out []*evidence.Blob
 	for _, s := range o.Statements {
@@ -173,7 +173,7 @@ func (o *Options) HandedIn() ([]*evidence.Blob, error) {
 	return out, nil
 }
 
-// SignNow signs a statement of who asks, now, as git signs commits in dir.
+// SignNow signs a statement of the person who asks, now, as git signs commits in dir.
 func (o *Options) SignNow(ctx context.Context, dir string, st *attest.Statement, env *protocol.Env,
 	nonce string) ([]byte, error) {
 	life := o.Expires
@@ -195,8 +195,8 @@ func (o *Options) SignNow(ctx context.Context, dir string, st *attest.Statement,
 	return SignPayload(ctx, dir, payload)
 }
 
-// deniedVotes refuses to count on with votes from before a denial, which a restore has brought back: nothing was said
-// to the gate since.
+// deniedVotes refuses to continue with votes from before a denial, which a restore has brought back: the gate has
+// received no answer since.
 func (c *Scene) deniedVotes(ctx context.Context, q Question) error {
 	votes := c.View.State.GateVotes
 	if q.Gate == "" || len(votes) == 0 {
@@ -216,8 +216,8 @@ func (c *Scene) deniedVotes(ctx context.Context, q Question) error {
 	}
 }
 
-// newest finds the newest operation with one of the names that accepted the turn of the run or concerns none, nil when
-// there is none. A gate that waits was asked for a few operations ago.
+// newest finds the newest operation with one of the names that accepted the given turn or is not an acceptance, nil
+// when there is none. The request of a waiting gate is only a few operations old.
 func (c *Scene) newest(ctx context.Context, turn string, names ...string) (*chain.OpInfo, error) {
 	if turn == "" {
 		return nil, nil
@@ -236,8 +236,8 @@ func (c *Scene) newest(ctx context.Context, turn string, names ...string) (*chai
 	return nil, nil
 }
 
-// began is the commit the run began at. The state's authority_base is another once a person adopted other approvers or
-// signers, and who made the commits before that has made them all the same.
+// began returns the commit that the run began at. The state's authority_base changes once a person adopts other
+// approvers or signers, but the authors of the commits before that still count.
 func (c *Scene) began(ctx context.Context) (string, error) {
 	ops, err := c.Store.Log(ctx, c.View.Run, 0)
 	if err != nil {
@@ -252,8 +252,8 @@ func (c *Scene) began(ctx context.Context) (string, error) {
 // maxAuthors bounds the commits whose authors are read.
 const maxAuthors = 10_000
 
-// Authors are the addresses of all who made what is decided on: of the commits
-// since the run began, and of the person who accepted the turn that asks.
+// Authors returns the addresses of all who made what is decided on: of the commits since the run
+// began, and of the person who accepted the turn that asks.
 func (c *Scene) Authors(ctx context.Context, turn string) ([]string, error) {
 	out := []string{}
 	base, err := c.began(ctx)

@@ -14,9 +14,9 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// SignStatement signs an in-toto statement as git is set up, seen from dir, to sign
-// commits, and returns the DSSE envelope. An agent within a turn may not (inside_dispatched_turn).
-// Fails with signing_not_configured or signing_failed.
+// SignStatement signs an in-toto statement as git is configured, in dir, to sign commits, and
+// returns the DSSE envelope. It is refused to an agent within a turn (inside_dispatched_turn). It
+// fails with signing_not_configured or signing_failed.
 func SignStatement(ctx context.Context, dir string, getenv func(string) string, payload []byte) ([]byte, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -35,14 +35,14 @@ func SignStatement(ctx context.Context, dir string, getenv func(string) string, 
 	return SignPayload(ctx, dir, payload)
 }
 
-// Settings are those git signs commits by, seen from dir.
+// Settings returns git's settings for signing commits in dir.
 func Settings(ctx context.Context, dir string) signing.Settings {
 	out := signing.From(git.Variables(ctx, dir, signing.Pattern))
 	out.Dir = dir
 	return out
 }
 
-// SignPayload is SignStatement for an operation that has refused agents already.
+// SignPayload is SignStatement for an operation that has already refused agents.
 func SignPayload(ctx context.Context, dir string, payload []byte) ([]byte, error) {
 	env, err := signing.Sign(ctx, Settings(ctx, dir), payload)
 	if err != nil {

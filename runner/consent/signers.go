@@ -1,4 +1,4 @@
-// Files of signers that were committed since those that count: what a person adopts, or does not.
+// Files of signers that were committed after those in force, for a person to adopt or not.
 
 package consent
 
@@ -15,8 +15,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// SignersSince are the files of signers that HEAD has otherwise than the commit they count as of, each as a change of the
-// lines that are not the same. There are none where a protected branch says who the signers are, or no run is under way.
+// SignersSince returns the files of signers in HEAD that differ from the commit they count as of, each as a change of
+// the differing lines. There are none where a protected branch determines the signers, or no run is under way.
 func SignersSince(ctx context.Context, store *gitstore.Store, v *gitstore.View) ([]config.RuleChange, error) {
 	s := v.State
 	if s == nil || s.AuthorityBase == nil || !run.RulesInForce(s.Status) {

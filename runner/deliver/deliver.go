@@ -1,5 +1,5 @@
-// Package deliver carries out what a command has to tell webhooks: events, reminders of approvals that wait, and the
-// record of what became of them (docs/notifications.md#webhooks). What is told is package notify's; when, the runner's.
+// Package deliver sends what a command has to tell webhooks: events, reminders of waiting approvals, and the record
+// of the outcome (docs/notifications.md#webhooks). Package notify decides what is sent, the runner when.
 package deliver
 
 import (
@@ -20,7 +20,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner/trust"
 )
 
-// Options say how a command delivers.
+// Options says how a command delivers.
 type Options struct {
 	Sender  notify.Sender
 	Total   time.Duration // for everything
@@ -49,11 +49,11 @@ func New(ctx context.Context, opt Options) *Delivery {
 	return &Delivery{opt: opt, ctx: own, cancel: cancel}
 }
 
-// Once gives a webhook that fails no second try.
+// Once makes Send try each webhook only once.
 func (d *Delivery) Once() { d.opt.Sender.Attempts = 1 }
 
-// Send tells one event. The error is that nothing was sent: the webhooks are not
-// trusted or there is no such event.
+// Send sends one event. The error means that nothing was sent: the webhooks are not trusted or the
+// event does not exist.
 func (d *Delivery) Send(e notify.Event, run notify.Run) (notify.Emission, error) {
 	if !d.asked {
 		// Interrupted or not, whether they are trusted is a question of fact.
@@ -97,7 +97,7 @@ func (d *Delivery) Remind(s *run.State) {
 	}
 }
 
-// lockReminders makes the caller the one that evaluates reminders; nil when another process does.
+// lockReminders makes the caller the process that evaluates reminders; nil when another one does.
 func (d *Delivery) lockReminders() (unlock func(), err error) {
 	l, err := d.opt.Only(d.ctx)
 	if fail.CodeOf(err) == fail.CodeLocked {
@@ -109,8 +109,8 @@ func (d *Delivery) lockReminders() (unlock func(), err error) {
 	return func() { _ = l.Release() }, nil
 }
 
-// Finish records what became of the deliveries, in a short operation of its own,
-// and says what a person should know.
+// Finish records the outcome of the deliveries, in a short operation of its own, and returns what a
+// person should know.
 func (d *Delivery) Finish(s *run.State) []string {
 	d.cancel()
 	var notices []string

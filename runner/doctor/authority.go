@@ -1,4 +1,4 @@
-// Who may approve here, and whether what a person signed stands in the documents.
+// Who may approve here, and whether the documents carry what a person signed.
 
 package doctor
 
@@ -13,7 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// authority says whether people keep the say over gates.
+// authority checks that people keep control of gates.
 func (d *doctor) authority(cfg *config.Config) {
 	if cfg == nil {
 		return
@@ -51,7 +51,7 @@ func opensItself(cfg *config.Config) []string {
 	return out
 }
 
-// needsPerson reports a gate that agents cannot pass whatever they hand in.
+// needsPerson reports a gate that agents cannot pass, whatever they hand in.
 func needsPerson(cfg *config.Config, phase, id string) bool {
 	gate := cfg.Gate(id)
 	switch {
@@ -83,8 +83,8 @@ func needsPerson(cfg *config.Config, phase, id string) bool {
 	return !verdict.Auto
 }
 
-// signedOff finds documents whose sign-off is on record and not in the work tree: an
-// approval was ended between the two. fix writes and commits them.
+// signedOff finds documents whose sign-off is recorded but missing in the work tree: an approval
+// was interrupted between the two. fix writes and commits them.
 func (d *doctor) signedOff(ctx context.Context) {
 	v := d.out.View
 	if v == nil || v.Config == nil || v.State == nil || !v.Config.PersonSigns() {

@@ -1,4 +1,4 @@
-// Whether the clock here and those that a run was recorded by can all be right.
+// Whether the clock here can be right, given the times in the run's record.
 
 package doctor
 
@@ -10,16 +10,16 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/agreement"
 )
 
-// clockOps is how many of the newest operations are held against the clock: an old one of a clock that was wrong is no
-// news.
+// clockOps is how many of the newest operations are compared with the clock: an old operation with a wrong time does
+// not matter any more.
 const clockOps = 20
 
-// clock says when the run was recorded by a clock that is ahead of the one here. Claims do not compare clocks; deadlines,
-// limits of time and the expiry of statements do.
+// clock reports a run that was recorded by a clock that is ahead of this one. Claims do not compare clocks;
+// deadlines, time limits and the expiry of statements do.
 func (d *doctor) clock(ctx context.Context, v *gitstore.View) {
 	ops, err := d.rec.Log(ctx, v.State.Run(), clockOps)
 	if err != nil {
-		return // what cannot be read is said elsewhere
+		return // unreadable records are reported elsewhere
 	}
 	now := d.r.Now()
 	for _, op := range ops {

@@ -1,4 +1,4 @@
-// Package doctor looks at everything a run depends on, from git to the programs that agentxchain.json names, says
-// what is wrong with the command that mends it, and mends on request what cannot cost anybody anything; it also
-// sets signing up. It decides nothing about a run: what it changes there it asks of the Runner.
+// Package doctor examines everything a run depends on, from git to the programs that agentxchain.json names, reports
+// each problem with the command that fixes it, and fixes on request what is safe to fix; it also sets up signing. It
+// decides nothing about a run: it asks the Runner for changes there.
 package doctor

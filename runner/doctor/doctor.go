@@ -29,15 +29,15 @@ const (
 	LevelError   = "error"
 )
 
-// Finding is one thing the doctor looked at.
+// Finding is the result of one check.
 type Finding struct {
 	// git, repository, identity, config, signing, hooks, runtimes, ignore, lock, state, bundle, lease, guards,
 	// leftover
 	Area    string
 	Level   string
-	Message string        // one sentence, no period
+	Message string        // one sentence, without a period
 	Fix     string        // what to do, usually a command; "" only for ok and note
-	Mended  bool          // Fix was carried out by this examination
+	Mended  bool          // this examination carried out Fix
 	Runtime *RuntimeProbe // the runtime it is about, nil for other areas
 }
 
@@ -59,7 +59,7 @@ func (e *Examination) Worst() string {
 	return rank[worst]
 }
 
-// doctor carries one examination.
+// doctor holds one examination.
 type doctor struct {
 	r   *runner.Runner
 	rec runner.Record // of r
@@ -71,7 +71,7 @@ type doctor struct {
 
 // Options says how far an examination goes.
 type Options struct {
-	Fix bool // mend what cannot cost anybody anything
+	Fix bool // fix what is safe to fix
 
 	// Runtime makes the runtimes that are probed (builtin.New); without it only
 	// their configuration is looked at.
@@ -79,12 +79,11 @@ type Options struct {
 	Online  bool // probes may contact servers and start the programs of trusted runtimes
 }
 
-// Examine looks at everything a run depends on. It changes nothing unless fix is
-// set, and then only what cannot cost anybody anything: a lock (of ours, or of a git of ours) whose owner is
-// proven dead, missing lines in .gitignore, and what every changing command does
-// first: working files that are behind the recorded run are completed, permitted
-// changes of another tool recorded. Findings are in a fixed order; the error is
-// only for an interruption.
+// Examine checks everything a run depends on. It changes nothing unless fix is set, and then only what is safe:
+// it removes a lock (of ours, or of a git of ours) whose owner is proven dead, adds missing lines to
+// .gitignore, and does what every changing command does first: it completes working files that are behind the
+// recorded run and records permitted changes of another tool. Findings are in a fixed order; the error is only
+// for an interruption.
 func Examine(ctx context.Context, r *runner.Runner, opt Options) (*Examination, error) {
 	d := &doctor{r: r, rec: r.Record(), fix: opt.Fix, opt: opt}
 	for _, look := range []func(context.Context){
@@ -111,7 +110,7 @@ func (d *doctor) add(area, level, fix, format string, args ...any) *Finding {
 
 func (d *doctor) ok(area, format string, args ...any) { d.add(area, LevelOK, "", format, args...) }
 
-// failed reports an error of another room with its own advice.
+// failed reports an error of another package with its own advice.
 func (d *doctor) failed(area string, err error, fallback string) {
 	fix := fallback
 	var hinted interface{ ErrorHint() string }
@@ -121,7 +120,7 @@ func (d *doctor) failed(area string, err error, fallback string) {
 	d.add(area, LevelError, fix, "%s", strings.TrimSuffix(err.Error(), "."))
 }
 
-// config judges agentxchain.json by itself, then what it names on this machine.
+// config checks agentxchain.json alone, then what it names on this machine.
 func (d *doctor) config(ctx context.Context) {
 	docs := d.r.CheckDocuments()
 	switch {
@@ -162,7 +161,7 @@ func (d *doctor) config(ctx context.Context) {
 	d.isolation(ctx, docs.Config)
 }
 
-// run judges state, ledgers and bundles against what is recorded.
+// run compares state, ledgers and bundles with what is recorded.
 func (d *doctor) run(ctx context.Context) {
 	if d.bad {
 		return
@@ -189,7 +188,7 @@ func (d *doctor) run(ctx context.Context) {
 			d.add("state", LevelNote, "nothing to do; or at once: git agentxchain doctor --fix", "%s", n)
 		}
 	}
-	if n := runner.RulesNotice(v); n != "" && len(v.ConfigProblems) == 0 { // what is wrong with the file was said
+	if n := runner.RulesNotice(v); n != "" && len(v.ConfigProblems) == 0 { // problems of the file were reported before
 		fix := "undo the change of " + wire.ConfigPath
 		if len(v.RuleChanges) > 0 {
 			fix = "git agentxchain config adopt, or " + fix
@@ -203,7 +202,7 @@ func (d *doctor) run(ctx context.Context) {
 	case v.State == nil, v.State.Run() == "":
 		d.fresh(ctx, v.State != nil)
 		return
-	case len(v.Notices) > 0: // said above
+	case len(v.Notices) > 0: // reported above
 	case v.Op == "":
 		d.add("state", LevelNote, "",
 			"run %s is not recorded under refs/agentxchain yet; the next changing command does that", v.State.Run())
@@ -217,7 +216,7 @@ func (d *doctor) run(ctx context.Context) {
 	}
 }
 
-// view reads the run as it lies here: a project without a state is not taken for an idle one.
+// view reads the run in this work tree: a project without a state is not taken for an idle one.
 func (d *doctor) view(ctx context.Context) (v *gitstore.View, err error) {
 	err = d.r.Alone(func(s *gitstore.Store) error {
 		v, err = s.View(ctx)
@@ -248,7 +247,7 @@ func (d *doctor) mendFiles(ctx context.Context, v *gitstore.View) bool {
 	return true
 }
 
-// fresh is a project without a run: a new clone, most likely. Where it is idle, a run that is recorded may be in another
+// fresh reports a project without a run: most likely a new clone. When it is idle, a recorded run may be in another
 // work tree of the repository, or have been in one that was removed.
 func (d *doctor) fresh(ctx context.Context, idle bool) {
 	refs, err := chain.Runs(ctx, d.rec.Repository())
@@ -288,7 +287,7 @@ func (d *doctor) fresh(ctx context.Context, idle bool) {
 // bundle compares an active turn's bundle with its seal.
 func (d *doctor) bundle(ctx context.Context, v *gitstore.View, t *run.Turn) {
 	if t == nil || t.Status == wire.TurnAssigned {
-		return // not dispatched yet: there is no bundle to have
+		return // not dispatched yet, so it has no bundle
 	}
 	b, err := d.r.VerifyBundle(ctx, v, t)
 	if err != nil {
@@ -303,7 +302,7 @@ func (d *doctor) bundle(ctx context.Context, v *gitstore.View, t *run.Turn) {
 	seen := map[string]bool{}
 	for _, p := range b.Problems {
 		if seen[p.Path] {
-			continue // its size and its digest differ: one finding says it
+			continue // its size and its digest differ: one finding is enough
 		}
 		seen[p.Path] = true
 		d.add("bundle", LevelWarning,

@@ -87,7 +87,7 @@ func TestExamineChangesNothingWithoutFix(t *testing.T) {
 			t.Errorf("not mended: %+v", f)
 		}
 	}
-	// That no guards are installed stays, as a note.
+	// Missing guards remain a note.
 	if ex.Worst() != LevelNote {
 		t.Errorf("worst after mending is %s", ex.Worst())
 	}
@@ -122,7 +122,7 @@ func snapshotDir(t *testing.T, dir string) string {
 	return b.String()
 }
 
-// A clock that is behind those of the run is named, one that is a little behind is not.
+// A clock that is behind the run's times is reported, one that is slightly behind is not.
 func TestExamineSeesAWrongClock(t *testing.T) {
 	r, repo := doctorProject(t, doctorKind{})
 	if _, err := r.AssignTurn(context.Background(), runner.AssignOptions{Role: "pm"}); err != nil {
@@ -167,7 +167,7 @@ func TestExamineSeesAnotherToolsChange(t *testing.T) {
 	if got := levels(examine(t, r, false), "state"); len(got) != 0 {
 		t.Errorf("it comes back: %q", got)
 	}
-	// Tampering is no matter of --fix.
+	// --fix does not handle tampering.
 	if err := os.WriteFile(events, []byte("{}\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -250,7 +250,7 @@ func FuzzDescribeLock(f *testing.F) {
 	})
 }
 
-// What the doctor tells people to paste must mean the file it names.
+// Commands that the doctor tells people to paste must mean the file they name.
 func TestShellWordSurvivesAShell(t *testing.T) {
 	sh, err := exec.LookPath("sh")
 	if err != nil {

@@ -23,7 +23,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner/consent"
 )
 
-// wantGit is the oldest git that is enough for every command.
+// wantGit is the oldest git version that suffices for every command.
 const wantGitMajor, wantGitMinor = 2, 34
 
 func (d *doctor) git(ctx context.Context) {
@@ -90,7 +90,7 @@ func (d *doctor) identity(ctx context.Context) {
 		strings.Join(missing, " and no "), name, email)
 }
 
-// signsCommits looks at what git lacks to sign commits where it is set to: every checkpoint would fail.
+// signsCommits checks that git can sign commits where it is set to: otherwise every checkpoint would fail.
 func (d *doctor) signsCommits(ctx context.Context) {
 	if !d.rec.Repository().SettingBool(ctx, "commit.gpgsign") {
 		return
@@ -107,7 +107,7 @@ func (d *doctor) worktree(ctx context.Context) {
 	st, err := gitstatus.Of(ctx, repo, repo.Prefix)
 	if err != nil {
 		fix := "git status"
-		if len(repo.LockNotes()) > 0 { // a git that was killed may be why
+		if len(repo.LockNotes()) > 0 { // a killed git may be why
 			fix = "git agentxchain doctor --fix"
 		}
 		d.failed("repository", err, fix)
@@ -137,8 +137,8 @@ func (d *doctor) worktree(ctx context.Context) {
 	}
 }
 
-// stateProbes are names of everything that must not be committed: what a run
-// keeps in the work tree is a copy of its record, and short-lived.
+// stateProbes returns names of everything that must not be committed: what a run keeps in the work
+// tree is a copy of its record, and short-lived.
 func stateProbes() []string {
 	var out []string
 	for _, doc := range wire.Documents() {
@@ -191,7 +191,7 @@ func (d *doctor) ignored(ctx context.Context) {
 
 func (d *doctor) notIgnored(ctx context.Context) ([]string, error) {
 	probes := stateProbes()
-	// By the rules alone: a tracked file is a matter of its own, see tracked.
+	// By the rules alone: tracked handles files that are tracked despite them.
 	covered, err := gitstatus.Ignored(ctx, d.rec.Repository(), probes, true)
 	if err != nil {
 		return nil, err
@@ -200,8 +200,8 @@ func (d *doctor) notIgnored(ctx context.Context) ([]string, error) {
 	return slices.DeleteFunc(probes, func(p string) bool { return slices.Contains(names, p) }), nil
 }
 
-// hidden finds files of the project that git ignores and does not track: no clone would have them, and no turn could
-// change them so that it is seen.
+// hidden finds files of the project that git ignores and does not track: no clone would have them, and changes that
+// turns make to them would go unseen.
 func (d *doctor) hidden(ctx context.Context) {
 	if d.out.View == nil || d.out.View.Config == nil {
 		return

@@ -1,4 +1,4 @@
-// Lock files of git's, and packs that a killed command held.
+// Git's lock files, and packs that a killed command held.
 
 package doctor
 
@@ -12,13 +12,13 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 )
 
-// lockPatience is how old a lock of git's must be before it is worth a warning: git
-// holds one for moments, or while a person writes a message.
+// lockPatience is how old one of git's locks must be before it is worth a warning: git holds one
+// for moments, or while a person writes a message.
 const lockPatience = 10 * time.Second
 
-// gitLocks tells of lock files in the git directory. --fix removes those that are
-// proven to be of a git that git agentxchain had started and that was killed; any
-// other may be somebody's, and the person is told how to judge it.
+// gitLocks reports lock files in the git directory. --fix removes those that provably belong to a
+// killed git that git agentxchain had started; any other may be in use, and the person is told how
+// to judge it.
 func (d *doctor) gitLocks(ctx context.Context) {
 	repo := d.rec.Repository()
 	if d.fix {
@@ -27,7 +27,7 @@ func (d *doctor) gitLocks(ctx context.Context) {
 			done, err = s.SweepLocks(ctx, 0)
 			return err
 		})
-		if err != nil && fail.CodeOf(err) != fail.CodeLocked { // who holds it was said
+		if err != nil && fail.CodeOf(err) != fail.CodeLocked { // its owner was already named
 			d.failed("lock", err, "git agentxchain doctor --fix")
 		}
 		for _, n := range done {
@@ -66,7 +66,7 @@ func (d *doctor) gitLocks(ctx context.Context) {
 	}
 }
 
-// nameFile names a file of the repository as a person would look for it.
+// nameFile returns the name under which a person would look for a file of the repository.
 func (d *doctor) nameFile(name string) string {
 	rel, err := filepath.Rel(d.rec.Repository().TopLevel, name)
 	if err != nil || strings.HasPrefix(rel, "..") {

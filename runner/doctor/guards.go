@@ -10,8 +10,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/hooks/githooks"
 )
 
-// guards reports guards that were installed and have gone silent: git says
-// nothing when a hook it does not find is not run.
+// guards reports guards that were installed and no longer run: git says nothing when it does not
+// find a hook.
 func (d *doctor) guards(ctx context.Context) {
 	st, err := githooks.Check(ctx, d.rec.Repository())
 	if err != nil {
@@ -28,7 +28,7 @@ func (d *doctor) guards(ctx context.Context) {
 		d.ok("guards", "%s guard this repository", guardNames(st.Guards))
 		return
 	}
-	// One cause silences several as a rule.
+	// Usually one cause silences several.
 	for len(silent) > 0 {
 		why := silent[0].Why
 		same := slices.DeleteFunc(slices.Clone(silent), func(g githooks.GuardState) bool { return g.Why != why })

@@ -1,4 +1,4 @@
-// Which isolations this machine can give agents, and whether it can give those that are asked for.
+// Which isolations this machine can give agents, and whether it can give the configured ones.
 
 package doctor
 
@@ -14,8 +14,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
 
-// isolation tries each isolation on the git directory of this project: a program in
-// it sets out to write there. What is asked for and does not hold is a problem.
+// isolation tries each isolation on the git directory of this project: a program inside it tries to
+// write there. A configured isolation that does not hold is a problem.
 func (d *doctor) isolation(ctx context.Context, c *config.Config) {
 	repo := d.rec.Repository()
 	protected := runtimes.Protected(d.rec.Dir(), repo.TopLevel, repo.CommonDir, repo.GitDir, repo.ObjectsDir)
@@ -42,7 +42,7 @@ func (d *doctor) isolation(ctx context.Context, c *config.Config) {
 	var holds, not []string
 	for _, kind := range confine.Kinds() {
 		if kind == confine.User {
-			continue // as whom, a runtime has to say
+			continue // a runtime has to name the user
 		}
 		if err := try(kind, ""); err != nil {
 			not = append(not, kind+" ("+why(err)+")")
@@ -57,7 +57,7 @@ func (d *doctor) isolation(ctx context.Context, c *config.Config) {
 		}
 		kind := runtimes.Isolation(rt)
 		if kind == confine.None || kind != confine.User && !slices.Contains(confine.Kinds(), kind) {
-			continue // what is no isolation the configuration's own check says
+			continue // the configuration's own check reports an unknown isolation
 		}
 		asked++
 		user := ""

@@ -11,8 +11,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner/lease"
 )
 
-// lease tells of the lease of an active turn. One that cannot be read keeps
-// everybody from the turn.
+// lease reports the lease of an active turn. An unreadable one blocks the turn for everyone.
 func (d *doctor) lease(ctx context.Context, v *gitstore.View, t *run.Turn) {
 	l, err := d.r.LeaseOf(ctx, v, t)
 	switch {

@@ -20,9 +20,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// lock tells a lock that is held from one that was left. Only taking it proves
-// that, by the very rules every command follows (docs/spec/lifecycle.md#accepting-a-turn): so that is what
-// --fix does, and it lets go at once.
+// lock distinguishes a held lock from an abandoned one. Only taking it proves that, by the same rules that
+// every command follows (docs/spec/lifecycle.md#accepting-a-turn): so --fix takes it and releases it at once.
 func (d *doctor) lock(ctx context.Context) {
 	data, err := projectfile.Read(d.rec.Dir(), wire.LockPath, 64<<10)
 	if err != nil {
@@ -62,8 +61,8 @@ func (d *doctor) lock(ctx context.Context) {
 	}
 }
 
-// describeLock names the owner of a lock file as far as it says, and whether it
-// is plainly dead. That is for the eye only; nothing is removed on it.
+// describeLock returns the owner that a lock file names, and whether it is plainly dead. That is
+// for display only; nothing is removed because of it.
 func describeLock(data []byte) (owner string, dead bool) {
 	o, err := ojson.DecodeObject(data)
 	if err != nil {
@@ -91,8 +90,8 @@ func onThisHost(name string) bool {
 	return name == "" || err == nil && name == here
 }
 
-// leftovers lists what ended turns and interrupted writes left. The doctor never
-// removes any of it: a file nobody asked us to delete may be somebody's work.
+// leftovers lists what ended turns and interrupted writes left. The doctor never removes any of it:
+// it may be a user's work.
 func (d *doctor) leftovers(context.Context) {
 	v := d.out.View
 	if v == nil || v.State == nil {
@@ -150,7 +149,7 @@ func (d *doctor) journals() []string {
 func (d *doctor) list(dir string) []fs.DirEntry {
 	list, err := os.ReadDir(filepath.Join(d.rec.Dir(), filepath.FromSlash(dir)))
 	if err != nil {
-		return nil // absent, or no directory: then nothing was left in it
+		return nil // absent, or not a directory: then nothing was left in it
 	}
 	return list
 }

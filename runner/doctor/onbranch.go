@@ -1,4 +1,4 @@
-// Whether the branch still has the work that the run goes on from.
+// Whether the branch still has the work that the run continues from.
 
 package doctor
 
@@ -19,7 +19,7 @@ func (d *doctor) onBranch(ctx context.Context) {
 	turn := *v.State.LastCompletedTurnID
 	line, err := d.rec.LastRow(ctx, wire.LedgerHistory, "turn_id", turn)
 	if err != nil || line == nil {
-		return // what is wrong with the record was said
+		return // problems of the record were reported before
 	}
 	away := gate.Work(ctx, d.rec.Repository(), d.rec.Dir(), line.Row)
 	if away == nil {

@@ -1,4 +1,4 @@
-// What agentxchain.json names on this machine, hooks and prompts.
+// The hooks and prompts that agentxchain.json names on this machine.
 
 package doctor
 
@@ -14,8 +14,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner/turnfiles"
 )
 
-// hooks checks that the programs of lifecycle hooks can be started (docs/hooks.md#fields).
-// A blocking hook that cannot start holds every turn up.
+// hooks checks that the programs of lifecycle hooks can be started (docs/hooks.md#fields). A
+// blocking hook that cannot start holds up every turn.
 func (d *doctor) hooks(c *config.Config) {
 	found := 0
 	for _, phase := range config.HookPhases() {
@@ -50,7 +50,7 @@ func (d *doctor) prompts(ctx context.Context, c *config.Config) {
 		fix := "write it, or change prompts." + role + " in " + wire.ConfigPath
 		clean, problem := wire.CleanPath(p)
 		if problem != "" {
-			continue // the configuration's own finding
+			continue // reported by the configuration's own check
 		}
 		data, err := projectfile.Read(d.rec.Dir(), clean, turnfiles.MaxPrompt)
 		switch {

@@ -1,4 +1,4 @@
-// What the doctor says of an apply of a proposal that was ended (docs/spec/observation.md#a-proposal-is-decided).
+// The doctor's report on an interrupted apply of a proposal (docs/spec/observation.md#a-proposal-is-decided).
 
 package doctor
 
@@ -11,13 +11,13 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner/proposal"
 )
 
-// proposals finds files that are as a proposal wants them and not recorded as applied: an apply was ended after it
-// had written them. To finish it writes nothing; it commits them where that is not done yet, and records the apply.
-// Where some are not written yet, a person says whether they are to be: half a proposal is not committed.
+// proposals finds files that match a proposal and are not recorded as applied: an apply was interrupted after it had
+// written them. Completing it writes no file; it commits them if needed and records the apply. When some are not
+// written yet, a person decides whether to write them: half a proposal is not committed.
 func (d *doctor) proposals(ctx context.Context) {
 	v := d.out.View
 	if v == nil || v.State == nil || v.State.Status != wire.StatusActive || v.State.ActiveTurns.Len() > 0 {
-		return // what a turn at work writes is its own
+		return // what an active turn writes is its own
 	}
 	waiting, err := d.r.WaitingProposals(ctx, v)
 	if err != nil {
@@ -51,7 +51,7 @@ func (d *doctor) proposals(ctx context.Context) {
 		}
 		out, err := d.r.ApplyProposal(ctx, p.Turn, written, "")
 		if refused := (*wire.Error)(nil); errors.As(err, &refused) && refused.Code == proposal.CodeDecided {
-			continue // the apply was at work, and has ended
+			continue // the apply was running, and has ended
 		}
 		if err != nil {
 			d.failed("proposal", err, finish)

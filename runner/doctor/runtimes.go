@@ -1,4 +1,4 @@
-// Whether the runtimes that roles are bound to could be used (docs/runtimes.md).
+// Whether the runtimes that roles are bound to can be used (docs/runtimes.md).
 
 package doctor
 
@@ -19,18 +19,18 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
 
-// probeLimit bounds all probes together; they are made side by side.
+// probeLimit bounds the time of all probes together; they run in parallel.
 const probeLimit = 20 * time.Second
 
-// RuntimeProbe is what is known of the program of a runtime.
+// RuntimeProbe is what is known about the program of a runtime.
 type RuntimeProbe struct {
 	ID      string
 	Path    string
-	Version string // as the agent says it, "" where it was not asked
+	Version string // as the agent reports it, "" where it was not asked
 }
 
-// runtimes probes each runtime that a role is bound to, once. Without the runtimes
-// themselves at hand it looks at what their configuration names.
+// runtimes probes each runtime that a role is bound to, once. When it cannot make the runtimes, it
+// checks what their configuration names.
 func (d *doctor) runtimes(ctx context.Context, c *config.Config) {
 	var used []*config.Runtime
 	var asked []func(context.Context) []runtimes.Finding
@@ -64,7 +64,7 @@ func (d *doctor) runtimes(ctx context.Context, c *config.Config) {
 	}
 }
 
-// runtime says what a probe found: what is wrong, and the agent that answered.
+// runtime reports what a probe found: problems, and the agent that answered.
 func (d *doctor) runtime(rt *config.Runtime, f runtimes.Finding) {
 	probe := &RuntimeProbe{ID: rt.ID, Path: f.Path, Version: f.Version}
 	switch {
@@ -77,8 +77,8 @@ func (d *doctor) runtime(rt *config.Runtime, f runtimes.Finding) {
 	}
 }
 
-// probe returns how one runtime is asked. Programs that the project could have brought
-// along are started and servers contacted only online, and only what this machine trusts.
+// probe returns the probe of one runtime. Programs that the project could have brought along are
+// started, and servers contacted, only online, and only if this machine trusts them.
 func (d *doctor) probe(ctx context.Context, c *config.Config,
 	rt *config.Runtime) func(context.Context) []runtimes.Finding {
 	answer := func(f ...runtimes.Finding) func(context.Context) []runtimes.Finding {
@@ -116,8 +116,8 @@ func (d *doctor) probe(ctx context.Context, c *config.Config,
 	return func(ctx context.Context) []runtimes.Finding { return impl.Probe(ctx, req) }
 }
 
-// runtimeProblem says what the configuration of a runtime names and this machine
-// does not have, "" when nothing is missing.
+// runtimeProblem says what the configuration of a runtime names and this machine lacks, "" when
+// nothing is missing.
 func (d *doctor) runtimeProblem(rt *config.Runtime) string {
 	switch rt.Type {
 	case "local_cli", "mcp":
@@ -135,7 +135,7 @@ func (d *doctor) runtimeProblem(rt *config.Runtime) string {
 	return ""
 }
 
-// bound reports whether some role's turns go to the runtime.
+// bound reports whether a role is bound to the runtime.
 func bound(c *config.Config, runtime string) bool {
 	return slices.ContainsFunc(c.Roles.Keys(), func(id string) bool {
 		role := c.Role(id)
@@ -143,8 +143,8 @@ func bound(c *config.Config, runtime string) bool {
 	})
 }
 
-// unset names the environment variables that header values refer to as ${NAME}
-// and that are not set.
+// unset returns the environment variables that header values refer to as ${NAME} and that are not
+// set.
 func (d *doctor) unset(headers *ojson.Object) string {
 	return hooks.UnsetVariables(headers, d.lookup)
 }

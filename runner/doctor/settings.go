@@ -1,4 +1,4 @@
-// Settings of this program in git's configuration, of which a misspelt value is taken for another.
+// Settings of this program in git's configuration for which a misspelt value is silently replaced.
 
 package doctor
 
@@ -14,7 +14,7 @@ import (
 
 func (d *doctor) settings(ctx context.Context) {
 	for _, s := range []struct {
-		key, takes, taken string // what it understands, and what any other value is taken for
+		key, takes, taken string // what it accepts, and what any other value is taken for
 		known             func(string) bool
 	}{
 		{"agentxchain.sync", "manual, auto or strict", transport.SyncManual, word("manual", "auto", "strict")},
@@ -30,7 +30,7 @@ func (d *doctor) settings(ctx context.Context) {
 	}
 }
 
-// word reports one of the words, in letters of either case.
+// word returns a function that reports one of the words, ignoring case.
 func word(of ...string) func(string) bool {
 	return func(value string) bool { return slices.Contains(of, strings.ToLower(value)) }
 }

@@ -28,10 +28,10 @@ import (
 // SigningKey is an SSH key to sign with.
 type SigningKey = signing.Key
 
-// SigningSetup says how to set signing up.
+// SigningSetup says how to set up signing.
 type SigningSetup struct {
-	Key       string // file of an SSH key, or key::TYPE BASE64 of one that the agent has
-	Dir       string // where a relative file begins
+	Key       string // file of an SSH key, or key::TYPE BASE64 of a key in the agent
+	Dir       string // base of a relative file
 	AddSigner bool   // let the key speak for user.email: a line of .agentxchain/allowed_signers
 }
 
@@ -40,7 +40,7 @@ type SigningDone struct {
 	Key       SigningKey
 	KeyID     string // as statements name it
 	Email     string // whom the key may speak for
-	Listed    bool   // the file of signers lets it
+	Listed    bool   // the file of signers lists it
 	Added     bool   // by a line that was added now
 	Protected string // branch whose file of signers counts, "" where that of the run's beginning does
 }
@@ -49,12 +49,12 @@ type SigningDone struct {
 type SigningPlace struct {
 	Dir       string
 	Repo      *runner.Repository
-	Asker     evidence.Actor // InsideTurn, InsideWhy and Email of who asks
+	Asker     evidence.Actor // InsideTurn, InsideWhy and Email of the asker
 	Now       time.Time
 	Protected string // branch whose files of signers count, "" for none
 }
 
-// SigningIn is the project of a runner as a SigningPlace.
+// SigningIn returns the project of a runner as a SigningPlace.
 func SigningIn(ctx context.Context, r *runner.Runner) *SigningPlace {
 	in := r.Asker()
 	out := &SigningPlace{
@@ -75,7 +75,7 @@ func (p *SigningPlace) Keys(ctx context.Context) []SigningKey {
 	return signing.Keys(ctx, consent.Settings(ctx, p.Dir))
 }
 
-// SetKey is the SSH key that git signs with here, as a person has set it.
+// SetKey returns the SSH key that a person has set for git to sign with here.
 func (p *SigningPlace) SetKey(ctx context.Context) (name string, ok bool) {
 	s := consent.Settings(ctx, p.Dir)
 	if s.Format != attest.FormatSSH || s.Key == "" {
@@ -85,9 +85,8 @@ func (p *SigningPlace) SetKey(ctx context.Context) (name string, ok bool) {
 	return key.Name, err == nil
 }
 
-// SetUp has git sign with an SSH key in this repository, once a test signature
-// with it has held, and lists the key for the person when asked to. It is refused from
-// inside a dispatched turn.
+// SetUp makes git sign with an SSH key in this repository, once a test signature with it was valid,
+// and lists the key for the person on request. It is refused inside a dispatched turn.
 //
 // Errors: inside_dispatched_turn, signing_not_configured, signing_failed, those of a
 // signature that does not count, signers_invalid, invalid_argument.
@@ -140,8 +139,8 @@ func (p *SigningPlace) SetUp(ctx context.Context, opt SigningSetup) (*SigningDon
 	return out, nil
 }
 
-// signerEmail is the address a statement of the person's names. It becomes a pattern of
-// the file of signers, so it may hold nothing that means more there than itself.
+// signerEmail returns the address in the person's statements. It becomes a pattern in the file of
+// signers, so it must not contain special characters of these.
 func signerEmail(email string) (string, error) {
 	plain := !strings.ContainsFunc(email, func(c rune) bool {
 		return c <= ' ' || c > '~' || strings.ContainsRune(`*?!,"'\#`, c)
@@ -172,7 +171,7 @@ func signerFiles(dir string) (map[string][]byte, error) {
 	return out, nil
 }
 
-// speaks reports why the signature does not count for the person, nil when it does.
+// speaks returns why the signature does not count for the person, nil when it does.
 func speaks(files map[string][]byte, env *attest.Envelope, email string, at time.Time) *wire.Error {
 	signers, problems := attest.ParseSigners(files)
 	if len(problems) > 0 {
@@ -214,8 +213,8 @@ func writeSigners(dir string, data []byte) error {
 	return durable.WriteFileRoot(root, attest.AllowedSignersPath, data, 0o666)
 }
 
-// wantsSignatures lists what authority asks a signature for: gates, and the acts that
-// overrule the record.
+// wantsSignatures lists what authority wants signatures for: gates, and the acts that overrule the
+// record.
 func wantsSignatures(cfg *config.Config) []string {
 	var out []string
 	if cfg.Authority == nil {
@@ -243,8 +242,8 @@ func signs(cfg *config.Config, email string) bool {
 	})
 }
 
-// keySpeaks says why the SSH key that git signs with does not speak for a person whose signature authority wants, nil
-// where it does, where theirs is not wanted, and for keys of other formats.
+// keySpeaks returns why the SSH key that git signs with does not speak for a person whose signature authority wants,
+// nil when it does, when their signature is not wanted, and for keys of other formats.
 func (d *doctor) keySpeaks(ctx context.Context, cfg *config.Config, signers *attest.Signers) *wire.Error {
 	_, email := d.r.Identity(ctx)
 	if !signs(cfg, email) {
@@ -256,7 +255,7 @@ func (d *doctor) keySpeaks(ctx context.Context, cfg *config.Config, signers *att
 	}
 	key, err := s.ReadKey(s.Key)
 	if err != nil {
-		return nil // that it is there was looked at
+		return nil // whether it exists was checked before
 	}
 	sig, refusal := signers.SSHKey(key.Public, d.r.Now())
 	if refusal == nil {
@@ -265,7 +264,7 @@ func (d *doctor) keySpeaks(ctx context.Context, cfg *config.Config, signers *att
 	return refusal
 }
 
-// signing says whether this person could sign what authority wants signed.
+// signing reports whether this person could sign what authority wants signed.
 func (d *doctor) signing(ctx context.Context, cfg *config.Config) {
 	if cfg == nil {
 		return

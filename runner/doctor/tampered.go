@@ -1,4 +1,4 @@
-// What git is told in this repository.
+// Git's settings in this repository.
 
 package doctor
 
@@ -9,8 +9,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
-// told reports what agents have changed of what git is told, and programs of the
-// repository's own configuration that this program's git leaves alone.
+// told reports what agents have changed in git's settings, and programs of the repository's own
+// configuration that this program's git does not run.
 func (d *doctor) told(ctx context.Context) {
 	for _, n := range d.r.TamperNotices() {
 		d.add("git", LevelError, "git agentxchain unblock, twice: the first puts it back", "%s", n)

@@ -12,10 +12,9 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner/trust"
 )
 
-// trust reports hooks, webhooks and runtimes that nobody has agreed to here.
-// Commands that run hooks or dispatch turns stop until somebody has; webhooks are
-// merely not sent. Gate actions
-// alone are asked about when a gate is approved.
+// trust reports hooks, webhooks and runtimes that are not trusted here. Commands that run hooks or
+// dispatch turns stop until a person trusts them; webhooks are merely not sent. Only gate actions
+// are asked about when a gate is approved.
 func (d *doctor) trust(ctx context.Context) {
 	state, err := d.r.TrustState(ctx)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 )
 
-// webhooks checks that the headers of every webhook can be filled in. Nothing is
-// sent: whether somebody answers is seen in the notification audit.
+// webhooks checks that the headers of every webhook can be filled in. It sends nothing: the
+// notification audit shows whether a webhook answers.
 func (d *doctor) webhooks(c *config.Config) {
 	list := notify.Read(c.Notifications).Webhooks
 	bad := 0

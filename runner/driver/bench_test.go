@@ -14,8 +14,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
 
-// BenchmarkDispatch is what a dispatch costs beside the agent, which does next to
-// nothing here.
+// BenchmarkDispatch measures the cost of a dispatch besides the agent, which does next to nothing
+// here.
 func BenchmarkDispatch(b *testing.B) {
 	p := newProject(b, shell("echo hi; "+stage), runner.Options{Trust: true})
 	p.assign()
@@ -26,7 +26,7 @@ func BenchmarkDispatch(b *testing.B) {
 	id := v.State.ActiveTurns.Keys()[0]
 	d := newDriver(p.r)
 	for b.Loop() {
-		// A log that lies there is archived first; a turn has none as a rule.
+		// An existing log is archived first; usually a turn has none.
 		_ = os.Remove(filepath.Join(p.dir, wire.BundleDir(id), "stdout.log"))
 		if out := d.Dispatch(context.Background(), driver.Job{TurnID: id, View: v}); out.Kind != runtimes.Staged {
 			b.Fatalf("%+v", out)

@@ -11,9 +11,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
 
-// confine says what the runtime's isolation is to protect, and refuses the dispatch
-// when this machine cannot do it (isolation_unavailable): the turn is as good as
-// before.
+// confine says what the runtime's isolation is to protect, and refuses the dispatch when this
+// machine cannot do it (isolation_unavailable): the turn is unharmed.
 func (d *Driver) confine(req *runtimes.Request) error {
 	if runtimes.Isolation(req.Runtime) == confine.None {
 		return nil

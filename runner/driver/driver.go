@@ -36,7 +36,7 @@ const CodeTurnBusy = runner.CodeTurnBusy
 
 // Options configures a Driver.
 type Options struct {
-	// New makes runtimes; builtin.New as a rule. Required.
+	// New makes runtimes; usually builtin.New. Required.
 	New func(*config.Runtime) (runtimes.Runtime, error)
 
 	Limit   time.Duration       // of one dispatch, however much time the turn has left; none when 0
@@ -44,22 +44,21 @@ type Options struct {
 	Environ func() []string     // what agents inherit; os.Environ when nil
 	Now     func() time.Time    // time.Now when nil
 
-	// Activity is told of signs of life of every agent; safe for concurrent use.
+	// Activity is called for signs of life of every agent; safe for concurrent use.
 	Activity func(turnID string, a runtimes.Activity)
 
-	// Sole says that this process does nothing but drive turns: what agents leave
-	// behind becomes its children, so that no way of detaching hides an agent's
-	// process (Linux). Not for a process that starts programs of its own in new
-	// sessions.
+	// Sole says that this process does nothing but drive turns: what agents leave behind becomes
+	// its children, so that no way of detaching hides an agent's process (Linux). Do not set it in
+	// a process that starts programs of its own in new sessions.
 	Sole bool
 
-	// Retries is how often a dispatch that was rate limited is made again, within the
-	// turn's time, before it counts as blocked. The run loop does that by itself.
+	// Retries is how often a rate-limited dispatch is repeated, within the turn's time, before it
+	// counts as blocked. The run loop does that by itself.
 	Retries int
 }
 
-// Driver carries out turns of one project. It is safe for concurrent use: one
-// dispatch for each parallel turn.
+// Driver carries out turns of one project. It is safe for concurrent use: one dispatch for each
+// parallel turn.
 type Driver struct {
 	r   *runner.Runner
 	opt Options
@@ -87,18 +86,17 @@ func New(r *runner.Runner, opt Options) *Driver {
 // Job is one turn to carry out.
 type Job struct {
 	TurnID   string
-	Deadline time.Time      // when its time is up; worked out from the turn's limits when zero
+	Deadline time.Time      // when its time is up; derived from the turn's limits when zero
 	View     *gitstore.View // the run with the turn in it; looked up when nil
 
-	// Activity is told of signs of life besides Options.Activity; may be nil.
+	// Activity is called for signs of life besides Options.Activity; may be nil.
 	Activity func(runtimes.Activity)
 }
 
-// Dispatch carries out an active turn and says what came of it; it never returns
-// nil. When it cannot even begin the outcome carries the refusal in Err: Aborted
-// when the turn is as good as before (no such turn, runtime not trusted here,
-// another process at work on it), Blocked when somebody has to mend something
-// (bundle not as it was sealed).
+// Dispatch carries out an active turn and returns the outcome, which is never nil. When it cannot
+// even begin, the outcome has the refusal in Err: Aborted when the turn is unharmed (no such turn,
+// runtime not trusted here, another process at work on it), Blocked when a person has to fix
+// something (bundle not as it was sealed).
 func (d *Driver) Dispatch(ctx context.Context, job Job) *runtimes.Outcome {
 	v, turn, rt, err := d.resolve(ctx, job)
 	if err != nil {
@@ -114,7 +112,7 @@ func (d *Driver) Dispatch(ctx context.Context, job Job) *runtimes.Outcome {
 	bundle, err := d.r.OpenBundle(ctx, v, turn)
 	switch {
 	case err != nil && ctx.Err() != nil:
-		return refuse(runtimes.Aborted, err) // the caller gave up meanwhile; nothing is to be mended
+		return refuse(runtimes.Aborted, err) // the caller gave up meanwhile; nothing needs fixing
 	case err != nil:
 		return refuse(runtimes.Blocked, err)
 	}
@@ -149,7 +147,7 @@ func refuse(kind string, err error) *runtimes.Outcome {
 	return out
 }
 
-// resolve finds the turn and the runtime that is to carry it out.
+// resolve finds the turn and its runtime.
 func (d *Driver) resolve(ctx context.Context, job Job) (*gitstore.View, *run.Turn, *config.Runtime, error) {
 	v := job.View
 	if v == nil {
@@ -177,7 +175,7 @@ func (d *Driver) resolve(ctx context.Context, job Job) (*gitstore.View, *run.Tur
 	return v, turn, rt, nil
 }
 
-// request is what the runtime is given.
+// request returns the runtime's request.
 func (d *Driver) request(v *gitstore.View, turn *run.Turn, rt *config.Runtime,
 	b *dispatch.Verified) *runtimes.Request {
 	req := &runtimes.Request{
@@ -208,10 +206,9 @@ type discard struct{}
 
 func (discard) Write(p []byte) (int, error) { return len(p), nil }
 
-// deadline is what the caller has worked out, else the earliest of all that limits
-// the turn. A deadline_at nobody has
-// configured a limit for and which has passed limits nothing: the turn was left
-// lying, and dispatching it again is a person's wish.
+// deadline returns the caller's deadline, else the earliest limit of the turn. A past deadline_at
+// without a configured limit does not count: the turn was left lying, and a person wants it
+// dispatched again.
 func (d *Driver) deadline(v *gitstore.View, turn *run.Turn, until time.Time) time.Time {
 	now := d.opt.Now()
 	if !until.IsZero() {
@@ -274,7 +271,7 @@ func (d *Driver) carryOut(ctx context.Context, root *os.Root, impl runtimes.Runt
 	defer d.r.ConcludeDispatch(req.TurnID)
 	defer mark.Release()
 	if d.opt.Sole {
-		d.adopt.Do(func() { _ = process.AdoptOrphans() }) // without it the marks have to do
+		d.adopt.Do(func() { _ = process.AdoptOrphans() }) // if it fails the marks have to suffice
 	}
 	noted, err := d.r.BeginDispatch(ctx, req.TurnID, mark.Found)
 	switch {
@@ -305,13 +302,13 @@ func (d *Driver) carryOut(ctx context.Context, root *os.Root, impl runtimes.Runt
 		progress.Note(a)
 		tell(a)
 	}
-	// The deadline goes along in the context too, for what a runtime calls; the
-	// runtime itself looks at Request.Deadline to tell time from a caller who gave up.
+	// The deadline is in the context too, for what a runtime calls; the runtime itself looks at
+	// Request.Deadline to tell a timeout from a caller that gave up.
 	out := d.attempts(ctx, impl, req)
-	// The reason is recorded, and may quote what the agent said.
+	// The reason is recorded and may quote the agent.
 	out.Reason, out.Recovery = secrets.Redact(out.Reason, known...), secrets.Redact(out.Recovery, known...)
 	interrupted := out.Kind == runtimes.Aborted && ctx.Err() != nil
-	// Before git is asked anything more: what the agent has told it must not count.
+	// Before git is asked anything more: the agent's changes to git's settings must not count.
 	found, err := d.r.EndDispatch(context.WithoutCancel(ctx), noted)
 	for _, n := range found.Notes {
 		_, _ = fmt.Fprintf(log, "\ngit-agentxchain: noted: %s\n", n)
@@ -335,17 +332,16 @@ func (d *Driver) carryOut(ctx context.Context, root *os.Root, impl runtimes.Runt
 	return out
 }
 
-// again reports whether the attempt is made once more when a person has lifted what it
-// blocks the run on, however long they take: the turn is not lost meanwhile.
+// again reports whether the attempt is repeated once a person has lifted what it blocks the run on,
+// however long they take: the turn is not lost meanwhile.
 func again(out *runtimes.Outcome) bool {
 	return out.Kind == runtimes.TimedOut || out.Kind == runtimes.Blocked && out.Failure == ""
 }
 
-// touched puts back what was changed of the run's own files while the agent was at
-// work, and says so; nil when nothing was. An agent that knows their format could
-// approve its own gate with them, so a person has to look at it, whatever its
-// result is. The mark of the turn is still held: until now nobody took the change
-// for another tool's.
+// touched puts back changes of the run's own files that were made while the agent was at work, and
+// reports them; nil when there were none. An agent that knows their format could approve its own
+// gate with them, so a person has to look at it, whatever its result is. The mark of the turn is
+// still held: until now no command took the change for another tool's.
 func (d *Driver) touched(ctx context.Context, turnID string) *runtimes.Outcome {
 	plan, err := d.r.RestoreRecord(context.WithoutCancel(ctx))
 	if err != nil {
@@ -367,8 +363,8 @@ func (d *Driver) touched(ctx context.Context, turnID string) *runtimes.Outcome {
 		Recovery: "look at what the agent did, then: git agentxchain unblock"}
 }
 
-// earlier keeps the log that lies in the bundle: of the attempt before, whose result
-// was refused, or of this one, whose loop was killed.
+// earlier keeps the log in the bundle: that of the previous attempt, whose result was refused, or
+// of this one, whose loop was killed.
 func (d *Driver) earlier(root *os.Root, req *runtimes.Request) {
 	attempt := req.Attempt
 	if before := attempt - 1; before > 0 {
@@ -379,8 +375,7 @@ func (d *Driver) earlier(root *os.Root, req *runtimes.Request) {
 	d.r.KeepLog(req.TurnID, attempt)
 }
 
-// attempts makes the dispatch again, within the turn's time, while the other side
-// is merely too busy.
+// attempts repeats the dispatch, within the turn's time, while the other side is merely too busy.
 func (d *Driver) attempts(ctx context.Context, impl runtimes.Runtime, req *runtimes.Request) *runtimes.Outcome {
 	for n := 0; ; n++ {
 		out := dispatchSafely(ctx, impl, req)
@@ -406,7 +401,7 @@ func (d *Driver) attempts(ctx context.Context, impl runtimes.Runtime, req *runti
 	}
 }
 
-// dispatchSafely turns what a runtime must not do into an outcome.
+// dispatchSafely turns a runtime's misbehaviour into an outcome.
 func dispatchSafely(ctx context.Context, impl runtimes.Runtime, req *runtimes.Request) (out *runtimes.Outcome) {
 	defer func() {
 		if p := recover(); p != nil {

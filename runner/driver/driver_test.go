@@ -140,7 +140,7 @@ func TestScriptsOfRuntimesAreTrustedByContent(t *testing.T) {
 	}
 }
 
-// TestRateLimitIsTriedAgain lets an agent be turned away twice.
+// TestRateLimitIsTriedAgain turns an agent away twice.
 func TestRateLimitIsTriedAgain(t *testing.T) {
 	testrepo.Serving(t)
 	p := newProject(t,
@@ -158,7 +158,7 @@ func TestRateLimitIsTriedAgain(t *testing.T) {
 	}
 }
 
-// TestOneAtATime runs two drivers at one turn.
+// TestOneAtATime runs two drivers on one turn.
 func TestOneAtATime(t *testing.T) {
 	p := newProject(t, shell(`echo $$ > started; while [ ! -e go ]; do sleep 0.02; done; `+stage),
 		runner.Options{Trust: true})

@@ -23,8 +23,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
 
-// forgeries are shell text in which an agent changes the record; each but the last
-// two is what another tool would be allowed to leave.
+// forgeries are shell commands with which an agent changes the record; another tool may leave all
+// of these changes but the last two.
 var forgeries = map[string]string{
 	"completes the run": `cd .agentxchain; sed -e 's/"status": "active"/"status": "completed"/' state.json > x && mv x state.json; echo '{"event_id":"evt_1","event_type":"run_completed","payload":{}}' >> events.jsonl; cd ..;`,
 	"a row of history":  `echo '{"turn_id":"turn_forged"}' >> .agentxchain/history.jsonl;`,
@@ -36,8 +36,8 @@ var forgeries = map[string]string{
 	"state a pipe":  `rm .agentxchain/state.json; mkfifo .agentxchain/state.json;`,
 }
 
-// TestForgedRecordIsPutBack has agents edit the record's working files: nothing of
-// it counts, nothing of it is lost, and a person has to look at it.
+// TestForgedRecordIsPutBack makes agents edit the record's working files: no edit counts, none is
+// lost, and a person has to look at it.
 func TestForgedRecordIsPutBack(t *testing.T) {
 	for name, script := range forgeries {
 		t.Run(name, func(t *testing.T) {
@@ -66,8 +66,8 @@ func TestForgedRecordIsPutBack(t *testing.T) {
 	}
 }
 
-// TestForgeryAfterAKill leaves a forged record behind without anybody to put it
-// back: it is refused until a person has taken a side.
+// TestForgeryAfterAKill leaves a forged record behind that no driver puts back: it is refused until
+// a person has taken a side.
 func TestForgeryAfterAKill(t *testing.T) {
 	p := newProject(t, shell(stage), runner.Options{Trust: true})
 	turn := p.assign()
@@ -87,7 +87,7 @@ func TestForgeryAfterAKill(t *testing.T) {
 	}
 	_, err = p.r.Repair(ctx, gitstore.FromRef, gitstore.RepairOptions{})
 	p.must(err)
-	// What the killed driver noted of git is not there either: see TestNoteRemoved.
+	// The killed driver's note about git is missing too: see TestNoteRemoved.
 	if out := newDriver(p.r).Dispatch(ctx, driver.Job{TurnID: turn.TurnID}); out.Class != tamper.CodeGitTampered {
 		t.Errorf("%+v", out)
 	}
@@ -99,8 +99,8 @@ func TestForgeryAfterAKill(t *testing.T) {
 	}
 }
 
-// TestLogsOfRefusedAttempts keeps what the agent said in every attempt, also when its
-// result was refused and the bundle made anew.
+// TestLogsOfRefusedAttempts keeps what the agent said in every attempt, also when its result was
+// refused and the bundle was rebuilt.
 func TestLogsOfRefusedAttempts(t *testing.T) {
 	p := newProject(t,
 		shell(`n=$(ls .agentxchain/dispatch/audit/$AGENTXCHAIN_TURN_ID 2>/dev/null | wc -l); echo "said $((n))"; `+

@@ -19,11 +19,11 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
 
-// bare is shell text that puts off every mark a process has on itself: the limit, as
-// far as it may, the open files and the environment.
+// bare is shell code that removes every mark a process can remove from itself: the limit, as far as
+// it may, the open files and the environment.
 const bare = `prlimit --pid $$ --locks=unlimited:unlimited 2>/dev/null; exec 3>&- 4>&-; E="env -i PATH=$PATH"; `
 
-// namespaces is unshare with the options that make it work for this user.
+// namespaces returns an unshare command with the options that make it work for this user.
 func namespaces(t *testing.T, flags string) string {
 	t.Helper()
 	words := append(strings.Fields(flags), "true")
@@ -91,8 +91,7 @@ func TestHiddenAgentsCannotApprove(t *testing.T) {
 	}
 }
 
-// hideUnless is bare, without closing the descriptors where the form does something
-// with them first.
+// hideUnless returns bare, without closing the descriptors when the form uses them first.
 func hideUnless(name string) string {
 	if strings.HasSuffix(name, "unlocked") {
 		return strings.Replace(bare, "exec 3>&- 4>&-; ", "", 1)
@@ -100,11 +99,11 @@ func hideUnless(name string) string {
 	return bare
 }
 
-// TestTheLimitAloneTells leaves an agent nothing but the limit its process was given:
-// the process that drove the turn is gone, and so is every other mark.
+// TestTheLimitAloneTells leaves an agent only the limit that its process was given: the process
+// that drove the turn is gone, and so is every other mark.
 func TestTheLimitAloneTells(t *testing.T) {
-	// A process gets the limit when it has been started, and with it what it has started by then, as far as that is
-	// still below it; on a busy machine that is after the first commands of a shell.
+	// A process gets the limit after it has started, together with its descendants at that time; on a busy machine
+	// that is after the first commands of a shell.
 	p := newProject(t,
 		shell(`while grep -q "^Max file locks *unlimited" /proc/$$/limits; do sleep 0.02; done; exec 3>&-; env -i PATH=$PATH setsid sh -c "echo ready > started; while [ ! -e go ]; do sleep 0.02; done; `+os.Args[0]+` act within $PWD > answer.tmp; mv answer.tmp answer" &
 		while kill -0 $PPID 2>/dev/null; do sleep 0.02; done; echo > gone`), runner.Options{Trust: true})
@@ -115,15 +114,15 @@ func TestTheLimitAloneTells(t *testing.T) {
 	p.must(loop.Process.Kill())
 	_ = loop.Wait()
 	p.await("gone")
-	time.Sleep(200 * time.Millisecond) // its shell has ended by then, or is one more mark
+	time.Sleep(200 * time.Millisecond) // wait for its shell to end, as that is another mark
 	p.write("go", "")
 	if got := p.await("answer"); got == "within: \n" {
 		t.Errorf("%q", got)
 	}
 }
 
-// TestPeopleInNamespacesCanApprove asks from namespaces of their own: with nothing
-// driven, and with a turn driven beside them.
+// TestPeopleInNamespacesCanApprove asks from separate namespaces: with nothing driven, and with a
+// turn driven beside them.
 func TestPeopleInNamespacesCanApprove(t *testing.T) {
 	pid := strings.Fields(namespaces(t, "--fork --pid --mount-proc"))
 	p := newProject(t, shell(`echo x > started; while [ ! -e go ]; do sleep 0.02; done; `+stage),
@@ -144,7 +143,7 @@ func TestPeopleInNamespacesCanApprove(t *testing.T) {
 		t.Errorf("nothing is driven: %q", got)
 	}
 	turn := p.assign()
-	// The driver and the person in one namespace, as in one container.
+	// The driver and the person are in one namespace, as in one container.
 	script := os.Args[0] + " act drive " + p.dir + " " + turn.TurnID +
 		" & while [ ! -s started ]; do sleep 0.02; done; " +
 		os.Args[0] + " act within " + p.dir + "; echo > go; wait"
@@ -156,8 +155,7 @@ func TestPeopleInNamespacesCanApprove(t *testing.T) {
 	}
 }
 
-// TestOutsideTheContainerOfTheDriver asks from the namespace around that of the
-// driver, which shows it.
+// TestOutsideTheContainerOfTheDriver asks from the namespace around the driver's, which can see it.
 func TestOutsideTheContainerOfTheDriver(t *testing.T) {
 	pid := strings.Fields(namespaces(t, "--fork --pid --mount-proc"))
 	p := newProject(t, shell(`echo x > started; while [ ! -e go ]; do sleep 0.02; done; `+stage),
@@ -178,8 +176,8 @@ func TestOutsideTheContainerOfTheDriver(t *testing.T) {
 	_ = loop.Wait()
 }
 
-// reap makes this process the parent of what it leaves behind and runs a command
-// that detaches itself twice.
+// reap makes this process the parent of orphaned descendants and runs a command that detaches
+// itself twice.
 func reap(command string) int {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return 2

@@ -2,5 +2,5 @@
 
 package driver_test
 
-// reap is asked for by tests that run on Linux only.
+// reap is called only by tests that run on Linux.
 func reap(string) int { return 2 }

@@ -24,12 +24,10 @@ const (
 	endWait   = 5 * time.Second
 )
 
-// hold takes the mark of a turn. An agent that survived the process which had
-// dispatched it is ended: it works with an older attempt's knowledge, and two at
-// once would spoil each other's work.
+// hold takes the mark of a turn. It ends an agent that survived its dispatcher: that agent works
+// with an older attempt's knowledge, and two at once would spoil each other's work.
 func (d *Driver) hold(ctx context.Context, root *os.Root, turnID string) (*turnmark.Mark, error) {
-	// Looking through all processes takes its time; a turn nobody has been at work on
-	// needs none of it.
+	// Looking through all processes takes time; a turn that was never worked on does not need it.
 	_, err := root.Lstat(runtimes.ProgressPath(turnID))
 	left, found := err == nil, false
 	for start := time.Now(); ; {
@@ -57,7 +55,7 @@ func (d *Driver) hold(ctx context.Context, root *os.Root, turnID string) (*turnm
 			}
 		}
 		if mark != nil {
-			mark.Release() // to be taken again once they are gone
+			mark.Release() // taken again once they are gone
 			left = true
 		}
 		elapsed := time.Since(start)
@@ -99,8 +97,8 @@ func busy(turnID string, pid int) *wire.Error {
 	}
 }
 
-// environ is what agents inherit: everything, with the turn's marker, and without
-// what gives trust, which is a person's to give.
+// environ returns what agents inherit: everything, with the turn's marker, and without the
+// variables that give trust, which only a person may give.
 func environ(env []string, turnID string) []string {
 	out := make([]string, 0, len(env)+1)
 	for _, kv := range env {

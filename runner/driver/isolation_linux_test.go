@@ -25,11 +25,11 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
 
-// agentUser is who isolation user runs agents as in these tests.
+// agentUser is the user as which isolation user runs agents in these tests.
 const agentUser = "nobody"
 
-// isolated is a project whose developer runs a script in isolation; the test is
-// skipped where the machine does not have it.
+// isolated returns a project whose developer runs a script in isolation; it skips the test where
+// the machine does not support it.
 func isolated(t *testing.T, kind, script string) *project {
 	t.Helper()
 	rt := shell(script)
@@ -70,7 +70,7 @@ func isolated(t *testing.T, kind, script string) *project {
 	return p
 }
 
-// fingerprint is what a directory holds, names and contents.
+// fingerprint returns the names and contents in a directory.
 func fingerprint(t *testing.T, dir string) string {
 	t.Helper()
 	sum := sha256.New()
@@ -78,7 +78,7 @@ func fingerprint(t *testing.T, dir string) string {
 		if err != nil {
 			return err
 		}
-		// What the driver itself notes of git when it hands a turn out is not the agent's.
+		// The driver's own notes about git at the dispatch are not the agent's.
 		if e.IsDir() && name == filepath.Join(dir, "agentxchain") {
 			return filepath.SkipDir
 		}
@@ -98,8 +98,7 @@ func fingerprint(t *testing.T, dir string) string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// attempts are what a patched copy of our program could do, and other tools: each
-// must fail.
+// attempts are what a patched copy of our program, or another tool, could do: each must fail.
 var attempts = []string{
 	`echo x > .git/x`,
 	`echo x >> .git/config`,
@@ -178,8 +177,8 @@ func TestIsolatedAgentsCannotWriteTheRecord(t *testing.T) {
 	}
 }
 
-// TestTheAttemptsSucceedWithout is the other side: without isolation the same
-// attempts change the record, or the driver finds what they changed and puts it back.
+// TestTheAttemptsSucceedWithout checks that without isolation the same attempts change the record,
+// or the driver finds their changes and puts them back.
 func TestTheAttemptsSucceedWithout(t *testing.T) {
 	testrepo.Serving(t)
 	for _, a := range []string{attempts[0], attempts[1], attempts[4], attempts[5], attempts[6], attempts[7],
@@ -200,7 +199,7 @@ func TestTheAttemptsSucceedWithout(t *testing.T) {
 	}
 }
 
-// TestIsolationThatCannotBeHad refuses the dispatch; the agent is not started without.
+// TestIsolationThatCannotBeHad refuses the dispatch; the agent is not started without isolation.
 func TestIsolationThatCannotBeHad(t *testing.T) {
 	for name, edit := range map[string]func(*ojson.Object){
 		"no such user": func(rt *ojson.Object) {
@@ -226,7 +225,7 @@ func TestIsolationThatCannotBeHad(t *testing.T) {
 	}
 }
 
-// TestUserThatMayWriteTheRecord is refused by the helper: isolation is what it is for.
+// TestUserThatMayWriteTheRecord: the helper refuses a user that may write what isolation protects.
 func TestUserThatMayWriteTheRecord(t *testing.T) {
 	p := isolated(t, confine.User, "touch src/ran; "+stage)
 	turn := p.assign()

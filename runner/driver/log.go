@@ -1,5 +1,4 @@
-// The log of a dispatch: the agent's output as it came but for secrets, bounded
-// (docs/runtimes.md).
+// The log of a dispatch: the agent's output without secrets, bounded (docs/runtimes.md).
 
 package driver
 
@@ -20,8 +19,8 @@ const (
 	logTail  = 2 << 20
 )
 
-// logFile is a writer that never fails: an agent must not notice that its words
-// cannot be kept. Past its limit it keeps beginning and end.
+// logFile is a writer that never fails: an agent must not notice that its output cannot be kept.
+// Past its limit it keeps beginning and end.
 type logFile struct {
 	secrets secrets.Writer // before the file
 
@@ -31,10 +30,9 @@ type logFile struct {
 	dropped int64
 }
 
-// openLog starts the log of a dispatch in the bundle directory, where the seal
-// allows for it. What lies there from an earlier attempt is replaced; a link is
-// never followed. Only its owner can read it: nobody knows what an agent prints.
-// known are values that must not be in it.
+// openLog starts the log of a dispatch in the bundle directory, where the seal allows for it. It
+// replaces the file of an earlier attempt and never follows a link. Only its owner can read it: an
+// agent may print anything. known are values that must not be in it.
 func openLog(root *os.Root, turnID string, known []string) *logFile {
 	l := &logFile{}
 	l.secrets = secrets.Writer{To: unredacted{l}, Known: known}
@@ -55,7 +53,7 @@ func openLog(root *os.Root, turnID string, known []string) *logFile {
 
 func (l *logFile) Write(p []byte) (int, error) { return l.secrets.Write(p) }
 
-// unredacted is the log behind the search for secrets.
+// unredacted is the log behind the filter for secrets.
 type unredacted struct{ l *logFile }
 
 func (u unredacted) Write(p []byte) (int, error) {
@@ -78,7 +76,7 @@ func (u unredacted) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// shorten keeps the beginning and the end of what is there.
+// shorten keeps the beginning and the end of the log.
 func (l *logFile) shorten() {
 	tail := make([]byte, logTail)
 	k, err := l.f.ReadAt(tail, max(logHead, l.size-logTail))

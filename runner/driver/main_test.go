@@ -27,8 +27,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes/remote"
 )
 
-// TestMain is also the program of the people and agents in these tests. What it is
-// to do stands in its arguments: an agent may have emptied its environment.
+// TestMain also runs the programs of the people and agents in these tests. Its arguments say what
+// to do: an agent may have emptied its environment.
 func TestMain(m *testing.M) {
 	runner.AgentHelper(os.Args)
 	if len(os.Args) > 3 && os.Args[1] == "act" {
@@ -39,8 +39,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// act approves the pending gate of a project, or carries out its turn, as a process
-// of its own would.
+// act approves the pending gate of a project, or carries out its turn, as a separate process would.
 func act(what, dir string) int {
 	if what == "reap" {
 		return reap(os.Args[4])
@@ -88,8 +87,8 @@ type project struct {
 	r   *runner.Runner
 }
 
-// newProject is a governed project whose developer is the given runtime and has
-// the first phase to itself.
+// newProject makes a governed project whose developer is the given runtime and has the first phase
+// to itself.
 func newProject(t testing.TB, runtime *ojson.Object, opt runner.Options, edit ...func(*ojson.Object)) *project {
 	t.Helper()
 	ctx := context.Background()
@@ -157,10 +156,10 @@ func shell(script string) *ojson.Object {
 	return ojson.NewObject("type", "local_cli", "command", []string{"/bin/sh", "-c", script})
 }
 
-// stage is shell text that stages something that counts.
+// stage is shell code that stages a result that counts.
 const stage = `echo '{"schema_version":"1.0"}' > .agentxchain/staging/$AGENTXCHAIN_TURN_ID/turn-result.json; `
 
-// await waits for a file to have something in it.
+// await waits until a file has contents.
 func (p *project) await(name string) string {
 	p.t.Helper()
 	for range 1000 {

@@ -1,4 +1,4 @@
-// Child marking: an agent is known however it calls.
+// Marking of child processes: an agent is recognised however it calls.
 
 package driver_test
 
@@ -18,7 +18,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
 
-// approveAs is shell text in which an agent approves its own gate; $B is the program.
+// approveAs returns shell code in which an agent approves its own gate; $B is the program.
 func approveAs(form string) string {
 	return "B='" + os.Args[0] + "'; A=\"$B act approve $PWD\"; " + form +
 		"; while [ ! -s answer ]; do sleep 0.02; done; " + stage
@@ -65,7 +65,7 @@ func TestPeopleCanApprove(t *testing.T) {
 		runner.Options{Trust: true})
 	turn := p.assign()
 	done := make(chan *runtimes.Outcome, 1)
-	// The loop is a process of its own, as it is in another terminal.
+	// The loop is a separate process, as in another terminal.
 	loop := exec.Command(os.Args[0], "act", "drive", p.dir, turn.TurnID)
 	go func() { _ = loop.Run(); done <- nil }()
 	p.await("started")
@@ -84,8 +84,7 @@ func TestPeopleCanApprove(t *testing.T) {
 	<-done
 }
 
-// TestLateCallersAreGone leaves a process behind that would approve once the turn
-// is over.
+// TestLateCallersAreGone leaves behind a process that would approve once the turn is over.
 func TestLateCallersAreGone(t *testing.T) {
 	testrepo.Serving(t)
 	p := newProject(t,
@@ -104,7 +103,7 @@ func TestLateCallersAreGone(t *testing.T) {
 
 type resources struct{ goroutines, descriptors, children int }
 
-// usage is what this process holds, once it has settled.
+// usage returns what this process holds, once it has settled.
 func usage(t *testing.T) resources {
 	t.Helper()
 	var u resources

@@ -1,6 +1,6 @@
 //go:build unix
 
-// Agents that tell git to start a program of theirs.
+// Agents that tell git to start one of their programs.
 
 package driver_test
 
@@ -23,7 +23,7 @@ import (
 // evil makes a program that leaves a trace when it runs.
 const evil = `printf '#!/bin/sh\necho "$0" >> "%s"\ncat\n' "$PWD/.git/ran" > .git/evil; chmod +x .git/evil; E="$PWD/.git/evil"; mkdir -p .git/info; echo '* filter=x diff=x' > .git/info/attributes; `
 
-// plantings are shell text of agents, and what must be named of it.
+// plantings are shell commands of agents, each with what must be reported about it.
 var plantings = map[string][2]string{
 	"core.fsmonitor": {`git config core.fsmonitor "$E";`, "core.fsmonitor"},
 	"filter.clean":   {`git config filter.x.clean "$E";`, "filter.x.clean"},
@@ -65,8 +65,8 @@ var plantings = map[string][2]string{
 	"broken": {`echo '[' >> .git/config;`, "no configuration file"},
 }
 
-// TestPlantedProgramsNeverRun has agents plant programs in git's configuration: none of
-// them runs, everything is back as it was, and a person has to look at it.
+// TestPlantedProgramsNeverRun makes agents plant programs in git's configuration: none of them
+// runs, everything is restored, and a person has to look at it.
 func TestPlantedProgramsNeverRun(t *testing.T) {
 	testrepo.Thorough(t)
 	for name, c := range plantings {
@@ -113,7 +113,7 @@ func (p *project) refs() string {
 	return string(out)
 }
 
-// TestOrdinaryWorkIsNoTampering is what agents do every day.
+// TestOrdinaryWorkIsNoTampering does what agents do every day.
 func TestOrdinaryWorkIsNoTampering(t *testing.T) {
 	p := newProject(t,
 		shell(`git init -q --bare ../r.git; git commit -q --allow-empty -m work; git remote add fork ../r.git; git push -q -u fork main;`+
@@ -131,7 +131,8 @@ func TestOrdinaryWorkIsNoTampering(t *testing.T) {
 	}
 }
 
-// TestHarmlessSettingsSurvive mixes what is put back with what ordinary work writes.
+// TestHarmlessSettingsSurvive mixes settings that are put back with those that ordinary work
+// writes.
 func TestHarmlessSettingsSurvive(t *testing.T) {
 	p := newProject(t, shell(`git config branch.main.remote "a \"b"; git config core.fsmonitor /bin/false; `+stage),
 		runner.Options{Trust: true})
@@ -147,8 +148,8 @@ func TestHarmlessSettingsSurvive(t *testing.T) {
 	}
 }
 
-// TestPlantedBeforeAKill leaves a planted program behind without anybody to put it back:
-// the next command does, blocks the run, and refuses itself.
+// TestPlantedBeforeAKill leaves a planted program behind that no driver puts back: the next command
+// does, blocks the run, and refuses itself.
 func TestPlantedBeforeAKill(t *testing.T) {
 	p := newProject(t, shell(stage), runner.Options{Trust: true})
 	turn := p.assign()
@@ -179,7 +180,7 @@ func TestPlantedBeforeAKill(t *testing.T) {
 	}
 }
 
-// TestNothingPlantedBeforeAKill carries a turn on after its driver was killed.
+// TestNothingPlantedBeforeAKill continues a turn after its driver was killed.
 func TestNothingPlantedBeforeAKill(t *testing.T) {
 	p := newProject(t, shell(stage), runner.Options{Trust: true})
 	turn := p.assign()
@@ -197,7 +198,7 @@ func TestNothingPlantedBeforeAKill(t *testing.T) {
 	}
 }
 
-// TestNoteRemoved has an agent remove what was noted, after the driver was killed.
+// TestNoteRemoved makes an agent remove the driver's note, after the driver was killed.
 func TestNoteRemoved(t *testing.T) {
 	p := newProject(t, shell(stage), runner.Options{Trust: true})
 	turn := p.assign()

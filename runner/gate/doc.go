@@ -1,4 +1,4 @@
-// Package gate is a gate as a person is shown it: held against the files of now, and, where it waits for an
-// answer, with the documents, their differences and what follows from a yes and a no. Whether a gate opens,
-// protocol/gates decides; the answer is an operation of package runner.
+// Package gate describes a gate to a person: evaluated against the present files, and, when it waits for an
+// answer, with the documents, their differences and the consequences of a yes and a no. protocol/gates decides
+// whether a gate opens; the answer is an operation of package runner.
 package gate

@@ -1,4 +1,4 @@
-// What a person is shown before the question whether a gate opens.
+// What a person is shown before being asked whether a gate opens.
 
 package gate
 
@@ -24,7 +24,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// Limits of what is shown of a gate. What is beyond them is counted or named.
+// Limits of what is shown of a gate. The rest is counted or named.
 const (
 	maxShownDiff      = 128 << 10 // bytes of all documents together
 	maxShownDiffLines = 2000
@@ -32,8 +32,8 @@ const (
 	maxShownOps       = 5000 // operations looked through for the last approval
 )
 
-// Pending is a gate that waits for a person, with everything the decision is
-// about (docs/spec/gates.md#what-is-shown-before-the-question). It is of now: files may
+// Pending is a gate that waits for a person, with everything the decision is about
+// (docs/spec/gates.md#what-is-shown-before-the-question). It describes the present: files may
 // change before the answer, and the approval is judged again.
 type Pending struct {
 	Run         string
@@ -43,15 +43,15 @@ type Pending struct {
 	From, To    string // phases; To is "" for a completion
 	RequestedBy string // turn, "" when the state does not say
 	Role        string // of that turn
-	Summary     string // of that turn, its own words
+	Summary     string // that turn's own words
 	RequestedAt time.Time
-	BlockedOn   string // what the run is blocked on besides, "" for nothing
+	BlockedOn   string // what else the run is blocked on, "" for nothing
 
-	Result       gates.Result // the predicates, held against the files of now
+	Result       gates.Result // the predicates, evaluated on the present files
 	Verification string       // status the requesting turn reported, "" for none
 	Documents    []Document
-	Since        DiffBase // what Diff and the documents' counts begin from
-	Diff         string   // of the documents, a patch
+	Since        DiffBase // what Diff and the documents' counts start from
+	Diff         string   // a patch of the documents
 	Cut          string   // what Diff leaves out, "" for nothing
 
 	Objections []*ojson.Object // open ones: {turn_id, role, id, severity, statement}
@@ -59,19 +59,19 @@ type Pending struct {
 	MoreFiles  int             // further ones
 	Checkpoint string          // the commit that holds them, "" for none
 	Actions    []config.GateAction
-	Approvals  []*run.Vote      // of people, as far as the gate asks for several
-	Dropped    []*run.Vote      // that count no more: what they were given for has changed since
+	Approvals  []*run.Vote      // of people, when the gate asks for several
+	Dropped    []*run.Vote      // that no longer count: what they were given for has changed since
 	Rule       *config.GateRule // whose approval counts, nil for any person
 
 	Signs []string // sign-off documents that a yes is written into
 
 	Before []string // documents that are here as they were before the turn that asked changed them
-	Away   *Away    // its work, where this checkout lacks it
+	Away   *Away    // its work, when this checkout lacks it
 
-	Yes, No string // what follows
+	Yes, No string // the consequences
 }
 
-// Document is a document the gate looks at.
+// Document is a document that the gate looks at.
 type Document struct {
 	Path           string
 	Required       bool
@@ -94,7 +94,7 @@ type DiffBase struct {
 	At     time.Time
 }
 
-// Show is what a person is shown of the gate that waits for them in v.
+// Show returns what a person is shown about the waiting gate in v.
 //
 // Errors: nothing_pending, git_failed.
 func Show(ctx context.Context, store *gitstore.Store, v *gitstore.View) (*Pending, error) {
@@ -147,8 +147,7 @@ func Show(ctx context.Context, store *gitstore.Store, v *gitstore.View) (*Pendin
 	return out, out.documents(ctx, store, v)
 }
 
-// request fills in what is asked for and returns the accepted turn that asked, nil when
-// it is not known.
+// request fills in the request and returns the accepted turn that asked, nil when it is not known.
 func (g *Pending) request(v *gitstore.View) *ojson.Object {
 	w := v.State.Waiting()
 	g.Type, g.Gate, g.From, g.To, g.RequestedBy = w.Type, w.Gate, w.From, w.To, w.By
@@ -167,7 +166,7 @@ func (g *Pending) turn(row *ojson.Object) {
 	g.Checkpoint = row.String("checkpoint_sha")
 	g.Changed = row.Strings("files_changed")
 	if seen := row.Object("observed_artifact").Strings("files_changed"); len(seen) > 0 {
-		g.Changed = seen // what was observed says more than what was declared
+		g.Changed = seen // what was observed is more precise than what was declared
 	}
 	if n := len(g.Changed); n > maxShownFiles {
 		g.Changed, g.MoreFiles = g.Changed[:maxShownFiles], n-maxShownFiles
@@ -200,7 +199,7 @@ func (g *Pending) outcomes() {
 // the run began, when the phase began, and at the last approval.
 func (g *Pending) documents(ctx context.Context, store *gitstore.Store, v *gitstore.View) error {
 	var names []string
-	added := make(map[string][]byte) // of documents: what git may not know
+	added := make(map[string][]byte) // of documents that git may not know
 	for i := range g.Documents {
 		d := &g.Documents[i]
 		for _, f := range g.Result.Findings {
@@ -256,8 +255,7 @@ func (g *Pending) documents(ctx context.Context, store *gitstore.Store, v *gitst
 	return g.shownDiff(ctx, store, added)
 }
 
-// marked takes what the run's record says of the documents, where it says anything, for
-// more than what was committed at the time.
+// marked prefers what the run's record says about the documents to what was committed at the time.
 func (g *Pending) marked(v *gitstore.View) {
 	marks := protocol.DocumentMarks(v.Config, v.State)
 	if marks == nil {
@@ -271,7 +269,7 @@ func (g *Pending) marked(v *gitstore.View) {
 	}
 }
 
-// digest is how the record names the document's bytes.
+// digest returns the record's digest of the document.
 func (d *Document) digest() string {
 	if !d.Present {
 		return run.DocumentMissing
@@ -279,9 +277,8 @@ func (d *Document) digest() string {
 	return "sha256:" + d.SHA256
 }
 
-// bases are the commits the project stood at when the run began, when its phase began
-// and when a person last approved a gate of it; the last is the first without an
-// approval.
+// bases returns the project's commits when the run began, when its phase began and when a person
+// last approved a gate of it; the last is the first without an approval.
 func bases(ctx context.Context, store *gitstore.Store, v *gitstore.View) (began, phase, last DiffBase, err error) {
 	if v.Op == "" {
 		return began, phase, last, nil
@@ -304,8 +301,8 @@ func bases(ctx context.Context, store *gitstore.Store, v *gitstore.View) (began,
 			last = base
 			last.What = "approval"
 		}
-		// The log has whole seconds: what was recorded in the very second may be of the
-		// phase, so that an older commit is compared with.
+		// The log has whole seconds: an operation of the same second may belong to the phase, so an
+		// older commit is compared with.
 		if perr == nil && phase.What == "" && op.Time.Before(entered.Truncate(time.Second)) {
 			phase = base
 			phase.What = "phase"
@@ -325,8 +322,8 @@ func bases(ctx context.Context, store *gitstore.Store, v *gitstore.View) (began,
 	return began, phase, last, nil
 }
 
-// changedSince lists the named files that differ from the commit. What git does not
-// know is all new, and so is everything where there was no commit yet.
+// changedSince lists the named files that differ from the commit. Files unknown to git are all new,
+// and so is everything when there was no commit yet.
 func changedSince(
 	ctx context.Context,
 	store *gitstore.Store,
@@ -362,7 +359,7 @@ func countLines(data []byte) int {
 	return n
 }
 
-// shownDiff is the patch of the changed documents, as much as a person may read.
+// shownDiff makes the patch of the changed documents, as much as a person may read.
 func (g *Pending) shownDiff(ctx context.Context, store *gitstore.Store, have map[string][]byte) error {
 	var b strings.Builder
 	lines, left := 0, []string{}
@@ -398,7 +395,7 @@ func (g *Pending) shownDiff(ctx context.Context, store *gitstore.Store, have map
 	return nil
 }
 
-// newFilePatch is the patch of a file that git does not know.
+// newFilePatch returns the patch of a file unknown to git.
 func newFilePatch(path string, data []byte) []byte {
 	if len(data) > maxShownDiff || !history.Textual(data) {
 		return fmt.Appendf(nil, "new file %s, %d bytes\n", path, len(data))
@@ -412,13 +409,13 @@ func newFilePatch(path string, data []byte) []byte {
 	return out
 }
 
-// Fits reports whether the gate is of the kind that is asked about; nil asks about any.
+// Fits reports whether the gate is of the requested kind; nil matches any.
 func (g *Pending) Fits(completion *bool) bool {
 	return completion == nil || *completion == (g.Type == run.GateCompletion)
 }
 
-// Still refuses to answer for something else than was shown: another request, or
-// documents that have changed since.
+// Still refuses an answer to something other than what was shown: another request, or documents
+// that have changed since.
 func (g *Pending) Still(gate, by string, files []evidence.FileBlob) error {
 	if g == nil {
 		return nil

@@ -1,4 +1,4 @@
-// A gate held against the files of now.
+// A gate evaluated on the present files.
 
 package gate
 
@@ -14,7 +14,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// Standing is a gate held against the files of now.
+// Standing is a gate evaluated on the present files.
 type Standing struct {
 	ID           string
 	Status       string // pending, passed, failed, cleared_by_reconciliation
@@ -22,12 +22,12 @@ type Standing struct {
 	Result       gates.Result
 	HumanNeeded  bool
 	Credentialed bool
-	Absent       []string // files the gate looks at that do not exist, required or not
+	Absent       []string // files that the gate looks at and that do not exist, required or not
 }
 
-// Stand evaluates a phase's exit gate as if it were asked to open now. A
-// gate's verdict needs a turn's verification; the last accepted one of the
-// phase stands in for it. dir is the project. The answer is nil where the phase has no gate.
+// Stand evaluates a phase's exit gate as if it were asked to open now. A gate's verdict needs a
+// turn's verification; that of the phase's last accepted turn is used. dir is the project. The
+// result is nil when the phase has no gate.
 func Stand(dir string, v *gitstore.View, phase string) (*Standing, error) {
 	route := v.Config.Route(phase)
 	if route == nil || route.ExitGate == "" {
@@ -87,8 +87,8 @@ func Stand(dir string, v *gitstore.View, phase string) (*Standing, error) {
 	return out, nil
 }
 
-// Mended reports whether a gate that failed would not fail any more, so that asking again
-// moves the run on. dir is the project. What cannot be read is not mended.
+// Mended reports whether a gate that failed would now pass, so that asking again moves the run on.
+// dir is the project. An unreadable gate is not mended.
 func Mended(dir string, v *gitstore.View) bool {
 	if v.State.LastGateFailure == nil || protocol.CheckRetry(v.State, v.Index) != nil {
 		return false

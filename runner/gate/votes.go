@@ -1,4 +1,4 @@
-// The approvals that were given to the gate that waits, and what they were given for.
+// The approvals that were given to the waiting gate, and what they were given for.
 
 package gate
 
@@ -44,7 +44,7 @@ func Files(dir string, v *gitstore.View) ([]evidence.FileBlob, error) {
 	return out, nil
 }
 
-// Votes are the approvals of the gate that waits: those that count for the files and the commit of now, and those that
+// Votes returns the approvals of the waiting gate: those that count for the present files and commit, and those that
 // were given for something else.
 func Votes(ctx context.Context, store *gitstore.Store, v *gitstore.View) (counting, dropped []*run.Vote, err error) {
 	if !run.HasPending(v.State) || len(v.State.GateVotes) == 0 {
@@ -56,7 +56,7 @@ func Votes(ctx context.Context, store *gitstore.Store, v *gitstore.View) (counti
 	}
 	signed, _, refusal := protocol.Sign(v.Config, files)
 	if refusal != nil {
-		return nil, v.State.GateVotes, nil // no approval can be given to what is there now
+		return nil, v.State.GateVotes, nil // no approval can be given to the present files
 	}
 	now := agreement.Moment{Rules: config.RulesDigest(v.Config), Head: string(store.Repository().Head(ctx))}
 	content := now.Content(&agreement.Decision{Gate: run.PendingGate(v.State), Evidence: signed})

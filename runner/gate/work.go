@@ -1,4 +1,4 @@
-// Whether this checkout has the work that a gate, or the next turn, goes on from.
+// Whether this checkout has the work that a gate, or the next turn, builds on.
 
 package gate
 
@@ -24,10 +24,10 @@ type Away struct {
 	Turn    string
 	Commit  object.OID
 	Absent  bool   // the clone does not have the commit at all
-	Command string // that brings it, "" where no branch is known to have it
+	Command string // fetches it, "" when no known branch has it
 }
 
-// What says it in a sentence without its end.
+// What describes it in a sentence without its end.
 func (a *Away) What() string {
 	if a.Absent {
 		return "commit " + a.Commit.Short() + " of turn " + a.Turn + " is not in this clone"
@@ -35,7 +35,7 @@ func (a *Away) What() string {
 	return "commit " + a.Commit.Short() + " of turn " + a.Turn + " is not on this branch"
 }
 
-// Bring is the command that brings the work here.
+// Bring returns the command that brings the work here.
 func (a *Away) Bring() string {
 	if a.Command != "" {
 		return a.Command
@@ -43,7 +43,7 @@ func (a *Away) Bring() string {
 	return "git merge " + a.Commit.Short()
 }
 
-// Asking is the history row of the accepted turn that asked for what waits; nil when nothing waits or it is not known.
+// Asking returns the history row of the accepted turn whose request waits; nil when nothing waits or it is not known.
 func Asking(v *gitstore.View) *ojson.Object {
 	w := v.State.Waiting()
 	if w == nil {
@@ -59,9 +59,9 @@ func Asking(v *gitstore.View) *ojson.Object {
 	return row
 }
 
-// Work finds that the work of the accepted turn of row is neither in the files of the project at dir nor on its branch:
-// a reset or another branch took it away, or it was not pulled yet. A commit that was rebased or squashed has the same
-// files. nil where the work is here and where that cannot be told, as in a clone that never fetched it.
+// Work reports that the work of the accepted turn of row is neither in the files of the project at dir nor on its
+// branch: a reset or another branch removed it, or it was not pulled yet. A rebased or squashed commit has the same
+// files. It returns nil when the work is here and when that is unknown, as in a clone that never fetched it.
 func Work(ctx context.Context, repo *git.Repository, dir string, row *ojson.Object) *Away {
 	made, files := object.OID(row.String("checkpoint_sha")), row.Strings("files_changed")
 	if len(files) == 0 || !made.Valid(repo.ObjectFormat) {
@@ -89,7 +89,7 @@ func Work(ctx context.Context, repo *git.Repository, dir string, row *ojson.Obje
 	return &Away{Turn: row.String("turn_id"), Commit: made, Command: bringing(ctx, repo, made)}
 }
 
-// markers are the digests of the files that the turn of row changed, as it was accepted.
+// markers returns the digests of the files that the turn of row changed, as it was accepted.
 func markers(row *ojson.Object) map[string]string {
 	out := map[string]string{}
 	seen := row.Object("observed_artifact").Object("file_markers")
@@ -99,8 +99,8 @@ func markers(row *ojson.Object) map[string]string {
 	return out
 }
 
-// bringing is the command that brings a commit which branches have: the branch here is pulled where its counterpart
-// has the commit, else another branch is gone to.
+// bringing returns the command that brings a commit of other branches: a pull when the upstream of the branch here
+// has the commit, else a switch to another branch.
 func bringing(ctx context.Context, repo *git.Repository, commit object.OID) string {
 	out, err := repo.Git.Run(ctx, nil, "for-each-ref", "--format=%(refname)", "--contains="+string(commit),
 		"refs/heads", "refs/remotes")
@@ -128,16 +128,16 @@ func bringing(ctx context.Context, repo *git.Repository, commit object.OID) stri
 			continue
 		}
 		if oid, err := repo.ReadRef(ctx, "refs/heads/"+branch); err == nil && oid != "" {
-			return "git switch " + wire.ShellWord(branch) // and there it is pulled
+			return "git switch " + wire.ShellWord(branch) // the pull comes after that
 		}
 		return "git switch --track " + wire.ShellWord(name)
 	}
 	return ""
 }
 
-// Before names the documents among files that the turn which asked for what waits has changed, and that are here as they
-// were before the phase, where its work is elsewhere: a person would answer for other documents than the turn handed in.
-// The work is returned without them too, nil where it is not elsewhere.
+// Before returns those documents among files that the asking turn has changed and that are here as they were before
+// the phase, when its work is elsewhere: a person would answer for other documents than the turn handed in. It
+// returns the work without such documents too, nil when it is not elsewhere.
 func Before(ctx context.Context, store *gitstore.Store, v *gitstore.View, files []evidence.FileBlob) ([]string, *Away) {
 	row, repo := Asking(v), store.Repository()
 	away := Work(ctx, repo, store.Dir(), row)
@@ -160,7 +160,7 @@ func Before(ctx context.Context, store *gitstore.Store, v *gitstore.View, files 
 	if len(out) == 0 {
 		return nil, away
 	}
-	// An approval that was taken back leaves the marks of the phase it opened, so that they alone do not tell.
+	// A withdrawn approval leaves the marks of the phase it opened, so the marks alone prove nothing.
 	if made := object.OID(row.String("checkpoint_sha")); away == nil && made.Valid(repo.ObjectFormat) &&
 		!repo.HasCommit(ctx, made) {
 		away = &Away{Turn: row.String("turn_id"), Commit: made, Absent: true, Command: "git fetch --all"}

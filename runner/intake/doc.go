@@ -1,4 +1,4 @@
-// Package intake reads the intents of a project, work that people put in front of a run, where its record and its
-// files have them: the list, which of them an assignment or an acceptance is told of, the one that is urgent.
-// Recording one is done in package runner, and what an intent means in package protocol.
+// Package intake reads the intents of a project, work that people give to a run, from its record and its files: the
+// list, those that an assignment or an acceptance needs, and the urgent one. Package runner records an intent, and
+// package protocol decides what it means.
 package intake

@@ -1,4 +1,4 @@
-// The intents of a project as its record and its files have them (docs/intake.md).
+// The intents of a project in its record and its files (docs/intake.md).
 
 package intake
 
@@ -28,14 +28,14 @@ const maxIntentFiles = 1000
 // Intent is an intent as it is recorded, or as it lies in the work tree.
 type Intent struct {
 	Document *ojson.Object
-	Event    *ojson.Object // nil when it is not there or cannot be read
-	Recorded bool          // the run's record has it; the file alone counts otherwise
+	Event    *ojson.Object // nil when it is missing or unreadable
+	Recorded bool          // the run's record has it; otherwise only the file counts
 	Turn     string        // the active turn that works on it, "" for none
-	Waits    bool          // it is handed out to a turn of the run to come
+	Waits    bool          // it will be handed out to a turn of the next run
 }
 
-// List lists the intents of the run, the newest first. dir is "" for the files of an artifact:
-// what they hold of intents is in the state.
+// List lists the intents of the run, the newest first. dir is "" for the files of an artifact,
+// whose intents are in the state.
 func List(dir string, v *gitstore.View) ([]*Intent, error) {
 	files, err := readAll(dir)
 	if err != nil {
@@ -89,8 +89,7 @@ func List(dir string, v *gitstore.View) ([]*Intent, error) {
 	return out, nil
 }
 
-// readAll reads the files of intents. One that cannot be read is as one that is not
-// there.
+// readAll reads the files of intents. An unreadable one counts as missing.
 func readAll(dir string) ([]protocol.FileWrite, error) {
 	if dir == "" {
 		return nil, nil
@@ -121,7 +120,7 @@ func readAll(dir string) ([]protocol.FileWrite, error) {
 	return out, nil
 }
 
-// event reads what an intent came from, nil when it cannot be.
+// event reads what an intent came from, nil when it cannot.
 func event(dir, id string) *ojson.Object {
 	file := intents.EventsDir + "/" + id + ".json"
 	if clean, problem := wire.CleanPath(file); problem != "" || clean != file ||
@@ -142,7 +141,7 @@ func event(dir, id string) *ojson.Object {
 	return o
 }
 
-// Files are what an assignment is told of intents: those that wait, and those on record.
+// Files returns the intents for an assignment: those that wait, and the recorded ones.
 func Files(dir string, s *run.State) ([]intents.File, error) {
 	files, err := readAll(dir)
 	if err != nil {
@@ -176,9 +175,8 @@ func Files(dir string, s *run.State) ([]intents.File, error) {
 	return out, nil
 }
 
-// Accepting tells an acceptance which intents on record have other files by now, and of
-// the intent of a turn that another tool bound. It returns the intents that are on disk only, which the next assignment
-// takes up.
+// Accepting tells an acceptance which recorded intents have different files by now, and the intent of a turn that
+// another tool bound. It returns the intents that are only on disk, which the next assignment records.
 func Accepting(dir string, s *run.State, op *protocol.AcceptTurn, turn *run.Turn) (unrecorded []string, err error) {
 	files, err := Files(dir, s)
 	if err != nil {
@@ -205,8 +203,8 @@ func Accepting(dir string, s *run.State, op *protocol.AcceptTurn, turn *run.Turn
 	return unrecorded, nil
 }
 
-// ClearMarker removes the marker of an urgent intent that does not wait any more, as the
-// reference does when it meets one.
+// ClearMarker removes the marker of an urgent intent that no longer waits, as the reference does
+// when it meets one.
 func ClearMarker(dir string, s *run.State) {
 	if p := Urgent(dir); p != nil {
 		if doc := intents.Recorded(s, p.ID); doc == nil || intents.Open(doc) {

@@ -1,4 +1,4 @@
-// The intent that is urgent.
+// The urgent intent.
 
 package intake
 
@@ -16,14 +16,14 @@ type Priority struct {
 	doc *ojson.Object
 }
 
-// For reports whether the intent is handed out to a turn of the run, so that a loop need
-// not yield for it.
+// For reports whether the intent is handed out to a turn of the run, so that a loop need not yield
+// for it.
 func (p *Priority) For(run string) bool {
 	return intents.Of(p.doc, run) && intents.Open(p.doc)
 }
 
-// Urgent returns the intent that the marker names, nil when there is none or it has been dealt
-// with (docs/run-loop.md#what-becomes-of-a-turn). A file that cannot be read says nothing.
+// Urgent returns the intent that the marker names, nil when there is none or it has been dealt with
+// (docs/run-loop.md#what-becomes-of-a-turn). An unreadable file counts as none.
 func Urgent(dir string) *Priority {
 	read := func(path string) *ojson.Object {
 		data, err := projectfile.Read(dir, path, 1<<20)

@@ -1,5 +1,5 @@
-// The fencing point: the ref of a lease is held, or moved on, in the very transaction
-// that moves the run (docs/leases.md).
+// The fencing point: the ref of a lease is held, or moved on, in the same transaction that moves
+// the run (docs/leases.md).
 
 package lease
 
@@ -21,19 +21,19 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 )
 
-// Hold is the lease a change is made under.
+// Hold is the lease that a change is made under.
 type Hold struct {
 	Holder Holder
 	Turn   string
 	Rec    *lease.Record // nil for a turn that was never leased
 	Lease  *run.Lease    // as Rec has it; nil without one
-	// Next is the lease after a transition, nil when it stays as it is.
+	// Next returns the lease after a transition, nil when it stays as it is.
 	Next func(*protocol.Transition) *run.Lease
 }
 
-// Refs are the refs that a transition moves or holds together with the run:
-// the lease it is made under, nil for none, and those of other turns it changes. before is
-// the run until then. It costs nothing for turns that were never leased.
+// Refs returns the refs that a transition moves or holds together with the run: that of the lease
+// it is made under, if any, and those of other turns it changes. before is the run until then. It
+// costs nothing for turns that were never leased.
 func (h *Hold) Refs(
 	ctx context.Context,
 	s *gitstore.Store,
@@ -80,7 +80,7 @@ func unchanged(turn *run.Turn, after *run.State, id string) bool {
 	return ok && (now == turn || bytes.Equal(ojson.Compact(ojson.Marshal(turn)), ojson.Compact(ojson.Marshal(now))))
 }
 
-// update is what happens to the ref of the lease a change is made under.
+// update returns the update of the ref of the lease that a change is made under.
 func (h *Hold) update(
 	ctx context.Context,
 	s *gitstore.Store,
@@ -111,9 +111,8 @@ func (h *Hold) update(
 	return u, err
 }
 
-// Write stores a lease as the successor of what its ref is at. A renewal takes
-// the place of the renewal before it: the chain tells who had the turn, not how
-// often they said so.
+// Write stores a lease as the successor of the one at its ref. A renewal replaces the renewal
+// before it: the chain records who had the turn, not how often they said so.
 func Write(ctx context.Context, s *gitstore.Store, base *lease.Record, l *run.Lease, at time.Time) (object.OID,
 	error) {
 	rec := lease.Record{
@@ -147,8 +146,8 @@ func (h *Hold) Moved(refs []git.RefUpdate) {
 	h.Rec = &rec
 }
 
-// Lost explains a commit that failed because the ref of a lease was not where
-// it had been looked at: the turn has changed hands meanwhile.
+// Lost explains a commit that failed because the ref of a lease had moved since it was read: the
+// turn has changed hands meanwhile.
 func (h *Hold) Lost(ctx context.Context, s *gitstore.Store, now time.Time, err error) error {
 	var moved *git.RefMovedError
 	if !errors.As(err, &moved) || !strings.HasPrefix(moved.Name, record.LeaseRefPrefix) {
@@ -163,7 +162,7 @@ func (h *Hold) Lost(ctx context.Context, s *gitstore.Store, now time.Time, err e
 		if seen != nil && seen.Lease.Live(now) {
 			return RefuseOthers(seen.Lease)
 		}
-		return err // another command has seen to the lease; this one may try again
+		return err // another command has handled the lease; this one may try again
 	}
 	reason := run.RejectSuperseded
 	if seen == nil {

@@ -1,4 +1,4 @@
-// Looking at the lease of a turn, and judging who asks under it (docs/leases.md).
+// Reading the lease of a turn, and judging requests under it (docs/leases.md).
 
 package lease
 
@@ -19,10 +19,10 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// Ref is how a runner names its lease (docs/monarchic.md#types).
+// Ref is a runner's name for its lease (docs/monarchic.md#types).
 type Ref struct{ LeaseID, FencingToken, RunID, PlanID, StepID, TaskID string }
 
-// RefOf names a lease.
+// RefOf returns the name of a lease.
 func RefOf(l *run.Lease) Ref {
 	return Ref{
 		LeaseID:      l.LeaseID,
@@ -34,14 +34,14 @@ func RefOf(l *run.Lease) Ref {
 	}
 }
 
-// Holder is who asks for something under a lease.
+// Holder is the sender of a request under a lease.
 type Holder struct {
 	Ref       Ref
 	RunnerID  string
 	SessionID string
 }
 
-// Seen is a lease as its ref held it when it was looked at.
+// Seen is a lease as its ref held it when it was read.
 type Seen struct {
 	Rec   *lease.Record
 	Lease *run.Lease
@@ -73,8 +73,8 @@ func Look(ctx context.Context, s *gitstore.Store, runID, turn string) (*Seen, er
 	return &Seen{rec, l}, nil
 }
 
-// inTheRun is a lease as the run knows it: a ref that was set back to before the end of
-// a lease gives no right back.
+// inTheRun returns a lease as the run knows it: a ref that was set back to before the end of a
+// lease restores no right.
 func inTheRun(ctx context.Context, s *gitstore.Store, l *run.Lease) (*run.Lease, error) {
 	if !l.Open() {
 		return l, nil
@@ -91,8 +91,8 @@ func inTheRun(ctx context.Context, s *gitstore.Store, l *run.Lease) (*run.Lease,
 	return l, nil
 }
 
-// Of returns the lease of an active turn, nil when it was never leased: the turn
-// itself says so, nothing is read then.
+// Of returns the lease of an active turn, nil when it was never leased: the turn itself says so,
+// and nothing is read.
 func Of(ctx context.Context, s *gitstore.Store, runID string, turn *run.Turn) (*Seen, error) {
 	if turn == nil || s == nil || run.TurnLease(turn) == nil {
 		return nil, nil
@@ -100,7 +100,7 @@ func Of(ctx context.Context, s *gitstore.Store, runID string, turn *run.Turn) (*
 	return Look(ctx, s, runID, turn.TurnID)
 }
 
-// RefuseOthers is the refusal of an operation that comes without a lease, on a turn that is under l.
+// RefuseOthers returns the refusal of an operation without a lease on a turn that is leased under l.
 func RefuseOthers(l *run.Lease) *wire.Error {
 	return &wire.Error{
 		Code:    run.CodeLeaseRefused,
@@ -134,7 +134,7 @@ func Shown(name string) string {
 	return name
 }
 
-// Refusal is the reason a lease was refused for, "" for any other error.
+// Refusal returns the reason for which a lease was refused, "" for any other error.
 func Refusal(err error) string {
 	var refusal *wire.Error
 	if errors.As(err, &refusal) && refusal.Code == run.CodeLeaseRefused {
@@ -143,7 +143,7 @@ func Refusal(err error) string {
 	return ""
 }
 
-// Refuse is the refusal of a holder whose lease does not hold, for one of the reasons of protocol/run.
+// Refuse returns the refusal of a holder whose lease does not hold, for one of the reasons of protocol/run.
 func Refuse(l *run.Lease, h Holder, reason string) error {
 	var say string
 	switch reason {
@@ -185,19 +185,18 @@ func Refuse(l *run.Lease, h Holder, reason string) error {
 	return e
 }
 
-// Judgement is what judging a lease may leave out.
+// Judgement says what judging a lease may leave out.
 type Judgement int
 
 const (
 	JudgeAll     Judgement = iota
-	JudgeResume            // the session is another one by design
-	JudgeStopped           // the run need not be active: to give a lease up
+	JudgeResume            // the session differs by design
+	JudgeStopped           // the run need not be active: to give up a lease
 )
 
-// Judge decides whether h may act under its lease, at the time now. The lease is
-// returned as far as there is one, also with a refusal. Order: what does not exist,
-// what is over, what has changed hands, who asks, what the clock says, what the run
-// says.
+// Judge decides whether h may act under its lease, at the time now. It returns the lease if there
+// is one, also with a refusal. Order: what does not exist, what is over, what has changed hands,
+// who asks, what the clock says, what the run says.
 func Judge(
 	ctx context.Context,
 	s *gitstore.Store,
@@ -251,14 +250,14 @@ func Judge(
 	return no(run.RejectNotExecutable)
 }
 
-// older reports whether a token is one of the same turn from before l's.
+// older reports whether a token belongs to the same turn and is older than l's.
 func older(token string, l *run.Lease) bool {
 	n, ok := strings.CutPrefix(token, "fence-"+l.RunID+"-"+l.StepID+"-")
 	epoch, err := strconv.Atoi(n)
 	return ok && err == nil && epoch > 0 && epoch < l.Epoch()
 }
 
-// ended says what became of a turn that is not active.
+// ended says how a turn that is not active ended.
 func ended(ctx context.Context, s *gitstore.Store, state *run.State, id string) (string, error) {
 	for _, t := range state.ActiveTurns.All() {
 		if t.ReissuedFrom == id {

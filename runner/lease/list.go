@@ -1,4 +1,4 @@
-// The leases of a run, and what one has been.
+// The leases of a run, and the history of one.
 
 package lease
 
@@ -23,11 +23,11 @@ type Info struct {
 	At      time.Time // of its last change
 	Subject string
 	Live    bool // held at this moment
-	Turn    bool // of a turn that is active
+	Turn    bool // its turn is active
 }
 
-// List lists the leases of the run runID; v is the run of the work tree. problems are refs that
-// are no leases.
+// List lists the leases of the run runID; v is the run of the work tree. problems lists refs that
+// are not valid leases.
 func List(
 	ctx context.Context, s *gitstore.Store, v *gitstore.View, runID string, now time.Time,
 ) (list []Info, problems []error, err error) {
@@ -57,7 +57,7 @@ func infoOf(rec *lease.Record, l *run.Lease) Info {
 	return Info{Lease: l, Ref: rec.Ref, Op: rec.Op, At: rec.At, Subject: rec.Subject}
 }
 
-// History is what the lease of a turn has been, newest first, at most limit.
+// History returns the states of a turn's lease, newest first, at most limit.
 func History(ctx context.Context, s *gitstore.Store, runID, turn string, limit int) ([]Info, error) {
 	rec, err := lease.Read(ctx, s.Repository(), runID, turn)
 	if err != nil || rec == nil {
@@ -81,8 +81,8 @@ func History(ctx context.Context, s *gitstore.Store, runID, turn string, limit i
 // kept is how many refs of leases of finished turns a run keeps.
 const kept = 16
 
-// Prune removes the oldest refs of leases whose turns are over: they are on
-// record in the run. Nothing depends on it.
+// Prune removes the oldest refs of leases whose turns are over: the run records them. Nothing
+// depends on it.
 func Prune(ctx context.Context, s *gitstore.Store, v *gitstore.View) {
 	all, _, err := lease.List(ctx, s.Repository(), "")
 	if err != nil {

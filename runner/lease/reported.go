@@ -1,4 +1,4 @@
-// What became of a report under a lease that has ended (docs/leases.md#the-calls).
+// The outcome of a report under a lease that has ended (docs/leases.md#the-calls).
 
 package lease
 
@@ -15,16 +15,15 @@ import (
 // Reported is how a lease ended.
 type Reported string
 
-// What a report has led to.
+// Outcomes of a report.
 const (
 	ReportAccepted  Reported = "accepted"   // the result is in the run
 	ReportRefused   Reported = "refused"    // the result was refused and the turn sent back
 	ReportGivenBack Reported = "given_back" // the holder gave the turn back without a result
 )
 
-// EndOf says what the record of the run runID has of the end of a lease: "" when it did not end by a
-// report of this holder. Only the token that was the turn's last one answers for
-// an acceptance.
+// EndOf returns what the record of the run runID says about the end of a lease: "" when it did not end by a
+// report of this holder. Only the turn's last token answers for an acceptance.
 func EndOf(ctx context.Context, s *gitstore.Store, runID string, h Holder) (Reported, error) {
 	if runID == "" || h.Ref.RunID != runID || h.Ref.StepID == "" {
 		return "", nil
@@ -34,7 +33,7 @@ func EndOf(ctx context.Context, s *gitstore.Store, runID string, h Holder) (Repo
 		l := p.Object("lease")
 		switch p.String("action") {
 		case leases.ActRefused, leases.ActCancelAsked:
-			return false // says nothing of an end
+			return false // it does not end a lease
 		}
 		return row.String("event_type") == run.EventLease && l.String("step_id") == h.Ref.StepID &&
 			l.Object("fencing_token").String("token") == h.Ref.FencingToken

@@ -17,9 +17,9 @@ type AsOf struct {
 	dir *scratch.Dir
 }
 
-// OpenAsOf lays the run of an operation out as of then. dir is in a clone that has the
-// operation, bare or not. From then on this process works in the layout: it forgets the
-// repository its environment names.
+// OpenAsOf lays out the run as of an operation. dir is in a clone that has the operation, bare or
+// not. From then on this process works in the layout: it forgets the repository that its
+// environment names.
 //
 // Errors: not_found, not_a_git_repository; those of the record.
 func OpenAsOf(ctx context.Context, dir, op string) (*AsOf, error) {

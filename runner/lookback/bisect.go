@@ -1,4 +1,4 @@
-// The operation at which a verdict turned, found among recorded ones.
+// Finding the recorded operation at which a verdict changed.
 
 package lookback
 
@@ -18,34 +18,34 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
-// BisectOptions say what is looked for, and where.
+// BisectOptions says what to look for, and where.
 type BisectOptions struct {
 	Of     string // a gate, a rule, a policy, or the code of a refusal
-	IsCode bool   // it is the code of a refusal
+	IsCode bool   // Of is the code of a refusal
 	Run    string // "" is the run of this work tree
 	Good   string // an operation at which the verdict was good; "" begins at the first
 	Bad    string // one at which it was not; "" ends at the newest
 	Other  OtherConfig
 }
 
-// BisectResult is what was found.
+// BisectResult is the result of a bisection.
 type BisectResult struct {
 	Run      string
 	Searched int // operations that could have judged it
 	Probes   int // operations judged
-	Skipped  int // operations between both of which nothing is known
+	Skipped  int // operations between the two about which nothing is known
 	Found    bool
-	Good     bool           // the verdict before; the one after is the other
-	Before   *verdict.Chain // newest with the verdict of before; without a turn the first that judged
-	After    *verdict.Chain // oldest with the other; without a turn the last that judged
-	Changed  []string       // what is different between both, in sentences
+	Good     bool           // the verdict before; the one after is the opposite
+	Before   *verdict.Chain // newest with the verdict before; without a turn the first that judged
+	After    *verdict.Chain // oldest with the opposite; without a turn the last that judged
+	Changed  []string       // differences between the two, in sentences
 }
 
-// Bisect finds the operation at which a verdict turned. Each probe judges one recorded
-// operation from the recorded state before it; nothing is written.
+// Bisect finds the operation at which a verdict changed. Each probe judges one recorded operation
+// from the recorded state before it; nothing is written.
 //
-// Errors: not_found when no operation judges it, or a bound is no operation of the run;
-// those of OtherConfig.Over and of the record.
+// Errors: not_found when no operation judges it, or a bound is not an operation of the run; those
+// of OtherConfig.Over and of the record.
 func Bisect(ctx context.Context, r *runner.Runner, opt *BisectOptions) (*BisectResult, error) {
 	ops, err := r.Record().Chain(ctx, opt.Run, "")
 	if err != nil {
@@ -118,7 +118,7 @@ type probe struct {
 	chain    *verdict.Chain
 	says     whatif.Standing
 	config   *config.Config
-	evidence map[string]string // path -> digest, "" for a file that was not there
+	evidence map[string]string // path -> digest, "" for a missing file
 }
 
 // judgesKind reports whether an operation of the kind can judge what is looked for.
@@ -138,7 +138,7 @@ func judgesKind(opt *BisectOptions, kind string) bool {
 		kind)
 }
 
-// position is the last candidate at or before the named operation.
+// position returns the last candidate at or before the named operation.
 func (b *bisecting) position(name string) (int, error) {
 	i := slices.IndexFunc(b.ops, func(op chain.OpInfo) bool { return called(&op, name) })
 	if i < 0 {
@@ -197,7 +197,7 @@ func (b *bisecting) ask(position int) (whatif.Standing, error) {
 	return p.says, err
 }
 
-// changed says what is different between two probes.
+// changed returns the differences between two probes.
 func changed(a, b *probe) []string {
 	var out []string
 	if b.says.Step != nil && b.says.Step.Why != "" {

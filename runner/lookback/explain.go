@@ -1,4 +1,4 @@
-// Why recorded operations came to what they did (docs/whatif.md#explain).
+// Why recorded operations had their outcomes (docs/whatif.md#explain).
 
 package lookback
 
@@ -16,18 +16,18 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
-// Explanation is what is known of a turn, a gate, an operation or a refusal.
+// Explanation explains a turn, a gate, an operation or a refusal.
 type Explanation struct {
 	Kind   string // turn, gate, operation, refusal
 	Of     string
 	Run    string
 	Chains []*verdict.Chain // oldest first
-	// Other operations about it that cannot be applied again: another tool's, or of
+	// Skipped counts other operations about it that cannot be replayed: another tool's, or of
 	// another rule set.
 	Skipped int
 }
 
-// Object is the explanation as JSON: {kind, of, run_id, chains, not_judged}.
+// Object returns the explanation as JSON: {kind, of, run_id, chains, not_judged}.
 func (e *Explanation) Object() *ojson.Object {
 	list := make([]*ojson.Object, len(e.Chains))
 	for i, c := range e.Chains {
@@ -36,11 +36,11 @@ func (e *Explanation) Object() *ojson.Object {
 	return ojson.NewObject("kind", e.Kind, "of", e.Of, "run_id", e.Run, "chains", list, "not_judged", e.Skipped)
 }
 
-// Explain tells why something came to what it did: of is a turn, a gate, an operation
-// (its commit, or the beginning of it) or the code of a refusal; run "" is the run of
-// this work tree. Nothing is written.
+// Explain says why something had its outcome: of is a turn, a gate, an operation (its commit, or
+// the beginning of it) or the code of a refusal; run "" is the run of this work tree. Nothing is
+// written.
 //
-// Errors: not_found when the run knows nothing of the name; no_run; those of the record.
+// Errors: not_found when the run does not know the name; no_run; those of the record.
 func Explain(ctx context.Context, r *runner.Runner, run, of string) (*Explanation, error) {
 	ops, err := r.Record().Chain(ctx, run, "")
 	if err != nil {
@@ -93,12 +93,12 @@ func ExplainIn(ctx context.Context, r *runner.Runner, ops []chain.OpInfo, of str
 	return out, nil
 }
 
-// called reports whether the operation's commit is name or, as log prints it, begins with it.
+// called reports whether name is the operation's commit or a prefix of it that log prints.
 func called(op *chain.OpInfo, name string) bool {
 	return len(name) >= 4 && strings.HasPrefix(string(op.Op), name)
 }
 
-// JudgesGate reports whether the gate was evaluated or decided on in the chain.
+// JudgesGate reports whether the chain evaluated or decided on the gate.
 func JudgesGate(c *verdict.Chain, gate string) bool {
 	for l := range c.All() {
 		switch l.Rule {
@@ -136,7 +136,7 @@ func explainAll(
 	return nil
 }
 
-// explainNewest finds the newest operation whose chain is wanted.
+// explainNewest finds the newest operation with a wanted chain.
 func explainNewest(
 	ctx context.Context,
 	r *runner.Runner,
@@ -163,8 +163,8 @@ func explainNewest(
 	return nil
 }
 
-// chainAt judges ops[i] as it was judged; nil for one that cannot be applied again. ops is
-// a chain from its beginning (Record.Chain).
+// chainAt judges ops[i] as it was judged; nil for one that cannot be replayed. ops is a chain from
+// its beginning (Record.Chain).
 func chainAt(ctx context.Context, r *runner.Runner, ops []chain.OpInfo, i int) (*verdict.Chain, error) {
 	var out *verdict.Chain
 	err := chain.EachOp(ctx, r.Record().Repository(), ops, i, i+1,

@@ -1,4 +1,4 @@
-// Cases of the project held against the engine, and cases made from its history.
+// Checking a project's cases against the engine, and making cases from its history.
 
 package lookback
 
@@ -30,20 +30,20 @@ const PolicyTestsDir = ".agentxchain/policy-tests"
 // maxCases bounds the cases of a project.
 const maxCases = 10000
 
-// CaseResult is a case and what came of it.
+// CaseResult is the result of a case.
 type CaseResult struct {
 	File     string
 	Name     string
-	Problems []string       // what came otherwise than expected
+	Problems []string       // differences from what was expected
 	Err      string         // why it could not be decided, "" when it was
 	Chain    *verdict.Chain // nil when it was not
 }
 
-// Passed reports that everything came as expected.
+// Passed reports that everything was as expected.
 func (c *CaseResult) Passed() bool { return c.Err == "" && len(c.Problems) == 0 }
 
-// PolicyTests runs cases under a configuration: those in the files, project-relative, or
-// all below PolicyTestsDir. A project without any has none.
+// PolicyTests runs cases under a configuration: those in the files, project-relative, or all below
+// PolicyTestsDir. It returns none for a project without cases.
 func PolicyTests(ctx context.Context, r *runner.Runner, cfg *config.Config, files []string) ([]*CaseResult, error) {
 	root, err := os.OpenRoot(r.Record().Dir())
 	if err != nil {
@@ -112,9 +112,9 @@ func runCase(dir string, cfg *config.Config, name string) *CaseResult {
 	return out
 }
 
-// RecordCase writes a case below PolicyTestsDir from the newest operation that decided on
-// the turn, or from the operation that turn names, and returns its path, what it expects and how many texts of it held
-// secrets, which are replaced. A file that is there is kept (file_exists).
+// RecordCase writes a case below PolicyTestsDir from the newest operation that decided on the turn, or from the
+// operation that turn names, and returns its path, what it expects and how many of its texts held secrets, which it
+// replaces. An existing file is kept (file_exists).
 //
 // Errors: not_found when no recorded operation decided on the turn; secret_found when a
 // secret cannot be replaced.

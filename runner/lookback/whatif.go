@@ -1,5 +1,5 @@
-// Recorded operations judged again: why they came to what they did, and what another
-// configuration would have changed (docs/whatif.md).
+// Recorded operations judged again: why they had their outcomes, and what another configuration
+// would have changed (docs/whatif.md).
 
 package lookback
 
@@ -20,12 +20,12 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
-// OtherConfig says which configuration recorded operations are judged by.
+// OtherConfig is the configuration to judge recorded operations by.
 type OtherConfig struct {
 	Document []byte      // agentxchain.json; nil: the one each operation was decided under
 	Name     string      // of the file with Document, for messages
 	Set      []SetMember // members set in it
-	NoHooks  bool        // hooks count as left out; else a recorded answer stands where the hook is still configured
+	NoHooks  bool        // hooks are left out; else a recorded answer counts when the hook is still configured
 }
 
 // SetMember is one member of a configuration with its value.
@@ -34,12 +34,12 @@ type SetMember struct {
 	Value ojson.Value
 }
 
-// RecordedConfig tells that nothing of the configuration is changed.
+// RecordedConfig reports that nothing of the configuration is changed.
 func (o *OtherConfig) RecordedConfig() bool {
 	return o.Document == nil && len(o.Set) == 0 && !o.NoHooks
 }
 
-// Over returns the configuration, made from the one an operation was decided under.
+// Over returns the configuration, made from the one that an operation was decided under.
 //
 // Errors: invalid_json and invalid_config of the document, invalid_argument of a path.
 func (o *OtherConfig) Over(recorded []byte) (*config.Config, []byte, error) {
@@ -75,7 +75,7 @@ func (o *OtherConfig) Over(recorded []byte) (*config.Config, []byte, error) {
 	return cfg, data, nil
 }
 
-// blame says of an error of the configuration where it is to be corrected.
+// blame adds to an error of the configuration where to correct it.
 func (o *OtherConfig) blame(err error) error {
 	var e *wire.Error
 	switch errors.As(err, &e); {
@@ -128,8 +128,8 @@ func (o *others) of(op *chain.RecordedOp) *otherConfig {
 	return out
 }
 
-// WhatIf judges the operations of a run again under another configuration, each from the
-// recorded state before it; run "" is the one of this work tree. Nothing is written.
+// WhatIf judges the operations of a run again under another configuration, each from the recorded
+// state before it; run "" is the one of this work tree. Nothing is written.
 //
 // Errors: those of OtherConfig.Over; no_run; object_missing and others of the record.
 func WhatIf(ctx context.Context, r *runner.Runner, run string, opt *OtherConfig) (*whatif.Report, error) {

@@ -9,8 +9,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
 
-// BenchmarkLoop is what the loop itself costs a turn: the agent takes no time. A
-// turn is assigned, its bundle written and sealed, its result staged and accepted.
+// BenchmarkLoop measures the loop's own cost of a turn: the agent takes no time. A turn is
+// assigned, its bundle written and sealed, its result staged and accepted.
 func BenchmarkLoop(b *testing.B) {
 	for _, c := range []struct {
 		name  string

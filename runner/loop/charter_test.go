@@ -16,9 +16,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
 
-// Charters are given out in the order of their dependencies, side by side where
-// they can be; while the open ones wait for turns at work nobody gets another turn,
-// and the run completes by itself.
+// Charters are assigned in the order of their dependencies, side by side where possible; while the
+// open ones wait for active turns no other turn is assigned, and the run completes by itself.
 func TestChartersAreWorkedOff(t *testing.T) {
 	p := newProject(t, 3, []string{"a", "b", "c"}, nil)
 	ctx := context.Background()
@@ -64,7 +63,7 @@ func TestChartersAreWorkedOff(t *testing.T) {
 	p.fsck()
 }
 
-// A result is not judged on a tree that a sibling has changed already whose own
+// A result is not judged on a tree that a sibling has already changed while the sibling's own
 // result is still being written.
 func TestHalfStagedSiblingIsWaitedFor(t *testing.T) {
 	p := newProject(t, 2, []string{"a", "b"}, nil)

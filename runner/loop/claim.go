@@ -1,5 +1,5 @@
-// Several machines on one run: which turns this loop takes, and what it does while
-// others have them all (docs/teams.md#two-machines-that-run).
+// Several machines on one run: which turns this loop takes, and what it does while other machines
+// have all of them (docs/teams.md#two-machines-that-run).
 
 package loop
 
@@ -11,8 +11,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
-// follow takes over what other machines have done, with their commits, while no agent is
-// at work here. It reports whether the loop may go on with what it knows.
+// follow takes over what other machines have done, with their commits, while no agent is at work
+// here. It reports whether the loop may go on with what it knows.
 func (l *loop) follow() bool {
 	if l.opt.Claim == 0 || len(l.flights)+len(l.waiting) > 0 {
 		return true
@@ -36,9 +36,9 @@ func (l *loop) follow() bool {
 // checkpointPolls is how often a loop looks again for a commit that another machine owes.
 const checkpointPolls = 5
 
-// awaitCheckpoint waits while the files of a turn that another machine had accepted are not
-// committed there: work that began without them would go apart from them. A commit that does not
-// come is not waited for again.
+// awaitCheckpoint waits while the files of a turn that another machine accepted are not yet
+// committed there: work that began without them would diverge. It does not wait again for a commit
+// that did not come.
 func (l *loop) awaitCheckpoint() bool {
 	if l.opt.NoCheckpoint || l.view.Index == nil {
 		return false
@@ -61,8 +61,8 @@ func (l *loop) awaitCheckpoint() bool {
 	return false
 }
 
-// othersHave reports that a turn is not for this loop: another clone has claimed it. A
-// loop that claims takes the turn first if it can.
+// othersHave reports that another clone has claimed a turn. A loop that claims turns tries to claim
+// it first.
 func (l *loop) othersHave(turn *run.Turn) bool {
 	h := l.r.Holds(l.view)[turn.TurnID]
 	if l.opt.Claim == 0 && (h == nil || h.Here) || h != nil && h.Here && !h.Over {
@@ -89,8 +89,8 @@ func (l *loop) othersHave(turn *run.Turn) bool {
 	return true
 }
 
-// leaveToOthers is for a loop that has nothing to do until another machine is done: one
-// that claims looks again after a while, any other ends.
+// leaveToOthers is for a loop that has nothing to do until another machine is done: a loop that
+// claims looks again after a while, any other ends.
 func (l *loop) leaveToOthers() {
 	if l.opt.Claim == 0 {
 		l.stop(CallerStopped, CauseClaimed)
@@ -109,7 +109,7 @@ func (l *loop) leaveToOthers() {
 	}
 }
 
-// untilRenewal fires when the first claim of a flight is at half of its time.
+// untilRenewal fires when the first claim of a flight has used half of its time.
 func (l *loop) untilRenewal() (<-chan time.Time, func()) {
 	if l.opt.Claim == 0 || len(l.order) == 0 || l.stopped {
 		return nil, func() {}
@@ -123,8 +123,8 @@ func (l *loop) untilRenewal() (<-chan time.Time, func()) {
 	return l.clock.After(max(0, first.Add(l.opt.Claim/2).Sub(l.clock.Now())))
 }
 
-// renew holds the turns under way for longer. A turn that was taken away meanwhile is
-// told by its acceptance; one that cannot be renewed now is tried again after a while.
+// renew extends the claims of the turns under way. For a turn that was taken away meanwhile the
+// acceptance says so; a renewal that fails now is tried again after a while.
 func (l *loop) renew() {
 	now := l.clock.Now()
 	for _, f := range l.order {

@@ -26,8 +26,8 @@ func (c *stillClock) Now() time.Time { c.now = c.now.Add(time.Millisecond); retu
 
 func (c *stillClock) After(time.Duration) (<-chan time.Time, func()) { return nil, func() {} }
 
-// The same clock, ids and agents give the same bytes, one turn at a time and, with
-// turns judged in the order of their launch, side by side.
+// The same clock, ids and agents give the same bytes, one turn at a time and, when turns are judged
+// in the order of their launch, side by side.
 func TestSameBytes(t *testing.T) {
 	testrepo.Thorough(t)
 	for _, slots := range []int{1, 3} {
@@ -63,7 +63,7 @@ func scripted(t *testing.T, slots int) map[string]string {
 	})
 	p.must(err)
 	defer func() { _ = r.Close() }()
-	// Turns are given before any agent begins to write, and finish in any order.
+	// Turns are assigned before any agent begins to write, and finish in any order.
 	res := loop.Run(context.Background(), r, loop.Options{
 		MaxTurns: 6,
 		Ordered:  true,

@@ -1,4 +1,4 @@
-// What a loop tells while it works (docs/run-loop.md#what-becomes-of-a-turn).
+// The events of a loop at work (docs/run-loop.md#what-becomes-of-a-turn).
 
 package loop
 
@@ -14,12 +14,12 @@ import (
 // Types of events.
 const (
 	EventTurnAssigned     = "turn_assigned"     // turn, role, state
-	EventTurnResumed      = "turn_resumed"      // turn, role, state: another loop gave it out
+	EventTurnResumed      = "turn_resumed"      // turn, role, state: another loop assigned it
 	EventParallelDispatch = "parallel_dispatch" // count, turns
 	EventTurnAccepted     = "turn_accepted"     // turn, role, state
 	EventTurnRejected     = "turn_rejected"     // turn, role, reason
 	EventTurnConflicted   = "turn_conflicted"   // turn, role, error_code, conflict, state
-	EventGateRetried      = "gate_retried"      // gateType, state: its documents were mended
+	EventGateRetried      = "gate_retried"      // gateType, state: its documents were corrected
 	EventGatePaused       = "gate_paused"       // gateType, state
 	EventGateApproved     = "gate_approved"     // gateType, state
 	EventGateHeld         = "gate_held"         // gateType, state
@@ -29,7 +29,7 @@ const (
 	EventCallerStopped    = "caller_stopped"    // state
 )
 
-// ActivityWaiting is the type of what the loop itself says of a turn: what it waits for.
+// ActivityWaiting is the type of the loop's own activity for a turn: what it waits for.
 const ActivityWaiting = "waiting"
 
 // Event is one thing that happened. State is the run after it; fields that do not
@@ -51,8 +51,8 @@ type Event struct {
 	State     *run.State
 }
 
-// Object returns the event as the protocol shows it, the state left out: it is
-// large and read anew by whoever wants it.
+// Object returns the event in the protocol's form, without the state, which is large and can be
+// read separately.
 func (e Event) Object() *ojson.Object {
 	o := ojson.NewObject("type", e.Type)
 	set := func(key, v string) {
@@ -80,7 +80,7 @@ func (e Event) Object() *ojson.Object {
 	return o
 }
 
-// emit tells the caller. Whatever the callback does, the loop goes on.
+// emit calls the caller's callback. The loop goes on whatever the callback does.
 func (l *loop) emit(e Event) {
 	if l.opt.OnEvent == nil {
 		return

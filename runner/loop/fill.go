@@ -1,4 +1,4 @@
-// Keeping the slots filled: turns that are there first, then new ones.
+// Keeping the slots filled: existing turns first, then new ones.
 
 package loop
 
@@ -42,8 +42,8 @@ func (l *loop) fill() bool {
 
 func (l *loop) slots() int { return runner.MaxConcurrentTurns(l.cfg, l.state().Phase) }
 
-// takeUp goes on with the active turns nobody works on: of an earlier loop, sent
-// back, or left in a state that no dispatch fits.
+// takeUp resumes the active turns that are not being worked on: turns of an earlier loop, rejected
+// turns, or turns in a state that no dispatch fits.
 func (l *loop) takeUp(launched *[]*flight) (moved bool) {
 	l.elsewhere = make(map[string]bool)
 	for _, id := range slices.Clone(l.state().ActiveTurns.Keys()) {
@@ -72,7 +72,7 @@ func (l *loop) takeUp(launched *[]*flight) (moved bool) {
 		case wire.TurnConflicted:
 			l.sendBack(turn, rejection{conflict: true, reason: "other turns changed the same files meanwhile"})
 			moved = true
-		default: // failed, failed_start, stalled: a person has lifted the block, so it is tried anew
+		default: // failed, failed_start, stalled: a person has lifted the block, so it is tried again
 			var out *runner.Reissued
 			err := l.try(func() (err error) {
 				out, err = l.r.ReissueTurn(l.work, runner.ReissueOptions{
@@ -94,9 +94,8 @@ func (l *loop) takeUp(launched *[]*flight) (moved bool) {
 	return moved
 }
 
-// resume dispatches an active turn. One that is new to this loop may have been
-// carried out already: a result that belongs to the present attempt is taken as it
-// is, the agent is not asked twice.
+// resume dispatches an active turn. One that is new to this loop may have been carried out already:
+// a result of the present attempt is then used as it is, without asking the agent twice.
 func (l *loop) resume(turn *run.Turn, launched *[]*flight) bool {
 	if l.fresh[turn.TurnID] != turn.Attempt {
 		if st, err := l.r.LookStaged(turn.TurnID); err == nil && st.Data != nil && envelope(st.Data) == "" &&
@@ -119,8 +118,8 @@ func (l *loop) resume(turn *run.Turn, launched *[]*flight) bool {
 	return true
 }
 
-// inHand reports whether a person has the turn and time left for it: looking after
-// it once more is nothing to record, and gives them no more time.
+// inHand reports whether a person has the turn and time left for it: resuming it is not recorded
+// and gives them no more time.
 func (l *loop) inHand(turn *run.Turn) bool {
 	rt, ok := l.cfg.Runtimes.Get(turn.RuntimeID)
 	if !ok || rt == nil || rt.Type != config.RuntimeManual || turn.Status != wire.TurnDispatched {
@@ -130,8 +129,8 @@ func (l *loop) inHand(turn *run.Turn) bool {
 	return err == nil && l.clock.Now().Before(until)
 }
 
-// again records that a turn is dispatched once more, or at last. Its time runs
-// anew: the loop that had it was ended.
+// again records that a turn is dispatched once more, or at last. Its time restarts, as the loop
+// that had it was ended.
 func (l *loop) again(turn *run.Turn) bool {
 	var done *runner.Done
 	err := l.try(func() error {
@@ -161,7 +160,7 @@ func (l *loop) again(turn *run.Turn) bool {
 	return ok
 }
 
-// overtaken reports that somebody else has changed the run: the loop looks again.
+// overtaken reports that another process has changed the run: the loop looks again.
 func overtaken(err error) bool {
 	switch runner.ErrorCode(err) {
 	case wire.CodeTurnNotActive, wire.CodeTurnAlreadyAccepted, wire.CodeRunBlocked, wire.CodeAwaitingApproval,
@@ -171,7 +170,7 @@ func overtaken(err error) bool {
 	return false
 }
 
-// assignNew gives turns to roles until the slots are full or nobody is to have one.
+// assignNew assigns turns to roles until the slots are full or no role should have one.
 func (l *loop) assignNew(launched *[]*flight) (moved bool) {
 	tried := make(map[string]bool)
 	checkpointed := make(map[string]bool)
@@ -198,7 +197,7 @@ func (l *loop) assignNew(launched *[]*flight) (moved bool) {
 			}
 			continue
 		}
-		l.stale = false // what is refused here is told apart below
+		l.stale = false // a refusal from here on is handled below
 		code := runner.ErrorCode(err)
 		if id := waitsForCheckpoint(err); id != "" && !l.opt.NoCheckpoint && !checkpointed[id] && len(l.flights) == 0 {
 			checkpointed[id] = true
@@ -211,7 +210,7 @@ func (l *loop) assignNew(launched *[]*flight) (moved bool) {
 		case wire.CodeRoleActive, wire.CodeTurnActive, wire.CodeAtCapacity:
 			l.stale = true
 			if l.state().ActiveTurns.Len() == 0 {
-				return true // another machine or a person gave a turn in between
+				return true // another machine or a person assigned a turn in between
 			}
 		}
 		if overtaken(err) {
@@ -234,8 +233,7 @@ func (l *loop) assignNew(launched *[]*flight) (moved bool) {
 	return moved
 }
 
-// waitsForCheckpoint names the accepted turn whose files keep a turn from being
-// given.
+// waitsForCheckpoint returns the accepted turn whose uncommitted files prevent an assignment.
 func waitsForCheckpoint(err error) string {
 	var refusal *wire.Error
 	if errors.As(err, &refusal) && refusal.Code == wire.CodeCheckpointRequired {
@@ -244,8 +242,8 @@ func waitsForCheckpoint(err error) string {
 	return ""
 }
 
-// room reports whether one more turn may be given: a free slot, within the limit of
-// turns, and no delegation review, which runs alone.
+// room reports whether another turn may be assigned: there is a free slot, the limit of turns is
+// not reached, and no delegation review is active, which runs alone.
 func (l *loop) room() bool {
 	s := l.state()
 	if s.Status != wire.StatusActive || l.ctx.Err() != nil {
@@ -261,9 +259,8 @@ func (l *loop) room() bool {
 	return Room(s, l.cfg)
 }
 
-// choose asks whose turn it is. When the answer is a role that has one already, the
-// other roles of the phase may fill the slot, unless delegated work decides who is
-// next.
+// choose chooses the role of the next turn. When that role has a turn already, the other roles of
+// the phase may fill the slot, unless delegated work decides who is next.
 func (l *loop) choose(tried map[string]bool) (string, bool) {
 	if first := l.opt.FirstRole; first != "" {
 		return first, !tried[first]
@@ -285,7 +282,7 @@ func (l *loop) choose(tried map[string]bool) (string, bool) {
 	return role, role != ""
 }
 
-// selectRole calls the caller, whatever that leads to.
+// selectRole calls the caller's callback and turns a panic into an error.
 func (l *loop) selectRole() (role string, err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -1,5 +1,5 @@
-// A turn on its way: one goroutine that has it carried out, holds it to its time
-// and makes the dispatch again when the other side was merely too busy.
+// A turn on its way: a goroutine that has it carried out, holds it to its time and repeats the
+// dispatch when the other side was merely too busy.
 
 package loop
 
@@ -29,15 +29,15 @@ type flight struct {
 	claimed time.Time // when the turn was last claimed or renewed
 
 	out   *runtimes.Outcome
-	threw string // what the callback broke down with, "" when it did not
-	late  bool   // the callback did not come back in time
+	threw string // panic of the callback, "" for none
+	late  bool   // the callback did not return in time
 	over  bool   // the deadline had passed
 
 	mu     sync.Mutex
 	pid    int
 	stream string // of the first proof of life
-	told   string // status that is recorded
-	broken string // what OnActivity broke down with
+	told   string // recorded status
+	broken string // panic of OnActivity
 }
 
 var (
@@ -45,11 +45,11 @@ var (
 )
 
 const (
-	maxWait = 2 * time.Minute // before a dispatch is made again, unless the provider asks for more
+	maxWait = 2 * time.Minute // before a dispatch is repeated, unless the provider asks for more
 	minWait = 2 * time.Second
 
-	// slowAfter is how long a dispatch may take before its progress is recorded: a
-	// record costs a commit, and a short turn has nothing to tell.
+	// slowAfter is how long a dispatch may take before its progress is recorded: a record costs a
+	// commit, and a short turn has nothing to report.
 	slowAfter = time.Second
 )
 
@@ -72,8 +72,8 @@ func (l *loop) launch(turn *run.Turn) *flight {
 	return f
 }
 
-// deadline is the earliest of what limits a turn, and whose limit it is. A
-// limit that only warns ends nothing.
+// deadline returns the earliest limit of a turn, and its scope. A limit that only warns ends
+// nothing.
 func (l *loop) deadline(turn *run.Turn, now time.Time) (first time.Time, scope string) {
 	sooner := func(at time.Time, of string) {
 		if first.IsZero() || at.Before(first) {
@@ -85,7 +85,7 @@ func (l *loop) deadline(turn *run.Turn, now time.Time) (first time.Time, scope s
 		at = limits.TurnDeadline(l.cfg, now)
 	}
 	if t := l.cfg.Timeouts; t != nil && t.PerTurn != nil && t.Action == config.TimeoutWarn {
-		// What only warns ends nothing, but nothing runs for ever either.
+		// A limit that only warns ends nothing, but nothing runs for ever either.
 		if plain := limits.TurnDeadline(&config.Config{}, now); plain.After(at) {
 			at = plain
 		}
@@ -102,7 +102,7 @@ func (l *loop) deadline(turn *run.Turn, now time.Time) (first time.Time, scope s
 	return first, scope
 }
 
-// note keeps what the record will want to know of an agent's life and hands it on.
+// note keeps an agent's process and first output stream for the record and passes the activity on.
 func (f *flight) note(tell func(string, runtimes.Activity), a runtimes.Activity) {
 	f.mu.Lock()
 	if a.PID > 0 {
@@ -125,7 +125,7 @@ func (f *flight) note(tell func(string, runtimes.Activity), a runtimes.Activity)
 	tell(f.turn.TurnID, a)
 }
 
-// fly carries the turn out and hands the flight over.
+// fly carries the turn out and hands over the flight.
 func (l *loop) fly(f *flight) {
 	ctx, cancel := context.WithCancelCause(l.ctx)
 	defer cancel(nil)
@@ -147,7 +147,7 @@ func (l *loop) fly(f *flight) {
 	l.done <- f
 }
 
-// tries makes the dispatch, again and again while that is promised to help.
+// tries makes the dispatch, and repeats it while that is promised to help.
 func (l *loop) tries(ctx context.Context, f *flight) {
 	for ; ; f.job.Try++ {
 		l.call(ctx, f)
@@ -157,7 +157,7 @@ func (l *loop) tries(ctx context.Context, f *flight) {
 		wait := min(minWait<<min(f.job.Try, 10), maxWait)
 		wait = max(wait, f.out.RetryAfter)
 		left := f.job.Deadline.Sub(l.clock.Now())
-		if wait <= left { // what the other side asks for may be too long to be made longer
+		if wait <= left { // the requested wait may be too long to be multiplied
 			wait += time.Duration(float64(wait) * 0.25 * l.opt.Jitter())
 		}
 		if wait > left {
@@ -178,8 +178,8 @@ func (l *loop) tries(ctx context.Context, f *flight) {
 	}
 }
 
-// call makes one dispatch. A callback that does not come back after its context
-// has ended is given up; what it still returns is not looked at.
+// call makes one dispatch. It gives up a callback that does not return after its context has ended,
+// and ignores what that still returns.
 func (l *loop) call(ctx context.Context, f *flight) {
 	type answer struct {
 		out   *runtimes.Outcome
@@ -214,7 +214,7 @@ func (l *loop) call(ctx context.Context, f *flight) {
 	}
 }
 
-// await waits for a turn, and meanwhile records how far slow ones have come.
+// await waits for a turn, and meanwhile records the progress of slow ones.
 func (l *loop) await() {
 	if first := l.order[0]; l.here[first] {
 		l.landed(first)
@@ -244,9 +244,8 @@ func (l *loop) await() {
 	}
 }
 
-// landed takes a flight off the board; when turns are judged in the order of their
-// launch, the first one on it, and one at a time: how many have landed meanwhile
-// must decide nothing.
+// landed removes a flight from the board; when turns are judged in the order of their launch, it
+// removes the first one, and one at a time: how many have landed meanwhile must decide nothing.
 func (l *loop) landed(f *flight) {
 	if l.opt.Ordered {
 		l.here[f] = true
@@ -260,7 +259,7 @@ func (l *loop) landed(f *flight) {
 	l.judgeWaiting()
 }
 
-// untilSlow is how long until the next flight counts as slow.
+// untilSlow returns the time until the next flight counts as slow.
 func (l *loop) untilSlow() (time.Duration, bool) {
 	now, found := l.clock.Now(), false
 	var least time.Duration
@@ -276,7 +275,7 @@ func (l *loop) untilSlow() (time.Duration, bool) {
 	return least, found
 }
 
-// advance records starting and running for flights that take their time.
+// advance records starting and running for slow flights.
 func (l *loop) advance() {
 	now := l.clock.Now()
 	for _, f := range l.order {
@@ -297,7 +296,7 @@ func (l *loop) advance() {
 		}
 		out, err := l.r.AdvanceTurn(l.work, op)
 		l.adopt(&out.Done, err)
-		// What is refused here is told by the operation that matters; it is not tried again.
+		// The operation that matters reports a refusal; this one is not tried again.
 		f.told = op.Status
 		if err != nil {
 			f.told = wire.TurnRunning

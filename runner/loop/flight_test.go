@@ -37,13 +37,13 @@ func (c *hastyClock) After(d time.Duration) (<-chan time.Time, func()) {
 	return now, func() {}
 }
 
-// A dispatch that the provider had no time for is made again, later and later, and
-// costs no attempt; in the end a person is asked.
+// A dispatch that the provider had no capacity for is repeated after ever longer waits and costs no
+// attempt; in the end a person is asked.
 func TestBusyProviderIsAskedAgain(t *testing.T) {
 	p := newProject(t, 1, []string{"dev"}, nil)
 	clock := &hastyClock{}
 	var tries []int
-	var told []string // nothing else moves in these pauses
+	var told []string // nothing else moves during these pauses
 	res, _ := run(p, loop.Options{
 		MaxTurns: 1,
 		OnActivity: func(_ string, a runtimes.Activity) {
@@ -102,7 +102,7 @@ func TestBusyProviderIsAskedAgain(t *testing.T) {
 	}
 }
 
-// A wait that is too long to be counted in is too long to be waited for.
+// A wait too long to count is too long to wait for.
 func TestEndlessWaitIsNotBegun(t *testing.T) {
 	clock := &hastyClock{}
 	res, _ := run(newProject(t, 1, []string{"dev"}, nil), loop.Options{
@@ -123,7 +123,7 @@ func TestEndlessWaitIsNotBegun(t *testing.T) {
 	}
 }
 
-// What takes long is on record while it goes on: the process and the first output.
+// A long dispatch is recorded while it goes on: the process and the first output.
 func TestSlowTurnIsRecordedAsRunning(t *testing.T) {
 	testrepo.Serving(t)
 	p := newProject(t, 1, []string{"dev"}, nil)
@@ -161,7 +161,7 @@ func TestSlowTurnIsRecordedAsRunning(t *testing.T) {
 	}
 }
 
-// A limit of the phase ends a dispatch as one of the turn does, and says whose it was.
+// A limit of the phase ends a dispatch like one of the turn, and is named.
 func TestPhaseLimitEndsTheDispatch(t *testing.T) {
 	p := newProject(t, 1, []string{"dev"}, func(cfg *ojson.Object) {
 		cfg.Set("timeouts", ojson.NewObject("per_turn_minutes", 60, "per_phase_minutes", 1))

@@ -1,4 +1,4 @@
-// A gate waits for a person: the loop asks whoever drives it.
+// A gate waits for a person: the loop asks its caller.
 
 package loop
 
@@ -55,8 +55,8 @@ func (l *loop) gate() {
 	l.emit(Event{Type: EventGateApproved, GateType: req.Type})
 }
 
-// retryGate asks a gate again whose documents were mended since it failed, which costs
-// no turn, and reports whether the run moved.
+// retryGate evaluates again a gate whose documents were corrected since it failed, which costs no
+// turn, and reports whether the run moved.
 func (l *loop) retryGate() bool {
 	if len(l.flights)+len(l.waiting) > 0 || l.opt.Once || !l.r.GateMended(l.view) {
 		return false
@@ -68,7 +68,7 @@ func (l *loop) retryGate() bool {
 	})
 	l.adopt(&out.Done, err)
 	if err != nil {
-		// Documents that changed once more are for the next turn.
+		// Documents that have changed yet again are for the next turn.
 		if !overtaken(err) && runner.ErrorCode(err) != wire.CodeGateFailed {
 			l.fail(Blocked, "the gate that failed could not be asked again", err)
 		}

@@ -84,7 +84,7 @@ func TestGates(t *testing.T) {
 	}
 }
 
-// A configuration that can never pass its own gates is not even begun with.
+// The loop does not even begin with a configuration that can never pass its own gates.
 func TestAdmission(t *testing.T) {
 	p := newProject(t, 1, []string{"dev"}, func(cfg *ojson.Object) {
 		twoPhases(cfg)
@@ -128,7 +128,7 @@ func TestPriorityPreempts(t *testing.T) {
 		!slices.Equal(types, []string{"priority_injected"}) {
 		t.Fatalf("%+v %v", res, types)
 	}
-	// One that is approved for the run is handed out to the turn that is assigned next.
+	// An intent approved for the run is handed out to the next assigned turn.
 	p.write(".agentxchain/intake/intents/intent_1_aaaa.json",
 		`{"intent_id": "intent_1_aaaa", "status": "approved", "priority": "p0", "charter": "c",
 		"cross_run_durable": true, "acceptance_contract": ["answer this important question"]}`)

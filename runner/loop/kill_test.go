@@ -22,8 +22,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
 
-// childEnv makes the test binary a process that does nothing but drive the loop of
-// the project it names; totalEnv says how many accepted turns there are to be.
+// childEnv makes the test binary a process that only drives the loop of the project it names;
+// totalEnv is the number of accepted turns to reach.
 const (
 	childEnv = "AGENTXCHAIN_TEST_LOOP"
 	totalEnv = "AGENTXCHAIN_TEST_TURNS"
@@ -36,8 +36,8 @@ func TestMain(m *testing.M) {
 	testleak.Main(m) // no test leaves a goroutine
 }
 
-// driveChild runs loops until the project has its turns: 0 then, 1 when a loop
-// stopped for a reason it should not have.
+// driveChild runs loops until the project has its turns and then returns 0, or 1 when a loop
+// stopped for a wrong reason.
 func driveChild(dir string) int {
 	ctx := context.Background()
 	total, _ := strconv.Atoi(os.Getenv(totalEnv))
@@ -83,9 +83,9 @@ func overtaken(err error) bool {
 	return code == "ref_moved" || code == "state_moved"
 }
 
-// randomAgent takes its time, fails now and then, and changes a file of its own and
-// sometimes one that all change. What it does depends on the turn and on that file alone, and
-// doing it twice changes nothing.
+// randomAgent takes its time, sometimes fails, and changes a file of its own and sometimes a shared
+// one. What it does depends only on the turn and on the shared file, and doing it twice changes
+// nothing.
 func randomAgent(_ context.Context, d *loop.Dispatch) *runtimes.Outcome {
 	h := fnv.New64a()
 	_, _ = fmt.Fprint(h, d.Turn.TurnID, d.Turn.Attempt)
@@ -103,7 +103,7 @@ func randomAgent(_ context.Context, d *loop.Dispatch) *runtimes.Outcome {
 	if err := os.WriteFile(filepath.Join(d.Root, files[0]), []byte(d.Turn.TurnID+"\n"), 0o666); err != nil {
 		panic(err)
 	}
-	// What an attempt that was killed left in it is part of what comes next, as a person would see to it.
+	// What a killed attempt left in it is declared with the next one, as a person would do.
 	if rnd.IntN(5) == 0 || changed(d.Root, sharedFile) {
 		files = append(files, sharedFile)
 		appendLine(filepath.Join(d.Root, sharedFile), d.Turn.TurnID)
@@ -121,8 +121,8 @@ func changed(root, file string) bool {
 	return len(out) > 0
 }
 
-// ownFile is the file of a role's next accepted turn, whichever attempt it is: what
-// an attempt leaves behind is what the next one starts from.
+// ownFile returns the file of a role's next accepted turn, whichever attempt it is: the next
+// attempt starts from what an attempt leaves behind.
 func ownFile(d *loop.Dispatch) string {
 	data, err := os.ReadFile(filepath.Join(d.Root, wire.LedgerHistory.Path()))
 	if err != nil && !os.IsNotExist(err) {
@@ -152,9 +152,9 @@ func appendLine(path, line string) {
 	_ = f.Close()
 }
 
-// TestKilledLoops kills the process that drives four slots again and again. In the
-// end every turn is in the history once, every file of an accepted turn is in the
-// repository, and the record replays.
+// TestKilledLoops kills the process that drives four slots again and again. In the end every turn
+// is in the history once, every file of an accepted turn is in the repository, and the record
+// replays.
 func TestKilledLoops(t *testing.T) {
 	testrepo.Thorough(t)
 	turns, kills := 20, 5

@@ -15,8 +15,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
 
-// TestNothingLeaks drives many dispatches, each of which starts a real program, and
-// looks for what they left: goroutines, descriptors, children.
+// TestNothingLeaks drives many dispatches, each of which starts a real program, and looks for
+// leftovers: goroutines, descriptors, children.
 func TestNothingLeaks(t *testing.T) {
 	testrepo.Serving(t)
 	if runtime.GOOS != "linux" {
@@ -46,7 +46,7 @@ func TestNothingLeaks(t *testing.T) {
 			t.Fatalf("%+v", res)
 		}
 	}
-	run(8) // what is kept for good is there now
+	run(8) // what is kept for good exists now
 	before := inUse(t)
 	run(turns)
 	var after [3]int
@@ -68,8 +68,8 @@ func TestNothingLeaks(t *testing.T) {
 		len(dispatches), after, before)
 }
 
-// descriptors returns what this process has open. The store keeps packs of the
-// repository open, as many as there are; they are told apart.
+// descriptors returns what this process has open. The store keeps all packs of the repository open,
+// so they are listed separately.
 func descriptors(t *testing.T) (packs, others []string) {
 	t.Helper()
 	fds, err := os.ReadDir("/proc/self/fd")
@@ -79,7 +79,7 @@ func descriptors(t *testing.T) (packs, others []string) {
 	for _, fd := range fds {
 		name, err := os.Readlink("/proc/self/fd/" + fd.Name())
 		switch {
-		case err != nil: // of this very look
+		case err != nil: // the descriptor of this very listing
 		case strings.Contains(name, "/objects/pack/"):
 			packs = append(packs, name)
 		default:
@@ -89,7 +89,7 @@ func descriptors(t *testing.T) (packs, others []string) {
 	return packs, others
 }
 
-// openPacks counts open packs, and of these the ones whose file is gone.
+// openPacks counts open packs, and those of them whose file is gone.
 func openPacks(t *testing.T) (open, gone int) {
 	t.Helper()
 	packs, _ := descriptors(t)

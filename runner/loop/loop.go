@@ -15,8 +15,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
-// loop is one run of Run. All of it belongs to the goroutine of Run; a flight
-// talks to it through done only.
+// loop is one run of Run. All of it belongs to the goroutine of Run; a flight communicates with it
+// only through done.
 type loop struct {
 	r     *runner.Runner
 	opt   Options
@@ -26,27 +26,27 @@ type loop struct {
 	clock Clock
 
 	cfg   *config.Config
-	view  *runner.View // the run as it was last seen
+	view  *runner.View // the run as it was last read
 	stale bool         // the view has to be read again
 	spent float64      // what the run had cost when the loop began, US dollars
 
 	flights   map[string]*flight // turns being carried out
-	order     []*flight          // the same in the order they were launched
-	here      map[*flight]bool   // landed out of turn, see Options.Ordered
+	order     []*flight          // the same in the order of their launch
+	here      map[*flight]bool   // landed out of order, see Options.Ordered
 	waiting   []*flight          // done, but not to be judged before their siblings
-	parked    map[string]bool    // turns a person works on
+	parked    map[string]bool    // turns that a person works on
 	fresh     map[string]int     // attempts this loop has dispatched or seen assigned
 	done      chan *flight
 	stopped   bool
 	polls     int             // looks at the remote since it last had something new
-	elsewhere map[string]bool // turns that other clones work on, as of the last look
+	elsewhere map[string]bool // turns that other clones worked on at the last look
 	owed      map[string]int  // turns of other machines whose commit was waited for, and how often
-	release   []func()        // ends what makes this the only loop
+	release   []func()        // releases the locks that make this the only loop
 	judged    bool            // a turn was carried out, or its staged result judged
 }
 
-// Run drives the run of r's project until it is complete or something stops it.
-// The result is never nil; what went wrong is in it.
+// Run drives the run of r's project until it is complete or something stops it. The result is never
+// nil; it contains any error.
 func Run(ctx context.Context, r *runner.Runner, opt Options) *Result {
 	l := &loop{
 		r:       r,
@@ -83,7 +83,7 @@ func Run(ctx context.Context, r *runner.Runner, opt Options) *Result {
 	return l.finish()
 }
 
-// alone takes what makes this the only loop, or fails.
+// alone keeps the release of a lock that makes this the only loop, or fails.
 func (l *loop) alone(release func(), err error) bool {
 	switch {
 	case err == nil:
@@ -102,7 +102,7 @@ func (l *loop) alone(release func(), err error) bool {
 func (l *loop) drive() {
 	for {
 		l.decide()
-		// What is no longer active, or not known to be, is looked at again first.
+		// A run that is no longer active, or not known to be, is read again first.
 		moved := l.view != nil && (l.stale || l.state().Status != wire.StatusActive)
 		if !l.stopped && !moved {
 			moved = l.fill()
@@ -126,7 +126,7 @@ func (l *loop) drive() {
 	}
 }
 
-// decide looks for a reason to stop. Turns that are under way are waited for.
+// decide looks for a reason to stop. It waits for turns that are under way.
 func (l *loop) decide() {
 	if l.stopped {
 		return
@@ -164,7 +164,7 @@ func (l *loop) decide() {
 	}
 }
 
-// limits stops a healthy run for reasons of the caller's.
+// limits stops a healthy run for the caller's reasons.
 func (l *loop) limits(s *run.State) {
 	switch {
 	case l.res.TurnsExecuted >= l.opt.MaxTurns:
@@ -176,7 +176,7 @@ func (l *loop) limits(s *run.State) {
 		switch {
 		case p == nil:
 		case p.For(s.Run()):
-			// The turn that is assigned next works on it.
+			// The next assigned turn works on it.
 			if l.res.PreemptedBy != p.ID {
 				l.res.PreemptedBy = p.ID
 				l.emit(Event{Type: EventPriorityInjected, IntentID: p.ID, Priority: p.Priority})
@@ -187,7 +187,7 @@ func (l *loop) limits(s *run.State) {
 			l.stop(PriorityPreempted, "")
 			return
 		}
-		// The next turn would work on files that do not have the proposed work.
+		// The next turn would work on files without the proposed work.
 		switch waiting, err := l.r.WaitingProposals(l.work, l.view); {
 		case err != nil:
 			l.fail(Blocked, "the proposals cannot be read", err)
@@ -198,7 +198,7 @@ func (l *loop) limits(s *run.State) {
 	}
 }
 
-// onceDone stops a loop that was to carry out one turn and has.
+// onceDone stops a loop that was to carry out one turn and has done so.
 func (l *loop) onceDone() bool {
 	if l.opt.Once && l.judged {
 		l.stop(MaxTurnsReached, "")
@@ -234,8 +234,8 @@ func (l *loop) look() error {
 	})
 }
 
-// try carries an operation out, again when another process was quicker: a git that
-// a killed loop had started may still move the run's ref or hold the index.
+// try carries out an operation, again when another process was faster: a git that a killed loop had
+// started may still move the run's ref or hold the index.
 func (l *loop) try(op func() error) error {
 	for n := 0; ; n++ {
 		err := op()
@@ -259,10 +259,10 @@ func transient(err error) bool {
 	return err != nil && strings.Contains(err.Error(), "index.lock")
 }
 
-// adopt takes what an operation led to for the present state of the run.
+// adopt takes the result of an operation as the present state of the run.
 func (l *loop) adopt(d *runner.Done, err error) {
 	if err != nil || d == nil || d.Transition == nil || d.State == nil {
-		l.stale = true // a refusal says that something is not as it was thought to be
+		l.stale = true // a refusal means that something differs from the view
 		return
 	}
 	v := *l.view

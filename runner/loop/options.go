@@ -1,4 +1,4 @@
-// What a caller tells the loop: callbacks, limits, how a run starts.
+// What a caller gives the loop: callbacks, limits, how a run starts.
 
 package loop
 
@@ -15,9 +15,9 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
 
-// DispatchFunc has one turn carried out. It is called in a goroutine of its own,
-// one for each turn under way, and has to return soon after ctx ends. What it
-// returns is judged by the loop; nil or a panic counts as set out at Options.
+// DispatchFunc has one turn carried out. It is called in a goroutine of its own, one for each turn
+// under way, and has to return soon after ctx ends. The loop judges what it returns; for nil or a
+// panic see Options.
 type DispatchFunc func(ctx context.Context, d *Dispatch) *runtimes.Outcome
 
 // Dispatch is a turn to be carried out.
@@ -29,7 +29,7 @@ type Dispatch struct {
 	StagingPath string
 	Deadline    time.Time // never zero
 	Scope       string    // whose limit the deadline is: turn, phase, run
-	Try         int       // 0, then 1, 2, … when the dispatch is made again for the provider's sake
+	Try         int       // 0, then 1, 2, … when the dispatch is repeated because of the provider
 
 	// Activity takes signs of life of the agent; safe for concurrent use.
 	Activity func(runtimes.Activity)
@@ -50,15 +50,15 @@ type AfterAccept struct {
 	Accepted *runner.Accepted
 }
 
-// Options configures a loop. Dispatch is required. A callback that panics or
-// returns an error does no harm: SelectRole stops the loop with dispatch_error, so
-// does a Dispatch that panics in a phase of one turn at a time (side by side it
-// counts as a rejection), ApproveGate stops with blocked, AfterAccept with blocked;
-// for OnEvent and OnActivity the error is only kept.
+// Options configures a loop. Dispatch is required. A callback that panics or returns an error does
+// no harm: SelectRole stops the loop with dispatch_error, so does a Dispatch that panics in a phase
+// of one turn at a time (side by side it counts as a rejection), ApproveGate stops with blocked,
+// AfterAccept with blocked; for OnEvent and OnActivity the error is only kept.
 type Options struct {
 	// NextRole when nil; "" stops
 	SelectRole func(ctx context.Context, s *run.State, c *config.Config) (string, error)
-	// FirstRole has the first new turn, before what SelectRole names; where it is refused that, no other role has it.
+	// FirstRole gets the first new turn, before the choice of SelectRole; if it is refused that turn, no other role
+	// gets it.
 	FirstRole   string
 	Dispatch    DispatchFunc
 	ApproveGate func(ctx context.Context, g GateRequest) (bool, error) // nil holds every gate
@@ -72,18 +72,18 @@ type Options struct {
 	// How a run starts (docs/run-loop.md).
 	Start             runner.InitRunOptions
 	NewRun            bool // start another run when the last one is complete
-	NewRunFromBlocked bool // also when it is blocked: it is put away for good
+	NewRunFromBlocked bool // also when it is blocked: that run is ended for good
 
 	// Once carries out one turn, judged once, and stops with max_turns_reached: the
 	// active turn Turn, or a new one when that is "".
 	Once bool
 	Turn string
 
-	// Claim is for how long each turn is claimed before it is dispatched; it is renewed at
-	// half time. Every operation is decided on the remote then, the branch is pushed along,
-	// and the loop waits while other clones work on all turns there are. 0 claims nothing.
+	// Claim is how long each turn is claimed before it is dispatched; the claim is renewed at half
+	// time. Every operation is then decided on the remote, the branch is pushed along, and the loop
+	// waits while other clones work on all turns. 0 claims nothing.
 	Claim time.Duration
-	Poll  time.Duration // until it looks at the remote again, at first; twice as long each time: 1 s when 0
+	Poll  time.Duration // first wait before another look at the remote, then doubled each time: 1 s when 0
 
 	NoCheckpoint bool // leave the files of accepted turns uncommitted
 	AllowActions bool // gate actions may run on approval
@@ -91,7 +91,7 @@ type Options struct {
 	DispatchLimit time.Duration // of one dispatch, besides the limits of turn, phase and run; 0 is none
 	Retries       int           // of a dispatch that is retryable: 5 when 0, none when negative
 	Grace         time.Duration // for a dispatch to return after its end: 30 s when 0
-	Ordered       bool          // judge turns in the order they were launched, not as they come
+	Ordered       bool          // judge turns in the order of their launch, not of their end
 
 	Clock  Clock          // the system's when nil
 	Jitter func() float64 // in [0, 1); random when nil
@@ -109,7 +109,7 @@ func (o Options) withDefaults() Options {
 		o.SelectRole = func(_ context.Context, s *run.State, c *config.Config) (string, error) {
 			return NextRole(s, c)
 		}
-		o.Start.Admit = true // a run that nothing could be done in is not begun
+		o.Start.Admit = true // a run in which nothing could be done is not begun
 	}
 	o.Start.Role = o.FirstRole
 	switch {
@@ -133,10 +133,9 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// NextRole is whose turn it is by the protocol's own order (docs/run-loop.md): a due
-// delegation review, delegated work, the charter, the legal recommendation, the
-// phase's entry role, the first role. It is nobody's, "", while active turns work
-// on what the charters of the phase wait for.
+// NextRole returns the next role in the protocol's own order (docs/run-loop.md): a due delegation
+// review, delegated work, the charter, the legal recommendation, the phase's entry role, the first
+// role. It is "" while active turns work on what the charters of the phase wait for.
 func NextRole(s *run.State, c *config.Config) (string, error) {
 	role, _, err := protocol.ResolveRole(c, s, "")
 	if err != nil && err.Code == wire.CodeChartersWait && s.ActiveTurns.Len() > 0 {
@@ -148,14 +147,14 @@ func NextRole(s *run.State, c *config.Config) (string, error) {
 	return role, nil
 }
 
-// Clock is the time of a loop. After returns a channel that fires once, and a
-// function that gives it up.
+// Clock is the time source of a loop. After returns a channel that fires once, and a function that
+// cancels it.
 type Clock interface {
 	Now() time.Time
 	After(d time.Duration) (<-chan time.Time, func())
 }
 
-// SystemClock is the time of this machine.
+// SystemClock returns the clock of this machine.
 func SystemClock() Clock { return systemClock{} }
 
 type systemClock struct{}

@@ -180,7 +180,7 @@ func TestOutcomes(t *testing.T) {
 			t.Run(fmt.Sprintf("%s/%d", c.name, slots), func(t *testing.T) {
 				t.Parallel()
 				p := newProject(t, slots, []string{"dev", "ops"}, nil)
-				// A second slot with nobody to fill it: what differs is the mode.
+				// A second slot that stays empty: only the mode differs.
 				res, _ := run(p, loop.Options{MaxTurns: 1, Dispatch: c.dispatch})
 				w := c.want
 				if slots > 1 && w.sideBySide != "" {
@@ -242,8 +242,7 @@ func TestRetryKeepsTheTurn(t *testing.T) {
 	}
 }
 
-// What breaks down in a callback stops the loop in the way its place calls for and
-// harms nothing.
+// A callback that breaks down stops the loop in the way that fits its place and harms nothing.
 func TestCallbacksBreak(t *testing.T) {
 	testrepo.Serving(t)
 	ok := func(_ context.Context, d *loop.Dispatch) *runtimes.Outcome { return returned(d.Turn) }
@@ -309,8 +308,8 @@ func TestCallbacksBreak(t *testing.T) {
 	})
 }
 
-// A turn whose agent does not end by itself is ended at its deadline; one that does
-// not even listen is given up.
+// A turn whose agent does not end by itself is ended at its deadline; an agent that does not even
+// listen is given up.
 func TestDeadlineIsArmed(t *testing.T) {
 	for _, deaf := range []bool{false, true} {
 		t.Run(fmt.Sprintf("deaf %v", deaf), func(t *testing.T) {
@@ -342,7 +341,7 @@ func TestDeadlineIsArmed(t *testing.T) {
 			if len(lines) != 1 {
 				t.Fatalf("%d timeout entries in the ledger", len(lines))
 			}
-			// Once a person has lifted the block the same turn is dispatched again, with time of its own.
+			// Once a person has lifted the block the same turn is dispatched again, with new time.
 			_, err = p.r.ReactivateRun(context.Background(), runner.ReactivateOptions{})
 			p.must(err)
 			if res, _ := run(p, loop.Options{
@@ -355,8 +354,8 @@ func TestDeadlineIsArmed(t *testing.T) {
 	}
 }
 
-// When the caller gives up the agents are ended, the turns stay, and another loop
-// goes on with the same ones.
+// When the caller gives up, the agents are ended, the turns stay, and another loop goes on with
+// them.
 func TestCancelledLoopIsResumed(t *testing.T) {
 	p := newProject(t, 2, []string{"dev", "ops"}, nil)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -366,7 +365,7 @@ func TestCancelledLoopIsResumed(t *testing.T) {
 		started <- d.Turn.TurnID
 		<-ctx.Done()
 		if d.Turn.AssignedRole == "ops" {
-			return returned(d.Turn) // was done just then: the result is not lost
+			return returned(d.Turn) // it was done just then: the result is not lost
 		}
 		return &runtimes.Outcome{Kind: runtimes.Aborted}
 	}})
@@ -410,8 +409,8 @@ func TestSecondLoopIsRefused(t *testing.T) {
 	}
 }
 
-// TestRecoveryFollowed does what a blocked run asks for, whatever the runtime had
-// to say about it: the same turn is carried out then.
+// TestRecoveryFollowed does what a blocked run asks for, whatever the runtime reported: the same
+// turn is then carried out.
 func TestRecoveryFollowed(t *testing.T) {
 	for recovery, want := range map[string]string{
 		"":            "Mend what kept the turn from being carried out, then run: git agentxchain unblock",
@@ -446,8 +445,8 @@ func TestRecoveryFollowed(t *testing.T) {
 	}
 }
 
-// TestConfigMended mends the configuration as the blocked run asks for: the change is
-// not taken for the agent's.
+// TestConfigMended corrects the configuration as the blocked run asks for: the change is not taken
+// for the agent's.
 func TestConfigMended(t *testing.T) {
 	p := newProject(t, 1, []string{"dev"}, nil)
 	off := true
@@ -488,8 +487,8 @@ func TestConfigMended(t *testing.T) {
 	}
 }
 
-// TestUnreadableResults puts what is no file of a sensible size in the result's
-// place: it costs an attempt, and the next one counts.
+// TestUnreadableResults puts something other than a file of sensible size in the result's place: it
+// costs an attempt, and the next one counts.
 func TestUnreadableResults(t *testing.T) {
 	for name, put := range map[string]func(file string) error{
 		"a directory": func(file string) error { return os.MkdirAll(file, 0o777) },

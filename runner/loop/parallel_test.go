@@ -16,7 +16,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
 
-// A slot is given on as soon as its turn is accepted; nobody waits for the slowest.
+// A slot is reused as soon as its turn is accepted; it does not wait for the slowest.
 func TestFreeSlotIsFilledAtOnce(t *testing.T) {
 	p := newProject(t, 2, []string{"a", "b"}, nil)
 	quick := make(chan int, 20)
@@ -25,7 +25,7 @@ func TestFreeSlotIsFilledAtOnce(t *testing.T) {
 		Dispatch: func(_ context.Context, d *loop.Dispatch) *runtimes.Outcome {
 			if d.Turn.AssignedSequence == 1 {
 				for range 3 {
-					<-quick // is still at work when the third turn beside it begins
+					<-quick // is still at work when the third turn begins beside it
 				}
 			} else {
 				quick <- 1
@@ -38,8 +38,8 @@ func TestFreeSlotIsFilledAtOnce(t *testing.T) {
 	}
 }
 
-// Turns side by side that change the same file: the second is sent back with what
-// the first one did before it, and passes then.
+// Two parallel turns change the same file: the second is sent back with the first one's work before
+// it, and then passes.
 func TestConflictIsSentBack(t *testing.T) {
 	p := newProject(t, 2, []string{"a", "b"}, nil)
 	p.write("src/x.txt", "0\n")
@@ -75,8 +75,8 @@ func TestConflictIsSentBack(t *testing.T) {
 	}
 }
 
-// A turn whose sibling has changes in the tree that nobody has declared yet is not
-// sent back for them: it waits until the sibling has staged its result.
+// A turn whose sibling has still undeclared changes in the tree is not sent back for them: it waits
+// until the sibling has staged its result.
 func TestUndeclaredWorkOfSiblingIsWaitedFor(t *testing.T) {
 	p := newProject(t, 2, []string{"a", "b"}, nil)
 	wrote, first := make(chan bool), make(chan bool)
@@ -132,7 +132,7 @@ func TestBlockLetsSiblingsFinish(t *testing.T) {
 	}
 }
 
-// A delegation's review has the run for itself.
+// A delegation's review runs alone.
 func TestDelegationReviewRunsAlone(t *testing.T) {
 	p := newProject(t, 3, []string{"lead", "a", "b"}, nil)
 	var mu sync.Mutex
@@ -165,7 +165,7 @@ func TestDelegationReviewRunsAlone(t *testing.T) {
 		waits := slices.ContainsFunc(s.DelegationQueue,
 			func(d *agentrun.Delegation) bool { return d.Status == "pending" })
 		if s.ActiveTurns.Len() > 0 && !waits && s.PendingDelegation == nil {
-			return "", nil // nothing but delegated work runs side by side
+			return "", nil // only delegated work runs side by side
 		}
 		return loop.NextRole(s, c)
 	}})

@@ -27,9 +27,8 @@ type project struct {
 	r   *runner.Runner
 }
 
-// newProject makes a project of one phase, build, whose roles are given; writers
-// are authoritative and write anywhere, the others review. slots is the phase's
-// max_concurrent_turns.
+// newProject makes a project of one phase, build, with the given roles; writers are authoritative
+// and write anywhere, the others review. slots is the phase's max_concurrent_turns.
 func newProject(t testing.TB, slots int, roles []string, edit func(cfg *ojson.Object)) *project {
 	t.Helper()
 	testrepo.Isolate()
@@ -122,7 +121,7 @@ func (p *project) history() []*ojson.Object {
 	return out
 }
 
-// result is a valid result of the turn.
+// result returns a valid result of the turn.
 func result(turn *agentrun.Turn, members ...any) []byte {
 	doc := ojson.NewObject("schema_version", "1.0", "run_id", turn.RunID, "turn_id", turn.TurnID,
 		"role", turn.AssignedRole, "runtime_id", turn.RuntimeID,
@@ -140,7 +139,7 @@ func returned(turn *agentrun.Turn, members ...any) *runtimes.Outcome {
 	return &runtimes.Outcome{Kind: runtimes.Returned, Result: result(turn, members...)}
 }
 
-// events collects what a loop tells.
+// events collects the events of a loop.
 type events struct {
 	mu   sync.Mutex
 	list []loop.Event

@@ -19,17 +19,17 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
 
-// stopReasons is the closed set.
+// stopReasons is the closed set of stop reasons.
 var stopReasons = []loop.StopReason{
 	loop.Completed, loop.AdmissionRejected, loop.InitFailed, loop.Blocked, loop.GateHeld, loop.MaxTurnsReached,
 	loop.PriorityPreempted, loop.CallerStopped, loop.DispatchError, loop.RejectExhausted, loop.ConflictLoop,
 	loop.ConflictStall,
 }
 
-// TestRandomAgents lets loops of one to four slots drive agents that do anything an
-// agent can do, lifts every block and goes on. Whatever happens: every loop ends for
-// a reason of the closed set, what it reports is what is recorded, no turn is
-// accepted twice, nothing stays in the air, and the record replays.
+// TestRandomAgents lets loops of one to four slots drive agents that do anything an agent can do,
+// lifts every block and goes on. Whatever happens: every loop ends for a reason of the closed set,
+// its report matches the record, no turn is accepted twice, nothing is left unfinished, and the
+// record replays.
 func TestRandomAgents(t *testing.T) {
 	testrepo.Serving(t)
 	seeds := 4
@@ -97,7 +97,7 @@ func randomRun(t *testing.T, seed uint64) {
 	p.fsck()
 }
 
-// unblock is a person who lifts whatever block there is.
+// unblock acts as a person who lifts any block.
 func unblock(t *testing.T, p *project) {
 	t.Helper()
 	ctx := context.Background()
@@ -112,7 +112,7 @@ func unblock(t *testing.T, p *project) {
 	}
 }
 
-// anything is one of all the things an agent and its runtime can do.
+// anything does a random one of the things that an agent and its runtime can do.
 func anything(ctx context.Context, p *project, d *loop.Dispatch, rnd *lockedRand, giveUp func()) *runtimes.Outcome {
 	time.Sleep(time.Duration(rnd.n(8)) * time.Millisecond)
 	d.Activity(runtimes.Activity{Type: "output", Stream: "stdout", PID: os.Getpid()})

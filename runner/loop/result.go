@@ -1,4 +1,4 @@
-// What came of a loop: stop reasons, history, errors (docs/run-loop.md#what-becomes-of-a-turn).
+// The result of a loop: stop reasons, history, errors (docs/run-loop.md#what-becomes-of-a-turn).
 
 package loop
 
@@ -7,11 +7,11 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 )
 
-// StopReason is why a loop ended, one of the twelve of the protocol.
+// StopReason says why a loop ended, one of the twelve of the protocol.
 type StopReason string
 
-// Stop reasons. Only Completed is success. Blocked does not say that the recorded
-// run is blocked: a refused assignment leaves it active.
+// Stop reasons. Only Completed is a success. Blocked does not mean that the recorded run is
+// blocked: a refused assignment leaves it active.
 const (
 	Completed StopReason = "completed"
 	// the configuration can never pass its own gates, or another loop is at work
@@ -28,13 +28,13 @@ const (
 	ConflictStall     StopReason = "conflict_stall" // turns side by side only conflict with each other
 )
 
-// Causes tell apart what shares a stop reason on the wire.
+// Causes that share a stop reason on the wire.
 const (
 	CauseCancelled      = "cancelled"       // caller_stopped: the context ended
-	CauseAwaitingPerson = "awaiting_person" // caller_stopped: only manual turns are left, a person works on them
-	CauseProposalWaits  = "proposal_waits"  // caller_stopped: what a turn proposed is neither applied nor rejected
+	CauseAwaitingPerson = "awaiting_person" // caller_stopped: only manual turns are left, which a person works on
+	CauseProposalWaits  = "proposal_waits"  // caller_stopped: a proposal is neither applied nor rejected
 	CauseCostLimit      = "cost_limit"      // max_turns_reached: MaxCostUSD is spent
-	CauseClaimed        = "claimed"         // caller_stopped: other clones work on all turns there are
+	CauseClaimed        = "claimed"         // caller_stopped: other clones work on all turns
 	CauseLoopRunning    = "loop_running"    // admission_rejected: another loop drives the run
 )
 
@@ -50,22 +50,22 @@ type HistoryEntry struct {
 	Blocked     bool          `json:"blocked,omitempty"`
 }
 
-// Result is what a loop leaves behind.
+// Result is the result of a loop.
 type Result struct {
 	OK            bool
 	StopReason    StopReason
-	Cause         string         // finer than the stop reason, or ""
-	State         *run.State     // nil when no run could be looked at
+	Cause         string         // more precise than the stop reason, or ""
+	State         *run.State     // nil when no run could be read
 	TurnsExecuted int            // accepted turns
 	TurnHistory   []HistoryEntry // every judgement, the last iteration included
 	GatesApproved int
 	Errors        []string
 	Err           error  // the first refusal behind Errors, with its code and hint; nil for none
-	PreemptedBy   string // the urgent intent that was handed out last, or that priority_preempted stopped for
+	PreemptedBy   string // the urgent intent that was handed out last, or that caused priority_preempted
 }
 
-// Object returns the result as the protocol shows it: ok, stop_reason, state,
-// turns_executed, turn_history, gates_approved, errors.
+// Object returns the result in the protocol's form: ok, stop_reason, state, turns_executed,
+// turn_history, gates_approved, errors.
 func (r *Result) Object() *ojson.Object {
 	history := make([]*ojson.Object, len(r.TurnHistory))
 	for i := range r.TurnHistory {

@@ -1,4 +1,4 @@
-// Turn results as documents: is it one, whose attempt is it, what did it cost.
+// Turn results as documents: whether it is one, of which attempt, and what it cost.
 
 package loop
 
@@ -14,7 +14,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner/turnfiles"
 )
 
-// envelope says why data is no turn result at all, "" when it may be one.
+// envelope says why data cannot be a turn result, "" when it may be one.
 func envelope(data []byte) string {
 	if len(data) > protocol.MaxStagedBytes {
 		return fmt.Sprintf("the result is larger than %d bytes", protocol.MaxStagedBytes)
@@ -43,13 +43,13 @@ func ofAttempt(turn *run.Turn, st turnfiles.Facts) bool {
 	if err != nil {
 		return turn.Attempt <= 1
 	}
-	// File systems stamp with a clock that ticks every few milliseconds.
+	// File systems use a clock that ticks every few milliseconds.
 	return !st.ModTime.Before(at.Add(-20 * time.Millisecond))
 }
 
-// withCost puts into a result what the runtime measured of its cost. What was measured
-// counts: an agent's own figures are a claim, which stays beside them as
-// cost.claimed where it says something else (docs/run-loop.md#cost).
+// withCost writes the cost that the runtime measured into a result. The measured figures count: an
+// agent's own figures are a claim, which is kept beside them as cost.claimed where it differs
+// (docs/run-loop.md#cost).
 func withCost(data []byte, out *runtimes.Outcome) ([]byte, bool) {
 	if out.CostUSD == nil && out.Usage == nil {
 		return data, false
@@ -82,7 +82,7 @@ func withCost(data []byte, out *runtimes.Outcome) ([]byte, bool) {
 		changed = true
 	}
 	if said, has := cost.Get("usd"); has && isZero(said) && !measured.Has("usd") {
-		// The agent used something and does not know the price: that is not nothing.
+		// The agent used something and does not know the price: the cost is not zero.
 		cost.Delete("usd")
 		changed = true
 	}
@@ -96,7 +96,7 @@ func withCost(data []byte, out *runtimes.Outcome) ([]byte, bool) {
 	return ojson.Pretty(doc), true
 }
 
-// isZero reports whether a figure is what the template of a result has in its place.
+// isZero reports whether a figure is the placeholder of a result template.
 func isZero(v ojson.Value) bool {
 	n, ok := v.(ojson.Number)
 	if !ok {

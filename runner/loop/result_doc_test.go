@@ -7,8 +7,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
 
-// TestMeasuredCostCounts: what the runtime measured replaces what the agent says, which
-// stays as a claim.
+// TestMeasuredCostCounts: the runtime's measurement replaces the agent's figure, which stays as a
+// claim.
 func TestMeasuredCostCounts(t *testing.T) {
 	usd := 0.5
 	tokens := func() *ojson.Object { return ojson.NewObject("input_tokens", 200, "output_tokens", 20) }

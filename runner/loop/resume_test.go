@@ -37,7 +37,7 @@ func (p *project) stage(turn *agentrun.Turn, data []byte) string {
 	return filepath.Join(p.dir, wire.StagingPath(turn.TurnID))
 }
 
-// What a turn left behind decides how another loop goes on with it.
+// What a turn left behind decides how another loop continues it.
 func TestTurnsLeftBehind(t *testing.T) {
 	ctx := context.Background()
 	for name, c := range map[string]struct {
@@ -113,8 +113,8 @@ func TestTurnsLeftBehind(t *testing.T) {
 	}
 }
 
-// A loop that was killed between the acceptance and the checkpoint leaves changes
-// that would keep the next writing turn away.
+// A loop that was killed between the acceptance and the checkpoint leaves changes that would keep
+// the next writing turn from starting.
 func TestCheckpointIsMadeUpFor(t *testing.T) {
 	p := newProject(t, 1, []string{"dev"}, nil)
 	write := func(_ context.Context, d *loop.Dispatch) *runtimes.Outcome {
@@ -134,7 +134,7 @@ func TestCheckpointIsMadeUpFor(t *testing.T) {
 	}
 }
 
-// A person's own changes keep a writing turn away, and stay; no run is begun for it.
+// A person's own changes prevent a writing turn and stay; no run is begun for it.
 func TestOwnChangesStopTheLoop(t *testing.T) {
 	p := newProject(t, 1, []string{"dev"}, nil)
 	p.write("notes.txt", "mine\n")
@@ -148,7 +148,7 @@ func TestOwnChangesStopTheLoop(t *testing.T) {
 	}
 }
 
-// A state that cannot be read is not taken for a new run.
+// An unreadable state is not taken for a new run.
 func TestCorruptStateStops(t *testing.T) {
 	p := newProject(t, 1, []string{"dev"}, nil)
 	p.assign("dev")

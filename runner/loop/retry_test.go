@@ -11,7 +11,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
 
-// A gate that failed on a document that a person has written since costs no other turn.
+// A gate that failed on a document that a person has written since costs no further turn.
 func TestMendedGateCostsNoTurn(t *testing.T) {
 	p := newProject(t, 1, []string{"dev"}, func(cfg *ojson.Object) {
 		twoPhases(cfg)

@@ -1,4 +1,4 @@
-// What becomes of a dispatch: staged and accepted, sent back, or a reason to stop.
+// Judging a dispatch: its result is staged and accepted, sent back, or a reason to stop.
 
 package loop
 
@@ -67,8 +67,8 @@ func (l *loop) settle(f *flight) {
 	}
 }
 
-// threw handles a callback that broke down: where one turn runs at a time the loop
-// stops and the turn stays; side by side it counts as an answer that is no result.
+// threw handles a callback that panicked: where one turn runs at a time the loop stops and the turn
+// stays; side by side it counts as an answer without a result.
 func (l *loop) threw(f *flight) {
 	if l.slots() == 1 {
 		l.fail(DispatchError, fmt.Sprintf("the dispatch of %s broke down: %s", f.turn.AssignedRole, f.threw), nil)
@@ -77,7 +77,7 @@ func (l *loop) threw(f *flight) {
 	l.reject(f, "dispatch", "the dispatch broke down: "+f.threw)
 }
 
-// take stages what the agent has handed back and has it accepted.
+// take stages what the agent has returned and has it accepted.
 func (l *loop) take(f *flight) {
 	var data []byte
 	if f.out.Kind == runtimes.Returned {
@@ -111,7 +111,7 @@ func (l *loop) take(f *flight) {
 		}
 	}
 	if l.ctx.Err() != nil {
-		return // safe in its place; the next loop takes it from there
+		return // it is staged; the next loop takes it from there
 	}
 	l.accept(f)
 }
@@ -139,13 +139,13 @@ func (l *loop) accept(f *flight) {
 		l.notice(f.turn.TurnID, ActivityWaiting, entry.AcceptError)
 		return
 	case out.Result != nil && out.Result.Entry != nil:
-		// A hook that failed after the commit is an error, and the turn accepted.
+		// A hook that failed after the commit is an error, but the turn is accepted.
 		l.accepted(f, out, entry, err)
 		return
 	case code == wire.CodeTurnAlreadyAccepted || code == wire.CodeTurnNotActive:
-		return // somebody else has judged it
+		return // another process has judged it
 	case code == run.CodeTurnClaimed:
-		l.notice(f.turn.TurnID, ActivityWaiting, entry.AcceptError) // what is staged stays
+		l.notice(f.turn.TurnID, ActivityWaiting, entry.AcceptError) // the staged result stays
 		return
 	}
 	if !l.reload() {
@@ -171,7 +171,7 @@ func (l *loop) accept(f *flight) {
 		}
 		l.sendBack(turn, rejection{conflict: true, reason: err.Error()})
 	case l.state().Status == wire.StatusBlocked || overtaken(err):
-		// A hook, a policy or a sibling has blocked the run; what is staged stays.
+		// A hook, a policy or a sibling has blocked the run; the staged result stays.
 		entry.Blocked = true
 		l.remember(entry)
 		l.report("turn "+f.turn.TurnID+" ("+f.turn.AssignedRole+") was not accepted", err)
@@ -185,7 +185,7 @@ func (l *loop) accept(f *flight) {
 	}
 }
 
-// accepted is what follows an acceptance.
+// accepted does what follows an acceptance.
 func (l *loop) accepted(f *flight, out *runner.Accepted, entry HistoryEntry, err error) {
 	entry.Accepted = true
 	l.res.TurnsExecuted++
@@ -224,11 +224,11 @@ func (l *loop) afterAccept(a AfterAccept) (err error) {
 			err = fmt.Errorf("it broke down: %v", p)
 		}
 	}()
-	l.stale = true // it may do with the run what it likes
+	l.stale = true // the callback may change the run
 	return l.opt.AfterAccept(l.ctx, a)
 }
 
-// judgeWaiting looks again at turns that were put off for their siblings' sake.
+// judgeWaiting looks again at turns that were put off because of their siblings.
 func (l *loop) judgeWaiting() {
 	waiting := l.waiting
 	l.waiting = nil
@@ -248,7 +248,7 @@ type rejection struct {
 	cost          float64
 }
 
-// rejectionOf hands what an acceptance found wrong to the next attempt.
+// rejectionOf passes the faults that an acceptance found to the next attempt.
 func rejectionOf(err error) rejection {
 	rej := rejection{stage: "validation", reason: err.Error()}
 	var refusal *wire.Error
@@ -262,7 +262,7 @@ func rejectionOf(err error) rejection {
 	return rej
 }
 
-// reject sends a turn back whose dispatch brought nothing that is a result.
+// reject sends back a turn whose dispatch returned nothing that is a result.
 func (l *loop) reject(f *flight, stage, reason string) {
 	rej := rejection{stage: stage, reason: reason}
 	if f.out != nil && f.out.CostUSD != nil {
@@ -278,8 +278,7 @@ func (l *loop) reject(f *flight, stage, reason string) {
 	l.sendBack(f.turn, rej)
 }
 
-// CodeDispatchRejected is the error code of a history entry whose turn brought
-// nothing to judge.
+// CodeDispatchRejected is the error code of a history entry whose turn returned nothing to judge.
 const CodeDispatchRejected = "dispatch_rejected"
 
 // sendBack rejects a turn: another attempt follows, or none is left.
@@ -321,8 +320,8 @@ func (l *loop) sendBack(turn *run.Turn, rej rejection) {
 		turn.AssignedRole, out.Result.Turn.Attempt), nil)
 }
 
-// reconsider goes on with a turn whose result an earlier loop or a person saw
-// refused. The same bytes are not judged twice; a result that was changed since is.
+// reconsider continues a turn whose result was refused to an earlier loop or a person. The same
+// bytes are not judged twice; a result that was changed since is.
 func (l *loop) reconsider(turn *run.Turn) {
 	if st, err := l.r.LookStaged(turn.TurnID); err == nil && st.Data != nil {
 		if at, err := wire.ParseTime(turn.FailedAt); err == nil && st.ModTime.After(at) {
@@ -340,7 +339,7 @@ func (l *loop) reconsider(turn *run.Turn) {
 	l.sendBack(turn, rejection{stage: "acceptance", reason: cmp.Or(turn.FailureReason, "its result was not accepted")})
 }
 
-// blocked stops the run on what a person has to mend.
+// blocked stops the run on a problem that a person has to fix.
 func (l *loop) blocked(f *flight) {
 	out := f.out
 	reason := cmp.Or(out.Reason, "the agent could not be asked")
@@ -375,10 +374,10 @@ func (l *loop) blocked(f *flight) {
 	l.blockedNow(f, done, err, "turn "+f.turn.TurnID+" ("+f.turn.AssignedRole+"): "+reason, "")
 }
 
-// mend is what a person does about a blocked dispatch. The run stays blocked until
-// they say so, whatever a runtime had to say about its own trouble. A change to the
-// configuration is not the agent's work, but lies in the tree the turn answers for:
-// it is committed, and the turn begun anew on top of it.
+// mend returns what a person does about a blocked dispatch. The run stays blocked until they say
+// so, whatever a runtime reported about its own trouble. A change to the configuration is not the
+// agent's work, but lies in the tree that the turn answers for: it is committed, and the turn
+// restarted on top of it.
 func mend(recovery, turnID string) string {
 	const unblock = "git agentxchain unblock"
 	what := recovery
@@ -419,8 +418,8 @@ func (l *loop) timedOut(f *flight) {
 	l.blockedNow(f, &b.Done, err, reason, "timeout:"+f.job.Scope)
 }
 
-// blockedNow takes note of a block the loop has asked for. One that stands already
-// keeps its place: it says what a person is waited for.
+// blockedNow takes note of a block that the loop has asked for. An existing block stays: it says
+// what a person has to do.
 func (l *loop) blockedNow(f *flight, done *runner.Done, err error, what, reason string) {
 	l.adopt(done, err)
 	l.report(what, nil)

@@ -1,5 +1,5 @@
-// Which role a free slot goes to: the answer of the loop, and of whoever else hands
-// out turns.
+// Which role gets a free slot: the answer for the loop and for everything else that hands out
+// turns.
 
 package loop
 
@@ -9,8 +9,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
-// Room reports whether the phase has a slot for one more turn: a free one, and no
-// delegation review, which runs alone.
+// Room reports whether the phase has a slot for one more turn: one is free, and no delegation
+// review is active, which runs alone.
 func Room(s *run.State, c *config.Config) bool {
 	n := s.ActiveTurns.Len()
 	switch {
@@ -27,9 +27,9 @@ func Room(s *run.State, c *config.Config) bool {
 	return true
 }
 
-// FreeRole is the role that a free slot goes to when next is the one whose turn it
-// is: next itself, unless it has a turn already or was tried; then another role of
-// the phase, unless delegated work decides who is next. "" is nobody.
+// FreeRole returns the role that gets a free slot when next is the role in turn: next itself,
+// unless it has a turn already or was tried; then another role of the phase, unless delegated work
+// decides who is next. "" is none.
 func FreeRole(next string, s *run.State, c *config.Config, tried map[string]bool) string {
 	busy := func(id string) bool {
 		if tried[id] {

@@ -1,5 +1,5 @@
-// How a loop begins: is the configuration workable, is there a run, is the last
-// loop's work committed.
+// How a loop begins: whether the configuration is workable, whether there is a run, whether the
+// last loop's work is committed.
 
 package loop
 
@@ -11,8 +11,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
-// start brings the run to where turns can be given. false means it has failed and
-// said why.
+// start brings the run to where turns can be assigned. false means that it has failed and reported
+// why.
 func (l *loop) start() bool {
 	if err := l.look(); err != nil {
 		l.fail(InitFailed, "the run cannot be read", err)
@@ -37,7 +37,7 @@ func (l *loop) start() bool {
 	return true
 }
 
-// begin starts a run when there is none, or another one when that is wanted.
+// begin starts a run when there is none, or another one on request.
 func (l *loop) begin() bool {
 	s := l.state()
 	opt := l.opt.Start
@@ -62,8 +62,8 @@ func (l *loop) begin() bool {
 	return l.reload()
 }
 
-// checkpointRest commits the files of accepted turns that an earlier loop did not
-// come round to: without it the next writing turn could not be given.
+// checkpointRest commits the files of accepted turns that an earlier loop did not get to: otherwise
+// the next writing turn could not be assigned.
 func (l *loop) checkpointRest() {
 	if l.opt.NoCheckpoint || l.view.Index == nil || l.state().Status != wire.StatusActive {
 		return
@@ -81,8 +81,8 @@ func (l *loop) checkpointRest() {
 	}
 }
 
-// checkpoint commits the files of an accepted turn. When git refuses, a writing
-// turn could not follow, so the loop stops there.
+// checkpoint commits the files of an accepted turn. When git refuses, a writing turn could not
+// follow, so the loop stops there.
 func (l *loop) checkpoint(turnID string) bool {
 	var done *runner.Checkpointed
 	err := l.try(func() (err error) {
@@ -102,5 +102,5 @@ func (l *loop) checkpoint(turnID string) bool {
 	return true
 }
 
-// root is the project's directory.
+// root returns the project's directory.
 func root(r *runner.Runner) string { return r.Record().Dir() }

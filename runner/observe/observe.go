@@ -20,15 +20,15 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// Work is a work tree at one moment, as git tells of it.
+// Work is a work tree at one moment, as git reports it.
 type Work struct {
 	Store  *gitstore.Store
 	Config *config.Config
 	Status *gitstatus.Status
 	Hidden func(context.Context) (*gitstatus.Hidden, error) // what Status does not show
-	Note   func(notice string)                              // is told what the person has to know
+	Note   func(notice string)                              // receives what the person has to know
 	Pulls  *Pulls                                           // looked for already
-	Hid    []string                                         // files that Observe found and git's index hides from Status
+	Hid    []string                                         // found by Observe, hidden from Status by git's index
 }
 
 // DirtyPaths returns every dirty path that is not operational, sorted.
@@ -55,8 +55,8 @@ func ProjectDirty(st *gitstatus.Status) []string {
 	return slices.DeleteFunc(DirtyPaths(st), func(p string) bool { return !wire.ProjectOwned(p) })
 }
 
-// RefuseUnmerged refuses to look at a work tree in the middle of a merge: what changed
-// there belongs to no turn yet.
+// RefuseUnmerged refuses to look at a work tree in the middle of a merge: the changes there belong
+// to no turn yet.
 func RefuseUnmerged(st *gitstatus.Status) error {
 	if len(st.Unmerged) == 0 {
 		return nil
@@ -79,8 +79,8 @@ func RefuseUnderWay(repo *git.Repository) error {
 		Hint:    end + "; then try again"}
 }
 
-// RefuseInside refuses files of which one is a submodule that has changes of its own: a commit here
-// names a commit there, and takes nothing else along.
+// RefuseInside refuses files that include a submodule with changes of its own: a commit here names
+// a commit there and includes nothing else.
 func RefuseInside(st *gitstatus.Status, files []string) error {
 	var inside []string
 	for _, p := range files {
@@ -161,8 +161,9 @@ func (w *Work) Observe(ctx context.Context, turn *run.Turn) (result.Observation,
 	return o, nil
 }
 
-// changed lists the paths that may have changed since base, sorted: what git says of the work tree, what it was told to
-// hide or takes for unchanged, and what base had. What was pulled belongs to others, unless it was changed again here.
+// changed lists the paths that may have changed since base, sorted: what git reports of the work tree, what it was
+// told to hide or takes for unchanged, and what base had. What was pulled belongs to others, unless it was changed
+// again here.
 func (w *Work) changed(ctx context.Context, base *run.Baseline, brought *pulled) ([]string, error) {
 	st := w.Status
 	since, err := w.since(ctx, base, st)
@@ -186,8 +187,8 @@ func (w *Work) changed(ctx context.Context, base *run.Baseline, brought *pulled)
 		return isDirty || !brought.there[p] // else it holds what was pulled
 	}
 	var out []string
-	// A file that was dirty at the start and has since been committed or reverted is in no list of git's; its fingerprint
-	// tells (docs/compatibility.md#where-we-differ-on-purpose).
+	// A file that was dirty at the start and has since been committed or reverted is in none of git's lists; its
+	// fingerprint reveals it (docs/compatibility.md#where-we-differ-on-purpose).
 	for _, p := range slices.Concat(DirtyPaths(st), authored(st), since, base.DirtySnapshot.Keys()) {
 		if notPulled(p) {
 			out = append(out, p)
@@ -198,8 +199,8 @@ func (w *Work) changed(ctx context.Context, base *run.Baseline, brought *pulled)
 	return slices.Compact(out), nil
 }
 
-// mark takes the fingerprints of paths, which are sorted, and adds to o those that differ from base. What people wrote
-// and no result declares is told to the person.
+// mark takes the fingerprints of paths, which are sorted, and adds to o those that differ from base. The person is
+// told which files people wrote and no result declares.
 func (w *Work) mark(o *result.Observation, base *run.Baseline, paths []string) {
 	var told []string
 	for _, p := range paths {
@@ -228,10 +229,9 @@ func (w *Work) mark(o *result.Observation, base *run.Baseline, paths []string) {
 	}
 }
 
-// unseen lists what git status was told not to show, as far as it was told so during
-// the turn: files behind flags of the index, and untracked files behind ignore rules
-// that are not the project's own and have changed. A person's rules that were there
-// before hide what they always hid.
+// unseen lists what git status was told not to show, as far as that happened during the turn: files
+// behind flags of the index, and untracked files that have changed behind ignore rules other than
+// the project's own. A person's earlier rules hide what they always hid.
 func (w *Work) unseen(ctx context.Context, base *run.Baseline, st *gitstatus.Status) ([]string, error) {
 	if base.IgnoreRules == "" {
 		return nil, nil // not looked for when the turn began: what was hidden then is unknown
@@ -266,13 +266,13 @@ func (w *Work) touched(ctx context.Context, base *run.Baseline, st *gitstatus.St
 	if base.Kind == "no_git" {
 		return nil, nil
 	}
-	began, _ := wire.ParseTime(base.CapturedAt) // at no time that is known: all files are looked at
+	began, _ := wire.ParseTime(base.CapturedAt) // zero if the time is unknown: all files are looked at
 	repo := w.Store.Repository()
 	return gitstatus.Touched(ctx, repo, repo.Prefix, st.Head, began)
 }
 
-// since lists what differs between the baseline commit and the work tree. The
-// dirty set covers it when HEAD has not moved.
+// since lists what differs between the baseline commit and the work tree. The dirty set covers it
+// when HEAD has not moved.
 func (w *Work) since(ctx context.Context, base *run.Baseline, st *gitstatus.Status) ([]string, error) {
 	repo := w.Store.Repository()
 	from := HeadOf(base)
@@ -289,8 +289,8 @@ func (w *Work) since(ctx context.Context, base *run.Baseline, st *gitstatus.Stat
 	return gitstatus.DiffNames(ctx, repo, from)
 }
 
-// committed lists what differs between the baseline commit and HEAD: what commits made
-// during the turn changed, whatever name they carry.
+// committed lists what differs between the baseline commit and HEAD: what commits during the turn
+// changed, whatever author they name.
 func (w *Work) committed(ctx context.Context, base *run.Baseline, st *gitstatus.Status) ([]string, error) {
 	repo := w.Store.Repository()
 	from := HeadOf(base)
@@ -305,7 +305,7 @@ func (w *Work) committed(ctx context.Context, base *run.Baseline, st *gitstatus.
 	return slices.DeleteFunc(names, func(p string) bool { return !wire.Observable(p) }), err
 }
 
-// HeadOf is the commit a baseline was taken at, "" for none.
+// HeadOf returns the commit that a baseline was taken at, "" for none.
 func HeadOf(b *run.Baseline) object.OID {
 	if b == nil || b.HeadRef == nil {
 		return ""

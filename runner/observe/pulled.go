@@ -1,5 +1,5 @@
-// Commits that were pulled during a turn: what the branches of the remote brought is not
-// the turn's (docs/spec/observation.md#commits-that-were-pulled).
+// Commits that were pulled during a turn: what the branches of the remote brought is not the turn's
+// (docs/spec/observation.md#commits-that-were-pulled).
 
 package observe
 
@@ -24,7 +24,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// MaxCommits is how many commits of a turn, or of a branch that was pulled, are shown and recorded.
+// MaxCommits is how many commits of a turn, or of a pulled branch, are shown and recorded.
 const MaxCommits = 200
 
 const (
@@ -36,31 +36,31 @@ const (
 // pulled is what the remote's branches brought into HEAD since a turn began.
 type pulled struct {
 	record []result.Pulled
-	there  map[string]bool // HEAD has of the path exactly what was brought
-	lost   []string        // was brought, and HEAD has something else
+	there  map[string]bool // HEAD has exactly the pulled version of the path
+	lost   []string        // was pulled, and HEAD has something else
 	base   string          // the commit that the turn is compared with instead of its baseline's, "" for that one
 }
 
-// changes are files that differ between two commits, by path.
+// changes holds the files that differ between two commits, by path.
 type changes map[string]history.TreeChange
 
-// brought is one branch that brought something, against the commit the turn began at.
+// brought is one branch that brought something, compared with the commit that the turn began at.
 type brought struct {
 	up     travel.Upstream
-	from   object.OID // where it and the turn's commit parted
-	files  changes    // that it made since
-	before changes    // that the turn's commit made since
+	from   object.OID // where it and the turn's commit diverged
+	files  changes    // changes of the branch since
+	before changes    // changes of the turn's commit since
 	other  changes    // from it to HEAD
 }
 
-// Pulls are what was pulled until a commit, so that it is looked for once an operation.
+// Pulls holds what was pulled up to a commit, so that it is looked up once per operation.
 type Pulls struct {
 	found *pulled
 	to    object.OID
 }
 
-// pulled looks for them, once an operation. A remote that cannot be asked brings nothing,
-// and a notice says so.
+// pulled looks for pulled commits, once per operation. A remote that cannot be asked brings
+// nothing, and a notice says so.
 func (w *Work) pulled(
 	ctx context.Context, turn *run.Turn, base *run.Baseline, st *gitstatus.Status,
 ) (*pulled, error) {
@@ -116,10 +116,10 @@ func (w *Work) lookPulled(ctx context.Context, turn *run.Turn, from object.OID, 
 	return p, nil
 }
 
-// side looks at one branch, nil when it brought nothing that can be left to it. Files of
-// commits that were made in this clone or name the turn stay the turn's, and own says that
-// there are such commits; so do those of commits without a turn where git_hooks.require_turn
-// wants one, and files that no turn may change.
+// side examines one branch and returns nil when it brought nothing that belongs to it alone. Files
+// of commits that were made in this clone or name the turn stay the turn's, and own says that there
+// are such commits. The turn also keeps files of commits without a turn where
+// git_hooks.require_turn wants one, and files that no turn may change.
 func (w *Work) side(
 	ctx context.Context, turn *run.Turn, up travel.Upstream, from, head object.OID, made map[object.OID]bool,
 ) (b *brought, own bool, err error) {
@@ -173,14 +173,14 @@ func (w *Work) side(
 	return b, len(ours) > 0, nil
 }
 
-// compareSides decides for each path that was brought whether HEAD has it as it was brought:
-// as in the branch or, where the turn's own commit had changed it too, as git merges both.
+// compareSides decides for each pulled path whether HEAD has the pulled version: as in the branch
+// or, where the turn's own commit had changed it too, as git merges both.
 func (w *Work) compareSides(ctx context.Context, p *pulled, sides []*brought, from, head object.OID) error {
 	var merges []merge
 	for _, b := range sides {
 		for f, theirs := range b.files {
 			if slices.ContainsFunc(sides, func(o *brought) bool { _, too := o.files[f]; return o != b && too }) {
-				continue // who of the two is right is not decided here: the turn answers for it
+				continue // it is not decided here which of the two is right: the turn answers for it
 			}
 			ours, both := b.before[f]
 			other, differs := b.other[f]
@@ -206,20 +206,20 @@ func (w *Work) compareSides(ctx context.Context, p *pulled, sides []*brought, fr
 	return w.asMerged(ctx, p, merges)
 }
 
-// blob is a file as a tree has it, the zero value where it has none.
+// blob is a file in a tree, the zero value where it has none.
 type blob struct {
 	mode object.Mode
 	oid  object.OID
 }
 
-// merge is a file that both sides changed, and what HEAD has of it.
+// merge is a file that both sides changed, and its version in HEAD.
 type merge struct {
 	path                    string
 	base, ours, theirs, got blob
 }
 
-// asMerged decides for each file whether HEAD has what git makes of both sides. What git
-// would call a conflict it does not, nor a file too large to merge here.
+// asMerged decides for each file whether HEAD has git's merge of both sides. It has not for a
+// conflict, nor for a file too large to merge here.
 func (w *Work) asMerged(ctx context.Context, p *pulled, merges []merge) error {
 	repo := w.Store.Repository()
 	var read []merge // by content
@@ -269,7 +269,7 @@ func (w *Work) asMerged(ctx context.Context, p *pulled, merges []merge) error {
 	return nil
 }
 
-// threeWay merges what cannot be merged in parts, as git does.
+// threeWay merges, like git, what cannot be merged in parts.
 func threeWay[T comparable](base, ours, theirs T) (merged T, ok bool) {
 	switch {
 	case ours == theirs, theirs == base:

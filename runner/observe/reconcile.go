@@ -1,4 +1,4 @@
-// Commits of a person since a turn began, as an operation that takes them in is told of them
+// Commits of a person since a turn began, for an operation that takes them in
 // (docs/spec/observation.md#commits-of-a-person).
 
 package observe
@@ -23,7 +23,7 @@ import (
 // maxReconciled is how many commits one reconciliation takes.
 const maxReconciled = 1000
 
-// Reconciliation gathers the commits up to head that a person can take in: those since the run's oldest turn at work
+// Reconciliation gathers the commits up to head that a person can take in: those since the run's oldest active turn
 // began, or since what was last accepted.
 //
 // Errors: missing_baseline, history_rewrite, invalid_argument.
@@ -138,7 +138,7 @@ func takenCommits(list []history.TurnCommit) []commits.TakenCommit {
 	return out
 }
 
-// standsAt is the commit of a run without turns at work.
+// standsAt returns the commit of a run without active turns.
 func standsAt(v *gitstore.View, format string) object.OID {
 	refs := []string{wire.OrEmpty(v.State.AcceptedIntegrationRef), v.State.LastCompletedTurn.String("checkpoint_sha")}
 	for _, ref := range refs {

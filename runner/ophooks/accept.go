@@ -17,7 +17,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// BeforeValidation asks before the result of a turn is judged.
+// BeforeValidation returns the call that asks before the result of a turn is judged.
 func BeforeValidation(turn *run.Turn, op *protocol.AcceptTurn) hooks.Call {
 	p := ojson.NewObject("turn_id", turn.TurnID, "role_id", turn.AssignedRole, "staging_path", op.StagedPath,
 		"turn_result", nil)
@@ -39,7 +39,8 @@ func stagedResult(op *protocol.AcceptTurn) (*ojson.Object, *wire.Error) {
 	return protocol.DecodeStaged(op.StagedPath, op.Staged.Data)
 }
 
-// AfterValidation tells what a result was found to be: t, or the refusal to judge it.
+// AfterValidation returns the call that reports the judgement of a result: t, or the refusal to
+// judge it.
 func AfterValidation(turn *run.Turn, op *protocol.AcceptTurn, t *protocol.Transition, refusal *wire.Error) hooks.Call {
 	ok, stage, errs, warnings := true, any(nil), []string{}, []string{}
 	var result any
@@ -72,7 +73,7 @@ func AfterValidation(turn *run.Turn, op *protocol.AcceptTurn, t *protocol.Transi
 	}
 }
 
-// BeforeAcceptance asks whether the turn may be accepted as t has it.
+// BeforeAcceptance returns the call that asks whether the turn may be accepted as in t.
 func BeforeAcceptance(ctx context.Context, repo *git.Repository, turn *run.Turn, op *protocol.AcceptTurn,
 	t *protocol.Transition) (hooks.Call, error) {
 	changes, err := classify(ctx, repo, turn, &op.Seen)
@@ -93,8 +94,8 @@ func BeforeAcceptance(ctx context.Context, repo *git.Repository, turn *run.Turn,
 	}, nil
 }
 
-// classify sorts what was observed into {added, modified, deleted}, compared with
-// the turn's baseline.
+// classify sorts the observed files into {added, modified, deleted}, compared with the turn's
+// baseline.
 func classify(ctx context.Context, repo *git.Repository, turn *run.Turn, seen *result.Observation) (*ojson.Object,
 	error) {
 	kinds := map[byte][]string{'A': {}, 'M': {}, 'D': {}}
@@ -129,7 +130,7 @@ func classify(ctx context.Context, repo *git.Repository, turn *run.Turn, seen *r
 	return ojson.NewObject("added", kinds['A'], "modified", kinds['M'], "deleted", kinds['D']), nil
 }
 
-// Drift lists what of the work tree is not as it was observed before hooks ran.
+// Drift lists the differences between the work tree and what was observed before hooks ran.
 func Drift(was, now *result.Observation) []string {
 	var out []string
 	for _, p := range was.FilesChanged {

@@ -1,4 +1,4 @@
-// Running the hooks of a command, as far as they are trusted, and what is kept of their answers.
+// Running the hooks of a command, if they are trusted, and keeping their answers.
 
 package ophooks
 
@@ -20,31 +20,31 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner/trust"
 )
 
-// envKey names, in git's configuration, further environment variables that
-// process hooks are handed; values are lists separated by white space or commas.
+// envKey names, in git's configuration, further environment variables to pass to process hooks;
+// values are lists separated by white space or commas.
 const envKey = "agentxchain.hookEnv"
 
-// Session is what one command does with lifecycle hooks. It is nil when none are configured; its
-// methods may be called all the same.
+// Session handles the lifecycle hooks of one command. It is nil when none are configured; its
+// methods work on nil.
 type Session struct {
 	m      Machine
 	tx     *gitstore.Tx
 	cfg    *config.Config
 	run    *hooks.Runner // made at the first use
-	digest string        // of the trusted scope; "" until trust was looked at
+	digest string        // of the trusted scope; "" until trust was checked
 	rows   []protocol.AuditRow
 	turn   string // turn the rows are about
 }
 
-// Machine is where the hooks of a command run.
+// Machine says where the hooks of a command run.
 type Machine struct {
 	Store       *gitstore.Store
 	Trust       trust.Asker
 	Now         func() time.Time
-	Correlation string // told to hooks, so that what they do can be found again
+	Correlation string // passed to hooks, so that what they do can be traced
 }
 
-// Begin is the hooks of a command under cfg, nil when it has none.
+// Begin returns the hooks of a command under cfg, nil when it has none.
 func Begin(m Machine, tx *gitstore.Tx, cfg *config.Config) *Session {
 	if cfg.Hooks.Len() == 0 {
 		return nil
@@ -60,8 +60,8 @@ func (h *Session) Has(phases ...string) bool {
 	return slices.ContainsFunc(phases, func(p string) bool { return len(h.cfg.Hooks.Array(p)) > 0 })
 }
 
-// Take hands out the rows of the hooks that have run since the last time, and the turn they
-// are about.
+// Take returns the rows of the hooks that have run since the last call, and the turn they are
+// about.
 func (h *Session) Take() (turn string, rows []protocol.AuditRow) {
 	if h == nil {
 		return "", nil
@@ -73,8 +73,8 @@ func (h *Session) Take() (turn string, rows []protocol.AuditRow) {
 // Waiting reports whether there are rows to take.
 func (h *Session) Waiting() bool { return h != nil && len(h.rows) > 0 }
 
-// WillRun refuses the operation, before anything of it has happened, when it would
-// run hooks that are not trusted on this machine.
+// WillRun refuses the operation, before anything of it has happened, when it would run hooks that
+// are not trusted on this machine.
 func (h *Session) WillRun(ctx context.Context, phases ...string) error {
 	if !h.Has(phases...) || h.digest != "" {
 		return nil
@@ -100,8 +100,8 @@ func (h *Session) Call(ctx context.Context, call hooks.Call) (*hooks.Outcome, er
 	if !h.Has(call.Phase) {
 		return nil, nil
 	}
-	// What was trusted when the command began must still be what runs: a process
-	// that works beside us may have changed a script meanwhile.
+	// What was trusted when the command began must still be what runs: a process beside us may have
+	// changed a script meanwhile.
 	scope, err := trust.Of(h.m.Store.Dir(), h.cfg)
 	if err != nil {
 		return nil, err
@@ -132,18 +132,18 @@ func (h *Session) Call(ctx context.Context, call hooks.Call) (*hooks.Outcome, er
 		}
 	}
 	if out != nil && out.Tamper != nil {
-		// What was put back is a new file with the old contents.
+		// A file that was put back is a new file with the old contents.
 		err = errors.Join(err, h.tx.Reread(context.WithoutCancel(ctx)))
 	}
 	if err == nil && ctx.Err() != nil {
-		// Interrupted: what a killed hook did not say must not count as its no.
+		// Interrupted: a killed hook's silence must not count as its no.
 		err = context.Cause(ctx)
 	}
 	return out, err
 }
 
-// bounded cuts a row down to what an operation records: a message may be as large
-// as a hook likes to make it.
+// bounded cuts a row down to what an operation records: a hook may make a message as large as it
+// likes.
 func bounded(row *ojson.Object) *ojson.Object {
 	if (protocol.AuditRow{Row: row}).Fits() {
 		return row

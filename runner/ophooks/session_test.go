@@ -1,4 +1,4 @@
-// What is recorded of what lifecycle hooks say.
+// What is recorded of the output of lifecycle hooks.
 
 package ophooks
 
@@ -12,7 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 )
 
-// A row is cut down to what is recorded, and stays what it was about.
+// A row is cut down to what is recorded, and keeps its subject.
 func TestBounded(t *testing.T) {
 	long := strings.Repeat("é", protocol.MaxAuditRowBytes)
 	many := []*ojson.Object{}

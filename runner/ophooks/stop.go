@@ -1,4 +1,4 @@
-// What a no of a hook means for the run (docs/hooks.md#what-becomes-of-it).
+// What a hook's no means for the run (docs/hooks.md#what-becomes-of-it).
 
 package ophooks
 
@@ -17,17 +17,17 @@ import (
 // CodeBlockedRun means that a hook said no and the run is blocked on it.
 const CodeBlockedRun = "hook_blocked_run"
 
-// Stop is an operation that a hook has stopped: the block that follows from it, if
-// any, and the error of the command.
+// Stop is an operation that a hook has stopped: the resulting block, if any, and the error of the
+// command.
 type Stop struct {
 	Block *protocol.Block
 	Err   *wire.Error
 }
 
-// Asks begins what to do about a hook that refuses to give a turn out.
+// Asks begins the advice about a hook that refuses to let a turn be assigned.
 const Asks = "do what the hook asks for, then: "
 
-// Stopped says what follows from an outcome that is not OK (docs/hooks.md#phases).
+// Stopped returns what follows from an outcome that is not OK (docs/hooks.md#phases).
 func Stopped(s *run.State, call hooks.Call, out *hooks.Outcome) *Stop {
 	phase := call.Phase
 	name, verdict, detail, tamper := "unknown", "", "", ""
@@ -68,7 +68,7 @@ func Stopped(s *run.State, call hooks.Call, out *hooks.Outcome) *Stop {
 	}
 	action := run.RecoveryAction(typed, on, call.TurnID)
 	if tamper != "" && run.HasPending(s) {
-		// A run with a gate that waits goes on by its approval, not by unblock.
+		// A run with a waiting gate continues with its approval, not with unblock.
 		action = run.RecoveryAction(typed, "hook:before_gate:"+name, call.TurnID)
 	}
 	e.Message = fmt.Sprintf("The run is blocked by %s.", said)
@@ -91,7 +91,7 @@ func Stopped(s *run.State, call hooks.Call, out *hooks.Outcome) *Stop {
 	return &Stop{Block: b, Err: e}
 }
 
-// complaint is what a hook that failed wrote on standard error, or what ended it: its message only has the exit status.
+// complaint returns a failed hook's standard error, or what ended it: its message only has the exit status.
 func complaint(out *hooks.Outcome) string {
 	for _, e := range out.Entries {
 		if e.Action == hooks.ActionBlockedFailure && e.Stderr != "" {
@@ -101,7 +101,7 @@ func complaint(out *hooks.Outcome) string {
 	return ""
 }
 
-// Said is what a hook that stops a phase said, in words also where it gave none.
+// Said returns the message of a hook that stops a phase, or a text where it gave none.
 func Said(phase, name, message string) string {
 	if strings.TrimSpace(message) == "" {
 		return fmt.Sprintf("Hook %q of %s said no and gave no reason", name, phase)

@@ -8,7 +8,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 )
 
-// A hook that failed instead of answering is told with what it wrote on standard error.
+// A hook that failed instead of answering is reported with its standard error.
 func TestStoppedTellsWhyAHookFailed(t *testing.T) {
 	out := &hooks.Outcome{
 		Blocker: &hooks.Blocker{HookName: "check", Verdict: "block", Message: `Hook "check" failed (exit code 3)`},

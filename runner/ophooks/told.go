@@ -18,7 +18,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// BeforeAssignment asks whether turn may be given, in the project in dir.
+// BeforeAssignment returns the call that asks whether turn may be assigned, in the project in dir.
 func BeforeAssignment(dir string, cfg *config.Config, s *run.State, turn *run.Turn) (hooks.Call, error) {
 	var role any
 	if r := cfg.Role(turn.AssignedRole); r != nil {
@@ -40,7 +40,8 @@ func BeforeAssignment(dir string, cfg *config.Config, s *run.State, turn *run.Tu
 	}, nil
 }
 
-// BeforeGate asks whether the gate that waits may be passed, in the project in dir.
+// BeforeGate returns the call that asks whether the waiting gate may be passed, in the project in
+// dir.
 func BeforeGate(dir string, s *run.State, completion bool) (hooks.Call, error) {
 	kind, target, pending := "phase_transition", any(nil), (*ojson.Object)(nil)
 	if completion {
@@ -56,7 +57,7 @@ func BeforeGate(dir string, s *run.State, completion bool) (hooks.Call, error) {
 		"target_phase", target, "gate_config", pending, "history_length", n)}, nil
 }
 
-// AfterAcceptance tells of an acceptance that is recorded; s is the state it led to.
+// AfterAcceptance returns the call that reports a recorded acceptance; s is the state it led to.
 func AfterAcceptance(s *run.State, res *protocol.AcceptResult) hooks.Call {
 	turn := res.Turn
 	seq, _ := res.Entry.Int("accepted_sequence")
@@ -67,8 +68,8 @@ func AfterAcceptance(s *run.State, res *protocol.AcceptResult) hooks.Call {
 		"run_status", string(s.Status), "phase", s.Phase)}
 }
 
-// Escalated reports whether an operation has blocked the run on something that
-// on_escalation hooks are told: anything but a hook, or one would call the next.
+// Escalated reports whether an operation has blocked the run on something that on_escalation hooks
+// are told about: anything but a hook, or one would call the next.
 func Escalated(before, after *run.State) bool {
 	r := after.BlockedReason
 	if after.Status != wire.StatusBlocked || r == nil || r.Category == "hook_block" || r.Category == "hook_tamper" {
@@ -79,7 +80,7 @@ func Escalated(before, after *run.State) bool {
 		was.Category != r.Category
 }
 
-// OnEscalation tells what has blocked a run.
+// OnEscalation returns the call that reports what has blocked a run.
 func OnEscalation(s *run.State, x *run.Index) hooks.Call {
 	r := s.BlockedReason
 	var turnID, role any

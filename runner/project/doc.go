@@ -1,3 +1,4 @@
-// Package project is a directory as a governed project: set up from a template, and its documents judged by
-// themselves. What is recorded of runs, and whether the working files agree with it, is not looked at here.
+// Package project treats a directory as a governed project: it sets it up from a template and checks its
+// documents on their own. It does not look at what is recorded of runs, or whether the working files agree with
+// it.
 package project

@@ -1,4 +1,4 @@
-// The governed documents judged by themselves: configuration, state, admission.
+// The governed documents checked on their own: configuration, state, admission.
 
 package project
 
@@ -13,11 +13,11 @@ import (
 // maxDocumentBytes bounds agentxchain.json and state.json.
 const maxDocumentBytes = 64 << 20
 
-// Documents is what Check found. Unlike a View it goes on after the
-// first mistake, so that a person sees all of them at once.
+// Documents is the result of Check. Unlike a View it goes on after the first mistake, so that a
+// person sees all of them at once.
 type Documents struct {
 	Config         *config.Config // nil when ConfigErr is set
-	ConfigErr      error          // agentxchain.json cannot be read or is no JSON object
+	ConfigErr      error          // agentxchain.json cannot be read or is not a JSON object
 	ConfigProblems wire.Problems
 	ConfigWarnings wire.Problems             // what a valid configuration will not do; nil with problems
 	Admission      []config.AdmissionFinding // gates the configuration can never pass; nil with problems
@@ -25,7 +25,7 @@ type Documents struct {
 	State         *run.State // repaired; nil when absent or StateErr is set
 	StateErr      error      // state.json cannot be read or decoded
 	StateProblems wire.Problems
-	StateNotes    []string // what reading it mended
+	StateNotes    []string // what was repaired in reading it
 }
 
 // Valid reports whether both documents may govern a run.
@@ -33,9 +33,9 @@ func (d *Documents) Valid() bool {
 	return d.ConfigErr == nil && d.StateErr == nil && len(d.ConfigProblems) == 0 && len(d.StateProblems) == 0
 }
 
-// Check reads agentxchain.json and state.json of the project in dir and lists everything
-// wrong with them (docs/spec/configuration.md; docs/spec/configuration.md#admission). It takes no lock and compares
-// nothing with the record; that is what a view does.
+// Check reads agentxchain.json and state.json of the project in dir and lists everything wrong with them
+// (docs/spec/configuration.md; docs/spec/configuration.md#admission). It takes no lock and compares nothing with the
+// record; a view does that.
 func Check(dir string) *Documents {
 	d := &Documents{}
 	data, err := projectfile.Read(dir, wire.ConfigPath, maxDocumentBytes)
@@ -53,8 +53,8 @@ func Check(dir string) *Documents {
 		d.Config, d.ConfigProblems, d.ConfigErr = config.Decode(data)
 	}
 	if d.Config != nil && len(d.ConfigProblems) == 0 {
-		// With an invalid configuration the findings would be about what is
-		// missing from it, not about its gates.
+		// With an invalid configuration the findings would be about what is missing from it, not
+		// about its gates.
 		d.Admission = config.Admission(d.Config)
 		d.ConfigWarnings = slices.Concat(config.NotificationWarnings(d.Config), config.BindingWarnings(d.Config),
 			misspelt(d.Config.Raw))
@@ -80,8 +80,8 @@ func Check(dir string) *Documents {
 	return d
 }
 
-// agree lists names in the state that the configuration does not know: it was
-// changed under a run that is still using them.
+// agree lists names in the state that the configuration does not know: the configuration was
+// changed under a run that still uses them.
 func agree(s *run.State, c *config.Config) wire.Problems {
 	var out wire.Problems
 	add := func(field, value, what string) {

@@ -1,4 +1,4 @@
-// Setting a project up: the scaffold's files and the idle state.
+// Setting up a project: the scaffold's files and the idle state.
 
 package project
 
@@ -32,7 +32,7 @@ type Options struct {
 	// a known agent or a command that carries out every role's turns; the template's own, or people, when ""
 	Agent string
 
-	Config []byte // agentxchain.json to write as it is, in place of a template's; nil for none
+	Config []byte // agentxchain.json to write unchanged, in place of a template's; nil for none
 }
 
 // Project is the outcome of Init.
@@ -40,18 +40,17 @@ type Project struct {
 	Dir     string
 	Config  *config.Config
 	Created []string // files written, in order
-	Kept    []string // files of the scaffold that were already there and were left alone
+	Kept    []string // files of the scaffold that already existed and were left alone
 	Updated []string // files changed by adding lines: .gitignore
 
-	Ignored gitstatus.IgnoredPaths // of the files of the project those that no plain git add would take
-	Other   bool                   // the work tree has changes besides that are not committed
+	Ignored gitstatus.IgnoredPaths // files of the project that a plain git add would not take
+	Other   bool                   // the work tree has other uncommitted changes
 
 	Agent        string // carries out every role's turns, "" for people
 	AgentProblem string // why the agent cannot be started here, "" when it can or people play the roles
 }
 
-// InstalledAgents returns the names of the agents for Options.Agent that are on
-// PATH.
+// InstalledAgents returns the names of the agents for Options.Agent that are on PATH.
 func InstalledAgents() []string {
 	var here []string
 	for _, a := range scaffold.Agents() {
@@ -62,9 +61,9 @@ func InstalledAgents() []string {
 	return here
 }
 
-// Init makes dir a governed project. Files that are there are kept as
-// they are. It refuses where a run exists (code run_exists) or a configuration
-// is already there (project_exists): a scaffold must never cost evidence.
+// Init makes dir a governed project. It leaves existing files as they are. It refuses where a run
+// exists (code run_exists) or a configuration already exists (project_exists): a scaffold must
+// never cost evidence.
 func Init(ctx context.Context, dir string, opt Options) (*Project, error) {
 	s, err := gitstore.OpenAt(ctx, dir, gitstore.Options{})
 	if err != nil {
@@ -130,15 +129,15 @@ func Init(ctx context.Context, dir string, opt Options) (*Project, error) {
 	return p, err
 }
 
-// committed are the files of the project that belong into a commit; the others are a run's working files.
+// committed returns the files of the project that belong in a commit; the others are a run's working files.
 func (p *Project) committed() []string {
 	return slices.DeleteFunc(slices.Concat(p.Created, p.Updated, p.Kept), func(path string) bool {
 		return wire.Continuity(path) || wire.Operational(path) && !wire.Authored(path)
 	})
 }
 
-// Commit is the command that commits the project as Init has set it up, with the files named besides, and nothing that
-// lay uncommitted before.
+// Commit returns the command that commits the project as Init has set it up, with the additional files, and nothing
+// that was uncommitted before.
 func (p *Project) Commit(besides ...string) string {
 	const message = " && git commit -m 'governed project'"
 	if len(p.Ignored) == 0 && !p.Other {
@@ -161,7 +160,7 @@ func (p *Project) Commit(besides ...string) string {
 	return add + names + message + " --" + names
 }
 
-// approver is the address of the person who sets the project up, "" where git knows none.
+// approver returns the address of the person who sets up the project, "" where git knows none.
 func approver(ctx context.Context, s *gitstore.Store) string {
 	_, email := s.Identity(ctx)
 	if email == wire.NoEmail {
@@ -217,7 +216,7 @@ func (p *Project) plan(s *gitstore.Store, files []scaffold.File) ([]gitstore.New
 	return fresh, nil
 }
 
-// merge combines a scaffold file with the user's own; false when there is none.
+// merge combines a scaffold file with the user's own; false when the user has none.
 func (p *Project) merge(s *gitstore.Store, f scaffold.File) (bool, error) {
 	have, err := projectfile.Read(s.Dir(), f.Path, projectfile.MaxGate)
 	if err != nil || have == nil {

@@ -23,8 +23,8 @@ const (
 	maxMember   = 64 // bytes of a name that is compared
 )
 
-// misspelt lists members that the published schema does not know and that resemble one which it knows in their place: a
-// gate with requires_humam_approval asks no person. Other unknown members are another tool's own, and let be.
+// misspelt lists members that the published schema does not know and that resemble one that it knows in their place:
+// a gate with requires_humam_approval asks no person. Other unknown members are another tool's own and left alone.
 func misspelt(config *ojson.Object) wire.Problems {
 	schema, err := ojson.DecodeObject(schemas.Config)
 	if err != nil {
@@ -40,7 +40,7 @@ type speller struct {
 	found       wire.Problems
 }
 
-// value looks at a value in whose place any of some schemas may hold.
+// value checks a value that may match any of some schemas.
 func (s *speller) value(under []*ojson.Object, v ojson.Value, at string) {
 	under = s.spread(under)
 	switch v := v.(type) {
@@ -84,7 +84,7 @@ func (s *speller) members(under []*ojson.Object, v *ojson.Object, at string) {
 	}
 }
 
-// spread adds the schemas that some refer to, and those that hold under a condition.
+// spread adds the schemas that the given ones refer to, and those that apply under a condition.
 func (s *speller) spread(list []*ojson.Object) (out []*ojson.Object) {
 	for _, o := range list {
 		if o == nil {
@@ -105,7 +105,7 @@ func (s *speller) spread(list []*ojson.Object) (out []*ojson.Object) {
 	return out
 }
 
-// nearest is the name that another one is a slip of the pen or the hand away from, "" for none.
+// nearest returns the known name that differs from name by a typing slip, "" for none.
 func nearest(name string, known []string) string {
 	if len(name) < 4 || len(name) > maxMember {
 		return ""

@@ -22,7 +22,7 @@ func TestMisspeltMembers(t *testing.T) {
 		{`{"runtimes":{"a":{"type":"local_cli","comand":["x"]}}}`, "runtimes.a.comand -> command"},
 		{`{"policies":[{"id":"a","rul":"x"},{"id":"b","actoin":"block"}]}`, "policies[1].actoin -> action"},
 		{`{"rules":{"challenge_requird":true}}`, "rules.challenge_requird -> challenge_required"},
-		// What another tool keeps there, and names that a project chooses, are nobody's mistake.
+		// Members of another tool, and names that a project chooses, are not mistakes.
 		{`{"x_team":{"gates":1},"gates":{"requires_humam_approval":{}},"roles":{"rols":{}},"notes":"x"}`, ""},
 		{`{"gates":{"ship":{"requires_human_approval":true,"owner":"me"}}}`, ""},
 	} {

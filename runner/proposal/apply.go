@@ -25,7 +25,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner/observe"
 )
 
-// Choose returns the files that are named, or all that are left.
+// Choose returns the named files, or all that are left.
 func (p *Proposal) Choose(names []string) ([]File, error) {
 	var out []File
 	for _, f := range p.Files {
@@ -58,9 +58,9 @@ func (p *Proposal) Choose(names []string) ([]File, error) {
 	return out, nil
 }
 
-// merge carries a proposal over to files that have moved on since it was made,
-// where what it was made from is still known: the commit its turn began with. A file that
-// does not merge is left to Applicable to refuse.
+// merge carries a proposal over to files that have changed since it was made, if its base is still
+// known: the commit that its turn began with. A file that does not merge is left for Applicable to
+// refuse.
 func (p *Proposal) merge(ctx context.Context, s *gitstore.Store) error {
 	ref := p.line.Row.Object("observed_artifact").String("baseline_ref")
 	base := object.OID(strings.TrimPrefix(ref, "git:"))
@@ -97,9 +97,9 @@ func (p *Proposal) merge(ctx context.Context, s *gitstore.Store) error {
 	return nil
 }
 
-// Applicable refuses files that are not a role's to write, and those that are no longer
-// what the proposal was made from. A file that is already as proposed is fine: an apply
-// that was ended goes on, and one that merged is not what it was made from any more.
+// Applicable refuses files that a role may not write, and those that no longer match the proposal's
+// base. A file that is already as proposed is fine, as an interrupted apply continues; so is a
+// merged file, which no longer matches its base.
 func (p *Proposal) Applicable(s *gitstore.Store, cfg *config.Config, st *gitstatus.Status, files []File) error {
 	if err := observe.RefuseUnmerged(st); err != nil {
 		return err
@@ -154,7 +154,7 @@ func governed(name string) bool {
 		slices.Contains(strings.Split(wire.FoldPath(name), "/"), wire.FoldPath(".git"))
 }
 
-// plainPath reports that name is a regular file or none, with no link on the way to it.
+// plainPath reports that name is a regular file or missing, with no link on the way to it.
 func plainPath(root *os.Root, name string) bool {
 	for at := name; at != "."; at = path.Dir(at) {
 		info, err := root.Lstat(at)

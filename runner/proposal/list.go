@@ -1,4 +1,4 @@
-// Proposals as the record has them (docs/spec/observation.md#a-proposal-is-decided).
+// Proposals in the record (docs/spec/observation.md#a-proposal-is-decided).
 
 package proposal
 
@@ -45,16 +45,16 @@ type Proposal struct {
 // File is one file of a proposal.
 type File struct {
 	Path, Action string
-	Applied      bool   // committed by a person, or in the work of a turn
+	Applied      bool   // committed by a person, or part of a turn's work
 	InTurn       string // the turn that applied it as its own work, active or accepted; "" for a person
 	Before       []byte // in the work tree now, nil for none
 	After        []byte // nil when the file is deleted
-	Merged       bool   // After is what was proposed, merged with what others changed since
+	Merged       bool   // After is the proposal merged with what others changed since
 
-	source string // sha256:<hex> of what it was proposed against, "" for no file
+	source string // sha256:<hex> of its base, "" for no file
 }
 
-// WaitsText says what waits, in one sentence.
+// WaitsText says in one sentence that the proposal waits.
 func (p *Proposal) WaitsText() string {
 	left := 0
 	for _, f := range p.Files {
@@ -66,22 +66,22 @@ func (p *Proposal) WaitsText() string {
 		text.Count(left, "file", "files"), p.Role, p.Turn)
 }
 
-// Waiting are the proposals of the run that are neither applied nor rejected, oldest first. s is nil
-// for the files of an artifact, which have no record.
+// Waiting returns the proposals of the run that are neither applied nor rejected, oldest first. s is nil for
+// the files of an artifact, which have no record.
 func Waiting(ctx context.Context, s *gitstore.Store, v *gitstore.View) ([]*Proposal, error) {
 	proposes := false
 	for _, role := range v.Config.Roles.All() {
 		proposes = proposes || role != nil && role.WriteAuthority == wire.Proposed
 	}
 	if !proposes || s == nil || v.Run == "" || !run.RulesInForce(v.State.Status) {
-		return nil, nil // reading the history is for runs that may have one
+		return nil, nil // only runs that may have one need their history read
 	}
 	all, err := List(ctx, s, v.Run, "")
 	return slices.DeleteFunc(all, func(p *Proposal) bool { return !p.Waits() }), err
 }
 
-// Find returns the proposal of a turn of the run runID, with what the files hold now and would hold.
-// A unique prefix of the id will do; "" is the only one that waits.
+// Find returns the proposal of a turn of the run runID, with the present and the proposed contents of its
+// files. turn may be a unique prefix of the id; "" is the only waiting proposal.
 //
 // Errors: not_found, target_required.
 func Find(ctx context.Context, s *gitstore.Store, runID, turn string) (*Proposal, error) {
@@ -152,11 +152,11 @@ func Find(ctx context.Context, s *gitstore.Store, runID, turn string) (*Proposal
 	return p, p.merge(ctx, s)
 }
 
-// Waits reports that files of it are neither applied nor rejected.
+// Waits reports that some of its files are neither applied nor rejected.
 func (p *Proposal) Waits() bool { return p.Status == Pending || p.Status == Partial }
 
 // List lists the proposals of the run runID whose turns begin with prefix, oldest first, without contents. It
-// reads the record, so that what was edited below .agentxchain counts for nothing.
+// reads the record, so edits below .agentxchain do not count.
 func List(ctx context.Context, s *gitstore.Store, runID, prefix string) ([]*Proposal, error) {
 	if runID == "" {
 		return nil, nil
@@ -204,8 +204,8 @@ func List(ctx context.Context, s *gitstore.Store, runID, prefix string) ([]*Prop
 	return out, nil
 }
 
-// takenOver says by proposal and file which turn applied it as its own work: one that is active, or that was
-// accepted as completed and declared the file. What another turn applied waits again.
+// takenOver returns, by proposal and file, the turn that applied it as its own work: one that is active, or
+// that was accepted as completed and declared the file. What another turn applied waits again.
 func takenOver(rec *chain.RecordedRun, declared map[string][]string) (map[string]map[string]string, error) {
 	state, err := rec.State()
 	if err != nil {
@@ -302,5 +302,5 @@ func (p *Proposal) Written() (out []string, rest int) {
 	return out, rest
 }
 
-// Row is the row of the history that made the proposal.
+// Row returns the row of the history that made the proposal.
 func (p *Proposal) Row() run.Line { return p.line }

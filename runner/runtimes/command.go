@@ -1,4 +1,4 @@
-// The command of a runtime, and the prompt it is given (docs/runtimes.md#local_cli, docs/runtimes.md).
+// The command of a runtime, and the prompt it gets (docs/runtimes.md#local_cli, docs/runtimes.md).
 
 package runtimes
 
@@ -11,10 +11,9 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
-// Command is the argument vector a runtime is configured with, nil when it names
-// no program. An array is taken as it is, save that a first element with white
-// space in it is split; a string is one program name with "args" after it. No shell
-// is involved.
+// Command returns the configured argument vector of a runtime, nil when it names no program. An
+// array is used as it is, except that a first element with white space is split; a string is one
+// program name, followed by "args". No shell is involved.
 func Command(raw *ojson.Object) []string {
 	switch v := raw.Value("command").(type) {
 	case string:
@@ -39,10 +38,10 @@ func Command(raw *ojson.Object) []string {
 	return nil
 }
 
-// Placeholder stands for the prompt in an argument of a command.
+// Placeholder marks the prompt in an argument of a command.
 const Placeholder = "{prompt}"
 
-// PromptText is what an agent is told: the prompt, then the context behind a rule
+// PromptText returns what an agent is told: the prompt, then the context behind a rule
 // (docs/runtimes.md). Without a context it is the prompt alone.
 func PromptText(prompt, context []byte) []byte {
 	if len(bytes.TrimSpace(context)) == 0 {
@@ -54,8 +53,8 @@ func PromptText(prompt, context []byte) []byte {
 	return append(out, context...)
 }
 
-// ProgramProblem says why the program of a runtime cannot be started for the project in root, "" where nothing is known
-// against it: a runtime may start none, and a name may contain a placeholder.
+// ProgramProblem returns why the program of a runtime cannot be started for the project in root, "" when no problem
+// is known: a runtime may start no program, and a name may contain a placeholder.
 func ProgramProblem(raw *ojson.Object, root string) string {
 	words := Command(raw)
 	if len(words) == 0 || strings.Contains(words[0], "{") {

@@ -1,4 +1,4 @@
-// Starting an agent's program within the isolation its runtime asks for.
+// Starting an agent's program in the isolation that its runtime asks for.
 
 package runtimes
 
@@ -14,11 +14,11 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// CodeIsolationUnavailable means that a runtime asks for an isolation this machine
-// cannot give it. Nothing was started.
+// CodeIsolationUnavailable means that a runtime asks for an isolation that this machine does not
+// support. Nothing was started.
 const CodeIsolationUnavailable = "isolation_unavailable"
 
-// Isolation is what a runtime asks for, confine.None by default.
+// Isolation returns the isolation that a runtime asks for, confine.None by default.
 func Isolation(rt *config.Runtime) string {
 	if rt == nil {
 		return confine.None // a probe without a runtime asks for nothing
@@ -27,13 +27,13 @@ func Isolation(rt *config.Runtime) string {
 		if kind, ok := v.(string); ok {
 			return kind
 		}
-		return fmt.Sprint(v) // no isolation there is: it will be refused
+		return fmt.Sprint(v) // an unknown isolation, which will be refused
 	}
 	return confine.None
 }
 
-// Confined returns how a program of the turn is to be started. A runtime that starts
-// programs asks it for each; the error has the code isolation_unavailable.
+// Confined returns how to start a program of the turn. A runtime that starts programs calls it for
+// each; the error has the code isolation_unavailable.
 func (r *Request) Confined(argv []string, dir string, env []string) (words, environ []string, err error) {
 	plan := &confine.Plan{
 		Kind:      Isolation(r.Runtime),
@@ -58,7 +58,7 @@ func (r *Request) Confined(argv []string, dir string, env []string) (words, envi
 	return c.Argv, c.Env, nil
 }
 
-// NotConfined is the outcome of a dispatch for the error of Confined.
+// NotConfined returns the outcome of a dispatch for an error of Confined.
 func NotConfined(err error) *Outcome {
 	out := &Outcome{
 		Kind:   Blocked,
@@ -72,9 +72,9 @@ func NotConfined(err error) *Outcome {
 	return out
 }
 
-// Protected are the absolute paths that isolation keeps agents from writing: the git
-// directory, shared and of this work tree, and what the runner keeps of the run.
-// dir is that of the project, top of the work tree.
+// Protected returns the absolute paths that isolation keeps agents from writing: the git directory,
+// shared and of this work tree, and the runner's own files of the run. dir is the project's
+// directory, top the work tree's.
 func Protected(dir, top string, git ...string) []string {
 	out := slices.Clone(git)
 	if top != "" {
@@ -87,7 +87,7 @@ func Protected(dir, top string, git ...string) []string {
 	return out
 }
 
-// Unconfined is the refusal of a runtime whose isolation cannot be had.
+// Unconfined returns the refusal of a runtime whose isolation is unavailable.
 func Unconfined(id string, err error) *wire.Error {
 	e := &wire.Error{
 		Code:    CodeIsolationUnavailable,

@@ -1,4 +1,4 @@
-// The least a turn result must have to be taken for one (docs/spec/state.md#files,
+// The minimum that makes a document a turn result (docs/spec/state.md#files,
 // docs/run-loop.md#what-becomes-of-a-turn).
 
 package runtimes

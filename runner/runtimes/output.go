@@ -1,4 +1,5 @@
-// Reading an agent's output as it comes: lines for the log and the live view, none of them trusted.
+// Reading an agent's output as it arrives: lines for the log and the live view, none of them
+// trusted.
 
 package runtimes
 
@@ -10,8 +11,8 @@ import (
 // maxShown is how much of a line is shown, in runes.
 const maxShown = 200
 
-// Shown makes one line of foreign text safe to show: terminal sequences are gone,
-// hostile runes are spelled out, and it is cut.
+// Shown makes one line of foreign text safe to show: it removes terminal sequences, spells out
+// hostile runes, and cuts it.
 func Shown(line []byte) string {
 	if len(line) > 4*maxShown {
 		line = line[:4*maxShown]
@@ -19,9 +20,9 @@ func Shown(line []byte) string {
 	return text.CutRunes(text.OneLine(text.Uncoloured(string(line))), maxShown)
 }
 
-// LineWriter counts the lines written to it and tells each batch of them with its
-// last line that is not blank. Lines may be of any length; what is kept is bounded.
-// It is for one goroutine.
+// LineWriter counts the lines written to it and calls Tell for each batch of them with the last
+// line that is not blank. Lines may be of any length; what is kept is bounded. It is for one
+// goroutine.
 type LineWriter struct {
 	Tell func(lines int, last string)
 
@@ -40,7 +41,7 @@ func (w *LineWriter) Write(p []byte) (int, error) {
 	last := ""
 	end := bytes.LastIndexByte(p, '\n')
 	whole := p[:end]
-	// From the back: only the last line with something in it is looked at.
+	// From the back: only the last line that is not blank matters.
 	for last == "" && len(whole) > 0 {
 		i := bytes.LastIndexByte(whole, '\n')
 		line := whole[i+1:]

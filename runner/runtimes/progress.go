@@ -1,4 +1,4 @@
-// Signs of life of a dispatched turn in a file that other commands can look at
+// Signs of life of a dispatched turn in a file that other commands can read
 // (docs/runtimes.md#what-is-written-while-an-agent-works).
 
 package runtimes
@@ -23,8 +23,8 @@ const (
 	maxProgress   = 64 << 10
 )
 
-// ProgressPath is where the progress of a turn is kept while its agent works,
-// "" for an id that cannot name a file.
+// ProgressPath returns where the progress of a turn is kept while its agent works, "" for an id
+// that cannot name a file.
 func ProgressPath(turnID string) string {
 	p := ".agentxchain/dispatch-progress-" + turnID + ".json"
 	if clean, problem := wire.CleanPath(p); problem != "" || clean != p || strings.ContainsAny(turnID, "/\\") {
@@ -48,7 +48,7 @@ type Progress struct {
 	SilentSince     *string `json:"silent_since"`
 	PID             *int    `json:"pid"`
 
-	// Ours: who carries the turn out, and which attempt of it.
+	// Members of ours: who carries the turn out, and which attempt of it.
 	Attempt   int    `json:"attempt,omitempty"`
 	DriverPID int    `json:"driver_pid,omitempty"`
 	Host      string `json:"host,omitempty"`
@@ -57,9 +57,8 @@ type Progress struct {
 	Extra     ojson.Extra
 }
 
-// ReadProgress reads the progress of a turn below root; nil without error when
-// nobody works on it. A file that is damaged is an error of code unreadable kind:
-// plain text, for it is a hint and never a record.
+// ReadProgress reads the progress of a turn below root; nil without error when the turn is not
+// being worked on. The error for a damaged file has no code: the file is a hint and never a record.
 func ReadProgress(root *os.Root, turnID string) (*Progress, error) {
 	name := ProgressPath(turnID)
 	if name == "" {
@@ -98,8 +97,8 @@ func ReadProgress(root *os.Root, turnID string) (*Progress, error) {
 	return p, nil
 }
 
-// Tracker keeps a progress file up to date. It is safe for concurrent use; a file
-// that cannot be written holds nobody up.
+// Tracker keeps a progress file up to date. It is safe for concurrent use; a file that cannot be
+// written delays nothing.
 type Tracker struct {
 	root *os.Root
 	name string
@@ -160,7 +159,7 @@ func (t *Tracker) Note(a Activity) {
 	t.last, t.p.SilentSince = at, nil
 }
 
-// tick writes what has changed; one timer, so that output alone never writes.
+// tick writes what has changed; there is one timer, so that output alone never writes.
 func (t *Tracker) tick() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -180,8 +179,8 @@ func (t *Tracker) write() {
 	if t.name == "" || t.closed {
 		return
 	}
-	// Replaced as a whole, so that nobody reads half of it, and not synced: it says
-	// something about now only.
+	// Replaced as a whole, so that no reader sees half of it, and not synced: it is only about the
+	// present.
 	tmp := t.name + ".tmp"
 	_ = t.root.Remove(tmp)
 	f, err := t.root.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
@@ -200,8 +199,8 @@ func (t *Tracker) write() {
 // Close ends the tracking and removes the file.
 func (t *Tracker) Close() { t.end(false) }
 
-// Interrupt ends the tracking and leaves the file, as a kill would: it says that
-// the attempt was under way and can be gone on with.
+// Interrupt ends the tracking and leaves the file, as a kill would: it says that the attempt was
+// under way and can be continued.
 func (t *Tracker) Interrupt() { t.end(true) }
 
 func (t *Tracker) end(keep bool) {

@@ -1,4 +1,4 @@
-// What moves a run on.
+// The command that moves a run on.
 
 package status
 
@@ -31,8 +31,8 @@ import (
 // NewRun is the command that begins a run after one that is over.
 const NewRun = "git agentxchain assign --new-run"
 
-// next is the protocol's next step, sharpened by what is on disk: a result that
-// is not staged yet, or accepted work that is not committed.
+// next returns the protocol's next step, adjusted to what is on disk: a result that is not staged
+// yet, or accepted work that is not committed.
 func (p Project) next(
 	ctx context.Context, st *Standing, escalation string, tree *gitstatus.Status,
 ) *protocol.NextAction {
@@ -69,7 +69,7 @@ func (p Project) next(
 	return p.duringTurns(st, n)
 }
 
-// beforeAll is what has to be done before any operation, nil where nothing has.
+// beforeAll returns what has to be done before any operation, nil for nothing.
 func beforeAll(v *gitstore.View) *protocol.NextAction {
 	switch {
 	case len(v.ConfigProblems) > 0:
@@ -99,7 +99,8 @@ func beforeAll(v *gitstore.View) *protocol.NextAction {
 	return nil
 }
 
-// betweenTurns is the step of a run in which no turn is active: n, the next turn, unless something on disk comes first.
+// betweenTurns returns the step of a run without an active turn: n, the next turn, unless something on disk comes
+// first.
 func (p Project) betweenTurns(
 	ctx context.Context, st *Standing, n *protocol.NextAction, tree *gitstatus.Status,
 ) *protocol.NextAction {
@@ -126,7 +127,7 @@ func (p Project) betweenTurns(
 	if len(dirty) > 0 && def != nil && def.WriteAuthority != wire.ReviewOnly {
 		first := "Commit or stash " + wire.ListSome(dirty, 3) + " first: that belongs to no turn"
 		if signed := signoffs(st.View, dirty); len(signed) > 0 {
-			// The approval could not commit it, or was ended before. A stash would take the yes away.
+			// The approval could not commit it, or was interrupted before. A stash would remove the yes.
 			first = "Commit " + wire.ListSome(signed, 3) + " first: the yes of an approval is in it"
 		}
 		return &protocol.NextAction{
@@ -144,8 +145,8 @@ func (p Project) betweenTurns(
 	return n
 }
 
-// duringTurns is the step of a run with active turns: n, or what stands on disk and in the claims of the turn that it
-// names. A turn of this clone comes before those that others work on.
+// duringTurns returns the step of a run with active turns: n, or what the files on disk and the claims of its turn
+// require. A turn of this clone comes before those that others work on.
 func (p Project) duringTurns(st *Standing, n *protocol.NextAction) *protocol.NextAction {
 	turns := st.Turns
 	if ours := st.ours(); len(ours) > 0 && len(ours) < len(turns) {
@@ -174,7 +175,7 @@ func (p Project) duringTurns(st *Standing, n *protocol.NextAction) *protocol.Nex
 	return n
 }
 
-// elsewhere is the step of a turn that another clone or a runner works on, nil where it is for this clone.
+// elsewhere returns the step of a turn that another clone or a runner works on, nil when it is for this clone.
 func elsewhere(t Turn) *protocol.NextAction {
 	if h := t.Claim; h != nil && !h.Here {
 		if h.Over {
@@ -200,7 +201,8 @@ func elsewhere(t Turn) *protocol.NextAction {
 	return nil
 }
 
-// again is the step of a turn whose result would be refused, or was, nil where it can be accepted.
+// again returns the step of a turn whose result would be refused, or was, nil when it can be
+// accepted.
 func again(t Turn) *protocol.NextAction {
 	if len(t.Bundle) > 0 {
 		return &protocol.NextAction{
@@ -209,7 +211,7 @@ func again(t Turn) *protocol.NextAction {
 		}
 	}
 	if t.Turn.Status == wire.TurnFailedAcceptance {
-		// Why it was refused stands beside the turn; what to do about it belongs here.
+		// The turn shows why it was refused; this says what to do about it.
 		return &protocol.NextAction{
 			Command: "git agentxchain accept " + t.Turn.TurnID,
 			Reason: "First correct what it was refused for, unless that was done since. Or send the turn back: " +
@@ -219,7 +221,7 @@ func again(t Turn) *protocol.NextAction {
 	return nil
 }
 
-// dispatched is the step of a turn that was given out and has no result yet.
+// dispatched returns the step of a dispatched turn that has no result yet.
 func (p Project) dispatched(cfg *config.Config, t *run.Turn) *protocol.NextAction {
 	rt, ok := cfg.Runtimes.Get(t.RuntimeID)
 	if !ok || rt == nil || rt.Type == config.RuntimeManual {
@@ -242,7 +244,7 @@ func (p Project) dispatched(cfg *config.Config, t *run.Turn) *protocol.NextActio
 	}
 }
 
-// ours are the active turns that no other clone and no runner works on: theirs are for them to go on with.
+// ours returns the active turns that no other clone and no runner works on.
 func (st *Standing) ours() []Turn {
 	var out []Turn
 	for _, t := range st.Turns {
@@ -253,8 +255,8 @@ func (st *Standing) ours() []Turn {
 	return out
 }
 
-// away is what comes before n where this checkout lacks the work of the accepted turn of row: a person would answer for
-// older documents, and the next role would begin without the work. nil where nothing is lacking.
+// away returns what comes before n when this checkout lacks the work of the accepted turn of row: a person would
+// answer for older documents, and the next role would begin without the work. It is nil when nothing is missing.
 func (p Project) away(ctx context.Context, row *ojson.Object, n *protocol.NextAction) *protocol.NextAction {
 	if p.Store == nil || row == nil || n == nil {
 		return nil
@@ -270,7 +272,7 @@ func (p Project) away(ctx context.Context, row *ojson.Object, n *protocol.NextAc
 	}
 }
 
-// driver is who drives the run of this work tree beside this process, nil where that cannot be told or none lives.
+// driver returns the other process that drives the run of this work tree, nil when that is unknown or none lives.
 func (p Project) driver() *git.LockedError {
 	l, err := git.ReadLock(filepath.Join(p.Dir, filepath.FromSlash(wire.LoopLockPath)))
 	if err != nil || l.OfThisProcess() {
@@ -279,7 +281,7 @@ func (p Project) driver() *git.LockedError {
 	return l.Held(time.Now())
 }
 
-// authors are who made what the gate that waits decides on, where it is not for them; none where that cannot be told.
+// authors returns who made what the waiting gate decides on, when it is not for them; none when that is unknown.
 func (p Project) authors(ctx context.Context, v *gitstore.View) []string {
 	w := v.State.Waiting()
 	if w == nil {
@@ -292,12 +294,12 @@ func (p Project) authors(ctx context.Context, v *gitstore.View) []string {
 	at.Env.Git.Head = string(p.Store.Repository().Head(ctx))
 	list, err := at.Authors(ctx, w.By)
 	if err != nil {
-		return nil // the answer to the gate will say so
+		return nil // the answer to the gate will report it
 	}
 	return list
 }
 
-// asks is n, or the gate to look at where the person here is none of those it waits for.
+// asks returns n, or the gate to look at when it does not wait for the person here.
 func (p Project) asks(ctx context.Context, st *Standing, n *protocol.NextAction) *protocol.NextAction {
 	w := st.View.State.Waiting()
 	if w == nil || p.Store == nil {
@@ -325,7 +327,8 @@ func (p Project) asks(ctx context.Context, st *Standing, n *protocol.NextAction)
 	return look
 }
 
-// awaiting is the checkpoint that comes first, nil where no dirty path is an accepted turn's.
+// awaiting returns the checkpoint that comes first, nil when no dirty path belongs to an accepted
+// turn.
 func awaiting(st *Standing, dirty []string) *protocol.NextAction {
 	turns := st.View.Index.Awaiting(dirty)
 	if len(turns) == 0 {
@@ -337,7 +340,8 @@ func awaiting(st *Standing, dirty []string) *protocol.NextAction {
 	}
 }
 
-// afterEnd is what comes once a run is over: the one that goes on without this work tree, else another.
+// afterEnd returns what comes once a run is over: the run that goes on without this work tree, else another
+// one.
 func (p Project) afterEnd(ctx context.Context, s *run.State) *protocol.NextAction {
 	over := "Run " + text.Brief(s.Run(), 60) + " is over"
 	if p.Store != nil {
@@ -352,7 +356,7 @@ func (p Project) afterEnd(ctx context.Context, s *run.State) *protocol.NextActio
 }
 
 // recorded adds to the first step the run that goes on without a work tree: it may have been in one that was removed.
-// One that another work tree is in, a session of the service for example, is that one's.
+// A run that another work tree is in, for example a session of the service, is left to that one.
 func (p Project) recorded(ctx context.Context, s *run.State, n *protocol.NextAction) *protocol.NextAction {
 	if p.Store == nil {
 		return n
@@ -368,7 +372,7 @@ func (p Project) recorded(ctx context.Context, s *run.State, n *protocol.NextAct
 	return &protocol.NextAction{Command: n.Command, Reason: reason}
 }
 
-// underWay is what comes before n where git is in the middle of something, nil where it is not.
+// underWay returns what comes before n when git is in the middle of something, nil when it is not.
 func (p Project) underWay(n *protocol.NextAction) *protocol.NextAction {
 	if p.Store == nil {
 		return nil
@@ -383,7 +387,7 @@ func (p Project) underWay(n *protocol.NextAction) *protocol.NextAction {
 	}
 }
 
-// signoffs are those of the paths that carry a person's yes on record.
+// signoffs returns those of the paths that carry a person's recorded yes.
 func signoffs(v *gitstore.View, paths []string) []string {
 	var out []string
 	for _, path := range paths {
@@ -395,9 +399,9 @@ func signoffs(v *gitstore.View, paths []string) []string {
 	return out
 }
 
-// dirtyFor are the dirty paths that matter for what comes next, sorted: of accepted turns, whose
-// checkpoint would commit them, or of no turn where def, the role of the next turn, writes files.
-// tree is the state of the work tree, nil when it is to be looked at.
+// dirtyFor returns the project's dirty paths, sorted, when they matter for what comes next:
+// accepted turns await a checkpoint, or def, the role of the next turn, writes files. tree is the
+// state of the work tree, nil to look at it.
 func (p Project) dirtyFor(ctx context.Context, st *Standing, def *config.Role, tree *gitstatus.Status) []string {
 	if p.Store == nil || len(st.Uncommitted) == 0 && (def == nil || def.WriteAuthority == wire.ReviewOnly) {
 		return nil
@@ -412,11 +416,11 @@ func (p Project) dirtyFor(ctx context.Context, st *Standing, def *config.Role, t
 	return observe.ProjectDirty(tree)
 }
 
-// nextRole is the role that would get the next turn, nil when none can be told.
+// nextRole returns the role that would get the next turn, nil when it is unknown.
 func nextRole(v *gitstore.View) (string, *config.Role) {
 	s := v.State
 	if s.Status == wire.StatusIdle {
-		s = run.FreshState(v.Config, "") // what the run will begin as
+		s = run.FreshState(v.Config, "") // the state in which the run will begin
 	}
 	role, _, refusal := protocol.ResolveRole(v.Config, s, "")
 	if refusal != nil {
@@ -425,7 +429,7 @@ func nextRole(v *gitstore.View) (string, *config.Role) {
 	return role, v.Config.Role(role)
 }
 
-// automaticRuntime is the runtime of a role, "" when a person does its work.
+// automaticRuntime returns the runtime of a role, "" when a person does its work.
 func automaticRuntime(v *gitstore.View, def *config.Role) string {
 	if def == nil {
 		return ""
@@ -436,8 +440,8 @@ func automaticRuntime(v *gitstore.View, def *config.Role) string {
 	return def.RuntimeID
 }
 
-// attemptsSeen is n, with where to look when the attempts of a turn are used up. The advice itself is recorded with the
-// block, so that its words are those of its rule set.
+// attemptsSeen returns n, with where to look when the attempts of a turn are used up. The advice itself is recorded
+// with the block, so its wording belongs to its rule set.
 func attemptsSeen(s *run.State, n *protocol.NextAction) *protocol.NextAction {
 	if b := s.BlockedReason; b != nil && b.Recovery.TypedReason == "retries_exhausted" && wire.OrEmpty(b.TurnID) != "" {
 		n.Reason += " git agentxchain turn show " + wire.ShellWord(*b.TurnID) + " says how they went."
@@ -445,8 +449,8 @@ func attemptsSeen(s *run.State, n *protocol.NextAction) *protocol.NextAction {
 	return n
 }
 
-// sharpen takes the command out of advice in words. Who escalated may have
-// named none; then lifting the block is what comes after.
+// sharpen extracts the command from advice in words. If the advice has none, the command lifts the
+// block.
 func sharpen(n *protocol.NextAction, escalation string) *protocol.NextAction {
 	advice, command := n.Command, "git agentxchain unblock"
 	if i := strings.LastIndex(advice, "git agentxchain "); i >= 0 {

@@ -1,4 +1,4 @@
-// A run as it can be seen from outside, its gates, and the files of an artifact.
+// A run seen from outside, its gates, and the files of an artifact.
 
 package status
 
@@ -18,7 +18,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner/gate"
 )
 
-// Sight is a run as it can be seen from outside: where it stands, and every gate.
+// Sight is a run seen from outside: where it stands, and every gate.
 type Sight struct {
 	Standing
 	Gates []gate.Standing // in the order of the phases
@@ -38,7 +38,7 @@ func (p Project) See(ctx context.Context, v *gitstore.View) (*Sight, error) {
 	return s, nil
 }
 
-// Gates holds every gate of the configuration against the files of now, in the order of the phases.
+// Gates evaluates every gate of the configuration on the present files, in the order of the phases.
 func Gates(dir string, v *gitstore.View) ([]gate.Standing, error) {
 	var out []gate.Standing
 	for _, phase := range v.Config.Phases() {
@@ -56,9 +56,9 @@ func Gates(dir string, v *gitstore.View) ([]gate.Standing, error) {
 // maxDocument bounds agentxchain.json and state.json.
 const maxDocument = 64 << 20
 
-// OfFiles is See for the files of a run laid out in dir without a repository: a
-// replayed artifact. What depends on the machine a run lives on is left out: whether
-// agents are at work, what is trusted, what is committed.
+// OfFiles is See for the files of a run laid out in dir without a repository: a replayed artifact.
+// It leaves out what depends on the machine of a run: whether agents are at work, what is trusted,
+// what is committed.
 //
 // Errors: invalid_json, invalid_config and invalid_state about the files.
 func OfFiles(ctx context.Context, dir string, now time.Time) (*Sight, error) {
@@ -98,7 +98,7 @@ func OfFiles(ctx context.Context, dir string, now time.Time) (*Sight, error) {
 	return p.See(ctx, v)
 }
 
-// rowsBelow reads the ledgers in a directory row by row, and leaves out what does not parse as one.
+// rowsBelow reads the ledgers in a directory row by row, and skips what does not parse as a row.
 func rowsBelow(dir string) run.LedgerReader {
 	return func(l wire.Ledger) iter.Seq[run.Line] {
 		return func(yield func(run.Line) bool) {

@@ -27,9 +27,9 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner/turnfiles"
 )
 
-// Standing is everything a person wants to know of a run at a glance.
+// Standing is everything a person wants to know about a run at a glance.
 type Standing struct {
-	Intents     []*intake.Intent // of the run: those that wait and those turns work on
+	Intents     []*intake.Intent // of the run: those that wait and those that turns work on
 	View        *gitstore.View
 	Gate        *gate.Standing // the current phase's exit gate; nil without one
 	Turns       []Turn
@@ -40,14 +40,14 @@ type Standing struct {
 	Head        string               // commit id, "" when unborn
 	Branch      string
 	Uncommitted []string             // files of accepted turns that are not checkpointed
-	Away        string               // a turn of Uncommitted, where none of it is changed in this work tree
+	Away        string               // a turn of Uncommitted of which nothing is changed in this work tree
 	Untrusted   bool                 // hooks or runtimes are configured that this machine does not trust
-	Approvals   []*run.Vote          // of the gate that waits, as far as they count
-	Dropped     []*run.Vote          // that count no more: what they were given for has changed since
+	Approvals   []*run.Vote          // of the waiting gate, those that count
+	Dropped     []*run.Vote          // that no longer count: what they were given for has changed since
 	Proposals   []*proposal.Proposal // that wait to be applied or rejected, oldest first
 	Lost        []attempt.TurnHealth // turns whose agent never started or has fallen silent
 
-	Remotes   []transport.Standing // how the run stands to what was last seen of it elsewhere
+	Remotes   []transport.Standing // the run compared with what was last seen of it elsewhere
 	Conflicts int                  // that wait for a person
 }
 
@@ -60,22 +60,22 @@ type Turn struct {
 	Staged   string       // path of the staged result, "" when there is none yet
 	Lease    *run.Lease   // the runner that holds the turn; nil for none
 	Claim    *claims.Hold // the clone that works on the turn; nil when none has claimed it
-	// Bundle is what of the bundle is not as it was dispatched. It is looked at once a
-	// result is staged, in projects that then refuse the result.
+	// Bundle lists how the bundle differs from the dispatched one. It is checked once a result is
+	// staged, in projects that then refuse the result.
 	Bundle []protocol.BundleChange
 }
 
-// Project is where the run lies.
+// Project says where the run lies.
 type Project struct {
 	Dir   string
 	Store *gitstore.Store // nil for the files of an artifact
 	Now   time.Time
 }
 
-// Stand tells what a view means. tree is the state of the work tree, nil when it is to be looked at
-// where it matters.
+// Stand returns what a view means. tree is the state of the work tree, nil to look at it when it
+// matters.
 func (p Project) Stand(ctx context.Context, v *gitstore.View, tree *gitstatus.Status) (*Standing, error) {
-	ctx = context.WithoutCancel(ctx) // what was read is told, also of an operation that was interrupted
+	ctx = context.WithoutCancel(ctx) // what was read is reported even when the operation was interrupted
 	st := &Standing{View: v}
 	now := p.Now
 	holds := claims.Of(p.Store, v, now)
@@ -113,7 +113,7 @@ func (p Project) Stand(ctx context.Context, v *gitstore.View, tree *gitstatus.St
 	st.Uncommitted = v.Index.Uncheckpointed.Keys()
 	files := p.Dir
 	if p.Store == nil {
-		files = "" // what an artifact holds of intents is in its state
+		files = "" // an artifact's intents are in its state
 	}
 	all, err := intake.List(files, v)
 	if err != nil {
@@ -124,7 +124,7 @@ func (p Project) Stand(ctx context.Context, v *gitstore.View, tree *gitstatus.St
 			st.Intents = append(st.Intents, x)
 		}
 	}
-	// What is at work, then what waits, as it will be handed out.
+	// First what turns work on, then what waits, in the order it will be handed out.
 	slices.SortStableFunc(st.Intents, func(a, b *intake.Intent) int {
 		if (a.Turn == "") != (b.Turn == "") {
 			return cmp.Compare(b.Turn, a.Turn)
@@ -150,10 +150,10 @@ func (p Project) Stand(ctx context.Context, v *gitstore.View, tree *gitstatus.St
 	return st, nil
 }
 
-// Trusts reports whether something of cfg is only run or contacted where it is trusted.
+// Trusts reports whether cfg has anything that only runs, or is only contacted, when trusted.
 func Trusts(cfg *config.Config) bool { return cfg.Hooks.Len() > 0 || automatic(cfg) }
 
-// automatic reports whether a role is bound to a runtime without a person in it.
+// automatic reports whether a role is bound to a runtime that is not a person.
 func automatic(cfg *config.Config) bool {
 	for _, role := range cfg.Roles.All() {
 		if role == nil {

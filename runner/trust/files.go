@@ -1,4 +1,4 @@
-// The project files that trusted commands name: what they hold is part of what is trusted.
+// The project files that trusted commands name: their contents are part of what is trusted.
 
 package trust
 
@@ -19,9 +19,9 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
 
-// namedFiles adds the project files that words of commands name: a program or a
-// script somebody can edit is as good as the command itself. What the run itself
-// writes is left out; it changes all the time and is no program.
+// namedFiles adds the project files that words of commands name: a program or a script that can be
+// edited is as good as the command itself. Files that the run itself writes are left out; they
+// change all the time and are not programs.
 func (s *Scope) namedFiles(dir string) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -43,8 +43,8 @@ func (s *Scope) namedFiles(dir string) error {
 	return nil
 }
 
-// wordFiles adds the files that the words of one command name, which runs in cwd
-// below the project directory dir.
+// wordFiles adds the files that the words of one command name; it runs in cwd below the project
+// directory dir.
 func (s *Scope) wordFiles(root *os.Root, seen map[string]bool, words []string, dir, cwd string) error {
 	for _, word := range words {
 		_, value, _ := strings.Cut(word, "=") // --config=FILE
@@ -69,7 +69,7 @@ func (s *Scope) wordFiles(root *os.Root, seen map[string]bool, words []string, d
 	return nil
 }
 
-// inProject is the project-relative path a word of a command can mean.
+// inProject returns the project-relative path that a word of a command can mean.
 func inProject(dir, word string) (string, bool) {
 	if word == "" {
 		return "", false
@@ -85,9 +85,8 @@ func inProject(dir, word string) (string, bool) {
 	return name, name != "." && fs.ValidPath(name)
 }
 
-// digestFile describes a regular file, nil when there is none. A link that leads
-// out of the project is not followed: what it names is this machine's, not a
-// committed file's.
+// digestFile describes a regular file, nil when there is none. It does not follow a link that leads
+// out of the project: its target is this machine's, not a committed file's.
 func digestFile(root *os.Root, name string) (*File, error) {
 	info, err := root.Stat(name)
 	if err != nil || !info.Mode().IsRegular() {

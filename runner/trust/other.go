@@ -1,4 +1,4 @@
-// Trust in hooks that another document than agentxchain.json names, such as the coordinator's
+// Trust in hooks that a document other than agentxchain.json names, such as the coordinator's
 // (docs/coordinator.md#hooks).
 
 package trust
@@ -14,21 +14,21 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// OtherHooks are the hooks of a document beside agentxchain.json.
+// OtherHooks holds the hooks of a document other than agentxchain.json.
 type OtherHooks struct {
 	Dir   string        // where their commands start
 	Hooks *ojson.Object // phase -> list of hooks, as in agentxchain.json
 	By    Asker         // who asks, and where the answer is kept
 }
 
-// State says what the hooks would run and whether that is trusted.
+// State returns what the hooks would run and whether that is trusted.
 func (h OtherHooks) State(ctx context.Context) (*State, error) {
 	return h.By.State(ctx, h.Dir, &config.Config{Hooks: h.Hooks})
 }
 
-// Trust agrees to exactly what was shown, as runner.Runner.Trust. command is what a
-// person runs instead of an agent. Errors: inside_dispatched_turn, state_moved,
-// and not_a_git_repository where nothing can be kept.
+// Trust agrees to exactly what was shown, like runner.Runner.Trust. command is what a person runs
+// instead of an agent. Errors: inside_dispatched_turn, state_moved, and not_a_git_repository where
+// nothing can be kept.
 func (h OtherHooks) Trust(ctx context.Context, digest, command string) error {
 	if err := PersonOnly(h.By.Inside(), "trust hooks", command); err != nil {
 		return err
@@ -55,7 +55,7 @@ func (h OtherHooks) Trust(ctx context.Context, digest, command string) error {
 	return h.By.Keep(ctx, digest)
 }
 
-// Untrusted is the refusal to run hooks of the given phases.
+// Untrusted returns the refusal to run hooks of the given phases.
 func (h OtherHooks) Untrusted(t *State, file, command string, phases []string) *wire.Error {
 	e := Untrusted(t.Scope, phases)
 	var names []string

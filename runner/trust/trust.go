@@ -19,17 +19,17 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// CodeHooksUntrusted means that lifecycle hooks would run, or runtimes be used,
-// which this person has not agreed to on this machine.
+// CodeHooksUntrusted means that lifecycle hooks would run, or runtimes be used, to which this
+// person has not agreed on this machine.
 const CodeHooksUntrusted = "hooks_untrusted"
 
-// Env is the environment variable that gives trust for one process tree: the
-// digest of what is trusted, or 1 for whatever is configured.
+// Env is the environment variable that gives trust for one process tree: the digest of what is
+// trusted, or 1 for anything configured.
 const Env = "AGENTXCHAIN_TRUST"
 
-// key is where trusted digests are kept, in the repository's own git
-// configuration and nowhere else: that file is never cloned, pushed or shared. With a
-// git directory that is copied or unpacked it may come along: see entry.
+// key is where trusted digests are kept, in the repository's own git configuration and nowhere
+// else: that file is never cloned, pushed or shared. It may be copied or unpacked with a git
+// directory: see entry.
 const key = "agentxchain.trusted"
 
 // Ways in which a scope is trusted.
@@ -39,14 +39,14 @@ const (
 	Environment = "environment" // by AGENTXCHAIN_TRUST
 )
 
-// Scope is everything a committed file would make this machine run or
-// contact, with the one digest that stands for all of it.
+// Scope is everything that a committed file would make this machine run or contact, with one digest
+// of all of it.
 type Scope struct {
 	Digest   string // SHA-256, 64 hex digits; "" when nothing is configured
 	Hooks    []hooks.Hook
 	Webhooks []*ojson.Object // as configured
 	Actions  []Action
-	Runtimes []*config.Runtime // that are no person's hands, as configured
+	Runtimes []*config.Runtime // that are not manual, as configured
 	Files    []File            // project files that commands of hooks and runtimes name
 }
 
@@ -77,15 +77,15 @@ type State struct {
 // Trusted reports whether the scope may be used, an empty one included.
 func (t *State) Trusted() bool { return t.How != "" || t.Scope.Empty() }
 
-// Asker is who asks whether something is trusted, and where an answer is kept.
+// Asker says who asks whether something is trusted, and where an answer is kept.
 type Asker struct {
-	Repo   *git.Repository         // keeps what is trusted; nil where there is no repository
+	Repo   *git.Repository         // keeps what is trusted; nil without a repository
 	Getenv func(string) string     // of the process
-	Trust  bool                    // the command brings trust along (--trust)
+	Trust  bool                    // the command gives trust (--trust)
 	Inside func() turnmark.Verdict // the dispatched turn the process belongs to
 }
 
-// State says what cfg would run and contact in dir, and whether that is trusted.
+// State returns what cfg would run and contact in dir, and whether that is trusted.
 func (a Asker) State(ctx context.Context, dir string, cfg *config.Config) (*State, error) {
 	scope, err := Of(dir, cfg)
 	if err != nil {
@@ -98,9 +98,9 @@ func (a Asker) State(ctx context.Context, dir string, cfg *config.Config) (*Stat
 	return t, err
 }
 
-// By says how a digest is trusted, "" when it is not. What a caller brings
-// along counts only outside of dispatched turns: an agent may not speak for the
-// person it works for. Without a repository nothing is stored.
+// By returns how a digest is trusted, "" when it is not. Trust that a caller gives counts only
+// outside of dispatched turns: an agent may not speak for the person it works for. Without a
+// repository nothing is stored.
 func (a Asker) By(ctx context.Context, digest string) (string, error) {
 	if a.Repo != nil {
 		have, err := a.Repo.LocalSettings(ctx, key)
@@ -133,13 +133,13 @@ func (a Asker) Keep(ctx context.Context, digest string) error {
 	return a.Repo.AddLocalSetting(ctx, key, a.entry(digest))
 }
 
-// entry is a digest as it is kept, with what it is bound to.
+// entry returns a digest as it is kept, with what it is bound to.
 func (a Asker) entry(digest string) string {
 	bound := private.Bound(a.Repo, "trusted", digest)
 	return digest + "@" + hex.EncodeToString(bound[:16])
 }
 
-// Drop takes back every trust given in the repository.
+// Drop withdraws every trust given in the repository.
 func (a Asker) Drop(ctx context.Context) error { return a.Repo.DropLocalSetting(ctx, key) }
 
 // PersonOnly refuses what an agent inside a dispatched turn may not decide; command is what
@@ -198,8 +198,8 @@ func Of(dir string, cfg *config.Config) (*Scope, error) {
 	return s, nil
 }
 
-// canonical orders the members of every object by name, so that the same
-// configuration in another order is trusted already.
+// canonical sorts the members of every object by name, so that the same configuration in another
+// order is trusted already.
 func canonical(v ojson.Value) ojson.Value {
 	switch v := v.(type) {
 	case *ojson.Object:
@@ -223,7 +223,7 @@ func canonical(v ojson.Value) ojson.Value {
 	return v
 }
 
-// Untrusted is the refusal to run hooks of the given phases.
+// Untrusted returns the refusal to run hooks of the given phases.
 func Untrusted(s *Scope, phases []string) *wire.Error {
 	var names []string
 	for _, h := range s.Hooks {

@@ -9,8 +9,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
-// The digest of what is trusted does not depend on how it is written, and does on
-// what it says.
+// The digest of what is trusted depends on what it says, not on how it is written.
 func TestCanonical(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var value func(depth int) ojson.Value
@@ -58,7 +57,7 @@ func TestCanonical(t *testing.T) {
 	}
 }
 
-// shuffled is v with the members of its objects in another order.
+// shuffled returns v with the members of its objects in another order.
 func shuffled(t *rapid.T, v ojson.Value) ojson.Value {
 	switch v := v.(type) {
 	case *ojson.Object:

@@ -1,5 +1,5 @@
-// The coordinator's context of a turn: into its bundle with the dispatch, and into every later bundle of the same work
-// (docs/siblings.md).
+// The coordinator's context of a turn: it goes into the bundle of the dispatch, and into every later bundle of the
+// same work (docs/siblings.md).
 
 package turnfiles
 
@@ -36,7 +36,7 @@ func CrossFiles(dir string, given map[string][]byte, turn *run.Turn) (map[string
 		for _, name := range []string{dispatch.CoordinatorJSON, dispatch.CoordinatorText} {
 			info, err := root.Lstat(bundle + "/" + name)
 			if err != nil || !info.Mode().IsRegular() {
-				continue // what is odd there is the bundle's own finding
+				continue // the bundle's own check reports anything odd there
 			}
 			data, err := projectfile.Read(dir, bundle+"/"+name, maxCrossRepo)
 			if err != nil {
@@ -51,7 +51,7 @@ func CrossFiles(dir string, given map[string][]byte, turn *run.Turn) (map[string
 	return nil, nil
 }
 
-// CrossDocument reads the document of files, nil when there is none to be read.
+// CrossDocument reads the document of files, nil when there is none.
 func CrossDocument(files map[string][]byte) *ojson.Object {
 	data, ok := files[dispatch.CoordinatorJSON]
 	if !ok {

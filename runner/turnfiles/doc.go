@@ -1,4 +1,4 @@
-// Package turnfiles reads the files of a turn where they lie in the project: what its dispatch bundle is made from,
-// the bundle beside its seal and the record of it, what an earlier bundle keeps, the staged result. It writes
-// nothing. What a bundle looks like is in package dispatch, what a result has to say in package protocol.
+// Package turnfiles reads the files of a turn in the project: the sources of its dispatch bundle, the bundle with its
+// seal and its record, what an earlier bundle keeps, the staged result. It writes nothing. Package dispatch defines
+// the form of a bundle, package protocol the content of a result.
 package turnfiles

@@ -24,7 +24,7 @@ func TurnsMoved(before, after *run.State) bool {
 	return false
 }
 
-// Index is dispatch/index.json as it is, nil when there is none to be read.
+// Index returns the present dispatch/index.json, nil when there is none to be read.
 func Index(dir string) []byte {
 	data, err := projectfile.Read(dir, string(wire.DocDispatchIndex), projectfile.MaxGate)
 	if err != nil {

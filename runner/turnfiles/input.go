@@ -1,4 +1,4 @@
-// What the bundle of a turn is made from.
+// The sources of a turn's bundle.
 
 package turnfiles
 
@@ -20,7 +20,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// Input gathers what the bundle of a turn is made from, at a time.
+// Input gathers the sources of a turn's bundle, at a time.
 func Input(dir string, now time.Time, v *gitstore.View, s *run.State, x *run.Index, turn *run.Turn) dispatch.Input {
 	root := files{dir}
 	in := dispatch.Input{
@@ -52,12 +52,11 @@ func Input(dir string, now time.Time, v *gitstore.View, s *run.State, x *run.Ind
 // MaxPrompt bounds a role's prompt template, in bytes.
 const MaxPrompt = 256 << 10
 
-// files are those of the project in dir.
+// files reads the files of the project in dir.
 type files struct{ dir string }
 
-// promptText reads a role's own instructions. A path that leads out of the
-// project, by its spelling or through a link, is not followed; problem says why
-// there is no text.
+// promptText reads a role's own instructions. It follows no path that leads out of the project, by
+// its spelling or through a link; problem says why there is no text.
 func (r files) promptText(path string) (text, problem string) {
 	clean, why := wire.CleanPath(path)
 	if why != "" {
@@ -75,8 +74,8 @@ func (r files) promptText(path string) (text, problem string) {
 	return string(data), ""
 }
 
-// isFile reports whether a path of the project is a regular file, also through a
-// link that stays in the project.
+// isFile reports whether a path of the project is a regular file, also through a link that stays in
+// the project.
 func (r files) isFile(path string) bool {
 	root, err := os.OpenRoot(r.dir)
 	if err != nil {
@@ -87,9 +86,8 @@ func (r files) isFile(path string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// readStart reads at most limit bytes of a project file for a preview. Links are
-// not followed at all: git keeps what a link says, not what it leads to, and what
-// lies behind one was never part of an accepted change.
+// readStart reads at most limit bytes of a project file for a preview. It follows no links at all:
+// git keeps what a link says, not its target, and the target was never part of an accepted change.
 func (r files) readStart(path string, limit int) ([]byte, bool) {
 	data, err := r.readPart(path, int64(limit), false)
 	return data, err == nil
@@ -118,7 +116,7 @@ func (r files) readPart(path string, limit int64, end bool) ([]byte, error) {
 	if info == nil || !info.Mode().IsRegular() {
 		return nil, errors.New("not a regular file")
 	}
-	// A pipe put into the file's place meanwhile does not hold us up, and is seen.
+	// A pipe that replaces the file meanwhile does not block, and is noticed.
 	f, err := root.OpenFile(path, os.O_RDONLY|openFlags, 0)
 	if err != nil {
 		return nil, err
@@ -139,11 +137,11 @@ func (r files) readPart(path string, limit int64, end bool) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, limit))
 }
 
-// maxLog bounds what is read of a log for its excerpt, in bytes.
+// maxLog bounds how much of a log is read for its excerpt, in bytes.
 const maxLog = 512 << 10
 
-// LastLog is the end of what the actor of the last accepted turn printed, for a
-// role that reviews (docs/bundles.md#what-is-in-it row 9e).
+// LastLog returns the end of the log of the last accepted turn, for a role that reviews
+// (docs/bundles.md#what-is-in-it row 9e).
 func LastLog(dir string, in dispatch.Input) []byte {
 	role := in.Config.Role(in.Turn.AssignedRole)
 	if role == nil || role.WriteAuthority != wire.ReviewOnly {

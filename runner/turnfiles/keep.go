@@ -1,4 +1,4 @@
-// What of an earlier bundle, of the record and of hooks belongs into a bundle that is made.
+// What a new bundle takes over from an earlier bundle, from the record and from hooks.
 
 package turnfiles
 
@@ -23,7 +23,7 @@ import (
 func Survive(project string, turn *run.Turn, files map[string][]byte) error {
 	dir := dispatch.BundleDir(turn.TurnID)
 	if dir == "" {
-		return nil // Build has refused it already
+		return nil // Build has already refused it
 	}
 	root, err := os.OpenRoot(project)
 	if err != nil {
@@ -42,9 +42,9 @@ func Survive(project string, turn *run.Turn, files map[string][]byte) error {
 	return nil
 }
 
-// Chosen says what is sealed: the core as it was built, what an earlier dispatch
-// of the turn had sealed, and what the hooks have just added or changed. What lay
-// there before and belongs to no turn stays outside.
+// Chosen returns the files to seal: the core as it was built, what an earlier dispatch of the turn
+// had sealed, and what the hooks have just added or changed. Other files that were there before
+// belong to no turn and are left out.
 func Chosen(core map[string][]byte, before, after dispatch.Contents) map[string][]byte {
 	files := maps.Clone(core)
 	kept := before.Supplements()
@@ -68,8 +68,8 @@ func Contents(root *os.Root, dir string) (dispatch.Contents, error) {
 	return dispatch.Collect(root, dir, dispatch.Limits{})
 }
 
-// recordedSupplements are the files beside its core that the record has of a
-// turn's bundle. They come back when they were taken out of the directory.
+// recordedSupplements returns the files beside its core that the record has of a turn's bundle.
+// They come back when they were removed from the directory.
 func recordedSupplements(ctx context.Context, s *gitstore.Store, v *gitstore.View, turn *run.Turn) (map[string][]byte,
 	error) {
 	if v.Op == "" {
@@ -94,8 +94,8 @@ func recordedSupplements(ctx context.Context, s *gitstore.Store, v *gitstore.Vie
 	return out, nil
 }
 
-// Resupply is Survive for a bundle that may have been damaged: what lies there
-// and is sealed, then what the record has.
+// Resupply is Survive for a bundle that may have been damaged: the sealed files in the directory,
+// then the recorded ones.
 func Resupply(ctx context.Context, s *gitstore.Store, v *gitstore.View, turn *run.Turn,
 	files map[string][]byte) error {
 	recorded, err := recordedSupplements(ctx, s, v, turn)
@@ -106,7 +106,7 @@ func Resupply(ctx context.Context, s *gitstore.Store, v *gitstore.View, turn *ru
 	if err := Survive(s.Dir(), turn, files); err != nil {
 		return err
 	}
-	maps.Copy(files, recorded) // whatever was made of them meanwhile
+	maps.Copy(files, recorded) // even if they were changed meanwhile
 	maps.Copy(files, core)
 	return nil
 }

@@ -18,7 +18,7 @@ func contents(pairs ...string) dispatch.Contents {
 	return c
 }
 
-// sealedContents is contents with a seal over them.
+// sealedContents returns contents with a seal over them.
 func sealedContents(t *testing.T, pairs ...string) dispatch.Contents {
 	t.Helper()
 	c := contents(pairs...)
@@ -67,8 +67,8 @@ func TestChosen(t *testing.T) {
 	}
 }
 
-// Whatever lies in the directory: the core is as it was built, and nothing is
-// sealed that neither was sealed before nor came or changed while hooks ran.
+// Whatever the directory holds: the core is as it was built, and the seal covers nothing that was
+// neither sealed before nor added or changed while hooks ran.
 func TestChosenRapid(t *testing.T) {
 	names := []string{"ASSIGNMENT.json", "PROMPT.md", "CONTEXT.md", "MANIFEST.json", "stdout.log", "a.md", "b.md",
 		"d/a.md", "d/e/f"}

@@ -1,4 +1,4 @@
-// The bundle of an active turn against its seal, and the seal against the record.
+// Checking the bundle of an active turn against its seal, and the seal against the record.
 
 package turnfiles
 
@@ -18,12 +18,12 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// Bundle is a dispatch bundle as it lies in the project.
+// Bundle is a dispatch bundle in the project.
 type Bundle struct {
 	Path     string                       // of the directory; "" when the turn's id names none
 	Files    map[string]dispatch.FileInfo // path below the bundle directory
 	Problems []dispatch.ManifestError     // none: it is as it was sealed (docs/bundles.md#the-seal)
-	Manifest *dispatch.Manifest           // the seal as it lies there; nil when it is absent or unreadable
+	Manifest *dispatch.Manifest           // the seal in the directory; nil when it is absent or unreadable
 
 	seal []byte
 }
@@ -38,8 +38,8 @@ func (b *Bundle) Names() []string {
 	return out
 }
 
-// Check compares the bundle of an active turn with its seal, and the seal with the recorded
-// one unless that is nil. What cannot be read counts as a problem of the bundle.
+// Check compares the bundle of an active turn with its seal, and the seal with the recorded one
+// unless that is nil. An unreadable file counts as a problem of the bundle.
 func Check(project, run string, t *run.Turn, recorded []byte) *Bundle {
 	b := &Bundle{Files: make(map[string]dispatch.FileInfo)}
 	dir := dispatch.BundleDir(t.TurnID)
@@ -76,9 +76,8 @@ func Check(project, run string, t *run.Turn, recorded []byte) *Bundle {
 	return b
 }
 
-// Compare compares a bundle with its recorded seal, else with the one that lies in
-// it. sealed is false when there is neither: nothing was dispatched, or by a tool that
-// does not seal.
+// Compare compares a bundle with its recorded seal, else with the seal in it. sealed is false when
+// there is neither: nothing was dispatched, or by a tool that does not seal.
 func Compare(ctx context.Context, s *gitstore.Store, v *gitstore.View, t *run.Turn) (b *Bundle, sealed bool,
 	err error) {
 	var recorded []byte
@@ -91,8 +90,8 @@ func Compare(ctx context.Context, s *gitstore.Store, v *gitstore.View, t *run.Tu
 	return b, sealed || b.seal != nil, nil
 }
 
-// Changes lists what of an active turn's bundle is not as it was dispatched, none when it is
-// or when nothing was sealed for the turn.
+// Changes lists how an active turn's bundle differs from the dispatched one, nothing when it does
+// not or when nothing was sealed for the turn.
 func Changes(ctx context.Context, s *gitstore.Store, v *gitstore.View, t *run.Turn) ([]protocol.BundleChange, error) {
 	if t.Status == wire.TurnAssigned {
 		return nil, nil // not dispatched yet
@@ -104,14 +103,14 @@ func Changes(ctx context.Context, s *gitstore.Store, v *gitstore.View, t *run.Tu
 	changes := dispatch.Changes(b.Problems)
 	for _, c := range changes {
 		if err := git.Shut(filepath.Join(s.Dir(), b.Path), filepath.Join(s.Dir(), b.Path, c.Path)); err != nil {
-			return nil, err // not changed, as far as can be told
+			return nil, err // no change can be proven
 		}
 	}
 	return changes, nil
 }
 
-// Open hands out the bundle of an active turn as an agent gets it: the very
-// bytes that were verified, against their seal and the seal against the record.
+// Open returns the bundle of an active turn as an agent gets it: the very bytes whose seal, and the
+// seal's record, were verified.
 // Errors: bundle_invalid with the findings in details.problems, bundle_unreadable,
 // bundle_too_large, and the store's.
 func Open(ctx context.Context, s *gitstore.Store, v *gitstore.View, t *run.Turn) (*dispatch.Verified, error) {

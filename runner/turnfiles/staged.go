@@ -20,7 +20,7 @@ type Staged struct {
 	Data []byte // nil when there is none
 }
 
-// Counts reports whether it is a result; a file that was only cleared is none.
+// Counts reports whether it is a result; a file that was only cleared is not.
 func (s Staged) Counts() bool { return s.Data != nil && protocol.StagedProof(s.Data) }
 
 // ReadStaged reads the staged result of a turn: at its own path, else at the shared one of
@@ -62,7 +62,7 @@ func readResult(root, path, turnID string) ([]byte, error) {
 	return data, err
 }
 
-// Facts is what lies at the staging path of a turn.
+// Facts describes the file at the staging path of a turn.
 type Facts struct {
 	Data    []byte    // nil when there is nothing that counts as a result
 	ModTime time.Time // of the file

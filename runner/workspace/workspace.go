@@ -1,5 +1,5 @@
-// Workspaces: linked work trees with a branch and a run of their own, so that many
-// runs of one repository can be at work at a time.
+// Workspaces: linked work trees with a branch and a run of their own, so that many runs of one
+// repository can be active at a time.
 
 package workspace
 
@@ -29,34 +29,33 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
-// CodeNoBase means that the project has no commit with agentxchain.json that a
-// workspace could begin from.
+// CodeNoBase means that the project has no commit with agentxchain.json for a workspace to begin
+// from.
 const CodeNoBase = "no_committed_project"
 
-// CodeRuntimeManual means that every role of a project is bound to a person: there is
-// nothing a run could do by itself.
+// CodeRuntimeManual means that every role of a project is bound to a person: a run could do nothing
+// by itself.
 const CodeRuntimeManual = "runtime_not_automatic"
 
-// AcceptLock is an exclusive lock file with an owner that others can name.
+// AcceptLock is an exclusive lock file that names its owner.
 type AcceptLock = lockfile.Lock
 
-// LockFile takes a lock file of the repository for as long as this server lives or
-// until it is released: one server at a time does what it stands for. A live owner is
-// the error locked, which names it; a dead one is taken over.
+// LockFile takes a lock file of the repository for as long as this server lives or until it is
+// released: one server at a time does what it names. If a live process owns it the error is locked
+// and names the owner; the lock of a dead one is taken over.
 func LockFile(ctx context.Context, path, purpose string) (*AcceptLock, error) {
 	return lockfile.Serve(ctx, path, purpose)
 }
 
-// Base is the committed project a workspace begins from.
+// Base is the committed project that a workspace begins from.
 type Base struct {
 	Commit object.OID
 	Raw    []byte // agentxchain.json as it is committed
 	Config *config.Config
 }
 
-// BaseOf reads the project at a commit, at the one that is checked out when it is "";
-// what is not committed is not in it. Errors: no_committed_project, invalid_config,
-// invalid_json.
+// BaseOf reads the project at a commit, "" for the one that is checked out; uncommitted changes are
+// not in it. Errors: no_committed_project, invalid_config, invalid_json.
 func BaseOf(ctx context.Context, r *runner.Runner, commit object.OID) (base *Base, err error) {
 	err = r.Alone(func(s *gitstore.Store) error {
 		base, err = baseOf(ctx, s, commit)
@@ -100,8 +99,8 @@ func baseOf(ctx context.Context, s *gitstore.Store, commit object.OID) (*Base, e
 	return &Base{Commit: head, Raw: raw, Config: cfg}, nil
 }
 
-// Automatic lists the runtimes that roles are bound to and that need no person, each
-// once. Without any it is the error runtime_not_automatic.
+// Automatic lists the runtimes that roles are bound to and that need no person, each once. Without
+// any the error is runtime_not_automatic.
 func (b *Base) Automatic() ([]string, error) {
 	var out []string
 	for _, role := range b.Config.Roles.All() {
@@ -125,7 +124,7 @@ func (b *Base) Automatic() ([]string, error) {
 	return out, nil
 }
 
-// Options says what a workspace is made of.
+// Options says how to make a workspace.
 type Options struct {
 	Dir     string            // absolute directory that does not exist
 	Branch  string            // short name of a branch that does not exist, or is the workspace's already
@@ -134,10 +133,9 @@ type Options struct {
 	Message string            // of that commit
 }
 
-// Add makes a linked work tree on a branch of its own with an idle project in
-// it, and returns the project's directory there. Called again after a crash it goes on
-// where it was, as long as no run has begun in it. A branch or a directory that is
-// somebody else's is left alone (file_exists).
+// Add makes a linked work tree on a branch of its own with an idle project in it, and returns the
+// project's directory there. Called again after a crash it continues where it stopped, as long as
+// no run has begun in it. It leaves alone a branch or a directory with a user's work (file_exists).
 func Add(ctx context.Context, r *runner.Runner, opt Options) (dir string, err error) {
 	err = r.Alone(func(s *gitstore.Store) error {
 		dir, err = add(ctx, s, opt)
@@ -182,9 +180,9 @@ const (
 	orphanWait   = 5 * time.Second
 )
 
-// checkOut makes the work tree of a workspace, where nothing is or a killed process was
-// making it. The git that process had started may still be at work: it is waited for,
-// since it would take away what it believes to be its own.
+// checkOut makes the work tree of a workspace where there is none, or where a killed process was
+// making it. The git that process had started may still be at work: checkOut waits for it, since it
+// would remove what it takes for its own.
 func checkOut(ctx context.Context, s *gitstore.Store, dir, branch string) error {
 	repo := s.Repository()
 	if fi, err := os.Lstat(dir); err == nil {
@@ -212,8 +210,8 @@ func checkOut(ctx context.Context, s *gitstore.Store, dir, branch string) error 
 	return s.AddWorktree(ctx, dir, branch)
 }
 
-// unused refuses a directory in which a run has begun: somebody's work may be there,
-// whatever has become of the run's record.
+// unused refuses a directory in which a run has begun: it may hold a user's work, whatever has
+// become of the run's record.
 func unused(dir string) error {
 	data, err := projectfile.Read(dir, string(wire.DocState), protocol.MaxStagedBytes)
 	if err != nil || data == nil {
@@ -227,8 +225,8 @@ func unused(dir string) error {
 		Hint:    "save what is of use there, then: git worktree remove " + dir}
 }
 
-// Restore checks the branch of a workspace out again whose directory is gone,
-// and brings the run back from its record.
+// Restore checks out the branch of a workspace whose directory is gone, and brings the run back
+// from its record.
 func Restore(ctx context.Context, r *runner.Runner, dir, branch, run string) (project string, err error) {
 	err = r.Alone(func(s *gitstore.Store) error {
 		project, err = restore(ctx, s, dir, branch, run)
@@ -257,8 +255,8 @@ func restore(ctx context.Context, s *gitstore.Store, dir, branch, run string) (s
 	return project, err
 }
 
-// idle gives a fresh workspace the state every project has before its first run. A
-// committed state would be that of another work tree's run.
+// idle gives a fresh workspace the state that every project has before its first run. A committed
+// state would be that of another work tree's run.
 func idle(ctx context.Context, dir string) error {
 	s, err := gitstore.Open(ctx, dir, gitstore.Options{})
 	if err != nil {
@@ -276,11 +274,10 @@ func idle(ctx context.Context, dir string) error {
 	return s.Replace(string(wire.DocState), run.FreshState(cfg, "").Encode())
 }
 
-// Remove removes the work tree of a run that is over, when nothing is in it
-// that git does not have: everything is committed, the run is recorded, and what is
-// ignored are the run's own working files. The branch and the run's record stay, and
-// what agents said and what was put aside goes to the directory keep. Otherwise the work
-// tree is left alone and why says what keeps it.
+// Remove removes the work tree of a run that is over, when it holds nothing that git does not have:
+// everything is committed, the run is recorded, and the ignored files are the run's own working
+// files. The branch and the run's record stay, and agents' logs and displaced files are moved to
+// the directory keep. Otherwise the work tree is left alone and why says what prevents its removal.
 func Remove(ctx context.Context, r *runner.Runner, dir, keep string) (why string, err error) {
 	err = r.Alone(func(s *gitstore.Store) error {
 		why, err = remove(ctx, s, dir, keep)
@@ -331,7 +328,7 @@ func remove(ctx context.Context, home *gitstore.Store, dir, keep string) (why st
 	return "", home.RemoveWorktree(ctx, dir)
 }
 
-// moveAway moves a directory to where nothing is; one that is not there is no error.
+// moveAway moves a directory to an unused path; a missing directory is not an error.
 func moveAway(from, to string) error {
 	if _, err := os.Lstat(from); errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -342,8 +339,8 @@ func moveAway(from, to string) error {
 	return os.Rename(from, to)
 }
 
-// CommitFile makes one project file what data says and commits it alone. A file that
-// is so already and is committed is left as it is.
+// CommitFile writes data to one project file and commits it alone. A file that already has these
+// contents and is committed is left as it is.
 func CommitFile(ctx context.Context, r *runner.Runner, name string, data []byte, message string) error {
 	return r.Alone(func(s *gitstore.Store) error { return commitFile(ctx, s, name, data, message) })
 }
@@ -369,8 +366,8 @@ func commitFile(ctx context.Context, s *gitstore.Store, name string, data []byte
 	return err
 }
 
-// WithGoal is agentxchain.json with the project's goal replaced, everything else as it
-// is written; the same bytes when the goal is that already.
+// WithGoal returns agentxchain.json with the project's goal replaced and everything else unchanged;
+// the same bytes when it has that goal already.
 func (b *Base) WithGoal(goal string) ([]byte, error) {
 	if b.Config.Project.Goal == goal {
 		return b.Raw, nil

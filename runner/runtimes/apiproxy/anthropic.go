@@ -9,7 +9,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
 
-// anthropicRequest has plain texts where the interface also takes lists of blocks: gateways know texts best.
+// anthropicRequest uses plain texts where the interface also takes lists of blocks: gateways handle texts best.
 type anthropicRequest struct {
 	Model     string    `json:"model"`
 	MaxTokens int       `json:"max_tokens"`

@@ -47,12 +47,11 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// heartbeat is how often a request that is under way tells that it still is.
+// heartbeat is how often a request under way reports that it still is.
 const heartbeat = 10 * time.Second
 
-// Dispatch asks the provider, again as the retry policy says, and returns the turn
-// result found in its answer. What could not be asked blocks; an answer without a
-// turn result is rejected.
+// Dispatch asks the provider, again as the retry policy says, and returns the turn result found in
+// its answer. It blocks when it could not ask; it rejects an answer without a turn result.
 func (r *Runtime) Dispatch(ctx context.Context, req *runtimes.Request) *runtimes.Outcome {
 	if !req.Deadline.IsZero() {
 		var cancel context.CancelFunc
@@ -81,7 +80,7 @@ func (r *Runtime) Dispatch(ctx context.Context, req *runtimes.Request) *runtimes
 	return d.finish(d.ask(ctx, prompt))
 }
 
-// dispatch is one turn on its way.
+// dispatch is one turn in progress.
 type dispatch struct {
 	*Runtime
 	req     *runtimes.Request
@@ -92,10 +91,10 @@ type dispatch struct {
 	spent   spending
 }
 
-// prompt is what is sent.
+// prompt is the text to send.
 type prompt struct{ system, user string }
 
-// prepare makes the texts to send and writes down what will be asked.
+// prepare makes the texts to send and records the request.
 func (d *dispatch) prepare() prompt {
 	c := d.cfg
 	contextText := string(d.req.Context)
@@ -116,7 +115,7 @@ func (d *dispatch) prepare() prompt {
 	return prompt{system: systemText, user: userText(string(d.req.Prompt), contextText)}
 }
 
-// userText is the one message of the user: prompt, then context when there is one.
+// userText returns the one message of the user: prompt, then context when there is one.
 func userText(prompt, context string) string {
 	if strings.TrimSpace(context) == "" {
 		return prompt
@@ -200,7 +199,7 @@ func (d *dispatch) once(ctx context.Context, p prompt, n int) ([]byte, *Failure)
 	return result, nil
 }
 
-// timeLeft is what one request may take.
+// timeLeft returns how long one request may take.
 func (d *dispatch) timeLeft() time.Duration {
 	left := d.cfg.timeout
 	if !d.req.Deadline.IsZero() {
@@ -209,7 +208,7 @@ func (d *dispatch) timeLeft() time.Duration {
 	return left
 }
 
-// beat tells of a request under way until the returned function is called.
+// beat reports a request under way until the returned function is called.
 func (d *dispatch) beat() func() {
 	done, stopped := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -236,7 +235,7 @@ func (d *dispatch) logf(format string, args ...any) {
 	_, _ = fmt.Fprintf(d.req.Log, "[api_proxy] "+format+"\n", args...)
 }
 
-// finish writes down how it went and makes the outcome.
+// finish records how it went and makes the outcome.
 func (d *dispatch) finish(result []byte, f *Failure) *runtimes.Outcome {
 	if d.cfg.retry.enabled && len(d.trace) > 0 {
 		d.files.stagingJSON("retry-trace.json", d.traceDocument(f))
@@ -251,7 +250,7 @@ func (d *dispatch) finish(result []byte, f *Failure) *runtimes.Outcome {
 	return out
 }
 
-// traceDocument is retry-trace.json.
+// traceDocument returns the content of retry-trace.json.
 func (d *dispatch) traceDocument(f *Failure) *ojson.Object {
 	outcome := "success"
 	if f != nil {
@@ -264,9 +263,9 @@ func (d *dispatch) traceDocument(f *Failure) *ojson.Object {
 		"aggregate_usage", d.spent.object(d.cfg, d.req.Config))
 }
 
-// blocked turns a failure into the outcome it means.
+// blocked turns a failure into its outcome.
 func (d *dispatch) blocked(f *Failure) *runtimes.Outcome {
-	// Not retryable whatever it was: retry_policy has had its say.
+	// Never retryable: retry_policy has been applied.
 	out := &runtimes.Outcome{
 		Kind:       runtimes.Blocked,
 		Reason:     f.Message,
@@ -287,8 +286,8 @@ func (d *dispatch) blocked(f *Failure) *runtimes.Outcome {
 	return out
 }
 
-// withCost puts what the attempts cost into the result. A model cannot know it: what
-// it says there is at best the template's zero.
+// withCost writes the cost of the attempts into the result. A model cannot know it: its figure is
+// at best the template's zero.
 func (d *dispatch) withCost(result []byte) []byte {
 	doc, err := ojson.DecodeObject(result)
 	if err != nil {
@@ -306,7 +305,7 @@ func (d *dispatch) withCost(result []byte) []byte {
 	return ojson.Pretty(doc)
 }
 
-// bill adds what the attempts cost together.
+// bill adds the cost of all attempts to the outcome.
 func (d *dispatch) bill(out *runtimes.Outcome) {
 	if d.spent.requests == 0 {
 		return

@@ -1,4 +1,4 @@
-// Turns carried out by providers: the request, the answer, and what goes wrong with them.
+// Turns carried out by providers: the request, the answer, and errors in both.
 
 package apiproxy
 
@@ -19,7 +19,7 @@ import (
 )
 
 func TestRequestAndResult(t *testing.T) {
-	// None of these may be looked at: only auth_env names a key, only base_url an address.
+	// None of these may be read: only auth_env names a key, only base_url an address.
 	for _, k := range []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "OPENAI_API_KEY", "OPENAI_ORG_ID"} {
 		t.Setenv(k, "ambient-"+k)
 	}
@@ -271,7 +271,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// A provider that repeats the key gives it away to nobody.
+// A provider that repeats the key does not leak it.
 func TestEchoedKey(t *testing.T) {
 	each(t, func(t *testing.T, p provider) {
 		text := strings.Replace(goodResult, "fine", "your key is "+secret, 1)

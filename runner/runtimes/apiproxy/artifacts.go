@@ -13,8 +13,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
 
-// files writes artifacts. The first error is kept; losing one is no reason to
-// lose the turn.
+// files writes artifacts. It keeps the first error; losing an artifact is no reason to lose the
+// turn.
 type files struct {
 	root *os.Root
 	req  *runtimes.Request
@@ -49,7 +49,7 @@ func (f *files) bundle(name string, data []byte) { f.write(path.Join(f.req.Bundl
 
 func (f *files) bundleJSON(name string, o *ojson.Object) { f.bundle(name, ojson.Pretty(o)) }
 
-// staging keeps an answer: as JSON where it is JSON, as it came otherwise.
+// staging keeps an answer: as JSON where it is JSON, unchanged otherwise.
 func (f *files) staging(name string, data []byte) {
 	if len(data) == 0 {
 		return
@@ -64,7 +64,7 @@ func (f *files) stagingJSON(name string, o *ojson.Object) {
 	f.write(path.Join(f.stagingDir(), name), ojson.Pretty(o))
 }
 
-// dropError removes the error of an earlier attempt: it would be read as this one's.
+// dropError removes the error of an earlier attempt: it would be taken for this one's.
 func (f *files) dropError() {
 	if err := f.root.Remove(path.Join(f.stagingDir(), "api-error.json")); err != nil &&
 		!errors.Is(err, fs.ErrNotExist) {

@@ -11,10 +11,10 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
 
-// maxSummary is what the last turn's summary is cut to, in characters.
+// maxSummary is the length to which the last turn's summary is cut, in characters.
 const maxSummary = 240
 
-// budget is how a request was made to fit.
+// budget says how a request was made to fit.
 type budget struct {
 	context   string // as sent
 	sent      bool
@@ -30,9 +30,9 @@ type budget struct {
 
 func (b *budget) immutable() int { return b.system + b.prompt + b.separator }
 
-// fit decides what of the context is sent: all of it when it fits, else without
-// the parts that matter least, in a fixed order. Nothing outside of that order is
-// ever left out; what still does not fit is not sent.
+// fit decides what of the context is sent: all of it when it fits, else it leaves out the least
+// important parts, in a fixed order. Nothing outside of that order is ever left out; a request that
+// still does not fit is not sent.
 func (c *settings) fit(system, prompt, context string) *budget {
 	b := &budget{
 		context:   context,
@@ -60,14 +60,14 @@ func (c *settings) fit(system, prompt, context string) *budget {
 	return b
 }
 
-// steps are the parts in the order they go.
+// steps lists the parts in the order in which they are left out.
 func steps() []string {
 	return []string{"budget", "phase_gate_status", "decision_history", "workflow_artifacts", "last_turn_verification",
 		"gate_required_files",
 		"last_turn_objections", "last_turn_decisions", "truncate:last_turn_summary", "last_turn_summary"}
 }
 
-// compress takes steps until it fits.
+// compress takes steps until the request fits.
 func (b *budget) compress() {
 	for _, step := range steps() {
 		id, cutting := strings.CutPrefix(step, "truncate:")
@@ -89,7 +89,7 @@ func (b *budget) compress() {
 	}
 }
 
-// apply leaves a section out or cuts it; it reports whether that changed anything.
+// apply leaves out or cuts a section; it reports whether that changed anything.
 func (s *section) apply(cutting bool) bool {
 	if !cutting {
 		s.text, s.action, s.final = "", dropped, 0
@@ -124,7 +124,7 @@ func (b *budget) render() {
 	b.final = tokens(b.context)
 }
 
-// report is TOKEN_BUDGET.json (docs/runtimes.md#api_proxy).
+// report returns the content of TOKEN_BUDGET.json (docs/runtimes.md#api_proxy).
 func (b *budget) report(req *runtimes.Request, c *settings) *ojson.Object {
 	rows := []*ojson.Object{}
 	seen := make(map[string]*ojson.Object)
@@ -153,7 +153,7 @@ func (b *budget) report(req *runtimes.Request, c *settings) *ojson.Object {
 		"effective_context_path", req.BundleDir+"/CONTEXT.effective.md", "sections", rows)
 }
 
-// overflow is the failure of a request that was not sent.
+// overflow returns the failure of a request that was too large to send.
 func (c *settings) overflow(b *budget) *Failure {
 	f := &Failure{}
 	return f.be(ClassOverflow, false, fmt.Sprintf(

@@ -17,7 +17,8 @@ import (
 
 func filler(word string, n int) string { return strings.Repeat(word+" ", n) }
 
-// fullContext has every section the dispatcher writes, and two it does not.
+// fullContext returns a context with every section that the dispatcher writes, and two that it does
+// not.
 func fullContext() string {
 	return `# Execution Context
 
@@ -115,7 +116,7 @@ func TestSectionsAreTheText(t *testing.T) {
 	})
 }
 
-// A section of many lines costs its size, not its square.
+// A section of many lines takes time in proportion to its size, not its square.
 func TestSectionsOfManyLines(t *testing.T) {
 	text := "## Last Accepted Turn\n" + strings.Repeat("\n", 1<<16)
 	var before, after runtime.MemStats

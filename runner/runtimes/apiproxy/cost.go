@@ -1,4 +1,4 @@
-// What the attempts of a turn cost: the provider's usage times a rate.
+// The cost of a turn's attempts: the provider's usage times a rate.
 
 package apiproxy
 
@@ -13,10 +13,10 @@ import (
 // usage is what one answer reports.
 type usage struct{ input, output int64 }
 
-// maxTokens bounds what is believed of one answer.
+// maxTokens is the largest token count that is believed of one answer.
 const maxTokens = 1 << 40
 
-// tokenCount takes a reported number of tokens for what it can be.
+// tokenCount limits a reported number of tokens to the possible range.
 func tokenCount(n int64) int64 { return max(0, min(n, maxTokens)) }
 
 // spending sums the usage of the attempts.
@@ -31,21 +31,21 @@ func (s *spending) add(u usage) {
 	s.output += tokenCount(u.output)
 }
 
-// usd is the cost of all of it in US dollars, rounded to a tenth of a cent.
+// usd returns the total cost in US dollars, rounded to a tenth of a cent.
 func (s *spending) usd(c *settings, cfg *config.Config) float64 {
 	r := c.rate(cfg)
 	usd := (float64(s.input)*r.InputPer1M + float64(s.output)*r.OutputPer1M) / 1e6
 	return math.Round(usd*1000) / 1000
 }
 
-// object is what goes into the result's cost.
+// object returns the result's cost.
 func (s *spending) object(c *settings, cfg *config.Config) *ojson.Object {
 	return ojson.NewObject("input_tokens", int(s.input), "output_tokens", int(s.output), "usd", s.usd(c, cfg),
 		"source", "provider_usage", "provider", c.provider, "model", c.model)
 }
 
-// rate is what budget.cost_rates says for the model, else the list price known
-// here, else nothing.
+// rate returns the rate that budget.cost_rates has for the model, else the list price known here,
+// else zero.
 func (c *settings) rate(cfg *config.Config) config.CostRate {
 	if cfg != nil && cfg.Budget != nil {
 		if r, ok := cfg.Budget.CostRates.Get(c.model); ok {
@@ -55,8 +55,8 @@ func (c *settings) rate(cfg *config.Config) config.CostRate {
 	return listPrice(c.provider, c.modelName())
 }
 
-// listPrice knows public list prices in US dollars per million tokens, by the
-// beginning of a model's name. They change: budget.cost_rates overrides them.
+// listPrice returns public list prices in US dollars per million tokens, by the beginning of a
+// model's name. They change: budget.cost_rates overrides them.
 func listPrice(provider, model string) config.CostRate {
 	type price struct {
 		prefix        string

@@ -10,9 +10,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
 
-// extract finds the turn result: the whole text, else the first fenced block, else
-// what lies between the first { and the last }. Without one it says why, as the
-// end of a sentence.
+// extract finds the turn result: the whole text, else the first fenced block, else what lies
+// between the first { and the last }. If there is none, why says so as the end of a sentence.
 func extract(text string) (result []byte, why string) {
 	if strings.TrimSpace(text) == "" {
 		return nil, "with no text"
@@ -42,12 +41,12 @@ func extract(text string) (result []byte, why string) {
 func candidates(text string) []string {
 	out := []string{text}
 	if _, rest, ok := strings.Cut(text, "```"); ok {
-		// What follows the fence on its line is the language.
+		// The rest of the fence's line is the language.
 		if _, body, ok := strings.Cut(rest, "\n"); ok {
 			if end := strings.Index(body, "```"); end >= 0 {
 				out = append(out, body[:end])
 			}
-			// Strings of the result may hold fences themselves.
+			// Strings of the result may contain fences themselves.
 			if end := strings.LastIndex(body, "\n```"); end >= 0 {
 				out = append(out, body[:end])
 			}

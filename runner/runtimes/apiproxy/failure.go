@@ -1,4 +1,4 @@
-// What can go wrong with a request, in stable classes (docs/runtimes.md#api_proxy).
+// Failures of a request, in stable classes (docs/runtimes.md#api_proxy).
 
 package apiproxy
 
@@ -33,24 +33,24 @@ const (
 	ClassUnwritable  = "artifacts_unwritable"
 )
 
-// maxDetail bounds what is kept of a provider's own words, in characters.
+// maxDetail bounds how much of a provider's own words is kept, in characters.
 const maxDetail = 500
 
-// Failure is one classified failure. None of its texts holds the key.
+// Failure is one classified failure. None of its texts contains the key.
 type Failure struct {
 	Class      string
 	Message    string
 	Recovery   string
 	Retryable  bool
-	RetryAfter time.Duration // as the provider asks
+	RetryAfter time.Duration // as requested by the provider
 	Status     int           // of the answer, 0 without one
 	Detail     string        // of the answer, at most 500 characters
-	Type, Code string        // as the provider names the error
+	Type, Code string        // the provider's names of the error
 
 	cause error
 }
 
-// Object is the failure as api-error.json has it.
+// Object returns the failure in the form of api-error.json.
 func (f *Failure) Object() *ojson.Object {
 	return ojson.NewObject("error_class", f.Class, "message", f.Message, "recovery", f.Recovery,
 		"retryable", f.Retryable, "http_status", f.status(),
@@ -65,10 +65,10 @@ func (f *Failure) status() ojson.Value {
 	return ojson.Int(f.Status)
 }
 
-// thenUnblock ends what a person is to do: the run is blocked until they say so.
+// thenUnblock ends the advice to a person: the run is blocked until they unblock it.
 const thenUnblock = ", then: git agentxchain unblock"
 
-// classify tells what is wrong with an answer; nil when it can be read.
+// classify returns the failure of an answer; nil when it can be read.
 func (c *settings) classify(a *answer) *Failure {
 	f := &Failure{Status: a.status, Detail: detail(a.body), RetryAfter: a.retryAfter, cause: a.err}
 	switch {
@@ -99,8 +99,8 @@ func (c *settings) classify(a *answer) *Failure {
 	return nil
 }
 
-// refused classifies an answer that is an error: by the provider's own name for
-// it, then by its status.
+// refused classifies an answer that is an error: by the provider's own name for it, then by its
+// status.
 func (c *settings) refused(f *Failure, a *answer) *Failure {
 	said := fmt.Sprintf("%s answered HTTP %d", c.provider, a.status)
 	if a.message != "" {
@@ -127,7 +127,7 @@ func (c *settings) refused(f *Failure, a *answer) *Failure {
 			class = ClassOverflow
 		}
 	}
-	// Google says INVALID_ARGUMENT for a key that is not valid.
+	// Google answers INVALID_ARGUMENT to an invalid key.
 	if mapped == ClassInvalid && strings.Contains(strings.ToLower(a.message), "api key not valid") {
 		class = ClassAuth
 	}
@@ -157,7 +157,7 @@ func (c *settings) refused(f *Failure, a *answer) *Failure {
 	return f.be(ClassUnknown, again, said, "Look at api-error.json in the turn's staging directory"+thenUnblock)
 }
 
-// byName maps the names providers have for errors to classes.
+// byName maps the providers' names of errors to classes.
 func byName(name string) string {
 	switch name {
 	case "authentication_error", "permission_error", "invalid_api_key", "UNAUTHENTICATED", "PERMISSION_DENIED":
@@ -191,7 +191,7 @@ func contains(text string, words ...string) bool {
 	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(text, w) })
 }
 
-// noResult is the failure of an answer without a turn result in it.
+// noResult returns the failure of an answer without a turn result.
 func (c *settings) noResult(a *answer, why string) *Failure {
 	message := c.provider + " answered, but " + why
 	if a.stopped != "" {
@@ -207,7 +207,7 @@ func (f *Failure) be(class string, retryable bool, message, recovery string) *Fa
 	return f
 }
 
-// detail is the beginning of a text as it can be shown.
+// detail returns the beginning of a text in a form that can be shown.
 func detail(data []byte) string {
 	return text.CutRunes(strings.ToValidUTF8(string(data[:min(len(data), 4*maxDetail)]), "�"), maxDetail)
 }

@@ -1,4 +1,4 @@
-// What providers refuse, and what happens to answers on the way.
+// What providers refuse, and what happens to answers in transit.
 
 package apiproxy
 

@@ -47,7 +47,7 @@ type googleAnswer struct {
 	} `json:"usageMetadata"`
 }
 
-// google sends the key as a header; as part of an address it would end up in logs on the way.
+// google sends the key as a header; in an address it would end up in logs.
 func (x *exchange) google(ctx context.Context, p prompt) *answer {
 	a := x.post(ctx, googleRequest{
 		System:   googleContent{Parts: []googlePart{{Text: &p.system}}},

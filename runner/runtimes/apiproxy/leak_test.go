@@ -1,4 +1,4 @@
-// What dispatches leave behind: nothing.
+// Dispatches leave nothing behind.
 
 package apiproxy
 

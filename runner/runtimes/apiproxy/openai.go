@@ -1,4 +1,4 @@
-// OpenAI's Chat Completions API, which Ollama has too, as far as a turn needs it.
+// OpenAI's Chat Completions API, which Ollama also offers, as far as a turn needs it.
 
 package apiproxy
 

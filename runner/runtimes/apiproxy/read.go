@@ -13,13 +13,12 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
 
-// maxReason bounds what is kept of a reason for stopping, in characters.
+// maxReason bounds how much of a reason for stopping is kept, in characters.
 const maxReason = 100
 
-// read decodes an answer of status 2xx into the struct that into points to. A member
-// of another type than expected is as good as missing: what matters is whether there
-// is a text in the end. What is not a JSON object makes the answer unreadable. It
-// reports whether there is something to read.
+// read decodes an answer of status 2xx into the struct that into points to. A member of an
+// unexpected type counts as missing: what matters is whether there is a text in the end. Anything
+// but a JSON object makes the answer unreadable. It reports whether there is something to read.
 func (a *answer) read(into any) bool {
 	if a.err != nil || a.overflow || a.status < 200 || a.status > 299 {
 		return false
@@ -38,8 +37,7 @@ func (a *answer) read(into any) bool {
 	return a.unreadable == ""
 }
 
-// count is a number of tokens. Gateways also write it as 26.0 or "26"; what is
-// neither counts as 0.
+// count is a number of tokens. Gateways also write it as 26.0 or "26"; any other value counts as 0.
 type count int64
 
 func (c *count) UnmarshalJSON(data []byte) error {

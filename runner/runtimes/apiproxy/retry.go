@@ -1,4 +1,4 @@
-// When a request is made again, and after how long (docs/runtimes.md#api_proxy).
+// When a request is repeated, and after how long (docs/runtimes.md#api_proxy).
 
 package apiproxy
 
@@ -10,8 +10,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
-// maxWait is the longest time between two attempts, also when the provider asks
-// for more: then the caller decides.
+// maxWait is the longest time between two attempts. If the provider asks for more, the caller
+// decides.
 const maxWait = 5 * time.Minute
 
 // maxAttempts bounds what a configuration can ask for.
@@ -64,8 +64,8 @@ func (p *policy) next(n int, f *Failure, random func() float64) (time.Duration, 
 	return max(p.delay(n+1, random), f.RetryAfter), true
 }
 
-// delay is the pause before attempt n: min(max, base × multiplier^(n-2)), with
-// full jitter anything from 0 to that.
+// delay returns the pause before attempt n: min(max, base × multiplier^(n-2)), with full jitter
+// anything from 0 to that.
 func (p *policy) delay(n int, random func() float64) time.Duration {
 	d := min(float64(p.most), float64(p.base)*math.Pow(p.multiplier, float64(n-2)))
 	if math.IsNaN(d) || d < 0 {

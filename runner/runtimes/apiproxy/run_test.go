@@ -1,5 +1,5 @@
-// A run whose reviewer is a model behind an API, in a real repository: a refused answer, its retry, the cost, and the
-// key nowhere.
+// A run whose reviewer is a model behind an API, in a real repository: a refused answer, its retry, the cost, and no
+// trace of the key.
 
 package apiproxy_test
 
@@ -114,7 +114,7 @@ func TestRunWithAModel(t *testing.T) {
 		MaxTurns: 3,
 		Dispatch: func(ctx context.Context, x *loop.Dispatch) *runtimes.Outcome {
 			out := d.Dispatch(ctx, driver.Job{TurnID: x.Turn.TurnID, Deadline: x.Deadline, View: x.View})
-			// What the dispatch has put beside the bundle does not break its seal.
+			// The files that the dispatch wrote beside the bundle do not break its seal.
 			if _, err := r.OpenBundle(ctx, x.View, x.Turn); err != nil {
 				sealed = false
 				t.Errorf("the bundle: %v", err)

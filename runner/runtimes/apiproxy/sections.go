@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// section is a piece of the context, in the order of the text. All pieces one
-// after the other are the text, byte for byte.
+// section is a piece of the context, in the order of the text. All pieces together are the text,
+// byte for byte.
 type section struct {
 	id       string
 	required bool
@@ -25,8 +25,8 @@ const (
 	truncated = "truncated"
 )
 
-// sectionIDs maps the headings of the model to its ids; sticky are those that no
-// step may touch.
+// sectionIDs maps the headings of the model to its ids; sticky sections are those that no step may
+// touch.
 func sectionIDs(heading string) (id string, sticky bool) {
 	switch heading {
 	case "Current State":
@@ -52,8 +52,8 @@ func sectionIDs(heading string) (id string, sticky bool) {
 	case "Phase Gate Status":
 		return "phase_gate_status", false
 	}
-	// Charters, delegations, decisions in force, and whatever else a later version
-	// writes: what is not known to be dispensable is not dispensed with.
+	// Charters, delegations, decisions in force, and sections of a later version: a section that is
+	// not known to be dispensable is kept.
 	return slug(heading), true
 }
 
@@ -81,8 +81,8 @@ type splitter struct {
 	out   []*section
 	id    string
 	keep  bool
-	top   string // id of the ## section around
-	fence string // the fence that is open, "" when none
+	top   string // id of the enclosing ## section
+	fence string // the open fence, "" when none
 }
 
 // sections cuts the text of a context. Headings inside fenced blocks are quoted
@@ -120,8 +120,7 @@ func (s *splitter) line(line string) {
 	s.add(s.id, s.keep, line)
 }
 
-// fenced follows the fences and reports whether the line is inside of one or opens
-// or closes it.
+// fenced follows the fences and reports whether the line is inside one, or opens or closes one.
 func (s *splitter) fenced(bare string) bool {
 	trimmed := strings.TrimLeft(bare, " ")
 	if s.fence != "" {
@@ -149,7 +148,7 @@ func (s *splitter) lastTurn(heading string) {
 	case "Verification":
 		s.id, s.keep = "last_turn_verification", false
 	default:
-		// What is still objected to, proposals, logs: part of what the turn reviews.
+		// Open objections, proposals, logs: part of what the turn reviews.
 		s.id, s.keep = "last_turn_"+slug(heading), true
 	}
 }
@@ -158,8 +157,7 @@ func (s *splitter) bulleted() bool {
 	return s.id == "last_turn_summary" || s.id == "last_turn_decisions" || s.id == "last_turn_objections"
 }
 
-// lastBullet tells the bullets of the last turn apart; indented lines belong to
-// the one before.
+// lastBullet tells the bullets of the last turn apart; indented lines belong to the bullet before.
 func (s *splitter) lastBullet(bare string) {
 	if !strings.HasPrefix(bare, "- ") && !strings.HasPrefix(bare, "* ") {
 		if bare != "" && bare[0] != ' ' && bare[0] != '\t' {
@@ -179,8 +177,8 @@ func (s *splitter) lastBullet(bare string) {
 	}
 }
 
-// bullet is the label of a bullet: "- **Budget spent:** $1.00" or the same without
-// the emphasis.
+// bullet returns the label of a bullet: "- **Budget spent:** $1.00" or the same without the
+// emphasis.
 func bullet(bare string) string {
 	rest, ok := strings.CutPrefix(bare, "- ")
 	if !ok {

@@ -20,10 +20,10 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
 
-// maxAnswer is the most that is read of an answer, in bytes.
+// maxAnswer bounds how much of an answer is read, in bytes.
 const maxAnswer = 16 << 20
 
-// answer is what came back, with the key taken out of all of it.
+// answer is a provider's answer, with the key removed everywhere.
 type answer struct {
 	status     int
 	body       []byte
@@ -34,7 +34,7 @@ type answer struct {
 	retryAfter time.Duration
 	took       time.Duration
 
-	message, errorType, errorCode string // of an error, as the provider puts it
+	message, errorType, errorCode string // of an error, in the provider's words
 
 	text       string // what the model said
 	stopped    string // why it stopped, when that is not the ordinary end
@@ -65,8 +65,8 @@ func (c *settings) send(ctx context.Context, key string, p prompt, within time.D
 	}
 }
 
-// exchange is one request to a provider and its answer. It is the only place where
-// the key leaves this process.
+// exchange is one request to a provider and its answer. It is the only place where the key leaves
+// this process.
 type exchange struct {
 	c      *settings
 	key    string
@@ -107,7 +107,7 @@ func (x *exchange) post(ctx context.Context, request any, headers ...webpost.Hea
 	return a
 }
 
-// redact takes the key out of what the other side said, also where it is escaped.
+// redact removes the key from the provider's words, also where it is escaped.
 func (x *exchange) redact(data []byte) []byte {
 	if x.key == "" {
 		return data
@@ -116,15 +116,15 @@ func (x *exchange) redact(data []byte) []byte {
 	return bytes.ReplaceAll(data, []byte(url.QueryEscape(x.key)), []byte("***"))
 }
 
-// readError reads the provider's own words for an error:
-// {"error": {"message", "type", "code", "status"}}, or an error that is a text.
+// readError reads the provider's own words for an error: {"error": {"message", "type", "code",
+// "status"}}, or an error that is a text.
 func (a *answer) readError() {
 	v, err := ojson.DecodeLimited(a.body, ojson.Limits{LastWins: true})
 	if err != nil {
 		a.message = text.CutRunes(runtimes.OneLine(detail(a.body)), maxDetail)
 		return
 	}
-	if list, ok := v.([]any); ok && len(list) > 0 { // as Google does at times
+	if list, ok := v.([]any); ok && len(list) > 0 { // as Google sometimes does
 		v = list[0]
 	}
 	o, _ := v.(*ojson.Object)

@@ -78,8 +78,7 @@ func (c *settings) invalid(field, problem string) error {
 		Message: fmt.Sprintf("runtimes.%s.%s %s.", c.id, field, problem), Hint: "git agentxchain validate"}
 }
 
-// setEndpoint takes base_url as the whole address; one without a path gets the
-// provider's own path.
+// setEndpoint takes base_url as the whole address; one without a path gets the provider's own path.
 func (c *settings) setEndpoint(base string) error {
 	origin, path := "", ""
 	switch c.provider {
@@ -109,10 +108,10 @@ func (c *settings) setEndpoint(base string) error {
 	return nil
 }
 
-// modelName is the model as it stands in an address.
+// modelName returns the model as it appears in an address.
 func (c *settings) modelName() string { return strings.TrimPrefix(c.model, "models/") }
 
-// shownEndpoint is the endpoint without what may be secret in it.
+// shownEndpoint returns the endpoint without parts that may be secret.
 func (c *settings) shownEndpoint() string {
 	u, err := url.Parse(c.endpoint)
 	if err != nil {
@@ -122,7 +121,7 @@ func (c *settings) shownEndpoint() string {
 	return u.String()
 }
 
-// key reads the key from the environment. An ollama may do without.
+// key reads the key from the environment. Ollama may do without.
 func (c *settings) key(getenv func(string) string) (string, *Failure) {
 	if c.authEnv == "" {
 		if c.provider == ollamaName {

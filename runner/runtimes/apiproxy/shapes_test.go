@@ -1,4 +1,4 @@
-// Requests as they were recorded by loopback servers, and answers in the shapes of the providers.
+// Requests as loopback servers recorded them, and answers in the shapes of the providers.
 
 package apiproxy
 
@@ -18,7 +18,7 @@ import (
 
 var record = flag.Bool("record", false, "write testdata/wire anew from what is sent and read")
 
-// recordedRequest is request.json of a provider: what its loopback server got.
+// recordedRequest is a provider's request.json: what its loopback server received.
 type recordedRequest struct {
 	Method  string            `json:"method"`
 	Path    string            `json:"path"`
@@ -26,7 +26,7 @@ type recordedRequest struct {
 	Body    any               `json:"body"`
 }
 
-// reading is what is made of an answer; read.json of a provider has one for each of its answers.
+// reading is how an answer is read; a provider's read.json has one for each of its answers.
 type reading struct {
 	Text       string `json:"text"`
 	Stopped    string `json:"stopped,omitempty"`
@@ -93,7 +93,7 @@ func TestRecordedShapes(t *testing.T) {
 	})
 }
 
-// requestAt is the last request that the loopback server of b got.
+// requestAt returns the last request that the loopback server of b received.
 func requestAt(t *testing.T, b *bench) recordedRequest {
 	t.Helper()
 	last := len(b.requests) - 1
@@ -133,7 +133,7 @@ func recorded(t *testing.T, file string, got, want any) {
 	}
 }
 
-// An answer of another shape has no text; what is not a JSON object cannot be read.
+// An answer of another shape has no text; anything but a JSON object cannot be read.
 func TestOtherShapes(t *testing.T) {
 	each(t, func(t *testing.T, p provider) {
 		for body, readable := range map[string]bool{

@@ -1,14 +1,13 @@
-// A local estimate of how many tokens a text is.
+// A local estimate of the number of tokens in a text.
 
 package apiproxy
 
 import "unicode"
 
-// tokens estimates the tokens of a text without the provider's vocabulary, on the
-// high side: a word is a token for every four letters begun, digits go by threes,
-// every other sign is one of its own, runs of the same sign and white space are
-// shared, and letters of scripts without spaces count one each. It takes one pass
-// and no memory.
+// tokens estimates the tokens of a text without the provider's vocabulary, on the high side: a word
+// counts one token for every four letters or part of them, digits count by threes, every other sign
+// counts one, runs of the same sign and of white space share tokens, and letters of scripts without
+// spaces count one each. It takes one pass and no memory.
 func tokens(text string) int {
 	n, run := 0, 0
 	var last rune
@@ -43,7 +42,7 @@ func tokens(text string) int {
 				n++
 			}
 		case 3:
-			// One space belongs to the word that follows it.
+			// One space belongs to the word after it.
 			if run == 1 || run > 1 && run%8 == 0 || run == 0 && r == '\n' {
 				n++
 			}

@@ -94,7 +94,7 @@ type bench struct {
 	bodies   [][]byte
 }
 
-// newBench serves what handle answers; options are of the runtime.
+// newBench serves the answers of handle; options are the runtime's.
 func newBench(t *testing.T, p provider, handle http.HandlerFunc, options ...any) *bench {
 	t.Helper()
 	b := &bench{t: t, p: p, handle: handle}
@@ -159,7 +159,7 @@ func (b *bench) dispatch(ctx context.Context) *runtimes.Outcome {
 	return out
 }
 
-// noSecret looks for the key in everything a dispatch leaves behind.
+// noSecret looks for the key in everything that a dispatch leaves behind.
 func (b *bench) noSecret(out *runtimes.Outcome) {
 	b.t.Helper()
 	texts := map[string]string{
@@ -180,7 +180,7 @@ func (b *bench) noSecret(out *runtimes.Outcome) {
 			b.t.Errorf("the key is in the %s: %s", where, text)
 		}
 	}
-	b.mu.Lock() // a server that was hung up on may still be at work
+	b.mu.Lock() // a server whose client hung up may still be at work
 	defer b.mu.Unlock()
 	for _, url := range b.urls {
 		if strings.Contains(url, "SECRET") {

@@ -1,7 +1,7 @@
 // The runtimes that come with git agentxchain.
 
-// Package builtin makes the runtime of a configured type. It links all of them;
-// what drives turns gets its constructor handed in and links none.
+// Package builtin makes the runtime of a configured type. It links all of them; code that drives
+// turns receives its constructor and links none.
 package builtin
 
 import (
@@ -17,8 +17,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes/remote"
 )
 
-// New makes the runtime that rt configures (docs/runtimes.md). A type nobody knows is
-// a *wire.Error of code invalid_argument.
+// New makes the runtime that rt configures (docs/runtimes.md). For an unknown type the error is a
+// *wire.Error with the code invalid_argument.
 func New(rt *config.Runtime) (runtimes.Runtime, error) {
 	switch rt.Type {
 	case config.RuntimeManual:

@@ -1,4 +1,4 @@
-// What is known of particular agents' command lines: which of them cannot carry out a turn
+// The command lines of known agents: which of them cannot carry out a turn
 // (docs/runtimes.md#local_cli).
 
 package localcli
@@ -9,8 +9,7 @@ import (
 	"strings"
 )
 
-// agentName is the name of a program without its directory and the suffixes it
-// has on Windows.
+// agentName returns the name of a program without its directory and the suffixes it has on Windows.
 func agentName(program string) string {
 	base := strings.ToLower(filepath.Base(strings.ReplaceAll(program, `\`, "/")))
 	for _, suffix := range []string{".exe", ".cmd", ".bat", ".ps1"} {
@@ -19,8 +18,8 @@ func agentName(program string) string {
 	return base
 }
 
-// incompatible says why a known agent started like this would wait for a person or
-// print what nobody can follow, "" when it is not known to.
+// incompatible returns why a known agent with this command line would wait for a person or print
+// output that cannot be followed, "" when no such problem is known.
 func incompatible(words []string) string {
 	args := words[1:]
 	has := func(names ...string) bool {
@@ -57,7 +56,7 @@ func incompatible(words []string) string {
 	return ""
 }
 
-// value is what follows an option, in the same word after = or in the next one.
+// value returns an option's value, in the same word after = or in the next one.
 func value(args []string, option string) string {
 	for i, a := range args {
 		if v, ok := strings.CutPrefix(a, option+"="); ok {

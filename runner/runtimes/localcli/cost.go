@@ -1,4 +1,4 @@
-// What a turn cost, from the agent's own report (docs/runtimes.md#local_cli).
+// The cost of a turn, from the agent's own report (docs/runtimes.md#local_cli).
 
 package localcli
 
@@ -8,8 +8,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
-// meters say for each agent how a record of its output reports what was used; they
-// add to the tally or replace it.
+// meters read the usage from a record of each agent's output; they add to the tally or replace it.
 var meters = map[string]func(*tally, *ojson.Object){
 	"claude":   (*tally).result,
 	"qwen":     (*tally).result,
@@ -21,13 +20,12 @@ var meters = map[string]func(*tally, *ojson.Object){
 // tally is what an agent has used so far.
 type tally struct {
 	usage *ojson.Object // the keys are those of a turn result's cost
-	usd   *float64      // nil when the agent does not say
+	usd   *float64      // nil when the agent does not report it
 	model string
 }
 
-// reported reads what the agent's JSON output says of its cost; nil and nil when it
-// says nothing, or when its format is not known. The keys of usage are those of a turn
-// result's cost.
+// reported reads the cost from the agent's JSON output; nil and nil when it has none or its format
+// is not known. The keys of usage are those of a turn result's cost.
 func reported(agent string, stdout []byte) (*float64, *ojson.Object) {
 	meter := meters[agent]
 	if meter == nil {
@@ -63,7 +61,7 @@ func reported(agent string, stdout []byte) (*float64, *ojson.Object) {
 	return t.usd, t.usage
 }
 
-// result is the last record of Claude Code and Qwen Code: the whole session.
+// result reads the last record of Claude Code and Qwen Code: the whole session.
 func (t *tally) result(doc *ojson.Object) {
 	if doc.String("type") != "result" {
 		return
@@ -79,7 +77,7 @@ func (t *tally) result(doc *ojson.Object) {
 	}
 }
 
-// stats is the last record of Gemini CLI.
+// stats reads the last record of Gemini CLI.
 func (t *tally) stats(doc *ojson.Object) {
 	if doc.String("type") == "result" {
 		t.usage = ojson.NewObject()
@@ -87,15 +85,15 @@ func (t *tally) stats(doc *ojson.Object) {
 	}
 }
 
-// turnCompleted is a record of Codex; there is one for each of its own turns.
+// turnCompleted reads a record of Codex; there is one for each of its own turns.
 func (t *tally) turnCompleted(doc *ojson.Object) {
 	if doc.String("type") == "turn.completed" {
 		t.count(doc.Object("usage"), "input_tokens", "output_tokens")
 	}
 }
 
-// stepFinished is a record of opencode; there is one for each request. A cost of 0 is
-// what it reports for a model whose price it does not know.
+// stepFinished reads a record of opencode; there is one for each request. It reports a cost of 0
+// for a model whose price it does not know.
 func (t *tally) stepFinished(doc *ojson.Object) {
 	if doc.String("type") != "step_finish" {
 		return
@@ -118,7 +116,7 @@ func (t *tally) count(from *ojson.Object, keys ...string) {
 	}
 }
 
-// maxTokens is more than any turn uses; what is beyond is not a count.
+// maxTokens is more than any turn uses; a larger number is not a count.
 const maxTokens = 1 << 40
 
 func (t *tally) add(key string, from *ojson.Object, name string) {

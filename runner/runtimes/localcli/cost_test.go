@@ -6,8 +6,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
-// TestReported reads what each agent's program printed in a run of its own, shortened
-// to the members that count and some that do not.
+// TestReported reads what each agent's program printed in one of its runs, shortened to the members
+// that count and some that do not.
 func TestReported(t *testing.T) {
 	for _, tc := range []struct{ name, agent, out, want string }{
 		{

@@ -1,4 +1,4 @@
-// Package localcli hands a turn to a program: the prompt as argument, on standard
-// input or in the bundle only, the result in the staging file. Whether the turn
-// went well is decided by the staged result alone, never by the exit status.
+// Package localcli passes a turn to a program: the prompt as argument, on standard input or in the
+// bundle only, the result in the staging file. The staged result alone decides whether the turn
+// went well, never the exit status.
 package localcli

@@ -2,7 +2,7 @@ package localcli
 
 import "time"
 
-// Quick is the runtime with little patience.
+// Quick returns a runtime with little patience.
 func Quick() *Runtime {
 	return &Runtime{limitGrace: 300 * time.Millisecond, abortGrace: 300 * time.Millisecond}
 }

@@ -33,12 +33,12 @@ const (
 	classCommand      = "local_cli_command_invalid"
 )
 
-// keptOutput is how much of the end of each stream is looked at afterwards, bytes.
+// keptOutput is how much of the end of each stream is examined afterwards, bytes.
 const keptOutput = 1 << 20
 
 // Runtime starts one process for each turn.
 type Runtime struct {
-	limitGrace time.Duration // between SIGTERM and SIGKILL when a time is up
+	limitGrace time.Duration // between SIGTERM and SIGKILL when the time is up
 	abortGrace time.Duration // the same when the caller gave up
 }
 
@@ -79,10 +79,10 @@ func (rt *Runtime) Dispatch(ctx context.Context, req *runtimes.Request) *runtime
 	return w.outcome(c, res)
 }
 
-// call is how the program is to be started.
+// call says how to start the program.
 type call struct {
 	argv      []string
-	template  []string // argv before the prompt is in it, for showing
+	template  []string // argv before the prompt is inserted, for display
 	dir, cwd  string
 	transport string
 	stdin     []byte
@@ -99,8 +99,7 @@ func (c *call) shown() []string {
 	return out
 }
 
-// prepare reads the configuration; the outcome is what keeps the program from
-// being started.
+// prepare reads the configuration; the outcome is what prevents the program from being started.
 func prepare(req *runtimes.Request) (*call, *runtimes.Outcome) {
 	raw := req.Runtime.Raw
 	words := runtimes.Command(raw)
@@ -134,7 +133,7 @@ func prepare(req *runtimes.Request) (*call, *runtimes.Outcome) {
 		case c.transport == viaArgv:
 			c.template = append(c.template, w)
 			c.argv = append(c.argv, strings.ReplaceAll(w, runtimes.Placeholder, argument(prompt)))
-		case w != runtimes.Placeholder: // an element that is all prompt goes, for the prompt comes another way
+		case w != runtimes.Placeholder: // an element that is all prompt is dropped, as the prompt comes another way
 			c.template = append(c.template, w)
 			c.argv = append(c.argv, w)
 		}
@@ -142,10 +141,10 @@ func prepare(req *runtimes.Request) (*call, *runtimes.Outcome) {
 	return c, nil
 }
 
-// argument is the prompt as an argument can hold it: without zero bytes.
+// argument returns the prompt without zero bytes, as an argument needs it.
 func argument(prompt []byte) string { return strings.ReplaceAll(string(prompt), "\x00", "") }
 
-// transport is the configured one, else what the command asks for.
+// transport returns the configured transport, else the one that fits the command.
 func transport(configured string, words []string) string {
 	switch configured {
 	case viaArgv, viaStdin, viaBundle:
@@ -159,7 +158,7 @@ func transport(configured string, words []string) string {
 	return viaBundle
 }
 
-// workDir resolves cwd, which may not lead out of the project, by a link neither.
+// workDir resolves cwd, which may not leave the project, not even through a link.
 func workDir(rootDir, cwd string) (string, error) {
 	if cwd == "" || cwd == "." {
 		return rootDir, nil
@@ -185,8 +184,8 @@ func workDir(rootDir, cwd string) (string, error) {
 	return filepath.Join(rootDir, name), nil
 }
 
-// clearStaging makes the staging directory and puts the placeholder there that
-// never counts as a result, so that an earlier attempt's is not taken for one.
+// clearStaging makes the staging directory and puts a placeholder there that never counts as a
+// result, so that an earlier attempt's is not taken for one.
 func clearStaging(root *os.Root, name string) error {
 	if err := root.MkdirAll(path.Dir(name), 0o777); err != nil {
 		return err
@@ -202,7 +201,7 @@ func clearStaging(root *os.Root, name string) error {
 	return root.WriteFile(name, []byte("{}"), 0o666)
 }
 
-// maxStaged bounds the look at the staged file, bytes.
+// maxStaged bounds how much of the staged file is read, bytes.
 const maxStaged = protocol.MaxStagedBytes
 
 func blocked(class, reason, recovery string) *runtimes.Outcome {

@@ -49,7 +49,7 @@ type turn struct {
 	seen []runtimes.Activity
 }
 
-// dispatchable is a turn of a runtime configured with the given members.
+// dispatchable returns a turn of a runtime configured with the given members.
 func dispatchable(t *testing.T, members ...any) *turn {
 	t.Helper()
 	out := &turn{log: &log{}}
@@ -181,7 +181,7 @@ func TestRateLimitSaysWhen(t *testing.T) {
 	}
 }
 
-// agentNamed puts a shell script under the name of a known agent.
+// agentNamed installs a shell script under the name of a known agent.
 func agentNamed(t *testing.T, name, script string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), name)
@@ -241,7 +241,7 @@ Copilot can be authenticated with GitHub.' >&2; exit 1`, "copilot_auth_failed"},
 	}
 }
 
-// A turn that is sent back says what the agent reported, also when that was not on standard error.
+// A rejected turn includes what the agent reported, also when that was not on standard error.
 func TestReportedFailureIsTheReason(t *testing.T) {
 	d := dispatchable(t, "command", []string{agentNamed(t, "opencode", `echo '{"type":"text","part":{"text":"I try."}}'
 echo '{"type":"error","error":{"name":"APIError","data":{"message":"Unable to connect."}}}'; exit 1`), "run"})
@@ -479,8 +479,8 @@ func TestProbe(t *testing.T) {
 	}
 }
 
-// TestVersion: a known agent is asked for its version, without the person's environment, and
-// only where the project could not have put another program in its place.
+// TestVersion: a known agent is asked for its version, without the person's environment, and only
+// where the project could not have put another program in its place.
 func TestVersion(t *testing.T) {
 	root, bin := t.TempDir(), t.TempDir()
 	put := func(dir, name, script string) string {
@@ -535,7 +535,7 @@ func TestVersion(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(root, "started")); err == nil {
 		t.Error("a program of the project was started")
 	}
-	// One that never ends is gone with its children when the time is up.
+	// A program that never ends is gone with its children when the time is up.
 	put(bin, "gemini", "sleep 600 &\necho $! >\""+bin+"/child\"\nwait\n")
 	short, cancel := context.WithCancel(ctx)
 	go func() {
@@ -556,7 +556,7 @@ func TestVersion(t *testing.T) {
 		t.Fatal(err)
 	}
 	pid := strings.TrimSpace(string(data))
-	stat, _ := os.ReadFile("/proc/" + pid + "/stat") // a dead one stays listed until its new parent looks
+	stat, _ := os.ReadFile("/proc/" + pid + "/stat") // a dead one stays listed until its new parent reaps it
 	if exec.Command("kill", "-0", pid).Run() == nil && !strings.Contains(string(stat), ") Z ") {
 		t.Errorf("what the agent started still runs: %s", stat)
 	}

@@ -1,4 +1,4 @@
-// What came of a program: the classification of its end, first match wins (docs/runtimes.md#local_cli).
+// The outcome of a program: the classification of its end, first match wins (docs/runtimes.md#local_cli).
 
 package localcli
 
@@ -104,8 +104,8 @@ func ended(res *process.Result) string {
 	return "in an unknown way"
 }
 
-// because quotes the last line of standard error, where programs say what ails
-// them, or else the last failure that the agent reported.
+// because quotes the last line of standard error, where programs report problems, or else the last
+// failure that the agent reported.
 func because(res *process.Result) string {
 	text := strings.TrimRight(string(res.Stderr), " \t\r\n")
 	line := text[strings.LastIndexByte(text, '\n')+1:]
@@ -124,7 +124,7 @@ func because(res *process.Result) string {
 
 func startError(c *call, err error) string {
 	text := err.Error()
-	// The error names the arguments it could not hand over only by their number.
+	// The error names the arguments it could not pass only by their number.
 	if strings.Contains(text, "argument list too long") {
 		return fmt.Sprintf("the prompt of %d bytes is too long for an argument", c.prompt)
 	}
@@ -144,8 +144,8 @@ func spawnRecovery(c *call, err error) string {
 	return "correct the command"
 }
 
-// excerpt is the end of a text as a record keeps it. Secrets are taken out before it is cut: the rest of
-// one would be found by no rule.
+// excerpt returns the end of a text for a record. It removes secrets before it cuts: no rule would find the
+// rest of one.
 func excerpt(b []byte) string {
 	const most = 800
 	b = []byte(secrets.Redact(string(b)))

@@ -12,7 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
 
-// Probe looks for the program, judges its command line, and asks a known agent for its version.
+// Probe looks for the program, checks its command line, and asks a known agent for its version.
 func (*Runtime) Probe(ctx context.Context, req *runtimes.ProbeRequest) []runtimes.Finding {
 	raw, at := req.Runtime.Raw, "runtimes."+req.Runtime.ID
 	words := runtimes.Command(raw)

@@ -1,4 +1,4 @@
-// Telling a provider's refusal from an agent's ordinary words (docs/runtimes.md#local_cli).
+// Distinguishing a provider's refusal from an agent's ordinary words (docs/runtimes.md#local_cli).
 
 package localcli
 
@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	maxRecord = 64 << 10 // of one line that is looked at
+	maxRecord = 64 << 10 // of one line that is examined
 	minReset  = time.Second
 	maxReset  = time.Hour
 )
@@ -32,8 +32,8 @@ var (
 		"rate limit exceeded", "rate_limit_exceeded", "429 too many requests", "too many requests"}
 )
 
-// providerFailure recognises what only a person or time can mend, in the error
-// records of the agent's output. A word of it in ordinary output means nothing.
+// providerFailure recognises what only a person or time can fix, in the error records of the
+// agent's output. The same words in ordinary output mean nothing.
 func providerFailure(agent, id string, stdout, stderr []byte) *runtimes.Outcome {
 	own := errorRecords(stderr)
 	records := append(errorRecords(stdout), own...)
@@ -71,7 +71,7 @@ func providerFailure(agent, id string, stdout, stderr []byte) *runtimes.Outcome 
 	return nil
 }
 
-// loginOf is how a known agent comes by valid credentials, "" for another program.
+// loginOf returns how to log in to a known agent, "" for another program.
 func loginOf(agent string) string {
 	switch agent {
 	case "aider":
@@ -94,8 +94,8 @@ func loginOf(agent string) string {
 	return ""
 }
 
-// errorRecords are the lines of an output that report an error, in lower case: JSON
-// records that say so themselves, and lines that begin as error messages do.
+// errorRecords returns the lines of an output that report an error, in lower case: JSON error
+// records, and lines that begin like error messages.
 func errorRecords(output []byte) []string {
 	var out []string
 	for line := range bytes.Lines(output) {
@@ -129,8 +129,7 @@ func isErrorRecord(doc *ojson.Object) bool {
 		kind == "result" && strings.HasPrefix(doc.String("result"), "[API Error: ")
 }
 
-// withoutWork leaves out what an agent has said and done, which an error record
-// may carry along.
+// withoutWork drops what an agent has said and done, which an error record may include.
 func withoutWork(doc *ojson.Object) *ojson.Object {
 	out := doc.Clone()
 	for _, key := range []string{"content", "messages", "tool_use_result", "output", "item"} {
@@ -139,7 +138,7 @@ func withoutWork(doc *ojson.Object) *ojson.Object {
 	return out
 }
 
-// isErrorLine tells an error message from prose by how the line begins.
+// isErrorLine tells an error message from prose by the beginning of the line.
 func isErrorLine(text string) bool {
 	if len(text) > 2000 {
 		return false
@@ -161,7 +160,7 @@ func isErrorLine(text string) bool {
 		(strings.HasSuffix(head, "error") || strings.HasSuffix(head, "exception"))
 }
 
-// resetIn reads how long a limit lasts, 1 s to 1 h; 0 when it is not said.
+// resetIn reads how long a limit lasts, 1 s to 1 h; 0 when it is not stated.
 func resetIn(text string) time.Duration {
 	for _, phrase := range []string{"resets in ", "reset in ", "retry-after: ", `retry-after":`, `retry_after":`,
 		"retry after ", "try again in ", "retry in ", "wait "} {
@@ -179,8 +178,8 @@ func resetIn(text string) time.Duration {
 	return 0
 }
 
-// duration reads "30s", "30 seconds", "2 minutes", "1.5s" and "1m30s" at the start
-// of text; bare numbers count as seconds where a header stands.
+// duration reads "30s", "30 seconds", "2 minutes", "1.5s" and "1m30s" at the start of text; with
+// bare, plain numbers count as seconds, as in a header.
 func duration(text string, bare bool) time.Duration {
 	text = strings.TrimLeft(text, ` "'`)
 	var total time.Duration

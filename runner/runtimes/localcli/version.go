@@ -1,4 +1,4 @@
-// Which version of a known agent is there: the one thing it answers without a key and for nothing.
+// The version of a known agent: the one thing it answers without a key and without cost.
 
 package localcli
 
@@ -18,18 +18,18 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
 
-// versionLimit is how long an agent may take to say its version; node alone takes seconds
-// on a busy machine.
+// versionLimit is how long an agent may take to print its version; node alone takes seconds on a
+// busy machine.
 const versionLimit = 15 * time.Second
 
-// version starts the agent name with --version and says what came of it. Where the project
-// could have put a program in its place it is started only when it is trusted; a program
-// that is not a known agent is not started, it might take the word for work.
+// version starts the agent name with --version and returns the finding. Where the project could
+// have put a program in its place it is started only when it is trusted; a program that is not a
+// known agent is not started, as it might take the word for work.
 func version(ctx context.Context, req *runtimes.ProbeRequest, name, dir string) runtimes.Finding {
 	found := runtimes.Finding{OK: true, Code: "command_found", Message: name + " can be started"}
 	file, err := process.Find(name, dir, req.Environ)
 	if err != nil {
-		return found // ProgramProblem looked already
+		return found // ProgramProblem has already checked
 	}
 	found.Path = file
 	if !known(name) || !req.Trusted && (strings.ContainsAny(name, `/\`) || below(req.Root, file)) {
@@ -71,7 +71,7 @@ func known(program string) bool {
 	})
 }
 
-// below reports whether file is part of the project in root, by its name or where a link leads.
+// below reports whether file is part of the project in root, by its name or through a link.
 func below(root, file string) bool {
 	for _, dir := range []string{root, resolved(root)} {
 		for _, f := range []string{file, resolved(file)} {
@@ -90,8 +90,8 @@ func resolved(path string) string {
 	return path
 }
 
-// scratchEnv is what a program needs to start, with a home directory of its own: neither
-// keys nor settings of the person are given to it.
+// scratchEnv returns what a program needs to start, with a home directory of its own, and without
+// the person's keys and settings.
 func scratchEnv(environ []string, home string) []string {
 	env := []string{"HOME=" + home, "USERPROFILE=" + home, "TMPDIR=" + home, "TERM=dumb", "NO_COLOR=1", "CI=1"}
 	for _, kv := range environ {
@@ -103,7 +103,7 @@ func scratchEnv(environ []string, home string) []string {
 	return env
 }
 
-// firstLine is the first line with something in it, as it may be shown.
+// firstLine returns the first line that is not blank, in a form that can be shown.
 func firstLine(out []byte) string {
 	for line := range strings.Lines(string(out)) {
 		if line = strings.TrimSpace(text.OneLine(line)); line != "" {

@@ -1,4 +1,4 @@
-// Watching a program at work: its output, its first sign of life, its time (docs/runtimes.md#local_cli).
+// Watching a running program: its output, its first sign of life, its time (docs/runtimes.md#local_cli).
 
 package localcli
 
@@ -25,7 +25,7 @@ const (
 	endedStartup = "startup"
 )
 
-// ending is the cause a program is ended for, with the time it gets to go.
+// ending is the cause for which a program is ended, with the time it gets to exit.
 type ending struct {
 	why   string
 	grace time.Duration
@@ -40,9 +40,9 @@ type watch struct {
 	req  *runtimes.Request
 	root *os.Root
 	done chan struct{}
-	told chan struct{} // closed once the start was told: what the program says is told after it
+	told chan struct{} // closed once the start was reported: the program's output is reported after it
 
-	startup, heartbeat, idle time.Duration // idle 0: as long as it likes
+	startup, heartbeat, idle time.Duration // idle 0: no limit
 
 	mu        sync.Mutex
 	start     time.Time
@@ -91,10 +91,10 @@ func milliseconds(n int) time.Duration {
 	return time.Duration(min(int64(n), int64(1<<53))) * time.Millisecond
 }
 
-// attached is told that the program runs. Its output may be read before that.
+// attached records that the program runs. Its output may be read before that.
 func (w *watch) attached(pid int) {
 	defer close(w.told)
-	_ = turnmark.Brand(pid) // without it the other marks have to do
+	_ = turnmark.Brand(pid) // if it fails the other marks have to suffice
 	w.mu.Lock()
 	w.pid = pid
 	w.mu.Unlock()
@@ -102,9 +102,9 @@ func (w *watch) attached(pid int) {
 	w.req.Activity(runtimes.Activity{Type: "starting", Summary: fmt.Sprintf("process %d started", pid), PID: pid})
 }
 
-// watch ends the program when its time is up, when it does not begin, when it
-// falls silent for too long or when the caller gives up. It looks at the staging
-// file now and then: a result is a sign of life too.
+// watch ends the program when its time is up, when it does not begin, when it falls silent for too
+// long or when the caller gives up. It looks at the staging file now and then: a result is a sign
+// of life too.
 func (w *watch) watch(caller, own context.Context, end context.CancelCauseFunc) {
 	defer close(w.done)
 	tick := time.NewTicker(w.pace())
@@ -140,7 +140,7 @@ func (w *watch) watch(caller, own context.Context, end context.CancelCauseFunc) 
 	}
 }
 
-// pace is how often the watch looks around.
+// pace returns how often the watch looks.
 func (w *watch) pace() time.Duration {
 	p := time.Second
 	for _, d := range []time.Duration{w.startup, w.heartbeat, w.idle} {
@@ -151,7 +151,7 @@ func (w *watch) pace() time.Duration {
 	return max(p, 10*time.Millisecond)
 }
 
-// overdue says why the program has to be ended, "" when it may go on.
+// overdue returns why the program has to be ended, "" when it may go on.
 func (w *watch) overdue(now time.Time) string {
 	staged := w.stagedMoved()
 	w.mu.Lock()
@@ -194,8 +194,7 @@ func (w *watch) overdue(now time.Time) string {
 	return ""
 }
 
-// stagedMoved reports that the staged file has changed and is more than the
-// placeholder.
+// stagedMoved reports that the staged file has changed and is more than the placeholder.
 func (w *watch) stagedMoved() bool {
 	info, err := w.root.Lstat(w.req.StagingPath)
 	if err != nil || !info.Mode().IsRegular() || info.Size() <= int64(len("{}")) {
@@ -229,7 +228,7 @@ func (w *watch) staged() bool {
 	return err == nil && protocol.StagedProof(data)
 }
 
-// stream is the writer for one output stream: into the log, counted and told.
+// stream returns the writer for one output stream: it logs, counts and reports.
 func (w *watch) stream(name string) io.Writer {
 	lines := &runtimes.LineWriter{Tell: func(n int, last string) { w.said(name, n, last) }}
 	return writerFunc(func(p []byte) (int, error) {
@@ -293,7 +292,7 @@ func (w *watch) diag(label string, pairs ...any) {
 	_, _ = w.req.Log.Write(fmt.Appendf(nil, "[adapter:diag] %s %s\n", label, ojson.Compact(ojson.NewObject(pairs...))))
 }
 
-// shownEnv are the variables a log may show.
+// shownEnv returns the variables that a log may show.
 func shownEnv(env []string) *ojson.Object {
 	out := ojson.NewObject()
 	for _, name := range []string{"PATH", "HOME", "PWD", "SHELL", "TMPDIR", "AGENTXCHAIN_TURN_ID"} {

@@ -14,7 +14,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
 
-// TestStartIsToldFirst: what a program says is told after its start, however soon it is read.
+// TestStartIsToldFirst: a program's output is reported after its start, however soon it is read.
 func TestStartIsToldFirst(t *testing.T) {
 	var kinds []string
 	w := newWatch(New(), &runtimes.Request{

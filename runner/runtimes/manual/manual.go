@@ -1,7 +1,7 @@
 // Runtime manual: a turn in a person's hands (docs/runtimes.md#manual).
 
-// Package manual leaves a turn to a person: it says what to do and, when asked to,
-// waits until the result lies where it belongs.
+// Package manual leaves a turn to a person: it says what to do and, on request, waits until the
+// result is in its place.
 package manual
 
 import (
@@ -17,19 +17,19 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
 
-// Times of Wait when none are given (docs/runtimes.md#manual).
+// Default times of Wait (docs/runtimes.md#manual).
 const (
 	DefaultPoll = 2 * time.Second
 	DefaultWait = 20 * time.Minute
 )
 
-// Runtime dispatches by doing nothing: the bundle is what the person works from.
+// Runtime dispatches by doing nothing: the person works from the bundle.
 type Runtime struct{}
 
 // New returns the runtime; it has no state.
 func New() *Runtime { return &Runtime{} }
 
-// Dispatch finds out whether the person is done already; it never waits.
+// Dispatch checks whether the person is done already; it never waits.
 func (*Runtime) Dispatch(ctx context.Context, req *runtimes.Request) *runtimes.Outcome {
 	switch ready, err := staged(req.Root, req.StagingPath); {
 	case ctx.Err() != nil:
@@ -43,14 +43,13 @@ func (*Runtime) Dispatch(ctx context.Context, req *runtimes.Request) *runtimes.O
 	}
 }
 
-// Probe has nothing to look at: a person is there or is not.
+// Probe has nothing to check: a person is there or is not.
 func (*Runtime) Probe(context.Context, *runtimes.ProbeRequest) []runtimes.Finding {
 	return []runtimes.Finding{{OK: true, Code: "manual", Message: "a person carries out its turns"}}
 }
 
-// Wait looks for the result of a turn every poll until it is there, wait is over
-// or ctx ends: Staged, TimedOut or Aborted. The turn stays as it is in every case.
-// Zero times stand for the defaults.
+// Wait looks for the result of a turn every poll until it is there, wait is over or ctx ends:
+// Staged, TimedOut or Aborted. The turn stays as it is in every case. Zero times mean the defaults.
 func Wait(ctx context.Context, root, turnID string, poll, wait time.Duration) *runtimes.Outcome {
 	if poll <= 0 {
 		poll = DefaultPoll
@@ -64,7 +63,7 @@ func Wait(ctx context.Context, root, turnID string, poll, wait time.Duration) *r
 	tick := time.NewTicker(poll)
 	defer tick.Stop()
 	for {
-		// A file that cannot be read now may be in the middle of being written.
+		// An unreadable file may be in the middle of being written.
 		if ready, err := staged(root, path); err == nil && ready {
 			return &runtimes.Outcome{Kind: runtimes.Staged}
 		}
@@ -81,9 +80,9 @@ func Wait(ctx context.Context, root, turnID string, poll, wait time.Duration) *r
 	}
 }
 
-// staged reports whether the staging file holds a whole result: an editor saves in
-// steps, and half a document is not an answer yet. What is no JSON at all but has
-// stopped growing is left to acceptance, which says what is wrong with it.
+// staged reports whether the staging file holds a complete result: an editor saves in steps, and
+// half a document is not an answer yet. A document that is not JSON but has stopped growing is left
+// to acceptance, which says what is wrong with it.
 func staged(rootDir, name string) (bool, error) {
 	root, err := os.OpenRoot(rootDir)
 	if err != nil {

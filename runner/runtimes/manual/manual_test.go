@@ -60,8 +60,8 @@ func TestWait(t *testing.T) {
 	}
 }
 
-// TestWaitEndsOnRubbish hands a finished file that is no JSON on: acceptance says
-// what is wrong with it.
+// TestWaitEndsOnRubbish passes on a finished file that is not JSON: acceptance says what is wrong
+// with it.
 func TestWaitEndsOnRubbish(t *testing.T) {
 	root := t.TempDir()
 	write(t, root, "done, see the diff")

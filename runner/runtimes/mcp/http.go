@@ -1,4 +1,4 @@
-// A server that is reached over streamable HTTP.
+// A server reached over streamable HTTP.
 
 package mcp
 
@@ -22,9 +22,9 @@ import (
 
 const maxHeaderBytes = 64 << 10
 
-// web is a server somewhere else. It is also the HTTP transport of the SDK's
-// client: it adds the configured headers, for that server only, bounds what is
-// read, and remembers how requests went.
+// web is a server elsewhere. It is also the HTTP transport of the SDK's client: it adds the
+// configured headers, for that server only, limits how much is read, and remembers how requests
+// went.
 type web struct {
 	c    *settings
 	host string
@@ -33,7 +33,7 @@ type web struct {
 
 	mu         sync.Mutex
 	version    string
-	status     int // of the last answer that was an error
+	status     int // of the last error answer
 	retryAfter time.Duration
 	refused    error // the last request that got no answer
 	left       int64 // bytes that may still be read in this turn
@@ -59,7 +59,7 @@ func newHTTP(c *settings, stop context.CancelCauseFunc) *web {
 func (w *web) transport() mcp.Transport {
 	client := &http.Client{Transport: w, CheckRedirect: func(req *http.Request, via []*http.Request) error {
 		if req.URL.Scheme+"://"+req.URL.Host != w.host || len(via) > 5 {
-			return http.ErrUseLastResponse // it would carry headers and prompt elsewhere
+			return http.ErrUseLastResponse // it would send headers and prompt elsewhere
 		}
 		return nil
 	}}
@@ -119,9 +119,8 @@ func (w *web) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// body is a bounded answer. A stream of events that breaks off before its request is
-// answered, without a way to resume it, ends the conversation: the SDK would wait for
-// the rest for ever.
+// body is a bounded answer. A stream of events that breaks off before its request is answered,
+// without a way to resume it, ends the conversation: the SDK would wait for the rest for ever.
 type body struct {
 	io.ReadCloser
 	w        *web
@@ -150,7 +149,7 @@ func (b *body) Read(p []byte) (int, error) {
 	if b.streamOf != nil {
 		b.look(p[:n])
 		if err != nil && !b.resume {
-			// What was read last may be the answer; it is given a moment to be understood.
+			// The last data read may be the answer; it gets a moment to be understood.
 			why := errUnfollowed
 			if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 				why = errBroken

@@ -20,7 +20,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
 
-// webServer is a server over streamable HTTP, made with the SDK.
+// webServer returns a server over streamable HTTP, made with the SDK.
 func webServer(t *testing.T, mode string, wrap func(http.Handler) http.Handler) *httptest.Server {
 	t.Helper()
 	s := newServer(mode)

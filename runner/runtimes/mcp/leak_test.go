@@ -1,4 +1,4 @@
-// What a thousand dispatches leave behind: nothing.
+// A thousand dispatches leave nothing behind.
 
 package mcp
 
@@ -64,7 +64,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 	settled(t, goroutines+2, files+2)
 }
 
-// closeIdle ends the servers' side of connections, which is not what is counted.
+// closeIdle closes the servers' side of connections, which is not counted.
 func closeIdle(list ...*httptest.Server) {
 	for _, s := range list {
 		s.CloseClientConnections()

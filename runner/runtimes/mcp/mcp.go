@@ -30,12 +30,12 @@ const (
 )
 
 const (
-	// defaultLimit is how long a turn may take that has no deadline.
+	// defaultLimit is how long a turn without a deadline may take.
 	defaultLimit = 20 * time.Minute
 	// clientVersion of the identity agentxchain-mcp-adapter.
 	clientVersion = "1.0.0"
-	// handshake is the newest protocol whose handshake every server knows; newer
-	// ones begin with a question that older servers leave unanswered.
+	// handshake is the newest protocol whose handshake every server knows; newer ones begin with a
+	// question that older servers leave unanswered.
 	handshake = "2025-11-25"
 	// maxTools bounds a list of tools that never ends.
 	maxTools = 10000
@@ -56,8 +56,8 @@ func New(rt *config.Runtime) (*Runtime, error) {
 	return &Runtime{cfg: cfg}, nil
 }
 
-// Dispatch connects, makes sure that the tool is there, calls it once and returns
-// the turn result in its answer. The server is ended afterwards.
+// Dispatch connects, makes sure that the tool exists, calls it once and returns the turn result in
+// its answer. It ends the server afterwards.
 func (r *Runtime) Dispatch(ctx context.Context, req *runtimes.Request) *runtimes.Outcome {
 	deadline := req.Deadline
 	if deadline.IsZero() {
@@ -84,7 +84,7 @@ func (r *Runtime) Dispatch(ctx context.Context, req *runtimes.Request) *runtimes
 	s.close(timed)
 	switch {
 	case out.Kind == runtimes.Returned || out.Kind == runtimes.Rejected:
-		// An answer that came counts, also when the time was up just then.
+		// An answer that arrived counts, even when the time was up just then.
 	case ctx.Err() != nil && errors.Is(ctx.Err(), context.Canceled):
 		out.Kind, out.Reason = runtimes.Aborted, "The dispatch was given up."
 	case timed.Err() != nil || !time.Now().Before(deadline): // the context's own clock may be late
@@ -156,7 +156,7 @@ func (r *Runtime) requireTool(ctx context.Context, s *session) *runtimes.Outcome
 	}
 }
 
-// blocked is the outcome of a conversation that failed.
+// blocked returns the outcome of a conversation that failed.
 func (r *Runtime) blocked(s *session, err error) *runtimes.Outcome {
 	f := s.failure(err)
 	out := &runtimes.Outcome{
@@ -177,7 +177,8 @@ func (r *Runtime) blocked(s *session, err error) *runtimes.Outcome {
 	return out
 }
 
-// arguments are the thirteen of the tool, all strings, paths absolute (docs/runtimes.md#mcp).
+// arguments returns the tool's thirteen arguments, all strings, paths absolute
+// (docs/runtimes.md#mcp).
 func arguments(req *runtimes.Request) map[string]any {
 	abs := func(p string) string { return filepath.Join(req.Root, filepath.FromSlash(p)) }
 	dir := abs(req.BundleDir)
@@ -190,11 +191,11 @@ func arguments(req *runtimes.Request) map[string]any {
 	}
 }
 
-// Probe reports whether the server could be reached: without Online that its
-// program is there, with it that it answers and has the tool.
+// Probe reports whether the server can be reached: without Online that its program exists, with it
+// that it answers and has the tool.
 func (r *Runtime) Probe(ctx context.Context, req *runtimes.ProbeRequest) []runtimes.Finding {
-	// A server that is to be isolated is not started for a probe, which knows of no turn
-	// to isolate it for.
+	// A server that needs isolation is not started for a probe, which has no turn to isolate it
+	// for.
 	if f := r.cfg.programFinding(req.Environ, req.Root); f != nil &&
 		(!f.OK || !req.Online || runtimes.Isolation(req.Runtime) != confine.None) {
 		return []runtimes.Finding{*f}
@@ -221,7 +222,7 @@ func (r *Runtime) Probe(ctx context.Context, req *runtimes.ProbeRequest) []runti
 		}
 	}
 	if f.Message != "" {
-		if timed.Err() != nil && ctx.Err() == nil { // how the conversation ended then says nothing
+		if timed.Err() != nil && ctx.Err() == nil { // then the way the conversation ended says nothing
 			f.Message = fmt.Sprintf("The MCP server had not answered after %s.", probeLimit)
 		}
 		return []runtimes.Finding{f}

@@ -1,4 +1,4 @@
-// Turns carried out by real servers, over both transports, and by what goes wrong with them.
+// Turns carried out by real servers, over both transports, and by faulty ones.
 
 package mcp
 
@@ -63,7 +63,7 @@ func newWorld(t *testing.T, options ...any) *world {
 	return w
 }
 
-// local is a world whose server is this binary in the given mode.
+// local returns a world whose server is this binary in the given mode.
 func local(t *testing.T, mode string, options ...any) *world {
 	t.Helper()
 	exe, err := os.Executable()

@@ -1,4 +1,4 @@
-// The turn result in what a tool answered (docs/runtimes.md#mcp).
+// The turn result in a tool's answer (docs/runtimes.md#mcp).
 
 package mcp
 
@@ -14,11 +14,11 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
 
-// maxText bounds what is repeated of a tool's own words, in bytes.
+// maxText bounds how much of a tool's own words is repeated, in bytes.
 const maxText = 2000
 
-// interpret takes the turn result out of the result of tools/call, as it came
-// over the wire; problem says why there is none.
+// interpret extracts the turn result from the result of tools/call, as it came over the wire;
+// problem says why there is none.
 func interpret(tool string, raw []byte) (result []byte, problem string) {
 	o, err := ojson.DecodeObject(raw)
 	if err != nil {
@@ -52,7 +52,7 @@ func interpret(tool string, raw []byte) (result []byte, problem string) {
 	return nil, "MCP tool returned text content, but none of the text blocks contained valid turn-result JSON."
 }
 
-// textBlocks are the texts of the content, of toolResult's when there is no other.
+// textBlocks returns the texts of the content, or those of toolResult when there is no other.
 func textBlocks(o *ojson.Object) (out []string) {
 	for _, from := range []*ojson.Object{o, o.Object("toolResult")} {
 		for _, block := range from.Objects("content") {
@@ -64,7 +64,7 @@ func textBlocks(o *ojson.Object) (out []string) {
 	return out
 }
 
-// encode is a result of the SDK as it would be on the wire; nil when it cannot be.
+// encode returns a result of the SDK as it would be on the wire; nil when it cannot be encoded.
 func encode(res *mcp.CallToolResult) []byte {
 	if res == nil {
 		return nil

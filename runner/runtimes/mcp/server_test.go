@@ -27,14 +27,14 @@ func TestMain(m *testing.M) {
 		serveMode(mode)
 		return
 	}
-	// What the SDK's server in these tests keeps for a client that went away is not ours.
+	// The SDK's server in these tests keeps state for a client that went away; that is not ours.
 	testleak.Main(m,
 		goleak.IgnoreAnyFunction("github.com/modelcontextprotocol/go-sdk/mcp.(*streamableServerConn).Read"))
 }
 
 func serveMode(mode string) {
 	switch mode {
-	case "mute": // answers nothing and ignores that it should end
+	case "mute": // answers nothing and ignores requests to end
 		_ = exec.Command("sleep", "600").Start()
 		select {}
 	case "dead":
@@ -45,7 +45,7 @@ func serveMode(mode string) {
 		for {
 			_, _ = os.Stdout.Write(junk)
 		}
-	case "long": // one line that has no end
+	case "long": // one line without an end
 		junk := make([]byte, 1<<20)
 		for i := range junk {
 			junk[i] = 'x'
@@ -53,7 +53,7 @@ func serveMode(mode string) {
 		for {
 			_, _ = os.Stdout.Write(junk)
 		}
-	case "asks": // more than it reads the answers to
+	case "asks": // asks more than it reads answers to
 		for n := 1; ; n++ {
 			_, _ = fmt.Printf("{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"ping\"}\n", n)
 		}
@@ -68,7 +68,7 @@ func serveMode(mode string) {
 	_ = newServer(mode).Run(context.Background(), &mcp.StdioTransport{})
 }
 
-// newServer is a server made with the SDK.
+// newServer returns a server made with the SDK.
 func newServer(mode string) *mcp.Server {
 	s := mcp.NewServer(&mcp.Implementation{Name: "test-agent", Version: "1"}, nil)
 	name := DefaultTool
@@ -123,7 +123,7 @@ func answer(ctx context.Context, mode string, args map[string]any, req *mcp.Call
 		return r, nil
 	case "error-mute":
 		return &mcp.CallToolResult{IsError: true}, nil
-	case "poor": // structured, but no turn result
+	case "poor": // structured, but not a turn result
 		return &mcp.CallToolResult{StructuredContent: map[string]any{"status": "completed"}}, nil
 	case "crash":
 		fmt.Fprintln(os.Stderr, "segmentation fault, politely")
@@ -146,7 +146,7 @@ func answer(ctx context.Context, mode string, args map[string]any, req *mcp.Call
 				return &mcp.CallToolResult{StructuredContent: result}, nil
 			}
 		}
-	case "worker": // edits a real file; its first attempt forgets to say so
+	case "worker": // edits a real file; its first attempt forgets to declare it
 		path := filepath.Join(args["project_root"].(string), "work.txt")
 		before, _ := os.ReadFile(path)
 		if err := os.WriteFile(path, append(before, args["turn_id"].(string)+"\n"...), 0o644); err != nil {

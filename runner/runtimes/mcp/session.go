@@ -1,4 +1,4 @@
-// A connection to an MCP server, whichever way it is reached.
+// A connection to an MCP server, over either transport.
 
 package mcp
 
@@ -20,10 +20,10 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
 
-// link is what a connection needs of the dispatch it is made for.
+// link is what a connection needs from the dispatch it is made for.
 type link struct {
 	root     string
-	argv     []string // of the server that is started, as the dispatch confines it
+	argv     []string // of the server to start, as the dispatch confines it
 	env      []string
 	inherit  []*os.File
 	log      io.Writer
@@ -36,7 +36,7 @@ type session struct {
 	tap    *tap
 	err    error
 	wire   wire
-	stop   context.CancelCauseFunc // ends what is being waited for
+	stop   context.CancelCauseFunc // ends the wait
 	gone   context.Context
 }
 
@@ -45,7 +45,7 @@ type wire interface {
 	transport() mcp.Transport
 	initialized(version string) // the handshake has agreed on a protocol
 	end(ctx context.Context)    // the conversation is over
-	explain(err error) *failure // why it failed, nil when the wire knows nothing of it
+	explain(err error) *failure // why it failed, nil when unknown
 	process() (pid int, exit *int, signal string)
 }
 
@@ -56,14 +56,14 @@ type failure struct {
 	retryAfter               time.Duration
 }
 
-// connect starts or reaches the server and shakes hands.
+// connect starts or reaches the server and performs the handshake.
 func (r *Runtime) connect(ctx context.Context, l link) *session {
 	s := &session{}
 	s.gone, s.stop = context.WithCancelCause(context.Background())
 	l.activity(runtimes.Activity{Type: "starting", Summary: "connecting to the MCP server", Stream: "request"})
 	if len(r.cfg.argv) > 0 {
 		server := startStdio(r.cfg, l, s.stop)
-		// A server that reads nothing blocks what is written to it, which no context ends.
+		// A write to a server that reads nothing blocks, and no context ends it.
 		context.AfterFunc(ctx, server.hush)
 		s.wire = server
 	} else {
@@ -93,7 +93,7 @@ func (r *Runtime) connect(ctx context.Context, l link) *session {
 	return s
 }
 
-// watched is ctx that also ends when the server is gone.
+// watched returns ctx that also ends when the server is gone.
 func (s *session) watched(ctx context.Context) context.Context {
 	own, cancel := context.WithCancelCause(ctx)
 	context.AfterFunc(s.gone, func() { cancel(context.Cause(s.gone)) })
@@ -115,7 +115,7 @@ func (s *session) close(ctx context.Context) {
 	s.stop(errClosed)
 }
 
-// closeWait is how long a server may take to say goodbye.
+// closeWait is how long a server may take to end the conversation.
 const closeWait = 2 * time.Second
 
 var errClosed = errors.New("the connection is closed")
@@ -124,7 +124,7 @@ func (s *session) pid() int { pid, _, _ := s.wire.process(); return pid }
 
 func (s *session) exit() (*int, string) { _, exit, signal := s.wire.process(); return exit, signal }
 
-// failure explains an error by what is known of the server, else by itself.
+// failure explains an error by what is known about the server, else by itself.
 func (s *session) failure(err error) *failure {
 	if cause := context.Cause(s.gone); cause != nil && !errors.Is(cause, errClosed) {
 		err = cause
@@ -146,16 +146,15 @@ func (s *session) failure(err error) *failure {
 	return &failure{class: ClassConnection, message: message, retryable: true}
 }
 
-// tap is a transport that keeps the answer to tools/call as it came: decoded and
-// encoded again it would lose the order of its members, long numbers, and the
-// members the SDK does not know.
+// tap is a transport that keeps the answer to tools/call as it came: decoded and encoded again it
+// would lose the order of its members, long numbers, and the members that the SDK does not know.
 type tap struct {
 	inner       mcp.Transport
 	initialized func(version string)
 	stop        context.CancelCauseFunc
 
 	mu        sync.Mutex
-	init      any // ids of the requests that are listened for
+	init      any // ids of the requests whose answers are watched
 	call      any
 	result    []byte
 	open      map[any]*asked // requests of ours without an answer, by id
@@ -175,7 +174,7 @@ func (t *tap) Connect(ctx context.Context) (mcp.Connection, error) {
 	return &tapped{Connection: c, t: t}, nil
 }
 
-// answer is the result of tools/call, nil when none has come.
+// answer returns the result of tools/call, nil when none has come.
 func (t *tap) answer() []byte {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -15,7 +15,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
 
-// DefaultTool is the tool that is called when tool_name is absent.
+// DefaultTool is the tool to call when tool_name is absent.
 const DefaultTool = "agentxchain_turn"
 
 // settings are the options of one runtime; argv is empty for streamable HTTP.
@@ -59,7 +59,7 @@ func (c *settings) invalid(field, problem string) error {
 		Message: fmt.Sprintf("runtimes.%s.%s %s.", c.id, field, problem), Hint: "git agentxchain validate"}
 }
 
-// dir is the directory the server runs in.
+// dir returns the directory that the server runs in.
 func (c *settings) dir(root string) string {
 	if filepath.IsAbs(c.cwd) {
 		return c.cwd
@@ -67,14 +67,13 @@ func (c *settings) dir(root string) string {
 	return filepath.Join(root, filepath.FromSlash(c.cwd))
 }
 
-// redact takes out of a text what must not be repeated: header values, and the
-// credentials and query of the address.
+// redact removes from a text what must not be repeated: header values, and the credentials and
+// query of the address.
 func (c *settings) redact(text string) string {
 	return webpost.Request{URL: c.url, Headers: c.headers}.Redact(text)
 }
 
-// programFinding looks for the program of a server that is started; nil for one
-// that is not.
+// programFinding looks for the program of a server that is started; nil for any other server.
 func (c *settings) programFinding(env []string, root string) *runtimes.Finding {
 	if len(c.argv) == 0 {
 		return nil

@@ -24,19 +24,20 @@ import (
 )
 
 const (
-	// maxMessage is one message of a server: a result as structure and as text.
+	// maxMessage bounds one message of a server: a result as structure and as text.
 	maxMessage = 4*protocol.MaxStagedBytes + 1<<20
-	// maxOutput is all that a server may print on standard output in a turn.
+	// maxOutput bounds what a server may print on standard output in a turn.
 	maxOutput = 256 << 20
-	// maxQuestions of a server in a turn are answered. Each takes some memory meanwhile.
+	// maxQuestions is how many questions of a server are answered in a turn. Each takes some memory
+	// meanwhile.
 	maxQuestions = 10000
-	// endGrace is how long a server may take to end once its input has closed, and
-	// again once it is told to.
+	// endGrace is how long a server may take to end once its input has closed, and again once it is
+	// told to end.
 	endGrace = 2 * time.Second
 	maxTail  = 800 // bytes of standard error that explain a failure
 )
 
-// flood is the cause of a server ended because it would not stop talking.
+// flood is the cause of ending a server that would not stop talking.
 type flood string
 
 func (f flood) Error() string { return string(f) }
@@ -59,8 +60,7 @@ type stdio struct {
 	start  error
 }
 
-// startStdio starts the server in a session of its own; stop is called when it is
-// gone.
+// startStdio starts the server in a session of its own; stop is called when it has ended.
 func startStdio(c *settings, l link, stop context.CancelCauseFunc) *stdio {
 	s := &stdio{done: make(chan struct{}), log: l.log}
 	theirs, ours, err := os.Pipe()
@@ -92,9 +92,9 @@ func startStdio(c *settings, l link, stop context.CancelCauseFunc) *stdio {
 			Grace:   endGrace,
 			Session: true,
 			Started: func(pid int) {
-				_ = turnmark.Brand(pid) // without it the other marks have to do
+				_ = turnmark.Brand(pid) // if it fails the other marks have to suffice
 				s.number.Store(int64(pid))
-				_ = theirs.Close() // the server has its own now, and must see the end of ours
+				_ = theirs.Close() // the server has its own now, and must see ours close
 				l.activity(runtimes.Activity{
 					Type:    "starting",
 					Summary: "the MCP server runs",
@@ -106,14 +106,13 @@ func startStdio(c *settings, l link, stop context.CancelCauseFunc) *stdio {
 		_ = theirs.Close()
 		_ = printed.Close()
 		cancel()
-		// What it printed last is on its way to whoever waits for it.
+		// Its last output is still on its way to the reader.
 		time.AfterFunc(lastWords, func() { stop(errEnded) })
 	}()
 	return s
 }
 
-// lastWords is how long the last output of a server that has ended may take to be
-// understood.
+// lastWords is how long it may take to understand the last output of a server that has ended.
 const lastWords = 500 * time.Millisecond
 
 var errEnded = errors.New("the server ended")
@@ -136,7 +135,7 @@ func (s *stdio) transport() mcp.Transport {
 	}
 }
 
-// input is where messages to the server go.
+// input returns the writer of messages to the server.
 func (s *stdio) input() io.Writer {
 	if s.in == nil {
 		return brokenPipe{}
@@ -150,8 +149,7 @@ func (brokenPipe) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
 
 func (s *stdio) initialized(string) {}
 
-// end closes the server's input, which is how it is told to go, and makes it go
-// when it does not.
+// end closes the server's input, which tells it to end, and kills it when it does not.
 func (s *stdio) end(ctx context.Context) {
 	s.hush()
 	t := time.NewTimer(endGrace)
@@ -162,11 +160,11 @@ func (s *stdio) end(ctx context.Context) {
 	case <-ctx.Done():
 	}
 	s.cancel()
-	_ = s.out.Close() // whoever still prints is not waited for
+	_ = s.out.Close() // does not wait for a process that still prints
 	<-s.done
 }
 
-// hush writes nothing more to the server; what is being written ends with an error.
+// hush stops writing to the server; a write under way ends with an error.
 func (s *stdio) hush() {
 	if s.in != nil {
 		_ = s.in.Close()
@@ -211,7 +209,7 @@ func (s *stdio) explain(err error) *failure {
 	return &failure{class: ClassConnection, message: message, retryable: true}
 }
 
-// limited hands on so many bytes and no more.
+// limited passes on a limited number of bytes.
 type limited struct {
 	w    io.Writer
 	left int64

@@ -1,7 +1,7 @@
 // Runtime remote_agent: an agent behind an HTTP address (docs/runtimes.md#remote_agent).
 
-// Package remote hands a turn to a server: one POST with prompt and context, the
-// turn result as the answer.
+// Package remote passes a turn to a server: one POST with prompt and context, the turn result as
+// the answer.
 package remote
 
 import (
@@ -25,7 +25,7 @@ import (
 const (
 	defaultTimeout = 2 * time.Minute
 	maxLogged      = 500 // characters of a refusal that are logged
-	minKey         = 8   // bytes; shorter values are in other text too
+	minKey         = 8   // bytes; shorter values occur in other text too
 )
 
 // Classes of a blocked dispatch.
@@ -83,7 +83,7 @@ type exchange struct {
 	bounded  bool   // the turn's deadline comes before the configured timeout
 }
 
-// build makes the request; the outcome is what keeps it from being made.
+// build makes the request; the outcome is what prevents it.
 func (d *exchange) build() (webpost.Request, *runtimes.Outcome) {
 	raw := d.req.Runtime.Raw
 	post := webpost.Request{URL: raw.String("url"), MaxBody: protocol.MaxStagedBytes}
@@ -127,8 +127,8 @@ func (d *exchange) build() (webpost.Request, *runtimes.Outcome) {
 	return post, nil
 }
 
-// keys are the credentials that the headers take from the environment. The agent has them
-// too, and a result that repeats one would go into the record.
+// keys returns the credentials that the headers take from the environment. The agent has them too,
+// and a result that repeats one would be recorded with it.
 func (d *exchange) keys() (keys []string) {
 	_, used := webpost.Resolve(d.req.Runtime.Raw.Object("headers"), func(string) (string, bool) { return "", false })
 	for _, u := range used {
@@ -140,7 +140,7 @@ func (d *exchange) keys() (keys []string) {
 	return keys
 }
 
-// judge says what an answer means.
+// judge returns the outcome of an answer.
 func (d *exchange) judge(post webpost.Request, res *webpost.Response) *runtimes.Outcome {
 	again := "see whether the agent at " + d.shownURL + " works, then: git agentxchain unblock"
 	switch {
@@ -187,7 +187,7 @@ func (d *exchange) judge(post webpost.Request, res *webpost.Response) *runtimes.
 	return &runtimes.Outcome{Kind: runtimes.Returned, Result: ojson.Pretty(doc)}
 }
 
-// refused is for a status that is no success.
+// refused handles a status that is not a success.
 func (d *exchange) refused(post webpost.Request, res *webpost.Response, again string) *runtimes.Outcome {
 	if body := post.Redact(string(res.Body)); strings.TrimSpace(body) != "" {
 		if r := []rune(body); len(r) > maxLogged {
@@ -233,8 +233,8 @@ func (d *exchange) logf(format string, args ...any) {
 	_, _ = fmt.Fprintf(d.req.Log, "[remote] "+format+"\n", args...)
 }
 
-// Probe checks address and variables; online it also sees whether somebody listens.
-// Nothing is sent: a request would be a turn.
+// Probe checks address and variables; online it also checks that a server listens. It sends
+// nothing: a request would be a turn.
 func (*Runtime) Probe(ctx context.Context, req *runtimes.ProbeRequest) []runtimes.Finding {
 	raw, at := req.Runtime.Raw, "runtimes."+req.Runtime.ID
 	_, missing := webpost.Resolve(raw.Object("headers"), func(name string) (string, bool) {

@@ -102,7 +102,7 @@ func TestContract(t *testing.T) {
 	}
 }
 
-// A result that repeats a credential goes into the record without it; other values of headers are ordinary words.
+// A result that repeats a credential is recorded without it; other values of headers are ordinary words.
 func TestRepeatedCredential(t *testing.T) {
 	said := strings.Replace(result, "done", `t\u006fk-0123456789-secret of `+token, 1)
 	url := serve(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, said) })
@@ -267,11 +267,11 @@ func TestNobodyThere(t *testing.T) {
 	}
 }
 
-// TestTLS does not talk to a server nobody vouches for.
+// TestTLS does not talk to a server with an unknown certificate.
 func TestTLS(t *testing.T) {
 	s := httptest.NewUnstartedServer(
 		http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, result) }))
-	s.Config.ErrorLog = log.New(io.Discard, "", 0) // it complains of the client
+	s.Config.ErrorLog = log.New(io.Discard, "", 0) // it complains about the client
 	s.StartTLS()
 	defer s.Close()
 	if out := remote.New().Dispatch(context.Background(),
