@@ -1,5 +1,5 @@
-// Consent: which people said yes to a decision, and the proof where the configuration
-// asks for one (docs/spec/approvals.md#who-counts).
+// Consent: which people agreed to a decision, and the proof where the configuration asks for one
+// (docs/spec/approvals.md#who-counts).
 
 package agreement
 
@@ -23,34 +23,34 @@ const (
 	CodeAlreadyApproved    = "already_approved"     // each person counts once
 	CodeSignatureRequired  = "signature_required"   // the configuration wants a signed statement
 	CodeStatementExpired   = "statement_expired"
-	CodeStatementReplayed  = "statement_replayed" // its nonce was used, or it answers something else
+	CodeStatementReplayed  = "statement_replayed" // its nonce was used before, or it answers something else
 	CodeStatementMismatch  = "statement_mismatch" // it is about other bytes
 )
 
-// Consent is what a person who decides hands in: themselves, and the signed statements
-// of theirs and of others. The zero value is a person without any proof.
+// Consent is what the deciding person hands in: their identity, and their own and others' signed statements. The
+// zero value is a person without any proof.
 type Consent struct {
 	Statements []*evidence.Blob `json:"statements,omitempty"` // DSSE envelopes
-	// Alone: the statements speak; who hands them in says nothing of their own.
+	// Alone: only the statements count; the person who hands them in adds no approval of their own.
 	Alone bool `json:"alone,omitempty"`
 
-	Base    *Base    `json:"base,omitempty"`    // nil where neither rule nor statement needs it
-	Authors []string `json:"authors,omitempty"` // e-mail addresses of who made the change; read with not_author
+	Base    *Base    `json:"base,omitempty"`    // nil where no rule and no statement needs it
+	Authors []string `json:"authors,omitempty"` // e-mail addresses of the change's authors; read with not_author
 	Answers string   `json:"answers,omitempty"` // the operation that asked for the decision
-	Tree    string   `json:"tree,omitempty"`    // of the commit that is decided on
+	Tree    string   `json:"tree,omitempty"`    // tree of the commit that is decided on
 }
 
-// Base is where the signers were read: a protected branch, or the commit the run began
-// at. What an agent or a pull request changes after it does not count.
+// Base is the commit from which the signers were read: of a protected branch, or where the run began. Later changes
+// by an agent or a pull request do not count.
 type Base struct {
-	Ref    string `json:"ref,omitempty"` // the protected branch, "" for the beginning of the run
+	Ref    string `json:"ref,omitempty"` // the protected branch, "" for the start of the run
 	Commit string `json:"commit"`
 	// agentxchain.json of the protected branch; nil when it has none
 	Config  *evidence.Blob      `json:"config,omitempty"`
 	Signers []evidence.FileBlob `json:"signers"`
 }
 
-// Blobs are the bytes the consent refers to, which a record keeps; entries may be nil.
+// Blobs returns the bytes that the consent refers to, which a record keeps; entries may be nil.
 func (c *Consent) Blobs() []*evidence.Blob {
 	if c == nil {
 		return nil
@@ -65,7 +65,7 @@ func (c *Consent) Blobs() []*evidence.Blob {
 	return out
 }
 
-// Given are the statements, none where nothing was handed in.
+// Given returns the statements, or none.
 func (c *Consent) Given() []*evidence.Blob {
 	if c == nil {
 		return nil
@@ -79,19 +79,19 @@ const maxStatements = 100
 // MaxStatementBytes bounds one envelope.
 const MaxStatementBytes = 256 << 10
 
-// Tally is what the people who said yes come to.
+// Tally is the count of the people who agreed.
 type Tally struct {
-	Votes   []*run.Vote // that count
+	Votes   []*run.Vote // the votes that count
 	Dropped []*run.Vote // given for content that has changed since
 	Need    int
-	Nonces  []string            // of the statements among them
+	Nonces  []string            // nonces of the statements among them
 	Files   []evidence.FileBlob // to keep in the record
 }
 
-// Reached reports that as many people agree as the rules want.
+// Reached reports whether as many people agree as the rules need.
 func (a *Tally) Reached() bool { return len(a.Votes) >= a.Need }
 
-// Counted is what the people come to who agreed before.
+// Counted returns the tally of the people who agreed before.
 func (m *Moment) Counted(d *Decision) *Tally {
 	out := &Tally{Need: 1}
 	for _, r := range d.Rules {
@@ -108,8 +108,8 @@ func (m *Moment) Counted(d *Decision) *Tally {
 	return out
 }
 
-// Agree counts the people who consent to a decision. Every statement that is handed in
-// has to hold, also where no rule asks for one.
+// Agree counts the people who consent to a decision. Every statement that is handed in must be valid, even where no
+// rule asks for one.
 func (m *Moment) Agree(c *Consent, d *Decision) (*Tally, *wire.Error) {
 	out, content := m.Counted(d), m.Content(d)
 	if c == nil {
@@ -140,7 +140,7 @@ func (m *Moment) Agree(c *Consent, d *Decision) (*Tally, *wire.Error) {
 		if refusal := Admit(c, d, s.Vote); refusal != nil {
 			return nil, refusal
 		}
-		// One key may be listed for several addresses; it is one person all the same.
+		// One key may be listed for several addresses; it is still one person.
 		if i := slices.IndexFunc(out.Votes, func(v *run.Vote) bool {
 			return SamePerson(v.Principal, s.Vote.Principal) || v.Key != "" && v.Key == s.Vote.Key
 		}); i >= 0 {
@@ -172,19 +172,18 @@ func (m *Moment) Agree(c *Consent, d *Decision) (*Tally, *wire.Error) {
 	return out, nil
 }
 
-// StatementPath is where the record keeps a signed statement, digest being
-// sha256:<hex> of its envelope.
+// StatementPath returns the path at which the record keeps a signed statement; digest is sha256:<hex> of its
+// envelope.
 func StatementPath(digest string) string {
 	return wire.ApprovalsDir + "/" + strings.TrimPrefix(digest, "sha256:") + ".json"
 }
 
-// SignersPath is where the record keeps a file of signers as it was judged by.
+// SignersPath returns the path at which the record keeps a file of signers as it was used.
 func SignersPath(f evidence.FileBlob) string {
 	return wire.ApprovalsDir + "/signers/" + f.Blob.Digest + "/" + strings.TrimPrefix(f.Path, ".agentxchain/")
 }
 
-// unsigned is the word of the person who asks, nil where a statement of theirs is among
-// those given.
+// unsigned returns the approval of the person who asks, nil where a statement of theirs was given.
 func (m *Moment) unsigned(d *Decision, given []Stated, content string) (*run.Vote, *wire.Error) {
 	me := m.Actor
 	for _, s := range given {
@@ -197,7 +196,7 @@ func (m *Moment) unsigned(d *Decision, given []Stated, content string) (*run.Vot
 			if len(given) > 0 {
 				return nil, nil // others' statements are handed in; nothing unsigned counts
 			}
-			// Signing would not make the word of a person count whom no rule names.
+			// A signature would not help a person whom no rule names.
 			return nil, cmp.Or(d.Excludes(me.Email), d.unsignedBy(r))
 		}
 	}
@@ -210,7 +209,7 @@ func (m *Moment) unsigned(d *Decision, given []Stated, content string) (*run.Vot
 	}, nil
 }
 
-// Excludes is the refusal of a person whom a rule does not name among those who decide; nil for one whom all name.
+// Excludes refuses a person whom a rule does not name among those who decide; nil for a person whom all rules name.
 func (d *Decision) Excludes(principal string) *wire.Error {
 	for _, r := range d.Rules {
 		if refusal := d.excludes(r, principal); refusal != nil {
@@ -237,7 +236,7 @@ func (d *Decision) excludes(r *config.GateRule, principal string) *wire.Error {
 	}
 }
 
-// Admit holds one person against every rule.
+// Admit checks one person against every rule.
 func Admit(c *Consent, d *Decision, v *run.Vote) *wire.Error {
 	for _, r := range d.Rules {
 		if refusal := d.excludes(r, v.Principal); refusal != nil {

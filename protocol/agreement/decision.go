@@ -1,4 +1,4 @@
-// What a decision is about, and the moment it is made at.
+// What a decision is about, and the moment at which it is made.
 
 package agreement
 
@@ -25,16 +25,15 @@ type Decision struct {
 	Phase    string
 	To       string
 	Evidence []evidence.FileBlob
-	Rules    []*config.GateRule // all of them have to hold; nil leaves it to any person
+	Rules    []*config.GateRule // all of them must hold; nil: any person may decide
 	Votes    []*run.Vote        // of people who agreed before
 
-	// of a gate of an initiative: where the runs of its repositories stand; nil at any other
+	// for a gate of an initiative: the state of its repositories' runs; nil for any other
 	Repositories []attest.Repository
 	Initiative   bool
 }
 
-// Moment is when a decision is made: of which run, by which rules, at which commit, and
-// who asks.
+// Moment is the circumstances of a decision: its run, its rules, its commit, and who asks.
 type Moment struct {
 	Run   string
 	Spent []string // nonces of the statements that the run has used
@@ -44,7 +43,7 @@ type Moment struct {
 	Now   time.Time
 }
 
-// Content digests what a decision is about: a yes to other bytes does not count for these.
+// Content digests what a decision is about: approval of other bytes does not count for these.
 func (m *Moment) Content(d *Decision) string {
 	h := sha256.New()
 	_, _ = fmt.Fprintf(h, "%s\x00%s\x00%s\x00", m.Rules, d.Gate, m.Head)
@@ -61,7 +60,7 @@ func (m *Moment) Content(d *Decision) string {
 	return "sha256:" + hex.EncodeToString(h.Sum(nil))
 }
 
-// unsignedBy refuses what is not signed where a rule wants that.
+// unsignedBy refuses an unsigned approval where a rule wants a signature.
 func (d *Decision) unsignedBy(r *config.GateRule) *wire.Error {
 	return &wire.Error{
 		Code:    CodeSignatureRequired,
@@ -71,10 +70,10 @@ func (d *Decision) unsignedBy(r *config.GateRule) *wire.Error {
 	}
 }
 
-// SamePerson compares e-mail addresses; letters count without their case.
+// SamePerson compares e-mail addresses, ignoring case.
 func SamePerson(a, b string) bool { return a != "" && strings.EqualFold(a, b) }
 
-// Others are the people of a list without those of another.
+// Others returns the people who are in one list but not in the other.
 func Others(people, without []string) []string {
 	return slices.DeleteFunc(slices.Clone(people), func(p string) bool {
 		return slices.ContainsFunc(without, func(w string) bool { return SamePerson(p, w) })
@@ -86,7 +85,7 @@ func Names(r *config.GateRule, principal string) bool {
 	return slices.ContainsFunc(r.Principals, func(p string) bool { return SamePerson(p, principal) })
 }
 
-// Unheard are the people of a rule whose approval is not among the votes.
+// Unheard returns the people of a rule whose approval is not among the votes.
 func Unheard(r *config.GateRule, votes []*run.Vote) []string {
 	heard := make([]string, len(votes))
 	for i, v := range votes {
@@ -95,7 +94,7 @@ func Unheard(r *config.GateRule, votes []*run.Vote) []string {
 	return Others(r.Principals, heard)
 }
 
-// Subject is the decision in words.
+// Subject describes the decision in words.
 func (d *Decision) Subject() string {
 	if d.Gate == "" || d.Kind == attest.AcceptAsIs {
 		return "the act"
@@ -103,7 +102,7 @@ func (d *Decision) Subject() string {
 	return "gate " + wire.Quoted(d.Gate)
 }
 
-// Command is what asks for the decision.
+// Command returns the command that asks for the decision.
 func (d *Decision) Command() string {
 	if d.Initiative {
 		return "git agentxchain multi approve-gate"
@@ -123,7 +122,7 @@ func (d *Decision) Command() string {
 	return "git agentxchain approve"
 }
 
-// shows is the command that shows who has agreed.
+// shows returns the command that shows who has agreed.
 func (d *Decision) shows() string {
 	if d.Initiative {
 		return d.Command() + " --show"
@@ -131,7 +130,7 @@ func (d *Decision) shows() string {
 	return "git agentxchain approve --show"
 }
 
-// adds says how another person comes to be asked.
+// adds says how another person is added to those who are asked.
 func (d *Decision) adds() string {
 	if d.Initiative {
 		return "another person counts once authority of agentxchain-multi.json names them and a new initiative has begun"

@@ -1,4 +1,5 @@
-// Which rules of the configuration, and of that of the protected branch, a decision has to hold.
+// The rules that a decision must meet: those of the configuration, and those of the protected branch's
+// configuration.
 
 package agreement
 
@@ -10,8 +11,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/external"
 )
 
-// GateRules are the rules that an approval of the gate has to hold: those the run is
-// judged by and those of the protected branch, so that neither weakens the other.
+// GateRules returns the rules that an approval of the gate must meet: those by which the run is judged and those of
+// the protected branch, so that neither weakens the other.
 func GateRules(cfg *config.Config, c *Consent, gate string) []*config.GateRule {
 	var out []*config.GateRule
 	if r := cfg.GateRule(gate); r != nil {
@@ -25,7 +26,7 @@ func GateRules(cfg *config.Config, c *Consent, gate string) []*config.GateRule {
 	return out
 }
 
-// baseConfig is the configuration of the protected branch, nil without one.
+// baseConfig returns the configuration of the protected branch, or nil.
 func (c *Consent) baseConfig() *config.Config {
 	if c == nil || c.Base == nil || c.Base.Config == nil {
 		return nil
@@ -33,7 +34,7 @@ func (c *Consent) baseConfig() *config.Config {
 	return config.DecodeGoverning(c.Base.Config.Data)
 }
 
-// ActRules are the rules of an act that overrules the record.
+// ActRules returns the rules of an act that overrules the record.
 func ActRules(cfg *config.Config, c *Consent) []*config.GateRule {
 	var out []*config.GateRule
 	for _, cfg := range []*config.Config{cfg, c.baseConfig()} {
@@ -44,8 +45,8 @@ func ActRules(cfg *config.Config, c *Consent) []*config.GateRule {
 	return out
 }
 
-// ConfirmationRules are the rules a confirmation has to hold: those of acts, and those of
-// every gate that was passed without us.
+// ConfirmationRules returns the rules that a confirmation must meet: those of acts, and those of every gate that
+// was passed without this program.
 func ConfirmationRules(cfg *config.Config, c *Consent, claims []external.Claim) []*config.GateRule {
 	out := ActRules(cfg, c)
 	for _, claim := range claims {
@@ -56,8 +57,8 @@ func ConfirmationRules(cfg *config.Config, c *Consent, claims []external.Claim) 
 	return out
 }
 
-// AdoptionRules are the rules that putting other rules in force has to hold: those of the
-// rules before it. To change who approves takes all who approve, and so does what else comes to the same (all).
+// AdoptionRules returns the rules that the adoption of a configuration must meet: those in force before it. A
+// change of who approves needs everyone who approves, and so does any change with the same effect (all).
 func AdoptionRules(was, now *config.Config, c *Consent, all bool) []*config.GateRule {
 	if was == nil || was.Authority == nil {
 		return ActRules(now, c)
@@ -72,8 +73,8 @@ func AdoptionRules(was, now *config.Config, c *Consent, all bool) []*config.Gate
 	return out
 }
 
-// Unguards reports a phase that would no longer end at the gate whose approvers the configuration names: who may approve
-// that gate would no longer matter.
+// Unguards reports whether a phase would no longer end at its gate, whose approvers the configuration names: who
+// may approve that gate would no longer matter.
 func Unguards(was, now *config.Config) bool {
 	for phase, r := range was.Routing.All() {
 		if to := now.Route(phase); was.GateRule(r.ExitGate) != nil && (to == nil || to.ExitGate != r.ExitGate) {
@@ -83,7 +84,7 @@ func Unguards(was, now *config.Config) bool {
 	return false
 }
 
-// AuthorityChanged reports a difference in who may approve.
+// AuthorityChanged reports whether two configurations differ in who may approve.
 func AuthorityChanged(was, now *config.Config) bool {
 	return slices.ContainsFunc(config.RuleChanges(was, now), func(c config.RuleChange) bool {
 		return c.Pointer == "/authority" || strings.HasPrefix(c.Pointer, "/authority/")

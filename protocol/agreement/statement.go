@@ -1,4 +1,4 @@
-// The signed statements that are handed in for a decision, each held against it and the moment.
+// The signed statements handed in for a decision, each checked against the decision and the moment.
 
 package agreement
 
@@ -17,15 +17,15 @@ import (
 // MaxSkew is how far the clock of another machine may be ahead.
 const MaxSkew = 5 * time.Minute
 
-// Stated is one statement that holds.
+// Stated is a valid statement.
 type Stated struct {
 	Vote     *run.Vote
 	Nonce    string
 	envelope *evidence.Blob
 }
 
-// statements judges every statement that is handed in: its signature, what it is about,
-// its time and that it was not used before.
+// statements judges every statement that is handed in: its signature, its subject, its time, and that it was not
+// used before.
 func (m *Moment) statements(c *Consent, d *Decision, content string) ([]Stated, *wire.Error) {
 	if len(c.Statements) == 0 {
 		return nil, nil
@@ -63,8 +63,8 @@ func (m *Moment) statements(c *Consent, d *Decision, content string) ([]Stated, 
 	return out, nil
 }
 
-// Statement judges one signed statement: whether its signer may speak, now and when it
-// says that it was made, and whether it is about this decision.
+// Statement judges one signed statement: whether its signer is allowed, both now and at the time it states, and
+// whether it is about this decision.
 func (m *Moment) Statement(signers *attest.Signers, c *Consent, d *Decision, b *evidence.Blob) (Stated, *wire.Error) {
 	env, refusal := attest.DecodeDSSE(b.Data)
 	if refusal != nil {
@@ -74,8 +74,8 @@ func (m *Moment) Statement(signers *attest.Signers, c *Consent, d *Decision, b *
 	if refusal != nil {
 		return Stated{}, refusal
 	}
-	// When it was issued is the signer's word: a key that has run out could have signed
-	// for yesterday. It has to be good now as well.
+	// The time of issue is only the signer's word: an expired key could be used to sign for yesterday. So the key
+	// must also be valid now.
 	var sig *attest.Signature
 	for _, at := range []time.Time{st.IssuedAt, m.Now} {
 		if sig, refusal = signers.Verify(env, at); refusal != nil {
@@ -103,8 +103,8 @@ func (m *Moment) Statement(signers *attest.Signers, c *Consent, d *Decision, b *
 	}, nil
 }
 
-// wayIn says where a signer has to be listed to count: what is committed during a run without a protected
-// branch counts for the runs after it.
+// wayIn says where a signer has to be listed to count: without a protected branch, what is committed during a run
+// counts only for later runs.
 func (b *Base) wayIn(d *Decision, refusal *wire.Error) *wire.Error {
 	if refusal.Code != wire.CodeSignerUnknown || b == nil || b.Ref != "" || b.Commit == "" {
 		return refusal
@@ -123,7 +123,7 @@ func (b *Base) wayIn(d *Decision, refusal *wire.Error) *wire.Error {
 	return refusal
 }
 
-// answers holds a statement against the decision it is used for.
+// answers checks a statement against the decision it is used for.
 func (m *Moment) answers(c *Consent, d *Decision, st *attest.Statement) *wire.Error {
 	switch {
 	case slices.Contains(m.Spent, st.Nonce):
@@ -162,8 +162,7 @@ func (m *Moment) answers(c *Consent, d *Decision, st *attest.Statement) *wire.Er
 	return d.sameEvidence(st.Evidence)
 }
 
-// Evidence are the files of a decision as a statement names them: those that are there,
-// by path.
+// Evidence returns the files of a decision as a statement names them: the existing ones, by path.
 func Evidence(files []evidence.FileBlob) []attest.File {
 	var out []attest.File
 	for _, f := range files {
@@ -175,7 +174,6 @@ func Evidence(files []evidence.FileBlob) []attest.File {
 	return out
 }
 
-// sameEvidence holds the files a statement names against those decided on.
 // sameRepositories refuses a statement about repositories that have moved since.
 func (d *Decision) sameRepositories(stated []attest.Repository) *wire.Error {
 	for _, r := range d.Repositories {

@@ -1,4 +1,3 @@
-// Package attempt has the operations on an attempt at a turn before its result is judged:
-// dispatched, at work, silent, out of time. Starting and watching what does the work is the
-// caller's.
+// Package attempt has the operations on an attempt at a turn before its result is judged: dispatched, at work,
+// silent, out of time. Callers start and watch the agent.
 package attempt

@@ -14,11 +14,11 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// DispatchTurn puts the bundle of an active turn on record; the caller writes the
-// files in the same commit. A turn that is only assigned is dispatched by it. One
-// that was dispatched before stays as it is: no second turn_dispatched follows.
+// DispatchTurn records the bundle of an active turn; the caller writes the files in the same commit. It dispatches
+// a turn that is only assigned. A turn that was already dispatched stays as it is: no second turn_dispatched
+// follows.
 type DispatchTurn struct {
-	TurnID string `json:"turn_id,omitempty"` // "" is the only active turn
+	TurnID string `json:"turn_id,omitempty"` // "" means the only active turn
 }
 
 func (*DispatchTurn) Name() string               { return "dispatch_turn" }
@@ -67,12 +67,11 @@ func (op *DispatchTurn) Apply(t *change.Draft) *wire.Error {
 	return nil
 }
 
-// RefreshBaseline takes the work tree of now as what a turn starts from. It is for
-// what a runner itself changes between the assignment and the dispatch; once the
-// agent is at work it is refused, because that would hide the agent's own changes
-// from everybody (docs/compatibility.md#where-we-differ-on-purpose).
+// RefreshBaseline makes the present work tree the turn's baseline. It is for changes that a runner itself makes
+// between the assignment and the dispatch; once the agent is at work it is refused, because it would hide the
+// agent's own changes (docs/compatibility.md#where-we-differ-on-purpose).
 type RefreshBaseline struct {
-	TurnID   string        `json:"turn_id,omitempty"` // "" is the only active turn
+	TurnID   string        `json:"turn_id,omitempty"` // "" means the only active turn
 	Baseline *run.Baseline `json:"baseline"`
 	Staged   bool          `json:"staged,omitempty"` // a result is staged already
 }
@@ -83,7 +82,7 @@ func (op *RefreshBaseline) Blobs() []*evidence.Blob { return nil }
 // RefreshResult is the outcome of RefreshBaseline.
 type RefreshResult struct {
 	Turn  *run.Turn
-	Files []string // paths that count as there before the turn, and did not until now; sorted
+	Files []string // paths that now count as older than the turn and did not before; sorted
 }
 
 func (op *RefreshBaseline) Apply(t *change.Draft) *wire.Error {
@@ -124,7 +123,7 @@ func (op *RefreshBaseline) Apply(t *change.Draft) *wire.Error {
 	return nil
 }
 
-// named is target for what has no command of its own to hint at.
+// named resolves the turn for operations without a command of their own to suggest.
 func named(t *change.Draft, id, verb string) (*run.Turn, *wire.Error) {
 	turn, err := t.Target(id, verb)
 	if err != nil {

@@ -12,14 +12,13 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// AdvanceTurn moves an active turn along its dispatch: dispatched, starting,
-// running. Going back to dispatched is a new dispatch of the same attempt, by a run
-// loop that took over from another: its time limit runs anew.
+// AdvanceTurn moves an active turn along its dispatch: dispatched, starting, running. Going back to dispatched is a
+// new dispatch of the same attempt, by a run loop that took over from another: its time limit starts again.
 type AdvanceTurn struct {
 	TurnID string `json:"turn_id"`
 	Status string `json:"status"`           // dispatched, starting, running
 	PID    int    `json:"pid,omitempty"`    // process that works on the turn
-	Stream string `json:"stream,omitempty"` // of the first output; stderr proves nothing
+	Stream string `json:"stream,omitempty"` // stream of the first output; stderr proves nothing
 }
 
 func (*AdvanceTurn) Name() string               { return "advance_turn" }
@@ -79,7 +78,7 @@ func (op *AdvanceTurn) Apply(t *change.Draft) *wire.Error {
 			return run.BlockedError(t.State, "dispatch turn "+turn.TurnID)
 		}
 		if again {
-			// One event an attempt (docs/compatibility.md#where-we-differ-on-purpose row 8).
+			// One event per attempt (docs/compatibility.md#where-we-differ-on-purpose row 8).
 			turn.Dispatch(now)
 			turn.StartedAt = now
 			turn.DeadlineAt = wire.FormatTime(limits.TurnDeadline(t.Config, t.Env.Now))

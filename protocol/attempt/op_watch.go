@@ -30,41 +30,40 @@ const (
 
 // Health of an active turn.
 const (
-	HealthGhost = "ghost" // its agent never gave proof of life
-	HealthStale = "stale" // its agent did, and has stopped
+	HealthGhost = "ghost" // its agent never gave a sign of life
+	HealthStale = "stale" // its agent did, and went silent
 )
 
-// WatchedTurn is what was seen of an active turn from the outside. Times are of
-// the wire, "" when there is none.
+// WatchedTurn is what was observed of an active turn from outside. Times are in wire format, "" when unknown.
 type WatchedTurn struct {
 	TurnID        string `json:"turn_id"`
 	Staged        bool   `json:"staged,omitempty"`          // a meaningful result is staged
 	Driven        bool   `json:"driven,omitempty"`          // a dispatcher looks after it, or will: it was interrupted
-	FirstOutputAt string `json:"first_output_at,omitempty"` // first proof of life
+	FirstOutputAt string `json:"first_output_at,omitempty"` // first sign of life
 	ActivityAt    string `json:"activity_at,omitempty"`     // last sign of life
-	// the dispatcher saw it fail at its start: one of the failures, no threshold needed
+	// the dispatcher saw it fail to start: one of the failures, no threshold needed
 	Failure string `json:"failure,omitempty"`
 	Detail  string `json:"detail,omitempty"`
 }
 
-// TurnHealth is a turn that the watchdog objects to.
+// TurnHealth is a turn that the watchdog reports.
 type TurnHealth struct {
 	Turn        *run.Turn
 	Kind        string // ghost, stale
-	Failure     string // of a ghost: one of the failures; of a stale turn no_output_within_threshold
-	RunningMS   int    // since the turn was dispatched
+	Failure     string // for a ghost: one of the failures; for a stale turn no_output_within_threshold
+	RunningMS   int    // time since the dispatch
 	ThresholdMS int
 	Detail      string // the dispatcher's own words, or ""
 }
 
-// Recovery is the command that replaces the turn.
+// Recovery returns the command that replaces the turn.
 func (h TurnHealth) Recovery() string {
 	return "git agentxchain reissue " + wire.ShellWord(h.Turn.TurnID) + " --reason " + h.Kind
 }
 
-// WatchTurns holds the active turns against the thresholds of the watchdog. Turns
-// of manual runtimes are paced by a person and never listed; nor is a turn that
-// nobody has looked at, that has staged its result or that is being driven.
+// WatchTurns checks the active turns against the thresholds of the watchdog. It never lists turns of manual
+// runtimes, which a person paces, nor turns that were not observed, that have staged their result or that are being
+// driven.
 func WatchTurns(cfg *config.Config, s *run.State, seen []WatchedTurn, now time.Time) []TurnHealth {
 	var out []TurnHealth
 	for _, w := range seen {
@@ -131,13 +130,13 @@ func watch(cfg *config.Config, rt *config.Runtime, turn *run.Turn, w WatchedTurn
 	return h
 }
 
-// proven reports whether the turn's own record holds a proof of life.
+// proven reports whether the turn's own record has a sign of life.
 func proven(turn *run.Turn) bool {
 	at, _ := turn.Extra.Value("first_output_at").(string)
 	return at != ""
 }
 
-// failureAt tells how far a turn that never started had come.
+// failureAt says how far a turn that never started had come.
 func failureAt(turn *run.Turn) string {
 	if _, attached := turn.Extra.Get("worker_attached_at"); attached || turn.Status == wire.TurnStarting {
 		return FailureAttach
@@ -150,8 +149,8 @@ func failureAt(turn *run.Turn) string {
 
 func millis(d time.Duration) int { return int(max(0, min(d.Milliseconds(), math.MaxInt32))) }
 
-// startupThreshold is how long an agent may take until it gives proof of life, in
-// milliseconds: the runtime's own, else the run loop's.
+// startupThreshold returns how long an agent may take to give a sign of life, in milliseconds: the runtime's own
+// limit, else the run loop's.
 func startupThreshold(cfg *config.Config, rt *config.Runtime) int {
 	if n, ok := rt.Raw.Int("startup_watchdog_ms"); ok && n > 0 {
 		return n
@@ -162,7 +161,7 @@ func startupThreshold(cfg *config.Config, rt *config.Runtime) int {
 	return 180_000
 }
 
-// staleThreshold is how long a running agent may be silent, in milliseconds.
+// staleThreshold returns how long a running agent may be silent, in milliseconds.
 func staleThreshold(cfg *config.Config, rt *config.Runtime) int {
 	if n := cfg.RunLoop.StaleThresholdMS; n != nil && *n > 0 {
 		return *n
@@ -173,8 +172,8 @@ func staleThreshold(cfg *config.Config, rt *config.Runtime) int {
 	return 600_000
 }
 
-// Watch marks the turns the watchdog objects to and blocks the run on them. What
-// was seen is part of the operation; the engine holds it against the thresholds.
+// Watch marks the turns that the watchdog reports and blocks the run on them. The observations are part of the
+// operation; the engine checks them against the thresholds.
 type Watch struct {
 	Turns []WatchedTurn `json:"turns"`
 }
@@ -223,7 +222,7 @@ func (op *Watch) Apply(t *change.Draft) *wire.Error {
 	if n := len(lost) - 1; n > 0 {
 		t.Subject += fmt.Sprintf(", and %d more", n)
 	}
-	if s.Status == wire.StatusActive { // else a block stands that says what to do; these follow when it is settled
+	if s.Status == wire.StatusActive { // else the present block says what to do; these follow once it is settled
 		blockLost(t, first, ghosts, stalled)
 	}
 	res.BlockedOn = wire.OrEmpty(s.BlockedOn)
@@ -231,7 +230,7 @@ func (op *Watch) Apply(t *change.Draft) *wire.Error {
 	return nil
 }
 
-// lose marks one turn and gives its reservation back.
+// lose marks one turn as lost and releases its reservation.
 func lose(t *change.Draft, h TurnHealth) *run.Turn {
 	turn := *h.Turn
 	status, prefix := wire.TurnFailedStart, "failed_start_"
@@ -301,8 +300,8 @@ func blockLost(t *change.Draft, first TurnHealth, ghosts, stalled []string) {
 // (docs/run-loop.md#what-becomes-of-a-turn); the turn stays and can be dispatched again.
 type DispatchTimeout struct {
 	TurnID  string `json:"turn_id"`
-	Scope   string `json:"scope"`    // turn, phase, run: whose limit it was
-	LimitMS int    `json:"limit_ms"` // time the dispatch had
+	Scope   string `json:"scope"`    // turn, phase, run: which limit it was
+	LimitMS int    `json:"limit_ms"` // the dispatch's time limit
 }
 
 func (*DispatchTimeout) Name() string               { return "dispatch_timeout" }

@@ -1,4 +1,3 @@
-// Package commits has the operations on commits of the project's own history: a checkpoint
-// holds the files of an accepted turn, and a person takes commits of theirs into what the run
-// stands at. Making and reading commits is the caller's.
+// Package commits has the operations on commits of the project's own history: a checkpoint holds the files of an
+// accepted turn, and a person takes their own commits into the run's baseline. Callers make and read the commits.
 package commits

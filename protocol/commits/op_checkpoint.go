@@ -16,7 +16,7 @@ import (
 // Checkpoint marks a history row with the commit the caller made of its files.
 type Checkpoint struct {
 	TurnID string         `json:"turn_id"`
-	Row    *evidence.Blob `json:"row"` // the history line as it stands, without newline
+	Row    *evidence.Blob `json:"row"` // the present history line, without newline
 	Commit string         `json:"commit"`
 }
 
@@ -79,8 +79,8 @@ func (op *Checkpoint) Apply(t *change.Draft) *wire.Error {
 		t.Index.Checkpointed(marked)
 	}
 	if s.Status != wire.StatusCompleted && s.Status != wire.StatusFailed {
-		// After run_completed or run_abandoned nothing may follow in the event log; the row and the
-		// state say it all the same.
+		// After run_completed or run_abandoned nothing may follow in the event log; the row and the state still
+		// record it.
 		turn := &run.Turn{TurnID: op.TurnID, AssignedRole: row.String("role")}
 		t.Event("turn_checkpointed", turn, "checkpoint_sha", op.Commit, "checkpointed_at", now)
 	}

@@ -1,4 +1,4 @@
-// ReconcileCommits: a person takes commits into what the run and its turns start from
+// ReconcileCommits: a person takes commits into the baseline of the run and its turns
 // (docs/spec/observation.md#commits-of-a-person).
 
 package commits
@@ -21,33 +21,33 @@ import (
 // OpReconcile is the wire name of ReconcileCommits.
 const OpReconcile = "reconcile_commits"
 
-// Codes of commits that are not taken.
+// Codes of refused commits.
 const (
-	CodeHistoryRewrite    = "history_rewrite"           // the baseline is no ancestor of HEAD
-	CodeMissingBaseline   = "missing_baseline"          // nothing says where the run stood
+	CodeHistoryRewrite    = "history_rewrite"           // the baseline is not an ancestor of HEAD
+	CodeMissingBaseline   = "missing_baseline"          // the run's baseline is unknown
 	CodeGovernedCommit    = "governance_state_modified" // a commit changes the record
-	CodeProtectedCommit   = "protected_path_modified"   // a commit changes what git_hooks.protected keeps
+	CodeProtectedCommit   = "protected_path_modified"   // a commit changes a path that git_hooks.protected protects
 	CodeCriticalDeleted   = "critical_artifact_deleted" // a commit deletes evidence of the run
 	CodeNothingReconciled = "nothing_to_reconcile"
 )
 
-// CriticalArtifact is the file no commit may delete.
+// CriticalArtifact is the file that no commit may delete.
 const CriticalArtifact = ".planning/acceptance-matrix.md"
 
-// ReconcileCommits makes HEAD what the run stands at, and what the named turns began
-// with: they answer for none of the commits since. Their staged results stay.
+// ReconcileCommits makes HEAD the baseline of the run and of the named turns, which then do not answer for any of
+// the commits since. Their staged results stay.
 type ReconcileCommits struct {
 	Baseline  string             `json:"baseline"` // commit id
 	Head      string             `json:"head"`
 	Commits   []TakenCommit      `json:"commits"`             // oldest first
 	Deleted   string             `json:"deleted,omitempty"`   // the commit that deletes CriticalArtifact, "" for none
-	Protected []string           `json:"protected,omitempty"` // paths of the commits that git_hooks.protected keeps
+	Protected []string           `json:"protected,omitempty"` // paths of the commits that git_hooks.protected protects
 	Turns     []ReconciledTurn   `json:"turns"`
 	Reason    string             `json:"reason,omitempty"`
 	Consent   *agreement.Consent `json:"consent,omitempty"` // who agrees, with the proof
 }
 
-// TakenCommit is a commit as a person saw it when they took it in, or out of a turn.
+// TakenCommit is a commit as a person saw it when they took it into the run, or out of a turn.
 type TakenCommit struct {
 	Commit  string   `json:"commit"`
 	Author  string   `json:"author"`
@@ -58,13 +58,13 @@ type TakenCommit struct {
 // ReconciledTurn is a turn that began before the commits.
 type ReconciledTurn struct {
 	TurnID string   `json:"turn_id"`
-	Files  []string `json:"files"` // that commits since it began change
+	Files  []string `json:"files"` // files that commits since its start changed
 }
 
 func (*ReconcileCommits) Name() string               { return OpReconcile }
 func (op *ReconcileCommits) Blobs() []*evidence.Blob { return op.Consent.Blobs() }
 
-// Asks is what taking the commits asks people for, see protocol.Asks.
+// Asks returns what taking the commits asks people for, see protocol.Asks.
 func (op *ReconcileCommits) Asks(cfg *config.Config, _ string) (*agreement.Decision, *agreement.Consent) {
 	d := &agreement.Decision{Kind: attest.Reconcile}
 	if cfg != nil {
@@ -204,7 +204,7 @@ const safePrefix = ".agentxchain/prompts/"
 
 func safePaths() []string { return []string{".agentxchain/SESSION_RECOVERY.md"} }
 
-// governedPath reports a path of the record, however it is spelt.
+// governedPath reports whether a path belongs to the record, however it is spelt.
 func governedPath(path string) bool {
 	folded := wire.FoldPath(path)
 	switch wire.GovernedPath(path) {
@@ -217,7 +217,7 @@ func governedPath(path string) bool {
 	return !strings.HasPrefix(path, safePrefix) && !slices.Contains(safePaths(), path)
 }
 
-// safe refuses commits, the oldest first, that a person may not take in.
+// safe refuses commits, oldest first, that a person may not take in.
 func (op *ReconcileCommits) safe() *wire.Error {
 	refuse := func(code string, c TakenCommit, path, message, hint string) *wire.Error {
 		return &wire.Error{

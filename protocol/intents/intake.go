@@ -25,28 +25,27 @@ const (
 	Suppressed = "suppressed"
 )
 
-// File is the file of an intent as it lay in the work tree.
+// File is the file of an intent as found in the work tree.
 type File struct {
 	Path     string         `json:"path"`
-	Blob     *evidence.Blob `json:"blob"` // nil when it is not there
+	Blob     *evidence.Blob `json:"blob"` // nil when it does not exist
 	Source   string         `json:"source,omitempty"`
-	Category string         `json:"category,omitempty"` // both of its event
+	Category string         `json:"category,omitempty"` // both from the intent's event
 }
 
-// Open reports an intent that waits to be handed out.
+// Open reports whether an intent waits to be handed out.
 func Open(doc *ojson.Object) bool {
 	return slices.Contains([]string{Approved, Planned}, doc.String("status"))
 }
 
-// Of reports whether an intent that waits is for the run: approved in it, or before
-// any run had begun.
+// Of reports whether a waiting intent is for the run: approved in it, or before any run began.
 func Of(doc *ojson.Object, id string) bool {
 	durable := doc.Bool("cross_run_durable")
 	of := doc.String("approved_run_id")
 	return of == id && id != "" || of == "" && durable
 }
 
-// Recorded returns the recorded document of an intent, nil for none.
+// Recorded returns the recorded document of an intent, or nil.
 func Recorded(s *run.State, id string) *ojson.Object {
 	if i := intentAt(s, id); i >= 0 {
 		return s.Intents[i].Object("document")
@@ -60,8 +59,8 @@ func intentAt(s *run.State, id string) int {
 	})
 }
 
-// Take records the intents that wait on disk. While turns are at work the record
-// is what counts: a file that says something else may be the agent's.
+// Take records the intents that wait on disk. While turns are at work only the record counts: a file that differs
+// may be the agent's.
 func Take(t *change.Draft, files []File) (warnings []string) {
 	s := t.State
 	busy := s.ActiveTurns.Len() > 0
@@ -117,8 +116,7 @@ func Take(t *change.Draft, files []File) (warnings []string) {
 
 func sameObject(a, b *ojson.Object) bool { return bytes.Equal(ojson.Compact(a), ojson.Compact(b)) }
 
-// Next returns the recorded intent that is handed out next in a phase: the most
-// urgent, then what was approved first.
+// Next returns the recorded intent to hand out next in a phase: the most urgent, then the one approved first.
 func Next(s *run.State) *ojson.Object {
 	var out *ojson.Object
 	for _, e := range s.Intents {
@@ -133,7 +131,7 @@ func Next(s *run.State) *ojson.Object {
 	return out
 }
 
-// Order compares intents by which of them is handed out first.
+// Order compares intents by the order in which they are handed out.
 func Order(a, b *ojson.Object) int {
 	return cmp.Or(cmp.Compare(intentRank(a), intentRank(b)),
 		cmp.Compare(a.String("created_at"), b.String("created_at")),
@@ -147,8 +145,7 @@ func intentRank(doc *ojson.Object) int {
 	return len(Priorities())
 }
 
-// UrgentRole is the role that the urgent intent which is handed out next asks for, "" for
-// none.
+// UrgentRole returns the role for which the next urgent intent asks, or "".
 func UrgentRole(t *change.Draft) string {
 	doc := Next(t.State)
 	role := doc.String("preferred_role")
@@ -158,8 +155,8 @@ func UrgentRole(t *change.Draft) string {
 	return role
 }
 
-// Bind hands the next intent to a turn. An urgent one goes before delegated and
-// planned work, the others to a turn that has neither.
+// Bind gives the next intent to a turn. An urgent intent goes before delegated and planned work, any other to a
+// turn that has neither.
 func Bind(t *change.Draft, turn *run.Turn, urgent bool) bool {
 	if turn.IntakeContext != nil || turn.DelegationContext != nil || turn.DelegationReview != nil {
 		return false
@@ -198,7 +195,7 @@ func Bind(t *change.Draft, turn *run.Turn, urgent bool) bool {
 	return true
 }
 
-// moveIntent brings a document, a clone, to a status and notes why.
+// moveIntent sets the status of a document, a clone, and notes why.
 func moveIntent(t *change.Draft, doc *ojson.Object, to, reason string) *ojson.Object {
 	step := ojson.NewObject("from", doc.String("status"), "to", to, "at", t.Env.Time(), "reason", reason)
 	doc.Set("status", to)
@@ -222,8 +219,8 @@ func putIntent(t *change.Draft, doc *ojson.Object) {
 	t.Write(path, ojson.Pretty(doc))
 }
 
-// Answer completes the intent of an accepted turn, and puts back files of others that
-// the turn may have touched.
+// Answer completes the intent of an accepted turn, and restores files of other intents that the turn may have
+// touched.
 func Answer(t *change.Draft, turn *run.Turn, status string, touched []string,
 	file *evidence.Blob) (warnings []string) {
 	for _, id := range touched {
@@ -263,8 +260,8 @@ func Answer(t *change.Draft, turn *run.Turn, status string, touched []string,
 	return warnings
 }
 
-// Follow keeps the intents of the run true to what an operation did: one whose
-// turn is gone waits again, one whose phase was left is over.
+// Follow updates the intents of the run after an operation: an intent whose turn is gone waits again, one whose
+// phase was left is over.
 func Follow(t *change.Draft) {
 	s := t.State
 	var retired []string
@@ -313,8 +310,7 @@ func turnWithIntent(s *run.State, id string) string {
 	return ""
 }
 
-// Archive ends what waited in a run that is over: approved for it, and not for the
-// next one.
+// Archive ends the waiting intents of a run that is over: they were approved for it, not for the next run.
 func Archive(t *change.Draft) {
 	for _, e := range t.State.Intents {
 		doc := e.Object("document")

@@ -1,5 +1,5 @@
-// Intent coverage: a turn bound to an intent has to answer each item of its
-// acceptance contract (docs/spec/lifecycle.md#accepting-a-turn step 18).
+// Intent coverage: a turn bound to an intent must answer each item of its acceptance contract
+// (docs/spec/lifecycle.md#accepting-a-turn step 18).
 
 package intents
 
@@ -16,14 +16,13 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// Lenient reports that items may be left unanswered with a warning.
+// Lenient reports whether items may be left unanswered with a warning.
 func Lenient(c *config.Config, ctx *ojson.Object) bool {
 	return c.IntentCoverageMode == "lenient" ||
 		c.IntentCoverageMode == "" && ctx.Has("priority") && ctx.String("priority") != "p0"
 }
 
-// CheckAnswers is what an acceptance would refuse a completed result for that leaves
-// items of its turn's intent unanswered, nil for nothing.
+// CheckAnswers returns the refusal of a completed result that leaves items of its turn's intent unanswered, or nil.
 func CheckAnswers(c *config.Config, s *run.State, turn *run.Turn, doc *ojson.Object) *wire.Error {
 	if doc.String("status") != wire.ResultCompleted || Lenient(c, turn.IntakeContext) {
 		return nil
@@ -31,9 +30,8 @@ func CheckAnswers(c *config.Config, s *run.State, turn *run.Turn, doc *ojson.Obj
 	return Uncovered(c, s, turn, doc.Objects("intent_response"), doc)
 }
 
-// Uncovered names the items of a turn's intent that its result leaves unanswered,
-// nil for none. An item that is about a phase the run has left, or a gate that it says
-// is to pass and that has, is answered by the run.
+// Uncovered names the items of a turn's intent that its result leaves unanswered. The run itself answers an item
+// about a phase that it has left, or about a gate that should pass and has.
 func Uncovered(c *config.Config, s *run.State, turn *run.Turn, answers []*ojson.Object,
 	doc *ojson.Object) *wire.Error {
 	ctx := turn.IntakeContext
@@ -48,8 +46,7 @@ func Uncovered(c *config.Config, s *run.State, turn *run.Turn, answers []*ojson.
 			answered[strings.ToLower(wire.TrimSpace(r.String("item")))] = true
 		}
 	}
-	// What the result says of the items themselves is read above: quoting an item
-	// with no answer to it is no answer.
+	// Answers to items are read above: quoting an item does not answer it.
 	said := doc.Clone()
 	said.Delete("intent_response")
 	text := strings.ToLower(string(ojson.Compact(said)))
@@ -85,7 +82,7 @@ func Uncovered(c *config.Config, s *run.State, turn *run.Turn, answers []*ojson.
 	return e
 }
 
-// settledItem reports an item that the run itself has answered.
+// settledItem reports whether the run itself has answered an item.
 func settledItem(c *config.Config, s *run.State, item, scope string) bool {
 	lower := strings.ToLower(item)
 	named := ""

@@ -1,4 +1,4 @@
-// InjectIntent: a person puts work in front of the run (docs/intake.md).
+// InjectIntent: a person gives work to the run (docs/intake.md).
 
 package intents
 
@@ -20,7 +20,7 @@ import (
 // OpInject is the wire name of InjectIntent.
 const OpInject = "inject_intent"
 
-// Where intents lie, project-relative.
+// Directories of intents, project-relative.
 const (
 	Dir            = ".agentxchain/intake/intents"
 	EventsDir      = ".agentxchain/intake/events"
@@ -29,14 +29,14 @@ const (
 
 // Bounds of intents.
 const (
-	Max      = 100      // of one run that are not over
+	Max      = 100      // intents of one run that are not over
 	MaxBytes = 64 << 10 // one file
 	MaxText  = 4000     // bytes of a description or charter
 	MaxItems = 50
 	MaxItem  = 1000 // bytes
 )
 
-// ValidID reports a well-formed intent id: intent_<1 to 20 digits>_<4 lower-case hex digits>.
+// ValidID reports whether id is well-formed: intent_<1 to 20 digits>_<4 lower-case hex digits>.
 func ValidID(id string) bool {
 	number, hex, ok := strings.Cut(strings.TrimPrefix(id, "intent_"), "_")
 	return ok && strings.HasPrefix(id, "intent_") && number != "" && len(number) <= 20 &&
@@ -44,30 +44,30 @@ func ValidID(id string) bool {
 		len(hex) == 4 && strings.Trim(hex, "0123456789abcdef") == ""
 }
 
-// Path is the file of an intent.
+// Path returns the path of an intent's file.
 func Path(id string) string { return Dir + "/" + id + ".json" }
 
-// Spec is work a person asks for.
+// Spec is work that a person asks for.
 type Spec struct {
 	Description string   `json:"description"`
 	Priority    string   `json:"priority"` // p0 to p3
 	Template    string   `json:"template"`
-	Charter     string   `json:"charter,omitempty"`    // Description by default
-	Acceptance  []string `json:"acceptance,omitempty"` // Description by default
+	Charter     string   `json:"charter,omitempty"`    // Description if empty
+	Acceptance  []string `json:"acceptance,omitempty"` // Description if empty
 	Phase       string   `json:"phase_scope,omitempty"`
 	Role        string   `json:"preferred_role,omitempty"`
 	Approver    string   `json:"approver"`
 }
 
-// Priorities are the words for how urgent an intent is, the most urgent first.
+// Priorities returns the urgencies of an intent, most urgent first.
 func Priorities() []string { return []string{"p0", "p1", "p2", "p3"} }
 
-// Templates are the templates an intent may name.
+// Templates returns the templates that an intent may name.
 func Templates() []string {
 	return []string{"generic", "api-service", "cli-tool", "library", "web-app", "full-local-cli", "enterprise-app"}
 }
 
-// Check refuses what no intent is made of. Code: invalid_argument.
+// Check refuses what cannot become an intent. Code: invalid_argument.
 func (sp *Spec) Check(c *config.Config) *wire.Error {
 	switch {
 	case wire.TrimSpace(sp.Description) == "":
@@ -99,8 +99,8 @@ func (sp *Spec) Check(c *config.Config) *wire.Error {
 	return nil
 }
 
-// New is an approved intent and the event it came from. run is "" before a run has
-// begun: the next one takes it.
+// New returns an approved intent and the event it came from. run is "" before any run has begun: the next run takes
+// it.
 func New(sp *Spec, env *change.Env, run string) (intent, event *ojson.Object) {
 	now, text := env.Time(), wire.TrimSpace(sp.Description)
 	id := func(prefix string) string {
@@ -169,8 +169,7 @@ func New(sp *Spec, env *change.Env, run string) (intent, event *ojson.Object) {
 	return intent, event
 }
 
-// Files are the files of a new intent: its event, the marker of an urgent one, and
-// the intent itself.
+// Files returns the files of a new intent: its event, the marker of an urgent one, and the intent itself.
 func Files(intent, event *ojson.Object, now string) []change.FileWrite {
 	out := []change.FileWrite{{
 		Path: EventsDir + "/" + event.String("event_id") + ".json",

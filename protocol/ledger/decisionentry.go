@@ -37,10 +37,9 @@ func ValidDecisionID(id string) bool {
 	return ok && digits != "" && strings.Trim(digits, "0123456789") == ""
 }
 
-// ValidateDecisionEntry checks a decision row before it is appended, in the
-// order of docs/conformance.md#becoming-a-target: id format, statement, category, uniqueness within the
-// run (existing reports whether the ledger holds an id). Field names the member
-// at fault; Details carries valid_values or duplicate_id.
+// ValidateDecisionEntry checks a decision row before it is appended, in the order of
+// docs/conformance.md#becoming-a-target: id format, statement, category, uniqueness within the run (existing
+// reports whether the ledger has an id). Field names the member at fault; Details has valid_values or duplicate_id.
 func ValidateDecisionEntry(entry *ojson.Object, existing func(id string) bool) *wire.Error {
 	id := entry.String("id")
 	switch {
@@ -75,7 +74,7 @@ func NewDecisionEntry(d result.Decision, turn *run.Turn, phase, at string) *ojso
 	)
 }
 
-// turnRow begins a row that says what became of a turn.
+// turnRow starts a row that says what became of a turn.
 func turnRow(decision, at string, turn *run.Turn, phase string) *ojson.Object {
 	return ojson.NewObject("timestamp", at, "decision", decision, "turn_id", turn.TurnID,
 		"attempt", turn.Attempt, "role", turn.AssignedRole, "phase", phase)
@@ -90,10 +89,9 @@ func NewForwardRevision(at string, turn *run.Turn, phase string, forward *ojson.
 	return o
 }
 
-// NewConflictEntry returns a conflict row (docs/spec/observation.md#conflicts). Kind is
-// conflict_detected, conflict_rejected, conflict_resolution_selected or
-// conflict_resolved; conflict is the conflict object or its summary; more holds
-// further members (resolution_chosen, operator_reason, merge_strategy) or is nil.
+// NewConflictEntry returns a conflict row (docs/spec/observation.md#conflicts). Kind is conflict_detected,
+// conflict_rejected, conflict_resolution_selected or conflict_resolved; conflict is the conflict object or its
+// summary; more has further members (resolution_chosen, operator_reason, merge_strategy) or is nil.
 func NewConflictEntry(kind, at string, turn *run.Turn, phase string, conflict, more *ojson.Object) *ojson.Object {
 	o := turnRow(kind, at, turn, phase)
 	since := conflict.Strings("accepted_since_turn_ids")
@@ -133,8 +131,8 @@ func NewEscalationResolvedEntry(at, runID, phase, via, blockedOn string, escalat
 		"turn_id", ojson.OrNull(turnID), "role", ojson.OrNull(role))
 }
 
-// NewTurnReissuedEntry records that a turn was given out again; a missing
-// baseline counts as unknown and not clean (docs/spec/lifecycle.md#reissuing-a-turn).
+// NewTurnReissuedEntry records that a turn was reissued; a missing baseline counts as unknown and not clean
+// (docs/spec/lifecycle.md#reissuing-a-turn).
 func NewTurnReissuedEntry(at string, old *run.Turn, newRole, phase, reason string,
 	baseline *run.Baseline) *ojson.Object {
 	brief := func(b *run.Baseline) *ojson.Object {
@@ -175,7 +173,8 @@ func NewGateFailureEntry(f *run.GateFailure) *ojson.Object {
 	return o
 }
 
-// NewGateReconciliationEntry records that files a gate missed exist now (docs/spec/lifecycle.md#lack-of-progress).
+// NewGateReconciliationEntry records that files which a gate missed exist now
+// (docs/spec/lifecycle.md#lack-of-progress).
 func NewGateReconciliationEntry(at, gateID, gateType, phase, turnID string, missing []string) *ojson.Object {
 	return ojson.NewObject("type", "gate_reconciliation", "gate_id", ojson.OrNull(gateID), "gate_type", gateType,
 		"phase", phase,
@@ -183,7 +182,7 @@ func NewGateReconciliationEntry(at, gateID, gateType, phase, turnID string, miss
 		"reconciled_at", at, "reconciled_by_turn", ojson.OrNull(turnID))
 }
 
-// GateActionRun is one command an approval ran (docs/spec/gates.md#gate-actions).
+// GateActionRun is a command that an approval ran (docs/spec/gates.md#gate-actions).
 type GateActionRun struct {
 	At, AttemptID, GateID, GateType, Phase string
 	RequestedByTurn, TriggerCommand        string
@@ -217,9 +216,9 @@ func NewGateActionEntry(g GateActionRun) *ojson.Object {
 		"spawn_error", ojson.OrNull(g.SpawnError), "timed_out", g.TimedOut)
 }
 
-// NewTimeoutEntry returns a timeout row (docs/spec/gates.md#timeouts). Kind is timeout,
-// timeout_warning, timeout_skip or timeout_skip_failed; the skips also carry
-// from_phase, to_phase, gate_id and, when failed, reasons, which the caller sets.
+// NewTimeoutEntry returns a timeout row (docs/spec/gates.md#timeouts). Kind is timeout, timeout_warning,
+// timeout_skip or timeout_skip_failed; the skips also have from_phase, to_phase, gate_id and, when failed, reasons,
+// which the caller sets.
 func NewTimeoutEntry(kind, at, turnID, phase string, h limits.TimeoutHit) *ojson.Object {
 	if h.Phase != "" {
 		phase = h.Phase
@@ -230,7 +229,7 @@ func NewTimeoutEntry(kind, at, turnID, phase string, h limits.TimeoutHit) *ojson
 		"exceeded_by_minutes", h.ExceededByMinutes, "action", h.Action, "timestamp", at)
 }
 
-// NewNonProgressEntry records that the same gate failure came back too often
+// NewNonProgressEntry records that the same gate failure occurred too often
 // (docs/spec/lifecycle.md#lack-of-progress).
 func NewNonProgressEntry(at, gateID, signature string, consecutive, threshold int, failing []string) *ojson.Object {
 	return ojson.NewObject("type", "non_progress_block", "gate_id", ojson.OrNull(gateID),
@@ -238,18 +237,18 @@ func NewNonProgressEntry(at, gateID, signature string, consecutive, threshold in
 		"threshold", threshold, "failing_files", failing, "signature", signature, "timestamp", at)
 }
 
-// HumanApproval is the act of approving a gate. The reference keeps no such row;
-// it is ours, and other readers skip unknown types.
+// HumanApproval is an approval of a gate by a person. The reference has no such row; other readers skip unknown
+// types.
 type HumanApproval struct {
 	Type               string // human_approval, human_approval_vote
 	GateType, GateID   string
 	FromPhase, ToPhase string
 	RequestedByTurn    string
 	Approver           evidence.Actor
-	Reason             string // "" for none given
+	Reason             string // "" for no reason
 	At                 string
-	Votes              []*run.Vote         // of everybody who agreed; nil where no configuration asks who it was
-	Needed             int                 // how many have to
+	Votes              []*run.Vote         // of everyone who agreed; nil where no configuration asks who it was
+	Needed             int                 // how many people must agree
 	Evidence           []evidence.FileBlob // the gate's documents as they were approved
 }
 

@@ -13,7 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// HistoryEntry are the facts of an accepted turn's row.
+// HistoryEntry has the facts of an accepted turn's row.
 type HistoryEntry struct {
 	Turn             *run.Turn
 	RunID            string
@@ -31,8 +31,8 @@ type HistoryEntry struct {
 	IdleExpansion    *ojson.Object   // idle_expansion_result_summary, nil when none
 }
 
-// BuildHistoryEntry returns the row in the member order of the reference.
-// phase_transition_request is left out when the request was stripped.
+// BuildHistoryEntry returns the row in the member order of the reference. It omits phase_transition_request when
+// the request was stripped.
 func BuildHistoryEntry(e HistoryEntry) *ojson.Object {
 	t, r := e.Turn, e.Result
 	raw := func(key string, fallback any) any {

@@ -1,4 +1,4 @@
-// HUMAN_TASKS.md: what runs need a person for, in managed sections of a file people own
+// HUMAN_TASKS.md: what runs need a person for, in managed sections of a file that people own
 // (docs/notifications.md#human-escalations).
 
 package ledger
@@ -13,8 +13,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// Markers of the managed sections of HUMAN_TASKS.md. They are wire: the
-// reference finds its sections by them.
+// Markers of the managed sections of HUMAN_TASKS.md. They are part of the protocol: the reference finds its
+// sections by them.
 const (
 	TasksOpenStart      = "<!-- AGENTXCHAIN:HUMAN_ESCALATIONS:OPEN:START -->"
 	TasksOpenEnd        = "<!-- AGENTXCHAIN:HUMAN_ESCALATIONS:OPEN:END -->"
@@ -24,11 +24,9 @@ const (
 	TasksKept = 10 // completed records shown
 )
 
-// RenderHumanTasks returns HUMAN_TASKS.md with its managed sections brought up to
-// date and every other byte as it was. existing is nil when there is no file;
-// open are the open raise rows; done the records completed by this operation
-// (run.CompletedEscalation), newest first: they go before the ones the file already
-// shows.
+// RenderHumanTasks returns HUMAN_TASKS.md with its managed sections updated and every other byte unchanged.
+// existing is nil when the file does not exist; open are the open raise rows; done are the records completed by
+// this operation (run.CompletedEscalation), newest first: they go before those already in the file.
 func RenderHumanTasks(existing []byte, open, done []*ojson.Object) []byte {
 	if existing == nil {
 		existing = []byte("# Human tasks\n\nWhat governed runs need a person for. The lists below are kept by git agentxchain.\n\n")
@@ -109,15 +107,15 @@ func doneTask(row *ojson.Object) []string {
 	return out
 }
 
-// taskText makes foreign text one bounded line that cannot pose as a heading, a
-// list item or one of our markers.
+// taskText turns foreign text into one bounded line that cannot pose as a heading, a list item or one of our
+// markers.
 func taskText(s string) string {
 	s = run.Clip(wire.OneLine(s), 500)
 	return strings.NewReplacer("<!--", "&lt;!--", "-->", "--&gt;").Replace(s)
 }
 
-// ManagedTasks returns the managed sections of HUMAN_TASKS.md, "" when it has none.
-// What is between and around them is people's.
+// ManagedTasks returns the managed sections of HUMAN_TASKS.md, or "". The text between and around them belongs to
+// people.
 func ManagedTasks(doc []byte) string {
 	open, done := taskSection(doc, TasksOpenStart, TasksOpenEnd),
 		taskSection(doc, TasksCompletedStart, TasksCompletedEnd)
@@ -136,9 +134,9 @@ func taskSection(doc []byte, start, end string) string {
 	return string(doc[from+len(start) : to])
 }
 
-// findSection returns the offsets of the first start marker that has its end
-// marker after it with no other start in between; -1 without such a pair. A lone
-// marker is ordinary text: between it and a far end there may be anything.
+// findSection returns the offsets of the first start marker that is followed by its end marker with no other start
+// in between; -1 without such a pair. A lone marker is ordinary text: people may have written anything between it
+// and a distant end marker.
 func findSection(doc []byte, start, end string) (from, to int) {
 	for off := 0; ; {
 		e := bytes.Index(doc[off:], []byte(end))

@@ -1,4 +1,4 @@
-// What an operation writes into ledgers: lines at their end, and lines in place of others.
+// What an operation writes into ledgers: appended lines, and lines that replace others.
 
 package ledger
 
@@ -12,9 +12,8 @@ type Append struct {
 	Data   []byte // ends in \n
 }
 
-// Amend replaces one line of a ledger in place, the only rewriting the protocol
-// knows: a checkpoint adds members to a history row, an override marks a repo
-// decision. Neither line ends in \n.
+// Amend replaces one line of a ledger in place, the only rewriting that the protocol knows: a checkpoint adds
+// members to a history row, an override marks a repo decision. Neither line ends in \n.
 type Amend struct {
 	Ledger   wire.Ledger
 	Old, New []byte

@@ -55,9 +55,8 @@ func DecisionAuthority(cfg *config.Config, role string) (Authority, bool) {
 	return Authority{}, false
 }
 
-// CheckOverride says whether role may make the decision d, which overrides one
-// of rows. The warning is about an override that is allowed only because the
-// role that made the old decision is gone from the configuration.
+// CheckOverride checks whether role may make the decision d, which overrides one of rows. The warning is about an
+// override that is allowed only because the role that made the old decision is gone from the configuration.
 func CheckOverride(cfg *config.Config, rows []run.Line, role string, d result.Decision) (warning string,
 	err *wire.Error) {
 	target := repoDecision(rows, d.Overrides)
@@ -105,8 +104,8 @@ func CheckOverride(cfg *config.Config, rows []run.Line, role string, d result.De
 	return warning, nil
 }
 
-// CheckOverrides is CheckOverride for all decisions of a turn result; it also
-// refuses two decisions that override the same one.
+// CheckOverrides applies CheckOverride to all decisions of a turn result; it also refuses two decisions that
+// override the same one.
 func CheckOverrides(cfg *config.Config, rows []run.Line, role string, decisions []result.Decision) (warnings []string,
 	err *wire.Error) {
 	taken := make(map[string]string)
@@ -153,8 +152,8 @@ func repoDecision(rows []run.Line, id string) *ojson.Object {
 	return nil
 }
 
-// DurableIDs are the ids of all repo decisions, overridden ones too: an override
-// finds its target by the first row with the id.
+// DurableIDs returns the ids of all repo decisions, including overridden ones: an override finds its target by the
+// first row with the id.
 func DurableIDs(rows []run.Line) *run.DecisionIDs {
 	if len(rows) == 0 {
 		return nil
@@ -166,10 +165,9 @@ func DurableIDs(rows []run.Line) *run.DecisionIDs {
 	return d
 }
 
-// PromoteDecisions returns the rows that accepted decisions add to
-// repo-decisions.jsonl, and the changes to rows they override. A decision is
-// promoted when it is durable or overrides another; every row with the
-// overridden id is marked, and a row that is marked already stays as it is.
+// PromoteDecisions returns the rows that accepted decisions add to repo-decisions.jsonl, and the changes to rows
+// they override. A decision is promoted when it is durable or overrides another; every row with the overridden id
+// is marked, and an already marked row stays as it is.
 func PromoteDecisions(rows []run.Line, decisions []result.Decision, turn *run.Turn,
 	run, phase, at string) (added []*ojson.Object, amends []Amend) {
 	amended := make(map[int]bool)
@@ -202,7 +200,7 @@ func PromoteDecisions(rows []run.Line, decisions []result.Decision, turn *run.Tu
 	return added, amends
 }
 
-// RepoDecisionsSummary is the read model of docs/spec/state.md#repository-decisions, nil without decisions.
+// RepoDecisionsSummary returns the read model of docs/spec/state.md#repository-decisions; nil without decisions.
 func RepoDecisionsSummary(cfg *config.Config, rows []run.Line) *ojson.Object {
 	if len(rows) == 0 {
 		return nil
@@ -250,8 +248,8 @@ func RepoDecisionsSummary(cfg *config.Config, rows []run.Line) *ojson.Object {
 		"active", active, "overridden", overridden, "operator_summary", operator)
 }
 
-// summaryEntry copies the members of a row that it has, with the defaults of
-// those it must show, and adds the authority of the role that decided.
+// summaryEntry copies the members that a row has, with defaults for those it must show, and adds the authority of
+// the role that decided.
 func summaryEntry(row *ojson.Object, a Authority, known bool, members ...string) *ojson.Object {
 	o := &ojson.Object{}
 	for _, m := range members {

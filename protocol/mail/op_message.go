@@ -31,17 +31,17 @@ const MessageVersion = "v1"
 // KindResponse is the kind that answers another message.
 const KindResponse = "clarification_response"
 
-// MessageKinds are the kinds of TaskMessage that are written: the three of the
-// strict form, then those only the portable form has (docs/monarchic.md#messages).
+// MessageKinds returns the kinds of TaskMessage that are written: the three of the strict form, then those that
+// only the portable form has (docs/monarchic.md#messages).
 func MessageKinds() []string {
 	return []string{"artifact_ready", "clarification_request", KindResponse, "handoff", "blocker"}
 }
 
-// SendMessage appends a message to the mailbox of the run. It is delivered with the
-// next dispatch bundle of the turn, or of a turn of the role, it is addressed to.
+// SendMessage appends a message to the mailbox of the run. It is delivered with the next dispatch bundle of the
+// addressed turn, or of a turn of the addressed role.
 type SendMessage struct {
-	ID          string         `json:"id,omitempty"`   // "" mints one
-	From        string         `json:"from,omitempty"` // an active turn, or human; "" is who asks
+	ID          string         `json:"id,omitempty"`   // "" generates one
+	From        string         `json:"from,omitempty"` // an active turn, or human; "" is the actor
 	To          string         `json:"to"`             // an active turn, a role, or human
 	Kind        string         `json:"kind"`
 	Subject     string         `json:"subject,omitempty"`
@@ -112,8 +112,8 @@ func (op *SendMessage) Apply(t *change.Draft) *wire.Error {
 	return nil
 }
 
-// mailable refuses where there is no run whose mailbox could take anything. After
-// run_completed nothing may follow in the event log.
+// mailable refuses where no run has a mailbox that can take a message. After run_completed nothing may follow in
+// the event log.
 func mailable(t *change.Draft, what string) *wire.Error {
 	switch s := t.State; {
 	case s.Run() == "":
@@ -132,7 +132,7 @@ func mailable(t *change.Draft, what string) *wire.Error {
 	return nil
 }
 
-// sender is who the message is from: a turn speaks for itself only.
+// sender returns who the message is from: a turn speaks only for itself.
 func (op *SendMessage) sender(t *change.Draft) (string, *run.Turn, *wire.Error) {
 	from := op.From
 	if in := t.Env.Actor.InsideTurn; in != "" {
@@ -184,7 +184,7 @@ func (op *SendMessage) recipient(t *change.Draft) (*ojson.Object, *wire.Error) {
 		Hint: "git agentxchain status names the active turns"}
 }
 
-// check holds the message's own members to their form.
+// check checks the form of the message's own members.
 func (op *SendMessage) check(runID string) *wire.Error {
 	if !slices.Contains(MessageKinds(), op.Kind) {
 		return wire.InvalidArgument("kind", "%q is no kind of message (%s).", run.Clip(wire.OneLine(op.Kind), 80),
@@ -232,8 +232,8 @@ func (op *SendMessage) check(runID string) *wire.Error {
 	return nil
 }
 
-// freeMessageID refuses an id that is taken, that is not safe (docs/monarchic.md), or
-// that messages derived from the run have.
+// freeMessageID refuses an id that is taken, unsafe (docs/monarchic.md), or reserved for messages derived from the
+// run.
 func freeMessageID(t *change.Draft, id string) *wire.Error {
 	if id == "." || id == ".." || len(id) > run.MaxMessageID || !utf8.ValidString(id) || !printable(id) ||
 		strings.ContainsAny(id, `/\ `) {
@@ -267,20 +267,19 @@ func messageText(field, s string, limit int) *wire.Error {
 	return nil
 }
 
-// printable reports text that can be shown as it is: no control characters, no
-// marks that turn its direction, no bytes that are not UTF-8.
+// printable reports whether text can be shown as it is: no control characters, no marks that change its direction,
+// no bytes that are not UTF-8.
 func printable(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r == utf8.RuneError || !unicode.IsPrint(r) })
 }
 
-// sentMessage reads the message out of the event that sent it, nil when it is no
-// such event of the run.
+// sentMessage reads the message from the event that sent it; nil for any other event.
 func sentMessage(b *evidence.Blob, runID string) *ojson.Object {
 	row := mailRow(b, runID, run.EventMessageSent)
 	return row.Object("payload").Object("message")
 }
 
-// mailRow reads an event of the mailbox given as evidence, nil when it is another.
+// mailRow reads a mailbox event given as evidence; nil for another kind.
 func mailRow(b *evidence.Blob, runID, kind string) *ojson.Object {
 	if b == nil {
 		return nil
@@ -301,8 +300,8 @@ func unknownMessage(field, id string) *wire.Error {
 	}
 }
 
-// Deliver hands the messages that wait for a turn over with the bundle that the
-// operation dispatches. One that the turn has already is in its bundles for ever.
+// Deliver hands over the messages that wait for a turn, with the bundle that the operation dispatches. A message
+// that the turn already has stays in its bundles for good.
 func Deliver(t *change.Draft, turn *run.Turn) {
 	if t.Index.Mailbox == nil {
 		return

@@ -1,4 +1,4 @@
-// AckMessage: what a recipient says about a message (docs/monarchic.md#messages).
+// AckMessage: a recipient's answer to a message (docs/monarchic.md#messages).
 
 package mail
 
@@ -16,8 +16,8 @@ import (
 // maxAckNote bounds the note of an acknowledgement, in bytes.
 const maxAckNote = 4 << 10
 
-// AckMessage appends an acknowledgement. The events are what the ledger has about
-// the message: the index carries only messages that are still waited for.
+// AckMessage appends an acknowledgement. The given events are the ledger's rows about the message: the index has
+// only messages that are still waited for.
 type AckMessage struct {
 	MessageID string         `json:"message_id"`
 	Status    string         `json:"status"`
@@ -77,9 +77,9 @@ func (op *AckMessage) Apply(t *change.Draft) *wire.Error {
 	return nil
 }
 
-// recipient is who the acknowledgement is from: the turn that has the message, else
-// whom it was addressed to. A turn answers what is addressed to it; a person may
-// answer for any recipient, and nobody else for a person.
+// recipient returns who the acknowledgement is from: the turn that has the message, else the addressee. A turn
+// answers what is addressed to it; a person may answer for any recipient, and only a person may answer for a
+// person.
 func (op *AckMessage) recipient(t *change.Draft, sent *ojson.Object) (string, *run.Turn, *wire.Error) {
 	to := sent.Object("payload").Object("to")
 	m := t.Index.Mailbox.Find(op.MessageID)
@@ -113,7 +113,7 @@ func (op *AckMessage) recipient(t *change.Draft, sent *ojson.Object) (string, *r
 	return in, turn, nil
 }
 
-// last is the newest status the recipient gave, "" for none.
+// last returns the newest status that the recipient gave, or "".
 func (op *AckMessage) last(t *change.Draft) string {
 	if m := t.Index.Mailbox.Find(op.MessageID); m != nil {
 		return m.Ack
@@ -125,7 +125,7 @@ func (op *AckMessage) last(t *change.Draft) string {
 	return ack.String("status")
 }
 
-// ackFollows says whether a status may follow another one (docs/monarchic.md#messages).
+// ackFollows refuses a status that may not follow the last one (docs/monarchic.md#messages).
 func ackFollows(id, last, next string) *wire.Error {
 	if ackRank(next) > ackRank(last) {
 		return nil

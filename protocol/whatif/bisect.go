@@ -1,4 +1,4 @@
-// The operation at which a verdict turned.
+// Finds the operation at which a verdict changed.
 
 package whatif
 
@@ -6,16 +6,15 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/verdict"
 )
 
-// Standing is what a chain says of a gate, a rule, a policy or the code of a refusal.
+// Standing is a chain's verdict on a gate, a rule, a policy or the code of a refusal.
 type Standing struct {
-	Judged bool // the chain says anything of it
+	Judged bool // the chain has a verdict on it
 	Good   bool // it did not refuse
 	Step   *verdict.Step
 }
 
-// Stands looks a name up in a chain: a gate, a rule, a policy or the like that a rule is
-// about, or the code of a refusal, of which every other outcome is good. What was never
-// recorded enough for counts as not judged.
+// Stands looks up a name in a chain: a gate, a rule, a policy or other subject of a rule, or the code of a refusal,
+// for which every other outcome is good. A verdict that lacks recorded evidence counts as not judged.
 func Stands(c *verdict.Chain, of string, isCode bool) Standing {
 	if c == nil {
 		return Standing{}
@@ -37,7 +36,7 @@ func Stands(c *verdict.Chain, of string, isCode bool) Standing {
 	return out
 }
 
-// gatesOwn lists rules whose subject is a gate and which say something else than the gate.
+// gatesOwn reports rules whose subject is a gate but whose verdict is not the gate's.
 func gatesOwn(rule string) bool {
 	switch rule {
 	case verdict.RuleGatePerson, verdict.RulePeople, verdict.RuleApproval, verdict.RuleGateActions,
@@ -47,18 +46,17 @@ func gatesOwn(rule string) bool {
 	return false
 }
 
-// Turned is where a verdict turned, as positions of the operations searched.
+// Turned says where a verdict changed, as positions of the searched operations.
 type Turned struct {
 	Found   bool
-	Before  int // the newest position with the verdict of before; -1 without one
-	After   int // the oldest one with the other
-	Probes  int // operations judged
-	Skipped int // between both, not judged: nothing is said of them
+	Before  int // the newest position with the old verdict; -1 without one
+	After   int // the oldest position with the other verdict
+	Probes  int // number of operations judged
+	Skipped int // positions in between without a verdict
 }
 
-// Bisect finds where the verdict turned between the positions low and high, both included.
-// It asks of O(log n) positions, and of those beside one that says nothing. When both ends
-// say the same, Found is false.
+// Bisect finds where the verdict changed between the positions low and high, inclusive. It asks about O(log n)
+// positions, plus the neighbours of those without a verdict. When both ends have the same verdict, Found is false.
 func Bisect(low, high int, ask func(i int) (Standing, error)) (*Turned, error) {
 	out := &Turned{Before: -1, After: -1}
 	known := make(map[int]Standing)
@@ -96,7 +94,7 @@ func Bisect(low, high int, ask func(i int) (Standing, error)) (*Turned, error) {
 			return nil, err
 		}
 		if mid < 0 {
-			break // none between says anything
+			break // no position in between has a verdict
 		}
 		if s.Good == from.Good {
 			low = mid
@@ -108,8 +106,8 @@ func Bisect(low, high int, ask func(i int) (Standing, error)) (*Turned, error) {
 	return out, nil
 }
 
-// near asks of the middle between two positions, and of its neighbours outward until one
-// says something; -1 when none does.
+// near asks about the middle between two positions, then its neighbours outward until one has a verdict; it returns
+// -1 when none does.
 func near(low, high int, at func(int) (Standing, error)) (int, Standing, error) {
 	mid := low + (high-low)/2
 	for d := 0; mid-d > low || mid+d < high; d++ {

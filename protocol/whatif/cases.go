@@ -1,5 +1,4 @@
-// Cases: what a configuration is expected to decide, held against the engine
-// (docs/whatif.md#cases).
+// Cases: what a configuration is expected to decide, checked with the engine (docs/whatif.md#cases).
 
 package whatif
 
@@ -20,11 +19,11 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// Case is one expectation. It is given by hand, or recorded from a run.
+// Case is one expectation. It is written by hand, or recorded from a run.
 type Case struct {
 	Name     string        `json:"name"`
 	Given    *Given        `json:"given,omitempty"`
-	Result   *ojson.Object `json:"result,omitempty"` // members of the turn's result; the others say nothing special
+	Result   *ojson.Object `json:"result,omitempty"` // members of the turn's result; the others get neutral values
 	Recorded *Recorded     `json:"recorded,omitempty"`
 	Expect   Expect        `json:"expect"`
 	Extra    ojson.Extra   `json:"-"`
@@ -32,20 +31,20 @@ type Case struct {
 
 // Given is a run in a phase with one turn at work.
 type Given struct {
-	Phase        string              `json:"phase,omitempty"`    // the first by default
-	Role         string              `json:"role,omitempty"`     // the entry role of the phase by default
+	Phase        string              `json:"phase,omitempty"`    // default: the first
+	Role         string              `json:"role,omitempty"`     // default: the entry role of the phase
 	Participated ojson.Map[[]string] `json:"participated"`       // phase -> roles with an accepted turn
 	Accepted     int                 `json:"accepted,omitempty"` // turns of the run
 	InPhase      int                 `json:"accepted_in_phase,omitempty"`
-	Streak       int                 `json:"streak,omitempty"` // of them, the last in a row of the role
+	Streak       int                 `json:"streak,omitempty"` // consecutive last turns of the role among them
 	SpentUSD     float64             `json:"spent_usd,omitempty"`
-	Minutes      float64             `json:"minutes,omitempty"` // since the turn was given out
+	Minutes      float64             `json:"minutes,omitempty"` // since the turn was assigned
 	Files        ojson.Map[string]   `json:"files"`             // of the project, path -> text
-	Changed      []string            `json:"changed,omitempty"` // by the turn; files_changed of the result by default
+	Changed      []string            `json:"changed,omitempty"` // by the turn; default: files_changed of the result
 	Extra        ojson.Extra         `json:"-"`
 }
 
-// Recorded is a recorded operation with all it was decided on.
+// Recorded is a recorded operation with everything it was decided on.
 type Recorded struct {
 	Op        string               `json:"op"`
 	Config    *ojson.Object        `json:"config"`
@@ -56,24 +55,24 @@ type Recorded struct {
 	Evidence  ojson.Map[*Evidence] `json:"evidence"` // SHA-256 -> bytes
 }
 
-// Evidence is text, or bytes that are none.
+// Evidence is text, or bytes that are not text.
 type Evidence struct {
 	Text   *string `json:"text,omitempty"`
 	Base64 string  `json:"base64,omitempty"`
 }
 
-// Expect is what has to come of it; what is left out may come to anything.
+// Expect is the expected outcome; an omitted member may have any value.
 type Expect struct {
 	Outcome string            `json:"outcome,omitempty"` // accepted, refused
 	Code    string            `json:"code,omitempty"`    // of the refusal
-	Rule    string            `json:"rule,omitempty"`    // that refuses: a rule, or the policy it is about
+	Rule    string            `json:"rule,omitempty"`    // what refuses: a rule, or the policy it is about
 	Gates   ojson.Map[string] `json:"gates"`             // gate -> open, waits, closed
 	Phase   string            `json:"phase,omitempty"`   // afterwards
 	Status  string            `json:"status,omitempty"`  // of the run afterwards
 	Extra   ojson.Extra       `json:"-"`
 }
 
-// What a case can expect of an outcome and of a gate.
+// The expected outcomes of an operation and of a gate.
 const (
 	Accepted = "accepted"
 	Refused  = "refused"
@@ -106,7 +105,7 @@ func DecodeCase(data []byte) (*Case, error) {
 	return nil, err
 }
 
-// decode fills in the case. at is the JSON Pointer of the member that is wrong.
+// decode fills in the case. at is the JSON Pointer of the invalid member.
 func (c *Case) decode(o *ojson.Object) (at string, err error) {
 	if errs := ojson.Unmarshal(o, c); len(errs) > 0 {
 		return strings.NewReplacer("~", "~0", "/", "~1", ".", "/", "[", "/", "]", "").Replace("." + errs[0].Path),
@@ -147,8 +146,8 @@ func (c *Case) decode(o *ojson.Object) (at string, err error) {
 	return "", nil
 }
 
-// Run decides the case under a configuration. problems says what came otherwise, nothing
-// when all came as expected; err that the case cannot be decided at all.
+// Run decides the case under a configuration. problems lists what differs from the expectation; err says that the
+// case cannot be decided at all.
 func (c *Case) Run(cfg *config.Config) (chain *verdict.Chain, problems []string, err error) {
 	if c.Recorded != nil {
 		chain, err = c.Recorded.decide(cfg)
@@ -167,8 +166,7 @@ func (c *Case) decide(cfg *config.Config) (*verdict.Chain, error) {
 	if changed == nil {
 		changed = c.Result.Strings("files_changed")
 	}
-	// What the turn has changed was not so when the run began: a gate asks whether its documents are
-	// still what they were.
+	// The turn's changes were not there when the run began: a gate asks whether its documents have changed since.
 	before, files := make(map[string][]byte), make(map[string][]byte)
 	for path, text := range g.Files.All() {
 		if files[path] = []byte(text); !slices.Contains(changed, path) {
@@ -261,7 +259,7 @@ func (r *Recorded) past() (*Past, error) {
 	return &Past{Op: r.Op, Record: rec, Before: snap}, nil
 }
 
-// RecordCase makes a case of a recorded operation; it expects what came of it.
+// RecordCase makes a case of a recorded operation; it expects the recorded outcome.
 func RecordCase(name string, p *Past) (*Case, error) {
 	d := p.Explain()
 	if d == nil {
@@ -315,7 +313,7 @@ func RecordCase(name string, p *Past) (*Case, error) {
 // Encode returns the case as a document.
 func (c *Case) Encode() []byte { return ojson.Pretty(ojson.Marshal(c)) }
 
-// gatesOf says how the gates stand that a chain has decided on: the last word counts.
+// gatesOf returns the outcomes of the gates that a chain has decided on: the last verdict counts.
 func gatesOf(c *verdict.Chain) map[string]string {
 	out := make(map[string]string)
 	for l := range c.All() {
@@ -377,7 +375,7 @@ func (e *Expect) check(c *verdict.Chain) []string {
 	return out
 }
 
-// refusedBy reports whether a rule, or one about that policy or gate, refuses.
+// refusedBy reports whether the named rule, or a rule about the named policy or gate, refuses.
 func refusedBy(c *verdict.Chain, name string) bool {
 	for l := range c.All() {
 		if l.Verdict == verdict.Fail && (l.Rule == name || l.Subject == name) {

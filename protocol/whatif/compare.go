@@ -9,8 +9,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/verdict"
 )
 
-// outcomeOf is the outcome of a chain; a refusal that rests on what was never recorded is
-// unknown.
+// outcomeOf returns the outcome of a chain; a refusal that rests on what was never recorded is unknown.
 func outcomeOf(c *verdict.Chain) string {
 	if c.Outcome == verdict.Granted {
 		return verdict.Granted
@@ -55,7 +54,7 @@ func (c *Compared) compare() {
 	}
 }
 
-// outcome is the row that says what becomes of the operation as a whole.
+// outcome adds the row about the outcome of the operation as a whole.
 func (c *Compared) outcome(before, after string) {
 	d := Difference{Before: before, After: after, Outcome: true, Rule: "operation." + c.After.Kind}
 	chain, s := c.After, c.After.Decisive()
@@ -74,7 +73,7 @@ func (c *Compared) outcome(before, after string) {
 	c.add(d)
 }
 
-// accepts lists the operations that take work in.
+// accepts reports whether operations of the kind accept work.
 func accepts(kind string) bool {
 	switch kind {
 	case protocol.OpAccept, "approve_transition", "approve_completion":
@@ -83,8 +82,8 @@ func accepts(kind string) bool {
 	return false
 }
 
-// steps compares the rules of one level by name and subject. cut says that the second
-// chain ended early: what it does not have was not reached.
+// steps compares the rules of one level by name and subject. cut says that the second chain ended early: the rules
+// that it lacks were not reached.
 func (c *Compared) steps(before, after []*verdict.Step, cut bool, gate string) {
 	taken := make([]bool, len(after))
 	match := func(s *verdict.Step) *verdict.Step {
@@ -113,8 +112,8 @@ func (c *Compared) steps(before, after []*verdict.Step, cut bool, gate string) {
 	}
 }
 
-// told reports a rule that is in the table already: a gate is asked before an acceptance and again
-// after it, and one that differs the first time is not asked a second time.
+// told reports whether the table already has the rule: a gate is evaluated before an acceptance and again after it,
+// and a difference the first time is not reported a second time.
 func (c *Compared) told(s *verdict.Step) bool {
 	for i := range c.Differences {
 		if d := &c.Differences[i]; d.Rule == s.Rule && d.Subject == s.Subject {
@@ -124,7 +123,7 @@ func (c *Compared) told(s *verdict.Step) bool {
 	return false
 }
 
-// subjectMoves lists rules asked once for each operation, whatever they are about.
+// subjectMoves reports whether a rule is asked once per operation, whatever it is about.
 func subjectMoves(rule string) bool {
 	switch rule {
 	case verdict.RuleStatus, verdict.RuleGateVerify, verdict.RuleNonProgress, verdict.RuleRole, verdict.RuleBudgetTurn:
@@ -133,7 +132,7 @@ func subjectMoves(rule string) bool {
 	return false
 }
 
-// step compares one rule; one of both may be missing.
+// step compares one rule, which one of the chains may lack.
 func (c *Compared) step(b, a *verdict.Step, gate string) {
 	s := a
 	if s == nil {
@@ -144,7 +143,7 @@ func (c *Compared) step(b, a *verdict.Step, gate string) {
 		gate = s.Subject
 	case verdict.RuleApproval, verdict.RuleNonProgress:
 		if c.open {
-			return // it follows from a gate of which nothing is known
+			return // it follows from a gate with an unknown outcome
 		}
 	}
 	var was, now []*verdict.Step
@@ -178,7 +177,7 @@ func (c *Compared) step(b, a *verdict.Step, gate string) {
 		says == verdict.Fail
 	for i, have := range c.Differences {
 		if have.Outcome && have.Rule == d.Rule && have.Subject == d.Subject {
-			c.Differences[i].Gate = gate // said already, as what became of the operation
+			c.Differences[i].Gate = gate // already reported as the operation's outcome
 			return
 		}
 	}

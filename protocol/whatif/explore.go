@@ -1,5 +1,5 @@
-// What the reachable states say of a configuration: phases that cannot be left, gates that
-// never open, rules that deadlock.
+// What the reachable states show about a configuration: phases that cannot be left, gates that never open, rules
+// that deadlock.
 
 package whatif
 
@@ -22,35 +22,34 @@ type Node struct {
 	Phase  string `json:"phase"`
 	Status string `json:"status"`
 	On     string `json:"blocked_on,omitempty"`
-	Depth  int    `json:"depth"`          // events from the beginning
-	Dead   bool   `json:"dead,omitempty"` // the end of the run cannot be reached from here
+	Depth  int    `json:"depth"`          // number of events from the start
+	Dead   bool   `json:"dead,omitempty"` // the run cannot complete from here
 
-	from  int // the node it was first reached from, -1 for the beginning
+	from  int // the node from which it was first reached, -1 for the start
 	event Event
 }
 
-// Edge is an event that leads from one state to another. An event the engine refuses
-// leads nowhere and has no edge.
+// Edge is an event that leads from one state to another. An event that the engine refuses has no edge.
 type Edge struct {
 	From  int    `json:"from"`
 	To    int    `json:"to"`
 	Event string `json:"event"`
 }
 
-// Graph is what a configuration can come to.
+// Graph is the reachable states of a configuration.
 type Graph struct {
 	Nodes     []*Node  `json:"nodes"`
 	Edges     []Edge   `json:"edges"`
 	Whole     bool     `json:"exhaustive"` // every reachable state was seen
 	Completes bool     `json:"completes"`  // the end of the run was reached
-	Path      []string `json:"path"`       // events that reach it, the fewest that were found
+	Path      []string `json:"path"`       // the shortest known events that reach it
 	Stuck     []Stuck  `json:"stuck_phases"`
 	Shut      []Stuck  `json:"shut_gates"`
 	Deadlocks []Stuck  `json:"deadlocks"`
 	Alone     []string `json:"opened_by_agents"` // gates that agents open without a person
 }
 
-// Stuck is something that cannot go on, with the rules that stand in the way.
+// Stuck is something that cannot proceed, with the rules that prevent it.
 type Stuck struct {
 	Name  string   `json:"name"` // phase, gate or rule
 	Rules []string `json:"rules"`
@@ -58,7 +57,7 @@ type Stuck struct {
 	Why   string   `json:"why"`
 }
 
-// DefaultStates is how many states an exploration looks at.
+// DefaultStates is how many states an exploration visits.
 const DefaultStates = 2000
 
 // explorer collects a graph.
@@ -70,11 +69,11 @@ type explorer struct {
 	refuse map[int]map[string]string // node -> rule that refused an event there -> why
 	left   map[string]bool           // phases that were left
 	opened map[string]bool
-	asked  map[string]map[string]string // gate -> what it failed on -> why
+	asked  map[string]map[string]string // gate -> finding it failed on -> why
 	alone  map[string]bool
 }
 
-// Explore plays every event in every state until no new state is found, or most states are.
+// Explore plays every event in every state until it finds no new state, or has most states.
 func Explore(cfg *config.Config, most int) (*Graph, error) {
 	w, err := NewWorld(cfg)
 	if err != nil {
@@ -192,7 +191,7 @@ func (x *explorer) note(i int, d *protocol.Decided) {
 	keep(x.refuse[i], name(s), cmp.Or(s.Why, d.Chain.Message))
 }
 
-// keep notes what was seen first, so that the same configuration gives the same words.
+// keep records only what was seen first, so that the same configuration gives the same words.
 func keep(m map[string]string, key, text string) {
 	if _, ok := m[key]; !ok {
 		m[key] = text
@@ -213,7 +212,7 @@ func gateAround(l verdict.Leaf) string {
 	return ""
 }
 
-// conclude reads the graph. What was not seen whole is said of nothing that is missing.
+// conclude evaluates the graph. From a partial graph it does not conclude that something is missing.
 func (x *explorer) conclude() {
 	g := x.g
 	for gate := range x.cfg.Gates.All() {
@@ -252,7 +251,7 @@ func (x *explorer) conclude() {
 	x.deadlocks()
 }
 
-// reasons are the rules that refuse to leave a phase, wherever in it.
+// reasons returns the rules that refuse to leave a phase, wherever in it.
 func (x *explorer) reasons(phase string) (rules []string, why string) {
 	all := make(map[string]string)
 	if r := x.cfg.Route(phase); r != nil {
@@ -285,8 +284,8 @@ func (x *explorer) reasons(phase string) (rules []string, why string) {
 	return rules, strings.Join(slices.Compact(texts[:min(3, len(texts))]), "; ")
 }
 
-// deadlocks are states from which the end of the run cannot be reached, although it can be
-// reached from elsewhere; named after the rules that refuse there.
+// deadlocks finds states from which the run cannot complete, although it can from others; they are named after the
+// rules that refuse there.
 func (x *explorer) deadlocks() {
 	g := x.g
 	back := make([][]int, len(g.Nodes))
@@ -341,20 +340,19 @@ func (x *explorer) deadlocks() {
 	slices.SortFunc(g.Deadlocks, func(a, b Stuck) int { return strings.Compare(a.Name, b.Name) })
 }
 
-// Codes of what a simulation finds (docs/spec/configuration.md#admission).
+// Codes of a simulation's findings (docs/spec/configuration.md#admission).
 const (
 	SimulationStuck = "SIM-001" // a run cannot complete
 	SimulationAlone = "SIM-002" // agents open a gate without a person
-	SimulationDead  = "SIM-003" // a run can come to a state from which it cannot complete
+	SimulationDead  = "SIM-003" // a run can reach a state from which it cannot complete
 )
 
-// validateStates is how far a configuration is looked at when it is validated: enough to
-// find the end of a run by the straight way, and to see small configurations whole.
+// validateStates is how many states validation explores: enough to find the end of a run by the direct way, and to
+// cover small configurations completely.
 const validateStates = 300
 
-// Liveness looks whether a run can complete, and what agents decide alone. A configuration
-// without phases is not looked at. A large one that cannot be seen whole is given the
-// benefit of the doubt.
+// Liveness checks whether a run can complete, and what agents decide without a person. It skips a configuration
+// without phases, and reports nothing about a large one that it cannot explore completely.
 func Liveness(cfg *config.Config) []config.AdmissionFinding {
 	if cfg.Routing.Len() == 0 || cfg.Roles.Len() == 0 {
 		return nil
@@ -406,7 +404,7 @@ func Liveness(cfg *config.Config) []config.AdmissionFinding {
 	return out
 }
 
-// Simulated is one step of a play with given events.
+// Simulated is one step of a simulation with given events.
 type Simulated struct {
 	Event   string           `json:"event"`
 	Phase   string           `json:"phase"`
@@ -416,7 +414,7 @@ type Simulated struct {
 	Chains  []*verdict.Chain `json:"chains"`
 }
 
-// Step plays an event and says what came of it.
+// Step plays an event and returns its outcome.
 func (w *World) Step(e Event) (*World, Simulated) {
 	next, decided := w.Next(e)
 	out := Simulated{

@@ -19,7 +19,7 @@ type Past struct {
 	Before *protocol.Snapshot // nil when Record.Op is: it cannot be applied again
 }
 
-// Explain judges the operation as it was judged; nil for one that cannot be applied again.
+// Explain judges the operation as it was judged; nil for an operation that cannot be applied again.
 func (p *Past) Explain() *protocol.Decided {
 	if p.Record.Op == nil || p.Before == nil {
 		return nil
@@ -29,7 +29,7 @@ func (p *Past) Explain() *protocol.Decided {
 	return d
 }
 
-// NotAsked stands for the verdict of a rule that a configuration does not ask for.
+// NotAsked replaces the verdict of a rule that a configuration does not ask.
 const NotAsked = "not asked"
 
 // Difference is a verdict that another configuration changes.
@@ -42,26 +42,26 @@ type Difference struct {
 	Gate    string `json:"gate,omitempty"`
 	Rule    string `json:"rule"`
 	Subject string `json:"subject,omitempty"`
-	Before  string `json:"before"` // a verdict, or NotAsked; of the outcome granted or refused
+	Before  string `json:"before"` // a verdict, or NotAsked; for the outcome: granted or refused
 	After   string `json:"after"`
 	Code    string `json:"code,omitempty"`
 	Why     string `json:"why"`
 	Spec    string `json:"spec,omitempty"`
 	Config  string `json:"config,omitempty"`
-	Line    int    `json:"line,omitempty"`    // of Config in the other configuration
-	Outcome bool   `json:"outcome,omitempty"` // what became of the operation as a whole
+	Line    int    `json:"line,omitempty"`    // line of Config in the other configuration
+	Outcome bool   `json:"outcome,omitempty"` // the outcome of the operation as a whole
 	Refuses bool   `json:"refuses,omitempty"` // work that was accepted would have been refused
 }
 
-// Compared is one operation under both configurations. Without differences it came to the
-// same for the same reasons.
+// Compared is one operation under both configurations. Without differences it had the same outcome for the same
+// reasons.
 type Compared struct {
 	Before, After *verdict.Chain
 	Was           *protocol.Decided // under the recorded configuration
 	Differences   []Difference
 	NotJudged     string // why it was not judged under the other configuration, "" when it was
 
-	open bool // what was never recorded leaves open what follows
+	open bool // evidence that was never recorded leaves the rest open
 }
 
 // Forget drops what a report does not need: the steps of both chains and the state.
@@ -72,8 +72,8 @@ func (c *Compared) Forget() {
 	c.After, c.Was = nil, nil
 }
 
-// Under judges the operation under another configuration, from the recorded state before
-// it. hooks says that recorded answers of hooks count (else hooks count as left out).
+// Under judges the operation under another configuration, from the recorded state before it. hooks says whether
+// recorded answers of hooks count; otherwise hooks count as absent.
 func (p *Past) Under(other *config.Config, hooks bool) *Compared {
 	var change *protocol.Change
 	if p.Before != nil {
@@ -82,7 +82,7 @@ func (p *Past) Under(other *config.Config, hooks bool) *Compared {
 	return p.UnderChange(change, hooks)
 }
 
-// UnderChange is Under with the configurations compared before, once for all operations of one.
+// UnderChange is like Under, with a comparison of the configurations that is made once for all operations of one.
 func (p *Past) UnderChange(change *protocol.Change, hooks bool) *Compared {
 	was := p.Explain()
 	if was == nil {
@@ -104,7 +104,7 @@ func (p *Past) UnderChange(change *protocol.Change, hooks bool) *Compared {
 	return out
 }
 
-// addedHooks names the hooks that only the second configuration has.
+// addedHooks returns the hooks that only the second configuration has.
 func addedHooks(was, now *config.Config) (names []string) {
 	for phase := range now.Hooks.All() {
 		for _, h := range now.Hooks.Objects(phase) {
@@ -122,8 +122,8 @@ func hasHook(cfg *config.Config, phase, name string) bool {
 	})
 }
 
-// hooks compares recorded answers of hooks with what the other configuration would have
-// asked: a hook it does not have says nothing.
+// hooks compares recorded answers of hooks with what the other configuration would have asked: a hook that it lacks
+// has no answer.
 func (c *Compared) hooks(other *config.Config, recorded bool) {
 	for _, s := range c.Before.Steps {
 		phase, ok := strings.CutPrefix(s.Rule, verdict.RuleHook)

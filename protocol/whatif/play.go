@@ -1,4 +1,4 @@
-// A run played in memory: the engine with a work tree that is said, not looked at.
+// A run played in memory: the engine with a work tree that is given, not observed.
 
 package whatif
 
@@ -20,33 +20,33 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// Play is a run in memory. A copy of it goes on by itself: the engine changes neither a
-// state nor an index in place.
+// Play is a run in memory. A copy of it continues independently: the engine changes neither a state nor an index in
+// place.
 type Play struct {
 	Config *config.Config
 	State  *run.State
 	Index  *run.Index
-	Files  map[string][]byte // of the project, by path; replaced, never changed
+	Files  map[string][]byte // of the project, by path; replaced, never modified
 	Now    time.Time
 
 	step   int
-	replay *result.ReplayOutcome // of the verification of the next result; nil: it is not run again
+	replay *result.ReplayOutcome // replay of the next result's verification; nil: not run again
 
-	last protocol.Operation // decided on, in env
+	last protocol.Operation // the last operation that was decided on, in env
 	env  protocol.Env
 }
 
-// began is the time a play begins at.
+// began is the start time of a play.
 var began = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// NewPlay begins a run in the first phase.
+// NewPlay starts a run in the first phase.
 func NewPlay(cfg *config.Config, files map[string][]byte) (*Play, *protocol.Decided) {
 	p := &Play{Config: cfg, State: run.FreshState(cfg, ""), Index: &run.Index{}, Files: files, Now: began}
 	d := p.Do(&protocol.InitRun{Prior: evidence.NewBlob(p.State.Encode()), Documents: p.documents()})
 	return p, d
 }
 
-// Do decides on an operation and makes what it yields the state of the play.
+// Do decides on an operation and applies its result to the play.
 func (p *Play) Do(op protocol.Operation) *protocol.Decided {
 	p.step++
 	p.Now = p.Now.Add(time.Second)
@@ -64,7 +64,7 @@ func (p *Play) Do(op protocol.Operation) *protocol.Decided {
 	return d
 }
 
-// person is one whom the gate that waits listens to, where the configuration names people.
+// person returns a person whose approval counts at the waiting gate, where the configuration names people.
 func (p *Play) person() string {
 	if r := p.Config.GateRule(run.PendingGate(p.State)); r != nil {
 		if left := agreement.Unheard(r, p.State.GateVotes); len(left) > 0 {
@@ -86,7 +86,7 @@ func (p *Play) documents() []gates.DocumentFact {
 	return out
 }
 
-// gateFiles are the documents of the phase's gate as they are.
+// gateFiles returns the present documents of the phase's gate.
 func (p *Play) gateFiles() []evidence.FileBlob {
 	out := []evidence.FileBlob{}
 	for _, path := range gates.Files(p.Config, p.State.Phase) {
@@ -109,7 +109,7 @@ func (p *Play) Assign(role string) *protocol.Decided {
 	})
 }
 
-// Result is a result of the turn that says nothing special, with members replaced.
+// Result returns a neutral result of the turn, with some members replaced.
 func (p *Play) Result(turn *run.Turn, members *ojson.Object) *ojson.Object {
 	role := p.Config.Role(turn.AssignedRole)
 	doc := ojson.NewObject("schema_version", "1.0", "run_id", p.State.Run(), "turn_id", turn.TurnID,
@@ -133,7 +133,7 @@ func (p *Play) Result(turn *run.Turn, members *ojson.Object) *ojson.Object {
 	return doc
 }
 
-// Accept asks for the acceptance of a result. changed are the paths the turn has changed.
+// Accept requests the acceptance of a result. changed are the paths that the turn changed.
 func (p *Play) Accept(turn *run.Turn, doc *ojson.Object, changed []string) *protocol.Decided {
 	path := wire.StagingPath(turn.TurnID)
 	op := &protocol.AcceptTurn{
@@ -166,7 +166,7 @@ func (p *Play) Accept(turn *run.Turn, doc *ojson.Object, changed []string) *prot
 	return p.Do(op)
 }
 
-// Approve lets a person pass the gate that waits. Its actions count as having succeeded.
+// Approve lets a person pass the waiting gate. Its actions count as successful.
 func (p *Play) Approve() *protocol.Decided {
 	a := protocol.Approval{
 		Files:     p.gateFiles(),

@@ -1,4 +1,4 @@
-// A case is committed with the project: what it repeats of the record must hold no secret.
+// A case is committed with the project, so what it repeats of the record must not contain secrets.
 
 package whatif
 
@@ -12,15 +12,14 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 )
 
-// Redact returns the case with its secrets replaced by their rules' names, and how many
-// texts held any; the case itself when none did. Evidence is then named by the digest of
-// what it became.
+// Redact returns the case with its secrets replaced by the names of the rules that matched, and how many texts had
+// any; the case itself when none did. Evidence is then named by the digest of its new bytes.
 //
-// An error says that it cannot be done: what was decided depends on a secret, or one
-// stands where nothing can be replaced.
+// An error says that redaction is impossible: the decision depends on a secret, or a secret is where nothing can be
+// replaced.
 func (c *Case) Redact() (clean *Case, texts int, err error) {
 	doc := ojson.Marshal(c)
-	renamed := map[string]*evidence.Blob{} // by the digest before
+	renamed := map[string]*evidence.Blob{} // by the old digest
 	if c.Recorded != nil {
 		for digest, e := range c.Recorded.Evidence.All() {
 			if e.Text == nil {
@@ -63,7 +62,7 @@ func (c *Case) Redact() (clean *Case, texts int, err error) {
 	return clean, texts, nil
 }
 
-// decidesAs holds a redacted case against what the recorded one expects.
+// decidesAs checks that a redacted case meets the recorded one's expectation.
 func (c *Case) decidesAs(recorded *Case) error {
 	p, err := c.Recorded.past()
 	if err != nil {
@@ -75,8 +74,8 @@ func (c *Case) decidesAs(recorded *Case) error {
 	return nil
 }
 
-// redacted is a value with the secrets in its texts replaced, and blobs named anew;
-// texts counts those that held any.
+// redacted returns a value with the secrets in its texts replaced and its blobs renamed; texts counts the texts
+// that had any.
 func redacted(v ojson.Value, renamed map[string]*evidence.Blob, texts *int) ojson.Value {
 	switch v := v.(type) {
 	case string:

@@ -17,8 +17,8 @@ type Report struct {
 	Operations  int          `json:"operations"`
 	Judged      int          `json:"judged"`
 	NotJudged   []Skipped    `json:"not_judged"`
-	Differences []Difference `json:"differences"` // in the order of the operations
-	Unknown     int          `json:"unknown"`     // differences whose verdict was never recorded enough for
+	Differences []Difference `json:"differences"` // in order of the operations
+	Unknown     int          `json:"unknown"`     // differences whose verdict lacks recorded evidence
 	Refused     int          `json:"refused"`     // operations with accepted work that would have been refused
 	NeverAsked  []string     `json:"hooks_never_asked"`
 }
@@ -29,8 +29,8 @@ type Skipped struct {
 	Operations int    `json:"operations"`
 }
 
-// NewReport sums up the operations of a run, in their order; nil entries were under the
-// same configuration and so cannot differ.
+// NewReport summarises the operations of a run, in their order; nil entries had the same configuration and so
+// cannot differ.
 func NewReport(run string, ops []*Compared) *Report {
 	r := &Report{
 		Run:         run,
@@ -58,7 +58,7 @@ func NewReport(run string, ops []*Compared) *Report {
 		refused := false
 		for _, d := range c.Differences {
 			if d.Outcome && d.Kind == "assign_turn" && d.After == verdict.Refused && accepted[d.Turn] {
-				d.Refuses = true // the accepted work would never have begun
+				d.Refuses = true // the accepted work would never have started
 			}
 			if d.After == verdict.Unknown {
 				r.Unknown++
@@ -92,8 +92,7 @@ func (r *Report) Hooks(was, now *config.Config) {
 	slices.Sort(r.NeverAsked)
 }
 
-// LineOf is the line of a member, or of the nearest member above it that is there; 0 for
-// none.
+// LineOf returns the line of a member, or of its nearest existing ancestor; 0 for none.
 func LineOf(lines map[string]int, pointer string) int {
 	for p := pointer; p != ""; {
 		if n := lines[p]; n > 0 {
@@ -108,7 +107,7 @@ func LineOf(lines map[string]int, pointer string) int {
 	return 0
 }
 
-// Locate fills in the lines of a chain's steps.
+// Locate fills in the line numbers of a chain's steps.
 func Locate(c *verdict.Chain, document []byte) {
 	lines := ojson.Lines(document)
 	for l := range c.All() {
@@ -116,5 +115,5 @@ func Locate(c *verdict.Chain, document []byte) {
 	}
 }
 
-// Object is the report as --json shows it.
+// Object returns the report as --json shows it.
 func (r *Report) Object() *ojson.Object { return ojson.Marshal(r) }

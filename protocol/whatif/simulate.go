@@ -1,4 +1,4 @@
-// Every state a configuration can come to: roles and people act, the engine decides.
+// Every state that a configuration can reach: roles and people act, the engine decides.
 
 package whatif
 
@@ -16,9 +16,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// The six events of a simulation. A role's turn works, asks to move the run on with the
-// documents of the gate written and verified, or stops for a person; a person writes the
-// documents, approves, or lifts a block.
+// The six events of a simulation. A role's turn works, asks to move the run on with the documents of the gate
+// written and verified, or stops for a person; a person writes the documents, approves, or lifts a block.
 const (
 	EventWork    = "work"
 	EventAsk     = "ask"
@@ -28,7 +27,7 @@ const (
 	EventUnblock = "unblock"
 )
 
-// Event is what happens next. Role is "" for what a person does.
+// Event is what happens next. Role is "" for a person's event.
 type Event struct {
 	Kind string
 	Role string
@@ -57,7 +56,7 @@ func ParseEvent(cfg *config.Config, text string) (Event, error) {
 		wire.Quoted(text))
 }
 
-// document satisfies every evaluator a gate can have; sections are those a project asks for.
+// document satisfies every evaluator that a gate can have; sections are the required sections of the project.
 func document(sections []string) []byte {
 	text := "# Simulated\n\nApproved: YES\n\n## Verdict: YES\n\n| Req # | Requirement | Status |\n|---|---|---|\n| R1 | it works | PASS |\n\n"
 	for _, h := range []string{"## Purpose", "## Interface", "## Acceptance Tests", "## Changes", "## Verification",
@@ -70,13 +69,13 @@ func document(sections []string) []byte {
 	return []byte(text)
 }
 
-// World is a play a simulation goes through.
+// World is a play used by a simulation.
 type World struct {
 	Play
 	documents map[string]map[string][]byte // phase -> path -> text that satisfies the gate
 }
 
-// NewWorld begins a run. Statements count as signed: a simulation has no keys.
+// NewWorld starts a run. Statements count as signed: a simulation has no keys.
 func NewWorld(cfg *config.Config) (*World, error) {
 	if cfg.Authority != nil {
 		cfg = unsigned(cfg)
@@ -104,7 +103,7 @@ func NewWorld(cfg *config.Config) (*World, error) {
 	return w, nil
 }
 
-// unsigned is the configuration with every rule of who approves asking for people only.
+// unsigned returns the configuration with every approval rule reduced to the people it names.
 func unsigned(cfg *config.Config) *config.Config {
 	doc := cfg.Raw.Clone()
 	authority := doc.Object("authority")
@@ -121,7 +120,7 @@ func unsigned(cfg *config.Config) *config.Config {
 	return out
 }
 
-// Events lists what can happen in the state of the world, those that move a run on first.
+// Events lists what can happen in this state of the world, events that move the run on first.
 func (w *World) Events() []Event {
 	s := w.State
 	switch {
@@ -145,8 +144,8 @@ func (w *World) Events() []Event {
 	return append(out, Event{Kind: EventWrite})
 }
 
-// Next is the world after an event, and the decisions it took; the last one says what came
-// of it. The world itself stays as it is.
+// Next returns the world after an event, and the decisions it took; the last decision is the event's outcome. The
+// world itself stays unchanged.
 func (w *World) Next(e Event) (*World, []*protocol.Decided) {
 	next := *w
 	next.Index = w.Index
@@ -162,7 +161,7 @@ func (w *World) Next(e Event) (*World, []*protocol.Decided) {
 		signed := make(map[string][]byte)
 		for path, data := range w.documents[w.State.Phase] {
 			if _, ok := w.Files[path]; ok {
-				signed[path] = data // the person who approves signs what is there
+				signed[path] = data // the approving person signs the present document
 			}
 		}
 		next.Write(signed)
@@ -182,14 +181,14 @@ func (w *World) Next(e Event) (*World, []*protocol.Decided) {
 	d := next.turn(turn, e.Kind)
 	out = append(out, d)
 	if d.Failure() != nil && next.State.OnlyTurn() != nil && next.State.Status == wire.StatusActive {
-		// A person takes the refused turn back; what it spoiled is gone with it.
+		// A person takes the refused turn back, which also undoes what it spoiled.
 		back := *w
 		return &back, out
 	}
 	return &next, out
 }
 
-// turn lets the turn at work hand in a result.
+// turn lets the active turn hand in a result.
 func (w *World) turn(turn *run.Turn, kind string) *protocol.Decided {
 	role := w.Config.Role(turn.AssignedRole)
 	members := ojson.NewObject("verification",
@@ -234,8 +233,7 @@ func (w *World) turn(turn *run.Turn, kind string) *protocol.Decided {
 	return w.Accept(turn, w.Result(turn, members), paths)
 }
 
-// draft is a document of the phase's gate as it is before a person signs, nil for a path
-// that is none.
+// draft returns a document of the phase's gate before a person signs it; nil for any other path.
 func (w *World) draft(path string) []byte {
 	data := w.documents[w.State.Phase][path]
 	if data == nil || !w.Config.PersonSigns() {
@@ -245,7 +243,7 @@ func (w *World) draft(path string) []byte {
 		"## Verdict: NO").Replace(string(data)))
 }
 
-// key tells states apart: what the rules can look at, counted no further than they count.
+// key identifies a state by what the rules can see, with counts capped where the rules stop counting.
 func (w *World) key() string {
 	s, x := w.State, w.Index
 	most := 0

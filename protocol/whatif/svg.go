@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// SVG draws the graph: a column for each number of events, an arrow for each way from state
-// to state. The drawing needs nothing from elsewhere and is the same for the same graph.
+// SVG draws the graph: a column for each number of events, an arrow for each transition between states. The drawing
+// is self-contained, and the same graph always gives the same drawing.
 func (g *Graph) SVG() []byte {
 	const wide, high, gapX, gapY, margin = 170, 46, 70, 18, 20
 	rows := make(map[int]int)
@@ -33,7 +33,7 @@ func (g *Graph) SVG() []byte {
 	for _, e := range g.merged() {
 		from, to := at[e.From], at[e.To]
 		x1, y1, x2, y2 := from[0]+wide, from[1]+high/2, to[0], to[1]+high/2
-		if x2 <= x1 { // back, or beside
+		if x2 <= x1 { // backwards, or within a column
 			x1, x2, y1, y2 = from[0]+wide/2, to[0]+wide/2, from[1]+high, to[1]+high
 		}
 		fmt.Fprintf(&b, `<g><title>%s</title><path d="M%d %d C%d %d %d %d %d %d" marker-end="url(#a)"/></g>`+"\n",
@@ -59,7 +59,7 @@ func (g *Graph) SVG() []byte {
 	return b.Bytes()
 }
 
-// merged joins the events between the same two states.
+// merged combines the events between the same two states.
 func (g *Graph) merged() []Edge {
 	where := make(map[[2]int]int)
 	var out []Edge
@@ -82,8 +82,7 @@ func cut(s string, most int) string {
 	return s
 }
 
-// xmlText makes foreign text harmless in XML: control characters, which XML does not take,
-// become spaces.
+// xmlText makes foreign text safe in XML: control characters, which XML does not allow, become spaces.
 func xmlText(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if r < ' ' || r >= 0x7f && r < 0xa0 || r >= 0xd800 && r < 0xe000 || r == 0xfffe || r == 0xffff {
