@@ -1,5 +1,5 @@
-// Verifying approvals of an export artifact, which has the ledgers, the statements and
-// the files of signers, and no operations.
+// Verifies the approvals of an export artifact, which has the ledgers, the statements and the files of signers, but
+// no operations.
 
 package approval
 
@@ -22,16 +22,15 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// Bounds of what is read of an artifact.
+// Bounds of what is read from an artifact.
 const (
 	maxLedgerRead  = 256 << 20 // bytes
-	maxSignerSets  = 64        // combinations of the files of signers that are tried
+	maxSignerSets  = 64        // combinations of the files of signers to try
 	maxSignersRead = 1 << 20   // bytes of each
 )
 
-// VerifyExportedApprovals judges what the files of a run say was approved. An artifact
-// says itself who may sign: each statement is held against the files of signers it
-// carries, in any combination, and a note says so. Codes: invalid_state,
+// VerifyExported judges what the files of a run say was approved. An artifact itself says who may sign: each
+// statement is checked against its files of signers, in any combination, and a note says so. Codes: invalid_state,
 // invalid_argument where a ledger is too long.
 func VerifyExported(files fs.FS) (*Report, error) {
 	data, err := readBounded(files, string(wire.DocState), maxLedgerRead)
@@ -114,7 +113,7 @@ func readBounded(files fs.FS, name string, limit int64) ([]byte, error) {
 	return data, err
 }
 
-// readSigners makes the sets of signers that the kept files can stand for.
+// readSigners builds the sets of signers that the kept files can form.
 func (x *exported) readSigners() error {
 	root := wire.ApprovalsDir + "/signers"
 	versions := map[string][][]byte{}
@@ -159,7 +158,7 @@ func (x *exported) readSigners() error {
 				more = append(more, with)
 			}
 		}
-		// Who is revoked may never be passed over; a key of another kind may have come later.
+		// The list of revoked signers may never be left out; keys of another kind may have been added later.
 		if p != attest.RevokedSignersPath || len(more) == 0 {
 			more = append(more, sets...)
 		}
@@ -185,7 +184,7 @@ func (x *exported) fail(row *ojson.Object, v *run.Vote, code, message string) {
 	})
 }
 
-// row judges one approval: each statement that its votes name, and their number.
+// row judges one approval: each statement that its votes name, and the number of votes.
 func (x *exported) row(row *ojson.Object) {
 	people, keys := map[string]bool{}, map[string]bool{}
 	var rule *config.GateRule
@@ -274,8 +273,8 @@ func (x *exported) statement(row *ojson.Object, v *run.Vote) {
 	}
 }
 
-// signed holds a statement against the sets of signers, the first that lets it sign both
-// when it says that it was issued and when it was used.
+// signed checks a statement against the sets of signers: it returns the first that allows the signature both at its
+// time of issue and when it was used.
 func (x *exported) signed(env *attest.Envelope, st *attest.Statement, used time.Time) (*attest.Signature,
 	*wire.Error) {
 	var refusal *wire.Error

@@ -1,5 +1,5 @@
-// Whose yes counts by what a commit lists: a run brings rules and signers of its own, and who began it could have written
-// both.
+// Whose approval counts according to a commit: a run has rules and signers of its own, and its author could have
+// written both.
 
 package approval
 
@@ -13,36 +13,36 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// Listed are the people and keys that a commit of the project lists.
+// Listed has the people and keys that a commit of the project lists.
 type Listed struct {
 	cfg     *config.Config // nil where the commit has none that may govern
 	signers *attest.Signers
 }
 
-// ListedIn reads them from agentxchain.json and the files of signers, by path; those that are not there are left out.
+// ListedIn reads them from agentxchain.json and the files of signers, by path; missing files are omitted.
 func ListedIn(files map[string][]byte) *Listed {
 	signers, _ := attest.ParseSigners(files)
 	return &Listed{config.DecodeGoverning(files[wire.ConfigPath]), signers}
 }
 
-// Lets reports whether the commit lets this person say yes to the gate: its authority names them where it names people
-// for the gate, and its signers hold the key of a signed statement, nil for none.
+// Lets reports whether the commit allows this person to approve the gate: its authority names them where it names
+// people for the gate, and its signers have the key of the signed statement, if any (nil for none).
 func (l *Listed) Lets(gate, principal string, statement []byte) bool {
 	return l.lets(l.gate(gate), principal, statement)
 }
 
-// LetsAct is Lets for what overrules the record.
+// LetsAct is like Lets, for acts that overrule the record.
 func (l *Listed) LetsAct(principal string, statement []byte) bool {
 	return l.lets(l.acts(), principal, statement)
 }
 
-// Need is how many people the commit asks for at the gate, 0 where it names none.
+// Need returns how many people the commit requires at the gate, 0 where it names none.
 func (l *Listed) Need(gate string) int { return need(l.gate(gate)) }
 
-// NeedActs is how many people it asks for where the record is overruled, 0 where it names none.
+// NeedActs returns how many people it requires for acts that overrule the record, 0 where it names none.
 func (l *Listed) NeedActs() int { return need(l.acts()) }
 
-// Weaker reports whether the commit's configuration asks more of the gate than other rules do.
+// Weaker reports whether other rules require less of the gate than the commit's configuration does.
 func (l *Listed) Weaker(gate string, rules *config.Config) bool {
 	at := ojson.Member("/gates", gate)
 	return l.cfg != nil && l.cfg.Gates.Has(gate) &&
@@ -95,8 +95,8 @@ func (l *Listed) lets(rule *config.GateRule, principal string, statement []byte)
 	return refusal == nil && sig.SpeaksFor(st.Principal) == nil && strings.EqualFold(st.Principal, principal)
 }
 
-// AgreedBy reports whether one of some operations that overrule the record, by commit id, has the word of as many people
-// as the commit asks for, and of none twice. envelopes are the statements by their digest.
+// AgreedBy reports whether one of the given operations (commit ids), which overrule the record, has the approval of
+// as many people as the commit requires, no person counted twice. envelopes are the statements by their digest.
 func (r *Report) AgreedBy(ops map[string]bool, envelopes map[string][]byte, by *Listed) bool {
 	people := make(map[string]map[string]bool)
 	keys := make(map[[2]string]bool)

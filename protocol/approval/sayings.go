@@ -1,4 +1,4 @@
-// What people, policies and other tools said to a run's decisions, read from its record
+// What people, policies and other tools said about a run's decisions, read from its record
 // (docs/spec/approvals.md#what-was-said).
 
 package approval
@@ -19,14 +19,14 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// Act is an operation of a run that may decide something, as it is recorded.
+// Act is a recorded operation of a run that may decide something.
 type Act struct {
 	Op            string           // commit id
 	Record        *protocol.Record // with evidence, for approvals
-	Config        *config.Config   // that was recorded with it
+	Config        *config.Config   // the configuration recorded with it
 	AuthorityBase string           // of the state after it, "" for none
-	Rows          []*ojson.Object  // it added to the decision ledger
-	Claims        []external.Claim // of another tool's step
+	Rows          []*ojson.Object  // rows it added to the decision ledger
+	Claims        []external.Claim // claims of another tool's step
 }
 
 // Decides reports whether operations of that name are acts.
@@ -48,13 +48,13 @@ const (
 	ByTool   = "other_tool" // another tool did what only a person may; a claim
 )
 
-// Saying is what one person, policy or tool said to one decision.
+// Saying is what one person, policy or tool said about one decision.
 type Saying struct {
 	Op        string
 	At        string
 	By        string // ByPerson, ByPolicy, ByTool
 	Decision  string // approve, deny, withdraw, confirm, adopt_config, unblock, abandon, accept_working
-	Gate      string // "" where none is decided
+	Gate      string // "" where no gate is decided
 	GateType  string
 	Phase     string
 	To        string
@@ -67,10 +67,10 @@ type Saying struct {
 	Evidence  *ojson.Object // path -> sha256:<hex> or missing; nil for none
 }
 
-// Sayings are what was said in the acts of a run, oldest first.
+// Sayings returns what was said in the acts of a run, oldest first.
 func Sayings(acts []*Act) []*Saying {
 	var out []*Saying
-	known := map[string]bool{} // votes that an earlier act has brought
+	known := map[string]bool{} // votes that an earlier act brought
 	for _, a := range acts {
 		for _, row := range a.Rows {
 			for _, s := range SayingsOf(row, known) {
@@ -94,7 +94,7 @@ func Sayings(acts []*Act) []*Saying {
 			out = append(out, a.said("adopt_config", ""))
 		case (*protocol.Reactivate)(nil).Name():
 			if op, ok := a.Record.Op.(*protocol.Reactivate); !ok || !op.AcceptAsIs && wire.TrimSpace(op.Reason) == "" {
-				out = append(out, a.said("unblock", "")) // else its row says so
+				out = append(out, a.said("unblock", "")) // otherwise its row says so
 			}
 		}
 		for _, c := range a.Claims {
@@ -106,7 +106,7 @@ func Sayings(acts []*Act) []*Saying {
 	return out
 }
 
-// said is what the person who asked for the operation said.
+// said returns what the person who asked for the operation said.
 func (a *Act) said(decision, reason string) *Saying {
 	who := a.Record.Env.Actor
 	return &Saying{
@@ -121,8 +121,8 @@ func (a *Act) said(decision, reason string) *Saying {
 	}
 }
 
-// signedSayings are the statements handed in with an act that overrules the record, and
-// the word of who handed them in where it counts too. Approvals have rows of their own.
+// signedSayings returns the statements handed in with an act that overrules the record, and the approval of the
+// person who handed them in where it also counts. Approvals have rows of their own.
 func (a *Act) signedSayings() []*Saying {
 	d, c := protocol.Asks(a.Record.Op, nil, "")
 	if c == nil || len(c.Statements) == 0 {
@@ -163,8 +163,8 @@ func claimedDecision(c external.Claim) string {
 	return c.Kind
 }
 
-// SayingsOf reads a row of the decision ledger: none for rows that decide nothing. Votes
-// that an earlier row told of are left out; known remembers them.
+// SayingsOf reads a row of the decision ledger; a row that decides nothing yields none. It skips votes that an
+// earlier row reported; known remembers them.
 func SayingsOf(row *ojson.Object, known map[string]bool) []*Saying {
 	s := &Saying{
 		At:       row.String("timestamp"),
@@ -224,7 +224,7 @@ func SayingsOf(row *ojson.Object, known map[string]bool) []*Saying {
 	return out
 }
 
-// votesOf are the votes a row carries; what is none is passed over.
+// votesOf returns the votes of a row and skips invalid ones.
 func votesOf(row *ojson.Object) []*run.Vote {
 	var out []*run.Vote
 	for _, o := range row.Objects("votes") {
@@ -236,7 +236,7 @@ func votesOf(row *ojson.Object) []*run.Vote {
 	return out
 }
 
-// overrulePhase is the phase in which a person took something as it is, "" for other acts.
+// overrulePhase returns the phase in which a person took something as it is, "" for other acts.
 func (a *Act) overrulePhase() string {
 	for _, row := range a.Rows {
 		if row.String("type") == "human_overrule" {
@@ -246,7 +246,7 @@ func (a *Act) overrulePhase() string {
 	return ""
 }
 
-// approvalRow is the row in which an act records an approval, nil for none.
+// approvalRow returns the row in which an act records an approval, or nil.
 func (a *Act) approvalRow() *ojson.Object {
 	i := slices.IndexFunc(a.Rows, func(row *ojson.Object) bool { return isApproval(row) })
 	if i < 0 {
@@ -260,7 +260,7 @@ func isApproval(row *ojson.Object) bool {
 	return kind == "human_approval" || kind == "human_approval_vote"
 }
 
-// approval is what an approving act carries, nil for other acts.
+// approval returns the approval in an approving act, nil for other acts.
 func (a *Act) approval() *protocol.Approval {
 	switch op := a.Record.Op.(type) {
 	case *protocol.ApprovePhase:
@@ -271,7 +271,7 @@ func (a *Act) approval() *protocol.Approval {
 	return nil
 }
 
-// Statements are the signed statements people handed in with the act.
+// Statements returns the signed statements that people handed in with the act.
 func (a *Act) Statements() []*evidence.Blob {
 	c := a.consent()
 	if c == nil {

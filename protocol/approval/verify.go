@@ -1,4 +1,4 @@
-// Verifying again, without this machine's keys, what people said to a run's decisions
+// Verifies again, without this machine's keys, what people said about a run's decisions
 // (docs/spec/approvals.md#verification-offline).
 
 package approval
@@ -20,11 +20,11 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// Codes of findings of VerifyApprovals, beside those that refuse a statement.
+// Codes of findings of Verify, besides those that refuse a statement.
 const (
-	FindStatementMissing = "statement_missing"  // a vote names a statement that the record does not hold
-	FindThreshold        = "threshold_unmet"    // fewer people agreed than the rules want
-	FindBaseDiffers      = "base_differs"       // the base commit holds other signers than the record
+	FindStatementMissing = "statement_missing"  // a vote names a statement that is not in the record
+	FindThreshold        = "threshold_unmet"    // fewer people agreed than the rules require
+	FindBaseDiffers      = "base_differs"       // the base commit has other signers than the record
 	FindBaseAbsent       = "base_unavailable"   // note: the base commit is not here
 	FindTreeDiffers      = "tree_differs"       // the commit that was approved has another tree
 	FindUnsigned         = "unsigned"           // note: no rule wants a signature, and there is none
@@ -34,7 +34,7 @@ const (
 	FindSignersUnproven  = "signers_unproven"   // note: an artifact says itself who may sign
 )
 
-// ApprovalFinding is what does not hold of what was said, or what is not proven.
+// Finding is an error in what was said, or something unproven.
 type Finding struct {
 	Code      string
 	Op        string // operation, "" in an artifact
@@ -42,12 +42,12 @@ type Finding struct {
 	Principal string
 	Statement string
 	Message   string
-	Note      bool // nothing is wrong: said for information
+	Note      bool // for information: nothing is wrong
 }
 
-// How a saying stands.
+// The standing of a saying.
 const (
-	StandsProven    = "proven"    // signed, and everything holds
+	StandsProven    = "proven"    // signed, and everything is valid
 	StandsUnsigned  = "unsigned"  // a name, which proves nothing
 	StandsFails     = "fails"     // there is a finding
 	StandsPolicy    = "policy"    // no person said it
@@ -55,19 +55,19 @@ const (
 	StandsConfirmed = "confirmed" // another tool's word that a person has confirmed
 )
 
-// Judged is a saying and how it stands.
+// Judged is a saying with its standing.
 type Judged struct {
 	*Saying
 	Stands string
 }
 
-// ApprovalReport is the verdict on what was said in one run.
+// Report is the verdict on what was said in one run.
 type Report struct {
 	Run        string // or the initiative
 	Initiative bool
 	Sayings    []Judged
 	Findings   []Finding
-	Statements int // that were verified
+	Statements int // number of verified statements
 	Witnesses  []*Witnessed
 }
 
@@ -84,23 +84,22 @@ func (r *Report) Clean() bool {
 	return !slices.ContainsFunc(r.Findings, func(f Finding) bool { return !f.Note })
 }
 
-// ChainOp is an operation of a run as its message tells it.
+// ChainOp is an operation of a run as described by its commit message.
 type ChainOp struct {
 	Index int // from the run's first
 	Name  string
 	Turn  string
 }
 
-// BaseFacts are what a repository knows of the commits that approvals speak of.
+// BaseFacts is what a repository knows of the commits that approvals name.
 type BaseFacts struct {
-	// Signers are the files of signers at a commit, path -> sha256 hex. A commit that
-	// is not there is absent.
+	// Signers are the files of signers at a commit, path -> sha256 hex. A missing commit has no entry.
 	Signers map[string]map[string]string
-	Trees   map[string]string // commit -> tree, of those that are there
+	Trees   map[string]string // commit -> tree, of the existing commits
 }
 
-// ApprovalCommits are the commits to look up for VerifyApprovals: those the signers were
-// read at, and those that were approved.
+// Commits returns the commits to look up for Verify: those from which the signers were read, and those that were
+// approved.
 func Commits(acts []*Act) (bases, approved []string) {
 	for _, a := range acts {
 		c := a.consent()
@@ -124,7 +123,7 @@ func objectID(id string) bool {
 	return err == nil && (len(id) == 40 || len(id) == 64)
 }
 
-// consent is what people handed in with an approving act, nil for none.
+// consent returns what people handed in with an approving act, or nil.
 func (a *Act) consent() *agreement.Consent {
 	if ap := a.approval(); ap != nil {
 		return ap.Consent
@@ -133,8 +132,8 @@ func (a *Act) consent() *agreement.Consent {
 	return c
 }
 
-// VerifyApprovals judges everything that was said in a run's acts again, oldest first.
-// chain has all operations of the run by commit id.
+// Verify judges everything that was said in a run's acts again, oldest first. chain has all operations of the run
+// by commit id.
 func Verify(runID string, acts []*Act, chain map[string]ChainOp, facts BaseFacts) *Report {
 	v := &verifier{
 		report:  &Report{Run: runID},
@@ -168,13 +167,13 @@ func Verify(runID string, acts []*Act, chain map[string]ChainOp, facts BaseFacts
 
 type verifier struct {
 	report  *Report
-	spent   []string // nonces that were used
+	spent   []string // used nonces
 	chain   map[string]ChainOp
 	facts   BaseFacts
 	signers map[string]*attest.Signers // by the digests of their files
 	proven  map[string]*run.Vote       // by digest of the statement
 	failed  map[string]bool            // statements, and operations, with a finding
-	absent  string                     // the base commit that was last told of as not being here
+	absent  string                     // the missing base commit that was reported last
 
 	provenIn map[string]string // statement -> the operation that handed it in
 	refusals []int             // indexes of the operations that took an approval back or denied a gate
@@ -191,7 +190,7 @@ func (v *verifier) find(a *Act, f Finding) {
 	v.report.Findings = append(v.report.Findings, f)
 }
 
-// stands says how a saying stands, and tells of those that no proof goes with.
+// stands returns the standing of a saying, and reports sayings without proof.
 func (v *verifier) stands(s *Saying, confirmed bool) string {
 	note := Finding{
 		Op:        s.Op,
@@ -235,7 +234,7 @@ func (v *verifier) stands(s *Saying, confirmed bool) string {
 	return StandsUnsigned
 }
 
-// moment is when an act was done.
+// moment returns the moment of an act.
 func (v *verifier) moment(a *Act) *agreement.Moment {
 	env := &a.Record.Env
 	return &agreement.Moment{
@@ -248,8 +247,8 @@ func (v *verifier) moment(a *Act) *agreement.Moment {
 	}
 }
 
-// approval judges one approving act: each statement by what the engine asks of it, then
-// what the engine takes as given, then whether enough people agreed.
+// approval judges one approving act: each statement as the engine does, then what the engine takes as given, then
+// whether enough people agreed.
 func (v *verifier) approval(a *Act) {
 	row, c := a.approvalRow(), a.consent()
 	if row == nil {
@@ -305,7 +304,7 @@ func (v *verifier) act(a *Act) {
 	}
 }
 
-// decided is the decision an approval row is about.
+// decided returns the decision that an approval row is about.
 func (v *verifier) decided(a *Act, row *ojson.Object) *agreement.Decision {
 	return &agreement.Decision{
 		Kind:     attest.Approve,
@@ -318,7 +317,7 @@ func (v *verifier) decided(a *Act, row *ojson.Object) *agreement.Decision {
 	}
 }
 
-// signersOf parses the files of signers that the record keeps, each set once.
+// signersOf parses the files of signers in the record, each set once.
 func (v *verifier) signersOf(c *agreement.Consent) *attest.Signers {
 	files := map[string][]byte{}
 	key := ""
@@ -376,8 +375,8 @@ func (v *verifier) statement(a *Act, m *agreement.Moment, signers *attest.Signer
 	}
 }
 
-// answered holds the operation a statement answers against the chain, which no rule can
-// see: it is one of this run, before the approval, and the one that asked.
+// answered checks the operation that a statement answers against the chain, which no rule can see: it must be of
+// this run, before the approval, and the one that asked.
 func (v *verifier) answered(a *Act, c *agreement.Consent, fail func(message string)) {
 	asked, known := v.chain[c.Answers]
 	by := ""
@@ -397,8 +396,8 @@ func (v *verifier) answered(a *Act, c *agreement.Consent, fail func(message stri
 	}
 }
 
-// refusedSince reports that a person took an approval back or denied the gate between an operation and the act: the gate
-// asked anew then, though a restore may have brought back what it had before.
+// refusedSince reports whether a person took an approval back or denied the gate between an operation and the act:
+// the gate was then asked again, even if a restore brought back its earlier state.
 func (v *verifier) refusedSince(a *Act, asked ChainOp) bool {
 	return slices.ContainsFunc(v.refusals, func(at int) bool {
 		return asked.Index < at && at < v.chain[a.Op].Index
@@ -414,7 +413,7 @@ func refusals(chain map[string]ChainOp) (at []int) {
 	return at
 }
 
-// baseOf holds the signers the record keeps against the commit it names.
+// baseOf compares the signers in the record with the commit that it names.
 func (v *verifier) baseOf(a *Act, c *agreement.Consent) {
 	if c.Base == nil || c.Base.Commit == "" {
 		v.find(a, Finding{
@@ -429,7 +428,7 @@ func (v *verifier) baseOf(a *Act, c *agreement.Consent) {
 			kept[f.Path] = f.Blob.Digest
 		}
 	}
-	// Adopting other rules may move the base.
+	// Adopting a configuration may move the base.
 	_, adopts := a.Record.Op.(*protocol.AdoptConfig)
 	if !adopts && c.Base.Ref == "" && a.AuthorityBase != "" && a.AuthorityBase != c.Base.Commit {
 		v.find(a, Finding{

@@ -1,4 +1,4 @@
-// Judging what witnesses said of a run (docs/teams.md#witnesses).
+// Judges what witnesses said of a run (docs/teams.md#witnesses).
 
 package approval
 
@@ -12,8 +12,8 @@ import (
 
 // Codes of findings about witnesses.
 const (
-	FindWitnessLost    = "witness_lost"    // a witness saw the run at an operation that it does not hold
-	FindWitnessInvalid = "witness_invalid" // note: a statement that is none, or not of an allowed signer
+	FindWitnessLost    = "witness_lost"    // a witness saw the run at an operation that the run no longer has
+	FindWitnessInvalid = "witness_invalid" // note: not a valid statement, or not of an allowed signer
 )
 
 // Witnessed is one statement of a witness.
@@ -23,15 +23,14 @@ type Witnessed struct {
 	At        time.Time
 	Principal string
 	KeyID     string
-	Proven    bool   // signed by an allowed key, and the run holds the operation there
-	Code      string // why it is not
+	Proven    bool   // signed by an allowed key, and the run has the operation there
+	Code      string // why it is not proven
 	Message   string
 }
 
-// JudgeWitnesses judges signed statements about a run: whether an allowed signer made them,
-// and whether the run still holds what they saw. Without signers nothing is proven. An
-// operation that is gone counts as lost only by a signature that holds: anyone can push a
-// statement.
+// JudgeWitnesses judges signed statements about a run: whether an allowed signer made them, and whether the run
+// still has what they saw. Without signers nothing is proven. A missing operation counts as lost only with a valid
+// signature: anyone can push a statement.
 func JudgeWitnesses(run string, envelopes [][]byte, signers *attest.Signers, chain map[string]ChainOp) []*Witnessed {
 	var out []*Witnessed
 	for _, data := range envelopes {

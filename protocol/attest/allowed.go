@@ -18,14 +18,14 @@ import (
 // allowed is one line of allowed_signers.
 type allowed struct {
 	principals string // a pattern list
-	key        []byte // wire form
+	key        []byte // in wire format
 	authority  bool   // the key signs certificates
 	namespaces *string
 	after      time.Time // zero for no limit
 	before     time.Time
 }
 
-// rows are the lines that are neither blank nor comments, with their numbers.
+// rows yields the lines that are neither blank nor comments, with their numbers.
 func rows(data []byte, p *findings) iter.Seq2[int, string] {
 	return func(yield func(int, string) bool) {
 		n, used := 0, 0
@@ -92,8 +92,8 @@ func parseAllowedLine(text string) (*allowed, error) {
 	return a, nil
 }
 
-// firstField cuts the principals off. A double quote begins a part with white space in
-// it and its partner ends the field, as OpenSSH reads it.
+// firstField cuts off the principals. As in OpenSSH, a double quote begins a part that may contain white space, and
+// the closing quote ends the field.
 func firstField(s string) (field, rest string, err error) {
 	at := strings.IndexAny(s, " \t\"")
 	if at < 0 {
@@ -111,7 +111,7 @@ func firstField(s string) (field, rest string, err error) {
 	return field, strings.TrimLeft(rest, " \t"), nil
 }
 
-// pastOptions splits options from what follows: white space counts outside of quotes.
+// pastOptions separates options from what follows: only white space outside quotes counts.
 func pastOptions(s string) (options, rest string) {
 	quoted := false
 	for i := 0; i < len(s); i++ {
@@ -166,7 +166,7 @@ func (a *allowed) setOptions(s string) error {
 	return nil
 }
 
-// option takes the first of a list of options; value is nil where it has none.
+// option takes the first of a list of options; value is nil for an option without one.
 func option(s string) (name string, value *string, rest string, err error) {
 	at := strings.IndexAny(s, "=,")
 	if at < 0 {
@@ -200,8 +200,8 @@ func option(s string) (name string, value *string, rest string, err error) {
 	return name, value, rest[1:], nil
 }
 
-// setTime reads YYYYMMDD, YYYYMMDDHHMM or YYYYMMDDHHMMSS. ssh-keygen takes a time without
-// Z for local time; here it is UTC, so that all machines judge alike.
+// setTime reads YYYYMMDD, YYYYMMDDHHMM or YYYYMMDDHHMMSS. ssh-keygen reads a time without Z as local time; here it
+// is UTC, so that all machines agree.
 func setTime(t *time.Time, name string, value *string) error {
 	if value == nil || !t.IsZero() {
 		return fmt.Errorf("%s must be there once, with a quoted value", strings.ToLower(name))
@@ -241,7 +241,7 @@ func readKey(s string) (ssh.PublicKey, error) {
 	return key, usableKey(key)
 }
 
-// parseRevoked reads public keys and fingerprints, one a line.
+// parseRevoked reads public keys and fingerprints, one per line.
 func parseRevoked(data []byte, revoked map[string]bool, p *findings) {
 	if bytes.HasPrefix(data, []byte("SSHKRL\n\x00")) {
 		p.add(0,
@@ -263,7 +263,7 @@ func parseRevoked(data []byte, revoked map[string]bool, p *findings) {
 	}
 }
 
-// readRevoked reads a key that need not be one that counts: also a weak one is revoked.
+// readRevoked reads a key that need not be acceptable for signing: weak keys can be revoked too.
 func readRevoked(text string) (string, error) {
 	fields := strings.Fields(text)
 	if len(fields) < 2 {
@@ -283,7 +283,7 @@ func readRevoked(text string) (string, error) {
 	return ssh.FingerprintSHA256(key), nil
 }
 
-// fingerprint reports the identity of a key as Signature.KeyID spells it.
+// fingerprint reports whether s is the identity of a key as Signature.KeyID spells it.
 func fingerprint(s string) bool {
 	switch {
 	case strings.HasPrefix(s, "SHA256:"):
@@ -321,7 +321,7 @@ func matchList(name, list string) bool {
 	return found
 }
 
-// match matches bytes against a pattern with * and ?, in time of their product.
+// match matches bytes against a pattern with * and ?, in time proportional to the product of their lengths.
 func match(s, pattern string) bool {
 	i, j, star, from := 0, 0, -1, 0
 	for i < len(s) {

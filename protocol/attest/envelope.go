@@ -14,7 +14,7 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// Formats of signatures, by git's names of them (gpg.format).
+// Signature formats, by git's names (gpg.format).
 const (
 	FormatSSH     = "ssh"
 	FormatOpenPGP = "openpgp"
@@ -23,7 +23,7 @@ const (
 
 // Bounds of an envelope.
 const (
-	MaxSignature = 64 << 10 // bytes, as the tool wrote it
+	MaxSignature = 64 << 10 // bytes, in the tool's own format
 	maxEnvelope  = 256 << 10
 )
 
@@ -32,12 +32,12 @@ type Envelope struct {
 	Payload   []byte // the statement's bytes
 	Format    string // FormatSSH, FormatOpenPGP or FormatX509
 	Signature []byte // armoured, as ssh-keygen, gpg, gpgsm or openssl wrote it
-	KeyID     string // who says to have signed, for finding the key; proves nothing
+	KeyID     string // the claimed signer, for finding the key; proves nothing
 }
 
-// PAE is what is signed: DSSE's pre-authentication encoding of a payload and its type
-// (docs/spec/approvals.md#the-envelope). No commit or tag of git begins as it does, so
-// that a signature over the one never counts for the other.
+// PAE returns the bytes to sign: DSSE's pre-authentication encoding of a payload and its type
+// (docs/spec/approvals.md#the-envelope). No git commit or tag begins like it, so a signature of one never counts
+// for the other.
 func PAE(payloadType string, payload []byte) []byte {
 	out := make([]byte, 0, len(payloadType)+len(payload)+48)
 	out = append(out, "DSSEv1 "...)
@@ -59,9 +59,8 @@ func (e *Envelope) EncodeDSSE() []byte {
 	))
 }
 
-// DecodeDSSE reads an envelope with one signature. The signature's own first line says
-// its format. Fails with envelope_invalid, or with signature_format where the signature
-// is of no format that git makes.
+// DecodeDSSE reads an envelope with one signature. The signature's own first line determines its format. Fails with
+// envelope_invalid, or with signature_format where git makes no signatures of that format.
 func DecodeDSSE(data []byte) (*Envelope, *wire.Error) {
 	v, err := ojson.DecodeLimited(data, ojson.Limits{
 		Bytes: maxEnvelope,
@@ -102,7 +101,7 @@ func DecodeDSSE(data []byte) (*Envelope, *wire.Error) {
 	return e, nil
 }
 
-// FormatOf is the format of an armoured signature, "" for none that git makes.
+// FormatOf returns the format of an armoured signature; "" for a format that git does not make.
 func FormatOf(signature []byte) string {
 	for _, a := range []struct{ begin, format string }{
 		{"-----BEGIN SSH SIGNATURE-----", FormatSSH},
@@ -136,8 +135,8 @@ func badEnvelope(field, format string, args ...any) *wire.Error {
 	}
 }
 
-// Signer is the key the signature says it is of, as Signature.KeyID spells it, "" where it
-// does not say so. Nothing is verified.
+// Signer returns the key that the signature names as its own, as Signature.KeyID spells it; "" where it names none.
+// Nothing is verified.
 func (e *Envelope) Signer() string {
 	id, err := guard(func() (string, error) {
 		switch e.Format {

@@ -27,8 +27,7 @@ const (
 	pgpEnd   = "-----END PGP "
 )
 
-// parseOpenPGP reads the armoured blocks of public keys in a file; what stands between
-// them is a comment.
+// parseOpenPGP reads the armoured blocks of public keys in a file; text between them is a comment.
 func parseOpenPGP(data []byte, p *findings) pgpKeys {
 	var out pgpKeys
 	for _, b := range blocks(data, pgpBegin, pgpEnd, p) {
@@ -51,8 +50,8 @@ func parseOpenPGP(data []byte, p *findings) pgpKeys {
 	return joined(out)
 }
 
-// joined makes one key of the copies of it, as gpg does when it imports them: a new export is easily put beside the
-// old one, and what its owner revoked in one copy is revoked.
+// joined merges copies of a key into one, as gpg does on import: it is easy to add a new export beside the old one,
+// and what the owner revoked in one copy is revoked.
 func joined(keys pgpKeys) pgpKeys {
 	var out pgpKeys
 	first := make(map[string]*openpgp.Entity)
@@ -68,7 +67,8 @@ func joined(keys pgpKeys) pgpKeys {
 	return out
 }
 
-// join adds to a key what another copy says of it; of two words of its owner the later counts.
+// join adds to a key what another copy says of it; where the owner contradicts themselves, the later statement
+// counts.
 func join(key, copied *openpgp.Entity) {
 	key.Revocations = append(key.Revocations, copied.Revocations...)
 	key.SelfSignature = newer(key.SelfSignature, copied.SelfSignature)
@@ -103,11 +103,11 @@ func newer(a, b *packet.Signature) *packet.Signature {
 
 // block is an armoured part of a file.
 type block struct {
-	line int // of its beginning
+	line int // line where it begins
 	text []byte
 }
 
-// blocks are the armoured parts of a file, in order.
+// blocks returns the armoured parts of a file, in order.
 func blocks(data []byte, begin, end string, p *findings) []block {
 	var out []block
 	n, first, start, at := 0, 0, 0, 0
@@ -192,7 +192,7 @@ func (s *Signers) verifyOpenPGP(armoured, message []byte, at time.Time) (*Signat
 	return nil, failure(wire.CodeSignatureInvalid, "the OpenPGP signature does not fit the statement")
 }
 
-// judgePGP is asked once the signature is known to be the key's.
+// judgePGP judges the key after the signature was verified with it.
 func (s *Signers) judgePGP(key *openpgp.Key, sig *packet.Signature, at time.Time) (*Signature, *wire.Error) {
 	primary := key.Entity.PrimaryKey
 	out := &Signature{
@@ -238,8 +238,8 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// revokedPGP judges revocations: one that says the key was replaced or retired counts
-// from its date on, any other for ever, since who has a stolen key chooses the date.
+// revokedPGP judges revocations: a revocation because the key was replaced or retired counts from its date on, any
+// other forever, since the thief of a stolen key chooses the date.
 func revokedPGP(revocations []*packet.Signature, at time.Time) bool {
 	return slices.ContainsFunc(revocations, func(r *packet.Signature) bool {
 		soft := r.RevocationReason != nil &&

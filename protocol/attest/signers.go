@@ -1,5 +1,4 @@
-// Those who may sign: the files of the repository that say it, and the judgement of a
-// signature against them.
+// Who may sign: the files of the repository that define it, and the verification of a signature against them.
 
 package attest
 
@@ -21,7 +20,7 @@ const (
 	X509SignersPath    = ".agentxchain/signers/x509.pem"
 )
 
-// Namespace is that of git's SSH signatures, and of ours.
+// Namespace is the namespace of git's SSH signatures, and of ours.
 const Namespace = "git"
 
 const (
@@ -32,23 +31,22 @@ const (
 	minRSA         = 2048 // bits
 )
 
-// Signers is who may sign. The zero value knows no signer.
+// Signers has the keys that may sign. The zero value knows no signer.
 type Signers struct {
 	allowed   []allowed
-	revoked   map[string]bool // fingerprints as in Signature.KeyID
+	revoked   map[string]bool // fingerprints, as in Signature.KeyID
 	openpgp   pgpKeys
 	x509      certificates
-	uncertain string // why what is revoked cannot be known, "" when it can
+	uncertain string // why the revocations cannot be determined, "" when they can
 }
 
-// SignerFiles are the paths ParseSigners knows.
+// SignerFiles returns the paths that ParseSigners knows.
 func SignerFiles() []string {
 	return []string{AllowedSignersPath, RevokedSignersPath, OpenPGPSignersPath, X509SignersPath}
 }
 
-// ParseSigners reads the files of signers, by path; files it does not know are passed
-// over. What it cannot understand lets no one sign and is among the problems, whose
-// Field is path:line. It never fails.
+// ParseSigners reads the files of signers, by path; it ignores files that it does not know. What it cannot
+// understand allows no signer and is among the problems, whose Field is path:line. It never fails.
 func ParseSigners(files map[string][]byte) (*Signers, wire.Problems) {
 	s := &Signers{revoked: make(map[string]bool)}
 	p := &findings{}
@@ -76,15 +74,15 @@ func ParseSigners(files map[string][]byte) (*Signers, wire.Problems) {
 	return s, p.list
 }
 
-// findings collects problems of one file after the other.
+// findings collects the problems of several files.
 type findings struct {
 	path  string
 	list  wire.Problems
 	count int
-	first string // of the file of revoked signers: how the list begins to be uncertain
+	first string // from the file of revoked signers: where the list becomes uncertain
 }
 
-// add reports a problem of a line, 0 for the whole file.
+// add reports a problem in a line, 0 for the whole file.
 func (f *findings) add(line int, format string, args ...any) {
 	field := f.path
 	if line > 0 {
@@ -103,19 +101,19 @@ func (f *findings) add(line int, format string, args ...any) {
 	}
 }
 
-// Signature is a signature that fits its envelope and was made by an allowed key.
+// Signature is a valid signature of its envelope by an allowed key.
 type Signature struct {
-	Principals []string // names the key speaks for; those that only a pattern allows are not among them
+	Principals []string // names that the key speaks for, without those that only a pattern allows
 	Format     string
-	KeyID      string // SHA256:BASE64, openpgp:HEX or x509:HEX, as revoked_signers takes it
-	Key        string // what counts once where several signatures are needed: all names of one key share it
+	KeyID      string // SHA256:BASE64, openpgp:HEX or x509:HEX, as in revoked_signers
+	Key        string // what counts once where several signatures are needed; all names of a key share it
 
 	rules []rule
 }
 
-// rule lets a key speak for names, or says why it does not.
+// rule allows a key to speak for names, or says why it does not.
 type rule struct {
-	names    []string // literal; nil where the pattern alone says it
+	names    []string // literal; nil where only the pattern applies
 	patterns string   // a pattern list of ssh_config(5), "" for none
 	refusal  *wire.Error
 }
@@ -144,7 +142,7 @@ func (s *Signature) SpeaksFor(principal string) *wire.Error {
 	return refusal
 }
 
-// worse is the refusal that is nearer to being none: an expired signer once could sign.
+// worse returns the milder refusal: an expired signer could once sign.
 func worse(a, b *wire.Error) *wire.Error {
 	if a == nil || b.Code == wire.CodeSignerExpired {
 		return b
@@ -152,8 +150,7 @@ func worse(a, b *wire.Error) *wire.Error {
 	return a
 }
 
-// settle turns the rules of a key that signed into a signature, or into a refusal
-// where none of them holds.
+// settle turns the rules of a key into a signature, or into a refusal where no rule holds.
 func settle(sig *Signature) (*Signature, *wire.Error) {
 	names := make(map[string]bool)
 	var refusal *wire.Error
@@ -184,11 +181,10 @@ func settle(sig *Signature) (*Signature, *wire.Error) {
 	return sig, nil
 }
 
-// Verify judges the signature of an envelope. at is when the statement was issued: keys,
-// certificates and lines of allowed_signers must have been valid then. Whether the key
-// may speak for the statement's principal is for SpeaksFor. Fails with signature_format,
-// signature_invalid, signer_unknown, signer_expired, signer_revoked, signer_namespace or
-// signers_invalid (docs/spec/approvals.md#how-a-signature-is-judged).
+// Verify judges the signature of an envelope. at is when the statement was issued: keys, certificates and lines of
+// allowed_signers must have been valid then. SpeaksFor decides whether the key may speak for the statement's
+// principal. Fails with signature_format, signature_invalid, signer_unknown, signer_expired, signer_revoked,
+// signer_namespace or signers_invalid (docs/spec/approvals.md#how-a-signature-is-judged).
 func (s *Signers) Verify(env *Envelope, at time.Time) (*Signature, *wire.Error) {
 	switch {
 	case s.uncertain != "":
@@ -219,8 +215,8 @@ func (s *Signers) Verify(env *Envelope, at time.Time) (*Signature, *wire.Error) 
 		"the signature is neither an SSH, an OpenPGP nor a CMS signature in its armour")
 }
 
-// VerifyFile judges the signature of a file, as ssh-keygen -Y sign -n NAMESPACE writes
-// it; at is when it has to hold. Only the lines of allowed_signers count. Fails as Verify does.
+// VerifyFile verifies the signature of a file, as ssh-keygen -Y sign -n NAMESPACE writes it; at is the time at
+// which it must be valid. Only the lines of allowed_signers count. Fails as Verify does.
 func (s *Signers) VerifyFile(signature, data []byte, namespace string, at time.Time) (*Signature, *wire.Error) {
 	if len(signature) > MaxSignature || FormatOf(signature) != FormatSSH {
 		return nil, failure(wire.CodeSignatureFormat, "the signature is not an SSH signature of at most %d bytes",
@@ -259,7 +255,7 @@ func nameList(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// guard keeps a panic of a library on hostile bytes from ending the program.
+// guard keeps a library's panic on hostile bytes from ending the program.
 func guard[T any](f func() (T, error)) (v T, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -269,8 +265,7 @@ func guard[T any](f func() (T, error)) (v T, err error) {
 	return f()
 }
 
-// window says why at lies outside of a time of validity, "" when it lies within; zero
-// times are no limit.
+// window says why at is outside a period of validity, "" when it is inside; a zero time is no limit.
 func window(at, after, before time.Time) string {
 	switch {
 	case !after.IsZero() && at.Before(after):

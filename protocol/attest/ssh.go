@@ -29,7 +29,7 @@ type sshSignature struct {
 	Signature []byte
 }
 
-// signedSSH is what the key signed, after the magic.
+// signedSSH is the data that the key signed, after the magic.
 type signedSSH struct {
 	Namespace string
 	Reserved  string
@@ -54,7 +54,7 @@ func usableKey(key ssh.PublicKey) error {
 	return fmt.Errorf("keys of the type %.60q do not count", key.Type())
 }
 
-// strong reports a signature algorithm that counts; SHA-1 does not.
+// strong reports whether a signature algorithm counts; SHA-1 does not.
 func strong(algorithm string) bool {
 	return slices.Contains([]string{
 		ssh.KeyAlgoED25519, ssh.KeyAlgoECDSA256, ssh.KeyAlgoECDSA384, ssh.KeyAlgoECDSA521,
@@ -132,8 +132,8 @@ func (s *Signers) verifySSH(armoured, message []byte, namespace string, at time.
 	return s.judgeSSH(key, cert, namespace, at)
 }
 
-// SSHKey judges a key, or a certificate, that has signed nothing yet: what Verify would say of a signature with it.
-// public is TYPE BASE64, as a line of allowed_signers has it.
+// SSHKey judges a key or certificate that has signed nothing yet: it returns what Verify would say of its
+// signature. public is TYPE BASE64, as in a line of allowed_signers.
 func (s *Signers) SSHKey(public string, at time.Time) (*Signature, *wire.Error) {
 	key, err := guard(func() (ssh.PublicKey, error) {
 		key, _, _, _, err := ssh.ParseAuthorizedKey([]byte(public))
@@ -152,7 +152,7 @@ func (s *Signers) SSHKey(public string, at time.Time) (*Signature, *wire.Error) 
 	return s.judgeSSH(key, cert, Namespace, at)
 }
 
-// judgeSSH says whom a key speaks for, by the lines that list it or the authority of its certificate.
+// judgeSSH determines whom a key speaks for, from the lines that list it or its certificate's authority.
 func (s *Signers) judgeSSH(key ssh.PublicKey, cert *ssh.Certificate, namespace string,
 	at time.Time) (*Signature, *wire.Error) {
 	id := ssh.FingerprintSHA256(key)
@@ -204,8 +204,8 @@ func (a *allowed) judge(id, namespace string, at time.Time) *wire.Error {
 	return nil
 }
 
-// judgeCertificate says why a certificate does not let its key sign, nil when it does.
-// The line that names its authority was judged before.
+// judgeCertificate says why a certificate does not let its key sign, nil when it does. The line that names its
+// authority was judged earlier.
 func judgeCertificate(c *ssh.Certificate, at time.Time) *wire.Error {
 	id := ssh.FingerprintSHA256(c.Key)
 	if c.CertType != ssh.UserCert || len(c.ValidPrincipals) == 0 {
@@ -215,7 +215,7 @@ func judgeCertificate(c *ssh.Certificate, at time.Time) *wire.Error {
 		return failure(wire.CodeSignatureFormat,
 			"the certificate of %s is signed with a key or a hash that does not count", id)
 	}
-	// A certificate that is limited to a command or an address is one for logging in.
+	// A certificate restricted to a command or an address is for logging in.
 	for name := range c.CriticalOptions {
 		return failure(wire.CodeSignerUnknown, "the certificate of %s has the critical option %.60q", id, name)
 	}

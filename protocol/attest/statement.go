@@ -13,13 +13,13 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// What a statement is on the wire (docs/spec/approvals.md#the-statement).
+// The form of a statement on the wire (docs/spec/approvals.md#the-statement).
 const (
 	StatementType = "https://in-toto.io/Statement/v1"
 	PredicateType = "https://github.com/git-agentxchain/git-agentxchain/docs/spec/approvals/v1"
 	PayloadType   = "application/vnd.in-toto+json"
 
-	// configURI names the configuration where nothing else could be a subject.
+	// configURI names the configuration where no other subject exists.
 	configURI = "https://github.com/git-agentxchain/git-agentxchain/docs/spec/configuration"
 )
 
@@ -32,7 +32,7 @@ const (
 	maxName      = 512     // bytes of a name, an id, a principal
 )
 
-// Decision is what a person said.
+// Decision is the kind of a person's decision.
 type Decision string
 
 const (
@@ -46,10 +46,10 @@ const (
 	Reconcile     Decision = "reconcile"
 	AcceptAsIs    Decision = "accept_as_is" // gate is what blocks the run, gate_type policy or hook
 	TrustHooks    Decision = "trust_hooks"
-	Witness       Decision = "witness" // the run stood at Operation, which was its operation number Sequence
+	Witness       Decision = "witness" // the run was at Operation, which was its operation number Sequence
 )
 
-// Asked is how the question reached who answered it.
+// Asked says how the question reached the person who answered it.
 type Asked string
 
 const (
@@ -59,28 +59,28 @@ const (
 	AskedPage       Asked = "page" // a page of the dashboard
 )
 
-// File is a file a statement speaks of.
+// File is a file that a statement is about.
 type File struct {
 	Path   string // project-relative, clean
 	SHA256 string // 64 lower case hex digits
 }
 
-// Repository is a repository of an initiative, and where its run stood.
+// Repository is a repository of an initiative, with the state of its run.
 type Repository struct {
 	ID        string
 	Operation string // commit id of the newest operation of its run
 }
 
-// ofRepository begins the name of a subject that is a Repository.
+// ofRepository is the prefix of a subject that is a Repository.
 const ofRepository = "repository:"
 
-// Statement is one decision (docs/spec/approvals.md#the-statement). Texts are UTF-8
-// without control characters, but for line feeds and tabs in the reason.
+// Statement is one decision (docs/spec/approvals.md#the-statement). Texts are UTF-8 without control characters,
+// except line feeds and tabs in the reason.
 type Statement struct {
 	Decision  Decision
-	Run       string // "" for decisions outside of runs
+	Run       string // "" for decisions outside runs
 	Project   string
-	Gate      string // "" where no gate is decided, as are GateType, Phase and To
+	Gate      string // like GateType, Phase and To, "" where no gate is decided
 	GateType  string
 	Phase     string
 	To        string
@@ -89,7 +89,7 @@ type Statement struct {
 	Evidence  []File // sorted by path once encoded, each path once
 	Commit    string // git id of the commit that is released, or ""
 	Tree      string // git id of its tree, or ""
-	// at a gate of an initiative, sorted by id once encoded, each once
+	// for a gate of an initiative, sorted by id once encoded, each once
 	Repositories []Repository
 	Principal    string
 	Reason       string
@@ -97,12 +97,11 @@ type Statement struct {
 	IssuedAt     time.Time
 	ExpiresAt    time.Time
 	Asked        Asked
-	Sequence     int // of a witness: the place of Operation in the run, from 1; else 0
+	Sequence     int // of a witness: the number of Operation in the run, from 1; else 0
 }
 
-// Encode returns the statement's bytes: compact JSON whose members have a fixed order,
-// the files sorted by path. Equal statements give equal bytes, and DecodeStatement gives
-// the statement back. Fails with statement_invalid.
+// Encode returns the statement's bytes: compact JSON with a fixed member order and the files sorted by path. Equal
+// statements give equal bytes, and DecodeStatement restores the statement. Fails with statement_invalid.
 func (s *Statement) Encode() ([]byte, *wire.Error) {
 	if err := s.check(); err != nil {
 		return nil, err
@@ -126,7 +125,7 @@ func (s *Statement) Encode() ([]byte, *wire.Error) {
 	add("name", "tree", "gitTree", s.Tree)
 	add("name", "commit", "gitCommit", s.Commit)
 	if len(subject) == 0 {
-		add("uri", configURI, "sha256", s.Config) // a statement without a subject is none
+		add("uri", configURI, "sha256", s.Config) // a statement without a subject is invalid
 	}
 	predicate := &ojson.Object{}
 	for _, m := range s.members() {
@@ -149,13 +148,13 @@ func (s *Statement) Encode() ([]byte, *wire.Error) {
 	return out, nil
 }
 
-// member is one text of the predicate.
+// member is one string of the predicate.
 type member struct {
 	name  string
 	value *string
 }
 
-// members are the texts of the predicate in their order on the wire.
+// members returns the strings of the predicate in wire order.
 func (s *Statement) members() []member {
 	return []member{
 		{"decision", (*string)(&s.Decision)},
@@ -174,8 +173,8 @@ func (s *Statement) members() []member {
 	}
 }
 
-// DecodeStatement reads a statement. Members it does not know are passed over; what it
-// knows must be there, once, and as Encode writes it. Fails with statement_invalid.
+// DecodeStatement reads a statement. It ignores unknown members; each known member must occur exactly once, as
+// Encode writes it. Fails with statement_invalid.
 func DecodeStatement(data []byte) (*Statement, *wire.Error) {
 	v, err := ojson.DecodeLimited(data, ojson.Limits{
 		Bytes: MaxStatement,
@@ -233,8 +232,8 @@ func (s *Statement) setTimes(issued, expires string) *wire.Error {
 	return nil
 }
 
-// setSubjects reads what the statement speaks of: files, repositories, at most one tree and one
-// commit, or the configuration alone.
+// setSubjects reads what the statement is about: files, repositories, at most one tree and one commit, or the
+// configuration alone.
 func (s *Statement) setSubjects(doc *ojson.Object) *wire.Error {
 	list := doc.Array("subject")
 	if len(list) == 0 || len(list) > MaxEvidence+2 {
@@ -277,8 +276,8 @@ func (s *Statement) setSubjects(doc *ojson.Object) *wire.Error {
 	return nil
 }
 
-// decided says which decisions there are, and whether each answers an operation of a
-// run and is about a gate.
+// decided says whether a decision is known, whether it answers an operation of a run, and whether it is about a
+// gate.
 func (d Decision) decided() (known, run, gate bool) {
 	switch d {
 	case Approve, Deny, Withdraw, AcceptAsIs:
@@ -291,7 +290,7 @@ func (d Decision) decided() (known, run, gate bool) {
 	return false, false, false
 }
 
-// check holds a statement against docs/spec/approvals.md#the-statement.
+// check checks a statement against docs/spec/approvals.md#the-statement.
 func (s *Statement) check() *wire.Error {
 	known, run, gate := s.Decision.decided()
 	if !known {
@@ -412,7 +411,7 @@ func invalid(field, format string, args ...any) *wire.Error {
 	}
 }
 
-// plain reports UTF-8 without control characters; lines allows line feeds and tabs.
+// plain reports whether s is UTF-8 without control characters; lines allows line feeds and tabs.
 func plain(s string, limit int, lines bool) bool {
 	return len(s) <= limit && utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool {
 		return (r < ' ' || r == 0x7f) && !(lines && (r == '\n' || r == '\t'))
@@ -423,5 +422,5 @@ func lowerHex(s string, digits int) bool {
 	return len(s) == digits && strings.Trim(s, "0123456789abcdef") == ""
 }
 
-// gitID reports an object id of a repository with SHA-1 or SHA-256.
+// gitID reports whether s is an object id of a repository with SHA-1 or SHA-256.
 func gitID(s string) bool { return lowerHex(s, 40) || lowerHex(s, 64) }

@@ -22,7 +22,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// certificates are those of signers/x509.pem: authorities, and people's own.
+// certificates are the certificates of signers/x509.pem: authorities, and people's own.
 type certificates struct {
 	trusted []*x509.Certificate
 }
@@ -53,10 +53,10 @@ func parseX509(data []byte, p *findings) certificates {
 	return out
 }
 
-// nested reports that BER data is nested deeper than a signature ever is: the library
-// reads it by recursion, and copies what is inside once for each level.
+// nested reports whether BER data is nested deeper than any real signature: the library reads it recursively, and
+// copies the contents once per level.
 func nested(data []byte) bool {
-	var ends []int // of the objects around pos, -1 for one that a mark ends
+	var ends []int // ends of the objects around pos, -1 for one with an end mark
 	for pos := 0; pos < len(data); {
 		tag := data[pos]
 		if pos++; tag&0x1f == 0x1f {
@@ -96,7 +96,7 @@ func nested(data []byte) bool {
 			return true
 		}
 		if tag&0x20 != 0 && first == 0x80 {
-			continue // it has at least one object in it, as the library reads it
+			continue // it contains at least one object, as the library reads it
 		}
 		for len(ends) > 0 {
 			end := ends[len(ends)-1]
@@ -177,7 +177,7 @@ func (s *Signers) verifyX509(armoured, message []byte, at time.Time) (*Signature
 	return settle(out)
 }
 
-// judgeChain holds the signer's certificate against those that are trusted, and returns it with those it leads to.
+// judgeChain checks the signer's certificate against the trusted ones, and returns it with its chain.
 func (s *Signers) judgeChain(signer *x509.Certificate, brought []*x509.Certificate, id string,
 	at time.Time) ([]*x509.Certificate, *wire.Error) {
 	roots, between := x509.NewCertPool(), x509.NewCertPool()
@@ -218,10 +218,10 @@ func (s *Signers) judgeChain(signer *x509.Certificate, brought []*x509.Certifica
 	return chain, nil
 }
 
-// identities are all names by which a certificate may be listed as revoked, above being those that it leads to. Its
-// own name digests bytes that its authority did not sign, so that its owner can make others of it: with bytes at
-// its end, which are refused, or with the other of the two values that an ECDSA signature may have. One that leads to
-// none above is listed itself, as it is.
+// identities returns all names under which a certificate may be listed as revoked; above is its chain. The
+// certificate's own digest covers bytes that its authority did not sign, so its owner can make variants: with
+// trailing bytes, which are refused, or with the second of the two values that an ECDSA signature may have. A
+// certificate without a chain is listed under its own name, as it is.
 func identities(c *x509.Certificate, above []*x509.Certificate) ([]string, error) {
 	var parts struct {
 		Signed, Algorithm asn1.RawValue
@@ -255,8 +255,9 @@ func identities(c *x509.Certificate, above []*x509.Certificate) ([]string, error
 	return append(out, "x509:"+wire.SHA256(other)), err
 }
 
-// mailNames are the e-mail addresses of the first certificate of a chain. Where one above it limits addresses, those of
-// the subject do not count: the library holds only the alternative names against the limits.
+// mailNames returns the e-mail addresses of the first certificate of a chain. Where a certificate above it
+// restricts addresses, those of the subject do not count: the library checks only the alternative names against the
+// restrictions.
 func mailNames(chain []*x509.Certificate) []string {
 	c := chain[0]
 	names := append([]string{}, c.EmailAddresses...)

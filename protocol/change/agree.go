@@ -1,4 +1,4 @@
-// The yes of people to a decision: held against the moment of the operation, counted, and kept.
+// People's agreement to a decision: checked for the moment of the operation, counted, and kept.
 
 package change
 
@@ -12,7 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// MaxReason bounds what a person gives as a reason, in bytes: it stands in the next agent's prompt.
+// MaxReason bounds the reason that a person gives, in bytes: it appears in the next agent's prompt.
 const MaxReason = 4000
 
 // ReasonTooLong refuses a reason of more than MaxReason bytes.
@@ -24,7 +24,7 @@ func ReasonTooLong(reason string) *wire.Error {
 	}
 }
 
-// Moment is the operation as a consent sees it.
+// Moment returns the operation's moment for a consent.
 func (t *Draft) Moment() *agreement.Moment {
 	return &agreement.Moment{
 		Run:   t.State.Run(),
@@ -36,7 +36,7 @@ func (t *Draft) Moment() *agreement.Moment {
 	}
 }
 
-// KeepProof records the statements that counted, and that they are used.
+// KeepProof records the statements that counted, and marks them as used.
 func (t *Draft) KeepProof(sum *agreement.Tally) {
 	t.State.SpentNonces = append(t.State.SpentNonces, sum.Nonces...)
 	for _, f := range sum.Files {
@@ -44,8 +44,8 @@ func (t *Draft) KeepProof(sum *agreement.Tally) {
 	}
 }
 
-// Agree counts the people who agree to an act that overrules the record. It does not wait:
-// statements of the others are handed in with it.
+// Agree counts the people who agree to an act that overrules the record. It does not wait: statements of others are
+// handed in with it.
 func (t *Draft) Agree(d *agreement.Decision, c *agreement.Consent) *wire.Error {
 	if len(d.Rules) == 0 && len(c.Given()) == 0 {
 		return nil
@@ -69,5 +69,5 @@ func (t *Draft) Agree(d *agreement.Decision, c *agreement.Consent) *wire.Error {
 	return nil
 }
 
-// Voters is who agreed, for the record.
+// Voters returns who agreed, for the record.
 func (t *Draft) Voters() []*ojson.Object { return run.VoteRows(t.Agreed) }

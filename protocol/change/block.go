@@ -1,6 +1,5 @@
-// The one routine that blocks a run and the one that clears a block: state,
-// event, escalation record and run-history row always move together
-// (docs/compatibility.md#where-we-differ-on-purpose rows 3, 22, 23).
+// The only routines that block a run and clear a block: state, event, escalation record and run-history row always
+// change together (docs/compatibility.md#where-we-differ-on-purpose rows 3, 22, 23).
 
 package change
 
@@ -26,11 +25,11 @@ type Block struct {
 	More                      []any           // further members of the run_blocked event, in pairs
 }
 
-// Block blocks the run, or puts another block in the place of the one there is.
+// Block blocks the run, or replaces its present block.
 func (t *Draft) Block(b Block) {
 	s := t.State
 	if s.Status == wire.StatusBlocked && wire.OrEmpty(s.BlockedOn) != b.On {
-		// The block that was is no longer what a person is asked about.
+		// People are no longer asked about the previous block.
 		t.resolveCurrent("superseded")
 	}
 	s.Status = wire.StatusBlocked
@@ -100,10 +99,10 @@ func (t *Draft) raise(turn *run.Turn) {
 	t.renderTasks(nil)
 }
 
-// ClearBlock makes the run active and resolves the person's open record.
+// ClearBlock makes the run active and resolves its open escalation record.
 func (t *Draft) ClearBlock(via string) { t.ClearBlockFor(via, "") }
 
-// ClearBlockFor is ClearBlock with the reason of the person who lifts the block.
+// ClearBlockFor is like ClearBlock, with the reason of the person who lifts the block.
 func (t *Draft) ClearBlockFor(via, reason string) {
 	s := t.State
 	was := wire.OrEmpty(s.BlockedOn)
@@ -157,10 +156,9 @@ func (t *Draft) resolveNoted(match func(*ojson.Object) bool, via, notes string) 
 	}
 }
 
-// CloseStale closes open records of the run that nothing is blocked on any more:
-// another tool has lifted the block, or put another in its place, and left them.
-// Nobody could resolve them afterwards. A finished run is left as it is: nothing
-// may follow its last event.
+// CloseStale closes open records of the run that no longer block anything: another tool lifted the block, or
+// replaced it, and left them. They could not be resolved afterwards. A finished run is left as it is: nothing may
+// follow its last event.
 func (t *Draft) CloseStale() {
 	if len(t.Index.OpenEscalations) == 0 || t.Before.State.Status == wire.StatusCompleted ||
 		t.Before.State.Status == wire.StatusFailed {
@@ -217,7 +215,7 @@ type BlockResult struct {
 	EscalationID string // the record to unblock, "" when no person is asked
 }
 
-// Blocked is what the run is blocked on now.
+// Blocked returns the present block of the run.
 func (t *Draft) Blocked() *BlockResult {
 	return &BlockResult{
 		BlockedOn:    wire.OrEmpty(t.State.BlockedOn),

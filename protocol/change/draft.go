@@ -23,14 +23,14 @@ type Draft struct {
 	Before  *Snapshot
 	Config  *config.Config
 	Env     *Env
-	Earlier Earlier // what the rule set of the operation did otherwise
+	Earlier Earlier // how the operation's rule set differed
 
 	Tasks    []byte        // HUMAN_TASKS.md before; nil when absent
 	Session  string        // checkpoint reason, "" for none
 	Agreed   []*run.Vote   // who agreed to an act
-	GateFell bool          // a gate has failed in this very operation
-	Trace    *verdict.Step // where the rules that are asked are written down; nil: nowhere
-	Judging  bool          // for Judge: rows, events and documents are not made
+	GateFell bool          // a gate has failed in this operation
+	Trace    *verdict.Step // receives the rules that are asked; nil: no trace
+	Judging  bool          // for Judge: makes no rows, events and documents
 
 	ledgers    map[wire.Ledger]*bytes.Buffer
 	events     []pendingEvent
@@ -44,10 +44,10 @@ type pendingEvent struct {
 	payload *ojson.Object
 }
 
-// New begins an operation.
+// New starts an operation.
 func New(snap *Snapshot, env Env, earlier Earlier) *Draft {
-	// A record keeps the time in wire precision and draws its ids from the first:
-	// what a caller's clock or earlier draws add must not decide anything.
+	// A record keeps the time in wire precision and draws its ids from the start of the sequence: a finer clock or
+	// earlier draws must not affect the decision.
 	env.Now = env.Now.UTC().Truncate(time.Millisecond)
 	env.drawn = 0
 	t := &Draft{
@@ -87,8 +87,8 @@ func (t *Draft) AppendBytes(l wire.Ledger, data []byte) {
 	b.Write(data)
 }
 
-// Event queues a run event. Envelopes take phase and status from the final
-// state, as an acceptance reports what it led to (docs/spec/state.md#events).
+// Event queues a run event. Envelopes take phase and status from the final state, since an acceptance reports its
+// outcome (docs/spec/state.md#events).
 func (t *Draft) Event(kind string, turn *run.Turn, pairs ...any) {
 	t.events = append(t.events, pendingEvent{kind, turn, ojson.NewObject(pairs...)})
 }
@@ -98,7 +98,7 @@ func (t *Draft) FirstEvent(kind string, turn *run.Turn) {
 	t.events = append([]pendingEvent{{kind, turn, &ojson.Object{}}}, t.events...)
 }
 
-// ForgetEvents drops what was queued: what the operation has come to is something else.
+// ForgetEvents drops the queued events: the operation had another outcome.
 func (t *Draft) ForgetEvents() { t.events = nil }
 
 // LastEvent queues an event that comes after all others of the operation.
@@ -106,7 +106,7 @@ func (t *Draft) LastEvent(kind string, turn *run.Turn, payload *ojson.Object) {
 	t.last = append(t.last, pendingEvent{kind, turn, payload})
 }
 
-// Write has the operation create a file below .agentxchain.
+// Write makes the operation create a file below .agentxchain.
 func (t *Draft) Write(path string, data []byte) {
 	t.Files = append(t.Files, FileWrite{path, data})
 }
@@ -122,14 +122,14 @@ func (t *Draft) Target(id, command string) (*run.Turn, *wire.Error) {
 	return run.ResolveTurn(t.State, id, command)
 }
 
-// DropTurn removes a turn from the state with its reservation.
+// DropTurn removes a turn and its reservation from the state.
 func (t *Draft) DropTurn(id string) {
 	t.State.ActiveTurns.Delete(id)
 	t.State.BudgetReservations.Delete(id)
 	t.DropTurns = append(t.DropTurns, id)
 }
 
-// Done checks the state and hands the transition out.
+// Done checks the state and returns the transition.
 func (t *Draft) Done() (*Transition, *wire.Error) {
 	if p := run.CheckState(t.State); len(p) > 0 {
 		return nil, &wire.Error{Code: wire.CodeInvalidState, Problems: p,
@@ -153,15 +153,15 @@ func (t *Draft) Done() (*Transition, *wire.Error) {
 	return &out, nil
 }
 
-// WriteEvents appends the queued events. What ends the operation comes last, and
-// run_completed after everything. No event is older than the one before it, even
-// when the clock of this machine is behind that of another (docs/spec/state.md#events).
+// WriteEvents appends the queued events. Events that end the operation come last, run_completed after all others.
+// No event is older than the one before it, even when this machine's clock is behind another's
+// (docs/spec/state.md#events).
 func (t *Draft) WriteEvents() *wire.Error {
 	events := append(slices.Clip(t.events), t.last...)
 	slices.SortStableFunc(events, func(a, b pendingEvent) int { return eventRank(a.kind) - eventRank(b.kind) })
 	at := t.Env.Time()
 	if last, err := wire.ParseTime(t.Index.LastEventAt); err == nil && last.After(t.Env.Now) {
-		// The wire has milliseconds; another writer's finer time is rounded up.
+		// The wire has milliseconds; a finer time of another writer is rounded up.
 		at = wire.FormatTime(last.Add(time.Millisecond - time.Nanosecond))
 	}
 	for _, e := range events {

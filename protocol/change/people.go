@@ -10,7 +10,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// Person is who asks for the operation, as a row names them.
+// Person returns who asks for the operation, as a row names them.
 func (t *Draft) Person() *ojson.Object {
 	return ojson.NewObject("name", t.Env.Actor.Name, "email", t.Env.Actor.Email)
 }
@@ -29,8 +29,8 @@ func (t *Draft) Talk(does, about, reason string) {
 			does, t.State.Phase, wire.OneLine(strings.TrimSpace(who)), wire.OneLine(about), wire.OneLine(reason)))
 }
 
-// OutsideTurn refuses what lifts a block or overrides a check when it is asked for
-// by a dispatched turn's own process: that is for a person to decide.
+// OutsideTurn refuses to lift a block or override a check at the request of a dispatched turn's own process: that
+// is for a person to decide.
 func (t *Draft) OutsideTurn(what, command string) *wire.Error {
 	if t.Env.Actor.InsideTurn == "" {
 		return nil

@@ -8,11 +8,10 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// BuildSession returns session.json after an operation. prev is the document
-// before, or nil: its id and start are kept while the run is the same, its
-// unknown members too, and another run begins another session. reason is the
-// checkpoint reason, e.g. turn_assigned, turn_accepted, blocked, phase_approved,
-// run_completed. state.json always wins over what this says.
+// BuildSession returns session.json after an operation. prev is the previous document, or nil: its id, start and
+// unknown members are kept while the run is the same; another run starts another session. reason is the checkpoint
+// reason, e.g. turn_assigned, turn_accepted, blocked, phase_approved, run_completed. state.json always takes
+// precedence.
 func BuildSession(prev *ojson.Object, s *run.State, reason string, env *Env) *ojson.Object {
 	now := env.Time()
 	o := prev.Clone()

@@ -1,4 +1,4 @@
-// What an operation is applied to, and what comes of it.
+// What an operation is applied to, and its outcome.
 
 package change
 
@@ -14,39 +14,38 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// Snapshot is what the rules need to know of a run. It never holds a whole
-// ledger: Index carries the facts that would otherwise need one.
+// Snapshot is what the rules need to know of a run. It never has a whole ledger: Index has the facts that would
+// otherwise need one.
 type Snapshot struct {
 	Config        *config.Config
 	State         *run.State
 	Index         *run.Index
 	RepoDecisions []run.Line // all rows of repo-decisions.jsonl
 	Session       *ojson.Object
-	HumanTasks    []byte // HUMAN_TASKS.md as it is; nil when absent
+	HumanTasks    []byte // the present HUMAN_TASKS.md; nil when absent
 }
 
-// Env is everything an operation may not ask the world for itself.
+// Env is everything that an operation may not find out for itself.
 type Env struct {
 	Now   time.Time
 	Seed  string // 32 hex digits; all ids of the operation derive from it
 	Actor evidence.Actor
 	Git   evidence.GitFacts
 
-	rules int // rule set the operation is applied by; 0 is the present one (Under)
+	rules int // rule set under which the operation is applied; 0 is the present one (Under)
 	drawn int
 }
 
-// Under is e for an operation that is applied by the rules of a numbered set.
+// Under returns e for an operation applied under the numbered rule set.
 func (e Env) Under(rules int) Env {
 	e.rules = rules
 	return e
 }
 
-// Rules is the number of the rule set to apply, 0 for the present one.
+// Rules returns the number of the rule set to apply, 0 for the present one.
 func (e Env) Rules() int { return e.rules }
 
-// ID returns a new identifier prefix_<16 hex>, a function of the seed and of
-// how many were drawn before.
+// ID returns a new identifier prefix_<16 hex>, a function of the seed and the number of ids drawn before.
 func (e *Env) ID(prefix string) string {
 	e.drawn++
 	return prefix + "_" + wire.SHA256(fmt.Appendf(nil, "%s:%d:%s", e.Seed, e.drawn, prefix))[:16]
@@ -65,7 +64,7 @@ type Transition struct {
 	Files     []FileWrite              // orchestrator-owned files such as derived reviews
 	DropTurns []string                 // turns whose bundle and staged result are removed after the commit
 
-	Unstage []string // turns whose staged result alone is removed after the commit (it is kept in Files)
+	Unstage []string // turns of which only the staged result is removed after the commit (Files keeps it)
 
 	Subject string // one line for the commit
 	Turn    string // turn the operation concerns, or ""
@@ -75,8 +74,7 @@ type Transition struct {
 	// recorded (a failed acceptance, a conflict): the transition is committed
 	// and the command fails with it.
 	Failure *wire.Error
-	// Result holds the operation's own outcome for the caller: *AssignResult,
-	// *AcceptResult and so on.
+	// Result is the operation's own outcome for the caller: *AssignResult, *AcceptResult and so on.
 	Result any
 }
 

@@ -1,4 +1,4 @@
-// The rules that an operation asks, written down where a verdict is asked for (docs/spec/verdicts.md).
+// The rules that an operation asks, recorded when a verdict is requested (docs/spec/verdicts.md).
 
 package change
 
@@ -7,8 +7,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// Enter begins a rule with steps of its own; leave ends it with what the rule said. While
-// nobody asks for the chain both do nothing.
+// Enter begins a rule with steps of its own; leave ends it with the rule's verdict. Without a trace both do
+// nothing.
 func (t *Draft) Enter(rule, subject, config string) (leave func(*wire.Error)) {
 	outer := t.Trace
 	if outer == nil {
@@ -25,7 +25,7 @@ func (t *Draft) Enter(rule, subject, config string) (leave func(*wire.Error)) {
 		step.Sum()
 		if err == nil {
 			if step.Verdict == verdict.Fail {
-				step.Verdict = verdict.Pass // looked at, and not held against the operation
+				step.Verdict = verdict.Pass // checked, but it does not stop the operation
 			}
 			return
 		}
@@ -36,7 +36,7 @@ func (t *Draft) Enter(rule, subject, config string) (leave func(*wire.Error)) {
 	}
 }
 
-// Rule writes down a rule without steps of its own and hands the refusal on.
+// Rule records a rule without steps of its own and returns the refusal.
 func (t *Draft) Rule(rule, subject, config string, err *wire.Error) *wire.Error {
 	if t.Trace == nil {
 		return err
@@ -55,7 +55,7 @@ func (t *Draft) Rule(rule, subject, config string, err *wire.Error) *wire.Error 
 	return err
 }
 
-// Says writes down a rule that stops nothing by itself.
+// Says records a rule that stops nothing by itself.
 func (t *Draft) Says(rule, subject, config, said, why string) {
 	t.Trace.Add(verdict.Step{
 		Rule:    rule,

@@ -1,4 +1,3 @@
-// Package evidence is what an operation is decided on: who asked for it, in what
-// checkout, the bytes that are kept with its record, and the project files that a rule
-// reads.
+// Package evidence has what an operation is decided on: who asked for it, in which checkout, the bytes that are
+// kept with its record, and the project files that a rule reads.
 package evidence

@@ -1,4 +1,4 @@
-// Who asked for an operation, in what checkout, and the bytes it is decided on.
+// Who asked for an operation, in which checkout, and the bytes it is decided on.
 
 package evidence
 
@@ -14,13 +14,12 @@ type Actor struct {
 	InsideTurn string `json:"inside_turn,omitempty"` // turn whose dispatched process asked, "" for none
 	Clone      string `json:"clone,omitempty"`       // id of the clone, once it has claimed a turn
 
-	// InsideWhy says why the process counts as inside when no mark names the turn. It is
-	// for messages and not recorded.
+	// InsideWhy says why the process counts as inside a turn when no mark names the turn. It is for messages and
+	// not recorded.
 	InsideWhy string `json:"-"`
 }
 
-// InsideTurnText says which turn a process runs inside of, and why it counts as
-// inside when that cannot be seen.
+// InsideTurnText says inside which turn a process runs, and why it counts as inside when that is not visible.
 func InsideTurnText(turn, why string) string {
 	text := "This process runs inside dispatched turn " + turn
 	if why != "" {
@@ -39,8 +38,8 @@ type GitFacts struct {
 	Dirty  bool   `json:"dirty"`
 }
 
-// Blob is a piece of evidence an operation was decided on. The op record keeps
-// its digest; the store keeps its bytes beside the record.
+// Blob is a piece of evidence on which an operation was decided. The operation's record keeps its digest; the store
+// keeps its bytes beside the record.
 type Blob struct {
 	Digest string `json:"sha256"` // hex
 	Size   int    `json:"size"`
@@ -52,7 +51,7 @@ func NewBlob(data []byte) *Blob {
 	return &Blob{Digest: wire.SHA256(data), Size: len(data), Data: data}
 }
 
-// FileBlob is a file a rule reads; a nil Blob is a missing file.
+// FileBlob is a file that a rule reads; a nil Blob is a missing file.
 type FileBlob struct {
 	Path string `json:"path"`
 	Blob *Blob  `json:"blob"`

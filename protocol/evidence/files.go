@@ -1,19 +1,18 @@
-// Files are the project files a rule reads, handed in by the caller.
+// Files are the project files that a rule reads, supplied by the caller.
 
 package evidence
 
-// FileFact is one project file as it was when the operation was requested.
-// Data is nil when the file does not exist or is a directory.
+// FileFact is one project file at the time of the request. Data is nil when the file does not exist or is a
+// directory.
 type FileFact struct {
 	Path   string // project-relative, slash-separated
 	Exists bool
 	Data   []byte
-	Digest string // SHA-256 of Data in hex, "" when it is not at hand
+	Digest string // SHA-256 of Data in hex, "" when unknown
 }
 
-// Files is a set of file facts by exact path. A path the caller did not look at
-// counts as missing, so a forgotten file can close a gate but never open one.
-// The nil *Files is empty.
+// Files is a set of file facts by exact path. A path that the caller did not look at counts as missing, so a
+// forgotten file can close a gate but never open one. The nil *Files is empty.
 type Files struct {
 	facts map[string]FileFact
 }
@@ -27,10 +26,10 @@ func NewFiles(facts []FileFact) *Files {
 	return f
 }
 
-// Exists reports whether the file was there.
+// Exists reports whether the file existed.
 func (f *Files) Exists(path string) bool { return f != nil && f.facts[path].Exists }
 
-// Taken reports whether the path was looked at, whatever was found there.
+// Taken reports whether the path was looked at, whether or not it existed.
 func (f *Files) Taken(path string) bool {
 	if f == nil {
 		return false
@@ -39,8 +38,7 @@ func (f *Files) Taken(path string) bool {
 	return ok
 }
 
-// Data returns the file's bytes, nil when it was not there. The caller must not
-// change them.
+// Data returns the file's bytes, nil when it did not exist. The caller must not change them.
 func (f *Files) Data(path string) []byte {
 	if !f.Exists(path) {
 		return nil
@@ -48,7 +46,7 @@ func (f *Files) Data(path string) []byte {
 	return f.facts[path].Data
 }
 
-// Digest returns the SHA-256 of the file's bytes in hex, "" when it is not at hand.
+// Digest returns the SHA-256 of the file's bytes in hex, "" when unknown.
 func (f *Files) Digest(path string) string {
 	if f == nil {
 		return ""

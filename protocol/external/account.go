@@ -1,5 +1,5 @@
-// What a run claims, each with the row that accounts for it: shown to the person who is
-// asked to take up what another tool began.
+// What a run claims, each claim with the row that accounts for it: shown to the person asked to continue what
+// another tool began.
 
 package external
 
@@ -11,11 +11,11 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// Account is one thing a run claims, and the row that says so.
+// Account is one thing that a run claims, and the row that says so.
 type Account struct {
 	What string `json:"what"`           // run, phase, gate, accepted, ended, active
 	Text string `json:"text"`           // in words
-	File string `json:"file,omitempty"` // the ledger, project-relative; "" when no row tells of it
+	File string `json:"file,omitempty"` // the ledger, project-relative; "" when no row says so
 	Row  string `json:"row,omitempty"`  // the row's id, or the turn it is about
 	At   string `json:"at,omitempty"`
 }

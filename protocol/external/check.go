@@ -1,4 +1,4 @@
-// A state written by another tool, held against the ledger rows that came with it.
+// A state written by another tool, checked against the ledger rows that came with it.
 
 package external
 
@@ -13,16 +13,14 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// CodeStateTampered: the state says something that no record stands behind.
+// CodeStateTampered means that the state says something that no record supports.
 const CodeStateTampered = "state_tampered"
 
-// Check says whether a state that another tool wrote is accounted for by
-// the rows it appended since before (docs/compatibility.md#what-accounts-for-a-state).
-// Another runner that moves a run says so in the event log and in history; an edit of
-// state.json alone, which would open a gate, lift a block, drop a turn or set a clock
-// back without a word, is refused. Each member of the state has a rule of its own. The
-// order of what happened in between is not known, so only what must leave a trace is
-// asked for. Both states belong to the same run and are repaired.
+// Check says whether the rows that another tool appended since before account for the state it wrote
+// (docs/compatibility.md#what-accounts-for-a-state). Another runner that moves a run records that in the event log
+// and in history; an edit of state.json alone, which would silently open a gate, lift a block, drop a turn or set a
+// clock back, is refused. Each member of the state has its own rule. The order of the steps in between is unknown,
+// so Check only asks for what must leave a trace. Both states belong to the same run and are repaired.
 func Check(before, after *run.State, appended run.LedgerReader) *wire.Error {
 	if before.Run() != after.Run() || before.Run() == "" {
 		return nil
@@ -43,13 +41,13 @@ func Check(before, after *run.State, appended run.LedgerReader) *wire.Error {
 	return nil
 }
 
-// witness is what the rows tell that came with a state.
+// witness is what the rows say that came with a state.
 type witness struct {
 	run     string
 	rows    bool                       // any row of the run, in any ledger
 	events  map[string][]*ojson.Object // by kind, whole rows
 	history map[string]*ojson.Object   // the row that ended a turn, by turn
-	turns   map[string]bool            // turns an event or a row of history names
+	turns   map[string]bool            // turns named by an event or a row of history
 	skips   []*ojson.Object            // phases a timeout moved the run out of; the reference writes no event then
 }
 
@@ -95,7 +93,7 @@ func (w *witness) event(row *ojson.Object) {
 	}
 }
 
-// told reports an event of one of the kinds.
+// told reports whether the rows have an event of one of the kinds.
 func (w *witness) told(kinds ...string) bool {
 	for _, k := range kinds {
 		if len(w.events[k]) > 0 {
@@ -105,13 +103,12 @@ func (w *witness) told(kinds ...string) bool {
 	return false
 }
 
-// worked reports that anything of a turn was told, or of what becomes of its work.
+// worked reports whether the rows have an event of a turn, or of what becomes of its work.
 func (w *witness) worked() bool {
 	return len(w.turns) > 0 || w.told("phase_cleanup", "turn_checkpointed", "state_reconciled_operator_commits")
 }
 
-// leads reports whether the run can have come from one phase to another by the steps
-// that were told.
+// leads reports whether the recorded steps can have moved the run from one phase to another.
 func (w *witness) leads(from, to string) bool {
 	type step struct{ from, to string }
 	var steps []step
@@ -126,7 +123,7 @@ func (w *witness) leads(from, to string) bool {
 	for grown := true; grown && !seen[to]; {
 		grown = false
 		for _, s := range steps {
-			// Rows of older versions do not say where a run came from.
+			// Rows of older versions do not name the phase before.
 			if (s.from == "" || seen[s.from]) && s.to != "" && !seen[s.to] {
 				seen[s.to], grown = true, true
 			}
@@ -145,22 +142,20 @@ func (w *witness) passed(gate string) bool {
 	for _, e := range w.events["gate_approved"] {
 		p := e.Object("payload")
 		if g := p.String("gate_id"); g == gate || g == "" {
-			return true // that of a completion is not named by the reference
+			return true // the reference does not name the gate of a completion
 		}
 	}
 	return w.told("run_completed")
 }
 
-// CheckAdopted says whether a run that another tool began, and of which nothing is
-// recorded, is accounted for by its own rows, from its beginning on: an event says that
-// it began, and whatever it claims beyond an idle run in its first phase has left a
-// trace.
+// CheckAdopted says whether a run that another tool began, and of which nothing is recorded, is accounted for by
+// its own rows from its start: an event says that it began, and whatever it claims beyond an idle run in its first
+// phase has left a trace.
 func CheckAdopted(c *config.Config, after *run.State, ledgers run.LedgerReader) *wire.Error {
 	own := func(l wire.Ledger) iter.Seq[run.Line] {
 		return func(yield func(run.Line) bool) {
 			for line := range ledgers(l) {
-				// Rows that do not say whose they are may be of a run before; the reference
-				// leaves the run out of some decisions.
+				// Rows that name no run may be of an earlier one; the reference omits the run from some decisions.
 				of := line.Row.String("run_id")
 				if of == after.Run() || of == "" && l == wire.LedgerDecisions {
 					if !yield(line) {

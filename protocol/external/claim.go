@@ -16,31 +16,30 @@ import (
 // Kinds of claims.
 const (
 	ClaimGate      = "gate_passed"    // a gate of a phase became passed
-	ClaimApproval  = "approval_given" // what waited for a person's approval waits no more
+	ClaimApproval  = "approval_given" // a run that waited for a person's approval no longer waits
 	ClaimPhase     = "phase_entered"  // the run is in another phase
-	ClaimActive    = "unblocked"      // a run that was blocked or paused goes on
+	ClaimActive    = "unblocked"      // a blocked or paused run continues
 	ClaimCompleted = "run_completed"
-	ClaimReopened  = "run_reopened" // a run that was over is not over any more
+	ClaimReopened  = "run_reopened" // a finished run is no longer finished
 	ClaimAbandoned = "run_abandoned"
-	ClaimUndo      = "last_approval" // what taking an approval back leads to was changed
-	ClaimIndex     = "index"         // the digest the rules decide on does not follow from the ledgers
+	ClaimUndo      = "last_approval" // what taking back an approval would restore was changed
+	ClaimIndex     = "index"         // the index that the rules use does not follow from the ledgers
 	ClaimAuthority = "authority"     // the votes for a gate, or what its documents are compared with
 	ClaimBegun     = "run_begun"     // another tool began the run
-	ClaimRules     = "rules"         // a run under way is judged by weaker rules that were never adopted
+	ClaimRules     = "rules"         // a running run is judged by weaker rules that were never adopted
 )
 
-// Claim is something that a record says happened, that this program lets only a
-// gate's predicates or a person do, and that cannot be computed again from the
-// record: another tool did it, or a file came from elsewhere. It counts when a
-// person has confirmed it (see Confirm).
+// Claim is something that a record says happened, that this program allows only a gate's predicates or a person,
+// and that cannot be derived again from the record: another tool did it, or a file came from elsewhere. It counts
+// once a person has confirmed it (see Confirm).
 type Claim struct {
 	Kind string `json:"kind"`
 	Gate string `json:"gate,omitempty"` // gate_passed, approval_given
 	From string `json:"from,omitempty"` // phase_entered: phases; unblocked, run_reopened: statuses
-	To   string `json:"to,omitempty"`   // of run_begun the run
+	To   string `json:"to,omitempty"`   // for run_begun, the run
 }
 
-// String is the claim in words for one line.
+// String describes the claim in one line.
 func (c Claim) String() string {
 	switch c.Kind {
 	case ClaimGate:
@@ -80,8 +79,8 @@ func ClaimsInWords(claims []Claim) string {
 	return strings.Join(words, ", ")
 }
 
-// Claims returns what the step from before to after claims. A nil before stands for
-// a run of which nothing was recorded before: it began idle in the first phase.
+// Claims returns what the step from before to after claims. A nil before means a run without any earlier record: it
+// began idle in the first phase.
 func Claims(c *config.Config, before, after *run.State) []Claim {
 	if before == nil {
 		before = run.FreshState(c, after.ProjectID)
@@ -126,13 +125,13 @@ func Claims(c *config.Config, before, after *run.State) []Claim {
 	return out
 }
 
-// sameApproval reports whether a step left alone what taking an approval back leads to.
+// sameApproval reports whether a step did not change what taking back an approval would restore.
 func sameApproval(before, after *run.LastApproval) bool {
 	return before != nil && bytes.Equal(ojson.Compact(ojson.Marshal(before)), ojson.Compact(ojson.Marshal(after)))
 }
 
-// sameAuthority compares the members of the state that decide who has approved what. A
-// tool that does not know them keeps them.
+// sameAuthority compares the members of the state that decide who has approved what. A tool that does not know them
+// keeps them.
 func sameAuthority(a, b *run.State) bool {
 	view := func(s *run.State) *ojson.Object {
 		return ojson.NewObject(

@@ -1,5 +1,5 @@
-// What has to account for a change of each member of the state, when another tool
-// made it. A test holds the table against the type.
+// What must account for another tool's change of each member of the state. A test checks the table against the
+// type.
 
 package external
 
@@ -14,15 +14,14 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// memberRule says why a changed member of the state is not accounted for, "" when it
-// is. field is the place within the member, "" for the member.
+// memberRule says why a changed member of the state is not accounted for, "" when it is. field is the path within
+// the member, "" for the member.
 type memberRule struct {
 	name string
 	rule func(w *witness, before, after *run.State) (field, why string)
 }
 
-// memberRules has the rule of each member, those first whose change says most of what
-// happened.
+// memberRules returns the rule of each member, starting with members whose change says most about what happened.
 func memberRules() []memberRule {
 	return []memberRule{
 		{"schema_version", never("schema_version")},
@@ -62,8 +61,8 @@ func memberRules() []memberRule {
 		{"repo_decisions", began("repo_decisions", "turn_accepted")},
 		{"provenance", began("provenance")},
 		{"inherited_context", began("inherited_context")},
-		// Members of ours: only this program writes them, in another clone whose files were
-		// brought here. With its rows they are a claim, see Claims.
+		// Members of ours: only this program writes them, perhaps in another clone whose files were copied here.
+		// With their rows they are a claim, see Claims.
 		{"authority_base", began("authority_base")},
 		{"charter_queue", anyRow("charter_queue")},
 		{"charter_plans", anyRow("charter_plans")},
@@ -80,14 +79,14 @@ func memberRules() []memberRule {
 
 type ruleFunc = func(w *witness, before, after *run.State) (field, why string)
 
-// never is the rule of what no other tool changes within a run.
+// never is the rule of members that no other tool changes within a run.
 func never(name string) ruleFunc {
 	return func(*witness, *run.State, *run.State) (string, string) {
 		return "", name + " was changed, and no other tool does that."
 	}
 }
 
-// anyRow is the rule of what changes with many acts, all of which leave a row.
+// anyRow is the rule of members that many acts change, all of which leave a row.
 func anyRow(name string) ruleFunc {
 	return func(w *witness, _, _ *run.State) (string, string) {
 		if w.rows {
@@ -97,7 +96,7 @@ func anyRow(name string) ruleFunc {
 	}
 }
 
-// worked is the rule of what changes with the work of turns.
+// worked is the rule of members that the work of turns changes.
 func worked(name string) ruleFunc {
 	return func(w *witness, _, _ *run.State) (string, string) {
 		if w.worked() {
@@ -107,7 +106,7 @@ func worked(name string) ruleFunc {
 	}
 }
 
-// began is the rule of what is set when a run begins, or by an act that is named.
+// began is the rule of members that are set when a run begins, or by a named act.
 func began(name string, kinds ...string) ruleFunc {
 	return func(w *witness, _, _ *run.State) (string, string) {
 		if w.told(append(kinds, run.EventRunStarted)...) {
@@ -136,8 +135,8 @@ func statusRule(w *witness, before, after *run.State) (string, string) {
 	return "", ""
 }
 
-// pendingRule is that of a gate that waits for a person: the wait begins with what a
-// turn asks for, and ends with the answer.
+// pendingRule is the rule of a gate that waits for a person: the wait begins with a turn's request, and ends with
+// the answer.
 func pendingRule(name string, waits func(*run.State) bool) ruleFunc {
 	return func(w *witness, before, after *run.State) (string, string) {
 		moved := w.told("phase_entered", "gate_approved", "run_completed") || len(w.skips) > 0
@@ -198,14 +197,14 @@ func turnsRule(w *witness, before, after *run.State) (string, string) {
 	return "", ""
 }
 
-// turnConstants are the members of a turn that stay as they were assigned.
+// turnConstants returns the members of a turn that never change after its assignment.
 func turnConstants() []string {
 	return []string{"turn_id", "run_id", "assigned_role", "runtime_id", "assigned_at", "intake_context",
 		"delegation_context",
 		"delegation_review", "reissued_from", "carried_changes"}
 }
 
-// turnLife are the members that follow a process: starting and running leave no event.
+// turnLife returns the members that follow a process: starting and running leave no event.
 func turnLife() []string { return []string{"status", "started_at", "dispatched_at"} }
 
 func turnRule(w *witness, before, after *run.Turn) (member, why string) {
@@ -220,7 +219,7 @@ func turnRule(w *witness, before, after *run.Turn) (member, why string) {
 		case slices.Contains(turnConstants(), name):
 			return name, name + " was changed; it stays as it was assigned."
 		case foreign || dropped:
-			continue // a member of another tool decides nothing here
+			continue // another tool's member decides nothing here
 		case slices.Contains(turnLife(), name) && alive(before.Status) && alive(after.Status):
 			continue
 		case !w.turns[after.TurnID]:
@@ -230,17 +229,17 @@ func turnRule(w *witness, before, after *run.Turn) (member, why string) {
 	return "", ""
 }
 
-// alive reports a status that a turn's process leads to by itself.
+// alive reports whether a turn's process reaches the status by itself.
 func alive(status string) bool {
 	return slices.Contains([]string{wire.TurnAssigned, wire.TurnDispatched, wire.TurnStarting, wire.TurnRunning},
 		status)
 }
 
-// maxLag is how long before the event that tells of it a moment may lie.
+// maxLag is how long a moment may precede the event that reports it.
 const maxLag = 10 * time.Minute
 
-// clockRule is that of a moment: it is the one an event tells of. A clock set back lets a
-// run be younger, or a phase shorter, than it is.
+// clockRule is the rule of a moment, which must be the one that an event reports. A clock set back makes a run
+// appear younger, or a phase shorter.
 func clockRule(name string, at func(*run.State) *string, kinds ...string) ruleFunc {
 	return func(w *witness, _, after *run.State) (string, string) {
 		moment := wire.OrEmpty(at(after))
@@ -262,8 +261,8 @@ func clockRule(name string, at func(*run.State) *string, kinds ...string) ruleFu
 	}
 }
 
-// phaseClockRule: the clock of a phase starts again when the block of its time limit is
-// lifted, and is gone in the next phase.
+// phaseClockRule is the rule of a phase's clock, which starts again when the block of its time limit is lifted, and
+// is gone in the next phase.
 func phaseClockRule(w *witness, before, after *run.State) (string, string) {
 	if after.PhaseClockAt == nil && w.told("phase_entered") {
 		return "", ""
@@ -273,7 +272,7 @@ func phaseClockRule(w *witness, before, after *run.State) (string, string) {
 	}, "escalation_resolved")(w, before, after)
 }
 
-// near reports a moment that the event at told can be about.
+// near reports whether the event at told can be about the moment.
 func near(moment, told string) bool {
 	m, err := wire.ParseTime(moment)
 	if err != nil {
@@ -296,8 +295,7 @@ func lastTurnRule(w *witness, _, after *run.State) (string, string) {
 		wire.Quoted(id))
 }
 
-// blockedRule lets the words change that name the way out: every reader brings them up
-// to date with the configuration.
+// blockedRule allows changes to the words that name the way out: every reader updates them from the configuration.
 func blockedRule(w *witness, before, after *run.State) (string, string) {
 	if w.rows {
 		return "", ""

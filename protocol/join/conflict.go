@@ -9,8 +9,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
-// Conflict is the record of an operation that did not hold: who did what, why it does
-// not count, and what became of it. Fields that this version does not know survive.
+// Conflict is the record of an operation that did not hold: who did what, why it does not count, and what became of
+// it. Fields unknown to this version survive.
 type Conflict struct {
 	Run     string   `json:"run_id"`
 	Op      string   `json:"op"` // the commit of the losing operation
@@ -20,7 +20,7 @@ type Conflict struct {
 	Actor   string   `json:"actor"`
 	Email   string   `json:"email"`
 	At      string   `json:"at"`
-	Onto    string   `json:"onto"` // the other side's operation it was decided after
+	Onto    string   `json:"onto"` // the other side's operation after which it was decided
 	Reason  string   `json:"reason"`
 	Code    string   `json:"code,omitempty"`
 	Message string   `json:"message"`
@@ -38,7 +38,7 @@ const (
 	ConflictSettled = "settled"
 )
 
-// SortConflicts puts open ones first, then by time and operation.
+// SortConflicts sorts open conflicts first, then by time and operation.
 func SortConflicts(list []*Conflict) {
 	slices.SortFunc(list, func(a, b *Conflict) int {
 		if a.Status != b.Status {

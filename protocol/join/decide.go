@@ -1,5 +1,5 @@
-// Joining: what becomes of an operation that was recorded beside others, once it is
-// decided again after them (docs/teams.md#when-two-machines-went-on).
+// Joining: what becomes of an operation that was recorded concurrently with others, once it is decided again after
+// them (docs/teams.md#when-two-machines-went-on).
 
 package join
 
@@ -12,22 +12,22 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 )
 
-// Why an operation does not hold after those of another machine.
+// Why an operation does not hold after another machine's operations.
 const (
 	Superseded = "superseded"    // the others decided the same thing differently
 	AskAgain   = "ask_again"     // a person decided on something that has changed since
 	Refused    = "refused"       // the rules refuse it there
-	Foreign    = "cannot_replay" // another tool's work, or another rule set's
-	Follows    = "follows"       // it builds on one that does not hold
+	Foreign    = "cannot_replay" // another tool's work, or of another rule set
+	Follows    = "follows"       // it builds on an operation that does not hold
 	Rules      = "rules_differ"  // both sides adopted other rules
 	Same       = "same"          // it holds: the other side recorded the same
 )
 
 // Ways out of a conflict, in the words of the command line.
 const (
-	WayReissue = "reissue"   // give the role a turn again; the losing work is its input
+	WayReissue = "reissue"   // assign the role a turn again; the losing work is its input
 	WayDrop    = "drop"      // with a reason
-	WayAgain   = "ask again" // a person decides anew
+	WayAgain   = "ask again" // a person decides again
 	WayAccept  = "take ours" // stage the losing result again and have it judged
 )
 
@@ -39,12 +39,12 @@ type Refusal struct {
 	Ways    []string
 }
 
-// TheirOps is what the other side recorded since the operation both sides hold.
+// TheirOps is what the other side recorded since the last common operation.
 type TheirOps struct {
-	same     map[string]bool      // name and seed: the very operation, joined before
+	same     map[string]bool      // name and seed: the same operation, already joined
 	accepted map[string]string    // turn -> digest of the accepted result
-	approved map[run.Waiting]bool // requests that a person said yes to
-	withdrew bool                 // a person took a yes back
+	approved map[run.Waiting]bool // requests that a person approved
+	withdrew bool                 // a person took an approval back
 	adopted  bool
 	commits  map[string]bool // turn and commit of checkpoints
 }
@@ -59,9 +59,8 @@ func NewTheirOps() *TheirOps {
 	}
 }
 
-// Add notes an operation of the other side. before is the state it was applied to;
-// landed says that the operation did what was asked (its refusal was not what it
-// recorded).
+// Add notes an operation of the other side. before is the state it was applied to; landed says that the operation
+// did what was asked (it did not record a refusal).
 func (o *TheirOps) Add(rec *protocol.Record, before *run.State, landed bool) {
 	o.same[sameKey(rec)] = true
 	if !landed {
@@ -95,7 +94,8 @@ func acceptTarget(op *protocol.AcceptTurn, before *run.State) string {
 	return ""
 }
 
-// request is what a run waits for a person with, whenever it was asked; the zero value where it does not wait.
+// request returns the request for which a run waits for a person, without its time; the zero value where it does
+// not wait.
 func request(s *run.State) run.Waiting {
 	if s == nil || !run.HasPending(s) {
 		return run.Waiting{}
@@ -105,13 +105,11 @@ func request(s *run.State) run.Waiting {
 	return w
 }
 
-// Decide decides again on one of our operations after those of the other side. snap is
-// what the operation is applied to now, before the state it was applied to when it was
-// recorded, was what it led to then.
+// Decide decides again on one of our operations after those of the other side. snap is what the operation is
+// applied to now, before the state it was applied to when it was recorded, was its result then.
 //
-// A transition means that the operation holds. No transition and no refusal means that
-// the other side has it already. The function is pure: the same records give the same
-// answer on every machine.
+// A transition means that the operation holds. No transition and no refusal means that the other side already has
+// it. The function is pure: the same records give the same answer on every machine.
 func Decide(their *TheirOps, snap *protocol.Snapshot, rec *protocol.Record, before *run.State,
 	was *protocol.Transition) (*protocol.Transition, *Refusal) {
 	if their.same[sameKey(rec)] {
@@ -153,7 +151,7 @@ func Decide(their *TheirOps, snap *protocol.Snapshot, rec *protocol.Record, befo
 		asked := request(before)
 		switch {
 		case request(snap.State) == asked && their.withdrew:
-			// Our yes was said without knowing of theirs, nor why it did not stand.
+			// Our approval was given without knowledge of theirs and of why it did not stand.
 			return nil, &Refusal{
 				Reason:  AskAgain,
 				Message: "the other side took an approval of the gate back",
@@ -203,7 +201,7 @@ func Decide(their *TheirOps, snap *protocol.Snapshot, rec *protocol.Record, befo
 	}
 }
 
-// waysOf are the ways out of a refusal of the rules.
+// waysOf returns the ways out of a refusal by the rules.
 func waysOf(rec *protocol.Record) []string {
 	switch rec.Op.(type) {
 	case *protocol.AcceptTurn:
@@ -215,7 +213,7 @@ func waysOf(rec *protocol.Record) []string {
 	return []string{WayReissue, WayDrop}
 }
 
-// FollowsFrom is the refusal of an operation about a turn that an earlier conflict took.
+// FollowsFrom refuses an operation about a turn that an earlier conflict took.
 func FollowsFrom(turn string) *Refusal {
 	return &Refusal{
 		Reason:  Follows,
@@ -224,7 +222,7 @@ func FollowsFrom(turn string) *Refusal {
 	}
 }
 
-// RecordedThere says of an operation that the other side has it already. There is nothing to decide.
+// RecordedThere says that the other side already has the operation. Nothing is left to decide.
 func RecordedThere() *Refusal {
 	return &Refusal{
 		Reason:  Same,

@@ -1,5 +1,4 @@
-// Package join decides again on operations that two machines recorded beside each other:
-// which of ours hold after theirs, why the others do not, and the record of such a
-// conflict. It asks the engine for each; where operations come from and where they are
-// written is gitstore's.
+// Package join decides again on operations that two machines recorded concurrently: which of ours hold after
+// theirs, why the others do not, and the record of such a conflict. It asks the engine for each; gitstore reads and
+// writes the operations.
 package join

@@ -1,4 +1,4 @@
-// What the run says of a lease whose ref says something else (docs/leases.md#what-is-promised).
+// What the run says of a lease whose ref differs (docs/leases.md#what-is-promised).
 
 package leases
 
@@ -7,8 +7,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 )
 
-// Tells reports whether a row of the event ledger tells where the lease of a turn
-// stands: who has it, or how it ended.
+// Tells reports whether a row of the event ledger gives the state of a turn's lease: who has it, or how it ended.
 func Tells(row *ojson.Object, turn string) bool {
 	if row.String("event_type") != run.EventLease {
 		return false
@@ -22,9 +21,9 @@ func Tells(row *ojson.Object, turn string) bool {
 	return false
 }
 
-// SetBack is the lease of a turn as the last row of the run has it that tells of it,
-// where the ref is behind: it calls a lease open that has ended, or that somebody else
-// has been given since. nil when the ref is where the run is, or before it.
+// SetBack returns the lease of a turn from the last row of the run about it, where the ref is older: it shows a
+// lease as open that has ended or has since been given to another runner. nil when the ref agrees with the run or
+// is newer.
 func SetBack(l *run.Lease, last *ojson.Object) *run.Lease {
 	if l == nil || last == nil || !l.Open() {
 		return nil

@@ -1,4 +1,4 @@
-// RecordLease: what becomes of the leases of turns, on the record (docs/leases.md).
+// RecordLease records what happens to the leases of turns (docs/leases.md).
 
 package leases
 
@@ -16,30 +16,30 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// What RecordLease records.
+// Actions that RecordLease records.
 const (
 	ActIssued            = "issued"   // a runner has taken the turn
-	ActRestored          = "restored" // the same runner goes on in another session
-	ActRenewed           = "renewed"  // beyond the turn's deadline, which moves along
+	ActRestored          = "restored" // the same runner continues in another session
+	ActRenewed           = "renewed"  // beyond the turn's deadline, which moves with it
 	ActExpired           = "expired"
-	ActCancelled         = "cancelled" // a person has taken the lease away
+	ActCancelled         = "cancelled" // a person took the lease away
 	ActReleased          = "released"  // given up without a result
 	ActRejected          = "rejected"  // its result was refused
-	ActRefused           = "refused"   // something was asked for under a lease that does not hold
+	ActRefused           = "refused"   // something was requested under an invalid lease
 	ActCancelAsked       = "cancellation_requested"
 	ActCancelAcked       = "cancellation_acknowledged"
-	ActStarted           = "started"  // a server of leases has begun its work
-	ActReloaded          = "reloaded" // it has found leases of before
-	ActProgress          = "progress" // a runner tells how far it has come
+	ActStarted           = "started"  // a lease server has started
+	ActReloaded          = "reloaded" // it has found earlier leases
+	ActProgress          = "progress" // a runner reports its progress
 	maxProgressBytes     = 256 << 10
 	maxLeaseReason       = 2000
 	recoveryVersion      = "v1"
 	recoveryRunExecuting = "executing"
 )
 
-// RecordLease appends a row about a lease to the run's events and keeps the turn in
-// step with it: the newest lease of a turn is noted in the turn, a turn that changes
-// hands is dispatched again, a deadline is never before the end of the lease.
+// RecordLease appends a row about a lease to the run's events and keeps the turn consistent with it: the turn
+// records its newest lease, a turn that changes hands is dispatched again, and a deadline is never before the end
+// of the lease.
 type RecordLease struct {
 	Action    string        `json:"action"`
 	Lease     *run.Lease    `json:"lease,omitempty"`
@@ -105,7 +105,7 @@ func (op *RecordLease) Apply(t *change.Draft) *wire.Error {
 	return nil
 }
 
-// judge holds the request against the run and changes turn, a copy, accordingly.
+// judge checks the request against the run and changes turn, a copy, accordingly.
 func (op *RecordLease) judge(t *change.Draft, turn *run.Turn) *wire.Error {
 	l := op.Lease
 	switch op.Action {
@@ -129,7 +129,7 @@ func (op *RecordLease) judge(t *change.Draft, turn *run.Turn) *wire.Error {
 			return wire.InvalidArgument("lease_rejection_reason", "%q is no reason to refuse a lease.",
 				run.Clip(wire.OneLine(op.Rejection), 40))
 		}
-		return nil // also of a turn that is over
+		return nil // also for a turn that is over
 	}
 	if turn == nil {
 		if op.Action == ActIssued || op.Action == ActRestored || op.Action == ActRenewed ||
@@ -164,7 +164,7 @@ func (op *RecordLease) judge(t *change.Draft, turn *run.Turn) *wire.Error {
 	return nil
 }
 
-// passes has the turn change hands.
+// passes makes the turn change hands.
 func (op *RecordLease) passes(t *change.Draft, turn *run.Turn, old *ojson.Object) *wire.Error {
 	l := op.Lease
 	if t.State.Status != wire.StatusActive {
@@ -184,8 +184,8 @@ func (op *RecordLease) passes(t *change.Draft, turn *run.Turn, old *ojson.Object
 		}
 	}
 	if op.Action == ActIssued && turn.Status != wire.TurnDispatched {
-		// Another runner begins; what the one before it did is not known. One
-		// turn_dispatched an attempt (docs/compatibility.md#where-we-differ-on-purpose row 8).
+		// Another runner begins; what the previous one did is unknown. One turn_dispatched per attempt
+		// (docs/compatibility.md#where-we-differ-on-purpose row 8).
 		turn.Dispatch(t.Env.Time())
 		turn.StartedAt = t.Env.Time()
 	}
@@ -223,7 +223,7 @@ func blockedOrPending(s *run.State, what string) *wire.Error {
 	}
 }
 
-// payload is the row's.
+// payload returns the payload of the row.
 func (op *RecordLease) payload(t *change.Draft, turn *run.Turn) *ojson.Object {
 	p := ojson.NewObject("action", op.Action)
 	if op.Lease != nil {
@@ -238,8 +238,7 @@ func (op *RecordLease) payload(t *change.Draft, turn *run.Turn) *ojson.Object {
 	return p
 }
 
-// Ends puts on record that a lease has ended with its turn or its attempt; nil
-// for an operation that was made under none.
+// Ends records that a lease ended with its turn or attempt; nil for an operation without a lease.
 func Ends(t *change.Draft, l *run.Lease, action string, turn *run.Turn) {
 	if l == nil || l.Check() != nil || l.RunID != t.State.Run() || l.StepID != turn.TurnID {
 		return
@@ -248,8 +247,8 @@ func Ends(t *change.Draft, l *run.Lease, action string, turn *run.Turn) {
 	t.Event(run.EventLease, turn, objectPairs(op.payload(t, turn))...)
 }
 
-// recovery is the strict RecoveryEvent of the action, nil for one that recovers
-// nothing (docs/leases.md).
+// recovery returns the strict RecoveryEvent of the action, nil for an action that recovers nothing
+// (docs/leases.md).
 func (op *RecordLease) recovery(t *change.Draft, turn *run.Turn) *ojson.Object {
 	kind, step := "", ""
 	switch op.Action {
@@ -308,8 +307,8 @@ func (op *RecordLease) recovery(t *change.Draft, turn *run.Turn) *ojson.Object {
 	return r
 }
 
-// runLifecycle is a run's status as a RunLifecycleState; a block is a pause while
-// leases are served (docs/monarchic-export.md#kinds).
+// runLifecycle returns a run's status as a RunLifecycleState; a block counts as a pause while leases are served
+// (docs/monarchic-export.md#kinds).
 func runLifecycle(s wire.Status) string {
 	switch s {
 	case wire.StatusIdle:
@@ -324,14 +323,13 @@ func runLifecycle(s wire.Status) string {
 	return recoveryRunExecuting
 }
 
-// RejectionReasons are the eight reasons in their published order.
+// RejectionReasons returns the eight reasons in their published order.
 func RejectionReasons() []string {
 	return []string{run.RejectStaleToken, run.RejectExpired, run.RejectSession, run.RejectUnknown, run.RejectTerminal,
 		run.RejectNotExecutable, run.RejectDependency, run.RejectSuperseded}
 }
 
-// sortedObject is o with its members in byte order: a free-form map of the strict
-// family.
+// sortedObject returns o with its members in byte order: a free-form map of the strict family.
 func sortedObject(o *ojson.Object) *ojson.Object {
 	keys := make([]string, 0, o.Len())
 	for k := range o.All() {
@@ -353,8 +351,8 @@ func objectPairs(o *ojson.Object) []any {
 	return out
 }
 
-// End is when a lease that begins now ends: after ttl, or at the turn's deadline
-// when ttl is 0, never after the run's own time is up (docs/leases.md#the-calls).
+// End returns when a lease that begins now ends: after ttl, or at the turn's deadline when ttl is 0, but never
+// after the run's own time limit (docs/leases.md#the-calls).
 func End(cfg *config.Config, s *run.State, turn *run.Turn, now time.Time, ttl time.Duration) time.Time {
 	until := now.Add(ttl)
 	if ttl <= 0 {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Governed says what holds for a project-relative path in a commit.
+// Governed is the kind of a project-relative path in a commit.
 type Governed int
 
 // Kinds of governed paths.
@@ -18,24 +18,24 @@ const (
 	GovernedState           // a document that operations rewrite whole
 	GovernedTasks           // HUMAN_TASKS.md: its managed sections; the rest is people's
 	GovernedWork            // reviews, reports and proposals: made by operations and by turns
-	GovernedOwn             // what only this program writes and no run records
+	GovernedOwn             // written only by this program and recorded by no run
 )
 
-// ownDirs are directories below .agentxchain that only programs write; of
-// dispatch-progress the files of that prefix.
+// ownDirs returns directories below .agentxchain that only programs write; for dispatch-progress, the files with
+// that prefix.
 func ownDirs() []string {
 	return []string{"dispatch", "staging", "locks", "transactions", "intake", "missions", "multirepo"}
 }
 
-// workDirs are directories of evidence below .agentxchain.
+// workDirs returns the directories of evidence below .agentxchain.
 func workDirs() []string { return []string{"reviews", "reports", "proposed"} }
 
-// hooksFile is where another tool keeps hooks of a project.
+// hooksFile is where another tool keeps a project's hooks.
 const hooksFile = ".agentxchain/hooks.json"
 
 const governedDir = ".agentxchain"
 
-// GovernedPath classifies a path, already clean.
+// GovernedPath classifies a cleaned path.
 func GovernedPath(path string) Governed {
 	switch {
 	case path == ConfigPath:
@@ -63,18 +63,16 @@ func GovernedPath(path string) Governed {
 	return NotGoverned
 }
 
-// GovernedDirectory reports a path in whose place there must be a directory: links,
-// submodules and files there would lead to governed files elsewhere.
+// GovernedDirectory reports whether path must be a directory: a link, submodule or file there would lead to
+// governed files elsewhere.
 func GovernedDirectory(path string) bool {
 	rest, below := strings.CutPrefix(path, governedDir+"/")
 	return path == governedDir || below && (slices.Contains(ownDirs(), rest) || slices.Contains(workDirs(), rest))
 }
 
-// Disguise returns the governed file that some file system would open under path
-// although it is spelt differently: see FoldPath and LooksLike for what is taken
-// for the same name. A path below a governed file stands in its place. ok is false
-// for an honest path. The answer names a directory when the disguise is in a
-// directory's name.
+// Disguise returns the governed file that some file system would open under path although it is spelt differently;
+// FoldPath and LooksLike say which names count as the same. A path below a governed file takes its place. ok is
+// false for an honest path. The answer names a directory when the disguise is in a directory's name.
 func Disguise(path string) (of string, ok bool) {
 	names := foldedComponents(path)
 	if slices.ContainsFunc(names, func(c string) bool { return c == ".git" || shortNameOf(c, ".git") }) {

@@ -1,7 +1,6 @@
-// Package wire is what every room of the protocol spells in the same way: the
-// stable error codes and the error that carries one, the words of states and
-// results, times, where the governed files of a run lie, which paths a
-// participant may name and which names a file system takes for one another.
+// Package wire has what every package of the protocol spells the same way: the stable error codes and the error
+// that carries one, the words of states and results, times, the locations of a run's governed files, which paths a
+// participant may name and which names a file system treats as the same.
 //
 // It is pure and knows no configuration and no run.
 package wire

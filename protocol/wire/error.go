@@ -10,8 +10,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
-// Error is a refusal by the rules: a stable code, a sentence that says what is
-// wrong and where, and the next thing to do.
+// Error is a refusal by the rules: a stable code, a sentence that says what is wrong and where, and the next step.
 type Error struct {
 	Code    string // stable token, see codes.go
 	Message string
@@ -22,14 +21,14 @@ type Error struct {
 
 	Problems []Problem     // every finding when there are several
 	Details  *ojson.Object // further machine-readable members for --json
-	Explain  string        // what git agentxchain explain takes to tell more: a turn; "" for Code
+	Explain  string        // the argument for git agentxchain explain: a turn; "" means Code
 }
 
 func (e *Error) Error() string     { return e.Message }
 func (e *Error) ErrorCode() string { return e.Code }
 func (e *Error) ErrorHint() string { return e.Hint }
 
-// ErrorCode returns the stable code of an error of any room, "" where it has none.
+// ErrorCode returns the stable code of an error of any package, "" where it has none.
 func ErrorCode(err error) string {
 	var coded interface{ ErrorCode() string }
 	if errors.As(err, &coded) {
@@ -38,10 +37,10 @@ func ErrorCode(err error) string {
 	return ""
 }
 
-// ExplainSubject is what git agentxchain explain takes to tell more of a refusal.
+// ExplainSubject returns the argument with which git agentxchain explain explains a refusal further.
 func (e *Error) ExplainSubject() string { return e.Explain }
 
-// ExplainCommand is the command that tells more of a refusal by the rules, "" for other errors.
+// ExplainCommand returns the command that explains a refusal by the rules further; "" for other errors.
 func (e *Error) ExplainCommand() string {
 	if e.Explain == "" {
 		return ""
@@ -49,7 +48,7 @@ func (e *Error) ExplainCommand() string {
 	return "git agentxchain explain " + e.Explain
 }
 
-// InvalidArgument is the refusal of what was asked for: the field, and a sentence about it.
+// InvalidArgument returns the refusal of an argument: the field, and a sentence about it.
 func InvalidArgument(field, format string, args ...any) *Error {
 	return &Error{Code: CodeInvalidArgument, Field: field, Message: fmt.Sprintf(format, args...)}
 }

@@ -1,4 +1,4 @@
-// Names that some file system takes for one another.
+// Names that some file systems treat as the same.
 
 package wire
 
@@ -10,22 +10,20 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// FoldPath returns the spelling under which two paths are compared that must not
-// be mistaken for each other: the components some file system or conversion of
-// names reads in the same way have one form. It folds case (with the long s and the
-// Kelvin sign), Unicode composition, full-width and other compatibility forms,
-// characters that are not shown, trailing dots and spaces, and stream names.
-// Short names need the name they stand for: see LooksLike.
+// FoldPath returns the form in which paths are compared so that none can be mistaken for another: components that
+// some file system or name conversion reads the same way have one form. It folds case (with the long s and the
+// Kelvin sign), Unicode composition, full-width and other compatibility forms, invisible characters, trailing dots
+// and spaces, and stream names. Short names need the name that they abbreviate: see LooksLike.
 func FoldPath(p string) string { return strings.Join(foldedComponents(p), "/") }
 
-// foldedComponents folds the components of a path. A backslash separates; "." and
-// empty components are left out, and ".." takes back the one before it.
+// foldedComponents folds the components of a path. A backslash separates; "." and empty components are dropped, and
+// ".." removes the one before it.
 func foldedComponents(p string) []string {
 	var out []string
 	for c := range strings.FieldsFuncSeq(p, func(r rune) bool { return r == '/' || r == '\\' }) {
 		switch c = foldName(c); c {
 		case "":
-			// Nothing but dots, spaces and characters that are not shown.
+			// Nothing but dots, spaces and invisible characters.
 		case "..":
 			out = out[:max(0, len(out)-1)]
 		default:
@@ -47,8 +45,7 @@ func foldName(c string) string {
 func foldText(s string) string {
 	for i := range len(s) {
 		if s[i] >= utf8.RuneSelf {
-			// Case is folded on both sides of the normal form: each can bring what the
-			// other changes.
+			// Case is folded before and after normalisation: each can produce what the other changes.
 			s = norm.NFKC.String(strings.Map(foldVisible, s))
 			return strings.Map(foldVisible, s)
 		}
@@ -56,8 +53,8 @@ func foldText(s string) string {
 	return strings.ToLower(s)
 }
 
-// foldVisible folds the case of a rune and drops one that is not shown: what HFS+
-// ignores in names, and every other format character, variation selector and tag.
+// foldVisible folds the case of a rune and drops invisible ones: those that HFS+ ignores in names, and every other
+// format character, variation selector and tag.
 func foldVisible(r rune) rune {
 	switch {
 	case r < utf8.RuneSelf:
@@ -69,17 +66,15 @@ func foldVisible(r rune) rune {
 	return foldRune(r)
 }
 
-// LooksLike reports whether some file system could open the file called honest when
-// it is asked for the component name: they fold to one form, or name is a short
-// name that honest could have on a FAT or NTFS volume.
+// LooksLike reports whether some file system could open the file called honest when asked for name: both fold to
+// one form, or name is a short name that honest could have on a FAT or NTFS volume.
 func LooksLike(name, honest string) bool {
 	a, b := foldName(name), foldName(honest)
 	return a == b || shortNameOf(a, b)
 }
 
-// shortNameOf reports whether name could be the 8.3 name of long; both are folded.
-// The number at its end depends on what else lies in the directory, and from the
-// fifth on the characters before it are a hash.
+// shortNameOf reports whether name could be the 8.3 name of long; both are folded. The number at its end depends on
+// the other files of the directory, and from the fifth on the characters before it are a hash.
 func shortNameOf(name, long string) bool {
 	base, ext, _ := strings.Cut(name, ".")
 	i := strings.LastIndexByte(base, '~')
@@ -114,8 +109,8 @@ func shortNameOf(name, long string) bool {
 	return len(head) == 6 && len(stem) >= 2 && head[:2] == stem[:2] && strings.Trim(head[2:], "0123456789abcdef") == ""
 }
 
-// MatchFolded is MatchPath for a path that may be disguised: each component matches
-// as it is folded, or as the short name of a component without wildcards.
+// MatchFolded is like MatchPath for a path that may be disguised: each component matches in its folded form, or as
+// the short name of a component without wildcards.
 func MatchFolded(pattern, path string) bool {
 	if strings.HasSuffix(pattern, "/") {
 		pattern += "**"
@@ -131,9 +126,8 @@ func MatchFolded(pattern, path string) bool {
 	})
 }
 
-// MatchPath reports whether a project-relative path matches a pattern: * stands
-// for any characters of one component, ? for one, ** for any number of
-// components, and a pattern that ends in / covers the directory.
+// MatchPath reports whether a project-relative path matches a pattern: * matches any characters within one
+// component, ? one character, ** any number of components, and a pattern that ends in / covers the directory.
 func MatchPath(pattern, path string) bool {
 	if strings.HasSuffix(pattern, "/") {
 		pattern += "**"
@@ -149,10 +143,9 @@ func matchName(pattern, name []rune) bool {
 		func(p, i int) bool { return pattern[p] == '?' || pattern[p] == name[i] })
 }
 
-// wildcard matches a pattern of length m with a text of length n, where star
-// tells the parts that stand for any number of things and match whether one
-// part stands for one thing. After the last star a mismatch only moves that one
-// on, so the work is bounded by the product of the lengths.
+// wildcard matches a pattern of length m with a text of length n. star reports whether a part of the pattern
+// matches any number of things, and match whether a part matches one thing. After the last star a mismatch only
+// advances that star, so the work is bounded by the product of the lengths.
 func wildcard(m, n int, star func(p int) bool, match func(p, i int) bool) bool {
 	p, i := 0, 0
 	last, mark := -1, 0

@@ -1,9 +1,9 @@
-// Ids of other protocols that become names of ours.
+// Ids of other protocols that become names here.
 
 package wire
 
-// SafeID reports whether an id of another protocol can be used as the name of
-// something of ours (docs/monarchic.md): not empty, no path separator, no control byte.
+// SafeID reports whether an id of another protocol can be used as a name here (docs/monarchic.md): not empty, no
+// path separator, no control byte.
 func SafeID(id string) bool {
 	if id == "" || id == "." || id == ".." || len(id) > MaxCharterID {
 		return false
@@ -18,7 +18,7 @@ func SafeID(id string) bool {
 
 const MaxCharterID = 200
 
-// IsCommit reports a full object name, SHA-1 or SHA-256.
+// IsCommit reports whether s is a full object name, SHA-1 or SHA-256.
 func IsCommit(s string) bool {
 	if len(s) != 40 && len(s) != 64 {
 		return false
@@ -31,5 +31,5 @@ func IsCommit(s string) bool {
 	return true
 }
 
-// NoEmail stands for the address of a person git knows none of.
+// NoEmail is the address of a person for whom git has none.
 const NoEmail = "agentxchain@localhost"

@@ -1,4 +1,4 @@
-// Names and places of the governed files of a run (docs/spec/state.md#files).
+// Names and locations of the governed files of a run (docs/spec/state.md#files).
 
 package wire
 
@@ -34,7 +34,7 @@ var ledgerPaths = []struct {
 	{LedgerTalk, "TALK.md"},
 }
 
-// Ledgers returns every ledger in the order a transition is written out.
+// Ledgers returns every ledger in the order in which a transition is written.
 func Ledgers() []Ledger {
 	out := make([]Ledger, len(ledgerPaths))
 	for i := range ledgerPaths {
@@ -53,7 +53,7 @@ func (l Ledger) Path() string {
 	return ""
 }
 
-// JSONL reports whether the ledger holds one JSON object a line.
+// JSONL reports whether the ledger has one JSON object per line.
 func (l Ledger) JSONL() bool { return l != LedgerTalk }
 
 // Document is a governed file that each operation may rewrite whole.
@@ -66,13 +66,13 @@ const (
 	DocDispatchIndex Document = ".agentxchain/dispatch/index.json"
 )
 
-// Documents returns every governed document, state.json last: it is the file
-// other tools look at, so it must not name what the others do not hold yet.
+// Documents returns every governed document, state.json last: other tools look at it, so it must not name what the
+// others do not have yet.
 func Documents() []Document {
 	return []Document{DocSession, DocHumanTasks, DocDispatchIndex, DocState}
 }
 
-// Places of the files around one turn, project-relative.
+// Locations of the files of one turn, project-relative.
 const (
 	ConfigPath      = "agentxchain.json"
 	StagingDir      = ".agentxchain/staging"
@@ -83,11 +83,11 @@ const (
 	ApprovalsDir    = ".agentxchain/approvals" // signed statements
 	ProposedDir     = ".agentxchain/proposed"
 	LockPath        = ".agentxchain/locks/accept-turn.lock"
-	LoopLockPath    = ".agentxchain/locks/run-loop.lock" // whose owner drives the run of this work tree
+	LoopLockPath    = ".agentxchain/locks/run-loop.lock" // its owner drives the run of this work tree
 )
 
-// StagingPath is where the actor of a turn stages its result.
+// StagingPath returns the path at which a turn's actor stages its result.
 func StagingPath(turnID string) string { return StagingDir + "/" + turnID + "/turn-result.json" }
 
-// BundleDir is the turn's dispatch bundle.
+// BundleDir returns the directory of the turn's dispatch bundle.
 func BundleDir(turnID string) string { return DispatchDir + "/" + turnID }

@@ -2,7 +2,7 @@
 
 package wire
 
-// List joins items by commas, "none" without any.
+// List joins items with commas; it returns "none" for no items.
 func List(items []string) string {
 	if len(items) == 0 {
 		return "none"
@@ -10,7 +10,7 @@ func List(items []string) string {
 	return ListSome(items, len(items))
 }
 
-// OrNone is s, or "(none)" for "".
+// OrNone returns s, or "(none)" for "".
 func OrNone(s string) string {
 	if s == "" {
 		return "(none)"

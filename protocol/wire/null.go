@@ -10,7 +10,7 @@ func OrEmpty(p *string) string {
 	return *p
 }
 
-// NonNil is s as a list that JSON shows as [], never as null.
+// NonNil returns s as a list that JSON shows as [], never as null.
 func NonNil(s []string) []string {
 	if s == nil {
 		return []string{}

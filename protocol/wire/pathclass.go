@@ -11,7 +11,7 @@ import (
 // Paths here are project-relative and slash-separated. Classes overlap on
 // purpose: an operational path is baseline-exempt, a test path is a product path.
 
-// operationalPrefixes hold what the runner writes around turns.
+// operationalPrefixes cover what the runner writes around turns.
 var operationalPrefixes = []string{
 	".agentxchain/dispatch/", ".agentxchain/dispatch-progress", ".agentxchain/staging/", ".agentxchain/intake/",
 	".agentxchain/locks/",
@@ -19,7 +19,7 @@ var operationalPrefixes = []string{
 	pluginsPrefix, promptsPrefix,
 }
 
-// People write what is here: what roles are told, and programs that hooks name.
+// People write these files: what roles are told, and programs that hooks name.
 const (
 	pluginsPrefix = ".agentxchain/plugins/"
 	promptsPrefix = ".agentxchain/prompts/"
@@ -39,23 +39,22 @@ var orchestratorFiles = []string{
 	"TALK.md", humanTasksPath,
 }
 
-// dashboardFiles tell that a dashboard is running: they come and go while turns are
-// under way, and no actor makes them.
+// dashboardFiles show that a dashboard is running: they come and go during turns, and no actor makes them.
 var dashboardFiles = []string{".agentxchain-dashboard.pid", ".agentxchain-dashboard.json"}
 
-// humanTasksPath is the one orchestrator file that is not continuity state: it
-// is rendered anew from human-escalations.jsonl.
+// humanTasksPath is the one orchestrator file that is not continuity state: it is rendered from
+// human-escalations.jsonl.
 const humanTasksPath = "HUMAN_TASKS.md"
 
-// evidencePrefixes hold records about the work: they may be dirty when a turn
-// is assigned and still count as observable changes.
+// evidencePrefixes cover records about the work: they may be dirty when a turn is assigned and still count as
+// observable changes.
 var evidencePrefixes = []string{".agentxchain/reviews/", ".agentxchain/reports/", ".agentxchain/proposed/"}
 
-// unobservedPrefix is project evidence that the reference leaves out of
-// observation altogether; two tools on one repository must agree on it.
+// unobservedPrefix is project evidence that the reference excludes from observation; two tools on one repository
+// must agree on it.
 const unobservedPrefix = ".planning/dogfood-100-turn-evidence/"
 
-// continuityRoots are the directories a restored run needs besides its state files.
+// continuityRoots are the directories that a restored run needs besides its state files.
 var continuityRoots = []string{
 	".agentxchain/dispatch", ".agentxchain/staging", ".agentxchain/transactions/accept", ".agentxchain/intake",
 	".agentxchain/missions",
@@ -73,13 +72,13 @@ var signerFiles = []string{
 // to whom.
 func SignerFiles() []string { return slices.Clone(signerFiles) }
 
-// reservedPaths may never be claimed by an actor.
+// reservedPaths are the paths that an actor may never claim.
 var reservedPaths = []string{
 	".agentxchain/state.json", ".agentxchain/history.jsonl", ".agentxchain/decision-ledger.jsonl",
 	".agentxchain/lock.json",
 }
 
-// IsReserved reports whether path, already cleaned, is reserved.
+// IsReserved reports whether a cleaned path is reserved.
 func IsReserved(path string) bool { return slices.Contains(reservedPaths, path) }
 
 // Operational reports whether the path is never attributed to an actor: it is
@@ -89,15 +88,14 @@ func Operational(path string) bool {
 		slices.Contains(dashboardFiles, path) || GeneratedReport(path)
 }
 
-// Authored reports an operational path that people write and no operation does: a change
-// of it is no actor's work, but it decides what roles are told and what hooks run.
+// Authored reports whether people rather than operations write an operational path: a change to it is not an
+// actor's work, but it decides what roles are told and what hooks run.
 func Authored(path string) bool {
 	return strings.HasPrefix(path, promptsPrefix) || strings.HasPrefix(path, pluginsPrefix)
 }
 
-// GeneratedReport matches the files report commands leave in
-// .agentxchain/reports: report-*.md, export-*.json and chain-*.json, where * is
-// one or more characters of one path segment.
+// GeneratedReport reports whether path is a file that report commands leave in .agentxchain/reports: report-*.md,
+// export-*.json and chain-*.json, where * is one or more characters of one path segment.
 func GeneratedReport(path string) bool {
 	name, ok := strings.CutPrefix(path, ".agentxchain/reports/")
 	if !ok || strings.Contains(name, "/") {
@@ -139,8 +137,7 @@ func ContinuityFiles() []string {
 // proposals.
 func EvidencePath(path string) bool { return hasAnyPrefix(path, evidencePrefixes) }
 
-// BaselineExempt reports whether the path may be dirty without keeping a
-// writing turn from being assigned.
+// BaselineExempt reports whether the path may be dirty when a writing turn is assigned.
 func BaselineExempt(path string) bool {
 	return Operational(path) || Continuity(path) || EvidencePath(path) || strings.HasPrefix(path, unobservedPrefix)
 }
@@ -232,7 +229,7 @@ func compareUTF16(a, b string) int {
 	}
 }
 
-// PathSet holds the paths of all lists.
+// PathSet returns the set of the paths of all lists.
 func PathSet(lists ...[]string) map[string]bool {
 	set := make(map[string]bool)
 	for _, list := range lists {

@@ -1,4 +1,4 @@
-// Path rules for names that a participant wrote: containment, git's own directory, reserved files.
+// Path rules for names written by a participant: containment, git's own directory, reserved files.
 
 package wire
 
@@ -7,7 +7,7 @@ import (
 	"unicode"
 )
 
-// Reasons CleanPath refuses a path for. They are stable tokens.
+// Reasons for which CleanPath refuses a path. They are stable tokens.
 const (
 	PathEmpty    = "empty"         // nothing but "." and separators
 	PathTooLong  = "too_long"      // more than maxPathBytes
@@ -20,13 +20,12 @@ const (
 // maxPathBytes is what common systems accept for one path.
 const maxPathBytes = 4096
 
-// CleanPath returns the project-relative, slash-separated form of p without
-// "." and empty components, or a reason (Path… constant) why p must not be used
-// (docs/compatibility.md#where-we-differ-on-purpose). White space is part of a name and is kept.
+// CleanPath returns the project-relative, slash-separated form of p without "." and empty components, or a reason
+// (Path… constant) why p must not be used (docs/compatibility.md#where-we-differ-on-purpose). White space is part
+// of a name and is kept.
 //
-// A backslash is a separator on some systems and part of a name on others: the
-// checks read it as both, the clean form keeps it. Symbolic links are the
-// caller's business, this function sees no disk.
+// A backslash is a separator on some systems and part of a name on others: the checks read it both ways, the clean
+// form keeps it. The caller must check symbolic links, since this function does not read the disk.
 func CleanPath(p string) (clean, problem string) {
 	switch {
 	case len(p) > maxPathBytes:
@@ -37,7 +36,7 @@ func CleanPath(p string) (clean, problem string) {
 		return "", PathAbsolute
 	}
 	for c := range strings.FieldsFuncSeq(p, func(r rune) bool { return r == '/' || r == '\\' }) {
-		// Windows drops spaces at the end of a component, so ".. " climbs there.
+		// Windows drops spaces at the end of a component, so ".. " goes up there.
 		if strings.TrimRight(foldComponent(c), " ") == ".." {
 			return "", PathParent
 		}
@@ -65,7 +64,7 @@ func CleanPath(p string) (clean, problem string) {
 	return clean, ""
 }
 
-// rooted reports a path that starts at a root, a share or a drive.
+// rooted reports whether a path starts at a root, a share or a drive.
 func rooted(p string) bool {
 	if p == "" {
 		return false
@@ -93,18 +92,17 @@ func PathProblemText(problem string) string {
 	return problem
 }
 
-// isDotGit reports whether a file system could take the component for ".git":
-// any case, code points HFS+ ignores, trailing dots, spaces and stream names on
-// NTFS, and its short name. Git refuses the same spellings in a tree.
+// isDotGit reports whether a file system could read the component as ".git": any case, code points that HFS+
+// ignores, trailing dots, spaces and stream names on NTFS, and its short name. Git refuses the same spellings in a
+// tree.
 func isDotGit(c string) bool {
 	c, _, _ = strings.Cut(foldComponent(c), ":")
 	c = strings.TrimRight(c, " .")
 	return c == ".git" || c == "git~1"
 }
 
-// ReservedForm is the spelling under which a path is compared with a reserved
-// one: two names that some file system opens as one file have one form. A
-// detour through ".." is resolved, so that it is called what it is.
+// ReservedForm returns the form in which a path is compared with reserved ones: two names that some file system
+// opens as one file have one form. It resolves "..", so that a detour gets its true name.
 func ReservedForm(p string) string {
 	p = Trim(strings.ReplaceAll(p, `\`, "/"))
 	var parts []string
@@ -125,7 +123,7 @@ func ReservedForm(p string) string {
 	return strings.Join(parts, "/")
 }
 
-// foldComponent drops the code points HFS+ ignores and folds case.
+// foldComponent drops the code points that HFS+ ignores and folds case.
 func foldComponent(c string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -138,8 +136,8 @@ func foldComponent(c string) string {
 	}, c)
 }
 
-// foldRune maps r to one representative of the runes that differ from it in
-// case only, an ASCII one when there is one (U+017F folds to s).
+// foldRune maps r to one representative of the runes that differ from it only in case, an ASCII one when one exists
+// (U+017F folds to s).
 func foldRune(r rune) rune {
 	lowest := r
 	for f := unicode.SimpleFold(r); f != r; f = unicode.SimpleFold(f) {

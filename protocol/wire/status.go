@@ -11,7 +11,7 @@ const (
 	StatusPaused    Status = "paused"
 	StatusBlocked   Status = "blocked"
 	StatusCompleted Status = "completed"
-	StatusFailed    Status = "failed" // a run that a person has abandoned; the reference reads it and never writes it
+	StatusFailed    Status = "failed" // a run that a person abandoned; the reference reads it but never writes it
 )
 
 // Ended reports whether a run of this status is over.

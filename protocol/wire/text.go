@@ -1,4 +1,4 @@
-// Text rules every room shares: white space, blank, lengths, quoting (docs/spec/README.md#encoding).
+// Text rules that every package shares: white space, blank, lengths, quoting (docs/spec/README.md#encoding).
 
 package wire
 
@@ -10,12 +10,11 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
-// Trim trims the white space of docs/spec/README.md#encoding: Unicode space separators, the
-// ASCII controls, line and paragraph separators and U+FEFF, but not U+0085,
-// which strings.TrimSpace would take.
+// Trim removes the leading and trailing white space of docs/spec/README.md#encoding: Unicode space separators, the
+// ASCII controls, line and paragraph separators and U+FEFF, but not U+0085, which strings.TrimSpace would remove.
 func Trim(s string) string { return strings.TrimFunc(s, IsSpace) }
 
-// IsSpace reports a rune that Trim takes off.
+// IsSpace reports whether Trim removes the rune.
 func IsSpace(r rune) bool {
 	switch {
 	case r >= '\t' && r <= '\r', r == ' ', r == 0xA0, r == 0x1680, r >= 0x2000 && r <= 0x200A,
@@ -28,14 +27,14 @@ func IsSpace(r rune) bool {
 // TrimSpace trims white space around s and byte order marks around that.
 func TrimSpace(s string) string { return strings.TrimSpace(strings.Trim(s, "\ufeff")) }
 
-// OneLine joins the words of s by single spaces.
+// OneLine joins the words of s with single spaces.
 func OneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// Blank reports white space and nothing else.
+// Blank reports whether s is empty or only white space.
 func Blank(s string) bool { return Trim(s) == "" }
 
-// UTF16Len is the length of s in UTF-16 code units, the unit of every limit on
-// text (docs/spec/README.md#encoding).
+// UTF16Len returns the length of s in UTF-16 code units, the unit of every limit on text
+// (docs/spec/README.md#encoding).
 func UTF16Len(s string) int {
 	n := 0
 	for _, r := range s {
@@ -62,7 +61,7 @@ func Cut(s string, n int) string {
 	return s
 }
 
-// Shown is a value as a message quotes it: JSON, at most 80 units.
+// Shown returns a value as a message quotes it: JSON, at most 80 units.
 func Shown(v ojson.Value) string {
 	if v == nil {
 		return "null"
@@ -81,8 +80,7 @@ func Shown(v ojson.Value) string {
 // spell names with backslashes or control characters differently.
 func Quoted(s string) string { return `"` + s + `"` }
 
-// ShellWord makes an id or a path safe to paste into a shell: ids come from documents that
-// somebody else may have written.
+// ShellWord makes an id or a path safe to paste into a shell: ids may come from documents of another author.
 func ShellWord(s string) string {
 	plain := s != "" && s[0] != '-'
 	for i := 0; plain && i < len(s); i++ {
@@ -111,7 +109,7 @@ func ListSome(items []string, n int) string {
 	return out
 }
 
-// Numbered reports prefix followed by lo to hi decimal digits and nothing else.
+// Numbered reports whether s is prefix followed by lo to hi decimal digits and nothing else.
 func Numbered(s, prefix string, lo, hi int) bool {
 	d, ok := strings.CutPrefix(s, prefix)
 	return ok && len(d) >= lo && len(d) <= hi && allDigits(d)

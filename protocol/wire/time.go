@@ -13,9 +13,8 @@ const wireTime = "2006-01-02T15:04:05.000Z"
 // three fraction digits, e.g. 2026-01-02T03:04:05.678Z (docs/spec/README.md#encoding).
 func FormatTime(t time.Time) string { return t.UTC().Format(wireTime) }
 
-// ParseTime reads an ISO 8601 date or date-time as other implementations write
-// them: with or without seconds, fraction and offset. A value without an offset
-// is read as UTC. The result is in UTC.
+// ParseTime reads an ISO 8601 date or date-time as other implementations write it: with or without seconds,
+// fraction and offset. A value without an offset is read as UTC. The result is in UTC.
 func ParseTime(s string) (time.Time, error) {
 	// The longest sensible spelling has nanoseconds and an offset (35 bytes).
 	if len(s) < len("2006") || len(s) > 40 {
