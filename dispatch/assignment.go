@@ -10,7 +10,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// ReservedPaths are the files no actor may change (docs/spec/results.md#artifact).
+// ReservedPaths returns the files that no actor may change (docs/spec/results.md#artifact).
 func ReservedPaths() []string {
 	return []string{string(wire.DocState), wire.LedgerHistory.Path(), wire.LedgerDecisions.Path(),
 		".agentxchain/lock.json"}
@@ -89,14 +89,14 @@ func (v *view) assignment() *ojson.Object {
 	return o
 }
 
-// member is a name with the value it has when the source lacks it.
+// member is a name with its default for a source that lacks it.
 type member struct {
 	name     string
 	fallback ojson.Value
 }
 
-// pick copies the named members of o in the order given. A null stands for an
-// absent member, as readers of the wire cannot tell them apart.
+// pick copies the named members of o in the given order. A null counts as absent, as readers of the wire cannot
+// distinguish them.
 func pick(o *ojson.Object, members ...member) *ojson.Object {
 	out := &ojson.Object{}
 	for _, m := range members {
@@ -109,7 +109,7 @@ func pick(o *ojson.Object, members ...member) *ojson.Object {
 	return out
 }
 
-// sequence is the turn's number, null for turns of writers that keep none.
+// sequence returns the turn's number, null for turns of writers that keep none.
 func sequence(t *run.Turn) ojson.Value {
 	if t.AssignedSequence <= 0 {
 		return nil
@@ -117,7 +117,7 @@ func sequence(t *run.Turn) ojson.Value {
 	return ojson.Int(t.AssignedSequence)
 }
 
-// siblings are the other active turns.
+// siblings returns the other active turns.
 func (v *view) siblings() []*ojson.Object {
 	var out []*ojson.Object
 	for id, s := range v.State.ActiveTurns.All() {
@@ -133,19 +133,19 @@ func (v *view) siblings() []*ojson.Object {
 	return out
 }
 
-// scope is the role's declared_file_scope: a member the configuration carries
-// for advice only, so it is read from the document as it stands.
+// scope returns the role's declared_file_scope. The configuration has this member only as advice, so it is read
+// from the document as written.
 func (v *view) scope(role string) []string {
 	return v.Config.Raw.Object("roles").Object(role).Strings("declared_file_scope")
 }
 
-// advisories are the warnings known before anything is rendered: the caller's
-// and overlaps with the declared scopes of concurrent roles.
+// advisories returns the warnings known before rendering: the caller's, and overlaps with the declared scopes of
+// concurrent roles.
 func (v *view) advisories() []Warning {
 	return append(v.overlaps(v.Turn), v.Warnings...)
 }
 
-// warnings are all of the bundle's.
+// warnings returns all warnings of the bundle.
 func (v *view) warnings() []Warning {
 	ws := v.advisories()
 	if path, ok := v.Config.Prompts.Get(v.roleID); ok && path != "" {
@@ -161,8 +161,7 @@ func (v *view) warnings() []Warning {
 	return ws
 }
 
-// overlaps warns about siblings of t whose role declares a scope that meets
-// the scope of t's role.
+// overlaps warns about siblings of t whose role declares a scope that overlaps the scope of t's role.
 func (v *view) overlaps(t *run.Turn) []Warning {
 	own := v.scope(roleOf(t))
 	var out []Warning
@@ -182,8 +181,8 @@ func (v *view) overlaps(t *run.Turn) []Warning {
 	return out
 }
 
-// meets reports the first of own that covers other or lies inside it. Scopes
-// are compared as directories: a trailing wildcard means all below.
+// meets returns the first entry of own that covers other or lies inside it. Scopes are compared as directories: a
+// trailing wildcard means everything below.
 func meets(own []string, other string) (string, bool) {
 	o := scopeDir(other)
 	for _, m := range own {
@@ -198,7 +197,7 @@ func meets(own []string, other string) (string, bool) {
 func scopeDir(s string) string {
 	if i := strings.IndexAny(s, "*?["); i >= 0 {
 		s = s[:i]
-		// A wildcard inside a segment leaves the directory it is in.
+		// For a wildcard inside a segment, only its directory remains.
 		s = s[:strings.LastIndexByte(s, '/')+1]
 	}
 	return strings.Trim(strings.TrimPrefix(s, "./"), "/")

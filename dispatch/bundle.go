@@ -22,23 +22,23 @@ const (
 	ManifestFile   = "MANIFEST.json"
 )
 
-// Input is all a bundle is made from. Config and State are required; the rest
-// may be left zero and its sections are then absent.
+// Input is everything that a bundle is made from. Config and State are required; other members may be zero, and
+// their sections are then absent.
 type Input struct {
 	Config *config.Config
 	State  *run.State // after the assignment: the turn is among its active turns
 	Index  *run.Index
-	Turn   *run.Turn // nil: the only active turn
+	Turn   *run.Turn // LastRow is the run's newest accepted history row; nil means Index.LastRow.
 
 	// LastRow is the run's newest accepted history row; nil takes Index.LastRow.
 	LastRow *ojson.Object
-	// Decisions are decision-ledger rows, oldest first, and DecisionCount how
-	// many there are in all; nil takes Index.RecentDecisions and Index.Decisions.
+	// Decisions are decision-ledger rows, oldest first, and DecisionCount is their total number; nil means
+	// Index.RecentDecisions and Index.Decisions.
 	Decisions     []*ojson.Object
 	DecisionCount int
-	// OpenObjections of earlier turns; nil takes Index.OpenObjections.
+	// OpenObjections of earlier turns; nil means Index.OpenObjections.
 	OpenObjections []*ojson.Object
-	// RepoDecisions are rows of repo-decisions.jsonl; nil takes the state's snapshot.
+	// RepoDecisions are rows of repo-decisions.jsonl; nil means the state's snapshot.
 	RepoDecisions []*ojson.Object
 	// Prompts maps a role to the text of its own instructions, already read and
 	// bounded by the caller. A role with a configured path and no text here
@@ -47,29 +47,28 @@ type Input struct {
 	PromptProblem string
 	// LastLog is the tail of the previous turn's captured output, for reviewers.
 	LastLog []byte
-	// CrossRepo is COORDINATOR_CONTEXT.json of a turn that is a part of an initiative
-	// over several repositories, else nil.
+	// CrossRepo is COORDINATOR_CONTEXT.json of a turn that belongs to an initiative over several repositories, else
+	// nil.
 	CrossRepo *ojson.Object
 	// Messages are the TaskMessages for the turn, oldest first (docs/monarchic.md#messages).
 	Messages []*ojson.Object
-	// Proposals that wait, oldest first.
+	// Proposals are waiting proposals, oldest first.
 	Proposals []Waiting
-	// Warnings found by the caller, such as a dirty work tree.
+	// Warnings are the caller's, such as a dirty work tree.
 	Warnings []Warning
 
 	// Exists reports whether a project-relative path is a regular file. Nil:
 	// no file is known to exist.
 	Exists func(path string) bool
-	// Read returns at most limit bytes from the start of a regular file of the
-	// project, false when there is none. It must not follow a link out of the
-	// project. Nil: no previews.
+	// Read returns at most limit bytes from the start of a regular file of the project, false when the file does
+	// not exist. It must not follow a link out of the project. Nil: no previews.
 	Read func(path string, limit int) ([]byte, bool)
 
-	// PreviousIndex is dispatch/index.json as it was, for Index: the warnings of
-	// turns that are not dispatched now are taken over from it.
+	// PreviousIndex is the previous dispatch/index.json, for Index: it provides the warnings of turns that are not
+	// dispatched now.
 	PreviousIndex []byte
 
-	Now string // time of the dispatch, as written to the wire
+	Now string // time of the dispatch, in wire format
 }
 
 // Warning is advice for the actor that does not stop the dispatch.
@@ -88,8 +87,8 @@ const (
 // dirtyNames is how many paths a warning about the work tree names (docs/bundles.md).
 const dirtyNames = 5
 
-// DirtyTree warns of changes in the work tree that the turn's baseline does not know:
-// they have no author on record, and could pass for the turn's own.
+// DirtyTree warns of changes in the work tree that are not in the turn's baseline: they have no recorded author,
+// and could pass for the turn's own.
 func DirtyTree(paths []string) Warning {
 	shown := make([]string, 0, dirtyNames)
 	for _, p := range paths[:min(len(paths), dirtyNames)] {
@@ -129,11 +128,11 @@ func Build(in Input) (*Bundle, error) {
 	return b, nil
 }
 
-// withoutSecrets keeps what looks like a secret out of a text that is recorded and sent to a model,
-// whether a person or an agent put it into a prompt, a summary or a reason.
+// withoutSecrets removes what looks like a secret from a text that is recorded and sent to a model, whether a
+// person or an agent put it into a prompt, a summary or a reason.
 func withoutSecrets(doc []byte) []byte { return []byte(secrets.Redact(string(doc))) }
 
-// view is a checked input with the parts every section needs at hand.
+// view is a checked input with the parts that every section needs.
 type view struct {
 	Input
 	roleID  string
@@ -181,8 +180,7 @@ func newView(in Input) (*view, error) {
 	if v.last == nil {
 		v.last = v.Index.LastRow
 	}
-	// History is append-only across runs: a row of an earlier run is not what
-	// this run accepted last.
+	// History is append-only across runs: a row of an earlier run is not this run's last accepted row.
 	if r := v.last.String("run_id"); v.last.Len() == 0 || (r != "" && r != in.State.Run()) {
 		v.last = nil
 	}
@@ -203,7 +201,7 @@ func roleOf(t *run.Turn) string {
 	return s
 }
 
-// runtimeType of the role's runtime.
+// runtimeType returns the type of the role's runtime.
 func (v *view) runtimeType() string {
 	if rt, ok := v.Config.Runtimes.Get(v.Turn.RuntimeID); ok && rt != nil && rt.Type != "" {
 		return rt.Type
@@ -214,14 +212,13 @@ func (v *view) runtimeType() string {
 	return "manual"
 }
 
-// remote reports a runtime that answers with text only: it cannot write files
-// of the project itself.
+// remote reports whether the runtime answers with text only: it cannot write files of the project itself.
 func (v *view) remote() bool {
 	t := v.runtimeType()
 	return t == "api_proxy" || t == "remote_agent"
 }
 
-// allowedNext are the roles the phase routes to.
+// allowedNext returns the roles to which the phase routes.
 func (v *view) allowedNext() []string {
 	if v.route == nil || v.route.AllowedNextRoles == nil {
 		return []string{}
@@ -241,12 +238,12 @@ func (v *view) presence(path string) string {
 	return "MISSING"
 }
 
-// artifacts of the current phase's workflow kit.
+// artifacts returns the artifacts of the current phase's workflow kit.
 func (v *view) artifacts() []config.Artifact {
 	return v.Config.WorkflowKit.Phases.Value(v.State.Phase)
 }
 
-// owner of an artifact: its own, else the phase's entry role.
+// owner returns the owner of an artifact: its own, else the phase's entry role.
 func (v *view) owner(a config.Artifact) string {
 	if a.OwnedBy == "" && v.route != nil {
 		return v.route.EntryRole

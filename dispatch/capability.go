@@ -7,7 +7,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// capability is a runtime's contract joined with a role's authority.
+// capability is a runtime's contract combined with a role's authority.
 type capability struct {
 	runtimeType, transport     string
 	canWrite, proposals        string
@@ -18,8 +18,8 @@ type capability struct {
 	notes                      []string
 }
 
-// capabilityOf returns the contract of the runtime, its declared overrides
-// applied, for a role with the given authority.
+// capabilityOf returns the contract of the runtime, with its declared overrides, for a role with the given
+// authority.
 func capabilityOf(runtimeType string, raw *ojson.Object, authority string) capability {
 	c := capability{runtimeType: runtimeType}
 	switch runtimeType {
@@ -68,8 +68,8 @@ func capabilityOf(runtimeType string, raw *ojson.Object, authority string) capab
 	return c
 }
 
-// effective is the write path and the ownership of workflow artifacts for an
-// authority, as the table of docs/spec/configuration.md#admission.
+// effective returns the write path and the ownership of workflow artifacts for an authority, following the table of
+// docs/spec/configuration.md#admission.
 func (c *capability) effective(authority string) (path, ownership string) {
 	switch {
 	case authority == wire.ReviewOnly && c.runtimeType == "local_cli":

@@ -1,4 +1,4 @@
-// What became of a bundle since it was sealed, file by file (docs/bundles.md#when-the-result-comes-back).
+// What happened to a bundle since it was sealed, file by file (docs/bundles.md#when-the-result-comes-back).
 
 package dispatch
 
@@ -6,8 +6,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 )
 
-// Changes says of each file that verification found something about what became of it,
-// once. What the coordinator of the reference adds after sealing is no change.
+// Changes returns, once per file, what happened to each file with a finding. What the reference's coordinator adds
+// after sealing is not a change.
 func Changes(problems []ManifestError) []protocol.BundleChange {
 	var out []protocol.BundleChange
 	seen := make(map[string]bool)

@@ -1,4 +1,4 @@
-// Taking in what hooks and the coordinator added to a bundle (docs/bundles.md).
+// Collecting what hooks and the coordinator added to a bundle (docs/bundles.md).
 
 package dispatch
 
@@ -11,13 +11,13 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// Contents is what a bundle directory holds.
+// Contents is the contents of a bundle directory.
 type Contents struct {
-	// Files are the regular files, by their slash separated path below the bundle
-	// directory. MANIFEST.json is among them when it is there.
+	// Files are the regular files, by their slash-separated path below the bundle directory, including
+	// MANIFEST.json if it exists.
 	Files map[string][]byte
-	// Odd is all else but directories, in byte order of the paths. None of it can
-	// be part of a bundle.
+	// Odd are all other entries except directories, in byte order of the paths. None of them can be part of a
+	// bundle.
 	Odd []OddFile
 }
 
@@ -28,10 +28,9 @@ type OddFile struct {
 	Kind string // Kind… constant
 }
 
-// Collect reads every regular file below dir, recursively. Links are not
-// followed and pipes not waited for: they are reported in Odd. Errors are
-// *wire.Error with the codes bundle_missing, bundle_unreadable and
-// bundle_too_large; lim's zero members take DefaultLimits.
+// Collect reads every regular file below dir, recursively. It does not follow links or wait for pipes, but reports
+// them in Odd. Errors are *wire.Error with the codes bundle_missing, bundle_unreadable and bundle_too_large; lim's
+// zero members take DefaultLimits.
 func Collect(root *os.Root, dir string, lim Limits) (Contents, error) {
 	lim = lim.or(DefaultLimits())
 	d, err := bundleDir(root, dir)
@@ -62,7 +61,7 @@ func collect(d *os.Root, list []found, lim Limits) (Contents, error) {
 		}
 		data, err := f.read(d, min(left, lim.FileBytes))
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // gone since it was listed
+			continue // gone since the listing
 		}
 		if err != nil {
 			var coded *wire.Error
@@ -77,8 +76,8 @@ func collect(d *os.Root, list []found, lim Limits) (Contents, error) {
 	return c, nil
 }
 
-// Core reports whether name is one of the files Build writes, or their seal:
-// what a dispatch renews, as against supplements, which it keeps.
+// Core reports whether name is a file that Build writes, or the seal: a dispatch renews these, while it keeps
+// supplements.
 func Core(name string) bool {
 	switch name {
 	case AssignmentFile, PromptFile, ContextFile, ManifestFile:
@@ -87,16 +86,15 @@ func Core(name string) bool {
 	return false
 }
 
-// coordinatorFiles are put into the bundle by the coordinator of several
-// repositories (docs/coordinator.md), by the reference after the seal.
+// coordinatorFiles returns the files that the coordinator of several repositories adds to the bundle
+// (docs/coordinator.md), in the reference after the seal.
 func coordinatorFiles() []string {
 	return []string{CoordinatorJSON, CoordinatorText}
 }
 
-// Supplements returns the files of c that a new dispatch of the same turn keeps: those
-// its seal lists and that still match the seal, and the coordinator's. Any other file
-// was added without authority, for example by the actor of an earlier attempt; it is
-// not sealed into the next bundle.
+// Supplements returns the files of c that a new dispatch of the same turn keeps: those that its seal lists and that
+// still match it, and the coordinator's. Any other file was added without authority, for example by the actor of an
+// earlier attempt; it is not sealed into the next bundle.
 func (c Contents) Supplements() map[string][]byte {
 	sealed := make(map[string]entry)
 	if entries, _, ok := readManifest(Identity{}, c.Files[ManifestFile]); ok {

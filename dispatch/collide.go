@@ -1,4 +1,4 @@
-// Names that some file system takes for one and the same (docs/compatibility.md#where-we-differ-on-purpose).
+// Names that some file system treats as the same (docs/compatibility.md#where-we-differ-on-purpose).
 
 package dispatch
 
@@ -7,21 +7,20 @@ import (
 	"unicode"
 )
 
-// names finds, among paths given one after the other, the first that an earlier
-// one could be mistaken for: by case, by composed against decomposed accents, by
-// characters a file system ignores or cuts off, or because one would have to be
+// names finds, among successive paths, the first that an earlier one could be mistaken for: by case, by composed
+// versus decomposed accents, by characters that a file system ignores or cuts off, or because one would have to be
 // the other's directory.
 type names struct {
 	files  map[string]string     // folded path -> path
 	dirs   map[string]string     // folded directory -> path below it
-	groups map[string][]accented // skeleton -> names with letters outside of ASCII
+	groups map[string][]accented // skeleton -> names with non-ASCII letters
 }
 
-// accented is a path cut into letters with their marks.
+// accented is a path split into letters with their marks.
 type accented struct {
 	path     string
 	clusters []string
-	marks    bool // any cluster has a combining mark
+	marks    bool // some letter has a combining mark
 }
 
 func newNames() *names {
@@ -56,10 +55,9 @@ func (n *names) add(path string) string {
 	return ""
 }
 
-// accents compares names that hold combining marks with those that hold composed
-// letters in the same places. Without tables of what composes to what, a composed
-// letter is taken to match any letter with marks: two names that mix the forms at
-// the same place are refused even if they differ in the accent.
+// accents compares names with combining marks to names with composed letters in the same places. Without
+// composition tables, a composed letter counts as matching any letter with marks: two names that mix the forms at
+// the same place are refused even if their accents differ.
 func (n *names) accents(path, key string) string {
 	a := accented{path: path}
 	var skeleton []byte
@@ -67,7 +65,7 @@ func (n *names) accents(path, key string) string {
 		last := len(a.clusters) - 1
 		switch {
 		case isMark(r) && last >= 0 && a.clusters[last] != "/":
-			// The letter below the mark is part of the composed one.
+			// The letter below the mark is part of the composed letter.
 			skeleton[last] = 0
 			a.clusters[last] += string(r)
 			a.marks = true
@@ -92,7 +90,7 @@ func (n *names) accents(path, key string) string {
 	return ""
 }
 
-// like reports whether two names with one skeleton may be the same letters.
+// like reports whether two names with the same skeleton may be the same letters.
 func (a accented) like(b accented) bool {
 	if len(a.clusters) != len(b.clusters) {
 		return false
@@ -123,17 +121,16 @@ func marked(cluster string) bool {
 	return false
 }
 
-// isMark reports the marks that compose with a letter before them.
+// isMark reports whether a rune composes with the letter before it.
 func isMark(r rune) bool {
 	return r >= 0x0300 && r <= 0x036F || r == 0x3099 || r == 0x309A ||
 		r >= 0x0591 && r <= 0x05C7 && unicode.Is(unicode.Mn, r) || r >= 0x0653 && r <= 0x0655 || r == 0x093C ||
 		r >= 0x1AB0 && r <= 0x1AFF || r >= 0x1DC0 && r <= 0x1DFF
 }
 
-// foldPath maps each component of path to a form shared by all spellings that one
-// file system or another opens as the same file: case folded, Hangul syllables
-// taken apart, code points HFS+ ignores dropped, and dots and spaces at the end,
-// which Windows drops, with them.
+// foldPath maps each component of path to a form shared by all spellings that some file system opens as the same
+// file: case is folded, Hangul syllables are decomposed, code points that HFS+ ignores are dropped, and so are
+// trailing dots and spaces, which Windows drops.
 func foldPath(path string) string {
 	parts := strings.Split(path, "/")
 	for i, p := range parts {
@@ -158,7 +155,7 @@ func foldPath(path string) string {
 	return strings.Join(parts, "/")
 }
 
-// foldRune maps r to one representative of the runes that differ in case only.
+// foldRune maps r to one representative of the runes that differ only in case.
 func foldRune(r rune) rune {
 	lowest := r
 	for f := unicode.SimpleFold(r); f != r; f = unicode.SimpleFold(f) {

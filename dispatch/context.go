@@ -1,4 +1,4 @@
-// CONTEXT.md: what the run looks like to the actor (docs/bundles.md#what-is-in-it).
+// CONTEXT.md: the state of the run for the actor (docs/bundles.md#what-is-in-it).
 
 package dispatch
 
@@ -104,7 +104,7 @@ func (v *view) intakeIntent() string {
 	return out + charter(c)
 }
 
-// charter renders the charter and the acceptance contract of a context.
+// charter formats the charter and the acceptance contract of a context.
 func charter(c *ojson.Object) string {
 	var out string
 	if s := c.String("charter"); strings.TrimSpace(s) != "" {
@@ -188,7 +188,7 @@ func (v *view) repoDecisions() string {
 	var l list
 	left := 0
 	for _, r := range rows {
-		// A snapshot's rows may lack a status; only a stated other one counts.
+		// A snapshot's rows may lack a status; only an explicit other status counts.
 		if s := r.String("status"); s != "" && s != "active" {
 			continue
 		}
@@ -217,8 +217,7 @@ func (v *view) repoDecisions() string {
 		l.String()
 }
 
-// inherited is the context taken over from a parent run: in full for the run's
-// first turn, in short afterwards.
+// inherited returns the context inherited from a parent run: in full for the run's first turn, abridged afterwards.
 func (v *view) inherited() string {
 	c := v.State.InheritedContext
 	if c == nil {

@@ -1,5 +1,4 @@
-// The documents the phase and its gate ask for, in CONTEXT.md (docs/bundles.md#what-is-in-it
-// rows 13-14).
+// The documents that the phase and its gate ask for, in CONTEXT.md (docs/bundles.md#what-is-in-it rows 13-14).
 
 package dispatch
 
@@ -35,8 +34,8 @@ func (v *view) workflowArtifacts(d *document) {
 		return
 	}
 	for _, a := range arts {
-		// A file of the gate is shown there, once: that section outlives this
-		// one when a context has to be shortened.
+		// A file of the gate is shown only in the gate's section, which outlives this one when a context has to be
+		// shortened.
 		if v.gate != nil && slices.Contains(v.gate.RequiresFiles, a.Path) {
 			continue
 		}

@@ -87,8 +87,8 @@ func objectionLine(o *ojson.Object) string {
 	return s
 }
 
-// openObjections lists unresolved objections of earlier turns.
-// It lives below the last turn's heading, where the context model knows it.
+// openObjections lists unresolved objections of earlier turns, below the last turn's heading, where the context
+// model knows it.
 func (v *view) openObjections() string {
 	rows := v.OpenObjections
 	if rows == nil {

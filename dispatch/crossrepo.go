@@ -1,4 +1,4 @@
-// What the coordinator of several repositories tells a turn, inside what its actor reads (docs/coordinator.md#a-turn).
+// What the coordinator of several repositories tells a turn, in the actor's documents (docs/coordinator.md#a-turn).
 
 package dispatch
 
@@ -15,12 +15,11 @@ const (
 	CoordinatorText = "COORDINATOR_CONTEXT.md"
 )
 
-// maxUpstream is how many acceptances of siblings are told; the files have all.
+// maxUpstream is how many acceptances of siblings are listed; the files have all.
 const maxUpstream = 20
 
-// crossRepo is the section of CONTEXT.md about the sibling repositories, "" for a
-// turn that is not a part of an initiative. It is rendered from the document, not
-// copied from its text: what siblings wrote stays quoted.
+// crossRepo returns the section of CONTEXT.md about the sibling repositories, "" for a turn outside any initiative.
+// It is rendered from the document, not copied from its text, so that siblings' words stay quoted.
 func (v *view) crossRepo() string {
 	o := v.CrossRepo
 	if o == nil {
@@ -76,7 +75,7 @@ func (v *view) crossRepo() string {
 	return out
 }
 
-// crossRepoDuty is the section of PROMPT.md: what to do about the siblings.
+// crossRepoDuty returns the section of PROMPT.md on what to do about the siblings.
 func (v *view) crossRepoDuty() string {
 	o := v.CrossRepo
 	if o == nil {

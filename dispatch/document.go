@@ -10,7 +10,7 @@ import (
 // document collects blocks separated by one blank line.
 type document struct{ b strings.Builder }
 
-// block appends text as a block of its own; empty text is nothing.
+// block appends text as a block of its own; it ignores empty text.
 func (d *document) block(text string) {
 	if text == "" {
 		return
@@ -32,11 +32,10 @@ func (d *document) bytes() []byte { return []byte(d.b.String()) }
 // list is a sequence of lines written as one block.
 type list []string
 
-// add adds a bullet. One that would say nothing is left out, and so is the sign before a last
-// part that is empty.
+// add adds a bullet. It skips a bullet without content, and the separator before an empty last part.
 func (l *list) add(format string, args ...any) { l.at("- ", fmt.Sprintf(format, args...)) }
 
-// at adds a bullet at a depth, which its mark has.
+// at adds a bullet at the depth that its mark gives.
 func (l *list) at(mark, s string) {
 	for _, sign := range [...]string{": ", " — "} {
 		s = strings.TrimSuffix(s, sign)
@@ -46,19 +45,19 @@ func (l *list) at(mark, s string) {
 	}
 }
 
-// field adds a labelled bullet; a label without a value is left out.
+// field adds a labelled bullet; it skips a label without a value.
 func (l *list) field(label, value string) {
 	if value = strings.TrimSpace(value); value != "" && value != orDash("") {
 		*l = append(*l, fmt.Sprintf("- **%s:** %s", label, value))
 	}
 }
 
-// label adds a labelled bullet for the bullets that are nested below it.
+// label adds a labelled bullet for bullets nested below it.
 func (l *list) label(label string) { *l = append(*l, fmt.Sprintf("- **%s:**", label)) }
 
 func (l list) String() string { return strings.Join(l, "\n") }
 
-// codes returns one bullet per name, bounded, naming what was left out.
+// codes returns one bullet per name, bounded, with a note on what was left out.
 func codes(names []string) string {
 	var l list
 	for i, n := range names {

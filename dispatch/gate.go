@@ -1,4 +1,4 @@
-// What the exit gate of the phase will look at, told in advance.
+// What the exit gate of the phase will check, told in advance.
 
 package dispatch
 
@@ -11,8 +11,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/gates"
 )
 
-// leaveTheLine is what an agent is told about a document in which a person's yes is
-// read (docs/spec/gates.md#sign-off-documents).
+// leaveTheLine tells an agent about a document with a person's sign-off (docs/spec/gates.md#sign-off-documents).
 const leaveTheLine = "everything a person has to know before they sign. Prepare it and leave its sign-off line as it is: " +
 	"a result that changes the line is refused (`signoff_by_agent`), and a person signs by approving the gate"
 
@@ -37,7 +36,7 @@ func semanticHint(a config.Artifact) string {
 	return ""
 }
 
-// gateHint is what a document has to hold, "" when nothing is known of it.
+// gateHint says what a document must contain, "" when nothing is known of it.
 func (v *view) gateHint(a config.Artifact) string {
 	if v.personSigns(a.Path) {
 		return leaveTheLine
@@ -45,7 +44,7 @@ func (v *view) gateHint(a config.Artifact) string {
 	return semanticHint(a)
 }
 
-// required is a file that the gate wants, with what its path or the workflow kit asks of it.
+// required returns a file that the gate wants, with what its path or the workflow kit asks of it.
 func (v *view) required(path string) config.Artifact {
 	semantics := config.PathSemantics(path)
 	for _, a := range v.artifacts() {
@@ -56,12 +55,12 @@ func (v *view) required(path string) config.Artifact {
 	return config.Artifact{Path: path, Semantics: semantics}
 }
 
-// personSigns reports a sign-off document that is left to people.
+// personSigns reports whether only people sign the document.
 func (v *view) personSigns(path string) bool {
 	return v.Config.PersonSigns() && gates.SignoffDocument(v.Config, path)
 }
 
-// exitGate is the section on the phase's gate, "" when there is none.
+// exitGate returns the section on the phase's gate, or "".
 func (v *view) exitGate() string {
 	if v.gate == nil {
 		return ""
@@ -108,7 +107,7 @@ func (v *view) exitGate() string {
 	return b.String()
 }
 
-// owners are the roles that documents of the phase are named for (docs/spec/gates.md#what-a-gate-looks-at).
+// owners returns the roles that documents of the phase are named for (docs/spec/gates.md#what-a-gate-looks-at).
 func (v *view) owners() []string {
 	var roles []string
 	for _, a := range v.artifacts() {
@@ -129,8 +128,8 @@ func (v *view) humanLine() string {
 	return "Requires human approval: the run pauses there for a person. You cannot approve it, and approval from inside a turn is refused"
 }
 
-// asksPerson reports a gate that no approval policy passes: authority names who
-// approves it, or it reads a sign-off that is left to people.
+// asksPerson reports whether no approval policy can pass the gate: authority names who approves it, or it reads a
+// sign-off that only people give.
 func (v *view) asksPerson() bool {
 	if v.gate == nil {
 		return false
@@ -139,12 +138,11 @@ func (v *view) asksPerson() bool {
 		slices.ContainsFunc(gates.Files(v.Config, v.State.Phase), v.personSigns)
 }
 
-// waits reports a gate that needs an approval, by a person or by the policy.
+// waits reports whether the gate needs an approval, by a person or by the policy.
 func (v *view) waits() bool { return v.gate != nil && (v.gate.RequiresHuman || v.asksPerson()) }
 
-// approval foretells how a gate of this phase that needs an approval will be decided
-// (docs/spec/results.md): auto, maybe (conditions have to hold) or human. It is advice;
-// the decision is taken at acceptance.
+// approval predicts how a gate of this phase that needs an approval will be decided (docs/spec/results.md): auto,
+// maybe (conditions must hold) or human. It is advice; the decision is made at acceptance.
 func (v *view) approval() string {
 	p := v.Config.ApprovalPolicy
 	if p == nil || v.asksPerson() {
@@ -177,8 +175,8 @@ func (v *view) approval() string {
 	return "human"
 }
 
-// annotation is the one-line reading of a signature document, by file name
-// (docs/bundles.md#what-is-in-it), or "".
+// annotation returns a one-line reading of a signature document, by file name (docs/bundles.md#what-is-in-it), or
+// "".
 func annotation(path, text string) string {
 	name := strings.ToLower(path)
 	switch {
@@ -199,9 +197,8 @@ func annotation(path, text string) string {
 	return ""
 }
 
-// lineValue returns what follows "label:" on the first line that starts with
-// it, letter case aside. As for the gate evaluators the value may start on a
-// later line, and heading marks may be followed by any amount of space.
+// lineValue returns what follows "label:" on the first line that starts with it, ignoring case. As for the gate
+// evaluators, the value may start on a later line, and any amount of space may follow heading marks.
 func lineValue(text, label string) (string, bool) {
 	want := strings.Fields(strings.ToLower(label))
 	rest := strings.ReplaceAll(text, "\r", "\n")

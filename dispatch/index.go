@@ -9,12 +9,10 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// Index returns the bytes of wire.DocDispatchIndex for every active turn of
-// in.State, in their order. in.Turn, when set, is the turn just dispatched and
-// carries the caller's warnings. Those of the others are taken over from
-// in.PreviousIndex, except that overlaps are worked out anew, so none is lost
-// between two dispatches and none outlives its cause. Without a state there are
-// no turns.
+// Index returns the bytes of wire.DocDispatchIndex for every active turn of in.State, in order. in.Turn, when set,
+// is the turn just dispatched and gets the caller's warnings. The others keep their warnings from in.PreviousIndex,
+// except that overlaps are computed again; so no warning is lost between two dispatches and none outlives its
+// cause. Without a state there are no turns.
 func Index(in Input) []byte {
 	turns := &ojson.Object{}
 	o := ojson.NewObject("run_id", nil, "phase", nil, "updated_at", in.Now, "active_turns", turns)
@@ -54,8 +52,7 @@ func Index(in Input) []byte {
 	return ojson.Pretty(o)
 }
 
-// previousRows are the turns of the index before, of the same run; nil when it is
-// absent or no index.
+// previousRows returns the turns of the previous index of the same run; nil when it is absent or invalid.
 func previousRows(in Input) *ojson.Object {
 	if in.PreviousIndex == nil {
 		return nil
@@ -67,11 +64,11 @@ func previousRows(in Input) *ojson.Object {
 	return o.Object("active_turns")
 }
 
-// maxWarnings bounds what is taken over for one turn.
+// maxWarnings bounds the warnings kept for one turn.
 const maxWarnings = 100
 
-// earlier are the warnings of a turn's last dispatch that still stand: all but
-// overlaps, as long as the attempt is the same.
+// earlier returns the warnings of a turn's last dispatch that still apply: all but overlaps, as long as the attempt
+// is the same.
 func earlier(row *ojson.Object, t *run.Turn) []Warning {
 	if n, ok := row.Int("attempt"); !ok || n != max(t.Attempt, 1) {
 		return nil

@@ -15,7 +15,7 @@ import (
 // ManifestVersion is the version this package writes and reads.
 const ManifestVersion = "1.0"
 
-// Limits on a manifest that is read: it lists a handful of files.
+// Limits on a manifest that is read; a manifest lists only a few files.
 const (
 	maxManifestBytes = 4 << 20
 	maxManifestFiles = 10000
@@ -29,11 +29,10 @@ type Identity struct {
 	Role   string
 }
 
-// Seal returns the MANIFEST.json of files: bundle-relative path -> contents.
-// An entry named MANIFEST.json is not part of itself and is passed over. The
-// entries are in byte order of their paths. It fails with invalid_argument for an
-// empty bundle, for a path that would leave the bundle directory, and for two
-// that some file system takes for one.
+// Seal returns the MANIFEST.json of files: bundle-relative path -> contents. It skips an entry named MANIFEST.json,
+// which is not part of itself. The entries are in byte order of their paths. It fails with invalid_argument for an
+// empty bundle, for a path that would leave the bundle directory, and for two paths that some file system treats as
+// one.
 func Seal(id Identity, finalizedAt string, files map[string][]byte) ([]byte, error) {
 	infos := make(map[string]FileInfo, len(files))
 	for p, data := range files {
@@ -85,12 +84,12 @@ func seal(id Identity, finalizedAt string, files map[string]FileInfo) ([]byte, e
 	return out, nil
 }
 
-// FileInfo is what a bundle directory holds under one path.
+// FileInfo describes what a bundle directory has under one path.
 type FileInfo struct {
 	Size   int64
 	SHA256 string // 64 lowercase hex digits
-	// Kind is "" for a regular file, else what is there instead (Kind… constant).
-	// Only regular files can match a manifest.
+	// Kind is "" for a regular file, else what is there instead (Kind… constant). Only regular files can match a
+	// manifest.
 	Kind string
 }
 
@@ -118,7 +117,7 @@ type ManifestError struct {
 
 func (e ManifestError) Error() string { return e.Type + ": " + e.Detail }
 
-// JoinManifestErrors renders findings on one line.
+// JoinManifestErrors formats findings on one line.
 func JoinManifestErrors(errs []ManifestError) string {
 	out := make([]string, len(errs))
 	for i, e := range errs {
@@ -127,17 +126,14 @@ func JoinManifestErrors(errs []ManifestError) string {
 	return strings.Join(out, "; ")
 }
 
-// VerifyManifest compares a manifest with what the bundle directory holds now.
-// manifest is nil when the file is absent; files maps every path below the
-// bundle directory (recursively, slash separated) to what is there, MANIFEST.json
-// itself may be among them. No findings means the bundle is as it was sealed.
+// VerifyManifest compares a manifest with the present bundle directory. manifest is nil when the file is absent;
+// files maps every path below the bundle directory (recursive, slash-separated, MANIFEST.json optional) to what is
+// there. No findings means that the bundle is as it was sealed.
 //
-// Findings come in a fixed order (docs/bundles.md#the-seal): the manifest as a whole, then
-// its entries in their order with size before digest, then undeclared files in
-// byte order. Beyond the reference it refuses, as invalid_manifest, a manifest of
-// another turn, paths that leave the bundle, two entries some file system takes
-// for one, and entries that are anything but regular files. Members it does not
-// know are passed over.
+// Findings come in a fixed order (docs/bundles.md#the-seal): the manifest as a whole, then its entries in their
+// order with size before digest, then undeclared files in byte order. Beyond the reference it refuses, as
+// invalid_manifest, a manifest of another turn, paths that leave the bundle, two entries that some file system
+// treats as one, and entries that are not regular files. It ignores unknown members.
 func VerifyManifest(id Identity, manifest []byte, files map[string]FileInfo) []ManifestError {
 	if manifest == nil {
 		return []ManifestError{{
@@ -153,7 +149,7 @@ func VerifyManifest(id Identity, manifest []byte, files map[string]FileInfo) []M
 	seen := newNames()
 	for _, e := range entries {
 		if e.bad != "" {
-			declared[e.path] = true // one finding about it is enough
+			declared[e.path] = true // one finding per file is enough
 			errs = append(errs, ManifestError{InvalidManifest, e.path, e.bad})
 			continue
 		}
@@ -175,7 +171,7 @@ func VerifyManifest(id Identity, manifest []byte, files map[string]FileInfo) []M
 				fmt.Sprintf("%q is listed in the manifest but is not in the bundle", e.path)})
 			continue
 		case got.Kind != "":
-			// Whatever it leads to was not what was sealed.
+			// Whatever it leads to is not what was sealed.
 			errs = append(errs, ManifestError{InvalidManifest, e.path,
 				fmt.Sprintf("%q is a %s; only a regular file can have been sealed", e.path, got.Kind)})
 			continue
@@ -191,7 +187,7 @@ func VerifyManifest(id Identity, manifest []byte, files map[string]FileInfo) []M
 	}
 	var extra []string
 	for p, f := range files {
-		// Directories are not content; what is in them is listed by itself.
+		// Directories are not content; their files are listed themselves.
 		if p != ManifestFile && !declared[p] && f.Kind != "directory" {
 			extra = append(extra, p)
 		}
@@ -211,9 +207,8 @@ type entry struct {
 	bad          string
 }
 
-// readManifest decodes a manifest. ok is false when it cannot be compared with
-// anything and errs says why; identity mismatches are findings beside the
-// comparison.
+// readManifest decodes a manifest. When it cannot be compared with anything, ok is false and errs says why;
+// identity mismatches are findings besides the comparison.
 func readManifest(id Identity, data []byte) (entries []entry, errs []ManifestError, ok bool) {
 	invalid := func(format string, args ...any) []ManifestError {
 		return []ManifestError{{Type: InvalidManifest, Detail: fmt.Sprintf(format, args...)}}

@@ -1,4 +1,4 @@
-// Messages for the turn, inside what its actor reads (docs/monarchic-export.md#the-mailbox).
+// Messages for the turn, in the actor's documents (docs/monarchic-export.md#the-mailbox).
 
 package dispatch
 
@@ -9,21 +9,19 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 )
 
-// MessagesFile is the supplement with the whole text of every message for a turn.
+// MessagesFile is the supplement with the full text of every message for a turn.
 const MessagesFile = "MESSAGES.json"
 
-// maxMessages is how many messages CONTEXT.md tells; the file has all.
+// maxMessages is how many messages CONTEXT.md lists; the file has all.
 const maxMessages = 20
 
-// MessagesDocument is the contents of MessagesFile: {"messages": [TaskMessage]},
-// oldest first.
+// MessagesDocument returns the contents of MessagesFile: {"messages": [TaskMessage]}, oldest first.
 func MessagesDocument(messages []*ojson.Object) []byte {
 	return text.JSON(ojson.Pretty(ojson.NewObject("messages", messages)))
 }
 
-// messages is the section of CONTEXT.md about what others have to say to this turn.
-// It is what they wrote and nothing more: quoted, so that it can neither become a
-// part of this document nor pass for the run's own instructions.
+// messages adds the section of CONTEXT.md with messages to this turn. The senders' words are quoted, so that they
+// can neither become part of this document nor pass for the run's own instructions.
 func (v *view) messages(d *document) {
 	if len(v.Messages) == 0 {
 		return

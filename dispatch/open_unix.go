@@ -6,5 +6,5 @@ package dispatch
 
 import "syscall"
 
-// openFlags keep an open from waiting for the other end of a pipe.
+// openFlags keep open from waiting for the other end of a pipe.
 const openFlags = syscall.O_NONBLOCK

@@ -1,12 +1,11 @@
-// Which names may stand for a file of the project or of a bundle (docs/bundles.md#the-seal).
+// Which names may refer to a file of the project or of a bundle (docs/bundles.md#the-seal).
 
 package dispatch
 
 import "strings"
 
-// safePath reports whether path is relative, slash separated and stays below
-// its root in every file system: previews and manifests take names from other
-// people's documents.
+// safePath reports whether path is relative, slash-separated and below its root in every file system: previews and
+// manifests take names from documents of others.
 func safePath(path string) bool {
 	if path == "" || len(path) > 4096 || strings.ContainsAny(path, "\\\x00") || strings.HasPrefix(path, "/") {
 		return false
@@ -23,8 +22,7 @@ func safePath(path string) bool {
 	return true
 }
 
-// safeName reports whether id can be the name of a directory: turn ids become
-// part of paths.
+// safeName reports whether id can name a directory: turn ids become part of paths.
 func safeName(id string) bool {
 	if id == "" || len(id) > 128 || id[0] == '.' || id[0] == '-' {
 		return false

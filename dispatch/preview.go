@@ -1,5 +1,4 @@
-// Bounded previews of project files that no file content can break out of
-// (docs/bundles.md#limits).
+// Bounded previews of project files whose contents cannot break out of them (docs/bundles.md#limits).
 
 package dispatch
 
@@ -12,8 +11,8 @@ import (
 	"unicode/utf8"
 )
 
-// Limits of previews. Lines are the protocol's numbers; bytes are ours, as one
-// minified line would otherwise fill the context.
+// Limits of previews. The numbers of lines are the protocol's; the bytes are ours, as one minified line would
+// otherwise fill the context.
 const (
 	changedFiles    = 5
 	changedLines    = 120
@@ -28,11 +27,10 @@ const (
 type sample struct {
 	text   string // "" for binary files
 	binary bool
-	cut    bool // the file goes on after text
+	cut    bool // the file continues after text
 }
 
-// sample reads path; ok is false when it is not to be previewed: outside the
-// project, absent or unreadable.
+// sample reads path; ok is false when it must not be previewed: outside the project, absent or unreadable.
 func (v *view) sample(path string) (s sample, ok bool) {
 	if v.Read == nil || !safePath(path) {
 		return s, false
@@ -43,7 +41,7 @@ func (v *view) sample(path string) (s sample, ok bool) {
 	}
 	if len(data) > maxPreviewBytes {
 		data, s.cut = data[:maxPreviewBytes], true
-		// Do not judge or show half a character at the cut.
+		// Do not judge or show a partial character at the cut.
 		for range utf8.UTFMax - 1 {
 			if utf8.Valid(data) {
 				break
@@ -59,8 +57,7 @@ func (v *view) sample(path string) (s sample, ok bool) {
 	return s, true
 }
 
-// preview renders a sample as a code block of at most limit lines, followed by
-// a note on what it leaves out.
+// preview formats a sample as a code block of at most limit lines, followed by a note on what it leaves out.
 func (s sample) preview(limit int) string {
 	if s.binary {
 		return "_Not text; no preview._"
@@ -90,8 +87,7 @@ func (s sample) preview(limit int) string {
 	return out
 }
 
-// previews renders the first files of paths below headings, and says how many
-// were passed over.
+// previews formats the first files of paths below headings, and says how many it skipped.
 func (v *view) previews(paths []string, heading func(path string) string, at func(path string) string) []string {
 	var blocks []string
 	shown, skipped := 0, 0
@@ -122,7 +118,7 @@ func (v *view) previews(paths []string, heading func(path string) string, at fun
 	return blocks
 }
 
-// logExcerpt is the end of a captured log, or "".
+// logExcerpt returns the end of a captured log, or "".
 func logExcerpt(log []byte) string {
 	tail := strings.TrimRight(strings.ReplaceAll(strings.ToValidUTF8(string(log), "\ufffd"), "\r\n", "\n"), "\n")
 	if strings.TrimSpace(tail) == "" {

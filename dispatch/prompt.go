@@ -156,7 +156,7 @@ func (v *view) charterDuty() string {
 	return b.String()
 }
 
-// responsibilities lists the workflow-kit artifacts this role answers for.
+// responsibilities lists the workflow-kit artifacts for which this role is responsible.
 func (v *view) responsibilities() string {
 	var l list
 	for _, a := range v.artifacts() {

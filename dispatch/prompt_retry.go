@@ -1,5 +1,5 @@
-// The sections of PROMPT.md that answer to what happened before: a rejected
-// attempt, an injected intent, a file conflict (docs/bundles.md#what-is-in-it rows 8-10).
+// The sections of PROMPT.md about what happened before: a rejected attempt, an injected intent, a file conflict
+// (docs/bundles.md#what-is-in-it rows 8-10).
 
 package dispatch
 
@@ -57,8 +57,8 @@ func (v *view) injectedIntent() string {
 	return b.String()
 }
 
-// plannedTask tells what the plan says of a charter beside its goal, and how far
-// the phase is. A plan moves the run on by itself, so its turns need not ask.
+// plannedTask says what the plan states of a charter besides its goal, and the progress of the phase. A plan moves
+// the run on by itself, so its turns need not ask.
 func (v *view) plannedTask() string {
 	id := v.Turn.CharterID()
 	if id == "" {

@@ -1,4 +1,4 @@
-// What an actor reads before it begins: the goal, the context, the project's own instructions, how it is tested.
+// What an actor reads before it begins: the goal, the context, the project's own instructions, and how to test it.
 
 package dispatch
 
@@ -10,7 +10,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// readFirst are files in which projects say how to work in them.
+// readFirst returns the files in which projects explain how to work in them.
 func readFirst() []string {
 	return []string{"AGENTS.md", "CLAUDE.md", "GEMINI.md", "CONTRIBUTING.md", "README.md"}
 }
@@ -47,7 +47,7 @@ func (v *view) started(l list) string {
 	return fmt.Sprintf("## Before You Start\n\n%s", l)
 }
 
-// testCommand is how the project is tested by the files that say so, "" when none does.
+// testCommand returns the command that tests the project, from the files that state it; "" when none does.
 func (v *view) testCommand() string {
 	has := func(name, text string) bool {
 		data, ok := v.start(name)
@@ -73,7 +73,7 @@ func (v *view) testCommand() string {
 	return ""
 }
 
-// manifestBytes is how much of a file is looked at for how the project is tested.
+// manifestBytes is how much of a file is searched for the test command.
 const manifestBytes = 64 << 10
 
 func (v *view) start(name string) ([]byte, bool) {

@@ -1,4 +1,4 @@
-// Proposals that wait, inside what a turn that may change the work reads (docs/bundles.md#what-is-in-it).
+// Waiting proposals, in the documents of a turn that may change the work (docs/bundles.md#what-is-in-it).
 
 package dispatch
 
@@ -8,14 +8,14 @@ import "github.com/git-agentxchain/git-agentxchain/protocol/wire"
 type Waiting struct {
 	Turn, Role, Summary string
 
-	Files []string // that are not applied
+	Files []string // files that are not applied
 }
 
-// maxWaiting is how many proposals CONTEXT.md tells.
+// maxWaiting is how many proposals CONTEXT.md lists.
 const maxWaiting = 20
 
-// proposals is the section of CONTEXT.md that says what waits and how the turn takes it as its own work. Remote
-// agents run no commands, and other roles change nothing.
+// proposals adds the section of CONTEXT.md that says which proposals wait and how the turn makes one its own work.
+// Remote agents run no commands, and other roles change nothing.
 func (v *view) proposals(d *document) {
 	if len(v.Proposals) == 0 || v.role.WriteAuthority != wire.Authoritative || v.remote() {
 		return

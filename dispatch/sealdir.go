@@ -1,5 +1,4 @@
-// Sealing and verifying a bundle where it lies, without taking it into memory
-// (docs/bundles.md#the-seal).
+// Sealing and verifying a bundle on disk, without reading it into memory (docs/bundles.md#the-seal).
 
 package dispatch
 
@@ -22,21 +21,19 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// Finalized says what sealing a directory made.
+// Finalized is the outcome of sealing a directory.
 type Finalized struct {
 	Path     string // of the manifest, below root
-	Files    int    // sealed
+	Files    int    // number of sealed files
 	Manifest []byte
 }
 
-// Finalize seals the bundle directory dir below root: it writes MANIFEST.json
-// over every regular file that is there now, recursively, in place of an older
-// seal. Files are read as a stream, several at once, so memory does not grow with
+// Finalize seals the bundle directory dir below root: it writes MANIFEST.json over every regular file present,
+// recursively, replacing an older seal. Files are read as a stream, several at once, so memory does not grow with
 // them. Audit files of the reference (AuditFiles) are sealed like any other.
 //
-// Errors are *wire.Error: bundle_missing, bundle_unreadable (also for a link,
-// a pipe or a device, which cannot be sealed), bundle_too_large, invalid_argument
-// for an empty bundle or unusable names. Nothing is written then.
+// Errors are *wire.Error: bundle_missing, bundle_unreadable (also for a link, a pipe or a device, which cannot be
+// sealed), bundle_too_large, invalid_argument for an empty bundle or unusable names. On error nothing is written.
 func Finalize(root *os.Root, dir string, id Identity, finalizedAt string) (Finalized, error) {
 	lim := sealLimits()
 	d, err := bundleDir(root, dir)
@@ -82,12 +79,11 @@ func Finalize(root *os.Root, dir string, id Identity, finalizedAt string) (Final
 	return Finalized{Path: dir + "/" + ManifestFile, Files: len(files), Manifest: m}, nil
 }
 
-// Report is what verifying a directory found.
+// Report is the outcome of verifying a directory.
 type Report struct {
-	Manifest []byte // as read; nil when there is none or it cannot be read
-	// Files is what lies below the directory, by path; directories are not listed.
-	// Digests are given of files the manifest declares, and of all when there is no
-	// manifest to compare with.
+	Manifest []byte // as read; nil when it is missing or unreadable
+	// Files are the entries below the directory, by path, without directories. Digests are given for files that the
+	// manifest declares, or for all files when no manifest exists to compare with.
 	Files    map[string]FileInfo
 	Problems []ManifestError // none: the bundle is as it was sealed
 }
@@ -95,20 +91,17 @@ type Report struct {
 // OK reports whether the bundle is as it was sealed.
 func (r *Report) OK() bool { return len(r.Problems) == 0 }
 
-// Verify compares the bundle directory dir below root with its seal and with
-// whose bundle it should be, as VerifyManifest does. The audit files that the
-// reference adds after sealing (AuditFiles) are no finding. What cannot be read
-// is a finding, not an error; a directory that is absent has no manifest.
+// Verify compares the bundle directory dir below root with its seal and with its expected identity, as
+// VerifyManifest does. The audit files that the reference adds after sealing (AuditFiles) are not findings. An
+// unreadable file is a finding, not an error; an absent directory has no manifest.
 //
-// An error is a *wire.Error of code bundle_unreadable or bundle_too_large: the
-// directory as such cannot be looked through.
+// An error is a *wire.Error of code bundle_unreadable or bundle_too_large: the directory itself cannot be searched.
 func Verify(root *os.Root, dir string, id Identity) (*Report, error) {
 	return verifyDir(root, dir, id, nil)
 }
 
-// VerifyRecorded is Verify against a seal that is kept elsewhere, so that whoever
-// changed a file and wrote a new seal is found by the file. That the seal in the
-// directory is another one, or gone, is the last finding.
+// VerifyRecorded is like Verify, with a seal that is kept elsewhere: a changed file is found even if a new seal was
+// written for it. The last finding is that the seal in the directory differs or is gone.
 func VerifyRecorded(root *os.Root, dir string, id Identity, recorded []byte) (*Report, error) {
 	return verifyDir(root, dir, id, recorded)
 }
@@ -185,8 +178,8 @@ func verifyDir(root *os.Root, dir string, id Identity, recorded []byte) (*Report
 	return r, nil
 }
 
-// VerifyRecordedFiles is VerifyRecorded of files that are described already; manifest is
-// the seal that lies among them, nil for none.
+// VerifyRecordedFiles is like VerifyRecorded, for files that are already described; manifest is the seal among
+// them, nil for none.
 func VerifyRecordedFiles(id Identity, recorded, manifest []byte, files map[string]FileInfo) []ManifestError {
 	out := tolerate(VerifyManifest(id, recorded, files), files)
 	switch {
@@ -199,7 +192,7 @@ func VerifyRecordedFiles(id Identity, recorded, manifest []byte, files map[strin
 	return out
 }
 
-// OtherSeal is the finding that the seal in a bundle is not the recorded one.
+// OtherSeal returns the finding that the seal in a bundle is not the recorded one.
 func OtherSeal() ManifestError {
 	return ManifestError{DigestMismatch, ManifestFile, ManifestFile + " is not the seal that the run has recorded"}
 }
@@ -243,7 +236,7 @@ func declares(manifest []byte) map[string]bool {
 	return out
 }
 
-// Manifest is a seal that could be read.
+// Manifest is a readable seal.
 type Manifest struct {
 	Identity
 	FinalizedAt string
@@ -258,8 +251,8 @@ type ManifestFileEntry struct {
 	Size   int64  // bytes
 }
 
-// Inspect reads a manifest without comparing it with anything. Its errors are
-// findings of type missing_manifest (data is nil) and invalid_manifest.
+// Inspect reads a manifest without comparing it. Its errors are findings of type missing_manifest (data is nil) and
+// invalid_manifest.
 func Inspect(data []byte) (*Manifest, []ManifestError) {
 	if data == nil {
 		return nil, VerifyManifest(Identity{}, nil, nil)
@@ -304,14 +297,14 @@ func total(list []found, lim Limits) error {
 	return nil
 }
 
-// hashBuffer is what one worker reads at a time; maxWorkers bounds how many there
-// are, so that hashing takes some megabytes whatever the bundle holds.
+// hashBuffer is what one worker reads at a time; maxWorkers bounds their number, so that hashing takes a few
+// megabytes whatever the size of the bundle.
 const (
 	hashBuffer = 256 << 10
 	maxWorkers = 16
 )
 
-// digests describes files, several at once. The outcomes are in the order of list.
+// digests describes files, several at once. The results are in the order of list.
 func digests(d *os.Root, list []found, lim Limits) ([]FileInfo, []error) {
 	infos, errs := make([]FileInfo, len(list)), make([]error, len(list))
 	workers := min(runtime.GOMAXPROCS(0), maxWorkers, len(list))
@@ -333,7 +326,7 @@ func digests(d *os.Root, list []found, lim Limits) ([]FileInfo, []error) {
 	return infos, errs
 }
 
-// digest reads a file through once; one that keeps growing is given up on.
+// digest reads a file once; it gives up on one that keeps growing.
 func (f found) digest(d *os.Root, buf []byte, limit int64) (FileInfo, error) {
 	file, err := f.open(d)
 	if err != nil {

@@ -11,9 +11,9 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// Template returns a turn result for in.Turn with everything known filled in
-// and the rest as placeholders of the form <…>, which validation refuses until
-// they are replaced. It is nil when Build would fail on the same input.
+// Template returns a turn result for in.Turn with everything known filled in and the rest as placeholders of the
+// form <…>, which validation refuses until they are replaced. It returns nil when Build would fail on the same
+// input.
 func Template(in Input) *ojson.Object {
 	v, err := newView(in)
 	if err != nil {
@@ -60,15 +60,15 @@ func (v *view) template() *ojson.Object {
 	if idle := v.idleTemplate(); idle != nil {
 		o.Set("idle_expansion_result", idle)
 	}
-	o.Set("cost", nil) // unknown; what a runtime measures is filled in
+	o.Set("cost", nil) // unknown; a runtime that measures it fills it in
 	return o
 }
 
-// decisionsATurn is how far apart turns that work side by side count their decisions.
+// decisionsATurn is the distance between the decision numbers of concurrent turns.
 const decisionsATurn = 20
 
-// freeDecision is the id from which the turn may number its decisions: no decision of
-// the run has it, none that outlives runs, and no turn at work beside it was given it.
+// freeDecision returns the id from which the turn may number its decisions: no decision of the run and none that
+// outlives its run has it, and no concurrent turn was given it.
 func (v *view) freeDecision() string {
 	taken := run.DecodeDecisionIDs(v.Index.DecisionIDs)
 	rows := v.RepoDecisions
@@ -90,13 +90,13 @@ func (v *view) freeDecision() string {
 	return run.DecisionID(n + uint64(decisionsATurn*(v.Turn.AssignedSequence-first)))
 }
 
-// freeObjection is the id from which the turn may number its objections: each turn of a
-// run has a hundred of its own.
+// freeObjection returns the id from which the turn may number its objections: each turn of a run has a hundred of
+// its own.
 func (v *view) freeObjection() string {
 	return fmt.Sprintf("OBJ-%d01", max(v.Turn.AssignedSequence, 1))
 }
 
-// objectionTemplate holds a sample only where a review must object.
+// objectionTemplate returns a sample only where a review must object.
 func (v *view) objectionTemplate() []*ojson.Object {
 	if !v.reviewer() {
 		return nil
@@ -126,7 +126,7 @@ func (v *view) filesTemplate() []string {
 }
 
 func (v *view) verificationTemplate() *ojson.Object {
-	asked := v.gate != nil && v.gate.RequiresVerify && !v.remote() // only who runs something can pass it
+	asked := v.gate != nil && v.gate.RequiresVerify && !v.remote() // only a runtime that runs commands can pass it
 	if v.role.WriteAuthority == wire.Authoritative || asked {
 		return ojson.NewObject("status", "pass",
 			"commands", []string{"<command you ran>"},
@@ -151,7 +151,7 @@ func (v *view) artifactTemplate() *ojson.Object {
 	return ojson.NewObject("type", "review", "ref", nil)
 }
 
-// nextRoleHint is a placeholder that names the choices.
+// nextRoleHint returns a placeholder that names the choices.
 func (v *view) nextRoleHint() string {
 	if roles := v.nextRoles(); len(roles) > 0 {
 		return "<one of: " + strings.Join(roles, ", ") + ">"
@@ -159,8 +159,7 @@ func (v *view) nextRoleHint() string {
 	return "<a role id, or human>"
 }
 
-// nextRoles are the legal values of proposed_next_role; empty when the phase
-// does not restrict them.
+// nextRoles returns the legal values of proposed_next_role; empty when the phase does not restrict them.
 func (v *view) nextRoles() []string {
 	var out []string
 	human := false

@@ -11,17 +11,15 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds on text quoted from results, ledgers and requests. Whatever is cut is
-// said to be cut.
+// Bounds on text quoted from results, ledgers and requests. A note says what was cut.
 const (
 	maxLineRunes  = 600  // one bullet or table cell
 	maxQuoteRunes = 8000 // one quoted block
 	maxListItems  = 200  // paths and ids in one list
 )
 
-// clean returns text with LF line ends and every hostile rune spelled out. Terminal
-// escapes, text that only a model would read, and separators that only some readers
-// take for a line end must not travel into the next actor's prompt.
+// clean returns text with LF line ends and every hostile rune spelled out. Terminal escapes, text that only a model
+// would read, and separators that only some readers treat as a line end must not reach the next actor's prompt.
 func clean(s string) string { return text.Lines(s) }
 
 // line returns s on one line, white space collapsed, bounded in length.
@@ -48,9 +46,8 @@ func quote(s string) string {
 	return strings.Join(lines, "\n")
 }
 
-// verbatim returns governed text (a mandate, a role's own instructions) as it
-// is, except that a code fence left open is closed: it would swallow every
-// section that follows.
+// verbatim returns governed text (a mandate, a role's own instructions) unchanged, except that it closes an open
+// code fence, which would swallow every section that follows.
 func verbatim(s string) string {
 	s = strings.TrimSpace(clean(s))
 	var mark byte
@@ -60,8 +57,8 @@ func verbatim(s string) string {
 		switch {
 		case n == 0:
 		case mark == 0:
-			// An info string of a backtick fence holds no backtick; such a line
-			// is a code span and opens nothing.
+			// An info string of a backtick fence contains no backtick; such a line is a code span and opens
+			// nothing.
 			if c != '`' || !strings.Contains(rest, "`") {
 				mark, run = c, n
 			}
@@ -92,8 +89,8 @@ func fenceLine(l string) (mark byte, run int, rest string) {
 	return mark, run, t[run:]
 }
 
-// unheaded is verbatim without heading lines: readers of CONTEXT.md find its
-// sections by their "##" headings, so a goal must not add any.
+// unheaded is like verbatim without heading lines: readers of CONTEXT.md find its sections by their "##" headings,
+// so a goal must not add any.
 func unheaded(s string) string {
 	lines := strings.Split(verbatim(s), "\n")
 	for i, l := range lines {
@@ -118,9 +115,8 @@ func longestRun(s string, c byte) int {
 	return longest
 }
 
-// fenced returns body as a code block whose fence is longer than any run of
-// backticks inside, so no content can end it. The body is otherwise unchanged
-// but for a final newline.
+// fenced returns body as a code block whose fence is longer than any run of backticks inside, so that no content
+// can end it. The body is otherwise unchanged except for a final newline.
 func fenced(info, body string) string {
 	fence := strings.Repeat("`", max(3, longestRun(body, '`')+1))
 	if body != "" && !strings.HasSuffix(body, "\n") {
@@ -148,8 +144,7 @@ func code(s string) string {
 	return mark + s + mark
 }
 
-// cell escapes s for a table cell. Backslashes before a pipe are doubled so
-// that the pipe's own escape stays one.
+// cell escapes s for a table cell. It doubles backslashes before a pipe, so that the pipe's own escape stays one.
 func cell(s string) string {
 	if !strings.Contains(s, "|") {
 		return s

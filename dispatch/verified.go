@@ -1,4 +1,4 @@
-// A bundle as its adapter gets it: the bytes that were verified (docs/bundles.md#the-seal).
+// A bundle as its adapter receives it: the bytes that were verified (docs/bundles.md#the-seal).
 
 package dispatch
 
@@ -11,22 +11,19 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// Verified is a bundle in memory that is as it was sealed. What happens to the
-// directory afterwards does not reach it.
+// Verified is a bundle in memory that is as it was sealed. Later changes to the directory do not affect it.
 type Verified struct {
 	manifest *Manifest
 	seal     []byte
 	files    map[string][]byte
 }
 
-// OpenVerified reads the bundle directory dir below root once, verifies what it read,
-// and hands out those very bytes: they cannot be replaced between the verification and
-// the use.
+// OpenVerified reads the bundle directory dir below root once, verifies what it read, and returns exactly those
+// bytes: they cannot be replaced between the verification and the use.
 //
-// Errors are *wire.Error: bundle_invalid when it is not as it was sealed for
-// id, with the findings under details.problems ({type, path, detail} each) and the
-// text adapters report (docs/bundles.md#the-seal) as message; bundle_too_large for a bundle
-// beyond DefaultLimits; bundle_unreadable.
+// Errors are *wire.Error: bundle_invalid when it is not as it was sealed for id, with the findings under
+// details.problems ({type, path, detail} each) and the text that adapters report (docs/bundles.md#the-seal) as
+// message; bundle_too_large for a bundle beyond DefaultLimits; bundle_unreadable.
 func OpenVerified(root *os.Root, dir string, id Identity) (*Verified, error) {
 	lim := DefaultLimits()
 	d, err := bundleDir(root, dir)
@@ -46,8 +43,7 @@ func OpenVerified(root *os.Root, dir string, id Identity) (*Verified, error) {
 	if bad != nil {
 		return nil, Refusal(dir, *bad)
 	}
-	// What the seal does not list is not read: an actor's log beside the bundle may
-	// be as large as it likes.
+	// Files outside the seal are not read: an actor's log beside the bundle may be of any size.
 	declared := declares(manifest)
 	infos := make(map[string]FileInfo)
 	var want []found
@@ -80,8 +76,7 @@ func OpenVerified(root *os.Root, dir string, id Identity) (*Verified, error) {
 	return &Verified{manifest: m, seal: manifest, files: c.Files}, nil
 }
 
-// Refusal is the error about a bundle that is not as it was sealed, of code
-// bundle_invalid.
+// Refusal returns the error about a bundle that is not as it was sealed, with code bundle_invalid.
 func Refusal(dir string, errs ...ManifestError) *wire.Error {
 	rows := make([]*ojson.Object, len(errs))
 	for i, e := range errs {
@@ -95,7 +90,7 @@ func Refusal(dir string, errs ...ManifestError) *wire.Error {
 	}
 }
 
-// Object is the finding as data: type, path when it concerns one file, detail.
+// Object returns the finding as data: type, path when it concerns one file, detail.
 func (e ManifestError) Object() *ojson.Object {
 	o := ojson.NewObject("type", e.Type)
 	if e.Path != "" {
@@ -108,7 +103,7 @@ func (e ManifestError) Object() *ojson.Object {
 // Seal returns the bytes of MANIFEST.json.
 func (v *Verified) Seal() []byte { return slices.Clone(v.seal) }
 
-// File returns a copy of a sealed file; false when the seal lists no such file.
+// File returns a copy of a sealed file; false when the seal does not list it.
 func (v *Verified) File(name string) ([]byte, bool) {
 	data, ok := v.files[name]
 	return slices.Clone(data), ok

@@ -1,5 +1,4 @@
-// Looking into a bundle directory without being led out of it or held up in it
-// (docs/bundles.md#the-seal).
+// Reading a bundle directory without being led out of it or blocked in it (docs/bundles.md#the-seal).
 
 package dispatch
 
@@ -17,8 +16,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// Limits bounds what is taken in from a bundle directory. A member that is zero
-// takes the value of DefaultLimits.
+// Limits bounds what is read from a bundle directory. A zero member means the value of DefaultLimits.
 type Limits struct {
 	Files     int   // entries of all kinds, directories included
 	Depth     int   // directories below the bundle directory
@@ -26,13 +24,13 @@ type Limits struct {
 	Bytes     int64 // of all files together
 }
 
-// DefaultLimits are what a bundle may hold. Bundles of active turns are kept in
-// the repository, so they are documents, not data sets.
+// DefaultLimits returns the limits of a bundle. Bundles of active turns are kept in the repository, so they are
+// documents, not data sets.
 func DefaultLimits() Limits {
 	return Limits{Files: maxManifestFiles, Depth: 16, FileBytes: 64 << 20, Bytes: 64 << 20}
 }
 
-// sealLimits are those of sealing and verifying, which read files as a stream.
+// sealLimits returns the limits of sealing and verifying, which read files as a stream.
 func sealLimits() Limits {
 	return Limits{Files: maxManifestFiles, Depth: 16, FileBytes: 4 << 30, Bytes: 16 << 30}
 }
@@ -59,7 +57,7 @@ const (
 	CodeBundleMissing = "bundle_missing"
 	// CodeBundleUnreadable means that an entry of the directory cannot be read.
 	CodeBundleUnreadable = "bundle_unreadable"
-	// CodeBundleTooLarge means that the directory is beyond the limits.
+	// CodeBundleTooLarge means that the directory exceeds the limits.
 	CodeBundleTooLarge = "bundle_too_large"
 	// CodeBundleInvalid means that a bundle is not what was sealed.
 	CodeBundleInvalid = wire.CodeBundleInvalid
@@ -68,12 +66,12 @@ const (
 // found is one entry below a bundle directory.
 type found struct {
 	path string
-	kind string // as FileInfo.Kind
+	kind string // as in FileInfo.Kind
 	info fs.FileInfo
 }
 
-// bundleDir opens dir below root as a root of its own. Nothing that is reached
-// through it can lie outside of the bundle, whatever links are planted.
+// bundleDir opens dir below root as a root of its own. Nothing reached through it can be outside the bundle,
+// whatever links are planted.
 func bundleDir(root *os.Root, dir string) (*os.Root, error) {
 	info, err := root.Lstat(dir)
 	switch {
@@ -88,7 +86,7 @@ func bundleDir(root *os.Root, dir string) (*os.Root, error) {
 	if err != nil {
 		return nil, unreadable(dir, err)
 	}
-	// Between the look and the opening a link may have taken its place.
+	// A link may have replaced it between the check and the opening.
 	if now, err := d.Stat("."); err != nil || !os.SameFile(info, now) {
 		_ = d.Close()
 		return nil, unreadable(dir, errors.New("it was replaced while it was being opened"))
@@ -124,8 +122,7 @@ func walk(root *os.Root, lim Limits) ([]found, error) {
 		}
 		defer func() { _ = f.Close() }()
 		for {
-			// In portions: a directory of a million names must not be taken in whole
-			// only to be refused.
+			// In portions: a directory of a million names must not be read whole only to be refused.
 			list, err := f.ReadDir(1024)
 			for _, e := range list {
 				if len(out) == lim.Files {
@@ -134,7 +131,7 @@ func walk(root *os.Root, lim Limits) ([]found, error) {
 				name := path.Join(dir, e.Name())
 				info, err := root.Lstat(name)
 				if errors.Is(err, fs.ErrNotExist) {
-					continue // gone since it was listed
+					continue // gone since the listing
 				}
 				if err != nil {
 					return unreadable(name, err)
@@ -178,7 +175,7 @@ const (
 	KindUnread    = "file that cannot be read"
 )
 
-// kindOf names what a mode stands for; "" is a regular file.
+// kindOf names the kind of a mode; "" is a regular file.
 func kindOf(m fs.FileMode) string {
 	switch {
 	case m.IsRegular():
@@ -197,13 +194,11 @@ func kindOf(m fs.FileMode) string {
 	return KindOther
 }
 
-// errReplaced says that a name stands for something else than it did a moment
-// ago.
+// errReplaced says that a name refers to another file than a moment ago.
 var errReplaced = errors.New("it was replaced while it was being read")
 
-// open opens the regular file that walk found. Opening never waits, as it would
-// for the other end of a pipe, and what was opened is compared with what was
-// found: a link or a pipe put into its place is refused, not read.
+// open opens the regular file that walk found. It never waits, as opening a pipe would, and compares what it opened
+// with what was found: it refuses a link or a pipe put in its place.
 func (f found) open(root *os.Root) (*os.File, error) {
 	file, err := root.OpenFile(f.path, os.O_RDONLY|openFlags, 0)
 	if err != nil {
@@ -248,6 +243,6 @@ func (f found) read(root *os.Root, limit int64) ([]byte, error) {
 	}
 }
 
-// usable reports whether a name found on disk can be listed in a manifest: what
-// is not UTF-8 could not be written into JSON and read back.
+// usable reports whether a name on disk can be listed in a manifest: a name that is not UTF-8 would not survive
+// JSON.
 func usable(name string) bool { return safePath(name) && utf8.ValidString(name) }
