@@ -46,29 +46,28 @@ type Result struct {
 	Actual  ojson.Value
 }
 
-// Object is the answer as it goes over the wire: {status, message, actual}.
+// Object returns the answer as sent: {status, message, actual}.
 func (r Result) Object() *ojson.Object {
 	return ojson.NewObject("status", string(r.Status), "message", r.Message, "actual", r.Actual)
 }
 
-// Line is the answer as one line of JSON with its newline.
+// Line returns the answer as one line of JSON with its newline.
 func (r Result) Line() []byte { return append(ojson.Compact(r.Object()), '\n') }
 
-// errNotImplemented marks an operation, or a use of one, that this adapter does
-// not offer; the verdict is not_implemented.
+// errNotImplemented marks an operation, or a use of one, that this adapter does not support; the verdict is
+// not_implemented.
 var errNotImplemented = errors.New("not implemented")
 
-// Adapter runs fixtures against this program's engine. The zero value is ready.
-// It keeps no state between fixtures. Operations that need files or run programs
-// do so in a directory for temporary files, which is gone afterwards; the others
-// touch neither disk nor network.
+// Adapter runs fixtures with this program's engine. The zero value is ready. It keeps no state between fixtures.
+// Operations that need files or run programs use a temporary directory, which is then removed; the others touch
+// neither disk nor network.
 type Adapter struct {
-	Now func() time.Time // the clock of the operations; time.Now when nil
+	Now func() time.Time // clock of the operations; time.Now when nil
 	// Context ends the programs a fixture started; nil never does.
 	Context context.Context
 }
 
-// Read runs the one fixture that r holds.
+// Read runs the fixture read from r.
 func (a Adapter) Read(r io.Reader) Result {
 	data, err := io.ReadAll(io.LimitReader(r, MaxFixtureBytes+1))
 	if err != nil {
@@ -77,8 +76,7 @@ func (a Adapter) Read(r io.Reader) Result {
 	return a.Execute(data)
 }
 
-// Execute runs one fixture document. Whatever the bytes are, it returns an
-// answer and does not panic.
+// Execute runs one fixture document. It always returns an answer and does not panic, whatever the bytes are.
 func (a Adapter) Execute(data []byte) (r Result) {
 	defer rescue(&r)
 	f, err := ReadFixture(data)
@@ -104,8 +102,7 @@ func (a Adapter) Run(f *Fixture) (r Result) {
 	return Result{Status: StatusPass, Message: "the outcome is what the fixture expects", Actual: actual}
 }
 
-// Outcome drives the fixture's operation and returns what came of it, without
-// looking at the expectation.
+// Outcome runs the fixture's operation and returns its outcome, without looking at the expectation.
 func (a Adapter) Outcome(f *Fixture) (*ojson.Object, error) {
 	op, err := lookup(f.Operation)
 	if err != nil {
@@ -118,7 +115,7 @@ func (a Adapter) Outcome(f *Fixture) (*ojson.Object, error) {
 	if a.Now != nil {
 		now = a.Now
 	}
-	// The seed is the fixture's own digest: the same fixture draws the same ids.
+	// The seed is the fixture's own digest, so the same fixture draws the same ids.
 	w, err := newWorkspace(f, now(), wire.SHA256(ojson.Compact(f.Raw))[:32])
 	if err != nil {
 		return nil, err
@@ -129,8 +126,7 @@ func (a Adapter) Outcome(f *Fixture) (*ojson.Object, error) {
 	return op.run(w)
 }
 
-// rescue turns a panic into an answer: a defect met by a fixture must cost that
-// fixture, not the verifier.
+// rescue turns a panic into an answer: a defect that a fixture triggers must fail that fixture, not the verifier.
 func rescue(r *Result) {
 	if p := recover(); p != nil {
 		*r = failure(fmt.Errorf("internal error: %v", p))

@@ -29,14 +29,14 @@ const maxCapabilities = 1 << 20
 // Capabilities is a checked capabilities document.
 type Capabilities struct {
 	Implementation  string
-	Version         string        // "" when it is no text
-	ProtocolVersion ojson.Value   // as it is there; nil when absent or empty
-	Command         []string      // of a stdio adapter, otherwise nil
-	Tiers           []int         // claimed ones
+	Version         string        // "" when it is not text
+	ProtocolVersion ojson.Value   // as written; nil when absent or empty
+	Command         []string      // of a stdio adapter, else nil
+	Tiers           []int         // claimed tiers
 	Surfaces        *ojson.Object // nil when no claims are made
 }
 
-// Surfaces lists the thirteen surfaces of protocol v7, those of tier 1 first.
+// Surfaces returns the thirteen surfaces of protocol v7, those of tier 1 first.
 func Surfaces() []string {
 	return []string{
 		"state_machine", "turn_result_validation", "gate_semantics", "decision_ledger", "history", "config_schema",
@@ -48,8 +48,8 @@ func Surfaces() []string {
 // tierOneSurfaces is how many of Surfaces belong to tier 1.
 const tierOneSurfaces = 10
 
-// OwnCapabilities is the document of this program. protocol is ProtocolStdio or
-// ProtocolHTTP; command, the adapter's argv, is for the former.
+// OwnCapabilities returns this program's document. protocol is ProtocolStdio or ProtocolHTTP; command is the
+// adapter's argv for the former.
 func OwnCapabilities(version, protocolVersion, protocol string, command []string) *ojson.Object {
 	adapter := ojson.NewObject("protocol", protocol)
 	if protocol == ProtocolStdio {
@@ -71,8 +71,8 @@ func OwnCapabilities(version, protocolVersion, protocol string, command []string
 	)
 }
 
-// SkeletonCapabilities is the document another implementation begins with: it
-// claims the first tier, and its adapter stands beside the document.
+// SkeletonCapabilities returns the document with which another implementation starts: it claims the first tier, and
+// its adapter is next to the document.
 func SkeletonCapabilities(implementation, protocolVersion string) *ojson.Object {
 	surfaces := ojson.NewObject()
 	for i, s := range Surfaces() {
@@ -90,7 +90,7 @@ func SkeletonCapabilities(implementation, protocolVersion string) *ojson.Object 
 	)
 }
 
-// NoCapabilitiesError says, as every verifier does, that a directory is no target.
+// NoCapabilitiesError says, in every verifier's words, that a directory is not a target.
 type NoCapabilitiesError struct{ File string }
 
 func (e *NoCapabilitiesError) Error() string { return "Missing capabilities file at " + e.File }
@@ -105,7 +105,7 @@ func LoadCapabilities(root string) (*Capabilities, error) {
 	case err != nil:
 		return nil, fmt.Errorf("the capabilities file cannot be read: %w", err)
 	case !st.Mode().IsRegular():
-		// A pipe would keep the verifier waiting for ever.
+		// A pipe would block the verifier forever.
 		return nil, fmt.Errorf("the capabilities file %s is not a regular file", file)
 	case st.Size() > maxCapabilities:
 		return nil, fmt.Errorf("the capabilities file %s is larger than %d KiB", file, maxCapabilities>>10)
@@ -121,8 +121,7 @@ func LoadCapabilities(root string) (*Capabilities, error) {
 	return NewCapabilities(v, ProtocolStdio)
 }
 
-// NewCapabilities checks a decoded document whose adapter must speak protocol.
-// All findings are in the error.
+// NewCapabilities checks a decoded document whose adapter must speak protocol. The error has all findings.
 func NewCapabilities(v ojson.Value, protocol string) (*Capabilities, error) {
 	o, ok := v.(*ojson.Object)
 	if !ok || o == nil {
@@ -145,7 +144,7 @@ func NewCapabilities(v ojson.Value, protocol string) (*Capabilities, error) {
 	case *ojson.Object:
 		c.Surfaces = v
 	case []any:
-		// A list names no surface as claimed.
+		// A list claims no surface.
 		c.Surfaces = ojson.NewObject()
 	}
 	return c, nil
@@ -197,8 +196,7 @@ func (c *Capabilities) adapter(o *ojson.Object, protocol string) (bad []string) 
 // Claims reports whether a tier is claimed.
 func (c *Capabilities) Claims(tier int) bool { return slices.Contains(c.Tiers, tier) }
 
-// CheckSurface refuses a surface that is not claimed. Without claims at all
-// every surface may be asked for.
+// CheckSurface refuses an unclaimed surface. Without any claims every surface may be requested.
 func (c *Capabilities) CheckSurface(surface string) error {
 	if surface == "" || c.Surfaces == nil {
 		return nil
@@ -214,7 +212,7 @@ func (c *Capabilities) CheckSurface(surface string) error {
 		strings.Join(claimed, ", "))
 }
 
-// Claimed lists the surfaces that are claimed, in the order of the document.
+// Claimed lists the claimed surfaces, in document order.
 func (c *Capabilities) Claimed() []string {
 	var out []string
 	for k, v := range c.Surfaces.All() {
@@ -225,7 +223,7 @@ func (c *Capabilities) Claimed() []string {
 	return out
 }
 
-// plain is a value for a message, text without its quotes.
+// plain formats a value for a message, text without its quotes.
 func plain(v ojson.Value) string {
 	if s, ok := v.(string); ok {
 		return text.Clip(s, 100)

@@ -1,4 +1,4 @@
-// Challenges: questions only an adapter that really runs fixtures can answer
+// Challenges: questions that only an adapter which really runs fixtures can answer
 // (docs/compatibility.md#where-we-differ-on-purpose 1).
 
 package conformance
@@ -14,24 +14,22 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 )
 
-// Kinds of challenges. Each is sent, or made, beside a fixture that passed.
+// Kinds of challenges. Each is sent, or derived, in addition to a fixture that passed.
 const (
 	// The actual that came with the pass must satisfy the expectation.
 	ChallengeActual = "actual"
-	// With an expectation that no true outcome satisfies the answer must be fail.
+	// With an expectation that no true outcome satisfies, the answer must be fail.
 	ChallengeExpectation = "expectation"
-	// With every run, turn, event and decision id and the fixture's own id
-	// replaced the answer must still be pass.
+	// With every run, turn, event and decision id and the fixture's own id replaced, the answer must still be pass.
 	ChallengeIDs = "ids"
 	// The same for the names of roles, phases, gates, runtimes, repositories and
 	// workstreams.
 	ChallengeNames = "names"
 )
 
-// Challenger makes challenges. The same seed makes the same ones. Variants whose
-// answer follows from the protocol are first put to this program's own engine,
-// except those that would start programs, and are not sent when it answers
-// otherwise: no adapter is accused over a variant that is not sound.
+// Challenger makes challenges; the same seed makes the same ones. Variants whose answer follows from the protocol
+// are first run with this program's own engine, except those that would start programs, and are not sent when it
+// answers otherwise: an adapter must not be blamed for an unsound variant.
 type Challenger struct {
 	Seed   uint64
 	oracle Adapter
@@ -55,8 +53,7 @@ func NewChallenger(c *Corpus, seed uint64) *Challenger {
 	return ch
 }
 
-// Challenges is the part of a report about them. Failed is in the order of the
-// fixtures.
+// Challenges is the section of a report about them. Failed is in fixture order.
 type Challenges struct {
 	Seed   uint64
 	Run    int
@@ -65,7 +62,7 @@ type Challenges struct {
 
 // ChallengeFailure is a challenge that was answered wrongly.
 type ChallengeFailure struct {
-	ID      ojson.Value // the fixture_id of the fixture that was challenged
+	ID      ojson.Value // the fixture_id of the challenged fixture
 	Surface ojson.Value
 	Kind    string
 	Want    Status
@@ -91,12 +88,11 @@ type variant struct {
 	kind    string
 	fixture *Fixture
 	want    Status
-	truth   ojson.Value // what the outcome must satisfy, whatever is expected
+	truth   ojson.Value // what the outcome must satisfy, whatever the expectation
 	what    string      // how it differs, for messages
 }
 
-// challenge puts all challenges of a fixture that passed. It returns how many
-// there were and those answered wrongly.
+// challenge runs all challenges of a fixture that passed. It returns their number and those answered wrongly.
 func (c *Challenger) challenge(ctx context.Context, t Target, f CorpusFixture,
 	first Outcome) (run int, failed []ChallengeFailure) {
 	id, _ := f.Raw.Get("fixture_id")
@@ -130,8 +126,8 @@ func (c *Challenger) challenge(ctx context.Context, t Target, f CorpusFixture,
 	return run, failed
 }
 
-// variants makes the variants of a fixture: its own ids with another
-// expectation; other ids; other ids with another expectation; other names.
+// variants returns the variants of a fixture: its own ids with another expectation; other ids; other ids with
+// another expectation; other names.
 func (c *Challenger) variants(f CorpusFixture) []variant {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(f.Path))
@@ -158,7 +154,7 @@ func (c *Challenger) variants(f CorpusFixture) []variant {
 	return out
 }
 
-// altered is f with another expectation.
+// altered returns f with another expectation.
 func (c *Challenger) altered(f *Fixture, rng *rand.Rand, structure bool, prefix string) variant {
 	a, ok := c.alter(f.Expected, rng, structure)
 	if !ok {
@@ -173,7 +169,7 @@ func (c *Challenger) altered(f *Fixture, rng *rand.Rand, structure bool, prefix 
 	return variant{ChallengeExpectation, changed, StatusFail, f.Expected, prefix + "another expectation at " + a.where}
 }
 
-// otherNames renames as many names as this program's engine can do without.
+// otherNames renames as many names as this program's engine does not depend on.
 func (c *Challenger) otherNames(f *Fixture, rng *rand.Rand) (variant, bool) {
 	all := nameRenames(f, rng)
 	make := func(m *renames) (variant, bool) {
@@ -200,8 +196,7 @@ func (c *Challenger) otherNames(f *Fixture, rng *rand.Rand) (variant, bool) {
 	return best, found
 }
 
-// sound reports whether a variant gets the answer it must get from this
-// program's engine, or cannot be put to it.
+// sound reports whether this program's engine gives a variant the required answer, or cannot run it.
 func (c *Challenger) sound(v variant) bool {
 	if startsPrograms(v.fixture) {
 		return true
@@ -210,7 +205,7 @@ func (c *Challenger) sound(v variant) bool {
 	return r.Status == v.want || r.Status == StatusNotImplemented
 }
 
-// list names what was renamed, for messages.
+// list returns the renamed words, for messages.
 func (m *renames) list() string {
 	if m.empty() {
 		return ""

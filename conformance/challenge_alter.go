@@ -1,4 +1,4 @@
-// Expectations changed so that no outcome which satisfied them before can satisfy them now.
+// Expectations changed so that no outcome which satisfied them before satisfies them now.
 
 package conformance
 
@@ -9,27 +9,26 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
-// alteration is a changed expectation. Whatever satisfied the old one does not
-// satisfy it (docs/conformance.md#checking): a pinned value became another one, an array another
-// length, an assertion one that asks for what cannot be there.
+// alteration is a changed expectation. Whatever satisfied the old one does not satisfy it
+// (docs/conformance.md#checking): a pinned value became another, an array got another length, an assertion asks for
+// what cannot exist.
 type alteration struct {
 	where    string // path of the change
 	expected ojson.Value
 }
 
-// site is a place in an expectation that can be changed with certainty.
+// site is a place in an expectation that can be changed with a certain effect.
 type site struct {
 	where     string
 	key       string // nearest member name
 	value     ojson.Value
 	put       func(ojson.Value) ojson.Value // the whole expectation with another value here
-	unordered bool                          // below an unordered_array: only new values are certain
+	unordered bool                          // below an unordered_array: only new values have a certain effect
 	structure bool                          // change the shape, not the value
 }
 
-// alter changes an expectation at one place. It prefers places where the shape
-// changes when structure is set, pinned values otherwise. false when there is no
-// place: no expectation of that kind is left alone by any outcome.
+// alter changes an expectation at one place. When structure is set it prefers places where the shape changes,
+// otherwise pinned values. It returns false when no such place exists.
 func (c *Challenger) alter(expected ojson.Value, rng *rand.Rand, structure bool) (alteration, bool) {
 	var all, preferred []site
 	collect(site{where: "$", value: expected, put: func(v ojson.Value) ojson.Value { return v }}, 0, &all)
@@ -48,8 +47,7 @@ func (c *Challenger) alter(expected ojson.Value, rng *rand.Rand, structure bool)
 	return alteration{s.where, s.put(c.other(s, rng))}, true
 }
 
-// collect lists the sites of the expectation at s. Depth is bounded by the
-// decoder.
+// collect lists the sites of the expectation at s. The decoder bounds the depth.
 func collect(s site, depth int, out *[]site) {
 	switch v := s.value.(type) {
 	case *ojson.Object:
@@ -96,7 +94,7 @@ func collectAssertion(s site, v *ojson.Object, depth int, out *[]site) {
 	}
 }
 
-// other is the value that takes the place of the one at s.
+// other returns the value that replaces the one at s.
 func (c *Challenger) other(s site, rng *rand.Rand) ojson.Value {
 	switch v := s.value.(type) {
 	case *ojson.Object:
@@ -104,7 +102,7 @@ func (c *Challenger) other(s site, rng *rand.Rand) ojson.Value {
 		case "id_prefix":
 			return withMember(v, "value", freshWord(rng)+"_")
 		case "":
-			// Half the time a member no outcome has; else no object at all.
+			// Half the time a member that no outcome has; else not an object at all.
 			if rng.IntN(2) == 0 {
 				return withMember(v, freshWord(rng), freshWord(rng))
 			}
@@ -124,7 +122,7 @@ func (c *Challenger) other(s site, rng *rand.Rand) ojson.Value {
 			return ojson.Float(f + float64(1+rng.IntN(9)))
 		}
 	case string:
-		// A word that is right elsewhere is the hardest to see through.
+		// A word that is right elsewhere is the hardest to detect.
 		if pool := c.pool[s.key]; len(pool) > 1 && !s.unordered {
 			if w := pool[rng.IntN(len(pool))]; w != v {
 				return w
@@ -146,10 +144,10 @@ func withItem(list []any, i int, v ojson.Value) []any {
 	return out
 }
 
-// freshWord is text that occurs nowhere else.
+// freshWord returns text that occurs nowhere else.
 func freshWord(rng *rand.Rand) string { return letters(rng, 12) }
 
-// letters is a made-up word that can be said.
+// letters returns a pronounceable made-up word.
 func letters(rng *rand.Rand, n int) string {
 	const consonants, vowels = "bdfgklmnprstvz", "aeiou"
 	b := make([]byte, n)

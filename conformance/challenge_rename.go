@@ -13,14 +13,14 @@ import (
 
 // renames maps old words to new ones. No new word is an old one.
 type renames struct {
-	names bool // words of people; otherwise ids, which may stand in longer text
+	names bool // words of people; otherwise ids, which may occur inside longer text
 	order []string
 	to    map[string]string
 }
 
 func (m *renames) empty() bool { return len(m.order) == 0 }
 
-// with is m and one word more.
+// with returns m with one more word.
 func (m *renames) with(old, word string) *renames {
 	out := &renames{names: m.names, order: append(slices.Clone(m.order), old), to: map[string]string{old: word}}
 	for k, v := range m.to {
@@ -33,7 +33,7 @@ func (m *renames) with(old, word string) *renames {
 type harvest struct {
 	rng   *rand.Rand
 	order []string
-	words map[string]func() string // by the old word, what makes a new one
+	words map[string]func() string // by old word, a function that makes a new one
 	fixed map[string]bool          // words that mean something where they were found
 }
 
@@ -41,8 +41,8 @@ func newHarvest(rng *rand.Rand) *harvest {
 	return &harvest{rng: rng, words: make(map[string]func() string), fixed: make(map[string]bool)}
 }
 
-// idRenames gives every run, turn, event, decision, objection and delegation id
-// of the setup and the input another one of the same form and length.
+// idRenames replaces every run, turn, event, decision, objection and delegation id of the setup and the input with
+// another id of the same form and length.
 func idRenames(f *Fixture, rng *rand.Rand) *renames {
 	h := newHarvest(rng)
 	h.ids("", f.Setup)
@@ -50,16 +50,14 @@ func idRenames(f *Fixture, rng *rand.Rand) *renames {
 	return h.result(f, false)
 }
 
-// nameRenames gives every role, phase, gate, runtime, repository and workstream
-// of the setup and the input another name.
+// nameRenames renames every role, phase, gate, runtime, repository and workstream of the setup and the input.
 func nameRenames(f *Fixture, rng *rand.Rand) *renames {
 	h := newHarvest(rng)
 	for _, w := range protocolWords() {
 		h.fixed[w] = true
 	}
 	if c := f.Setup.Object("coordinator_config"); c != nil && !ojson.Truthy(c.Value("routing")) {
-		// Without routing of its own a coordinator knows the default phases only
-		// (docs/coordinator.md#the-configuration).
+		// Without routing a coordinator knows only the default phases (docs/coordinator.md#the-configuration).
 		h.fixed["planning"], h.fixed["implementation"], h.fixed["qa"] = true, true, true
 	}
 	h.nameWords("", f.Setup)
@@ -67,8 +65,7 @@ func nameRenames(f *Fixture, rng *rand.Rand) *renames {
 	return h.result(f, true)
 }
 
-// result gives out the new words: none that occurs in the fixture, each once.
-// Words that turned out to be fixed keep their places.
+// result assigns the new words: each once, and none that occurs in the fixture. Fixed words keep their places.
 func (h *harvest) result(f *Fixture, names bool) *renames {
 	out := &renames{names: names, to: make(map[string]string)}
 	document, taken := string(ojson.Compact(f.Raw)), make(map[string]bool)
@@ -119,7 +116,7 @@ func (h *harvest) ids(key string, v ojson.Value) {
 	}
 }
 
-// id takes an id such as turn_abc: a prefix that stays, and a part that does not.
+// id handles an id such as turn_abc: it keeps the prefix and replaces the rest.
 func (h *harvest) id(s string) {
 	prefix, rest, ok := strings.Cut(s, "_")
 	if !ok || prefix == "" || rest == "" || !allOf(prefix, lower) || !allOf(rest, wordByte) {
@@ -128,7 +125,7 @@ func (h *harvest) id(s string) {
 	h.take(s, func() string { return prefix + "_" + alphanumerics(h.rng, max(len(rest), 3)) })
 }
 
-// numbered takes DEC-001, OBJ-001 and del-001.
+// numbered handles DEC-001, OBJ-001 and del-001.
 func (h *harvest) numbered(s string) {
 	prefix, digits, ok := strings.Cut(s, "-")
 	if !ok || prefix != "DEC" && prefix != "OBJ" && prefix != "del" || len(digits) < 3 || len(digits) > 9 ||
@@ -177,8 +174,7 @@ func (h *harvest) name(s string) {
 	h.take(s, func() string { return letters(h.rng, max(len(s), 4)) })
 }
 
-// rename applies m and gives the fixture another id. nil when the result is no
-// fixture.
+// rename applies m and gives the fixture another id. It returns nil when the result is not a fixture.
 func rename(f *Fixture, m *renames, rng *rand.Rand) *Fixture {
 	raw := f.Raw.Clone()
 	for _, part := range []string{"setup", "input", "expected"} {
@@ -186,7 +182,7 @@ func rename(f *Fixture, m *renames, rng *rand.Rand) *Fixture {
 			raw.Set(part, m.value(part, v))
 		}
 	}
-	// The operation is a word of the protocol whatever it is called.
+	// The operation is a word of the protocol, whatever its name.
 	if in := raw.Object("input"); in != nil {
 		in.Set("operation", f.Operation)
 	}
@@ -229,15 +225,14 @@ func (m *renames) value(key string, v ojson.Value) ojson.Value {
 	return v
 }
 
-// text renames in text: all of it; ids as words of their own; names in quotes
-// and as part of a dotted member path, the places messages and documents keep
-// them in.
+// text renames inside text: the whole text; ids that are words of their own; names in quotes and in dotted member
+// paths, where messages and documents have them.
 func (m *renames) text(s string) string {
 	if word, ok := m.to[s]; ok {
 		return word
 	}
 	if ws, ok := strings.CutSuffix(s, "_completion"); ok && m.names && m.to[ws] != "" {
-		return m.to[ws] + "_completion" // the name of a barrier that has none of its own
+		return m.to[ws] + "_completion" // the name of a barrier without one of its own
 	}
 	dotted := m.names && strings.ContainsRune(s, '.') && !strings.ContainsAny(s, " /\\\"") &&
 		!strings.HasPrefix(s, ".")
@@ -266,7 +261,7 @@ func (m *renames) text(s string) string {
 	return b.String()
 }
 
-// isEnumKey names members whose values are words of the protocol or prose.
+// isEnumKey reports whether the values of a member are words of the protocol or prose.
 func isEnumKey(key string) bool {
 	switch key {
 	case "type", "category", "status", "kind", "severity", "verdict", "operation", "assert", "error_type", "action",
@@ -279,12 +274,12 @@ func isEnumKey(key string) bool {
 	return false
 }
 
-// protocolWords are words that look like names but are not.
+// protocolWords returns words that look like names but are not.
 func protocolWords() []string {
 	return append([]string{"human", "manual", "system"}, config.HookPhases()...)
 }
 
-// otherFixtureID replaces letters by letters and digits by digits.
+// otherFixtureID replaces letters with letters and digits with digits.
 func otherFixtureID(id string, rng *rand.Rand) string {
 	b := []byte(id)
 	for i := range b {
@@ -322,7 +317,7 @@ func allOf(s string, is func(byte) bool) bool {
 func lower(c byte) bool { return 'a' <= c && c <= 'z' }
 func digit(c byte) bool { return '0' <= c && c <= '9' }
 
-// wordByte reports a byte that belongs to an id or a name.
+// wordByte reports whether a byte can be part of an id or a name.
 func wordByte(c byte) bool {
 	return lower(c) || digit(c) || 'A' <= c && c <= 'Z' || c == '_' || c == '-'
 }

@@ -12,49 +12,46 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 )
 
-// maxComparisons bounds the work of one Compare. Fixtures take a few hundred;
-// two arrays made to be compared element by element in any order could
-// otherwise keep a verifier busy for hours.
+// maxComparisons bounds the work of one Compare. Fixtures need a few hundred; two arrays crafted for
+// element-by-element comparison in any order could otherwise occupy a verifier for hours.
 const maxComparisons = 10_000_000
 
-// hintKey is the member of an expectation that says something to a person and
-// nothing to the comparator, at any depth.
+// hintKey is the member of an expectation, at any depth, that is for people and that the comparator ignores.
 const hintKey = "warnings_allowed"
 
 // Mismatch is the first difference Compare found.
 type Mismatch struct {
 	Path string // $, $.state.status, $.errors[0]
-	Want string // what the expectation asks for, short
-	Got  string // what is there, short
+	Want string // what the expectation asks for, abridged
+	Got  string // what was found, abridged
 }
 
 func (m *Mismatch) Error() string {
 	return fmt.Sprintf("%s: expected %s, got %s", m.Path, m.Want, m.Got)
 }
 
-// Compare reports whether actual satisfies expected; nil means it does
-// (docs/conformance.md#checking). Both are ojson values.
+// Compare reports whether actual satisfies expected; nil means it does (docs/conformance.md#checking). Both are
+// ojson values.
 //
 //   - An object whose member assert is a string is an assertion:
 //     nonempty_string, id_prefix (value), present, unordered_array (items). An
-//     assertion with another name holds for nothing.
+//     assertion with another name is never satisfied.
 //   - An array is matched by an array of the same length, item by item.
 //   - Any other object is a minimal pattern: every member but warnings_allowed
 //     must match the member of the same name; further members are ignored. It
-//     can also be held against an array, whose members are its indices and length.
+//     can also be compared with an array, whose members are its indices and length.
 //   - Everything else must be the same value of the same type. A missing member
 //     is not null.
 //
-// Where the reference assigns the items of an unordered_array greedily, items
-// are assigned to elements by a maximum matching: what greedy accepts is
-// accepted, and so is what greedy misses only because of the order of items.
+// The reference assigns the items of an unordered_array greedily. Compare uses a maximum matching: it accepts what
+// greedy accepts, and what greedy misses only because of the order of items.
 func Compare(expected, actual ojson.Value) *Mismatch {
 	c := &comparison{budget: maxComparisons}
 	return c.match("$", expected, actual, true)
 }
 
-// comparison is one Compare at work. While quiet only the answer counts, and
-// nothing is worded: items of unordered arrays are tried in their thousands.
+// comparison is a Compare in progress. While quiet, only the answer counts and no message is built: thousands of
+// items of unordered arrays may be tried.
 type comparison struct {
 	budget int
 	quiet  bool
@@ -63,7 +60,7 @@ type comparison struct {
 // silent is every mismatch while quiet; it is never read.
 var silent Mismatch
 
-// spent reports that the comparison has taken all the steps it may.
+// spent reports whether the comparison has used up its steps.
 func (c *comparison) spent() bool { return c.budget < 0 }
 
 func tooMuch(path string) *Mismatch {
@@ -71,7 +68,7 @@ func tooMuch(path string) *Mismatch {
 		400), "a comparison of bounded size", "more than " + strconv.Itoa(maxComparisons) + " steps"}
 }
 
-// match holds expected against actual; there is false for a missing member.
+// match compares actual with expected; there is false for a missing member.
 func (c *comparison) match(path string, expected, actual ojson.Value, there bool) *Mismatch {
 	if c.budget--; c.spent() {
 		return tooMuch(path)
@@ -128,8 +125,7 @@ func (c *comparison) pattern(path string, want *ojson.Object, actual ojson.Value
 	return nil
 }
 
-// members returns how to look up a member of an object or an array, false for
-// anything else.
+// members returns a lookup function for the members of an object or an array, false for anything else.
 func members(v ojson.Value) (func(string) (ojson.Value, bool), bool) {
 	switch v := v.(type) {
 	case *ojson.Object:
@@ -184,7 +180,7 @@ func (c *comparison) assertion(path string, want *ojson.Object, actual ojson.Val
 	}
 }
 
-// unordered assigns every item an element of its own.
+// unordered assigns each item its own element.
 func (c *comparison) unordered(path string, items, got []any) *Mismatch {
 	quiet := c.quiet
 	c.quiet = true
@@ -193,7 +189,7 @@ func (c *comparison) unordered(path string, items, got []any) *Mismatch {
 	for i := range owner {
 		owner[i] = -1
 	}
-	// Greedy first: it is what nearly every fixture needs.
+	// Greedy first: it is enough for nearly every fixture.
 	left := make([]int, 0, len(items))
 	for i, item := range items {
 		taken := false
@@ -223,8 +219,8 @@ func (c *comparison) unordered(path string, items, got []any) *Mismatch {
 	return nil
 }
 
-// augment finds an element for item i by moving others along an alternating
-// path (breadth first, so that a long path costs no stack).
+// augment finds an element for item i by moving others along an alternating path (breadth first, so that a long
+// path needs no stack).
 func (c *comparison) augment(path string, items, got []any, owner []int, i int) bool {
 	from := make([]int, len(got)) // element -> item that reached it
 	seen := make([]bool, len(got))
@@ -265,8 +261,8 @@ func (c *comparison) augment(path string, items, got []any, owner []int, i int) 
 	return false
 }
 
-// sameValue is identity of scalars: no coercion, numbers as doubles, and zero
-// is not minus zero.
+// sameValue reports whether two scalars are identical: no coercion, numbers as doubles, and zero differs from minus
+// zero.
 func sameValue(a, b ojson.Value) bool {
 	x, ok := a.(ojson.Number)
 	if !ok {
@@ -280,7 +276,7 @@ func sameValue(a, b ojson.Value) bool {
 	return f == g && math.Signbit(f) == math.Signbit(g)
 }
 
-// double reads a number as ECMAScript does: beyond the range it is infinite.
+// double reads a number as ECMAScript does: out of range it is infinite.
 func double(n ojson.Number) float64 {
 	f, _ := strconv.ParseFloat(string(n), 64)
 	return f
@@ -288,8 +284,7 @@ func double(n ojson.Number) float64 {
 
 func isString(v ojson.Value) bool { _, ok := v.(string); return ok }
 
-// blank reports a string that trims to nothing in the sense of ECMAScript,
-// which counts the byte order mark as white space.
+// blank reports whether a string is empty once trimmed as in ECMAScript, where the byte order mark is white space.
 func blank(s string) bool { return strings.TrimFunc(s, blankRune) == "" }
 
 func blankRune(r rune) bool {
@@ -300,8 +295,8 @@ func blankRune(r rune) bool {
 	return 0x2000 <= r && r <= 0x200A
 }
 
-// phrase is what is expected, or there, in words; any other value is shown as it
-// is. count is an array of a length.
+// phrase describes an expected or actual value in words; any other value is shown as it is. count is an array of a
+// length.
 type (
 	phrase string
 	count  struct {
@@ -331,7 +326,7 @@ func (c *comparison) differ(path string, want, actual any, there bool) *Mismatch
 	return m
 }
 
-// show is a value for a message: one line, short.
+// show formats a value for a message: one line, short.
 func show(v ojson.Value) string {
 	const most = 160
 	switch v := v.(type) {
@@ -345,7 +340,7 @@ func show(v ojson.Value) string {
 		}
 	case string:
 		if len(v) > 4*most {
-			v = v[:4*most] // the cut below falls on a character
+			v = v[:4*most] // the cut below is at a character boundary
 			return text.Clip(string(ojson.Compact(v)), most)
 		}
 	}

@@ -1,4 +1,4 @@
-// The corpus: which fixtures there are, read whole and checked before any of them runs
+// The corpus: its fixtures, read completely and checked before any of them runs
 // (docs/conformance.md#our-own-corpus).
 
 package conformance
@@ -28,15 +28,15 @@ const (
 	maxLinkWarnings = 5
 )
 
-// FixturesPath is where a target keeps fixtures, below its root.
+// FixturesPath is where a target keeps fixtures, relative to its root.
 const FixturesPath = ".agentxchain-conformance/fixtures"
 
-// EmbeddedRoot is how reports name the corpus that is part of this program.
+// EmbeddedRoot is the name that reports use for the corpus built into this program.
 const EmbeddedRoot = "embedded:fixtures"
 
 // CorpusFixture is a fixture with its place in the corpus.
 type CorpusFixture struct {
-	Path string // below the corpus root, with slashes
+	Path string // relative to the corpus root, with slashes
 	*Fixture
 }
 
@@ -48,20 +48,18 @@ type Corpus struct {
 	digest   string
 }
 
-// Digest identifies the corpus: "sha256:" and the hex digest over all files in
-// the order of their paths, each as its path, a NUL, its length in decimal, a
-// NUL, and its bytes.
+// Digest identifies the corpus: "sha256:" and the hex digest over all files in path order, each as its path, a NUL,
+// its length in decimal, a NUL, and its bytes.
 func (c *Corpus) Digest() string { return c.digest }
 
-// EmbeddedCorpus returns the corpus that is part of this program.
+// EmbeddedCorpus returns the corpus built into this program.
 func EmbeddedCorpus() (*Corpus, error) {
 	return readCorpus(EmbeddedRoot, "", fixtures.FS)
 }
 
-// OpenCorpus reads the fixtures below dir: every *.json file in it and its
-// directories. dir is the fixture root itself or a directory that holds
-// .agentxchain-conformance/fixtures. Symbolic links below it are passed over with
-// a warning.
+// OpenCorpus reads the fixtures below dir: every *.json file in it and its directories. dir is the fixture root
+// itself or a directory that contains .agentxchain-conformance/fixtures. It skips symbolic links below it with a
+// warning.
 func OpenCorpus(dir string) (*Corpus, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -84,9 +82,8 @@ func OpenCorpus(dir string) (*Corpus, error) {
 // HasFixtures reports whether dir has fixtures at FixturesPath.
 func HasFixtures(dir string) bool { return isDir(filepath.Join(dir, filepath.FromSlash(FixturesPath))) }
 
-// OpenTargetCorpus opens the fixtures a target keeps, which are those of this
-// program when it keeps none. Whoever writes the fixtures decides what passes, so
-// other fixtures than those of this program are named in the warnings.
+// OpenTargetCorpus opens the fixtures of a target, or this program's when it keeps none. Fixtures decide what
+// passes, so the warnings name fixtures that differ from this program's.
 func OpenTargetCorpus(root string) (*Corpus, error) {
 	own, err := EmbeddedCorpus()
 	if err != nil || !HasFixtures(root) {
@@ -106,7 +103,7 @@ func isDir(p string) bool {
 	return err == nil && st.IsDir()
 }
 
-// readCorpus reads all fixtures of tree; shown is the directory findings name.
+// readCorpus reads all fixtures of tree; shown is the directory that findings name.
 func readCorpus(root, shown string, tree fs.FS) (*Corpus, error) {
 	names, links, err := corpusFiles(tree)
 	if err != nil {
@@ -142,7 +139,7 @@ func readCorpus(root, shown string, tree fs.FS) (*Corpus, error) {
 			}
 			return nil, errors.New(strings.Join(bad, "; "))
 		}
-		// Reports and challenges name fixtures by their id.
+		// Reports and challenges identify fixtures by their id.
 		if first, twice := ids[f.ID]; twice {
 			c.Warnings = append(c.Warnings,
 				fmt.Sprintf("%s and %s have the same fixture_id %s", first, name, show(f.ID)))
@@ -162,9 +159,8 @@ func decodeFixture(data []byte) (*Fixture, []string) {
 	return shape(v)
 }
 
-// corpusFiles lists the fixture files of tree, sorted by path. Symbolic links
-// are passed over, as the reference passes over them; those that may stand for
-// fixtures, named *.json or leading to a directory, are listed apart.
+// corpusFiles lists the fixture files of tree, sorted by path. Like the reference it skips symbolic links; those
+// that may lead to fixtures, named *.json or leading to a directory, are returned separately.
 func corpusFiles(tree fs.FS) (names, links []string, err error) {
 	err = fs.WalkDir(tree, ".", func(p string, d fs.DirEntry, err error) error {
 		switch {
@@ -190,14 +186,13 @@ func corpusFiles(tree fs.FS) (names, links []string, err error) {
 	return names, links, err
 }
 
-// leadsToDir reports whether a link leads to a directory of tree, or where tree
-// does not let one look.
+// leadsToDir reports whether a link leads to a directory of tree, or to where tree does not allow a look.
 func leadsToDir(tree fs.FS, link string) bool {
 	st, err := fs.Stat(tree, link)
 	return err != nil && !errors.Is(err, fs.ErrNotExist) || err == nil && st.IsDir()
 }
 
-// readBounded reads a fixture file that may not be larger than a fixture can be.
+// readBounded reads a fixture file no larger than the limit for fixtures.
 func readBounded(tree fs.FS, name string) ([]byte, error) {
 	st, err := fs.Stat(tree, name)
 	if err == nil && st.Size() > MaxFixtureBytes {
@@ -213,8 +208,8 @@ func readBounded(tree fs.FS, name string) ([]byte, error) {
 	return data, nil
 }
 
-// Select returns the fixtures up to tier, of one surface unless that is empty;
-// those of ProfileStrict only when that is asked for.
+// Select returns the fixtures up to tier, of one surface unless that is empty; those of ProfileStrict only when it
+// is requested.
 func (c *Corpus) Select(tier int, surface, profile string) []CorpusFixture {
 	var out []CorpusFixture
 	for _, f := range c.Fixtures {

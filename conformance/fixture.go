@@ -1,4 +1,4 @@
-// One fixture document: its members, their shapes, and how its text is read (docs/conformance.md#our-own-corpus).
+// A fixture document: its members, their shapes, and how its text is read (docs/conformance.md#our-own-corpus).
 
 package conformance
 
@@ -11,14 +11,13 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 )
 
-// Bounds of a fixture document. The public corpus stays below 10 KiB and ten
-// levels.
+// Bounds of a fixture document. The public corpus stays below 10 KiB and ten levels of nesting.
 const (
 	MaxFixtureBytes = 16 << 20
 	maxFixtureDepth = 80
 )
 
-// Fixture is a decoded fixture. Setup is never nil; Args is never nil.
+// Fixture is a decoded fixture. Setup and Args are never nil.
 type Fixture struct {
 	ID          string // fixture_id as text, for messages only
 	Tier        int    // 1, 2 or 3
@@ -34,7 +33,7 @@ type Fixture struct {
 	Raw         *ojson.Object
 }
 
-// setupKeys lists the setup members of docs/conformance.md#our-own-corpus in its order.
+// setupKeys lists the setup members in the order of docs/conformance.md#our-own-corpus.
 func setupKeys() []string {
 	return []string{
 		"config", "state", "turn_result", "history", "ledger", "filesystem", "dispatch_bundle",
@@ -53,9 +52,8 @@ func ReadFixture(data []byte) (*Fixture, error) {
 	return NewFixture(v)
 }
 
-// NewFixture checks the shape of a decoded fixture. All findings are in the
-// error, joined by "; ", in the words of docs/conformance.md#our-own-corpus. The fixture refers to v,
-// which must not be changed afterwards.
+// NewFixture checks the shape of a decoded fixture. The error has all findings, joined by "; ", in the words of
+// docs/conformance.md#our-own-corpus. The fixture refers to v, which must not be changed afterwards.
 func NewFixture(v ojson.Value) (*Fixture, error) {
 	f, bad := shape(v)
 	if len(bad) > 0 {
@@ -64,7 +62,7 @@ func NewFixture(v ojson.Value) (*Fixture, error) {
 	return f, nil
 }
 
-// shape is NewFixture with its findings apart.
+// shape does the work of NewFixture and returns the findings separately.
 func shape(v ojson.Value) (*Fixture, []string) {
 	o, ok := v.(*ojson.Object)
 	if !ok || o == nil {
@@ -135,8 +133,8 @@ func textOf(o *ojson.Object, key string) string {
 	return ""
 }
 
-// checkSetup refuses setup members that the operation would pass over: a
-// fixture that sets something and is judged without it proves nothing.
+// checkSetup refuses setup members that the operation would ignore: a fixture judged without a part of its setup
+// proves nothing.
 func (f *Fixture) checkSetup(allowed []string) error {
 	for k, v := range f.Setup.All() {
 		switch {

@@ -1,4 +1,4 @@
-// Filling in the parts of a configuration that fixtures leave out (docs/conformance.md#becoming-a-target).
+// Completing the parts of a configuration that fixtures omit (docs/conformance.md#becoming-a-target).
 
 package conformance
 
@@ -12,13 +12,12 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// defaultRuntime is the runtime of a role that names none, and the only one
-// that is declared for it.
+// defaultRuntime is the runtime of a role that names none; only this runtime is declared for it.
 const defaultRuntime = "manual"
 
-// inflateConfig returns a copy of a fixture's configuration with the defaults
-// of docs/conformance.md#becoming-a-target; nil and null are the empty configuration. It fails when a
-// section has a shape nothing can be filled into.
+// inflateConfig returns a copy of a fixture's configuration with the defaults of
+// docs/conformance.md#becoming-a-target; nil and null mean the empty configuration. It fails when the shape of a
+// section prevents this.
 func inflateConfig(v ojson.Value) (*ojson.Object, error) {
 	if v == nil {
 		v = ojson.NewObject()
@@ -73,10 +72,9 @@ func fill(o *ojson.Object, key string, v any) {
 	}
 }
 
-// subset keeps the findings about a configuration that fixtures are judged by
-// (docs/conformance.md#becoming-a-target). Fixture configurations are abbreviated: a runtime without a
-// command or a review role on a writing runtime says nothing about the rule the
-// fixture is for.
+// subset returns the findings about a configuration that count for fixtures
+// (docs/conformance.md#becoming-a-target). Fixture configurations are abbreviated: a runtime without a command, or
+// a review role on a writing runtime, says nothing about the rule that the fixture tests.
 func subset(problems wire.Problems) wire.Problems {
 	var out wire.Problems
 	for _, p := range problems {

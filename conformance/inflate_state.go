@@ -1,4 +1,4 @@
-// Filling in the parts of a run state that fixtures leave out (docs/conformance.md#becoming-a-target).
+// Completing the parts of a run state that fixtures omit (docs/conformance.md#becoming-a-target).
 
 package conformance
 
@@ -12,7 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// stateDefaults are the members every inflated state has, in order.
+// stateDefaults returns the members of every completed state, in order.
 func stateDefaults(projectID string) *ojson.Object {
 	return ojson.NewObject(
 		"schema_version", run.StateSchema, "run_id", nil, "project_id", projectID,
@@ -24,8 +24,8 @@ func stateDefaults(projectID string) *ojson.Object {
 	)
 }
 
-// engineMembers are further members of a fixture's state that the engine acts
-// on. Everything that is in neither list is dropped: fixtures carry notes there.
+// engineMembers returns further members of a fixture's state that the engine uses. Members in neither list are
+// dropped: fixtures keep notes there.
 func engineMembers() []string {
 	return []string{
 		"created_at", "phase_entered_at", "completed_at", "last_completed_turn_id", "last_completed_turn",
@@ -35,9 +35,8 @@ func engineMembers() []string {
 	}
 }
 
-// inflateState returns the state a fixture describes: the defaults of docs/conformance.md
-// §4.2 under its own members, then the engine's own load-time repair. nil and
-// null are the idle state.
+// inflateState returns the state that a fixture describes: the defaults of docs/conformance.md §4.2 under its own
+// members, then the engine's own load-time repair. nil and null mean the idle state.
 func inflateState(v ojson.Value, cfg *config.Config) (*run.State, error) {
 	if v == nil {
 		v = ojson.NewObject()
@@ -48,7 +47,7 @@ func inflateState(v ojson.Value, cfg *config.Config) (*run.State, error) {
 	}
 	o := stateDefaults(cfg.Project.ID)
 	for _, k := range o.Keys() {
-		// The schema is the one the engine writes, whatever the fixture says.
+		// The schema is always the one that the engine writes.
 		if have, _ := raw.Get(k); have != nil && k != "schema_version" {
 			o.Set(k, ojson.CloneValue(have))
 		}
@@ -94,8 +93,7 @@ func inflateTurn(id string, t *ojson.Object, cfg *config.Config) {
 	fill(t, "assigned_sequence", 1)
 }
 
-// stateView is the state as fixtures look at it. The engine leaves out what
-// does not wait; a fixture asserts that with null.
+// stateView returns the state for fixtures. The engine omits what does not wait; a fixture asserts that with null.
 func stateView(s *run.State) *ojson.Object {
 	o := ojson.Marshal(s).Clone()
 	fill(o, "pending_phase_transition", nil)

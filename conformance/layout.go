@@ -9,14 +9,14 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/fixtures"
 )
 
-// TargetFile is a file of the layout, at a path with slashes below the target.
+// TargetFile is a file of the layout, with a slash-separated path relative to the target.
 type TargetFile struct {
 	Path string
 	Data []byte
 }
 
-// Layout lists the files of a target with that capabilities document. The document
-// comes last, since it makes a directory a target: what it needs is there by then.
+// Layout lists the files of a target with that capabilities document. The document comes last: it makes a directory
+// a target, so the other files must exist before it.
 func Layout(capabilities []byte, withFixtures bool) []TargetFile {
 	var files []TargetFile
 	if withFixtures {

@@ -16,8 +16,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// validateCoordinatorConfig judges setup.coordinator_config by itself; the
-// repositories are not looked at.
+// validateCoordinatorConfig checks setup.coordinator_config by itself, without the repositories.
 func validateCoordinatorConfig(w *workspace) (outcome, error) {
 	if _, err := newInitiative(w.fixture.Setup); err != nil {
 		return nil, err
@@ -40,8 +39,8 @@ func validateCoordinatorConfig(w *workspace) (outcome, error) {
 	return ojson.NewObject("result", "success", "errors", []string{}), nil
 }
 
-// projectRepoAcceptance projects args.accepted_turn in a workspace on disk, then
-// brings all barriers up to date and reads what has become of them.
+// projectRepoAcceptance projects args.accepted_turn in a workspace on disk, then updates all barriers and reads
+// their statuses.
 func projectRepoAcceptance(w *workspace) (outcome, error) {
 	repo, err := w.textArg("repo_id")
 	if err != nil {
@@ -105,8 +104,7 @@ func projectionOutcome(c *multirepo.Change, barriers *multirepo.Barriers) outcom
 		"barrier_snapshot", snapshot, "context_invalidations", append([]string{}, c.Invalidated...))
 }
 
-// refusedProjection is the outcome of a refusal; a workspace that is no
-// coordinator's cannot be asked and is an error.
+// refusedProjection returns the outcome of a refusal; a workspace without a coordinator is an error.
 func refusedProjection(err error) (outcome, error) {
 	var e *wire.Error
 	if !errors.As(err, &e) {

@@ -1,4 +1,4 @@
-// A coordinator's workspace as a fixture describes it, made on disk for one operation
+// A coordinator's workspace described by a fixture, created on disk for one operation
 // (docs/conformance.md#becoming-a-target).
 
 package conformance
@@ -21,18 +21,17 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// initiativeDir is the workspace's name in the scratch directory. Repositories
-// may lie beside it, never outside the scratch directory.
+// initiativeDir is the workspace's name in the scratch directory. Repositories may be beside it, but never outside
+// the scratch directory.
 const initiativeDir = "workspace"
 
-// initiative is the files of a workspace and its repositories, paths relative to
-// the scratch directory.
+// initiative has the files of a workspace and its repositories, with paths relative to the scratch directory.
 type initiative struct {
 	dirs  []string
 	files map[string][]byte
 }
 
-// newInitiative reads the coordinator's part of a setup. Nothing is written.
+// newInitiative reads the coordinator's part of a setup. It writes nothing.
 func newInitiative(setup *ojson.Object) (*initiative, error) {
 	in := &initiative{dirs: []string{initiativeDir}, files: make(map[string][]byte)}
 	if v := setup.Value("coordinator_config"); v != nil {
@@ -146,7 +145,7 @@ func (in *initiative) repo(id string, o *ojson.Object) error {
 	return nil
 }
 
-// repoDir is where a repository goes: below the workspace or beside it.
+// repoDir returns the location of a repository: below the workspace or beside it.
 func repoDir(id string, v ojson.Value) (string, error) {
 	p, ok := v.(string)
 	switch {
@@ -165,9 +164,8 @@ func repoDir(id string, v ojson.Value) (string, error) {
 	return dir, nil
 }
 
-// onDisk makes the files in a scratch directory and opens the workspace. The
-// caller calls remove in a defer: it closes the workspace and takes everything
-// away.
+// onDisk creates the files in a scratch directory and opens the workspace. The caller defers remove, which closes
+// the workspace and deletes everything.
 func (in *initiative) onDisk() (store *coordinator.Store, remove func(), err error) {
 	scratch, err := os.MkdirTemp("", "agentxchain-fixture-")
 	if err != nil {

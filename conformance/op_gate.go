@@ -12,8 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// gateInput is what a gate evaluation reads; request is the turn result of the
-// fixture, nil when there is none.
+// gateInput returns the input of a gate evaluation; request is the turn result of the fixture, or nil.
 func (w *workspace) gateInput() (in gates.Input, request *ojson.Object) {
 	request, _ = w.staged.(*ojson.Object)
 	participants := w.index().Participants
@@ -33,8 +32,8 @@ func (w *workspace) gateInput() (in gates.Input, request *ojson.Object) {
 	return in, request
 }
 
-// evaluatePhaseExit asks for the phase in args.requested_phase. The phase that
-// is left is the state's, whatever args.current_phase says.
+// evaluatePhaseExit requests the phase in args.requested_phase. The phase being left is the state's, whatever
+// args.current_phase says.
 func evaluatePhaseExit(w *workspace) (outcome, error) {
 	want, err := w.textArg("requested_phase")
 	if err != nil {
@@ -59,8 +58,7 @@ func evaluatePhaseExit(w *workspace) (outcome, error) {
 	return o, nil
 }
 
-// evaluateRunCompletion asks for the completion of the run, unless the turn
-// result says it does not.
+// evaluateRunCompletion requests the completion of the run, unless the turn result says that it does not.
 func evaluateRunCompletion(w *workspace) (outcome, error) {
 	in, request := w.gateInput()
 	in.CompletionRequest = true
@@ -79,14 +77,14 @@ func evaluateRunCompletion(w *workspace) (outcome, error) {
 	return w.closed(&r), nil
 }
 
-// closed is the outcome of an evaluation that lets nothing through.
+// closed returns the outcome of an evaluation that passes nothing.
 func (w *workspace) closed(r *gates.Result) outcome {
 	return ojson.NewObject("result", "success", "action", r.Action, "state_unchanged", w.stateUnchanged(),
 		"reason", reason(r), "reasons", r.Reasons, "missing_files", r.MissingFiles)
 }
 
-// reason is the one reason fixtures look at: a missing file hides all others,
-// missing verification what the documents say (docs/conformance.md#becoming-a-target). The texts are wire.
+// reason returns the one reason that fixtures check: a missing file hides all others, missing verification hides
+// what the documents say (docs/conformance.md#becoming-a-target). The texts are part of the protocol.
 func reason(r *gates.Result) ojson.Value {
 	switch {
 	case len(r.MissingFiles) > 0:

@@ -1,4 +1,4 @@
-// The operation on lifecycle hooks: running those of a phase (docs/conformance.md#becoming-a-target).
+// The operation on lifecycle hooks, which runs those of a phase (docs/conformance.md#becoming-a-target).
 
 package conformance
 
@@ -12,9 +12,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
-// runHooks runs the hooks of args.phase in a scratch directory that holds the
-// workspace. Programs really run; a fixture whose hook starts with the bare name
-// of a program that is not installed here says nothing about this engine.
+// runHooks runs the hooks of args.phase in a scratch directory with the workspace. Programs really run; a fixture
+// whose hook starts with the bare name of a program that is not installed here proves nothing about this engine.
 func runHooks(w *workspace) (outcome, error) {
 	phase, err := w.textArg("phase")
 	if err != nil {
@@ -63,7 +62,7 @@ func runHooks(w *workspace) (outcome, error) {
 	return actual, nil
 }
 
-// installed refuses a hook whose program is a bare name that PATH does not have.
+// installed refuses a hook whose program is a bare name that is not on PATH.
 func installed(h hooks.Hook) error {
 	if len(h.Command) == 0 || h.Type != "process" || strings.ContainsAny(h.Command[0], `/\`) {
 		return nil

@@ -41,7 +41,7 @@ func appendDecision(w *workspace) (outcome, error) {
 		"ledger_last_entry", rows[len(rows)-1].Row), nil
 }
 
-// validateConfig judges args.config, filled in like a setup's.
+// validateConfig checks args.config, completed like a setup's.
 func validateConfig(w *workspace) (outcome, error) {
 	v, has := w.args.Get("config")
 	if !has {
@@ -66,8 +66,8 @@ func validateConfig(w *workspace) (outcome, error) {
 	return o, nil
 }
 
-// configError names the first finding in the vocabulary of fixtures. Only an
-// entry role counts as an undeclared role there (docs/conformance.md#becoming-a-target).
+// configError returns the first finding in the fixtures' vocabulary. Only an entry role counts as an undeclared
+// role there (docs/conformance.md#becoming-a-target).
 func configError(p wire.Problem, raw *ojson.Object) *ojson.Object {
 	reference := func(key string) *ojson.Object {
 		return ojson.NewObject("error_type", p.Code, "error_field", p.Field, key, p.Value)
@@ -75,7 +75,7 @@ func configError(p wire.Problem, raw *ojson.Object) *ojson.Object {
 	switch {
 	case p.Code == config.ProblemSchemaVersion, p.Code == config.ProblemLegacyConfig:
 		actual := raw.Value("schema_version")
-		// Versions are reported as text, numbers by their value: 2.50 is "2.5".
+		// Versions are reported as text, numbers by value: 2.50 is "2.5".
 		switch v := actual.(type) {
 		case bool:
 			actual = strconv.FormatBool(v)

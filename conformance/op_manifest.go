@@ -47,11 +47,10 @@ func textTree(v ojson.Value) (map[string]textFiles, error) {
 type sealed struct {
 	id       dispatch.Identity
 	files    textFiles
-	manifest []byte // nil once it was removed
+	manifest []byte // nil once removed
 }
 
-// seal finalizes the bundle of the turn in args.turn_id. The outcome is set
-// when it cannot be sealed.
+// seal finalizes the bundle of the turn in args.turn_id. The outcome is set when it cannot be sealed.
 func (w *workspace) seal() (*sealed, outcome, error) {
 	turn, err := w.textArg("turn_id")
 	if err != nil {
@@ -97,8 +96,7 @@ func (s *sealed) infos() map[string]dispatch.FileInfo {
 	return infos
 }
 
-// verifyDispatchManifest seals a bundle, does to it what the setup says, and
-// verifies it.
+// verifyDispatchManifest seals a bundle, changes it as the setup says, and verifies it.
 func verifyDispatchManifest(w *workspace) (outcome, error) {
 	s, refused, err := w.seal()
 	if err != nil || refused != nil {
@@ -124,8 +122,8 @@ func verifyDispatchManifest(w *workspace) (outcome, error) {
 		"verification_errors", rows), nil
 }
 
-// tamper applies the setup's mutations in their order: inject, tamper, delete
-// files, delete the manifest, replace the manifest (docs/conformance.md#becoming-a-target).
+// tamper applies the setup's mutations in order: inject, tamper, delete files, delete the manifest, replace the
+// manifest (docs/conformance.md#becoming-a-target).
 func (w *workspace) tamper(s *sealed) error {
 	setup := w.fixture.Setup
 	for _, key := range []string{"post_finalize_inject", "post_finalize_tamper"} {

@@ -21,8 +21,7 @@ func validateTurnResult(w *workspace) (outcome, error) {
 	return validated(protocol.JudgeResult(snap, w.resultTurn(), w.staged, protocol.JudgeOptions{})), nil
 }
 
-// resultTurn is the active turn the staged result is for: the one it names,
-// else the only one.
+// resultTurn returns the active turn of the staged result: the one it names, else the only one.
 func (w *workspace) resultTurn() *run.Turn {
 	o, _ := w.staged.(*ojson.Object)
 	if t, ok := w.state.ActiveTurns.Get(o.String("turn_id")); ok {
@@ -31,7 +30,7 @@ func (w *workspace) resultTurn() *run.Turn {
 	return w.state.OnlyTurn()
 }
 
-// validated is a validation as fixtures see it.
+// validated returns a validation in the fixtures' form.
 func validated(v *result.Validation) outcome {
 	if v.OK {
 		return ojson.NewObject("result", "success", "stages_passed", result.Stages(), "errors", []any{},
@@ -46,8 +45,8 @@ func validated(v *result.Validation) outcome {
 	return o
 }
 
-// detail adds the members a type of error has beside its name (docs/conformance.md#becoming-a-target).
-// The texts are wire.
+// detail adds the members that an error type has besides its name (docs/conformance.md#becoming-a-target). The
+// texts are part of the protocol.
 func detail(o *ojson.Object, kind string, errs wire.Problems) {
 	i := slices.IndexFunc(errs, func(p wire.Problem) bool { return p.Code == kind })
 	if i < 0 {
@@ -67,8 +66,8 @@ func detail(o *ojson.Object, kind string, errs wire.Problems) {
 	}
 }
 
-// problemRows tells findings apart by code and field, which the sentences in
-// errors do not. It is a member of ours.
+// problemRows distinguishes findings by code and field, which the sentences in errors do not. It is a member of
+// ours.
 func problemRows(errs wire.Problems) []*ojson.Object {
 	out := make([]*ojson.Object, len(errs))
 	for i, p := range errs {
@@ -77,8 +76,7 @@ func problemRows(errs wire.Problems) []*ojson.Object {
 	return out
 }
 
-// acceptTurn accepts a turn outside git: there is no work tree to hold the
-// declared changes against.
+// acceptTurn accepts a turn outside git: the declared changes cannot be compared with a work tree.
 func acceptTurn(w *workspace) (outcome, error) {
 	id, err := w.textArg("turn_id")
 	if err != nil {
@@ -102,10 +100,10 @@ func acceptTurn(w *workspace) (outcome, error) {
 	history := w.ledgers[wire.LedgerHistory]
 	last := history[len(history)-1].Row
 	state := stateView(w.state)
-	// The state has one counter for assignments and acceptances; the sequence of
-	// acceptances is what the newest accepted row says (docs/conformance.md#becoming-a-target).
+	// The state has one counter for assignments and acceptances; the newest accepted row has the sequence of
+	// acceptances (docs/conformance.md#becoming-a-target).
 	state.Set("accepted_sequence", last.Value("accepted_sequence"))
-	// The comparator cannot see that an object is empty; an array it can.
+	// The comparator can check that an array is empty, but not an object.
 	state.Set("active_turn_ids", w.state.ActiveTurns.Keys())
 	o := ojson.NewObject("result", "success", "state", state, "history_length", len(history),
 		"history_last_entry", last)
@@ -115,8 +113,8 @@ func acceptTurn(w *workspace) (outcome, error) {
 	return o, nil
 }
 
-// bundleChanges seals the turn's bundle, does to it what the setup says, and lists what is
-// not as it was sealed; none for a turn without a bundle.
+// bundleChanges seals the turn's bundle, changes it as the setup says, and lists what differs from the seal; none
+// for a turn without a bundle.
 func (w *workspace) bundleChanges() ([]protocol.BundleChange, error) {
 	id, err := w.textArg("turn_id")
 	if _, there := w.bundles[id]; err != nil || !there {
@@ -136,16 +134,15 @@ func (w *workspace) bundleChanges() ([]protocol.BundleChange, error) {
 	return dispatch.Changes(dispatch.VerifyRecordedFiles(s.id, recorded, s.manifest, s.infos())), nil
 }
 
-// accepted reports whether the history holds an accepted row of the turn. The row of a
-// turn that was given up does not count.
+// accepted reports whether the history has an accepted row of the turn. The row of a given-up turn does not count.
 func (w *workspace) accepted(id string) bool {
 	return slices.ContainsFunc(w.ledgers[wire.LedgerHistory], func(l run.Line) bool {
 		return l.Row.String("turn_id") == id && l.Row.String("status") != run.HistoryReissued
 	})
 }
 
-// refusedAcceptance is a refusal as fixtures see it: a failed validation looks
-// like that of validate_turn_result, every other refusal carries its code.
+// refusedAcceptance returns a refusal in the fixtures' form: a failed validation looks like that of
+// validate_turn_result, any other refusal has its code.
 func (w *workspace) refusedAcceptance(tr *protocol.Transition, refused *wire.Error) outcome {
 	var o outcome
 	var r *protocol.AcceptResult
@@ -156,8 +153,7 @@ func (w *workspace) refusedAcceptance(tr *protocol.Transition, refused *wire.Err
 	case refused.Code == wire.CodeValidationFailed && r != nil && r.Validation != nil:
 		o = validated(r.Validation)
 	case slices.Contains(result.Stages(), refused.Stage):
-		// There was nothing that could be validated: no staged result, or one
-		// beyond all bounds.
+		// Nothing could be validated: no staged result, or one that exceeds all bounds.
 		o = ojson.NewObject("result", "error", "failed_stage", refused.Stage, "error_type", refused.Class,
 			"error_code", refused.Code, "errors", []string{refused.Message}, "warnings", []any{})
 	default:

@@ -10,9 +10,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// moved is the outcome of an operation of the state machine. Every refusal is
-// an invalid transition there, except a change of what never changes;
-// error_code keeps what the engine calls it.
+// moved returns the outcome of an operation of the state machine. Every refusal counts as an invalid transition,
+// except a change of an immutable member; error_code keeps the engine's own code.
 func (w *workspace) moved(refused *wire.Error) outcome {
 	if refused == nil {
 		return ojson.NewObject("result", "ok", "state_assertions", stateView(w.state))
@@ -35,8 +34,7 @@ func (w *workspace) move(op protocol.Operation) (outcome, error) {
 	return w.moved(refused), nil
 }
 
-// unfit is the outcome when the configuration does not allow a run at all, nil
-// when it does.
+// unfit returns the outcome when the configuration does not allow a run at all, nil when it does.
 func (w *workspace) unfit() outcome {
 	if len(w.problems) == 0 {
 		return nil
@@ -88,9 +86,8 @@ func approveCompletion(w *workspace) (outcome, error) {
 	}})
 }
 
-// noActions keeps an approval from being judged without the commands its gate
-// asks to be run: a fixture must not run commands, and passing over them would
-// evaluate something else.
+// noActions refuses an approval whose gate asks for commands: a fixture must not run commands, and skipping them
+// would evaluate something else.
 func (w *workspace) noActions(gate string) error {
 	if g := w.cfg.Gate(gate); g != nil && len(g.Actions) > 0 {
 		return notImplemented("gate %s runs commands on approval; this adapter runs none", show(gate))
@@ -98,8 +95,8 @@ func (w *workspace) noActions(gate string) error {
 	return nil
 }
 
-// resolveBlocked knows one way out of a block: resuming, which is the engine's
-// reactivation. It applies to blocked runs only.
+// resolveBlocked supports one way out of a block: resuming, which is the engine's reactivation. It applies only to
+// blocked runs.
 func resolveBlocked(w *workspace) (outcome, error) {
 	action, err := w.textArg("action")
 	if err != nil {

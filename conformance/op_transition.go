@@ -1,4 +1,4 @@
-// transition_state: a bare change of status, held against the table of legal transitions
+// transition_state: a bare change of status, checked against the table of legal transitions
 // (docs/conformance.md#becoming-a-target).
 
 package conformance
@@ -18,11 +18,9 @@ const (
 	triggerEscalation = "escalation"
 )
 
-// transitionState builds the state the request asks for, the way the engine
-// builds such a state itself, and asks the engine whether a run may go there.
-// Nothing that has no legal path is made up for: it is
-// invalid_state_transition, and immutable_field when it touches what never
-// changes.
+// transitionState builds the requested state as the engine builds such a state, and asks the engine whether a run
+// may enter it. A state without a legal path is never made up: it is invalid_state_transition, or immutable_field
+// when the request changes an immutable member.
 func transitionState(w *workspace) (outcome, error) {
 	target, err := w.textArg("target_status")
 	if err != nil {
@@ -83,8 +81,7 @@ func noPath(what string) *wire.Error {
 	return &wire.Error{Code: wire.CodeInvalidStateTransition, Field: "status", Message: "no legal transition: " + what}
 }
 
-// immutable refuses overrides of what never changes before anything else is
-// looked at: it is the graver finding.
+// immutable refuses changes of immutable members first, because that is the graver finding.
 func (w *workspace) immutable(doc *ojson.Object) *wire.Error {
 	after, _ := run.DecodeStateObject(doc)
 	if e := protocol.LegalTransition(w.state, after, protocol.OpTransitionState); e != nil &&
@@ -94,7 +91,7 @@ func (w *workspace) immutable(doc *ojson.Object) *wire.Error {
 	return nil
 }
 
-// waitAtGate is the pause an acceptance makes at a gate that needs a person.
+// waitAtGate makes the pause of an acceptance at a gate that needs a person.
 func waitAtGate(doc *ojson.Object, gate ojson.Value) {
 	doc.Set("status", string(wire.StatusPaused))
 	doc.Set("pending_phase_transition", ojson.CloneValue(gate))
@@ -103,8 +100,7 @@ func waitAtGate(doc *ojson.Object, gate ojson.Value) {
 	doc.Set("blocked_on", "human_approval:"+g.String("gate"))
 }
 
-// escalate blocks the run through the engine's own operation and carries the
-// block over into doc.
+// escalate blocks the run through the engine's own operation and copies the block into doc.
 func (w *workspace) escalate(doc *ojson.Object) (*wire.Error, error) {
 	reason, err := w.textArg("reason")
 	if err != nil {
@@ -140,7 +136,7 @@ func (w *workspace) escalate(doc *ojson.Object) (*wire.Error, error) {
 	return nil, nil
 }
 
-// turnOf is the turn an escalation concerns: the role's, else the only one.
+// turnOf returns the turn that an escalation concerns: the role's, else the only one.
 func (w *workspace) turnOf(role string) *run.Turn {
 	for _, t := range w.state.ActiveTurns.All() {
 		if t.AssignedRole == role {
@@ -163,8 +159,7 @@ func (w *workspace) objectArg(key string) (*ojson.Object, error) {
 	return o, nil
 }
 
-// escalationBlocker is the blocker of an escalation: the reason in the hyphened
-// form blockers use, then the role.
+// escalationBlocker returns the blocker of an escalation: the hyphenated reason, then the role.
 func escalationBlocker(reason, role string) string {
 	if role == "" {
 		role = "unknown"

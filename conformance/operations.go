@@ -1,4 +1,5 @@
-// Which fixture operation is run by what, and what it may find in its setup (docs/conformance.md#becoming-a-target).
+// Which code runs which fixture operation, and which setup members it may have
+// (docs/conformance.md#becoming-a-target).
 
 package conformance
 
@@ -8,20 +9,18 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
-// outcome is what an operation came to: the actual that is compared.
+// outcome is the outcome of an operation: the actual that is compared.
 type outcome = *ojson.Object
 
-// operation runs one fixture. The error is for fixtures that cannot be run; a
-// refusal by the engine is an outcome.
+// operation runs one fixture. The error is for fixtures that cannot be run; a refusal by the engine is an outcome.
 type operation struct {
-	setup []string // setup members it reads or that cannot matter to it
+	setup []string // setup members that it reads or that cannot affect it
 	run   func(*workspace) (outcome, error)
 }
 
-// lookup finds an operation. Operations this adapter does not offer, known to
-// the protocol or not, are not_implemented.
+// lookup finds an operation. Operations that this adapter lacks, known to the protocol or not, are not_implemented.
 func lookup(name string) (operation, error) {
-	// The members of a governed workspace; every operation may find one there.
+	// The members of a governed workspace, which every operation accepts.
 	local := []string{"config", "state", "turn_result", "history", "ledger", "filesystem", "dispatch_bundle"}
 	sealed := append([]string{"post_finalize_inject", "post_finalize_tamper", "post_finalize_delete",
 		"post_finalize_delete_manifest", "post_finalize_corrupt_manifest"}, local...)
@@ -74,7 +73,7 @@ func lookup(name string) (operation, error) {
 	return operation{setup: setup, run: run}, nil
 }
 
-// notImplemented is the error for a use of an operation that is not offered.
+// notImplemented returns the error for an unsupported use of an operation.
 func notImplemented(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", errNotImplemented, fmt.Sprintf(format, args...))
 }

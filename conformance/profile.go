@@ -1,4 +1,4 @@
-// Profiles of a corpus: what the documents of the protocol demand, and what we demand beyond them
+// Profiles of a corpus: what the protocol's documents require, and what we require beyond them
 // (docs/conformance.md#profiles).
 
 package conformance
@@ -19,12 +19,10 @@ const (
 // Profiles lists them, the default first.
 func Profiles() []string { return []string{ProfileCore, ProfileStrict} }
 
-// Deviation is a version of an implementation that is known to break the rule
-// of a fixture, as the corpus records it.
+// Deviation is a version of an implementation that is known to break a fixture's rule, as recorded in the corpus.
 type Deviation struct{ Implementation, Version, Reason string }
 
-// profile reads the members of a fixture that place it: profile and
-// known_deviations.
+// profile reads the members that classify a fixture: profile and known_deviations.
 func profile(o *ojson.Object, bad []string) (string, []Deviation, []string) {
 	p := ProfileCore
 	if v, has := o.Get("profile"); has {
@@ -52,8 +50,7 @@ func profile(o *ojson.Object, bad []string) (string, []Deviation, []string) {
 	return p, out, bad
 }
 
-// deviation is what the corpus knows of the implementation and version that a
-// capabilities document names, nil when it knows nothing.
+// deviation returns what the corpus knows about the implementation and version of a capabilities document, or nil.
 func (f *Fixture) deviation(c *Capabilities) *Deviation {
 	for i, d := range f.Deviations {
 		if d.Implementation == c.Implementation && d.Version == c.Version {

@@ -19,10 +19,10 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 )
 
-// maxReply bounds the body of a reply: an outcome is a few kilobytes, and a
-// server must not be able to fill the verifier's memory or its report.
+// maxReply bounds the body of a reply: an outcome is a few kilobytes, and a server must not be able to fill the
+// verifier's memory or its report.
 const (
-	maxReply     = 16 << 20 // bytes read of a reply
+	maxReply     = 16 << 20 // bytes read from a reply
 	maxReplyText = 64 << 10 // bytes of a reply that is not JSON, as a report shows it
 )
 
@@ -38,11 +38,9 @@ type Remote struct {
 
 var _ Target = (*Remote)(nil)
 
-// NewRemote prepares the endpoint below base, an http or https URL without user,
-// query or fragment; one trailing slash is taken off and a path kept. A token,
-// if not empty, is sent as bearer token. timeout is the total time of one
-// request, from the connection to the last byte of the reply. Nothing is sent
-// yet.
+// NewRemote prepares the endpoint below base, an http or https URL without user, query or fragment; it removes one
+// trailing slash and keeps a path. It sends a non-empty token as a bearer token. timeout is the total time of one
+// request, from the connection to the last byte of the reply. NewRemote sends nothing.
 func NewRemote(base, token string, timeout time.Duration) (*Remote, error) {
 	clean, err := remoteBase(base)
 	if err != nil {
@@ -58,24 +56,23 @@ func NewRemote(base, token string, timeout time.Duration) (*Remote, error) {
 	}
 	return &Remote{base: clean, token: token, timeout: timeout, client: &http.Client{
 		Transport: &http.Transport{
-			DisableKeepAlives:      true, // says "connection: close"
-			DisableCompression:     true, // a small body must not unfold into a large one
+			DisableKeepAlives:      true, // sends "connection: close"
+			DisableCompression:     true, // a small body must not expand into a large one
 			MaxResponseHeaderBytes: 64 << 10,
-			// HTTP/2 has no connection header, and one request each needs no more.
+			// HTTP/2 has no connection header, and a single request does not need it.
 			TLSNextProto: map[string]func(string, *tls.Conn) http.RoundTripper{},
 		},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}, nil
 }
 
-// remoteBase checks and normalises the URL of an endpoint. What it says about a
-// URL never shows a password in it.
+// remoteBase checks and normalises the URL of an endpoint. Its errors never show a password from the URL.
 func remoteBase(base string) (string, error) {
 	u, err := url.Parse(strings.TrimSpace(base))
 	reason := ""
 	switch {
 	case err != nil:
-		// The parser's error quotes the whole input again.
+		// The parser's error repeats the whole input.
 		if inner := errors.Unwrap(err); inner != nil {
 			err = inner
 		}
@@ -101,22 +98,20 @@ func remoteBase(base string) (string, error) {
 	return strings.TrimSuffix(u.String(), "/"), nil
 }
 
-// wireError makes an error of a sentence that every verifier prints the same,
-// its capital letter included.
+// wireError returns an error with a sentence that every verifier prints the same way, including its capital letter.
 func wireError(format string, args ...any) error { return fmt.Errorf(format, args...) }
 
-// Base is the endpoint's URL without trailing slash, as reports name it.
+// Base returns the endpoint's URL without trailing slash, as reports name it.
 func (r *Remote) Base() string { return r.base }
 
-// Exposed reports whether the token would travel in the clear to another
-// machine.
+// Exposed reports whether the token would be sent unencrypted to another machine.
 func (r *Remote) Exposed() bool {
 	u, err := url.Parse(r.base)
 	return err == nil && r.token != "" && u.Scheme == "http" && !listen.Local(u.Hostname())
 }
 
-// Capabilities fetches the capabilities document. It is JSON of whatever kind
-// the endpoint sent; its content is the caller's to check.
+// Capabilities fetches the capabilities document. It returns whatever JSON the endpoint sent; the caller checks its
+// content.
 func (r *Remote) Capabilities(ctx context.Context) (ojson.Value, error) {
 	status, body, err := r.request(ctx, http.MethodGet, "/conform/capabilities", nil)
 	switch {
@@ -151,7 +146,7 @@ func (r *Remote) Execute(ctx context.Context, f *Fixture) Outcome {
 	return answer(reply, nil)
 }
 
-// refused is the Outcome of a status other than 200.
+// refused returns the Outcome of a status other than 200.
 func refused(status int, body []byte, reply ojson.Value, isJSON bool) Outcome {
 	whole := strings.TrimSpace(replyText(body))
 	said := text.Clip(whole, 2000)
@@ -170,7 +165,7 @@ func refused(status int, body []byte, reply ojson.Value, isJSON bool) Outcome {
 	return errored(fmt.Sprintf("HTTP %d: %s", status, said), actual)
 }
 
-// replyText is a body as text that a report can hold.
+// replyText converts a body to text for a report.
 func replyText(body []byte) string {
 	return strings.ToValidUTF8(text.Clip(string(body), maxReplyText), "\ufffd")
 }

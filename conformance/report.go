@@ -1,4 +1,4 @@
-// The report of a verification: counts, what did not pass, and the JSON other tools read
+// The report of a verification: counts, what did not pass, and the JSON for other tools
 // (docs/conformance.md#checking).
 
 package conformance
@@ -10,13 +10,13 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
-// Report is what a verification came to.
+// Report is the outcome of a verification.
 type Report struct {
 	Implementation  string
-	ProtocolVersion ojson.Value // as claimed, nil when not
-	Tier            int         // the highest tier asked for
+	ProtocolVersion ojson.Value // as claimed, nil when absent
+	Tier            int         // the highest requested tier
 	Profile         string      // ProfileCore or ProfileStrict
-	Known           int         // failures and errors the corpus knows of this implementation and version
+	Known           int         // failures and errors that the corpus knows of this implementation and version
 	Time            time.Time   // start
 	TargetRoot      string      // absolute; "" for a remote target
 	Remote          string      // base URL; "" for a local target
@@ -24,7 +24,7 @@ type Report struct {
 	Digest          string // of the corpus
 	Tiers           []*TierSummary
 	Warnings        []string
-	Challenges      *Challenges // nil when none were asked for
+	Challenges      *Challenges // nil when none were requested
 	Overall         Status      // pass, fail or error
 }
 
@@ -34,16 +34,16 @@ type TierSummary struct {
 	Status         string
 	Note           string // why it was skipped
 	Count          Count
-	Surfaces       *ojson.Map[*Count] // in the order their first fixtures ran
+	Surfaces       *ojson.Map[*Count] // in the order in which their first fixtures ran
 	Failures       []Finding
 	Errors         []Finding
 	NotImplemented []Finding
 }
 
-// Count says how many fixtures ended how.
+// Count counts fixtures by outcome.
 type Count struct{ Passed, Failed, Errored, NotImplemented int }
 
-// Run is the number of fixtures that were run.
+// Run returns the number of fixtures that ran.
 func (c *Count) Run() int { return c.Passed + c.Failed + c.Errored + c.NotImplemented }
 
 func (c *Count) add(s Status) {
@@ -61,15 +61,14 @@ func (c *Count) add(s Status) {
 
 // Finding is a fixture that did not pass.
 type Finding struct {
-	ID      ojson.Value // the fixture_id as it is in the fixture
+	ID      ojson.Value // the fixture_id as written in the fixture
 	Surface ojson.Value
 	Message string
 	Actual  ojson.Value
 	Known   *Deviation // nil when the corpus does not know it
 }
 
-// add counts an outcome. A deviation that is known of the target says so beside
-// the failure and changes no verdict.
+// add counts an outcome. A known deviation of the target is noted beside the failure and changes no verdict.
 func (r *Report) add(f CorpusFixture, o Outcome, known *Deviation) {
 	if o.Status != StatusFail && o.Status != StatusError {
 		known = nil
@@ -105,8 +104,8 @@ func (t *TierSummary) add(f CorpusFixture, o Outcome, known *Deviation) {
 	}
 }
 
-// judge settles Overall: an error outweighs a failure, a failure a pass,
-// whatever their order. A run of nothing proves nothing and is an error.
+// judge sets Overall: an error outweighs a failure and a failure outweighs a pass, in any order. A run without
+// fixtures proves nothing and is an error.
 func (r *Report) judge() {
 	r.Overall = StatusPass
 	run := 0
@@ -128,7 +127,7 @@ func (r *Report) judge() {
 	}
 }
 
-// ExitCode is the verifier's exit status: 0 pass, 1 fail, 2 error. Never 3.
+// ExitCode returns the verifier's exit status: 0 pass, 1 fail, 2 error. Never 3.
 func (r *Report) ExitCode() int {
 	switch r.Overall {
 	case StatusPass:
@@ -139,9 +138,9 @@ func (r *Report) ExitCode() int {
 	return 2
 }
 
-// Object is the report as JSON. Our own members follow those of docs/conformance.md#the-report:
-// corpus_digest, warnings, profile and known_deviations always; challenge_seed, challenges_run,
-// challenges_failed and challenges when fixtures were challenged.
+// Object returns the report as JSON. Our own members follow those of docs/conformance.md#the-report: corpus_digest,
+// warnings, profile and known_deviations always; challenge_seed, challenges_run, challenges_failed and challenges
+// when fixtures were challenged.
 func (r *Report) Object() *ojson.Object {
 	results := ojson.NewObject()
 	for _, t := range r.Tiers {
@@ -208,7 +207,7 @@ func findingRows(list []Finding, withActual bool) []any {
 	return rows
 }
 
-// ErrorReport is the document of a verification that could not be done.
+// ErrorReport returns the document of a verification that was not possible.
 func ErrorReport(err error) *ojson.Object {
 	return ojson.NewObject("overall", "error", "message", err.Error())
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 )
 
-// Ink renders the text report: emphasis, and Safe for words an adapter wrote,
-// which must not reach a terminal as they are.
+// Ink formats the text report: emphasis, and Safe for an adapter's words, which must not reach a terminal
+// unescaped.
 type Ink struct{ Bold, Good, Bad, Faint, Safe func(string) string }
 
 // WriteText prints the report.
@@ -58,7 +58,7 @@ func (r *Report) WriteText(w io.Writer, ink Ink) error {
 			known(f.Known)
 		}
 		if n := len(t.Errors); n > 1 && n == t.Count.Run() && sameMessage(t.Errors) {
-			line("    %s all %d: %s", ink.Bad("✗"), n, ink.Safe(t.Errors[0].Message)) // no adapter, most likely
+			line("    %s all %d: %s", ink.Bad("✗"), n, ink.Safe(t.Errors[0].Message)) // probably no adapter
 			complaint(t.Errors[0])
 			continue
 		}
@@ -99,15 +99,15 @@ func (i Ink) verdict(status, text string) string {
 	return i.Bad(text)
 }
 
-// lastComplaint is the last line that an adapter without a usable answer wrote on standard error: that of an uncaught
-// exception says what happened. "" for none.
+// lastComplaint returns the last line on standard error of an adapter without a usable answer: for an uncaught
+// exception it says what happened. "" for none.
 func lastComplaint(actual ojson.Value) string {
 	o, _ := actual.(*ojson.Object)
 	said := strings.TrimSpace(o.String("stderr"))
 	return text.Brief(said[strings.LastIndexByte(said, '\n')+1:], 200)
 }
 
-// sameMessage reports that all findings say the same.
+// sameMessage reports whether all findings have the same message.
 func sameMessage(list []Finding) bool {
 	return !slices.ContainsFunc(list, func(f Finding) bool { return f.Message != list[0].Message })
 }

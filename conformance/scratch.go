@@ -15,14 +15,12 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// scratch is a project on disk with a home and a directory for temporary files
-// of its own, so that programs leave nothing outside.
+// scratch is a project on disk with its own home and temporary directory, so that programs leave nothing outside.
 type scratch struct{ base string }
 
 func (s *scratch) project() string { return filepath.Join(s.base, "project") }
 
-// environ is an environment with the directories of the scratch in place of the
-// person's.
+// environ returns an environment with the scratch's directories in place of the user's.
 func (s *scratch) environ(env []string) []string {
 	own := []string{"HOME", "TMPDIR", "TEMP", "TMP"}
 	out := slices.DeleteFunc(slices.Clone(env), func(kv string) bool {
@@ -36,8 +34,8 @@ func (s *scratch) environ(env []string) []string {
 	return out
 }
 
-// scratch writes the workspace to a new directory. The caller removes it with
-// cleanup, in a defer, so that a panic leaves nothing behind either.
+// scratch writes the workspace to a new directory. The caller defers cleanup, so that a panic leaves nothing behind
+// either.
 func (w *workspace) scratch() (s *scratch, cleanup func(), err error) {
 	base, err := os.MkdirTemp("", "agentxchain-fixture-")
 	if err != nil {
@@ -65,7 +63,7 @@ func (w *workspace) scratch() (s *scratch, cleanup func(), err error) {
 	return s, func() { removeTemp(base) }, nil
 }
 
-// tree is every file of the workspace by project-relative path.
+// tree returns every file of the workspace by project-relative path.
 func (w *workspace) tree() map[string][]byte {
 	files := map[string][]byte{
 		wire.ConfigPath:             ojson.Pretty(w.cfg.Raw),
@@ -94,8 +92,7 @@ func (w *workspace) tree() map[string][]byte {
 	return files
 }
 
-// writeTree writes files below root, parents included. Nothing is written
-// outside root, whatever the paths say.
+// writeTree writes files below root, including parents. It writes nothing outside root, whatever the paths are.
 func writeTree(root *os.Root, files map[string][]byte) error {
 	for name, data := range files {
 		if dir := path.Dir(name); dir != "." {

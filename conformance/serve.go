@@ -1,4 +1,5 @@
-// The endpoint other verifiers examine this program through, http-fixture-v1 (docs/conformance.md#the-endpoint).
+// The endpoint through which other verifiers examine this program, http-fixture-v1
+// (docs/conformance.md#the-endpoint).
 
 package conformance
 
@@ -27,35 +28,33 @@ const MaxRequestBytes = 1 << 20
 
 // Server answers GET /conform/capabilities and POST /conform/execute.
 //
-// A fixture may name commands (run_hooks), so executing one is executing what
-// its sender chose. Every fixture therefore gets a process of its own with a
-// scratch directory, a deadline and an environment without secrets, and all
-// three end with it. Fixtures that name no command are treated alike: one that
-// exhausts the stack or spins cannot be ended inside this process.
+// A fixture may name commands (run_hooks), so executing one executes what its sender chose. Every fixture therefore
+// gets its own process with a scratch directory, a deadline and an environment without secrets, and all three end
+// with it. Fixtures without commands are treated the same: one that exhausts the stack or spins could not be
+// stopped inside this process.
 type Server struct {
 	Command      []string      // argv of the stdio adapter; the program's path is absolute
-	Environ      []string      // environment of the adapter; names of the scratch directory are added
+	Environ      []string      // environment of the adapter; variables for the scratch directory are added
 	Capabilities *ojson.Object // the document served
-	Token        string        // required of every request when not empty
-	Hosts        []string      // names a request may call this host by, without port; any when empty
+	Token        string        // required of every request if not empty
+	Hosts        []string      // host names that requests may use, without port; any if empty
 	Timeout      time.Duration // total time of one fixture; DefaultTimeout when 0
-	Jobs         int           // fixtures at a time; 1 when 0
-	Queue        int           // requests that may wait for their turn, further ones get 503
-	// Log receives one line about each request, one at a time, nil for none. Lines
-	// hold neither tokens nor fixtures.
+	Jobs         int           // concurrent fixtures; 1 when 0
+	Queue        int           // requests that may wait for their turn; further ones get 503
+	// Log receives one line per request, one at a time; nil for none. Lines contain neither tokens nor fixtures.
 	Log func(line string)
 
 	patience time.Duration // for a request to arrive; readTimeout when 0
 }
 
-// Handler returns the endpoint. Fixtures under way are ended when ctx is done.
+// Handler returns the endpoint. Running fixtures are ended when ctx is done.
 func (s *Server) Handler(ctx context.Context) http.Handler {
 	e := &endpoint{Server: s, ends: ctx, want: sha256.Sum256([]byte("Bearer " + s.Token)),
 		slots: make(chan struct{}, max(1, s.Jobs)), places: make(chan struct{}, max(1, s.Jobs)+max(0, s.Queue))}
 	return http.HandlerFunc(e.serve)
 }
 
-// endpoint is a Server at work.
+// endpoint is a running Server.
 type endpoint struct {
 	*Server
 	ends   context.Context
@@ -101,7 +100,7 @@ func (e *endpoint) serve(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// quoted is text of the peer's as a log line may hold it.
+// quoted formats text from the peer for a log line.
 func quoted(s string) string {
 	if q := strconv.QuoteToASCII(text.Clip(s, 100)); len(q) != len(s)+2 || strings.ContainsRune(s, ' ') {
 		return q
@@ -109,7 +108,7 @@ func quoted(s string) string {
 	return s
 }
 
-// respond decides in the order of docs/conformance.md#the-endpoint: place, method, token, body.
+// respond checks in the order of docs/conformance.md#the-endpoint: place, method, token, body.
 func (e *endpoint) respond(conn *http.ResponseController, r *http.Request) reply {
 	if a, refused := e.stranger(r); refused {
 		return a
@@ -135,9 +134,8 @@ func (e *endpoint) respond(conn *http.ResponseController, r *http.Request) reply
 	return e.execute(conn, r)
 }
 
-// stranger refuses what only a browser sends: a page must not be able to run
-// commands on the machine of the person who looks at it, neither by a request
-// across origins nor under a name of its own that it lets point here.
+// stranger refuses what only a browser sends: a web page must not be able to run commands on its visitor's machine,
+// neither by a cross-origin request nor under a host name of its own that resolves to this machine.
 func (e *endpoint) stranger(r *http.Request) (reply, bool) {
 	if r.Header.Get("Origin") != "" {
 		return says(http.StatusForbidden, "requests from web pages are refused"), true
@@ -158,8 +156,7 @@ func (e *endpoint) stranger(r *http.Request) (reply, bool) {
 	return says(http.StatusForbidden, "the Host header names another host"), true
 }
 
-// admitted compares digests, so that neither content nor length of the token
-// shows in the time it takes.
+// admitted compares digests, so that timing reveals neither content nor length of the token.
 func (e *endpoint) admitted(r *http.Request) bool {
 	if e.Token == "" {
 		return true
@@ -186,8 +183,7 @@ func (e *endpoint) execute(conn *http.ResponseController, r *http.Request) reply
 	if err != nil {
 		return says(http.StatusBadRequest, "Invalid JSON: %v", err)
 	}
-	// The time to send a request is over; from here on a deadline for reading
-	// would end fixtures that take their time.
+	// The request has been read; from here on a read deadline would end slow fixtures.
 	_ = conn.SetReadDeadline(time.Time{})
 	select {
 	case e.places <- struct{}{}:

@@ -15,15 +15,15 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/listen"
 )
 
-// How long a peer may take. Loopback verifiers need milliseconds; a peer that
-// sends a byte now and then must not keep a connection.
+// How long a peer may take. Loopback verifiers need milliseconds; a peer that sends a byte now and then must not
+// occupy a connection.
 const (
 	headerTimeout = 10 * time.Second
 	readTimeout   = 30 * time.Second // header and body
 	writeTimeout  = 30 * time.Second
 )
 
-// DefaultListen is where the endpoint listens unless told otherwise.
+// DefaultListen is the endpoint's default address.
 const DefaultListen = "127.0.0.1:8788"
 
 // Listen opens the socket of the endpoint: listen.TCP. A host that other machines can reach needs a token.
@@ -33,7 +33,7 @@ func (s *Server) Listen(ctx context.Context, addr string) (net.Listener, error) 
 	if err != nil {
 		return nil, err
 	}
-	s.Hosts = nil // the token says who may ask; the names of this host are unknown
+	s.Hosts = nil // the token decides who may ask; the names of this host are unknown
 	if listen.Only(l.Addr()) {
 		s.Hosts = []string{"localhost", "127.0.0.1", "::1"}
 		if host, _, _ := net.SplitHostPort(addr); host != "" {
@@ -43,10 +43,9 @@ func (s *Server) Listen(ctx context.Context, addr string) (net.Listener, error) 
 	return l, nil
 }
 
-// Serve answers on l until ctx is done; then it stops listening, lets the
-// fixtures under way finish within grace, and ends those that do not. All
-// fixtures' processes and scratch directories are gone when it returns. It
-// closes l. The error is nil after an orderly stop.
+// Serve answers on l until ctx is done; then it stops listening, lets running fixtures finish within grace, and
+// ends the rest. When it returns, all fixture processes and scratch directories are gone. It closes l. The error is
+// nil after an orderly stop.
 func (s *Server) Serve(ctx context.Context, l net.Listener, grace time.Duration) error {
 	running, endAll := context.WithCancel(context.WithoutCancel(ctx))
 	defer endAll()
@@ -60,7 +59,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, grace time.Duration)
 		ReadTimeout:       patience,
 		IdleTimeout:       headerTimeout,
 		MaxHeaderBytes:    16 << 10,
-		// What it would say is about peers' broken requests.
+		// It would only report peers' broken requests.
 		ErrorLog: log.New(io.Discard, "", 0),
 	}
 	srv.SetKeepAlivesEnabled(false)
@@ -79,7 +78,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, grace time.Duration)
 	if err == nil {
 		return nil
 	}
-	// Ending a fixture takes a moment: its processes are asked first.
+	// Ending a fixture takes a moment: its processes are first asked to stop.
 	endAll()
 	stop, cancel = context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()

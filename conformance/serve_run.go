@@ -1,4 +1,4 @@
-// One fixture of the endpoint: its process, its scratch directory, and what is told of it.
+// A fixture of the endpoint: its process, its scratch directory, and what is reported of it.
 
 package conformance
 
@@ -12,11 +12,10 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/process"
 )
 
-// run executes a decoded fixture. A verdict of whatever kind is 200, and so is a
-// deadline that passed, which the verifier must be able to tell from a broken
-// endpoint; 500 is for an adapter that gave no verdict.
+// run executes a decoded fixture. Any verdict is a 200, and so is a missed deadline, which the verifier must be
+// able to distinguish from a broken endpoint; 500 is for an adapter without a verdict.
 func (e *endpoint) run(ctx context.Context, fixture ojson.Value) reply {
-	// Home and temporary files of the fixture are in one place that is removed.
+	// Home and temporary files of the fixture share one directory, which is removed.
 	scratch, env, err := ownTemp(e.Environ, "HOME", "USERPROFILE")
 	if err != nil {
 		return says(http.StatusInternalServerError, "no scratch directory can be made")
@@ -62,8 +61,8 @@ func (e *endpoint) run(ctx context.Context, fixture ojson.Value) reply {
 
 func graded(r Result) reply { return reply{status: http.StatusOK, body: r.Object()} }
 
-// EndpointEnviron is the environment adapters of an endpoint get: what programs
-// need to be found and to print text, nothing that may be a secret.
+// EndpointEnviron returns the environment of an endpoint's adapters: what programs need to be found and to print
+// text, and nothing that may be a secret.
 func EndpointEnviron(lookup func(string) string) []string {
 	var out []string
 	for _, name := range []string{"PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "SHELL", "SYSTEMROOT", "COMSPEC",

@@ -10,33 +10,30 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 )
 
-// Outcome is what the verifier learned of one fixture. Status is error both when
-// the adapter said so and when there was no usable answer; Message is never
-// empty. Actual is the adapter's, or what is known of an unusable answer, or nil.
+// Outcome is the verifier's result for one fixture. Status is error both when the adapter said so and when it gave
+// no usable answer; Message is never empty. Actual is the adapter's, or what is known of an unusable answer, or
+// nil.
 type Outcome struct {
 	Status  Status
 	Message string
 	Actual  ojson.Value
 }
 
-// Target is an implementation under examination. Execute sends it one fixture
-// and never fails: whatever goes wrong is an Outcome of its own. It is called
-// from several goroutines at once. A canceled ctx ends it early.
+// Target is an implementation under examination. Execute sends it one fixture and never fails: any error is an
+// Outcome of its own. It is called from several goroutines at once. A canceled ctx ends it early.
 type Target interface {
 	Execute(ctx context.Context, f *Fixture) Outcome
 }
 
-// Bounds of what a report keeps of one answer, in bytes. Outcomes are a few
-// kilobytes; an adapter that answers every fixture with as much as it may must
-// not fill the verifier's memory.
+// Bounds of what a report keeps of one answer, in bytes. Outcomes are a few kilobytes; an adapter that answers
+// every fixture with the maximum must not fill the verifier's memory.
 const (
 	maxKeptActual  = 64 << 10 // as compact JSON
 	maxKeptMessage = 16 << 10
 )
 
-// kept is the outcome as a report keeps it, once everything that needs the whole
-// of it is done: nothing but the status of a pass, and of an actual that is too
-// large its size as {omitted_bytes}.
+// kept returns the outcome for a report, once the full outcome is no longer needed: only the status of a pass, and
+// {omitted_bytes} in place of an actual that is too large.
 func (o Outcome) kept() Outcome {
 	if o.Status == StatusPass {
 		return Outcome{Status: o.Status}
@@ -55,7 +52,7 @@ func keptActual(v ojson.Value) ojson.Value {
 	return v
 }
 
-// errored is the outcome of a fixture that got no usable answer.
+// errored returns the outcome of a fixture without a usable answer.
 func errored(message string, actual ojson.Value) Outcome {
 	return Outcome{Status: StatusError, Message: message, Actual: actual}
 }
@@ -88,7 +85,7 @@ func exitMismatch(exit int, status string) string {
 	return fmt.Sprintf("Adapter exit code %d does not match response status %q", exit, status)
 }
 
-// defaultMessage is what a report says when the adapter says nothing.
+// defaultMessage is what a report says when the adapter gives no message.
 func defaultMessage(s Status) string {
 	switch s {
 	case StatusPass:

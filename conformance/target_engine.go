@@ -1,4 +1,4 @@
-// In-process targets: fixtures for an adapter that is this very program need no process each.
+// In-process targets: when the adapter is this same program, fixtures need no process each.
 
 package conformance
 
@@ -15,9 +15,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
-// EngineTarget answers fixtures within this process, by the code the adapter
-// command runs and through the same document. Fixtures that start programs go
-// to Apart: what they start must not share a process with the verifier.
+// EngineTarget answers fixtures within this process, with the adapter command's code and the same document.
+// Fixtures that start programs go to Apart: those programs must not share a process with the verifier.
 type EngineTarget struct {
 	Adapter Adapter
 	Apart   Target
@@ -32,7 +31,7 @@ func (t *EngineTarget) Execute(ctx context.Context, f *Fixture) Outcome {
 		return t.Apart.Execute(ctx, f)
 	}
 	done := make(chan Result, 1)
-	// Through text, as over a pipe: the engine gets a document of its own.
+	// Encoded and decoded as over a pipe, so that the engine gets its own document.
 	document := ojson.Compact(f.Raw)
 	go func() { done <- t.Adapter.Execute(document) }()
 	timer := time.NewTimer(t.Timeout)
@@ -47,7 +46,7 @@ func (t *EngineTarget) Execute(ctx context.Context, f *Fixture) Outcome {
 	}
 }
 
-// startsPrograms reports whether running f starts what f names.
+// startsPrograms reports whether running f starts programs that f names.
 func startsPrograms(f *Fixture) bool { return f.Operation == "run_hooks" }
 
 // IsThisProgram reports whether an adapter command, started in root, would run
@@ -70,8 +69,7 @@ func IsThisProgram(command []string, root string) bool {
 	return err == nil && sameFile(file, self)
 }
 
-// programFile finds a program the way it is found when started in root; "" when
-// it is not there.
+// programFile finds a program as if started in root; "" when it does not exist.
 func programFile(name, root string) string {
 	if !strings.ContainsRune(name, filepath.Separator) {
 		found, err := exec.LookPath(name)
@@ -86,8 +84,8 @@ func programFile(name, root string) string {
 	return name
 }
 
-// gitCommandFile finds the program of a git command where git looks for it: in
-// its own directory if that is known, then on PATH.
+// gitCommandFile finds the program of a git command where git looks for it: in git's own directory if known, then
+// on PATH.
 func gitCommandFile(name string) string {
 	if dir := os.Getenv("GIT_EXEC_PATH"); dir != "" {
 		file := filepath.Join(dir, name)
@@ -107,8 +105,8 @@ func sameFile(a, b string) bool {
 	return err == nil && os.SameFile(x, y)
 }
 
-// AdapterCommand is the argv that starts this program's adapter anywhere: by
-// its name when PATH leads to this executable, by its absolute path otherwise.
+// AdapterCommand returns the argv that starts this program's adapter from anywhere: by name when PATH leads to this
+// executable, else by absolute path.
 func AdapterCommand() ([]string, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -121,9 +119,8 @@ func AdapterCommand() ([]string, error) {
 	return []string{self, "conformance", "adapter"}, nil
 }
 
-// LocalTarget is the target of checked capabilities at root: in-process when
-// they name this very program and apart is false, a process for every fixture
-// otherwise.
+// LocalTarget returns the target of checked capabilities at root: in-process when they name this same program and
+// apart is false, otherwise one process per fixture.
 func LocalTarget(c *Capabilities, root string, timeout time.Duration, apart bool, now func() time.Time) Target {
 	p := &ProcessTarget{Root: root, Command: c.Command, Timeout: timeout}
 	if apart || !IsThisProgram(c.Command, root) {

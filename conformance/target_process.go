@@ -1,4 +1,4 @@
-// Local targets: one adapter process for every fixture (docs/conformance.md#becoming-a-target).
+// Local targets: one adapter process per fixture (docs/conformance.md#becoming-a-target).
 
 package conformance
 
@@ -16,7 +16,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 )
 
-// Bounds of what an adapter may answer.
+// Bounds of an adapter's answer.
 const (
 	maxAnswer     = 16 << 20 // bytes of standard output; more ends the adapter
 	maxAnswerText = 16 << 10 // bytes of an unusable answer that a report shows
@@ -26,12 +26,12 @@ const (
 // here do not inherit it.
 const TokenVariable = "AGENTXCHAIN_CONFORMANCE_TOKEN"
 
-// DefaultTimeout is the total time one fixture may take.
+// DefaultTimeout is the time limit of one fixture.
 const DefaultTimeout = 30 * time.Second
 
-// ProcessTarget starts an adapter once for every fixture: no shell, the target's
-// root as directory, the environment of this process with a directory of its own
-// for temporary files, a process group that is ended with it. The fixture is one line on standard input.
+// ProcessTarget starts an adapter once per fixture: no shell, the target's root as directory, the environment of
+// this process with a temporary directory of its own, and a process group that is ended with it. The fixture is one
+// line on standard input.
 type ProcessTarget struct {
 	Root    string        // absolute
 	Command []string      // argv; a relative program path starts at Root
@@ -81,7 +81,7 @@ func (t *ProcessTarget) read(r *process.Result) Outcome {
 	text := strings.TrimFunc(string(r.Stdout), blankRune)
 	if text == "" {
 		out := answer(ojson.NewObject(), r.Exit)
-		out.Actual = said(r) // why it wrote no answer stands on standard error
+		out.Actual = said(r) // standard error says why it wrote no answer
 		return out
 	}
 	v, err := ojson.DecodeLimited([]byte(text), ojson.Limits{Bytes: maxAnswer, LastWins: true})
@@ -91,7 +91,7 @@ func (t *ProcessTarget) read(r *process.Result) Outcome {
 	return answer(v, r.Exit)
 }
 
-// oddExit is the outcome of an exit status no adapter may have, or of a signal.
+// oddExit returns the outcome of a forbidden exit status, or of a signal.
 func oddExit(r *process.Result) Outcome {
 	code, how := ojson.Value(nil), "null"
 	if r.Exit != nil {
@@ -106,7 +106,7 @@ func oddExit(r *process.Result) Outcome {
 	return errored("Adapter exited with unsupported status "+how, actual)
 }
 
-// said is what an adapter wrote, for a report.
+// said returns what an adapter wrote, for a report.
 func said(r *process.Result) *ojson.Object {
 	return ojson.NewObject("stdout", excerpt(r.Stdout), "stderr", excerpt(r.Stderr))
 }

@@ -1,4 +1,4 @@
-// A directory for the temporary files of one adapter process, removed by who started it.
+// A temporary directory for one adapter process, removed by the process that started it.
 
 package conformance
 
@@ -11,9 +11,8 @@ import (
 	scratchdir "github.com/git-agentxchain/git-agentxchain/internal/scratch"
 )
 
-// ownTemp makes a directory and returns env with it as the place of temporary
-// files and as the value of names, TokenVariable taken out. An adapter that is
-// killed cannot tidy up behind itself; who started it does, with removeTemp.
+// ownTemp creates a directory and returns env with it as the temporary directory and as the value of names, without
+// TokenVariable. A killed adapter cannot clean up after itself; its caller does, with removeTemp.
 func ownTemp(env []string, names ...string) (dir string, out []string, err error) {
 	if dir, err = os.MkdirTemp("", "agentxchain-fixture-"); err != nil {
 		return "", nil, err
@@ -32,9 +31,8 @@ func ownTemp(env []string, names ...string) (dir string, out []string, err error
 	return dir, out, nil
 }
 
-// removeTemp removes a directory even when what ran in it took away its own
-// permissions, or was still writing: its processes are dead by now, but a write
-// may be on its way.
+// removeTemp removes a directory even when a program in it removed its own permissions, or was still writing: the
+// processes are dead by now, but a write may still be pending.
 func removeTemp(dir string) {
 	for try := range 3 {
 		if scratchdir.RemoveAll(dir) == nil {

@@ -1,4 +1,4 @@
-// The verifier: which fixtures are sent to a target, and what becomes of the answers (docs/conformance.md#checking).
+// The verifier: which fixtures are sent to a target, and how the answers are judged (docs/conformance.md#checking).
 
 package conformance
 
@@ -21,8 +21,8 @@ type Verifier struct {
 	Corpus       *Corpus
 	Tier         int    // 1, 2 or 3: fixtures up to this tier
 	Surface      string // "" for all
-	Profile      string // ProfileCore, also when "", or ProfileStrict
-	Jobs         int    // fixtures at a time; 0 for the number of processors
+	Profile      string // ProfileCore (also when "") or ProfileStrict
+	Jobs         int    // concurrent fixtures; 0 means the number of processors
 	TargetRoot   string // named in the report
 	Remote       string // named in the report
 	Challenger   *Challenger
@@ -30,18 +30,16 @@ type Verifier struct {
 	Progress     func(done, total int) // may be nil; called from several goroutines
 }
 
-// verdict is what one fixture came to. Failed challenges are in order.
+// verdict is the outcome of one fixture. Failed challenges are in order.
 type verdict struct {
 	outcome    Outcome
 	challenged int
 	failed     []ChallengeFailure
 }
 
-// Run sends the selected fixtures and reports. Fixtures of a surface that is not
-// claimed are sent too unless the surface was asked for by name, in which case
-// the claim is required; fixtures of an unclaimed tier are not sent. The error
-// is for what keeps the verification from being done: an unclaimed surface, an
-// empty selection, a canceled ctx.
+// Run sends the selected fixtures and reports. It also sends fixtures of an unclaimed surface, unless the surface
+// was requested by name, which requires the claim; it does not send fixtures of an unclaimed tier. The error is for
+// what prevents the verification: an unclaimed surface, an empty selection, a canceled ctx.
 func (v *Verifier) Run(ctx context.Context) (*Report, error) {
 	if v.Tier < 1 || v.Tier > 3 {
 		return nil, wireError(`Tier must be 1, 2, or 3. Received "%d"`, v.Tier)
@@ -101,7 +99,7 @@ func (v *Verifier) Run(ctx context.Context) (*Report, error) {
 	return r, nil
 }
 
-// nothing is the error of an empty selection: a pass of nothing would be a lie.
+// nothing returns the error of an empty selection: passing without fixtures would be a lie.
 func (v *Verifier) nothing() error {
 	if strict := v.Corpus.Select(v.Tier, v.Surface, ProfileStrict); len(strict) > 0 {
 		return fmt.Errorf("the profile %s has no such fixture; %d belong to the profile %s", ProfileCore, len(strict),
@@ -113,7 +111,7 @@ func (v *Verifier) nothing() error {
 	return fmt.Errorf("no fixture below %s belongs to tier 1 to %d", v.Corpus.Root, v.Tier)
 }
 
-// examine runs the fixtures, several at a time. Verdicts are in their order.
+// examine runs the fixtures, several at a time. Verdicts are in fixture order.
 func (v *Verifier) examine(ctx context.Context, todo []CorpusFixture) []verdict {
 	jobs := v.Jobs
 	if jobs <= 0 {

@@ -1,5 +1,4 @@
-// The workspace: what a fixture's setup describes, in memory, and the engine at work on
-// it (docs/conformance.md#becoming-a-target).
+// The workspace: a fixture's setup in memory, and the engine applied to it (docs/conformance.md#becoming-a-target).
 
 package conformance
 
@@ -19,19 +18,19 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// workspace is a governed project that exists only in memory and is not a git
-// repository. state and ledgers move on with every transition that is applied.
+// workspace is a governed project that exists only in memory and is not a git repository. Every applied transition
+// updates state and ledgers.
 type workspace struct {
-	ctx      context.Context // of the programs the fixture starts
+	ctx      context.Context // of the programs that the fixture starts
 	fixture  *Fixture
 	args     *ojson.Object
 	cfg      *config.Config
-	problems wire.Problems // the part of the findings about cfg that counts here
-	before   *ojson.Object // the state as it was set up
+	problems wire.Problems // the findings about cfg that count here
+	before   *ojson.Object // the state at setup
 	state    *run.State
 	ledgers  map[wire.Ledger][]run.Line
 	repo     []run.Line  // repo-decisions.jsonl
-	staged   ojson.Value // the staged turn result, nil when there is none
+	staged   ojson.Value // the staged turn result, or nil
 	isStaged bool
 	files    []evidence.FileBlob // setup.filesystem in order
 	bundles  map[string]textFiles
@@ -63,7 +62,7 @@ func newWorkspace(f *Fixture, now time.Time, seed string) (*workspace, error) {
 	for _, row := range w.state.RepoDecisions {
 		w.repo = append(w.repo, line(row))
 	}
-	// The staged result may come from either place; the setup's wins.
+	// Setup or args may have the staged result; the setup takes precedence.
 	if w.staged, w.isStaged = f.Setup.Get("turn_result"); w.staged == nil {
 		w.staged, w.isStaged = f.Args.Get("turn_result")
 	}
@@ -97,8 +96,8 @@ func line(row *ojson.Object) run.Line {
 	return run.Line{Raw: ojson.Compact(row), Row: row}
 }
 
-// setFiles reads setup.filesystem. Paths that leave the project, and those of
-// files the rest of the setup makes, are refused.
+// setFiles reads setup.filesystem. It refuses paths that leave the project, and paths of files that the rest of the
+// setup makes.
 func (w *workspace) setFiles(setup *ojson.Object) error {
 	v := setup.Value("filesystem")
 	o, ok := v.(*ojson.Object)
@@ -124,7 +123,7 @@ func (w *workspace) setFiles(setup *ojson.Object) error {
 	return nil
 }
 
-// facts are the files as a gate evaluation reads them.
+// facts returns the files for a gate evaluation.
 func (w *workspace) facts() *evidence.Files {
 	facts := make([]evidence.FileFact, len(w.files))
 	for i, f := range w.files {
@@ -133,16 +132,14 @@ func (w *workspace) facts() *evidence.Files {
 	return evidence.NewFiles(facts)
 }
 
-// index is derived from the ledgers as they are now, the way a run that another
-// tool has worked on is taken up.
+// index derives the index from the present ledgers, as for a run that another tool changed.
 func (w *workspace) index() *run.Index {
 	return run.BuildIndex(w.cfg, w.state, func(l wire.Ledger) iter.Seq[run.Line] {
 		return slices.Values(w.ledgers[l])
 	})
 }
 
-// apply runs an operation of the engine on the workspace and takes over what it
-// decides, a recorded refusal included.
+// apply runs an engine operation on the workspace and applies its outcome, including a recorded refusal.
 func (w *workspace) apply(op protocol.Operation) (*protocol.Transition, *wire.Error) {
 	tr, refused := w.propose(op)
 	if tr == nil {
@@ -157,15 +154,14 @@ func (w *workspace) apply(op protocol.Operation) (*protocol.Transition, *wire.Er
 	return tr, tr.Failure
 }
 
-// propose runs an operation of the engine and leaves the workspace as it is.
+// propose runs an engine operation and leaves the workspace unchanged.
 func (w *workspace) propose(op protocol.Operation) (*protocol.Transition, *wire.Error) {
 	snap := &protocol.Snapshot{Config: w.cfg, State: w.state, Index: w.index(), RepoDecisions: w.repo}
 	env := protocol.Env{Now: w.now, Seed: w.seed, Actor: evidence.Actor{Name: "conformance"}}
 	return protocol.Apply(snap, op, env)
 }
 
-// take adds an append's lines to the ledger it is for, read back from bytes as
-// the store would.
+// take adds an append's lines to its ledger, read back from bytes as the store would.
 func (w *workspace) take(a ledger.Append) {
 	start := 0
 	for i, c := range a.Data {
@@ -174,18 +170,18 @@ func (w *workspace) take(a ledger.Append) {
 		}
 		raw := a.Data[start:i]
 		start = i + 1
-		// A line the engine wrote and cannot read must not pass for a row.
+		// A line that the engine wrote but cannot read must not count as a row.
 		if row, err := run.DecodeLedgerLine(raw); err == nil {
 			w.ledgers[a.Ledger] = append(w.ledgers[a.Ledger], run.Line{Raw: raw, Row: row})
 		}
 	}
 }
 
-// stateUnchanged compares the state as it is with the state as it was set up,
-// whatever the order of members or the spelling of numbers.
+// stateUnchanged compares the present state with the state at setup, ignoring the order of members and the spelling
+// of numbers.
 func (w *workspace) stateUnchanged() bool { return ojson.Equal(w.before, ojson.Marshal(w.state)) }
 
-// phaseUnchanged is stateUnchanged for the phase alone.
+// phaseUnchanged does the same for the phase alone.
 func (w *workspace) phaseUnchanged() bool { return w.before.String("phase") == w.state.Phase }
 
 // textArg returns a string argument, "" when it is absent or null.
