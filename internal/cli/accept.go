@@ -123,8 +123,8 @@ func runAccept(ctx context.Context, f *term.Factory, o *acceptOptions) error {
 	return unsaved
 }
 
-// acceptedTurn is the turn as acceptance left it: what an earlier refusal noted
-// in it no longer holds.
+// acceptedTurn returns the turn as acceptance left it: the notes of an earlier refusal no longer
+// hold.
 func acceptedTurn(res *protocol.AcceptResult) *ojson.Object {
 	o := shared.TurnObject(res.Turn)
 	o.Set("status", res.Entry.String("status"))
@@ -172,7 +172,7 @@ func pulledText(b *ojson.Object) string {
 		wire.ListSome(b.Strings("files"), 5)
 }
 
-// printGateOutcome says in one line what a gate evaluation led to, then why.
+// printGateOutcome prints the outcome of a gate evaluation in one line, then the reasons.
 func printGateOutcome(p *term.Printer, g *gates.Result, s *run.State) {
 	gate := "(none)"
 	if g.GateID != nil {

@@ -50,7 +50,7 @@ func newAgentsCommand(f *term.Factory) *ucli.Command {
 	}
 }
 
-// agentsChange is what becomes of one file.
+// agentsChange is the change of one file.
 type agentsChange struct {
 	file *personfile.File
 	data []byte
@@ -105,7 +105,7 @@ func runAgentsInstall(ctx context.Context, f *term.Factory, names []string, o ag
 	return nil
 }
 
-// changeLabel is the word for what became of a file.
+// changeLabel returns the word for a file's change.
 func changeLabel(action string) string { return strings.ToUpper(action[:1]) + action[1:] }
 
 // belowProject makes names, as the person wrote them, relative to the project in dir.
@@ -131,7 +131,7 @@ func belowProject(f *term.Factory, dir string, names []string) ([]string, error)
 	return below, nil
 }
 
-// guideFiles are AGENTS.md and what the agents that roles are bound to read in its place.
+// guideFiles returns AGENTS.md and the files that the agents of the roles read in its place.
 func guideFiles(cfg *config.Config) []string {
 	names := []string{scaffold.GuideFile}
 	if cfg == nil {
@@ -151,7 +151,7 @@ func guideFiles(cfg *config.Config) []string {
 	return names
 }
 
-// planGuide decides what becomes of the file name below dir.
+// planGuide decides how the file name below dir changes.
 func planGuide(dir, name string, remove bool) (*agentsChange, error) {
 	if ext := path.Ext(name); ext != ".md" && ext != ".mdc" {
 		return nil, term.UsageErrorf("%s is no Markdown file: the text stands between comments of Markdown",

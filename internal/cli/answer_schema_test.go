@@ -1,5 +1,5 @@
-// The schemas of --json answers (docs/schemas/answers): each answer that a script is given is held
-// against the schema of its command, and with -update-schemas the schema learns from it.
+// The schemas of --json answers (docs/schemas/answers): each answer to a script is checked against
+// the schema of its command, and with -update-schemas the schema is extended from it.
 
 package cli
 
@@ -23,7 +23,7 @@ import (
 // schemaDepth is how deep an answer is described: its members, theirs, and theirs.
 const schemaDepth = 3
 
-// answerSchemas are the schemas of docs/schemas/answers by command, each read once.
+// answerSchemas holds the schemas of docs/schemas/answers by command, each read once.
 type answerSchemas struct {
 	mu       sync.Mutex
 	dir      string
@@ -40,7 +40,7 @@ func (s *answerSchemas) file(command string) string {
 	return filepath.Join(s.dir, strings.ReplaceAll(command, " ", "-")+".json")
 }
 
-// of returns the schema of a command, one that says nothing yet when there is none.
+// of returns the schema of a command, an empty one when there is none.
 func (s *answerSchemas) of(command string) (*ojson.Object, error) {
 	if o, ok := s.byName[command]; ok {
 		return o, nil
@@ -57,8 +57,8 @@ func (s *answerSchemas) of(command string) (*ojson.Object, error) {
 	return ojson.DecodeObject(data)
 }
 
-// judge holds an answer against the schema of its command, which describes it when it has nothing
-// to learn from it.
+// judge checks an answer against the schema of its command, and first extends the schema when it
+// may.
 func (s *answerSchemas) judge(command string, answer *ojson.Object) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -84,7 +84,7 @@ func (s *answerSchemas) judge(command string, answer *ojson.Object) error {
 	return schematest.Validate(s.resolved[command], answer)
 }
 
-// write puts down what was learnt.
+// write writes the extended schemas.
 func (s *answerSchemas) write(t *testing.T) {
 	for command, o := range s.byName {
 		if !schematest.Updating() || !o.Has("anyOf") { // it has only failed
@@ -96,8 +96,8 @@ func (s *answerSchemas) write(t *testing.T) {
 	}
 }
 
-// learn widens the schema of a command so that it describes an answer: a member that is new gets a
-// schema, one that is absent is required no more. An answer with an error may lack any member.
+// learn widens the schema of a command so that it describes an answer: a new member gets a schema,
+// an absent one is no longer required. An answer with an error may lack any member.
 func learn(schema, answer *ojson.Object) {
 	if !answer.Has("correlationId") {
 		schema.Delete("$ref") // a document that the command prints bare
@@ -127,9 +127,8 @@ func learn(schema, answer *ojson.Object) {
 	}
 }
 
-// widen makes a schema describe a value beside those that it describes already, objects down to
-// depth. What refers to another schema or is described in
-// words is left alone.
+// widen makes a schema also describe a value, objects down to depth. It leaves alone what refers to
+// another schema or is described in words.
 func widen(schema *ojson.Object, v ojson.Value, depth int) {
 	if schema.Has("$ref") || schema.Has("anyOf") || schema.Has("description") {
 		return
@@ -219,7 +218,8 @@ func kindOf(v ojson.Value) string {
 	return "null"
 }
 
-// withoutSchema are the commands whose answer is described elsewhere, or is no answer of theirs.
+// withoutSchema returns the commands whose answer is described elsewhere, or is not an answer of
+// theirs.
 func withoutSchema() map[string]string {
 	return map[string]string{
 		"__complete":               "words for a shell",

@@ -15,13 +15,12 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
-// signalEcho is how long the repetition of a signal counts as the same one: the terminal
-// signals git and us, and git, which runs us for "git agentxchain", passes its own on.
+// signalEcho is how long a repeated signal counts as the same one: the terminal signals git and us,
+// and git, which runs us for "git agentxchain", passes its own signal on.
 const signalEcho = 250 * time.Millisecond
 
-// Main runs one command line and returns the exit status. args[0] is the
-// program's name. It never panics and never calls os.Exit, save in a
-// process that was started to become an isolated agent.
+// Main runs one command line and returns the exit status. args[0] is the program's name. It never
+// panics and never calls os.Exit, except in a process that was started to become an isolated agent.
 func Main(args []string, env term.Env) int {
 	runner.AgentHelper(args)
 	shared.CollectLater()
@@ -34,8 +33,8 @@ func Main(args []string, env term.Env) int {
 		select {
 		case <-ctx.Done():
 		case <-ends:
-			// The first signal asks the command to end cleanly; once it is on its way
-			// a second one ends the process at once.
+			// The first signal asks the command to end cleanly; after that a second one ends the
+			// process at once.
 			cancel()
 			time.Sleep(signalEcho)
 			signal.Stop(ends)
@@ -57,7 +56,7 @@ func Main(args []string, env term.Env) int {
 func OSEnv() term.Env {
 	dir, err := os.Getwd()
 	if err != nil {
-		// The directory was deleted under us; commands that need it say so.
+		// The directory was deleted under us; commands that need it report that.
 		dir = ""
 	}
 	return term.Env{

@@ -16,8 +16,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
-// newApproveCommand makes approve and its two names of the reference, which each
-// insist on their kind of approval.
+// newApproveCommand makes approve and its two names from the reference, each of which insists on
+// its kind of approval.
 func newApproveCommand(f *term.Factory, name string, completion *bool) *ucli.Command {
 	usage := "approve or deny the gate that waits for a person"
 	switch {
@@ -87,7 +87,7 @@ func newApproveCommand(f *term.Factory, name string, completion *bool) *ucli.Com
 	}
 }
 
-// alone refuses flags that mean nothing beside the named one.
+// alone refuses flags that mean nothing together with the named one.
 func alone(c *ucli.Context, flag string, others ...string) error {
 	for _, name := range others {
 		if c.IsSet(name) {
@@ -97,7 +97,8 @@ func alone(c *ucli.Context, flag string, others ...string) error {
 	return nil
 }
 
-// onlyShows refuses what decides something beside --show: the flags of every consent, and more of the command's own.
+// onlyShows refuses flags that decide something together with --show: those of every consent, and more of the
+// command's own.
 func onlyShows(c *ucli.Context, more ...string) error {
 	if !c.Bool("show") {
 		return nil
@@ -113,7 +114,7 @@ func runApprove(ctx context.Context, f *term.Factory, o runner.ApproveOptions, y
 	defer func() { _ = r.Close() }()
 	decides := !o.DryRun && !o.Consent.Only && r.InsideTurn() == ""
 	if decides {
-		// Documents that were mended since the gate failed make it wait now.
+		// Corrected documents make a failed gate wait now.
 		if v, verr := r.View(ctx); verr == nil && r.GateMended(v) {
 			if _, err := r.RetryGate(ctx); err != nil {
 				return shared.Listed(f, err)
@@ -121,7 +122,7 @@ func runApprove(ctx context.Context, f *term.Factory, o runner.ApproveOptions, y
 		}
 	}
 	if decides && !yes && f.Interactive() {
-		// Without a gate that waits, the refusal below says it better.
+		// Without a waiting gate, the refusal below says it better.
 		if g, gerr := r.PendingGate(ctx); gerr == nil && g.Fits(o.Completion) {
 			said, reason, err := askPending(ctx, f, g, o.Reason)
 			switch {
@@ -139,7 +140,7 @@ func runApprove(ctx context.Context, f *term.Factory, o runner.ApproveOptions, y
 	out, err := approve(ctx, f, r, o)
 	var refusal *wire.Error
 	if errors.As(err, &refusal) && refusal.Code == runner.CodeActionsNotAllowed && !yes && f.Interactive() {
-		// The person is there: show the commands and ask, instead of sending them off for a flag.
+		// The person is there: show the commands and ask, instead of demanding a flag.
 		f.Out.Notice("Gate %s runs these commands:", term.OneLine(out.Result.Gate))
 		for _, a := range out.Actions {
 			f.Out.Notice("  %s", term.OneLine(a.Run))
@@ -190,7 +191,7 @@ func approve(
 	return out, err
 }
 
-// printApproved says what the yes came to.
+// printApproved prints the outcome of the approval.
 func printApproved(p *term.Printer, out *runner.Approved) {
 	passed := out.Result.Passed || out.DryRun
 	verb := "is approved"

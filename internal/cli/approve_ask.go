@@ -1,4 +1,4 @@
-// The question of approve: what it is about is shown, and a person answers.
+// The question of approve: it shows what it is about, and a person answers.
 
 package cli
 
@@ -11,7 +11,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner/gate"
 )
 
-// gateAnswer is what a person says to a gate.
+// gateAnswer is a person's answer to a gate.
 type gateAnswer int
 
 const (
@@ -20,9 +20,8 @@ const (
 	answerNo
 )
 
-// askPending shows the gate and asks, until there is an answer. With a no comes the reason:
-// the given one, or what the person types; without one the question is asked again.
-// End of input is a quit.
+// askPending shows the gate and asks until there is an answer. A no needs a reason: the given one,
+// or what the person types; without one the question is asked again. End of input counts as quit.
 func askPending(
 	ctx context.Context,
 	f *term.Factory,

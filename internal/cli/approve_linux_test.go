@@ -14,8 +14,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
-// waitingProject is a project whose gate plan_ok waits for a person, with a document
-// that has changed since the run began.
+// waitingProject makes a project whose gate plan_ok waits for a person, with a document that has
+// changed since the run began.
 func waitingProject(t *testing.T) string {
 	t.Helper()
 	dir := ptyProject(t)
@@ -47,7 +47,7 @@ func waitingProject(t *testing.T) string {
 	return dir
 }
 
-// runTurn carries one turn out, away from any terminal, up to the gate.
+// runTurn carries out one turn, away from any terminal, up to the gate.
 func runTurn(t *testing.T, dir string) {
 	t.Helper()
 	exe, err := os.Executable()
@@ -108,8 +108,8 @@ func TestApproveAsks(t *testing.T) {
 		}
 	}
 
-	// What is typed wrongly is explained; diff and objections come back to the question;
-	// a no asks for its reason, and takes none for an answer.
+	// Typing errors are explained; after diff and objections the question comes again; a no asks
+	// for its reason, and does not accept an empty one.
 	r := startPTY(t, dir, 100, "approve")
 	r.await(approveQuestion)
 	r.enter("maybe\n")
@@ -142,14 +142,14 @@ func TestApproveAsks(t *testing.T) {
 		having(lines, "Gate plan_ok is approved: build -> ship.") != 1 {
 		t.Errorf("status %d: %q", status.ExitStatus(), lines)
 	}
-	// Without a gate that waits nothing is asked.
+	// Without a waiting gate nothing is asked.
 	if status, lines := startPTY(t, dir, 100, "approve").end(); status.ExitStatus() != 3 ||
 		having(lines, "Open gate") > 0 {
 		t.Errorf("status %d: %q", status.ExitStatus(), lines)
 	}
 }
 
-// A document that changes between the look and the answer is not approved by it.
+// A document that changes between the look and the answer is not approved.
 func TestApproveOfWhatWasShown(t *testing.T) {
 	dir := waitingProject(t)
 	r := startPTY(t, dir, 100, "approve")
@@ -164,7 +164,7 @@ func TestApproveOfWhatWasShown(t *testing.T) {
 	if s := stateOf(t, dir); s.Status != wire.StatusPaused {
 		t.Errorf("the run is %s", s.Status)
 	}
-	// With --yes nothing is shown or asked, at a terminal too.
+	// With --yes nothing is shown or asked, even at a terminal.
 	if status, lines := startPTY(t, dir, 100, "approve", "--yes").end(); status.ExitStatus() != 0 ||
 		having(lines, "Open gate") > 0 {
 		t.Errorf("status %d: %q", status.ExitStatus(), lines)

@@ -1,4 +1,4 @@
-// approve --show: everything the answer to a waiting gate is about.
+// approve --show: everything that the answer to a waiting gate is about.
 
 package cli
 
@@ -37,7 +37,7 @@ func runApproveShow(ctx context.Context, f *term.Factory) error {
 	return nil
 }
 
-// pendingGateObject is approve --json --show.
+// pendingGateObject returns the object of approve --json --show.
 func pendingGateObject(g *gate.Pending) *ojson.Object {
 	docs := []*ojson.Object{}
 	for _, d := range g.Documents {
@@ -105,8 +105,8 @@ func nonNilObjects(rows []*ojson.Object) []*ojson.Object {
 	return rows
 }
 
-// printPendingGate is what stands above the question: all but the diff and the words of
-// the objections.
+// printPendingGate prints what is shown above the question: all but the diff and the texts of the
+// objections.
 func printPendingGate(p *term.Printer, g *gate.Pending) {
 	to := "the run completes"
 	if g.To != "" {

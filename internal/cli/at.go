@@ -1,4 +1,4 @@
-// at: any look-up, as of an operation.
+// at: any read-only command, as of an operation.
 
 package cli
 
@@ -32,8 +32,8 @@ func newAtCommand(f *term.Factory) *ucli.Command {
 				if a == "--" {
 					break
 				}
-				// The words are handed on as they are; an answer of this command's own
-				// comes in the form that was asked for too.
+				// The words are passed on as they are; an answer of this command itself also uses
+				// the requested format.
 				f.Global.JSON = f.Global.JSON || a == "--json" || a == "-j" || a == "--json=true"
 			}
 			if len(args) > 0 && (args[0] == "--help" || args[0] == "-h") {
@@ -54,7 +54,7 @@ var lookers = []string{"approvals"}
 // doers are commands that change something in groups that look.
 var doers = []string{"gate retry"}
 
-// gateShown is the line with "gate show ID" in place of "gate ID".
+// gateShown returns the line with "gate show ID" in place of "gate ID".
 func gateShown(words []string) []string {
 	if len(words) < 2 || words[0] != "gate" || strings.HasPrefix(words[1], "-") ||
 		slices.Contains([]string{"list", "show", "retry"}, words[1]) {

@@ -17,7 +17,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/whatif"
 )
 
-// program is git agentxchain.
+// program returns git agentxchain.
 func program() term.Program {
 	return term.Program{
 		Groups:   shared.Categories(),
@@ -29,8 +29,8 @@ func program() term.Program {
 	}
 }
 
-// newCommands makes every command. Nothing may be opened or read here: this
-// runs before every command, version included.
+// newCommands makes every command. It must not open or read anything: it runs before every command,
+// version included.
 func newCommands(f *term.Factory) []*ucli.Command {
 	yes, no := true, false
 	return []*ucli.Command{
@@ -113,15 +113,14 @@ func newCommands(f *term.Factory) []*ucli.Command {
 	}
 }
 
-// commandRewrites maps names of the reference CLI that are two words long, or
-// that belong to another command here, to ours. One-word names are Aliases of
-// the command itself.
+// commandRewrites maps names of the reference CLI that are two words long, or that belong to
+// another command here, to ours. One-word names are Aliases of the command itself.
 func commandRewrites() map[string][]string {
 	return map[string][]string{
 		"verify protocol": {"conformance", "check"},
 		"stop":            {"dashboard", "stop"},
 
-		// What a group stands for without a subcommand.
+		// What a group without a subcommand means.
 		"config":            {"config", "show"},
 		"gate":              {"gate", "show"},
 		"hooks":             {"hooks", "status"},

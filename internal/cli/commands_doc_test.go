@@ -46,7 +46,7 @@ func TestCommandsDocument(t *testing.T) {
 			}
 			for _, h := range term.FlagHelps(c) {
 				for _, n := range h.Names {
-					// A flag that repeats the operand is said once for all.
+					// A flag that repeats the operand is described once for all.
 					if len(n) > 1 && !strings.Contains(body, "--"+n) && !strings.Contains(strings.ToUpper(body),
 						strings.ToUpper(n)) && n != "limit" && n != "all-runs" {
 						t.Errorf("docs/commands.md: %s does not mention --%s", in, n)

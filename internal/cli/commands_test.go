@@ -1,4 +1,4 @@
-// Every command takes its line in any order, and says what it is.
+// Every command accepts its line in any order, and describes itself.
 
 package cli
 
@@ -33,7 +33,7 @@ func leaves(list []*ucli.Command, above []*ucli.Command) []leaf {
 	return out
 }
 
-// valueFor is a value a flag's type accepts.
+// valueFor returns a value that a flag's type accepts.
 func valueFor(fl ucli.Flag) string {
 	switch fl := fl.(type) {
 	case *ucli.BoolFlag:
@@ -50,9 +50,8 @@ func valueFor(fl ucli.Flag) string {
 	return "value"
 }
 
-// TestEveryCommandTakesFlagsAnywhere permutes, for every registered command,
-// a line with every flag and as many operands as it takes, and requires that
-// the command is given the same each time.
+// TestEveryCommandTakesFlagsAnywhere permutes, for every registered command, a line with every flag
+// and as many operands as it takes, and requires that the command receives the same each time.
 func TestEveryCommandTakesFlagsAnywhere(t *testing.T) {
 	for _, l := range leaves(newCommands(&term.Factory{}), nil) {
 		name := term.PathName(l.path)
@@ -85,8 +84,8 @@ func TestEveryCommandTakesFlagsAnywhere(t *testing.T) {
 			global := [][]string{{"--json"}, {"-C", "."}}
 			options := slices.Concat(flags, global)
 			want := callWith(t, name, slices.Concat(options, operands))
-			// Every order that keeps flags among flags and operands among
-			// operands must read the same; a few stand for all.
+			// Every order that keeps flags among flags and operands among operands must read the
+			// same; a few samples suffice.
 			rng := rand.New(rand.NewPCG(1, 2))
 			orders := [][][]string{slices.Concat(operands, options)}
 			for range 6 {

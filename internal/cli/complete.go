@@ -1,4 +1,4 @@
-// What completion offers of the project at hand: roles, phases, gates, turns, runs and operations, each with what it is.
+// Completion words from the project: roles, phases, gates, turns, runs and operations, each with a description.
 
 package cli
 
@@ -16,8 +16,8 @@ import (
 // maxOffered bounds the accepted turns, the runs and the operations that are offered, the newest first.
 const maxOffered = 20
 
-// offered are the words that can stand for what a help calls KIND; nothing is changed, and where
-// there is no project there are none.
+// offered returns the words that can replace what a help text calls KIND; it changes nothing, and
+// without a project it returns none.
 func offered(f *term.Factory, kind string) (words []term.Word) {
 	add := func(text, format string, args ...any) {
 		words = append(words, term.Word{Text: text, About: fmt.Sprintf(format, args...)})
@@ -74,7 +74,7 @@ func offered(f *term.Factory, kind string) (words []term.Word) {
 	return words
 }
 
-// acceptedWords are the turns of the run that were accepted last.
+// acceptedWords returns the turns of the run that were accepted last.
 func acceptedWords(ctx context.Context, r *runner.Runner, v *runner.View) (words []term.Word) {
 	ofRun := func(row *ojson.Object) bool { return row.String("run_id") == v.Run }
 	rows, err := r.Record().TailRows(ctx, wire.LedgerHistory, maxOffered, ofRun)

@@ -1,4 +1,4 @@
-// config: the rules a run is judged by, and putting others in force.
+// config: the rules that a run is judged by, and putting others in force.
 
 package cli
 
@@ -164,7 +164,7 @@ func runConfigAdopt(ctx context.Context, f *term.Factory, yes bool, who runner.C
 	return nil
 }
 
-// configObject is what config diff and config show print as JSON.
+// configObject returns what config diff and config show print as JSON.
 func configObject(st *runner.ConfigState) *ojson.Object {
 	return ojson.NewObject("run_id", ojson.OrNull(st.Run), "rules_in_force", config.RulesDigest(st.InForce),
 		"rules_in_file", fileRules(st),
@@ -202,7 +202,8 @@ func ruleLines(changes []config.RuleChange) []string {
 // maxRuleText bounds how much of a value is shown, in characters.
 const maxRuleText = 160
 
-// ruleTexts shows two values. Of long ones the part around the first difference is shown, as their beginnings are alike.
+// ruleTexts shows two values. For long values it shows the part around the first difference, as their beginnings are
+// alike.
 func ruleTexts(before, after string) (string, string) {
 	b, a := []rune(term.OneLine(before)), []rune(term.OneLine(after))
 	same := 0

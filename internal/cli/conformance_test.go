@@ -1,4 +1,4 @@
-// conformance adapter as a verifier meets it: one line out, the verdict as exit status.
+// conformance adapter as a verifier sees it: one line out, the verdict as exit status.
 
 package cli
 

@@ -1,4 +1,4 @@
-// The catalogue of damage: what disks, power cuts, other tools, other systems and people leave of a project.
+// The catalogue of damage that disks, power cuts, other tools, other systems and people do to a project.
 
 package cli
 
@@ -18,7 +18,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 )
 
-// damages are all kinds.
+// damages returns all kinds.
 func damages(b *damageBase) []*damage {
 	run := "refs/agentxchain/runs/" + b.run
 	var all []*damage
@@ -138,7 +138,7 @@ func damages(b *damageBase) []*damage {
 			again = []string{"explain dirty_tree", "verify approvals", "log", "runs list", "approvals"}
 		}
 		if r.name == "set back" {
-			// Where the ref leads to is a run as well; fsck knows that there was more.
+			// The target of the ref is a run as well; fsck knows that there was more.
 			answers = []string{"*"}
 		}
 		add("ref "+r.name, damage{
@@ -153,7 +153,7 @@ func damages(b *damageBase) []*damage {
 			again:   again,
 		})
 	}
-	// What there is no record of is in no list, and a line is of no turn that is known here.
+	// An unrecorded run is in no list, and a line belongs to no known turn.
 	gone := []string{"status", "runs", "sync", "why", "blame"}
 	add("ref missing", damage{
 		do:      func(t *testing.T, d *damaged) { d.git("update-ref", "-d", run) },
@@ -206,7 +206,7 @@ func damages(b *damageBase) []*damage {
 	}})
 
 	// Git's index, configuration and locks.
-	// Git believes an index whose sum does not fit: what it holds is its answer, and so ours.
+	// Git believes an index with a wrong checksum: its contents are git's answer, and so ours.
 	index := func(name string, f func(data []byte) []byte) {
 		add("index "+name, damage{
 			do:      func(t *testing.T, d *damaged) { d.write(".git/index", f(d.read(".git/index"))) },
@@ -288,7 +288,7 @@ func damages(b *damageBase) []*damage {
 				mend:    [][]string{{"repair", "--from-ref", b.run, "--yes"}},
 			}
 			if f == ".agentxchain/session.json" && (how.name == "missing" || how.name == "with a flipped bit") {
-				// Another tool may have written it so: it is a hint, and the next command records it.
+				// Another tool may have written it like this: it is a hint, and the next command records it.
 				k.named, k.by, k.word, k.answers, k.mend = nil, []string{"fsck"}, f, []string{"*"}, nil
 			}
 			add(f+" "+how.name, k)
@@ -355,7 +355,7 @@ func damages(b *damageBase) []*damage {
 		}, answers: []string{"*"}})
 	}
 
-	// What the program keeps for itself beside the record.
+	// Files that the program keeps for itself beside the record.
 	for name, f := range map[string]func(data []byte) []byte{
 		"emptied": func([]byte) []byte {
 			return nil
@@ -400,7 +400,7 @@ func damages(b *damageBase) []*damage {
 		d.rerecord(t, run, func(op []byte) []byte { return op[:len(op)/2] })
 	}, named: []string{"record_invalid"}, answers: []string{"show"}, mend: goBack})
 
-	// The system under it.
+	// The system below.
 	add("no links", damage{do: func(t *testing.T, d *damaged) { d.git("config", "core.symlinks", "false") }})
 	add("no letter case", damage{do: func(t *testing.T, d *damaged) { d.git("config", "core.ignoreCase", "true") }})
 	add("no modes", damage{do: func(t *testing.T, d *damaged) { d.git("config", "core.fileMode", "false") }})
@@ -449,7 +449,8 @@ func damages(b *damageBase) []*damage {
 	return all
 }
 
-// namespaced is what starts a command in a mount namespace of its own after a shell line, empty where there is none.
+// namespaced returns a prefix that starts a command in its own mount namespace after a shell line, empty where
+// unsupported.
 func namespaced(line, dir string) []string {
 	if exec.Command("unshare", "-m", "true").Run() != nil {
 		return nil
@@ -476,7 +477,7 @@ func rewrite(path string, f func(data []byte) []byte) error {
 	return os.WriteFile(path, f(data), 0o666)
 }
 
-// flipped is data with one bit of the byte at i the other way.
+// flipped returns data with one bit of the byte at i flipped.
 func flipped(data []byte, i int) []byte {
 	data = slices.Clone(data)
 	if i < len(data) {
@@ -498,7 +499,7 @@ func (d *damaged) glob(pattern string) (names []string) {
 	return names
 }
 
-// below are the files below a directory, sorted; those of git only for a directory of git's.
+// below returns the files below a directory, sorted; git's files only for a directory of git's.
 func (d *damaged) below(dir string) (names []string) {
 	d.t.Helper()
 	err := filepath.WalkDir(d.path(dir), func(path string, e fs.DirEntry, err error) error {
@@ -520,7 +521,7 @@ func (d *damaged) below(dir string) (names []string) {
 	return names
 }
 
-// packs has all objects in packs, as after git's housekeeping, and harms them.
+// packs puts all objects into packs, as git's housekeeping does, and harms them.
 func (d *damaged) packs(t *testing.T, harm func(path string) error) {
 	t.Helper()
 	d.git("gc", "-q")
@@ -531,7 +532,7 @@ func (d *damaged) packs(t *testing.T, harm func(path string) error) {
 	}
 }
 
-// loose has every object in a file of its own and returns that of one.
+// loose puts every object into a file of its own and returns the file of one.
 func (d *damaged) loose(t *testing.T, spec string) string {
 	t.Helper()
 	oid := d.git("rev-parse", "--verify", spec)

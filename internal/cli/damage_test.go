@@ -1,5 +1,5 @@
-// Every command against every kind of damage: it is named, what can be mended is mended, and no command crashes,
-// hangs, gives a wrong answer or loses a file of the user.
+// Every command against every kind of damage: fsck reports it, what can be repaired is repaired, and no command
+// crashes, hangs, gives a wrong answer or loses a file of the user.
 
 package cli
 
@@ -27,31 +27,32 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
-// damage is one kind of it. Every command is tried against a new one by itself.
+// damage is one kind of damage. Every command is tried separately on a freshly damaged copy.
 type damage struct {
 	name string
 	// do damages a copy of the project.
 	do func(t *testing.T, d *damaged)
-	// wrap is what a command is started by instead: a namespace, a tracer. It is empty where that is not possible
+	// wrap returns a prefix that starts the command: a namespace, a tracer. It is empty where that is not possible
 	// here.
 	wrap func(t *testing.T, d *damaged) []string
-	// env is what a command is started with besides.
+	// env is added to a command's environment.
 	env []string
 
-	// named are the codes of which fsck, or its refusal, says one. None: nothing recorded is wrong, and fsck says so.
+	// named lists the codes of which fsck, or its refusal, reports one. None: nothing recorded is wrong, and fsck
+	// says so.
 	named []string
-	// by is the command that names it in the place of fsck, and word is in what it says then.
+	// by is the command that reports it in place of fsck, and word is in its output.
 	by   []string
 	word string
-	// mend are the commands that mend it, tried in this order; after them fsck finds nothing but what is lost.
+	// mend lists the commands that repair it, tried in this order; after them fsck finds only what is lost.
 	mend [][]string
-	// lost are the codes that fsck goes on saying after mend, for what no command can bring back.
+	// lost lists the codes that fsck still reports after mend, for what no command can restore.
 	lost []string
-	// answers are the reading commands whose answer may be another one, since what they show is what was damaged.
+	// answers lists the reading commands whose answer may differ, since they show what was damaged.
 	answers []string
-	// again are command lines that always have to be tried: they went wrong once.
+	// again lists command lines that always have to be tried: they failed once.
 	again []string
-	// user are the files of the user that the damage itself takes.
+	// user lists the files of the user that the damage itself removes.
 	user []string
 }
 
@@ -61,33 +62,33 @@ type damaged struct {
 	base *damageBase
 	dir  string // of the project; beside it are the remote and what was exported
 
-	rewritten [2]string // the operation that is in the place of another, and that one
+	rewritten [2]string // the operation that replaces another, and the replaced one
 }
 
-// damageBase is the project all copies are made of.
+// damageBase is the project that all copies are made of.
 type damageBase struct {
 	root      string
 	run       string // the current run
-	old       string // the one before, which was given up
+	old       string // the one before, which was abandoned
 	tip       string // newest operation of the current run
-	turn      string // at work, its result is staged
+	turn      string // active, with a staged result
 	lines     []damageLine
 	expected  map[string]string // reading line -> its masked answer
-	different map[string]bool   // members that differ from one look to the next
+	different map[string]bool   // members that differ between two looks
 }
 
-// damageLine is a command line that is tried.
+// damageLine is a command line to try.
 type damageLine struct {
 	args  []string
 	reads bool // it changed nothing in a sound project
-	ok    bool // it ended well in a sound project
-	looks bool // it is one of those that only look
+	ok    bool // it succeeded in a sound project
+	looks bool // it is a read-only command
 }
 
 func (l damageLine) String() string { return strings.Join(l.args, " ") }
 
-// damageOperands are the words that a command is tried with. A command that can do without is tried so where it is not
-// here.
+// operands returns the operands and flags with which each command is tried. A command that needs none is tried
+// without if it is not listed here.
 func (b *damageBase) operands() map[string][]string {
 	return map[string][]string{
 		"doctor":                 {"", "--fix"},
@@ -149,7 +150,7 @@ func (b *damageBase) operands() map[string][]string {
 	}
 }
 
-// damageUntried are the commands that no damage of a project reaches, or that stay until they are stopped.
+// damageUntried lists the commands that no damage of a project reaches, or that run until they are stopped.
 var damageUntried = map[string]string{
 	"demo":                "plays in a repository of its own",
 	"alx scripted-turn":   "plays in a repository of its own",
@@ -164,7 +165,8 @@ var damageUntried = map[string]string{
 	"monarchic serve":     "serves requests",
 }
 
-// damageAsks are the commands whose subject is damage: what they say of it is no wrong answer.
+// damageAsks lists the commands whose subject is damage: what they report about it is not a wrong
+// answer.
 var damageAsks = []string{"fsck", "doctor", "validate", "repair"}
 
 const damageNow = "2026-03-01T10:00:00Z"
@@ -204,14 +206,14 @@ func (d *damaged) remove(name string) {
 	}
 }
 
-// damageUser are files of the user, and what they hold.
+// damageUser maps files of the user to their contents.
 var damageUser = map[string]string{
 	"src/a.txt": "one\ntwo\nthree\n", // the turn's change
 	"src/b.txt": "b\n",
-	"notes.txt": "mine\n", // nothing knows it
+	"notes.txt": "mine\n", // unknown to git
 }
 
-// newDamageBase makes the project once: a run that was given up, and one whose second turn has staged its result,
+// newDamageBase makes the project once: a run that was abandoned, and one whose second turn has staged its result,
 // known to a remote, with an export.
 func newDamageBase(t *testing.T) *damageBase {
 	t.Helper()
@@ -286,10 +288,10 @@ func mkdirAll(t *testing.T, parts ...string) string {
 	return dir
 }
 
-// statusRun is the run that the state names.
+// statusRun returns the run that the state names.
 func statusRun(t *testing.T, dir string) string { return standingAt(t, dir).String("run_id") }
 
-// copied makes a copy of the project and what lies beside it.
+// copied makes a copy of the project and the files beside it.
 func (b *damageBase) copied(t *testing.T) *damaged {
 	t.Helper()
 	root := filepath.Join(t.TempDir(), "r")
@@ -297,7 +299,7 @@ func (b *damageBase) copied(t *testing.T) *damaged {
 	return &damaged{t: t, base: b, dir: filepath.Join(root, "p")}
 }
 
-// damageAnswer is how a command ended.
+// damageAnswer is the outcome of a command.
 type damageAnswer struct {
 	status int
 	out    []byte
@@ -305,7 +307,7 @@ type damageAnswer struct {
 	hung   bool
 }
 
-// damageLimit is far more than any command takes here.
+// damageLimit is far longer than any command takes here.
 const damageLimit = 2 * time.Minute
 
 // ask runs a command line of ours with --json.
@@ -337,7 +339,7 @@ func (d *damaged) ask(k *damage, args ...string) damageAnswer {
 	return damageAnswer{status: status, out: out.Bytes(), errs: errs.String(), hung: ctx.Err() != nil}
 }
 
-// envelope is what every answer begins with.
+// envelope matches what every answer begins with.
 var envelope = regexp.MustCompile(`"correlationId":"[^"]*","protocol":\{[^}]*\},?`)
 
 func (a damageAnswer) text() string {
@@ -345,7 +347,7 @@ func (a damageAnswer) text() string {
 	return text[:min(len(text), 3000)]
 }
 
-// object is what --json printed.
+// object returns what --json printed.
 func (a damageAnswer) object() *ojson.Object {
 	doc, err := ojson.DecodeObject(a.out)
 	if err != nil {
@@ -356,11 +358,11 @@ func (a damageAnswer) object() *ojson.Object {
 
 func (a damageAnswer) code() string { return a.object().Object("error").String("code") }
 
-// crashed are words of a program that fell over.
+// crashed matches words of a program that crashed.
 var crashed = regexp.MustCompile(
 	`(?m)internal error|^panic:|goroutine \d+ \[|runtime error|nil pointer|fatal error:|"code":"internal"|WARNING: DATA RACE`)
 
-// files is what the project holds beside git's own files, and the refs.
+// files returns the contents of the project except git's own files, and the refs.
 func (d *damaged) files() map[string]string {
 	d.t.Helper()
 	out := make(map[string]string)
@@ -391,7 +393,7 @@ func (d *damaged) files() map[string]string {
 	return out
 }
 
-// changes names what differs between two looks at the files.
+// changes names the differences between two looks at the files.
 func changes(before, after map[string]string) (names []string) {
 	for name := range maps.Keys(before) {
 		if now, ok := after[name]; !ok || now != before[name] {
@@ -407,8 +409,8 @@ func changes(before, after map[string]string) (names []string) {
 	return names
 }
 
-// measure runs every command line in sound copies: which reads, how it answers, and what of an answer is of the
-// moment.
+// measure runs every command line in sound copies: whether it reads, how it answers, and what in an answer
+// varies.
 func (b *damageBase) measure(t *testing.T) {
 	t.Helper()
 	b.expected, b.different = make(map[string]string), make(map[string]bool)
@@ -468,7 +470,7 @@ func (b *damageBase) measure(t *testing.T) {
 	wg.Wait()
 }
 
-// masked is an answer without the place it was asked in.
+// masked returns an answer without the place it was asked in.
 func (d *damaged) masked(out []byte) string {
 	text := strings.ReplaceAll(string(out), filepath.Dir(d.dir), "ROOT")
 	if d.rewritten[0] != "" {
@@ -477,7 +479,7 @@ func (d *damaged) masked(out []byte) string {
 	return text
 }
 
-// differing shows two answers from where they differ on.
+// differing shows two answers from their first difference on.
 func differing(got, want string) string {
 	i := 0
 	for i < len(got) && i < len(want) && got[i] == want[i] {
@@ -487,7 +489,7 @@ func differing(got, want string) string {
 	return fmt.Sprintf("\n\t...%s...\nand in a sound project\n\t...%s...", cut(got), cut(want))
 }
 
-// found are the codes of what fsck finds, or of its refusal.
+// found returns the codes of fsck's findings, or of its refusal.
 func (d *damaged) found(k *damage) (codes []string, text string) {
 	d.t.Helper()
 	a := d.ask(k, "fsck", "--replay", "--all-runs")
@@ -512,7 +514,7 @@ func (d *damaged) found(k *damage) (codes []string, text string) {
 	return slices.Compact(codes), text
 }
 
-// unharmed holds the files of the user against what they were.
+// unharmed compares the files of the user with what they were.
 func (d *damaged) unharmed(k *damage, after string) {
 	d.t.Helper()
 	for name, want := range damageUser {
@@ -525,7 +527,7 @@ func (d *damaged) unharmed(k *damage, after string) {
 	}
 }
 
-// sane is what every answer has to be, whatever is damaged.
+// sane checks what every answer must satisfy, whatever is damaged.
 func (d *damaged) sane(k *damage, l damageLine, a damageAnswer) {
 	d.t.Helper()
 	switch {
@@ -560,7 +562,7 @@ func (d *damaged) sane(k *damage, l damageLine, a damageAnswer) {
 	switch {
 	case code == "" && a.status == term.ExitFailed, code == "findings":
 	case a.object().String("overall") == "error" && code != "": // as the reference's accounts end
-	case len(a.out) > 0 && a.object() == nil && strings.HasPrefix(a.errs, "error: "): // what came before it stands
+	case len(a.out) > 0 && a.object() == nil && strings.HasPrefix(a.errs, "error: "): // the output before it stands
 	case !known && a.status == term.ExitIntegrity && l.args[0] == "fsck":
 	case l.args[0] == "attest" && a.object().String("_type") != "": // the statement says what is wrong
 	case l.args[0] == "hooks" && l.args[1] == "run" && len(a.out) == 0 && a.errs != "": // git shows what it says
@@ -573,8 +575,8 @@ func (d *damaged) sane(k *damage, l damageLine, a damageAnswer) {
 	}
 }
 
-// TestDamage tries every kind of damage: that fsck names it, that it can be mended, and that a sample of all commands
-// stands the kinds that are due. The long form tries every command with every kind.
+// TestDamage tries every kind of damage: that fsck reports it, that it can be repaired, and that a sample of all
+// commands withstands the kinds that are due. The long form tries every command with every kind.
 func TestDamage(t *testing.T) {
 	testrepo.Thorough(t)
 	testrepo.InMemory()
@@ -596,33 +598,33 @@ func TestDamage(t *testing.T) {
 	t.Logf("%d kinds of damage, %d command lines, %d times one in a damaged project", kinds, len(b.lines), tried)
 }
 
-// damageParts is into how many parts the kinds are divided: each commit tries commands with one of them, and the long
+// damageParts is into how many parts the kinds are divided: each commit tries commands with one part, and the long
 // form with all.
 const damageParts = 5
 
-// damagePart is the part that is due.
+// damagePart returns the part that is due.
 func damagePart() uint32 {
 	out, err := exec.Command("git", "rev-parse", "HEAD").Output()
 	if err != nil {
-		return 0 // no checkout
+		return 0 // not a checkout
 	}
 	h := fnv.New32a()
 	_, _ = h.Write(out)
 	return h.Sum32() % damageParts
 }
 
-// due reports whether commands are tried with a kind: it is one of the part, or something went wrong with it once.
+// due reports whether commands are tried with a kind: it is in the part, or it failed once.
 func (k *damage) due(part uint32) bool {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(k.name))
 	return len(k.again) > 0 || h.Sum32()%damageParts == part
 }
 
-// inflicted is a damaged copy.
+// inflicted returns a damaged copy.
 func (k *damage) inflicted(t *testing.T, b *damageBase) *damaged {
 	t.Helper()
 	d := b.copied(t)
-	d.ask(nil, "doctor", "--fix") // its caches and notes are those of a project that is worked in
+	d.ask(nil, "doctor", "--fix") // its caches and notes are those of a project in use
 	k.do(t, d)
 	return d
 }
@@ -645,7 +647,7 @@ func (k *damage) judge(t *testing.T, b *damageBase, long, due bool) (tried int) 
 			t.Errorf("%v does not name it: %s", k.by, a.text())
 		}
 	}
-	// Commands that read, one after the other in one copy: they change nothing.
+	// Reading commands, one after the other in one copy: they change nothing.
 	before := d.files()
 	number := 0
 	chosen := func(l damageLine) bool {
@@ -662,14 +664,14 @@ func (k *damage) judge(t *testing.T, b *damageBase, long, due bool) (tried int) 
 		if a.status == 0 && !slices.Contains(damageAsks, l.args[0]) && !b.different[l.String()] &&
 			!slices.Contains(k.answers, l.args[0]) &&
 			!slices.Contains(k.answers, "*") {
-			// One that says in its notices what was amiss is no wrong answer.
+			// An answer whose notices report the damage is not a wrong answer.
 			if got := d.masked(a.out); got != b.expected[l.String()] && len(a.object().Strings("notices")) == 0 {
 				t.Errorf("%s answers%s", l, differing(got, b.expected[l.String()]))
 			}
 		}
 		d.unharmed(k, l.String())
 		if changed := changes(before, d.files()); len(changed) > 0 {
-			// A command that could have changed something settles first what it finds.
+			// A command that could have changed something first settles what it finds.
 			if l.looks && l.ok {
 				t.Errorf("%s changed %v", l, changed)
 			}
@@ -677,7 +679,7 @@ func (k *damage) judge(t *testing.T, b *damageBase, long, due bool) (tried int) 
 			before = d.files()
 		}
 	}
-	// Commands that change something, each in a copy of its own.
+	// Changing commands, each in a copy of its own.
 	for _, l := range b.lines {
 		if l.reads || !chosen(l) {
 			continue
@@ -717,7 +719,7 @@ func (k *damage) judge(t *testing.T, b *damageBase, long, due bool) (tried int) 
 	return tried
 }
 
-// sampled chooses a few commands for each kind; other ones for each kind, so that all are tried against some.
+// sampled chooses a few commands for each kind, different ones for different kinds, so that all are tried.
 func (k *damage) sampled(n int) bool {
 	h := fnv.New32a()
 	_, _ = fmt.Fprint(h, k.name, " ", n)

@@ -1,4 +1,4 @@
-// dashboard: the run in a browser, read-only, for as long as it is wanted.
+// dashboard: the run in a browser, read-only, until it is stopped.
 
 package cli
 
@@ -23,7 +23,7 @@ import (
 )
 
 const (
-	// daemonChild is set for the process a --daemon starts.
+	// daemonChild is set for the process that --daemon starts.
 	daemonChild = "AGENTXCHAIN_DASHBOARD_DAEMON_CHILD"
 	daemonWait  = 8 * time.Second
 	stopWait    = 10 * time.Second
@@ -126,7 +126,7 @@ func runDashboard(ctx context.Context, f *term.Factory, o *dashboardOptions) err
 	if err != nil {
 		return err
 	}
-	// Another one may have begun since.
+	// Another dashboard may have started since.
 	other, err := s.WriteSession(ctx)
 	if err == nil && other != nil {
 		err = alreadyRunning(other)
@@ -152,7 +152,7 @@ func alreadyRunning(have *dashboard.Session) error {
 		WithHint("git agentxchain dashboard stop").WithDetails(have.Object())
 }
 
-// dashboardOf are those of a dashboard of dir.
+// dashboardOf returns the options for a dashboard of dir.
 func dashboardOf(f *term.Factory, dir string) dashboard.Options {
 	return dashboard.Options{
 		Dir:    dir,
@@ -162,8 +162,8 @@ func dashboardOf(f *term.Factory, dir string) dashboard.Options {
 	}
 }
 
-// dashboardSession is a running dashboard in --json: the session file's members, and
-// how to get in.
+// dashboardSession returns a running dashboard for --json: the session file's members, and how to
+// log in.
 func dashboardSession(s *dashboard.Server) *ojson.Object {
 	o := s.Session().Object()
 	o.Set("open_url", s.OpenURL())
@@ -188,8 +188,8 @@ func tellDashboard(f *term.Factory, session *ojson.Object) error {
 	return nil
 }
 
-// startDaemon starts this command again in a session of its own and tells where it
-// listens once it does.
+// startDaemon starts this command again in a session of its own and reports where it listens once
+// it does.
 func startDaemon(ctx context.Context, f *term.Factory, dir string, o *dashboardOptions) error {
 	self, err := os.Executable()
 	if err != nil {
@@ -210,7 +210,7 @@ func startDaemon(ctx context.Context, f *term.Factory, dir string, o *dashboardO
 	defer cancel()
 	session, err := readySession(ctx, r)
 	if err != nil {
-		// It has not said that it runs, so it is not to.
+		// It has not reported that it runs, so it must not.
 		_ = child.Kill()
 		_, _ = child.Wait()
 		return err
@@ -234,7 +234,7 @@ func startDaemon(ctx context.Context, f *term.Factory, dir string, o *dashboardO
 	return nil
 }
 
-// readySession reads the JSON object the child prints when it listens, or fails.
+// readySession reads the JSON object that the child prints when it listens, or fails.
 func readySession(ctx context.Context, r io.ReadCloser) (*ojson.Object, error) {
 	type answer struct {
 		line []byte

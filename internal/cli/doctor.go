@@ -105,7 +105,7 @@ func runDoctor(ctx context.Context, f *term.Factory, opt doctor.Options) error {
 	return nil
 }
 
-// printDashboardSession says what is known of a dashboard, when there is something.
+// printDashboardSession prints what is known about a dashboard, if anything.
 func printDashboardSession(p *term.Printer, s *ojson.Object) {
 	status := s.String("status")
 	if status == "not_running" {

@@ -43,7 +43,7 @@ func TestSigningInTwoQuestions(t *testing.T) {
 		t.Fatalf("status %d, %q", status.ExitStatus(), setting())
 	}
 
-	// A number that is no key is asked again; no leaves the file alone.
+	// A number that is not a key is asked for again; no leaves the file alone.
 	r = startPTY(t, dir, 200, "doctor", "--signing")
 	r.await("key a")
 	r.await("key b")
@@ -61,7 +61,7 @@ func TestSigningInTwoQuestions(t *testing.T) {
 		t.Error("a no has written the file of signers")
 	}
 
-	// The key that is set comes first now, and enter is yes to both.
+	// The key that is set now comes first, and enter means yes to both.
 	r = startPTY(t, dir, 200, "doctor", "--signing")
 	r.await("[1]:")
 	r.enter("\n")

@@ -20,7 +20,7 @@ type signingOptions struct {
 	addSigner bool   // false asks at a terminal
 }
 
-// runDoctorSigning sets signing up in a project, or in the workspace of an initiative.
+// runDoctorSigning sets up signing in a project, or in the workspace of an initiative.
 func runDoctorSigning(ctx context.Context, f *term.Factory, opt signingOptions) error {
 	if coordinator.IsWorkspace(f.Dir()) {
 		return shared.WithWorkspace(f, func(co *coordinator.Coordinator) error {
@@ -77,7 +77,8 @@ func setUpSigning(ctx context.Context, f *term.Factory, place *doctor.SigningPla
 	return nil
 }
 
-// askKey asks which key, the best one first. Without a terminal it is the one that git signs with.
+// askKey asks which key to use, the best one first. Without a terminal it is the one that git signs
+// with.
 func askKey(ctx context.Context, f *term.Factory, place *doctor.SigningPlace) (string, error) {
 	if !f.Interactive() {
 		if set, ok := place.SetKey(ctx); ok {

@@ -1,4 +1,4 @@
-// What run and step share: the run loop over the built-in runtimes, told as it goes.
+// What run and step share: the run loop over the built-in runtimes, reported as it goes.
 
 package cli
 
@@ -29,7 +29,7 @@ type drive struct {
 	f      *term.Factory
 	r      *runner.Runner
 	view   *liveView
-	once   bool // One turn only: what became of it decides how the command ends
+	once   bool // one turn only: its outcome decides how the command ends
 	events []*ojson.Object
 	last   string // the turn that was assigned last
 }
@@ -38,9 +38,8 @@ func newDrive(f *term.Factory, r *runner.Runner) *drive {
 	return &drive{f: f, r: r, view: newLiveView(f)}
 }
 
-// loop drives the run with the runtimes agentxchain.json names, asking the person
-// for trust when that is missing and they are there. The result is nil when the
-// loop did not begin.
+// loop drives the run with the runtimes that agentxchain.json names, and asks the person, if
+// present, for missing trust. The result is nil when the loop did not begin.
 func (d *drive) loop(ctx context.Context, opt loop.Options,
 	runtimesUsed func(*config.Config) []string) (res *loop.Result, err error) {
 	agents := driver.New(d.r, driver.Options{New: builtin.New, Getenv: d.f.Env.Getenv, Now: d.f.Env.Now, Sole: true})
@@ -77,7 +76,7 @@ func (d *drive) loop(ctx context.Context, opt loop.Options,
 	return res, err
 }
 
-// event tells the person what happened, in one line of the scrollback.
+// event reports an event to the person, in one line of the scrollback.
 func (d *drive) event(e loop.Event) {
 	d.events = append(d.events, e.Object())
 	p := d.f.Out.Printer()
@@ -110,7 +109,7 @@ func (d *drive) event(e loop.Event) {
 		}
 		d.view.gone(e.Turn.TurnID)
 	case loop.EventTurnRejected:
-		// The turn is that of the next attempt already, or has none left.
+		// The turn is already at its next attempt, or has none left.
 		after := fmt.Sprintf("attempt %d follows", e.Turn.Attempt)
 		if e.Turn.Status == wire.TurnFailed {
 			after = "no attempt is left"
@@ -142,8 +141,8 @@ func (d *drive) event(e loop.Event) {
 	}
 }
 
-// turnFacts is where a turn worked and what it came to: phase, files, time, money; what is
-// not known is left out.
+// turnFacts returns where a turn worked and its outcome: phase, files, time, money; what is not
+// known is left out.
 func turnFacts(row *ojson.Object) string {
 	facts := []string{row.String("phase")}
 	if n := len(row.Strings("files_changed")); n > 0 {
@@ -158,8 +157,8 @@ func turnFacts(row *ojson.Object) string {
 	return strings.Join(facts, ", ")
 }
 
-// gateOutcome says what became of a turn's request to move the run on, "" for none and
-// for a gate that waits, which is told by itself.
+// gateOutcome returns the outcome of a turn's request to move the run on, "" for none and for a
+// waiting gate, which is reported separately.
 func gateOutcome(e loop.Event) string {
 	g := e.Gate
 	if g == nil {
@@ -179,8 +178,8 @@ func gateOutcome(e loop.Event) string {
 	return ""
 }
 
-// approver decides on gates while a loop runs: by --auto-approve where no
-// credentialed gate forbids it, else by asking, else not at all.
+// approver decides on gates while a loop runs: by --auto-approve where no credentialed gate forbids
+// it, else by asking, else not at all.
 func (d *drive) approver(auto bool) func(context.Context, loop.GateRequest) (bool, error) {
 	return func(ctx context.Context, g loop.GateRequest) (bool, error) {
 		v, err := d.r.View(ctx)
@@ -215,10 +214,9 @@ func (d *drive) approver(auto bool) func(context.Context, loop.GateRequest) (boo
 	}
 }
 
-// ready looks at the run before anything is done. Agents are refused the whole
-// loop: who carries out turns, and approves gates on the way, is for whoever
-// dispatched them. Turns whose agents never started or have fallen silent are
-// marked first.
+// ready looks at the run before anything is done. It refuses the whole loop to agents: only their
+// dispatcher may carry out turns, and approve gates on the way. It first marks turns whose agents
+// never started or have fallen silent.
 func (d *drive) ready(ctx context.Context, command string) (*runner.View, error) {
 	if id := d.r.InsideTurn(); id != "" {
 		return nil, &wire.Error{Code: wire.CodeInsideTurn, Field: "actor",
@@ -246,7 +244,7 @@ func (d *drive) ready(ctx context.Context, command string) (*runner.View, error)
 	return d.r.View(ctx)
 }
 
-// boundRuntimes are the runtimes that roles of the configuration are bound to.
+// boundRuntimes returns the runtimes that roles of the configuration are bound to.
 func boundRuntimes(c *config.Config) []string {
 	var out []string
 	seen := make(map[string]bool)

@@ -1,4 +1,4 @@
-// How run and step end: what came of the loop in text, in JSON and as an error.
+// How run and step end: the outcome of the loop in text, in JSON and as an error.
 
 package cli
 
@@ -20,7 +20,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner/loop"
 )
 
-// payload is what --json carries of a loop.
+// payload returns the --json members of a loop.
 func (d *drive) payload(res *loop.Result, n *protocol.NextAction) *ojson.Object {
 	o := res.Object()
 	for _, key := range []string{"ok", "state"} {
@@ -39,8 +39,8 @@ func (d *drive) payload(res *loop.Result, n *protocol.NextAction) *ojson.Object 
 	return o
 }
 
-// outcome is the error a command ends with after a loop: nil for every end that
-// was to be expected (docs/run-loop.md).
+// outcome returns the error that a command ends with after a loop: nil for every expected end
+// (docs/run-loop.md).
 func outcome(ctx context.Context, res *loop.Result) error {
 	switch {
 	case ctx.Err() != nil && res.StopReason == loop.CallerStopped:
@@ -73,7 +73,7 @@ func outcome(ctx context.Context, res *loop.Result) error {
 		if errors.As(res.Err, &refusal) {
 			for _, flag := range []string{"", " --new-run"} {
 				if advice, ok := strings.CutSuffix(refusal.Hint, run.CmdAssign+flag); ok {
-					again := *refusal // the loop gives the turn
+					again := *refusal // the loop assigns the turn
 					again.Hint = advice + "git agentxchain run" + flag
 					return &again
 				}
@@ -107,7 +107,7 @@ func (d *drive) finish(ctx context.Context, res *loop.Result) error {
 	n := d.r.Next(context.WithoutCancel(ctx))
 	var gate *gate.Pending
 	if res.StopReason == loop.GateHeld {
-		gate, _ = d.r.PendingGate(context.WithoutCancel(ctx)) // how the loop ended is told without it
+		gate, _ = d.r.PendingGate(context.WithoutCancel(ctx)) // the end of the loop is reported without it
 	}
 	d.f.Out.Emit(d.payload(res, n), func(p *term.Printer) {
 		if len(d.events) > 0 {
@@ -135,7 +135,7 @@ func (d *drive) finish(ctx context.Context, res *loop.Result) error {
 	return err
 }
 
-// printReading names what a person reads before they answer: what changed first.
+// printReading names what a person should read before they answer: what changed comes first.
 func printReading(p *term.Printer, g *gate.Pending) {
 	if g == nil {
 		return
@@ -182,7 +182,7 @@ func budgetText(s *run.State) string {
 	return text
 }
 
-// endText says why the loop ended.
+// endText returns why the loop ended.
 func endText(res *loop.Result) string {
 	switch res.Cause {
 	case loop.CauseCancelled:

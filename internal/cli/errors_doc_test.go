@@ -1,4 +1,4 @@
-// docs/errors.md is made from the exit table.
+// docs/errors.md is generated from the exit table.
 
 package cli
 
@@ -62,9 +62,8 @@ func TestErrorsDoc(t *testing.T) {
 	}
 }
 
-// TestEveryCodeHasAnExitStatus finds the error codes that the rooms declare
-// (string constants named Code...) and requires a row for each, so that no code
-// exits 1 by oversight.
+// TestEveryCodeHasAnExitStatus finds the error codes that the packages declare (string constants
+// named Code...) and requires a row for each, so that no code exits 1 by oversight.
 func TestEveryCodeHasAnExitStatus(t *testing.T) {
 	known := map[string]bool{}
 	for _, row := range term.ExitTable() {

@@ -133,7 +133,7 @@ func runUnblock(ctx context.Context, f *term.Factory, o runner.ReactivateOptions
 	return nil
 }
 
-// printTaken says what a person has taken as it is, and how far that goes.
+// printTaken prints what a person has accepted as it is, and how far that goes.
 func printTaken(p *term.Printer, v *protocol.Overrulable) {
 	what := "the result of turn " + v.TurnID
 	if v.TurnID == "" {

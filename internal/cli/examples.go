@@ -1,4 +1,4 @@
-// The examples that the help of each command ends with. A test reads and runs them.
+// The examples at the end of each command's help. A test reads and runs them.
 
 package cli
 
@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// examples are lines to type for a command, in the order of the help; what follows "#"
-// says what for.
+// examples returns the example lines of a command, in the order of the help; the text after "#" is
+// a comment.
 func examples(command string) []string {
 	for entry := range strings.SplitSeq(exampleText, "\n\n") {
 		name, lines, _ := strings.Cut(strings.TrimSpace(entry), "\n")

@@ -8,8 +8,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 )
 
-// TestExamples: the help of every command ends with an example, and each can be typed as it
-// stands. The script examples.txtar runs those that read.
+// TestExamples: the help of every command ends with an example, and each can be typed as it stands.
+// The script examples.txtar runs the read-only ones.
 func TestExamples(t *testing.T) {
 	f := &term.Factory{Program: program()}
 	app := term.NewApp(f)
@@ -54,7 +54,7 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// exampleWords splits an example as a shell does, its comment left out; nothing for one that
+// exampleWords splits an example like a shell, without its comment; it returns nothing for one that
 // does not begin with "git agentxchain".
 func exampleWords(line string) []string {
 	line, _, _ = strings.Cut(line, " #")

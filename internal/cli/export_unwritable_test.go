@@ -1,4 +1,4 @@
-// A project that cannot be written is exported and audited all the same.
+// A read-only project can still be exported and audited.
 
 package cli
 
@@ -37,7 +37,7 @@ func TestExportOfWhatCannotBeWritten(t *testing.T) {
 	if out, status := run("accept"); status == 0 || !strings.Contains(out, "mounted read-only") {
 		t.Errorf("accept: exit status %d:\n%s", status, out)
 	}
-	// What would have to be put on record first is not read past.
+	// Changes that would have to be recorded first are not ignored.
 	talk := filepath.Join(dir, filepath.FromSlash(wire.LedgerTalk.Path()))
 	if err := rewrite(talk, func(data []byte) []byte { return append(data, "a word of another tool\n"...) }); err != nil {
 		t.Fatal(err)

@@ -1,4 +1,4 @@
-// gate list and gate show: what a phase's exit asks for, and what it lacks right now.
+// gate list and gate show: what a phase's exit requires, and what it lacks right now.
 
 package cli
 
@@ -102,8 +102,8 @@ func runGateRetry(ctx context.Context, f *term.Factory) error {
 	return nil
 }
 
-// gateRow is a gate with the phase it closes; standing is nil for a gate that
-// is defined and closes no phase.
+// gateRow is a gate with the phase it closes; standing is nil for a gate that is defined and closes
+// no phase.
 type gateRow struct {
 	id, phase string
 	def       *config.Gate // nil: routed but not defined
@@ -111,7 +111,7 @@ type gateRow struct {
 	current   bool
 }
 
-// gateRows lists the exit gates in phase order, then the gates nothing routes to.
+// gateRows lists the exit gates in phase order, then the gates that no phase uses.
 func gateRows(v *runner.View, standings []gate.Standing) []gateRow {
 	var out []gateRow
 	routed := map[string]bool{}
@@ -200,7 +200,7 @@ func gateStatus(g *gateRow) string {
 	return g.standing.Status
 }
 
-// gateNow says in two words what an evaluation of now finds.
+// gateNow returns the present evaluation in two words.
 func gateNow(p *term.Printer, g *gateRow) (string, func(string) string) {
 	if g.standing == nil {
 		return "", p.Dim
@@ -218,7 +218,7 @@ func gateNow(p *term.Printer, g *gateRow) (string, func(string) string) {
 	return "in order", p.Green
 }
 
-// gatePredicates is what a gate asks for, in a few words.
+// gatePredicates describes in a few words what a gate requires.
 func gatePredicates(g *config.Gate) string {
 	if g == nil {
 		return "not defined in " + wire.ConfigPath + ": open"
@@ -278,7 +278,7 @@ func runGateShow(ctx context.Context, f *term.Factory, id string) error {
 	if at < 0 {
 		return noSuchGate(v, rows, id)
 	}
-	// A gate may close several phases; the current one is the one meant.
+	// A gate may close several phases; the current one is meant.
 	for i := range rows {
 		if rows[i].id == rows[at].id && rows[i].current {
 			at = i
@@ -322,13 +322,13 @@ func noSuchGate(v *runner.View, rows []gateRow, id string) error {
 	return e
 }
 
-// gateFileRow is one file a gate reads, with what is wrong with it.
+// gateFileRow is one file that a gate reads, with its problems.
 type gateFileRow struct {
 	path, owner, semantics string
 	required, missing      bool
-	absent                 bool // not there and not asked for
+	absent                 bool // missing and not required
 	reasons                []string
-	notes                  []gates.Finding // what does not fail the gate and a person should know
+	notes                  []gates.Finding // does not fail the gate, but a person should know it
 }
 
 func gateFileRows(v *runner.View, g *gateRow) []gateFileRow {
@@ -371,7 +371,7 @@ func gateFileRows(v *runner.View, g *gateRow) []gateFileRow {
 	return out
 }
 
-// actionRows are the commands that passing a gate runs, for programs.
+// actionRows returns the commands that passing a gate runs, for programs.
 func actionRows(actions []config.GateAction) []*ojson.Object {
 	out := make([]*ojson.Object, len(actions))
 	for i, a := range actions {
@@ -380,7 +380,7 @@ func actionRows(actions []config.GateAction) []*ojson.Object {
 	return out
 }
 
-// noteRows are findings that do not fail a gate, for programs.
+// noteRows returns findings that do not fail a gate, for programs.
 func noteRows(notes []gates.Finding) []*ojson.Object {
 	out := make([]*ojson.Object, len(notes))
 	for i, n := range notes {
@@ -389,7 +389,7 @@ func noteRows(notes []gates.Finding) []*ojson.Object {
 	return out
 }
 
-// lastFailure is the recorded failure of this very gate in the present phase.
+// lastFailure returns the recorded failure of this very gate in the present phase.
 func lastFailure(v *runner.View, g *gateRow) *run.GateFailure {
 	if fail := v.State.LastGateFailure; fail != nil && fail.GateID != nil && *fail.GateID == g.id &&
 		fail.Phase == g.phase {

@@ -9,9 +9,9 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
-// gitConfig asks git for the named variables as seen from dir, in one process.
-// Outside a repository git still answers with the user's own settings; any
-// failure reads as "nothing set", since looks are not worth an error.
+// gitConfig asks git for the named variables as seen from dir, in one process. Outside a repository
+// git still answers with the user's own settings. Any failure counts as "nothing set", since
+// colours are not worth an error.
 func gitConfig(ctx context.Context, dir string, names ...string) map[string]string {
 	quoted := make([]string, len(names))
 	for i, n := range names {
@@ -24,9 +24,9 @@ func gitConfig(ctx context.Context, dir string, names ...string) map[string]stri
 	return parseGitConfig(string(out))
 }
 
-// parseGitConfig reads the answer of git config --null: key, line feed, value,
-// NUL. A variable without a value ("[color] ui") has no line feed and means
-// true. The last occurrence wins, as in git.
+// parseGitConfig reads the output of git config --null: key, line feed, value, NUL. A variable
+// without a value ("[color] ui") has no line feed and means true. The last occurrence wins, as in
+// git.
 func parseGitConfig(out string) map[string]string {
 	values := map[string]string{}
 	for entry := range strings.SplitSeq(out, "\x00") {

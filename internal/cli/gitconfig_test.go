@@ -27,7 +27,7 @@ func TestGitConfig(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	// What a repository names itself is not started; whether there is a pager it may say.
+	// A pager that a repository names is not started; it may only say whether there is one.
 	if out, err := exec.Command("git", "init", "-q", dir).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}

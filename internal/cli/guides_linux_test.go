@@ -15,7 +15,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
-// shBlocks are the shell blocks below a heading of a page, each with its lines.
+// shBlocks returns the shell blocks below a heading of a page, each with its lines.
 func shBlocks(t *testing.T, page, heading string) []string {
 	t.Helper()
 	section, err := sectionOf(filepath.Join("..", "..", filepath.FromSlash(page)), heading)
@@ -31,9 +31,9 @@ func shBlocks(t *testing.T, page, heading string) []string {
 
 var asks = regexp.MustCompile(`\[y/N\] |\[q\]uit: `)
 
-// follow runs lines in one shell at a terminal, in a directory that is empty but for
-// an ungoverned repository "your-repository"; each question gets the next answer.
-// It returns what the screen showed.
+// follow runs lines in one shell at a terminal, in a directory that holds only an ungoverned
+// repository "your-repository"; each question gets the next answer. It returns what the screen
+// showed.
 func follow(t *testing.T, lines, answers []string) string {
 	t.Helper()
 	testrepo.InMemory()
@@ -98,7 +98,7 @@ func TestGuides(t *testing.T) {
 		t.Fatalf("README.md has %d and %d blocks, the quickstart %d and %d", len(readme), len(guards), len(quick),
 			len(hand))
 	}
-	// In each the answers are in the order of the questions: trust, the plan, the end of the run.
+	// The answers are in the order of the questions: trust, the plan, the end of the run.
 	for name, g := range map[string]struct{ lines, answers []string }{
 		"README, asked at once":     {[]string{readme[0], readme[2], guards[0]}, []string{"y", "y", "y"}},
 		"README, answered later":    {readme, []string{"y", "n", "n", "y", "n", "y"}},

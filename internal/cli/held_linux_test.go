@@ -1,4 +1,4 @@
-// ^C while an editor or a pager has the terminal: it is theirs.
+// ^C while an editor or a pager has the terminal goes to that program.
 
 package cli
 
@@ -44,7 +44,7 @@ func TestInterruptIsTheEditors(t *testing.T) {
 		r.await("ready")
 		r.enter("\x03")
 		r.await("caught 1")
-		time.Sleep(2 * signalEcho) // after which a second one ends what is on its way out
+		time.Sleep(2 * signalEcho) // after that a second one ends a program that is already ending
 		r.enter("\x03")
 		r.await("over")
 		status, lines := r.end()

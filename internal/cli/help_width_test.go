@@ -1,4 +1,4 @@
-// Help fits on 80 columns, in a pipe and at a terminal.
+// Help fits into 80 columns, in a pipe and at a terminal.
 
 package cli
 

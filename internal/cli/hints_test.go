@@ -42,7 +42,7 @@ func TestNamedCommandsExist(t *testing.T) {
 		set := token.NewFileSet()
 		file, err := parser.ParseFile(set, path, src, parser.SkipObjectResolution)
 		if err != nil {
-			return nil // the compiler says it better
+			return nil // the compiler reports it better
 		}
 		ast.Inspect(file, func(n ast.Node) bool {
 			lit, ok := n.(*ast.BasicLit)
@@ -75,15 +75,15 @@ func TestNamedCommandsExist(t *testing.T) {
 	}
 }
 
-// namedCommand checks the words of a command line up to the end of what can be
-// one, and returns what is wrong with it.
+// namedCommand checks the words of a command line up to the end of a possible command, and returns
+// what is wrong with it.
 func namedCommand(app *ucli.App, line string) string {
 	if i := strings.IndexAny(line, ",;:()\n\"`"); i >= 0 {
 		line = line[:i]
 	}
 	words := strings.Fields(line)
-	// "any git agentxchain command", and the groups of the design that are not
-	// part of this program yet.
+	// "any git agentxchain command", and the groups of the design that are not part of this program
+	// yet.
 	if len(words) == 0 || !commandWord(words[0]) || slices.Contains([]string{"command", "run"}, words[0]) {
 		return ""
 	}

@@ -1,4 +1,4 @@
-// What this room shows of other people's text, held against the table of hostile runes.
+// Foreign text that this package shows, checked against the table of hostile runes.
 
 package cli
 
@@ -29,8 +29,8 @@ func TestHostileRunes(t *testing.T) {
 	texttest.Passes(t, "shownLine", func(s string) string { return "x" + term.Shown([]byte(s)) })
 }
 
-// hostileTexts are texts that together carry the first and the last rune of every
-// stretch of the table.
+// hostileTexts returns texts that together contain the first and the last rune of every range of
+// the table.
 func hostileTexts() (texts []string) {
 	var b strings.Builder
 	n := 0
@@ -68,9 +68,8 @@ func terminalRun(t *testing.T, dir string, args ...string) (string, int) {
 	return out.String(), status
 }
 
-// TestHostileRunesTravelNowhere hands in a turn whose result carries the table and
-// looks everywhere such a text is shown: the terminal, commits, pages, and what the
-// next agent is given to read.
+// TestHostileRunesTravelNowhere hands in a turn whose result contains the table and looks
+// everywhere such a text is shown: the terminal, commits, pages, and what the next agent reads.
 func TestHostileRunesTravelNowhere(t *testing.T) {
 	testrepo.Thorough(t)
 	for k, v := range map[string]string{
@@ -172,7 +171,7 @@ func TestHostileRunesTravelNowhere(t *testing.T) {
 	}
 	for _, want := range []string{`\u061c`, `\u200e`, `\u202e`, `\u2066`, `\ufeff`, `\U000e007f`, `\U000e0100`, `^[`} {
 		if strings.Contains(want, "[") {
-			continue // the last control of its stretch is another one
+			continue // the last control of its range is another one
 		}
 		if !strings.Contains(quoted, want) {
 			t.Errorf("the next agent is not shown %s", want)

@@ -85,8 +85,8 @@ func newInitCommand(f *term.Factory) *ucli.Command {
 	}
 }
 
-// askAgent asks which of the agents that are installed plays the roles. It asks
-// nothing where there is none, or no terminal.
+// askAgent asks which installed agent plays the roles. It asks nothing when there is none, or no
+// terminal.
 func askAgent(ctx context.Context, f *term.Factory, o *initOptions) error {
 	if !f.Interactive() {
 		return nil

@@ -1,4 +1,4 @@
-// inject: put approved work in front of the run.
+// inject: give approved work to the run.
 
 package cli
 

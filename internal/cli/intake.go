@@ -1,4 +1,4 @@
-// intake: look at the work that people have put in front of the run.
+// intake: look at the work that people have given to the run.
 
 package cli
 
@@ -101,7 +101,7 @@ func runIntakeShow(ctx context.Context, f *term.Factory, id string) error {
 		term.OneLine(id)).WithHint("git agentxchain intake list")
 }
 
-// intentStatus is what becomes of an intent in a word or two.
+// intentStatus returns the status of an intent in a word or two.
 func intentStatus(x *intake.Intent) string {
 	status := x.Document.String("status")
 	if intents.Open(x.Document) && !x.Waits && x.Turn == "" {

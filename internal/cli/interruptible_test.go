@@ -1,6 +1,6 @@
 //go:build unix
 
-// A read that waits ends with the command.
+// A waiting read ends with the command.
 
 package cli
 
@@ -16,7 +16,7 @@ import (
 )
 
 func TestWaitingReadEnds(t *testing.T) {
-	fifo := filepath.Join(t.TempDir(), "fifo") // nobody ever writes to it
+	fifo := filepath.Join(t.TempDir(), "fifo") // never written to
 	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
 		t.Skip(err)
 	}

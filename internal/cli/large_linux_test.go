@@ -1,5 +1,5 @@
-// Input of a size or a depth that no run has: a command answers, or says with a code of its own what is wrong, in
-// memory that is bounded and in time that grows no faster than the input.
+// Input larger or deeper than that of any run: a command answers, or reports the problem with a code of its own, in
+// bounded memory and in time that grows no faster than the input.
 
 package cli
 
@@ -22,7 +22,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
-// A large file, by how much of it is wanted: bytes, rows or levels.
+// largeKind is a kind of large file, measured in bytes, rows or levels.
 type largeKind struct {
 	name  string
 	unit  int // of the short form: tens of thousands of rows, megabytes
@@ -38,7 +38,7 @@ func repeat(w io.Writer, text string, n int) {
 	_, _ = io.WriteString(w, strings.Repeat(text, n))
 }
 
-// row is an entry of each of the ledgers.
+// largeRow is an entry of each of the ledgers.
 const largeRow = `{"event_id":"e%07d","event_type":"turn_dispatched","timestamp":"2026-01-01T00:00:00.000Z","run_id":"run_1","phase":"build","status":"active","turn":null,"payload":{"turn_id":"turn_%07d","role":"dev","runtime":"manual"},"id":"DEC-%07d","category":"scope","statement":"It is so.","rationale":"Why not."}` + "\n"
 
 func writeRows(w io.Writer, n int) {
@@ -47,7 +47,7 @@ func writeRows(w io.Writer, n int) {
 	}
 }
 
-// used is what a command took.
+// used is the time and memory that a command took.
 type used struct {
 	code   int
 	error  string
@@ -82,7 +82,7 @@ func measured(t *testing.T, dir string, args ...string) used {
 		u.memory = int(r.Maxrss) << 10
 	}
 	var answer struct {
-		Overall string // a report of an artifact says it in the words of the reference
+		Overall string // a report on an artifact uses the words of the reference
 		Error   struct{ Code string }
 	}
 	_ = json.NewDecoder(bytes.NewReader(head)).Decode(&answer)
@@ -98,13 +98,13 @@ func measured(t *testing.T, dir string, args ...string) used {
 	return u
 }
 
-// TestSurviveLargeInput has each command read files that are too large, too deep, or have very long lines.
+// TestSurviveLargeInput makes each command read files that are too large, too deep, or have very long lines.
 func TestSurviveLargeInput(t *testing.T) {
 	testrepo.Thorough(t)
 	testrepo.InMemory()
 	const (
 		mostMemory = 640 << 20 // of a document or an artifact of any size
-		// bytes for each of a ledger that a person or a tool has changed: both versions are compared
+		// bytes for each byte of a ledger that a person or a tool has changed: both versions are compared
 		ledgerMemory = 18
 	)
 	long := os.Getenv("AGENTXCHAIN_LONG_TESTS") != ""
@@ -183,7 +183,7 @@ func TestSurviveLargeInput(t *testing.T) {
 						}
 					}
 					t.Logf("%v: %s; four times as much: %s", args, took[0], took[1])
-					// What grows with the square takes sixteen times as much.
+					// Quadratic growth takes sixteen times as much.
 					if took[1].time > 8*max(took[0].time, 200*time.Millisecond) {
 						t.Errorf("%v takes %v, and %v for four times as much", args, took[0].time, took[1].time)
 					}
@@ -197,7 +197,7 @@ func (u used) String() string {
 	return fmt.Sprintf("%d %s, %d MiB, %v", u.code, u.error, u.memory>>20, u.time.Round(10*time.Millisecond))
 }
 
-// plant writes the file, and tells its size.
+// plant writes the file and returns its size.
 func plant(t *testing.T, path string, k largeKind, n int) (size int) {
 	t.Helper()
 	_ = os.MkdirAll(filepath.Dir(path), 0o777)

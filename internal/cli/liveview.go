@@ -1,4 +1,4 @@
-// The live view of a run: events scroll by, below them what is under way.
+// The live view of a run: events scroll by, and below them is what is under way.
 
 package cli
 
@@ -22,12 +22,12 @@ const (
 	liveInterval  = 250 * time.Millisecond // between two pictures
 	heartbeatEach = 30 * time.Second       // between two lines where there is no terminal
 	soon          = 30 * time.Minute       // a deadline this near is shown
-	wide          = 72                     // columns from which on turns are named by their id too
+	wide          = 72                     // columns from which turns are also shown with their id
 )
 
-// liveView shows active turns on stderr and prints lines above them. Where stderr
-// is no terminal it writes a heartbeat line now and then instead, so that a log
-// shows life; with --json it shows nothing. Safe for concurrent use.
+// liveView shows active turns on stderr and prints lines above them. Where stderr is not a terminal
+// it writes a heartbeat line now and then instead, so that a log shows life; with --json it shows
+// nothing. It is safe for concurrent use.
 type liveView struct {
 	f        *term.Factory
 	terminal bool
@@ -36,8 +36,8 @@ type liveView struct {
 	mu      sync.Mutex
 	turns   []*liveTurn
 	where   string            // run, phase, cost
-	drawn   []int             // columns of the lines that stand on the screen
-	waits   map[string]string // what turns wait for, as last told
+	drawn   []int             // columns of the lines now on the screen
+	waits   map[string]string // what turns wait for, as last reported
 	ending  chan struct{}
 	ended   chan struct{}
 	lastSay time.Time
@@ -61,7 +61,7 @@ func newLiveView(f *term.Factory) *liveView {
 	}
 }
 
-// start begins to draw; stop takes the picture away again. Both may be repeated.
+// start begins to draw; stop removes the picture again. Both may be repeated.
 func (v *liveView) start() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -127,14 +127,14 @@ func (v *liveView) entry(id string) *liveTurn {
 	return t
 }
 
-// gone takes a turn off the picture.
+// gone removes a turn from the picture.
 func (v *liveView) gone(id string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.turns = slices.DeleteFunc(v.turns, func(t *liveTurn) bool { return t.id == id })
 }
 
-// run notes where the run is. Turns the run no longer has are taken off.
+// run notes where the run is. It removes turns that the run no longer has.
 func (v *liveView) run(s *run.State) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -174,7 +174,7 @@ func (v *liveView) activity(id string, a runtimes.Activity) {
 	t.heard = v.f.Now()
 	text, record := agentstream.Step(a.Line)
 	if record && text == "" {
-		return // a record that tells a person nothing; what the agent did before it stays
+		return // a record that tells a person nothing; the agent's earlier activity stays
 	}
 	if text == "" {
 		text = a.Summary
@@ -191,7 +191,7 @@ func (v *liveView) activity(id string, a runtimes.Activity) {
 	t.activity = term.OneLine(strings.ToValidUTF8(text, ""))
 }
 
-// wait says once what a turn waits for: nothing moves until then, and that is no picture's to show alone.
+// wait reports once what a turn waits for: nothing moves until then, so the picture alone is not enough.
 func (v *liveView) wait(id, what string) {
 	if v.silent || v.waits[id] == what {
 		return
@@ -205,7 +205,7 @@ func (v *liveView) wait(id, what string) {
 	v.lastSay = v.f.Now()
 }
 
-// line prints a line for good, above what is under way.
+// line prints a permanent line, above what is under way.
 func (v *liveView) line(text string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -219,7 +219,7 @@ func (v *liveView) line(text string) {
 	}
 }
 
-// heartbeat says once in a while that there is life.
+// heartbeat reports now and then that the run is alive.
 func (v *liveView) heartbeat() {
 	now := v.f.Now()
 	if now.Sub(v.lastSay) < heartbeatEach || len(v.turns) == 0 {
@@ -235,14 +235,14 @@ func (v *liveView) heartbeat() {
 		if !t.heard.IsZero() {
 			text += fmt.Sprintf(", last heard of %s ago", clock(now.Sub(t.heard)))
 		}
-		if strings.HasPrefix(t.activity, "error: ") { // why nothing moves, such as a model that cannot be reached
+		if strings.HasPrefix(t.activity, "error: ") { // why nothing moves, such as an unreachable model
 			text += ", " + t.activity
 		}
 		v.f.Out.Notice("%s", text)
 	}
 }
 
-// draw puts the picture in the place of the one that stands there.
+// draw replaces the picture on the screen.
 func (v *liveView) draw() {
 	width := v.f.Env.Width(v.f.Env.Stderr)
 	if width <= 0 {
@@ -263,7 +263,7 @@ func (v *liveView) draw() {
 	_, _ = io.WriteString(v.f.Env.Stderr, b.String())
 }
 
-// erase takes the picture away.
+// erase removes the picture.
 func (v *liveView) erase() {
 	if len(v.drawn) == 0 {
 		return
@@ -275,8 +275,8 @@ func (v *liveView) erase() {
 	_, _ = io.WriteString(v.f.Env.Stderr, b.String())
 }
 
-// back moves to where the picture begins. A terminal that was made narrower has
-// wrapped the lines since.
+// back moves to where the picture begins. A terminal that was made narrower has wrapped the lines
+// since.
 func (v *liveView) back(b *strings.Builder, width int) {
 	rows := 0
 	for _, w := range v.drawn {
@@ -290,8 +290,8 @@ func (v *liveView) back(b *strings.Builder, width int) {
 	}
 }
 
-// picture is the lines to show, none wider than width columns and plain: what is
-// under way is stderr's, and colours stay with the lines that are kept.
+// picture returns the lines to show, none wider than width columns, and plain: what is under way
+// goes to stderr, and colours are for the lines that are kept.
 func (v *liveView) picture(width int) []string {
 	if len(v.turns) == 0 {
 		return nil
@@ -304,7 +304,7 @@ func (v *liveView) picture(width int) []string {
 	var lines []string
 	for _, t := range v.turns {
 		text := fmt.Sprintf("  %s  %s", term.Pad(term.OneLine(t.role), min(roles, 20)), clock(now.Sub(t.since)))
-		if width >= wide { // elsewhere the room is for what the agent says
+		if width >= wide { // below that the room is for the agent's words
 			text = fmt.Sprintf("  %s  %s  %s", term.Pad(term.OneLine(t.role), min(roles, 20)), t.id,
 				clock(now.Sub(t.since)))
 		}
@@ -313,7 +313,7 @@ func (v *liveView) picture(width int) []string {
 		}
 		if left := t.deadline.Sub(now); !t.deadline.IsZero() {
 			switch {
-			case left > soon: // two hours off is no news
+			case left > soon: // two hours away is not news
 			case left > 0:
 				text += "  " + clock(left) + " left"
 			default:
@@ -332,7 +332,7 @@ func (v *liveView) picture(width int) []string {
 	return append(lines, term.Truncate(where, width))
 }
 
-// clock is a duration for watching: 0:07, 12:45, 1:02:03.
+// clock formats a duration for watching: 0:07, 12:45, 1:02:03.
 func clock(d time.Duration) string {
 	s := int(max(0, d).Seconds())
 	if s >= 3600 {

@@ -1,4 +1,4 @@
-// The live view and the keys a person has while a run goes on, at a real terminal.
+// The live view and the keys that a person has while a run goes on, at a real terminal.
 
 package cli
 
@@ -54,7 +54,7 @@ cat >".agentxchain/staging/$turn/turn-result.json" <<JSON
 JSON
 `
 
-// ptyProject is a trusted project whose turns a shell agent does.
+// ptyProject makes a trusted project whose turns a shell agent does.
 func ptyProject(t *testing.T) string {
 	t.Helper()
 	for _, program := range []string{"sh", "sed", "tr", "head"} {
@@ -117,7 +117,7 @@ func behave(t *testing.T, dir, what string) {
 	}
 }
 
-// agentPID is the process of the agent that was started last.
+// agentPID returns the process of the agent that was started last.
 func agentPID(t *testing.T, dir string) int {
 	t.Helper()
 	for range 3000 {
@@ -131,15 +131,14 @@ func agentPID(t *testing.T, dir string) int {
 	return 0
 }
 
-// alive reports whether a process works; one that has ended but that nobody has
-// buried does not.
+// alive reports whether a process works; one that has ended but was not reaped does not.
 func alive(pid int) bool {
 	stat, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
 	_, state, _ := strings.Cut(string(stat), ") ")
 	return err == nil && !strings.HasPrefix(state, "Z")
 }
 
-// onlyTurns returns the turns agents were started for, each once.
+// onlyTurns returns the turns that agents were started for, each once.
 func onlyTurns(t *testing.T, dir string) (list []string, starts int) {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(dir, ".git", "agent.turns"))
@@ -159,7 +158,7 @@ func having(lines []string, text string) (n int) {
 	return n
 }
 
-// wroteNote is the line of an accepted turn; one that took a second says how long.
+// wroteNote matches the line of an accepted turn; one that took a second says how long.
 var wroteNote = regexp.MustCompile(`wrote +a note \(build, 1 file, (\d+:\d\d, )?\$0\.25\)`)
 
 func TestLiveView(t *testing.T) {
@@ -179,7 +178,7 @@ func TestLiveView(t *testing.T) {
 		if having(lines, "thought number") > 0 || having(lines, "Ctrl-C") > 0 {
 			t.Errorf("%d columns: the picture was left behind:\n%s", cols, strings.Join(lines, "\n"))
 		}
-		// What happened stays, each once and in order; nothing was overwritten.
+		// Each event stays, once and in order; nothing was overwritten.
 		if having(lines, "assigned to sh") != 1 || having(lines, "Ended:") != 1 ||
 			!wroteNote.MatchString(strings.Join(lines, " ")) {
 			t.Errorf("%d columns: lines are missing:\n%s", cols, strings.Join(lines, "\n"))
@@ -234,7 +233,7 @@ func TestInterruptOnce(t *testing.T) {
 	}
 }
 
-// interruptTwice has a run with an agent that ignores signals, and interrupts it with a pause between.
+// interruptTwice starts a run with an agent that ignores signals, and interrupts it twice with a pause.
 func interruptTwice(t *testing.T, pause time.Duration) (r *ptyRun, dir string, agent int) {
 	t.Helper()
 	dir = ptyProject(t)
@@ -249,7 +248,7 @@ func interruptTwice(t *testing.T, pause time.Duration) (r *ptyRun, dir string, a
 	return r, dir, agent
 }
 
-// TestInterruptEchoed: git passes a signal on that the terminal has sent us too. Both are
+// TestInterruptEchoed: git passes on a signal that the terminal has also sent to us. Both count as
 // one: the command ends what it started, and says so.
 func TestInterruptEchoed(t *testing.T) {
 	testrepo.Thorough(t)
@@ -262,11 +261,11 @@ func TestInterruptEchoed(t *testing.T) {
 	}
 }
 
-// TestInterruptTwice ends the command at once, whatever the agent does; the next
-// run ends what is left of it.
+// TestInterruptTwice ends the command at once, whatever the agent does; the next run ends what is
+// left of it.
 func TestInterruptTwice(t *testing.T) {
 	testrepo.Thorough(t)
-	r, dir, pid := interruptTwice(t, time.Second) // the first has to be on its way
+	r, dir, pid := interruptTwice(t, time.Second) // the first one has to take effect
 	if status, _ := r.end(); !status.Signaled() || status.Signal() != syscall.SIGINT {
 		t.Errorf("wait status %v", status)
 	}
@@ -317,7 +316,7 @@ func TestGateQuestion(t *testing.T) {
 	}
 }
 
-// TestScreen holds the terminal of these tests to what a terminal does.
+// TestScreen checks the terminal of these tests against what a terminal does.
 func TestScreen(t *testing.T) {
 	lines, err := screen("one\r\ntwo\r\nthree\r\n\r\x1b[2Aab\x1b[K\r\n\x1b[Jlast, too long", 10)
 	if err != nil || !slices.Equal(lines, []string{"one", "ab", "last, too", "long"}) {
@@ -330,7 +329,7 @@ func TestScreen(t *testing.T) {
 	}
 }
 
-// TestAgentsStreamsAreWords: of every agent that prints JSON the screen shows what it does, and no record.
+// TestAgentsStreamsAreWords: for every agent that prints JSON the screen shows what it does, and no JSON.
 func TestAgentsStreamsAreWords(t *testing.T) {
 	testrepo.Thorough(t)
 	for agent, records := range map[string][2]string{

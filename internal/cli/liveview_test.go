@@ -1,4 +1,4 @@
-// The live view without a terminal: heartbeats, what is said of a turn, where the room goes.
+// The live view without a terminal: heartbeats, the description of a turn, the use of space.
 
 package cli
 
@@ -16,7 +16,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
 
-// bufferedEnv is an Env over buffers; terminal says whether the streams pretend.
+// bufferedEnv returns an Env over buffers; terminal says whether the streams pretend to be one.
 func bufferedEnv(terminal bool) (env term.Env, stdout, stderr *bytes.Buffer) {
 	stdout, stderr = &bytes.Buffer{}, &bytes.Buffer{}
 	return term.Env{
@@ -26,15 +26,15 @@ func bufferedEnv(terminal bool) (env term.Env, stdout, stderr *bytes.Buffer) {
 	}, stdout, stderr
 }
 
-// factoryOver is a Factory for tests of runX functions: no global flag is set
-// except --json, which asks for the envelope.
+// factoryOver returns a Factory for tests of runX functions: no global flag is set except --json,
+// which asks for the envelope.
 func factoryOver(env term.Env, json bool) *term.Factory {
 	f := &term.Factory{}
 	f.Open(context.Background(), env, term.GlobalOptions{JSON: json, Color: "auto"})
 	return f
 }
 
-// pictureOf is a view with one turn at work for that long.
+// pictureOf returns a view with one turn that has worked for that long.
 func pictureOf(t *testing.T, terminal, json bool, worked time.Duration, deadline time.Time) (*liveView, *time.Time,
 	func() string) {
 	t.Helper()
@@ -65,7 +65,7 @@ func TestHeartbeat(t *testing.T) {
 	if want := "dev  turn_0123456789abcdef  working for 0:34, last heard of 0:05 ago\n"; said() != want {
 		t.Errorf("%q, want %q", said(), want)
 	}
-	// What the agent reports of a failure is said too.
+	// A failure that the agent reports is shown too.
 	v.activity("turn_0123456789abcdef", runtimes.Activity{
 		Type: "output",
 		Line: `{"type":"error","message":"Reconnecting... waiting for network"}`,
@@ -83,7 +83,7 @@ func TestHeartbeat(t *testing.T) {
 	}
 }
 
-// TestLastWordsStay: a sign of life without words does not take the place of what an agent said.
+// TestLastWordsStay: a sign of life without words does not replace what an agent said.
 func TestLastWordsStay(t *testing.T) {
 	v, _, _ := pictureOf(t, true, false, time.Second, time.Time{})
 	id := v.turns[0].id
@@ -131,7 +131,7 @@ func TestPicture(t *testing.T) {
 	}
 }
 
-// TestLiveViewStops leaves nothing behind, in whichever order it is called.
+// TestLiveViewStops leaves nothing behind, in whatever order it is called.
 func TestLiveViewStops(t *testing.T) {
 	v, _, written := pictureOf(t, true, false, time.Second, time.Time{})
 	v.stop()

@@ -1,4 +1,4 @@
-// The service for runners under load: HTTP/2 as it is not meant.
+// The service for runners under load: misused HTTP/2.
 
 package cli
 
@@ -25,7 +25,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/pbgrpc"
 )
 
-// h2 is a connection that has said hello.
+// h2 is a connection after the preface.
 type h2 struct {
 	*http2.Framer
 	c      net.Conn
@@ -58,12 +58,12 @@ func (h *h2) open(method string, more ...string) (uint32, error) {
 		h.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: []byte(h.head.String()), EndHeaders: true})
 }
 
-// message is the beginning of a gRPC message of a length.
+// message returns the beginning of a gRPC message of a length.
 func message(length uint32, compressed byte, data []byte) []byte {
 	return append(binary.BigEndian.AppendUint32([]byte{compressed}, length), data...)
 }
 
-// unbounded sends data for as long as the server takes it; it acknowledges nothing and honours no window.
+// unbounded sends data for as long as the server takes it; it acknowledges nothing and ignores the windows.
 func (h *h2) unbounded(id uint32, size int) error {
 	piece := make([]byte, 16<<10)
 	for sent := 0; sent < size; sent += len(piece) {
@@ -89,7 +89,7 @@ func (h *h2) answersPings() error {
 	}
 }
 
-// TestSurviveLoadRunners is the service for runners under load.
+// TestSurviveLoadRunners puts the service for runners under load.
 func TestSurviveLoadRunners(t *testing.T) {
 	testrepo.Serving(t)
 	dir := mcpProject(t)
@@ -160,7 +160,7 @@ func TestSurviveLoadRunners(t *testing.T) {
 	l.bear(30 * time.Second)
 }
 
-// runners adds the sorts of bad clients of HTTP/2 and gRPC.
+// runners adds the bad clients of HTTP/2 and gRPC.
 func (l *underLoad) runners() {
 	const service = "/monarchic.agent_protocol.v1.RunnerControlService/"
 	const watch = "/grpc.health.v1.Health/Watch"
@@ -206,7 +206,7 @@ func (l *underLoad) runners() {
 		}
 		return nil
 	})
-	// Each holds the beginning of many large messages.
+	// Each sends the beginning of many large messages.
 	held("large messages without end", 8, func(_ context.Context, h *h2) error {
 		go func() { _, _ = io.Copy(io.Discard, h.c) }()
 		for range 60 {

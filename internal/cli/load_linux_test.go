@@ -1,5 +1,5 @@
-// Servers under load: the real program beside clients that are slow, broken or hostile. Who asks properly goes on
-// being answered, nothing grows, and a signal ends the program.
+// Servers under load: the real program beside clients that are slow, broken or hostile. Proper requests are still
+// answered, nothing grows, and a signal ends the program.
 
 package cli
 
@@ -29,11 +29,11 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
-// What a server may hold more after the load than before it, once the clients have gone.
+// How much more a server may hold after the load than before it, once the clients have gone.
 const (
-	moreMemory      = 64 << 20 // bytes that are resident
+	moreMemory      = 64 << 20 // resident bytes
 	moreDescriptors = 8
-	moreThreads     = 48        // Go keeps those it has made for calls that block
+	moreThreads     = 48        // Go keeps the threads it has made for blocking calls
 	mostMemory      = 640 << 20 // while the load lasts
 )
 
@@ -86,7 +86,7 @@ func usageOf(pid int) (u usage, err error) {
 	return u, err
 }
 
-// underLoad is a server and those who use it.
+// underLoad is a server and its clients.
 type underLoad struct {
 	t     *testing.T
 	cmd   *exec.Cmd
@@ -96,9 +96,9 @@ type underLoad struct {
 	said  map[string]any          // what it printed when it listened
 	trail lastLines               // of its standard error
 	over  chan struct{}           // closed when it has ended
-	sorts map[string]*sort        // of clients that are not well-behaved, by name
-	asks  map[string]func() error // what well-behaved clients ask, by name
-	// files of git that it may hold: the garbage collector closes those that are read no more
+	sorts map[string]*sort        // of clients that misbehave, by name
+	asks  map[string]func() error // the requests of well-behaved clients, by name
+	// files of git that it may hold: the garbage collector closes those that are no longer read
 	packs int
 }
 
@@ -131,7 +131,7 @@ func (l *lastLines) String() string {
 	return string(l.kept)
 }
 
-// startLoaded starts the program: the one AGENTXCHAIN_TEST_PROGRAM names, or the one the scripts run.
+// startLoaded starts the program: the one that AGENTXCHAIN_TEST_PROGRAM names, or the one that the scripts run.
 func startLoaded(t *testing.T, dir string, args ...string) *underLoad {
 	t.Helper()
 	if testing.Short() {
@@ -171,7 +171,7 @@ func startLoaded(t *testing.T, dir string, args ...string) *underLoad {
 	return l
 }
 
-// listens reads the line that the server says it listens with.
+// listens reads the line that the server prints when it listens.
 func (l *underLoad) listens() {
 	l.t.Helper()
 	if err := json.NewDecoder(l.out).Decode(&l.said); err != nil {
@@ -188,8 +188,8 @@ func (l *underLoad) usage() usage {
 	return u
 }
 
-// ask asks everything that well-behaved clients do, again and again, until ctx ends. Who meets a busy moment comes
-// again, as clients do; a question that stays without an answer is an error.
+// ask repeats all requests of well-behaved clients until ctx ends. A client that is told that the server is busy
+// tries again, as clients do; an unanswered request is an error.
 func (l *underLoad) ask(ctx context.Context, least int) map[string]int {
 	got := make(map[string]int)
 	failed := 0
@@ -279,7 +279,7 @@ func (l *underLoad) bear(within time.Duration) {
 	bad.Wait()
 }
 
-// release lets the bad clients loose.
+// release starts the bad clients.
 func (l *underLoad) release(ctx context.Context) *sync.WaitGroup {
 	var wg sync.WaitGroup
 	for _, s := range l.sorts {
@@ -308,8 +308,8 @@ func (l *underLoad) clients() string {
 	return strings.Join(out, ", ")
 }
 
-// settle waits until the server holds hardly more than before. Memory comes back with the garbage collections of a
-// server that has nothing to do, one in two minutes: the short form does not wait for them.
+// settle waits until the server holds hardly more than before. Memory is freed by the garbage collections of an idle
+// server, one in two minutes: the short form does not wait for them.
 func (l *underLoad) settle(before usage) usage {
 	l.t.Helper()
 	long := os.Getenv("AGENTXCHAIN_LONG_TESTS") != ""
@@ -336,7 +336,7 @@ func (l *underLoad) settle(before usage) usage {
 	return u
 }
 
-// terminate asks the server to end, which it does within a time and with status 0.
+// terminate asks the server to end, which it must do within a time and with status 0.
 func (l *underLoad) terminate(within time.Duration) {
 	l.t.Helper()
 	begun := time.Now()
@@ -413,7 +413,7 @@ func waits(c net.Conn) error {
 	return io.EOF
 }
 
-// unread asks again and again and never reads an answer.
+// unread sends requests again and again and never reads an answer.
 func unread(c net.Conn, request string) error {
 	if tcp, ok := c.(*net.TCPConn); ok {
 		_ = tcp.SetReadBuffer(1024)
@@ -447,7 +447,7 @@ func (l *underLoad) crowd(n int) {
 	}}
 }
 
-// noise are bytes of no protocol.
+// noise returns bytes of no protocol.
 func noise(n int) []byte {
 	out := make([]byte, n)
 	for i := range out {
@@ -456,7 +456,7 @@ func noise(n int) []byte {
 	return out
 }
 
-// reset ends a connection without the goodbye.
+// reset ends a connection without closing it properly.
 func reset(c net.Conn) {
 	if tcp, ok := c.(*net.TCPConn); ok {
 		_ = tcp.SetLinger(0)
@@ -478,8 +478,8 @@ func (l *underLoad) strangers() {
 	l.on("reset", 2, func(_ context.Context, c net.Conn, _ *sort) { reset(c) })
 }
 
-// http adds the sorts of bad clients of HTTP/1.1. head begins a request of a path, without its end; page is a large
-// answer, stream one that goes on, and post takes a body.
+// http adds the bad clients of HTTP/1.1. head begins a request for a path, without its end; page is a large answer,
+// stream an endless one, and post takes a body.
 func (l *underLoad) http(head func(method, path string) string, page, stream, post string) {
 	l.strangers()
 	get := head("GET", page) + "\r\n"
@@ -578,7 +578,7 @@ func (l *underLoad) http(head func(method, path string) string, page, stream, po
 	})
 }
 
-// getter asks for a path like a client that knows what it does, over a new connection every other time.
+// getter requests a path like a proper client, over a new connection every other time.
 func getter(base, path string, right func(status int, body []byte) bool, header ...string) func() error {
 	n, client := 0, &http.Client{Timeout: time.Minute, Transport: &http.Transport{}}
 	return func() error {
@@ -604,7 +604,7 @@ func getter(base, path string, right func(status int, body []byte) bool, header 
 	}
 }
 
-// TestSurviveLoadDashboard is the dashboard under load.
+// TestSurviveLoadDashboard puts the dashboard under load.
 func TestSurviveLoadDashboard(t *testing.T) {
 	testrepo.Serving(t)
 	dir := mcpProject(t)
@@ -633,7 +633,7 @@ func TestSurviveLoadDashboard(t *testing.T) {
 	l.bear(30 * time.Second)
 }
 
-// TestSurviveLoadService is the ALX service under load, which carries out runs meanwhile.
+// TestSurviveLoadService puts the ALX service under load, which carries out runs meanwhile.
 func TestSurviveLoadService(t *testing.T) {
 	testrepo.Serving(t)
 	asAda(t)

@@ -1,4 +1,4 @@
-// The MCP server under load: what agents send that are broken or hostile, and agents that do not listen.
+// The MCP server under load: requests of broken or hostile agents, and agents that do not listen.
 
 package cli
 
@@ -20,7 +20,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
-// mcpPipe is one end of the pipes of an MCP server, shared by all who use it.
+// mcpPipe is one end of the pipes of an MCP server, shared by all its users.
 type mcpPipe struct {
 	l  *underLoad
 	mu sync.Mutex // of the writer
@@ -55,7 +55,7 @@ func (p *mcpPipe) read() {
 	}
 }
 
-// send writes one line, or what stands for one.
+// send writes one line, which need not be a message.
 func (p *mcpPipe) send(text []byte) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -63,7 +63,7 @@ func (p *mcpPipe) send(text []byte) error {
 	return err
 }
 
-// call asks for something and waits for the answer.
+// call sends a request and waits for the answer.
 func (p *mcpPipe) call(method, params string) (json.RawMessage, error) {
 	p.mu.Lock()
 	p.n++
@@ -83,7 +83,7 @@ func (p *mcpPipe) call(method, params string) (json.RawMessage, error) {
 	}
 }
 
-// TestSurviveLoadAgents is the MCP server under load.
+// TestSurviveLoadAgents puts the MCP server under load.
 func TestSurviveLoadAgents(t *testing.T) {
 	testrepo.Serving(t)
 	dir := mcpProject(t)
@@ -153,8 +153,8 @@ func TestSurviveLoadAgents(t *testing.T) {
 	l.bear(30 * time.Second)
 }
 
-// TestSurviveDeafAgents has agents that never read an answer, or go in the middle of a message: the server ends with
-// its input, or with a signal.
+// TestSurviveDeafAgents runs agents that never read an answer, or leave in the middle of a message: the server ends
+// with its input, or with a signal.
 func TestSurviveDeafAgents(t *testing.T) {
 	testrepo.Serving(t)
 	dir := mcpProject(t)
@@ -162,7 +162,7 @@ func TestSurviveDeafAgents(t *testing.T) {
 	t.Run("never reading", func(t *testing.T) {
 		l := startLoaded(t, dir, "mcp")
 		sent := make(chan struct{})
-		go func() { // until the server, which cannot answer, reads no more
+		go func() { // until the server, which cannot answer, stops reading
 			defer close(sent)
 			_, err := io.WriteString(l.in, mcpHello)
 			for i := 0; err == nil; i++ {

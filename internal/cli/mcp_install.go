@@ -1,4 +1,4 @@
-// mcp install: how a client is told of the server, and the project's file that tells it.
+// mcp install: telling a client about the server, and the project's file that does so.
 
 package cli
 

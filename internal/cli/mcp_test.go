@@ -1,4 +1,4 @@
-// The MCP server as an agent meets it: the built program behind a pipe, the SDK's client in front of it.
+// The MCP server as an agent sees it: the built program behind a pipe, the SDK's client in front of it.
 
 package cli
 
@@ -22,7 +22,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// mcpProject is a project with one role that writes and a gate for a person.
+// mcpProject makes a project with one role that writes and a gate for a person.
 func mcpProject(t *testing.T) string {
 	t.Helper()
 	asAda(t)
@@ -39,7 +39,7 @@ func mcpProject(t *testing.T) string {
 	return dir
 }
 
-// foreground names a file of settings that hold testrepo.UpkeepNow.
+// foreground returns a file of settings that holds testrepo.UpkeepNow.
 func foreground(t *testing.T) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "gitconfig")
@@ -111,7 +111,7 @@ func (a *agent) call(tool string, args map[string]any) *ojson.Object {
 	return o
 }
 
-// ok is call for what must succeed.
+// ok is call for a request that must succeed.
 func (a *agent) ok(tool string, args map[string]any) *ojson.Object {
 	a.t.Helper()
 	o := a.call(tool, args)
@@ -191,7 +191,7 @@ func TestMCPWholeTurn(t *testing.T) {
 		}
 	}
 	stage()
-	// The file is not declared: refused, and said why.
+	// The file is not declared: the result is refused, with the reason.
 	if no := a.call("agentxchain_accept_turn", nil); no.Bool("ok") ||
 		!strings.Contains(no.String("error"), "no changed file is declared") {
 		t.Errorf("accepted %s", ojson.Compact(no))
@@ -210,7 +210,7 @@ func TestMCPWholeTurn(t *testing.T) {
 	if len(gates) != 1 || gates[0].String("gate_id") != "done" || gates[0].String("type") != "run_completion" {
 		t.Errorf("pending gates %v", gates)
 	}
-	// A person is told of; nothing is approved, however it is asked for.
+	// A person is informed; nothing is approved, however it is asked for.
 	how := a.ok("agentxchain_approve_gate", map[string]any{"gate_id": "done", "reason": "$(touch pwned)"})
 	if !strings.Contains(how.String("instruction"), "git agentxchain approve") ||
 		strings.Contains(string(ojson.Compact(how)), "pwned") {
@@ -319,7 +319,7 @@ func TestMCPWithoutAProject(t *testing.T) {
 	}
 }
 
-// Inside of a dispatched turn and outside of one, a client gets no further than an agent may.
+// Inside and outside a dispatched turn, a client can do no more than an agent may.
 func TestMCPOffersNoApproval(t *testing.T) {
 	a := newAgent(t, mcpProject(t))
 	for tool, err := range a.s.Tools(context.Background(), nil) {
@@ -341,8 +341,7 @@ func TestMCPOffersNoApproval(t *testing.T) {
 	}
 }
 
-// TestMCPHostileClient sends what no client should. The server answers what comes
-// after it as if nothing had been.
+// TestMCPHostileClient sends what no client should. The server answers the next requests normally.
 func TestMCPHostileClient(t *testing.T) {
 	testrepo.Serving(t)
 	dir := mcpProject(t)
@@ -395,7 +394,7 @@ func TestMCPHostileClient(t *testing.T) {
 	} {
 		send(line)
 	}
-	for id := 1000; id < 1200; id++ { // many at once, and some with one number
+	for id := 1000; id < 1200; id++ { // many at once, and some with the same number
 		send(call(id/2, "agentxchain_status", "{}"))
 	}
 	send(call(9999, "agentxchain_status", "{}"))

@@ -1,4 +1,4 @@
-// What asks before it acts is tried at a terminal.
+// Commands that ask before they act are tried at a terminal.
 
 package cli
 

@@ -1,6 +1,6 @@
 //go:build !linux
 
-// Without pseudo terminals what asks before it acts is not tried further.
+// Without pseudo terminals, commands that ask before they act are not tried further.
 
 package cli
 

@@ -1,5 +1,5 @@
-// The printed next command, run as printed, is one that works: random walks with the real program over policies,
-// hooks, budgets, time limits, delegations, conflicts, sign-offs and initiatives.
+// The printed next command, run as printed, works: random walks with the real program over policies, hooks,
+// budgets, time limits, delegations, conflicts, sign-offs and initiatives.
 
 package cli
 
@@ -34,11 +34,11 @@ type nextWalk struct {
 	later time.Duration
 	log   []string
 	seen  map[string]bool // standings and commands that were tried
-	tried *tally          // command and how it ended -> how often
+	tried *tally          // command and outcome -> how often
 	at    string          // where the last act was done
 }
 
-// tally counts what walks beside each other do.
+// tally counts what parallel walks do.
 type tally struct {
 	mu sync.Mutex
 	n  map[string]int
@@ -50,7 +50,7 @@ func (c *tally) add(what string) {
 	c.n[what]++
 }
 
-// nextConfigs are what the members of agentxchain.json can be beside the template's.
+// nextConfigs lists variants for members of agentxchain.json besides the template's.
 var nextConfigs = map[string][]string{
 	"plain": nil,
 	"policies": {`policies=[{"id":"turns","rule":"max_turns_per_phase","params":{"limit":2},"action":"escalate"},` +
@@ -170,7 +170,7 @@ func (w *nextWalk) must(dir, program string, args ...string) {
 	}
 }
 
-// ours runs a command of ours and returns what it said.
+// ours runs a command of ours and returns its answer.
 func (w *nextWalk) ours(dir string, args ...string) (int, *ojson.Object) {
 	w.t.Helper()
 	words := append(append([]string{"agentxchain"}, args...), "--json")
@@ -188,7 +188,7 @@ func (w *nextWalk) story() string { return strings.Join(w.log, "\n") }
 
 func (w *nextWalk) pick(list ...string) string { return list[w.rng.IntN(len(list))] }
 
-// act does one thing at random, and returns the error that it ended with, nil for none.
+// act does one random thing and returns the error that it ended with, nil for none.
 func (w *nextWalk) act() *ojson.Object {
 	dir := w.sites[w.rng.IntN(len(w.sites))]
 	w.at = dir
@@ -257,7 +257,7 @@ func (w *nextWalk) act() *ojson.Object {
 	case n < 104:
 		w.rules(dir)
 		if w.rng.IntN(3) == 0 {
-			return nil // what is not adopted is named
+			return nil // what is not adopted is reported
 		}
 		return say("config", "adopt", "--yes")
 	default:
@@ -266,7 +266,7 @@ func (w *nextWalk) act() *ojson.Object {
 	return nil
 }
 
-// commit takes what lies about into a commit, as a person does between turns.
+// commit commits all changes, as a person does between turns.
 func (w *nextWalk) commit(dir string) {
 	w.exec(dir, "git", "add", "-A")
 	w.exec(dir, "git", "commit", "-q", "-m", "work")
@@ -284,7 +284,7 @@ func (w *nextWalk) write(dir, name, content string) {
 	w.log = append(w.log, filepath.Base(dir)+": write "+name)
 }
 
-// rules changes the configuration, and commits it more often than not.
+// rules changes the configuration, and usually commits it.
 func (w *nextWalk) rules(dir string) {
 	change := w.pick("budget.per_run_max_usd=1000", "policies=[]", "hooks={}", "timeouts={}",
 		"routing.qa.max_concurrent_turns=2",
@@ -297,7 +297,7 @@ func (w *nextWalk) rules(dir string) {
 	}
 }
 
-// documents writes what the gates ask for.
+// documents writes what the gates require.
 func (w *nextWalk) documents(dir string) {
 	for name, content := range map[string]string{
 		".planning/PM_SIGNOFF.md":           "# Signoff\n\nApproved: YES\n",
@@ -382,15 +382,15 @@ func (w *nextWalk) check(failed *ojson.Object) {
 	}
 }
 
-// wholeCommand is text that is one command and nothing else; afterwards says that something is done before it, and
-// may name a second command.
+// wholeCommand matches text that is one command and nothing else; afterwards matches text that says that something is
+// done before the command, and may name a second one.
 var (
 	wholeCommand = regexp.MustCompile(`^git agentxchain( -C \S+)? [a-z-]+( [^ ,;:()]+)*$`)
 	elsewhere    = regexp.MustCompile(` -C '?([^ ']+)`)
 	afterwards   = regexp.MustCompile(`^(.*(?:[,:]| and run) )(git agentxchain [^,;:()]*)(, or git agentxchain .*)?$`)
 )
 
-// endsBadly are codes of a command that should not have been printed. Where the text asks for a result first, the
+// endsBadly lists codes of a command that should not have been printed. Where the text asks for a result first, the
 // walk has staged a good one.
 var endsBadly = []string{"usage", "invalid_argument", "target_required", "reason_required", "unknown_role",
 	"invalid_state_transition", "not_found", "turn_not_active",
@@ -439,14 +439,14 @@ func (w *nextWalk) try(dir, standing, from, reason, command string) {
 		}
 	}
 	w.tried.add(fmt.Sprintf("(%s) %s -> %d %s", from, name, status, code))
-	asked := code == "prompt_unavailable" // where there is no pseudo terminal
+	asked := code == "prompt_unavailable" // without a pseudo terminal
 	if err != nil || !asked && (status == term.ExitUsage || status == conflict) || slices.Contains(endsBadly, code) {
 		w.t.Errorf("%s names %q in %s, which ends with %d %s: %s%s%s\n%s", from, command, standing, status, code,
 			doc.Object("error").String("message"), out[:min(len(out), 200)], errs, w.story())
 	}
 }
 
-// copied is a copy of everything.
+// copied returns a copy of everything.
 func (w *nextWalk) copied() string {
 	w.t.Helper()
 	dir := filepath.Join(w.t.TempDir(), "copy")
@@ -456,14 +456,14 @@ func (w *nextWalk) copied() string {
 
 var ids = regexp.MustCompile(`(turn|run|esc|hesc|intent)_[0-9a-f]+`)
 
-// goodResult is what a result says that passes, in a turn of any role, and asks for nothing.
+// goodResult sets members of a result that passes in a turn of any role and asks for nothing.
 var goodResult = []string{
 	`verification={"status":"pass","commands":["true"],"evidence_summary":"fine","machine_evidence":[{"command":"true","exit_code":0}]}`,
 	`objections=[{"id":"OBJ-001","severity":"low","statement":"a doubt","status":"raised"}]`,
 	`artifact={"type":"review","ref":null}`, "proposed_next_role=human",
 }
 
-// prepared does what a text asks for before its command; false when it is not known how.
+// prepared does what a text asks for before its command; false when it does not know how.
 func (w *nextWalk) prepared(dir, first, command string) bool {
 	if m := elsewhere.FindStringSubmatch(command); m != nil {
 		dir = m[1]

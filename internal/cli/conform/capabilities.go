@@ -32,7 +32,7 @@ func newConformanceCapabilitiesCommand(f *term.Factory) *ucli.Command {
 	}
 }
 
-// ownCapabilities is the document as it is printed and written.
+// ownCapabilities returns the document as it is printed and written.
 func ownCapabilities() ([]byte, error) {
 	command, err := conformance.AdapterCommand()
 	if err != nil {

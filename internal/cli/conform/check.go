@@ -21,8 +21,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
-// conformanceCheckOptions are the flags as they were given: what is wrong with
-// them is told in the report's own shape.
+// conformanceCheckOptions holds the flags as they were given: faults in them are reported in the
+// report's own form.
 type conformanceCheckOptions struct {
 	Tier, Surface, Profile, Target, Remote, Token, TokenFile, Timeout, Format, Fixtures, Seed string
 	Jobs                                                                                      int
@@ -90,7 +90,7 @@ func newConformanceCheckCommand(f *term.Factory) *ucli.Command {
 			if c.IsSet("token") && c.IsSet("token-file") {
 				return term.UsageErrorf("--token and --token-file exclude each other")
 			}
-			// An empty shell variable must not choose something else in silence.
+			// An empty shell variable must not silently choose something else.
 			for _, name := range []string{"surface", "token", "token-file", "fixtures", "target", "challenge-seed"} {
 				if c.IsSet(name) && c.String(name) == "" {
 					return term.UsageErrorf("--%s is empty", name)
@@ -122,8 +122,8 @@ func newConformanceCheckCommand(f *term.Factory) *ucli.Command {
 	}
 }
 
-// runConformanceCheck prints the report, or why there is none, on standard
-// output, bare in both formats.
+// runConformanceCheck prints the report, or why there is none, on standard output, without an
+// envelope in both formats.
 func runConformanceCheck(ctx context.Context, f *term.Factory, o *conformanceCheckOptions) error {
 	asJSON := o.Format == "json" || f.JSON()
 	report, err := conformanceReport(ctx, f, o)
@@ -160,7 +160,7 @@ func runConformanceCheck(ctx context.Context, f *term.Factory, o *conformanceChe
 	}
 	switch {
 	case err != nil && !errors.Is(err, syscall.EPIPE):
-		// 1 would say that a fixture has failed.
+		// 1 would mean that a fixture has failed.
 		return term.Errorf("report_unwritten", "cannot write the report: %w", err)
 	case report == nil:
 		return term.ExitSilently(term.ExitUsage)
@@ -168,7 +168,7 @@ func runConformanceCheck(ctx context.Context, f *term.Factory, o *conformanceChe
 	return term.ExitSilently(report.ExitCode())
 }
 
-// conformanceReport does the verification. Flags are judged in the order of
+// conformanceReport does the verification. It checks flags in the order of
 // docs/conformance.md#checking, then the target, then the selection.
 func conformanceReport(ctx context.Context, f *term.Factory, o *conformanceCheckOptions) (*conformance.Report, error) {
 	switch {
@@ -267,8 +267,8 @@ func localTarget(f *term.Factory, o *conformanceCheckOptions, v *conformance.Ver
 	return nil
 }
 
-// conformanceCorpus opens the fixtures below dir, this program's when dir is "" or
-// what reports call them.
+// conformanceCorpus opens the fixtures below dir, this program's own when dir is "" or the name
+// that reports use for them.
 func conformanceCorpus(f *term.Factory, dir string) (*conformance.Corpus, error) {
 	if dir == "" || dir == conformance.EmbeddedRoot {
 		return conformance.EmbeddedCorpus()
@@ -280,8 +280,8 @@ func conformanceCorpus(f *term.Factory, dir string) (*conformance.Corpus, error)
 	return conformance.OpenCorpus(dir)
 }
 
-// challengeSeed reads the seed of an earlier report, or draws one: an adapter
-// must not be able to know what it will be asked.
+// challengeSeed reads the seed of an earlier report, or draws one: an adapter must not be able to
+// know what it will be asked.
 func challengeSeed(s string) (uint64, error) {
 	if s != "" {
 		n, err := strconv.ParseUint(s, 10, 64)

@@ -44,8 +44,8 @@ func newConformanceAdapterCommand(f *term.Factory) *ucli.Command {
 	}
 }
 
-// runConformanceAdapter speaks the verifier's protocol: the answer is bare,
-// --json or not, and the exit status is the verdict's.
+// runConformanceAdapter speaks the verifier's protocol: the answer has no envelope, with or without
+// --json, and the exit status is the verdict's.
 func runConformanceAdapter(ctx context.Context, f *term.Factory, a conformance.Adapter) error {
 	out := f.Out.Raw()
 	if f.Env.IsTerminal(f.Env.Stdin) {
@@ -65,12 +65,11 @@ func runConformanceAdapter(ctx context.Context, f *term.Factory, a conformance.A
 	return term.ExitSilently(r.Status.ExitCode())
 }
 
-// adapterGrace is how long an adapter that is asked to end waits for its fixture
-// to tidy up.
+// adapterGrace is how long an adapter that is asked to end waits for its fixture to clean up.
 const adapterGrace = 5 * time.Second
 
-// adapterAnswer runs the fixture in. When the process is asked to end, what the
-// fixture started is ended first and what it made is removed.
+// adapterAnswer runs the fixture in in. When the process is asked to end, it first ends what the
+// fixture started and removes what it made.
 func adapterAnswer(ctx context.Context, in io.Reader, a conformance.Adapter) (conformance.Result, error) {
 	a.Context = ctx
 	var started atomic.Bool
@@ -92,7 +91,7 @@ func adapterAnswer(ctx context.Context, in io.Reader, a conformance.Adapter) (co
 	return conformance.Result{}, ctx.Err()
 }
 
-// noting is a reader that notes its end: from there on the fixture runs.
+// noting is a reader that notes its end: from then on the fixture runs.
 type noting struct {
 	io.Reader
 	ended *atomic.Bool

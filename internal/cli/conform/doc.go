@@ -1,3 +1,3 @@
-// Package conform is the commands of git agentxchain conformance: fixtures, adapters, reports.
+// Package conform holds the commands of git agentxchain conformance: fixtures, adapters, reports.
 // The checks are in package conformance.
 package conform

@@ -1,4 +1,5 @@
-// conformance init: a runner's repository gets the layout verifiers expect, fixtures and all.
+// conformance init: a runner's repository gets the layout that verifiers expect, including
+// fixtures.
 
 package conform
 
@@ -94,7 +95,7 @@ func runConformanceInit(f *term.Factory, o *conformanceInitOptions) error {
 	return nil
 }
 
-// targetFiles is the layout with the capabilities that o asks for.
+// targetFiles returns the layout with the capabilities of o.
 func targetFiles(o *conformanceInitOptions) ([]conformance.TargetFile, error) {
 	doc, err := ownCapabilities()
 	if o.Runner != "" {
@@ -103,8 +104,8 @@ func targetFiles(o *conformanceInitOptions) ([]conformance.TargetFile, error) {
 	return conformance.Layout(doc, !o.CapabilitiesOnly), err
 }
 
-// missingFiles returns the files that have to be written. Unless o.Force says so,
-// a file with other content is an error, before anything is written.
+// missingFiles returns the files that have to be written. Without o.Force, a file with other
+// content is an error, before anything is written.
 func missingFiles(root *os.Root, o *conformanceInitOptions, files []conformance.TargetFile) ([]conformance.TargetFile,
 	error) {
 	var missing []conformance.TargetFile
@@ -166,7 +167,7 @@ func showTarget(f *term.Factory, o *conformanceInitOptions, files int, missing [
 	})
 }
 
-// checkTier is the highest tier the capabilities claim.
+// checkTier returns the highest tier that the capabilities claim.
 func checkTier(o *conformanceInitOptions) int {
 	if o.Runner != "" {
 		return 1
@@ -174,8 +175,8 @@ func checkTier(o *conformanceInitOptions) int {
 	return 3
 }
 
-// readSmall reads a file up to one byte more than n, enough to tell it from a
-// document of n bytes.
+// readSmall reads a file up to one byte more than n, enough to distinguish it from a document of n
+// bytes.
 func readSmall(root *os.Root, name string, n int) ([]byte, error) {
 	st, err := root.Lstat(name)
 	if err != nil {

@@ -1,4 +1,4 @@
-// conformance list: which fixtures there are.
+// conformance list: the list of fixtures.
 
 package conform
 

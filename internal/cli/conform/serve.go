@@ -1,4 +1,4 @@
-// conformance serve: the endpoint other verifiers examine this program through.
+// conformance serve: the endpoint through which other verifiers examine this program.
 
 package conform
 

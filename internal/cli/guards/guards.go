@@ -1,4 +1,4 @@
-// Guards that have gone silent, for status.
+// Guards that no longer run, for status.
 
 package guards
 
@@ -12,15 +12,15 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
-// Glance is what status says of the guards in git's hooks.
+// Glance is what status reports about the guards in git's hooks.
 type Glance struct {
 	installed bool
 	silent    []githooks.GuardState
 	err       error // they cannot be examined
 }
 
-// Silent looks at the guards: one look at a file when there never were
-// any, one git process when there were.
+// Silent looks at the guards: it takes one look at a file when there never were any, one git
+// process when there were.
 func Silent(ctx context.Context, r *runner.Runner) Glance {
 	st, err := githooks.Check(ctx, r.Record().Repository())
 	if err != nil {
@@ -29,7 +29,7 @@ func Silent(ctx context.Context, r *runner.Runner) Glance {
 	return Glance{installed: st.Installed, silent: st.Silent()}
 }
 
-// object is the member "guards" of status --json.
+// Object returns the member "guards" of status --json.
 func (g Glance) Object() *ojson.Object {
 	silent := []*ojson.Object{}
 	for _, s := range g.silent {

@@ -1,4 +1,4 @@
-// hooks show and hooks trust: what agentxchain.json would run and contact on this machine, and a person's leave for
+// hooks show and hooks trust: what agentxchain.json would run and contact on this machine, and a person's consent to
 // it.
 
 package guards

@@ -1,4 +1,4 @@
-// hooks canary: do the guards still bite?
+// hooks canary: do the guards still work?
 
 package guards
 
@@ -27,7 +27,7 @@ func runHooksCanary(ctx context.Context, f *term.Factory) error {
 		return err
 	}
 	defer canary.Close()
-	// From here on nothing of this process means the person's repository.
+	// From here on nothing in this process refers to the person's repository.
 	if err := runner.LeaveRepository(); err != nil {
 		return err
 	}
@@ -82,8 +82,8 @@ func runHooksCanary(ctx context.Context, f *term.Factory) error {
 	return nil
 }
 
-// plantRun makes the throwaway repository a governed one with a history: one
-// accepted turn, and a review under way, whose id is returned.
+// plantRun turns the throwaway repository into a governed one with a history: one accepted turn,
+// and a review under way, whose id is returned.
 func plantRun(ctx context.Context, canary *githooks.Canary) (string, error) {
 	dir := canary.Project
 	if _, err := runner.InitProject(ctx, dir, runner.ProjectOptions{ID: "canary"}); err != nil {
@@ -95,7 +95,7 @@ func plantRun(ctx context.Context, canary *githooks.Canary) (string, error) {
 	if err := canary.Save(ctx, "governed project"); err != nil {
 		return "", err
 	}
-	// The person may be an agent: the rehearsal is nobody's turn.
+	// The user may be an agent: the rehearsal does not belong to its turn.
 	getenv := func(key string) string {
 		if key == runner.TurnMarker {
 			return ""
@@ -139,7 +139,7 @@ func plantRun(ctx context.Context, canary *githooks.Canary) (string, error) {
 	return second.Turn.TurnID, nil
 }
 
-// protectCanary sets what the rehearsal needs of a configuration.
+// protectCanary sets what the rehearsal needs in a configuration.
 func protectCanary(path string) error {
 	data, err := os.ReadFile(path)
 	if err != nil {

@@ -218,8 +218,8 @@ func runHooksStatus(ctx context.Context, f *term.Factory) error {
 	return nil
 }
 
-// runHooksRun answers git. Standard output stays empty: git shows what a hook
-// writes to standard error.
+// runHooksRun answers git. Standard output stays empty: git shows what a hook writes to standard
+// error.
 func runHooksRun(ctx context.Context, f *term.Factory, args []string) error {
 	if len(args) == 0 {
 		return term.UsageErrorf("hooks run needs the NAME of a hook: %s", strings.Join(githooks.Names(), ", "))

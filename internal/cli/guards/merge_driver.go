@@ -1,4 +1,4 @@
-// merge-driver and textconv: what git calls to join and to show the ledgers of a run.
+// merge-driver and textconv: git calls them to merge and to show the ledgers of a run.
 
 package guards
 
@@ -21,7 +21,7 @@ import (
 type mergeDriverOptions struct {
 	Base, Ours, Theirs string
 	MarkerSize         int
-	Name               string // the path in the project, which says what identifies a record
+	Name               string // the path in the project, which determines what identifies a record
 }
 
 func NewMergeDriverCommand(f *term.Factory) *ucli.Command {
@@ -120,7 +120,7 @@ func readAll(s ledgermerge.Source) ([]byte, error) {
 	return io.ReadAll(io.NewSectionReader(s, 0, s.Size()))
 }
 
-// replaceFile writes a file beside name and puts it in its place; the mode stays.
+// replaceFile writes a new file beside name and renames it; the mode stays.
 func replaceFile(name string, write func(io.Writer) error) error {
 	info, err := os.Stat(name)
 	if err != nil {
@@ -130,7 +130,7 @@ func replaceFile(name string, write func(io.Writer) error) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.Remove(tmp.Name()) }() // gone already when all went well
+	defer func() { _ = os.Remove(tmp.Name()) }() // already gone when all went well
 	err = write(tmp)
 	if err == nil {
 		err = tmp.Chmod(info.Mode().Perm())

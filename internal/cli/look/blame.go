@@ -1,4 +1,4 @@
-// blame: a file line by line with the role and the turn that wrote each.
+// blame: a file line by line with the role and the turn that wrote each line.
 
 package look
 
@@ -41,7 +41,7 @@ func runBlame(ctx context.Context, f *term.Factory, q *linesQuestion, report *at
 	return nil
 }
 
-// blameColumns are the texts left of a line.
+// blameColumns returns the texts to the left of a line.
 func blameColumns(l *attribution.Line) (commit, role, turn, date string) {
 	if l.Commit.Uncommitted() {
 		commit, date = "not commit", "          "

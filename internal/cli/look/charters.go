@@ -1,4 +1,4 @@
-// How the charters of a plan stand, for status.
+// The charters of a plan, for status.
 
 package look
 
@@ -11,8 +11,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// charterTally counts the charters of a run by state and keeps those of interest:
-// the ones at work and the ready ones of the present phase, in order.
+// charterTally counts the charters of a run by state and keeps the interesting ones: those being
+// worked on and the ready ones of the present phase, in order.
 type charterTally struct {
 	total, completed, active, ready, pending int
 	open                                     []*run.Charter
@@ -40,8 +40,8 @@ func tallyCharters(s *run.State) charterTally {
 	return n
 }
 
-// object is the charters member of status --json; nil for a run without any. The
-// whole queue is in state.charter_queue.
+// object returns the charters member of status --json; nil for a run without any. The whole queue
+// is in state.charter_queue.
 func (n charterTally) object(s *run.State) *ojson.Object {
 	if n.total == 0 {
 		return nil

@@ -40,7 +40,7 @@ func NewEscalationsCommand(f *term.Factory) *ucli.Command {
 }
 
 func runEscalations(ctx context.Context, f *term.Factory, o listOptions, open bool) error {
-	// A resolution stands anywhere after its escalation, so all rows are read.
+	// A resolution may be anywhere after its escalation, so all rows are read.
 	rows, err := readRows(ctx, f, wire.LedgerEscalations, listOptions{All: o.All}, nil)
 	if err != nil {
 		return err

@@ -26,13 +26,13 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
-// sniffed is how much of a file is looked at to tell whether it is text, as git does.
+// sniffed is how much of a file is examined to tell whether it is text, as git does.
 const sniffed = 8000
 
 // linesQuestion asks about lines of a file.
 type linesQuestion struct {
 	Arg    string        // as typed
-	Others *foreign.Book // what other tools said of the lines, nil where none is to be shown
+	Others *foreign.Book // what other tools said about the lines, nil when none is to be shown
 	Ranges []runner.LineRange
 }
 
@@ -84,9 +84,8 @@ func lineNumber(s string) (int, bool) {
 	return n, err == nil && n > 0 && n < 1<<31
 }
 
-// fileOf finds the file that was named: it must be an ordinary text file of the
-// work tree. It returns its path from the root of the work tree, and adds the lines
-// that stand behind its name.
+// fileOf finds the named file, which must be an ordinary text file of the work tree. It returns its
+// path from the root of the work tree, and adds the lines that follow its name.
 func (q *linesQuestion) fileOf(f *term.Factory, repo *runner.Repository) (string, error) {
 	name := term.OneLine(q.Arg)
 	abs, err := f.Path(q.Arg)
@@ -95,7 +94,7 @@ func (q *linesQuestion) fileOf(f *term.Factory, repo *runner.Repository) (string
 	}
 	fi, err := os.Lstat(abs)
 	if i := strings.LastIndexByte(q.Arg, ':'); err != nil && i > 0 {
-		// An existing file of that very name comes first.
+		// An existing file of exactly that name comes first.
 		r, ok := parseRange(q.Arg[i+1:])
 		rest, perr := f.Path(q.Arg[:i])
 		if _, lerr := os.Lstat(rest); perr == nil && (ok || lerr == nil) {
@@ -113,7 +112,7 @@ func (q *linesQuestion) fileOf(f *term.Factory, repo *runner.Repository) (string
 	}
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
-			// Names count from the current directory: the one at the top may well be there.
+			// Names are relative to the current directory: the file may exist at the top.
 			if rel, err := filepath.Rel(repo.TopLevel, abs); err == nil && filepath.IsLocal(rel) {
 				name = term.OneLine(filepath.ToSlash(rel))
 			}
@@ -121,7 +120,7 @@ func (q *linesQuestion) fileOf(f *term.Factory, repo *runner.Repository) (string
 		}
 		return "", term.Errorf("io_failed", "%s cannot be read: %w", name, err)
 	}
-	// The last element stays: a link is no file whose lines could be asked about.
+	// The last element stays: a link is not a file whose lines could be asked about.
 	dir, err := filepath.EvalSymlinks(filepath.Dir(abs))
 	if err != nil {
 		return "", term.Errorf("io_failed", "%s cannot be read: %w", name, err)
@@ -154,8 +153,8 @@ func (q *linesQuestion) fileOf(f *term.Factory, repo *runner.Repository) (string
 	return filepath.ToSlash(rel), nil
 }
 
-// innerRepository returns the nearest directory above a path, itself included, that
-// is a repository of its own (a submodule), "" for none.
+// innerRepository returns the nearest directory above a path, itself included, that is a repository
+// of its own (a submodule), "" for none.
 func innerRepository(top, rel string) string {
 	for d := rel; d != "."; d = filepath.Dir(d) {
 		if _, err := os.Lstat(filepath.Join(top, d, ".git")); err == nil {
@@ -194,7 +193,7 @@ func attribute(ctx context.Context, f *term.Factory, r *runner.Runner, q *linesQ
 	})
 }
 
-// others is what the tools that import has brought said of the lines.
+// others returns what imported tools said about the lines.
 func others(ctx context.Context, repo *runner.Repository, report *attribution.Report) (*foreign.Book, error) {
 	shown := foreign.Shown(ctx, repo)
 	if len(shown) == 0 {
@@ -210,7 +209,7 @@ func others(ctx context.Context, repo *runner.Repository, report *attribution.Re
 	return foreign.Read(ctx, repo, shown, slices.Compact(commits))
 }
 
-// projectID is the id in the project's configuration, "" when that cannot be read.
+// projectID returns the id in the project's configuration, "" when that cannot be read.
 func projectID(r *runner.Runner) string {
 	data, err := r.ReadFile(wire.ConfigPath)
 	if err != nil {
@@ -223,7 +222,7 @@ func projectID(r *runner.Runner) string {
 	return c.Project.ID
 }
 
-// stagedFiles says what an active turn's staged result declares.
+// stagedFiles returns a function that says what an active turn's staged result declares.
 func stagedFiles(r *runner.Runner) func(string) ([]string, bool) {
 	return func(turn string) ([]string, bool) {
 		s, err := r.Staged(turn)
@@ -238,8 +237,8 @@ func stagedFiles(r *runner.Runner) func(string) ([]string, bool) {
 	}
 }
 
-// linesAction is a command about lines of a file: it reads the question, joins
-// the lines with the runs and hands both to show.
+// linesAction is a command about lines of a file: it reads the question, joins the lines with the
+// runs and passes both to show.
 func linesAction(f *term.Factory, show func(context.Context, *term.Factory, *linesQuestion,
 	*attribution.Report) error) ucli.ActionFunc {
 	return func(c *ucli.Context) error {

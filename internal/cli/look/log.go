@@ -68,7 +68,7 @@ func NewLogCommand(f *term.Factory) *ucli.Command {
 	}
 }
 
-// keeps reports whether an operation is one of those asked for.
+// keeps reports whether an operation matches the filter.
 func (o *logOptions) keeps(op *runner.OpInfo) bool {
 	return (o.Turn == "" || op.Turn == o.Turn) && (o.Role == "" || op.Role == o.Role) &&
 		(o.Op == "" || op.Name == o.Op)
@@ -86,7 +86,7 @@ func runLog(ctx context.Context, f *term.Factory, o *logOptions) error {
 	defer func() { _ = r.Close() }()
 	limit := o.Limit
 	if o.Turn != "" || o.Role != "" || o.Op != "" {
-		limit = 0 // the wanted ones may lie further back
+		limit = 0 // the wanted ones may be further back
 	}
 	all, err := r.Record().Log(ctx, o.Run, limit)
 	if err != nil {
@@ -126,7 +126,7 @@ func runLog(ctx context.Context, f *term.Factory, o *logOptions) error {
 	return nil
 }
 
-// opObject is an operation in --json.
+// opObject returns an operation for --json.
 func opObject(op *runner.OpInfo) *ojson.Object {
 	parent := ""
 	if len(op.Parents) > 0 {

@@ -29,12 +29,12 @@ import (
 type listOptions struct {
 	Limit int
 	All   bool   // every run, not the current one only
-	Run   string // this one: its id or how that begins
+	Run   string // this one: its id or the beginning of it
 	Role  string
 	Phase string
 }
 
-// filtered reports whether only some rows were asked for.
+// filtered reports whether only some rows were requested.
 func (o listOptions) filtered() bool { return o.Role != "" || o.Phase != "" || o.Run != "" }
 
 func listFlags() []ucli.Flag {
@@ -76,8 +76,8 @@ func listFrom(c *ucli.Context) (listOptions, error) {
 	return o, shared.NoArgs(c)
 }
 
-// ofRun reports whether a row belongs to the runs that were asked for. One without a run
-// id (a decision of older writers) belongs to whatever run it stands in.
+// ofRun reports whether a row belongs to the requested runs. A row without a run id (a decision of
+// older writers) belongs to the run whose ledger holds it.
 func (o listOptions) ofRun(id, current string) bool {
 	switch {
 	case o.Run != "":
@@ -200,7 +200,7 @@ func runDecisions(ctx context.Context, f *term.Factory, o listOptions, governanc
 			return
 		}
 		t := &term.Table{Header: []string{"ID", "KIND", "ROLE", "PHASE", "STATUS", "STATEMENT"}, Flex: 5}
-		if repo { // rows of many runs; only this ledger writes the run into each
+		if repo { // rows of many runs; only this ledger has the run in each row
 			t = &term.Table{Header: slices.Insert(t.Header, 0, "RUN"), Flex: t.Flex + 1}
 		}
 		for _, r := range rows {
@@ -227,8 +227,8 @@ func runDecisions(ctx context.Context, f *term.Factory, o listOptions, governanc
 	return nil
 }
 
-// markOverridden says of a run's decisions what the ledger of those that outlive it says:
-// a row of the run's own is never changed.
+// markOverridden adds to a run's decisions what the ledger of the lasting decisions says: a row of
+// the run's own is never changed.
 func markOverridden(ctx context.Context, r *runner.Runner, v *runner.View, rows []*ojson.Object) error {
 	type key struct{ id, turn string }
 	by := map[key]string{}
@@ -251,7 +251,7 @@ func markOverridden(ctx context.Context, r *runner.Runner, v *runner.View, rows 
 	return nil
 }
 
-// governanceText is a governance row in one line.
+// governanceText returns a governance row in one line.
 func governanceText(r *ojson.Object) string {
 	var parts []string
 	for _, k := range []string{"gate_id", "reason", "blocked_on", "command", "turn_id"} {
@@ -347,8 +347,8 @@ func runEvents(ctx context.Context, f *term.Factory, o *eventsOptions) error {
 // PollInterval is how often --follow looks for more.
 const PollInterval = 200 * time.Millisecond
 
-// followEvents prints what is there and then what comes. The ledger only grows,
-// so it is read on from where the last whole line ended.
+// followEvents prints the existing events and then new ones. The ledger only grows, so it continues
+// to read where the last whole line ended.
 func followEvents(ctx context.Context, f *term.Factory, o *eventsOptions) error {
 	r, err := shared.Open(ctx, f)
 	if err != nil {
@@ -402,8 +402,8 @@ func followEvents(ctx context.Context, f *term.Factory, o *eventsOptions) error 
 	}
 }
 
-// readEvents returns the whole lines after offset and where the next read begins.
-// A file that became shorter was rewritten and is read anew.
+// readEvents returns the whole lines after offset and where the next read begins. A file that
+// became shorter was rewritten and is read again from the start.
 func readEvents(path string, offset int64) ([]*ojson.Object, int64, error) {
 	file, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -447,7 +447,7 @@ func printEvent(p *term.Printer, r *ojson.Object) {
 		term.OneLine(r.String("phase")), 14), term.OneLine(strings.TrimSpace(who+"  "+eventText(r.Object("payload")))))
 }
 
-// eventText is the telling part of a payload.
+// eventText returns the informative part of a payload.
 func eventText(o *ojson.Object) string {
 	var parts []string
 	for _, k := range []string{"from", "to", "gate_id", "category", "blocked_on", "reason", "error_code", "detail",

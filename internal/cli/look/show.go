@@ -57,7 +57,7 @@ func runShow(ctx context.Context, f *term.Factory, name, raw string, full bool) 
 	}
 	before, after := decoded(d.StateBefore), decoded(d.StateAfter)
 	if after.Len() == 0 {
-		before = after // it is damaged: nothing can be said of it
+		before = after // it is damaged: nothing can be said about it
 	}
 	f.Out.Page(ctx)
 	f.Out.Emit(showObject(d, before, after), func(p *term.Printer) {
@@ -102,7 +102,7 @@ func findOp(ctx context.Context, f *term.Factory, r *runner.Runner, name string)
 	return d, err
 }
 
-// shownBy is the command that shows what has such a name and is no operation; "" if it is of no such kind.
+// shownBy returns the command that shows what has such a name and is not an operation; "" if nothing has.
 func shownBy(f *term.Factory, name string) string {
 	switch {
 	case strings.HasPrefix(name, "run_"):
@@ -120,7 +120,7 @@ func shownBy(f *term.Factory, name string) string {
 	return ""
 }
 
-// decoded is a recorded document; one that is absent, or damaged, has no members.
+// decoded returns a recorded document; one that is absent or damaged has no members.
 func decoded(data []byte) *ojson.Object {
 	o, err := ojson.DecodeObject(data)
 	if err != nil {
@@ -184,7 +184,7 @@ func evidenceNames(d *runner.OpDetail) []string {
 
 func shownValue(v ojson.Value) string { return term.Shown(ojson.Compact(v)) }
 
-// opPage prints an operation; shown is what it prints of a value.
+// opPage prints an operation; shown is what it prints for a value.
 type opPage struct {
 	*term.Printer
 	shown func(ojson.Value) string
@@ -236,7 +236,7 @@ func (p opPage) print(d *runner.OpDetail, changes []ojson.Difference) {
 	}
 }
 
-// line is a line of a ledger, which need not be JSON.
+// line returns a line of a ledger, which need not be JSON.
 func (p opPage) line(line []byte) string {
 	if v, err := ojson.Decode(line); err == nil {
 		return p.shown(v)
@@ -244,8 +244,7 @@ func (p opPage) line(line []byte) string {
 	return term.Shown(line)
 }
 
-// record shows what an operation was asked for, or what an external one
-// took in.
+// record shows what an operation was asked for, or what an external one took in.
 func (p opPage) record(rec *ojson.Object) {
 	for _, part := range []struct{ key, title string }{{"args", "Asked for"}, {"detail", "Detail"}} {
 		o := rec.Object(part.key)

@@ -7,7 +7,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
-// maxBeside is how wide two values can be that stand on one line.
+// maxBeside is the greatest width of two values on one line.
 const maxBeside = 56
 
 func (p opPage) differences(list []ojson.Difference) {
@@ -29,7 +29,7 @@ func (p opPage) differences(list []ojson.Difference) {
 	}
 }
 
-// oneSided prints what came or went; of an object each member has a line.
+// oneSided prints an added or removed value; of an object each member has a line.
 func (p opPage) oneSided(at string, v ojson.Value, sign string, style func(string) string) {
 	o, ok := v.(*ojson.Object)
 	if !ok || o.Len() == 0 {

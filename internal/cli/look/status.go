@@ -56,8 +56,8 @@ func runStatus(ctx context.Context, f *term.Factory) error {
 	return nil
 }
 
-// statusObject is status --json: the reference's members (docs/spec/lifecycle.md#recovery) where
-// they are part of the protocol, and ours.
+// statusObject returns the object of status --json: the reference's members
+// (docs/spec/lifecycle.md#recovery) where they are part of the protocol, and ours.
 func statusObject(st *status.Standing) *ojson.Object {
 	v := st.View
 	s := v.State

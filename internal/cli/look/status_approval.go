@@ -1,4 +1,5 @@
-// status: whose approval a gate asks for, who has given it, and what another tool's lacks.
+// status: whose approval a gate needs, who has given it, and what is missing when another tool
+// passed it.
 
 package look
 
@@ -15,7 +16,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner/status"
 )
 
-// printWaitingApproval says whom the waiting gate waits for.
+// printWaitingApproval prints whom the waiting gate waits for.
 func printWaitingApproval(p *term.Printer, st *status.Standing) {
 	cfg, s := st.View.Config, st.View.State
 	w := s.Waiting()
@@ -36,14 +37,14 @@ func printWaitingApproval(p *term.Printer, st *status.Standing) {
 	shared.PrintDropped(p, st.Dropped)
 }
 
-// lackingApproval is a gate that another tool passed without what authority asks for.
+// lackingApproval is a gate that another tool passed without what authority requires.
 type lackingApproval struct {
 	gate string
 	rule *config.GateRule
 }
 
-// lackingApprovals reads them from what no person has confirmed: other implementations
-// do not read authority (docs/spec/configuration.md#authority).
+// lackingApprovals reads them from the unconfirmed claims: other implementations do not read
+// authority (docs/spec/configuration.md#authority).
 func lackingApprovals(cfg *config.Config, open []runner.Claim) []lackingApproval {
 	var out []lackingApproval
 	for _, c := range open {

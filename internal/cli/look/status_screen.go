@@ -1,4 +1,4 @@
-// The screen people live in.
+// The text screen of status.
 
 package look
 
@@ -48,7 +48,7 @@ func printStatus(p *term.Printer, st *status.Standing, silent guards.Glance) {
 	shared.PrintNext(p, st.Next)
 }
 
-// printProject says which project this is, and whether its programs may be started.
+// printProject prints which project this is, and whether its programs may be started.
 func printProject(p *term.Printer, st *status.Standing) {
 	cfg := st.View.Config
 	p.Field("Project", "%s", p.Bold(term.OneLine(cfg.Project.Name)))
@@ -64,7 +64,7 @@ func printProject(p *term.Printer, st *status.Standing) {
 	}
 }
 
-// printRun says where the run is: its phase, its gate, and the other clones.
+// printRun prints where the run is: its phase, its gate, and the other clones.
 func printRun(p *term.Printer, st *status.Standing) {
 	s := st.View.State
 	started := ""
@@ -82,7 +82,7 @@ func printRun(p *term.Printer, st *status.Standing) {
 	shared.PrintRemotes(p, st.Remotes, "operation")
 }
 
-// printOpen says what people have to look at, and what waits to become a turn.
+// printOpen prints what people have to look at, and what waits to become a turn.
 func printOpen(p *term.Printer, st *status.Standing) {
 	v := st.View
 	if st.Conflicts > 0 {
@@ -132,7 +132,7 @@ func printTally(p *term.Printer, st *status.Standing) {
 	}
 }
 
-// printTurns is the table of the active turns, and below it what there is to say of each.
+// printTurns prints the table of the active turns, and details of each below it.
 func printTurns(p *term.Printer, st *status.Standing) {
 	t := &term.Table{Header: []string{"TURN", "ROLE", "STATUS", "ATTEMPT", "AGE", "DEADLINE", "RESULT"}, Flex: -1}
 	for _, ts := range st.Turns {
@@ -166,7 +166,7 @@ func printTurns(p *term.Printer, st *status.Standing) {
 	}
 }
 
-// printWaiting says whom the run waits for and why.
+// printWaiting prints whom the run waits for and why.
 func printWaiting(p *term.Printer, st *status.Standing) {
 	switch rec := st.Recovery; {
 	case rec != nil:
@@ -195,7 +195,7 @@ func printWaiting(p *term.Printer, st *status.Standing) {
 	}
 }
 
-// lostText says why a turn looks as if nobody worked on it any more.
+// lostText says why a turn seems abandoned.
 func lostText(h attempt.TurnHealth) string {
 	what := "its agent never started"
 	if h.Kind == "stale" {
@@ -205,8 +205,8 @@ func lostText(h attempt.TurnHealth) string {
 		term.Age(time.Duration(h.RunningMS)*time.Millisecond) + " since it was dispatched)"
 }
 
-// printFailure says why a turn was not accepted, one finding a line: the reason
-// is a sentence with its findings after a colon, separated by semicolons.
+// printFailure prints why a turn was not accepted, one finding a line: the reason is a sentence
+// with its findings after a colon, separated by semicolons.
 func printFailure(p *term.Printer, t *run.Turn) {
 	if t.FailureReason == "" {
 		return
@@ -223,10 +223,10 @@ func printFailure(p *term.Printer, t *run.Turn) {
 	}
 }
 
-// printRejection says why the attempt before was sent back.
+// printRejection prints why the previous attempt was sent back.
 func printRejection(p *term.Printer, t *run.Turn) {
 	last := t.LastRejection
-	if last == nil || t.FailureReason != "" { // what failed since then is newer
+	if last == nil || t.FailureReason != "" { // a later failure is newer
 		return
 	}
 	p.Printf("Turn %s was sent back: %s\n", t.TurnID, p.Yellow(term.OneLine(last.String("reason"))))
@@ -235,7 +235,7 @@ func printRejection(p *term.Printer, t *run.Turn) {
 	}
 }
 
-const maxPhasesShown = 12 // of more, those at both ends and around the present one
+const maxPhasesShown = 12 // of more, those at both ends and around the present one are shown
 
 // phases renders the phases with the present one marked.
 func phases(p *term.Printer, all []string, now string, done bool) string {

@@ -37,7 +37,7 @@ func runWhy(ctx context.Context, f *term.Factory, q *linesQuestion, report *attr
 	gates := make(map[*attribution.Turn][]attribution.Gate)
 	for _, t := range turns {
 		if whole {
-			break // a listing does not tell that much
+			break // a listing shows less
 		}
 		list, err := attribution.Gates(t)
 		if err != nil {
@@ -73,7 +73,7 @@ func runWhy(ctx context.Context, f *term.Factory, q *linesQuestion, report *attr
 	return nil
 }
 
-// block are neighbouring lines with the same answer from the same commit.
+// block is a group of neighbouring lines with the same answer from the same commit.
 type block []*attribution.Line
 
 func blocksOf(r *attribution.Report, q *linesQuestion) []block {
@@ -97,7 +97,7 @@ func sameAnswer(a, b *attribution.Answer) bool {
 		slices.Equal(a.Candidates, b.Candidates)
 }
 
-// turnsOf returns every turn an answer names, in the order of the lines.
+// turnsOf returns every turn that an answer names, in the order of the lines.
 func turnsOf(r *attribution.Report) []*attribution.Turn {
 	var out []*attribution.Turn
 	add := func(t *attribution.Turn) {
@@ -184,7 +184,7 @@ func printBlock(p *term.Printer, r *attribution.Report, b block, gates map[*attr
 	}
 }
 
-// printAttributed tells what a turn decided and what became of it.
+// printAttributed prints what a turn decided and how it ended.
 func printAttributed(p *term.Printer, t *attribution.Turn, gates []attribution.Gate) {
 	p.Field("Turn", "%s", p.Bold(term.OneLine(t.ID)))
 	p.Field("Role", "%s, runtime %s, phase %s", p.Bold(term.OneLine(t.Role)), term.OneLine(t.Runtime),
@@ -253,7 +253,7 @@ func printSummary(p *term.Printer, r *attribution.Report) {
 
 // share is how many lines of a file have the same writer.
 type share struct {
-	line  *attribution.Line // One of them
+	line  *attribution.Line // one of them
 	count int
 }
 

@@ -1,4 +1,4 @@
-// What other tools said of a line, as why shows it: beside the answer, and never as a part of it.
+// What other tools said about a line, as why shows it: beside the answer, and never as part of it.
 
 package look
 
@@ -9,7 +9,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
-// said is what other tools said of a line.
+// said returns what other tools said about a line.
 func (q *linesQuestion) said(l *attribution.Line) []foreign.Claim {
 	if l.Commit.Uncommitted() {
 		return nil

@@ -1,4 +1,4 @@
-// What why and blame answer with --json.
+// The --json answers of why and blame.
 
 package look
 
@@ -9,8 +9,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
-// reportObject holds the commits and, when asked for, every line; else how many
-// lines each writer has.
+// reportObject holds the commits and, on request, every line; else how many lines each writer has.
 func reportObject(r *attribution.Report, each bool) *ojson.Object {
 	o := ojson.NewObject("path", r.Path)
 	commits, seen := []*ojson.Object{}, map[runner.OpID]bool{}
@@ -87,8 +86,8 @@ func answerObject(l *attribution.Line) *ojson.Object {
 	return o
 }
 
-// attributedTurn is a turn an answer names; gates are those of accepted turns when
-// they were looked up.
+// attributedTurn returns a turn that an answer names; gates are those of accepted turns when they
+// were looked up.
 func attributedTurn(t *attribution.Turn, gates []attribution.Gate, full bool) *ojson.Object {
 	o := ojson.NewObject("turn_id", t.ID, "run_id", t.Run, "role", t.Role, "runtime_id", ojson.OrNull(t.Runtime),
 		"phase", t.Phase, "active", t.Active())

@@ -1,3 +1,3 @@
-// Package multi is the commands of git agentxchain multi: several repositories that one
-// initiative joins. What is decided there is decided in package coordinator.
+// Package multi holds the commands of git agentxchain multi: several repositories that one
+// initiative joins. Package coordinator makes the decisions.
 package multi

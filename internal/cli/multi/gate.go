@@ -120,7 +120,7 @@ func runMultiApprove(ctx context.Context, f *term.Factory, co *coordinator.Coord
 func askGate(ctx context.Context, f *term.Factory, co *coordinator.Coordinator, o multiApproveOptions) (bool, error) {
 	s, err := co.Status(ctx)
 	if err != nil || s.State.PendingGate == nil {
-		return true, nil // the decision itself says what is wrong
+		return true, nil // the decision itself reports what is wrong
 	}
 	g := s.State.PendingGate
 	f.Out.Notice("Gate %s (%s)", term.OneLine(g.Gate), term.OneLine(g.GateType))
@@ -137,7 +137,7 @@ func askGate(ctx context.Context, f *term.Factory, co *coordinator.Coordinator, 
 	return f.Prompt.Confirm(ctx, "Approve it?", "--yes", false)
 }
 
-// showGate shows the gate that waits, who is asked and who has agreed.
+// showGate shows the waiting gate, who is asked and who has agreed.
 func showGate(ctx context.Context, f *term.Factory, co *coordinator.Coordinator) error {
 	s, err := co.Status(ctx)
 	if err != nil {
@@ -168,15 +168,15 @@ func showGate(ctx context.Context, f *term.Factory, co *coordinator.Coordinator)
 	return nil
 }
 
-// printPeople shows how the gate that waits stands to the people who are asked; nothing where any person may pass it.
+// printPeople shows the people whom the waiting gate asks and their answers; nothing where any person may pass it.
 func printPeople(p *term.Printer, g *coordinator.GateStanding) {
 	for _, fact := range g.People() {
 		p.Field(fact[0], "%s", term.OneLine(fact[1]))
 	}
 }
 
-// decidedOn is the answer of a decision (docs/commands.md): {gate_type, status, phase,
-// message, next_action, next_actions}, then what is ours.
+// decidedOn emits the answer of a decision (docs/commands.md): {gate_type, status, phase, message,
+// next_action, next_actions}, then our own members.
 func decidedOn(f *term.Factory, out *coordinator.Decision, message string) error {
 	payload := ojson.NewObject("gate_type", out.Gate.GateType)
 	if out.State != nil {
@@ -205,7 +205,7 @@ func decidedOn(f *term.Factory, out *coordinator.Decision, message string) error
 	return nil
 }
 
-// gateFailure is the answer of a decision that was not made (docs/coordinator.md#gates); its
+// gateFailure returns the answer of a decision that was not made (docs/coordinator.md#gates); its
 // sentence is in the error of the envelope, as everywhere.
 func gateFailure(f *term.Factory, out *coordinator.Decision, err error) error {
 	var e *wire.Error

@@ -1,4 +1,4 @@
-// multi hooks: what agentxchain-multi.json would run on this machine, and a person's leave for it.
+// multi hooks: what agentxchain-multi.json would run on this machine, and a person's consent to it.
 
 package multi
 

@@ -37,8 +37,8 @@ func NewCommand(f *term.Factory) *ucli.Command {
 	}
 }
 
-// onWorkspace runs a command on the workspace. Where a person can be asked about hooks
-// that are not trusted they are shown what would run, once.
+// onWorkspace runs a command on the workspace. A person who can be asked about untrusted hooks is
+// shown what would run, once.
 func onWorkspace(f *term.Factory, c *ucli.Context, command func(ctx context.Context,
 	co *coordinator.Coordinator) error) error {
 	if err := shared.NoArgs(c); err != nil {
@@ -47,7 +47,7 @@ func onWorkspace(f *term.Factory, c *ucli.Context, command func(ctx context.Cont
 	return shared.WithWorkspace(f, func(co *coordinator.Coordinator) error { return command(c.Context, co) })
 }
 
-// trustingWorkspace is trusting for the hooks of a workspace.
+// trustingWorkspace is shared.Trusting for the hooks of a workspace.
 func trustingWorkspace(ctx context.Context, f *term.Factory, co *coordinator.Coordinator, command func() error) error {
 	err := command()
 	var refusal *wire.Error
@@ -80,8 +80,8 @@ func trustingWorkspace(ctx context.Context, f *term.Factory, co *coordinator.Coo
 	return command()
 }
 
-// actionObjects are next actions for --json: the command of the first, or null,
-// and all (docs/commands.md).
+// actionObjects adds next actions for --json: the command of the first, or null, and all
+// (docs/commands.md).
 func actionObjects(o *ojson.Object, list []initiative.Action) {
 	rows := []*ojson.Object{}
 	for _, a := range list {
@@ -95,7 +95,7 @@ func actionObjects(o *ojson.Object, list []initiative.Action) {
 	o.Set("next_actions", rows)
 }
 
-// printActions shows what can be done now.
+// printActions prints what can be done now.
 func printActions(p *term.Printer, list []initiative.Action) {
 	if len(list) == 0 {
 		return
@@ -112,7 +112,7 @@ func printActions(p *term.Printer, list []initiative.Action) {
 	}
 }
 
-// printProblems shows what is wrong with repositories, one a line.
+// printProblems prints the problems of repositories, one a line.
 func printProblems(f *term.Factory, list wire.Problems) {
 	for _, p := range list {
 		f.Out.Warn("%s", term.OneLine(p.Message))

@@ -37,7 +37,7 @@ func runMultiStatus(ctx context.Context, f *term.Factory, co *coordinator.Coordi
 	return nil
 }
 
-// findings tells what was passed over or refused on the way.
+// findings prints what was passed over or refused on the way.
 func findings(f *term.Factory, s *coordinator.Standing) {
 	for _, p := range s.Findings {
 		f.Out.Warn("%s", term.OneLine(p.Message))
@@ -204,8 +204,7 @@ func runMultiBarriers(ctx context.Context, f *term.Factory, co *coordinator.Coor
 	return nil
 }
 
-// printBoard shows a line for each workstream and, below it, what its barrier
-// waits for.
+// printBoard prints a line for each workstream and, below it, what its barrier waits for.
 func printBoard(p *term.Printer, rows []coordinator.Row) {
 	t := &term.Table{
 		Header: []string{"", "WORKSTREAM", "PHASE", "BARRIER", "STATUS", "REPOSITORIES", "WAITS FOR"},
@@ -251,7 +250,7 @@ func printBoard(p *term.Printer, rows []coordinator.Row) {
 	}
 }
 
-// cellText is a repository on the board: its name and how far it is.
+// cellText returns a repository on the board: its name and its progress.
 func cellText(c coordinator.Cell) string {
 	switch c.State {
 	case coordinator.CellDone:

@@ -1,4 +1,4 @@
-// multi step and multi run: give turns out, or ask for the gate that is ready.
+// multi step and multi run: assign turns, or ask for the gate that is ready.
 
 package multi
 
@@ -60,8 +60,8 @@ func runMultiStep(ctx context.Context, f *term.Factory, co *coordinator.Coordina
 	return nil
 }
 
-// hookStop adds {blocked, hook_phase, reason} to the answer of a command that a
-// hook has stopped (docs/commands.md).
+// hookStop adds {blocked, hook_phase, reason} to the answer of a command that a hook has stopped
+// (docs/commands.md).
 func hookStop(o *ojson.Object, err error, phase string) {
 	var e *wire.Error
 	if errors.As(err, &e) && e.Details.String("hook_phase") == phase {
@@ -71,7 +71,7 @@ func hookStop(o *ojson.Object, err error, phase string) {
 	}
 }
 
-// printBlockers shows what a gate waits for when nothing could be given out.
+// printBlockers prints what a gate waits for when no turn could be assigned.
 func printBlockers(f *term.Factory, err error) {
 	var e *wire.Error
 	if !errors.As(err, &e) || e.Code != coordinator.CodeNotAssignable {
@@ -92,7 +92,7 @@ func printBlockers(f *term.Factory, err error) {
 	}
 }
 
-// printCounted says which acceptances and barriers a command has taken over.
+// printCounted prints which acceptances and barriers a command has taken over.
 func printCounted(p *term.Printer, r *initiative.Resynced) {
 	if r == nil {
 		return

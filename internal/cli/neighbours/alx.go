@@ -28,14 +28,14 @@ func NewALXCommand(f *term.Factory) *ucli.Command {
 	}
 }
 
-// blockFile is a Knowledge Block with the name its file goes by.
+// blockFile is a Knowledge Block with the name of its file.
 type blockFile struct {
 	Name  string
 	Block *ojson.Object
 }
 
-// openBlocks reads the named files, standard input for "-" and when none is
-// named. A file that holds no JSON object ends it: nothing can be said of it.
+// openBlocks reads the named files, standard input for "-" and when none is named. It stops at a
+// file that does not hold a JSON object: nothing can be said about it.
 func openBlocks(f *term.Factory, names []string) ([]blockFile, error) {
 	if len(names) == 0 {
 		names = []string{"-"}

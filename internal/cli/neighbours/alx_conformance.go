@@ -1,4 +1,4 @@
-// alx conformance: the ten wire-level guarantees, checked against any endpoint.
+// alx conformance: the ten wire-level guarantees, checked on any endpoint.
 
 package neighbours
 
@@ -151,8 +151,7 @@ func printConformance(p *term.Printer, r *conform.Report, all bool) {
 		if x.Note != "" {
 			p.Printf("        %s\n", p.Dim(term.OneLine(x.Note)))
 		}
-		// A rule that is broken everywhere is told in a few words; --all and --json
-		// have the rest.
+		// A rule that is broken everywhere is reported briefly; --all and --json have the rest.
 		const most = 3
 		shown := 0
 		for _, o := range x.Observations {

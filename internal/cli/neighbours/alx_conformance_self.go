@@ -1,4 +1,4 @@
-// The service that alx conformance judges when it is given none: this program's, over a scratch project.
+// The service that alx conformance judges by default: this program's, over a scratch project.
 
 package neighbours
 
@@ -22,8 +22,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
-// scriptedTurn is the hidden command that carries out the turns of the scratch
-// project: its runtime is a program like any other.
+// scriptedTurn is the hidden command that carries out the turns of the scratch project: its runtime
+// is a program like any other.
 const scriptedTurn = "scripted-turn"
 
 func newALXScriptedTurnCommand(f *term.Factory) *ucli.Command {
@@ -49,11 +49,10 @@ func newALXScriptedTurnCommand(f *term.Factory) *ucli.Command {
 	}
 }
 
-// scratchService serves a scratch project on a loopback port of its own, behind
-// a token. stop ends it and removes the project.
+// scratchService serves a scratch project on a loopback port of its own, behind a token. stop ends
+// it and removes the project.
 func scratchService(ctx context.Context, f *term.Factory) (url, token string, stop func(), err error) {
-	// The project's work trees are other work trees than the one the caller's
-	// environment may be tied to.
+	// The caller's environment may be tied to another work tree than those of the project.
 	if err := runner.LeaveRepository(); err != nil {
 		return "", "", nil, term.Errorf("io_failed", "%w", err)
 	}
@@ -109,7 +108,7 @@ func scratchService(ctx context.Context, f *term.Factory) (url, token string, st
 	serving, end := context.WithCancel(ctx)
 	go func() {
 		defer close(served)
-		_ = s.Serve(serving, l) // a service that ends early is seen by the check
+		_ = s.Serve(serving, l) // the check notices a service that ends early
 	}()
 	undo = append(undo, func() { end(); <-served })
 	url = "http://" + l.Addr().String()
@@ -119,11 +118,11 @@ func scratchService(ctx context.Context, f *term.Factory) (url, token string, st
 	return url, token, stop, nil
 }
 
-// occupied is a session whose work tree cannot be made: somebody's directory is there.
+// occupied is a session whose work tree cannot be made: its directory exists already.
 const occupied = "occupied"
 
-// failingSolve asks for a run that cannot begin. A client cannot make a run of another's
-// service fail on purpose, and WG-09 speaks of those alone: here there is one to see.
+// failingSolve asks for a run that cannot begin. A client cannot make a run of another service fail
+// on purpose, and WG-09 is only about failed runs: here there is one.
 func failingSolve(ctx context.Context, url, token string) error {
 	c, err := client.New(url, client.Options{Token: token})
 	if err != nil {
@@ -136,8 +135,8 @@ func failingSolve(ctx context.Context, url, token string) error {
 	return nil
 }
 
-// scratchEnvironment hides the marker of dispatched turns: the scratch project is
-// no part of the turn an agent that runs the check is in.
+// scratchEnvironment hides the marker of dispatched turns: the scratch project is not part of the
+// turn of an agent that runs the check.
 func scratchEnvironment(f *term.Factory) func(string) string {
 	return func(key string) string {
 		if key == runner.TurnMarker {

@@ -1,4 +1,4 @@
-// alx settle: what a run cost, attributed in integer micro-USD.
+// alx settle: the cost of a run, attributed in integer micro-USD.
 
 package neighbours
 
@@ -89,5 +89,5 @@ func runALXSettle(ctx context.Context, f *term.Factory, run string) error {
 	return nil
 }
 
-// dollars shows micro-USD exactly.
+// dollars formats micro-USD exactly.
 func dollars(micro int64) string { return fmt.Sprintf("$%d.%06d", micro/1_000_000, micro%1_000_000) }

@@ -1,3 +1,3 @@
-// Package neighbours is the commands for the neighbour protocols: alx, monarchic and serve, what
-// they speak is below interop; and import, for what other tools noted.
+// Package neighbours holds the commands for the neighbour protocols: alx, monarchic and serve,
+// whose protocols are below interop; and import, for the notes of other tools.
 package neighbours

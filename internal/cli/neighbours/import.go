@@ -1,4 +1,4 @@
-// import: what other tools noted of who wrote which lines, for why to show.
+// import: other tools' notes of who wrote which lines, for why to show.
 
 package neighbours
 

@@ -25,7 +25,7 @@ type monarchicExportOptions struct {
 	bridge.Options
 	Type   string // a kind, or all
 	Strict bool
-	Format string // json, jsonl; "" is the kind's own
+	Format string // json, jsonl; "" is the default of the kind
 	Output string // file or directory; "" and - are standard output
 	Force  bool
 }
@@ -147,7 +147,7 @@ func (o *monarchicExportOptions) groups(x *bridge.Export) ([]bridge.Group, error
 	return nil, nil
 }
 
-// document is what is exported as one JSON value.
+// document returns what is exported as one JSON value.
 func (o *monarchicExportOptions) document(groups []bridge.Group) ojson.Value {
 	if o.Type != exportAll {
 		return groupValue(groups[0])
@@ -192,7 +192,7 @@ func (o *monarchicExportOptions) lines(kind string) bool {
 	return kind == "events" || kind == "messages" || kind == "recovery"
 }
 
-// save writes a file, or into a directory a file for each kind.
+// save writes a file, or one file for each kind into a directory.
 func (o *monarchicExportOptions) save(f *term.Factory, x *bridge.Export, groups []bridge.Group) error {
 	path, err := f.Path(o.Output)
 	if err != nil {
@@ -206,7 +206,7 @@ func (o *monarchicExportOptions) save(f *term.Factory, x *bridge.Export, groups 
 	if into {
 		for _, g := range groups {
 			if len(g.Objects) == 0 && o.Type == exportAll {
-				continue // an empty file would be no document of the kind
+				continue // an empty file would not be a document of the kind
 			}
 			part := *o
 			part.Type = g.Kind
@@ -245,7 +245,7 @@ func (o *monarchicExportOptions) save(f *term.Factory, x *bridge.Export, groups 
 	return nil
 }
 
-// saveWhole writes a file beside its place and gives it its name when it is on disk.
+// saveWhole writes a new file beside the target and renames it once it is on disk.
 func saveWhole(path string, data []byte, force bool) error {
 	failed := func(err error) error {
 		if err == nil || wire.ErrorCode(err) != "" {

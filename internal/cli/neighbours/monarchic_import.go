@@ -159,8 +159,8 @@ func runMonarchicImport(ctx context.Context, f *term.Factory, o *monarchicImport
 	return nil
 }
 
-// planFiles reads what a plan names beside itself: files below its directory, none of a
-// plan from standard input.
+// planFiles reads files that a plan names: those below its directory, and none for a plan from
+// standard input.
 func planFiles(f *term.Factory, file string) bridge.Files {
 	if file == "-" {
 		return nil
@@ -191,8 +191,8 @@ func planFiles(f *term.Factory, file string) bridge.Files {
 	}
 }
 
-// fitPlan fits the plan to the project here, or to a new one when there is none;
-// then the runner is nil.
+// fitPlan fits the plan to the project here, or to a new one when there is none; then the runner is
+// nil.
 func fitPlan(ctx context.Context, f *term.Factory, o *monarchicImportOptions, plan *bridge.Plan) (*runner.Runner,
 	*bridge.Import, error) {
 	r, err := shared.Open(ctx, f)
@@ -233,7 +233,7 @@ func fitPlan(ctx context.Context, f *term.Factory, o *monarchicImportOptions, pl
 	return r, im, asError(refusal)
 }
 
-// importProject makes the directory a project when there is none.
+// importProject makes the directory a project when it is not one.
 func importProject(ctx context.Context, f *term.Factory, im *bridge.Import, r *runner.Runner) (*runner.Project,
 	*runner.Runner, error) {
 	if r != nil {
@@ -251,7 +251,7 @@ func importProject(ctx context.Context, f *term.Factory, im *bridge.Import, r *r
 	return made, r, err
 }
 
-// importConfig writes the agentxchain.json a project of the plan's own would have.
+// importConfig writes the agentxchain.json that a project of the plan's own would have.
 func importConfig(f *term.Factory, o *monarchicImportOptions, plan *bridge.Plan) error {
 	im, refusal := bridge.ForNewProject(plan, o.Fit)
 	if refusal != nil {
@@ -296,7 +296,7 @@ func asError(e *wire.Error) error {
 	return e
 }
 
-// importPayload is what becomes of the plan, for --json.
+// importPayload returns the result of the import, for --json.
 func importPayload(im *bridge.Import) *ojson.Object {
 	phases, roles, charters, notes := []*ojson.Object{}, []*ojson.Object{}, []*ojson.Object{}, []*ojson.Object{}
 	for _, ph := range im.Phases {

@@ -1,4 +1,4 @@
-// monarchic lease: who holds which turn, and taking one back.
+// monarchic lease: who holds which turn, and taking a turn back.
 
 package neighbours
 
@@ -110,8 +110,8 @@ func runLeaseList(ctx context.Context, f *term.Factory, run string, all bool) er
 	return nil
 }
 
-// leaseStatus is the status as it stands now: one that nobody has put on record as
-// expired may be past its time.
+// leaseStatus returns the present status: a lease that is not yet recorded as expired may be past
+// its time.
 func leaseStatus(l lease.Info) string {
 	if l.Turn && l.Lease.Open() && !l.Live {
 		return run.LeaseExpired

@@ -98,7 +98,7 @@ func runMessageSend(ctx context.Context, f *term.Factory, op mail.SendMessage) e
 		if err != nil {
 			return term.Errorf("io_failed", "cannot read the body: %w", err)
 		}
-		// The line end that echo and editors leave behind says nothing.
+		// The line end that echo and editors add is not part of the message.
 		op.Body = strings.TrimSuffix(string(data), "\n")
 	}
 	r, err := shared.Open(ctx, f)
@@ -130,9 +130,9 @@ func runMessageSend(ctx context.Context, f *term.Factory, op mail.SendMessage) e
 // messageListOptions says which messages to list.
 type messageListOptions struct {
 	Run     string
-	For     string // turn, role or human; "" is everybody
+	For     string // turn, role or human; "" is any recipient
 	Unacked bool
-	Sent    bool // leave out what follows from the run
+	Sent    bool // leave out the messages that follow from the run
 }
 
 func newMessageListCommand(f *term.Factory) *ucli.Command {
@@ -207,7 +207,7 @@ func runMessageList(ctx context.Context, f *term.Factory, o *messageListOptions)
 	return nil
 }
 
-// mailState is what became of a message, in a few words.
+// mailState describes the state of a message in a few words.
 func mailState(m *bridge.Mail) string {
 	s := m.State
 	if a := m.Answered(); a != "" {

@@ -18,8 +18,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// The environment variable that holds the token of monarchic serve, and where it
-// listens unless told otherwise.
+// The environment variable that holds the token of monarchic serve, and the default address.
 const (
 	monarchicTokenVariable = "AGENTXCHAIN_MONARCHIC_TOKEN"
 	monarchicListen        = "127.0.0.1:7465"
@@ -192,7 +191,7 @@ func logCall(f *term.Factory, c control.Call) {
 	_, _ = fmt.Fprintln(f.Env.Stderr, term.Clean(line))
 }
 
-// monarchicToken is the token to require, "" for none: of the file, else of the
+// monarchicToken returns the required token, "" for none: that of the file, else of the
 // environment.
 func monarchicToken(f *term.Factory, file string) (string, error) {
 	if file == "" {

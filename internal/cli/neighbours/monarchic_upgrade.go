@@ -66,8 +66,8 @@ func runMonarchicUpgrade(f *term.Factory, file string) error {
 	return nil
 }
 
-// upgradeLegacy tells a plan from a receipt by its shape: the tags of both
-// families are the same (docs/monarchic.md).
+// upgradeLegacy distinguishes a plan from a receipt by its shape: the tags of both families are the
+// same (docs/monarchic.md).
 func upgradeLegacy(o *ojson.Object) (check.Type, any, error) {
 	switch {
 	case o.Has("receipt_id"), o.Has("intent_id") && o.Has("input_digest"):
@@ -83,7 +83,7 @@ func upgradeLegacy(o *ojson.Object) (check.Type, any, error) {
 		"the document is neither a portable plan nor a portable execution receipt")
 }
 
-// legacyRefusal lists every fault that keeps a document from being upgraded.
+// legacyRefusal lists every fault that prevents a document from being upgraded.
 func legacyRefusal(what string, err error) error {
 	var faults wire.Problems
 	if !errors.As(err, &faults) {

@@ -1,4 +1,4 @@
-// monarchic validate: are these documents what the Monarchic agent protocol asks for?
+// monarchic validate: do these documents conform to the Monarchic agent protocol?
 
 package neighbours
 
@@ -69,7 +69,7 @@ func newMonarchicValidateCommand(f *term.Factory) *ucli.Command {
 	}
 }
 
-// monarchicType reads the name of a type, or says which one was meant.
+// monarchicType reads the name of a type, or suggests a similar one.
 func monarchicType(name string) (check.Type, error) {
 	t, ok := check.ParseType(name)
 	if ok {
@@ -142,7 +142,7 @@ func runMonarchicValidate(ctx context.Context, f *term.Factory, o *monarchicVali
 	return nil
 }
 
-// monarchicResult is the verdict on one input in --json.
+// monarchicResult returns the verdict on one input for --json.
 func monarchicResult(r *check.Result) *ojson.Object {
 	types, matched, findings := ojson.NewObject(), []string{}, []*ojson.Object{}
 	for _, t := range r.Types {

@@ -148,8 +148,7 @@ func runServe(ctx context.Context, f *term.Factory, o *serveOptions) error {
 		}
 		o.Workspaces = filepath.Clean(o.Workspaces)
 	}
-	// The runs' work trees are other work trees than the one a caller's environment
-	// may be tied to.
+	// A caller's environment may be tied to another work tree than those of the runs.
 	if err := runner.LeaveRepository(); err != nil {
 		return term.Errorf("io_failed", "%w", err)
 	}
@@ -205,7 +204,7 @@ func runServe(ctx context.Context, f *term.Factory, o *serveOptions) error {
 	return nil
 }
 
-// serviceToken is the bearer token to require, "" for none.
+// serviceToken returns the required bearer token, "" for none.
 func serviceToken(f *term.Factory, file string) (string, error) {
 	token := f.Env.Getenv(serveTokenVariable)
 	if file != "" {

@@ -1,4 +1,4 @@
-// serve --init: a project that answers a solve at once, with a scripted agent.
+// serve --init: a project that can answer a solve at once, with a scripted agent.
 
 package neighbours
 
@@ -16,8 +16,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
-// runServeInit writes agentxchain.json and the agent, and serves nothing. What is there
-// already is left alone.
+// runServeInit writes agentxchain.json and the agent, and serves nothing. It leaves existing files
+// alone.
 func runServeInit(ctx context.Context, f *term.Factory) error {
 	dir, err := f.Dir()
 	if err != nil {
