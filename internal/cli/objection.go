@@ -1,4 +1,5 @@
-// objection list and objection close: what turns hold against the work, and a person's answer.
+// objection list and objection close: the objections of turns against the work, and a person's
+// answer.
 
 package cli
 

@@ -38,7 +38,7 @@ func TestFilesThatMayNotBeRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if root { // who may read everything: the program runs as another user
+	if root { // root may read everything: the program runs as another user
 		for _, at := range []string{filepath.Dir(dir), filepath.Dir(program)} {
 			for ; at != filepath.Dir(at) && at != filepath.Clean(os.TempDir()); at = filepath.Dir(at) {
 				if err := os.Chmod(at, 0o755); err != nil {

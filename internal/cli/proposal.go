@@ -1,4 +1,4 @@
-// proposal: look at what a role proposed, apply it or turn it down.
+// proposal: look at what a role proposed, apply it or reject it.
 
 package cli
 
@@ -158,7 +158,7 @@ func showProposal(ctx context.Context, f *term.Factory, r *runner.Runner, turn s
 	return nil
 }
 
-// proposedPatch is the change of one file as a patch of one hunk: all between the lines
+// proposedPatch returns the change of one file as a patch of one hunk: everything between the lines
 // that both begin with and those that both end with.
 func proposedPatch(file *proposal.File) string {
 	before, after := bytes.SplitAfter(file.Before, []byte("\n")), bytes.SplitAfter(file.After, []byte("\n"))

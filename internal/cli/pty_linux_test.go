@@ -91,7 +91,7 @@ func startAtPTY(t *testing.T, cols int, cmd *exec.Cmd) *ptyRun {
 			r.out.Write(buf[:n])
 			r.mu.Unlock()
 			if err != nil {
-				return // EIO: nobody has the terminal open any more
+				return // EIO: no process has the terminal open any more
 			}
 		}
 	}()
@@ -102,7 +102,7 @@ func startAtPTY(t *testing.T, cols int, cmd *exec.Cmd) *ptyRun {
 	return r
 }
 
-// written is everything that was written so far.
+// written returns everything that was written so far.
 func (r *ptyRun) written() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -121,7 +121,7 @@ func (r *ptyRun) await(text string) {
 	r.t.Fatalf("%q was never written:\n%q", text, r.written())
 }
 
-// enter types.
+// enter types keys.
 func (r *ptyRun) enter(keys string) {
 	r.t.Helper()
 	if _, err := r.master.WriteString(keys); err != nil {
@@ -129,8 +129,8 @@ func (r *ptyRun) enter(keys string) {
 	}
 }
 
-// end waits for the command and returns its status and what then stands on the
-// screen, the lines that scrolled away included.
+// end waits for the command and returns its status and the final screen, including the lines that
+// scrolled away.
 func (r *ptyRun) end() (syscall.WaitStatus, []string) {
 	r.t.Helper()
 	timer := time.AfterFunc(time.Minute, func() { _ = r.cmd.Process.Signal(syscall.SIGQUIT) })
@@ -144,9 +144,9 @@ func (r *ptyRun) end() (syscall.WaitStatus, []string) {
 	return r.cmd.ProcessState.Sys().(syscall.WaitStatus), lines
 }
 
-// screen is what a terminal of that width shows after text. It knows what this
-// program may send and fails on everything else: colours, the start of the line,
-// up, the rest of the line and of the screen deleted.
+// screen returns what a terminal of that width shows after text. It knows what this program may
+// send and fails on everything else: colours, the start of the line, up, the rest of the line and
+// of the screen deleted.
 func screen(text string, cols int) ([]string, error) {
 	if !utf8.ValidString(text) {
 		return nil, errors.New("invalid UTF-8 on the terminal")

@@ -1,4 +1,4 @@
-// reconcile: take commits a person made into what the run starts from.
+// reconcile: make a person's commits part of what the run starts from.
 
 package cli
 

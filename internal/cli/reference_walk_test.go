@@ -1,5 +1,5 @@
-// The reference CLI and ours do the same random acts on two copies of one project; how the runs stand is compared
-// after every step.
+// The reference CLI and ours do the same random acts on two copies of one project; the states of the runs are
+// compared after every step.
 
 package cli
 
@@ -19,8 +19,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// onPurpose are the differences that docs/compatibility.md#where-we-differ-on-purpose has: the act and what is not
-// alike after it, by how that begins, and the first words of the row. A play ends at its first difference.
+// onPurpose lists the differences that docs/compatibility.md#where-we-differ-on-purpose has: the beginnings of the
+// act and of the difference after it, and the first words of the row. A play ends at its first difference.
 var onPurpose = []struct{ act, difference, row string }{
 	{"while blocked: accept", "ours status=blocked theirs status=active", "A block belongs to its owner."},
 	{"while blocked: accept", "ours turns=[", "A block belongs to its owner."},
@@ -39,10 +39,10 @@ var onPurpose = []struct{ act, difference, row string }{
 	{"with commits in the turn: accept", "ours ", "`reconcile` moves the baseline of turns."},
 }
 
-// rowOf is the row that has a difference, "" for none.
+// rowOf returns the row that has a difference, "" for none.
 func rowOf(act, difference string) string {
 	for _, k := range onPurpose {
-		// Other conditions may stand between a condition and what was done under it.
+		// There may be other conditions between a condition and the act.
 		when, done, _ := strings.Cut(k.act, ": ")
 		if strings.Contains(act, when) && strings.Contains(act, done) && strings.HasPrefix(difference, k.difference) {
 			return k.row
@@ -64,7 +64,7 @@ func TestDifferencesOnPurposeHaveTheirRows(t *testing.T) {
 }
 
 // TestWalksBesideTheReference needs AGENTXCHAIN_REFERENCE, the path of the reference CLI's program for node.
-// AGENTXCHAIN_WALK_ACTS is how many acts are done, AGENTXCHAIN_WALK_SEED makes others, AGENTXCHAIN_WALK_PLAY is the
+// AGENTXCHAIN_WALK_ACTS sets the number of acts, AGENTXCHAIN_WALK_SEED selects other acts, AGENTXCHAIN_WALK_PLAY the
 // play to begin with.
 func TestWalksBesideTheReference(t *testing.T) {
 	reference := os.Getenv("AGENTXCHAIN_REFERENCE")
@@ -111,7 +111,7 @@ func TestWalksBesideTheReference(t *testing.T) {
 type play struct {
 	nextWalk
 	reference    string
-	meddled      bool // a person committed while the turn was at work
+	meddled      bool // a person committed while the turn was active
 	ours, theirs string
 }
 
@@ -146,7 +146,7 @@ func standingAt(t *testing.T, dir string) *ojson.Object {
 	return o
 }
 
-// turnAt is an active turn of a role, nil for none.
+// turnAt returns an active turn of a role, nil for none.
 func turnAt(state *ojson.Object, role string) *ojson.Object {
 	for _, v := range state.Object("active_turns").All() {
 		if o, ok := v.(*ojson.Object); ok && o.String("assigned_role") == role {
@@ -156,7 +156,8 @@ func turnAt(state *ojson.Object, role string) *ojson.Object {
 	return nil
 }
 
-// act does one thing with both tools and returns its name, after what the run was in before it.
+// act does one thing with both tools and returns its name, after the condition of the run before
+// it.
 func (p *play) act() string {
 	state := standingAt(p.t, p.ours)
 	before := ""
@@ -187,7 +188,7 @@ func (p *play) actAt(state *ojson.Object) string {
 		p.both([]string{"approve"}, []string{"approve-completion"})
 		return "approve the end"
 	case state.String("status") == string(wire.StatusBlocked) && n < 16:
-		// Theirs goes on with a turn at once; ours is given to the same role.
+		// Theirs continues a turn at once; ours is assigned to the same role.
 		theirs := []string{"unblock", p.escalation(p.theirs)}
 		if theirs[1] == "none" {
 			theirs = []string{"resume", "--role", p.pick("pm", "dev", "qa")}
@@ -235,7 +236,7 @@ func (p *play) actAt(state *ojson.Object) string {
 	return p.accept(role)
 }
 
-// rules changes the configuration of both, which theirs goes by at once.
+// rules changes the configuration of both; theirs uses it at once.
 func (p *play) rules() string {
 	change := p.pick("gates.planning_signoff.requires_human_approval=false",
 		"gates.planning_signoff.requires_human_approval=true",
@@ -251,7 +252,7 @@ func (p *play) rules() string {
 	return change
 }
 
-// escalation is the id of the escalation that a person has to settle, "none" without one.
+// escalation returns the id of the escalation that a person has to settle, "none" without one.
 func (p *play) escalation(dir string) string {
 	data, err := os.ReadFile(filepath.Join(dir, ".agentxchain", "human-escalations.jsonl"))
 	if err != nil {
@@ -271,7 +272,7 @@ func (p *play) escalation(dir string) string {
 	return id
 }
 
-// accept hands the same result in with both tools, then commits what lies about.
+// accept hands in the same result with both tools, then commits all changes.
 func (p *play) accept(role string) string {
 	name, files, members := "accept", []any{}, ojson.NewObject()
 	verification := func(status string, code int) *ojson.Object {
@@ -350,7 +351,7 @@ func (p *play) accept(role string) string {
 	return name
 }
 
-// difference says what of the two runs is not alike, "" for nothing.
+// difference returns the difference between the two runs, "" for none.
 func (p *play) difference() string {
 	ours, theirs := standing(p.t, p.ours), standing(p.t, p.theirs)
 	for i, line := range ours {
@@ -361,7 +362,7 @@ func (p *play) difference() string {
 	return ""
 }
 
-// standing is what a run is compared by: no ids, no times, none of our own members.
+// standing returns what a run is compared by: no ids, no times, none of our own members.
 func standing(t *testing.T, dir string) []string {
 	s := standingAt(t, dir)
 	kind, _, _ := strings.Cut(s.String("blocked_on"), "turn_")

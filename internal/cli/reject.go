@@ -1,4 +1,4 @@
-// reject and reissue: send a turn back, or give it to somebody else.
+// reject and reissue: send a turn back, or give it to another role.
 
 package cli
 
@@ -162,8 +162,7 @@ func runReissue(ctx context.Context, f *term.Factory, o runner.ReissueOptions, y
 	return nil
 }
 
-// takeCommits shows the commits made during a turn and asks whether they are taken
-// out of it.
+// takeCommits shows the commits made during a turn and asks whether to take them out of it.
 func takeCommits(ctx context.Context, f *term.Factory, r *runner.Runner, o *runner.ReissueOptions,
 	yes bool) (agreed bool, err error) {
 	look, err := r.TurnCommits(ctx, o.TurnID)

@@ -1,4 +1,4 @@
-// repair --adopt: a person looks at a run that another tool began and takes it up.
+// repair --adopt: a person looks at a run that another tool began and adopts it.
 
 package cli
 
@@ -70,7 +70,7 @@ func runAdopt(ctx context.Context, f *term.Factory, o *repairOptions) error {
 	return nil
 }
 
-// adoptionLines is what a person is asked to answer for, each with its row.
+// adoptionLines returns what a person is asked to answer for, each with its row.
 func adoptionLines(a *runner.Adoption) []string {
 	s := a.View.State
 	lines := []string{"Another tool began run " + term.OneLine(s.Run()) + ": " + string(s.Status) + ", in phase " +

@@ -17,7 +17,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
-// tamperedProject is a project with a run whose history lost its last line.
+// tamperedProject makes a project with a run whose history lost its last line.
 func tamperedProject(t *testing.T) (dir, events string) {
 	t.Helper()
 	for k, v := range map[string]string{
@@ -84,7 +84,7 @@ func TestRepairAsks(t *testing.T) {
 			t.Errorf("%q: restored is %t", tt.answer, restored)
 		}
 	}
-	// Nobody to answer: the question ends the command, the files stay.
+	// Without a person to answer, the question ends the command and the files stay.
 	if err := os.WriteFile(events, []byte("{}\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}

@@ -1,5 +1,4 @@
-// replay export: an artifact laid out in a temporary workspace, for as long as
-// somebody looks at it.
+// replay export: an artifact laid out in a temporary workspace, as long as a person looks at it.
 
 package cli
 
@@ -139,7 +138,7 @@ func replayed(ctx context.Context, f *term.Factory, input string) (name string, 
 	return shared.OpenArtifact(f, input)
 }
 
-// artifactOfNow is an artifact of the project, written while it is read.
+// artifactOfNow returns an artifact of the project, written while it is read.
 func artifactOfNow(ctx context.Context, f *term.Factory) (name string, src io.ReadCloser, size int64, err error) {
 	dir, err := f.Dir()
 	if err != nil {
@@ -160,7 +159,7 @@ func artifactOfNow(ctx context.Context, f *term.Factory) (name string, src io.Re
 	return "the project as it is now", now, 0, nil
 }
 
-// writtenNow is an artifact whose temporary files are gone once it is closed.
+// writtenNow is an artifact whose temporary files are removed when it is closed.
 type writtenNow struct {
 	*io.PipeReader
 	ended chan struct{}
@@ -172,8 +171,8 @@ func (w *writtenNow) Close() error {
 	return err
 }
 
-// replayDashboard makes the dashboard of a workspace and has it listen. Without a
-// port that was asked for, any will do when the usual one is taken.
+// replayDashboard makes the dashboard of a workspace and makes it listen. Unless a port was
+// requested, any will do when the usual one is taken.
 func replayDashboard(ctx context.Context, f *term.Factory, w *replay.Workspace, name string,
 	o *replayOptions) (*dashboard.Server, net.Listener, error) {
 	opt := dashboardOf(f, w.Dir)
@@ -221,8 +220,8 @@ func openReplay(ctx context.Context, f *term.Factory, src io.Reader, size int64)
 	return replay.Open(ctx, src, restore.VerifyOptions{Progress: func(n int64) { progress.Step(int(n / unit)) }})
 }
 
-// waitForEnd waits for a signal, Enter or the end of standard input, which it only
-// reads when the artifact did not come from it.
+// waitForEnd waits for a signal, Enter or the end of standard input, which it only reads when the
+// artifact did not come from it.
 func waitForEnd(ctx context.Context, f *term.Factory, used bool) {
 	end := make(chan struct{})
 	if !used {
@@ -237,7 +236,7 @@ func waitForEnd(ctx context.Context, f *term.Factory, used bool) {
 		}()
 	}
 	select {
-	case <-ctx.Done(): // the way it is meant to end
+	case <-ctx.Done(): // the intended end
 	case <-end:
 	}
 }

@@ -1,4 +1,4 @@
-// replay export waits, and takes the workspace away when it is told to end.
+// replay export waits, and removes the workspace when it is told to end.
 
 package cli
 

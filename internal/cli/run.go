@@ -1,4 +1,4 @@
-// run: the run loop, until the run is complete or somebody is needed.
+// run: the run loop, until the run is complete or a person is needed.
 
 package cli
 

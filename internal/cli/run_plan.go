@@ -28,8 +28,7 @@ type planOptions struct {
 	AutoApprove bool
 }
 
-// runPlan shows the next turn and what may follow. Nothing is changed, started or
-// contacted.
+// runPlan shows the next turn and what may follow. It changes, starts and contacts nothing.
 func runPlan(ctx context.Context, f *term.Factory, r *runner.Runner, o *planOptions) error {
 	v, err := r.View(ctx)
 	if err != nil {
@@ -51,7 +50,7 @@ func runPlan(ctx context.Context, f *term.Factory, r *runner.Runner, o *planOpti
 		"phase", s.Phase,
 		"slots", runner.MaxConcurrentTurns(cfg, s.Phase), "trusted", trust.Trusted())
 	if o.Turn != "" {
-		t, err := shared.ActiveTurn(v, o.Turn, "step") // by its id or the begin of it
+		t, err := shared.ActiveTurn(v, o.Turn, "step") // by its id or the beginning of it
 		if err != nil {
 			return err
 		}
@@ -103,8 +102,8 @@ func runPlan(ctx context.Context, f *term.Factory, r *runner.Runner, o *planOpti
 	return nil
 }
 
-// plannedTurns are the active turns, or the one of them that o names; without one, the turn that would be given out.
-// why says why a run stands in which none would be, "" otherwise.
+// plannedTurns returns the active turns, or the one of them that o names; without one, the turn that would be
+// assigned. why says why the run would assign none, "" otherwise.
 func plannedTurns(cfg *config.Config, s *run.State, root string, o *planOptions) (
 	turns []*ojson.Object, why string, err error,
 ) {
@@ -135,7 +134,7 @@ func plannedTurns(cfg *config.Config, s *run.State, root string, o *planOptions)
 	return turns, why, nil
 }
 
-// printPlanned shows turns and gates; halted says that the run goes on with no turn.
+// printPlanned prints turns and gates; halted says that the run goes on with no turn.
 func printPlanned(p *term.Printer, turns, gates []*ojson.Object, halted bool) {
 	for _, t := range turns {
 		verb := "would be assigned"
@@ -163,7 +162,7 @@ func printPlanned(p *term.Printer, turns, gates []*ojson.Object, halted bool) {
 	}
 }
 
-// stands says why no turn would be given, "" when one would.
+// stands says why no turn would be assigned, "" when one would.
 func stands(s *run.State) string {
 	switch {
 	case s.Status == wire.StatusPaused:
@@ -188,8 +187,8 @@ func plannedTurn(cfg *config.Config, root, id, role, runtimeID string) *ojson.Ob
 		"does", does, "lacks", ojson.OrNull(lacks))
 }
 
-// deed is what dispatching to a runtime comes down to on this machine. URLs are
-// shown without what may be a secret in them.
+// deed describes what a dispatch to a runtime would do on this machine. URLs are shown without
+// parts that may be secret.
 func deed(rt *config.Runtime) string {
 	switch rt.Type {
 	case config.RuntimeManual:

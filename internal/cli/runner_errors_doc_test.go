@@ -1,5 +1,5 @@
-// docs/runner-errors.md is made from the program: which codes each operation of
-// the runner interface can end with.
+// docs/runner-errors.md is generated from the program: the codes that each operation of the runner
+// interface can end with.
 
 package cli
 
@@ -19,8 +19,8 @@ import (
 
 const module = "github.com/git-agentxchain/git-agentxchain/"
 
-// interfaceOperations are the operations of the runner interface that can fail, in
-// the order of the document; the questions (ActiveTurns and so on) cannot.
+// interfaceOperations lists the operations of the runner interface that can fail, in the order of
+// the document; the queries (ActiveTurns and so on) cannot.
 func interfaceOperations() []string {
 	return []string{"LoadContext", "LoadState", "InitRun", "ReactivateRun", "AssignTurn", "AcceptTurn", "RejectTurn",
 		"ReissueTurn",
@@ -30,8 +30,8 @@ func interfaceOperations() []string {
 		"Withdraw", "Abandon", "Confirm", "AdoptConfig", "QueueCharters", "SendMessage"}
 }
 
-// swallowed are functions whose refusals do not become the operation's error, and
-// why; the operation named owns them all the same.
+// swallowed returns functions whose refusals do not become the operation's error, and why; the
+// named operation still owns them.
 func swallowed() map[string]struct{ owner, why string } {
 	return map[string]struct{ owner, why string }{
 		"(*" + module + "runner.Runner).notify": {"", "what goes wrong with notifications is a notice"},

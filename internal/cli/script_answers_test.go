@@ -1,4 +1,4 @@
-// Every --json answer that a script asks for is kept, and held against its schema when the script ends.
+// Every --json answer in a script is kept, and checked against its schema when the script ends.
 
 package cli
 
@@ -16,10 +16,10 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
-// answersFile names the file that answers are kept in: COMMAND, a tab and the answer a line.
+// answersFile names the file that keeps the answers: COMMAND, a tab and the answer on each line.
 const answersFile = "AGENTXCHAIN_TEST_ANSWERS"
 
-// answeredMain is Main with its --json answer kept.
+// answeredMain is Main, and keeps its --json answer.
 func answeredMain() int {
 	env, file := scriptEnv(), os.Getenv(answersFile)
 	flagged := func(word string) bool { return strings.HasPrefix(word, "-") && strings.Contains(word, "j") }
@@ -47,14 +47,14 @@ func answeredMain() int {
 	}
 	f, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
 	if err != nil {
-		return status // a script that lets nothing be written
+		return status // a script in which nothing can be written
 	}
 	defer func() { _ = f.Close() }()
 	_, _ = f.WriteString(name + "\t" + string(ojson.Compact(doc)) + "\n")
 	return status
 }
 
-// answersJudged holds the answers that a script was given against their schemas.
+// answersJudged checks the answers in a script against their schemas.
 func (s *answerSchemas) answersJudged(env *testscript.Env) {
 	data, err := os.ReadFile(env.Getenv(answersFile))
 	if err != nil {
@@ -67,7 +67,7 @@ func (s *answerSchemas) answersJudged(env *testscript.Env) {
 			continue
 		}
 		if _, err := os.Stat(s.file(name)); err != nil && answer.Has("error") {
-			name = "help" // a group of commands that has no such command
+			name = "help" // a group of commands without that command
 		}
 		if err := s.judge(name, answer); err != nil {
 			env.T().Log(fmt.Sprintf("%s --json: %v\n%s", name, err, text))

@@ -1,4 +1,4 @@
-// Which scripts run: those of every day, all of them, or a part.
+// Which scripts run: the everyday ones, all of them, or a part.
 
 package cli
 
@@ -16,17 +16,16 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
-// serving are the scripts whose programs do several things at a time: .ci/run has them
-// run with the race detector. What the others start does its work in one go, or serves
-// what tests of its own package ask at a time, and each of their hundreds of processes
-// would only be slower.
+// serving lists the scripts whose programs do several things at a time: .ci/run runs them with the
+// race detector. The programs of the others work sequentially, or serve what tests of their own
+// packages request concurrently, and each of their hundreds of processes would only be slower.
 var serving = []string{
 	"claim_run", "dashboard", "mcp", "multi_concurrent", "notify_webhooks", "run_agents", "run_parallel",
 	"run_watchdog", "serve", "sync_servers",
 }
 
-// thorough are the scripts that take a second or more each: together ten times as long as all the others. Every command
-// has a shorter one as well (TestEveryCommandEveryDay). They run where testrepo.Thorough does.
+// thorough lists the scripts that take a second or more each: together ten times as long as all the others. Every
+// command also has a shorter one (TestEveryCommandEveryDay). They run where testrepo.Thorough does.
 var thorough = []string{
 	"agents_install", "alx_conformance", "answers_init", "approve_apart", "approve_statement", "attest",
 	"authority_acts", "authority_author", "authority_overrule", "authority_restored", "authority_signed",
@@ -88,7 +87,7 @@ func chosenScripts(t *testing.T) []string {
 	})
 }
 
-// TestEveryCommandEveryDay: a script of every day says each command, by one of its names.
+// TestEveryCommandEveryDay: an everyday script uses each command, by one of its names.
 func TestEveryCommandEveryDay(t *testing.T) {
 	var said strings.Builder
 	for _, file := range scripts(t) {

@@ -1,4 +1,4 @@
-// digest, for acceptance scripts: what every file of a tree is, so that "nothing changed" can be checked.
+// digest, for acceptance scripts: a digest of every file of a tree, so that "nothing changed" can be checked.
 
 package cli
 
@@ -63,7 +63,7 @@ func describeTree(out *strings.Builder, root string) error {
 			}
 		}
 		if d.IsDir() && strings.HasSuffix(filepath.ToSlash(path), ".agentxchain/locks") {
-			return fs.SkipDir // where the lock is taken; no part of the run
+			return fs.SkipDir // where the lock is taken; not part of the run
 		}
 		info, err := d.Info()
 		if err != nil {

@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// scriptExamples runs the examples of the named commands as they stand. What they are about
-// need not be there; the line has to be one the command understands, and work where it can.
+// scriptExamples runs the examples of the named commands as they stand. What they refer to need not
+// exist; the command has to understand the line, and it must work where it can.
 func scriptExamples(commands []string) error {
 	var problems []error
 	for _, name := range commands {
-		must := strings.HasSuffix(name, "!") // it has to end well
+		must := strings.HasSuffix(name, "!") // it has to succeed
 		name = strings.TrimSuffix(name, "!")
 		lines := examples(name)
 		if len(lines) == 0 {

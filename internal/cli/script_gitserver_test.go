@@ -60,12 +60,12 @@ func scriptGitServer(args []string) error {
 	if args[0] == "daemon" {
 		argv = append(argv, "--enable=receive-pack")
 	}
-	// Not through git, which would leave it running when it is ended itself.
+	// Not through git, which would leave it running when git itself is ended.
 	cmd := exec.Command(filepath.Join(programs, "git-daemon"), append(argv, args[1])...)
 	return serveBy(cmd, strconv.Itoa(port), args[2], "git://127.0.0.1:"+strconv.Itoa(port))
 }
 
-// untilEnded hears of the script's end; a server that was forgotten ends by itself.
+// untilEnded reports the script's end; a forgotten server ends by itself.
 func untilEnded() chan os.Signal {
 	stop := make(chan os.Signal, 1)
 	signal.Notify(stop, os.Interrupt)
@@ -98,7 +98,7 @@ func serveBy(cmd *exec.Cmd, port, file, address string) error {
 	return nil
 }
 
-// sshd is the ssh server's program, which lies where a person's PATH does not lead; "" for none.
+// sshd returns the ssh server's program, which is outside a person's PATH; "" for none.
 func sshd() string {
 	for _, dir := range append(filepath.SplitList(os.Getenv("PATH")), "/usr/sbin", "/usr/local/sbin") {
 		if path, err := exec.LookPath(filepath.Join(dir, "sshd")); err == nil && filepath.IsAbs(path) {
@@ -108,7 +108,7 @@ func sshd() string {
 	return ""
 }
 
-// serveSSH runs sshd with keys and settings of its own, for the person who runs the test.
+// serveSSH runs sshd with keys and settings of its own, for the user who runs the test.
 func serveSSH(root, file string) error {
 	who, err := user.Current()
 	if err != nil {
@@ -118,7 +118,7 @@ func serveSSH(root, file string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	if os.Geteuid() == 0 { // started by hand it wants the directory that the service makes
+	if os.Geteuid() == 0 { // started by hand it needs the directory that the service makes
 		if err := os.MkdirAll("/run/sshd", 0o755); err != nil {
 			return err
 		}

@@ -12,8 +12,8 @@ import (
 )
 
 // scriptGuide runs each line that begins with "git agentxchain" in the fenced blocks below a
-// heading of docs/PAGE; WORD=WORD puts a real name in the place of one in capitals. A line
-// may end with a finding (1, 3) and not with an error.
+// heading of docs/PAGE; WORD=WORD replaces a placeholder in capitals by a real name. A line may end
+// with a finding (1, 3) but not with an error.
 func scriptGuide(args []string) error {
 	if len(args) < 2 {
 		return errors.New("usage: guide PAGE HEADING [WORD=WORD...]")
@@ -59,7 +59,7 @@ func scriptGuide(args []string) error {
 	return nil
 }
 
-// sectionOf is what a page says below a heading of the second level.
+// sectionOf returns the text of a page below a heading of the second level.
 func sectionOf(page, heading string) (string, error) {
 	data, err := os.ReadFile(page)
 	if err != nil {

@@ -19,9 +19,9 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 )
 
-// scriptInToto reads statements, one a line, as the in-toto project's own library does,
-// and prints the type of each predicate. With ALLOWED and SIGNER the lines are DSSE
-// envelopes, which another library opens while ssh-keygen judges the signature.
+// scriptInToto reads statements, one a line, as the in-toto project's own library does, and prints
+// the type of each predicate. With ALLOWED and SIGNER the lines are DSSE envelopes, which another
+// library opens while ssh-keygen verifies the signature.
 //
 //	intoto FILE [ALLOWED SIGNER]
 func scriptInToto(args []string) error {
@@ -82,7 +82,7 @@ func readInToto(payload []byte) error {
 		}
 	case "https://slsa.dev/verification_summary/v1":
 		var p vsa.VerificationSummary
-		// Consumers pass over extensions, as SLSA demands of them.
+		// Consumers ignore extensions, as SLSA requires.
 		if err := (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(body, &p); err != nil {
 			return err
 		}
@@ -95,7 +95,7 @@ func readInToto(payload []byte) error {
 	return nil
 }
 
-// sshKeygen judges signatures with the stock tool.
+// sshKeygen verifies signatures with the standard tool.
 type sshKeygen struct{ allowed, signer string }
 
 func (v sshKeygen) Verify(ctx context.Context, data, sig []byte) error {

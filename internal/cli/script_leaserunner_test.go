@@ -1,4 +1,4 @@
-// A runner of the Monarchic protocol for the scripts: one call a command.
+// A runner of the Monarchic protocol for the scripts: one call per command.
 
 package cli
 

@@ -32,9 +32,9 @@ var mcpAgentFiles = map[string]map[string]string{
 	},
 }
 
-// scriptMCPAgent serves agentxchain_turn on its standard streams: it does the work
-// of the role it is called for and answers with the turn result. Its first answer
-// to dev is an attempt that fails its own test.
+// scriptMCPAgent serves agentxchain_turn on its standard streams: it does the work of the role it
+// is called for and answers with the turn result. Its first answer to dev is an attempt that fails
+// its own test.
 func scriptMCPAgent([]string) error {
 	server := mcp.NewServer(&mcp.Implementation{Name: "script-agent", Version: "1"}, nil)
 	server.AddTool(&mcp.Tool{Name: "agentxchain_turn", InputSchema: map[string]any{"type": "object"}},

@@ -19,8 +19,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
-// TestMain lets the test binary play git-agentxchain, so that scripts run this
-// very code through "exec git agentxchain ..." without a build step.
+// TestMain lets the test binary play git-agentxchain, so that scripts run this very code through
+// "exec git agentxchain ..." without a build step.
 func TestMain(m *testing.M) {
 	testtrace.Helper()
 	runner.AgentHelper(os.Args)
@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 func TestScripts(t *testing.T) {
 	testrepo.InMemory()
 	if signal.Ignored(syscall.SIGHUP) {
-		// As below nohup. What a script starts would ignore it too, and wait for ever where the
+		// As below nohup. What a script starts would ignore it too, and wait for ever when the
 		// script closes its terminal; a signal that is caught here is an ordinary one there.
 		hangUp := make(chan os.Signal, 1)
 		signal.Notify(hangUp, syscall.SIGHUP)
@@ -51,8 +51,8 @@ func TestScripts(t *testing.T) {
 		Cmds:      scriptCommands(),
 		Condition: scriptCondition,
 		Setup: func(env *testscript.Env) error {
-			// Nothing of the person running the tests may leak in: neither
-			// settings, nor identity, nor a home directory.
+			// Nothing of the user who runs the tests may leak in: neither settings, nor identity,
+			// nor a home directory.
 			home := filepath.Join(env.WorkDir, ".home")
 			if err := os.MkdirAll(home, 0o755); err != nil {
 				return err

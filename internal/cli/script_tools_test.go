@@ -1,4 +1,5 @@
-// What the acceptance scripts call besides git: staging a result, expecting an exit status, comparing trees.
+// Programs that the acceptance scripts call besides git: staging a result, expecting an exit status, comparing
+// trees.
 
 package cli
 
@@ -102,7 +103,7 @@ func scriptCommands() map[string]func(ts *testscript.TestScript, neg bool, args 
 			}
 			ts.Setenv(args[0], text)
 		},
-		// The directory lies on a disk whose clock goes otherwise than that of the machine, until the script ends.
+		// The directory is on a disk whose clock differs from the machine's, until the script ends.
 		"clock": func(ts *testscript.TestScript, neg bool, args []string) {
 			if neg || len(args) != 2 {
 				ts.Fatalf("usage: clock DIRECTORY AHEAD")
@@ -119,13 +120,11 @@ func scriptCommands() map[string]func(ts *testscript.TestScript, neg bool, args 
 	}
 }
 
-// scriptCondition answers what scripts ask in brackets: [root] the test runs as
-// the superuser; [owners] does so, and git refuses another user's repository, as since 2.35.2;
-// [sshd] openssh-server is there; [reftable] git has that format; [tmpfs] a small
-// file system can be mounted in a namespace of its own; [strace] processes can be
-// traced; [rawnames] the file system
-// takes names that are not UTF-8; [reference] AGENTXCHAIN_REFERENCE names the
-// reference CLI.
+// scriptCondition answers the conditions of scripts in brackets: [root] the test runs as the
+// superuser; [owners] it does, and git refuses another user's repository, as since 2.35.2; [sshd]
+// openssh-server is installed; [reftable] git has that format; [tmpfs] a small file system can be
+// mounted in a namespace of its own; [strace] processes can be traced; [rawnames] the file system
+// takes names that are not UTF-8; [reference] AGENTXCHAIN_REFERENCE names the reference CLI.
 func scriptCondition(cond string) (bool, error) {
 	dir, err := os.MkdirTemp("", "condition-")
 	if err != nil {
@@ -133,13 +132,13 @@ func scriptCondition(cond string) (bool, error) {
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	switch cond {
-	case "managers": // of hooks, made ready for these tests
+	case "managers": // of hooks, prepared for these tests
 		return os.Getenv("AGENTXCHAIN_TEST_MANAGERS") == "1", nil
 	case "reference":
 		return os.Getenv("AGENTXCHAIN_REFERENCE") != "", nil
 	case "python-grpc": // Debian's python3-grpcio
 		return exec.Command("/usr/bin/python3", "-c", "import grpc, google.protobuf").Run() == nil, nil
-	case "node-grpc": // npm's @connectrpc/connect-node, in the directory named
+	case "node-grpc": // npm's @connectrpc/connect-node, in the named directory
 		return os.Getenv("AGENTXCHAIN_TEST_NODE_MODULES") != "", nil
 	case "disk": // can be simulated
 		return testtrace.MountAvailable(), nil
@@ -219,7 +218,7 @@ func scriptStage(args []string) error {
 	return os.WriteFile(out, ojson.Pretty(doc), 0o666)
 }
 
-// someNextRole is a role the phase allows after the turn, another than its own if there
+// someNextRole returns a role that the phase allows after the turn, another than its own if there
 // is one.
 func someNextRole(v *gitstore.View, turn string) string {
 	route := v.Config.Route(v.State.Phase)
@@ -282,8 +281,8 @@ func scriptEdit(args []string) error {
 	return os.WriteFile(args[0], ojson.Pretty(doc), 0o666)
 }
 
-// scriptProject sets a project up. Without a member authority it is one that leaves
-// approval to any person and sign-offs to the documents.
+// scriptProject sets up a project. Without a member authority it leaves approval to any person and
+// sign-offs to the documents.
 func scriptProject(args []string) error {
 	if len(args) < 1 {
 		return fmt.Errorf("usage: project DIR [MEMBER=VALUE...]")
@@ -311,7 +310,7 @@ func scriptProject(args []string) error {
 	}
 	members := args[1:]
 	if !slices.ContainsFunc(members, func(m string) bool { return strings.HasPrefix(m, "authority") }) {
-		// A project as they were before there was authority: its policy opens the gates.
+		// A project as before authority was introduced: its policy opens the gates.
 		if err := testproject.OpenGates(dir); err != nil {
 			return err
 		}
@@ -361,7 +360,7 @@ func scriptRefuse(args []string) error {
 	if err != nil {
 		return err
 	}
-	// What hangs is killed; the status then is none that was asked for.
+	// A hanging program is killed; its status is then none that was expected.
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	var stdout, stderr bytes.Buffer
@@ -387,7 +386,7 @@ func scriptRefuse(args []string) error {
 	if stderr.Len() > 0 {
 		return fmt.Errorf("prose beside --json: %s", stderr.Bytes())
 	}
-	// A refusal names the command that tells more of it.
+	// A refusal names the command that explains it.
 	if (got == term.ExitRefused || got == term.ExitBlocked) &&
 		!strings.HasPrefix(answer.Error.Explain, "git agentxchain explain ") {
 		return fmt.Errorf("the refusal does not say how to learn more: %s", stdout.Bytes())

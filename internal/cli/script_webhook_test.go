@@ -1,4 +1,4 @@
-// A webhook for the acceptance scripts, and a clock that can be put forward.
+// A webhook for the acceptance scripts, and a clock that can be moved forward.
 
 package cli
 
@@ -56,8 +56,8 @@ func scriptWebhookEnd(ts *testscript.TestScript, neg bool, args []string) {
 	srv.(*httptest.Server).Close()
 }
 
-// scriptEnv is the environment of the program in scripts: SCRIPT_LATER puts its
-// clock forward by a duration, SCRIPT_NOW stops it at a time.
+// scriptEnv returns the environment of the program in scripts: SCRIPT_LATER moves its clock forward
+// by a duration, SCRIPT_NOW stops it at a time.
 func scriptEnv() term.Env {
 	env := OSEnv()
 	if now, err := time.Parse(time.RFC3339, os.Getenv("SCRIPT_NOW")); err == nil {

@@ -1,5 +1,5 @@
-// What scripts leave behind is judged again: a configuration that equals the recorded one
-// changes nothing in any run they made.
+// The runs that scripts leave behind are judged again: a configuration that equals the recorded one
+// changes nothing in any of them.
 
 package cli
 
@@ -18,11 +18,11 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner/lookback"
 )
 
-// judgeScripts is of how many scripts one is looked at, all in the long form.
+// judgeScripts is the number of scripts of which one is judged, all in the long form.
 const judgeScripts = 8
 
-// judgedAgain looks at every project below the work directory of a script, at its end.
-// Records that a script has damaged are left alone.
+// judgedAgain judges every project below the work directory of a script, at its end. It leaves
+// alone records that a script has damaged.
 func judgedAgain(env *testscript.Env) {
 	name := fnv.New32()
 	_, _ = name.Write([]byte(filepath.Base(env.WorkDir)))

@@ -1,4 +1,4 @@
-// Secrets of every kind, planted everywhere they come from, are nowhere they must not be.
+// Secrets of every kind, planted in every source, appear nowhere they must not.
 
 package cli
 
@@ -30,7 +30,7 @@ type sink struct {
 	data []byte
 }
 
-// secretSources are where secrets come from, and in which places they may be seen: where a person or an agent puts
+// secretSources maps the sources of secrets to the places where they may appear: when a person or an agent writes
 // them into the work itself they are in the record of that work.
 var secretSources = map[string][]string{
 	"environment":   nil,
@@ -107,7 +107,7 @@ func TestSecretsStayOut(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, data, _ = bytes.Cut(data, []byte("\n")) // what the test itself has given
+		_, data, _ = bytes.Cut(data, []byte("\n")) // what the test itself has passed
 		sinks = append(sinks, sink{"arguments of " + args[0], data})
 	}
 	run("hooks", "trust", "--yes")
@@ -166,7 +166,7 @@ func TestSecretsStayOut(t *testing.T) {
 	}
 }
 
-// dashboardPages are the pages and answers of a dashboard, as far as links and lists lead.
+// dashboardPages returns the pages and answers of a dashboard that links and lists lead to.
 func dashboardPages(t *testing.T, dir string) (out []sink) {
 	t.Helper()
 	cmd := exec.Command("git-agentxchain", "dashboard", "--no-open", "--port", "0", "--json")
@@ -232,7 +232,8 @@ func writeText(t *testing.T, name, content string) {
 	}
 }
 
-// filesOf are the files that the program keeps: in the project, logs apart, and in git's directory.
+// filesOf returns the files that the program keeps: in the project, except logs, and in git's
+// directory.
 func filesOf(t *testing.T, dir string) (out []sink) {
 	t.Helper()
 	for _, top := range []string{".agentxchain", ".git/agentxchain", ".git/logs"} {

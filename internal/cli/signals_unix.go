@@ -10,8 +10,8 @@ import (
 	"syscall"
 )
 
-// endSignals are the ones a command ends cleanly on. A closed terminal is one of
-// them, unless whoever started us has it ignored, as nohup does.
+// endSignals returns the signals on which a command ends cleanly. A closed terminal is one of them,
+// unless our parent ignores it, as nohup does.
 func endSignals() []os.Signal {
 	list := []os.Signal{os.Interrupt, syscall.SIGTERM}
 	if !signal.Ignored(syscall.SIGHUP) {

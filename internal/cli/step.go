@@ -52,7 +52,7 @@ func newStepCommand(f *term.Factory) *ucli.Command {
 			&ucli.BoolFlag{Name: "no-checkpoint", Usage: "do not commit the files of the accepted turn"},
 			&ucli.BoolFlag{Name: "new-run", Usage: "start another run if the last one is over"},
 			&ucli.BoolFlag{Name: "dry-run", Usage: "only say what would be done, by which role and runtime"},
-			// what the reference wants to hear; an active turn is always gone on with
+			// accepted for the reference's sake; an active turn is always continued
 			&ucli.BoolFlag{Name: "resume", Hidden: true},
 		},
 		Action: func(c *ucli.Context) error {
@@ -117,7 +117,7 @@ func runStep(ctx context.Context, f *term.Factory, o *stepOptions) error {
 	for already := true; ; already = false {
 		if turn != nil && isManual(v.Config, turn.RuntimeID) {
 			if err := r.Unleased(ctx, v, turn); err != nil {
-				return err // a runner has it in hand
+				return err // a runner is carrying it out
 			}
 			if there, err := o.awaitPerson(ctx, d, turn); err != nil {
 				return err
@@ -147,11 +147,11 @@ func runStep(ctx context.Context, f *term.Factory, o *stepOptions) error {
 	}
 }
 
-// awaitPerson reports whether the result of a person's turn is there, after waiting
-// for it when that is asked for. How long is waited says nothing about the turn.
+// awaitPerson reports whether the result of a person's turn is there, after waiting for it on
+// request. The length of the wait says nothing about the turn.
 func (o *stepOptions) awaitPerson(ctx context.Context, d *drive, turn *run.Turn) (bool, error) {
 	if st, err := d.r.LookStaged(turn.TurnID); err != nil || st.Data != nil {
-		return true, nil // whatever is wrong with it, acceptance says so
+		return true, nil // acceptance reports anything that is wrong with it
 	}
 	if !o.Wait {
 		return false, nil
@@ -165,8 +165,8 @@ func (o *stepOptions) awaitPerson(ctx context.Context, d *drive, turn *run.Turn)
 	return out.Kind == runtimes.Staged, nil
 }
 
-// sentBack is the refusal of the turn that was judged, nil when it was accepted:
-// whoever asked for one turn wants to know what became of it.
+// sentBack returns the refusal of the turn that was judged, nil when it was accepted: a caller who
+// asked for one turn wants its outcome.
 func sentBack(res *loop.Result) error {
 	if len(res.TurnHistory) == 0 || res.TurnHistory[len(res.TurnHistory)-1].Accepted {
 		return nil
@@ -181,7 +181,7 @@ func sentBack(res *loop.Result) error {
 	}
 }
 
-// steppable refuses a run that no turn can be carried out in, with what to do.
+// steppable refuses a run in which no turn can be carried out, with what to do.
 func steppable(s *run.State) error {
 	switch {
 	case run.HasPending(s):
@@ -197,7 +197,7 @@ func steppable(s *run.State) error {
 	return nil
 }
 
-// target is the active turn to go on with, nil for a new one.
+// target returns the active turn to continue, nil for a new one.
 func (o *stepOptions) target(v *runner.View) (*run.Turn, error) {
 	switch {
 	case o.Turn != "":
@@ -212,7 +212,7 @@ func (o *stepOptions) target(v *runner.View) (*run.Turn, error) {
 	return turn, nil
 }
 
-// stepRuntime is the runtime that would carry the turn out.
+// stepRuntime returns the runtime that would carry out the turn.
 func stepRuntime(s *run.State, c *config.Config, turn *run.Turn, role string) string {
 	if turn != nil {
 		return turn.RuntimeID
@@ -232,7 +232,7 @@ func isManual(c *config.Config, id string) bool {
 	return id == config.RuntimeManual && !ok || ok && rt != nil && rt.Type == config.RuntimeManual
 }
 
-// showManual tells the person what their turn asks of them.
+// showManual prints what their turn asks of a person.
 func showManual(ctx context.Context, f *term.Factory, r *runner.Runner, v *runner.View, t *run.Turn,
 	already bool) error {
 	doc, err := r.Template(ctx, t.TurnID)

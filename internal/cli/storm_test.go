@@ -1,5 +1,5 @@
 // Git's housekeeping without pause beside governed runs whose commands are killed at random: what a command has
-// said is recorded stays, once, in an order that one machine could have had.
+// reported as recorded stays, once, in an order that one machine could have produced.
 
 package cli
 
@@ -28,14 +28,14 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// person is what the person's own files hold.
+// person is the content of a person's own files.
 const person = "of a person\n"
 
-// stormOps is how many operations the long form records; AGENTXCHAIN_SURVIVE_OPS says another number.
+// stormOps is how many operations the long form records; AGENTXCHAIN_SURVIVE_OPS overrides it.
 const stormOps = 20000
 
-// housekeeping is what removes objects that no ref reaches, or files them elsewhere. Each
-// row is run over and over, beside the other.
+// housekeeping lists commands that remove objects that no ref reaches, or move them elsewhere. Each
+// row is run over and over, in parallel with the other.
 var housekeeping = [][][]string{
 	{{"repack", "-adq"}, {"multi-pack-index", "write"}, {"gc", "-q", "--prune=now"},
 		{"repack", "-dq", "--cruft", "--cruft-expiration=now"},
@@ -50,29 +50,29 @@ var housekeeping = [][][]string{
 type storm struct {
 	t     *testing.T
 	trees []string
-	back  map[string]*sync.RWMutex // work tree -> held while a result that was sent back is not staged again
+	back  map[string]*sync.RWMutex // work tree -> held while a rejected result is not staged again
 	begun time.Time
 	over  atomic.Bool // the workers have ended
 
 	mu      sync.Mutex
 	draw    *rand.Rand
 	kills   int                 // one command in so many is killed, 0 for none
-	killed  int                 // commands that were
+	killed  int                 // how many of them were
 	lines   map[string][]string // role -> what it has written to its file
 	said    []saidOp
-	commits map[string][]string // work tree -> commits said to be made
+	commits map[string][]string // work tree -> commits that were reported
 	retries map[string]int      // code -> how often a command was told to try again
-	count   map[string]int      // command -> how often it ended well
+	count   map[string]int      // command -> how often it succeeded
 }
 
-// saidOp is an operation that a command said is recorded.
+// saidOp is an operation that a command reported as recorded.
 type saidOp struct {
 	run, op, turn, command string
 	worker                 int
-	call, end              int64 // nanoseconds since the begin
+	call, end              int64 // nanoseconds since the beginning
 }
 
-// errKilled says that a command was killed: it did its work or not.
+// errKilled says that a command was killed: it may have done its work or not.
 var errKilled = errors.New("killed")
 
 func (s *storm) git(dir string, args ...string) string {
@@ -90,10 +90,10 @@ const (
 	locked   = 11
 )
 
-// later are refusals that end when a turn beside this one does.
+// later lists refusals that end when a turn beside this one does.
 var later = []string{wire.CodeAtCapacity, wire.CodeDirtyTree, wire.CodeCheckpointRequired}
 
-// answer is what a command says about itself.
+// answer is what a command reports about itself.
 type answer struct {
 	OK     bool
 	Run    string `json:"run_id"`
@@ -108,8 +108,8 @@ type answer struct {
 	}
 }
 
-// do runs a command until it is not told to try again, and notes what it acknowledged. Now and then the command
-// is killed.
+// do runs a command until it is not told to try again, and notes what it acknowledged. Now and then it kills
+// the command.
 func (s *storm) do(worker int, dir string, args ...string) (*answer, error) {
 	for !s.t.Failed() { // others may wait for the turn of one that gave up
 		var stdout, stderr bytes.Buffer
@@ -166,7 +166,7 @@ func (s *storm) do(worker int, dir string, args ...string) (*answer, error) {
 	return nil, fmt.Errorf("%s was given up after another failure", args)
 }
 
-// atWork is the active turn of a role, "" when it has none.
+// atWork returns the active turn of a role, "" when it has none.
 func (s *storm) atWork(worker int, dir, role string) (string, error) {
 	for {
 		a, err := s.do(worker, dir, "status")
@@ -185,8 +185,8 @@ func (s *storm) atWork(worker int, dir, role string) (string, error) {
 	}
 }
 
-// turn carries out one turn of a role: assigned, its file declared and written, now and then sent back, accepted,
-// committed.
+// turn carries out one turn of a role: it assigns the turn, declares and writes its file, sometimes sends it back,
+// accepts it and commits it.
 func (s *storm) turn(worker int, dir, role string, assign ...string) error {
 	id := ""
 	for id == "" {
@@ -210,7 +210,7 @@ func (s *storm) turn(worker int, dir, role string, assign ...string) error {
 	file := "work-" + role + ".txt"
 	takes := 0
 	stage := func() error {
-		takes++ // a result with the bytes of one that was sent back may be taken for that one
+		takes++ // a result with the bytes of a rejected one may be taken for that one
 		text, err := exec.Command("git-agentxchain", "-C", dir, "turn", "show", id, "--template").Output()
 		if err != nil {
 			return fmt.Errorf("the template of %s: %w", id, err)
@@ -231,7 +231,7 @@ func (s *storm) turn(worker int, dir, role string, assign ...string) error {
 		}
 		return os.WriteFile(name, ojson.Pretty(doc), 0o666)
 	}
-	// Declared before it is there, as others are judged in the same work tree.
+	// Declared before it exists, as others are judged in the same work tree.
 	if err := stage(); err != nil {
 		return err
 	}
@@ -285,8 +285,7 @@ func (s *storm) turn(worker int, dir, role string, assign ...string) error {
 	}
 }
 
-// newStorm makes the repository, a person's files in each of its work trees, and the
-// two runs.
+// newStorm makes the repository, a person's files in each of its work trees, and the two runs.
 func newStorm(t *testing.T, workers int) *storm {
 	t.Helper()
 	for _, kv := range [][2]string{{"GIT_CONFIG_GLOBAL", os.DevNull}, {"GIT_CONFIG_SYSTEM", os.DevNull},
@@ -367,11 +366,11 @@ func write(t *testing.T, dir, name, text string) {
 	}
 }
 
-// roleNames are those of the workers; each has a role of its own, and they take turns in the work trees.
+// roleNames lists the roles of the workers; each worker has its own, and they take turns in the work trees.
 var roleNames = strings.Split("abcdefghijklmnop", "")
 
-// TestStormOfMaintenance has workers take turns in three work trees, two of which share a run, while commands are
-// killed at random and git's housekeeping, told to remove at once whatever no ref reaches, runs without pause.
+// TestStormOfMaintenance makes workers take turns in three work trees, two of which share a run, while commands are
+// killed at random and git's housekeeping, set to remove at once everything that no ref reaches, runs without pause.
 func TestStormOfMaintenance(t *testing.T) {
 	testrepo.Thorough(t)
 	workers, ops := 6, 0
@@ -392,7 +391,7 @@ func TestStormOfMaintenance(t *testing.T) {
 		keepers.Go(func() {
 			for n := 0; !s.over.Load(); n++ {
 				args := commands[n%len(commands)]
-				// One that meets another, or a lock, may give up.
+				// A command that meets another, or a lock, may give up.
 				cmd := exec.Command("git", append([]string{"-C", s.trees[n%len(s.trees)]}, args...)...)
 				if cmd.Run() != nil {
 					failed.Add(1)
@@ -423,7 +422,7 @@ func TestStormOfMaintenance(t *testing.T) {
 	s.settled(workers)
 }
 
-// stand says how the repository stands at the first failure, and keeps a copy of it where
+// stand reports the state of the repository at the first failure, and keeps a copy of it where
 // AGENTXCHAIN_SURVIVE_KEEP names a directory: housekeeping goes on, and no other run is like this one.
 func (s *storm) stand(failure error) {
 	if keep := os.Getenv("AGENTXCHAIN_SURVIVE_KEEP"); keep != "" {
@@ -440,7 +439,7 @@ func (s *storm) stand(failure error) {
 	}
 }
 
-// stormOp is what a command was told, to be held against the run: the place of the operation in its chain.
+// stormOp is a command's answer, to be compared with the run: the place of the operation in its chain.
 type stormOp struct {
 	run, what string
 	at        int
@@ -448,7 +447,7 @@ type stormOp struct {
 }
 
 // stormModel is a run as one machine would have it: a chain of operations, which the engine has replayed. Between two
-// that were acknowledged there may be others, of commands that were killed.
+// acknowledged ones there may be others, of commands that were killed.
 func stormModel() porcupine.Model {
 	return porcupine.Model{
 		Partition: func(history []porcupine.Operation) [][]porcupine.Operation {
@@ -468,7 +467,7 @@ func stormModel() porcupine.Model {
 	}
 }
 
-// made are the wire names of what commands record.
+// made maps commands to the wire names of what they record.
 var made = map[string]string{
 	"assign":     "assign_turn",
 	"accept":     "accept_turn",
@@ -476,7 +475,8 @@ var made = map[string]string{
 	"checkpoint": "checkpoint_turn",
 }
 
-// linear holds what was acknowledged against the chains: each there once, in an order that real time allows.
+// linear checks what was acknowledged against the chains: each is there once, in an order that real time
+// allows.
 func (s *storm) linear() {
 	t := s.t
 	type row struct {
@@ -508,7 +508,7 @@ func (s *storm) linear() {
 		}
 		history = append(history, porcupine.Operation{ClientId: o.worker, Input: in, Call: o.call, Return: o.end})
 	}
-	// What a command that was asked twice saw again is not made twice.
+	// An operation that a repeated command saw again was not made twice.
 	first := make(map[string]bool)
 	for i := range history {
 		in := history[i].Input.(stormOp)
@@ -527,11 +527,11 @@ func (s *storm) linear() {
 	}
 }
 
-// settled is what must hold when it is calm again.
+// settled checks what must hold when all is quiet again.
 func (s *storm) settled(workers int) {
 	t := s.t
-	// A work tree may be behind the run it shares, and what was killed last has left something: the next command sees
-	// to both.
+	// A work tree may be behind the run it shares, and the command killed last has left something: the next command
+	// fixes both.
 	for _, dir := range s.trees {
 		s.git(dir, "agentxchain", "doctor", "--fix")
 	}
@@ -549,9 +549,9 @@ func (s *storm) settled(workers int) {
 	out, err := exec.Command("git", "-C", s.trees[0], "fsck", "--full", "--strict", "--no-dangling").CombinedOutput()
 	lost := 0
 	for line := range strings.Lines(string(out)) {
-		// Git writes a reflog before it moves the ref. Killed in between, beside a prune that had looked before, it
-		// leaves a row of a commit that is gone and that no command has acknowledged; linear and the loop below see
-		// to the others.
+		// Git writes a reflog before it moves the ref. When it is killed in between, beside a prune that had looked
+		// before, it leaves a row of a commit that is gone and that no command has acknowledged; linear and the loop
+		// below check the others.
 		if strings.Contains(line, ": invalid reflog entry ") {
 			lost++
 			continue

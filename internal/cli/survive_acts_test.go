@@ -1,4 +1,4 @@
-// The changing commands whose system calls go wrong one by one, each with a place to be carried out in.
+// The changing commands whose system calls fail one by one, each with a place to run in.
 
 package cli
 
@@ -12,7 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
-// acts are all of them.
+// acts maps names to functions that prepare the acts.
 var acts = map[string]func(*act){
 	"accept":            acceptAct,
 	"accept-review":     reviewAct,
@@ -53,7 +53,7 @@ func newAct(t *testing.T, name string) *act {
 	return a
 }
 
-// do carries out what comes before the act, in a directory below the base.
+// do runs what comes before the act, in a directory below the base.
 func (a *act) do(dir string, command ...string) string {
 	a.t.Helper()
 	out, err := at(filepath.Join(a.base, dir), a.env(), command[0], command[1:]...)
@@ -89,12 +89,12 @@ func (a *act) ag(args ...string) string {
 const surviveEvidence = `verification={"status":"pass","commands":["true"],"evidence_summary":"ran",` +
 	`"machine_evidence":[{"command":"true","exit_code":0}]}`
 
-// stage stages a result of the turn at work.
+// stage stages a result of the active turn.
 func (a *act) stage(dir string, members ...string) {
 	a.do(dir, append([]string{"stage", "proposed_next_role=human", surviveEvidence}, members...)...)
 }
 
-// written has the turn at work write two files, one of them in new directories.
+// written makes the active turn write two files, one of them in new directories.
 func (a *act) written() {
 	write(a.t, filepath.Join(a.base, a.dir), "main.go", "package main\n")
 	write(a.t, filepath.Join(a.base, a.dir), "deep/down/new.txt", "new\n")
@@ -186,7 +186,7 @@ func syncPushAct(a *act) {
 	a.args, a.repeats = []string{"sync"}, true
 }
 
-// syncFetchAct has a clone take over what went on elsewhere.
+// syncFetchAct makes a clone take over what was recorded elsewhere.
 func syncFetchAct(a *act) {
 	syncPushAct(a)
 	a.ag("sync")
@@ -207,7 +207,7 @@ func restoreAct(a *act) {
 	a.dir, a.trees, a.args = "clone", []string{"clone"}, []string{"restore", "../run.json"}
 }
 
-// repairAct puts the working files of a run back that were written over.
+// repairAct restores overwritten working files of a run.
 func repairAct(a *act) {
 	assignAct(a)
 	a.ag("assign", "dev")
@@ -242,11 +242,11 @@ const surviveInitiative = `{"schema_version":"0.1","project":{"id":"shop","name"
 "workstreams":{"build":{"phase":"implementation","repos":["api","web"],"entry_repo":"api","depends_on":[],"completion_barrier":"all_repos_accepted"}},
 "routing":{"implementation":{}}}`
 
-// initiative is one over two repositories, whose first turn is accepted and not counted yet. gate is the exit
-// gate of each.
+// initiative makes an initiative over two repositories, whose first turn is accepted and not counted yet. gates
+// is the exit gate of each.
 func (a *act) initiative(result, gates string) { a.initiativeOf(result, gates, surviveInitiative, "") }
 
-// initiativeOf is one of a configuration, whose workspace lists who signs.
+// initiativeOf makes an initiative with a given configuration, whose workspace lists who signs.
 func (a *act) initiativeOf(result, gates, multi, signers string) {
 	for _, r := range []string{"api", "web"} {
 		a.do(".", "project", r, "approval_policy=", "gates="+gates, "workflow_kit={}",
@@ -270,7 +270,7 @@ func (a *act) initiativeOf(result, gates, multi, signers string) {
 	}
 }
 
-// accepted is a turn of a repository of the initiative.
+// accepted makes an accepted turn of a repository of the initiative.
 func (a *act) accepted(repo, result string) {
 	write(a.t, filepath.Join(a.base, repo), "src/"+repo+".txt", repo+"\n")
 	a.stage(repo, `files_changed=["src/`+repo+`.txt"]`, result)
@@ -282,14 +282,14 @@ func multiStepAct(a *act) {
 	a.args, a.again = []string{"multi", "step"}, []string{"multi", "run"}
 }
 
-// multiAbandonAct ends an initiative while a recovery report lies there.
+// multiAbandonAct ends an initiative that has a recovery report.
 func multiAbandonAct(a *act) {
 	a.initiative("summary=built", `{"built":{}}`)
 	write(a.t, filepath.Join(a.base, "ws"), ".agentxchain/multirepo/RECOVERY_REPORT.md", "# Recovery Report\n")
 	a.args, a.again = []string{"multi", "abandon", "--reason", "tried"}, []string{"multi", "resync"}
 }
 
-// multiVoteAct is the first of two signatures that the end of an initiative takes.
+// multiVoteAct is the first of two signatures that the end of an initiative needs.
 func multiVoteAct(a *act) {
 	const done = "run_completion_request=true"
 	a.do("home", "ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "ada", "-f", "ada")

@@ -1,5 +1,5 @@
-// A history in which everything goes wrong: one command after another, each on what the one before has left, with
-// kills, failing calls and power cuts in their midst, and nobody who tidies up between them.
+// A history in which everything goes wrong: one command after another, each on what the previous one left, with
+// kills, failing calls and power cuts in between, and no cleaning up.
 
 package cli
 
@@ -23,8 +23,8 @@ import (
 type historyStep struct {
 	args    []string
 	weight  int
-	records bool // done means that an operation more is recorded
-	commits bool // it has git commit, which syncs neither the index nor the branch before it is asked to
+	records bool // success means that one more operation is recorded
+	commits bool // it runs git commit, which syncs neither the index nor the branch before it is asked to
 }
 
 var historySteps = []historyStep{
@@ -66,15 +66,15 @@ func (m mishap) String() string {
 type history struct {
 	*act
 	draw  *rand.Rand
-	calls map[string]int      // command -> calls of the last time, which is how far a fault may come
+	calls map[string]int      // command -> calls of the last time, which bounds where a fault may come
 	refs  map[string][]string // our refs and their operations, oldest first, as they were last seen
 	step  int
 	told  []string // what happened, newest last
 	cuts  int
 	hits  int
 	pairs int
-	disk  *testtrace.Mount // a simulated disk that the project is on, nil for a real one
-	dirty bool             // what is not synced may be of people or of git
+	disk  *testtrace.Mount // the simulated disk of the project, nil for a real one
+	dirty bool             // unsynced data may be people's or git's
 }
 
 func (h *history) project() string { return filepath.Join(h.base, "p") }
@@ -97,7 +97,7 @@ func (h *history) refsNow() (map[string][]string, error) {
 	return out, nil
 }
 
-// grown reports by how many operations the record has grown, and what it has lost.
+// grown returns by how many operations the record has grown, and what it has lost.
 func grown(before, now map[string][]string) (more int, lost string) {
 	for ref, ops := range before {
 		if len(now[ref]) < len(ops) || !slices.Equal(now[ref][:len(ops)], ops) {
@@ -110,7 +110,7 @@ func grown(before, now map[string][]string) (more int, lost string) {
 	return more, ""
 }
 
-// work is what agents and people do between the commands; it may fail, as theirs does.
+// work does what agents and people do between the commands; it may fail, as theirs does.
 func (h *history) work() {
 	dir := h.project()
 	try := func(program string, args ...string) {
@@ -132,7 +132,7 @@ func (h *history) work() {
 		try("stage", "proposed_next_role=human", surviveEvidence, `artifact={"type":"review"}`)
 	case 4:
 		try("stage", "proposed_next_role=human", surviveEvidence, `artifact={"type":"review"}`, "run_completion_request=true")
-	case 5: // a person puts the work tree in order
+	case 5: // a person cleans up the work tree
 		try("git", "add", "-A", "src")
 		try("git", "commit", "-q", "-m", "of a person")
 	}
@@ -152,7 +152,7 @@ func (h *history) next() (historyStep, mishap) {
 	return s, m
 }
 
-// command draws one that makes sense as the files have it, as a rule, or any at all.
+// command draws a command, usually one that makes sense for the files, sometimes any at all.
 func (h *history) command() historyStep {
 	steps := historySteps
 	if wanted := h.sensible(); h.draw.IntN(4) > 0 && len(wanted) > 0 {
@@ -172,7 +172,7 @@ func (h *history) command() historyStep {
 	return steps[0]
 }
 
-// sensible are commands that go on with the run.
+// sensible returns commands that move the run on.
 func (h *history) sensible() []string {
 	data, err := os.ReadFile(filepath.Join(h.project(), filepath.FromSlash(string(wire.DocState))))
 	var state struct {
@@ -197,7 +197,7 @@ func (h *history) sensible() []string {
 	return []string{"assign dev", "checkpoint", "sync", "sync --branch"}
 }
 
-// take carries one command out, and says what is not as it must be.
+// take runs one command, and returns what is wrong afterwards.
 func (h *history) take(s historyStep, m mishap) (verdict string) {
 	r, finished, err := h.traced(s, m)
 	if err != nil {
@@ -206,15 +206,15 @@ func (h *history) take(s historyStep, m mishap) (verdict string) {
 	return h.judge([]taken{{s, m, r, finished}})
 }
 
-// taken is a command that was carried out.
+// taken is a command that was run.
 type taken struct {
 	step     historyStep
 	mishap   mishap
 	result   *testtrace.Result
-	finished bool // and what it said holds
+	finished bool // and what it reported holds
 }
 
-// run is what is run of a command, and goes wrong.
+// run returns the traced run of a command with its mishap.
 func (h *history) run(s historyStep, m mishap) *testtrace.Run {
 	return &testtrace.Run{
 		Dir:    h.project(),
@@ -226,7 +226,7 @@ func (h *history) run(s historyStep, m mishap) *testtrace.Run {
 	}
 }
 
-// traced carries a command out on a real disk.
+// traced runs a command on a real disk.
 func (h *history) traced(s historyStep, m mishap) (r *testtrace.Result, finished bool, err error) {
 	var disk *testtrace.Disk
 	if m.power {
@@ -240,7 +240,7 @@ func (h *history) traced(s historyStep, m mishap) (r *testtrace.Result, finished
 	finished = r.Finished
 	if m.power {
 		if err := disk.Record(r.Calls); err != nil {
-			h.told = append(h.told, "no power cut: "+err.Error()) // an orphan of before was still at work
+			h.told = append(h.told, "no power cut: "+err.Error()) // an earlier orphan was still at work
 		} else if finished, err = h.cut(disk, finished); err != nil {
 			return nil, false, err
 		}
@@ -248,7 +248,7 @@ func (h *history) traced(s historyStep, m mishap) (r *testtrace.Result, finished
 	return r, finished, nil
 }
 
-// judge says what is not as it must be after one command, or after two at once.
+// judge returns what is wrong after one command, or after two at once.
 func (h *history) judge(commands []taken) string {
 	now, err := h.refsNow()
 	if err != nil {
@@ -256,7 +256,7 @@ func (h *history) judge(commands []taken) string {
 	}
 	more, lost := grown(h.refs, now)
 	h.refs = now
-	done := 0 // that said that they have recorded something
+	done := 0 // that reported that they have recorded something
 	verdict := lost
 	for _, c := range commands {
 		r := c.result
@@ -286,7 +286,7 @@ func (h *history) judge(commands []taken) string {
 			verdict = fmt.Sprintf("it ended with %d and without a code: %s%s", r.Status, r.Output, r.Errors)
 		case r.Status != 0 && more > 0 && len(commands) == 1 && c.step.args[0] != "accept" &&
 			!slices.Contains(c.step.args, "--new-run") && !slices.Contains(maybeDone, said.Error.Code):
-			// A result that is refused is recorded as an attempt, and a run is begun before its first turn is given.
+			// A refused result is recorded as an attempt, and a run is begun before its first turn is assigned.
 			verdict = fmt.Sprintf("it said that it failed with %s (%s), and %d operations are recorded", said.Error.Code,
 				said.Error.Message, more)
 		}
@@ -294,12 +294,12 @@ func (h *history) judge(commands []taken) string {
 	return verdict
 }
 
-// cut replaces what is there by what a power cut may leave of it at some moment of the command.
+// cut replaces the files by what a power cut may leave of them at some moment of the command.
 func (h *history) cut(disk *testtrace.Disk, finished bool) (bool, error) {
 	h.cuts++
 	k := h.draw.IntN(disk.Len() + 1)
 	if h.draw.IntN(4) == 0 {
-		k = disk.Len() // it had ended: what it said holds
+		k = disk.Len() // it had ended: what it reported holds
 	}
 	images := disk.Cut(k, 3, h.draw)
 	if err := os.RemoveAll(h.project()); err != nil {
@@ -311,14 +311,14 @@ func (h *history) cut(disk *testtrace.Disk, finished bool) (bool, error) {
 	return finished && k == disk.Len(), nil
 }
 
-// quiet is a moment in which nothing goes wrong: the next command puts in order what is left, and nothing is amiss.
+// quiet is a moment in which nothing goes wrong: the next command cleans up, and nothing is wrong afterwards.
 func (h *history) quiet() string {
 	before := h.refs
-	// What a person would do whose lock or index a killed command left is not for them to do.
+	// A person need not clean up the lock or index that a killed command left.
 	if out, err := h.ours("doctor", "--fix"); err != nil && !strings.Contains(out, "no run") {
 		return fmt.Sprintf("doctor --fix: %v\n%s", err, out)
 	}
-	// A lock of sync's own is for the next sync.
+	// The next sync handles a lock of sync's own.
 	if out, err := h.ours("sync", "--branch"); err != nil {
 		return fmt.Sprintf("sync: %v\n%s", err, out)
 	}
@@ -353,8 +353,8 @@ func (h *history) quiet() string {
 	return ""
 }
 
-// TestSurviveHistory takes AGENTXCHAIN_SURVIVE_OPS commands, 10,000 in the long form, and looks every ten whether all
-// is well.
+// TestSurviveHistory runs AGENTXCHAIN_SURVIVE_OPS commands, 10,000 in the long form, and checks every ten of them
+// that all is well.
 func TestSurviveHistory(t *testing.T) {
 	testrepo.Thorough(t)
 	testrepo.SyncedRefs(t)
@@ -388,7 +388,7 @@ func newHistory(t *testing.T) *history {
 	h := &history{act: newAct(t, "history"), draw: rand.New(rand.NewPCG(surviveSeed(t), 2)), calls: map[string]int{}}
 	syncPushAct(h.act)
 	for _, repo := range []string{"p", "server.git"} {
-		h.do(repo, "git", "config", "gc.autoDetach", "false") // what a commit or a push starts is to be over with it
+		h.do(repo, "git", "config", "gc.autoDetach", "false") // what a commit or a push starts must end with it
 	}
 	var err error
 	if h.refs, err = h.refsNow(); err != nil {
@@ -397,7 +397,7 @@ func newHistory(t *testing.T) *history {
 	return h
 }
 
-// recorded is how many operations there are.
+// recorded returns the number of operations.
 func (h *history) recorded() (n int) {
 	for _, ops := range h.refs {
 		n += len(ops)
@@ -405,7 +405,7 @@ func (h *history) recorded() (n int) {
 	return n
 }
 
-// fail tells what is not as it must be, and what went before.
+// fail reports what is wrong, and what went before.
 func (h *history) fail(verdict string) {
 	h.t.Errorf("%s\n\n%s", strings.ReplaceAll(verdict, h.base, ""),
 		strings.ReplaceAll(strings.Join(h.told[max(0, len(h.told)-25):], "\n"), h.base, ""))

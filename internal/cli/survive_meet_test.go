@@ -1,5 +1,5 @@
-// Two commands that meet: one of them waits at a call that changes a file, and the other runs. What comes of it
-// is what comes of one after the other.
+// Two commands that meet: one of them waits at a call that changes a file, and the other runs. The result must
+// be that of one after the other.
 
 package cli
 
@@ -40,7 +40,7 @@ func (p partner) String() string {
 
 const second = "second" // the other work tree of p
 
-// partners are what an act meets: itself, people, another work tree and git's housekeeping.
+// partners returns what an act meets: itself, people, another work tree and git's housekeeping.
 func (a *act) partners() []partner {
 	ours := func(dir string, args ...string) partner {
 		return partner{dir, append([]string{"git-agentxchain", "--json"}, args...)}
@@ -62,14 +62,14 @@ func (a *act) partners() []partner {
 	return list
 }
 
-// meeting is how two commands ending, and what there is then.
+// meeting is how two commands ended, and the state after them.
 type meeting struct {
-	act, partner string // how they ended: "", refused, or the code of a failure that is no refusal
-	again        string // likewise, what a person does next
+	act, partner string // how they ended: "", refused, or the code of a failure that is not a refusal
+	again        string // the same for what a person does next
 	parts        map[string]string
 }
 
-// differs names what is not the same, "" when all is.
+// differs names the differences, "" for none.
 func (m meeting) differs(want meeting) string {
 	out := ""
 	if m.act != want.act || m.partner != want.partner || m.again != want.again {
@@ -84,10 +84,10 @@ func (m meeting) differs(want meeting) string {
 	return out
 }
 
-// ending is a command that is over.
+// ending is the end of a command.
 type ending struct {
 	status int
-	code   string // "" when it ended well
+	code   string // "" when it succeeded
 	text   string
 }
 
@@ -96,13 +96,13 @@ func (e ending) again(program string) bool {
 	return e.status == conflict || e.status == locked || program == "git" && e.status != 0
 }
 
-// after is the end of a command that was run once more.
+// after returns the end of a command that was run once more.
 func (e ending) after(first ending) ending {
 	e.text = first.text + "\nand then: " + e.text
 	return e
 }
 
-// endOf reads how a command has ended from what it printed.
+// endOf reads how a command ended from its output.
 func endOf(program string, status int, stdout, stderr []byte) ending {
 	e := ending{status: status, text: string(stdout) + string(stderr)}
 	if status == 0 {
@@ -114,16 +114,16 @@ func endOf(program string, status int, stdout, stderr []byte) ending {
 		_ = json.Unmarshal(stdout, &said)
 		e.code = cmp.Or(said.Error.Code, e.code)
 		if slices.Contains(refusals, status) || slices.Contains(late, e.code) {
-			e.code = "refused" // for which reason depends on what was seen first
+			e.code = "refused" // the reason depends on what was seen first
 		}
 	}
 	return e
 }
 
-// late are what a command is told whose work another one has done.
+// late lists the codes of a command whose work another one has done.
 var late = []string{wire.CodeNotFound, wire.CodeTurnAlreadyAccepted}
 
-// refusals are the exit statuses of a command that was not to be carried out as things stand.
+// refusals lists the exit statuses of a command that must not be carried out in the present state.
 var refusals = []int{term.ExitUsage, term.ExitRefused, term.ExitBlocked}
 
 // started runs a command beside the test.
@@ -143,10 +143,10 @@ func (a *act) started(dir string, args []string) <-chan ending {
 	return done
 }
 
-// whole is the act as a command.
+// whole returns the act as a command.
 func (a *act) whole() []string { return append([]string{"git-agentxchain", "--json"}, a.args...) }
 
-// endsWell is what there is after both, and that it is sound.
+// endsWell returns the state after both, and checks that it is sound.
 func (a *act) endsWell(act, with ending) (meeting, error) {
 	m := meeting{act: act.code, partner: with.code}
 	if a.again != nil {
@@ -158,17 +158,17 @@ func (a *act) endsWell(act, with ending) (meeting, error) {
 	s, err := a.stands()
 	for i, r := range s.records {
 		words := strings.Fields(r)
-		if a.again != nil { // several operations, and those of others come between them
+		if a.again != nil { // several operations, with those of others in between
 			slices.Sort(words)
 		}
-		// An acceptance during which HEAD moves is recorded as failed, and made again.
+		// An acceptance during which HEAD moves is recorded as failed, and repeated.
 		s.records[i] = strings.Join(slices.Compact(words), " ")
 	}
 	m.parts = s.parts()
 	return m, err
 }
 
-// oneByOne is what comes of the two when they do not meet.
+// oneByOne returns the result of the two when they do not meet.
 func (a *act) oneByOne(p partner, actFirst bool) (meeting, error) {
 	a.begin()
 	var act, with ending
@@ -199,7 +199,8 @@ func (a *act) eitherWay(p partner) []meeting {
 // patience is how long the act waits for its partner, which may be waiting for it.
 const patience = 300 * time.Millisecond
 
-// meet has the act wait for its partner at a call, and says what is then as it is neither way round.
+// meet makes the act wait for its partner at a call, and returns what then differs from both sequential
+// results.
 func (a *act) meet(p partner, at int, either []meeting) (hit *testtrace.Call, verdict string) {
 	a.begin()
 	var partner <-chan ending
@@ -232,7 +233,8 @@ func (a *act) meet(p partner, at int, either []meeting) (hit *testtrace.Call, ve
 	return r.Hit, a.reconciled(p, endOf("git-agentxchain", r.Status, r.Output, r.Errors), with, either)
 }
 
-// reconciled says what is as it is neither way round after both were run once more that were only in each other's way.
+// reconciled returns what differs from both sequential results after commands that only got in each other's way were
+// repeated.
 func (a *act) reconciled(p partner, act, with ending, either []meeting) (verdict string) {
 	for n := 0; n < 3 && (act.again("git-agentxchain") || with.again(p.args[0])); n++ {
 		if act.again("git-agentxchain") {
@@ -270,7 +272,7 @@ func (a *act) secondTree() {
 	a.trees = append(a.trees, second)
 }
 
-// TestSurviveMeeting has commands meet at the calls that change a file. The short form takes a sample.
+// TestSurviveMeeting makes commands meet at the calls that change a file. The short form takes a sample.
 func TestSurviveMeeting(t *testing.T) {
 	testrepo.Thorough(t)
 	if !testtrace.Available() {
@@ -315,7 +317,8 @@ func TestSurviveMeeting(t *testing.T) {
 	}
 }
 
-// meetings are all calls and partners, by chance; AGENTXCHAIN_SURVIVE_FAULT names one as it was printed.
+// meetings returns all calls and partners, in random order; AGENTXCHAIN_SURVIVE_FAULT selects one as it was
+// printed.
 func (a *act) meetings(draw *rand.Rand) (all []struct {
 	with partner
 	at   int
@@ -335,21 +338,21 @@ func (a *act) meetings(draw *rand.Rand) (all []struct {
 	return all
 }
 
-// met are meetings that did not end well once: the act, its partner, and the last call to the file by the program.
+// met lists meetings that once failed: the act, its partner, and the last call to the file by the program.
 var met = []struct{ act, partner, program, call, file string }{
-	// Both work trees committed the proposal, and the one that was refused kept its commit.
+	// Both work trees committed the proposal, and the refused one kept its commit.
 	{"proposal", "proposal apply in " + second, "git update-ref", "fsync", "/refs/agentxchain/runs/"},
-	// The answers of the hooks that came after an acceptance were not recorded where another work tree was faster.
+	// The answers of the hooks after an acceptance were not recorded when another work tree was faster.
 	{"accept", "inject look again in " + second, "git-agentxchain", "fsync", "/objects/pack/"},
-	// The acceptance was recorded and committed, and its checkpoint was said to have failed.
+	// The acceptance was recorded and committed, but its checkpoint was reported as failed.
 	{"accept-checkpoint", "inject look again in " + second, "git commit", "write", "COMMIT_EDITMSG"},
 	// Another work tree moved the run on while the files of this one were completed, which ended with state_moved.
 	{"recover", "escalate --reason look at it in " + second, "git-agentxchain", "fsync", "/refs/agentxchain/runs"},
-	// Work for a run that was over when it was told of was refused, and not kept for the next one.
+	// Work for a run that had meanwhile ended was refused, and not kept for the next one.
 	{"approve", "inject look again", "git update-ref", "rename", "/refs/agentxchain/runs/"},
 }
 
-// TestSurviveWhatMet has commands meet again that did not end well once.
+// TestSurviveWhatMet repeats the meetings that once failed.
 func TestSurviveWhatMet(t *testing.T) {
 	testrepo.Thorough(t)
 	if !testtrace.Available() {

@@ -1,5 +1,5 @@
 // Power cuts: from the recorded calls of a command, ours and git's, every state that a disk may be in at every
-// moment, when what was not synced may be lost, whole or in part, in any order.
+// moment, when unsynced data may be lost, completely or in part, in any order.
 
 package cli
 
@@ -18,8 +18,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/testtrace"
 )
 
-// TestSurvivePowerLoss cuts the power in the middle of commands. The machine is set up so that git would sync
-// nothing: what we rely on, we say.
+// TestSurvivePowerLoss cuts the power in the middle of commands. The machine is configured so that git would
+// sync nothing: we request every sync that we rely on.
 func TestSurvivePowerLoss(t *testing.T) {
 	testrepo.Thorough(t)
 	testrepo.SyncedRefs(t)
@@ -55,7 +55,7 @@ func TestSurvivePowerLoss(t *testing.T) {
 			if err := disk.Record(r.Calls); err != nil {
 				t.Fatal(err)
 			}
-			// What was recorded accounts for everything that is there.
+			// The recorded calls account for everything that is there.
 			there, err := testtrace.NewDisk(a.base)
 			if err != nil {
 				t.Fatal(err)
@@ -88,9 +88,9 @@ func TestSurvivePowerLoss(t *testing.T) {
 					Kind: "power",
 				}, &testtrace.Call{Name: disk.Step(k)}, verdict)
 			}
-			// Of a sync the short form tries what it leaves when it has ended; of the others the last moment, three by
-			// chance, one in which a git holds a lock, and those in which a new state has its name and no directory
-			// was synced since.
+			// For a sync the short form tries what it leaves when it has ended; for the others the last moment, three
+			// random ones, one in which a git holds a lock, and those in which a new state has its name and no
+			// directory was synced since.
 			moments, more, most := []int{disk.Len()}, 0, 1
 			switch {
 			case long:
@@ -128,7 +128,7 @@ func TestSurvivePowerLoss(t *testing.T) {
 					continue
 				}
 				if at := fmt.Sprintf("power-%s\tpower at %d", name, k); long && log.done[at] && log.last != at {
-					continue // of the last one some images may be left
+					continue // some images of the last one may be left
 				}
 				images := disk.Cut(k, more, draw)
 				if !long {
@@ -146,8 +146,8 @@ func TestSurvivePowerLoss(t *testing.T) {
 	}
 }
 
-// hangUp ends what servers were doing for the machine whose power is cut: their gits see that the connection is gone, and
-// take their locks along.
+// hangUp ends what servers were doing for the machine whose power is cut: their gits see that the connection is gone,
+// and remove their locks.
 func (a *act) hangUp() {
 	a.t.Helper()
 	for _, dir := range a.servers() {
@@ -163,7 +163,7 @@ func (a *act) hangUp() {
 	}
 }
 
-// syncNothing sets the machine up so that git would sync nothing.
+// syncNothing configures the machine so that git would sync nothing.
 func syncNothing(t *testing.T) {
 	t.Helper()
 	for _, kv := range [][2]string{{"COUNT", "2"}, {"KEY_0", "core.fsync"}, {"VALUE_0", "none"},

@@ -1,5 +1,5 @@
-// Histories on a simulated disk: as those on a real one, many more of them, with commands that take turns at
-// every call and a clock that jumps.
+// Histories on a simulated disk: like those on a real one, but many more of them, with commands that take turns
+// at every call and a clock that jumps.
 
 package cli
 
@@ -18,14 +18,14 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/testtrace"
 )
 
-// simulated carries out one command, or two at once, on the simulated disk.
+// simulated runs one command, or two at once, on the simulated disk.
 func (h *history) simulated() (verdict string, err error) {
 	if h.draw.IntN(20) == 0 {
 		if err := h.disk.Jump(jumps[h.draw.IntN(len(jumps))]); err != nil {
 			return "", err
 		}
 	}
-	if h.dirty { // what people wrote, and what git commit did not sync, comes to the disk with time
+	if h.dirty { // what people wrote, and what git commit did not sync, reaches the disk in time
 		if err := h.disk.Settle(); err != nil {
 			return "", err
 		}
@@ -63,7 +63,8 @@ func (h *history) simulated() (verdict string, err error) {
 			return "", err
 		}
 		k := from + h.draw.IntN(to-from+1)
-		// What the server has got by then stays there: it must not have got it before it was on the disk.
+		// What the server has received by then stays there: it must not have received it before it was on the
+		// disk.
 		if h.draw.IntN(4) == 0 || synced && len(commands) > 1 {
 			k = to
 		}
@@ -78,15 +79,15 @@ func (h *history) simulated() (verdict string, err error) {
 	return h.judge(commands), nil
 }
 
-// jumps are what a clock does that is set.
+// jumps lists the steps of a clock that is set.
 var jumps = []time.Duration{-time.Second, time.Second, -time.Minute, time.Minute, -time.Hour, time.Hour,
 	-24 * time.Hour, 24 * time.Hour}
 
 // generation is how many commands a project lives.
 const generation = 300
 
-// TestSurviveSimulated takes AGENTXCHAIN_SURVIVE_OPS commands, 100,000 in the long form, and looks every twenty
-// whether all is well.
+// TestSurviveSimulated runs AGENTXCHAIN_SURVIVE_OPS commands, 100,000 in the long form, and checks every twenty
+// of them that all is well.
 func TestSurviveSimulated(t *testing.T) {
 	testrepo.Thorough(t)
 	testrepo.SyncedRefs(t)
@@ -132,8 +133,8 @@ func TestSurviveSimulated(t *testing.T) {
 	}
 }
 
-// byTurns has the act and its partner take turns at the calls that change a file, as a seed says. The place itself is
-// below the simulated disk, and stays as it was.
+// byTurns makes the act and its partner take turns at the calls that change a file, in an order given by the seed.
+// The place itself is below the simulated disk and does not change.
 func (a *act) byTurns(p partner, seed uint64, either []meeting) (verdict string, err error) {
 	disk, err := testtrace.NewMount(a.base, seed)
 	if err != nil {
@@ -158,8 +159,8 @@ func (a *act) byTurns(p partner, seed uint64, either []meeting) (verdict string,
 	return verdict, err
 }
 
-// TestSurviveTurns has commands meet that take turns. AGENTXCHAIN_SURVIVE_MOST says how often each, a hundred times in
-// the long form.
+// TestSurviveTurns makes commands meet that take turns. AGENTXCHAIN_SURVIVE_MOST sets how often each, a hundred times
+// in the long form.
 func TestSurviveTurns(t *testing.T) {
 	testrepo.Thorough(t)
 	if !testtrace.MountAvailable() {

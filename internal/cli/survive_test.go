@@ -1,5 +1,5 @@
-// Every system call of a changing command that goes wrong, in our process and in git's: the run is the old
-// one or the new one, and the next command goes on.
+// Every system call of a changing command fails once, in our process and in git's: the run is the old or the
+// new one, and the next command goes on.
 
 package cli
 
@@ -33,7 +33,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner/trust"
 )
 
-// act is a changing command, and a place to carry it out in.
+// act is a changing command, and a place to run it in.
 type act struct {
 	t       *testing.T
 	name    string
@@ -42,10 +42,11 @@ type act struct {
 	args    []string // of git-agentxchain
 	trees   []string // repositories with a work tree, below base
 	bare    []string // repositories without one
-	moves   bool     // what is recorded goes to another place as well, not only on
-	repairs bool     // it records nothing: it brings the working files to the record
-	repeats bool     // it may be asked for again at any time, and then cleans up
-	// what a person does next, whether or not it is done already; nil for the same where it is not
+	moves   bool     // the record also moves to another place, instead of only growing
+	repairs bool     // it records nothing: it brings the working files back to the record
+	repeats bool     // it may be repeated at any time, and then cleans up
+	// what a person does next, whether or not it is done already; nil for the same command when it
+	// is not
 	again []string
 	more  func() string // what else must hold in the end
 
@@ -54,17 +55,17 @@ type act struct {
 	trace    []*testtrace.Call // of the act when nothing goes wrong
 }
 
-// stand is how things stand in every repository of an act.
+// stand is the state of every repository of an act.
 type stand struct {
-	records []string          // repository, kind of ref, operations in order: one for each ref of ours
+	records []string          // repository, kind of ref, operations in order: one for each of our refs
 	heads   map[string]string // work tree -> subjects of its history, and the tree at the end
 	states  map[string]string // work tree -> status of its run
 	changes map[string]string // work tree -> git status
 	files   map[string]string // digests of the files that the program does not govern
 }
 
-// pristine is the copy that each trial begins with. The place itself is always the same, so that nothing
-// that holds for a path, such as a remote's, is lost.
+// pristine is the copy that each trial begins with. The place itself is always the same, so that settings that
+// depend on a path, such as a remote's, stay valid.
 func (a *act) pristine() string { return a.base + ".pristine" }
 
 func (a *act) begin() {
@@ -75,11 +76,11 @@ func (a *act) begin() {
 	mustAt(a.t, filepath.Dir(a.base), "cp", "-a", a.pristine(), a.base)
 }
 
-// env is what the command gets of the machine: nothing of the person running the tests.
+// env returns the command's environment: it contains nothing of the user who runs the tests.
 func (a *act) env() []string {
 	return append(os.Environ(), "HOME="+filepath.Join(a.base, "home"),
 		"XDG_CONFIG_HOME="+filepath.Join(a.base, "home"), "TMPDIR="+filepath.Join(a.base, "tmp"),
-		trust.Env+"=1") // each trial has a copy of the place, and what hooks trust keeps holds in none
+		trust.Env+"=1") // each trial has a copy of the place, and what hooks trust stores is valid in none of them
 }
 
 // ours runs git-agentxchain where the act does.
@@ -87,7 +88,7 @@ func (a *act) ours(args ...string) (string, error) {
 	return at(filepath.Join(a.base, a.dir), a.env(), "git-agentxchain", args...)
 }
 
-// at runs a program in a directory; the text is all it printed.
+// at runs a program in a directory; the text is all its output.
 func at(dir string, env []string, program string, args ...string) (string, error) {
 	cmd := exec.Command(program, args...)
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), env...)
@@ -104,8 +105,8 @@ func mustAt(t *testing.T, dir, program string, args ...string) string {
 	return out
 }
 
-// records lists what is recorded in a repository, without the names that are drawn by chance. Of an initiative
-// its files are the authority, and its ref follows.
+// records lists what is recorded in a repository, without the randomly chosen names. For an initiative its
+// files are the authority, and its ref follows.
 func records(dir, repo string) ([]string, error) {
 	list, err := at(dir, nil, "git", "for-each-ref", "--format=%(refname)", "refs/agentxchain")
 	if err != nil {
@@ -122,7 +123,7 @@ func records(dir, repo string) ([]string, error) {
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", repo, err)
 			}
-			// The context of a turn that could not be given stays, and the next attempt makes another.
+			// The context of a turn that could not be assigned stays, and the next attempt makes another.
 			if kind := row.String("type"); kind != initiative.RowContext {
 				types += " " + kind
 			}
@@ -138,7 +139,7 @@ func records(dir, repo string) ([]string, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %s: %w: %s", repo, ref, err, ops)
 		}
-		// Hooks are asked again that were asked before the end came, and what they did beside is lost with it.
+		// Hooks that ran before the end came are run again, and the records beside them are lost with it.
 		list := slices.DeleteFunc(strings.Fields(ops), func(op string) bool {
 			return op == (&protocol.Audit{}).Name()
 		})
@@ -148,7 +149,7 @@ func records(dir, repo string) ([]string, error) {
 	return out, nil
 }
 
-// unfinished reports whether a workspace says itself that a change of its files is under way.
+// unfinished reports whether a workspace itself says that a change of its files is under way.
 func unfinished(dir string) bool {
 	_, err := os.Lstat(filepath.Join(dir, filepath.FromSlash(initiative.Dir), "pending-change.json"))
 	return err == nil
@@ -166,7 +167,7 @@ func (a *act) records() ([]string, error) {
 	return all, nil
 }
 
-// statusAt is how the run stands by its files, "" where there is none.
+// statusAt returns the status of the run in its files, "" when there is none.
 func statusAt(dir string) string {
 	data, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(string(wire.DocState))))
 	if err != nil {
@@ -179,7 +180,7 @@ func statusAt(dir string) string {
 	return state.String("status") + " " + state.String("phase")
 }
 
-// governed are the names in a project that the program writes.
+// governed reports the names in a project that the program writes.
 func governed(rel string) bool {
 	return rel == ".git" || rel == ".agentxchain" || rel == "TALK.md" || rel == "HUMAN_TASKS.md"
 }
@@ -225,7 +226,7 @@ func (a *act) stands() (stand, error) {
 	return s, nil
 }
 
-// parts are what is compared, in words.
+// parts returns what is compared, as texts.
 func (s stand) parts() map[string]string {
 	lines := func(m map[string]string) string {
 		text := ""
@@ -240,7 +241,7 @@ func (s stand) parts() map[string]string {
 	}
 }
 
-// within reports whether what is recorded goes on from the old and is not beyond the new.
+// within reports whether the record continues the old one and does not exceed the new one.
 func (a *act) within(now []string) bool {
 	if a.moves {
 		return true // judged at the end
@@ -261,7 +262,7 @@ func (a *act) within(now []string) bool {
 	return true
 }
 
-// undisturbed notes what there is before the act and after it, and how many calls it takes.
+// undisturbed notes the states before and after the act, and its calls.
 func (a *act) undisturbed() {
 	t := a.t
 	t.Helper()
@@ -286,7 +287,7 @@ func (a *act) undisturbed() {
 	}
 }
 
-// servers are other machines: what happens to them is not ours to survive.
+// servers returns other machines: what happens to them is not ours to survive.
 func (a *act) servers() (dirs []string) {
 	for _, name := range a.bare {
 		dirs = append(dirs, filepath.Join(a.base, name))
@@ -297,7 +298,7 @@ func (a *act) servers() (dirs []string) {
 func (a *act) run(f testtrace.Fault) (*testtrace.Result, error) {
 	servers := a.servers()
 	if a.record {
-		servers = nil // the calls are to account for all that is there
+		servers = nil // the calls must account for everything there
 	}
 	return (&testtrace.Run{
 		Dir:    filepath.Join(a.base, a.dir),
@@ -310,12 +311,12 @@ func (a *act) run(f testtrace.Fault) (*testtrace.Result, error) {
 	}).Do()
 }
 
-// maybeDone are the codes of a failure after which all may be done: what was recorded is completed by the next
-// command.
+// maybeDone lists the codes of a failure after which everything may be done: the next command completes what
+// was recorded.
 var maybeDone = []string{fail.CodeWorkBehind, runner.CodeHookPostCommit, "io_failed"}
 
-// trial has one call go wrong and says what is not as it must be, "" for nothing. hit is the call, nil when
-// the command did not come to it.
+// trial makes one call fail and returns what is wrong afterwards, "" for nothing. hit is the call, nil when the
+// command did not reach it.
 func (a *act) trial(f testtrace.Fault) (hit *testtrace.Call, verdict string) {
 	a.begin()
 	r, err := a.run(f)
@@ -328,8 +329,7 @@ func (a *act) trial(f testtrace.Fault) (hit *testtrace.Call, verdict string) {
 	return r.Hit, a.judged(r, f.At)
 }
 
-// judged holds what a command left against what must be, and against what it said. n chooses which command
-// comes next.
+// judged compares what a command left with what must be, and with what it reported. n chooses the next command.
 func (a *act) judged(r *testtrace.Result, n int) string {
 	now, err := a.records()
 	if err != nil {
@@ -363,7 +363,7 @@ func (a *act) judged(r *testtrace.Result, n int) string {
 		return fmt.Sprintf("after %v there is\n%s\n%v\nthat said: %v %s", next, strings.Join(now, "\n"), err, nerr,
 			out)
 	}
-	// A person who sees the old state does it again.
+	// A person who sees the old state repeats the command.
 	refused := ""
 	if a.repairs || a.repeats || slices.Equal(now, a.old.records) ||
 		a.again == nil && !slices.Equal(now, a.new.records) {
@@ -386,7 +386,7 @@ func (a *act) judged(r *testtrace.Result, n int) string {
 	return ""
 }
 
-// atLast is what must hold in the end.
+// atLast checks what must hold in the end.
 func (a *act) atLast() string {
 	if verdict := a.sound(); verdict != "" {
 		return verdict
@@ -406,7 +406,7 @@ func (a *act) atLast() string {
 	return ""
 }
 
-// sound has what is left completed, and says what fsck of ours and of git find, and which locks stay.
+// sound completes unfinished work, and returns what our fsck and git's find, and which locks stay.
 func (a *act) sound() string {
 	for _, tree := range a.trees {
 		dir := filepath.Join(a.base, tree)
@@ -433,7 +433,7 @@ func (a *act) sound() string {
 	return ""
 }
 
-// leftovers are the lock files and the held packs that have no owner any more.
+// leftovers returns the lock files and the held packs that no longer have an owner.
 func leftovers(dir string) []string {
 	var left []string
 	_ = filepath.WalkDir(dir, func(p string, e fs.DirEntry, err error) error {
@@ -447,7 +447,7 @@ func leftovers(dir string) []string {
 	return left
 }
 
-// faultKinds are all that is tried at a call.
+// faultKinds lists everything that is tried at a call.
 var faultKinds = []testtrace.Fault{
 	{Kind: testtrace.KillBefore}, {Kind: testtrace.KillAfter}, {Kind: testtrace.KillAll}, {Kind: testtrace.Orphan},
 	{Kind: testtrace.Short},
@@ -457,8 +457,8 @@ var faultKinds = []testtrace.Fault{
 	}, {Kind: "EINTR"}, {Kind: "EMFILE"}, {Kind: "EROFS", Lasting: true}, {Kind: "EDQUOT"},
 }
 
-// surviveSeed chooses the sample: of the short forms always the same, so that a change fails for what it changes;
-// of the long ones another each commit. AGENTXCHAIN_SURVIVE_SEED makes one again.
+// surviveSeed chooses the sample: always the same for the short forms, so that a change fails only for its own
+// reasons; a different one for each commit for the long ones. AGENTXCHAIN_SURVIVE_SEED repeats one.
 func surviveSeed(t *testing.T) uint64 {
 	t.Helper()
 	seed := uint64(1)
@@ -476,8 +476,8 @@ func surviveSeed(t *testing.T) uint64 {
 	return seed
 }
 
-// surviveActs are the commands that are tried: those that AGENTXCHAIN_SURVIVE_ACT names, else all in the long form
-// and some in the short one.
+// surviveActs returns the commands to try: those that AGENTXCHAIN_SURVIVE_ACT names, else all in the long form and
+// some in the short one.
 func surviveActs(all []string, seed uint64, long bool, some int) []string {
 	if only := os.Getenv("AGENTXCHAIN_SURVIVE_ACT"); only != "" {
 		return slices.DeleteFunc(all, func(name string) bool {
@@ -492,8 +492,8 @@ func surviveActs(all []string, seed uint64, long bool, some int) []string {
 	return all[:min(some, len(all))]
 }
 
-// surviveMost is how many faults each command gets: all in the long form, unless AGENTXCHAIN_SURVIVE_MOST says
-// how many.
+// surviveMost returns how many faults each command gets: all in the long form, unless AGENTXCHAIN_SURVIVE_MOST
+// limits them.
 func surviveMost(t *testing.T, long bool) int {
 	t.Helper()
 	text := os.Getenv("AGENTXCHAIN_SURVIVE_MOST")
@@ -510,7 +510,7 @@ func surviveMost(t *testing.T, long bool) int {
 	return 1
 }
 
-// surviveOps is how many operations or commands a history takes: as AGENTXCHAIN_SURVIVE_OPS says, else n.
+// surviveOps returns how many operations or commands a history runs: AGENTXCHAIN_SURVIVE_OPS, else n.
 func surviveOps(t *testing.T, n int) int {
 	t.Helper()
 	if text := os.Getenv("AGENTXCHAIN_SURVIVE_OPS"); text != "" {
@@ -523,11 +523,11 @@ func surviveOps(t *testing.T, n int) int {
 }
 
 // surviveLog is the file, named by AGENTXCHAIN_SURVIVE_LOG, in which the long form notes each trial and from
-// which it goes on when it was ended in the middle.
+// which it continues after an interruption.
 type surviveLog struct {
 	mu   sync.Mutex
 	done map[string]bool
-	last string // the trial that was noted last
+	last string // the last trial noted
 	file *os.File
 }
 
@@ -569,7 +569,7 @@ func (l *surviveLog) note(act string, f testtrace.Fault, hit *testtrace.Call, ve
 }
 
 // TestSurviveEverySyscall goes through the system calls that change a file, one fault each. The short form
-// takes a sample of them; the long one takes all, the calls of each command by turns with those of the others.
+// takes a sample of them; the long one takes all, alternating between the calls of the commands.
 func TestSurviveEverySyscall(t *testing.T) {
 	testrepo.Thorough(t)
 	if !testtrace.Available() {
@@ -595,7 +595,7 @@ func TestSurviveEverySyscall(t *testing.T) {
 					}
 				}
 			}
-			// By chance, so that what is ended before its end has seen a bit of everything.
+			// In random order, so that an interrupted test has seen a bit of everything.
 			draw.Shuffle(len(faults), func(i, j int) { faults[i], faults[j] = faults[j], faults[i] })
 			tried, survived, most := 0, 0, surviveMost(t, long)
 			for _, f := range faults {
@@ -622,14 +622,14 @@ func TestSurviveEverySyscall(t *testing.T) {
 	}
 }
 
-// found are faults that were not survived once: the act, the first call to the file by the program, or the last,
-// and what goes wrong with it.
+// found lists faults that once were not survived: the act, the first call to the file by the program, or the
+// last, and what goes wrong with it.
 var found = []struct {
 	act, program, call, file string
 	kind                     testtrace.Kind
 	last                     bool
 }{
-	// The file that holds a pack was there before it said whose it is, and then stayed for ever.
+	// The file that holds a pack existed before it named its owner, and then stayed for ever.
 	{"approve", "git-agentxchain", "", ".keep", testtrace.KillAfter, false},
 	// No note said that git config takes a lock.
 	{"sync-push", "git config", "rename", ".git/config.lock", testtrace.KillBefore, false},
@@ -637,18 +637,17 @@ var found = []struct {
 	{"multi-step", "git update-ref", "write", "ws/.git/refs/agentxchain/initiatives/", testtrace.KillAll, false},
 	{"multi-step", "git-agentxchain", "openat", ".idx.new", testtrace.KillAll, false},
 	// A repository that was told of a decision which was never written down waited for the lock of the process
-	// that it was a part of.
+	// that it was part of.
 	{"multi-gate", "git-agentxchain", "fsync", "ws/.git/agentxchain/decisions", testtrace.KillAfter, false},
-	// The file that was to take the place of a person's stayed beside it.
+	// The file that was to replace a person's stayed beside it.
 	{"proposal", "git-agentxchain", "fsync", "p/.b.txt", testtrace.KillAfter, false},
-	// A turn whose bundle was written in part was not found again.
+	// A turn with a partly written bundle was not found again.
 	{"multi-step", "git-agentxchain", "fsync", "/.CONTEXT.md", "ENOSPC", false},
-	// The answers of the hooks that came after an acceptance could not be recorded, and the acceptance was said to
-	// have failed.
+	// The answers of the hooks after an acceptance could not be recorded, and the acceptance was reported as failed.
 	{"accept", "git-agentxchain", "linkat", ".keep", "EIO", true},
-	// A git that could not remove its lock and ended well for all that left it for ever.
+	// A git that could not remove its lock and still succeeded left it for ever.
 	{"archive", "git update-ref", "unlink", "/runs/run_", "EIO", true},
-	// A git that lost the message committed nothing, and a new file was said to be committed.
+	// A git that lost the message committed nothing, and a new file was reported as committed.
 	{"accept-checkpoint", "git commit", "write", "COMMIT_EDITMSG", "EINTR", false},
 	// No note said that the maintenance after a commit takes a lock.
 	{"accept-checkpoint", "git maintenance", "close", "maintenance.lock", testtrace.KillAfter, false},
@@ -656,7 +655,7 @@ var found = []struct {
 	{"multi-gate", "git-agentxchain", "rename", "/pending-change.json", testtrace.KillBefore, false},
 }
 
-// TestSurviveWhatWasFound tries the faults again that were not survived once.
+// TestSurviveWhatWasFound repeats the faults that once were not survived.
 func TestSurviveWhatWasFound(t *testing.T) {
 	testrepo.Thorough(t)
 	if !testtrace.Available() {

@@ -160,9 +160,8 @@ func runTurnTemplate(ctx context.Context, f *term.Factory, r *runner.Runner, t *
 	return err
 }
 
-// runTurnArtifact prints a file of a bundle that is as it was sealed: what is
-// printed is what was verified. Of a bundle that has no seal, as other tools leave
-// them, it prints the file as it is.
+// runTurnArtifact prints a file of a bundle that is as it was sealed: the verified bytes. For a
+// bundle without a seal, such as one of another tool, it prints the file as it is.
 func runTurnArtifact(ctx context.Context, f *term.Factory, r *runner.Runner, v *runner.View, t *run.Turn,
 	name string) error {
 	path := wire.BundleDir(t.TurnID) + "/" + name
@@ -202,7 +201,7 @@ func sealedFile(ctx context.Context, r *runner.Runner, v *runner.View, t *run.Tu
 	return data, nil
 }
 
-// unsealed reports an error that says nothing but that there is no seal.
+// unsealed reports an error that only says that there is no seal.
 func unsealed(err error) bool {
 	var refusal *wire.Error
 	if !errors.As(err, &refusal) {

@@ -1,4 +1,4 @@
-// turn edit: a person writes the result of a turn in their editor, as git commit has them write a message.
+// turn edit: a person writes the result of a turn in their editor, as a message for git commit.
 
 package cli
 
@@ -16,8 +16,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
-// runTurnEdit opens what is staged for the turn, or else its skeleton, stages what
-// comes back and says whether it holds. A draft that cannot be staged is kept.
+// runTurnEdit opens what is staged for the turn, or else its skeleton, stages the edited text and
+// says whether it is valid. A draft that cannot be staged is kept.
 func runTurnEdit(ctx context.Context, f *term.Factory, id string) error {
 	turn, err := editStaged(ctx, f, id)
 	if err != nil {
@@ -72,7 +72,7 @@ func editStaged(ctx context.Context, f *term.Factory, id string) (turn string, e
 		}
 		return "", err
 	}
-	if err != nil { // as an editor reports that its text is not to be used, or that it crashed
+	if err != nil { // an editor reports like this that its text is not to be used, or that it crashed
 		return "", term.Errorf("failed", "%w; nothing is staged. Your text is kept in %s.", err, name)
 	}
 	if _, err := r.StageResult(ctx, t.TurnID, after); err != nil {
@@ -82,7 +82,7 @@ func editStaged(ctx context.Context, f *term.Factory, id string) (turn string, e
 	return t.TurnID, os.Remove(name)
 }
 
-// draft is what the editor starts from.
+// draft returns what the editor starts from.
 func draft(ctx context.Context, r *runner.Runner, turn string) ([]byte, error) {
 	staged, err := r.Staged(turn)
 	if err != nil || staged.Data != nil {

@@ -1,4 +1,4 @@
-// turn log: what the agent of a turn printed, in words.
+// turn log: the output of a turn's agent, in words.
 
 package cli
 
@@ -85,7 +85,7 @@ func runTurnLog(ctx context.Context, f *term.Factory, o *turnLogOptions) error {
 	}
 }
 
-// loggedTurn is the turn that is meant, and how many attempts it may have had.
+// loggedTurn returns the turn that is meant, and how many attempts it may have had.
 func loggedTurn(ctx context.Context, r *runner.Runner, id string) (string, int, error) {
 	v, err := r.View(ctx)
 	if err != nil {
@@ -107,7 +107,7 @@ func loggedTurn(ctx context.Context, r *runner.Runner, id string) (string, int, 
 	return id, 0, nil
 }
 
-// logLines are the lines of a log, raw or in words.
+// logLines returns the lines of a log, raw or in words.
 func logLines(data []byte, raw bool) []string {
 	if !raw {
 		return agentstream.Words(data)

@@ -1,4 +1,4 @@
-// validate: are the configuration and the state what the protocol asks for?
+// validate: do the configuration and the state conform to the protocol?
 
 package cli
 
@@ -58,8 +58,8 @@ func runValidate(ctx context.Context, f *term.Factory) error {
 	defer func() { _ = r.Close() }()
 	docs := r.CheckDocuments()
 	if docs.Config != nil && docs.ConfigErr == nil && len(docs.ConfigProblems) == 0 {
-		// Here and not where documents are checked: what a configuration can come to is for
-		// a person to know, and no ground to call the document invalid.
+		// Here and not where documents are checked: a person should know what a configuration can
+		// lead to, but it does not make the document invalid.
 		docs.Admission = append(docs.Admission, whatif.Liveness(docs.Config)...)
 	}
 	rows := documentFindings(docs)
@@ -133,12 +133,12 @@ func documentFindings(d *runner.Documents) []documentFinding {
 	return rows
 }
 
-// invalidDocuments is the error of documents that may not govern a run. Its code
-// is that of the first document at fault.
+// invalidDocuments returns the error for documents that may not govern a run. Its code is that of
+// the first invalid document.
 func invalidDocuments(d *runner.Documents, rows []documentFinding, n int) error {
 	for _, err := range []error{d.ConfigErr, d.StateErr} {
 		if err != nil && runner.ErrorCode(err) == projectfile.CodeUnreadable {
-			return err // which says what to do: there is nothing to correct in what was not read
+			return err // which says what to do: an unread document cannot be corrected
 		}
 	}
 	first := rows[0]
@@ -161,7 +161,7 @@ func invalidDocuments(d *runner.Documents, rows []documentFinding, n int) error 
 	if first.file == wire.ConfigPath {
 		return e.WithHint("correct " + wire.ConfigPath + " and run git agentxchain validate again")
 	}
-	if d.State != nil && len(run.CheckState(d.State)) == 0 { // sound, and at odds with the configuration alone
+	if d.State != nil && len(run.CheckState(d.State)) == 0 { // sound, and only in conflict with the configuration
 		return e.WithHint("put back what the run uses, or see how " + wire.ConfigPath +
 			" differs from the rules of the run: git agentxchain config adopt")
 	}

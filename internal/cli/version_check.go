@@ -1,4 +1,4 @@
-// version --check: whether this binary is one that was released.
+// version --check: whether this binary is a released one.
 
 package cli
 

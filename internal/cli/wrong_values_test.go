@@ -1,4 +1,4 @@
-// A value of the wrong type is refused in our words, for every flag there is.
+// A value of the wrong type is refused in our own words, for every flag.
 
 package cli
 

@@ -1,4 +1,4 @@
-// approvals: who said what to which decision of a run, as its record has it.
+// approvals: who said what about which decision of a run, according to its record.
 
 package prove
 
@@ -71,7 +71,8 @@ func runApprovals(ctx context.Context, f *term.Factory, run string) error {
 	return nil
 }
 
-// sayings are what was said to the decisions of a run, or to the gates of an initiative in its workspace.
+// sayings returns what was said about the decisions of a run, or about the gates of an initiative in its
+// workspace.
 func sayings(ctx context.Context, f *term.Factory, run string) (string, []*approval.Saying, error) {
 	if coordinator.IsWorkspace(f.Dir()) {
 		reports, err := verifyApprovals(ctx, f, &verifyApprovalsOptions{Run: run})
@@ -96,8 +97,8 @@ func sayings(ctx context.Context, f *term.Factory, run string) (string, []*appro
 	return run, a.Sayings(), nil
 }
 
-// approvalsOf opens the repository around the directory, and says which run is meant:
-// the one named, or the one of presentRun.
+// approvalsOf opens the repository around the directory and returns the run that is meant: the
+// named one, or that of presentRun.
 func approvalsOf(ctx context.Context, f *term.Factory, run string) (*runner.Repository, string, error) {
 	dir, err := f.Dir()
 	if err != nil {
@@ -114,12 +115,12 @@ func approvalsOf(ctx context.Context, f *term.Factory, run string) (*runner.Repo
 	return repo, run, nil
 }
 
-// presentRun is the present run of the project, or the only one there is: a clone that has
+// presentRun returns the present run of the project, or the only one there is: a clone that has
 // fetched nothing but the record is not a project.
 func presentRun(ctx context.Context, f *term.Factory, repo *runner.Repository) (string, error) {
 	if r, err := shared.Open(ctx, f); err == nil {
 		defer func() { _ = r.Close() }()
-		// Also where it has no record here: another run would be no answer.
+		// Even without a record here: another run would be a wrong answer.
 		if run := r.CurrentRun(); run != "" {
 			return run, nil
 		}
@@ -131,7 +132,7 @@ func presentRun(ctx context.Context, f *term.Factory, repo *runner.Repository) (
 	return runner.OnlyRun(runs)
 }
 
-// whoSaid is a person, or what spoke in their place.
+// whoSaid returns a person, or what spoke in their place.
 func whoSaid(s *approval.Saying) string {
 	switch {
 	case s.By == approval.ByPolicy:

@@ -1,4 +1,4 @@
-// attest: what governed work says to other tools.
+// attest: statements about governed work for other tools.
 
 package prove
 
@@ -204,7 +204,7 @@ func (a *attesting) recorded(ctx context.Context) error {
 	return err
 }
 
-// tell prints a statement, signed when that is asked for, and returns what it printed.
+// tell prints a statement, signed on request, and returns what it printed.
 func (a *attesting) tell(ctx context.Context, statement *ojson.Object) ([]byte, error) {
 	data := ojson.Compact(statement)
 	if a.options.Sign {
@@ -237,8 +237,8 @@ func (a *attesting) traces(traces []*attribution.Trace) error {
 	return nil
 }
 
-// resource says where the repository is: where origin is fetched from, without what may
-// be a secret in it, else what names no place.
+// resource returns the address of the repository: origin's fetch address, without parts that may be
+// secret, else one that names no place.
 func (a *attesting) resource(ctx context.Context) string {
 	for _, value := range strings.Split(string(runner.GitConfig(ctx, a.dir, `^remote\.origin\.url$`)), "\x00") {
 		_, text, _ := strings.Cut(value, "\n")

@@ -74,8 +74,8 @@ func runAudit(ctx context.Context, f *term.Factory, o *reportOptions) error {
 	return writeReport(f, o, doc)
 }
 
-// liveFailure is the report when there is no artifact: nothing governed is there, or
-// what is there was changed behind the record's back.
+// liveFailure returns the report when there is no artifact: nothing governed exists, or it was
+// changed without a record.
 func liveFailure(name string, err error) *ojson.Object {
 	message := err.Error()
 	var coded term.CodedError
@@ -92,8 +92,8 @@ func liveFailure(name string, err error) *ojson.Object {
 	return doc
 }
 
-// liveArtifact exports what is governed around dir into a temporary file and reads
-// it as if it had come from elsewhere.
+// liveArtifact exports what is governed around dir into a temporary file and reads it like an
+// artifact from elsewhere.
 func liveArtifact(ctx context.Context, f *term.Factory, dir string) (*account.Artifact, error) {
 	progress := f.Out.Progress("reading, files", 0)
 	e, err := restore.Prepare(ctx, dir, restore.ExportOptions{
@@ -109,7 +109,7 @@ func liveArtifact(ctx context.Context, f *term.Factory, dir string) (*account.Ar
 	for _, n := range e.Notices {
 		f.Out.Warn("%s", term.OneLine(n))
 	}
-	// The artifact goes through a pipe: it is never whole in memory.
+	// The artifact goes through a pipe: it is never completely in memory.
 	r, w := io.Pipe()
 	done := make(chan struct{})
 	go func() {
@@ -123,8 +123,8 @@ func liveArtifact(ctx context.Context, f *term.Factory, dir string) (*account.Ar
 	return a, err
 }
 
-// checkChain is fsck's verdict on the run: {clean, operations, verdict, findings}.
-// Nil when there is no record to check.
+// checkChain returns fsck's verdict on the run: {clean, operations, verdict, findings}; nil when
+// there is no record to check.
 func checkChain(ctx context.Context, f *term.Factory) (*ojson.Object, error) {
 	r, err := shared.Open(ctx, f)
 	if err != nil {

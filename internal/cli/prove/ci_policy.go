@@ -1,5 +1,5 @@
-// What a change of the configuration means, for a build: the cases of the project, and the
-// recorded history under the agentxchain.json of the work tree.
+// The meaning of a configuration change, for a build: the cases of the project, and the recorded
+// history under the agentxchain.json of the work tree.
 
 package prove
 
@@ -18,8 +18,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner/lookback"
 )
 
-// policySections are the suites of ci-report about the configuration, and the same as
-// data. What cannot be told, for want of a record, is left out.
+// policySections returns the suites of ci-report about the configuration, and the same as data. It
+// leaves out what is unknown for lack of a record.
 func policySections(ctx context.Context, f *term.Factory) ([]ci.Suite, *ojson.Object) {
 	data := &ojson.Object{}
 	r, err := shared.Open(ctx, f)

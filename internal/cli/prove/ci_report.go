@@ -1,4 +1,4 @@
-// ci-report: a report in the words of a build server.
+// ci-report: a report in the format of a build server.
 
 package prove
 
@@ -17,7 +17,7 @@ import (
 )
 
 type ciReportOptions struct {
-	Input   string // a path, - for standard input; "" is the project as it is
+	Input   string // a path, - for standard input; "" is the present project
 	Format  string
 	Strict  bool
 	AllRuns bool
@@ -66,8 +66,8 @@ func NewCIReportCommand(f *term.Factory) *ucli.Command {
 	}
 }
 
-// reportFormat is the format of a report for build servers: auto is github-actions there
-// and elsewhere what is given.
+// reportFormat returns the format of a report for build servers: auto means github-actions there
+// and elsewhere the given one.
 func reportFormat(c *ucli.Context, f *term.Factory, elsewhere string) (string, error) {
 	format := c.String("format")
 	switch {
@@ -135,7 +135,7 @@ func runCIReport(ctx context.Context, f *term.Factory, o *ciReportOptions) error
 	return term.ExitSilently(status)
 }
 
-// githubFiles adds to the files a workflow step has for its outputs and its summary.
+// githubFiles appends to the files in which a workflow step puts its outputs and its summary.
 func githubFiles(f *term.Factory, doc *ojson.Object) error {
 	const most = 1 << 20 // of a step's summary
 	summary := account.Render(doc, "markdown")
@@ -150,7 +150,7 @@ func githubFiles(f *term.Factory, doc *ojson.Object) error {
 	return nil
 }
 
-// appendTo adds to the file that a variable names, if it does.
+// appendTo appends to the file that a variable names, if any.
 func appendTo(name, path string, data []byte) error {
 	if path == "" || len(data) == 0 {
 		return nil

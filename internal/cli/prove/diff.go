@@ -1,5 +1,4 @@
-// diff: what is different between two runs, or two export artifacts, and what
-// became worse.
+// diff: the differences between two runs, or two export artifacts, and what became worse.
 
 package prove
 
@@ -63,7 +62,7 @@ func runDiff(ctx context.Context, f *term.Factory, o *diffOptions) error {
 	if o.Export || isArtifactArg(f, o.Left) && isArtifactArg(f, o.Right) {
 		return diffExports(ctx, f, o)
 	}
-	// What was meant as a file and is none should not be looked for among the runs.
+	// An argument that was meant as a file and is not one should not be looked up among the runs.
 	for _, x := range [...][2]string{{o.Left, o.Right}, {o.Right, o.Left}} {
 		arg, beside := x[0], isArtifactArg(f, x[1])
 		if isArtifactArg(f, arg) || !beside && !strings.Contains(arg, "/") && !strings.HasSuffix(arg, ".json") {
@@ -119,8 +118,8 @@ func isArtifactArg(f *term.Factory, arg string) bool {
 	return err == nil && !fi.IsDir()
 }
 
-// runRows are the rows of run-history.jsonl and, behind them, what the row of the
-// current run would be if it ended now.
+// runRows returns the rows of run-history.jsonl followed by the row that the current run would have
+// if it ended now.
 func runRows(ctx context.Context, f *term.Factory) ([]*ojson.Object, error) {
 	r, err := shared.Open(ctx, f)
 	if err != nil {

@@ -1,4 +1,4 @@
-// fsck: everything a run rests on, checked and by replay proven.
+// fsck: everything that a run rests on, checked, and proven by replay.
 
 package prove
 
@@ -62,8 +62,8 @@ func NewFsckCommand(f *term.Factory) *ucli.Command {
 	}
 }
 
-// checked is what fsck checks: the project around the directory, or the runs that lie in a repository
-// without a work tree.
+// checked is what fsck checks: the project around the directory, or the runs in a repository without a work
+// tree.
 type checked struct {
 	io.Closer
 	runner.Checks
@@ -108,8 +108,7 @@ func runFsck(ctx context.Context, f *term.Factory, o runner.FsckOptions) error {
 	}
 	report, err := s.Fsck(ctx, o)
 	if err == nil && report.Runs == 0 && o.Run == "" {
-		// A work tree that is in no run, such as a fresh clone: what there is to
-		// check is the record.
+		// For a work tree that is in no run, such as a fresh clone, the record is checked.
 		o.Run = "*"
 		report, err = s.Fsck(ctx, o)
 	}
@@ -121,7 +120,7 @@ func runFsck(ctx context.Context, f *term.Factory, o runner.FsckOptions) error {
 	}
 	rows := []*ojson.Object{}
 	wrong := 0
-	var gravest *runner.FsckFinding // the first one the run's integrity breaks on
+	var gravest *runner.FsckFinding // the first one that breaks the run's integrity
 	for i := range report.Findings {
 		v := &report.Findings[i]
 		rows = append(rows, ojson.NewObject("code", v.Code, "note", v.Note,
@@ -157,8 +156,8 @@ func runFsck(ctx context.Context, f *term.Factory, o runner.FsckOptions) error {
 	return nil
 }
 
-// breaksIntegrity tells damage of what is recorded, or a contradiction to it,
-// from mere disorder.
+// breaksIntegrity distinguishes damage of what is recorded, or a contradiction to it, from mere
+// disorder.
 func breaksIntegrity(code string) bool {
 	return term.ExitStatus(code) == term.ExitIntegrity ||
 		slices.Contains([]string{runner.FindRecord, runner.FindReplay}, code)

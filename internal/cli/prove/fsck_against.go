@@ -1,4 +1,4 @@
-// fsck --against: how the runs here stand to those of a remote, a bundle or an export.
+// fsck --against: the runs here compared with those of a remote, a bundle or an export.
 
 package prove
 
@@ -35,8 +35,8 @@ func runFsckAgainst(ctx context.Context, f *term.Factory, side, run string) erro
 	return toldAgainst(f, a, "run", s.bare)
 }
 
-// toldAgainst shows a comparison, and ends with what it found. Without a work tree there is no next
-// command to name: what brings two sides together is run in a clone.
+// toldAgainst prints a comparison, and ends with its result. Without a work tree it names no next
+// command: only a clone can bring two sides together.
 func toldAgainst(f *term.Factory, a *runner.Against, what string, bare bool) error {
 	f.Out.Emit(againstPayload(a), func(p *term.Printer) { printAgainst(p, a, what, bare) })
 	switch {
@@ -148,7 +148,7 @@ func againstPayload(a *runner.Against) *ojson.Object {
 		"compared", rows, "archive", wire.NonNil(a.Lost))
 }
 
-// what names one of the things that were compared.
+// printAgainst prints a comparison; what names one of the compared things.
 func printAgainst(p *term.Printer, a *runner.Against, what string, bare bool) {
 	unit := shared.UnitOf(what)
 	there := term.OneLine(a.Name)

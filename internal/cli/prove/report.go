@@ -1,4 +1,4 @@
-// report: an account of an export artifact, for people and for programs.
+// report: a report on an export artifact, for people and for programs.
 
 package prove
 
@@ -24,7 +24,7 @@ type reportOptions struct {
 	AllRuns bool
 }
 
-// reportFlags are the ones report and audit share.
+// reportFlags returns the flags that report and audit share.
 func reportFlags() []ucli.Flag {
 	return []ucli.Flag{
 		term.NewChoiceFlag("format", "write `FORMAT`", "text", account.Formats()...),
@@ -105,8 +105,7 @@ func runReport(ctx context.Context, f *term.Factory, o *reportOptions) error {
 	return writeReport(f, o, account.Build(a, name, account.Options{Now: f.Now(), AllRuns: o.AllRuns}))
 }
 
-// loadArtifact verifies and reads an artifact, or only what is around its files;
-// name is how reports call it.
+// loadArtifact verifies and reads an artifact, or only its head; name is what reports call it.
 func loadArtifact(ctx context.Context, f *term.Factory, input string, headOnly bool) (name string, a *account.Artifact,
 	err error) {
 	name, src, size, err := shared.OpenArtifact(f, input)
@@ -130,7 +129,7 @@ func readArtifact(ctx context.Context, f *term.Factory, src io.Reader, size int6
 	})
 }
 
-// reportPlace refuses a place a report cannot go to before any work is done.
+// reportPlace refuses, before any work is done, a place that a report cannot be written to.
 func reportPlace(f *term.Factory, o *reportOptions) error {
 	if o.Output == "" || o.Output == "-" {
 		return nil
@@ -143,8 +142,8 @@ func reportPlace(f *term.Factory, o *reportOptions) error {
 	return shared.OutputPlace(path, o.Force)
 }
 
-// writeReport writes a report, bare in every format, and tells by the exit status
-// what it is about. Only an account is saved to a file; a failure is said.
+// writeReport writes a report, without an envelope in every format, and its exit status says what
+// the report found. Only an account is saved to a file; a failure is printed.
 func writeReport(f *term.Factory, o *reportOptions, doc *ojson.Object) error {
 	status := reportStatus(doc)
 	out := f.Out.Raw()
@@ -169,7 +168,7 @@ func writeReport(f *term.Factory, o *reportOptions, doc *ojson.Object) error {
 	return term.ExitSilently(status)
 }
 
-// reportStatus is the exit status a report ends with.
+// reportStatus returns the exit status that a report ends with.
 func reportStatus(doc *ojson.Object) int {
 	switch doc.String("overall") {
 	case "pass":

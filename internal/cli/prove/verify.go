@@ -103,7 +103,7 @@ func RunVerifyTurn(ctx context.Context, f *term.Factory, o *VerifyTurnOptions) e
 		"warnings", wire.NonNil(warnings),
 		"repairs", result.Repairs(v.Events), "bundle_changes", protocol.BundleRows(changes),
 		"problems", problemRows(v.Errors))
-	if changed != nil { // before the result is looked at, as accept does
+	if changed != nil { // before the result is looked at, like accept
 		f.Out.Emit(payload, func(p *term.Printer) { printStages(p, turn, v, warnings) })
 		return changed
 	}
@@ -111,7 +111,7 @@ func RunVerifyTurn(ctx context.Context, f *term.Factory, o *VerifyTurnOptions) e
 		f.Out.Emit(payload, func(p *term.Printer) { printStages(p, turn, v, warnings) })
 		code := wire.CodeValidationFailed
 		if len(v.Errors) > 0 && v.Errors[0].Code == wire.CodeIntentCoverage {
-			code = wire.CodeIntentCoverage // as accept says it, which has it apart from the stages
+			code = wire.CodeIntentCoverage // like accept, which has it apart from the stages
 		}
 		e := term.Errorf(code, "turn %s fails at the %s stage: %s", turn.TurnID, v.Stage,
 			firstProblem(v.Errors)).
@@ -120,7 +120,7 @@ func RunVerifyTurn(ctx context.Context, f *term.Factory, o *VerifyTurnOptions) e
 				"problems", problemRows(v.Errors)))
 		return e
 	}
-	// What would be accepted is the normalised result, and so is what is replayed.
+	// The normalised result would be accepted, so it is also what is replayed.
 	if v.Result != nil && v.Result.Raw != nil {
 		doc = v.Result.Raw
 	}
@@ -159,7 +159,7 @@ func firstProblem(p wire.Problems) string {
 	return term.OneLine(p[0].Message) + " (and " + strconv.Itoa(len(p)-1) + " more problems)"
 }
 
-// stageOutcomes says of each stage whether it passed, failed or was not reached.
+// stageOutcomes returns for each stage whether it passed, failed or was not reached.
 func stageOutcomes(v *result.Validation) (names, outcomes []string) {
 	reached := true
 	for _, name := range result.Stages() {
@@ -184,7 +184,7 @@ func stageRows(v *result.Validation) []*ojson.Object {
 	return rows
 }
 
-// problemRows are findings in --json.
+// problemRows returns findings for --json.
 func problemRows(list wire.Problems) []*ojson.Object {
 	rows := []*ojson.Object{}
 	for _, p := range list {

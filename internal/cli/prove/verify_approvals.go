@@ -1,4 +1,4 @@
-// verify approvals: does everything that was said to a run's decisions hold?
+// verify approvals: does everything that was said about a run's decisions hold?
 
 package prove
 
@@ -133,7 +133,7 @@ func verifyApprovals(ctx context.Context, f *term.Factory, o *verifyApprovalsOpt
 	return verifyExported(ctx, f, in, size)
 }
 
-// verifyRecorded judges runs recorded in repo; here is asked for commits of the project.
+// verifyRecorded judges runs recorded in repo; here is where commits of the project are looked up.
 func verifyRecorded(ctx context.Context, repo, here *runner.Repository, o *verifyApprovalsOptions) ([]*approval.Report,
 	error) {
 	runs, err := []string{o.Run}, error(nil)
@@ -161,8 +161,8 @@ func verifyRecorded(ctx context.Context, repo, here *runner.Repository, o *verif
 	return out, nil
 }
 
-// verifyBundled judges the runs of a bundle. The repository around, if any, may have the
-// commits that approvals speak of.
+// verifyBundled judges the runs of a bundle. The repository around the directory, if any, may have
+// the commits that approvals speak of.
 func verifyBundled(ctx context.Context, f *term.Factory, o *verifyApprovalsOptions) ([]*approval.Report, error) {
 	path, err := f.Path(o.Input)
 	if err != nil {
@@ -183,8 +183,8 @@ func verifyBundled(ctx context.Context, f *term.Factory, o *verifyApprovalsOptio
 	return verifyRecorded(ctx, repo, here, o)
 }
 
-// verifyExported judges what an artifact carries: the ledger, the statements and the
-// files of signers. The artifact itself is verified before.
+// verifyExported judges the contents of an artifact: the ledger, the statements and the files of
+// signers. The artifact itself is verified before.
 func verifyExported(ctx context.Context, f *term.Factory, src io.Reader, size int64) ([]*approval.Report, error) {
 	const unit = 1 << 20
 	progress := f.Out.Progress("verifying, MiB", int(size/unit))
@@ -289,7 +289,7 @@ func printApprovalReport(p *term.Printer, r *approval.Report) {
 	p.Printf("%s verified: %s\n", term.Counted(r.Statements, "signed statement"), verdict)
 }
 
-// witnessedAt is when a witness signed, nil for what is no statement.
+// witnessedAt returns when a witness signed, nil for something that is not a statement.
 func witnessedAt(w *runner.Witnessed) any {
 	if w.At.IsZero() {
 		return nil
@@ -297,8 +297,8 @@ func witnessedAt(w *runner.Witnessed) any {
 	return wire.FormatTime(w.At)
 }
 
-// printWitnesses names who saw the run at which operation, the newest of each, and what is
-// wrong; it returns how much that is.
+// printWitnesses prints who saw the run at which operation, the newest of each, and what is wrong;
+// it returns the number of faults.
 func printWitnesses(p *term.Printer, list []*runner.Witnessed) (wrong int) {
 	newest := map[string]*runner.Witnessed{}
 	var names []string
@@ -331,8 +331,8 @@ func printWitnesses(p *term.Printer, list []*runner.Witnessed) (wrong int) {
 	return wrong
 }
 
-// verifyInitiative judges the gates of an initiative that an artifact has laid out in a directory. Who may approve is in
-// a commit of its workspace, which no artifact carries.
+// verifyInitiative judges the gates of an initiative that an artifact has laid out in a directory. Its approvers are
+// in a commit of its workspace, which no artifact contains.
 func verifyInitiative(ctx context.Context, f *term.Factory, at string) (out []*approval.Report, err error) {
 	if !coordinator.IsWorkspace(f.Dir()) {
 		return nil, term.Errorf("unreadable_input", "The artifact is one of an initiative, and who approves its gates is in"+

@@ -1,4 +1,4 @@
-// verify bundle: is what an agent receives for its turn what was sealed for it?
+// verify bundle: does an agent receive for its turn what was sealed for it?
 
 package prove
 
@@ -78,7 +78,7 @@ func runVerifyBundle(ctx context.Context, f *term.Factory, id string) error {
 	return nil
 }
 
-// bundleObject is the outcome for one turn as data.
+// bundleObject returns the outcome for one turn as data.
 func bundleObject(t *run.Turn, b *turnfiles.Bundle) *ojson.Object {
 	problems := make([]*ojson.Object, len(b.Problems))
 	for i, e := range b.Problems {

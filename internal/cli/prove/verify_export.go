@@ -1,4 +1,4 @@
-// verify export: does an export artifact hold together?
+// verify export: is an export artifact consistent?
 
 package prove
 
@@ -48,7 +48,7 @@ func newVerifyExportCommand(f *term.Factory) *ucli.Command {
 	}
 }
 
-// runVerifyExport prints the report, or why there is none, bare in both formats.
+// runVerifyExport prints the report, or why there is none, without an envelope in both formats.
 func runVerifyExport(ctx context.Context, f *term.Factory, o *verifyExportOptions) error {
 	asJSON := o.Format == "json" || f.JSON()
 	name, report, err := verifyExport(ctx, f, o.Input)
@@ -78,7 +78,7 @@ func runVerifyExport(ctx context.Context, f *term.Factory, o *verifyExportOption
 	return nil
 }
 
-// verifyExport reads and judges an artifact; name is how reports call it.
+// verifyExport reads and judges an artifact; name is what reports call it.
 func verifyExport(ctx context.Context, f *term.Factory, input string) (name string, report *restore.Report,
 	err error) {
 	name, src, size, err := shared.OpenArtifact(f, input)
@@ -129,7 +129,7 @@ func printVerification(p *term.Printer, name string, r *restore.Report) {
 	}
 }
 
-// Claim is what an artifact calls itself, when that is text.
+// Claim returns what an artifact calls itself, when that is text.
 func Claim(v any) string {
 	if s, ok := v.(string); ok && strings.TrimSpace(s) != "" {
 		return term.OneLine(s)

@@ -1,4 +1,4 @@
-// verify range: is every commit of a range the work of accepted turns, and may it stand?
+// verify range: is every commit of a range the work of accepted turns, and may it stay?
 
 package prove
 
@@ -23,7 +23,7 @@ type verifyRangeOptions struct {
 	Base, Head string
 	Policy     string // a file, or REV:PATH; "" for none
 	Format     string
-	Fetch      bool // bring from the remote what this clone lacks
+	Fetch      bool // fetch from the remote what this clone lacks
 }
 
 func newVerifyRangeCommand(f *term.Factory) *ucli.Command {
@@ -73,7 +73,7 @@ func newVerifyRangeCommand(f *term.Factory) *ucli.Command {
 	}
 }
 
-// rangeEnds takes BASE..HEAD apart; HEAD may be left out.
+// rangeEnds splits BASE..HEAD; HEAD may be left out.
 func rangeEnds(s string) (base, head string, err error) {
 	base, head, ok := strings.Cut(s, "..")
 	if !ok || base == "" || strings.HasPrefix(head, ".") {
@@ -114,7 +114,7 @@ func runVerifyRange(ctx context.Context, f *term.Factory, o *verifyRangeOptions)
 	return nil
 }
 
-// judgeRange holds a range against the policy.
+// judgeRange checks a range against the policy.
 func judgeRange(ctx context.Context, f *term.Factory, repo *runner.Repository, o *verifyRangeOptions) (*rangeVerdict,
 	error) {
 	policy := &attribution.RangePolicy{}
@@ -143,8 +143,8 @@ func judgeRange(ctx context.Context, f *term.Factory, repo *runner.Repository, o
 	return v, nil
 }
 
-// fetched are the options with the range brought here. A policy in the base is one in the commit that was fetched for
-// it.
+// fetched returns the options with the range brought here. A policy in the base is read from the commit that was
+// fetched for it.
 func (o *verifyRangeOptions) fetched(ctx context.Context, repo *runner.Repository) (*verifyRangeOptions, error) {
 	base, head, err := attribution.Bring(ctx, repo, o.Base, o.Head)
 	if err != nil {
@@ -158,13 +158,13 @@ func (o *verifyRangeOptions) fetched(ctx context.Context, repo *runner.Repositor
 	return &out, nil
 }
 
-// maxRangePolicy is how many bytes a policy may have.
+// maxRangePolicy bounds a policy, in bytes.
 const maxRangePolicy = 1 << 20
 
 // readRangePolicy reads a policy from a file, or from a commit.
 func readRangePolicy(ctx context.Context, f *term.Factory, repo *runner.Repository, name string) ([]byte, error) {
 	rev, file, inCommit := strings.Cut(name, ":")
-	// A file of the work tree is never read in the place of one that a commit lacks: who proposes the range wrote it.
+	// A file of the work tree never replaces one that a commit lacks: the author of the range wrote it.
 	drive := len(rev) == 1 && strings.HasPrefix(strings.ReplaceAll(file, `\`, "/"), "/")
 	if inCommit && rev != "" && file != "" && !drive && !strings.HasPrefix(name, ".") && !strings.HasPrefix(name, "/") {
 		commit, err := attribution.Resolve(ctx, repo, rev)
@@ -186,7 +186,7 @@ func readRangePolicy(ctx context.Context, f *term.Factory, repo *runner.Reposito
 	return shared.ReadInput(f, "the policy", name, maxRangePolicy)
 }
 
-// readRuns gathers what the policy asks of each run with work in the range.
+// readRuns gathers what the policy asks about each run with work in the range.
 func (v *rangeVerdict) readRuns(ctx context.Context, repo *runner.Repository, policy *attribution.RangePolicy) error {
 	listed, err := runner.ListedAt(ctx, repo, string(v.Base))
 	if err != nil {
@@ -214,7 +214,7 @@ func (v *rangeVerdict) readRuns(ctx context.Context, repo *runner.Repository, po
 			if err != nil {
 				return err
 			}
-			// Every operation of the run is read for them.
+			// They need every operation of the run.
 			if len(policy.Gates) > 0 {
 				if facts.Rules, err = attribution.RunRules(ctx, repo, t); err != nil {
 					return err
@@ -227,8 +227,8 @@ func (v *rangeVerdict) readRuns(ctx context.Context, repo *runner.Repository, po
 	return nil
 }
 
-// readRunFacts reads what the gates of a turn's run are, and who approved them. listed, nil for none, is whom the base
-// of a range lets do so.
+// readRunFacts reads the gates of a turn's run, and who approved them. listed, nil for none, lists whom the base of a
+// range allows to do so.
 func readRunFacts(ctx context.Context, repo *runner.Repository, t *attribution.Turn,
 	listed *approval.Listed) (*attribution.RunFacts, error) {
 	facts := &attribution.RunFacts{Run: t.Run, Listed: listed}

@@ -1,4 +1,4 @@
-// verify range, shown: text, JSON, Markdown, and the reports of build servers.
+// The output of verify range: text, JSON, Markdown, and the reports of build servers.
 
 package prove
 
@@ -42,7 +42,7 @@ func (v *rangeVerdict) show(f *term.Factory, format string) error {
 	return nil
 }
 
-// count is how many commits are of each kind.
+// count returns the number of commits of each kind.
 func (v *rangeVerdict) count() map[attribution.CommitKind]int {
 	out := make(map[attribution.CommitKind]int)
 	for _, c := range v.Commits {
@@ -51,7 +51,7 @@ func (v *rangeVerdict) count() map[attribution.CommitKind]int {
 	return out
 }
 
-// object is the verdict in --json.
+// object returns the verdict for --json.
 func (v *rangeVerdict) object() *ojson.Object {
 	commits := []*ojson.Object{}
 	for _, c := range v.Commits {
@@ -183,8 +183,8 @@ func subjectOf(x *attribution.RangeFinding) string {
 	return "run"
 }
 
-// suites are the verdict as a build server reads it: a case for each commit, and one for
-// what each run lacks.
+// suites returns the verdict as a build server reads it: a case for each commit, and one for what
+// each run lacks.
 func (v *rangeVerdict) suites() []ci.Suite {
 	wrong := make(map[string]*attribution.RangeFinding)
 	for i := range v.findings {
@@ -213,10 +213,10 @@ func (v *rangeVerdict) suites() []ci.Suite {
 	return []ci.Suite{commits, runs}
 }
 
-// cell is a text in a cell of a Markdown table.
+// cell returns a text for a cell of a Markdown table.
 func cell(s string) string { return account.MarkdownText(term.OneLine(s)) }
 
-// markdown is a summary for a review.
+// markdown returns a summary for a review.
 func (v *rangeVerdict) markdown() string {
 	var b strings.Builder
 	verdict := "All of it passes."

@@ -12,8 +12,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/restore"
 )
 
-// OpenArtifact opens the file an artifact is read from, standard input for -.
-// size is 0 when it is not known.
+// OpenArtifact opens the file that an artifact is read from, standard input for -. size is 0 when
+// it is not known.
 func OpenArtifact(f *term.Factory, input string) (name string, src io.ReadCloser, size int64, err error) {
 	if input == "-" {
 		if f.Env.IsTerminal(f.Env.Stdin) {
@@ -40,8 +40,8 @@ func OpenArtifact(f *term.Factory, input string) (name string, src io.ReadCloser
 	return path, file, size, nil
 }
 
-// WriteArtifact writes the artifact, compressed if asked, and returns the bytes
-// that arrived.
+// WriteArtifact writes the artifact, compressed on request, and returns the number of bytes
+// written.
 func WriteArtifact(w io.Writer, e *restore.Export, compress bool) (n int64, err error) {
 	if !compress {
 		n, err = e.WriteTo(w)

@@ -8,8 +8,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/process"
 )
 
-// SyncInBackground starts a sync that outlives this command. It says nothing: status
-// tells what is not on the remote.
+// SyncInBackground starts a sync that outlives this command. It prints nothing: status reports what
+// is not on the remote.
 func SyncInBackground(dir, remote string) {
 	self, err := os.Executable()
 	if err != nil {

@@ -1,4 +1,4 @@
-// Claims of turns, as status, claim and show tell them.
+// Claims of turns, as status, claim and show print them.
 
 package shared
 
@@ -13,14 +13,14 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner/claims"
 )
 
-// ClaimObject is who works on a turn. ends_at is by the clock of this machine.
+// ClaimObject returns who works on a turn. ends_at is by the clock of this machine.
 func ClaimObject(h *claims.Hold) *ojson.Object {
 	return ojson.NewObject("person", h.Person, "email", h.Email, "machine", h.Machine, "here", h.Here,
 		"number", h.Number,
 		"seconds", int(h.Lasts()/time.Second), "ends_at", wire.FormatTime(h.Ends), "ended", h.Over)
 }
 
-// ClaimText says who works on a turn: it goes on from the turn's name.
+// ClaimText says who works on a turn: it continues a sentence after the turn's name.
 func ClaimText(p *term.Printer, h *claims.Hold) string {
 	who := term.OneLine(h.Who())
 	if h.Here {

@@ -1,4 +1,4 @@
-// The flags by which a person proves who decides: --sign, --statement, --expires, --to.
+// The flags by which a person proves their identity: --sign, --statement, --expires, --to.
 
 package shared
 
@@ -15,7 +15,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
-// ConsentFlags are the flags of a command by which people overrule the record.
+// ConsentFlags returns the flags of a command by which people overrule the record.
 func ConsentFlags() []ucli.Flag {
 	return []ucli.Flag{
 		&ucli.BoolFlag{Name: "sign", Usage: "sign the decision, as git signs commits (user.signingKey, gpg.format)"},
@@ -35,7 +35,7 @@ func ConsentFlags() []ucli.Flag {
 	}
 }
 
-// ConsentOptions reads them.
+// ConsentOptions reads those flags.
 func ConsentOptions(c *ucli.Context, f *term.Factory) (runner.ConsentOptions, error) {
 	o := runner.ConsentOptions{
 		Sign:    c.Bool("sign"),
@@ -67,12 +67,12 @@ func ConsentOptions(c *ucli.Context, f *term.Factory) (runner.ConsentOptions, er
 	return o, nil
 }
 
-// ToIsAlone refuses --to beside what decides.
+// ToIsAlone refuses --to together with flags that decide.
 func ToIsAlone() error {
 	return term.UsageErrorf("--to takes a FILE for the statement that --sign makes, and decides nothing")
 }
 
-// SignedTo writes the statement, where err is that one was wanted and nothing else, for the one who decides with
+// SignedTo writes the statement, when err says that only that was wanted, for the person who decides with
 // --statement.
 func SignedTo(c *ucli.Context, f *term.Factory, err error) error {
 	var signed *runner.Signed

@@ -1,4 +1,4 @@
-// What was handed to other roles, as accept and status name it.
+// Work that was delegated to other roles, as accept and status print it.
 
 package shared
 
@@ -8,7 +8,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 )
 
-// PrintDelegated names the open delegations, and the review they lead to.
+// PrintDelegated prints the open delegations, and the review they lead to.
 func PrintDelegated(p *term.Printer, s *run.State) {
 	for _, d := range s.DelegationQueue {
 		p.Field("Delegated", "%s by %s to %s (%s): %s", term.OneLine(d.DelegationID), term.OneLine(d.ParentRole),
@@ -22,7 +22,7 @@ func PrintDelegated(p *term.Printer, s *run.State) {
 	}
 }
 
-// DelegatedRows is the delegated member of --json: what PrintDelegated names.
+// DelegatedRows returns the delegated member of --json: what PrintDelegated prints.
 func DelegatedRows(s *run.State) []*ojson.Object {
 	rows := []*ojson.Object{}
 	for _, d := range s.DelegationQueue {

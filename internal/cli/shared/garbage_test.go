@@ -50,7 +50,7 @@ func TestCollectLater(t *testing.T) {
 	}
 }
 
-// A server has a limit, which the environment may set otherwise.
+// A server has a limit, which the environment may override.
 func TestServing(t *testing.T) {
 	usual := debug.SetMemoryLimit(-1)
 	defer debug.SetMemoryLimit(usual)

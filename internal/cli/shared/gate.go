@@ -1,4 +1,4 @@
-// The gate of a phase, as status and gate tell it.
+// The gate of a phase, as status and gate print it.
 
 package shared
 
@@ -7,7 +7,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner/gate"
 )
 
-// GateObject is how a gate stands, in --json.
+// GateObject returns the standing of a gate for --json.
 func GateObject(g *gate.Standing) *ojson.Object {
 	o := g.Result.Object(!g.Completion)
 	o.Set("gate_id", g.ID)

@@ -1,4 +1,4 @@
-// What a command is given to read: a file, or standard input.
+// Input of a command: a file, or standard input.
 
 package shared
 
@@ -10,8 +10,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 )
 
-// ReadInput reads a file that a person names, or standard input for "-". what is that file
-// in messages. Codes: unreadable_input, also for more than limit bytes.
+// ReadInput reads a file that a person names, or standard input for "-". what describes the file in
+// messages. Codes: unreadable_input, also for more than limit bytes.
 func ReadInput(f *term.Factory, what, name string, limit int) ([]byte, error) {
 	data, err := ReadStart(f, name, limit)
 	switch {
@@ -23,8 +23,8 @@ func ReadInput(f *term.Factory, what, name string, limit int) ([]byte, error) {
 	return data, nil
 }
 
-// ReadStart is readInput for a caller that judges the length itself: it reads limit bytes
-// and one at most.
+// ReadStart is ReadInput for a caller that judges the length itself: it reads at most limit bytes
+// and one more.
 func ReadStart(f *term.Factory, name string, limit int) ([]byte, error) {
 	return term.Interruptible(f, func() ([]byte, error) {
 		if name == "-" {

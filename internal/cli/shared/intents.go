@@ -1,4 +1,4 @@
-// Intents, as status and intake tell them.
+// Intents, as status and intake print them.
 
 package shared
 
@@ -11,7 +11,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner/status"
 )
 
-// IntentObject is an intent in --json.
+// IntentObject returns an intent for --json.
 func IntentObject(x *intake.Intent) *ojson.Object {
 	d := x.Document
 	return ojson.NewObject("intent_id", d.String("intent_id"), "status", d.String("status"),
@@ -22,7 +22,7 @@ func IntentObject(x *intake.Intent) *ojson.Object {
 		"target_turn", ojson.OrNull(d.String("target_turn")), "created_at", ojson.OrNull(d.String("created_at")))
 }
 
-// PrintIntents says which intent a turn works on and which wait.
+// PrintIntents prints which intent a turn works on and which wait.
 func PrintIntents(p *term.Printer, st *status.Standing) {
 	for _, x := range st.Intents {
 		d := x.Document

@@ -12,7 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 )
 
-// SaveFile writes a small file beside its place and gives it its name when whole.
+// SaveFile writes a new small file beside the target and renames it once it is complete.
 func SaveFile(path string, data []byte, force bool) error {
 	dir := filepath.Dir(path)
 	f, err := os.CreateTemp(dir, "."+filepath.Base(path)+".tmp-")
@@ -43,8 +43,8 @@ func SaveFile(path string, data []byte, force bool) error {
 	return err
 }
 
-// OutputPlace refuses a place nothing can or should be written to before any work
-// is done, and makes its directory.
+// OutputPlace refuses, before any work is done, a place that cannot or should not be written to,
+// and makes its directory.
 func OutputPlace(path string, force bool) error {
 	fi, err := os.Stat(path)
 	switch {
@@ -61,8 +61,8 @@ func OutputPlace(path string, force bool) error {
 	return nil
 }
 
-// Publish gives a finished file its name. Without force a file that has appeared
-// there meanwhile is kept: linking does not replace.
+// Publish gives a finished file its name. Without force it keeps a file that has appeared there
+// meanwhile: linking does not replace.
 func Publish(from, to string, force bool) error {
 	if !force {
 		err := os.Link(from, to)

@@ -1,4 +1,4 @@
-// What every command on a governed project shares: opening it, notices, turns as text and JSON.
+// Code common to all commands on a governed project: opening it, notices, turns as text and JSON.
 
 package shared
 
@@ -27,8 +27,8 @@ func Open(ctx context.Context, f *term.Factory) (*runner.Runner, error) {
 		Terminal: f.Env.IsTerminal(f.Env.Stdin) && f.Env.IsTerminal(f.Env.Stderr), Background: SyncInBackground})
 }
 
-// OpenView opens the project and what is to be seen of it, and tells what was repaired on
-// the way. The caller closes the runner.
+// OpenView opens the project and reads its view, and prints what was repaired on the way. The
+// caller closes the runner.
 func OpenView(ctx context.Context, f *term.Factory) (*runner.Runner, *runner.View, error) {
 	r, err := Open(ctx, f)
 	if err != nil {
@@ -43,19 +43,19 @@ func OpenView(ctx context.Context, f *term.Factory) (*runner.Runner, *runner.Vie
 	return r, v, nil
 }
 
-// TellNotices tells the person what was repaired or absorbed on the way.
+// TellNotices prints what was repaired or absorbed on the way.
 func TellNotices(f *term.Factory, list []string) {
 	for _, n := range list {
 		if strings.HasPrefix(n, "[agentxchain]") {
-			f.Out.Notice("%s", n) // how it begins is wire (docs/notifications.md#human-escalations)
+			f.Out.Notice("%s", n) // its beginning is part of the wire format (docs/notifications.md#human-escalations)
 			continue
 		}
 		f.Out.Notice("note: %s", n)
 	}
 }
 
-// One returns the only positional argument, or what the flag of that meaning
-// says; both at once is a usage error when they differ.
+// One returns the only positional argument, or the value of the flag with the same meaning; it is a
+// usage error when both are given and differ.
 func One(c *ucli.Context, what, flag string) (string, error) {
 	fromFlag := c.String(flag)
 	switch {
@@ -78,12 +78,12 @@ func NoArgs(c *ucli.Context) error {
 	return nil
 }
 
-// TurnFlag is --turn, for a command that takes the turn as an argument too.
+// TurnFlag returns --turn, for a command that also takes the turn as an argument.
 func TurnFlag() ucli.Flag {
 	return &ucli.StringFlag{Name: "turn", Usage: "the turn's `ID` (same as the argument)"}
 }
 
-// TurnObject is an active turn in --json.
+// TurnObject returns an active turn for --json.
 func TurnObject(t *run.Turn) *ojson.Object {
 	o := ojson.Marshal(t).Clone()
 	o.Set("staging_path", wire.StagingPath(t.TurnID))
@@ -91,7 +91,7 @@ func TurnObject(t *run.Turn) *ojson.Object {
 	return o
 }
 
-// NextObject is the next action in --json, null when there is none.
+// NextObject returns the next action for --json, null when there is none.
 func NextObject(n *protocol.NextAction) any {
 	if n == nil {
 		return nil
@@ -110,7 +110,7 @@ func PrintNext(p *term.Printer, n *protocol.NextAction) {
 	}
 }
 
-// DonePayload is what every changing command's --json carries.
+// DonePayload returns the --json members of every changing command.
 func DonePayload(d *runner.Done) *ojson.Object {
 	o := ojson.NewObject("run_id", ojson.OrNull(d.Run), "op", ojson.OrNull(string(d.Op)))
 	if d.State != nil {
@@ -132,7 +132,7 @@ func PrintWhere(p *term.Printer, d *runner.Done) {
 		StatusStyle(p, d.State.Status)(string(d.State.Status)))
 }
 
-// StatusStyle is the colour of a status.
+// StatusStyle returns the colour of a status.
 func StatusStyle(p *term.Printer, s wire.Status) func(string) string {
 	switch s {
 	case wire.StatusActive, wire.StatusCompleted:
@@ -145,8 +145,8 @@ func StatusStyle(p *term.Printer, s wire.Status) func(string) string {
 	return p.Dim
 }
 
-// Listed turns a refusal with several findings into one that shows them line by
-// line, for people; --json has them as data anyway.
+// Listed turns a refusal with several findings into one that shows them line by line, for people;
+// --json has them as data anyway.
 func Listed(f *term.Factory, err error) error {
 	var refusal *wire.Error
 	if f.JSON() || !errors.As(err, &refusal) || len(refusal.Problems) < 2 {
@@ -164,7 +164,7 @@ func Listed(f *term.Factory, err error) error {
 	return out
 }
 
-// PrintWarnings tells warnings, a line each.
+// PrintWarnings prints warnings, a line each.
 func PrintWarnings(f *term.Factory, warnings []string) {
 	for _, w := range warnings {
 		f.Out.Warn("%s", strings.TrimSuffix(w, "."))

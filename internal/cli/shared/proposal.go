@@ -1,4 +1,4 @@
-// Proposals, as show and proposal tell them.
+// Proposals, as show and proposal print them.
 
 package shared
 
@@ -7,7 +7,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner/proposal"
 )
 
-// ProposalObject is a proposal in --json.
+// ProposalObject returns a proposal for --json.
 func ProposalObject(p *proposal.Proposal) *ojson.Object {
 	files := []*ojson.Object{}
 	for _, file := range p.Files {

@@ -1,4 +1,4 @@
-// Remotes: what is not on them, and what they have.
+// Remotes: what is missing on them, and what only they have.
 
 package shared
 
@@ -9,8 +9,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
-// PrintRemotes says what is here and not on a remote, and the other way round; what is counted
-// are operations of a run or changes of an initiative.
+// PrintRemotes prints what is here and not on a remote, and the other way round; unit is operations
+// of a run or changes of an initiative.
 func PrintRemotes(p *term.Printer, list []runner.RemoteStanding, unit string) {
 	for _, m := range list {
 		remote := term.OneLine(m.Remote)

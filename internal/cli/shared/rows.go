@@ -1,4 +1,4 @@
-// Lists: how many rows, what an empty one says, when something was.
+// Lists: how many rows, the text for an empty one, the age of an entry.
 
 package shared
 
@@ -10,7 +10,7 @@ import (
 // DefaultRows is how many rows a listing shows unless asked for more.
 const DefaultRows = 30
 
-// Nothing says that a listing is empty, and whether that is the listing or the filter.
+// Nothing says that a listing is empty, and whether because of the filter.
 func Nothing(filtered bool, all, some string) string {
 	if filtered {
 		return some
@@ -18,7 +18,8 @@ func Nothing(filtered bool, all, some string) string {
 	return all
 }
 
-// OneMore is what to ask for to know whether there are more than limit; 0 asks for all.
+// OneMore returns the limit to request in order to know whether there are more than limit rows; 0
+// requests all.
 func OneMore(limit int) int {
 	if limit > 0 {
 		return limit + 1
@@ -26,7 +27,8 @@ func OneMore(limit int) int {
 	return limit
 }
 
-// UpTo is what to show of a list that was asked for with OneMore, and whether there is more.
+// UpTo returns the part to show of a list that was requested with OneMore, and whether there is
+// more.
 func UpTo[T any](limit int, list []T) (shown []T, more bool) {
 	if limit > 0 && len(list) > limit {
 		return list[:limit], true
@@ -34,7 +36,7 @@ func UpTo[T any](limit int, list []T) (shown []T, more bool) {
 	return list, false
 }
 
-// Ago is how long ago a stamp is, the stamp itself when it is none.
+// Ago says how long ago a stamp is, and returns text that is not a stamp unchanged.
 func Ago(p *term.Printer, stamp string) string {
 	at, err := wire.ParseTime(stamp)
 	if err != nil {
@@ -43,5 +45,5 @@ func Ago(p *term.Printer, stamp string) string {
 	return p.Ago(at)
 }
 
-// ShortOp is an operation as lists show it.
+// ShortOp returns an operation as lists show it.
 func ShortOp(op string) string { return op[:min(len(op), 10)] }

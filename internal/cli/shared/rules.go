@@ -11,7 +11,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 )
 
-// RuleRows is what a configuration changes of the rules, in --json.
+// RuleRows returns the changes of rules for --json.
 func RuleRows(changes []config.RuleChange) []*ojson.Object {
 	rows := []*ojson.Object{}
 	for _, c := range changes {
@@ -36,7 +36,7 @@ func ApproversText(r *config.GateRule) string {
 	return text
 }
 
-// RuleObject is a gate rule in --json, null for none.
+// RuleObject returns a gate rule for --json, null for none.
 func RuleObject(r *config.GateRule) any {
 	if r == nil {
 		return nil
@@ -50,7 +50,7 @@ func RuleObject(r *config.GateRule) any {
 	)
 }
 
-// VoteText is one approval in words.
+// VoteText describes one approval.
 func VoteText(v *run.Vote) string {
 	if v.Statement != "" {
 		return v.Who() + ", signed with " + v.KeyID
@@ -58,7 +58,7 @@ func VoteText(v *run.Vote) string {
 	return v.Who() + ", unsigned"
 }
 
-// PrintDropped names those whose approval counts no more.
+// PrintDropped prints those whose approval no longer counts.
 func PrintDropped(p *term.Printer, votes []*run.Vote) {
 	for _, v := range votes {
 		p.Field("No longer", "%s: what they approved has changed since", term.OneLine(v.Principal))

@@ -5,7 +5,7 @@ package shared
 // ListedRuns bounds the lines of runs that only came or went.
 const ListedRuns = 20
 
-// UnitOf names what a run, or an initiative, is a chain of.
+// UnitOf returns the unit of a run's, or an initiative's, chain.
 func UnitOf(what string) string {
 	if what == "run" {
 		return "operation"

@@ -1,4 +1,4 @@
-// Tokens that are read from a file, never from an argument.
+// Tokens, which are read from a file, never from an argument.
 
 package shared
 

@@ -1,4 +1,4 @@
-// Trust: what a person is shown of hooks and runtimes before they may run.
+// Trust: what a person is shown about hooks and runtimes before they may run.
 
 package shared
 
@@ -18,8 +18,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner/trust"
 )
 
-// Trusting runs a command that may need hooks. Where a person can be asked they
-// are shown what would run, once, instead of being sent off for another command.
+// Trusting runs a command that may need hooks. A person who can be asked is shown what would run,
+// once, instead of being sent to another command.
 func Trusting(ctx context.Context, f *term.Factory, r *runner.Runner, command func() error) error {
 	err := command()
 	var refusal *wire.Error
@@ -47,8 +47,8 @@ func Trusting(ctx context.Context, f *term.Factory, r *runner.Runner, command fu
 	return command()
 }
 
-// TrustObject is a scope and its standing in --json. Of headers and variables it
-// carries the names; their values may hold what is nobody's business.
+// TrustObject returns a scope and its standing for --json. Of headers and variables it has only the
+// names; their values may be confidential.
 func TrustObject(t *trust.State) *ojson.Object {
 	s := t.Scope
 	list, hooksOf, actions, rts, files := []*ojson.Object{}, []*ojson.Object{}, []*ojson.Object{}, []*ojson.Object{},
@@ -85,8 +85,8 @@ func TrustObject(t *trust.State) *ojson.Object {
 		"hooks", hooksOf, "webhooks", list, "gate_actions", actions, "runtimes", rts, "files", files)
 }
 
-// TrustLines shows a scope to a person. Every word comes from a file that
-// somebody else may have written, so none can move the cursor or pose as another.
+// TrustLines shows a scope to a person. Every word comes from a foreign file, so none may move the
+// cursor or pose as another.
 func TrustLines(s *trust.Scope) []string {
 	var out []string
 	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
@@ -140,7 +140,7 @@ func TrustLines(s *trust.Scope) []string {
 	return out
 }
 
-// runtimeAddress is where a runtime sends prompts, "" when it starts a program.
+// runtimeAddress returns where a runtime sends prompts, "" when it starts a program.
 func runtimeAddress(rt *config.Runtime) string {
 	for _, key := range []string{"url", "base_url"} {
 		if u := rt.Raw.String(key); u != "" {
@@ -160,7 +160,7 @@ func hookMode(h runner.Hook) string {
 	return "advisory"
 }
 
-// hookVariables names what a hook is given beside the documented variables.
+// hookVariables returns what a hook receives besides the documented variables.
 func hookVariables(h runner.Hook) []string {
 	return append(append([]string{}, h.Env.Keys()...), h.EnvNames...)
 }
@@ -173,8 +173,8 @@ func shownWords(words []string) string {
 	return strings.Join(shown, " ")
 }
 
-// shownWord is one word as it is when it is plain, else in quotes with everything
-// that is not visible spelled out.
+// shownWord returns a plain word unchanged, and any other in quotes with everything invisible
+// spelled out.
 func shownWord(w string) string {
 	for i := range len(w) {
 		if c := w[i]; c <= ' ' || c >= 0x7f || strings.IndexByte("\"'\\`$;&|<>(){}*?[]!#~", c) >= 0 {

@@ -13,7 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
-// ActiveTurn finds the turn meant by id: exact, or its unique beginning. command takes the turn.
+// ActiveTurn finds the turn with that id or unique beginning of an id. command takes the turn.
 func ActiveTurn(v *runner.View, id, command string) (*run.Turn, error) {
 	verb := map[string]string{"turn edit": "edit", "verify bundle": "verify", "step": "step"}[command]
 	turn, refusal := run.ResolveTurn(v.State, id, cmp.Or(verb, "show"))
@@ -38,7 +38,7 @@ func ActiveTurn(v *runner.View, id, command string) (*run.Turn, error) {
 	return nil, refusal
 }
 
-// RejectionErrors are the findings for which a turn was sent back, beside the reason itself.
+// RejectionErrors returns the findings for which a turn was sent back, besides the reason itself.
 func RejectionErrors(rejection *ojson.Object) []string {
 	return slices.DeleteFunc(rejection.Strings("validation_errors"), func(e string) bool {
 		return e == rejection.String("reason")

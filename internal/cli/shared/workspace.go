@@ -8,9 +8,9 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
-// openCoordinator opens the workspace in the directory to work in. Nothing above it
-// is looked at, and the repository a git hook has started this process in is
-// forgotten: the repositories of the initiative are others.
+// openCoordinator opens the workspace in the working directory. It looks at no directory above it,
+// and forgets the repository in which a git hook has started this process: the repositories of the
+// initiative are others.
 func openCoordinator(f *term.Factory) (*coordinator.Coordinator, error) {
 	dir, err := f.Dir()
 	if err != nil {
@@ -23,7 +23,7 @@ func openCoordinator(f *term.Factory) (*coordinator.Coordinator, error) {
 		Terminal: f.Env.IsTerminal(f.Env.Stdin) && f.Env.IsTerminal(f.Env.Stderr), Background: SyncInBackground})
 }
 
-// WithWorkspace opens the workspace of an initiative for a command, and tells its notices.
+// WithWorkspace opens the workspace of an initiative for a command, and prints its notices.
 func WithWorkspace(f *term.Factory, command func(co *coordinator.Coordinator) error) error {
 	co, err := openCoordinator(f)
 	if err != nil {

@@ -9,14 +9,14 @@ import (
 	ucli "github.com/urfave/cli/v2"
 )
 
-// invocation is an understood command line.
+// invocation is a parsed command line.
 type invocation struct {
 	Global GlobalOptions
 	Path   []*ucli.Command // from the top level command down; empty for none
-	Argv   []string        // the same line in the one order urfave/cli reads correctly
+	Argv   []string        // the same line in the only order that urfave/cli reads correctly
 }
 
-// command is the innermost command named, nil for none.
+// command returns the innermost command named, nil for none.
 func (inv *invocation) command() *ucli.Command {
 	if len(inv.Path) == 0 {
 		return nil
@@ -24,10 +24,10 @@ func (inv *invocation) command() *ucli.Command {
 	return inv.Path[len(inv.Path)-1]
 }
 
-// name is the full name without the program's.
+// name returns the full name without the program's.
 func (inv *invocation) name() string { return PathName(inv.Path) }
 
-// PathName is how a command below others is called: their names and its own.
+// PathName returns the name of a command below others: their names and its own.
 func PathName(path []*ucli.Command) string {
 	names := make([]string, len(path))
 	for i, c := range path {
@@ -36,9 +36,8 @@ func PathName(path []*ucli.Command) string {
 	return strings.Join(names, " ")
 }
 
-// lineParser walks one command line. urfave/cli stops reading flags at the
-// first positional, so the whole line is understood here and handed on with
-// flags first and positionals behind "--".
+// lineParser walks one command line. urfave/cli stops reading flags at the first positional, so the
+// whole line is parsed here and passed on with flags first and positionals behind "--".
 type lineParser struct {
 	app     *ucli.App
 	rewrite map[string][]string
@@ -49,16 +48,16 @@ type lineParser struct {
 	seen    bool            // a positional has been kept: no more subcommands
 }
 
-// ParseLine understands args (without the program name). The invocation is
-// valid as far as it got even when the error is not nil, so that --json is
-// honoured for errors that come after it, or anywhere before "--".
+// ParseLine parses args (without the program name). The invocation is valid up to the error even
+// when the error is not nil, so that --json is honoured for errors that come after it, or anywhere
+// before "--".
 func ParseLine(app *ucli.App, rewrites map[string][]string, args []string) (*invocation, error) {
 	p := &lineParser{app: app, rewrite: rewrites, given: map[string]bool{},
 		inv: &invocation{Global: GlobalOptions{Color: "auto"}}}
 	err := p.run(args)
 	if err != nil {
-		// The rest of the line was not read. An answer in the wrong format is
-		// worse than one mistake: look for --json in what was left.
+		// The rest of the line was not read. An answer in the wrong format is worse than one
+		// mistake: look for --json in the rest.
 		for _, a := range args {
 			if a == "--" {
 				break
@@ -152,7 +151,7 @@ func (p *lineParser) short(arg string, rest []string) (used int, err error) {
 	return 0, nil
 }
 
-// takesValue tells whether a flag that is valid here takes a value.
+// takesValue reports whether a flag that is valid here takes a value.
 func (p *lineParser) takesValue(name string) (takes, known bool) {
 	if fl := findFlag(p.inv.command(), name); fl != nil {
 		return FlagTakesValue(fl), true
@@ -192,7 +191,7 @@ func (p *lineParser) flag(name, shown, value string, hasValue bool, rest []strin
 	p.given[canonical] = true
 	word := "--" + canonical
 	if len(canonical) == 1 {
-		word = "-" + canonical // two dashes would not be read as this flag again
+		word = "-" + canonical // with two dashes it would not be read as this flag again
 	}
 	if takes || hasValue {
 		if want := wanted(fl, value); want != "" {
@@ -205,8 +204,8 @@ func (p *lineParser) flag(name, shown, value string, hasValue bool, rest []strin
 	return used, nil
 }
 
-// positional takes a word that is no flag: a subcommand's name as long as one
-// can come, an operand of the command after that.
+// positional takes a word that is not a flag: a subcommand's name as long as one can come, an
+// operand of the command after that.
 func (p *lineParser) positional(word string, forced bool) error {
 	cmd := p.inv.command()
 	subs := p.app.Commands
@@ -245,7 +244,8 @@ func (p *lineParser) positional(word string, forced bool) error {
 	return nil
 }
 
-// entersFor is takesValue where a flag of the command that a group stands for says that no subcommand will come.
+// entersFor is takesValue for the case that a flag of a group's default command shows that no subcommand will
+// come.
 func (p *lineParser) entersFor(name string) (takes, known bool, err error) {
 	if takes, known = p.takesValue(name); known {
 		return takes, true, nil
@@ -260,7 +260,7 @@ func (p *lineParser) entersFor(name string) (takes, known bool, err error) {
 	return takes, known, nil
 }
 
-// standsFor is the command that a group without a subcommand stands for, none for what is no such group.
+// standsFor returns the default command of a group without a subcommand, none if it has none.
 func (p *lineParser) standsFor() []*ucli.Command {
 	if cmd := p.inv.command(); cmd == nil || cmd.Action != nil || p.seen {
 		return nil
@@ -268,8 +268,8 @@ func (p *lineParser) standsFor() []*ucli.Command {
 	return FindPath(p.app.Commands, p.rewrite[p.inv.name()])
 }
 
-// takenByDefault reports that a word, which resembles no subcommand of the group, is an operand of the command that
-// the group stands for: "gate GATE" is "gate show GATE".
+// takenByDefault reports that a word, which resembles no subcommand of the group, is an operand of its default
+// command: "gate GATE" is "gate show GATE".
 func (p *lineParser) takenByDefault(word string, subs []*ucli.Command) bool {
 	to := p.standsFor()
 	if len(to) == 0 || meant(word, allNames(subs)) != "" {
@@ -279,7 +279,7 @@ func (p *lineParser) takenByDefault(word string, subs []*ucli.Command) bool {
 	return high != 0
 }
 
-// bare goes on to the command that a group without a subcommand stands for.
+// bare goes on to the default command of a group without a subcommand.
 func (p *lineParser) bare() error {
 	to := p.standsFor()
 	if len(to) == 0 || p.inv.Global.Help {
@@ -302,8 +302,8 @@ func (p *lineParser) descend(next *ucli.Command) error {
 	return nil
 }
 
-// complete checks what can only be known at the end of the line: a group was
-// given a subcommand, required flags are there, the number of operands fits.
+// complete checks what is only known at the end of the line: a group has a subcommand, required
+// flags are present, the number of operands fits.
 func (p *lineParser) complete() error {
 	cmd := p.inv.command()
 	if cmd == nil {
@@ -336,9 +336,9 @@ func (p *lineParser) complete() error {
 	return nil
 }
 
-// Arity reads the number of operands out of ArgsUsage: a word is one operand,
-// [WORD] an optional one, WORD... or [WORD...] any further number; PATH[:LINE]
-// is one word and so one operand. high is -1 when there is no limit.
+// Arity reads the number of operands from ArgsUsage: a word is one operand, [WORD] an optional one,
+// WORD... or [WORD...] any further number; PATH[:LINE] is one word and so one operand. high is -1
+// when there is no limit.
 func Arity(usage string) (low, high int) {
 	depth := 0 // of open brackets, so that [-- PATH...] is optional as a whole
 	for word := range strings.FieldsSeq(usage) {
@@ -360,7 +360,7 @@ func Arity(usage string) (low, high int) {
 	return low, high
 }
 
-// help is the command that explains what was given so far.
+// help returns the command that explains what was given so far.
 func (p *lineParser) help() string { return helpOf(p.inv) }
 
 func helpOf(inv *invocation) string { return strings.TrimSpace("git agentxchain help " + inv.name()) }
@@ -377,7 +377,7 @@ func findFlag(cmd *ucli.Command, name string) ucli.Flag {
 	return nil
 }
 
-// FlagTakesValue tells switches from flags with a value.
+// FlagTakesValue distinguishes flags with a value from switches.
 func FlagTakesValue(fl ucli.Flag) bool {
 	d, ok := fl.(ucli.DocGenerationFlag)
 	return !ok || d.TakesValue()
@@ -392,7 +392,7 @@ func findCommand(list []*ucli.Command, name string) *ucli.Command {
 	return nil
 }
 
-// FindPath follows names from list down; nil when one is missing.
+// FindPath follows names downwards from list; nil when one is missing.
 func FindPath(list []*ucli.Command, names []string) []*ucli.Command {
 	var path []*ucli.Command
 	for _, name := range names {

@@ -13,10 +13,10 @@ import (
 	ucli "github.com/urfave/cli/v2"
 )
 
-// rewrites are names of two words that another command answers to.
+// rewrites maps two-word names to the commands that answer to them.
 var rewrites = map[string][]string{"verify protocol": {"conformance", "check"}, "stop": {"dashboard", "stop"}}
 
-// sampleApp has one of everything the parser distinguishes.
+// sampleApp returns an app with one of everything that the parser distinguishes.
 func sampleApp() *ucli.App {
 	app := &ucli.App{Name: "git-agentxchain", HideHelp: true, HideVersion: true, DisableSliceFlagSeparator: true,
 		Writer: io.Discard, ErrWriter: io.Discard, OnUsageError: onUsageError,
@@ -141,8 +141,8 @@ func TestParseLineErrors(t *testing.T) {
 	}
 }
 
-// TestJSONIsHonouredAfterAnError: a line that is wrong early still answers in
-// the format it asks for later.
+// TestJSONIsHonouredAfterAnError: a line with an early fault still answers in the format that it
+// requests later.
 func TestJSONIsHonouredAfterAnError(t *testing.T) {
 	for line, want := range map[string]bool{
 		"acept --json": true, "accept --bad x -j": true, "--bad accept": false, "accept --bad -- --json": false,
@@ -183,7 +183,7 @@ func FuzzParseLine(f *testing.F) {
 			}
 			return
 		}
-		// What was understood is understood the same when read again.
+		// A parsed line has the same meaning when parsed again.
 		if len(inv.Path) > 0 && !inv.command().SkipFlagParsing {
 			again, err := ParseLine(app, rewrites, inv.Argv[1:])
 			if inv.Global.Help || inv.Global.Version {

@@ -14,8 +14,8 @@ func (s Style) wrap(code, text string) string {
 	return "\x1b[" + code + "m" + text + "\x1b[0m"
 }
 
-// Bold, Dim and the colours wrap text in the terminal's codes, or return it as
-// it is when colour is off.
+// Bold, Dim and the colours wrap text in the terminal's codes, or return it unchanged when colour
+// is off.
 func (s Style) Bold(t string) string   { return s.wrap("1", t) }
 func (s Style) Dim(t string) string    { return s.wrap("2", t) }
 func (s Style) Red(t string) string    { return s.wrap("31", t) }

@@ -43,8 +43,8 @@ func runCompletion(f *Factory, shell string) error {
 	return nil
 }
 
-// git's own completion calls _git_agentxchain for "git agentxchain <TAB>" with
-// the words in $words and $cword. COMP_TYPE is 63, 33 or 64 where bash lists what can come.
+// git's own completion calls _git_agentxchain for "git agentxchain <TAB>" with the words in $words
+// and $cword. COMP_TYPE is 63, 33 or 64 when bash lists the possible words.
 const bashCompletion = `# bash completion of git-agentxchain
 __git_agentxchain_ask() {
 	local IFS=$'\n' answer line answers
@@ -127,10 +127,10 @@ complete -c git -n '__fish_seen_subcommand_from agentxchain' -f -a '(__git_agent
 complete -c git -n __fish_use_subcommand -a agentxchain -d 'governed runs of agents and people'
 `
 
-// Word is what can come next, and what it is.
+// Word is a possible next word, and its description.
 type Word struct{ Text, About string }
 
-// line is a word for a completion script: what it is follows a tab.
+// line returns a word for a completion script: its description follows a tab.
 func (w Word) line() string {
 	if w.About == "" {
 		return w.Text
@@ -138,8 +138,8 @@ func (w Word) line() string {
 	return OneLine(w.Text) + "\t" + Truncate(OneLine(w.About), 70)
 }
 
-// CompleteCommand is what the scripts call: the words after the program's
-// name, the last one being completed.
+// CompleteCommand is what the scripts call, with the words after the program's name, the last one
+// being completed.
 func CompleteCommand(f *Factory) *ucli.Command {
 	return &ucli.Command{
 		Name:            "__complete",
@@ -163,7 +163,7 @@ func CompleteCommand(f *Factory) *ucli.Command {
 // filesAnswer asks the shell to complete file names itself.
 const filesAnswer = ":files"
 
-// complete lists what the last of words can become.
+// complete lists the possible completions of the last of words.
 func complete(f *Factory, words []string) []Word {
 	if len(words) == 0 {
 		words = []string{""}
@@ -228,7 +228,7 @@ func complete(f *Factory, words []string) []Word {
 	return out
 }
 
-// operandWords are what can stand at a place of the operands that ArgsUsage names.
+// operandWords returns the possible words at a place of the operands that ArgsUsage names.
 func operandWords(f *Factory, usage string, place int) []Word {
 	names := strings.Fields(usage)
 	if len(names) == 0 {
@@ -246,7 +246,7 @@ func operandWords(f *Factory, usage string, place int) []Word {
 	return out
 }
 
-// kindWords are what can stand where help says KIND.
+// kindWords returns the possible words where help says KIND.
 func kindWords(f *Factory, kind string) []Word {
 	switch kind, _, _ = strings.Cut(kind, ":"); kind {
 	case "FILE", "DIR", "PATH":

@@ -8,14 +8,15 @@ import (
 	"os/exec"
 )
 
-// Edit has the person edit the file and waits until the editor ends. The editor is
-// their own shell line, as git runs it: GIT_EDITOR, core.editor, VISUAL, EDITOR, vi.
-// With --json it writes to standard error, so that standard output keeps its one object.
+// Edit lets the person edit the file and waits until the editor ends. The editor is their own shell
+// line, as git runs it: GIT_EDITOR, core.editor, VISUAL, EDITOR, vi. With --json it writes to
+// standard error, so that standard output keeps its one object.
 //
 // Errors: failed when it cannot be started or does not end with 0.
 func (f *Factory) Edit(ctx context.Context, file string) error {
 	line := f.editorCommand(ctx)
-	// The trap: a shell that waits for an editor would die of the editor's ^C once that has ended.
+	// The trap: a shell that waits for an editor would die of the editor's ^C once the editor has
+	// ended.
 	cmd := exec.CommandContext(ctx, "sh", "-c", "trap : INT; "+line+` "$@"`, line, file)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, f.Env.Stdout, f.Env.Stderr
 	if f.JSON() {

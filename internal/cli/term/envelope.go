@@ -23,10 +23,10 @@ func Envelope(ok bool, correlation string, payload *ojson.Object, failure *ojson
 	return env
 }
 
-// ErrorObject is the error member of an answer that has a form of its own.
+// ErrorObject returns the error member of an answer with a form of its own.
 func ErrorObject(err error) *ojson.Object { return Describe(err).object() }
 
-// object is the "error" member of a failed answer.
+// object returns the "error" member of a failed answer.
 func (r report) object() *ojson.Object {
 	e := &alx.Error{Code: r.Code, Message: r.message, Hint: r.hint}
 	if r.details.Len() > 0 {

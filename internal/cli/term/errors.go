@@ -1,4 +1,4 @@
-// Errors the command line itself makes, and what every error looks like from here.
+// Errors that the command line itself makes, and the form of every error from here.
 
 package term
 
@@ -13,8 +13,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
-// CodedError is what the command line knows about an error of any room: a
-// stable code (docs/errors.md), the sentence and the next thing to do.
+// CodedError is what the command line knows about an error of any package: a stable code
+// (docs/errors.md), the sentence and the next thing to do.
 type CodedError interface {
 	error
 	ErrorCode() string
@@ -57,12 +57,12 @@ func Errorf(code, format string, args ...any) *Error {
 	return &Error{Code: code, Message: wrapped.Error(), Cause: errors.Unwrap(wrapped)}
 }
 
-// UsageErrorf says that the command line cannot be understood (exit 2). It is
-// one sentence on one line: what is wrong, then the nearest right thing.
+// UsageErrorf says that the command line cannot be parsed (exit 2). It is one sentence on one line:
+// what is wrong, then the nearest right thing.
 func UsageErrorf(format string, args ...any) *Error { return Errorf("usage", format, args...) }
 
-// silentError ends a command with an exit status after it has said everything
-// there is to say: fsck with findings, a verifier with its own exit codes.
+// silentError ends a command with an exit status after it has printed everything: fsck with
+// findings, a verifier with its own exit codes.
 type silentError struct{ status int }
 
 func (e silentError) Error() string { return fmt.Sprintf("exit status %d", e.status) }
@@ -87,11 +87,11 @@ type report struct {
 	details  *ojson.Object
 	findings []string
 	silent   bool
-	explain  string // what explain takes to tell more, "" where there is no more to tell
+	explain  string // what explain takes to tell more, "" when there is no more to tell
 	Exit     int
 }
 
-// Describe turns any error into what is shown and the status to exit with.
+// Describe turns any error into what is shown and the exit status.
 func Describe(err error) report {
 	var silent silentError
 	if errors.As(err, &silent) {
@@ -114,8 +114,8 @@ func Describe(err error) report {
 		if errors.As(err, &told) {
 			r.findings = told.ErrorFindings()
 		}
-		// Being interrupted in the middle of a step makes the step fail with
-		// its own code; the person who pressed ^C knows why.
+		// A step that is interrupted in the middle fails with its own code; the person who pressed
+		// ^C knows why.
 		if errors.Is(err, context.Canceled) {
 			r.Code, r.hint = "interrupted", ""
 		}
@@ -129,7 +129,7 @@ func Describe(err error) report {
 		r.Code = "timeout"
 	}
 	for inner := err; r.hint == "" && r.Code != "interrupted" && errors.As(inner, &coded); inner = errors.Unwrap(coded) {
-		r.hint = coded.ErrorHint() // of the error that another room's wraps
+		r.hint = coded.ErrorHint() // of the error that another package's error wraps
 	}
 	if r.hint == "" && r.Code != "interrupted" {
 		name := ""
@@ -149,5 +149,5 @@ func Describe(err error) report {
 	return r
 }
 
-// explainCommand is the command that tells more of a refusal.
+// explainCommand returns the command that explains a refusal.
 func (r report) explainCommand() string { return "git agentxchain explain " + OneLine(r.explain) }

@@ -1,5 +1,5 @@
-// The one switch from stable error codes to exit statuses, as data; "help exit-codes" and docs/errors.md are made from
-// it.
+// The only mapping from stable error codes to exit statuses, as data; "help exit-codes" and docs/errors.md are
+// generated from it.
 
 package term
 
@@ -27,8 +27,8 @@ type exitRow struct {
 	Codes   []ExitCode
 }
 
-// ExitCode is one stable error code, what it says, and what to do about it. The last may
-// name commands in backquotes.
+// ExitCode is one stable error code, what it says, and what to do about it. The last may name
+// commands in backquotes.
 type ExitCode struct {
 	Code    string
 	Meaning string

@@ -1,4 +1,4 @@
-// What commands are given: the surroundings of the process (Env) and the things made from it on demand (Factory).
+// What commands receive: the surroundings of the process (Env) and the things made from it on demand (Factory).
 
 package term
 
@@ -10,26 +10,26 @@ import (
 	"time"
 )
 
-// Env is the outside world of one invocation. Tests replace it whole.
+// Env is the outside world of one invocation. Tests replace all of it.
 type Env struct {
 	Stdin  io.Reader
 	Stdout io.Writer
 	Stderr io.Writer
 
 	Getenv func(string) string
-	// Dir is the absolute directory the command starts in.
+	// Dir is the absolute directory that the command starts in.
 	Dir string
 	// IsTerminal reports whether one of the three streams is a terminal.
 	IsTerminal func(stream any) bool
 	// Width returns the columns of a terminal stream, 0 when unknown.
 	Width func(stream any) int
 	Now   func() time.Time
-	// GitConfig returns the values git has for the named variables as seen
-	// from dir; absent ones are absent from the map. It costs one process, so
-	// only terminal output asks. Nil means that no variable is set.
+	// GitConfig returns git's values for the named variables as seen from dir; absent ones are
+	// absent from the map. It costs one process, so only terminal output asks. Nil means that no
+	// variable is set.
 	GitConfig func(ctx context.Context, dir string, names ...string) map[string]string
-	// HoldInterrupt leaves ^C to a program that has the terminal, until resume: an editor or a pager
-	// that uses the key itself.
+	// HoldInterrupt leaves ^C to a program that has the terminal, such as an editor or a pager that uses the
+	// key itself, until resume.
 	HoldInterrupt func() (resume func())
 }
 
@@ -69,23 +69,22 @@ type eofReader struct{}
 
 func (eofReader) Read([]byte) (int, error) { return 0, io.EOF }
 
-// Factory hands commands what they need, made on first use: a command that
-// does not ask does not pay.
+// Factory gives commands what they need, made on first use: a command pays only for what it uses.
 type Factory struct {
 	Program Program
 	Env     Env
 	Out     *Output
 	Prompt  *Prompter
 
-	explain string          // the command that explains the one given
+	explain string          // the command that explains the given one
 	ended   <-chan struct{} // closed once the command is told to end
 	Global  GlobalOptions
 	correl  func() string
 	gitConf func() map[string]string
 }
 
-// Open makes f ready for one invocation. Commands capture f before its line is
-// understood, so it is filled in place.
+// Open prepares f for one invocation. Commands capture f before their line is parsed, so it is
+// filled in place.
 func (f *Factory) Open(ctx context.Context, env Env, global GlobalOptions) {
 	env = env.filled()
 	f.Env, f.Global, f.ended = env, global, ctx.Done()
@@ -101,8 +100,8 @@ func (f *Factory) Open(ctx context.Context, env Env, global GlobalOptions) {
 	f.Prompt = &Prompter{f: f}
 }
 
-// Dir returns the absolute directory to work in: --dir (or -C) against the
-// directory the process started in.
+// Dir returns the absolute directory to work in: --dir (or -C) relative to the directory that the
+// process started in.
 func (f *Factory) Dir() (string, error) {
 	dir := f.Global.Dir
 	switch {
@@ -127,14 +126,14 @@ func (f *Factory) Path(p string) (string, error) {
 	return filepath.Join(dir, p), nil
 }
 
-// CorrelationID identifies this invocation in envelopes, events and hook
-// payloads. It is taken from AGENTXCHAIN_CORRELATION_ID when that is sane.
+// CorrelationID identifies this invocation in envelopes, events and hook payloads. It is taken from
+// AGENTXCHAIN_CORRELATION_ID when that is sane.
 func (f *Factory) CorrelationID() string { return f.correl() }
 
 // JSON reports whether the caller asked for the envelope on stdout.
 func (f *Factory) JSON() bool { return f.Global.JSON }
 
-// Now is the clock of this invocation.
+// Now returns the time of this invocation's clock.
 func (f *Factory) Now() time.Time { return f.Env.Now() }
 
 // Interactive reports whether a person can be asked: stdin and stderr are

@@ -1,4 +1,4 @@
-// Flag types that more than one command uses.
+// Flag types that several commands use.
 
 package term
 
@@ -35,7 +35,7 @@ func NewChoiceFlag(name, usage, def string, choices ...string) *ChoiceFlag {
 	return f
 }
 
-// wanted says what a flag takes where value is not of its type, "" where it is.
+// wanted says what a flag takes when value is not of its type, "" when it is.
 func wanted(fl ucli.Flag, value string) string {
 	var err error
 	var want string
@@ -73,7 +73,7 @@ func choicesOf(fl ucli.Flag) []string {
 	return nil
 }
 
-// flagHelp is what help, man and completion show of a flag.
+// flagHelp is what help, man and completion show about a flag.
 type flagHelp struct {
 	Names   []string
 	value   string // placeholder; "" for a switch
@@ -119,7 +119,7 @@ func FlagHelps(cmd *ucli.Command) []flagHelp {
 					h.value = "VALUE"
 				}
 				if h.def = strings.Trim(d.GetDefaultText(), `"`); h.def == "0" {
-					h.def = "" // nothing was given; what then holds, the text says
+					h.def = "" // nothing was given; the text says what then holds
 				}
 			}
 		}
@@ -128,7 +128,7 @@ func FlagHelps(cmd *ucli.Command) []flagHelp {
 	return out
 }
 
-// globalHelps describes the global flags but for those whose names a command has given to own flags.
+// globalHelps describes the global flags except those whose names a command has given to flags of its own.
 func globalHelps(own ...flagHelp) []flagHelp {
 	var out []flagHelp
 	for _, g := range globalFlags() {
@@ -141,7 +141,7 @@ func globalHelps(own ...flagHelp) []flagHelp {
 	return out
 }
 
-// placeholder takes the word in back quotes out of a usage text.
+// placeholder extracts the word in back quotes from a usage text.
 func placeholder(usage string) (value, text string) {
 	before, rest, ok := strings.Cut(usage, "`")
 	if !ok {
@@ -154,7 +154,7 @@ func placeholder(usage string) (value, text string) {
 	return value, before + value + after
 }
 
-// Seconds reads a duration flag that is given in seconds or with a unit.
+// Seconds reads a duration flag given in seconds or with a unit.
 func Seconds(name, text string) (time.Duration, error) {
 	if text == "" {
 		return 0, nil

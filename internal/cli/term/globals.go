@@ -1,4 +1,4 @@
-// The flags every command takes.
+// The flags that every command takes.
 
 package term
 
@@ -7,8 +7,8 @@ import (
 	"strconv"
 )
 
-// GlobalOptions are the flags every command takes. They may stand anywhere on
-// the line, before the command's name too.
+// GlobalOptions are the flags that every command takes. They may be anywhere on the line, even
+// before the command's name.
 type GlobalOptions struct {
 	JSON       bool
 	Help       bool
@@ -30,7 +30,7 @@ type globalFlag struct {
 	set    func(*GlobalOptions, string) error
 }
 
-// picks takes the part of the answer to print.
+// picks sets the part of the answer to print.
 func (g *GlobalOptions) picks(p Picker, err error) error {
 	if err == nil && g.Pick != nil {
 		err = UsageErrorf("only one of --jq and --template can pick from the answer")

@@ -75,7 +75,7 @@ func runHelp(f *Factory, opts helpOptions) error {
 	return nil
 }
 
-// examples are those of a command; a group shows the first of each of its subcommands.
+// examples returns the examples of a command; a group shows the first of each of its subcommands.
 func (f *Factory) examples(path []*ucli.Command) []string {
 	out := []string{}
 	if f.Program.Examples == nil {
@@ -117,7 +117,7 @@ func printOverview(p *Printer, groups []string, cmds []*ucli.Command) {
 		"--help shows manual pages, once \"git agentxchain man --install\" has written them.", 0)
 }
 
-// printIndented prints a table two columns in.
+// printIndented prints a table indented by two columns.
 func printIndented(p *Printer, t *Table) {
 	rows := NewTable()
 	rows.Flex = -1
@@ -182,7 +182,7 @@ func printFlags(p *Printer, flags []flagHelp) {
 	p.proseTable(t)
 }
 
-// flagText is a flag's usage with its values and default.
+// flagText returns a flag's usage with its values and default.
 func flagText(h flagHelp) string {
 	text := h.usage
 	unsaid := func(choice string) bool { return !strings.Contains(text, choice) }

@@ -1,12 +1,11 @@
-// Reads that may wait for ever, such as those of a FIFO nobody writes to.
+// Reads that may wait for ever, such as those of a FIFO without a writer.
 
 package term
 
 import "context"
 
-// Interruptible is read's answer, or context.Canceled as soon as the command is
-// told to end. A read under way has no way to be called off: it is left behind,
-// and goes with the process.
+// Interruptible returns read's result, or context.Canceled as soon as the command is told to end. A
+// read under way cannot be cancelled: it is left behind, and ends with the process.
 func Interruptible[T any](f *Factory, read func() (T, error)) (T, error) {
 	type answer struct {
 		value T

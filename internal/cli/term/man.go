@@ -58,7 +58,7 @@ func runMan(f *Factory, opts manOptions) error {
 	if len(opts.Words) > 0 {
 		path := FindPath(cmds, opts.Words)
 		if path == nil {
-			return runHelp(f, helpOptions{Words: opts.Words}) // says what is nearest
+			return runHelp(f, helpOptions{Words: opts.Words}) // suggests the nearest
 		}
 		page = manCommand(path)
 	}
@@ -174,8 +174,8 @@ func manCommand(path []*ucli.Command) string {
 	return r.String()
 }
 
-// roff builds one manual page of section 1. There is no date in it: the same
-// program writes the same page.
+// roff builds one manual page of section 1. It contains no date: the same program writes the same
+// page.
 type roff struct{ strings.Builder }
 
 func (r *roff) title(name string) {

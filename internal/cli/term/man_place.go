@@ -1,4 +1,4 @@
-// Where manual pages go so that man finds them.
+// Where to install manual pages so that man finds them.
 
 package term
 
@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// manDir is the directory that the pages of this person go to, and whether man looks there
-// by itself. Man looks beside the directories of PATH: it finds pages in ~/.local/share/man
-// only where ~/.local/bin is on PATH. Where it is not, the pages go beside the program, as
-// long as that lies in the person's home.
+// manDir returns the directory for this person's manual pages, and whether man searches it by
+// default. Man searches beside the directories of PATH: it finds pages in ~/.local/share/man only
+// when ~/.local/bin is on PATH. When it is not, the pages go beside the program, if that is in the
+// person's home.
 func manDir(f *Factory) (dir string, searched bool, err error) {
 	home := f.Env.Getenv("HOME")
 	data := f.Env.Getenv("XDG_DATA_HOME")
@@ -38,15 +38,15 @@ func manDir(f *Factory) (dir string, searched bool, err error) {
 	return filepath.Join(own, "man1"), false, nil
 }
 
-// manPath lists the directories of this person that man looks for pages in: those of
-// MANPATH, and those beside PATH unless MANPATH stands for all.
+// manPath lists the directories of this person that man searches for pages: those of MANPATH, and
+// those beside PATH unless MANPATH replaces them.
 func manPath(f *Factory) []string {
 	set := f.Env.Getenv("MANPATH")
 	var places []string
 	rest := set == ""
 	for _, d := range strings.Split(set, string(filepath.ListSeparator)) {
 		if d == "" {
-			rest = true // an empty element stands for what man would look through without MANPATH
+			rest = true // an empty element means what man would search without MANPATH
 		} else {
 			places = append(places, filepath.Clean(d))
 		}
@@ -61,7 +61,8 @@ func manPath(f *Factory) []string {
 	return places
 }
 
-// programDir is the directory of PATH that git starts this program from, "" when it is not on PATH.
+// programDir returns the directory of PATH that git starts this program from, "" when it is not on
+// PATH.
 func programDir(f *Factory) string {
 	for _, d := range filepath.SplitList(f.Env.Getenv("PATH")) {
 		if st, err := os.Stat(filepath.Join(d, "git-agentxchain")); filepath.IsAbs(d) && err == nil &&

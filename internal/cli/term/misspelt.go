@@ -1,4 +1,4 @@
-// A command line that names what is not there: what was probably meant.
+// Suggestions for a command line that names something unknown.
 
 package term
 
@@ -25,8 +25,8 @@ func (p *lineParser) unknownCommand(word string, subs []*ucli.Command) error {
 	return UsageErrorf("unknown %s %q; %q lists them", what, OneLine(word), p.help())
 }
 
-// elsewhere is the line with a word that is no command here: a flag of the one command that has it, or a command of
-// the program itself; "" for neither.
+// elsewhere returns the line for a word that is not a command here: a flag of the one command that has it, or a
+// command of the program itself; "" for neither.
 func (p *lineParser) elsewhere(word string, subs []*ucli.Command) string {
 	var has []*ucli.Command
 	for _, c := range subs {
@@ -43,7 +43,7 @@ func (p *lineParser) elsewhere(word string, subs []*ucli.Command) string {
 	return ""
 }
 
-// hasFlag reports a flag of a command that is a word.
+// hasFlag reports whether a word is a flag of a command.
 func hasFlag(c *ucli.Command, word string) bool { return len(word) > 2 && findFlag(c, word) != nil }
 
 func (p *lineParser) unknownFlag(shown string) error {
@@ -67,10 +67,10 @@ func (p *lineParser) unknownFlag(shown string) error {
 	return UsageErrorf("unknown flag %s%s; %q lists them", OneLine(shown), of, p.help())
 }
 
-// meantFlag is which of the known flags someone meant, with its dashes; "" when that cannot be told.
+// meantFlag returns the known flag that was probably meant, with its dashes; "" when that is unclear.
 func meantFlag(name string, known []string) string {
 	if number, err := strconv.ParseUint(name, 10, 31); err == nil && slices.Contains(known, "n") {
-		return "-n " + strconv.FormatUint(number, 10) // as git log has it
+		return "-n " + strconv.FormatUint(number, 10) // like git log
 	}
 	if len(name) < 2 {
 		for _, k := range known {

@@ -23,7 +23,7 @@ type Output struct {
 	stdout  *bufio.Writer
 	pager   *pager
 	payload *ojson.Object
-	raw     bool // the command took stdout over: no envelope at the end
+	raw     bool // the command took over stdout: no envelope at the end
 	Style   func() Style
 	errSty  func() Style
 	err     error // first write error
@@ -36,9 +36,8 @@ func newOutput(f *Factory) *Output {
 	return o
 }
 
-// Emit hands over the result of a command: payload for --json, text for
-// people. Only one of the two is used; calling Emit again replaces the payload
-// and adds to the text. Either may be nil.
+// Emit passes on the result of a command: payload for --json, text for people. Only one of the two
+// is used; calling Emit again replaces the payload and adds to the text. Either may be nil.
 func (o *Output) Emit(payload *ojson.Object, print func(*Printer)) {
 	if o.f.Global.JSON && !o.raw {
 		o.payload = payload
@@ -58,9 +57,9 @@ func (o *Output) Printer() *Printer {
 	return &Printer{w: writerFunc(o.write), Style: o.Style(), Now: o.f.Env.Now, width: o.width()}
 }
 
-// Raw takes stdout over for output whose shape something else fixes (NUL
-// separated paths, --format json of a verifier, scripts): no envelope is added. On
-// a terminal hostile runes are spelled out, for what is printed may quote anybody.
+// Raw takes over stdout for output with a shape of its own (NUL separated paths, --format json of a
+// verifier, scripts): no envelope is added. On a terminal hostile runes are spelled out, as the
+// output may quote foreign text.
 func (o *Output) Raw() io.Writer {
 	o.raw = true
 	if o.f.Env.IsTerminal(o.f.Env.Stdout) {
@@ -69,8 +68,8 @@ func (o *Output) Raw() io.Writer {
 	return writerFunc(o.write)
 }
 
-// Stream writes one record of an endless listing, one line of JSON each, and
-// pushes it out at once. It replaces the envelope.
+// Stream writes one record of an endless listing, one line of JSON each, and flushes it at once. It
+// replaces the envelope.
 func (o *Output) Stream(record *ojson.Object) error {
 	w := o.Raw()
 	if _, err := w.Write(append(ojson.Compact(record), '\n')); err != nil {
@@ -96,7 +95,7 @@ func (o *Output) Warn(format string, args ...any) {
 	_, _ = fmt.Fprintf(o.f.Env.Stderr, "%s %s\n", o.errSty().Yellow("warning:"), Clean(fmt.Sprintf(format, args...)))
 }
 
-// Flush pushes buffered output to stdout.
+// Flush writes buffered output to stdout.
 func (o *Output) Flush() error {
 	if err := o.stdout.Flush(); err != nil && o.err == nil {
 		o.err = err
@@ -112,8 +111,8 @@ func (o *Output) write(p []byte) (int, error) {
 	return n, err
 }
 
-// width is how many columns there are, found as git finds it: by COLUMNS, which git sets for what it pages (git -p), else
-// by asking the terminal; 0 for no limit.
+// width returns the number of columns, found like git: by COLUMNS, which git sets for what it pages (git -p), else by
+// asking the terminal; 0 for no limit.
 func (o *Output) width() int {
 	if n, err := strconv.Atoi(o.f.Env.Getenv("COLUMNS")); err == nil && n > 0 {
 		return n
@@ -162,9 +161,8 @@ func (o *Output) finish(err error) int {
 	_ = o.Flush()
 	paged := o.pager != nil
 	o.stopPager()
-	// Output that did not arrive is a failure (a full disk must not look like
-	// success), except that a reader who has seen enough, as a pager does, is
-	// nobody's failure.
+	// Output that did not arrive is a failure (a full disk must not look like success), unless a
+	// reader has seen enough and closes it, as a pager does.
 	if o.err != nil && r.Exit == ExitOK && !paged && !errors.Is(o.err, syscall.EPIPE) {
 		o.printError(report{Code: "io_failed", message: "cannot write the output: " + o.err.Error()})
 		return ExitFailed
@@ -172,12 +170,12 @@ func (o *Output) finish(err error) int {
 	return r.Exit
 }
 
-// printError writes "error: ...", "hint: ..." and, of a refusal, "why: ..." to stderr. The text may quote
-// files somebody else wrote, so control characters are made visible.
+// printError writes "error: ...", "hint: ..." and, for a refusal, "why: ..." to stderr. The text may quote
+// foreign files, so control characters are made visible.
 func (o *Output) printError(r report) {
 	s := o.errSty()
-	// On one line, whatever it quotes: a file name with a line feed in it must not
-	// be able to forge a message of ours.
+	// On one line, whatever it quotes: a file name with a line feed in it must not be able to forge
+	// a message of ours.
 	_, _ = fmt.Fprintf(o.f.Env.Stderr, "%s %s\n", s.Red("error:"), OneLine(r.message))
 	for _, f := range r.findings {
 		_, _ = fmt.Fprintf(o.f.Env.Stderr, "  - %s\n", OneLine(f))
@@ -194,15 +192,14 @@ type writerFunc func([]byte) (int, error)
 
 func (w writerFunc) Write(p []byte) (int, error) { return w(p) }
 
-// Clean is text.Visible: other people's text with its lines kept.
+// Clean is text.Visible: foreign text with its lines kept.
 func Clean(s string) string { return text.Visible(s) }
 
-// OneLine is text.OneLine: other people's text for table cells, list items and
-// messages.
+// OneLine is text.OneLine: foreign text for table cells, list items and messages.
 func OneLine(s string) string { return text.OneLine(s) }
 
-// Aside prints text for people beside the result: what a question is about. It goes to
-// stderr, where the question is.
+// Aside prints text for people beside the result: the subject of a question. It goes to stderr,
+// like the question.
 func (o *Output) Aside(print func(*Printer)) {
 	if o.f.Global.JSON {
 		return
@@ -211,8 +208,8 @@ func (o *Output) Aside(print func(*Printer)) {
 	print(&Printer{w: o.f.Env.Stderr, Style: o.errSty(), Now: o.f.Env.Now, width: o.width()})
 }
 
-// Paged prints a long text between two questions, through the pager where stdout is a
-// terminal, and comes back when the person has left it.
+// Paged prints a long text between two questions, through the pager when stdout is a terminal, and
+// returns when the person has left it.
 func (o *Output) Paged(ctx context.Context, print func(*Printer)) {
 	if o.f.Global.JSON || !o.f.Env.IsTerminal(o.f.Env.Stdout) {
 		o.Aside(print)

@@ -19,7 +19,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/interop/alx"
 )
 
-// testEnv is an Env over buffers; terminal says whether the streams pretend.
+// testEnv returns an Env over buffers; terminal says whether the streams pretend to be one.
 func testEnv(terminal bool, vars map[string]string) (Env, *bytes.Buffer, *bytes.Buffer) {
 	var stdout, stderr bytes.Buffer
 	return Env{
@@ -30,7 +30,7 @@ func testEnv(terminal bool, vars map[string]string) (Env, *bytes.Buffer, *bytes.
 	}, &stdout, &stderr
 }
 
-// finishWith runs body the way a command runs and returns what came out.
+// finishWith runs body the way a command runs and returns the output.
 func finishWith(t *testing.T, json bool, body func(*Factory) error) (stdout, stderr string, status int) {
 	t.Helper()
 	env, out, errs := testEnv(false, map[string]string{"AGENTXCHAIN_CORRELATION_ID": "c-1"})
@@ -108,7 +108,7 @@ func TestTextErrors(t *testing.T) {
 	}
 }
 
-// foreign stands for the error type of another room.
+// foreign is the error type of another package.
 type foreign struct{ code string }
 
 func (f foreign) Error() string     { return "foreign " + f.code }
@@ -248,7 +248,7 @@ func TestInterruptedCommandExits130(t *testing.T) {
 	}
 }
 
-// TestFlagValueOfWrongType is the one usage error urfave/cli finds by itself.
+// TestFlagValueOfWrongType tests the only usage error that urfave/cli finds by itself.
 func TestFlagValueOfWrongType(t *testing.T) {
 	env, stdout, stderr := testEnv(false, nil)
 	status := runBody(env, []string{"--limit", "x"}, func(context.Context) error { return nil })
@@ -314,8 +314,8 @@ func TestCorrelationID(t *testing.T) {
 	}
 }
 
-// newTestFactory builds a Factory for tests of runX functions: no global flag
-// is set except --json, which asks for the envelope.
+// newTestFactory builds a Factory for tests of runX functions: no global flag is set except --json,
+// which asks for the envelope.
 func newTestFactory(env Env, json bool) *Factory {
 	f := &Factory{}
 	f.Open(context.Background(), env, GlobalOptions{JSON: json, Color: "auto"})

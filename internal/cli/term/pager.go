@@ -16,10 +16,9 @@ type pager struct {
 	in  *os.File
 }
 
-// Page sends what follows through the user's pager. It does nothing unless
-// stdout is a terminal and the result is text. Commands with long listings
-// call it before they print; a pager that cannot be started is skipped, the
-// listing matters more.
+// Page sends the following output through the user's pager. It does nothing unless stdout is a
+// terminal and the result is text. Commands with long listings call it before they print; a pager
+// that cannot be started is skipped, as the listing matters more.
 func (o *Output) Page(ctx context.Context) {
 	f := o.f
 	if o.pager != nil || f.Global.JSON || f.Global.NoPager || !f.Env.IsTerminal(f.Env.Stdout) {
@@ -35,7 +34,7 @@ func (o *Output) Page(ctx context.Context) {
 		}
 		return
 	}
-	// Decided now: afterwards stdout is a pipe and would look colourless.
+	// Decided now: afterwards stdout is a pipe and would get no colour.
 	o.Style()
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -62,10 +61,10 @@ func (o *Output) Page(ctx context.Context) {
 	o.stdout.Reset(w)
 }
 
-// absent reports that the shell would not find what the word of a pager names, after which the listing would be lost.
+// absent reports that the shell would not find a pager's program, after which the listing would be lost.
 func absent(word string) bool {
 	if strings.ContainsAny(word, "=$`'\"\\;|&()<>~") {
-		return false // the shell's to read
+		return false // for the shell to read
 	}
 	if _, err := exec.LookPath(word); err == nil {
 		return false
@@ -79,7 +78,8 @@ func (o *Output) stopPager() {
 		return
 	}
 	_ = o.pager.in.Close()
-	// Everything is written: another ^C is the pager's, which would be left at the terminal without us.
+	// Everything is written: another ^C belongs to the pager, which would otherwise be left at the terminal
+	// without us.
 	resume := o.f.Env.HoldInterrupt()
 	_ = o.pager.cmd.Wait()
 	resume()
@@ -87,8 +87,8 @@ func (o *Output) stopPager() {
 	o.stdout.Reset(o.f.Env.Stdout)
 }
 
-// pagerCommand picks the pager: GIT_PAGER, pager.agentxchain, core.pager,
-// PAGER, less; on a dumb terminal none but a named one. pager.agentxchain may also be a boolean that only switches it.
+// pagerCommand picks the pager: GIT_PAGER, pager.agentxchain, core.pager, PAGER, less; on a dumb terminal none unless
+// one is named. pager.agentxchain may also be a boolean that only switches it.
 func (f *Factory) pagerCommand() string {
 	env := f.Env.Getenv
 	if p := env("GIT_PAGER"); p != "" {

@@ -1,4 +1,4 @@
-// --jq and --template: a part of the --json answer, as the person wants to see it.
+// --jq and --template: a part of the --json answer, in the person's format.
 
 package term
 
@@ -13,7 +13,7 @@ import (
 	"github.com/itchyny/gojq"
 )
 
-// Picker writes what was asked for of an answer.
+// Picker writes the requested part of an answer.
 type Picker interface {
 	pick(ctx context.Context, w io.Writer, answer any) error
 }
@@ -56,8 +56,8 @@ func (p jqPicker) pick(ctx context.Context, w io.Writer, answer any) error {
 
 type templatePicker struct{ t *template.Template }
 
-// newTemplate reads a template of Go's text/template. Beside its own functions it has json,
-// which prints a value as JSON, and join, which puts a separator between the items of a list.
+// newTemplate reads a template of Go's text/template. Besides its own functions it has json, which
+// prints a value as JSON, and join, which puts a separator between the items of a list.
 func newTemplate(source string) (Picker, error) {
 	t, err := template.New("--template").Funcs(template.FuncMap{
 		"json": func(v any) (string, error) {
@@ -82,7 +82,7 @@ func (p templatePicker) pick(_ context.Context, w io.Writer, answer any) error {
 	return p.t.Execute(w, answer)
 }
 
-// picked prints the part of an answer that was asked for.
+// picked prints the requested part of an answer.
 func (o *Output) picked(doc []byte) error {
 	var answer any
 	if err := json.Unmarshal(doc, &answer); err != nil {

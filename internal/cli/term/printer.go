@@ -18,8 +18,8 @@ type Printer struct {
 	width int
 }
 
-// Printf prints without adding a line end. Values that come from files must
-// have gone through Clean or OneLine; format strings are ours.
+// Printf prints without adding a line end. Values from files must have gone through Clean or
+// OneLine; format strings are ours.
 func (p *Printer) Printf(format string, args ...any) { _, _ = fmt.Fprintf(p.w, format, args...) }
 
 // Println prints its operands and a line end.
@@ -44,9 +44,9 @@ func RelativeTime(now, t time.Time) string {
 	d := now.Sub(t)
 	format, near := "%s ago", 5*time.Second
 	if d < 0 {
-		d, format, near = -max(d, -math.MaxInt64), "in %s", time.Second // what is still to come has not been just now
+		d, format, near = -max(d, -math.MaxInt64), "in %s", time.Second // a future time has not been just now
 		if d >= 90*time.Minute {
-			d = d.Round(time.Hour) // two hours are two hours a moment later, too
+			d = d.Round(time.Hour) // two hours are still two hours a moment later
 		}
 	}
 	if d < near {
@@ -78,5 +78,5 @@ func Age(d time.Duration) string {
 	return fmt.Sprintf("%dy", d/(365*day))
 }
 
-// Timestamp is the JSON form of an instant: UTC, RFC 3339, milliseconds.
+// Timestamp returns the JSON form of an instant: UTC, RFC 3339, milliseconds.
 func Timestamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// Progress shows how far a slow step is. It is silent unless stderr is a
-// terminal, --no-progress and --json are absent, and the step has lasted
-// GIT_PROGRESS_DELAY seconds (1 by default). Safe for concurrent use.
+// Progress shows the progress of a slow step. It is silent unless stderr is a terminal,
+// --no-progress and --json are absent, and the step has lasted GIT_PROGRESS_DELAY seconds (1 by
+// default). It is safe for concurrent use.
 type Progress struct {
 	f     *Factory
 	label string
@@ -50,7 +50,7 @@ func (p *Progress) Step(done int) {
 	_, _ = fmt.Fprintf(p.f.Env.Stderr, "\r%s\x1b[K", text)
 }
 
-// Done takes the line away again.
+// Done removes the line again.
 func (p *Progress) Done() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -10,16 +10,15 @@ import (
 	"strings"
 )
 
-// Prompter asks on stderr and reads stdin. It refuses when nobody can answer;
-// every question has a flag that answers it.
+// Prompter asks on stderr and reads stdin. It refuses when no person can answer; every question has
+// a flag that answers it.
 type Prompter struct {
 	f  *Factory
 	in *bufio.Reader
 }
 
-// Confirm asks a yes/no question. flag names the option that would have
-// answered it, e.g. "--yes"; it is what the error suggests when there is no
-// terminal. An empty answer is def.
+// Confirm asks a yes/no question. flag names the option that would have answered it, e.g. "--yes";
+// the error suggests it when there is no terminal. An empty answer means def.
 func (p *Prompter) Confirm(ctx context.Context, question, flag string, def bool) (bool, error) {
 	choices := "[y/N]"
 	if def {
@@ -42,8 +41,7 @@ func (p *Prompter) Confirm(ctx context.Context, question, flag string, def bool)
 	}
 }
 
-// Line asks for one line; the answer comes trimmed. End of input is an error:
-// nobody answered.
+// Line asks for one line and returns the answer trimmed. End of input is an error: no answer came.
 func (p *Prompter) Line(ctx context.Context, question, flag string) (string, error) {
 	if !p.f.Interactive() {
 		return "", Errorf("prompt_unavailable", "%s needs an answer and this is not a terminal", OneLine(question)).

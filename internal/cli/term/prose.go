@@ -1,4 +1,4 @@
-// Help and manual text, wrapped at 80 columns, or at the terminal's width where that is less.
+// Help and manual text, wrapped at 80 columns, or at the terminal's width when that is less.
 
 package term
 
@@ -10,7 +10,7 @@ import (
 
 const (
 	proseColumns  = 80
-	narrowColumns = 40 // of a terminal that is narrower still the lines wrap by themselves
+	narrowColumns = 40 // the lines of an even narrower terminal wrap by themselves
 )
 
 func (p *Printer) proseWidth() int {
@@ -20,8 +20,8 @@ func (p *Printer) proseWidth() int {
 	return proseColumns
 }
 
-// prose prints text that is ours. A line that does not fit goes on below where it began, and
-// hang columns further in.
+// prose prints our own text. A line that does not fit continues below its beginning, hang columns
+// further in.
 func (p *Printer) prose(s string, hang int) {
 	for line := range strings.Lines(s) {
 		p.Println(wrapLine(strings.TrimSuffix(line, "\n"), p.proseWidth(), hang))

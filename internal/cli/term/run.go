@@ -17,15 +17,15 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/secrets"
 )
 
-// Program is what this program can do. The commands are made anew for every
-// use, because a command keeps what its line said.
+// Program describes this program. The commands are made again for every use, because a command
+// keeps what its line said.
 type Program struct {
-	Groups   []string                       // of the commands, in the order help shows them
+	Groups   []string                       // of the commands, in the order of help
 	Commands func(*Factory) []*ucli.Command // opens and reads nothing
-	Rewrites map[string][]string            // the words of a command to those of the command that is meant
+	Rewrites map[string][]string            // maps the words of a command to those of the command that is meant
 	Examples func(command string) []string  // lines to type, for its help
 	Version  func(*Factory) error           // answers --version
-	// for completion: what can stand for a ROLE, PHASE, GATE, TURN or RUN
+	// for completion: the possible words for a ROLE, PHASE, GATE, TURN or RUN
 	Words func(f *Factory, kind string) []Word
 }
 
@@ -35,8 +35,8 @@ func Run(ctx context.Context, args []string, env Env, p Program) (status int) {
 	if len(args) > 0 {
 		args = args[1:]
 	}
-	// The commands are made before the line is understood, and the Factory
-	// they capture is filled in after.
+	// The commands are made before the line is parsed, and the Factory they capture is filled in
+	// after.
 	f := &Factory{Program: p}
 	app := NewApp(f)
 	inv, err := ParseLine(app, p.Rewrites, args)
@@ -74,9 +74,8 @@ func dispatch(ctx context.Context, f *Factory, app *ucli.App, inv *invocation) e
 	return app.RunContext(ctx, inv.Argv)
 }
 
-// NewApp builds the command tree. urfave/cli's own help, version, completion
-// and exit handling are all off: they print to the wrong stream and exit with
-// statuses of their own.
+// NewApp builds the command tree. urfave/cli's own help, version, completion and exit handling are
+// all off: they print to the wrong stream and exit with statuses of their own.
 func NewApp(f *Factory) *ucli.App {
 	app := &ucli.App{
 		Name:                      "git-agentxchain",
@@ -96,7 +95,7 @@ func NewApp(f *Factory) *ucli.App {
 	return app
 }
 
-// prepare applies to every command what urfave/cli keeps per command.
+// prepare sets for every command what urfave/cli keeps per command.
 func prepare(list []*ucli.Command) {
 	for _, c := range list {
 		c.HideHelp, c.HideHelpCommand = true, true
@@ -105,8 +104,8 @@ func prepare(list []*ucli.Command) {
 	}
 }
 
-// onUsageError takes what is left of a line's faults: ParseLine has checked the
-// rest of the line, and the type of every value.
+// onUsageError handles the remaining faults of a line: ParseLine has checked the rest of the line,
+// and the type of every value.
 func onUsageError(_ *ucli.Context, err error, _ bool) error {
 	var coded CodedError
 	if errors.As(err, &coded) {
@@ -115,8 +114,8 @@ func onUsageError(_ *ucli.Context, err error, _ bool) error {
 	return UsageErrorf("%s", OneLine(err.Error()))
 }
 
-// internalError is what a panic becomes. The stack is for us, not for the
-// person in front of it, unless asked for.
+// internalError turns a panic into an error. The stack is for us, not for the user, unless
+// requested.
 func internalError(f *Factory, p any, stack []byte) error {
 	e := Errorf("internal", "internal error: %s", OneLine(secrets.Redact(fmt.Sprint(p)))).
 		WithHint("this is a defect in git-agentxchain; run again with AGENTXCHAIN_DEBUG=1 and report it with the stack")

@@ -1,4 +1,4 @@
-// "Did you mean": the nearest known name to one that was mistyped.
+// "Did you mean": the known name nearest to a mistyped one.
 
 package term
 
@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Nearest returns the known name closest to word, or "" when none is close
-// enough to be what was meant. A unique completion of word counts as close.
+// Nearest returns the known name closest to word, or "" when none is close enough to be what was
+// meant. A unique completion of word counts as close.
 func Nearest(word string, known []string) string {
 	if word == "" || len(word) > 64 {
 		return ""
@@ -30,7 +30,7 @@ func Nearest(word string, known []string) string {
 	return best
 }
 
-// otherWords are what people who know other programs type, as it is called here: the first that is known.
+// otherWords maps words from other programs to our names: the first known one is meant.
 func otherWords(word string) []string {
 	switch word {
 	case "assign":
@@ -65,7 +65,7 @@ func otherWords(word string) []string {
 	return nil
 }
 
-// meant is which of the known commands someone meant by a word, "" when that cannot be told.
+// meant returns the known command that was probably meant by a word, "" when that is unclear.
 func meant(word string, known []string) string {
 	for _, s := range otherWords(strings.ToLower(word)) {
 		if slices.Contains(known, s) {

@@ -8,9 +8,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 )
 
-// Table prints rows in columns, two spaces apart. Cells are made safe and put
-// on one line. On a terminal the flexible column is wrapped to fit; in a pipe
-// every row is one line.
+// Table prints rows in columns, two spaces apart. Cells are made safe and put on one line. On a
+// terminal the flexible column is wrapped to fit; in a pipe every row is one line.
 type Table struct {
 	// Header names the columns; nil prints none.
 	Header []string
@@ -44,7 +43,7 @@ func (t *Table) Emphasise(i int, style func(string) string) {
 	}
 }
 
-// Len is the number of rows.
+// Len returns the number of rows.
 func (t *Table) Len() int { return len(t.rows) }
 
 // Table prints t.
@@ -73,7 +72,7 @@ func (p *Printer) Table(t *Table) {
 				rest += w
 			}
 		}
-		// Below ten columns a cut cell says nothing; let the line wrap.
+		// Below ten columns a cut cell says nothing; the line may wrap instead.
 		widths[t.Flex] = min(widths[t.Flex], max(p.width-rest, 10))
 	}
 	var b strings.Builder
@@ -92,12 +91,12 @@ func (p *Printer) Table(t *Table) {
 	_, _ = p.Write([]byte(b.String()))
 }
 
-// line prints one line of a row; flex is the part of the flexible column it has, more says
-// that the other cells stand above.
+// line prints one line of a row; flex is its part of the flexible column, more says that the other
+// cells were printed above.
 func (t *Table) line(b *strings.Builder, row []cell, widths []int, flex string, more bool) {
 	end := len(row)
 	if more {
-		end = t.Flex + 1 // nothing stands behind
+		end = t.Flex + 1 // nothing follows
 	}
 	for i, c := range row[:end] {
 		shown := c.text

@@ -93,7 +93,7 @@ func TestPager(t *testing.T) {
 		t.Errorf("%d %q", status, stdout)
 	}
 
-	// The listing is shown where the pager is not there.
+	// The listing is shown when the pager does not exist.
 	env, stdout, stderr := testEnv(true, map[string]string{"GIT_PAGER": "no-such-pager -x"})
 	env.Dir = t.TempDir()
 	f = newTestFactory(env, false)
@@ -134,7 +134,7 @@ func TestPrompt(t *testing.T) {
 			t.Errorf("%q: %q", input, stderr)
 		}
 	}
-	// Nobody there: no terminal, end of input, --json, or git's switch.
+	// No person there: no terminal, end of input, --json, or git's switch.
 	env, _, _ := testEnv(false, nil)
 	_, err := newTestFactory(env, false).Prompt.Confirm(context.Background(), "Go on?", "--yes", true)
 	if r := Describe(err); r.Code != "prompt_unavailable" || r.Exit != ExitUsage ||

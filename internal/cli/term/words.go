@@ -1,4 +1,4 @@
-// Words: lists and counts as sentences have them.
+// Words: lists and counts in sentences.
 
 package term
 
@@ -14,13 +14,13 @@ func JoinComma(s []string) string { return strings.Join(s, ", ") }
 // JoinArrow lists steps: "a -> b -> c".
 func JoinArrow(s []string) string { return strings.Join(s, " -> ") }
 
-// Counted is a number with its noun: "1 warning", "2 warnings".
+// Counted returns a number with its noun: "1 warning", "2 warnings".
 func Counted(n int, noun string) string { return text.Count(n, noun, noun+"s") }
 
 // maxShown bounds a value in the text form; --full, --json and --raw have all of it.
 const maxShown = 160
 
-// Shown is a value of the record on one line, safe and not too long.
+// Shown returns a value of the record on one line, safe and not too long.
 func Shown(line []byte) string {
 	s := OneLine(strings.ToValidUTF8(string(line), "\ufffd"))
 	if DisplayWidth(s) > maxShown {

@@ -1,4 +1,4 @@
-// conflicts: what did not hold when two sides of a run were joined, and the ways out.
+// conflicts: what did not hold when two sides of a run were joined, and the ways to settle it.
 
 package travel
 
@@ -18,7 +18,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
-// waysOut are the ways out of a conflict.
+// waysOut lists the ways out of a conflict.
 var waysOut = []struct{ flag, way, settles, means string }{
 	{"take-ours", join.WayAccept, runner.SettleOurs,
 		"stage the losing result again, for its turn that is still active"},
@@ -147,7 +147,8 @@ func runConflicts(ctx context.Context, f *term.Factory, op, how, because string,
 	return nil
 }
 
-// openConflicts are the names of those that wait for a person, none where they cannot be read.
+// openConflicts returns the names of the conflicts that wait for a person, none when they cannot be
+// read.
 func openConflicts(ctx context.Context, f *term.Factory) (ops []string) {
 	r, err := shared.Open(ctx, f)
 	if err != nil {
@@ -165,7 +166,7 @@ func openConflicts(ctx context.Context, f *term.Factory) (ops []string) {
 
 func conflictObject(c *runner.Conflict) *ojson.Object { return ojson.Marshal(c) }
 
-// conflictSubject says what the losing operation was.
+// conflictSubject describes the losing operation.
 func conflictSubject(c *runner.Conflict) string {
 	what := c.Name
 	if c.Turn != "" {
@@ -205,7 +206,7 @@ func printConflict(p *term.Printer, c *runner.Conflict) {
 	}
 }
 
-// afterSettling is the next command: the turn that a reissue is for, where its role can have one now.
+// afterSettling returns the next command: the turn that a reissue is for, when its role can have one now.
 func afterSettling(ctx context.Context, r *runner.Runner, c *runner.Conflict, how string) string {
 	switch how {
 	case runner.SettleOurs:

@@ -1,3 +1,3 @@
-// Package travel is the commands by which runs get from one machine to another: sync, claim,
+// Package travel holds the commands that move runs from one machine to another: sync, claim,
 // conflicts, runs, export and restore.
 package travel

@@ -125,7 +125,7 @@ func runExport(ctx context.Context, f *term.Factory, o *exportOptions) error {
 		if err := shared.OutputPlace(path, o.Force); err != nil {
 			return err
 		}
-		opt.TempDir = filepath.Dir(path) // where there must be room for it anyway
+		opt.TempDir = filepath.Dir(path) // which needs room for it anyway
 		opt.InPlace = !o.Compress
 	}
 	beside := &bundleFile{}
@@ -176,7 +176,7 @@ func runExport(ctx context.Context, f *term.Factory, o *exportOptions) error {
 	return nil
 }
 
-// exportAnswer is the answer of an export into a file, with its history in a bundle or without ("").
+// exportAnswer returns the answer of an export to a file, with its history in a bundle or without ("").
 func exportAnswer(e *restore.Export, path, bundle string, written int64) *ojson.Object {
 	payload := ojson.NewObject("export_kind", e.Kind, "run_id", ojson.OrNull(e.Run), "output", path,
 		"bytes", int(written), "files", e.Files,
@@ -231,8 +231,8 @@ func printExport(p *term.Printer, e *restore.Export, path, bundle string, writte
 	}
 }
 
-// saveArtifact writes the artifact beside its place and gives it its name when it
-// is whole.
+// saveArtifact writes the artifact to a new file beside the target and renames it when it is
+// complete.
 func saveArtifact(path string, e *restore.Export, o *exportOptions) (int64, error) {
 	if fi, err := os.Stat(path); err == nil && !fi.Mode().IsRegular() {
 		// A pipe or a device, which cannot be replaced and should not be.
@@ -257,8 +257,8 @@ func saveArtifact(path string, e *restore.Export, o *exportOptions) (int64, erro
 	return n, err
 }
 
-// saveBeside writes a file in dir and gives it its name at last. A large artifact is
-// there already but for its name.
+// saveBeside writes a file in dir and renames it at the end. A large artifact already lies beside
+// its final name.
 func saveBeside(path, dir string, e *restore.Export, o *exportOptions) (n int64, err error) {
 	temp := filepath.Join(dir, "."+filepath.Base(path)+".tmp-"+rand.Text())
 	var f *os.File
@@ -274,7 +274,7 @@ func saveBeside(path, dir string, e *restore.Export, o *exportOptions) (n int64,
 			return 0, err
 		}
 		n, err = shared.WriteArtifact(f, e, o.Compress)
-		e.Close() // or the disk would be asked to keep what waited, too
+		e.Close() // or the disk would be asked to sync what waited, too
 	}
 	defer func() { _ = os.Remove(temp) }()
 	if err == nil {

@@ -12,12 +12,12 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 )
 
-// bundleFile is a bundle on the way to its name.
+// bundleFile is a bundle that does not have its name yet.
 type bundleFile struct {
 	path, dir, temp string
 }
 
-// newBundleFile makes a place beside the bundle's for git to write it to.
+// newBundleFile makes a place beside the bundle's for git to write to.
 func newBundleFile(f *term.Factory, o *exportOptions, artifact string) (*bundleFile, error) {
 	path, err := f.Path(o.Bundle)
 	if err != nil {
@@ -36,7 +36,7 @@ func newBundleFile(f *term.Factory, o *exportOptions, artifact string) (*bundleF
 	return &bundleFile{path: path, dir: dir, temp: filepath.Join(dir, "bundle")}, nil
 }
 
-// Publish gives the bundle its name.
+// publish gives the bundle its name.
 func (b *bundleFile) publish(force bool) error {
 	if b.temp == "" {
 		return nil

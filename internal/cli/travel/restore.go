@@ -182,7 +182,7 @@ func runRestore(ctx context.Context, f *term.Factory, o *restoreOptions) error {
 	return nil
 }
 
-// giveUp answers whether turns at work here are given up: by the flag, else by asking.
+// giveUp answers whether to give up active turns here: by the flag, else by asking.
 func giveUp(ctx context.Context, f *term.Factory, o *restoreOptions) func(string) (bool, error) {
 	return func(question string) (bool, error) {
 		if o.GiveUp || o.Plan || o.DryRun || !f.Interactive() || o.Input == "-" {
@@ -193,7 +193,7 @@ func giveUp(ctx context.Context, f *term.Factory, o *restoreOptions) func(string
 	}
 }
 
-// takeWork answers whether work in progress is written: by a flag, else by asking.
+// takeWork answers whether to write work in progress: by a flag, else by asking.
 func takeWork(ctx context.Context, f *term.Factory, o *restoreOptions) func(string) (bool, bool, error) {
 	return func(question string) (yes, decided bool, err error) {
 		if o.Work || o.NoWork || !f.Interactive() || o.Input == "-" {

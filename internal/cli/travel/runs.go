@@ -112,7 +112,7 @@ func NewRunsCommand(f *term.Factory) *ucli.Command {
 	}
 }
 
-// endedBefore reads which runs are meant: those named, or those older than an age.
+// endedBefore reads which runs are meant: the named ones, or those older than an age.
 func endedBefore(c *ucli.Context, f *term.Factory) (time.Time, error) {
 	switch given := c.String("older-than"); {
 	case given == "" && c.NArg() == 0:
@@ -251,7 +251,7 @@ func entryObjects(list []*runner.ArchiveEntry) []*ojson.Object {
 	return out
 }
 
-// tellEntries lists what was done with runs, the first of them by name.
+// tellEntries prints what was done with runs, the first of them by name.
 func tellEntries(p *term.Printer, list []*runner.ArchiveEntry, what string) {
 	for i, e := range list {
 		if i == shared.ListedRuns {

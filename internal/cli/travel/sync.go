@@ -90,7 +90,7 @@ func runSync(ctx context.Context, f *term.Factory, opt runner.SyncOptions) error
 	return refusedRuns(y)
 }
 
-// refusedRuns is the outcome of a sync of which something waits for a person.
+// refusedRuns returns the outcome of a sync when something waits for a person.
 func refusedRuns(y *runner.Synced) error {
 	for _, run := range y.Runs {
 		if run.Code != "" {
@@ -154,7 +154,8 @@ func syncPayload(y *runner.Synced, open int) *ojson.Object {
 		"retired", y.Retired, "conflicts", came, "open_conflicts", open)
 }
 
-// what names one of the things that were brought together. Of one that did not end it is not known how both sides stand.
+// printSync prints a sync; what names one of the synced things. For a sync that did not end, the state of both sides
+// is unknown.
 func printSync(p *term.Printer, y *runner.Synced, open int, what string, ended bool) {
 	remote := term.OneLine(y.Remote)
 	if y.Tracking {

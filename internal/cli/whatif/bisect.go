@@ -1,4 +1,4 @@
-// bisect: the operation at which a verdict turned.
+// bisect: the operation at which a verdict changed.
 
 package whatif
 

@@ -1,3 +1,3 @@
-// Package whatif is the commands that ask what was decided, why, and what other rules would say:
+// Package whatif holds the commands that ask what was decided, why, and what other rules would say:
 // explain, whatif, bisect, simulate and policy test.
 package whatif

@@ -54,7 +54,7 @@ func NewExplainCommand(f *term.Factory) *ucli.Command {
 func runExplain(ctx context.Context, f *term.Factory, o *explainOptions) error {
 	e, err := explanation(ctx, f, o)
 	if err != nil {
-		// Of a code and of a rule of the guards there is always something to say.
+		// A code and a rule of the guards can always be explained.
 		if code := codeMeaning(o.Of); code != nil {
 			tellName(f, "code", o.Of, code.Meaning, code.Do, protocol.SpecOfCode(o.Of),
 				"Nothing is recorded of it here: a command that refuses before it asks the rules leaves no judgement.")
@@ -95,8 +95,8 @@ func runExplain(ctx context.Context, f *term.Factory, o *explainOptions) error {
 	return nil
 }
 
-// tellName says what a name stands for of which no judgement is on record; unrecorded says why none is, "" where a command
-// never leaves one.
+// tellName explains a name about which no judgement is recorded; unrecorded says why not, "" for a command that never
+// records one.
 func tellName(f *term.Factory, kind, of, meaning, do, spec, unrecorded string) {
 	f.Out.Emit(ojson.NewObject("kind", kind, "of", of, "meaning", meaning, "do", do, "spec", spec,
 		"chains", []*ojson.Object{}), func(p *term.Printer) {
@@ -109,7 +109,7 @@ func tellName(f *term.Factory, kind, of, meaning, do, spec, unrecorded string) {
 	})
 }
 
-// printDo says what to do about it.
+// printDo prints what to do about it.
 func printDo(p *term.Printer, do string) {
 	p.Field("What to do", "%s", strings.ReplaceAll(do, "`", ""))
 }
@@ -135,8 +135,8 @@ func codeMeaning(code string) *term.ExitCode {
 	return nil
 }
 
-// printChain prints one decision as a tree. With a gate only what bears on that gate is
-// shown; without all, rules that passed and look at nothing are left out.
+// printChain prints one decision as a tree. With a gate it shows only what concerns that gate;
+// without all, it leaves out rules that passed and look at nothing.
 func printChain(p *term.Printer, c *verdict.Chain, gate string, all bool) {
 	head := c.Kind
 	if c.Turn != "" {
@@ -173,7 +173,7 @@ func printChain(p *term.Printer, c *verdict.Chain, gate string, all bool) {
 	printSteps(p, shownSteps(c.Steps, gate, all), "", gate, all)
 }
 
-// shownSteps are those worth a line.
+// shownSteps returns the steps worth a line.
 func shownSteps(steps []*verdict.Step, gate string, all bool) []*verdict.Step {
 	if all {
 		return steps
@@ -189,7 +189,7 @@ func shownSteps(steps []*verdict.Step, gate string, all bool) []*verdict.Step {
 	return out
 }
 
-// bearsOn reports whether a step or one inside of it is about the gate.
+// bearsOn reports whether a step, or one inside it, is about the gate.
 func bearsOn(s *verdict.Step, gate string) bool {
 	c := verdict.Chain{Steps: []*verdict.Step{s}}
 	return lookback.JudgesGate(&c, gate)

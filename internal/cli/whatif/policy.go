@@ -1,4 +1,4 @@
-// policy test: cases beside the configuration, held against the engine.
+// policy test: cases beside the configuration, checked against the engine.
 
 package whatif
 
@@ -76,8 +76,8 @@ func NewPolicyCommand(f *term.Factory) *ucli.Command {
 	}
 }
 
-// caseName reports whether a case can be called so: letters, digits, "_", and behind the
-// first also "." and "-"; 100 at most.
+// caseName reports whether a case may have that name: letters, digits, "_", and after the first
+// also "." and "-"; 100 at most.
 func caseName(s string) bool {
 	const first = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
 	return s != "" && len(s) <= 100 && strings.Contains(first, s[:1]) && strings.Trim(s, first+".-") == ""

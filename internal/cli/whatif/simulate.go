@@ -1,4 +1,4 @@
-// simulate: the configuration, played before a run is.
+// simulate: the configuration, played before a run begins.
 
 package whatif
 
@@ -169,7 +169,7 @@ func printGraph(p *term.Printer, g *whatif.Graph) {
 	}
 }
 
-// playEvents plays a script, or events drawn by chance.
+// playEvents plays a script, or random events.
 func playEvents(f *term.Factory, o *simulateOptions, cfg *config.Config) error {
 	w, err := whatif.NewWorld(cfg)
 	if err != nil {

@@ -54,7 +54,7 @@ func NewWhatifCommand(f *term.Factory) *ucli.Command {
 	}
 }
 
-// otherConfigFlags name the configuration to judge by.
+// otherConfigFlags returns the flags that name the configuration to judge by.
 func otherConfigFlags() []ucli.Flag {
 	return []ucli.Flag{
 		&ucli.StringFlag{
@@ -175,7 +175,7 @@ func printWhatif(p *term.Printer, r *whatif.Report) {
 	}
 }
 
-// whereText names the place in the configuration a verdict comes from.
+// whereText names the place in the configuration that a verdict comes from.
 func whereText(config string, line int) string {
 	if config == "" || line == 0 {
 		return ""
