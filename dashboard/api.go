@@ -26,7 +26,7 @@ func writeJSON(w http.ResponseWriter, status int, doc any) {
 	_, _ = w.Write(data)
 }
 
-// apiError is an answer that says what is wrong: {ok, code, error}.
+// apiError answers with an error: {ok, code, error}.
 func apiError(w http.ResponseWriter, status int, id, message string) {
 	writeJSON(w, status, object("ok", false, "code", id, "error", message))
 }
@@ -96,7 +96,7 @@ func (s *Server) api(mux *http.ServeMux) {
 	mux.HandleFunc("/api/", func(w http.ResponseWriter, _ *http.Request) { noResource(w) })
 }
 
-// limit reads the limit of the query, a whole number, or gives the default.
+// limit reads the limit of the query, a whole number, or returns the default.
 func (a *ask) limit(otherwise int) int {
 	n, err := strconv.Atoi(a.q.Get("limit"))
 	if err != nil {
@@ -105,8 +105,8 @@ func (a *ask) limit(otherwise int) int {
 	return n
 }
 
-// stream writes rows as they are in the ledger, as one array. It holds one row at a
-// time, and gives up a client that does not take them.
+// stream writes rows as they are in the ledger, as one array. It holds one row at a time, and gives
+// up a client that does not read them.
 func (a *ask) stream(l *ledger, rows []entry) {
 	h := a.w.Header()
 	h.Set("Content-Type", "application/json; charset=utf-8")
@@ -134,8 +134,8 @@ func (a *ask) stream(l *ledger, rows []entry) {
 			return !gone
 		})
 		if err != nil {
-			// The ledger was rewritten in the middle of the answer: half of it must not
-			// pass for the whole.
+			// The ledger was rewritten in the middle of the answer: half of it must not pass for
+			// the whole.
 			panic(http.ErrAbortHandler)
 		}
 		rows = rows[n:]
@@ -146,22 +146,21 @@ func (a *ask) stream(l *ledger, rows []entry) {
 	}
 }
 
-// session is GET /api/session. Nothing can be done here, so there is no token to do
-// it with.
+// session answers GET /api/session. Nothing can be done here, so there is no token to do it with.
 func (a *ask) session() any {
 	return object("session_version", "1", "mutation_token", nil, "replay_mode", a.srv.opt.Replay != nil,
 		"capabilities", object("approve_gate", false))
 }
 
-// poll is GET /api/poll. The commands of a run send reminders; looking at the dashboard
-// never does.
+// poll answers GET /api/poll. The commands of a run send reminders; looking at the dashboard never
+// does.
 func (a *ask) poll() any {
 	return object("ok", true, "polled_at", wire.FormatTime(time.Now()), "replay_mode", a.srv.opt.Replay != nil,
 		"governed_project_detected", a.s.Governed, "state_available", a.m.has(string(wire.DocState)),
 		"reminder_evaluation", object("reminders_sent", []any{}, "notifications_emitted", 0))
 }
 
-// events is GET /api/events?type&since&limit&run_id: run_id counts after limit.
+// events answers GET /api/events?type&since&limit&run_id: run_id applies after limit.
 func (a *ask) events() {
 	rows := a.m.events.entries()
 	var types []string
@@ -200,7 +199,7 @@ func contains(list []string, s string) bool {
 	return false
 }
 
-// runHistory is GET /api/run-history?limit: the newest first.
+// runHistory answers GET /api/run-history?limit: the newest first.
 func (a *ask) runHistory() {
 	rows := a.m.runHistory.entries()
 	limit := a.limit(0)

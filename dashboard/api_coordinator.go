@@ -1,4 +1,4 @@
-// The API about an initiative: its files, what its gates wait for, its repositories.
+// The API for an initiative: its files, what its gates wait for, its repositories.
 
 package dashboard
 
@@ -77,7 +77,7 @@ func problemLines(err error) []string {
 	return []string{err.Error()}
 }
 
-// blockers is GET /api/coordinator/blockers.
+// blockers answers GET /api/coordinator/blockers.
 func (a *ask) blockers() {
 	in := a.initiative()
 	if in == nil {
@@ -111,7 +111,7 @@ func (a *ask) blockers() {
 		"gate_approvals", in.Gate.Value()))
 }
 
-// repoStatus is GET /api/coordinator/repo-status.
+// repoStatus answers GET /api/coordinator/repo-status.
 func (a *ask) repoStatus() {
 	if in := a.initiative(); in != nil {
 		out := []*ojson.Object{}
@@ -123,7 +123,7 @@ func (a *ask) repoStatus() {
 	}
 }
 
-// coordinatorTimeouts is GET /api/coordinator/timeouts.
+// coordinatorTimeouts answers GET /api/coordinator/timeouts.
 func (a *ask) coordinatorTimeouts() {
 	in := a.initiative()
 	if in == nil {
@@ -180,7 +180,7 @@ func (a *ask) coordinatorTimeouts() {
 			"coordinator_event_count", len(own)), "coordinator_events", own, "repos", repos))
 }
 
-// timeoutRows are the rows of a repository's decision ledger about limits of time.
+// timeoutRows returns the rows of a repository's decision ledger about time limits.
 func timeoutRows(dir string) []*ojson.Object {
 	out := []*ojson.Object{}
 	eachRow(dir, wire.LedgerDecisions.Path(), func(raw []byte) {
@@ -192,8 +192,8 @@ func timeoutRows(dir string) []*ojson.Object {
 	return out
 }
 
-// eachRow reads the lines of a file in a repository of the initiative. What is
-// shown of a child is shown as its files have it.
+// eachRow reads the lines of a file in a repository of the initiative. A child's files are shown as
+// they are.
 func eachRow(dir, name string, f func(raw []byte)) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -212,8 +212,8 @@ func eachRow(dir, name string, f func(raw []byte)) {
 	}
 }
 
-// coordinatorEvents is GET /api/coordinator/events?type&since&repo_id&limit: the
-// events of all repositories by time.
+// coordinatorEvents answers GET /api/coordinator/events?type&since&repo_id&limit: the events of all
+// repositories by time.
 func (a *ask) coordinatorEvents() {
 	in := a.initiative()
 	if in == nil {

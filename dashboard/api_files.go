@@ -1,4 +1,4 @@
-// The API about documents beside the ledgers: chains, missions, plans, watch results.
+// The API for documents beside the ledgers: chains, missions, plans, watch results.
 
 package dashboard
 
@@ -15,8 +15,8 @@ import (
 // maxFiles bounds how many documents of one directory are read.
 const maxFiles = 1000
 
-// listed are the documents in a directory whose names begin so, and how many of the
-// files were none.
+// listed returns the documents in a directory whose names have the prefix, and how many of the
+// files were not documents.
 func (a *ask) listed(dir, prefix string) (docs []*ojson.Object, corrupt int) {
 	f, err := a.m.root.Open(dir)
 	if err != nil {
@@ -43,7 +43,7 @@ func (a *ask) listed(dir, prefix string) (docs []*ojson.Object, corrupt int) {
 	return docs, corrupt
 }
 
-// newestFirst sorts documents by the first of the times they have.
+// newestFirst sorts documents by the first of the given times that they have.
 func newestFirst(docs []*ojson.Object, keys ...string) {
 	slices.SortStableFunc(docs, func(x, y *ojson.Object) int { return timeOf(y, keys...).Compare(timeOf(x, keys...)) })
 }
@@ -55,7 +55,7 @@ func limited(docs []*ojson.Object, limit int) []*ojson.Object {
 	return append([]*ojson.Object{}, docs...)
 }
 
-// documents is {latest, <name>}: the newest first.
+// documents returns {latest, <name>}: the newest first.
 func (a *ask) documents(dir, prefix, name string, limit int, times ...string) any {
 	docs, _ := a.listed(dir, prefix)
 	newestFirst(docs, times...)
@@ -66,7 +66,7 @@ func (a *ask) documents(dir, prefix, name string, limit int, times ...string) an
 	return object("latest", latest, name, limited(docs, limit))
 }
 
-// plans is GET /api/plans?limit&mission.
+// plans answers GET /api/plans?limit&mission.
 func (a *ask) plans() any {
 	const dir = ".agentxchain/missions/plans"
 	docs, _ := a.listed(dir, "")
@@ -95,7 +95,7 @@ func (a *ask) plans() any {
 	return object("latest", latest, "plans", limited(docs, a.limit(20)), "coordinator_warnings", warnings)
 }
 
-// watchResults is GET /api/watch-results?limit.
+// watchResults answers GET /api/watch-results?limit.
 func (a *ask) watchResults() any {
 	docs, corrupt := a.listed(".agentxchain/watch-results", "")
 	newestFirst(docs, "timestamp", "created_at")

@@ -1,4 +1,4 @@
-// The API about what surrounds a run: notifications, and the runtimes it reaches.
+// The API for the surroundings of a run: notifications, and the runtimes it uses.
 
 package dashboard
 
@@ -16,8 +16,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// notifications is GET /api/notifications. Addresses of webhooks are secrets as a
-// rule and are left out.
+// notifications answers GET /api/notifications. Addresses of webhooks are usually secret and are
+// left out.
 func (a *ask) notifications() {
 	if a.srv.opt.Replay != nil {
 		writeJSON(a.w, http.StatusOK, object("ok", true, "replay_mode", true,
@@ -68,7 +68,7 @@ func (a *ask) notifications() {
 		"recent", append([]*ojson.Object{}, recent...)))
 }
 
-// connectors is GET /api/connectors: the runtimes that are not manual.
+// connectors answers GET /api/connectors: the runtimes that are not manual.
 func (a *ask) connectors() {
 	if a.unusable() {
 		return
@@ -169,7 +169,7 @@ func (a *ask) connector(id string, rt *config.Runtime) *ojson.Object {
 		"attempts_made", attempts, "last_error", ojson.OrNull(bad.Text))
 }
 
-// runtimeOf is the runtime of the turn an event is about.
+// runtimeOf returns the runtime of the turn that an event is about.
 func (a *ask) runtimeOf(e *entry) string {
 	if t, ok := a.s.Sight.View.State.ActiveTurns.Get(e.Turn); ok && t != nil {
 		return t.RuntimeID
@@ -180,7 +180,7 @@ func (a *ask) runtimeOf(e *entry) string {
 	return ""
 }
 
-// target is what a runtime starts or asks, without anything secret in it.
+// target returns what a runtime starts or asks, without anything secret.
 func target(rt *config.Runtime) any {
 	switch rt.Type {
 	case "api_proxy":
@@ -197,7 +197,7 @@ func target(rt *config.Runtime) any {
 	return ojson.OrNull(strings.Join(append(rt.Raw.Strings("command"), rt.Raw.Strings("args")...), " "))
 }
 
-// bare is an address without what may be secret in it.
+// bare returns an address without parts that may be secret.
 func bare(address string) any {
 	u, err := url.Parse(address)
 	if err != nil {

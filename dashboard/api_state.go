@@ -1,4 +1,4 @@
-// The API about the state: state, continuity, gate actions, artifacts, limits.
+// The API for the state: state, continuity, gate actions, artifacts, limits.
 
 package dashboard
 
@@ -37,8 +37,8 @@ func (a *ask) unusable() bool {
 	return true
 }
 
-// state is GET /api/state: the state as it is read, with what follows from it.
-// Nothing is reconciled.
+// state answers GET /api/state: the state as it is read, with what follows from it. Nothing is
+// reconciled.
 func (a *ask) state() {
 	if !a.m.has(string(wire.DocState)) {
 		noResource(a.w)
@@ -72,7 +72,7 @@ func (a *ask) state() {
 	writeJSON(a.w, http.StatusOK, doc)
 }
 
-// continuity is GET /api/continuity, null without a checkpoint.
+// continuity answers GET /api/continuity, null without a checkpoint.
 func (a *ask) continuity() any {
 	c := a.m.object(string(wire.DocSession))
 	const report = ".agentxchain/SESSION_RECOVERY.md"
@@ -109,7 +109,7 @@ func (a *ask) continuity() any {
 		"recommended_detail", detail, "drift_detected", drift, "drift_warnings", warnings)
 }
 
-// gateActions is GET /api/gate-actions: those of the pending gate.
+// gateActions answers GET /api/gate-actions: those of the pending gate.
 func (a *ask) gateActions() any {
 	out := object("configured", []any{}, "latest_attempt", nil)
 	if a.s.Sight == nil {
@@ -134,7 +134,7 @@ func (a *ask) gateActions() any {
 	return out
 }
 
-// lastAttempt is what became of the actions of a gate when they were last run.
+// lastAttempt returns the outcome of a gate's actions when they were last run.
 func (a *ask) lastAttempt(gate, kind string) any {
 	rows := a.m.decisions.entries()
 	var picked []entry
@@ -163,8 +163,7 @@ func (a *ask) lastAttempt(gate, kind string) any {
 		"attempted_at", ojson.OrNull(at), "actions", actions)
 }
 
-// kit is GET /api/workflow-kit-artifacts: those of the phase, and whether they are
-// there now.
+// kit answers GET /api/workflow-kit-artifacts: those of the phase, and whether they exist now.
 func (a *ask) kit() {
 	if a.unusable() {
 		return
@@ -196,7 +195,7 @@ func (a *ask) kit() {
 	writeJSON(a.w, http.StatusOK, object("ok", true, "phase", ojson.OrNull(st.Phase), "artifacts", out))
 }
 
-// timeouts is GET /api/timeouts.
+// timeouts answers GET /api/timeouts.
 func (a *ask) timeouts() {
 	if a.unusable() {
 		return
@@ -266,8 +265,8 @@ func liveTimeouts(st *agentrun.State, cfg *config.Config, a *ask) *ojson.Object 
 	return object("exceeded", exceeded, "warnings", warnings)
 }
 
-// ledgerRows are the newest rows of the decision ledger whose type begins so, in
-// their order.
+// ledgerRows returns the newest rows of the decision ledger whose type has the prefix, in their
+// order.
 func (a *ask) ledgerRows(prefix string) []*ojson.Object {
 	rows := a.m.decisions.entries()
 	var picked []entry

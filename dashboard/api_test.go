@@ -20,7 +20,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
-// doc is an answer with its members in order.
+// doc returns an answer with its members in order.
 func (v *served) doc(path string) *ojson.Object {
 	v.t.Helper()
 	status, header, body := v.fetch("GET", "/api/"+path)
@@ -185,7 +185,7 @@ func TestEventFilters(t *testing.T) {
 	}
 }
 
-// A client that asks for much and never reads is disconnected; it delays no other.
+// A client that asks for much and never reads is disconnected; it delays no other client.
 func TestClientThatNeverReads(t *testing.T) {
 	dir := laid(t, "")
 	row := `{"turn_id":"turn_x","summary":"` + strings.Repeat("x", 60<<10) + `"}` + "\n"

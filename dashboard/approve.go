@@ -30,7 +30,7 @@ const (
 	signingWait = 2 * time.Minute  // for a passphrase or a touch
 )
 
-// looks are what was shown and has not been answered.
+// looks holds what was shown and not yet answered.
 type looks struct {
 	mu   sync.Mutex
 	open map[string]look
@@ -62,7 +62,7 @@ func (l *looks) keep(g *gate.Pending, now time.Time) string {
 	return id
 }
 
-// take returns what was shown, once; nil when it was answered, or is too old.
+// take returns what was shown, once; nil when it was already answered or is too old.
 func (l *looks) take(id string, now time.Time) *gate.Pending {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -74,8 +74,8 @@ func (l *looks) take(id string, now time.Time) *gate.Pending {
 	return x.gate
 }
 
-// answerAllowed accepts the form of our own page and nothing that another site, a link or a
-// program without the session's cookie can send.
+// answerAllowed accepts the form of our own page and nothing that another site, a link or a program
+// without the session's cookie can send.
 func (s *Server) answerAllowed(r *http.Request) bool {
 	if !s.opt.AllowApprove || r.URL.Path != approvePath || r.URL.RawQuery != "" ||
 		r.Header.Get("Origin") != "http://"+r.Host || r.Header.Get(tokenHeader) != "" {
@@ -88,13 +88,13 @@ func (s *Server) answerAllowed(r *http.Request) bool {
 	return strings.TrimSpace(kind) == "application/x-www-form-urlencoded"
 }
 
-// approve shows the gate that waits and takes the answer.
+// approve shows the waiting gate and takes the answer.
 func (s *Server) approve(w http.ResponseWriter, r *http.Request) {
-	// With no-referrer a browser hides where a form comes from, and the answer would be refused.
+	// With no-referrer a browser hides the origin of a form, and the answer would be refused.
 	w.Header().Set("Referrer-Policy", "same-origin")
 	w.Header().Set("Cache-Control", "no-store")
 	s.page(w, r, func(v *view) error {
-		v.Live = false // nothing reloads under a person's hands
+		v.Live = false // nothing reloads while a person fills in the form
 		v.Title = "Approve"
 		if !s.opt.AllowApprove || s.opt.Replay != nil {
 			return errMissing{"This dashboard only shows. Gates are approved with git agentxchain approve, " +
@@ -242,7 +242,7 @@ func gateDiff(g *gate.Pending) block {
 	return b
 }
 
-// answered takes the form: what was shown is approved, and nothing else.
+// answered handles the form: it approves what was shown, and nothing else.
 func (v *view) answered(w http.ResponseWriter, run *runner.Runner) error {
 	r := v.r
 	r.Body = http.MaxBytesReader(w, r.Body, maxAnswer)

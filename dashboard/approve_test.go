@@ -17,13 +17,13 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
-// atGate is a project whose gate waits for a person, who has a key that the project knows.
+// atGate makes a project whose gate waits for a person with a key that the project knows.
 func atGate(t *testing.T) (dir string) {
 	t.Helper()
 	return atGateOf(t, `{"principals":["ann@example.org"],"threshold":1}`)
 }
 
-// atGateOf is atGate with the rule whose approval counts.
+// atGateOf is atGate with the rule for whose approval counts.
 func atGateOf(t *testing.T, people string) (dir string) {
 	t.Helper()
 	if _, err := exec.LookPath("ssh-keygen"); err != nil {
@@ -101,7 +101,7 @@ func standsAt(t *testing.T, dir string) (s wire.Status, phase string) {
 	return s, phase
 }
 
-// answer sends the form as a browser does, with what header replaces: name, value.
+// answer sends the form as a browser does, with header overriding headers: name, value.
 func (v *served) answer(form url.Values, header ...string) (int, string) {
 	v.t.Helper()
 	path := approvePath
@@ -170,7 +170,7 @@ func TestApproveFromThePage(t *testing.T) {
 	if !strings.Contains(v.page("/"), `href="/approve"`) {
 		t.Error("the overview does not lead to the answer")
 	}
-	// What another site, another program or a link can send is no answer.
+	// A request that another site, another program or a link can send is not an answer.
 	for _, bad := range []struct {
 		header []string
 		code   int
@@ -254,7 +254,7 @@ func TestApproveFromThePage(t *testing.T) {
 	}
 }
 
-// TestGateTellsWhoseYesCounts: one that was given for another commit counts no more.
+// TestGateTellsWhoseYesCounts: a yes that was given for another commit no longer counts.
 func TestGateTellsWhoseYesCounts(t *testing.T) {
 	dir := atGateOf(t, `{"principals":["ann@example.org","bob@example.org"],"threshold":2}`)
 	with(t, dir, func(r *runner.Runner) {
@@ -304,7 +304,7 @@ func TestApproveIsOff(t *testing.T) {
 	}
 }
 
-// TestBrowserApproves fills the form in as a person does, in a real browser.
+// TestBrowserApproves fills in the form as a person does, in a real browser.
 func TestBrowserApproves(t *testing.T) {
 	ctx := browser(t)
 	dir := atGate(t)

@@ -1,5 +1,5 @@
-// What pages are made of: blocks of facts, tables and text. A page builds them, one
-// template renders them; nothing in them is markup.
+// The parts of pages: blocks of facts, tables and text. A page builds them, one template renders
+// them; nothing in them is markup.
 
 package dashboard
 
@@ -65,7 +65,7 @@ type block struct {
 	Ask       *answerForm
 	Older     string // addresses of the neighbouring pages of a list
 	Newer     string
-	Plain     bool // the list is in no order of time: its pages are the next and the previous
+	Plain     bool // the list is not in order of time: its pages are the next and the previous
 	All       cell // leads to the whole list
 	Parts     []block
 	Folded    bool
@@ -78,7 +78,7 @@ type filter struct {
 	Fields []field
 }
 
-// field of a filter: a choice, or a text.
+// field is a field of a filter: a choice, or a text.
 type field struct {
 	Name, Label, Value string
 	Choices            []string // nil for a text
@@ -106,7 +106,7 @@ func opLink(id string) cell {
 	return c
 }
 
-// moment is a time for people: how long ago, with the time itself.
+// moment returns a time for people: how long ago, with the time itself.
 func (v *view) moment(at time.Time) cell {
 	if at.IsZero() {
 		return cell{}
@@ -119,7 +119,7 @@ func (v *view) moment(at time.Time) cell {
 	return cell{Text: s, Time: at}
 }
 
-// clock is the time itself beside how long ago it was, where the two differ enough to
+// clock returns the time itself, shown beside how long ago it was, when the two differ enough to
 // need both: a reader of yesterday's run wants the date.
 func clock(c cell) string {
 	if strings.HasSuffix(c.Text, " ago") || strings.HasPrefix(c.Text, "in ") {
@@ -128,7 +128,7 @@ func clock(c cell) string {
 	return ""
 }
 
-// standing is a status with its tone.
+// standing returns a status with its tone.
 func standing(s string) cell {
 	t := neutral
 	switch s {
@@ -156,7 +156,7 @@ const (
 	maxDiffRuns  = 1000
 )
 
-// diffLines sorts the lines of a patch; cutOff says that there were more.
+// diffLines sorts the lines of a patch by kind; cutOff says that there were more.
 func diffLines(patch string) (out []diffLine, cutOff bool) {
 	body := false
 	n := 0

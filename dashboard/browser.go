@@ -10,9 +10,9 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/process"
 )
 
-// OpenBrowser shows an address in the browser of the person, and reports whether one
-// could be started. Without a desktop none is: a text browser would take the
-// terminal. The address should be a ticket: every user of the machine can see it.
+// OpenBrowser shows an address in the browser of the person, and reports whether one could be
+// started. Without a desktop it starts none: a text browser would take the terminal. The address
+// should be a ticket: every user of the machine can see it.
 func OpenBrowser(address string, getenv func(string) string) bool {
 	for _, argv := range browsers(runtime.GOOS, getenv) {
 		file, err := process.Find(argv[0], ".", os.Environ())
@@ -23,13 +23,13 @@ func OpenBrowser(address string, getenv func(string) string) bool {
 		if err != nil {
 			continue
 		}
-		go func() { _, _ = p.Wait() }() // collected, whenever it ends
+		go func() { _, _ = p.Wait() }() // reaped, whenever it ends
 		return true
 	}
 	return false
 }
 
-// browsers are the programs to try, with their arguments before the address.
+// browsers returns the programs to try, with their arguments before the address.
 func browsers(system string, getenv func(string) string) [][]string {
 	var list [][]string
 	for name := range strings.SplitSeq(getenv("BROWSER"), ":") {

@@ -1,5 +1,5 @@
-// Accessibility as axe-core judges it, on every view, light and dark. axe-core is no
-// part of this repository: AGENTXCHAIN_TEST_AXE names its axe.min.js.
+// Accessibility as axe-core judges it, for every view, light and dark. axe-core is not part of this
+// repository: AGENTXCHAIN_TEST_AXE names its axe.min.js.
 
 package dashboard
 
@@ -12,7 +12,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// violation is what axe-core finds fault with.
+// violation is a fault that axe-core finds.
 type violation struct {
 	ID     string   `json:"id"`
 	Impact string   `json:"impact"`
@@ -20,7 +20,7 @@ type violation struct {
 	Nodes  []string `json:"nodes"`
 }
 
-// judge lets axe-core look at the page that is open; rules limits it to some.
+// judge lets axe-core examine the open page; rules limits it to some.
 func judge(ctx context.Context, t testing.TB, axe, rules string) (serious []violation) {
 	t.Helper()
 	if ok, err := chromedp.Run(ctx, chromedp.Evaluate[bool](axe+";true")); err != nil || !ok {
@@ -52,7 +52,7 @@ func TestBrowserAxe(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx := browser(t)
-	// It has to find what is there: a page with a fault.
+	// It has to find an existing fault: a page with one.
 	open(ctx, t, `data:text/html,<html><body><img src=x><p style="color:%23999;background:white">faint`)
 	if got := judge(ctx, t, string(source), ""); len(got) < 2 {
 		t.Fatalf("of a page with faults it says %v", got)
@@ -85,7 +85,7 @@ func TestBrowserAxe(t *testing.T) {
 					"/turns/" + s.Sight.Turns[0].Turn.TurnID}
 			}
 			if name == "an artifact" {
-				paths = append([]string{"closed"}, paths...) // before one is let in there is a page too
+				paths = append([]string{"closed"}, paths...) // there is also a page before login
 			}
 			for i, path := range paths {
 				switch {

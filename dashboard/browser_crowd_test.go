@@ -12,8 +12,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
-// crowded is a replayed workspace with a turn, lists and a configuration that are
-// longer than any page.
+// crowded serves a replayed workspace with a turn, lists and a configuration that are longer than
+// any page.
 func crowded(t testing.TB) *served {
 	t.Helper()
 	dir := laid(t, "")
@@ -89,7 +89,7 @@ func crowded(t testing.TB) *served {
 	return serve(t, Options{Dir: dir, Now: func() time.Time { return at }, Replay: &Replay{Artifact: "crowded.json"}})
 }
 
-// manyRepositories is an initiative over 300 repositories with 120 workstreams.
+// manyRepositories makes an initiative over 300 repositories with 120 workstreams.
 func manyRepositories(t testing.TB, dir string, list func(int, func(int) string) string) {
 	t.Helper()
 	object := func(n int, member func(i int) string) string {
@@ -118,8 +118,8 @@ func manyRepositories(t testing.TB, dir string, list func(int, func(int) string)
 	}))
 }
 
-// The board of an initiative of many repositories tells their number in each state,
-// and goes on on a next page.
+// The board of an initiative of many repositories shows their number in each state, and continues
+// on the next page.
 func TestBoardOfManyRepositories(t *testing.T) {
 	testrepo.Serving(t)
 	v := crowded(t)

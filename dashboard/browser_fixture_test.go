@@ -1,5 +1,5 @@
-// What is looked at in the browser and under load: projects the program itself made,
-// long runs, an initiative, an artifact.
+// What the browser and load tests look at: projects made by the program itself, long runs, an
+// initiative, an artifact.
 
 package dashboard
 
@@ -21,7 +21,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
-// made is where what several tests use is made, removed when they have ended.
+// made is the directory for what several tests use, removed when they have ended.
 var made string
 
 var workshop = sync.OnceValues(func() (dir string, err error) {
@@ -52,7 +52,7 @@ var program = sync.OnceValues(func() (string, error) {
 	return testrepo.Program(dir)
 })
 
-// command is the program at work in dir, deaf to what the machine is configured for.
+// command returns the program in dir, without the machine's configuration.
 func command(t testing.TB, dir string, args ...string) *exec.Cmd {
 	t.Helper()
 	path, err := program()
@@ -80,8 +80,8 @@ func run(t testing.TB, dir string, args ...string) map[string]any {
 	return answer
 }
 
-// begin starts a program that goes on until the test ends, and returns the line of
-// JSON it says that it listens with.
+// begin starts a program that runs until the test ends, and returns the line of JSON that it prints
+// when it listens.
 func begin(t testing.TB, dir string, args ...string) (session map[string]any, cmd *exec.Cmd) {
 	t.Helper()
 	cmd = command(t, dir, append([]string{"--json"}, args...)...)
@@ -153,12 +153,12 @@ const longTurns = 10_000
 
 var long sync.Once
 
-// longRun is a project with a run of longTurns accepted turns and a turn with a
-// staged result. The tests share it.
+// longRun returns a project with a run of longTurns accepted turns and a turn with a staged result.
+// The tests share it.
 func longRun(t testing.TB) string { return longProject(t, "long") }
 
-// longChain is longRun with the operations as they come with so many turns, two a
-// turn. They are forged: they can be listed and looked at, and are not believed.
+// longChain is longRun with the operations that so many turns have, two a turn. They are forged:
+// they can be listed and looked at, but are not believed.
 func longChain(t testing.TB) string { return longProject(t, "chain") }
 
 func longProject(t testing.TB, name string) string {
@@ -196,8 +196,8 @@ func makeLongRun(t testing.TB, dir string) {
 	}
 }
 
-// lengthen puts operations below the newest one of a recorded run, as git sees them:
-// commits with their messages. Their trees are that of the newest.
+// lengthen puts operations below the newest one of a recorded run, as git sees them: commits with
+// their messages. They have the tree of the newest.
 func lengthen(t testing.TB, dir string, n int) {
 	t.Helper()
 	git := func(stdin string, args ...string) string {
@@ -238,7 +238,7 @@ func lengthen(t testing.TB, dir string, n int) {
 	}
 }
 
-// initiative is a workspace over three repositories of which the first is at work.
+// initiative makes a workspace over three repositories of which the first is active.
 func initiative(t testing.TB) (workspace string) {
 	t.Helper()
 	testrepo.Isolate()
@@ -268,7 +268,7 @@ func initiative(t testing.TB) (workspace string) {
 	return workspace
 }
 
-// commit is git with an author, in a directory that is made when it is not there.
+// commit runs git with an author, in a directory that it makes if necessary.
 func commit(t testing.TB, dir string, args ...string) {
 	t.Helper()
 	if err := os.MkdirAll(dir, 0o777); err != nil {

@@ -1,5 +1,5 @@
-// A run of 10,000 turns in the browser: pages one can turn, filters and search that
-// find, and how long one waits.
+// A run of 10,000 turns in the browser: paging, filters and search that work, and how long they
+// take.
 
 package dashboard
 
@@ -28,7 +28,7 @@ func follow(ctx context.Context, t testing.TB, selector string) {
 
 func TestBrowserLongRun(t *testing.T) {
 	takesMinutes(t)
-	dir, chainDir := longRun(t), longChain(t) // before the browser's time begins
+	dir, chainDir := longRun(t), longChain(t) // before the browser's time limit starts
 	ctx := browser(t)
 	window(ctx, t, 1280, 900)
 	v := serve(t, Options{Dir: dir, Every: 200 * time.Millisecond})
@@ -56,7 +56,7 @@ func TestBrowserLongRun(t *testing.T) {
 	} {
 		open(ctx, t, base(path)+path)
 		shows(ctx, t, lead)
-		if path == "/turns" { // above the list is the turn under way
+		if path == "/turns" { // the active turn is above the list
 			ask1[bool](ctx, t, `(document.getElementById('active').remove(), true)`)
 		}
 		one := firsts()
@@ -105,7 +105,7 @@ func TestBrowserLongRun(t *testing.T) {
 		"/search?q=step+77"} {
 		wait(ctx, t, base(path)+path, path)
 	}
-	// It goes on: an acceptance elsewhere is seen in a run of this length too.
+	// It goes on: an acceptance elsewhere shows in a run of this length too.
 	open(ctx, t, v.base+"/")
 	shows(ctx, t, "Live.")
 	shows(ctx, t, "result staged")
@@ -115,8 +115,7 @@ func TestBrowserLongRun(t *testing.T) {
 	t.Logf("an acceptance was seen after %v", time.Since(begun).Round(time.Millisecond))
 }
 
-// wait tells how long one waits for a page, the median of three visits, or of seven
-// in a long test.
+// wait measures how long a page takes, the median of three visits, or of seven in a long test.
 func wait(ctx context.Context, t testing.TB, address, name string) {
 	t.Helper()
 	var answered, painted []float64

@@ -1,4 +1,4 @@
-// Pictures of every view, for docs/dashboard.md: make screenshots takes them again.
+// Pictures of every view, for docs/dashboard.md: make screenshots takes them.
 
 package dashboard
 
@@ -27,7 +27,7 @@ import (
 
 var takePictures = flag.Bool("screenshots", false, "take the pictures of docs/images/dashboard again")
 
-// saidFile tells for each picture what its page said, as a digest.
+// saidFile has a digest of each picture's page text.
 const saidFile = pictureDir + "/said.txt"
 
 const (
@@ -35,12 +35,11 @@ const (
 	maxPicture = 180 << 10
 )
 
-// pictures are the views that have one.
+// pictures lists the views that have one.
 var pictures = []string{"overview", "overview-dark", "overview-phone", "timeline", "turn", "operation", "decisions",
 	"events", "hooks", "delegations", "integrity", "board", "search", "replay", "runs", "approve"}
 
-// TestPictures holds the documentation to having a picture of each view, and no
-// other.
+// TestPictures checks that the documentation has a picture of each view, and no other.
 func TestPictures(t *testing.T) {
 	text, err := os.ReadFile("../docs/dashboard.md")
 	if err != nil {
@@ -66,8 +65,8 @@ func TestPictures(t *testing.T) {
 	}
 }
 
-// clockwork is a clock that goes on by the same step each time it is looked at, and
-// ids that count, so that a project is the same each time it is made.
+// clockwork returns a clock that advances by the same step each time it is read, and ids that
+// count, so that a project is the same each time it is made.
 func clockwork(step time.Duration) (now func() time.Time, seed func() string) {
 	at, n := time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC), 0
 	now = func() time.Time { at = at.Add(step); return at }
@@ -80,8 +79,8 @@ func clockwork(step time.Duration) (now func() time.Time, seed func() string) {
 
 func still(at time.Time) func() time.Time { return func() time.Time { return at } }
 
-// TestBrowserTakesPictures holds the pictures to what their pages say today, and with -screenshots
-// takes them again. CI_REPORTS names a directory for those of this run.
+// TestBrowserTakesPictures compares the pictures with what their pages say today, and with
+// -screenshots takes them again. CI_REPORTS names a directory for those of this run.
 func TestBrowserTakesPictures(t *testing.T) {
 	if !*takePictures {
 		takesMinutes(t)
@@ -112,7 +111,7 @@ func TestBrowserTakesPictures(t *testing.T) {
 	}
 }
 
-// saidOn is a digest of what a page says, whatever the numbers and ids in it, and the directory of the test.
+// saidOn returns a digest of what a page says, without its numbers and ids and the directory of the test.
 func saidOn(ctx context.Context, t *testing.T) string {
 	t.Helper()
 	words := strings.Fields(ask1[string](ctx, t, `document.querySelector('main').textContent`))
@@ -219,7 +218,7 @@ func takeAll(t *testing.T, into string, said map[string]string) {
 	take(v, "approve", approvePath)
 }
 
-// picture writes what is seen of the page, as small as it goes without loss.
+// picture writes the visible page, losslessly and as small as possible.
 func picture(ctx context.Context, t *testing.T, file string) {
 	t.Helper()
 	data, err := chromedp.Run(ctx, chromedp.CaptureScreenshot())

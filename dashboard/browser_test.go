@@ -1,5 +1,5 @@
-// The pages in a real browser: every view is there, nothing is loaded from elsewhere,
-// it fits a telephone, and it follows the run without being reloaded.
+// The pages in a real browser: every view exists, nothing is loaded from elsewhere, it fits a
+// telephone, and it follows the run without being reloaded.
 
 package dashboard
 
@@ -21,14 +21,14 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
-// browser is a tab of a real browser, for as long as the test runs.
+// browser opens a tab of a real browser, for as long as the test runs.
 func browser(t *testing.T) context.Context {
 	t.Helper()
 	testrepo.Thorough(t)
 	return testbrowser.Start(t, 3*time.Minute)
 }
 
-// everyPage is browser for tests that look at all there is; they take minutes.
+// everyPage is browser for tests that look at everything; they take minutes.
 func everyPage(t *testing.T) context.Context {
 	t.Helper()
 	takesMinutes(t)
@@ -144,7 +144,7 @@ func TestBrowser(t *testing.T) {
 			t.Errorf("%s: %q", path, c)
 		}
 	}
-	// It follows the run: what another process does is there without a reload.
+	// It follows the run: what another process does appears without a reload.
 	if err := chromedp.Do(ctx, chromedp.EmulateViewport(1200, 900), chromedp.Navigate(v.base+"/")); err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +163,7 @@ func TestBrowser(t *testing.T) {
 	if !ask1[bool](ctx, t, `window.stays === true`) {
 		t.Error("the page was reloaded")
 	}
-	// What is read out is that, also when less is new right after it.
+	// That is what is read out, even when less is new right after it.
 	version := func() string { return ask1[string](ctx, t, `document.body.dataset.version`) }
 	blocked := version()
 	appendFile(t, dir, ".agentxchain/events.jsonl", `{"event_type":"of_another_program"}`+"\n")

@@ -1,5 +1,5 @@
-// How the pages are used in the browser: watched while the run goes on, by keyboard,
-// without scripts, as a replay of an artifact.
+// Using the pages in the browser: watching while the run goes on, by keyboard, without scripts, as
+// a replay of an artifact.
 
 package dashboard
 
@@ -16,7 +16,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// shows waits until the page that is open says something, without reloading it.
+// shows waits until the open page says something, without reloading it.
 func shows(ctx context.Context, t testing.TB, text string) {
 	t.Helper()
 	quoted, err := json.Marshal(text)
@@ -35,7 +35,7 @@ func holdsTrue(ctx context.Context, expression string) bool {
 	return err == nil && ok
 }
 
-// What other processes do is on every page that is open, without a reload.
+// What other processes do appears on every open page, without a reload.
 func TestBrowserFollows(t *testing.T) {
 	ctx := browser(t)
 	window(ctx, t, 1280, 900)
@@ -85,7 +85,7 @@ func TestBrowserFollows(t *testing.T) {
 	shows(ctx, t, "who pays?")
 	stayed("an escalation", begun)
 
-	// Two pages at a time are both told.
+	// Two pages at a time are both updated.
 	second, cancel := chromedp.NewContext(ctx)
 	defer cancel()
 	open(second, t, v.base+"/")
@@ -112,8 +112,8 @@ func TestBrowserFollowsAnInitiative(t *testing.T) {
 	t.Logf("a repository that is blocked was seen after %v", time.Since(begun).Round(time.Millisecond))
 }
 
-// An artifact in the browser, through the command people use; the workspace is gone
-// when it has ended.
+// An artifact in the browser, through the command that people use; the workspace is gone when it
+// has ended.
 func TestBrowserReplaysAnArtifact(t *testing.T) {
 	ctx := browser(t)
 	window(ctx, t, 1280, 900)
@@ -162,7 +162,7 @@ func TestBrowserReplaysAnArtifact(t *testing.T) {
 	eventually(t, "the workspace's removal", func() bool { _, err := os.Stat(workspace); return os.IsNotExist(err) })
 }
 
-// press gives the page a key, as a hand does.
+// press sends the page a key, as a keyboard does.
 func press(ctx context.Context, t testing.TB, keys string) {
 	t.Helper()
 	if err := chromedp.Do(ctx, chromedp.KeyEvent(keys)); err != nil {
@@ -191,7 +191,7 @@ func TestBrowserByKeyboard(t *testing.T) {
 	}
 	press(ctx, t, enter)
 	eventually(t, "skipping to the content", func() bool { return at() == "main" })
-	// The order of stops is that of the page, and each is seen to be one.
+	// Tab stops are in the order of the page, and each is visible.
 	open(ctx, t, v.base+"/")
 	var order []string
 	for range 14 {
@@ -222,7 +222,7 @@ func TestBrowserByKeyboard(t *testing.T) {
 	if got := at(); got != "q" {
 		t.Errorf("/ leads to %q", got)
 	}
-	// The protocol sends the character although the key was taken; a keyboard does not.
+	// The protocol sends the character although the page handled the key; a keyboard does not.
 	ask1[string](ctx, t, `document.activeElement.value = ''`)
 	press(ctx, t, "greet")
 	press(ctx, t, enter)
@@ -247,7 +247,7 @@ func TestBrowserByKeyboard(t *testing.T) {
 	}
 }
 
-// click is a mouse's, on the middle of what selector names.
+// click clicks with the mouse in the middle of what selector names.
 func click(ctx context.Context, t testing.TB, selector string) {
 	t.Helper()
 	at := ask1[[]float64](ctx, t,

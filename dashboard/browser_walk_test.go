@@ -1,5 +1,5 @@
-// Every view in the browser, of a live run, a replayed artifact, a run of 10,000
-// turns and an initiative: bounded, readable, within a telephone, without scripts.
+// Every view in the browser, of a live run, a replayed artifact, a run of 10,000 turns and an
+// initiative: bounded, readable, fitting a telephone, without scripts.
 
 package dashboard
 
@@ -16,15 +16,15 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// What a page has at most, whatever it shows: elements, and bytes with all it asks for. Lists of a
-// project whose texts are of ordinary length are no taller than that on a telephone.
+// Limits of any page: elements, and bytes with everything it loads. Lists of a project with texts
+// of ordinary length are no taller than that on a telephone.
 const (
 	maxNodes  = 3000
 	maxWeight = 250 << 10
 	maxTall   = 4000
 )
 
-// walked is what can be said of any page.
+// walked holds what can be said about any page.
 type walked struct {
 	Title  string   `json:"title"`
 	Marks  string   `json:"marks"`
@@ -51,7 +51,7 @@ const lookRound = `({title: document.title, text: document.body.innerText, nodes
 	astray: [...document.links].filter(a => a.hash && a.pathname === location.pathname && !document.getElementById(a.hash.slice(1))).map(a => a.href),
 	inline: [...document.querySelectorAll('*')].filter(e => [...e.attributes].some(a => a.name.startsWith('on') || a.name === 'style')).length})`
 
-// check looks at the page that is open.
+// check examines the open page.
 func (w *walked) check() (wrong []string) {
 	add := func(bad bool, format string, args ...any) {
 		if bad {
@@ -83,7 +83,7 @@ func open(ctx context.Context, t testing.TB, address string) {
 	}
 }
 
-// window makes the window so large.
+// window sets the size of the window.
 func window(ctx context.Context, t testing.TB, width, height int64) {
 	t.Helper()
 	if err := chromedp.Do(ctx, chromedp.EmulateViewport(width, height)); err != nil {
@@ -91,7 +91,7 @@ func window(ctx context.Context, t testing.TB, width, height int64) {
 	}
 }
 
-// prefer asks for light or dark.
+// prefer sets the preference for light or dark.
 func prefer(ctx context.Context, t testing.TB, scheme string) {
 	t.Helper()
 	tell(ctx, t, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
@@ -99,7 +99,7 @@ func prefer(ctx context.Context, t testing.TB, scheme string) {
 	}})
 }
 
-// tell gives the browser a command.
+// tell sends the browser a command.
 func tell[P, R any](ctx context.Context, t testing.TB, command cdp.Command[P, R], params P) {
 	t.Helper()
 	err := chromedp.Do(ctx, chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
@@ -111,7 +111,7 @@ func tell[P, R any](ctx context.Context, t testing.TB, command cdp.Command[P, R]
 	}
 }
 
-// views are the addresses of all that a served run has.
+// views returns the addresses of everything that a served run has.
 func (v *served) views() []string {
 	out := []string{"/", "/timeline", "/turns", "/decisions", "/event-log", "/hooks", "/delegations", "/integrity",
 		"/runs", "/runs/compare", "/search", "/search?q=a", "/nothing"}
@@ -143,7 +143,7 @@ func (v *served) enter(ctx context.Context, t testing.TB) {
 	open(ctx, t, v.s.TicketURL())
 }
 
-// scenes are what the walks look at.
+// scenes returns what the walks look at.
 func scenes(t *testing.T) map[string]*served {
 	t.Helper()
 	finished, _ := played(t)
@@ -193,7 +193,7 @@ func appendFile(t testing.TB, dir, name, content string) {
 	writeFile(t, dir, name, string(have)+content)
 }
 
-// removed is a dashboard whose project is gone.
+// removed serves a dashboard whose project is gone.
 func removed(t testing.TB) *served {
 	t.Helper()
 	dir, _ := fresh(t)
@@ -204,17 +204,17 @@ func removed(t testing.TB) *served {
 	return v
 }
 
-// ordinary are the scenes whose texts are of ordinary length.
+// ordinary reports the scenes with texts of ordinary length.
 func ordinary(scene string) bool {
 	return scene != "hostile text" && scene != "long words" && scene != "much of everything"
 }
 
-// isList reports a page whose length is its own choice: that of a turn or an operation is what was done.
+// isList reports a page that chooses its own length: that of a turn or an operation depends on what was done.
 func isList(path string) bool {
 	return !strings.HasPrefix(path, "/turns/") && !strings.HasPrefix(path, "/ops/")
 }
 
-// TestBrowserPrints: on paper there is what the page says, and nothing to press.
+// TestBrowserPrints: paper shows what the page says, and no controls.
 func TestBrowserPrints(t *testing.T) {
 	ctx := browser(t)
 	v := replayOf(t, "")
@@ -228,8 +228,8 @@ func TestBrowserPrints(t *testing.T) {
 	}
 }
 
-// TestBrowserEveryView opens every view of every scene on a telephone and on a
-// desk, in the dark and without scripts.
+// TestBrowserEveryView opens every view of every scene on a telephone and on a desktop, in dark
+// mode and without scripts.
 func TestBrowserEveryView(t *testing.T) {
 	ctx := everyPage(t)
 	for name, v := range scenes(t) {
@@ -255,7 +255,7 @@ func TestBrowserEveryView(t *testing.T) {
 					}
 				}
 				for _, c := range heard.take() {
-					// One is not there, and an operation cannot be read of a project that is gone.
+					// One view is missing, and an operation of a removed project cannot be read.
 					if !strings.Contains(c, "404") &&
 						!(strings.Contains(c, "500") && name == "a project that was removed") {
 						t.Errorf("%s: the browser objects: %s", path, c)

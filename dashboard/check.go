@@ -1,4 +1,4 @@
-// Checking the record beside everything else: fsck in the background, one at a time.
+// Checking the record in parallel: fsck in the background, one at a time.
 
 package dashboard
 
@@ -10,15 +10,15 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
-// Between two checks at least rest times what the last one took, and a moment at the
-// start so that the first page does not wait for it.
+// Between two checks there are at least rest times the duration of the last one, and a moment at
+// the start so that the first page does not wait for it.
 const (
 	checkRest  = 20
 	checkPause = 5 * time.Second
 	checkLimit = 10 * time.Minute
 )
 
-// verdict is what a check of the record found.
+// verdict is the result of a check of the record.
 type verdict struct {
 	Report   *runner.FsckReport
 	Err      error
@@ -32,7 +32,7 @@ type verdict struct {
 type checker struct {
 	src  source
 	now  func() time.Time
-	news chan struct{} // something to tell
+	news chan struct{} // something to report
 
 	running sync.WaitGroup
 
@@ -98,7 +98,7 @@ func (c *checker) check(ctx context.Context) time.Duration {
 	return took
 }
 
-// verdict is the newest.
+// verdict returns the newest verdict.
 func (c *checker) verdict() verdict {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -22,10 +22,10 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
-// DefaultPort is where a dashboard is looked for (docs/dashboard.md#api).
+// DefaultPort is the port at which a dashboard is looked for (docs/dashboard.md#api).
 const DefaultPort = 3847
 
-// Bounds of what one client may cost.
+// Bounds on the cost of one client.
 const (
 	maxConnections = 2048
 	maxHeader      = 32 << 10
@@ -35,7 +35,7 @@ const (
 	shutdownWait   = 2 * time.Second
 )
 
-// Codes of errors, beside those of the rooms below.
+// Codes of errors, besides those of the packages below.
 const (
 	CodePortBusy = "port_busy"         // another program listens there
 	CodeRunning  = "dashboard_running" // a dashboard of this project is running already
@@ -45,20 +45,20 @@ const (
 type Options struct {
 	Dir    string // of the project or the workspace
 	Replay *Replay
-	Now    func() time.Time // clock the run is looked at by; of an artifact, when it was made
-	Runner runner.Options   // how the run is looked at; its Now is Now
+	Now    func() time.Time // the clock for the run; of an artifact, when it was made
+	Runner runner.Options   // how the run is read; its Now is Now
 	Every  time.Duration    // between two looks at the files; 200 ms when 0
-	Log    func(string)     // gets what goes wrong while serving; nil for nothing
+	Log    func(string)     // receives what goes wrong while serving; nil for nothing
 
-	AllowApprove bool // people may approve the gate that waits from the page
+	AllowApprove bool // people may approve the waiting gate from the page
 }
 
-// Replay says what a replayed artifact is; its workspace is in Options.Dir.
+// Replay describes a replayed artifact; its workspace is in Options.Dir.
 type Replay struct {
 	Artifact string // where it came from, for people
 	Exported string // when it was made, "" when unknown
 	Schema   string
-	Partial  []string // files of which it has a part or nothing
+	Partial  []string // files of which it has only a part or nothing
 }
 
 // Server is a dashboard. Make it with New, then Listen, Serve, Close.
@@ -77,8 +77,8 @@ type Server struct {
 	once    sync.Once
 }
 
-// New makes a server for what is in opt.Dir. Errors: not_a_project when nothing
-// governed is there, and those of opening it.
+// New makes a server for what is in opt.Dir. Errors: not_a_project when it contains nothing
+// governed, and those of opening it.
 func New(ctx context.Context, opt Options) (*Server, error) {
 	if opt.Now == nil {
 		opt.Now = time.Now
@@ -134,27 +134,27 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// Dir is the directory that is shown.
+// Dir returns the directory that is shown.
 func (s *Server) Dir() string { return s.model.dir }
 
-// Port is the one that is listened on.
+// Port returns the port that the server listens on.
 func (s *Server) Port() int { return s.port }
 
-// URL is the address without the token, as the session file has it.
+// URL returns the address without the token, as in the session file.
 func (s *Server) URL() string { return "http://localhost:" + strconv.Itoa(s.port) }
 
-// OpenURL is the address for a person or a program, with the token in it.
+// OpenURL returns the address for a person or a program, with the token.
 func (s *Server) OpenURL() string {
 	return "http://127.0.0.1:" + strconv.Itoa(s.port) + "/?token=" + s.token
 }
 
-// TicketURL is an address that opens the dashboard once. It is for a browser that
-// is started with it: what stands on a command line is visible to others.
+// TicketURL returns an address that opens the dashboard once. It is for a browser that is started
+// with it: others can see a command line.
 func (s *Server) TicketURL() string {
 	return "http://127.0.0.1:" + strconv.Itoa(s.port) + "/?ticket=" + s.tickets.issue(time.Now())
 }
 
-// Token is what requests have to show, 48 hex digits.
+// Token returns what requests have to present, 48 hex digits.
 func (s *Server) Token() string { return s.token }
 
 // Serve answers until ctx ends.
@@ -200,14 +200,13 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 
 func (s *Server) end() { s.once.Do(func() { close(s.done) }) }
 
-// Close releases what the server has opened. It is called after Serve, or instead
-// of it.
+// Close releases what the server has opened. Call it after Serve, or instead of it.
 func (s *Server) Close() error {
 	s.end()
 	return s.model.close()
 }
 
-// logWriter takes the http server's complaints, line by line.
+// logWriter receives the http server's complaints, line by line.
 type logWriter struct{ log func(string) }
 
 func (w logWriter) Write(p []byte) (int, error) {

@@ -1,4 +1,4 @@
-// What every test of the dashboard begins with: a project, a server, a client.
+// What every test of the dashboard starts from: a project, a server, a client.
 
 package dashboard
 
@@ -26,7 +26,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner/lookback"
 )
 
-// served is a dashboard that runs.
+// served is a running dashboard.
 type served struct {
 	t    testing.TB
 	dir  string
@@ -72,7 +72,7 @@ func serve(t testing.TB, opt Options) *served {
 	return v
 }
 
-// fetch asks with the token; header is name, value, name, value.
+// fetch sends a request with the token; header is name, value, name, value.
 func (v *served) fetch(method, path string, header ...string) (int, http.Header, string) {
 	v.t.Helper()
 	req, err := http.NewRequestWithContext(v.t.Context(), method, v.base+path, nil)
@@ -107,7 +107,7 @@ func (v *served) fetch(method, path string, header ...string) (int, http.Header,
 	return resp.StatusCode, resp.Header, string(body)
 }
 
-// page is a page that must be there.
+// page returns a page that must exist.
 func (v *served) page(path string) string {
 	v.t.Helper()
 	status, header, body := v.fetch("GET", path, "Accept", "text/html")
@@ -143,7 +143,7 @@ func eventually(t testing.TB, what string, ok func() bool) {
 	t.Fatalf("%s did not happen", what)
 }
 
-// played is a project with a whole run in it.
+// played makes a project with a whole run in it.
 func played(t testing.TB) (dir, run string) {
 	t.Helper()
 	testrepo.Isolate()
@@ -158,7 +158,7 @@ func played(t testing.TB) (dir, run string) {
 	return dir, out.Run
 }
 
-// fresh is a project with a run in which pm has a turn.
+// fresh makes a project with a run in which pm has a turn.
 func fresh(t testing.TB) (dir string, turn *agentrun.Turn) {
 	t.Helper()
 	dir = testrepo.New(t, testrepo.Options{}).Dir
@@ -219,8 +219,8 @@ func TestPagesOfARun(t *testing.T) {
 	}
 }
 
-// A page shows the very object that explain prints: every rule of it, with what it said,
-// where it stands and what it looked at, as nested lists that need no script.
+// A page shows the very object that explain prints: every rule of it, with what it said, where it
+// is written and what it looked at, as nested lists that need no script.
 func TestPagesShowWhatExplainPrints(t *testing.T) {
 	dir, _ := played(t)
 	v := serve(t, Options{Dir: dir})
@@ -331,7 +331,7 @@ func TestLive(t *testing.T) {
 	}
 }
 
-// mainOf is the part of a page that is its own.
+// mainOf returns the main part of a page.
 func mainOf(page string) string {
 	if i := strings.Index(page, "<main"); i >= 0 {
 		return page[i:]

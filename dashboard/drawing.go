@@ -1,4 +1,4 @@
-// Drawings: the phases as a track, a sum against its limit, the picture of the run.
+// Drawings: the phases as a track, a sum and its limit, the picture of the run.
 
 package dashboard
 
@@ -18,10 +18,10 @@ import (
 type stop struct {
 	Class      string // done, current, stuck, ahead
 	Name, Note string
-	Mark       string // within the circle
+	Mark       string // inside the circle
 }
 
-// clock is where what is open ends in a picture: now, and in an artifact with its last row.
+// clock returns the end of open parts in a picture: now, and in an artifact its last row.
 func (v *view) clock() time.Time {
 	if v.srv.opt.Replay != nil {
 		return time.Time{}
@@ -29,7 +29,7 @@ func (v *view) clock() time.Time {
 	return v.Now
 }
 
-// drawing is the picture of the run, or of one phase of it.
+// drawing returns the picture of the run, or of one phase of it.
 func (v *view) drawing(phase string) *timeline.Drawing {
 	if d, ok := v.s.pictures.Load(phase); ok {
 		return d.(*timeline.Drawing)
@@ -46,17 +46,17 @@ func (v *view) drawing(phase string) *timeline.Drawing {
 		opt.Run = si.View.Run
 	}
 	d := timeline.Draw(timeline.Build(facts, opt))
-	if len(d.Phases) > 0 || phase == "" { // what an address makes up is not kept
+	if len(d.Phases) > 0 || phase == "" { // a made-up phase in an address is not cached
 		v.s.pictures.Store(phase, d)
 	}
 	return d
 }
 
-// ofInitiative is the key of the initiative's picture among those of the phases, none of
-// which is called so.
+// ofInitiative is the key of the initiative's picture among those of the phases, none of which has
+// that name.
 const ofInitiative = "\x00"
 
-// initiativeDrawing is the picture of the initiative, a lane for each repository.
+// initiativeDrawing returns the picture of the initiative, a lane for each repository.
 func (v *view) initiativeDrawing(in *coordinator.Standing) *timeline.Drawing {
 	if d, ok := v.s.pictures.Load(ofInitiative); ok {
 		return d.(*timeline.Drawing)
@@ -67,7 +67,7 @@ func (v *view) initiativeDrawing(in *coordinator.Standing) *timeline.Drawing {
 			return w.Phase
 		}
 		if len(phases) > 0 {
-			return phases[0] // the one it begins in
+			return phases[0] // the phase it begins in
 		}
 		return ""
 	}
@@ -83,7 +83,7 @@ func (v *view) initiativeDrawing(in *coordinator.Standing) *timeline.Drawing {
 // pictureRows is how many rows the table below the picture has.
 const pictureRows = 40
 
-// picture shows the run, or the phase that the address names.
+// picture shows the run, or the phase in the address.
 func (v *view) picture() block {
 	phase := v.q.Get("phase")
 	d := v.drawing(phase)
@@ -95,7 +95,8 @@ func (v *view) picture() block {
 	return v.pictureOf(d, b, func(phase string) string { return "/?phase=" + url.QueryEscape(phase) })
 }
 
-// pictureOf completes the block of a drawing; zoom is the address of one phase of it, nil for none.
+// pictureOf completes the block of a drawing; zoom returns the address of one phase of it, nil for
+// none.
 func (v *view) pictureOf(d *timeline.Drawing, b block, zoom func(phase string) string) block {
 	if len(d.Turns) == 0 && len(d.Posts) == 0 {
 		b.Empty = "Nothing has happened yet."
@@ -154,7 +155,7 @@ func fit(s string, runes int) string {
 	return string(r[:runes-1]) + "…"
 }
 
-// meter is a sum against its limit.
+// meter is a sum and its limit.
 type meter struct {
 	Label string
 	Share int // of 1000
@@ -175,5 +176,5 @@ func newMeter(label string, part, whole float64) *meter {
 	return m
 }
 
-// Percent is the share for people.
+// Percent returns the share for people.
 func (m *meter) Percent() string { return strconv.Itoa(m.Share/10) + " %" }

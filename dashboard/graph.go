@@ -1,5 +1,5 @@
-// The graph of an initiative: workstreams by phase, what each depends on, and the barrier on
-// the way from one to the next.
+// The graph of an initiative: workstreams by phase, what each depends on, and the barrier on the
+// path from one to the next.
 
 package dashboard
 
@@ -18,7 +18,7 @@ import (
 // Bounds and sizes of the graph, in pixels.
 const (
 	maxStreams = 60 // workstreams; of more only the list is shown
-	maxSquares = 8  // repositories of one that are drawn
+	maxSquares = 8  // squares for the repositories of one workstream
 	nodeWide   = 170
 	nodeHigh   = 62
 	gapWide    = 64
@@ -54,11 +54,11 @@ func graph(rows []coordinator.Row) template.HTML {
 type graphSVG struct {
 	b     strings.Builder
 	rows  []coordinator.Row
-	at    map[string][2]int // of a workstream: its left upper corner
+	at    map[string][2]int // of a workstream: its upper left corner
 	bandX []band
 }
 
-// band is the room of a phase.
+// band is the area of a phase.
 type band struct {
 	name     string
 	from, to int
@@ -66,7 +66,7 @@ type band struct {
 
 func (g *graphSVG) f(format string, args ...any) { fmt.Fprintf(&g.b, format, args...) }
 
-// marked is a foreign text as markup, of at most so many letters.
+// marked returns a foreign text as markup, cut to a number of letters.
 func marked(s string, letters int) string {
 	s = foreign.OneLine(s)
 	if letters > 0 {
@@ -75,8 +75,8 @@ func marked(s string, letters int) string {
 	return html.EscapeString(s)
 }
 
-// place gives each workstream a column: behind all it depends on, and behind every phase before
-// its own. Dependencies have no cycles: the configuration would have been refused.
+// place gives each workstream a column: to the right of everything it depends on, and of every
+// phase before its own. Dependencies have no cycles: the configuration would have been refused.
 func (g *graphSVG) place() {
 	column, used := make(map[string]int), make(map[int]int)
 	first := 0
@@ -87,7 +87,7 @@ func (g *graphSVG) place() {
 			to++
 		}
 		last := first
-		for range to - from { // as often as a way within the phase can be long
+		for range to - from { // as many rounds as the longest path within the phase
 			for _, r := range g.rows[from:to] {
 				c := first
 				for _, dep := range r.Workstream.DependsOn {
@@ -116,7 +116,7 @@ func (g *graphSVG) bands(height int) {
 	}
 }
 
-// edges are the ways from what a workstream depends on, each with the barrier that stands on it.
+// edges draws the paths from what a workstream depends on, each with its barrier.
 func (g *graphSVG) edges(r *coordinator.Row) {
 	to := g.at[r.Workstream.ID]
 	for _, dep := range r.Workstream.DependsOn {
@@ -141,8 +141,8 @@ func (g *graphSVG) edges(r *coordinator.Row) {
 	}
 }
 
-// way is the path between two workstreams. One that passes columns runs in the gap below its
-// beginning, where no workstream hides it.
+// way returns the path between two workstreams. One that passes columns runs in the gap below its
+// start, where no workstream hides it.
 func way(from, to [2]int) string {
 	x1, y1, x2, y2 := from[0]+nodeWide, from[1]+nodeHigh/2, to[0]-2, to[1]+nodeHigh/2
 	if x2-x1 <= gapWide {
@@ -156,7 +156,7 @@ func way(from, to [2]int) string {
 		x2-bend-8, x2-bend/2, low, x2-bend, y2, x2, y2)
 }
 
-// node is a workstream with a square for each repository.
+// node draws a workstream with a square for each repository.
 func (g *graphSVG) node(r *coordinator.Row) {
 	p := g.at[r.Workstream.ID]
 	class, state := "", "no barrier"
@@ -184,7 +184,7 @@ func (g *graphSVG) node(r *coordinator.Row) {
 	g.f(`</g>`)
 }
 
-// square is the look of a repository's square.
+// square returns the style of a repository's square.
 func square(c coordinator.Cell) string {
 	if c.State == coordinator.CellWorking {
 		return "work"

@@ -67,8 +67,8 @@ func TestGraph(t *testing.T) {
 	}
 }
 
-// initiativeHistory is that of an initiative in which every repository did a turn in each of two
-// phases; the last turn is at work.
+// initiativeHistory returns the history of an initiative in which every repository did a turn in
+// each of two phases; the last turn is active.
 func initiativeHistory(repos int) string {
 	var b strings.Builder
 	minute := 0
@@ -131,7 +131,7 @@ func TestInitiativeInTime(t *testing.T) {
 	}
 }
 
-// TestGraphPlaces puts every workstream right of what it depends on and on no other.
+// TestGraphPlaces puts every workstream to the right of what it depends on and on no other.
 func TestGraphPlaces(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		phases := []string{"plan", "build", "ship"}
@@ -147,7 +147,7 @@ func TestGraphPlaces(t *testing.T) {
 				}
 				rows = append(rows, coordinator.Row{Workstream: w})
 			}
-			part := rows[from:] // the order within a phase says nothing of what depends on what
+			part := rows[from:] // the order within a phase says nothing about dependencies
 			for i := range part {
 				j := rapid.IntRange(0, i).Draw(t, "place")
 				part[i], part[j] = part[j], part[i]

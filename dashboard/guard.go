@@ -1,4 +1,4 @@
-// Who may ask: methods, hosts, origins, tokens, and the headers of every answer.
+// Access control: methods, hosts, origins, tokens, and the headers of every answer.
 
 package dashboard
 
@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// policy allows what the pages are made of and nothing else.
+// policy allows what the pages consist of and nothing else.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
 // Handler answers requests. It is exported for tests of clients.
@@ -52,7 +52,7 @@ func (s *Server) Handler() http.Handler {
 		case r.URL.Path == identityPath:
 			s.identity(w)
 		case r.URL.Path == "/assets/style.css" || r.URL.Path == "/assets/icon.svg":
-			mux.ServeHTTP(w, r) // nothing in them is anybody's, and the page that refuses is made with them
+			mux.ServeHTTP(w, r) // they are not confidential, and the refusing page uses them
 		case !s.known(r):
 			s.refuse(w, r)
 		default:
@@ -61,8 +61,8 @@ func (s *Server) Handler() http.Handler {
 	}), writeWait)
 }
 
-// hostAllowed accepts the names of this machine's loopback interface with our port: a
-// name that a foreign server resolves to it (DNS rebinding) is refused.
+// hostAllowed accepts the names of this machine's loopback interface with our port: a name that a
+// foreign server resolves to it (DNS rebinding) is refused.
 func (s *Server) hostAllowed(w http.ResponseWriter, r *http.Request) bool {
 	host, port, err := net.SplitHostPort(r.Host)
 	if err != nil {
@@ -89,7 +89,7 @@ func (s *Server) hostAllowed(w http.ResponseWriter, r *http.Request) bool {
 	return false
 }
 
-// methodAllowed answers everything that is not a look (docs/dashboard.md#who-gets-in).
+// methodAllowed answers every request that is not a GET (docs/dashboard.md#who-gets-in).
 func (s *Server) methodAllowed(w http.ResponseWriter, r *http.Request) bool {
 	if r.Method == http.MethodGet || r.Method == http.MethodHead || r.Method == http.MethodPost && s.answerAllowed(r) {
 		return true
@@ -111,21 +111,21 @@ func (s *Server) originAllowed(r *http.Request) bool {
 	case "", "same-origin", "none":
 		return true
 	}
-	// A link elsewhere may lead here; it brings no cookie, so it only opens the page
-	// that says how to get in.
+	// A link elsewhere may lead here; it has no cookie, so it only opens the page that says how to
+	// log in.
 	return r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document"
 }
 
-// cookie is the session's; browsers keep cookies by host, not by port.
+// cookie returns the name of the session's cookie; browsers keep cookies by host, not by port.
 func (s *Server) cookie() string { return "agentxchain-" + strconv.Itoa(s.port) }
 
 func (s *Server) isToken(t string) bool {
 	return subtle.ConstantTimeCompare([]byte(t), []byte(s.token)) == 1
 }
 
-// entered turns a token or a ticket in the address into a cookie and leads to the
-// address without it, so that it stays in no history. A program that shows the
-// token in the address of the API is simply answered.
+// entered turns a token or a ticket in the address into a cookie and redirects to the address
+// without it, so that it stays in no history. A program that has the token in an API address is
+// simply answered.
 func (s *Server) entered(w http.ResponseWriter, r *http.Request) bool {
 	q, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil || !q.Has("token") && !q.Has("ticket") {
@@ -165,7 +165,7 @@ func (s *Server) entered(w http.ResponseWriter, r *http.Request) bool {
 
 const tokenHeader = "X-AgentXchain-Token"
 
-// known reports a request that shows the token, in the header or the cookie.
+// known reports whether a request has the token, in the header or the cookie.
 func (s *Server) known(r *http.Request) bool {
 	if t := r.Header.Get(tokenHeader); t != "" {
 		return s.isToken(t)
@@ -188,7 +188,7 @@ type tickets struct {
 	open map[string]time.Time // until when
 }
 
-// newToken is 48 hex digits of chance.
+// newToken returns 48 random hex digits.
 func newToken() string {
 	var b [24]byte
 	_, _ = rand.Read(b[:]) // never fails: it crashes the process instead

@@ -1,4 +1,4 @@
-// Who may ask, and that nothing a request says changes or ends anything.
+// Access control: requests can neither change nor end anything.
 
 package dashboard
 
@@ -89,7 +89,7 @@ func TestWhoMayAsk(t *testing.T) {
 	}
 }
 
-// The address that is printed leads in and out of the history; a ticket does so once.
+// The printed address leads in, and not into the history; a ticket does so once.
 func TestEntering(t *testing.T) {
 	dir, _ := fresh(t)
 	v := serve(t, Options{Dir: dir})
@@ -161,7 +161,7 @@ func TestMalformedRequests(t *testing.T) {
 	v.page("/")
 }
 
-// treeOf is what lies in a directory: bytes, and times where they matter.
+// treeOf returns the contents of a directory: bytes, and times where they matter.
 func treeOf(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	out := make(map[string]string)
@@ -186,7 +186,7 @@ func treeOf(t *testing.T, dir string) map[string]string {
 	return out
 }
 
-// everyAddress asks for everything there is.
+// everyAddress lists all addresses.
 func everyAddress() []string {
 	var out []string
 	for _, p := range []string{"", "timeline", "timeline?type=accept_turn&text=x", "turns", "decisions", "event-log",
@@ -205,8 +205,8 @@ func everyAddress() []string {
 	return out
 }
 
-// Looking changes nothing: no ledger, no state, no index, no cache, no ref; not even a
-// time. An abandoned turn stays as it is.
+// Looking changes nothing: no ledger, no state, no index, no cache, no ref; not even a time. An
+// abandoned turn stays as it is.
 func TestLookingChangesNothing(t *testing.T) {
 	dir, turn := fresh(t)
 	long := func() time.Time { return time.Now().Add(300 * time.Hour) }
@@ -241,7 +241,7 @@ func TestLookingChangesNothing(t *testing.T) {
 	}
 }
 
-// A line that is not a row is left out and told of; the rest is served.
+// A line that is not a row is skipped and reported; the rest is served.
 func TestBadLines(t *testing.T) {
 	dir, _ := fresh(t)
 	path := filepath.Join(dir, filepath.FromSlash(wire.LedgerEvents.Path()))

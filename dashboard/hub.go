@@ -1,4 +1,4 @@
-// Telling open pages that something has changed: server-sent events.
+// Notifying open pages of changes: server-sent events.
 
 package dashboard
 
@@ -16,8 +16,8 @@ const (
 	heartbeat    = 15 * time.Second
 )
 
-// hub hands the newest change to every listener. It waits for none: a slow listener
-// gets the newest change when it comes back, not each one.
+// hub passes the newest change to every listener. It waits for none: a slow listener gets the
+// newest change when it comes back, not each one.
 type hub struct {
 	mu        sync.Mutex
 	listeners map[*listener]struct{}
@@ -78,9 +78,8 @@ func (h *hub) take(l *listener) (uint64, []string) {
 	return l.version, out
 }
 
-// serve is GET /events: "change" events {version, resources}, a comment now and
-// then so that a dead connection is found out. A client that does not read is let
-// go after writeWait.
+// serve answers GET /events: "change" events {version, resources}, a comment now and then to detect
+// a dead connection. A client that does not read is disconnected after writeWait.
 func (h *hub) serve(w http.ResponseWriter, r *http.Request, version uint64, done <-chan struct{}) {
 	l := h.join()
 	if l == nil {

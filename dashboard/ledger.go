@@ -1,4 +1,4 @@
-// A ledger read as it grows: where its rows are and the little that lists need.
+// A ledger read as it grows: the places of its rows and the little that lists need.
 
 package dashboard
 
@@ -20,7 +20,7 @@ import (
 	agentrun "github.com/git-agentxchain/git-agentxchain/protocol/run"
 )
 
-// Bounds of what is read. The author of the files may be hostile.
+// Bounds on what is read. The author of the files may be hostile.
 const (
 	maxRow      = 16 << 20 // bytes of a row
 	maxRows     = 4_000_000
@@ -45,9 +45,9 @@ type entry struct {
 
 	Time                           time.Time
 	ID, Kind, Turn, Run            string
-	Role, Phase, Status, Text, Ref string // Ref is a gate, a hook or what else the row is about
+	Role, Phase, Status, Text, Ref string // Ref is a gate, a hook or another subject of the row
 
-	fact *timeline.Fact // for the picture of the run; nil where it shows nothing of the row
+	fact *timeline.Fact // for the picture of the run; nil when it shows nothing of the row
 }
 
 // badLine is a line that is not a row.
@@ -56,8 +56,8 @@ type badLine struct {
 	Why  string
 }
 
-// ledger is a JSONL file that grows. Rows are decoded once; their bytes stay in
-// the file. Safe for concurrent use.
+// ledger is a JSONL file that grows. Rows are decoded once; their bytes stay in the file. It is
+// safe for concurrent use.
 type ledger struct {
 	name   string // relative to the root, slash-separated
 	root   *os.Root
@@ -80,8 +80,8 @@ func newLedger(root *os.Root, name string, digest func(*ojson.Object, *entry)) *
 	return &ledger{name: name, root: root, digest: digest, seed: maphash.MakeSeed()}
 }
 
-// refresh reads what is new. A file that is another one, or whose end is not what
-// it was (rows may be amended in place), is read anew.
+// refresh reads what is new. A replaced file, or one whose end has changed (rows may be amended in
+// place), is read again from the start.
 func (l *ledger) refresh() error {
 	f, fi, err := openRegular(l.root, l.name)
 	if err != nil || f == nil {
@@ -132,7 +132,7 @@ func (l *ledger) keep(line []byte) {
 	l.tail = append(l.tail, span{l.size, len(line), maphash.Bytes(l.seed, line)})
 }
 
-// read takes in whole lines; a last one without a line feed is being written.
+// read reads whole lines; a last one without a line feed is still being written.
 func (l *ledger) read(r io.Reader) error {
 	in := bufio.NewReaderSize(r, 256<<10)
 	var line []byte
@@ -202,7 +202,7 @@ func (l *ledger) refuse(why string) {
 	}
 }
 
-// word returns the one copy of a text that many rows have.
+// word returns the shared copy of a text that many rows have.
 func (l *ledger) word(s string) string {
 	s = cut(s, maxText)
 	if s == "" {
@@ -218,7 +218,7 @@ func (l *ledger) word(s string) string {
 	return s
 }
 
-// entries are the rows as of now. The slice is only ever appended to.
+// entries returns the present rows. The slice is only ever appended to.
 func (l *ledger) entries() []entry {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
@@ -236,7 +236,7 @@ func (l *ledger) ofTurn(turn string) (entry, bool) {
 	return l.rows[i], true
 }
 
-// findings are the lines that are not rows, the first of them, and their number.
+// findings returns the first of the lines that are not rows, and their number.
 func (l *ledger) findings() ([]badLine, int) {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
@@ -250,10 +250,10 @@ func (l *ledger) exists() bool {
 	return l.file != nil
 }
 
-// errChanged says that a row is not where it was: the ledger was written since.
+// errChanged says that a row has moved: the ledger was written since.
 var errChanged = errors.New("the ledger has changed in between; look again")
 
-// each hands the bytes of rows out, one after the other, until f says false.
+// each calls f with the bytes of rows, one after the other, until f returns false.
 func (l *ledger) each(rows []entry, f func(raw []byte) bool) error {
 	if len(rows) == 0 {
 		return nil
@@ -294,8 +294,8 @@ func (l *ledger) row(e entry) (*ojson.Object, error) {
 	return out, errors.Join(err, derr)
 }
 
-// openRegular opens a plain file below root, nil without error when it is absent.
-// Anything else, a pipe or a device, is an error and never waited for.
+// openRegular opens a plain file below root, nil without error when it is absent. Anything else,
+// such as a pipe or a device, is an error and never waited for.
 func openRegular(root *os.Root, name string) (*os.File, os.FileInfo, error) {
 	fi, err := root.Stat(name)
 	switch {

@@ -1,4 +1,4 @@
-// A ledger is the same however it was read: at once, as it grew, after changes in place.
+// A ledger is the same in whatever way it was read: at once, as it grew, after changes in place.
 
 package dashboard
 
@@ -63,7 +63,7 @@ func TestLedgerGrows(t *testing.T) {
 		)
 		for step := range rapid.IntRange(1, 12).Draw(rt, "steps") {
 			switch rapid.IntRange(0, 9).Draw(rt, "what") {
-			case 0: // written anew
+			case 0: // rewritten
 				text = strings.Join(rapid.SliceOfN(line, 0, 5).Draw(rt, "rows"), "\n") + "\n"
 				if err := os.WriteFile(path+".new", []byte(text), 0o666); err != nil {
 					rt.Fatal(err)
@@ -92,7 +92,7 @@ func TestLedgerGrows(t *testing.T) {
 					rt.Fatal(err)
 				}
 			}
-			// Two writes within one grain of the clock would pass for one.
+			// Two writes within the clock's resolution would pass for one.
 			at := time.Unix(1_700_000_000+int64(step), 0)
 			_ = os.Chtimes(path, at, at)
 			if err := l.refresh(); err != nil {
@@ -138,8 +138,8 @@ func FuzzLedger(f *testing.F) {
 	})
 }
 
-// What is written as the watch begins, or as a turn does, is seen without waiting
-// for the next change.
+// What is written as the watch begins, or as a turn does, is noticed without waiting for the next
+// change.
 func TestNothingIsMissedAtTheStart(t *testing.T) {
 	rest := again
 	again = time.Hour

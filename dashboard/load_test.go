@@ -1,5 +1,5 @@
-// Load and malice over the network: many clients, clients that stall, bad addresses and
-// headers, and that long use changes no byte.
+// Load and malice over the network: many clients, clients that stall, bad addresses and headers,
+// and long use that changes no byte.
 
 package dashboard
 
@@ -21,7 +21,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
-// dial connects to the server without saying anything.
+// dial connects to the server without sending anything.
 func (v *served) dial() net.Conn {
 	v.t.Helper()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(v.base, "http://"))
@@ -33,13 +33,13 @@ func (v *served) dial() net.Conn {
 	return conn
 }
 
-// head is the beginning of a request with the token.
+// head returns the beginning of a request with the token.
 func (v *served) head(path string) string {
 	return "GET " + path + " HTTP/1.1\r\nHost: " + strings.TrimPrefix(v.base, "http://") + "\r\n" + tokenHeader +
 		": " + v.s.Token() + "\r\n"
 }
 
-// clients asks for pages, many at a time, and tells what went wrong.
+// clients requests pages, many at a time, and returns what went wrong.
 func (v *served) clients(n int, paths ...string) (wrong []error) {
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: n}, Timeout: 2 * time.Minute}
 	defer client.CloseIdleConnections()
@@ -59,7 +59,7 @@ func (v *served) clients(n int, paths ...string) (wrong []error) {
 				}
 				defer func() { _ = resp.Body.Close() }()
 				body, err := io.ReadAll(resp.Body)
-				// A search may be told to come again, as it says in its answer.
+				// A search may be told to come again, as its answer says.
 				busy := resp.StatusCode == http.StatusServiceUnavailable && resp.Header.Get("Retry-After") != ""
 				if err != nil || resp.StatusCode != http.StatusOK && !busy || len(body) == 0 {
 					return fmt.Errorf("%s: %d, %d bytes, %w", req.URL.Path, resp.StatusCode, len(body), err)
@@ -77,8 +77,8 @@ func (v *served) clients(n int, paths ...string) (wrong []error) {
 	return wrong
 }
 
-// A thousand clients at once, of whom each gets its answer, on a run whose answers
-// are large; what was taken for them is given back.
+// A thousand clients at once, each of which gets its answer, on a run with large answers; the
+// memory for them is freed.
 func TestThousandClients(t *testing.T) {
 	testrepo.Serving(t)
 	v := crowded(t)
@@ -101,8 +101,8 @@ func TestThousandClients(t *testing.T) {
 	v.page("/")
 }
 
-// Clients that never read the answer, and clients that never finish the request, delay
-// no other client and are disconnected.
+// Clients that never read the answer, and clients that never finish the request, delay no other
+// client and are disconnected.
 func TestClientsThatStall(t *testing.T) {
 	testrepo.Serving(t)
 	v := crowded(t)
@@ -121,7 +121,7 @@ func TestClientsThatStall(t *testing.T) {
 	if os.Getenv("AGENTXCHAIN_LONG_TESTS") != "1" {
 		return
 	}
-	// One that goes on sending a byte now and then is let go all the same.
+	// A client that sends a byte now and then is disconnected too.
 	conn := v.dial()
 	_, _ = io.WriteString(conn, v.head("/")+"X-Slow: ")
 	begun := time.Now()
@@ -134,7 +134,7 @@ func TestClientsThatStall(t *testing.T) {
 	t.Error("a client that never finishes asking is kept for a minute")
 }
 
-// Nothing that can be put into an address, a header or a method ends or moves it.
+// Nothing in an address, a header or a method ends or moves it.
 func TestHostileRequests(t *testing.T) {
 	testrepo.Serving(t)
 	dir, turn := fresh(t)
@@ -229,7 +229,7 @@ func TestHostileRequests(t *testing.T) {
 	v.page("/")
 }
 
-// methods asks for everything in every way but to look.
+// methods requests everything with every method but GET.
 func (v *served) methods(t *testing.T, turn string) {
 	for _, path := range append(everyAddress(), "/events", "/assets/style.css", "/turns/"+turn, "/api/identity",
 		"/nothing", "/api/actions/approve-gate") {
@@ -240,7 +240,7 @@ func (v *served) methods(t *testing.T, turn string) {
 			}
 		}
 		if path == "/events" {
-			continue // it goes on until one leaves
+			continue // it goes on until the client leaves
 		}
 		status, _, whole := v.fetch("GET", path, "Accept", "text/html")
 		if got, header, body := v.fetch("HEAD", path, "Accept", "text/html"); got != status || body != "" ||
@@ -250,7 +250,7 @@ func (v *served) methods(t *testing.T, turn string) {
 	}
 }
 
-// pollFor is how long is looked at a project: an hour, or a moment by default.
+// pollFor returns how long a project is polled: an hour, or a moment by default.
 func pollFor() time.Duration {
 	if os.Getenv("AGENTXCHAIN_LONG_TESTS") == "1" {
 		return time.Hour
@@ -258,8 +258,8 @@ func pollFor() time.Duration {
 	return 2 * time.Second
 }
 
-// The program, looked at without pause, changes no byte of the project, of its
-// ledgers, of git's index or of any ref, and takes nothing that grows.
+// The program, polled without pause, changes no byte of the project, of its ledgers, of git's index
+// or of any ref, and uses nothing that grows.
 func TestPollingChangesNothing(t *testing.T) {
 	testrepo.Serving(t)
 	dir, _ := played(t)

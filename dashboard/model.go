@@ -33,7 +33,7 @@ type snapshot struct {
 	SightErr error
 	Ops      []runner.OpInfo // of the run's record, newest first; nil without a record
 	OpsErr   error
-	phases   []string // of Ops, from the oldest: the phase each happened in
+	phases   []string // of Ops, from the oldest: the phase in which each happened
 	pictures sync.Map // of the run: phase, "" for all, to *timeline.Drawing
 
 	Initiative    bool // there is an agentxchain-multi.json or its directory
@@ -41,25 +41,25 @@ type snapshot struct {
 	InitiativeErr error
 }
 
-// source is what is looked at: a live project, or the workspace of an artifact.
+// source is what is shown: a live project, or the workspace of an artifact.
 type source interface {
-	// sight tells where the run stands, without changing anything.
+	// sight returns where the run stands, without changing anything.
 	sight(ctx context.Context) (*status.Sight, error)
-	// operations returns the record's operations, newest first, given those of
-	// before; nil when there is no record.
+	// operations returns the record's operations, newest first, given the previous ones; nil when
+	// there is no record.
 	operations(ctx context.Context, before []runner.OpInfo) ([]runner.OpInfo, error)
-	// initiative tells where the initiative stands.
+	// initiative returns where the initiative stands.
 	initiative(ctx context.Context) (*coordinator.Standing, error)
 	// operation reads one operation in full; errNoRecord in a replay.
 	operation(ctx context.Context, id string) (*runner.OpDetail, error)
-	// explain judges what a turn, a gate or an operation came to again; ops is the
-	// record from its beginning. errNoRecord in a replay.
+	// explain judges again the outcome of a turn, a gate or an operation; ops is the record from
+	// its beginning. errNoRecord in a replay.
 	explain(ctx context.Context, ops []runner.OpInfo, of string) (*lookback.Explanation, error)
 	// diff reads what a commit changed; errNoRecord in a replay.
 	diff(ctx context.Context, commit string) ([]runner.FileStat, []byte, bool, error)
-	// work reads how files differ now from a commit; errNoRecord in a replay.
+	// work reads how files now differ from a commit; errNoRecord in a replay.
 	work(ctx context.Context, commit string, names []string) ([]runner.FileStat, []byte, bool, error)
-	// log is what the agent of a turn printed in one of so many attempts, nil when it
+	// log returns what the agent of a turn printed in one of at most attempts attempts, nil when it
 	// left nothing on this machine.
 	log(turn string, attempts int) ([]byte, error)
 	// fsck checks the record; errNoRecord in a replay.
@@ -143,11 +143,11 @@ func (m *model) close() error {
 	return errors.Join(err, m.src.close())
 }
 
-// now is the newest snapshot.
+// now returns the newest snapshot.
 func (m *model) now() *snapshot { return m.cur.Load() }
 
-// refresh looks at everything again. Only ctx's end is an error: what cannot be
-// read is part of the snapshot.
+// refresh looks at everything again. Only ctx's end is an error: what cannot be read is part of the
+// snapshot.
 func (m *model) refresh(ctx context.Context) error {
 	m.busy.Lock()
 	defer m.busy.Unlock()
@@ -158,7 +158,7 @@ func (m *model) refresh(ctx context.Context) error {
 	s := &snapshot{Version: before.Version + 1, At: m.opt.Now()}
 	var wg sync.WaitGroup
 	for _, l := range m.byPath {
-		wg.Go(func() { _ = l.refresh() }) // a ledger that cannot be read has no rows, and its page says so
+		wg.Go(func() { _ = l.refresh() }) // an unreadable ledger has no rows, and its page says so
 	}
 	wg.Wait()
 	s.Governed = m.has(wire.ConfigPath)
@@ -178,8 +178,8 @@ func (m *model) refresh(ctx context.Context) error {
 	return nil
 }
 
-// phasesOf is the phase each operation happened in: that of its turn, and for one
-// that is about no turn the phase of the turns around it.
+// phasesOf returns the phase in which each operation happened: that of its turn, and for one that
+// is about no turn the phase of the turns around it.
 func (m *model) phasesOf(s *snapshot) []string {
 	out := make([]string, len(s.Ops))
 	now := ""
@@ -202,7 +202,7 @@ func (m *model) has(name string) bool {
 	return err == nil && fi.Mode().IsRegular()
 }
 
-// object reads a JSON document of the project, nil when it is absent or none.
+// object reads a JSON document of the project, nil when it is absent or not an object.
 func (m *model) object(name string) *ojson.Object {
 	data, err := readSmall(m.root, name, maxDocument)
 	if err != nil || data == nil {
@@ -217,7 +217,7 @@ func (m *model) object(name string) *ojson.Object {
 
 const maxDocument = 32 << 20
 
-// rows decodes rows of a ledger; those that were changed meanwhile are left out.
+// decode decodes rows of a ledger; it leaves out those that were changed meanwhile.
 func (l *ledger) decode(rows []entry) []*ojson.Object {
 	out := make([]*ojson.Object, 0, len(rows))
 	_ = l.each(rows, func(raw []byte) bool {
@@ -229,7 +229,7 @@ func (l *ledger) decode(rows []entry) []*ojson.Object {
 	return out
 }
 
-// decisionSummary is docs/export.md#what-is-in-it of the lasting decisions, nil without any.
+// decisionSummary returns docs/export.md#what-is-in-it of the lasting decisions, nil without any.
 func (m *model) decisionSummary() *ojson.Object {
 	return restore.DecisionSummary(m.repoDecisions.decode(m.repoDecisions.entries()), m.object(wire.ConfigPath))
 }

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// The overview leads with what was delivered, what is asked of a person, or the way
-// out; then comes the picture, of the run or of one phase.
+// The overview begins with what was delivered, what a person is asked, or the way out; then comes
+// the picture, of the run or of one phase.
 func TestOutcomes(t *testing.T) {
 	at := time.Date(2026, 1, 1, 2, 0, 0, 0, time.UTC)
 	const ended = `"active_turns":{}}`

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// pace gives a client wait for each piece of an answer, counted from when the piece is written: the time in which
-// a page is made, or waits for its turn on a busy machine, is not the client's. A client that does not read is
+// pace gives a client wait for each piece of an answer, counted from when the piece is written: the time in which a
+// page is made, or waits for its turn on a busy machine, is not the client's. A client that does not read is
 // disconnected.
 func pace(h http.Handler, wait time.Duration) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -24,8 +24,8 @@ type pieces struct {
 	wait    time.Duration
 }
 
-// begin starts the time of the next piece. Where the connection has no deadlines, as in a recorder of tests, there
-// is nothing to start.
+// begin starts the time of the next piece. When the connection has no deadlines, as in a test recorder, there is
+// nothing to start.
 func (p *pieces) begin() { _ = p.control.SetWriteDeadline(time.Now().Add(p.wait)) }
 
 func (p *pieces) Write(b []byte) (int, error) {

@@ -14,7 +14,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
-// What takes the server long to make is sent all the same; a client that does not take it is let go.
+// An answer that takes the server long is still sent; a client that does not take it is disconnected.
 func TestPieces(t *testing.T) {
 	testrepo.Serving(t)
 	large := strings.Repeat("a", 1<<20)

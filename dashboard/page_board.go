@@ -141,11 +141,11 @@ func initiativePhases(in *coordinator.Standing) block {
 	return b
 }
 
-// maxColumns is how many repositories have a column each; of more their number in
-// each state is told.
+// maxColumns is how many repositories have a column each; of more only their number in each state
+// is shown.
 const maxColumns = 10
 
-// workstreams is the board itself: a row a workstream, a column a repository.
+// workstreams returns the board itself: a row for each workstream, a column for each repository.
 func workstreams(v *view, in *coordinator.Standing, rows []coordinator.Row) block {
 	b := block{ID: "workstreams", Title: "Workstreams", Empty: "There are no workstreams.", Plain: true}
 	repos := in.Config.Repos.Keys()
@@ -195,7 +195,7 @@ func workstreams(v *view, in *coordinator.Standing, rows []coordinator.Row) bloc
 	return b
 }
 
-// tally is how many repositories are in which state, in the order they come.
+// tally counts the repositories in each state, in the order of appearance.
 func tally(cells []coordinator.Cell) string {
 	var order, out []string
 	number := map[string]int{}
@@ -262,8 +262,7 @@ func repositories(v *view, in *coordinator.Standing) block {
 	return b
 }
 
-// oldest is since when a repository is at work on the turn it has had longest, the zero time for
-// none.
+// oldest returns since when a repository has had its oldest active turn, the zero time for none.
 func oldest(row *ojson.Object) time.Time {
 	var at time.Time
 	for _, turn := range row.Objects("turns") {
@@ -274,7 +273,7 @@ func oldest(row *ojson.Object) time.Time {
 	return at
 }
 
-// coordinatorStory is the newest part of the initiative's history.
+// coordinatorStory returns the newest part of the initiative's history.
 func coordinatorStory(v *view) block {
 	b := block{ID: "history", Title: "History of the initiative", Empty: "Nothing has happened yet."}
 	rows := v.m.coHistory.entries()

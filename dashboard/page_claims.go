@@ -1,4 +1,4 @@
-// What a turn claimed beside what was seen of it.
+// A turn's claims beside what was observed.
 
 package dashboard
 
@@ -9,7 +9,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/restore/diff"
 )
 
-// claims sets the result's word against what git, the replay and the agent's own accounts say. A
+// claims compares the result's word with what git, the replay and the agent's own accounts say. A
 // row of another runner that recorded no observation has none.
 func claims(row *ojson.Object) *block {
 	t := &table{Head: []string{"What", "Claimed", "Seen"}}
@@ -46,7 +46,7 @@ func claims(row *ojson.Object) *block {
 	return &block{ID: "claims", Title: "Claimed and seen", Table: t}
 }
 
-// some are the first entries of a list.
+// some returns the first entries of a list.
 func some(list []string) string {
 	const most = 8
 	if n := len(list) - most; n > 0 {

@@ -19,7 +19,7 @@ import (
 // maxTurnFiles bounds the files of a turn on its page.
 const maxTurnFiles = 2 * pageSize
 
-// changed is the files of the turn, and the diff of the commit that holds them.
+// changed returns the files of the turn, and the diff of the commit that holds them.
 func (v *view) changed(row *ojson.Object) block {
 	b := block{ID: "files", Title: "Files", Empty: "No file was changed."}
 	names := row.Strings("files_changed")
@@ -110,7 +110,7 @@ func fileNames(names []string) *table {
 	return t
 }
 
-// ofProject are the names that can be files of the project.
+// ofProject returns the names that can be files of the project.
 func ofProject(names []string) (out []string) {
 	for _, n := range names {
 		if clean, problem := wire.CleanPath(n); problem == "" {
@@ -120,7 +120,7 @@ func ofProject(names []string) (out []string) {
 	return out
 }
 
-// unknownToGit adds files git does not know yet, as a patch that makes them.
+// unknownToGit adds files that git does not know yet, as a patch that creates them.
 func (v *view) unknownToGit(names []string, known []runner.FileStat, t *table) []byte {
 	var out []byte
 	for _, n := range ofProject(names) {

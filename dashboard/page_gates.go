@@ -1,4 +1,4 @@
-// Gates and what they ask for, money, and limits of time.
+// Gates and what they require, money, and time limits.
 
 package dashboard
 
@@ -21,7 +21,7 @@ import (
 // maxChecks bounds the checklists of gates on the overview, in items.
 const maxChecks = 200
 
-// gates tells how every gate stands, and of those that are shut what is missing.
+// gates shows how every gate stands, and what closed ones lack.
 func (v *view) gates() block {
 	si := v.s.Sight
 	st := si.View.State
@@ -50,7 +50,7 @@ func (v *view) gates() block {
 		t.Rows = append(t.Rows, []cell{gateLink(g.ID), text(phaseOf[g.ID]), standing(cmp.Or(g.Status, "pending")),
 			now})
 		if g.Status != "passed" && st.Status != wire.StatusCompleted {
-			// The page stays short: of many gates the one the run stands before counts.
+			// The page stays short: of many gates only the one before the run counts.
 			list := v.checklist(g, phaseOf[g.ID])
 			if list.Folded && len(list.Tree) > left {
 				folded++
@@ -73,7 +73,7 @@ func (v *view) gates() block {
 	return b
 }
 
-// gatePhases maps each gate to the phase it leads out of.
+// gatePhases maps each gate to the phase that it ends.
 func gatePhases(cfg *config.Config) map[string]string {
 	out := map[string]string{}
 	for _, p := range cfg.Phases() {
@@ -84,8 +84,8 @@ func gatePhases(cfg *config.Config) map[string]string {
 	return out
 }
 
-// checklist is what a gate asks for, and whether it is there. The gate of a later
-// phase is folded: its work has not begun.
+// checklist returns what a gate requires, and whether it is there. The gate of a later phase is
+// folded: its work has not begun.
 func (v *view) checklist(g gate.Standing, phase string) block {
 	cfg, st := v.s.Sight.View.Config, v.s.Sight.View.State
 	b := block{ID: "gate-" + g.ID, Title: "What " + plain(g.ID) + " asks for", Folded: phase != st.Phase}
@@ -145,7 +145,7 @@ func (v *view) checklist(g gate.Standing, phase string) block {
 	return b
 }
 
-// approvers says whose approval a gate asks for, by its rule if it has one.
+// approvers says whose approval a gate needs, by its rule if it has one.
 func approvers(r *config.GateRule) string {
 	if r == nil {
 		return "a person"
@@ -160,7 +160,7 @@ func approvers(r *config.GateRule) string {
 	return who
 }
 
-// spent is what the run cost, and of how much.
+// spent returns what the run cost, and of what budget.
 func (v *view) spent() string {
 	b := v.s.Sight.View.State.BudgetStatus
 	if b.RemainingUSD == nil {
@@ -169,7 +169,7 @@ func (v *view) spent() string {
 	return dollars(b.SpentUSD) + " of " + dollars(b.SpentUSD+*b.RemainingUSD)
 }
 
-// cost is what was spent, by role and by phase, and whose time it took.
+// cost returns what was spent, by role and by phase, and whose time it took.
 func (v *view) cost() block {
 	st, d := v.s.Sight.View.State, v.drawing("")
 	b := block{ID: "cost", Title: "Cost and time", Facts: []fact{
@@ -219,7 +219,7 @@ func (v *view) cost() block {
 	return b
 }
 
-// limits are the configured limits of time.
+// limits returns the configured time limits.
 func (v *view) limits() *block {
 	si := v.s.Sight
 	if si.View.State.Status == wire.StatusCompleted || si.View.State.Status == wire.StatusIdle {

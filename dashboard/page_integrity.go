@@ -1,4 +1,4 @@
-// Can it be relied on: what fsck found, signatures, lines that are not rows.
+// Whether it can be relied on: fsck's findings, signatures, lines that are not rows.
 
 package dashboard
 
@@ -44,7 +44,7 @@ func integrity(v *view) error {
 			} else {
 				found++
 			}
-			if len(t.Rows) < listSize/2 { // each is some lines tall
+			if len(t.Rows) < listSize/2 { // each is several lines tall
 				where := code(f.Path)
 				if f.Op != "" {
 					where = opLink(string(f.Op))
@@ -156,7 +156,7 @@ func (v *view) signatures() block {
 	return b
 }
 
-// personRows are the rows of the decision ledger by which people decide on gates and runs.
+// personRows lists the types of decision ledger rows by which people decide on gates and runs.
 var personRows = []string{
 	"human_approval", "human_approval_vote", "human_denial", "approval_withdrawn", "gate_left", "run_abandoned",
 	"human_unblock", "human_rejection", "human_overrule", "commits_reconciled",

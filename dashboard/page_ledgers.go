@@ -69,7 +69,7 @@ func decisions(v *view) error {
 	return nil
 }
 
-// lastingDecisions are those that outlive their run, and what has taken their place.
+// lastingDecisions shows the decisions that outlive their run, and what has replaced them.
 func (v *view) lastingDecisions(s *ojson.Object) block {
 	b := block{ID: "lasting", Title: "Lasting decisions", Empty: "No decision outlives its run."}
 	if s == nil {

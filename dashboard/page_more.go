@@ -17,11 +17,11 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/restore"
 )
 
-// delegated are the history rows that have to do with delegation.
+// delegated returns the history rows about delegations.
 func (v *view) delegated() []*ojson.Object {
 	var out []*ojson.Object
 	_ = v.m.history.each(v.m.history.entries(), func(raw []byte) bool {
-		// Nearly all rows have nothing to do with it; a name can hide behind escapes.
+		// Nearly all rows have nothing to do with it; escapes can hide a name.
 		if bytes.Contains(raw, []byte("delegation")) || bytes.Contains(raw, []byte(`\u`)) {
 			if o, err := agentrun.DecodeLedgerLine(bytes.Clone(raw)); err == nil {
 				out = append(out, o)
@@ -66,7 +66,7 @@ func delegations(v *view) error {
 			if missing := d.Strings("missing_decision_ids"); len(missing) > 0 {
 				leaf.Cells = append(leaf.Cells, toned("lacks "+strings.Join(missing, ", "), bad))
 			}
-			// A turn that was delegated may have delegated in its turn; a ring of them ends.
+			// A delegated turn may itself have delegated; a cycle of them ends.
 			if below := byTurn[d.String("child_turn_id")]; below != nil && depth < 20 && below != c {
 				leaf.Parts = append(leaf.Parts, branch(below, depth+1))
 			}
@@ -176,15 +176,14 @@ func search(v *view) error {
 	return nil
 }
 
-// hit is a row that holds what was searched, with the words around it.
+// hit is a row that contains the searched text, with the words around it.
 type hit struct {
 	entry  entry
 	around string
 }
 
-// find looks for a text, in any case, from the newest row back: spelled is how a row
-// writes it, and decides which rows are worth decoding. done is false when it
-// stopped before the oldest.
+// find looks for a text, ignoring case, from the newest row back: spelled is how a row writes it,
+// and decides which rows are worth decoding. done is false when it stopped before the oldest.
 func (l *ledger) find(ctx context.Context, spelled, needle string, limit int) (hits []hit, done bool) {
 	rows := l.entries()
 	const portion = 2000
@@ -217,15 +216,15 @@ func (l *ledger) find(ctx context.Context, spelled, needle string, limit int) (h
 	return hits, true
 }
 
-// holding finds the first text within a value that holds the needle: the member it
-// is in, and the words around it.
+// holding finds the first text within a value that contains the needle: its member, and the words
+// around it.
 func holding(v any, needle, member string) (string, string) {
 	switch v := v.(type) {
 	case string:
 		lower := strings.ToLower(v)
 		if at := strings.Index(lower, needle); at >= 0 {
 			if len(lower) != len(v) {
-				return member, cut(v, 200) // letters whose small form is longer: no place to point at
+				return member, cut(v, 200) // the lower-case form is longer, so there is no place to point at
 			}
 			return member, around(v, at, len(needle))
 		}
@@ -249,7 +248,7 @@ func holding(v any, needle, member string) (string, string) {
 	return "", ""
 }
 
-// around is the text about a place, cut at characters.
+// around returns the text around a place, cut at characters.
 func around(s string, at, n int) string {
 	from, to := max(0, at-60), min(len(s), at+n+100)
 	out := strings.ToValidUTF8(s[from:to], "")

@@ -1,4 +1,4 @@
-// One recorded operation: who, what it was decided on, what it changed.
+// One recorded operation: who made it, what it was decided on, what it changed.
 
 package dashboard
 
@@ -79,7 +79,7 @@ func isHex(s string) bool {
 	return true
 }
 
-// opChanges is what the operation made of the state and the ledgers, as a patch of documents.
+// opChanges shows how the operation changed the state and the ledgers, as a patch of documents.
 func opChanges(d *runner.OpDetail) block {
 	before, _ := ojson.DecodeObject(d.StateBefore)
 	after, _ := ojson.DecodeObject(d.StateAfter)
@@ -106,7 +106,7 @@ func opChanges(d *runner.OpDetail) block {
 type patch struct {
 	lines []diffLine
 	room  int
-	left  int // parts that had no room
+	left  int // parts for which there was no room
 }
 
 func (p *patch) line(class, s string) {
@@ -114,7 +114,7 @@ func (p *patch) line(class, s string) {
 	p.lines = append(p.lines, diffLine{class, visible(s)})
 }
 
-// fits reports whether there is room for a part of the patch; one that comes too late is counted.
+// fits reports whether there is room for a part of the patch; it counts a part without room.
 func (p *patch) fits() bool {
 	if p.room <= 0 || len(p.lines) >= maxDiffRuns {
 		p.left++
@@ -161,7 +161,7 @@ func (p *patch) ledger(l *runner.LedgerChange) {
 	}
 }
 
-// value is a document with a sign before each of its lines.
+// value adds a document with a sign before each of its lines.
 func (p *patch) value(class, sign string, v ojson.Value) {
 	p.marked(class, sign, strings.TrimSuffix(string(ojson.Pretty(v)), "\n"))
 }

@@ -1,5 +1,4 @@
-// What the overview leads with: what was delivered, what is asked of which person, or
-// the way out.
+// The beginning of the overview: what was delivered, what is asked of which person, or the way out.
 
 package dashboard
 
@@ -14,7 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// outcome is the first thing a reader has to know.
+// outcome returns the first thing that a reader has to know.
 func (v *view) outcome() block {
 	st := v.s.Sight.View.State
 	if st.Status == wire.StatusCompleted {
@@ -44,15 +43,15 @@ func (v *view) next() block {
 	return b
 }
 
-// Bounds of what a delivery lists.
+// Bounds on what a delivery lists.
 const (
 	deliveredRows  = 10
 	deliveredTurns = 200     // whose files are listed
 	deliveredBytes = 4 << 20 // of their rows
 )
 
-// delivered is what a completed run leaves: what it took, who opened its gates, what
-// was decided, which files.
+// delivered shows what a completed run leaves: its cost, who opened its gates, the decisions, the
+// files.
 func (v *view) delivered() block {
 	st, d := v.s.Sight.View.State, v.drawing("")
 	sum := d.Total()
@@ -97,7 +96,7 @@ func (v *view) delivered() block {
 	return b
 }
 
-// files are the files the last turns of the run changed.
+// files returns the files that the last turns of the run changed.
 func (v *view) files() (files []string, note string) {
 	rows := v.m.history.entries()
 	var mine []entry
@@ -119,7 +118,7 @@ func (v *view) files() (files []string, note string) {
 	return slices.Compact(files), note
 }
 
-// asked is what a person is waited for: by whom, over which documents, the command.
+// asked shows what a person is asked for: by whom, over which documents, the command.
 func (v *view) asked() block {
 	si := v.s.Sight
 	st := si.View.State
@@ -167,7 +166,7 @@ func (v *view) asked() block {
 	return b
 }
 
-// waiting is why the run waits, and the way out.
+// waiting shows why the run waits, and the way out.
 func (v *view) waiting() *block {
 	si := v.s.Sight
 	r := si.Recovery

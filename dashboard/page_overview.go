@@ -1,4 +1,4 @@
-// The overview: where are we, who is waited for, what was decided, is anything wrong.
+// The overview: where the run is, whom it waits for, what was decided, what is wrong.
 
 package dashboard
 
@@ -48,7 +48,7 @@ func overview(v *view) error {
 	return nil
 }
 
-// lead is the one sentence.
+// lead returns the one sentence.
 func (v *view) lead() string {
 	si := v.s.Sight
 	st := si.View.State
@@ -96,7 +96,7 @@ func (v *view) lead() string {
 	return "Phase " + plain(st.Phase) + ": no turn is under way."
 }
 
-// notices are what is wrong, worst first.
+// notices returns what is wrong, worst first.
 func (v *view) notices() (out []cell) {
 	si := v.s.Sight
 	for _, p := range si.View.ConfigProblems {
@@ -217,7 +217,7 @@ func (v *view) lastDecisions() block {
 	return b
 }
 
-// decisionRows are the newest n decisions of the run.
+// decisionRows returns the newest n decisions of the run.
 func (v *view) decisionRows(n int) *table {
 	rows := v.m.decisions.entries()
 	t := &table{Head: []string{"When", "What", "Role", "Statement"}}
@@ -259,8 +259,8 @@ func (v *view) lastEvents() block {
 	return b
 }
 
-// ofRun reports rows of the run that is shown; rows that name none belong to whatever run went on
-// when they were written.
+// ofRun reports rows of the run that is shown; a row that names none belongs to the run under way
+// when it was written.
 func (v *view) ofRun(e *entry) bool {
 	if v.s.Sight == nil || v.s.Sight.View.Run == "" {
 		return true

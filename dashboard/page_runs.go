@@ -1,4 +1,4 @@
-// The runs of the project, each small beside the others; one run; two compared.
+// The runs of the project as small pictures side by side; one run; two compared.
 
 package dashboard
 
@@ -15,7 +15,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/restore/diff"
 )
 
-// runsOnPage is how many runs a page of them has.
+// runsOnPage is how many runs are on one page.
 const runsOnPage = 24
 
 // runsPage shows all runs of the project as small multiples, the newest first.
@@ -64,7 +64,7 @@ func (v *view) runsLead(n int) string {
 	return out + "."
 }
 
-// lastRows are the last rows of the runs of run-history.jsonl: a run has one for each time it
+// lastRows returns the last rows of the runs of run-history.jsonl: a run has one for each time it
 // was blocked.
 func (v *view) lastRows() map[string]entry {
 	out := make(map[string]entry)
@@ -76,7 +76,7 @@ func (v *view) lastRows() map[string]entry {
 	return out
 }
 
-// runIDs are the runs with a row of the history, by their first one, and the current run.
+// runIDs returns the runs with a row in the history, by their first one, and the current run.
 func (v *view) runIDs() []string {
 	var ids []string
 	seen := make(map[string]bool)
@@ -100,7 +100,7 @@ func (v *view) currentRun() string {
 	return v.s.Sight.View.Run
 }
 
-// runRows are the rows of some runs; of a run that goes on, what its row would be.
+// runRows returns the rows of some runs; for a run that goes on, the row that it would have now.
 func (v *view) runRows(ids []string) map[string]*ojson.Object {
 	var picked []entry
 	last := v.lastRows()
@@ -128,8 +128,9 @@ func (v *view) runRows(ids []string) map[string]*ojson.Object {
 	return out
 }
 
-// factsOf are what the pictures of some runs show, by run. Rows that name no run are the current
-// one's; a person's decision is every run's, as a picture takes what was decided at its gates.
+// factsOf returns what the pictures of some runs show, by run. Rows that name no run belong to the
+// current one; a person's decision belongs to every run, as a picture uses only those at its own
+// gates.
 func (v *view) factsOf(ids []string) map[string][]*timeline.Fact {
 	now := v.currentRun()
 	out := make(map[string][]*timeline.Fact, len(ids))
@@ -159,7 +160,8 @@ func (v *view) factsOf(ids []string) map[string][]*timeline.Fact {
 	return out
 }
 
-// drawRun is the picture of one run. What is open in the current run of a live project ends now.
+// drawRun returns the picture of one run. What is open in the current run of a live project ends
+// now.
 func (v *view) drawRun(id string, facts map[string][]*timeline.Fact) *timeline.Drawing {
 	opt := timeline.Options{Run: id}
 	if id == v.currentRun() {
@@ -193,7 +195,7 @@ func (v *view) smallRun(i int, id string, row *ojson.Object, d *timeline.Drawing
 	return b
 }
 
-// costOf is what a run cost, as far as its row says.
+// costOf returns what a run cost, if its row says.
 func costOf(row *ojson.Object) string {
 	usd, ok := row.Float("total_cost_usd")
 	if !ok {
@@ -202,7 +204,7 @@ func costOf(row *ojson.Object) string {
 	return dollars(usd)
 }
 
-// openers are those who opened gates, each once.
+// openers returns those who opened gates, each once.
 func openers(d *timeline.Drawing) string {
 	var by []string
 	for _, p := range d.Posts {
@@ -260,7 +262,7 @@ func runPage(v *view) error {
 	return nil
 }
 
-// comparePage sets two runs beside each other, as git agentxchain diff does.
+// comparePage compares two runs, as git agentxchain diff does.
 func comparePage(v *view) error {
 	v.Title = "Two runs"
 	left, right := v.q.Get("left"), v.q.Get("right")
@@ -320,7 +322,7 @@ var compared = map[string]string{
 	"mixed":     "The second run did better in some and worse in others.",
 }
 
-// changedFacts is the table of what differs.
+// changedFacts returns the table of differences.
 func changedFacts(d *ojson.Object) block {
 	b := block{ID: "changed", Title: "What differs", Empty: "Nothing."}
 	t := &table{Head: []string{"What", "First run", "Second run", "Difference"}}
@@ -334,7 +336,7 @@ func changedFacts(d *ojson.Object) block {
 	return b
 }
 
-// compareForm asks for two runs; of many the newest can be chosen, and those already chosen.
+// compareForm asks for two runs; of many, the newest can be chosen, and those already chosen.
 func compareForm(ids []string, left, right string) block {
 	newest := slices.Clone(ids[max(len(ids)-pageSize, 0):])
 	slices.Reverse(newest)

@@ -1,4 +1,4 @@
-// The timeline: the operations of the record, or the events where there is none.
+// The timeline: the operations of the record, or the events when there is none.
 
 package dashboard
 
@@ -15,7 +15,7 @@ type happening struct {
 	Role, Phase, Who, Title string
 }
 
-// happenings gives line i of the timeline, from the oldest, and their number.
+// happenings returns a function for line i of the timeline, from the oldest, and their number.
 func (v *view) happenings() (n int, at func(i int) happening, recorded bool) {
 	if ops := v.s.Ops; len(ops) > 0 {
 		return len(ops), func(i int) happening {
@@ -86,7 +86,7 @@ func timelinePage(v *view) error {
 	return nil
 }
 
-// events is the event log as it is written.
+// events shows the event log as it is written.
 func events(v *view) error {
 	v.Title = "Events"
 	rows := v.m.events.entries()
@@ -119,7 +119,7 @@ func events(v *view) error {
 	return nil
 }
 
-// findingsOf tells of lines that are not rows.
+// findingsOf reports lines that are not rows.
 func (v *view) findingsOf(list ...*ledger) (out []block) {
 	t := &table{Head: []string{"File", "Line", "Why it is not a row"}}
 	all := 0

@@ -175,7 +175,7 @@ func (v *view) assigned(ts *status.Turn) block {
 		reason := last.String("reason")
 		b.Facts = append(b.Facts, fact{"Sent back", toned(reason, warn)})
 		for _, e := range last.Strings("validation_errors") {
-			if e != reason { // a person's words stand in both
+			if e != reason { // a person's words are in both
 				b.Facts = append(b.Facts, fact{"Because", text(e)})
 			}
 		}
@@ -303,8 +303,7 @@ func decided(row *ojson.Object) block {
 	return b
 }
 
-// papers are what the turn was given and what it has staged, as far as they lie in
-// the project.
+// papers shows what the turn was given and what it has staged, if that is in the project.
 func (v *view) papers(id string, active bool) (out []block) {
 	dir := wire.BundleDir(id)
 	if dir == "" || strings.ContainsAny(id, "/\\") || id == "." || id == ".." {
@@ -335,7 +334,7 @@ func (v *view) papers(id string, active bool) (out []block) {
 	return out
 }
 
-// attempts are the tries of a turn that had more than one, and why each ended.
+// attempts shows the tries of a turn that had more than one, and why each ended.
 func (v *view) attempts(id string) *block {
 	turns := v.drawing("").Turns
 	for i := range turns {
@@ -361,8 +360,8 @@ func (v *view) attempts(id string) *block {
 	return nil
 }
 
-// agentLog is what the agent said and did, as the live view of a run shows it; of a
-// long log the end.
+// agentLog shows what the agent said and did, like the live view of a run; of a long log only the
+// end.
 func (v *view) agentLog(id string, attempts int) *block {
 	data, err := v.m.src.log(id, attempts)
 	if err != nil || len(data) == 0 {
@@ -382,10 +381,10 @@ func (v *view) agentLog(id string, attempts int) *block {
 	return b
 }
 
-// maxAgentLog is how much of a log is read into words, in bytes.
+// maxAgentLog bounds how much of a log is turned into words, in bytes.
 const maxAgentLog = 512 << 10
 
-// turnStory is what happened to a turn.
+// turnStory shows what happened to a turn.
 func (v *view) turnStory(id string) block {
 	b := block{ID: "story", Title: "What happened", Empty: "No event names this turn."}
 	t := &table{Head: []string{"When", "Event", "What"}}

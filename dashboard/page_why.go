@@ -1,4 +1,4 @@
-// Why something came to what it did: the chains of verdicts that explain prints, as trees
+// Why something had its outcome: the chains of verdicts that explain prints, as trees
 // (docs/spec/verdicts.md).
 
 package dashboard
@@ -25,7 +25,7 @@ const (
 	maxSteps  = 400 // rules of one decision
 )
 
-// gatePage is one gate: what it asks for, and which rules last judged it.
+// gatePage shows one gate: what it requires, and which rules last judged it.
 func gatePage(v *view) error {
 	id := v.r.PathValue("id")
 	v.Title = "Gate " + plain(id)
@@ -60,9 +60,9 @@ func gatePage(v *view) error {
 
 func gateLink(id string) cell { return link(id, "/gates/"+url.PathEscape(id)) }
 
-// why holds the chains of verdicts about a turn, a gate or an operation, the newest first.
-// In an artifact there are none. Where a record does not hold, what is wrong stands in
-// their place, and keeps no reader from the rest of the page.
+// why returns the chains of verdicts about a turn, a gate or an operation, the newest first. An
+// artifact has none. For an invalid record it returns the problem in their place, so that the rest
+// of the page stays readable.
 func (v *view) why(of string) (block, error) {
 	b := block{ID: "why", Title: "Which rules led to it"}
 	e, err := v.srv.explained(v.r, v.s, of)
@@ -106,7 +106,8 @@ func (s *Server) explained(r *http.Request, at *snapshot, of string) (*lookback.
 	return s.model.src.explain(ctx, ops, of)
 }
 
-// explain is GET /api/explain: what explain --json says of a turn, a gate, an operation or the code of a refusal.
+// explain answers GET /api/explain: what explain --json says about a turn, a gate, an operation or the code of a
+// refusal.
 func (a *ask) explain() {
 	e, err := a.srv.explained(a.r, a.s, a.q.Get("of"))
 	c := protocolError(err)
@@ -122,7 +123,7 @@ func (a *ask) explain() {
 	}
 }
 
-// chain is one decision as a tree of rules.
+// chain shows one decision as a tree of rules.
 func (v *view) chain(c *chains.Chain, folded bool) block {
 	b := block{
 		ID:     "why-" + short(c.Op),
@@ -139,7 +140,7 @@ func (v *view) chain(c *chains.Chain, folded bool) block {
 	return b
 }
 
-// steps are rules, each with what it said, where it stands and what it looked at.
+// steps shows rules, each with what it said, where it is written and what it looked at.
 func steps(list []*chains.Step, left *int) (out []item) {
 	for _, s := range list {
 		if *left--; *left < 0 {
@@ -169,7 +170,7 @@ func steps(list []*chains.Step, left *int) (out []item) {
 	return out
 }
 
-// verdictCell is a verdict or an outcome with its tone.
+// verdictCell returns a verdict or an outcome with its tone.
 func verdictCell(said string) cell {
 	t := neutral
 	switch said {

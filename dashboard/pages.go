@@ -1,4 +1,4 @@
-// Pages: routes, what all of them share, rendering.
+// Pages: routes, their common parts, rendering.
 
 package dashboard
 
@@ -23,7 +23,7 @@ import (
 //go:embed assets
 var assets embed.FS
 
-// pages holds the template, which is parsed when the first page is asked for.
+// pages holds the template, which is parsed when the first page is requested.
 type pages struct {
 	once sync.Once
 	tmpl *template.Template
@@ -69,7 +69,7 @@ type navItem struct {
 	Here       bool
 }
 
-// errMissing ends a page that is about something that is not there.
+// errMissing ends a page about something that does not exist.
 type errMissing struct{ what string }
 
 func (e errMissing) Error() string { return e.what }
@@ -77,7 +77,7 @@ func (e errMissing) Error() string { return e.what }
 // errBusy ends a page that would have to wait too long for others that read much.
 var errBusy = errors.New("too much is being read just now; reload")
 
-// routes registers everything that can be asked for.
+// routes registers all addresses.
 func (s *Server) routes(mux *http.ServeMux) {
 	page := func(pattern string, make func(*view) error) {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) { s.page(w, r, make) })
@@ -168,7 +168,7 @@ func (s *Server) newView(r *http.Request) *view {
 	return v
 }
 
-// head is what every page says of the run.
+// head fills in what every page says about the run.
 func (v *view) head() {
 	if p := v.srv.opt.Replay; p != nil {
 		v.Foot = "A replay of " + plain(p.Artifact) + ". Nothing in it changes."
@@ -282,7 +282,7 @@ func protocolError(err error) *codeAndHint {
 	return nil
 }
 
-// with is the address of this page with some of its query replaced.
+// with returns the address of this page with some of its query replaced.
 func (v *view) with(pairs ...string) string {
 	q := url.Values{}
 	for k, list := range v.q {
@@ -299,17 +299,16 @@ func (v *view) with(pairs ...string) string {
 // listSize is how many rows a page of a list has: on a telephone they fit in less than 4,000 pixels.
 const listSize = 25
 
-// pageSize is how many of anything else a page has: bounded, whatever the run's length.
+// pageSize bounds anything else on a page, whatever the run's length.
 const pageSize = 100
 
-// window picks the rows of a page, newest first, out of n rows in their order of
-// age: those before ?before=, or the ones after ?after=.
+// window picks the rows of a page, newest first, out of n rows sorted by age: those before
+// ?before=, or the ones after ?after=.
 func (v *view) window(n int, keep func(i int) bool) (rows []int, older, newer string) {
 	return v.windowOf("", listSize, n, keep)
 }
 
-// windowOf is window for one of several lists on a page, named in the address, with
-// so many rows.
+// windowOf is window for one of several lists on a page, named in the address, with size rows.
 func (v *view) windowOf(list string, size, n int, keep func(i int) bool) (rows []int, older, newer string) {
 	before, err := strconv.Atoi(v.q.Get(list + "before"))
 	if err != nil || before > n || before < 0 {
@@ -346,8 +345,8 @@ func (v *view) windowOf(list string, size, n int, keep func(i int) bool) (rows [
 	return rows, older, newer
 }
 
-// choices are the different values, sorted, at most 100; none that could not be
-// shown as it is.
+// choices returns the different values, sorted, at most 100; it leaves out those that cannot be
+// shown as they are.
 func choices(n int, of func(i int) string, also string) []string {
 	seen := map[string]bool{}
 	if also != "" && visible(also) == also {
@@ -366,7 +365,7 @@ func choices(n int, of func(i int) string, also string) []string {
 	return out
 }
 
-// holds reports whether one of the texts contains what was searched, in any case.
+// holds reports whether one of the texts contains the searched text, ignoring case.
 func holds(lower string, texts ...string) bool {
 	for _, t := range texts {
 		if strings.Contains(strings.ToLower(t), lower) {

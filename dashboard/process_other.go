@@ -1,6 +1,6 @@
 //go:build !unix
 
-// Processes, where there are no signals.
+// Processes on systems without signals.
 
 package dashboard
 

@@ -1,6 +1,6 @@
 //go:build unix
 
-// Processes, where there are signals.
+// Processes on systems with signals.
 
 package dashboard
 

@@ -9,8 +9,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
-// TestRuns shows a completed run, one that was abandoned, and one that goes on: all of them
-// small, one in full, two compared.
+// TestRuns shows a completed run, one that was abandoned, and one that goes on: all of them small,
+// one in full, two compared.
 func TestRuns(t *testing.T) {
 	dir, first := played(t)
 	r, err := runner.Open(t.Context(), dir, runner.Options{})

@@ -1,4 +1,4 @@
-// The two files that tell a dashboard is running, and ending the one they name.
+// The two files that say that a dashboard is running, and ending the one they name.
 
 package dashboard
 
@@ -27,11 +27,11 @@ const (
 	SessionFile = ".agentxchain-dashboard.json"
 )
 
-// identityPath says who listens here, without a token: so a reused process id or port
-// is not taken for the dashboard that a session file names.
+// identityPath says who listens here, without a token: so a reused process id or port is not taken
+// for the dashboard that a session file names.
 const identityPath = "/api/identity"
 
-// Session is a running dashboard, as its files tell.
+// Session is a running dashboard, according to its files.
 type Session struct {
 	PID     int
 	Port    int
@@ -39,25 +39,25 @@ type Session struct {
 	Started string // RFC 3339 UTC, milliseconds
 }
 
-// Object is the session file: {pid, port, url, started_at}.
+// Object returns the session file: {pid, port, url, started_at}.
 func (s *Session) Object() *ojson.Object {
 	return ojson.NewObject("pid", s.PID, "port", s.Port, "url", s.URL, "started_at", s.Started)
 }
 
-// Session is what the files tell of this server. It listens already.
+// Session returns what the files say about this server, which must already listen.
 func (s *Server) Session() *Session {
 	return &Session{PID: s.pid, Port: s.port, URL: s.URL(), Started: wire.FormatTime(s.started)}
 }
 
-// identity is GET /api/identity: {program, pid, started_at}. Nothing in it is secret.
+// identity answers GET /api/identity: {program, pid, started_at}. Nothing in it is secret.
 func (s *Server) identity(w http.ResponseWriter) {
 	writeJSON(w, http.StatusOK, ojson.NewObject("program", "git-agentxchain dashboard", "pid", s.pid,
 		"started_at", wire.FormatTime(s.started)))
 }
 
-// WriteSession tells in the project's directory that this server runs, in place of
-// what a crashed one left. The server listens already. It writes nothing and returns
-// the other one when a dashboard of the project runs already. Error: io_failed.
+// WriteSession notes in the project's directory that this server runs, and replaces the files of a
+// crashed one. The server must already listen. When another dashboard of the project runs, it
+// writes nothing and returns that one. Error: io_failed.
 func (s *Server) WriteSession(ctx context.Context) (other *Session, err error) {
 	defer claim(s.Dir())()
 	if other := Running(ctx, s.Dir()); other != nil {
@@ -92,7 +92,7 @@ func removeSession(dir string, pid int) {
 	}
 	defer func() { _ = root.Close() }()
 	if have, ok := readPID(root); !ok || have == pid {
-		// The one that tells most goes last: when it is gone, both are.
+		// The most detailed file goes last: when it is gone, both are.
 		if ok {
 			_ = root.Remove(PIDFile)
 		}
@@ -125,8 +125,8 @@ func readSession(root *os.Root) *Session {
 	return &Session{PID: pid, Port: port, URL: o.String("url"), Started: o.String("started_at")}
 }
 
-// Running returns the dashboard that shows dir, nil when none does: what the files
-// tell is only believed when the process they name answers on its port and says so.
+// Running returns the dashboard that shows dir, nil when none does: the files are only believed
+// when the process they name answers on its port and confirms it.
 func Running(ctx context.Context, dir string) *Session {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -171,9 +171,9 @@ func (s *Session) answers(ctx context.Context) bool {
 	return who.Program == "git-agentxchain dashboard" && who.PID == s.PID && who.Started == s.Started
 }
 
-// Stop ends the dashboard that shows dir and waits until it is gone. It returns nil
-// without error when none runs; files that a crashed one left are removed then.
-// Nothing is signalled that has not proven who it is. Error: io_failed.
+// Stop ends the dashboard that shows dir and waits until it is gone. It returns nil without error
+// when none runs, and then removes the files of a crashed one. It signals no process that has not
+// proven its identity. Error: io_failed.
 func Stop(ctx context.Context, dir string, wait time.Duration) (*Session, error) {
 	s := Running(ctx, dir)
 	if s == nil {
@@ -208,8 +208,8 @@ func Stop(ctx context.Context, dir string, wait time.Duration) (*Session, error)
 	return s, nil
 }
 
-// has reports whether the session's files are still there; without the process they
-// are removed here, as it may have been killed.
+// has reports whether the session's files still exist; without the process it removes them, as the
+// process may have been killed.
 func has(dir string, s *Session) bool {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -231,7 +231,7 @@ func has(dir string, s *Session) bool {
 func removeStale(ctx context.Context, dir string) {
 	defer claim(dir)()
 	if Running(ctx, dir) != nil {
-		return // it has begun meanwhile
+		return // it has started meanwhile
 	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -246,10 +246,10 @@ func removeStale(ctx context.Context, dir string) {
 	}
 }
 
-// claim keeps the session's files of dir from other processes until release is called:
-// a lock on the directory itself, which writes nothing and which the kernel releases
-// when its holder dies. claim does not wait where the system has no such locks, or
-// where another process holds the lock for long.
+// claim keeps other processes from the session's files of dir until release is called: a lock on
+// the directory itself, which writes nothing and which the kernel releases when its holder dies.
+// claim does not wait on systems without such locks, or when another process holds the lock for
+// long.
 func claim(dir string) (release func()) {
 	f, err := os.Open(dir)
 	if err != nil {

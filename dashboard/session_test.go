@@ -88,8 +88,8 @@ func TestSessionFiles(t *testing.T) {
 	}
 }
 
-// After a crash the file names a process id that another process has now: the file is
-// not believed, the process is not signalled, and the file is replaced.
+// After a crash the file names a process id that another process has now: the file is not believed,
+// the process is not signalled, and the file is replaced.
 func TestLeftSession(t *testing.T) {
 	dir, _ := fresh(t)
 	other, err := net.Listen("tcp", "127.0.0.1:0")
@@ -129,7 +129,7 @@ func TestLeftSession(t *testing.T) {
 		if got := Running(t.Context(), dir); got != nil {
 			t.Errorf("%s: believed: %+v", name, got)
 		}
-		// This very process would get the signal.
+		// This test process would get the signal.
 		if got, err := Stop(t.Context(), dir, time.Second); got != nil || err != nil {
 			t.Errorf("%s: stop: %+v, %v", name, got, err)
 		}
@@ -137,7 +137,7 @@ func TestLeftSession(t *testing.T) {
 			t.Errorf("%s: the file is still there", name)
 		}
 	}
-	// A pipe in its place is not waited for.
+	// A pipe in place of a file does not block.
 	v := serve(t, Options{Dir: dir})
 	write(PIDFile, "0\n")
 	write(SessionFile, "{}")

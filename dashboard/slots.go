@@ -4,7 +4,7 @@ package dashboard
 
 import "context"
 
-// slot waits for leave to read much; false when ctx ended first.
+// slot waits for permission to read much; false when ctx ended first.
 func (s *Server) slot(ctx context.Context) (release func(), ok bool) {
 	select {
 	case s.heavy <- struct{}{}:

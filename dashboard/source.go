@@ -1,4 +1,4 @@
-// The two things that can be looked at: a live project and a replayed artifact.
+// The two things that can be shown: a live project and a replayed artifact.
 
 package dashboard
 
@@ -18,7 +18,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner/status"
 )
 
-// maxPatch bounds the patch of a turn that is shown, in bytes.
+// maxPatch bounds a turn's patch on a page, in bytes.
 const maxPatch = 1 << 20
 
 // live is a project, a coordinator's workspace, or both in one directory.
@@ -26,15 +26,15 @@ type live struct {
 	dir string
 	opt Options
 
-	mu     sync.Mutex // the runner is asked by one at a time
+	mu     sync.Mutex // one caller at a time uses the runner
 	r      *runner.Runner
-	checks *runner.Runner // of fsck, which may take long
+	checks *runner.Runner // for fsck, which may take long
 	co     *coordinator.Coordinator
 	coMu   sync.Mutex
 }
 
-// openLive opens what is around opt.Dir: the nearest project, else the workspace of
-// an initiative in exactly this directory.
+// openLive opens what is around opt.Dir: the nearest project, else the workspace of an initiative
+// in exactly this directory.
 func openLive(ctx context.Context, opt Options) (*live, string, error) {
 	s := &live{dir: opt.Dir, opt: opt}
 	_, multi := os.Stat(filepath.Join(opt.Dir, multirepo.ConfigFile))
@@ -47,7 +47,7 @@ func openLive(ctx context.Context, opt Options) (*live, string, error) {
 	case multi != nil:
 		return nil, "", err
 	case err == nil:
-		_ = r.Close() // the project around the workspace is another matter
+		_ = r.Close() // the project around the workspace is unrelated
 	}
 	return s, s.dir, nil
 }
@@ -61,7 +61,7 @@ func (s *live) sight(ctx context.Context) (*status.Sight, error) {
 	return s.r.Look(ctx)
 }
 
-// operations reads the new ones only, as a rule: a chain grows at its tip.
+// operations usually reads only the new ones: a chain grows at its tip.
 func (s *live) operations(ctx context.Context, before []runner.OpInfo) ([]runner.OpInfo, error) {
 	if s.r == nil {
 		return nil, nil
@@ -181,8 +181,8 @@ func (s *live) close() error {
 	return failures.All(errs...)
 }
 
-// replayed is the workspace of an artifact: files, and no record in git. Nothing of
-// the run is judged by the clock of now.
+// replayed is the workspace of an artifact: files, and no record in git. The present time does not
+// count for its run.
 type replayed struct {
 	dir string
 	now func() time.Time

@@ -1,4 +1,4 @@
-// Making other people's text harmless, and times and sums readable.
+// Making foreign text harmless, and times and sums readable.
 
 package dashboard
 
@@ -14,19 +14,18 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/restore/account"
 )
 
-// Bounds of one value on a page, in bytes.
+// Bounds on one value on a page, in bytes.
 const (
 	maxPre = 64 << 10
 )
 
-// visible is a foreign text with its lines kept. The template keeps it from becoming
-// markup.
+// visible returns a foreign text with its lines kept. The template keeps it from becoming markup.
 func visible(s string) string { return foreign.Visible(s) }
 
-// cut is the beginning of a text, n bytes at most.
+// cut returns the beginning of a text, n bytes at most.
 func cut(s string, n int) string { return foreign.Cut(s, n) }
 
-// block of text, bounded.
+// longText returns a block of text, bounded.
 func longText(s string, limit int) string {
 	if len(s) <= limit {
 		return visible(s)
@@ -35,7 +34,7 @@ func longText(s string, limit int) string {
 	return visible(head) + fmt.Sprintf("\n… (%d more bytes)", len(s)-len(head))
 }
 
-// plain is any value on one line, bounded.
+// plain returns any value on one line, bounded.
 func plain(v any) string { return account.Plain(v) }
 
 func asText(v any) string { return fmt.Sprint(v) }
@@ -48,7 +47,7 @@ func instant(s string) time.Time {
 	return at
 }
 
-// lasting is a duration in two units at most.
+// lasting returns a duration in at most two units.
 func lasting(d time.Duration) string {
 	if d < 0 {
 		d = -d
@@ -72,8 +71,8 @@ func short(id string) string { return cut(id, 10) }
 
 func counted(n int, one, many string) string { return foreign.Count(n, one, many) }
 
-// cellClass is how a cell of a table is set: long words may be broken, and running text has a line
-// of its own on a telephone.
+// cellClass returns how a table cell is laid out: long words may be broken, and running text has a
+// line of its own on a telephone.
 func cellClass(head string, c cell) string {
 	var class []string
 	if longWord(c.Text) {
@@ -85,7 +84,7 @@ func cellClass(head string, c cell) string {
 	return strings.Join(class, " ")
 }
 
-// runningText are the columns of sentences.
+// runningText reports the columns of sentences.
 func runningText(head string) bool {
 	switch head {
 	case "Because", "Charter", "Message", "Note", "Reason", "Statement", "Text", "What", "What was done":
@@ -94,8 +93,8 @@ func runningText(head string) bool {
 	return false
 }
 
-// longWord reports a word that may be broken for a table to fit: ids of turns, which
-// have 21 characters, are not.
+// longWord reports a word that may be broken for a table to fit: ids of turns, which have 21
+// characters, may not.
 func longWord(s string) bool {
 	n := 0
 	for _, r := range s {

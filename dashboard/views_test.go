@@ -1,5 +1,4 @@
-// What each view shows of foreign files, kind or hostile: a replayed workspace made by
-// hand.
+// What each view shows of foreign files, friendly or hostile: a replayed workspace made by hand.
 
 package dashboard
 
@@ -14,10 +13,10 @@ import (
 	"time"
 )
 
-// poison would be markup, end an attribute, reorder a line or drive a terminal.
+// poison would be markup, end an attribute, reorder a line or control a terminal.
 const poison = `</script><script>alert(1)</script>"'><img src=x onerror=alert(2)>&amp;` + "\u202e\u0007"
 
-// laid is a workspace with one run; p is added to every text of it.
+// laid makes a workspace with one run; p is added to every text of it.
 func laid(t testing.TB, p string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -120,12 +119,12 @@ func TestViews(t *testing.T) {
 	if got := v.page("/turns/turn_4"); strings.Count(got, "<dt>Because</dt>") != 1 {
 		t.Errorf("the words of a rejection twice:\n%s", mainOf(got))
 	}
-	// The tree: what turn_2 delegated hangs below what it was delegated.
+	// The tree: what turn_2 delegated is below what was delegated to it.
 	if got := v.page("/delegations"); strings.Index(got, "del_3") < strings.Index(got, "del_1") ||
 		strings.Index(got, "del_3") > strings.Index(got, "del_2") {
 		t.Errorf("the tree:\n%s", mainOf(got))
 	}
-	// Nothing is reconciled: the overdue turn is still at work.
+	// Nothing is reconciled: the overdue turn is still active.
 	if s := v.api("state", 200).(map[string]any); s["status"] != "active" || len(s["next_actions"].([]any)) != 0 {
 		t.Errorf("the state: %v", s)
 	}

@@ -20,11 +20,11 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner/status"
 )
 
-// again is when everything is looked at although no file has changed: agents fall
-// silent, and trust and branches change elsewhere.
+// again is how often everything is looked at although no file has changed: agents fall silent, and
+// trust and branches change elsewhere.
 var again = 15 * time.Second
 
-// maxWatched bounds the files of other people's making that are watched.
+// maxWatched bounds how many foreign files are watched.
 const maxWatched = 2000
 
 // watch refreshes the snapshot when files change, until ctx ends.
@@ -37,8 +37,8 @@ func (m *model) watch(ctx context.Context) {
 	defer m.check.running.Wait()
 	tick := time.NewTicker(again)
 	defer tick.Stop()
-	// What is written between a look at the run and the first look at a file that is
-	// new to the watch is not a change to it: everything is looked at once more then.
+	// A write between a look at the run and the watch's first look at a new file does not count as
+	// a change: so everything is looked at once more.
 	settled := make(chan struct{}, 1)
 	known := make(map[string]bool)
 	changes := filewatch.Watch(ctx, m.opt.Every, func() []string {
@@ -97,8 +97,8 @@ func (m *model) watch(ctx context.Context) {
 	}
 }
 
-// fingerprint differs when what was read differs: the ledgers, the state, the turns
-// under way and what gates say.
+// fingerprint changes with what was read: the ledgers, the state, the active turns and the verdicts
+// of gates.
 func (m *model) fingerprint() string {
 	s := m.now()
 	var b strings.Builder
@@ -118,15 +118,15 @@ func (m *model) fingerprint() string {
 	return b.String()
 }
 
-// stateChanged reports whether time alone has brought something people should see:
-// an agent that fell silent.
+// stateChanged reports whether time alone has led to something that people should see: an agent
+// that fell silent.
 func (m *model) stateChanged() bool {
 	s := m.now()
 	return s.Sight != nil && (len(s.Sight.Lost) > 0 ||
 		slices.ContainsFunc(s.Sight.Turns, func(t status.Turn) bool { return t.Overdue }))
 }
 
-// watched are the files whose change matters, absolute.
+// watched returns the files whose change matters, absolute.
 func (m *model) watched() []string {
 	names := []string{wire.ConfigPath, string(wire.DocState), string(wire.DocSession), string(wire.DocHumanTasks),
 		multirepo.ConfigFile, multirepo.StatePath, multirepo.BarriersPath, multirepo.ReportPath,
@@ -169,7 +169,7 @@ func (m *model) watched() []string {
 	return out
 }
 
-// resources are the addresses of the API a file shows in (docs/dashboard.md#api).
+// resources returns the addresses of the API in which a file shows (docs/dashboard.md#api).
 func (m *model) resources(path string) []string {
 	rel, err := filepath.Rel(m.dir, path)
 	if err != nil || strings.HasPrefix(rel, "..") {
