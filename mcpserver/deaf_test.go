@@ -8,8 +8,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
-// A client that never reads its answers does not keep the server from ending, and with the
-// client's end of the pipe nothing is left of it.
+// A client that never reads its answers does not prevent the server from ending, and once the
+// client's end of the pipe is closed nothing is left of the server.
 func TestAClientThatNeverReads(t *testing.T) {
 	testrepo.Serving(t)
 	in, ask := io.Pipe()
@@ -23,7 +23,7 @@ func TestAClientThatNeverReads(t *testing.T) {
 		`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}`+"\n"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := unread.Read(make([]byte, 1)); err != nil { // the answer is on its way, and is not taken
+	if _, err := unread.Read(make([]byte, 1)); err != nil { // the answer is on its way, and is not read
 		t.Fatal(err)
 	}
 	stop()

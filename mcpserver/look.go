@@ -1,4 +1,4 @@
-// Tools that only look.
+// Read-only tools.
 
 package mcpserver
 
@@ -29,7 +29,7 @@ func turnArgument() argument {
 	}
 }
 
-// status is agentxchain_status.
+// status implements agentxchain_status.
 func status(ctx context.Context, r *runner.Runner, _ *ojson.Object) (*ojson.Object, error) {
 	st, err := r.Standing(ctx)
 	if err != nil {
@@ -70,7 +70,7 @@ func status(ctx context.Context, r *runner.Runner, _ *ojson.Object) (*ojson.Obje
 	return o, nil
 }
 
-// continuous is the session of a continuous runner, nil when there is none.
+// continuous returns the session of a continuous runner, nil when there is none.
 func continuous(r *runner.Runner) *ojson.Object {
 	data, err := r.ReadFile(".agentxchain/continuous-session.json")
 	if err != nil || data == nil {
@@ -87,7 +87,7 @@ func continuous(r *runner.Runner) *ojson.Object {
 	return out
 }
 
-// pendingGates are the approvals that wait for a person.
+// pendingGates returns the approvals that wait for a person.
 func pendingGates(s *run.State) []*ojson.Object {
 	out := []*ojson.Object{}
 	if p := s.PendingPhaseTransition; p != nil {
@@ -109,7 +109,7 @@ func gateObject(g gate.Standing) *ojson.Object {
 	return o
 }
 
-// gates is agentxchain_gates.
+// gates implements agentxchain_gates.
 func gates(ctx context.Context, r *runner.Runner, _ *ojson.Object) (*ojson.Object, error) {
 	v, list, err := r.GateStandings(ctx)
 	if err != nil {
@@ -124,7 +124,7 @@ func gates(ctx context.Context, r *runner.Runner, _ *ojson.Object) (*ojson.Objec
 		"note", "Approvals are for people: git agentxchain approve, in their own terminal."), nil
 }
 
-// listing is a tool that shows the end of a ledger, newest last.
+// listing returns a tool that shows the end of a ledger, newest last.
 func listing(name, about, member string, l wire.Ledger, def int, current bool, keep func(a, row *ojson.Object) bool,
 	more ...argument) tool {
 	return tool{
@@ -163,11 +163,11 @@ func listing(name, about, member string, l wire.Ledger, def int, current bool, k
 	}
 }
 
-// tail reads the end of a ledger, bounded; cut says that older rows were left out
-// for their size.
+// tail reads the end of a ledger, bounded; cut says that older rows were left out because of their
+// size.
 func tail(ctx context.Context, r *runner.Runner, l wire.Ledger, n int,
 	keep func(*ojson.Object) bool) (rows []*ojson.Object, cut bool, err error) {
-	v, _ := r.View(ctx) // one that cannot be shown has its rows all the same
+	v, _ := r.View(ctx) // a run that cannot be shown still has its rows
 	lines, err := r.Record().ViewRows(ctx, v, l, n, keep)
 	if err != nil {
 		return nil, false, err

@@ -1,4 +1,4 @@
-// Tools about what only people do: they say which command a person runs, and change nothing.
+// Tools for what only people may do: they say which command a person runs, and change nothing.
 
 package mcpserver
 
@@ -12,8 +12,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
-// approveGate is agentxchain_approve_gate (docs/mcp.md). gate_id is a gate that
-// waits for approval or the escalation that blocks the run.
+// approveGate implements agentxchain_approve_gate (docs/mcp.md). gate_id is a gate that waits for
+// approval or the escalation that blocks the run.
 func approveGate(ctx context.Context, r *runner.Runner, a *ojson.Object) (*ojson.Object, error) {
 	id := strings.TrimSpace(a.String("gate_id"))
 	if id == "" {
@@ -55,8 +55,8 @@ func approveGate(ctx context.Context, r *runner.Runner, a *ojson.Object) (*ojson
 	return nil, refusal(wire.CodeNotFound, "No open escalation found for "+shown(id)+".")
 }
 
-// intakeRecord is agentxchain_intake_record (docs/mcp.md): it writes nothing, for
-// what a run works on is for people to decide.
+// intakeRecord implements agentxchain_intake_record (docs/mcp.md): it writes nothing, as people
+// decide what a run works on.
 func intakeRecord(_ context.Context, _ *runner.Runner, a *ojson.Object) (*ojson.Object, error) {
 	source, title := strings.TrimSpace(a.String("source")), strings.TrimSpace(a.String("title"))
 	if source == "" || title == "" {

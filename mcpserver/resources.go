@@ -1,4 +1,4 @@
-// Resources: documents an agent can read without calling a tool.
+// Resources: documents that an agent can read without calling a tool.
 
 package mcpserver
 
@@ -97,8 +97,8 @@ func (s *server) addResources(out *mcp.Server) {
 	}
 }
 
-// unreadable is the JSON-RPC error of a resource that cannot be had: what is not there is
-// told from what failed, and data names the code that tools answer with.
+// unreadable returns the JSON-RPC error of an unreadable resource: it distinguishes a missing one
+// from a failure, and data names the code that tools answer with.
 func unreadable(uri string, err error) error {
 	code := runner.ErrorCode(err)
 	out := &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: text.OneLine(err.Error())}
@@ -109,8 +109,8 @@ func unreadable(uri string, err error) error {
 	return out
 }
 
-// readResource opens the project for one document. The error is a sentence: there
-// is no other place for it in the protocol.
+// readResource opens the project for one document. The error is a sentence: the protocol has no
+// other place for it.
 func (s *server) readResource(ctx context.Context, d resource) ([]byte, error) {
 	r, err := s.open(ctx)
 	if err != nil {

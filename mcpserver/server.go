@@ -24,8 +24,8 @@ const (
 	Version = "1.0.0"
 )
 
-// client stands for the turn of an agent that was not dispatched by this program: a
-// coding agent that a person has opened in the project.
+// client is the turn of an agent that this program did not dispatch: a coding agent that a person
+// has opened in the project.
 const client = "mcp-client"
 
 // Options configures a server.
@@ -35,8 +35,8 @@ type Options struct {
 	Now    func() time.Time    // clock; time.Now when nil
 }
 
-// server answers calls. It keeps no state: every call opens the project anew, so
-// that it sees what people and other agents have done meanwhile.
+// server answers calls. It keeps no state: every call opens the project again, so that it sees what
+// people and other agents have done meanwhile.
 type server struct{ opt Options }
 
 // New makes the server.
@@ -62,16 +62,15 @@ const instructions = `This project is governed by the AgentXchain protocol: work
 
 Approving gates and lifting blocks is for people. When a gate or a block waits for a person, tell the person and stop.`
 
-// maxLine is the longest message a client may send: a turn result and what is around it.
+// maxLine is the longest message that a client may send: a turn result and its envelope.
 const maxLine = 12 << 20
 
-// lastAnswers is how long answers under way are waited for when ctx ends: a write to a client that does not read
-// never returns, and cannot be called back.
+// lastAnswers is how long the server waits for answers under way when ctx ends: a write to a client that does
+// not read never returns, and cannot be cancelled.
 const lastAnswers = 2 * time.Second
 
-// Serve answers a client over in and out until in ends or ctx does. What is no
-// message is answered with an error and otherwise ignored. It returns nil when the
-// client has gone.
+// Serve answers a client over in and out until in ends or ctx does. It answers a line that is not a
+// message with an error and otherwise ignores it. It returns nil when the client has gone.
 func Serve(ctx context.Context, opt Options, in io.Reader, out io.Writer) error {
 	over := make(chan error, 1)
 	go func() {
@@ -99,8 +98,8 @@ func Serve(ctx context.Context, opt Options, in io.Reader, out io.Writer) error 
 	return err
 }
 
-// refuseLine answers a line that is not a message (JSON-RPC 2.0 §5.1): -32700 for what
-// is not JSON, -32600 for JSON that is no request, under its id where it has one.
+// refuseLine answers a line that is not a message (JSON-RPC 2.0 §5.1): -32700 for invalid JSON,
+// -32600 for JSON that is not a request, under its id if it has one.
 func refuseLine(line []byte, problem error) ([]byte, error) {
 	code, message := jsonrpc.CodeParseError, "The line is not JSON."
 	var id ojson.Value

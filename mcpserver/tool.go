@@ -65,7 +65,7 @@ func (t tool) add(s *mcp.Server, open func(context.Context) (*runner.Runner, err
 		})
 }
 
-// schema is the JSON schema of the arguments; others than those named are refused.
+// schema returns the JSON schema of the arguments; others than those named are refused.
 func (t tool) schema() map[string]any {
 	properties, required := map[string]any{}, []string{}
 	for _, a := range t.args {
@@ -116,7 +116,7 @@ func (t tool) read(raw []byte) (args *ojson.Object, problem string) {
 		v, ok := args.Get(a.name)
 		if !ok || v == nil {
 			args.Delete(a.name)
-			continue // what is required is asked for in the tool's own words
+			continue // the tool itself asks for missing required arguments
 		}
 		if problem := a.check(v); problem != "" {
 			return nil, fmt.Sprintf("%s of %s %s.", a.name, t.name, problem)
@@ -136,7 +136,7 @@ func (t tool) takes() string {
 	return strings.Join(names, ", ")
 }
 
-// check says what is wrong with a value, as the end of a sentence.
+// check returns what is wrong with a value, as the end of a sentence.
 func (a argument) check(v ojson.Value) string {
 	switch a.kind {
 	case typeText:
@@ -167,7 +167,7 @@ func (a argument) check(v ojson.Value) string {
 	return ""
 }
 
-// answer carries the call out. What the run refuses is an answer too (ok false).
+// answer carries out the call. A refusal of the run is an answer too (ok false).
 func (t tool) answer(ctx context.Context, open func(context.Context) (*runner.Runner, error), root string,
 	args *ojson.Object) *mcp.CallToolResult {
 	r, err := open(ctx)
@@ -178,7 +178,7 @@ func (t tool) answer(ctx context.Context, open func(context.Context) (*runner.Ru
 	o, err := t.call(ctx, r, args)
 	if err != nil {
 		f := failed(err, root)
-		if o != nil { // what was recorded of a refusal
+		if o != nil { // what was recorded about a refusal
 			for k, v := range o.All() {
 				f.Set(k, v)
 			}
@@ -192,8 +192,8 @@ func (t tool) answer(ctx context.Context, open func(context.Context) (*runner.Ru
 	return answer(out)
 }
 
-// failed is an error as an answer: {ok, error, code, hint, explain, problems}; explain is
-// the command that tells more of a refusal by the rules.
+// failed returns an error as an answer: {ok, error, code, hint, explain, problems}; explain is the
+// command that explains a refusal by the rules.
 func failed(err error, root string) *ojson.Object {
 	f := runner.OutcomeOf(err)
 	switch f.Code {
@@ -226,22 +226,22 @@ func problems(list wire.Problems) []*ojson.Object {
 
 func refusal(code, message string) error { return &wire.Error{Code: code, Message: message} }
 
-// answer is the one text block of an answer.
+// answer returns the one text block of an answer.
 func answer(o *ojson.Object) *mcp.CallToolResult {
 	return &mcp.CallToolResult{Content: []mcp.Content{
 		&mcp.TextContent{Text: strings.TrimSuffix(string(text.JSON(ojson.Pretty(o))), "\n")},
 	}}
 }
 
-// refused is the answer to a call that did not do what it was for. Clients that read no
-// JSON see that from isError.
+// refused returns the answer to a call that did not do what it was for. Clients that read no JSON
+// see that from isError.
 func refused(o *ojson.Object) *mcp.CallToolResult {
 	res := answer(o)
 	res.IsError = true
 	return res
 }
 
-// wrong is the answer to a call that makes no sense.
+// wrong returns the answer to a call that makes no sense.
 func wrong(message string) *mcp.CallToolResult {
 	return refused(ojson.NewObject("ok", false, "error", message, "code", wire.CodeInvalidArgument))
 }

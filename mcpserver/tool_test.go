@@ -1,4 +1,4 @@
-// Arguments of tools: what is taken, what is refused, and that nothing else gets through.
+// Arguments of tools: what is accepted, what is refused, and that nothing else gets through.
 
 package mcpserver
 

@@ -1,4 +1,4 @@
-// Tools that carry a turn through: assign, instructions, stage, verify, accept.
+// Tools that carry out a turn: assign, instructions, stage, verify, accept.
 
 package mcpserver
 
@@ -14,11 +14,11 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
-// maxInstructions bounds each text of a turn's instructions; beyond it the agent
-// reads the file.
+// maxInstructions bounds each text of a turn's instructions; the agent reads a longer one from the
+// file.
 const maxInstructions = 512 << 10
 
-// assign is agentxchain_assign_turn.
+// assign implements agentxchain_assign_turn.
 func assign(ctx context.Context, r *runner.Runner, a *ojson.Object) (*ojson.Object, error) {
 	got, err := r.AssignTurn(ctx, runner.AssignOptions{Role: a.String("role")})
 	if err != nil {
@@ -38,7 +38,7 @@ func assign(ctx context.Context, r *runner.Runner, a *ojson.Object) (*ojson.Obje
 	return o, nil
 }
 
-// turnInstructions is agentxchain_turn_instructions.
+// turnInstructions implements agentxchain_turn_instructions.
 func turnInstructions(ctx context.Context, r *runner.Runner, a *ojson.Object) (*ojson.Object, error) {
 	v, err := r.View(ctx)
 	if err != nil {
@@ -53,8 +53,8 @@ func turnInstructions(ctx context.Context, r *runner.Runner, a *ojson.Object) (*
 	return o, describe(ctx, r, v.State, turn, o)
 }
 
-// describe adds what an agent needs to carry a turn out. The texts are the sealed ones:
-// a text that was replaced since is refused.
+// describe adds what an agent needs to carry out a turn. The texts are the sealed ones: a text that
+// was replaced since is refused.
 func describe(ctx context.Context, r *runner.Runner, s *run.State, t *run.Turn, o *ojson.Object) error {
 	o.Set("turn_id", t.TurnID)
 	o.Set("role", t.AssignedRole)
@@ -104,7 +104,7 @@ func sealed(ctx context.Context, r *runner.Runner, t *run.Turn, name string) ([]
 	return data, nil
 }
 
-// stage is agentxchain_stage_result.
+// stage implements agentxchain_stage_result.
 func stage(ctx context.Context, r *runner.Runner, a *ojson.Object) (*ojson.Object, error) {
 	v, ok := a.Get("result")
 	if !ok {
@@ -125,7 +125,7 @@ func stage(ctx context.Context, r *runner.Runner, a *ojson.Object) (*ojson.Objec
 		"next", "agentxchain_verify_turn, then agentxchain_accept_turn"), nil
 }
 
-// verify is agentxchain_verify_turn. Nothing is run and nothing recorded.
+// verify implements agentxchain_verify_turn. It runs and records nothing.
 func verify(ctx context.Context, r *runner.Runner, a *ojson.Object) (*ojson.Object, error) {
 	turn, v, _, err := r.Validate(ctx, a.String("turn_id"))
 	if err != nil {
@@ -143,7 +143,7 @@ func verify(ctx context.Context, r *runner.Runner, a *ojson.Object) (*ojson.Obje
 	return o, nil
 }
 
-// accept is agentxchain_accept_turn. A refusal says what to correct.
+// accept implements agentxchain_accept_turn. A refusal says what to correct.
 func accept(ctx context.Context, r *runner.Runner, a *ojson.Object) (*ojson.Object, error) {
 	got, err := r.AcceptTurn(ctx, runner.AcceptOptions{TurnID: a.String("turn_id")})
 	if err != nil {
@@ -175,7 +175,7 @@ func accept(ctx context.Context, r *runner.Runner, a *ojson.Object) (*ojson.Obje
 	return o, nil
 }
 
-// checkpoint is agentxchain_checkpoint.
+// checkpoint implements agentxchain_checkpoint.
 func checkpoint(ctx context.Context, r *runner.Runner, a *ojson.Object) (*ojson.Object, error) {
 	o := &ojson.Object{}
 	return o, commit(ctx, r, a.String("turn_id"), o)
@@ -194,7 +194,7 @@ func commit(ctx context.Context, r *runner.Runner, turnID string, o *ojson.Objec
 	return nil
 }
 
-// reject is agentxchain_reject_turn.
+// reject implements agentxchain_reject_turn.
 func reject(ctx context.Context, r *runner.Runner, a *ojson.Object) (*ojson.Object, error) {
 	if a.String("reason") == "" {
 		return nil, refusal(wire.CodeInvalidArgument, "reason is required: what the next attempt has to do better.")
@@ -208,7 +208,7 @@ func reject(ctx context.Context, r *runner.Runner, a *ojson.Object) (*ojson.Obje
 		"status", string(got.State.Status), "blocked_on", got.State.BlockedOn), nil
 }
 
-// escalate is agentxchain_escalate: the one way out that is always open to an agent.
+// escalate implements agentxchain_escalate: the one way out that is always open to an agent.
 func escalate(ctx context.Context, r *runner.Runner, a *ojson.Object) (*ojson.Object, error) {
 	if a.String("reason") == "" {
 		return nil, refusal(wire.CodeInvalidArgument, "reason is required: what a person has to decide.")

@@ -1,4 +1,4 @@
-// Delivery to one webhook: tries, waiting, and the audit row (docs/notifications.md#webhooks).
+// Delivery to one webhook: attempts, waiting, and the audit row (docs/notifications.md#webhooks).
 
 package notify
 
@@ -16,8 +16,8 @@ import (
 
 // Limits of deliveries.
 const (
-	DefaultAttempts = 3 // tries of one delivery
-	// what all deliveries of one command may take together; the caller's context holds it
+	DefaultAttempts = 3 // attempts at one delivery
+	// time for all deliveries of one command together; the caller's context enforces it
 	TotalTime  = 60 * time.Second
 	StatusTime = 10 * time.Second // the same when only looking, as status does
 
@@ -27,10 +27,10 @@ const (
 
 	maxAnswer  = 64 << 10 // bytes read of an answer; only its beginning is ever shown
 	maxExcerpt = 200      // bytes of it in an audit row
-	maxMessage = 1000     // bytes of the message there: errors may quote the other side
+	maxMessage = 1000     // bytes of the message there: errors may quote the server
 )
 
-// delivery is the outcome of all tries at one webhook.
+// delivery is the outcome of all attempts at one webhook.
 type delivery struct {
 	delivered bool
 	status    int // 0 when no answer came
@@ -41,7 +41,7 @@ type delivery struct {
 	attempts  int
 }
 
-// row is the line for the notification audit.
+// row returns the line for the notification audit.
 func (d *delivery) row(eventID, event, webhook, at string) *ojson.Object {
 	var status any
 	if d.status > 0 {
@@ -57,10 +57,10 @@ func (d *delivery) row(eventID, event, webhook, at string) *ojson.Object {
 	return o
 }
 
-// deliver tries until the webhook has the event, says that it does not want it,
-// or the tries or ctx are used up. What may pass by itself is tried again: no
-// connection, 429 and 5xx. A webhook that used up its time is not: the command
-// waits while it does, and it may well have the event.
+// deliver tries until the webhook has the event, says that it does not want it, or the attempts or
+// ctx are used up. It repeats failures that may pass by themselves: no connection, 429 and 5xx. It
+// does not repeat one that used up its time: the command waits meanwhile, and the webhook may well
+// have the event.
 func (s *Sender) deliver(ctx context.Context, w *Webhook, body []byte) (d delivery) {
 	start := time.Now()
 	defer func() { d.took = time.Since(start) }()
@@ -89,7 +89,7 @@ func (s *Sender) deliver(ctx context.Context, w *Webhook, body []byte) (d delive
 	}
 }
 
-// unsent says why a webhook was never asked.
+// unsent returns why a webhook was never asked.
 func unsent(err error) string {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return "Not sent: the time for notifications was used up"
@@ -97,7 +97,7 @@ func unsent(err error) string {
 	return "Not sent: the command was interrupted"
 }
 
-// answer takes the outcome of one try over. The texts are wire.
+// answer records the outcome of one attempt. The texts are part of the wire format.
 func (d *delivery) answer(r *webpost.Response, req webpost.Request, w *Webhook) {
 	d.delivered, d.status, d.timedOut, d.excerpt = false, r.Status, r.TimedOut, ""
 	switch {
@@ -119,7 +119,7 @@ func (d *delivery) answer(r *webpost.Response, req webpost.Request, w *Webhook) 
 	}
 }
 
-// passing tells whether another try may fare better.
+// passing reports whether another attempt may succeed.
 func passing(r *webpost.Response) bool {
 	switch {
 	case r.TimedOut || r.Invalid:
@@ -130,18 +130,17 @@ func passing(r *webpost.Response) bool {
 	return r.Status == 429 || r.Status >= 500
 }
 
-// oneLine is the beginning of a foreign text, n bytes of it at most, on one line.
+// oneLine returns the beginning of a foreign text, at most n bytes of it, on one line.
 func oneLine(s string, n int) string { return text.Cut(text.OneLine(s), n) }
 
-// Missing names the variables its headers need and that are not set, as
-// "<Header>:<NAME>".
+// Missing returns the unset variables that its headers need, as "<Header>:<NAME>".
 func (w *Webhook) Missing(lookup func(name string) (string, bool)) []string {
 	s := Sender{Lookup: lookup}
 	_, missing := webpost.Resolve(w.Headers, s.lookup(w))
 	return missing
 }
 
-// lookup is the environment of the webhook's headers: its own env first.
+// lookup returns the environment of the webhook's headers: its own env first.
 func (s *Sender) lookup(w *Webhook) func(string) (string, bool) {
 	return func(name string) (string, bool) {
 		if v, ok := w.Env.Get(name); ok {
@@ -156,8 +155,8 @@ func (s *Sender) lookup(w *Webhook) func(string) (string, bool) {
 	}
 }
 
-// wear remembers a webhook that used up all its tries: a command tells of several
-// things in a row, and one that is down must not make it wait for each of them.
+// wear remembers a webhook that used up all its attempts: a command sends several events in a row,
+// and a webhook that is down must not make it wait for each of them.
 func (s *Sender) wear(w *Webhook, d *delivery) {
 	switch {
 	case d.delivered:
@@ -170,7 +169,7 @@ func (s *Sender) wear(w *Webhook, d *delivery) {
 	}
 }
 
-// tries is how often a delivery to the webhook is tried.
+// tries returns how often a delivery to the webhook is attempted.
 func (s *Sender) tries(w *Webhook) int {
 	if s.worn[w.Name] {
 		return 1

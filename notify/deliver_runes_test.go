@@ -1,4 +1,4 @@
-// What this package shows of other people's text, held against the table of hostile runes.
+// Foreign text that this package shows, checked against the table of hostile runes.
 
 package notify
 

@@ -1,7 +1,7 @@
-// Package notify tells the outside what happened to a run: it derives the events
-// from an operation that was committed, sends each to the webhooks that asked for
-// it, and says when a waiting approval is due for a reminder.
+// Package notify reports what happened to a run: it derives the events from a committed operation,
+// sends each to the webhooks that subscribed to it, and says when a waiting approval is due for a
+// reminder.
 //
-// Nothing here decides anything about a run: deliveries come after the fact, and
-// what became of them is evidence, not an error.
+// Nothing here decides anything about a run: deliveries come after the fact, and their outcomes are
+// evidence, not errors.
 package notify

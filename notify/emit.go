@@ -17,10 +17,10 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// envelopeVersion is the schema_version of what is sent.
+// envelopeVersion is the schema_version of the sent document.
 const envelopeVersion = "0.1"
 
-// Sender tells webhooks. The zero values of its options are what commands use.
+// Sender sends events to webhooks. The zero values of its options are what commands use.
 type Sender struct {
 	Config  Config
 	Project Project
@@ -28,39 +28,37 @@ type Sender struct {
 	Lookup   func(name string) (string, bool)                 // environment for ${NAME}; nothing is set when nil
 	Now      func() time.Time                                 // time.Now when nil
 	ID       func() string                                    // a new event id; random when nil
-	Attempts int                                              // tries of one delivery; DefaultAttempts when 0
-	Wait     func(ctx context.Context, d time.Duration) error // between tries; a timer when nil
+	Attempts int                                              // attempts at one delivery; DefaultAttempts when 0
+	Wait     func(ctx context.Context, d time.Duration) error // between attempts; a timer when nil
 
-	worn map[string]bool // webhooks that have used up all tries; they get one from then on
+	worn map[string]bool // webhooks that have used up all attempts; they get one from then on
 }
 
-// Emission is what became of one event.
+// Emission is the outcome of one event.
 type Emission struct {
 	EventID string // "" when there is no webhook at all
 	Results []Result
 }
 
-// Result is what became of the event at one webhook. Row is the line for the
-// notification audit: {event_id, event_type, notification_name, transport,
-// delivered, status_code, timed_out, duration_ms, message, emitted_at,
-// stderr_excerpt?, attempts}. duration_ms covers all tries and the waiting
-// between them; attempts is a member of ours.
+// Result is the outcome of the event at one webhook. Row is the line for the notification audit:
+// {event_id, event_type, notification_name, transport, delivered, status_code, timed_out,
+// duration_ms, message, emitted_at, stderr_excerpt?, attempts}. duration_ms covers all attempts and
+// the waiting between them; attempts is a member of ours.
 type Result struct {
 	Webhook   string
 	Delivered bool
 	Row       *ojson.Object
 }
 
-// Emit sends the event to the webhooks that subscribe to it, one after another in the
-// order of the configuration, all with the same event id. Every one of them gets
-// exactly one Result, also when ctx ends before its turn has come. The error is about
-// the event itself: an unknown type.
+// Emit sends the event to the webhooks that subscribe to it, one after another in the order of the
+// configuration, all with the same event id. Every one of them gets exactly one Result, even when
+// ctx ends before it was its turn. The error is about the event itself: an unknown type.
 func (s *Sender) Emit(ctx context.Context, e Event, run Run) (Emission, error) {
 	if len(s.Config.Webhooks) == 0 {
 		return Emission{}, nil
 	}
 	if !slices.Contains(config.NotificationEvents(), e.Type) {
-		// The text is wire: docs/notifications.md#webhooks.
+		// The text is part of the wire format: docs/notifications.md#webhooks.
 		return Emission{}, &wire.Error{
 			Code:    wire.CodeInvalidArgument,
 			Field:   "event",
@@ -89,7 +87,7 @@ func (s *Sender) Emit(ctx context.Context, e Event, run Run) (Emission, error) {
 	return out, nil
 }
 
-// envelope is the document that is sent.
+// envelope returns the document to send.
 func (s *Sender) envelope(e Event, run Run, id, at string) *ojson.Object {
 	payload := e.Payload
 	if payload == nil {
@@ -108,8 +106,8 @@ func (s *Sender) envelope(e Event, run Run, id, at string) *ojson.Object {
 		"turn", turn, "payload", payload)
 }
 
-// redacted takes secrets out of the strings of a document: it leaves the machine, and
-// actors wrote parts of it.
+// redacted removes secrets from the strings of a document: it leaves the machine, and actors wrote
+// parts of it.
 func redacted(v ojson.Value) ojson.Value {
 	switch v := v.(type) {
 	case string:

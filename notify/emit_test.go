@@ -21,7 +21,7 @@ import (
 
 var now = time.Date(2026, 3, 4, 5, 6, 7, 8e6, time.UTC)
 
-// hook is a webhook server that answers as told and keeps what it was sent.
+// hook is a webhook server that answers as told and keeps what it received.
 type hook struct {
 	*httptest.Server
 	mu     sync.Mutex
@@ -57,7 +57,7 @@ func webhook(name, url string, events ...string) Webhook {
 	return Webhook{Name: name, URL: url, Events: events, Timeout: 5 * time.Second}
 }
 
-// sender waits for nothing and writes down what it would have waited.
+// sender returns a sender that does not wait and notes how long it would have waited.
 func sender(waits *[]time.Duration, hooks ...Webhook) *Sender {
 	return &Sender{
 		Config:  Config{Webhooks: hooks},
@@ -82,7 +82,7 @@ func emit(t *testing.T, s *Sender, e Event) Emission {
 	return out
 }
 
-// row is an audit row as JSON without its duration.
+// row returns an audit row as JSON without its duration.
 func row(r Result) string {
 	o := r.Row.Clone()
 	o.Set("duration_ms", 0)
@@ -141,7 +141,7 @@ func TestEmitNullsWhatIsUnknown(t *testing.T) {
 	}
 }
 
-// TestSecretsStay sends what an actor said, and not the key in it.
+// TestSecretsStay sends what an actor said, without the key in it.
 func TestSecretsStay(t *testing.T) {
 	h := newHook(t, ok)
 	key := "ghp_T9s8R7q6P5o4" + "N3m2L1k0J9i8H7g6F5e4D3c2"
@@ -400,8 +400,8 @@ func TestMessagesAreBounded(t *testing.T) {
 	}
 }
 
-// TestEmitWorn: a webhook that is down costs its retries once; when it answers
-// again it gets all of them again.
+// TestEmitWorn: a webhook that is down costs its retries once; when it answers again it gets all of
+// them again.
 func TestEmitWorn(t *testing.T) {
 	down := newHook(t, status(503, 503, 503, 503, 200, 503, 503, 503))
 	up := newHook(t, status(503, 200))

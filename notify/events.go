@@ -1,4 +1,4 @@
-// Which events an operation amounts to, read from what it wrote (docs/notifications.md#webhooks).
+// The events of an operation, read from what it wrote (docs/notifications.md#webhooks).
 
 package notify
 
@@ -11,9 +11,9 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// Events returns what there is to tell of a committed operation, in the order it
-// is told: what was resolved, what blocks the run now, what waits for approval,
-// the end of the run. before is the state it was applied to.
+// Events returns the events of a committed operation, in the order of sending: what was resolved,
+// what blocks the run now, what waits for approval, the end of the run. before is the state it was
+// applied to.
 func Events(before *run.State, t *protocol.Transition) []Event {
 	d := derivation{before: before, t: t, rows: make(map[wire.Ledger][]*ojson.Object)}
 	for _, a := range t.Appends {
@@ -29,7 +29,7 @@ func Events(before *run.State, t *protocol.Transition) []Event {
 	return d.out
 }
 
-// rows reads the lines of an append; they were written by the engine.
+// rows reads the lines of an append; the engine has written them.
 func rows(data []byte) []*ojson.Object {
 	var out []*ojson.Object
 	for line := range bytes.Lines(data) {
@@ -123,7 +123,7 @@ func (d *derivation) blocked() {
 	}
 }
 
-// brief is what is told of a human escalation.
+// brief returns what is sent about a human escalation.
 func brief(row *ojson.Object) *ojson.Object {
 	return ojson.NewObject("escalation_id", row.String("escalation_id"), "type", row.Value("type"),
 		"service", row.Value("service"), "action", row.Value("action"),

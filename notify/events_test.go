@@ -101,7 +101,7 @@ func TestEventsOfAPhase(t *testing.T) {
 		compact(events[0].Payload) != `{"from":"a","to":"b","gate":"g","requested_by_turn":"turn_1"}` {
 		t.Errorf("%s", types(events))
 	}
-	// It still waits, but that was told before.
+	// It still waits, but that was sent before.
 	if events := Events(s, made(s,
 		map[wire.Ledger][]string{wire.LedgerEvents: {`{"event_type":"turn_checkpointed"}`}})); len(events) != 0 {
 		t.Error(types(events))

@@ -1,4 +1,4 @@
-// What a project wants to be told: webhooks and reminders of its configuration (docs/notifications.md#webhooks).
+// The webhooks and reminders of a project's configuration (docs/notifications.md#webhooks).
 
 package notify
 
@@ -11,8 +11,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 )
 
-// Events a webhook may subscribe to (docs/notifications.md#webhooks); config.NotificationEvents
-// lists them.
+// Events that a webhook may subscribe to (docs/notifications.md#webhooks);
+// config.NotificationEvents lists them.
 const (
 	RunBlocked        = "run_blocked"
 	OperatorEscalated = "operator_escalation_raised"
@@ -31,7 +31,7 @@ type Config struct {
 	SLA      *SLA      // nil when there is none or it is switched off
 }
 
-// Webhook is one address that wants to hear of events.
+// Webhook is one address that receives events.
 type Webhook struct {
 	Name    string
 	URL     string
@@ -41,13 +41,13 @@ type Webhook struct {
 	Env     *ojson.Object // overlays the environment for them; nil when absent
 }
 
-// SLA says after how long a waiting approval is reminded of.
+// SLA says when to send reminders of a waiting approval.
 type SLA struct {
 	Thresholds []int64 // seconds, ascending
 }
 
-// Read reads the section; nil is an empty one. What the configuration check
-// would refuse is left out.
+// Read reads the section; nil is an empty one. It leaves out what the configuration check would
+// refuse.
 func Read(section *ojson.Object) Config {
 	var c Config
 	for _, o := range section.Objects("webhooks") {
@@ -80,35 +80,35 @@ func readSLA(o *ojson.Object) *SLA {
 	return s
 }
 
-// Subscribed tells whether any webhook wants to hear of the event.
+// Subscribed reports whether any webhook subscribes to the event.
 func (c Config) Subscribed(event string) bool {
 	return slices.ContainsFunc(c.Webhooks, func(w Webhook) bool { return slices.Contains(w.Events, event) })
 }
 
-// Reminding tells whether waiting approvals are reminded of at all.
+// Reminding reports whether reminders of waiting approvals are sent at all.
 func (c Config) Reminding() bool { return c.SLA != nil && c.Subscribed(ApprovalReminder) }
 
-// Event is one thing to tell.
+// Event is one event to send.
 type Event struct {
 	Type    string
 	Payload *ojson.Object // as docs/notifications.md#webhooks has it for the type
 	Turn    *run.Turn     // the turn it is about, or nil
-	Only    []string      // names of the webhooks to tell; nil: all that subscribe
+	Only    []string      // names of the webhooks to send it to; nil: all that subscribe
 }
 
-// Project is who the events are about.
+// Project is the project that the events are about.
 type Project struct {
 	ID   string // "" is sent as unknown
 	Name string // "" is sent as Unknown
 	Root string // absolute directory
 }
 
-// ProjectOf names the project of a configuration.
+// ProjectOf returns the project of a configuration.
 func ProjectOf(cfg *config.Config, root string) Project {
 	return Project{ID: cfg.Project.ID, Name: cfg.Project.Name, Root: root}
 }
 
-// Run is the run as it was when the event happened; empty members are sent as null.
+// Run is the run when the event happened; empty members are sent as null.
 type Run struct{ ID, Status, Phase string }
 
 // RunOf describes the run of a state.

@@ -1,4 +1,5 @@
-// Reminders of approvals that wait too long, and the record of those sent (docs/notifications.md#reminders).
+// Reminders of approvals that have waited too long, and the record of those sent
+// (docs/notifications.md#reminders).
 
 package notify
 
@@ -19,8 +20,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// RemindersPath is where the reminders already sent are kept: a JSON array of
-// strings, never part of the governed state.
+// RemindersPath is where the sent reminders are kept: a JSON array of strings, never part of the
+// governed state.
 const RemindersPath = ".agentxchain/sla-reminders.json"
 
 const (
@@ -34,7 +35,7 @@ const (
 	approvalCompletion = "pending_run_completion"
 )
 
-// approval is a pending approval that says since when it waits.
+// approval is a pending approval and the time since which it waits.
 type approval struct {
 	kind, since    string
 	from, to, gate string
@@ -42,8 +43,8 @@ type approval struct {
 	run            string
 }
 
-// approvals lists what waits for a person. An approval without a readable requested_at
-// gets no reminder: how long it has waited is unknown.
+// approvals lists what waits for a person. An approval without a readable requested_at gets no
+// reminder: how long it has waited is unknown.
 func approvals(s *run.State) []approval {
 	var out []approval
 	if p := s.PendingPhaseTransition; p != nil {
@@ -62,28 +63,28 @@ func approvals(s *run.State) []approval {
 	return known
 }
 
-// key names one reminder. It begins as the reference's keys do, so that the
-// reference removes it when it resolves the approval, and goes on to tell apart
-// runs and the approvals of one run.
+// key names one reminder. It begins like the reference's keys, so that the reference removes it
+// when it resolves the approval; the rest distinguishes runs and the approvals of one run.
 func (a *approval) key(threshold int64) string {
 	return fmt.Sprintf("%s:%d:%s:%s", a.kind, threshold, a.run, a.since)
 }
 
-// Reminder is one that is due.
+// Reminder is a reminder that is due.
 type Reminder struct {
 	Event Event
 	key   string
 }
 
-// Sent are the reminders that were sent. A reminder that some webhook did not get
-// has a key for it with the number of failures, <reminder>#<webhook>=<n>: it is
-// tried again for that one alone, up to three evaluations in all.
+// Sent holds the reminders that were sent. A reminder that a webhook did not get has a key for it
+// with the number of failures, <reminder>#<webhook>=<n>: it is sent again to that webhook alone, in
+// at most three evaluations.
 type Sent struct {
 	keys    []string
 	changed bool
 }
 
-// ParseSent reads the file; what is not an array is empty, what is not a string is dropped.
+// ParseSent reads the file; anything but an array counts as empty, and anything but a string is
+// dropped.
 func ParseSent(data []byte) *Sent {
 	s := &Sent{}
 	v, err := ojson.Decode(data)
@@ -99,7 +100,7 @@ func ParseSent(data []byte) *Sent {
 	return s
 }
 
-// Encode is the file.
+// Encode returns the content of the file.
 func (s *Sent) Encode() []byte {
 	list := make([]any, len(s.keys))
 	for i, k := range s.keys {
@@ -108,8 +109,8 @@ func (s *Sent) Encode() []byte {
 	return ojson.Pretty(list)
 }
 
-// Due returns the reminders that are due at now, and forgets those of approvals
-// that wait no longer. Keys that do not belong to a reminder stay.
+// Due returns the reminders that are due at now, and forgets those of approvals that no longer
+// wait. Keys that do not belong to a reminder stay.
 func (s *Sent) Due(c Config, st *run.State, now time.Time) []Reminder {
 	waiting := approvals(st)
 	s.forget(waiting)
@@ -146,8 +147,8 @@ func (s *Sent) Due(c Config, st *run.State, now time.Time) []Reminder {
 	return out
 }
 
-// forget drops the keys of approvals that are not among those waiting, the
-// reference's own included when no approval of their type waits.
+// forget drops the keys of approvals that no longer wait, including the reference's own when no
+// approval of their type waits.
 func (s *Sent) forget(waiting []approval) {
 	keep := slices.DeleteFunc(slices.Clone(s.keys), func(key string) bool {
 		kind, rest, _ := strings.Cut(key, ":")
@@ -164,7 +165,7 @@ func (s *Sent) forget(waiting []approval) {
 	s.keys = keep
 }
 
-// failures is how often a webhook did not get the reminder, and where that is noted.
+// failures returns how often a webhook did not get the reminder, and where that is noted.
 func (s *Sent) failures(key, webhook string) (n, at int) {
 	prefix := key + "#" + webhook + "="
 	for i, k := range s.keys {
@@ -176,7 +177,7 @@ func (s *Sent) failures(key, webhook string) (n, at int) {
 	return 0, -1
 }
 
-// retry lists the webhooks that are to be tried again for a reminder.
+// retry lists the webhooks to try again for a reminder.
 func (s *Sent) retry(key string) []string {
 	var out []string
 	for _, k := range s.keys {
@@ -193,7 +194,7 @@ func (s *Sent) retry(key string) []string {
 	return out
 }
 
-// Record notes what became of a reminder.
+// Record notes the outcome of a reminder.
 func (s *Sent) Record(r Reminder, results []Result) {
 	if !slices.Contains(s.keys, r.key) {
 		s.keys = append(s.keys, r.key)
@@ -210,10 +211,10 @@ func (s *Sent) Record(r Reminder, results []Result) {
 	}
 }
 
-// Remind evaluates reminders with the file of the project at root held against
-// other evaluations: due ones are handed to send and their outcome is noted. When
-// send says false, nothing was sent and they stay due. lock keeps other evaluations away until its result is
-// called, and returns nil when one is under way: it is left to that.
+// Remind evaluates reminders while it keeps other evaluations of the project at root from the file: it passes
+// due ones to send and notes their outcome. When send returns false, nothing was sent and they stay due. lock
+// keeps other evaluations away until its result is called, and returns nil when one is under way, which then
+// sends them.
 func Remind(root *os.Root, c Config, st *run.State, now time.Time, lock func() (unlock func(), err error),
 	send func(Event) ([]Result, bool)) error {
 	data, err := readReminders(root)
@@ -230,7 +231,7 @@ func Remind(root *os.Root, c Config, st *run.State, now time.Time, lock func() (
 		return err
 	}
 	defer unlock()
-	// What another evaluation noted in the meantime counts.
+	// What another evaluation has noted meanwhile counts.
 	if data, err = readReminders(root); err != nil {
 		return err
 	}

@@ -144,8 +144,8 @@ func TestForeignKeys(t *testing.T) {
 	}
 }
 
-// Each threshold of an approval is delivered to each webhook exactly once when
-// every delivery succeeds, whatever the times of evaluation.
+// Each threshold of an approval is delivered to each webhook exactly once when every delivery
+// succeeds, whatever the times of evaluation.
 func TestRemindersOnce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := waiting("run_1", asked)
