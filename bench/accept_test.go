@@ -1,4 +1,4 @@
-// What one accepted turn costs early and late in a run, and what leads up to it.
+// The cost of one accepted turn early and late in a run, and of what leads up to it.
 
 package bench
 
@@ -10,7 +10,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/bench/internal/play"
 )
 
-// lengths are how many turns a run had accepted before.
+// lengths returns how many turns a run had accepted before.
 func lengths() []int { return []int{10, 10_000} }
 
 // BenchmarkAccept accepts a turn: review is a turn without files, changes one
@@ -26,7 +26,7 @@ func BenchmarkAccept(b *testing.B) {
 	}
 }
 
-// BenchmarkAssign gives a turn out, with its dispatch bundle.
+// BenchmarkAssign assigns a turn, with its dispatch bundle.
 func BenchmarkAssign(b *testing.B) {
 	for _, n := range lengths() {
 		b.Run(fmt.Sprintf("turns=%d", n), func(b *testing.B) {

@@ -17,9 +17,9 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/bench/internal/play"
 )
 
-// BenchmarkExport takes all programs in turn, so that what else the machine does
-// falls on each of them alike. Ratios are of the medians. The files are as many and as
-// large as the reference exports whole: 300 documents of 250 KB, 190 texts of 125 KB.
+// BenchmarkExport alternates between the programs, so that other load on the machine affects all of
+// them alike. Ratios are of the medians. The number and size of the files are what the reference
+// exports completely: 300 documents of 250 KB, 190 texts of 125 KB.
 func BenchmarkExport(b *testing.B) {
 	p, err := play.New(filepath.Join(b.TempDir(), "project"), program, play.Review)
 	if err == nil {

@@ -1,5 +1,5 @@
-// The benchmarks' frame: the program under measurement, built once, and the loop
-// that runs it and reports.
+// The frame of the benchmarks: the measured program, built once, and the loop that runs it and
+// reports.
 
 package bench
 
@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 	flag.Parse()
 	os.Exit(func() int {
 		if flag.Lookup("test.bench").Value.String() == "" {
-			return m.Run() // nothing is going to be measured, so nothing has to be built
+			return m.Run() // nothing will be measured, so nothing has to be built
 		}
 		dir, err := os.MkdirTemp("", "bench-*")
 		if err != nil {
@@ -43,9 +43,8 @@ func TestMain(m *testing.M) {
 	}())
 }
 
-// whole measures one command. prepare, when there is one, brings the project to
-// where the command can run, and is not counted; it is given what the run before
-// printed, nil the first time.
+// whole measures one command. prepare, if any, brings the project to where the command can run, and
+// is not counted; it receives what the previous run printed, nil the first time.
 func whole(b *testing.B, s measure.Spec, prepare func(last []byte) error) measure.Series {
 	b.Helper()
 	s.Env = append(s.Env, play.Environment()...)
@@ -79,7 +78,7 @@ func whole(b *testing.B, s measure.Spec, prepare func(last []byte) error) measur
 	return runs
 }
 
-// report gives medians. ns/op is left out: it has the launching copy in it.
+// report reports medians. ns/op is left out: it includes the launching copy.
 func report(b *testing.B, runs measure.Series, gits int) {
 	wall, peak := runs.Wall(), runs.Peak()
 	b.ReportMetric(0, "ns/op")
@@ -92,9 +91,9 @@ func report(b *testing.B, runs measure.Series, gits int) {
 
 func ms[D ~int64](d D) float64 { return float64(d) / 1e6 }
 
-// project makes a project of the given length: up to ten turns are really
-// played, the rest is made up. Ten more are then played, so that what is
-// measured is the middle of a run and not its adoption.
+// project makes a project of the given length: up to ten turns are really played, the rest is
+// generated. Ten more are then played, so that the middle of a run is measured and not its
+// adoption.
 func project(b *testing.B, kind play.Kind, turns int) *play.Project {
 	b.Helper()
 	p, err := play.New(filepath.Join(b.TempDir(), "project"), program, kind)

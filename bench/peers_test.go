@@ -1,5 +1,5 @@
-// Beside peers: one commit in the same repository, guarded by each. What the guards look for
-// differs; that a hook runs before the commit is the same in kind.
+// Comparison with peers: one commit in the same repository, guarded by each. The guards look for
+// different things, but all run a hook before the commit.
 
 package bench
 
@@ -15,7 +15,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/bench/internal/play"
 )
 
-// peer sets a repository up for a guard of its own.
+// peer sets up a repository for a guard of its own.
 type peer struct {
 	name  string
 	needs string // on PATH
@@ -23,7 +23,7 @@ type peer struct {
 	setUp []string
 }
 
-// peers are those that are tried, git without any guard first.
+// peers returns the compared guards, git without any guard first.
 func peers() []peer {
 	return []peer{
 		{name: "git"},
@@ -39,8 +39,8 @@ func peers() []peer {
 	}
 }
 
-// BenchmarkPeers commits one file in turns under each guard, and reports processor and wall time in
-// times of git's own. A peer that is not on PATH is left out with a word.
+// BenchmarkPeers commits one file in turns under each guard, and reports processor and wall time as
+// multiples of git's own. It skips a peer that is not on PATH, and says so.
 func BenchmarkPeers(b *testing.B) {
 	dirs := make(map[string]string)
 	for _, p := range peers() {

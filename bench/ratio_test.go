@@ -1,5 +1,5 @@
-// The short form of the benchmarks: what must not get worse, in counts and in ratios to git
-// in the same run. No time is judged, so a slow or busy machine passes.
+// The short form of the benchmarks: counts, and ratios to git in the same run, that must not get
+// worse. No time is judged, so a slow or busy machine passes.
 
 package bench
 
@@ -19,7 +19,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
-// built is the program as the go command builds it by default.
+// built returns the program as the go command builds it by default.
 func built(t *testing.T) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "git-agentxchain")
@@ -30,7 +30,7 @@ func built(t *testing.T) string {
 }
 
 // TestStartBudget: what the program does before main, as the runtime lists it. A library that costs
-// more is a choice to be made, not an accident.
+// more must be a decision, not an accident.
 func TestStartBudget(t *testing.T) {
 	testrepo.Thorough(t)
 	const packages, allocations = 200, 6600
@@ -60,8 +60,8 @@ func TestStartBudget(t *testing.T) {
 	}
 }
 
-// TestCommandsBesideGit: the git processes of each command, and its processor time beside git's own
-// commands in the same repository.
+// TestCommandsBesideGit: the git processes of each command, and its processor time compared with
+// git's own commands in the same repository.
 func TestCommandsBesideGit(t *testing.T) {
 	testrepo.Thorough(t)
 	if runtime.GOOS != "linux" {
@@ -79,7 +79,7 @@ func TestCommandsBesideGit(t *testing.T) {
 				limit: 3,
 				argv:  func(p *play.Project) []string { return []string{p.Bin, "version"} },
 			},
-			{name: "status", gits: 1, // of the work tree, as no turn is at work
+			{name: "status", gits: 1, // of the work tree, as no turn is active
 				limit: 4, argv: func(p *play.Project) []string { return []string{p.Bin, "status"} }},
 			{name: "accept", gits: 2, limit: 7, argv: (*play.Project).AcceptArgs, turn: true},
 		},
@@ -104,17 +104,17 @@ func TestCommandsBesideGit(t *testing.T) {
 	}
 }
 
-// besideGit is a command with what it may take.
+// besideGit is a command with its limits.
 type besideGit struct {
 	name  string
 	gits  int     // processes
-	limit float64 // of processor time, in times of git's
+	limit float64 // of processor time, as a multiple of git's
 	argv  func(*play.Project) []string
 	turn  bool // it ends a turn, which has to be begun
 }
 
-// measure counts the processes once, and compares the medians of nine rounds; a machine may
-// spoil two comparisons of three.
+// measure counts the processes once, and compares the medians of nine rounds; a machine may spoil
+// two comparisons of three.
 func (c besideGit) measure(t *testing.T, p *play.Project, beside [][]string) {
 	t.Helper()
 	spec := func() measure.Spec {
@@ -125,8 +125,8 @@ func (c besideGit) measure(t *testing.T, p *play.Project, beside [][]string) {
 		}
 		return measure.Spec{Argv: c.argv(p), Dir: p.Dir, Env: play.Environment()}
 	}
-	// A file of the turn before that is as young as this one's beginning, in seconds, is looked at by three more of them:
-	// no person's turn follows that fast.
+	// A file of the previous turn that is as recent as the beginning of this one, in seconds, costs three more of
+	// them: no person's turn follows that fast.
 	time.Sleep(time.Until(time.Now().Truncate(time.Second).Add(time.Second)))
 	gits, _, err := measure.GitProcesses(spec(), t.TempDir())
 	if err != nil {

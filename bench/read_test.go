@@ -10,7 +10,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/bench/internal/play"
 )
 
-// BenchmarkVersion is the start of the program and nothing else.
+// BenchmarkVersion measures the start of the program and nothing else.
 func BenchmarkVersion(b *testing.B) {
 	whole(b, measure.Spec{Argv: []string{program, "version"}, Dir: b.TempDir()}, nil)
 }
@@ -28,12 +28,11 @@ func BenchmarkStatus(b *testing.B) {
 	}
 }
 
-// chainOps is how many operations the run that is checked has: two a turn, and
-// the one that starts it.
+// chainOps is how many operations the checked run has: two a turn, and the one that starts it.
 const chainOps = 500
 
-// BenchmarkFsckReplay applies every operation of a really played run again and
-// has git read every object.
+// BenchmarkFsckReplay applies every operation of a really played run again and makes git read every
+// object.
 func BenchmarkFsckReplay(b *testing.B) {
 	p, err := play.New(b.TempDir(), program, play.Review)
 	if err == nil {

@@ -1,4 +1,4 @@
-// What the number of recorded runs costs commands that are in one of them.
+// The cost of many recorded runs for commands that are in one of them.
 
 package bench
 
@@ -11,8 +11,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/bench/internal/play"
 )
 
-// BenchmarkManyRuns measures beside one recorded run and beside ten thousand. A sync finds
-// nothing new; with archiveAfter it also looks for runs to archive, of which there are none.
+// BenchmarkManyRuns measures with one other recorded run and with ten thousand. A sync finds
+// nothing new; with archiveAfter it also looks for runs to archive, and finds none.
 func BenchmarkManyRuns(b *testing.B) {
 	for _, n := range []int{1, 10_000} {
 		p, err := play.New(filepath.Join(b.TempDir(), "project"), program, play.Review)

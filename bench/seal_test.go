@@ -1,4 +1,4 @@
-// Sealing and verifying a large bundle beside sha256sum over the same files.
+// Sealing and verifying a large bundle, compared with sha256sum over the same files.
 
 package bench
 
@@ -18,9 +18,8 @@ const (
 	sealBytes = 200 << 20
 )
 
-// BenchmarkSeal takes the three programs in turn, so that what else the machine
-// does falls on each of them alike. The ratios are of the medians; above 1 means
-// faster than sha256sum.
+// BenchmarkSeal alternates between the three programs, so that other load on the machine affects
+// all of them alike. The ratios are of the medians; above 1 means faster than sha256sum.
 func BenchmarkSeal(b *testing.B) {
 	sum, err := exec.LookPath("sha256sum")
 	if err != nil {

@@ -1,4 +1,5 @@
-// What a change of a JSON Schema breaks: a reader of what the program writes, or a document that the program took.
+// What a change of a JSON Schema breaks: a reader of what the program writes, or a document that the program
+// accepted.
 
 package docs_test
 
@@ -15,7 +16,7 @@ import (
 	"testing"
 )
 
-// direction is who is held to a schema.
+// direction says whose documents a schema describes.
 type direction int
 
 const (
@@ -23,7 +24,7 @@ const (
 	read                          // the program reads them: they may not become narrower
 )
 
-// directionOf is that of a file of docs/schemas.
+// directionOf returns the direction of a file of docs/schemas.
 func directionOf(name string) direction {
 	switch {
 	case name == "answer.json", strings.HasPrefix(name, "answers/"):
@@ -87,7 +88,7 @@ func (c *comparison) add(at, format string, arg ...any) {
 	c.rows = append(c.rows, "schema "+c.name+": "+strings.TrimPrefix(at, "/")+": "+fmt.Sprintf(format, arg...))
 }
 
-// wider is a change that lets more be written, narrower one that lets less be read.
+// wider notes a change that allows more to be written, narrower one that allows less to be read.
 func (c *comparison) wider(at, format string, arg ...any) {
 	if c.direction&written != 0 {
 		c.add(at, format, arg...)
@@ -116,7 +117,7 @@ func (c *comparison) documents(was, is []byte) error {
 	return nil
 }
 
-// service compares OpenAPI documents: no path, method or schema goes.
+// service compares OpenAPI documents: no path, method or schema may be removed.
 func (c *comparison) service(old, now map[string]any) {
 	for _, path := range sorted(object(old["paths"])) {
 		is := object(object(now["paths"])[path])
@@ -130,7 +131,7 @@ func (c *comparison) service(old, now map[string]any) {
 		object(object(now["components"])["schemas"]))
 }
 
-// schema compares what stands at one place of two schemas.
+// schema compares one place of two schemas.
 func (c *comparison) schema(at string, old, now any) {
 	was, isObject := old.(map[string]any)
 	is, isStill := now.(map[string]any)
@@ -164,14 +165,14 @@ func (c *comparison) schema(at string, old, now any) {
 	}
 }
 
-// limits are keywords whose value is compared as a whole.
+// limits lists keywords whose value is compared as a whole.
 var limits = []string{
 	"$ref", "const", "pattern", "format", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf",
 	"minLength",
 	"maxLength", "minItems", "maxItems", "uniqueItems", "minProperties", "maxProperties", "dependentRequired",
 }
 
-// trivial compares where one of the two is true, false or missing.
+// trivial compares schemas of which one is true, false or missing.
 func (c *comparison) trivial(at string, old, now any) {
 	switch {
 	case reflect.DeepEqual(old, now):
@@ -196,7 +197,7 @@ func (c *comparison) below(at, keyword string, old, now any) {
 	c.schema(at+"/"+keyword, old, now)
 }
 
-// kinds compares the types of JSON that are allowed; none named means all.
+// kinds compares the allowed JSON types; none named means all.
 func (c *comparison) kinds(at string, was, is map[string]any) {
 	old, now := texts(was["type"]), texts(is["type"])
 	has := func(kinds []string, kind string) bool {
@@ -220,7 +221,7 @@ func (c *comparison) kinds(at string, was, is map[string]any) {
 	}
 }
 
-// values compares enumerations. A program may write new values, as stability.md says of codes.
+// values compares enumerations. A program may write new values, as stability.md says about codes.
 func (c *comparison) values(at string, was, is map[string]any) {
 	old, now := list(was["enum"]), list(is["enum"])
 	if old == nil && now != nil {
@@ -249,7 +250,7 @@ func (c *comparison) required(at string, old, now []string) {
 	}
 }
 
-// members compares what has a name: properties and definitions.
+// members compares named parts: properties and definitions.
 func (c *comparison) members(at, keyword string, old, now map[string]any) {
 	for _, name := range sorted(old) {
 		below := at + "/" + keyword + "/" + name
@@ -281,7 +282,7 @@ func list(v any) []any {
 	return l
 }
 
-// texts is a list of strings, or one alone.
+// texts returns a list of strings, or a single one as a list.
 func texts(v any) []string {
 	if text, ok := v.(string); ok {
 		return []string{text}

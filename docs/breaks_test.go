@@ -1,5 +1,5 @@
-// What stability.md promises of the Go API and of the JSON Schemas is held against the last release: a break that
-// .ci/breaks.txt does not name fails.
+// The promises of stability.md about the Go API and the JSON Schemas are checked against the last release: a break
+// that .ci/breaks.txt does not name fails.
 
 package docs_test
 
@@ -20,10 +20,10 @@ var updateBreaks = flag.Bool("update-breaks", false, "write the breaks there are
 
 const breaksFile = "../.ci/breaks.txt"
 
-// promised are the packages whose Go API is promised.
+// promised lists the packages whose Go API is promised.
 var promised = []string{"./runner", "./protocol/..."}
 
-// breaks is .ci/breaks.txt: comments, the revision that is compared with, and one row for each break on purpose.
+// breaks is .ci/breaks.txt: comments, the compared revision, and one row for each deliberate break.
 type breaks struct {
 	comments []string
 	since    string
@@ -61,7 +61,7 @@ func (b breaks) write() error {
 	return os.WriteFile(breaksFile, []byte(strings.Join(lines, "\n")+"\n"), 0o666)
 }
 
-// command runs in a directory and returns what the program printed on its standard output.
+// command runs a program in a directory and returns its standard output.
 func command(t *testing.T, dir, name string, arg ...string) (string, error) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), name, arg...)
@@ -73,7 +73,7 @@ func command(t *testing.T, dir, name string, arg ...string) (string, error) {
 	return strings.TrimSpace(string(out)), err
 }
 
-// must is a command that does not fail.
+// must is a command that must succeed.
 func must(t *testing.T, dir, name string, arg ...string) string {
 	t.Helper()
 	out, err := command(t, dir, name, arg...)
@@ -95,7 +95,7 @@ func TestBreaks(t *testing.T) {
 		shallow != "false" {
 		t.Skipf("the tests are in a checkout without its history: %s %v", shallow, err)
 	}
-	// A commit that is a release itself is still held against the one before.
+	// A commit that is itself a release is still compared with the one before.
 	tag, err := command(t, root, "git", "describe", "--tags", "--abbrev=0", "--match=v[0-9]*", "HEAD^")
 	if err == nil && tag != want.since {
 		t.Errorf("the last release is %s: compare with it, \"since %s\" in %s, and remove the rows of the one before",
@@ -130,7 +130,7 @@ func TestBreaks(t *testing.T) {
 	}
 }
 
-// apiBreaks are the incompatible changes of packages between two trees of one module.
+// apiBreaks returns the incompatible changes of packages between two trees of one module.
 func apiBreaks(t *testing.T, old, now string, patterns ...string) []string {
 	t.Helper()
 	tool := filepath.Join(t.TempDir(), "apidiff")
@@ -155,7 +155,7 @@ func apiBreaks(t *testing.T, old, now string, patterns ...string) []string {
 	return rows
 }
 
-// What may break is found to break: without this the comparison could be passing because it compares nothing.
+// Real breaks are found: without this the comparison could pass because it compares nothing.
 func TestBreaksOfTheAPIAreFound(t *testing.T) {
 	testrepo.Thorough(t)
 	tree := func(files map[string]string) string {

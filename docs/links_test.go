@@ -100,13 +100,13 @@ func TestIndexNamesEveryPage(t *testing.T) {
 
 var source = regexp.MustCompile("`([\\w./*-]+/[\\w.*-]+\\.go)`")
 
-// TestSources finds files of code that a page names and that are somewhere else by now.
+// TestSources finds source files that a page names and that have moved.
 func TestSources(t *testing.T) {
 	found := 0
 	for name, text := range pages(t) {
 		for _, m := range source.FindAllStringSubmatch(text, -1) {
 			if strings.Contains(m[1], "NAME") {
-				continue // stands for a name
+				continue // a placeholder for a name
 			}
 			found++
 			if files, err := filepath.Glob(filepath.Join("..", filepath.FromSlash(m[1]))); err != nil ||

@@ -1,4 +1,4 @@
-// Every package says in one place what lives in it.
+// Every package says in one place what it contains.
 
 package docs_test
 
@@ -13,9 +13,9 @@ import (
 	"testing"
 )
 
-// TestPackageComments holds every package to one package comment: in doc.go, in main.go
-// of a command, or in the only file. A second one is mostly a comment on a file that
-// lacks the empty line before "package"; go doc would print it with the first.
+// TestPackageComments requires one package comment for every package: in doc.go, in main.go of a
+// command, or in the only file. A second one is usually a comment on a file that lacks the empty
+// line before "package"; go doc would print it with the first.
 func TestPackageComments(t *testing.T) {
 	type comment struct{ file, text string }
 	comments, files := make(map[string][]comment), make(map[string]int)
@@ -62,7 +62,7 @@ func TestPackageComments(t *testing.T) {
 	}
 }
 
-// riddles are words that leave the reader to guess who acts.
+// riddles matches words that leave the reader to guess who acts.
 var riddles = regexp.MustCompile(`(?i)\b(nobody|somebody|whoever)\b`)
 
 // TestPlainWords: a page says who acts: a person, an agent, a process, a client.

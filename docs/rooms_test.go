@@ -1,5 +1,5 @@
-// The table of rooms in CONTRIBUTING.md says what the code does: each row's last column
-// is what its packages import.
+// The table of rooms in CONTRIBUTING.md matches the code: each row's last column is what its
+// packages import.
 
 package docs_test
 
@@ -52,8 +52,8 @@ func rooms(t *testing.T) (folders []string, says map[string][]string) {
 	return folders, says
 }
 
-// roomOf is the folder of the table that a package lives in, "" for none: the longest
-// that names it or lies above it. "x/*" are the packages below x.
+// roomOf returns the folder of the table that a package is in, "" for none: the longest that names
+// it or is above it. "x/*" are the packages below x.
 func roomOf(folders []string, pkg string) string {
 	best := ""
 	for _, f := range folders {
@@ -65,8 +65,8 @@ func roomOf(folders []string, pkg string) string {
 	return best
 }
 
-// outer is the outermost room around to that is not around room as well: seen from
-// elsewhere, gitstore/git is a part of gitstore.
+// outer returns the outermost room around to that is not around room as well: seen from elsewhere,
+// gitstore/git is a part of gitstore.
 func outer(folders []string, room, to string) string {
 	best := to
 	for _, f := range folders {
@@ -134,13 +134,13 @@ func TestRooms(t *testing.T) {
 	}
 }
 
-// cited is a page of this repository, and a section of it.
+// cited matches a page of this repository, and a section of it.
 var cited = regexp.MustCompile(`\bdocs/[\w./-]+\.md(#[\w-]+)?`)
 
-// titled is a page with the title of a section behind it, which cannot be followed.
+// titled matches a page followed by the title of a section, which cannot be checked.
 var titled = regexp.MustCompile(`\bdocs/[\w./-]+\.md,? "[A-Z]`)
 
-// TestCitations follows what comments in the code name as their source.
+// TestCitations follows the pages that comments in the code cite.
 func TestCitations(t *testing.T) {
 	all := pages(t)
 	found := 0

@@ -1,5 +1,5 @@
-// What build servers run of ours, carried out as they do it: the Action's steps and the
-// component's script, in a shallow checkout, once green and once red.
+// Our code for build servers, run as they run it: the Action's steps and the component's script, in
+// a shallow checkout, once green and once red.
 
 package packaging_test
 
@@ -59,7 +59,7 @@ func (j *job) must(dir, command string) string {
 	return strings.TrimSpace(out)
 }
 
-// program builds git-agentxchain once, or takes the one that .ci/run has built.
+// program builds git-agentxchain once, or uses the one that .ci/run has built.
 func program(t *testing.T) string {
 	t.Helper()
 	file, err := built()
@@ -77,7 +77,7 @@ var built = sync.OnceValues(func() (string, error) {
 	return testrepo.Program(bin)
 })
 
-// scratch is where the program lies and the project of a finished run, each once a test has made it.
+// scratch is where the program is, and the project of a finished run, each made once by a test.
 var (
 	scratch  string
 	finished sync.Once
@@ -93,8 +93,8 @@ func TestMain(m *testing.M) {
 	os.Exit(status)
 }
 
-// newJob makes a server with a finished run, on whose branch a person has added a file
-// where red is asked for, and a runner's shallow checkout of it.
+// newJob makes a server with a finished run, on whose branch a person has added a file if red is
+// set, and a runner's shallow checkout of it.
 func newJob(t *testing.T, file string, red bool) *job {
 	root := t.TempDir()
 	source, err := filepath.Abs("..")
@@ -132,8 +132,8 @@ func newJob(t *testing.T, file string, red bool) *job {
 	return j
 }
 
-// action carries out the steps of action.yml with the inputs, and returns what they
-// printed and the status of the one that failed.
+// action runs the steps of action.yml with the inputs, and returns what they printed and the status
+// of the one that failed.
 func (j *job) action(inputs map[string]string) (string, int) {
 	j.t.Helper()
 	data, err := os.ReadFile("../action.yml")
@@ -197,7 +197,7 @@ func (j *job) action(inputs map[string]string) (string, int) {
 	return all, 0
 }
 
-// archived is a release's archive with the program and a NOTICE.
+// archived returns a release's archive with the program and a NOTICE.
 func archived(t *testing.T, file string) []byte {
 	data, err := os.ReadFile(file)
 	if err != nil {
@@ -226,8 +226,7 @@ func archived(t *testing.T, file string) []byte {
 	return archive.Bytes()
 }
 
-// release serves an archive as the project's releases have it, and returns the inputs
-// that install it.
+// release serves an archive like the project's releases, and returns the inputs that install it.
 func release(t *testing.T, file string) map[string]string {
 	archive := archived(t, file)
 	path := fmt.Sprintf("/v0.1.0/git-agentxchain_0.1.0_%s_%s.tar.gz", runtime.GOOS, runtime.GOARCH)
@@ -353,7 +352,7 @@ func TestComponent(t *testing.T) {
 	}
 }
 
-// npm installs the packages that a release is made into, and git finds the program.
+// npm installs the packages of a release, and git finds the program.
 func TestNpm(t *testing.T) {
 	testrepo.Thorough(t)
 	needs(t, "bash", "npm", "node", "tar")

@@ -23,7 +23,7 @@ func TestHomebrew(t *testing.T) {
 	root := t.TempDir()
 	j, source, program := prepare(t, root)
 	version := strings.Fields(j.must(root, "'"+program+"' version"))[1]
-	// Every system's archive has the program of this one, so that it can be started, and a name of its own inside, so
+	// Every system's archive has this system's program, so that it can be started, and a different name inside, so
 	// that the sums differ.
 	j.must(root, fmt.Sprintf("mkdir dist && cp '%s' git-agentxchain && mv dist-extra/* .", program))
 	for _, os := range []string{"linux", "darwin"} {
@@ -57,13 +57,13 @@ func TestHomebrew(t *testing.T) {
 		}
 	}
 
-	// What is not what the formula was made of is not installed.
+	// A file that differs from the formula's is not installed.
 	j.must(root, fmt.Sprintf("echo more >>dist/git-agentxchain_%s_linux_amd64.tar.gz", version))
 	if out, status := j.run(root, brew+"elsewhere linux amd64", nil); status == 0 ||
 		!strings.Contains(out, "has another sum") {
 		t.Errorf("a changed archive: expected a refusal, got %d\n%s", status, out)
 	}
-	// And there is no formula of half a release.
+	// There is no formula of an incomplete release.
 	j.must(root, "sed -i.bak /darwin_arm64/d dist/checksums.txt")
 	if out, status := j.run(root, fmt.Sprintf("'%s/packaging/homebrew.sh' %s dist", source, version),
 		nil); status != 1 || strings.Contains(out, "class") {

@@ -1,5 +1,5 @@
-// The licences of what a release links: those that ask for no more than their text, which NOTICE carries, and for the
-// source of a module that we have not changed.
+// The licences of what a release links: those that require only their text, which NOTICE contains, and the source of
+// a module that we have not changed.
 
 package packaging_test
 
@@ -15,18 +15,19 @@ import (
 	"github.com/google/licensecheck"
 )
 
-// allowedLicences are SPDX identifiers, as licensecheck names them.
+// allowedLicences lists SPDX identifiers, as licensecheck names them.
 var allowedLicences = []string{
 	"Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "ISC", "MIT", "MIT-0",
-	"MPL-2.0", // of files, and nothing of the module is changed here
+	"MPL-2.0", // for files, and nothing of the module is changed here
 }
 
 func allowed(id string) bool { return slices.Contains(allowedLicences, id) }
 
-// eitherOf is how a file says that it is under one of several licences, as the user of the module likes.
+// eitherOf matches a file's statement that it is under one of several licences, at the choice of the module's
+// user.
 var eitherOf = regexp.MustCompile(`SPDX-License-Identifier: ([\w.-]+(?: OR [\w.-]+)+)`)
 
-// licencesOf lists the licences in a module's directory and the files that are under none that is known.
+// licencesOf lists the licences in a module's directory and the files that have no known licence.
 func licencesOf(t *testing.T, dir string) (known, unknown []string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
@@ -96,7 +97,7 @@ func TestLicences(t *testing.T) {
 	}
 }
 
-// A licence that asks for more is found, and so is a file that is none.
+// A licence that requires more is found, and so is a file that is not a licence.
 func TestLicencesAreTold(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{

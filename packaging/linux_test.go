@@ -1,5 +1,5 @@
-// The packages for Linux, made by the packager that goreleaser calls, with what .goreleaser.yaml says: the deb is
-// installed and removed, the others are opened and held against it.
+// The packages for Linux, made by the packager that goreleaser calls, as .goreleaser.yaml says: the deb is installed
+// and removed, the others are opened and compared with it.
 
 package packaging_test
 
@@ -20,7 +20,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
-// releaseConfig is what these tests read of .goreleaser.yaml.
+// releaseConfig is what these tests read from .goreleaser.yaml.
 type releaseConfig struct {
 	ProjectName string `yaml:"project_name"`
 	Builds      []struct {
@@ -88,8 +88,8 @@ func goreleaser(t *testing.T) releaseConfig {
 	return c
 }
 
-// prepare makes what a release ships beside the program in root/dist-extra. It returns a job that can run the go
-// command, the top of the source and the program.
+// prepare makes what a release ships beside the program in root/dist-extra. It returns a job that can run the
+// go command, the top of the source and the program.
 func prepare(t *testing.T, root string) (j *job, source, file string) {
 	t.Helper()
 	source, err := filepath.Abs("..")
@@ -98,7 +98,7 @@ func prepare(t *testing.T, root string) (j *job, source, file string) {
 	}
 	j = &job{t: t, env: map[string]string{
 		"PATH":    os.Getenv("PATH"),
-		"HOME":    os.Getenv("HOME"), // of the go command
+		"HOME":    os.Getenv("HOME"), // for the go command
 		"GOFLAGS": os.Getenv("GOFLAGS"),
 		"TMPDIR":  root,
 	}}
@@ -150,7 +150,7 @@ func packages(t *testing.T, root string) map[string]string {
 	return files
 }
 
-// tree lists what lies below root, but for the data base of dpkg; directories end in a slash.
+// tree lists the files below root, except the database of dpkg; directories end in a slash.
 func tree(t *testing.T, root string) []string {
 	t.Helper()
 	var all []string
@@ -177,7 +177,7 @@ func tree(t *testing.T, root string) []string {
 	return all
 }
 
-// dpkgRoot makes the root of a system on which nothing but the packages named is installed.
+// dpkgRoot makes the root of a system on which only the named packages are installed.
 func dpkgRoot(t *testing.T, installed ...string) string {
 	t.Helper()
 	root := t.TempDir()
@@ -200,7 +200,7 @@ func dpkgRoot(t *testing.T, installed ...string) string {
 	return root
 }
 
-// dpkg runs it on the system below root. What a container's configuration leaves out of packages is installed too.
+// dpkg runs dpkg on the system below root. It also installs what a container's configuration leaves out of packages.
 func dpkg(t *testing.T, root string, arg ...string) (string, error) {
 	t.Helper()
 	arg = append([]string{"--root=" + root, "--force-not-root", "--path-include=/usr/share/*"}, arg...)
@@ -210,8 +210,8 @@ func dpkg(t *testing.T, root string, arg ...string) (string, error) {
 	return string(out), err
 }
 
-// TestLinuxPackages installs the deb as dpkg does it on a system with git, uses what it brought, and removes it; the
-// other packages have the same files, but for the two places that Debian names differently.
+// TestLinuxPackages installs the deb like dpkg on a system with git, uses its contents, and removes it; the other
+// packages have the same files, except for the two places that Debian names differently.
 func TestLinuxPackages(t *testing.T) {
 	testrepo.Thorough(t)
 	needs(t, "bash", "dpkg", "bsdtar", "gzip")
@@ -252,8 +252,7 @@ func TestLinuxPackages(t *testing.T) {
 	}
 }
 
-// useInstalled runs the program that lies in the system below root, and reads its manual and its completion from
-// there.
+// useInstalled runs the program installed below root, and reads its manual and its completion from there.
 func useInstalled(t *testing.T, root string) {
 	t.Helper()
 	j := &job{t: t, env: map[string]string{
@@ -310,7 +309,7 @@ func elsewhere(deb []string) []string {
 	return all
 }
 
-// members lists the files that a package holds for the system, without directories and the packager's own notes.
+// members lists the files that a package has for the system, without directories and the packager's own notes.
 func members(t *testing.T, file string) []string {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "bsdtar", "-tf", file).Output()

@@ -1,4 +1,4 @@
-// The hash that Nix knows a directory by, so that flake.nix can be held against go.sum where there is no Nix.
+// Nix's hash of a directory, so that flake.nix can be checked against go.sum where there is no Nix.
 
 package packaging_test
 
@@ -13,7 +13,8 @@ import (
 	"testing"
 )
 
-// nar writes the archive form of files that Nix hashes: every string with its length before it, padded to eight bytes.
+// nar writes the archive form of files that Nix hashes: every string with its length before it, padded to eight
+// bytes.
 type nar struct{ hash.Hash }
 
 func (w nar) put(words ...string) {
@@ -59,7 +60,7 @@ func (w nar) node(t *testing.T, file string) {
 	w.put(")")
 }
 
-// nixHash is the hash of a file or directory as nix-hash prints it, of SHA-256.
+// nixHash returns the SHA-256 hash of a file or directory as nix-hash prints it.
 func nixHash(t *testing.T, file string) []byte {
 	t.Helper()
 	w := nar{sha256.New()}
@@ -68,10 +69,10 @@ func nixHash(t *testing.T, file string) []byte {
 	return w.Sum(nil)
 }
 
-// nixSRI is a hash as vendorHash has it.
+// nixSRI returns a hash in the form of vendorHash.
 func nixSRI(sum []byte) string { return "sha256-" + base64.StdEncoding.EncodeToString(sum) }
 
-// nixBase32 is the older spelling of a hash.
+// nixBase32 returns the older spelling of a hash.
 func nixBase32(sum []byte) string {
 	const digits = "0123456789abcdfghijklmnpqrsvwxyz"
 	var b bytes.Buffer
@@ -86,7 +87,7 @@ func nixBase32(sum []byte) string {
 	return b.String()
 }
 
-// What nixpkgs itself says of an empty file and an empty directory.
+// The hashes that nixpkgs itself gives for an empty file and an empty directory.
 func TestNixHash(t *testing.T) {
 	dir := t.TempDir()
 	empty := filepath.Join(dir, "file")

@@ -1,5 +1,5 @@
-// Dockerfile, Nix flake, Makefile and the Action build what .goreleaser.yaml releases: the same program, with the same
-// tags and flags, under the names that others look for.
+// Dockerfile, Nix flake, Makefile and the Action build what .goreleaser.yaml releases: the same program, with the
+// same tags and flags, under the expected names.
 
 package packaging_test
 
@@ -27,7 +27,7 @@ func recipe(t *testing.T, name string) string {
 	return string(data)
 }
 
-// match returns what a pattern finds, which has to be there.
+// match returns what a pattern finds; it must find something.
 func match(t *testing.T, name, pattern string) string {
 	t.Helper()
 	m := regexp.MustCompile(pattern).FindStringSubmatch(recipe(t, name))
@@ -96,7 +96,7 @@ func TestRecipesUseTheGoOfTheModule(t *testing.T) {
 	}
 }
 
-// Those who install a release look for the archives under the names that goreleaser gives them.
+// Installers of a release look for the archives under the names that goreleaser gives them.
 func TestRecipesNameTheArchives(t *testing.T) {
 	c := goreleaser(t)
 	i := slices.IndexFunc(c.Archives, func(a archive) bool { return a.ID == "archives" })
@@ -126,8 +126,8 @@ func TestRecipesNameTheArchives(t *testing.T) {
 	}
 }
 
-// The hash by which Nix knows the modules is that of the modules: an update of go.sum that leaves it as it was would
-// break the flake for everyone who uses it.
+// The hash by which Nix knows the modules matches the modules: an update of go.sum without it would break the flake
+// for all its users.
 func TestFlakeHash(t *testing.T) {
 	testrepo.Thorough(t)
 	source, err := filepath.Abs("..")

@@ -1,6 +1,5 @@
-// Seal seals or verifies a bundle directory as the library does, with nothing
-// around it, so that its speed and memory can be set beside those of another
-// program over the same files.
+// Seal seals or verifies a bundle directory as the library does, with nothing around it, so that
+// its speed and memory can be compared with those of another program over the same files.
 //
 //	go run ./bench/seal seal DIR
 //	go run ./bench/seal verify DIR

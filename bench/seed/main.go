@@ -52,8 +52,8 @@ func seed(dir, bin string, kind play.Kind, turns int, staged bool) error {
 		return err
 	}
 	if turns > 10 {
-		// A few turns are played on top, so that the run is recorded in git and in
-		// its stride.
+		// A few turns are played on top, so that the run is recorded in git and in its normal
+		// state.
 		if err := p.Grow(turns); err != nil {
 			return err
 		}

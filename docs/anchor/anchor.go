@@ -7,7 +7,7 @@ import (
 	"unicode"
 )
 
-// Of is the fragment that a heading gets where repositories are shown, which the pages' links use.
+// Of returns the fragment that repository hosts give a heading, which the pages' links use.
 func Of(heading string) string {
 	var b strings.Builder
 	for _, r := range strings.ToLower(strings.TrimSpace(heading)) {

@@ -1,7 +1,7 @@
-// The JSON Schemas this project publishes, as files inside the program.
+// The published JSON Schemas of this project, as files inside the program.
 
-// Package schemas holds the published JSON Schemas (draft 2020-12), so that
-// the program validates with the very files people read.
+// Package schemas holds the published JSON Schemas (draft 2020-12), so that the program validates
+// with the same files that people read.
 package schemas
 
 import "embed"

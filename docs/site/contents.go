@@ -1,4 +1,4 @@
-// The contents of the site: the order of docs/README.md, which a test holds to naming every page.
+// The contents of the site: the order of docs/README.md, which a test requires to name every page.
 
 package main
 

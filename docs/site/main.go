@@ -35,7 +35,7 @@ func main() {
 	}
 }
 
-// build writes the documentation of the repository root into out/version.
+// build writes the documentation of the repository root to out/version.
 func build(root, out, version, program string) error {
 	s, err := newSite(root, version)
 	if err != nil {
@@ -58,7 +58,7 @@ func build(root, out, version, program string) error {
 	return addVersion(out, version)
 }
 
-// manualPages has the program write its manual pages into a directory.
+// manualPages makes the program write its manual pages to a directory.
 func manualPages(root, program, dir string) error {
 	if program == "" {
 		program = filepath.Join(dir, "git-agentxchain")

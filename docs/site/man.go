@@ -54,12 +54,12 @@ func (s *site) addManual(dir string) error {
 type roff struct {
 	page *page
 	at   entry
-	what string // what the command does, of the section NAME
+	what string // what the command does, from the section NAME
 	out  strings.Builder
 	said strings.Builder
-	open string // element that is open: p, pre, dt, dd
+	open string // the open element: p, pre, dt, dd
 	list bool   // a list of terms is open
-	fill bool   // .fi has ended the lines of pre, unless more come
+	fill bool   // .fi has ended the lines of pre, unless more follow
 }
 
 func (r *roff) read(text string) error {
@@ -113,7 +113,7 @@ func (r *roff) section(title string) {
 	fmt.Fprintf(&r.out, "<h2 id=\"%s\">%s</h2>\n", id, html.EscapeString(title))
 }
 
-// text adds a line to what is open; the first line of a term is the term.
+// text adds a line to the open element; the first line of a term is the term.
 func (r *roff) text(line string) {
 	if r.open == "pre" && r.fill {
 		r.close()
@@ -157,7 +157,7 @@ func (r *roff) endList() {
 	r.list = false
 }
 
-// flush ends what the search finds under the heading before.
+// flush ends the search entry of the previous heading.
 func (r *roff) flush() {
 	r.at.Text = strings.Join(strings.Fields(r.said.String()), " ")
 	if r.at.Text != "" {

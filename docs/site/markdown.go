@@ -1,4 +1,5 @@
-// Pages of the repository as HTML: links lead within the site, headings have the anchors that repositories give them.
+// Pages of the repository as HTML: links lead within the site, and headings have the anchors that repository hosts
+// give them.
 
 package main
 
@@ -19,11 +20,11 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/docs/anchor"
 )
 
-// markdown reads what the documentation is written in: CommonMark with tables.
+// markdown reads the format of the documentation: CommonMark with tables.
 var markdown = goldmark.New(goldmark.WithExtensions(extension.Table, extension.Strikethrough, extension.Linkify),
 	goldmark.WithParserOptions(parser.WithAttribute()))
 
-// render reads a page and fills in its title, body, headings and what the search finds in it.
+// render reads a page and fills in its title, body, headings and search entries.
 func (s *site) render(p *page) error {
 	source, err := os.ReadFile(filepath.Join(s.root, filepath.FromSlash(p.Source)))
 	if err != nil {
@@ -89,7 +90,7 @@ func (s *site) render(p *page) error {
 	if err := markdown.Renderer().Render(&b, source, doc); err != nil {
 		return err
 	}
-	// Wide tables scroll by themselves, and can be reached with the keyboard to do so.
+	// Wide tables scroll by themselves, and the keyboard can reach them.
 	html := strings.ReplaceAll(b.String(), "<table>",
 		`<div class="wide" tabindex="0" role="region" aria-label="table"><table>`)
 	p.Body = template.HTML(strings.ReplaceAll(html, "</table>", "</table></div>"))
@@ -106,7 +107,7 @@ func (s *site) links(p *page, n ast.Node) error {
 	})
 }
 
-// follow makes a link or an image one of the site.
+// follow adapts a link or an image to the site.
 func (s *site) follow(p *page, n ast.Node) error {
 	var to *[]byte
 	switch n := n.(type) {
@@ -122,7 +123,7 @@ func (s *site) follow(p *page, n ast.Node) error {
 	return err
 }
 
-// plain is the text of a node without its markup.
+// plain returns the text of a node without its markup.
 func plain(n ast.Node, source []byte) string {
 	var b strings.Builder
 	_ = ast.Walk(n, func(n ast.Node, entering bool) (ast.WalkStatus, error) {

@@ -1,10 +1,10 @@
-// What the search of the site reads: one entry a heading.
+// The search index of the site: one entry for each heading.
 
 package main
 
 import "encoding/json"
 
-// entry is a part of a page that can be found.
+// entry is a searchable part of a page.
 type entry struct {
 	Page   string `json:"p"`
 	Anchor string `json:"a,omitempty"`
@@ -12,7 +12,7 @@ type entry struct {
 	Text   string `json:"x,omitempty"`
 }
 
-// writeSearch writes the entries of all pages. A page asks for them when a reader searches.
+// writeSearch writes the entries of all pages. A page loads them when a reader searches.
 func (s *site) writeSearch(out string) error {
 	var all []entry
 	for _, p := range s.pages {

@@ -1,4 +1,4 @@
-// The pages of a site: which there are, where each comes from and goes to.
+// The pages of a site: their sources and their places.
 
 package main
 
@@ -16,7 +16,7 @@ import (
 	"strings"
 )
 
-// repository is where files are shown that are no pages.
+// repository is where files that are not pages are shown.
 const repository = "https://github.com/git-agentxchain/git-agentxchain"
 
 //go:embed assets
@@ -51,7 +51,7 @@ type group struct {
 	Pages []*page
 }
 
-// outside are pages beside docs that its index leads to.
+// outside lists pages outside docs that its index leads to.
 var outside = []string{"README.md", "CHANGELOG.md", "CODE_OF_CONDUCT.md", "CONTRIBUTING.md", "SECURITY.md"}
 
 func newSite(root, version string) (*site, error) {
@@ -84,7 +84,7 @@ func newSite(root, version string) (*site, error) {
 	return s, s.contents()
 }
 
-// pathOf is where a page of the repository lies in the site.
+// pathOf returns the place of a repository page in the site.
 func pathOf(source string) string {
 	if source == "README.md" {
 		return "about.html"
@@ -99,12 +99,12 @@ func pathOf(source string) string {
 	return name + ".html"
 }
 
-// relative is the link from one page of the site to another.
+// relative returns the link from one page of the site to another.
 func relative(from, to string) string {
 	return strings.Repeat("../", strings.Count(from, "/")) + to
 }
 
-// link turns a link of a page in the repository into one of the site, and notes files that go along.
+// link turns a link of a page in the repository into one of the site, and notes files to include.
 func (s *site) link(p *page, to string) (string, error) {
 	if to == "" || strings.HasPrefix(to, "#") || strings.Contains(to, "://") || strings.HasPrefix(to, "mailto:") {
 		return to, nil
@@ -137,7 +137,7 @@ func (s *site) link(p *page, to string) (string, error) {
 	return repository + "/blob/" + rev + "/" + file + fragment, nil
 }
 
-// write writes the site, in place of what was there of this version.
+// write writes the site, and replaces what was there of this version.
 func (s *site) write(out string) error {
 	layout, err := template.New("page.html").Funcs(template.FuncMap{"relative": relative}).ParseFS(assets,
 		"assets/page.html")
@@ -191,7 +191,7 @@ func writeFile(dir, name string, data []byte) error {
 	return os.WriteFile(file, data, 0o666)
 }
 
-// addVersion lists the version beside those that are there, newest release first, and makes the entrance.
+// addVersion lists the version beside the existing ones, newest release first, and makes the entry page.
 func addVersion(out, version string) error {
 	file := filepath.Join(out, "versions.json")
 	var versions []string
@@ -229,7 +229,7 @@ func newerFirst(a, b string) int {
 	return slices.Compare(y, x)
 }
 
-// numbers are those of a version; none for main.
+// numbers returns the numbers of a version; none for main.
 func numbers(version string) []int {
 	var out []int
 	for part := range strings.FieldsFuncSeq(version, func(r rune) bool { return r == '.' || r == '-' }) {

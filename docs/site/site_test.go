@@ -1,4 +1,4 @@
-// The site as it is made from this repository: every link leads somewhere, pages are light, and in a real browser
+// The site as it is made from this repository: every link leads somewhere, pages are small, and in a real browser
 // search, versions and dark mode work and nothing is wider than a telephone.
 
 package main
@@ -23,7 +23,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
-// made is the site of two versions, main and 0.1.0.
+// made makes the site of two versions, main and 0.1.0.
 func made(t *testing.T) string {
 	t.Helper()
 	out := t.TempDir()
@@ -67,7 +67,7 @@ func TestSite(t *testing.T) {
 		}
 	}
 	for name, text := range pages {
-		// With its style and script a page is there within a second at 2 Mbit/s.
+		// With its style and script a page loads within a second at 2 Mbit/s.
 		if len(text) > 180<<10 {
 			t.Errorf("%s has %d bytes", name, len(text))
 		}
@@ -107,7 +107,7 @@ func checkReference(t *testing.T, out string, pages map[string]string, name, to 
 	if strings.Contains(to, "://") {
 		rest, ours := strings.CutPrefix(to, repository+"/blob/main/")
 		if !ours {
-			return // the words of links are judged by TestLinks of docs; nothing is loaded from there
+			return // TestLinks of docs checks these links; nothing is loaded from there
 		}
 		file, _, _ := strings.Cut(rest, "#")
 		if _, err := os.Stat(filepath.Join("../..", filepath.FromSlash(file))); err != nil {
@@ -178,7 +178,7 @@ func TestManualMacros(t *testing.T) {
 	}
 }
 
-// value is what an expression of the page comes to.
+// value returns the value of an expression on the page.
 func value[T any](t *testing.T, ctx context.Context, expression string) T {
 	t.Helper()
 	v, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression))
@@ -188,7 +188,7 @@ func value[T any](t *testing.T, ctx context.Context, expression string) T {
 	return v
 }
 
-// until waits for an expression to hold, also on a page that is on its way.
+// until waits for an expression to hold, also on a page that is still loading.
 func until(t *testing.T, ctx context.Context, expression string) {
 	t.Helper()
 	for {
@@ -247,7 +247,7 @@ func TestBrowserShowsTheSite(t *testing.T) {
 		t.Errorf("the page is %s in both modes", light)
 	}
 
-	// The same page in another version, and the mode that was chosen.
+	// The same page in another version, and the chosen mode.
 	open("/0.1.0/ci.html")
 	do(chromedp.WaitVisible("#versions"))
 	value[bool](t, ctx,

@@ -1,15 +1,15 @@
-// Monarchic-runner is a runner for git agentxchain monarchic serve: it leases turns
-// over gRPC, has a command carry them out and hands their results in.
+// Monarchic-runner is a runner for git agentxchain monarchic serve: it leases turns over gRPC,
+// makes a command carry them out and hands in their results.
 //
 //	go run ./examples/monarchic-runner --connect 127.0.0.1:7465 -- ./my-agent
 //
-// The command gets the turn's prompt on standard input, the turn's id in
-// AGENTXCHAIN_TURN_ID, and prints the turn's result as JSON. --token-file and --ca are
-// for servers that ask for a token and TLS, --roles for a runner that serves some roles
-// only, --turns for one that stops after so many.
+// The command gets the turn's prompt on standard input, the turn's id in AGENTXCHAIN_TURN_ID, and
+// prints the turn's result as JSON. --token-file and --ca are for servers that need a token and
+// TLS, --roles is for a runner that serves only some roles, --turns for one that stops after a
+// number of turns.
 //
-// Without --connect it is a proof: it sets a project up, serves it, carries a whole run
-// out over the wire, and shows that a runner whose lease has ended completes nothing.
+// Without --connect it is a proof: it sets up a project, serves it, carries out a whole run over
+// the wire, and shows that a runner whose lease has ended completes nothing.
 //
 //	go run ./examples/monarchic-runner --json
 //
@@ -57,7 +57,7 @@ func main() {
 	}
 }
 
-// serve carries turns out until ctx ends or enough are done.
+// serve carries out turns until ctx ends or enough are done.
 func serve(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("monarchic-runner", flag.ContinueOnError)
 	addr := flags.String("connect", "", "`ADDRESS` of the server")
@@ -119,7 +119,7 @@ func serve(ctx context.Context, args []string) error {
 	return nil
 }
 
-// run has the command carry a turn out.
+// run makes the command carry out a turn.
 func run(ctx context.Context, command []string, task *pb.Task) ([]byte, error) {
 	own := task.GetExtensions().GetFields()["agentxchain"].GetStructValue().GetFields()
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
@@ -133,7 +133,7 @@ func run(ctx context.Context, command []string, task *pb.Task) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// connect opens the connection: TLS when there is somebody to trust.
+// connect opens the connection: with TLS when there is a CA to trust.
 func connect(addr, ca, tokenFile string) (*grpc.ClientConn, error) {
 	creds := insecure.NewCredentials()
 	if ca != "" {

@@ -23,8 +23,8 @@ func TestProofPasses(t *testing.T) {
 	}
 }
 
-// The proof must fail when what it proves does not hold: here the silent runner never
-// loses its turn.
+// The proof must fail when what it proves does not hold: here the silent runner never loses its
+// turn.
 func TestProofFails(t *testing.T) {
 	testrepo.Serving(t)
 	testrepo.InMemory()
@@ -35,7 +35,7 @@ func TestProofFails(t *testing.T) {
 	}
 }
 
-// An agent that fails is told of: its turn is on record as failed, and the run can act.
+// A failing agent is reported: its turn is recorded as failed, and the run can react.
 func TestFailureIsHandedIn(t *testing.T) {
 	testrepo.InMemory()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)

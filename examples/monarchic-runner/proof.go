@@ -25,19 +25,19 @@ type Report struct {
 	RunID            string   `json:"run_id"`
 	TurnsExecuted    int      `json:"turns_executed"`
 	Roles            []string `json:"roles"`
-	LateOutcome      string   `json:"late_outcome"` // why the outcome of a lease that had ended was refused
+	LateOutcome      string   `json:"late_outcome"` // why the outcome of an ended lease was refused
 	FinalStatus      string   `json:"final_status"`
 	Errors           []string `json:"errors"`
 }
 
 // proofTTL is how long a lease lasts in the proof, proofLimit the proof itself.
 const (
-	proofTTL   = 3 * time.Second // a renewal may come late on a machine that has much to do
+	proofTTL   = 3 * time.Second // a renewal may come late on a busy machine
 	proofLimit = 2 * time.Minute
 )
 
-// prove serves a scratch project and carries its run out. spoil, nil for none, may
-// change the service's options first, for tests that break something.
+// prove serves a scratch project and carries out its run. spoil, nil for none, may change the
+// service's options first, for tests that break something.
 func prove(ctx context.Context, spoil func(*control.Options)) *Report {
 	p := &proofRun{
 		work: proof.Lifecycle(),
@@ -88,8 +88,8 @@ func (p *proofRun) run(ctx context.Context, spoil func(*control.Options), drive 
 	p.c.Fail("serve", <-ended)
 }
 
-// drive carries the run out: pm; dev, taken by a runner that falls silent and finished
-// by another; qa. A person approves the gates in between.
+// drive carries out the run: pm; dev, taken by a runner that falls silent and finished by another;
+// qa. A person approves the gates in between.
 func (p *proofRun) drive(ctx context.Context, addr net.Addr) {
 	conn, err := connect(addr.String(), "", "")
 	if p.c.Fail("connect", err) {
@@ -114,7 +114,7 @@ func (p *proofRun) drive(ctx context.Context, addr net.Addr) {
 		p.c.That(false, "nobody was given the turn of dev: %v", late)
 		return
 	}
-	p.step(ctx, two, "dev") // as soon as the lease of the silent one has ended
+	p.step(ctx, two, "dev") // as soon as the silent runner's lease has ended
 	p.late(ctx, one, late.Assignment)
 	p.step(ctx, one, "qa")
 	p.approve(ctx, true)
@@ -133,8 +133,7 @@ func (p *proofRun) worker(conn *grpc.ClientConn, id string) *worker {
 	return &worker{client: pbgrpc.NewRunnerControlServiceClient(conn), id: id, do: p.do}
 }
 
-// do is the agent: it works in the served project, as an agent on the same machine
-// would.
+// do is the agent: it works in the served project, like an agent on the same machine.
 func (p *proofRun) do(ctx context.Context, task *pb.Task) ([]byte, error) {
 	st, err := p.project.Runner.LoadState(ctx)
 	if err != nil {
@@ -147,7 +146,7 @@ func (p *proofRun) do(ctx context.Context, task *pb.Task) ([]byte, error) {
 	return p.project.Do(p.work[task.RoleId], st.Run, turn)
 }
 
-// step has a worker carry out the next turn, which has to be of role.
+// step makes a worker carry out the next turn, which has to be of role.
 func (p *proofRun) step(ctx context.Context, w *worker, role string) {
 	for {
 		task, err := w.turn(ctx)
@@ -165,7 +164,7 @@ func (p *proofRun) step(ctx context.Context, w *worker, role string) {
 	}
 }
 
-// late has the runner whose lease has ended hand its result in all the same.
+// late makes the runner whose lease has ended hand in its result anyway.
 func (p *proofRun) late(ctx context.Context, w *worker, as *pb.LeaseAssignment) {
 	res, err := w.client.ReportStepOutcome(ctx, &pb.ReportStepOutcomeRequest{
 		ContractVersion: contract,

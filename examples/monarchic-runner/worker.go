@@ -1,5 +1,4 @@
-// The runner: it leases turns, carries them out, keeps its lease alive and hands the
-// result in.
+// The runner: it leases turns, carries them out, keeps its lease alive and hands in the result.
 
 package main
 
@@ -28,7 +27,7 @@ type worker struct {
 	beat    time.Duration // between heartbeats
 	poll    time.Duration // before asking again
 
-	// do carries out a turn: it returns the turn's result as JSON.
+	// do carries out a turn and returns the turn's result as JSON.
 	do func(ctx context.Context, task *pb.Task) ([]byte, error)
 }
 
@@ -53,9 +52,9 @@ func (w *worker) register(ctx context.Context, roles []string) error {
 	return nil
 }
 
-// turn leases one turn and carries it out; it returns the task it worked on. errNothing
-// when there is none. A result the run refuses is an error with the reason, and so is
-// the failure of the agent, which is handed in as one.
+// turn leases one turn and carries it out; it returns the task it worked on, or errNothing when
+// there is none. A result that the run refuses is an error with the reason, and so is the agent's
+// failure, which is reported to the run.
 func (w *worker) turn(ctx context.Context) (*pb.Task, error) {
 	got, err := w.client.AcquireLease(ctx, &pb.AcquireLeaseRequest{
 		ContractVersion: contract,
@@ -90,7 +89,7 @@ func (w *worker) carryOut(ctx context.Context, as *pb.LeaseAssignment) error {
 	if !started.Accepted {
 		return refusal("the start", started.Failure)
 	}
-	// Whatever ends the lease ends the work: a result without a lease is worth nothing.
+	// Whatever ends the lease ends the work: a result without a lease is worthless.
 	work, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	kept := make(chan struct{})
@@ -114,9 +113,10 @@ func (w *worker) carryOut(ctx context.Context, as *pb.LeaseAssignment) error {
 	}
 	if failed != nil {
 		if ctx.Err() != nil {
-			return failed // the runner is to end; its lease ends by itself, and another runner carries on
+			return failed // the runner is about to end; its lease ends by itself, and another runner carries on
 		}
-		// Told, so that the run can react: a lease that only ends is given out again without end.
+		// Reported, so that the run can react: a lease that only expires is issued again without
+		// end.
 		outcome.Status = pb.PlanStatus_FAILED
 		outcome.Failure = &pb.FailureDetail{
 			Class:   "internal",
@@ -183,7 +183,7 @@ func (w *worker) keep(ctx context.Context, as *pb.LeaseAssignment, stop context.
 	}
 }
 
-// acknowledge tells that the work has stopped.
+// acknowledge reports that the work has stopped.
 func (w *worker) acknowledge(ctx context.Context, as *pb.LeaseAssignment, cause error) error {
 	text := cause.Error()
 	res, err := w.client.AckCancellation(ctx, &pb.AckCancellationRequest{

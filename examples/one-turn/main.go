@@ -36,7 +36,7 @@ type Artifacts struct {
 	Ledger  Ledger `json:"ledger"`
 }
 
-// Ledger is a ledger that was looked at.
+// Ledger is a ledger that the proof examined.
 type Ledger struct {
 	Valid   bool `json:"valid"`
 	Entries int  `json:"entry_count"`
@@ -49,8 +49,7 @@ func main() {
 	})
 }
 
-// prove drives one turn. at is called after each step, for tests that break
-// something there.
+// prove drives one turn. at is called after each step, for tests that break something there.
 func prove(ctx context.Context, at func(step string, p *proof.Project)) *Report {
 	out := &Report{Runner: "ci-runner-proof", InterfaceVersion: runner.InterfaceVersion}
 	var c proof.Checks
@@ -104,7 +103,7 @@ func drive(ctx context.Context, out *Report, c *proof.Checks, at func(string, *p
 	out.Artifacts.check(p, out, c)
 }
 
-// check reads what is on disk the way any other program would.
+// check reads the files like any other program.
 func (a *Artifacts) check(p *proof.Project, out *Report, c *proof.Checks) {
 	state, digest, err := p.State()
 	if !c.Fail("state.json", err) {

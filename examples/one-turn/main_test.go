@@ -53,7 +53,7 @@ func TestWrongFlagIsRefused(t *testing.T) {
 	}
 }
 
-// Whatever of it is broken, the proof fails.
+// Whatever part is broken, the proof fails.
 func TestProofFails(t *testing.T) {
 	testrepo.InMemory()
 	for name, broken := range map[string]struct {

@@ -45,8 +45,7 @@ type Report struct {
 	Errors           []string            `json:"errors"`
 }
 
-// theEvents is every event of the run in its order: the retry of dev is assigned
-// no second time.
+// theEvents returns every event of the run in its order: the retry of dev is not assigned again.
 func theEvents() []string {
 	return []string{
 		"turn_assigned", "turn_accepted", "gate_paused", "gate_approved", // pm
@@ -71,7 +70,7 @@ func prove(ctx context.Context, spoil func(*loop.Options)) *Report {
 	return p.out
 }
 
-// proofRun is one drive of the loop and what it told.
+// proofRun is one drive of the loop and its events.
 type proofRun struct {
 	project *proof.Project
 	work    map[string]proof.Work
@@ -100,7 +99,7 @@ func (p *proofRun) run(ctx context.Context, spoil func(*loop.Options)) {
 	p.check(ctx, res)
 }
 
-// role hands out the roles of the list; when it is used up the loop ends.
+// role returns the roles of the list in turn; after the last the loop ends.
 func (p *proofRun) role(context.Context, *runner.State, *runner.Config) (string, error) {
 	if len(p.next) == 0 {
 		return "", nil
@@ -110,8 +109,7 @@ func (p *proofRun) role(context.Context, *runner.State, *runner.Config) (string,
 	return role, nil
 }
 
-// dispatch does the role's work in this process. The first attempt of dev brings
-// nothing.
+// dispatch does the role's work in this process. The first attempt of dev returns no result.
 func (p *proofRun) dispatch(_ context.Context, d *loop.Dispatch) *runtimes.Outcome {
 	if d.Turn.AssignedRole == "dev" && d.Turn.Attempt == 1 {
 		return &runtimes.Outcome{
@@ -141,7 +139,7 @@ func (p *proofRun) event(e loop.Event) {
 	}
 }
 
-// check holds what the loop says against what it told and what is recorded.
+// check compares what the loop returned with its events and with what is recorded.
 func (p *proofRun) check(ctx context.Context, res *loop.Result) {
 	out, c := p.out, &p.c
 	out.StopReason, out.TurnsExecuted, out.GatesApproved, out.TurnHistory = string(res.StopReason), res.TurnsExecuted,

@@ -42,8 +42,7 @@ func prove(ctx context.Context, at func(step string, p *proof.Project)) *Report 
 	return l.out
 }
 
-// lifecycle is one drive through all phases. A step returns false when there is no
-// use in going on.
+// lifecycle is one drive through all phases. A step returns false when there is no use in going on.
 type lifecycle struct {
 	ctx  context.Context
 	at   func(string, *proof.Project)
@@ -93,8 +92,8 @@ func (l *lifecycle) planning() bool {
 	return true
 }
 
-// implementation: a result that is none is sent back, and the retry under the same
-// turn id moves the run on without a person.
+// implementation: an invalid result is sent back, and the retry under the same turn id moves the
+// run on without a person.
 func (l *lifecycle) implementation() bool {
 	a, b, ok := l.assign("dev")
 	if !ok {
@@ -175,7 +174,7 @@ func (l *lifecycle) shipping() bool {
 	return true
 }
 
-// assign gives a role its turn and makes sure of the bundle.
+// assign gives a role its turn and checks the bundle.
 func (l *lifecycle) assign(role string) (*runner.Assigned, *Bundle, bool) {
 	a, err := l.p.Runner.AssignTurn(l.ctx, runner.AssignOptions{Role: role})
 	if l.c.Fail(role+": assignTurn", err) {
@@ -208,7 +207,7 @@ func (l *lifecycle) bundle(t *runner.Turn, attempt int) (*Bundle, bool) {
 	return b, true
 }
 
-// stage does the role's work and hands its result in.
+// stage does the role's work and stages its result.
 func (l *lifecycle) stage(t *runner.Turn) bool {
 	data, err := l.p.Do(l.work[t.AssignedRole], l.out.RunID, t)
 	if l.c.Fail(t.AssignedRole+": work", err) {
@@ -222,8 +221,7 @@ func (l *lifecycle) stage(t *runner.Turn) bool {
 	return true
 }
 
-// accept takes the staged result and commits the work, so that the next turn finds
-// a clean tree.
+// accept accepts the staged result and commits the work, so that the next turn finds a clean tree.
 func (l *lifecycle) accept(t *runner.Turn, b *Bundle) (*runner.State, bool) {
 	done, err := l.p.Runner.AcceptTurn(l.ctx, runner.AcceptOptions{TurnID: t.TurnID})
 	if l.c.Fail(t.AssignedRole+": acceptTurn", err) {

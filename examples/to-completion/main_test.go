@@ -33,7 +33,7 @@ func TestProofPasses(t *testing.T) {
 	}
 }
 
-// Whatever of it is broken, the proof fails.
+// Whatever part is broken, the proof fails.
 func TestProofFails(t *testing.T) {
 	testrepo.Thorough(t)
 	testrepo.InMemory()

@@ -42,7 +42,7 @@ type Rejection struct {
 	Preserved      bool   `json:"rejected_artifact_preserved"`
 }
 
-// count looks for the refused results that are kept.
+// count counts the refused results that are kept.
 func (r *Rejection) count(p *proof.Project) {
 	entries, err := os.ReadDir(p.Path(".agentxchain/dispatch/rejected"))
 	if err != nil {
@@ -84,13 +84,13 @@ type Artifacts struct {
 	} `json:"talk"`
 }
 
-// Ledger is a ledger that was looked at.
+// Ledger is a ledger that the proof examined.
 type Ledger struct {
 	Valid   bool `json:"valid"`
 	Entries int  `json:"entry_count"`
 }
 
-// final reads what is on disk the way any other program would.
+// final reads the files like any other program.
 func (l *lifecycle) final() {
 	a, c := &l.out.Artifacts, &l.c
 	state, digest, err := l.p.State()
@@ -133,9 +133,9 @@ func (l *lifecycle) final() {
 		"%d phase and %d completion approvals, want 1 and 1", l.out.PhaseApprovals, l.out.CompletionApprovals)
 }
 
-// causal holds the event log against the order in which things must have happened:
-// a turn is accepted after it was dispatched, a phase is entered after the turn
-// that asked for it was accepted, and the end comes last.
+// causal checks the event log against the order in which things must have happened: a turn is
+// accepted after it was dispatched, a phase is entered after the turn that asked for it was
+// accepted, and the end comes last.
 func (l *lifecycle) causal(rows []proof.Map) bool {
 	types := column(rows, "event_type")
 	dispatched, accepted := 0, 0

@@ -1,5 +1,5 @@
-// Conformance compares verifiers: the reference's with its own adapter, and ours
-// with our adapter, a process for every fixture and none, over one corpus, in
+// Conformance compares verifiers: the reference's with its own adapter, and ours with our adapter,
+// with and without a process for every fixture, over one corpus, alternating, in one run.
 // turn, in one run.
 //
 //	go run ./bench/compare/conformance -ours git-agentxchain -reference "node cli/bin/agentxchain.js" \
@@ -67,8 +67,8 @@ func compare(o options) error {
 	if err != nil {
 		return err
 	}
-	// One run of each that is not counted warms what can be warmed; then in turn,
-	// so that a machine that slows down slows all of them.
+	// One uncounted run of each warms the caches; then they alternate, so that a machine that slows
+	// down slows all of them.
 	for i := range o.runs + 1 {
 		for _, r := range rows {
 			c, out, err := measure.MustSucceed(r.spec)
@@ -101,7 +101,7 @@ func compare(o options) error {
 
 func short(d time.Duration) string { return d.Round(100 * time.Microsecond).String() }
 
-// prepare makes a target of our own in dir and lists what is run.
+// prepare makes a target of our own in dir and lists what to run.
 func prepare(o options, dir string) ([]*row, error) {
 	ours, err := filepath.Abs(o.ours)
 	if err != nil {

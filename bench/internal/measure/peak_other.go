@@ -1,6 +1,6 @@
 //go:build !unix
 
-// Peak memory of a finished process, where the system does not tell.
+// Peak memory of a finished process, where the system does not report it.
 
 package measure
 

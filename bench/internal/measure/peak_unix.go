@@ -1,6 +1,6 @@
 //go:build unix
 
-// Peak memory of a finished process, where the system keeps it.
+// Peak memory of a finished process, where the system reports it.
 
 package measure
 
@@ -16,7 +16,7 @@ func peak(s *os.ProcessState) int64 {
 		return 0
 	}
 	if runtime.GOOS == "darwin" || runtime.GOOS == "ios" {
-		return int64(u.Maxrss) // bytes there
+		return int64(u.Maxrss) // in bytes there
 	}
 	return int64(u.Maxrss) << 10
 }

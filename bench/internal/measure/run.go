@@ -1,4 +1,4 @@
-// Running a program through a copy of this one, and reading what it cost.
+// Running a program through a copy of this one, and reading its cost.
 
 package measure
 
@@ -23,7 +23,7 @@ type Spec struct {
 	Env  []string // added to the environment of this process
 }
 
-// Cost is what one run took.
+// Cost is the cost of one run.
 type Cost struct {
 	Wall time.Duration // start to reaped
 	CPU  time.Duration // user and system time, with all processes it waited for
@@ -39,8 +39,8 @@ const (
 // Output is what a program printed.
 type Output struct{ Stdout, Stderr []byte }
 
-// Launched must be called at the very start of main, or of TestMain: in the copy
-// that Run starts it runs the command and ends the process.
+// Launched must be called at the very start of main, or of TestMain: in the copy that Run starts it
+// runs the command and ends the process.
 func Launched() {
 	work := os.Getenv(launchVar)
 	if work == "" {
@@ -123,9 +123,9 @@ func MustSucceed(s Spec) (Cost, Output, error) {
 	return c, out, err
 }
 
-// GitProcesses runs the program once, not to be timed, and counts the git processes it
-// started: a script in dir, an empty directory, stands before git on the PATH. Traces of git
-// would not do, because the program keeps their variable from git.
+// GitProcesses runs the program once, untimed, and counts the git processes it starts: a script in
+// dir, an empty directory, precedes git on the PATH. Git's own traces would not do, because the
+// program hides their variable from git.
 func GitProcesses(s Spec, dir string) (int, Output, error) {
 	git, err := exec.LookPath("git")
 	if err != nil {

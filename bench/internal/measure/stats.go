@@ -14,8 +14,8 @@ type Series []Cost
 // Spread is the smallest, middle and largest of some figures.
 type Spread[T cmp.Ordered] struct{ Min, Median, Max T }
 
-// SpreadOf sorts nothing of the caller's. The median of an even number is the
-// lower of the two in the middle; without figures everything is zero.
+// SpreadOf does not sort the caller's slice. The median of an even number is the lower of the two
+// in the middle; without figures everything is zero.
 func SpreadOf[T cmp.Ordered](figures []T) Spread[T] {
 	if len(figures) == 0 {
 		return Spread[T]{}
@@ -45,8 +45,8 @@ func spreadBy[T cmp.Ordered](s Series, of func(Cost) T) Spread[T] {
 	return SpreadOf(out)
 }
 
-// Ratios returns a's wall time over b's, run by run. The two are measured in
-// turn, so that a machine that slows down slows both halves of a pair.
+// Ratios returns a's wall time over b's, run by run. The two are measured alternately, so that a
+// machine that slows down slows both halves of a pair.
 func Ratios(a, b Series) []float64 {
 	out := make([]float64, min(len(a), len(b)))
 	for i := range out {

@@ -12,9 +12,9 @@ import (
 
 const runRefs = "refs/agentxchain/runs/"
 
-// Beside puts n runs that are over into the repository, then begins the one that goes on. One is
-// played; the refs of the others lead to its last operation under their own names, which git
-// writes at once. Commands that are in another run never look further.
+// Beside puts n finished runs into the repository, then begins one that goes on. One is played; the
+// refs of the others point to its last operation under their own names, which git writes at once.
+// Commands that are in another run never look further.
 func (p *Project) Beside(n int) error {
 	for _, args := range [][]string{{"assign", "--json"}, {"abandon", "--reason", "one of many", "--json"}} {
 		if _, err := p.run(p.Bin, args...); err != nil {
@@ -55,7 +55,7 @@ func (p *Project) Beside(n int) error {
 	return p.Stage(assigned)
 }
 
-// Share makes a bare repository beside the project its remote, which has all of it.
+// Share makes a bare repository beside the project its remote, with all of it.
 func (p *Project) Share() error {
 	server := filepath.Join(filepath.Dir(p.Dir), "server.git")
 	for _, args := range [][]string{

@@ -1,3 +1,3 @@
-// Package play makes governed projects to measure on, and plays turns in them
-// through the command itself.
+// Package play makes governed projects to measure, and plays turns in them through the command
+// itself.
 package play

@@ -1,4 +1,4 @@
-// The governed project that is measured.
+// The measured project.
 
 package play
 
@@ -14,7 +14,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// Kind is what the turns of a project do.
+// Kind says what the turns of a project do.
 type Kind string
 
 const (
@@ -22,7 +22,7 @@ const (
 	Changes Kind = "changes" // the same and a changed file, committed after acceptance
 )
 
-// Project is a governed project with one phase and one role that may do all.
+// Project is a governed project with one phase and one role that may do everything.
 type Project struct {
 	Dir  string
 	Bin  string // git-agentxchain
@@ -30,7 +30,7 @@ type Project struct {
 
 	step int              // of the newest turn, counting from 1
 	turn string           // the newest, "" before the first
-	last map[string]int64 // where the ledgers ended before it
+	last map[string]int64 // the ends of the ledgers before it
 }
 
 const config = `{
@@ -47,7 +47,7 @@ const config = `{
 // The run's own files are not the project's.
 const ignore = ".agentxchain/\nTALK.md\n"
 
-// Environment makes git deaf to whatever the machine is configured for.
+// Environment makes git ignore the machine's configuration.
 func Environment() []string {
 	return []string{"GIT_CONFIG_GLOBAL=" + os.DevNull, "GIT_CONFIG_SYSTEM=" + os.DevNull}
 }
@@ -87,10 +87,10 @@ func (p *Project) Assign() error {
 	return p.Stage(out)
 }
 
-// AssignArgs is the command that begins a turn.
+// AssignArgs returns the command that begins a turn.
 func (p *Project) AssignArgs() []string { return []string{p.Bin, "assign", "--json"} }
 
-// Stage stages the result of the turn that AssignArgs' command answered with.
+// Stage stages the result of the turn that the command of AssignArgs assigned.
 func (p *Project) Stage(assigned []byte) error {
 	answer, err := ojson.DecodeObject(assigned)
 	if err != nil {
@@ -127,7 +127,7 @@ func (p *Project) Stage(assigned []byte) error {
 	return p.write(wire.StagingPath(p.turn), string(ojson.Pretty(doc)))
 }
 
-// AcceptArgs is the command that ends the turn under way.
+// AcceptArgs returns the command that ends the turn under way.
 func (p *Project) AcceptArgs() []string {
 	if p.Kind == Changes {
 		return []string{p.Bin, "accept", "--checkpoint"}

@@ -15,7 +15,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// grown are the ledgers a turn adds to.
+// grown returns the ledgers that a turn adds to.
 func grown() []string {
 	return []string{wire.LedgerHistory.Path(), wire.LedgerDecisions.Path(), wire.LedgerEvents.Path(),
 		wire.LedgerTalk.Path()}
@@ -31,10 +31,10 @@ func (p *Project) measureLedgers() {
 	}
 }
 
-// Grow makes the run total accepted turns long, of which at least one must have
-// been played: its rows are repeated under new ids and numbers. What git holds of
-// the run is then dropped, so that the project is as another implementation of
-// the protocol would have left it; the next command records it anew.
+// Grow makes the run total accepted turns long, of which at least one must have been played: it
+// repeats its rows under new ids and numbers. It then drops what git holds of the run, so that the
+// project is as another implementation of the protocol would have left it; the next command records
+// it again.
 func (p *Project) Grow(total int) error {
 	if p.turn == "" {
 		return errors.New("a turn must have been played first")
@@ -105,12 +105,12 @@ func (p *Project) Grow(total int) error {
 	if err := p.forget(); err != nil {
 		return err
 	}
-	// What no operation made is taken up by a person.
+	// A person adopts what no operation made.
 	_, err = p.run(p.Bin, "repair", "--adopt", "--yes")
 	return err
 }
 
-// forget drops the run's ref and what this work tree knows of it.
+// forget drops the run's ref and what this work tree knows about it.
 func (p *Project) forget() error {
 	refs, err := p.run("git", "for-each-ref", "--format=%(refname)", "refs/agentxchain/")
 	if err != nil {

@@ -19,11 +19,10 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
-// Map is a JSON object whose order says nothing.
+// Map is a JSON object whose order does not matter.
 type Map = map[string]any
 
-// Ordered is a JSON object whose order means something: the first phase of a
-// routing is where a run begins.
+// Ordered is a JSON object whose order matters: a run begins in the first phase of a routing.
 type Ordered []Member
 
 // Member is one member of an Ordered object.
@@ -58,7 +57,8 @@ type Project struct {
 	Runner *runner.Runner
 }
 
-// Gates of the whole lifecycle (docs/runner.md#proofs); the proof of one turn has none.
+// Gates returns the gates of the whole lifecycle (docs/runner.md#proofs); the proof of one turn has
+// none.
 func Gates() Map {
 	return Map{
 		"planning_signoff": Map{
@@ -77,8 +77,8 @@ func Gates() Map {
 	}
 }
 
-// Config is the governed configuration of the proofs: pm, dev and qa, one phase
-// each. Without gates no phase has an exit gate.
+// Config returns the governed configuration of the proofs: pm, dev and qa, one phase each. Without
+// gates no phase has an exit gate.
 func Config(gates Map) Map {
 	phase := func(entry string, next []string, gate string) Map {
 		r := Map{"entry_role": entry, "allowed_next_roles": next}
@@ -124,7 +124,7 @@ func Config(gates Map) Map {
 			{"qa", phase("qa", []string{"dev", "qa", "human"}, "qa_ship_verdict")},
 		},
 		"gates": gates,
-		// Agents prepare the sign-off documents, a person's approval signs them.
+		// Agents prepare the sign-off documents, and a person's approval signs them.
 		"authority": Map{"signoff_documents": "person"},
 		// The gates name all their documents themselves.
 		"workflow_kit": Map{},
@@ -172,7 +172,7 @@ func (p *Project) scaffold(ctx context.Context, config Map) error {
 	return p.git(ctx, "commit", "-q", "-m", "scaffold")
 }
 
-// git runs git as a fresh machine has it: nobody's settings decide the proof.
+// git runs git as on a fresh machine: no user's settings affect the proof.
 func (p *Project) git(ctx context.Context, args ...string) error {
 	cmd := exec.CommandContext(ctx, "git", args...)
 	cmd.Dir = p.Dir
@@ -192,7 +192,7 @@ func (p *Project) Close() error {
 	return errors.Join(err, os.RemoveAll(p.Dir))
 }
 
-// Path is the absolute path of a project file.
+// Path returns the absolute path of a project file.
 func (p *Project) Path(name string) string { return filepath.Join(p.Dir, filepath.FromSlash(name)) }
 
 // Write makes a file of the project.
@@ -203,13 +203,13 @@ func (p *Project) Write(name, text string) error {
 	return os.WriteFile(p.Path(name), []byte(text), 0o666)
 }
 
-// Exists reports whether there is something at a path of the project.
+// Exists reports whether a path of the project exists.
 func (p *Project) Exists(name string) bool {
 	_, err := os.Lstat(p.Path(name))
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
-// State is .agentxchain/state.json as another program reads it, with its SHA-256.
+// State returns .agentxchain/state.json as another program reads it, with its SHA-256.
 func (p *Project) State() (doc Map, digest string, err error) {
 	data, err := os.ReadFile(p.Path(".agentxchain/state.json"))
 	if err != nil {

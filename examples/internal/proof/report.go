@@ -20,7 +20,7 @@ func (c *Checks) That(ok bool, format string, args ...any) {
 	}
 }
 
-// Fail notes an error; nil is none. It reports whether there was one.
+// Fail notes an error unless it is nil. It reports whether there was one.
 func (c *Checks) Fail(step string, err error) bool {
 	if err != nil {
 		c.Errors = append(c.Errors, step+": "+err.Error())
@@ -28,7 +28,7 @@ func (c *Checks) Fail(step string, err error) bool {
 	return err != nil
 }
 
-// Result is the word of the report: pass or fail.
+// Result returns the report's result: pass or fail.
 func (c *Checks) Result() string {
 	if len(c.Errors) > 0 {
 		return "fail"
@@ -36,9 +36,8 @@ func (c *Checks) Result() string {
 	return "pass"
 }
 
-// Main prints what prove returns, as JSON with --json, else as one line with the
-// errors below it, and ends the program: 0 when it passed, 1 when it did not, 2 for
-// a wrong flag.
+// Main prints what prove returns, as JSON with --json, else as one line with the errors below it,
+// and ends the program: 0 when it passed, 1 when it did not, 2 for a wrong flag.
 func Main(prove func() (report any, line string, errors []string)) {
 	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr, prove))
 }

@@ -1,4 +1,4 @@
-// What the agents of the proofs hand in, and the files they write.
+// The results of the agents of the proofs, and the files they write.
 
 package proof
 
@@ -8,7 +8,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
-// Result is a valid result of a turn; change overrides or adds members.
+// Result returns a valid result of a turn; change overrides or adds members.
 func Result(run string, t *runner.Turn, change Map) ([]byte, error) {
 	doc := Map{
 		"schema_version": "1.0",
