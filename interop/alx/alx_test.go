@@ -10,8 +10,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
-// TestClosedVocabularies has the lists once more, so that a change of a name
-// that is out in the world does not pass by oversight (WG-03, WG-04).
+// TestClosedVocabularies repeats the lists, so that a change of a published name does not pass by
+// oversight (WG-03, WG-04).
 func TestClosedVocabularies(t *testing.T) {
 	join := func(list any) string { return strings.Trim(strings.Join(strings.Fields(ojsonText(list)), ""), "[]") }
 	for name, c := range map[string]struct{ got, want string }{

@@ -7,8 +7,8 @@ import "github.com/git-agentxchain/git-agentxchain/internal/ojson"
 // BlockKindRun is the kind of a block that came from a governed run.
 const BlockKindRun = "governed-run"
 
-// KnowledgeBlock is what the accepted turns of a run add up to. Its identity is
-// KBHash; KBID is a label and not part of it.
+// KnowledgeBlock sums up the accepted turns of a run. Its identity is KBHash; KBID is a label and
+// not part of it.
 type KnowledgeBlock struct {
 	Kind         string            `json:"kind" jsonschema:"what the block came from"`
 	KBID         string            `json:"kbId,omitempty" jsonschema:"a label; not part of the identity"`
@@ -33,7 +33,7 @@ type BlockDecision struct {
 	Extra     ojson.Extra `json:"-"`
 }
 
-// BlockArtifact is one file an accepted turn left.
+// BlockArtifact is one file that an accepted turn left.
 type BlockArtifact struct {
 	Path   string      `json:"path" jsonschema:"relative to the repository, with slashes"`
 	SHA256 string      `json:"sha256" jsonschema:"lower-case hex digest of the content"`
@@ -57,8 +57,8 @@ type BlockSource struct {
 	Extra  ojson.Extra `json:"-"`
 }
 
-// Settlement is what a run cost in integer millionths of a US dollar. The parts
-// of each list add up to the total.
+// Settlement is the cost of a run in integer millionths of a US dollar. The parts of each list add
+// up to the total.
 type Settlement struct {
 	TotalMicroUSD int64       `json:"totalMicroUsd" jsonschema:"the whole"`
 	Roles         []Share     `json:"roles" jsonschema:"by role, sorted by id"`

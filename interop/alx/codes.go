@@ -1,9 +1,8 @@
-// The closed list of error codes with their HTTP statuses; docs/alx-errors.md is made from it (WG-05).
+// The closed list of error codes with their HTTP statuses; docs/alx-errors.md is generated from it (WG-05).
 
 package alx
 
-// Codes of error.code. They are never renamed or given another meaning within
-// major version 1.
+// Codes of error.code. They are never renamed or given another meaning within major version 1.
 const (
 	CodeInvalidJSON                = "invalid_json"
 	CodeInvalidRequest             = "invalid_request"
@@ -72,7 +71,7 @@ func ErrorCodes() []ErrorCode {
 	}
 }
 
-// HTTPStatus is the status of a code, 500 for one that is not in the list.
+// HTTPStatus returns the status of a code, 500 for one that is not in the list.
 func HTTPStatus(code string) int {
 	for _, c := range ErrorCodes() {
 		if c.Code == code {
@@ -92,9 +91,8 @@ func KnownErrorCode(code string) bool {
 	return false
 }
 
-// MachineCode reports whether code can be a stable token at all: a letter, then
-// letters, digits and "_.-", at most 64 bytes. It is what can be asked of an
-// endpoint whose list is not ours.
+// MachineCode reports whether code can be a stable token at all: a letter, then letters, digits and
+// "_.-", at most 64 bytes. That is all that can be required of an endpoint whose list is not ours.
 func MachineCode(code string) bool {
 	if code == "" || len(code) > 64 {
 		return false

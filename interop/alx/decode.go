@@ -11,11 +11,11 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
-// Decoder reads wire documents. Members it does not know survive in Extra,
-// strict or not. A strict decoder also requires every member its version
-// promises and refuses names outside the closed vocabularies; a tolerant one
-// keeps events of unknown types aside and takes what an older minor sends.
-// Neither takes a contradiction: ok true beside an error, run.failed with ok true.
+// Decoder reads wire documents. Unknown members survive in Extra, strict or not. A strict decoder
+// also requires every member that its version promises and refuses names outside the closed
+// vocabularies; a tolerant one keeps events of unknown types aside and accepts what an older minor
+// version sends. Neither accepts a contradiction: ok true together with an error, run.failed with
+// ok true.
 //
 // Every error is an *Error with code invalid_json, body_too_large or
 // invalid_request (details.field names the member).
@@ -99,8 +99,8 @@ func (d Decoder) Failure(data []byte) (*FailureResponse, error) {
 	})
 }
 
-// RunEvent decodes one event. A tolerant decoder returns one of unknown type
-// too; RunEventType.Known tells.
+// RunEvent decodes one event. A tolerant decoder also returns one of unknown type;
+// RunEventType.Known reports that.
 func (d Decoder) RunEvent(data []byte) (*RunEvent, error) {
 	return decode(d, data, func(e *RunEvent) *Error { return d.runEvent("", e) })
 }
@@ -124,8 +124,8 @@ func (d Decoder) RunEventPage(data []byte) (*RunEventPage, error) {
 	})
 }
 
-// Encode writes a document on one line. Events a tolerant decoder kept aside
-// are back in their places.
+// Encode writes a document on one line. Events that a tolerant decoder kept aside are back in their
+// places.
 func Encode(doc any) []byte {
 	switch r := doc.(type) {
 	case *SessionResponse:
@@ -173,7 +173,7 @@ func (d Decoder) runEvent(at string, e *RunEvent) *Error {
 	return nil
 }
 
-// envelope judges what every answer begins with and the error it carries.
+// envelope judges the beginning of every answer and its error.
 func (d Decoder) envelope(e Envelope, why *Error) *Error {
 	switch {
 	case e.CorrelationID == "":
@@ -218,8 +218,8 @@ func decode[T any](d Decoder, data []byte, check func(*T) *Error) (*T, error) {
 	return doc, nil
 }
 
-// required looks for the members that an encoded zero value has, those that are
-// never left out. A failed answer may have its envelope and error alone.
+// required checks the members that an encoded zero value has, which are never left out. A failed
+// answer may have only its envelope and error.
 func required(o *ojson.Object, zero any) *Error {
 	if ok, has := o.Get("ok"); has && ok == false && o.Has("error") {
 		zero = &FailureResponse{}
@@ -268,7 +268,7 @@ func orDefault(n, def int) int {
 	return n
 }
 
-// setAside takes the events out that known does not want.
+// setAside removes the events that known does not accept.
 func setAside[E any](all []E, known func(E) bool) (kept, aside []E) {
 	for i, e := range all {
 		if !known(e) {

@@ -168,8 +168,8 @@ func TestStrictAndTolerant(t *testing.T) {
 	}
 }
 
-// TestTheUnknownIsKeptAsideAndComesBack: what a newer peer says survives a
-// tolerant reader that writes the document again.
+// TestTheUnknownIsKeptAsideAndComesBack: data of a newer peer survives a tolerant reader that
+// writes the document again.
 func TestTheUnknownIsKeptAsideAndComesBack(t *testing.T) {
 	in := `{` + goodHead + `,"runId":"r","xNew":{"b":1,"a":2.50},"events":[` +
 		`{"type":"run.started","id":"1","sequence":1,"runId":"r","correlationId":"c","at":"","data":{"z":1}},` +

@@ -1,10 +1,9 @@
 // The ALX protocol: what the package holds, and the HTTP contract in full.
 
-// Package alx owns every wire shape of the ALX protocol v1 (wire version 1.1,
-// docs/alx.md): envelope, solve, sessions, run events, Knowledge Blocks,
-// settlements, the description of a service, and the closed vocabularies. No
-// other package declares a second copy (WG-01; a test looks). It knows no
-// transport and no run: shapes, their rules, their encoding.
+// Package alx owns every wire shape of the ALX protocol v1 (wire version 1.1, docs/alx.md):
+// envelope, solve, sessions, run events, Knowledge Blocks, settlements, the description of a
+// service, and the closed vocabularies. No other package declares a second copy (WG-01; a test
+// checks that). It knows no transport and no run: only shapes, their rules, their encoding.
 //
 // # HTTP contract
 //
@@ -20,14 +19,12 @@
 // Every failure is a FailureResponse (or the response of the operation with ok
 // false and error set) with the status its code has in ErrorCodes.
 //
-// Solve. 200 when the run has ended: ok and success are true when it completed;
-// when it failed, ok is false, error.code is run_failed and the status that
-// code has. 202 when the run goes on or waits: always with "Prefer:
-// respond-async", and without it when the run is paused for a person or the
-// server's time for a synchronous answer is over; ok is true (the request did
-// not fail), success is false, execution.status says which. A 202 has a
-// Location header with the path of the session; execution.status, not the HTTP
-// status, is what a client goes by. The executionId is the run id.
+// Solve. 200 when the run has ended: ok and success are true when it completed; when it failed, ok
+// is false, error.code is run_failed and the status is that code's. 202 when the run goes on or
+// waits: always with "Prefer: respond-async", and without it when the run is paused for a person or
+// the server's time for a synchronous answer is over; ok is true (the request did not fail),
+// success is false, execution.status says which. A 202 has a Location header with the path of the
+// session; a client follows execution.status, not the HTTP status. The executionId is the run id.
 //
 // Idempotency. The key is the body's idempotencyKey or the header
 // Idempotency-Key; both, and different, is invalid_request. A key belongs to the
@@ -35,10 +32,9 @@
 // of the body without correlationId, protocol and idempotencyKey) answers the
 // same executionId with cached true; with another request idempotency_conflict.
 //
-// Headers. X-Correlation-Id is taken when sane, else the body's correlationId,
-// else one is minted; every response has it. X-Alx-Protocol-Version is the wire
-// version of every response, streams included. Retry-After comes with 429 and
-// 503, Allow with 405, WWW-Authenticate with 401.
+// Headers. X-Correlation-Id is used when sane, else the body's correlationId, else a new one is
+// made; every response has it. X-Alx-Protocol-Version is the wire version of every response,
+// streams included. Retry-After comes with 429 and 503, Allow with 405, WWW-Authenticate with 401.
 //
 // Events. A run's events are numbered from 1 without gaps; id is the text that
 // resumes a stream, opaque to the client, and the sequence and id of an event

@@ -12,7 +12,7 @@ import (
 // Version is the wire version this package speaks.
 const Version = "1.1"
 
-// Envelope is the metadata every response begins with (WG-02).
+// Envelope is the metadata that every response begins with (WG-02).
 type Envelope struct {
 	OK            bool     `json:"ok" jsonschema:"true on success; a failed request never says true (WG-08)"`
 	CorrelationID string   `json:"correlationId" jsonschema:"opaque trace identifier, the caller's when it was sane"`
@@ -26,7 +26,7 @@ type Protocol struct {
 	Extra        ojson.Extra `json:"-"`
 }
 
-// Capabilities are the optional parts of the protocol a peer may rely on.
+// Capabilities returns the optional parts of the protocol that a peer may rely on.
 func Capabilities() []string {
 	return []string{
 		"governed-runs", "stable-error-codes", "correlation-ids",
@@ -34,7 +34,7 @@ func Capabilities() []string {
 	}
 }
 
-// NewEnvelope is the head of one answer. An insane correlation id is replaced.
+// NewEnvelope returns the head of one answer. It replaces an insane correlation id.
 func NewEnvelope(ok bool, correlation string) Envelope {
 	if !SaneCorrelationID(correlation) {
 		correlation = NewCorrelationID()
@@ -46,7 +46,7 @@ func NewEnvelope(ok bool, correlation string) Envelope {
 	}
 }
 
-// Error is what a failed answer carries, and a Go error.
+// Error is the error of a failed answer, and a Go error.
 type Error struct {
 	Code    string        `json:"code" jsonschema:"machine-readable, stable across compatible releases (WG-05)"`
 	Message string        `json:"message" jsonschema:"for people; may change"`
@@ -71,8 +71,7 @@ func (e *Error) With(key string, value any) *Error {
 	return e
 }
 
-// FailureResponse is the answer to a request that failed before it had an
-// operation's own response.
+// FailureResponse is the answer to a request that failed before it had an operation's own response.
 type FailureResponse struct {
 	Envelope
 	Success *bool       `json:"success,omitempty" jsonschema:"false in the answer to a solve that was refused"`
@@ -80,7 +79,7 @@ type FailureResponse struct {
 	Extra   ojson.Extra `json:"-"`
 }
 
-// NewFailure is the answer for a failure.
+// NewFailure returns the answer for a failure.
 func NewFailure(correlation string, why *Error) *FailureResponse {
 	return &FailureResponse{Envelope: NewEnvelope(false, correlation), Error: why}
 }

@@ -4,7 +4,7 @@ package alx
 
 import "github.com/git-agentxchain/git-agentxchain/internal/ojson"
 
-// RunEvent is one thing that happened in a run.
+// RunEvent is one event of a run.
 type RunEvent struct {
 	Type          RunEventType  `json:"type" jsonschema:"what happened"`
 	ID            string        `json:"id" jsonschema:"resumes a stream after this event; opaque"`
@@ -18,7 +18,7 @@ type RunEvent struct {
 	Extra         ojson.Extra   `json:"-"`
 }
 
-// SetOK gives e the ok its type must carry (WG-09, WG-10) and returns e.
+// SetOK gives e the ok that its type requires (WG-09, WG-10) and returns e.
 func (e *RunEvent) SetOK() *RunEvent {
 	e.OK = nil
 	if value, required := e.Type.RequiredOK(); required {
@@ -35,6 +35,6 @@ type RunEventPage struct {
 	NextCursor string      `json:"nextCursor,omitempty" jsonschema:"the id to ask for what comes after this page; absent when the run has ended and this is all"`
 	Ended      bool        `json:"ended" jsonschema:"nothing will come after these events"`
 	Error      *Error      `json:"error,omitempty" jsonschema:"why, when ok is false"`
-	Aside      []RunEvent  `json:"-"` // events of types this version does not know (tolerant decoding)
+	Aside      []RunEvent  `json:"-"` // events of types that this version does not know (tolerant decoding)
 	Extra      ojson.Extra `json:"-"`
 }

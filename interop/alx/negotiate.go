@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// SupportedVersions are the wire versions that can be asked for by name; other
-// minors of the same major are served as well.
+// SupportedVersions returns the wire versions that can be requested by name; other minors of the
+// same major are served as well.
 func SupportedVersions() []string { return []string{"1.0", Version} }
 
-// Negotiate judges what a client says of itself; nil, and a protocol that names
-// no version, are served. Capabilities are never a reason to refuse (WG-07).
+// Negotiate judges what a client says about itself; nil, and a protocol that names no version, are
+// served. Capabilities are never a reason to refuse (WG-07).
 func Negotiate(client *Protocol) *Error {
 	if client == nil || client.Version == "" {
 		return nil

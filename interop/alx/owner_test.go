@@ -1,4 +1,5 @@
-// WG-01: the names of the protocol are declared here and nowhere else; docs/alx-errors.md is made from the table.
+// WG-01: the names of the protocol are declared here and nowhere else; docs/alx-errors.md is generated from the
+// table.
 
 package alx
 
@@ -20,8 +21,8 @@ import (
 
 var updateDocs = flag.Bool("update-docs", false, "write docs/alx-errors.md from the table of error codes")
 
-// ownNames are the names that are the protocol's alone: those of the shapes that
-// are no everyday words, and the event names.
+// ownNames returns the names that belong to the protocol alone: those of the shapes that are not
+// everyday words, and the event names.
 func ownNames() map[string]bool {
 	names := map[string]bool{}
 	for _, t := range RunEventTypes() {
@@ -39,13 +40,13 @@ func ownNames() map[string]bool {
 			}
 		}
 	}
-	delete(names, "runId") // everybody has runs
+	delete(names, "runId") // runs are common elsewhere
 	return names
 }
 
-// TestTheShapesAreDeclaredOnce looks through every source file for what declares
-// a member of the protocol a second time: a struct tag, or an object built with
-// it. Reading one, or using it as the name of a log attribute, declares nothing.
+// TestTheShapesAreDeclaredOnce looks through every source file for second declarations of a member
+// of the protocol: a struct tag, or an object built with it. Reading one, or using it as the name
+// of a log attribute, declares nothing.
 func TestTheShapesAreDeclaredOnce(t *testing.T) {
 	own := ownNames()
 	for _, must := range []string{"correlationId", "executionId", "nextStep", "kbHash", "run.completed",
@@ -81,15 +82,15 @@ func TestTheShapesAreDeclaredOnce(t *testing.T) {
 	}
 }
 
-// allowed are the files that may name members: this package, and what reads or
-// describes documents member by member because they may be anything.
+// allowed reports the files that may name members: this package, and code that reads or describes
+// documents member by member because they may be anything.
 func allowed(rel string) bool {
 	dir := rel[:strings.LastIndex(rel, "/")+1]
 	return slices.Contains([]string{"interop/alx/", "interop/alx/conform/", "interop/alx/kb/", "interop/alx/openapi/"},
 		dir) ||
 		slices.Contains([]string{
-			// The command line shows verdicts on blocks and reports of its own; the
-			// members are those of its documents, named like what they speak of.
+			// The command line shows verdicts on blocks and reports of its own; the members are
+			// those of its documents, named after their subject.
 			"internal/cli/neighbours/alx_hash.go", "internal/cli/neighbours/alx_validate.go",
 			"internal/cli/neighbours/alx_settle.go",
 		}, rel)

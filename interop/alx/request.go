@@ -1,4 +1,4 @@
-// Reading a solve request: limits, negotiation, what each member may hold (docs/serve.md#asking).
+// Reading a solve request: limits, negotiation, the values of each member (docs/serve.md#asking).
 
 package alx
 
@@ -10,12 +10,12 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
-// DecodeSolveRequest reads the body of a solve request. Unknown members and
-// capabilities are tolerated (WG-07); a correlation id that is not sane is
-// dropped. The error is an *Error ready to be answered with.
+// DecodeSolveRequest reads the body of a solve request. Unknown members and capabilities are
+// tolerated (WG-07); a correlation id that is not sane is dropped. The error is an *Error that can
+// be sent as the answer.
 //
-// The version is judged before anything else: a client of another major version
-// must be told so, not that its members are strange.
+// The version is judged before anything else: a client of another major version must be told so,
+// not that its members are strange.
 func DecodeSolveRequest(data []byte) (*SolveRequest, *Error) {
 	o, failure := readObject(data, MaxBodyBytes, MaxDepth)
 	if failure != nil {
@@ -34,9 +34,9 @@ func DecodeSolveRequest(data []byte) (*SolveRequest, *Error) {
 	}
 	r := &SolveRequest{}
 	rest := o.Clone()
-	rest.Delete("protocol") // read above, with more patience
+	rest.Delete("protocol") // read above, more leniently
 	if rest.String("correlationId") == "" {
-		rest.Delete("correlationId") // of another type: as good as none
+		rest.Delete("correlationId") // of another type: counts as none
 	}
 	for _, optional := range []string{"idempotencyKey", "userId", "sessionId"} {
 		if v, has := rest.Get(optional); has && v == nil {
@@ -77,9 +77,8 @@ func (r *SolveRequest) check() *Error {
 	return CheckLabel("idempotencyKey", r.IdempotencyKey)
 }
 
-// SaneSessionID reports whether a session id may be asked for: 1 to 64 letters,
-// digits, "-" and "_", the first no sign, so that it can be part of a ref and of
-// a path whatever the file system.
+// SaneSessionID reports whether a session id may be requested: 1 to 64 letters, digits, "-" and
+// "_", the first not a sign, so that it can be part of a ref and of a path on any file system.
 func SaneSessionID(id string) bool {
 	if id == "" || len(id) > 64 || id[0] == '-' || id[0] == '_' {
 		return false
@@ -87,8 +86,8 @@ func SaneSessionID(id string) bool {
 	return SaneCorrelationID(id) && !strings.ContainsAny(id, ".:")
 }
 
-// CheckLabel judges a user id or idempotency key: at most MaxIDBytes bytes,
-// nothing that cannot be printed. field is the member or header it came from.
+// CheckLabel judges a user id or idempotency key: at most MaxIDBytes bytes, nothing unprintable.
+// field is the member or header it came from.
 func CheckLabel(field, v string) *Error {
 	if len(v) > MaxIDBytes {
 		return fieldError(field, fmt.Sprintf("has %d bytes; the limit is %d", len(v), MaxIDBytes)).With("limit",
@@ -101,8 +100,8 @@ func CheckLabel(field, v string) *Error {
 	return nil
 }
 
-// clientProtocol reads what the client says of itself. Capabilities of any
-// shape are tolerated; a version must be text.
+// clientProtocol reads what the client says about itself. Capabilities of any shape are tolerated;
+// a version must be text.
 func clientProtocol(o *ojson.Object) (*Protocol, *Error) {
 	v, _ := o.Get("protocol")
 	if v == nil {
@@ -121,8 +120,8 @@ func clientProtocol(o *ojson.Object) (*Protocol, *Error) {
 	return client, nil
 }
 
-// brokenText finds text that has no UTF-8 form, which neither git nor RFC 8785
-// can hold; ok is false when there is some, and field says where.
+// brokenText finds text without a UTF-8 form, which neither git nor RFC 8785 can hold; ok is false
+// when there is some, and field says where.
 func brokenText(v ojson.Value, at string) (field string, ok bool) {
 	switch v := v.(type) {
 	case string:

@@ -1,4 +1,4 @@
-// The description a service gives of itself, its paths and headers (docs/serve.md).
+// A service's description of itself, its paths and headers (docs/serve.md).
 
 package alx
 
@@ -17,10 +17,10 @@ const (
 	PathRuns     = PathService + "/runs"
 )
 
-// SessionPath is the path of one session.
+// SessionPath returns the path of one session.
 func SessionPath(id string) string { return PathSessions + "/" + url.PathEscape(id) }
 
-// RunEventsPath is the path of a run's events.
+// RunEventsPath returns the path of a run's events.
 func RunEventsPath(id string) string { return PathRuns + "/" + url.PathEscape(id) + "/events" }
 
 // Headers with a meaning of their own.
@@ -48,7 +48,7 @@ const (
 	MediaEventStream = "text/event-stream"
 )
 
-// Limits every request must keep; a service may set lower ones and says so.
+// Limits that every request must keep; a service may set lower ones and says so.
 const (
 	MaxBodyBytes      = 1 << 20
 	MaxDepth          = 64

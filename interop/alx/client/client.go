@@ -16,25 +16,25 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/interop/alx"
 )
 
-// Options of New; the zero value is fine.
+// Options configures New; the zero value is fine.
 type Options struct {
 	Token     string       // bearer token
-	HTTP      *http.Client // carries requests; one with sane limits when nil
+	HTTP      *http.Client // sends requests; one with sane limits when nil
 	UserAgent string
 	Strict    bool // refuse what is outside the closed vocabularies
 
-	// Idle is how long an event stream may say nothing, heartbeats included,
-	// before the connection is taken for dead; a minute when 0.
+	// Idle is how long an event stream may be silent, heartbeats included, before the connection
+	// counts as dead; a minute when 0.
 	Idle time.Duration
-	// Retries is how often in a row following events may fail to connect, or get
-	// nothing, before it gives up; 10 when 0, negative for never trying again.
+	// Retries is how often in a row following events may fail to connect, or receive nothing,
+	// before it gives up; 10 when 0, negative for no retries.
 	Retries int
-	// Pause is the first pause between tries, which doubles up to a hundred
-	// times that; 100 ms when 0.
+	// Pause is the first pause between attempts, which doubles up to a hundred times that; 100 ms
+	// when 0.
 	Pause time.Duration
 }
 
-// Client speaks with one service. It may be used by several goroutines.
+// Client talks to one service. Several goroutines may use it.
 type Client struct {
 	base string
 	opt  Options
@@ -69,7 +69,7 @@ func New(base string, opt Options) (*Client, error) {
 	return &Client{base: u.String(), opt: opt, http: &h}, nil
 }
 
-// Failure is a refusal by the service. errors.As finds the *alx.Error in it too.
+// Failure is a refusal by the service. errors.As also finds the *alx.Error in it.
 type Failure struct {
 	Status        int
 	CorrelationID string
@@ -84,7 +84,7 @@ func (f *Failure) Error() string {
 
 func (f *Failure) Unwrap() error { return f.Err }
 
-// MalformedError is an answer that is not of the protocol.
+// MalformedError is an answer that does not conform to the protocol.
 type MalformedError struct {
 	Status int
 	Why    string
@@ -94,19 +94,19 @@ func (e *MalformedError) Error() string {
 	return fmt.Sprintf("alx: the answer (status %d) is not of the protocol: %s", e.Status, e.Why)
 }
 
-// Info asks the service for its description.
+// Info returns the service's description of itself.
 func (c *Client) Info(ctx context.Context) (*alx.ServiceInfo, error) {
 	return ask(ctx, c, request{method: "GET", path: alx.PathService}, c.decoder().ServiceInfo)
 }
 
-// Solve asks for a run and waits until it ended, waits for a person, or the
-// service's patience is over: Execution.Status says which. A run that ended
-// badly gives both the response and a *Failure.
+// Solve requests a run and waits until it has ended, waits for a person, or the service stops
+// waiting: Execution.Status says which. A run that ended badly gives both the response and a
+// *Failure.
 func (c *Client) Solve(ctx context.Context, r *alx.SolveRequest) (*alx.SolveResponse, error) {
 	return c.solve(ctx, r, nil)
 }
 
-// SolveAsync asks for a run and returns at once.
+// SolveAsync requests a run and returns at once.
 func (c *Client) SolveAsync(ctx context.Context, r *alx.SolveRequest) (*alx.SolveResponse, error) {
 	return c.solve(ctx, r, map[string]string{alx.HeaderPrefer: alx.PreferAsync})
 }
@@ -126,14 +126,14 @@ func (c *Client) solve(ctx context.Context, r *alx.SolveRequest,
 	}, c.decoder().SolveResponse)
 }
 
-// Session inspects a session.
+// Session returns a session.
 func (c *Client) Session(ctx context.Context, id string) (*alx.SessionResponse, error) {
 	return ask(ctx, c, request{method: "GET", path: alx.SessionPath(id)}, c.decoder().SessionResponse)
 }
 
 func (c *Client) decoder() alx.Decoder { return alx.Decoder{Strict: c.opt.Strict} }
 
-// request is what an exchange is made of.
+// request holds the parts of an exchange.
 type request struct {
 	method, path string
 	body         []byte
@@ -141,8 +141,8 @@ type request struct {
 	correlation  string
 }
 
-// ask sends a request and decodes the answer. A failure that has the shape of
-// the operation is returned together with the document.
+// ask sends a request and decodes the answer. A failure that has the shape of the operation is
+// returned together with the document.
 func ask[T any](ctx context.Context, c *Client, r request, decode func([]byte) (*T, error)) (*T, error) {
 	res, err := c.send(ctx, r)
 	if err != nil {
@@ -172,7 +172,7 @@ func ask[T any](ctx context.Context, c *Client, r request, decode func([]byte) (
 	return nil, &MalformedError{Status: res.StatusCode, Why: wrong.Error()}
 }
 
-// refusalOf is the error of a document that says ok false under a good status.
+// refusalOf returns the error of a document with ok false and a status of success.
 func refusalOf(doc any) *alx.Error {
 	switch d := doc.(type) {
 	case *alx.SolveResponse:
@@ -198,7 +198,7 @@ func (c *Client) failure(res *http.Response, why *alx.Error) *Failure {
 	}
 }
 
-// send sends a request; the body of the answer is the caller's to close.
+// send sends a request; the caller closes the body of the answer.
 func (c *Client) send(ctx context.Context, r request) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, r.method, c.base+r.path, bytes.NewReader(r.body))
 	if err != nil {

@@ -1,4 +1,4 @@
-// The client against services that behave, and against those that do not.
+// The client with services that behave, and with those that do not.
 
 package client
 
@@ -192,8 +192,8 @@ func TestSessionsGoesThroughThePages(t *testing.T) {
 	}
 }
 
-// TestEventsSurviveEverything: the service drops the connection after each
-// event, repeats, beats its heart, refuses for a while, falls silent.
+// TestEventsSurviveEverything: the service drops the connection after each event, repeats, sends
+// heartbeats, refuses for a while, falls silent.
 func TestEventsSurviveEverything(t *testing.T) {
 	const all = 12
 	var tries atomic.Int64

@@ -18,13 +18,12 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/interop/alx/sse"
 )
 
-// Events yields a run's events as they happen, those after the id in after, from
-// the first one when after is "". It ends after run.completed or run.failed.
+// Events yields a run's events as they happen, those after the id in after, from the first one when
+// after is "". It ends after run.completed or run.failed.
 //
-// Each event comes once and in order: a lost connection is taken up again where
-// it was lost, repetitions are passed over, and a gap is a lost connection. Events
-// of unknown types are yielded too (RunEventType.Known) unless the client is
-// strict. After an error it ends.
+// Each event comes once and in order: a lost connection is resumed where it was lost, repetitions
+// are skipped, and a gap counts as a lost connection. Events of unknown types are yielded too
+// (RunEventType.Known) unless the client is strict. It ends after an error.
 func (c *Client) Events(ctx context.Context, runID, after string) iter.Seq2[*alx.RunEvent, error] {
 	return func(yield func(*alx.RunEvent, error) bool) {
 		f := &follower{c: c, path: alx.RunEventsPath(runID), id: after}
@@ -55,7 +54,7 @@ func (c *Client) Events(ctx context.Context, runID, after string) iter.Seq2[*alx
 	}
 }
 
-// follower is where a stream has got to.
+// follower is the position in a stream.
 type follower struct {
 	c     *Client
 	path  string
@@ -65,10 +64,10 @@ type follower struct {
 	over  bool // the run has ended, or the caller has seen enough
 }
 
-// errGap says that events are missing between two that came.
+// errGap says that events are missing between two that arrived.
 var errGap = errors.New("alx: the stream left events out")
 
-// connection follows one connection to its end and says how many events came.
+// connection follows one connection to its end and returns how many events arrived.
 func (f *follower) connection(ctx context.Context, yield func(*alx.RunEvent, error) bool) (came int, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -115,7 +114,7 @@ func (f *follower) connection(ctx context.Context, yield func(*alx.RunEvent, err
 	}
 }
 
-// refused reads the answer that came instead of a stream.
+// refused reads an answer that is not a stream.
 func (c *Client) refused(res *http.Response) error {
 	data, err := io.ReadAll(io.LimitReader(res.Body, alx.MaxBodyBytes))
 	if err != nil {
@@ -131,7 +130,7 @@ func (c *Client) refused(res *http.Response) error {
 	return &MalformedError{Status: res.StatusCode, Why: "no event stream: " + err.Error()}
 }
 
-// passing reports whether a refusal may be over in a while.
+// passing reports whether a refusal may be temporary.
 func passing(status int) bool {
 	switch status {
 	case http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable,
@@ -141,8 +140,8 @@ func passing(status int) bool {
 	return false
 }
 
-// rest waits before the next try; false when the context is over. Clients that
-// lost the same service do not come back all at once.
+// rest waits before the next attempt; false when the context is over. Clients that lost the same
+// service do not come back all at once.
 func (f *follower) rest(ctx context.Context, failures int, refused *Failure) bool {
 	pause := f.c.opt.Pause << min(failures-1, 10)
 	pause = min(pause, 100*f.c.opt.Pause)
@@ -172,7 +171,7 @@ func retryAfter(h http.Header) time.Duration {
 	return time.Duration(n) * time.Second
 }
 
-// causeOf prefers why a context was ended to the error that made.
+// causeOf prefers the cause of a context's end to the resulting error.
 func causeOf(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
@@ -183,7 +182,7 @@ func causeOf(ctx context.Context, err error) error {
 	return err
 }
 
-// watched tells of every read that brought something.
+// watched reports every read that returned data.
 type watched struct {
 	io.Reader
 	came func()

@@ -11,15 +11,15 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/interop/alx"
 )
 
-// Filter chooses sessions; the zero value is all of them.
+// Filter selects sessions; the zero value selects all of them.
 type Filter struct {
 	Status alx.SessionStatus
 	UserID string
-	Page   int // sessions asked for at a time; the service's choice when 0
+	Page   int // sessions requested at a time; the service's choice when 0
 }
 
-// Sessions yields the sessions, newest first, asking for pages as they are
-// needed. After an error it ends.
+// Sessions yields the sessions, newest first, requesting pages as they are needed. It ends after an
+// error.
 func (c *Client) Sessions(ctx context.Context, f Filter) iter.Seq2[*alx.SessionItem, error] {
 	return func(yield func(*alx.SessionItem, error) bool) {
 		query := url.Values{}

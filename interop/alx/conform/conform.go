@@ -22,14 +22,14 @@ const (
 type Options struct {
 	URL     string        // http or https; with or without the path /alx/v1
 	Token   string        // bearer token, "" for none
-	Intent  string        // of the run that is started; "" for DefaultIntent
+	Intent  string        // of the run to start; "" for DefaultIntent
 	Request time.Duration // limit of one exchange; 0 for DefaultRequestTime
 	Wait    time.Duration // how long to wait for the run's end; 0 for DefaultWait
 	Now     func() time.Time
 }
 
-// Base reads a URL a person typed: scheme, host and an optional prefix before
-// /alx/v1. Errors: *alx.Error, invalid_request.
+// Base reads a URL that a person typed: scheme, host and an optional prefix before /alx/v1. Errors:
+// *alx.Error, invalid_request.
 func Base(s string) (*url.URL, error) {
 	u, err := url.Parse(strings.TrimSpace(s))
 	switch {
@@ -48,8 +48,8 @@ func Base(s string) (*url.URL, error) {
 	return u, nil
 }
 
-// Check talks to an endpoint and judges it. The error says that the endpoint cannot be
-// reached (*alx.Error, unavailable) or that the URL is not valid.
+// Check talks to an endpoint and judges it. The error says that the endpoint cannot be reached
+// (*alx.Error, unavailable) or that the URL is not valid.
 func Check(ctx context.Context, o Options) (*Report, error) {
 	base, err := Base(o.URL)
 	if err != nil {

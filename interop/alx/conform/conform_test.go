@@ -1,4 +1,4 @@
-// Green against an endpoint that keeps the rules, red, rule by rule, against those that do not.
+// Green for an endpoint that keeps the rules, red, rule by rule, for those that do not.
 
 package conform
 
@@ -68,8 +68,8 @@ func TestAnEndpointThatKeepsTheRulesIsGreen(t *testing.T) {
 	}
 }
 
-// TestEachBrokenRuleIsRedAlone has ten ways to break the protocol, one a rule,
-// and several of some.
+// TestEachBrokenRuleIsRedAlone has at least one way to break the protocol for each of the ten
+// rules, and several for some.
 func TestEachBrokenRuleIsRedAlone(t *testing.T) {
 	is := func(r *http.Request, part string) bool { return strings.Contains(r.URL.Path, part) }
 	for _, c := range []struct {
@@ -515,8 +515,8 @@ func inList(member string, value any) func(*http.Request, int, map[string]any) i
 	}
 }
 
-// TestForeignWordsMakeNoDifference: another implementation has its own codes,
-// sentences, ids and extra members.
+// TestForeignWordsMakeNoDifference: another implementation has its own codes, sentences, ids and
+// extra members.
 func TestForeignWordsMakeNoDifference(t *testing.T) {
 	f := newFake()
 	f.edit = func(r *http.Request, status int, doc map[string]any) int {
@@ -537,8 +537,8 @@ func TestForeignWordsMakeNoDifference(t *testing.T) {
 	}
 }
 
-// TestWhatWasNotSeenIsNotProven: an endpoint that refuses every solve passes no rule
-// that was not tested.
+// TestWhatWasNotSeenIsNotProven: an endpoint that refuses every solve passes no rule that was not
+// tested.
 func TestWhatWasNotSeenIsNotProven(t *testing.T) {
 	f := newFake()
 	delete(f.runs, "run_old")

@@ -1,5 +1,5 @@
-// What one answer says against what another says, and against itself: the rules bind
-// every surface, so two of them may not tell different stories.
+// Comparing answers with each other, and with themselves: the rules bind every surface, so two of
+// them may not contradict each other.
 
 package conform
 
@@ -12,9 +12,9 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/interop/alx"
 )
 
-// headers is the part of WG-02 that headers and streams have: they are optional, but say
-// the same as the envelope where they are there. A stream has no envelope: its answer, or
-// its events, carry the trace identifier.
+// headers checks the part of WG-02 about headers and streams: they are optional, but must say the
+// same as the envelope when present. A stream has no envelope: its answer, or its events, have the
+// trace identifier.
 func headers(s *survey, j *judge) {
 	for _, x := range s.all {
 		if x.Status == 0 {
@@ -41,7 +41,7 @@ func headers(s *survey, j *judge) {
 		for i, e := range st.events {
 			o, err := ojson.DecodeObject([]byte(e.Data))
 			if err != nil {
-				continue // WG-04 speaks of that
+				continue // WG-04 judges that
 			}
 			v, has := o.Get("correlationId")
 			id, _ := v.(string)
@@ -52,9 +52,8 @@ func headers(s *survey, j *judge) {
 	}
 }
 
-// order is the part of WG-03 and WG-04 that makes a list of events one story: numbers
-// count up, ids are unique, nothing follows the end. Members that are not there are not
-// judged.
+// order checks the part of WG-03 and WG-04 that makes a list of events consistent: numbers count
+// up, ids are unique, nothing follows the end. Missing members are not judged.
 func (j *judge) order(x *exchange, what string, events []*ojson.Object, ends func(string) bool) {
 	ids := make(map[string]bool)
 	last, over := 0.0, ""
@@ -131,13 +130,13 @@ func eventsInOrder(s *survey, j *judge) {
 	}
 }
 
-// runOf is the run an events path asks for.
+// runOf returns the run in an events path.
 func runOf(path string) string {
 	path, _, _ = strings.Cut(path, "?")
 	return strings.TrimSuffix(strings.TrimPrefix(path, alx.PathRuns+"/"), "/events")
 }
 
-// timelinesInOrder is the same for WG-03.
+// timelinesInOrder does the same for WG-03.
 func timelinesInOrder(s *survey, j *judge) {
 	end := func(t string) bool {
 		return t == string(alx.SessionCompleted) || t == string(alx.SessionFailed)
@@ -149,8 +148,8 @@ func timelinesInOrder(s *survey, j *judge) {
 	}
 }
 
-// oneStory is the part of WG-06 between surfaces: a session is the same in the list, by
-// itself and in the answer to its solve.
+// oneStory checks the part of WG-06 between surfaces: a session is the same in the list, on its own
+// and in the answer to its solve.
 func oneStory(s *survey, j *judge) {
 	byID := make(map[string]*ojson.Object)
 	for _, o := range s.list.doc().Objects("sessions") {
@@ -186,7 +185,7 @@ func oneStory(s *survey, j *judge) {
 		members := []string{"sessionId", "userId", "intent", "executionId", "createdAt"}
 		switch alx.SessionStatus(x.Doc.String("status")) {
 		case alx.StatusCompleted, alx.StatusFailed:
-			members = append(members, "status", "progress") // they change no more
+			members = append(members, "status", "progress") // they no longer change
 		}
 		agree(s.list, "the list", listed, x.Doc, members...)
 	}
@@ -225,7 +224,7 @@ func oneStory(s *survey, j *judge) {
 	}
 }
 
-// noSuccess is the part of WG-08 beside ok: a failed answer is no success in any member.
+// noSuccess checks the part of WG-08 besides ok: no member of a failed answer may claim success.
 func noSuccess(s *survey, j *judge) {
 	for _, x := range s.all {
 		if x.Doc == nil || !x.failed() && !x.MustFail {

@@ -1,4 +1,4 @@
-// A small endpoint of the protocol for the tests: whole, unless a test breaks it.
+// A small endpoint of the protocol for the tests: correct, unless a test breaks it.
 
 package conform
 
@@ -18,8 +18,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/interop/alx/sse"
 )
 
-// fake is an endpoint whose runs complete at once, with one failed run of before.
-// Its documents are written as plain members, so that a test can break each.
+// fake is an endpoint whose runs complete at once, with one earlier failed run. Its documents are
+// written as plain members, so that a test can break each.
 type fake struct {
 	mu     sync.Mutex
 	runs   map[string]string // run id -> intent
@@ -27,8 +27,8 @@ type fake struct {
 	count  int
 	solves int
 
-	// edit changes an answer before it is sent; r has the request, doc the
-	// members, status the HTTP status.
+	// edit changes an answer before it is sent; r is the request, doc the members, status the HTTP
+	// status.
 	edit func(r *http.Request, status int, doc map[string]any) int
 	// head changes the headers of an answer.
 	head func(r *http.Request, h http.Header)
@@ -216,7 +216,7 @@ func (f *fake) send(w http.ResponseWriter, r *http.Request, status int, doc map[
 	_ = json.NewEncoder(w).Encode(doc)
 }
 
-// members is a document as a map that a test can change.
+// members returns a document as a map that a test can change.
 func members(doc any) map[string]any {
 	m := map[string]any{}
 	if err := json.Unmarshal(ojson.Compact(ojson.Marshal(doc)), &m); err != nil {

@@ -1,5 +1,5 @@
-// Services written from the protocol's text alone, in other languages and shapes: they
-// leave out what the text leaves open, and the check must stay green.
+// Services written from the protocol's text alone, in other languages and shapes: they leave out
+// what the text leaves open, and the check must stay green.
 
 package conform
 
@@ -18,8 +18,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
-// foreign is what the five servers of Go have in common: the least a service can be. Each
-// shape differs in what it adds.
+// foreign is what the five Go servers have in common: the minimum of a service. Each shape differs
+// in what it adds.
 type foreign struct {
 	mu     sync.Mutex
 	keys   map[string]string

@@ -18,23 +18,23 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/interop/alx"
 )
 
-// Limits of what an endpoint may make us take in. It may be hostile, or broken.
+// Limits on what an endpoint can make us read. It may be hostile or broken.
 const (
 	maxBody    = 8 << 20
 	maxEvents  = 5000
 	maxHeaders = 64 << 10
 )
 
-// exchange is one request with what came back.
+// exchange is one request with its answer.
 type exchange struct {
 	Purpose  string // "solve", "a session that does not exist"
 	Method   string
 	Path     string // with the query
 	Sent     string // the body, or the headers that matter
 	Sid      string // the correlation id sent
-	MustFail bool   // the request is one that cannot succeed
+	MustFail bool   // the request cannot succeed
 
-	Status int // 0: nothing came back
+	Status int // 0: no answer came
 	Header http.Header
 	Body   []byte
 	Doc    *ojson.Object // nil when the body is not a JSON object
@@ -42,17 +42,16 @@ type exchange struct {
 	Stream bool          // the answer is an event stream
 }
 
-// line names the exchange in a report.
+// line returns the exchange's name in a report.
 func (x *exchange) line() string { return x.Method + " " + x.Path }
 
-// failed reports whether the endpoint answered with a failure, by its status or
-// by its own word.
+// failed reports whether the endpoint answered with a failure, by its status or its own statement.
 func (x *exchange) failed() bool {
 	ok, has := x.Doc.Get("ok")
 	return x.Status >= 400 || has && ok == false
 }
 
-// sent and received are what a report shows of an exchange.
+// sent and received return what a report shows of an exchange.
 func (x *exchange) sent() string {
 	if x.Sent == "" {
 		return x.line()
@@ -93,7 +92,7 @@ func newProber(base *url.URL, token string, request time.Duration) *prober {
 
 func (p *prober) close() { p.client.CloseIdleConnections() }
 
-// ask is what a request is made of.
+// ask holds the parts of a request.
 type ask struct {
 	Purpose  string
 	Method   string
@@ -116,13 +115,13 @@ func (p *prober) do(ctx context.Context, a ask) *exchange {
 	return x
 }
 
-// read takes the whole answer in.
+// read reads the whole answer.
 func (x *exchange) read(res *http.Response) {
 	data, err := io.ReadAll(io.LimitReader(res.Body, maxBody+1))
 	x.Body = data
 	switch {
 	case x.Stream:
-		// Asked for a page, the endpoint streams: what came is what there is.
+		// The endpoint answers a request for a page with a stream: what came is all there is.
 	case err != nil:
 		x.Err = "the answer broke off: " + reason(err)
 	case len(data) > maxBody:
@@ -135,8 +134,8 @@ func (x *exchange) read(res *http.Response) {
 	}
 }
 
-// start sends a request; the body of the response is the caller's to read. The
-// exchange is noted either way.
+// start sends a request; the caller reads the body of the response. The exchange is noted either
+// way.
 func (p *prober) start(ctx context.Context, a ask) (*exchange, *http.Response) {
 	x := &exchange{
 		Purpose:  a.Purpose,
@@ -194,7 +193,7 @@ func (x *exchange) decode() {
 	x.Doc = o
 }
 
-// reason is the cause of a failed request without the URL, which is known.
+// reason returns the cause of a failed request without the URL, which is known.
 func reason(err error) string {
 	var u *url.Error
 	if errors.As(err, &u) {

@@ -8,16 +8,15 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
-// Verdicts of a rule. A rule that could not be judged is not proven, which is
-// no pass. Conditional rules (WG-09, WG-10) hold when their event was not
-// emitted, and say so.
+// Verdicts of a rule. A rule that could not be judged is not proven, which is not a pass.
+// Conditional rules (WG-09, WG-10) hold when their event was not emitted, and say so.
 const (
 	Pass     = "pass"
 	Fail     = "fail"
 	Unproven = "unproven"
 )
 
-// Observation is one thing a rule looked at.
+// Observation is one thing that a rule looked at.
 type Observation struct {
 	What     string // "GET /alx/v1: correlationId"
 	OK       bool
@@ -26,16 +25,16 @@ type Observation struct {
 	Received string
 }
 
-// Rule is one wire-level guarantee with what it was judged by.
+// Rule is one wire-level guarantee with the observations that it was judged by.
 type Rule struct {
 	ID           string // WG-01
 	Requirement  string
 	Verdict      string
-	Note         string // why it is unproven, or what was not to be seen
+	Note         string // why it is unproven, or what could not be seen
 	Observations []Observation
 }
 
-// Failures are the observations that make the rule red.
+// Failures returns the observations that make the rule red.
 func (r *Rule) Failures() []Observation {
 	var out []Observation
 	for _, o := range r.Observations {
@@ -49,7 +48,7 @@ func (r *Rule) Failures() []Observation {
 // Report is the verdict on an endpoint.
 type Report struct {
 	URL       string
-	Version   string // the wire version the endpoint names, "" for none
+	Version   string // the wire version that the endpoint names, "" for none
 	Execution string // the run that was started, "" for none
 	Rules     []*Rule
 	Exchanges int
@@ -67,7 +66,7 @@ func (r *Report) Passed() bool {
 	return true
 }
 
-// Object is the report for programs.
+// Object returns the report for programs.
 func (r *Report) Object() *ojson.Object {
 	counts := map[string]int{}
 	rules := []*ojson.Object{}

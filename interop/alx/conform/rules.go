@@ -12,7 +12,7 @@ import (
 // guarantee is a rule with its judge.
 type guarantee struct {
 	id, requirement string
-	conditional     bool // it holds when what it speaks of did not occur
+	conditional     bool // it holds when its subject did not occur
 	judge           func(*survey, *judge)
 }
 
@@ -54,8 +54,8 @@ func (j *judge) seef(x *exchange, what string, ok bool, format string, args ...a
 
 func (j *judge) note(format string, args ...any) { j.rule.Note = fmt.Sprintf(format, args...) }
 
-// envelopes is WG-02: every answer, to good and bad requests alike. A stream's
-// answer is its events.
+// envelopes judges WG-02: every answer, to good and bad requests alike. A stream's answer is its
+// events.
 func envelopes(s *survey, j *judge) {
 	for _, x := range s.all {
 		if x.Status == 0 || x.Stream {
@@ -114,7 +114,7 @@ func missingOr(has bool, why string) string {
 	return why
 }
 
-// timelineVocabulary is WG-03.
+// timelineVocabulary judges WG-03.
 func timelineVocabulary(s *survey, j *judge) {
 	known := func(t string) bool { return alx.TimelineEventType(t).Known() }
 	s.declared(j, "sessionTimelineEventTypes", known, len(alx.TimelineEventTypes()))
@@ -136,7 +136,7 @@ func timelineVocabulary(s *survey, j *judge) {
 	}
 }
 
-// runVocabulary is WG-04: pages and streams.
+// runVocabulary judges WG-04: pages and streams.
 func runVocabulary(s *survey, j *judge) {
 	known := func(t string) bool { return alx.RunEventType(t).Known() }
 	s.declared(j, "runEventTypes", known, len(alx.RunEventTypes()))
@@ -165,8 +165,7 @@ func runVocabulary(s *survey, j *judge) {
 	eventsInOrder(s, j)
 }
 
-// unproven says that the rule was not put to the test: what a service declares
-// is no proof of what it does.
+// unproven says that the rule was not tested: a service's declaration does not prove what it does.
 func (j *judge) unproven(why string) {
 	j.note("%s", why)
 	if len(j.rule.Failures()) == 0 {
@@ -174,7 +173,7 @@ func (j *judge) unproven(why string) {
 	}
 }
 
-// declared judges the vocabulary a service publishes, if it does.
+// declared judges the vocabulary that a service publishes, if it does.
 func (s *survey) declared(j *judge, member string, known func(string) bool, n int) {
 	v := s.info.doc().Object("vocabularies")
 	if !v.Has(member) {
@@ -194,8 +193,8 @@ func (s *survey) declared(j *judge, member string, known func(string) bool, n in
 	j.see(s.info, "published "+member, why)
 }
 
-// nameProblem judges the type of an event. A newer minor version may have names
-// of its own, which we can safely ignore.
+// nameProblem judges the type of an event. A newer minor version may have names of its own, which
+// we can safely ignore.
 func (s *survey) nameProblem(e *ojson.Object, known func(string) bool) string {
 	v, has := e.Get("type")
 	name, ok := v.(string)
@@ -222,7 +221,7 @@ func (s *survey) newer() bool {
 	return major == ours && minor > ourMinor
 }
 
-// tolerance is WG-07.
+// tolerance judges WG-07.
 func tolerance(s *survey, j *judge) {
 	parameter := func(x *exchange) {
 		if x != nil && x.Doc != nil {
@@ -254,14 +253,14 @@ func tolerance(s *survey, j *judge) {
 	parameter(s.list)
 }
 
-// failedRequests is WG-08.
+// failedRequests judges WG-08.
 func failedRequests(s *survey, j *judge) {
 	for _, x := range s.all {
 		if x.Doc == nil || !x.MustFail && x.Status < 400 {
 			continue
 		}
 		if _, has := x.Doc.Get("ok"); !has {
-			continue // WG-02 speaks of that
+			continue // WG-02 judges that
 		}
 		why := ""
 		if x.Doc.Bool("ok") {
@@ -277,7 +276,7 @@ func failedRequests(s *survey, j *judge) {
 	}
 }
 
-// ends is WG-09 and WG-10.
+// ends judges WG-09 and WG-10.
 func ends(s *survey, j *judge, kind alx.RunEventType) {
 	want, _ := kind.RequiredOK()
 	for _, e := range s.seen {

@@ -12,15 +12,15 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/interop/alx/kb"
 )
 
-// shape is a member the protocol owns with the kind of value it has. What the
-// normative text leaves open is not in the list.
+// shape is a member that the protocol owns with the kind of value it has. What the normative text
+// leaves open is not in the list.
 type shape struct {
 	name string
 	kind string // string, number, boolean, object, array; "?" after it allows null
 }
 
-// solveShape and sessionShape are the canonical fields but for the envelope and
-// the error, which WG-02 and WG-05 speak of.
+// solveShape and sessionShape return the canonical fields except the envelope and the error, which
+// WG-02 and WG-05 judge.
 func solveShape() []shape {
 	return []shape{
 		{"success", "boolean"}, {"executionId", "string"}, {"artifact", "object?"}, {"result", "any"},
@@ -55,15 +55,15 @@ func fits(v ojson.Value, kind string) bool {
 	return false
 }
 
-// sharedShapes is WG-01. From outside, a second copy of a shape shows as a
-// surface that has a member in another kind or beside itself in another
-// spelling, or that says something else of the service than its sister.
+// sharedShapes judges WG-01. From outside, a second copy of a shape shows as a surface that has a
+// member in another kind or additionally in another spelling, or that describes the service
+// differently than another surface.
 func sharedShapes(s *survey, j *judge) {
 	look := func(x *exchange, o *ojson.Object, at string, shapes []shape) {
 		for _, m := range shapes {
 			v, has := o.Get(m.name)
 			if !has {
-				continue // WG-06 speaks of that
+				continue // WG-06 judges that
 			}
 			kind := strings.TrimSuffix(m.kind, "?")
 			j.seef(x, at+m.name, fits(v, m.kind), "%s must be of kind %s, not %s", at+m.name, kind, ojson.TypeName(v))
@@ -119,7 +119,7 @@ func (s *survey) oneProtocol(j *judge) {
 	for _, x := range s.all {
 		p := x.doc().Object("protocol")
 		if p == nil || protocolProblem(x.Doc) != "" || slices.Contains(p.Strings("capabilities"), strangeCapability) {
-			continue // WG-02 and WG-07 speak of that
+			continue // WG-02 and WG-07 judge that
 		}
 		if first == nil {
 			first = p
@@ -137,7 +137,7 @@ func spelledAlike(a, b string) bool {
 	return strings.EqualFold(flat.Replace(a), flat.Replace(b))
 }
 
-// errorCodes is WG-05.
+// errorCodes judges WG-05.
 func errorCodes(s *survey, j *judge) {
 	var published []string
 	for _, o := range s.info.doc().Objects("errorCodes") {
@@ -146,8 +146,7 @@ func errorCodes(s *survey, j *judge) {
 	for _, f := range s.failures {
 		first, second := errorCode(f.first), errorCode(f.second)
 		for _, x := range []*exchange{f.first, f.second} {
-			// A refusal without a document is WG-02's, one that calls itself a
-			// success WG-08's.
+			// WG-02 judges a refusal without a document, WG-08 one that calls itself a success.
 			if x.Doc == nil || !x.failed() {
 				continue
 			}
@@ -199,7 +198,7 @@ func codeProblem(o *ojson.Object, published []string) string {
 	return ""
 }
 
-// canonicalFields is WG-06.
+// canonicalFields judges WG-06.
 func canonicalFields(s *survey, j *judge) {
 	have := func(x *exchange, shapes []shape) {
 		for _, m := range shapes {
@@ -244,8 +243,7 @@ func canonicalFields(s *survey, j *judge) {
 	oneStory(s, j)
 }
 
-// meaning judges the values of a solve's answer where the protocol says what
-// they mean.
+// meaning judges the values of a solve's answer whose meaning the protocol defines.
 func (s *survey) meaning(j *judge, x *exchange) {
 	if c, ok := x.Doc.Float("confidence"); ok {
 		j.seef(x, "confidence is a score", 0 <= c && c <= 1, "confidence is %v, which is not between 0 and 1", c)
@@ -265,9 +263,8 @@ func (s *survey) meaning(j *judge, x *exchange) {
 	}
 }
 
-// sameEvents compares the forms of a run's events, page, stream and resumed
-// stream: an event's id and place never change. Forms without ids are not
-// compared.
+// sameEvents compares the forms of a run's events, page, stream and resumed stream: an event's id
+// and place never change. Forms without ids are not compared.
 func (s *survey) sameEvents(j *judge) {
 	var ids []string
 	for _, e := range s.events.doc().Objects("events") {

@@ -1,4 +1,4 @@
-// The conversation: everything that is asked of an endpoint, once, before any rule is judged.
+// The conversation: all requests to an endpoint, once, before any rule is judged.
 
 package conform
 
@@ -15,7 +15,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/interop/alx/sse"
 )
 
-// Names no version of the protocol has: an endpoint must ignore them (WG-07).
+// Names that no version of the protocol has: an endpoint must ignore them (WG-07).
 const (
 	strangeMember     = "xUnheardOfMember"
 	strangeCapability = "x-unheard-of-capability"
@@ -34,22 +34,22 @@ type survey struct {
 	plain     *exchange // solve without any, when the tolerant one was refused
 	again     *exchange // the same solve again
 	solved    *exchange // the answer that counts: tolerant, else plain
-	final     *exchange // the same solve once more, when the run has ended
+	final     *exchange // the same solve once more, after the run has ended
 	executed  string    // its executionId
 	sessionID string
 	list      *exchange
 	session   *exchange
-	sessions  []*exchange // session documents looked at, the solve's first
+	sessions  []*exchange // session documents that were read, the solve's first
 	events    *exchange   // the first page of the solve's events
 	failures  []failure
-	seen      []seenEvent // every run event met, in order
+	seen      []seenEvent // every run event seen, in order
 	streams   []*stream
 }
 
 // failure is a request that must be refused, sent twice.
 type failure struct{ first, second *exchange }
 
-// seenEvent is a run event with where it was met.
+// seenEvent is a run event with the place where it was seen.
 type seenEvent struct {
 	from  *exchange
 	event *ojson.Object
@@ -62,8 +62,8 @@ type stream struct {
 	events []sse.Event
 }
 
-// explore holds the conversation. A run is started once, or twice when the
-// endpoint refuses what it must tolerate; the refused requests start none.
+// explore holds the conversation. A run is started once, or twice when the endpoint refuses what it
+// must tolerate; the refused requests start none.
 func (s *survey) explore(ctx context.Context, wait time.Duration) {
 	s.key, s.user = "conformance-"+rand.Text(), "conformance"
 	s.info = s.do(ctx, ask{
@@ -72,7 +72,7 @@ func (s *survey) explore(ctx context.Context, wait time.Duration) {
 		Path:    alx.PathService + "?xUnheardOf=1",
 	})
 	if s.info.Status == 0 || s.info.Status == 401 {
-		return // no answer, or none to us; a second request would not change that
+		return // no answer, or none for us; a second request would not change that
 	}
 	s.refused(ctx)
 	s.solve(ctx)
@@ -82,7 +82,7 @@ func (s *survey) explore(ctx context.Context, wait time.Duration) {
 	s.lookAround(ctx)
 }
 
-// refused sends what cannot succeed.
+// refused sends requests that cannot succeed.
 func (s *survey) refused(ctx context.Context) {
 	json := map[string]string{"Content-Type": alx.MediaJSON}
 	for _, a := range []ask{
@@ -167,13 +167,12 @@ func (s *survey) solve(ctx context.Context) {
 	}
 }
 
-// accepted reports whether a solve led to an execution, whatever became of it.
+// accepted reports whether a solve led to an execution, whatever its outcome.
 func accepted(x *exchange) bool {
 	return x != nil && x.Doc != nil && (x.Status >= 200 && x.Status < 300 || x.Doc.String("executionId") != "")
 }
 
-// await watches the solve's run until it ends, a person is needed, or the time
-// is over.
+// await watches the solve's run until it ends, a person is needed, or the time is over.
 func (s *survey) await(ctx context.Context, wait time.Duration) {
 	deadline := time.Now().Add(wait)
 	s.findSession(ctx)
@@ -201,7 +200,7 @@ func (s *survey) await(ctx context.Context, wait time.Duration) {
 			(s.session == nil || s.session.Doc == nil) && (s.events == nil || s.events.Doc == nil) {
 			break
 		}
-		s.all = s.all[:mark] // looks that were too early say nothing more than the last
+		s.all = s.all[:mark] // earlier looks add nothing to the last
 		select {
 		case <-ctx.Done():
 		case <-time.After(pause):
@@ -233,7 +232,7 @@ func (s *survey) await(ctx context.Context, wait time.Duration) {
 	}
 }
 
-// findSession asks the list when the solve did not name its session.
+// findSession searches the list when the solve did not name its session.
 func (s *survey) findSession(ctx context.Context) {
 	if s.sessionID != "" {
 		return
@@ -245,11 +244,11 @@ func (s *survey) findSession(ctx context.Context) {
 			return
 		}
 	}
-	s.sessionID = s.executed // some name both alike
+	s.sessionID = s.executed // some give both the same name
 }
 
-// lookAround reads the list and, of what is there already, the sessions and runs
-// that failed: no one can be asked to fail on purpose.
+// lookAround reads the list and, of what exists already, the sessions and runs that failed: an
+// endpoint cannot be asked to fail on purpose.
 func (s *survey) lookAround(ctx context.Context) {
 	s.list = s.do(ctx, ask{Purpose: "sessions", Method: "GET", Path: alx.PathSessions + "?xUnheardOf=1"})
 	const most = 5
@@ -294,8 +293,8 @@ func (s *survey) pages(ctx context.Context, x *exchange) {
 	}
 }
 
-// stream reads a run's events as they are sent, until the run ends, as many have
-// come as the page had, or the time of one request is over.
+// stream reads a run's events as they are sent, until the run ends, as many have come as the page
+// had, or the time of one request is over.
 func (s *survey) stream(ctx context.Context, run, after string) *stream {
 	ctx, cancel := context.WithTimeout(ctx, s.request)
 	defer cancel()
@@ -325,7 +324,7 @@ func (s *survey) stream(ctx context.Context, run, after string) *stream {
 	s.streams = append(s.streams, out)
 	enough := maxEvents
 	if n := len(s.events.doc().Objects("events")); n > 0 && !ended(s.events) {
-		// The run goes on or waits: what the page had is all there may be to see.
+		// The run goes on or waits: there may be no more to see than the page had.
 		if enough = n; after != "" {
 			enough--
 		}
@@ -334,7 +333,7 @@ func (s *survey) stream(ctx context.Context, run, after string) *stream {
 	return out
 }
 
-// take reads events until the run ends, enough have come or no more do.
+// take reads events until the run ends, enough have come or no more come.
 func (s *survey) take(out *stream, src io.Reader, enough int) {
 	r := sse.NewReader(src, alx.MaxRunEventBytes)
 	for len(out.events) < enough {
@@ -373,7 +372,7 @@ func ended(x *exchange) bool {
 	return false
 }
 
-// doc is the document of an exchange that may not have taken place.
+// doc returns the document of an exchange that may not have taken place.
 func (x *exchange) doc() *ojson.Object {
 	if x == nil {
 		return nil

@@ -11,10 +11,10 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/interop/alx/kb"
 )
 
-// Block is what the accepted turns of a run add up to, nil when none was accepted. Its
-// artifacts are files as the last turn that changed them left them, by the digests the
-// history recorded; a file that was deleted again is not one. Its sources are the
-// accepted turns, each with the digest of its history entry (RFC 8785).
+// Block sums up the accepted turns of a run, nil when none was accepted. Its artifacts are files as
+// the last turn that changed them left them, by the digests that the history recorded; a file that
+// was later deleted is not one. Its sources are the accepted turns, each with the digest of its
+// history entry (RFC 8785).
 func Block(o *Origin, f *Facts) (*alx.KnowledgeBlock, error) {
 	turns := f.accepted()
 	if len(turns) == 0 {
@@ -65,8 +65,8 @@ func Block(o *Origin, f *Facts) (*alx.KnowledgeBlock, error) {
 	return b, kb.Seal(b)
 }
 
-// settled is a history entry without what is added to it after the acceptance: a
-// checkpoint must not give the run another identity.
+// settled returns a history entry without what is added to it after the acceptance: a checkpoint
+// must not give the run another identity.
 func settled(row *ojson.Object) *ojson.Object {
 	if !row.Has("checkpoint_sha") && !row.Has("checkpointed_at") {
 		return row

@@ -1,4 +1,4 @@
-// What a run's record says, as ALX shows it: the facts and where they come from.
+// A run's record in the shapes of ALX: the facts and their origin.
 
 package derive
 
@@ -23,8 +23,8 @@ type Facts struct {
 	History []*ojson.Object // history.jsonl, reissued turns included
 }
 
-// Origin is who asked for the run and what for. A run that did not start over the
-// protocol has one too, made from its own record.
+// Origin says who asked for the run and for what. A run that did not start over the protocol has
+// one too, made from its own record.
 type Origin struct {
 	SessionID      string
 	UserID         string
@@ -32,17 +32,17 @@ type Origin struct {
 	CorrelationID  string
 	IdempotencyKey string
 	CreatedAt      string     // UTC, RFC 3339, milliseconds
-	Failed         *alx.Error // the run could not be begun and never will; nil as a rule
+	Failed         *alx.Error // the run could not be begun and never will; usually nil
 	FailedAt       string
 }
 
-// Live is what is known of a run beside its record, while a server looks after it.
+// Live is what is known about a run besides its record, while a server looks after it.
 type Live struct {
-	Ahead   int        // runs that are carried out before this one begins or goes on; -1 when it waits for none
+	Ahead   int        // runs that are carried out before this one begins or goes on; -1 when it does not wait
 	Driven  bool       // turns are being carried out
-	Stopped *alx.Error // what made the server stop carrying turns out, other than the run itself; nil for nothing
-	Branch  string     // branch that holds the work of a run that is complete; "" when it has none of its own
-	Dir     string     // where the run's work tree is, as a person would type it; "" for the present directory
+	Stopped *alx.Error // what made the server stop carrying out turns, other than the run itself; nil for nothing
+	Branch  string     // branch with the work of a complete run; "" when it has no branch of its own
+	Dir     string     // the run's work tree, as a person would type it; "" for the present directory
 }
 
 // accepted returns the accepted turns of the history in order.
@@ -65,7 +65,7 @@ func (f *Facts) row(turn string) *ojson.Object {
 	return nil
 }
 
-// Status is where a session stands (docs/serve.md#sessions).
+// Status returns where a session stands (docs/serve.md#sessions).
 func Status(o *Origin, f *Facts, l Live) alx.SessionStatus {
 	if o.Failed != nil {
 		return alx.StatusFailed
@@ -95,7 +95,7 @@ func Status(o *Origin, f *Facts, l Live) alx.SessionStatus {
 	return alx.StatusActive
 }
 
-// manual is an active turn that a person works on, nil for none.
+// manual returns an active turn that a person works on, nil for none.
 func (f *Facts) manual() *run.Turn {
 	if f.State == nil || f.Config == nil {
 		return nil
@@ -109,9 +109,9 @@ func (f *Facts) manual() *run.Turn {
 	return nil
 }
 
-// Confidence is the share of accepted turns whose verification is a pass with machine
-// evidence, halved while an objection of high or blocking severity is open; 0 without
-// an accepted turn (docs/serve.md#asking).
+// Confidence returns the share of accepted turns whose verification is a pass with machine
+// evidence, halved while an objection of high or blocking severity is open; 0 without an accepted
+// turn (docs/serve.md#asking).
 func Confidence(f *Facts) float64 {
 	turns := f.accepted()
 	if len(turns) == 0 {
@@ -134,10 +134,10 @@ func verified(turns []*ojson.Object) int {
 	return n
 }
 
-// objections counts objections: one is resolved when it is recorded as resolved, by the
-// turn that raised it or by a later one that names it.
+// objections counts objections: one is resolved when it is recorded as resolved, by the turn that
+// raised it or by a later one that names it.
 func objections(turns []*ojson.Object) alx.Objections {
-	open := make(map[string]bool) // id to: is it serious
+	open := make(map[string]bool) // id to: whether it is serious
 	seen := make(map[string]bool)
 	n := alx.Objections{}
 	for _, row := range turns {

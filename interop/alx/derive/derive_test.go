@@ -24,7 +24,7 @@ func event(typ, id, status string, more ...any) *ojson.Object {
 	return o
 }
 
-// Each governed event becomes at most one; ids and numbers are those of the place.
+// Each governed event becomes at most one; ids and numbers follow its place.
 func TestEventTypes(t *testing.T) {
 	rows := []*ojson.Object{
 		event("run_started", "evt_1",
@@ -95,8 +95,8 @@ func TestExplainOfRefusals(t *testing.T) {
 	}
 }
 
-// However the rows come in, the events are the same, numbered without a gap, each with
-// an id of its own, and strict decoders take every one.
+// In whatever way the rows arrive, the events are the same, numbered without a gap, each with an id
+// of its own, and strict decoders accept every one.
 func TestEventsAreStable(t *testing.T) {
 	types := append(run.EventTypes(), "unheard_of")
 	rapid.Check(t, func(t *rapid.T) {
@@ -179,8 +179,8 @@ func encodedRows(rows []*ojson.Object) (out []string) {
 	return out
 }
 
-// Nothing accepted, no artifact; else its identity follows from the accepted turns and
-// not from what is added to their rows later.
+// Nothing accepted, no artifact; else its identity follows from the accepted turns and not from
+// later additions to their rows.
 func TestBlock(t *testing.T) {
 	o := &derive.Origin{Intent: "x"}
 	if b, err := derive.Block(o, &derive.Facts{Run: "run_1"}); b != nil || err != nil {
@@ -215,7 +215,7 @@ func TestBlock(t *testing.T) {
 	}
 }
 
-// A run that could not be begun is failed for good: ok is false everywhere.
+// A run that could not be begun has failed for good: ok is false everywhere.
 func TestFailed(t *testing.T) {
 	o := &derive.Origin{
 		SessionID:     "s",
@@ -246,8 +246,8 @@ func TestFailed(t *testing.T) {
 	}
 }
 
-// A record that says its run has failed has no event for it: the events still end,
-// once, and followers are released.
+// A record that says its run has failed has no event for it: the events still end, once, and
+// followers are released.
 func TestFailedByItsRecord(t *testing.T) {
 	o := &derive.Origin{SessionID: "s", CorrelationID: "c"}
 	log := derive.NewLog(*o, "run_1")
@@ -269,7 +269,7 @@ func TestFailedByItsRecord(t *testing.T) {
 	}
 }
 
-// What a session asks a person to do names the place to do it in.
+// The next step of a session names the place to do it in.
 func TestNextStep(t *testing.T) {
 	on := "human_approval:gate"
 	paused := &run.State{

@@ -11,9 +11,9 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// Log is the events of a run as they become known. Rows are added as the ledger grows;
-// the events of earlier rows never change, so sequence and id of an event do not depend
-// on who derives them, and when (docs/alx.md).
+// Log holds the events of a run as they become known. Rows are added as the ledger grows; the
+// events of earlier rows never change, so sequence and id of an event do not depend on who derives
+// them, and when (docs/alx.md).
 type Log struct {
 	Events []alx.RunEvent
 
@@ -21,7 +21,7 @@ type Log struct {
 	run     string
 	known   map[string]bool
 	phases  map[string]string // the phase each turn was dispatched in
-	waiting bool              // the run is paused or blocked, as far as the events say
+	waiting bool              // the run is paused or blocked, according to the events
 }
 
 // NewLog begins the events of a run.
@@ -29,9 +29,9 @@ func NewLog(o Origin, run string) *Log {
 	return &Log{origin: o, run: run, known: make(map[string]bool), phases: make(map[string]string)}
 }
 
-// eventType is the event a governed one becomes, "" for none: one row, at most one
-// event. What calls a person is run.paused unless it is told as run.blocked, and what
-// answers them is run.resumed.
+// eventType returns the event that a governed one becomes, "" for none: one row gives at most one
+// event. A call for a person becomes run.paused unless it is reported as run.blocked, and its
+// answer becomes run.resumed.
 func (l *Log) eventType(row *ojson.Object) alx.RunEventType {
 	switch row.String("event_type") {
 	case run.EventRunStarted:
@@ -72,7 +72,7 @@ func (l *Log) Add(rows ...*ojson.Object) {
 		typ := l.eventType(row)
 		turn := row.Object("turn").String("turn_id")
 		if l.phases[turn] == "" && turn != "" {
-			l.phases[turn] = row.String("phase") // a turn is of one phase, that of its first row
+			l.phases[turn] = row.String("phase") // a turn belongs to one phase, that of its first row
 		}
 		if typ == "" {
 			continue
@@ -94,7 +94,7 @@ func (l *Log) Add(rows ...*ojson.Object) {
 	}
 }
 
-// refused is what explain tells the rules of, where an event says no; "" elsewhere.
+// refused returns the name whose rules explain explains, when an event says no; "" otherwise.
 func refused(typ alx.RunEventType, data *ojson.Object) string {
 	switch typ {
 	case alx.GateFailed:
@@ -105,8 +105,8 @@ func refused(typ alx.RunEventType, data *ojson.Object) string {
 	return ""
 }
 
-// Fail ends the events of a run that could not be begun, or whose state says that it has
-// failed: no governed event tells that. It does nothing twice.
+// Fail ends the events of a run that could not be begun, or whose state says that it has failed: no
+// governed event says that. A second call does nothing.
 func (l *Log) Fail(o *Origin, st *run.State) {
 	if l.Ended() {
 		return
@@ -121,14 +121,14 @@ func (l *Log) Fail(o *Origin, st *run.State) {
 	l.add(alx.RunFailed, "", o.FailedAt, ojson.NewObject("code", o.Failed.Code, "message", o.Failed.Message))
 }
 
-// Ended reports whether nothing will come any more.
+// Ended reports that no more events will come.
 func (l *Log) Ended() bool {
 	n := len(l.Events)
 	return n > 0 && l.Events[n-1].Type.Ends()
 }
 
-// After is the index of the first event after the one called id; 0 for "". ok is false
-// for an id that no event has.
+// After returns the index of the first event after the one with that id; 0 for "". ok is false for
+// an id that no event has.
 func After(events []alx.RunEvent, id string) (n int, ok bool) {
 	if id == "" {
 		return 0, true
@@ -162,8 +162,8 @@ func (l *Log) add(typ alx.RunEventType, id, at string, data *ojson.Object) {
 	l.Events = append(l.Events, e)
 }
 
-// eventData are the particulars of an event: where the run was, the turn, and what the
-// governed event carries.
+// eventData returns the details of an event: where the run was, the turn, and the contents of the
+// governed event.
 func eventData(row *ojson.Object) *ojson.Object {
 	out := ojson.NewObject("phase", row.Value("phase"), "status", row.Value("status"))
 	if turn := row.Object("turn"); turn != nil {
@@ -194,8 +194,8 @@ func eventData(row *ojson.Object) *ojson.Object {
 	return out
 }
 
-// Timeline is the life of a session (WG-03): its creation, then what the run's events
-// mean for the client.
+// Timeline returns the life of a session (WG-03): its creation, then the meaning of the run's
+// events for the client.
 func Timeline(o *Origin, f *Facts, events []alx.RunEvent) []alx.TimelineEvent {
 	var out []alx.TimelineEvent
 	add := func(typ alx.TimelineEventType, id, at, summary string, data *ojson.Object) {
@@ -245,7 +245,7 @@ func Timeline(o *Origin, f *Facts, events []alx.RunEvent) []alx.TimelineEvent {
 	return out
 }
 
-// tell is an event in a few words.
+// tell describes an event in a few words.
 func (f *Facts) tell(e *alx.RunEvent) string {
 	who, d := e.Data.String("role"), e.Data
 	switch e.Type {

@@ -11,7 +11,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// Session is the session of a run.
+// Session returns the session of a run.
 func Session(o *Origin, f *Facts, l Live, events []alx.RunEvent) alx.Session {
 	s := alx.Session{
 		SessionID:   o.SessionID,
@@ -34,7 +34,7 @@ func Session(o *Origin, f *Facts, l Live, events []alx.RunEvent) alx.Session {
 	return s
 }
 
-// Progress is completed phases by all phases, 0 to 1.
+// Progress returns the completed phases divided by all phases, 0 to 1.
 func Progress(f *Facts) float64 {
 	if f.State == nil || f.Config == nil {
 		return 0
@@ -51,9 +51,9 @@ func Progress(f *Facts) float64 {
 	return 0
 }
 
-// NextStep is what a person should do next: a command that can be pasted into a shell
-// in the repository, with the reason behind it as a comment; only a comment while there
-// is nothing to do but wait. "" when no action is needed.
+// NextStep returns what a person should do next: a command that can be pasted into a shell in the
+// repository, with the reason behind it as a comment; only a comment while there is nothing to do
+// but wait. It is "" when no action is needed.
 func NextStep(o *Origin, f *Facts, l Live) string {
 	if o.Failed != nil {
 		return step("", strings.TrimSpace(o.Failed.Hint))
@@ -96,8 +96,8 @@ func NextStep(o *Origin, f *Facts, l Live) string {
 	return l.command(step(n.Command, n.Reason))
 }
 
-// step is a command with its reason as a comment; of a hint that begins with a command
-// nothing is made.
+// step returns a command with its reason as a comment, and nothing for a hint that does not begin
+// with a command.
 func step(command, reason string) string {
 	reason = oneLine(reason, 300)
 	switch {
@@ -118,7 +118,7 @@ func runs(n int) string {
 	return fmt.Sprintf("%d runs are", n)
 }
 
-// command makes commands of a text go to the run's work tree.
+// command makes the commands in a text apply to the run's work tree.
 func (l Live) command(text string) string {
 	if l.Dir == "" {
 		return text
@@ -126,7 +126,7 @@ func (l Live) command(text string) string {
 	return strings.ReplaceAll(text, "git agentxchain ", "git -C "+quoted(l.Dir)+" agentxchain ")
 }
 
-// quoted is a word of a shell command.
+// quoted returns a word of a shell command.
 func quoted(s string) string {
 	if strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-+=@:") == "" {
 		return s
@@ -134,7 +134,7 @@ func quoted(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-// summary is the session in a sentence: what was accepted last, else where it stands.
+// summary describes the session in a sentence: what was accepted last, else where it stands.
 func summary(o *Origin, f *Facts, l Live, status alx.SessionStatus) string {
 	if o.Failed != nil {
 		return "not carried out: " + oneLine(o.Failed.Message, 300)

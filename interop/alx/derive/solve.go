@@ -12,8 +12,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// Solve is the state of an execution at a moment. The envelope's correlation id is the
-// caller's to set; now only measures a run that goes on.
+// Solve returns the state of an execution at a moment. The caller sets the envelope's correlation
+// id; now only measures a run that goes on.
 func Solve(o *Origin, f *Facts, l Live, events []alx.RunEvent, now time.Time) (*alx.SolveResponse, error) {
 	status := Status(o, f, l)
 	turns := f.accepted()
@@ -73,7 +73,7 @@ func Solve(o *Origin, f *Facts, l Live, events []alx.RunEvent, now time.Time) (*
 	return r, nil
 }
 
-// blocking is the turn whose chains tell why a run is blocked: the one at work, or the last one, whose
+// blocking returns the turn whose chains explain why a run is blocked: the active one, or the last one, whose
 // acceptance blocked it; "" without any.
 func (f *Facts) blocking() string {
 	switch {
@@ -85,7 +85,7 @@ func (f *Facts) blocking() string {
 	return wire.OrEmpty(f.State.LastCompletedTurnID)
 }
 
-// span is when a run began and ended, and how long it took or has taken.
+// span returns when a run began and ended, and how long it took or has taken.
 func span(f *Facts, events []alx.RunEvent, now time.Time) (start, end string, ms int64) {
 	if f.State != nil && f.State.CreatedAt != nil {
 		start = *f.State.CreatedAt
@@ -107,7 +107,7 @@ func span(f *Facts, events []alx.RunEvent, now time.Time) (start, end string, ms
 	return start, end, max(0, until.Sub(from).Milliseconds())
 }
 
-// steps are the judgements on turns, in the order they were made.
+// steps returns the judgements on turns, in the order they were made.
 func steps(f *Facts, settlement *alx.Settlement) []alx.Step {
 	out := []alx.Step{}
 	cost := make(map[string]int64)

@@ -23,7 +23,7 @@ func (g *generator) object(depth int) *ojson.Object {
 	return o
 }
 
-// name never gives a member that the identity leaves out.
+// name never returns a member that the identity leaves out.
 func (g *generator) name() string {
 	return []string{"sources", "é", "€", "😀", "\ufb33", "a\nb", "", "kbhash", "10", "9", "Z"}[g.IntN(11)] + g.text()
 }
@@ -85,8 +85,7 @@ func (g *generator) number() float64 {
 	}
 }
 
-// spell writes v; wild spellings permute members and vary white space, numbers
-// and escapes.
+// spell writes v; wild spellings permute members and vary white space, numbers and escapes.
 func (g *generator) spell(v ojson.Value, wild bool) []byte {
 	var b []byte
 	space := func() {
@@ -214,7 +213,7 @@ func (g *generator) change(o *ojson.Object) {
 	}
 }
 
-// other is a value that is not v.
+// other returns a value that is not v.
 func (g *generator) other(v ojson.Value) ojson.Value {
 	switch v := v.(type) {
 	case nil:

@@ -20,12 +20,11 @@ const (
 	MaxDepth = ojson.DefaultDepth
 )
 
-// Unhashed returns the names of the top-level members that are not content: the
-// identity itself, the implementation's label, and transport metadata. The
-// latter is the envelope (ok, correlationId, protocol) of an answer that holds
-// the block at its top level, and transport or _transport, where a transport can
-// note what it likes. There are no more, because every name that is left out is
-// one that content cannot have.
+// Unhashed returns the names of the top-level members that are not content: the identity itself,
+// the implementation's label, and transport metadata. The latter is the envelope (ok,
+// correlationId, protocol) of an answer that holds the block at its top level, and transport or
+// _transport, in which a transport can note anything. There are no more, because every name that is
+// left out is one that content cannot have.
 func Unhashed() []string {
 	return []string{"kbHash", "kbId", "ok", "correlationId", "protocol", "transport", "_transport"}
 }
@@ -57,8 +56,8 @@ func Hash(block *ojson.Object) (string, error) {
 	return hexSum(text), nil
 }
 
-// Content returns what a block's identity is the digest of: the RFC 8785 form
-// of its canonical content.
+// Content returns what a block's identity is the digest of: the RFC 8785 form of its canonical
+// content.
 func Content(block *ojson.Object) ([]byte, error) {
 	if slices.ContainsFunc(Unhashed(), block.Has) {
 		content := &ojson.Object{}
@@ -82,8 +81,8 @@ func Canonical(v ojson.Value) ([]byte, error) {
 	return text, nil
 }
 
-// Digest returns the lower-case hex SHA-256 of the RFC 8785 form of any value:
-// what a block's sources say of a history entry.
+// Digest returns the lower-case hex SHA-256 of the RFC 8785 form of any value: what a block's
+// sources have for a history entry.
 func Digest(v ojson.Value) (string, error) {
 	text, err := Canonical(v)
 	if err != nil {
@@ -92,7 +91,7 @@ func Digest(v ojson.Value) (string, error) {
 	return hexSum(text), nil
 }
 
-// Seal gives a block its identity, replacing one that is there.
+// Seal gives a block its identity, replacing an existing one.
 func Seal(b *alx.KnowledgeBlock) error {
 	b.KBHash = ""
 	sum, err := Hash(ojson.Marshal(b))

@@ -195,7 +195,7 @@ func TestWhatIsPartOfTheIdentity(t *testing.T) {
 	if hash(t, `{"s":[1,2]}`) == hash(t, `{"s":[2,1]}`) {
 		t.Error("the order of a list makes no difference")
 	}
-	// RFC 8785 knows doubles; who needs more writes text.
+	// RFC 8785 knows only doubles; larger numbers are written as text.
 	if hash(t, `{"a":9007199254740992}`) != hash(t, `{"a":9007199254740993}`) ||
 		hash(t, `{"a":"9007199254740992"}`) == hash(t, `{"a":"9007199254740993"}`) {
 		t.Error("numbers beyond 2^53")
@@ -228,7 +228,7 @@ func TestAnySpellingOneHash(t *testing.T) {
 	hashes := map[string]string{}
 	for i := range n {
 		doc := g.object(0)
-		doc.Set("n", ojson.Int(i)) // no two alike
+		doc.Set("n", ojson.Int(i)) // all different
 		plain := string(g.spell(doc, false))
 		sum := hash(t, plain)
 		if wild := string(g.spell(doc, true)); hash(t, wild) != sum {
@@ -258,8 +258,7 @@ func must(b []byte, err error) []byte {
 	return b
 }
 
-// reference is RFC 8785 once more, written from its text: the check of the
-// library we use.
+// reference implements RFC 8785 again, from its text: it checks the library that we use.
 func reference(v ojson.Value) []byte {
 	switch v := v.(type) {
 	case nil:
@@ -273,7 +272,7 @@ func reference(v ojson.Value) []byte {
 		if f == 0 {
 			return []byte("0")
 		}
-		data, _ := json.Marshal(f) // encoding/json writes ECMAScript's numbers but for the zeros of small exponents
+		data, _ := json.Marshal(f) // encoding/json writes ECMAScript's numbers except for the zeros of small exponents
 		return bytes.Replace(bytes.Replace(data, []byte("e-0"), []byte("e-"), 1), []byte("e+0"), []byte("e+"), 1)
 	case []any:
 		var parts [][]byte

@@ -15,12 +15,12 @@ import (
 const (
 	FindingShape      = "shape"       // a member is missing or of the wrong kind
 	FindingHash       = "hash"        // kbHash is not the hash of the content
-	FindingLineage    = "lineage"     // a source is not a reference, or one twice
-	FindingUnresolved = "unresolved"  // a source is not among the blocks given
+	FindingLineage    = "lineage"     // a source is not a reference, or occurs twice
+	FindingUnresolved = "unresolved"  // a source is not among the given blocks
 	FindingLabel      = "label_clash" // two different blocks have one kbId
 )
 
-// Finding is one thing that is wrong with a block.
+// Finding is one fault of a block.
 type Finding struct {
 	Code    string
 	Field   string // member, "sources[2].sha256"; "" for the block
@@ -34,19 +34,19 @@ func (f Finding) String() string {
 	return f.Field + ": " + f.Message
 }
 
-// Verdict is what can be said of one block.
+// Verdict is what can be said about one block.
 type Verdict struct {
 	Hash     string // the identity, derived
-	Declared string // the kbHash the block carries, "" for none
+	Declared string // the block's kbHash, "" for none
 	Label    string // its kbId
 	Kind     string
 	Lineage  []string // kbHash references of its sources, in order
 	Findings []Finding
 }
 
-// Validate judges one block for itself. A block of kind governed-run has the
-// shape of alx.KnowledgeBlock; of others only what concerns identity and lineage
-// is known. The error says why there is nothing to judge (*alx.Error, invalid_json).
+// Validate judges one block on its own. A block of kind governed-run has the shape of
+// alx.KnowledgeBlock; of others only identity and lineage are known. The error says why there is
+// nothing to judge (*alx.Error, invalid_json).
 func Validate(block *ojson.Object) (*Verdict, error) {
 	sum, err := Hash(block)
 	if err != nil {
@@ -89,8 +89,8 @@ func (v *Verdict) identity(block *ojson.Object) {
 	}
 }
 
-// sources judges the lineage references: text that is a kbHash, or an object
-// with kbHash, or with turnId and sha256.
+// sources judges the lineage references: text that is a kbHash, or an object with kbHash, or with
+// turnId and sha256.
 func (v *Verdict) sources(block *ojson.Object) {
 	x, has := block.Get("sources")
 	if !has {
@@ -116,7 +116,7 @@ func (v *Verdict) sources(block *ojson.Object) {
 	}
 }
 
-// source judges one reference and returns what it refers to.
+// source judges one reference and returns its target.
 func (v *Verdict) source(field string, x ojson.Value) string {
 	hash, isText := x.(string)
 	o, isObject := x.(*ojson.Object)
@@ -153,8 +153,7 @@ func (v *Verdict) source(field string, x ojson.Value) string {
 
 // run judges the shape of a block that came from a governed run.
 func (v *Verdict) run(block *ojson.Object) {
-	// Labels and lineage have been judged; they are taken out so that they are
-	// not named twice.
+	// Labels and lineage have been judged; they are removed so that they are not reported twice.
 	rest := block.Clone()
 	for _, k := range []string{"kind", "kbId", "kbHash", "sources"} {
 		rest.Delete(k)
@@ -199,17 +198,15 @@ func (v *Verdict) run(block *ojson.Object) {
 	}
 }
 
-// inside reports whether p is a clean relative path with slashes that stays
-// where it starts.
+// inside reports whether p is a clean relative path with slashes that stays within its base.
 func inside(p string) bool {
 	return p != "" && path.Clean(p) == p && !path.IsAbs(p) && p != "." && p != ".." &&
 		!strings.HasPrefix(p, "../") && !strings.ContainsAny(p, "\\\x00")
 }
 
-// Relate judges blocks that were given together: every kbHash in the sources of one
-// must be the identity of another, and a label must not stand for two blocks. Findings
-// are added to the verdicts. A single block is not judged: its sources may be
-// elsewhere.
+// Relate judges blocks that were given together: every kbHash in the sources of one must be the
+// identity of another, and two blocks must not share a label. It adds findings to the verdicts. It
+// does not judge a single block: its sources may be elsewhere.
 func Relate(all []*Verdict) {
 	if len(all) < 2 {
 		return

@@ -95,7 +95,7 @@ func TestValidate(t *testing.T) {
 			}
 		})
 	}
-	// Of another's kind of block nothing is known but identity and lineage.
+	// Of a foreign kind of block only identity and lineage are known.
 	v, err := Validate(ojson.NewObject("title", "x", "decisions", 7))
 	if err != nil || len(v.Findings) > 0 {
 		t.Errorf("%+v %v", v, err)

@@ -1,4 +1,5 @@
-// The document, the strict decoders and the client against a real service carrying out a real run.
+// The document, the strict decoders and the client against a real service that carries out a real
+// run.
 
 package openapi_test
 
@@ -52,7 +53,7 @@ func turn() error {
 	return demo.Turn(ctx, r, r.InsideTurn())
 }
 
-// live is a service over a scratch project.
+// live serves a scratch project.
 func live(t *testing.T) string {
 	t.Helper()
 	self, err := os.Executable()
@@ -181,7 +182,7 @@ func TestARealServiceIsWhatItsDocumentSays(t *testing.T) {
 	dig(t, doc, "paths", alx.PathRuns+"/{id}/events", "get", "responses", "204") // docs/serve.md: ends an EventSource
 }
 
-// template is the path of the document that an address belongs to.
+// template returns the path of the document that an address belongs to.
 func template(path string) string {
 	path, _, _ = strings.Cut(path, "?")
 	switch {

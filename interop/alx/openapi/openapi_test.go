@@ -1,4 +1,4 @@
-// The document is whole, equals the published one, and accepts what our encoder writes.
+// The document is complete, equals the published one, and accepts what our encoder writes.
 
 package openapi
 

@@ -17,11 +17,11 @@ type operation struct {
 	parameters  []string
 	body        string // schema of the request body, "" for none
 	answers     map[int]string
-	stream      bool // text/event-stream beside the page
+	stream      bool // text/event-stream besides the page
 	codes       []string
 }
 
-// everywhere are the refusals any path can answer with.
+// everywhere returns the refusals that any path can answer with.
 func everywhere() []string {
 	return []string{
 		alx.CodeInvalidRequest, alx.CodeUnauthorized, alx.CodeForbidden, alx.CodeNotFound, alx.CodeMethodNotAllowed,
@@ -141,7 +141,7 @@ func (op operation) refusals(responses *ojson.Object) {
 	for _, status := range order {
 		failure := schema("FailureResponse")
 		if status == alx.HTTPStatus(alx.CodeRunFailed) || status == alx.HTTPStatus(alx.CodeRunBlocked) {
-			// A run that ended badly is told in the operation's own shape.
+			// A run that ended badly is reported in the operation's own shape.
 			failure = ojson.NewObject("anyOf", []*ojson.Object{schema("FailureResponse"), schema("SolveResponse")})
 		}
 		responses.Set(strconv.Itoa(status), ojson.NewObject(

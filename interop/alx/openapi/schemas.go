@@ -14,8 +14,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/interop/alx"
 )
 
-// shapes are the types with a schema of their own; those they embed lend them
-// their members.
+// shapes returns the types with a schema of their own; they have the members of the types that they
+// embed.
 func shapes() []reflect.Type {
 	return []reflect.Type{
 		reflect.TypeFor[alx.Envelope](), reflect.TypeFor[alx.Protocol](), reflect.TypeFor[alx.Error](),
@@ -55,8 +55,8 @@ func components() (*ojson.Object, error) {
 	return out, nil
 }
 
-// known are the schemas that stand for types met inside t: references to other
-// shapes, closed vocabularies, free objects.
+// known returns the schemas of types inside t: references to other shapes, closed vocabularies,
+// free objects.
 func known(t reflect.Type) map[reflect.Type]*jsonschema.Schema {
 	m := map[reflect.Type]*jsonschema.Schema{
 		reflect.TypeFor[ojson.Object]():          {Type: "object"},
@@ -90,9 +90,8 @@ func anys[S ~[]E, E ~string](list S) []any {
 	return out
 }
 
-// tidy makes an inferred schema say what our encoder does: unknown members may
-// be there (WG-07), lists are never null, and what may be null is left out
-// instead unless it is required.
+// tidy makes an inferred schema match our encoder: unknown members are allowed (WG-07), lists are
+// never null, and what may be null is left out instead unless it is required.
 func tidy(s *jsonschema.Schema) {
 	s.AdditionalProperties = nil
 	for name, p := range s.Properties {

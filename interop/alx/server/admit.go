@@ -1,5 +1,5 @@
-// Taking a solve in: the same request gives the same execution, however often and
-// however much at once it comes.
+// Accepting a solve: the same request gives the same execution, however often and however
+// concurrently it comes.
 
 package server
 
@@ -18,8 +18,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner/workspace"
 )
 
-// admit finds the session of a request by its idempotency key, or makes one: its record
-// is durable when admit returns, and its run is queued. cached says that it was there.
+// admit finds the session of a request by its idempotency key, or makes one: its record is durable
+// when admit returns, and its run is queued. cached says that it existed.
 func (s *Server) admit(ctx context.Context, req *alx.SolveRequest,
 	correlation string) (x *session, cached bool, failed *alx.Error) {
 	digest, err := requestDigest(req)
@@ -54,7 +54,7 @@ func (s *Server) admit(ctx context.Context, req *alx.SolveRequest,
 	if ctx.Err() != nil {
 		return nil, false, alx.Errorf(alx.CodeUnavailable, "The client has gone.")
 	}
-	ctx = context.WithoutCancel(ctx) // a client that disconnects now has asked
+	ctx = context.WithoutCancel(ctx) // a client that disconnects now has still asked
 	base, err := s.ready(ctx)
 	if err != nil {
 		return nil, false, failure(err)
@@ -67,8 +67,8 @@ func (s *Server) admit(ctx context.Context, req *alx.SolveRequest,
 			"There is a branch %s already; leave sessionId out or take another.",
 			rec.Branch).With("field", "sessionId")
 	}
-	// An empty directory looks later as if a killed git had begun a work tree in it. What is
-	// not empty is found then, and fails the run.
+	// An empty directory would later look as if a killed git had begun a work tree in it. One that
+	// is not empty is found then, and fails the run.
 	if entries, err := os.ReadDir(rec.Workspace); err == nil && len(entries) == 0 {
 		return nil, false, alx.Errorf(alx.CodeInvalidRequest,
 			"There is a directory in the place of the session's work tree; leave sessionId out or take another.").
@@ -110,15 +110,15 @@ func (s *Server) newRecord(req *alx.SolveRequest, correlation, digest string, ba
 	return rec
 }
 
-// asked is what the session was asked for.
+// asked returns what the session was asked for.
 func (s *session) asked() *record {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.rec
 }
 
-// requestDigest is that of the canonical request: the body as it came, without what may
-// differ between two tellings of it.
+// requestDigest returns the digest of the canonical request: the body as it came, without what may
+// differ between two sendings of it.
 func requestDigest(req *alx.SolveRequest) (string, error) {
 	o := ojson.Marshal(req)
 	for _, k := range []string{"correlationId", "protocol", "idempotencyKey"} {

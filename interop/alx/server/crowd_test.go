@@ -12,8 +12,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/interop/alx"
 )
 
-// Clients that send a body slowly, more of them than requests are answered at a time, and as many connections as
-// there may be that say nothing: who asks properly is answered.
+// Clients that send a body slowly, more of them than requests are answered at a time, and as many silent
+// connections as are allowed: proper requests are still answered.
 func TestSlowClientsKeepOutNone(t *testing.T) {
 	testrepo.Serving(t)
 	v := start(t, project(t, testrepo.Options{}, []string{"ship"}, nil).Dir, nil)

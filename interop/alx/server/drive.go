@@ -1,4 +1,4 @@
-// Carrying runs out: a bounded number at a time, the others in order.
+// Carrying out runs: a bounded number at a time, the others in order.
 
 package server
 
@@ -24,14 +24,13 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner/workspace"
 )
 
-// correlationEnv hands the correlation id on to what agents start.
+// correlationEnv passes the correlation id to what agents start.
 const correlationEnv = "AGENTXCHAIN_CORRELATION_ID"
 
-// retryBusy is how long a run is left alone that another process drives.
+// retryBusy is how long a run that another process drives is left alone.
 const retryBusy = 5 * time.Second
 
-// enqueue puts a session behind those that wait. One that waits or is carried out
-// already stays where it is.
+// enqueue adds a session to the queue. One that waits or is carried out already stays where it is.
 func (s *Server) enqueue(x *session) {
 	s.mu.Lock()
 	x.mu.Lock()
@@ -73,11 +72,11 @@ func (s *Server) schedule() {
 	}
 }
 
-// running is how many runs are carried out now, waiting how many come after.
+// running returns how many runs are carried out now.
 func (s *Server) running() int { s.mu.Lock(); defer s.mu.Unlock(); return s.busy }
 func (s *Server) waiting() int { s.mu.Lock(); defer s.mu.Unlock(); return len(s.queue) }
 
-// carryOut is one drive of a session's run, to its end or to where it waits.
+// carryOut drives a session's run once, to its end or to where it waits.
 func (s *Server) carryOut(x *session) {
 	log := s.log.With("sessionId", x.id(), "executionId", x.facts.Run, "correlationId", x.origin.CorrelationID)
 	log.Info("run begins or goes on")
@@ -130,8 +129,8 @@ func (s *Server) driveSafely(ctx context.Context, x *session) (stopped *alx.Erro
 	return s.drive(ctx, x)
 }
 
-// drive brings a run as far as it goes without a person. stopped is what keeps it from
-// going on, nil when the run itself says; again asks for another try later.
+// drive moves a run as far as it goes without a person. stopped is what keeps it from going on, nil
+// when the run itself says so; again requests another attempt later.
 func (s *Server) drive(ctx context.Context, x *session) (stopped *alx.Error, again bool) {
 	x.mu.Lock()
 	rec, begun := x.rec, x.tip != ""
@@ -185,7 +184,7 @@ func (s *Server) drive(ctx context.Context, x *session) (stopped *alx.Error, aga
 	return stopOf(res), res.Cause == loop.CauseLoopRunning
 }
 
-// workspace is the directory of a session's project: made for a run that has not begun,
+// workspace returns the directory of a session's project: made for a run that has not begun,
 // restored for one that has and whose directory was removed.
 func (s *Server) workspace(ctx context.Context, rec *record, begun bool) (string, error) {
 	dir := filepath.Join(rec.Workspace, filepath.FromSlash(s.home.Record().Repository().Prefix))
@@ -223,7 +222,7 @@ func (s *Server) start(ctx context.Context, r *runner.Runner, rec *record) error
 	return err
 }
 
-// bound are the runtimes roles are bound to.
+// bound returns the runtimes that roles are bound to.
 func bound(c *config.Config) []string {
 	var out []string
 	for _, role := range c.Roles.All() {
@@ -234,9 +233,8 @@ func bound(c *config.Config) []string {
 	return out
 }
 
-// hinder decides about a session whose run could not be continued: nothing when the
-// server is ending; an end when the run had not begun and cannot; else it waits for a
-// person.
+// hinder decides about a session whose run could not be continued: nothing when the server is
+// ending; an end when the run had not begun and cannot; else it waits for a person.
 func (s *Server) hinder(ctx context.Context, x *session, err error, final bool) (*alx.Error, bool) {
 	if ctx.Err() != nil {
 		return nil, false
@@ -253,7 +251,7 @@ func (s *Server) hinder(ctx context.Context, x *session, err error, final bool) 
 	return why, why.Code == alx.CodeUnavailable
 }
 
-// stopOf is why a loop ended that the run's own state does not tell.
+// stopOf returns why a loop ended when the run's own state does not say it.
 func stopOf(res *loop.Result) *alx.Error {
 	if res.State == nil || res.State.Status != wire.StatusActive {
 		if res.State == nil && res.Cause != loop.CauseCancelled && res.Cause != loop.CauseLoopRunning {
@@ -284,8 +282,8 @@ func stopOf(res *loop.Result) *alx.Error {
 	}
 }
 
-// turnsLeft is how many turns run_loop.max_turns leaves the run, those of earlier
-// servers and of people counted: a restart gives no turns back. done are the accepted ones.
+// turnsLeft returns how many turns run_loop.max_turns leaves the run, counting those of earlier
+// servers and of people: a restart gives no turns back. done counts the accepted ones.
 func (s *Server) turnsLeft(ctx context.Context, r *runner.Runner, x *session) (left, done int, err error) {
 	v, err := r.View(ctx)
 	if err != nil {
@@ -313,8 +311,8 @@ func tooManyTurns(done int) *alx.Error {
 	}
 }
 
-// failure is an error of the rooms below as the protocol tells it: a code of its closed
-// list, the code below in the details.
+// failure returns an error of the packages below in the protocol's form: a code of its closed list,
+// with the original code in the details.
 func failure(err error) *alx.Error {
 	var told *alx.Error
 	if errors.As(err, &told) {

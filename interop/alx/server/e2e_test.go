@@ -12,9 +12,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/interop/alx"
 )
 
-// A solve over HTTP, followed over SSE through a disconnect and a kill -9 of the server
-// while its agent is at work: the next server goes on, and every event arrives once and
-// in order.
+// A solve over HTTP, followed over SSE through a disconnect and a kill -9 of the server while its
+// agent is at work: the next server goes on, and every event arrives once and in order.
 func TestFollowedThroughAKill(t *testing.T) {
 	testrepo.Serving(t)
 	t.Parallel()
@@ -71,7 +70,7 @@ func TestFollowedThroughAKill(t *testing.T) {
 		}
 	}
 
-	// The same request is the same execution; everything of it is in git.
+	// The same request is the same execution; everything about it is in git.
 	a = ask(t, "POST", second.url+alx.PathSolve,
 		solveBody(t, "intent", "take good notes", "userId", "ann", "idempotencyKey", "k"))
 	got, err = alx.Decoder{Strict: true}.SolveResponse(a.raw)
@@ -102,7 +101,7 @@ func TestFollowedThroughAKill(t *testing.T) {
 	}
 	repo.Fsck()
 
-	// Asked to end, it ends in order.
+	// When asked to end, it ends properly.
 	if err := second.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
@@ -111,8 +110,8 @@ func TestFollowedThroughAKill(t *testing.T) {
 	}
 }
 
-// On a signal the server ends its agents, informs its followers, and leaves the run to
-// the next server.
+// On a signal the server ends its agents, informs its followers, and leaves the run to the next
+// server.
 func TestEndsInOrder(t *testing.T) {
 	testrepo.Serving(t)
 	t.Parallel()

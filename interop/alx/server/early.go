@@ -1,5 +1,5 @@
-// Requests that the HTTP library refuses by itself, before any handler: headers that are
-// too large, no Host, no HTTP. They get the envelope of a failure as well.
+// Requests that the HTTP library refuses by itself, before any handler: headers that are too large,
+// no Host, no HTTP. They get the envelope of a failure as well.
 
 package server
 
@@ -12,8 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/interop/alx"
 )
 
-// enveloped is a listener whose connections put the library's own plain answers into
-// the envelope.
+// enveloped is a listener whose connections put the library's own plain answers into the envelope.
 type enveloped struct{ net.Listener }
 
 func (l enveloped) Accept() (net.Conn, error) {
@@ -26,8 +25,8 @@ func (l enveloped) Accept() (net.Conn, error) {
 
 type envelopedConn struct{ net.Conn }
 
-// plain are the headers the library writes such an answer with, in one write; an
-// answer of ours has others.
+// plain is the headers with which the library writes such an answer, in one write; our own answers
+// have others.
 const plain = "\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n"
 
 func (c *envelopedConn) Write(b []byte) (int, error) {

@@ -1,5 +1,5 @@
-// What standard clients meet at the edges: event sources that come back, bodies that
-// stall, requests the HTTP library refuses by itself.
+// Edge cases of standard clients: event sources that reconnect, bodies that stall, requests that
+// the HTTP library refuses by itself.
 
 package server_test
 
@@ -56,7 +56,7 @@ func TestAnEventSourceThatHasEverythingIsSentAway(t *testing.T) {
 	}
 }
 
-// raw sends bytes as they are and returns the answer.
+// raw sends bytes unchanged and returns the answer.
 func raw(t *testing.T, url, text string) (*http.Response, string) {
 	t.Helper()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
@@ -77,8 +77,8 @@ func raw(t *testing.T, url, text string) (*http.Response, string) {
 	return res, string(body)
 }
 
-// A body that no handler reads and that does not come delays no answer, and keeps no connection: whoever sends one needs
-// no token for it.
+// A body that no handler reads and that does not come delays no answer, and keeps no connection: sending one needs no
+// token.
 func TestBodyThatDoesNotCome(t *testing.T) {
 	v := start(t, project(t, testrepo.Options{}, []string{"build", "ship"}, nil).Dir, nil)
 	for line, status := range map[string]int{
@@ -128,7 +128,7 @@ func TestReadinessTellsStrangersNothing(t *testing.T) {
 	}
 }
 
-// A body that stalls is answered in the end. It takes as long as a body may.
+// A stalled body is answered in the end. It takes as long as a body may.
 func TestAStalledBodyIsAnswered(t *testing.T) {
 	if os.Getenv("AGENTXCHAIN_LONG_TESTS") != "1" {
 		t.Skip("waits half a minute; AGENTXCHAIN_LONG_TESTS=1 runs it")

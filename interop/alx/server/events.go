@@ -13,7 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/interop/alx/sse"
 )
 
-// slowest is how long a client of a stream may take for what is written to it.
+// slowest is how long a client of a stream may take to read what is written to it.
 const slowest = 10 * time.Second
 
 func (s *Server) events(c *call) *alx.Error {
@@ -36,10 +36,10 @@ func (s *Server) events(c *call) *alx.Error {
 	if !ok || len(after) > alx.MaxLastEventBytes {
 		return alx.Errorf(alx.CodeInvalidCursor, "This run has no event of that id.")
 	}
-	// A client that takes both and says nothing of what it prefers gets the page.
+	// A client that accepts both without a preference gets the page.
 	if len(accept) > 0 && stream > 0 && (stream > page || page == 0) {
 		if snap := x.look(); snap.ended && from == len(snap.events) && from > 0 {
-			// A standard EventSource that has everything would come back for ever: 204 ends it.
+			// A standard EventSource that has everything would reconnect for ever: 204 ends it.
 			c.w.Header().Set(alx.HeaderCorrelationID, c.correlation)
 			c.status = http.StatusNoContent
 			c.w.WriteHeader(c.status)
@@ -72,9 +72,9 @@ func (s *Server) events(c *call) *alx.Error {
 	return nil
 }
 
-// stream sends events as they become known. Every client reads from the one list of the
-// run, at its own pace: there is no buffer that could overflow, and a client that does
-// not read for the time slowest is disconnected.
+// stream sends events as they become known. Every client reads from the one list of the run, at its
+// own pace: there is no buffer that could overflow, and a client that does not read for the time
+// slowest is disconnected.
 func (s *Server) stream(c *call, x *session, from int) *alx.Error {
 	release, ok := take(s.busyIO.streams)
 	if !ok {
@@ -88,7 +88,7 @@ func (s *Server) stream(c *call, x *session, from int) *alx.Error {
 	h := c.w.Header()
 	h.Set(alx.HeaderCorrelationID, c.correlation)
 	h.Set("Content-Type", alx.MediaEventStream)
-	h.Set("X-Accel-Buffering", "no") // proxies that gather answers would hold events back
+	h.Set("X-Accel-Buffering", "no") // buffering proxies would hold events back
 	c.status = http.StatusOK
 	c.w.WriteHeader(c.status)
 	if c.r.Method == http.MethodHead {
@@ -141,7 +141,7 @@ func (s *Server) stream(c *call, x *session, from int) *alx.Error {
 	}
 }
 
-// frame is an event of a stream.
+// frame returns an event in the form of a stream.
 func frame(e *alx.RunEvent) []byte {
 	return sse.Append(nil, sse.Event{ID: e.ID, Type: string(e.Type), Data: string(alx.Encode(e))})
 }

@@ -21,8 +21,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner/lookback"
 )
 
-// A gate that needs a person stops the session; the server never approves. Once a
-// person has, it goes on by itself.
+// A gate that needs a person stops the session; the server never approves. Once a person has
+// approved, it goes on by itself.
 func TestGateWaitsForAPerson(t *testing.T) {
 	t.Parallel()
 	repo := project(t, testrepo.Options{}, []string{"build", "ship"}, func(cfg *ojson.Object) {
@@ -54,7 +54,7 @@ func TestGateWaitsForAPerson(t *testing.T) {
 	inOrder(t, s.ExecutionID, events)
 }
 
-// approve is a person who lets a run pass its gate.
+// approve acts as a person who lets a run pass its gate.
 func approve(t *testing.T, dir string) {
 	t.Helper()
 	person, err := runner.Open(context.Background(), dir, runner.Options{Trust: true})
@@ -67,7 +67,7 @@ func approve(t *testing.T, dir string) {
 	}
 }
 
-// An agent that fails blocks its run, not the server; lifting the block goes on.
+// An agent that fails blocks its run, not the server; lifting the block lets it go on.
 func TestBlockedRun(t *testing.T) {
 	testrepo.Serving(t)
 	t.Parallel()
@@ -153,8 +153,8 @@ func TestRunsOfPeople(t *testing.T) {
 	until(t, v.url, out.Run, func(s *alx.SessionResponse) bool { return s.Status == alx.StatusBlocked })
 }
 
-// A removed work tree is restored; the work tree of a finished run is removed after its
-// time, and only when git has everything in it.
+// A removed work tree is restored; the work tree of a finished run is removed after its time, and
+// only when git has everything in it.
 func TestWorkTrees(t *testing.T) {
 	testrepo.Serving(t)
 	t.Parallel()
@@ -230,7 +230,7 @@ func TestKindsOfRepositories(t *testing.T) {
 	})
 }
 
-// What hooks are given names the request they were run for.
+// Hooks are told the request for which they run.
 func TestCorrelationReachesHooks(t *testing.T) {
 	t.Parallel()
 	repo := project(t, testrepo.Options{}, []string{"ship"}, func(cfg *ojson.Object) {
@@ -262,7 +262,7 @@ func (l *logged) Write(p []byte) (int, error) {
 }
 func (l *logged) String() string { l.mu.Lock(); defer l.mu.Unlock(); return l.text.String() }
 
-// One server at a time; an agent starts none.
+// One server at a time; an agent cannot start one.
 func TestOneServer(t *testing.T) {
 	t.Parallel()
 	repo := project(t, testrepo.Options{}, []string{"ship"}, nil)

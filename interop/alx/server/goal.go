@@ -19,9 +19,9 @@ import (
 // maxGoal is how long a project's goal may be, in UTF-16 units (docs/spec/configuration.md).
 const maxGoal = 500
 
-// files are what the branch of a session begins with: agentxchain.json with the intent
-// for a goal, and the intent in full where a goal cannot hold it. They follow from the
-// record alone, so making them again gives the same bytes.
+// files returns the first files of a session's branch: agentxchain.json with the intent as its
+// goal, and the full intent when a goal cannot hold it. They follow from the record alone, so
+// making them again gives the same bytes.
 func (s *Server) files(ctx context.Context, rec *record) (map[string][]byte, error) {
 	base, err := workspace.BaseOf(ctx, s.home, runner.OpID(rec.Base))
 	if err != nil {
@@ -46,7 +46,7 @@ func (s *Server) files(ctx context.Context, rec *record) (map[string][]byte, err
 	return out, nil
 }
 
-// settle brings the branch of a run that is complete in order and notes that it is.
+// settle completes the branch of a run that is over and notes that.
 func (s *Server) settle(ctx context.Context, r *runner.Runner, x *session) {
 	rec := x.asked()
 	if err := checkpoint(ctx, r); err != nil {
@@ -69,8 +69,8 @@ func (s *Server) settle(ctx context.Context, r *runner.Runner, x *session) {
 	x.mu.Unlock()
 }
 
-// checkpoint commits the files of accepted turns that a killed server did not come
-// round to: the loop leaves a run alone that is complete.
+// checkpoint commits the files of accepted turns that a killed server did not get to: the loop
+// leaves a completed run alone.
 func checkpoint(ctx context.Context, r *runner.Runner) error {
 	v, err := r.View(ctx)
 	if err != nil || v.Index == nil {
@@ -90,8 +90,8 @@ func checkpoint(ctx context.Context, r *runner.Runner) error {
 	return nil
 }
 
-// ownGoal puts the project's own goal back: merging two branches must not conflict over
-// their intents. A file that has changed in the meantime stays as it is.
+// ownGoal restores the project's own goal: merging two branches must not conflict over their
+// intents. A file that has changed in the meantime stays as it is.
 func (s *Server) ownGoal(ctx context.Context, r *runner.Runner, rec *record) error {
 	files, err := s.files(ctx, rec)
 	seeded, ok := files[wire.ConfigPath]
@@ -122,7 +122,7 @@ func compact(data []byte) []byte {
 	return ojson.Compact(o)
 }
 
-// wish is the intent with its constraints.
+// wish returns the intent with its constraints.
 func wish(rec *record) string {
 	text := strings.TrimSpace(rec.Intent)
 	var list []string
@@ -157,7 +157,7 @@ func inWords(v ojson.Value) string {
 
 func units(s string) int { return len(utf16.Encode([]rune(s))) }
 
-// subject is an intent as the first line of a commit message.
+// subject returns an intent as the first line of a commit message.
 func subject(intent string) string {
 	line := strings.Join(strings.Fields(intent), " ")
 	if short := text.CutUnits(line, 60); short != line {
@@ -166,8 +166,8 @@ func subject(intent string) string {
 	return line
 }
 
-// ready says whether the project can carry a run out without a person, from the commit
-// at HEAD. The error is an *alx.Error.
+// ready says whether the project can carry out a run without a person, from the commit at HEAD. The
+// error is an *alx.Error.
 func (s *Server) ready(ctx context.Context) (*workspace.Base, error) {
 	base, err := workspace.BaseOf(ctx, s.home, "")
 	if err != nil {
@@ -183,8 +183,8 @@ func (s *Server) ready(ctx context.Context) (*workspace.Base, error) {
 	return base, nil
 }
 
-// Ready reports what keeps the project from carrying out runs, nil for nothing. The
-// error is an *alx.Error.
+// Ready returns what keeps the project from carrying out runs, nil for nothing. The error is an
+// *alx.Error.
 func (s *Server) Ready(ctx context.Context) error {
 	_, err := s.ready(ctx)
 	return err

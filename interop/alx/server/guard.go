@@ -1,4 +1,4 @@
-// Who may ask: tokens, hosts, pages of other sites, and how much at once.
+// Access control: tokens, hosts, pages of other sites, and concurrency.
 
 package server
 
@@ -18,8 +18,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/interop/alx"
 )
 
-// hosts is what the Host header may say. On loopback only names of this machine do: a
-// page that has its own name resolve to 127.0.0.1 must not reach us (DNS rebinding).
+// hosts says what the Host header may contain. On loopback only names of this machine may be in it:
+// a page whose own name resolves to 127.0.0.1 must not reach us (DNS rebinding).
 type hosts struct {
 	listening atomic.Bool
 	loopback  atomic.Bool
@@ -30,11 +30,11 @@ func (h *hosts) listen(a net.Addr) {
 	h.listening.Store(true)
 }
 
-// ready reports whether the server listens: until then nothing is carried out.
+// ready reports whether the server listens: until then it carries out nothing.
 func (h *hosts) ready() bool { return h.listening.Load() }
 
-// admitted refuses requests of pages, for foreign hosts and without the token. Health
-// says nothing and is for everybody who can connect.
+// admitted refuses requests from pages, for foreign hosts and without the token. Health reveals
+// nothing and is open to every client that can connect.
 func (s *Server) admitted(r *http.Request) *alx.Error {
 	host := r.Host
 	if h, _, err := net.SplitHostPort(host); err == nil {
@@ -58,7 +58,7 @@ func (s *Server) admitted(r *http.Request) *alx.Error {
 	return alx.Errorf(alx.CodeUnauthorized, "A bearer token is missing or wrong.")
 }
 
-// known reports whether a request has the token, or none is asked for.
+// known reports whether a request has the token, or none is required.
 func (s *Server) known(r *http.Request) bool {
 	if s.opt.Token == "" {
 		return true
@@ -75,13 +75,13 @@ func clip(s string) string { return text.Clip(s, 100) }
 
 // Most of each kind of request at a time.
 const (
-	maxRequests = 256  // answered from memory, or taken in
+	maxRequests = 256  // answered from memory, or accepted
 	maxWaiting  = 2048 // solves that are waited for
 	maxStreams  = 1024 // event streams
-	maxBodies   = 1024 // solves of which the body is still to come
+	maxBodies   = 1024 // solves whose body is still arriving
 
 	maxConnections = 4608     // all of these, and some that are idle
-	maxBodyBytes   = 64 << 20 // of all the bodies that are not there to their end
+	maxBodyBytes   = 64 << 20 // of all the bodies that have not arrived completely
 )
 
 // limits counts what is under way.
@@ -101,7 +101,7 @@ func newLimits() limits {
 	}
 }
 
-// take takes one of a limit; release gives it back.
+// take takes one slot of a limit; release gives it back.
 func take(limit chan struct{}) (release func(), ok bool) {
 	select {
 	case limit <- struct{}{}:
@@ -111,7 +111,7 @@ func take(limit chan struct{}) (release func(), ok bool) {
 	}
 }
 
-// errBodies is the error of reading one more byte when all bodies together are as large as they may be.
+// errBodies is the error of reading one more byte when all bodies together have reached their limit.
 var errBodies = errors.New("the bodies of all requests are as large as they may be")
 
 func tooMany() *alx.Error {

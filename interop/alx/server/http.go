@@ -1,4 +1,4 @@
-// The HTTP surface: routes, envelopes, what every request goes through.
+// The HTTP surface: routes, envelopes, the common path of every request.
 
 package server
 
@@ -15,7 +15,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/interop/alx"
 )
 
-// Paths beside those of the protocol.
+// Paths besides those of the protocol.
 const (
 	pathHealth  = "/healthz"
 	pathReady   = "/readyz"
@@ -28,7 +28,7 @@ const (
 	writeTime = 30 * time.Second
 )
 
-// call is one request on its way.
+// call is one request in progress.
 type call struct {
 	w           http.ResponseWriter
 	r           *http.Request
@@ -41,7 +41,7 @@ type call struct {
 	release     func()
 }
 
-// route is a path the server answers.
+// route is a path that the server answers.
 type route struct {
 	name    string
 	methods []string
@@ -78,7 +78,7 @@ func routes(path string) (*route, string) {
 	return nil, ""
 }
 
-// Handler is the server's surface, for Serve and for tests.
+// Handler returns the server's HTTP handler, for Serve and for tests.
 func (s *Server) Handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began := time.Now()
@@ -126,8 +126,8 @@ func level(status int) slog.Level {
 	return slog.LevelInfo
 }
 
-// answer takes a request through the guards to its route. A failure, a panic included,
-// becomes the envelope of a failure.
+// answer passes a request through the guards to its route. A failure, a panic included, becomes the
+// envelope of a failure.
 func (s *Server) answer(c *call, to *route) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -147,7 +147,8 @@ func (s *Server) answer(c *call, to *route) {
 	h.Set("Cache-Control", "no-store")
 	_ = http.NewResponseController(c.w).SetWriteDeadline(time.Now().Add(writeTime))
 	if c.r.ContentLength != 0 {
-		// Else the library waits for the rest of a body that no handler reads before it sends the answer, without a limit.
+		// Otherwise the library waits without limit for the rest of a body that no handler reads before it sends the
+		// answer.
 		h.Set("Connection", "close")
 	}
 	if why := s.admitted(c.r); why != nil {
@@ -186,7 +187,7 @@ func (s *Server) answer(c *call, to *route) {
 	}
 }
 
-// free gives the request's place back early: a request that only waits needs none.
+// free gives up the request's slot early: a request that only waits needs none.
 func (c *call) free() {
 	if c.release != nil {
 		c.release()
@@ -194,10 +195,10 @@ func (c *call) free() {
 	}
 }
 
-// fail answers with the envelope of a failure; that of a solve says success false as well.
+// fail answers with the envelope of a failure; that of a solve also says success false.
 func (c *call) fail(why *alx.Error) {
 	c.attrs = append(c.attrs, "code", why.Code)
-	_ = http.NewResponseController(c.w).SetWriteDeadline(time.Now().Add(writeTime)) // the time went for the body
+	_ = http.NewResponseController(c.w).SetWriteDeadline(time.Now().Add(writeTime)) // the body used up the time
 	answer := alx.NewFailure(c.correlation, why)
 	if c.solving {
 		answer.Success = new(false)
@@ -232,8 +233,8 @@ func (c *call) wantsJSON() *alx.Error {
 	return nil
 }
 
-// quality is how welcome a media type is to an Accept header, 0 to 1; without a header
-// everything is. The most particular range decides (RFC 9110 §12.5.1).
+// quality returns how welcome a media type is to an Accept header, 0 to 1; without a header
+// everything is. The most specific range decides (RFC 9110 §12.5.1).
 func quality(accept []string, media string) float64 {
 	if len(accept) == 0 || len(accept) == 1 && strings.TrimSpace(accept[0]) == "" {
 		return 1
@@ -310,7 +311,7 @@ func (s *Server) health(c *call) *alx.Error {
 	return nil
 }
 
-// readiness says whether a solve would be taken in now.
+// readiness says whether a solve would be accepted now.
 func (s *Server) readiness(c *call) *alx.Error {
 	select {
 	case <-s.ending:

@@ -130,7 +130,7 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// The list goes on where a page ended, whatever comes in meanwhile.
+// The list continues where a page ended, whatever comes in meanwhile.
 func TestPages(t *testing.T) {
 	t.Parallel()
 	repo := project(t, testrepo.Options{}, []string{"ship"}, nil)
@@ -182,7 +182,7 @@ func TestPages(t *testing.T) {
 	inOrder(t, s.ExecutionID, events)
 }
 
-// With a token nothing but health is answered without it.
+// When a token is required, only health is answered without it.
 func TestToken(t *testing.T) {
 	t.Parallel()
 	repo := project(t, testrepo.Options{}, []string{"ship"}, nil)
@@ -216,8 +216,8 @@ func TestToken(t *testing.T) {
 	}
 }
 
-// A network client cannot make this machine run what its owner has not agreed to, nor
-// wait for a person who was never asked.
+// A network client cannot make this machine run what its owner has not agreed to, nor wait for a
+// person who was never asked.
 func TestNotReady(t *testing.T) {
 	t.Parallel()
 	repo := project(t, testrepo.Options{}, []string{"ship"}, nil)
@@ -264,8 +264,8 @@ func edit(t *testing.T, repo *testrepo.Repo, change func(cfg *ojson.Object)) {
 	repo.CommitAll("configure")
 }
 
-// A client that never reads delays no other and is disconnected; a client that sends
-// its body a byte now and then gets a timeout.
+// A client that never reads delays no other and is disconnected; a client that sends its body a
+// byte now and then gets a timeout.
 func TestSlowClients(t *testing.T) {
 	testrepo.Serving(t)
 	t.Parallel()
@@ -300,7 +300,7 @@ func TestSlowClients(t *testing.T) {
 	}
 	inOrder(t, run, events)
 	began := time.Now()
-	v.stop() // does not wait for them longer than it may
+	v.stop() // does not wait for them longer than allowed
 	if took := time.Since(began); took > 30*time.Second {
 		t.Errorf("ending took %v", took)
 	}

@@ -1,4 +1,4 @@
-// The index: every session in memory, brought up to date when a run's ref has moved.
+// The index: every session in memory, updated when a run's ref has moved.
 
 package server
 
@@ -19,8 +19,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
-// How often refs are looked at: those of runs we carry out, all others that are not
-// over, and the list of runs.
+// How often refs are checked: those of runs that we carry out, all others that are not over, and
+// the list of runs.
 const (
 	lookDriven = 100 * time.Millisecond
 	lookOther  = 500 * time.Millisecond
@@ -53,7 +53,7 @@ func newIndex(r *runner.Runner) *index {
 
 func keyOf(user, key string) string { return user + "\x00" + key }
 
-// add takes a session in. It has to show something already.
+// add adds a session, which must have something to show already.
 func (x *index) add(s *session) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -88,7 +88,7 @@ func (x *index) key(user, key string) *session {
 	return x.byKey[keyOf(user, key)]
 }
 
-// all returns the sessions, newest first. The slice is not the caller's to change.
+// all returns the sessions, newest first. The caller must not change the slice.
 func (x *index) all() []*session {
 	x.mu.RLock()
 	if !x.unsorted {
@@ -116,7 +116,7 @@ func newestFirst(a, b *session) int {
 	return strings.Compare(a.id(), b.id())
 }
 
-// discover takes in runs that have a ref and no session of ours.
+// discover adds runs that have a ref and no session of ours.
 func (x *index) discover(ctx context.Context) error {
 	x.git.Lock()
 	refs, err := x.reader.Record().Runs(ctx)
@@ -154,7 +154,7 @@ func createdAt(st *run.State) int64 {
 	return at.UnixNano()
 }
 
-// refresh brings a session up to date and reports whether anything was new.
+// refresh updates a session and reports whether anything was new.
 func (x *index) refresh(ctx context.Context, s *session) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -167,9 +167,9 @@ func (x *index) refresh(ctx context.Context, s *session) (bool, error) {
 	return true, nil
 }
 
-// read brings the facts of a session up to its run's ref. What has been read stays;
-// only what was added is read, unless rows were changed (a checkpoint amends one). The
-// caller holds the session's lock.
+// read brings the facts of a session up to its run's ref. What has been read stays; only additions
+// are read, unless rows were changed (a checkpoint amends one). The caller holds the session's
+// lock.
 func (x *index) read(ctx context.Context, s *session) error {
 	x.git.Lock()
 	defer x.git.Unlock()
@@ -206,8 +206,7 @@ func (x *index) read(ctx context.Context, s *session) error {
 	s.facts.State, _ = run.RepairState(state, s.facts.Config)
 	events = s.rows(events)
 	if !added && len(s.facts.Events) > 0 {
-		// Read anew from the first row: events are only ever added, so those known are
-		// the first of them.
+		// Read again from the first row: events are only ever added, so the known ones come first.
 		events = events[min(len(s.facts.Events), len(events)):]
 	}
 	s.facts.Events = append(s.facts.Events, events...)
@@ -226,8 +225,7 @@ func (x *index) read(ctx context.Context, s *session) error {
 	return nil
 }
 
-// ledger reads what a ledger has got since an earlier look, or all of it; added tells
-// which.
+// ledger reads what was added to a ledger since an earlier look, or all of it; added says which.
 func ledger(at, since *runner.RecordedRun, l wire.Ledger) (rows []*ojson.Object, added bool, err error) {
 	if since != nil {
 		lines, ok, err := at.Appended(l, since)
@@ -258,8 +256,8 @@ func (s *session) describe() {
 	}
 }
 
-// moved reports whether refs may have moved at all since it was last asked, in a
-// repository where finding out about one takes a git process.
+// moved reports whether any refs may have moved since the last call, in a repository where looking
+// at one takes a git process.
 func (x *index) moved() bool {
 	repo := x.reader.Record().Repository()
 	if repo.RefFormat != "reftable" {

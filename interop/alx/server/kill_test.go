@@ -12,8 +12,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/interop/alx"
 )
 
-// Killed again and again at any moment, with several runs under way: every run is
-// completed in the end, no turn is carried out twice, no event is lost or told twice.
+// Killed again and again at any moment, with several runs under way: every run is completed in the
+// end, no turn is carried out twice, no event is lost or repeated.
 func TestKilledAtAnyMoment(t *testing.T) {
 	testrepo.Serving(t)
 	t.Parallel()
@@ -34,7 +34,7 @@ func TestKilledAtAnyMoment(t *testing.T) {
 	known := make([][]alx.RunEvent, sessions)
 	for range kills {
 		time.Sleep(time.Duration(rand.IntN(250)) * time.Millisecond)
-		for i, run := range runs { // what was told once must stay true
+		for i, run := range runs { // what was sent once must stay true
 			a, err := try("GET", c.url+alx.RunEventsPath(run), "")
 			if err != nil || a.status != 200 {
 				t.Fatalf("%v %+v", err, a)

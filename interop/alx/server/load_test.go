@@ -16,9 +16,9 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/interop/alx"
 )
 
-// Many sessions at once, each followed by a client that keeps going away: every event
-// of every run arrives once and in order. Meanwhile sessions are inspected, beside a
-// handler that does nothing, and what both took is logged.
+// Many sessions at once, each followed by a client that keeps disconnecting: every event of every
+// run arrives once and in order. Meanwhile sessions are inspected, beside a handler that does
+// nothing, and the times of both are logged.
 func TestManySessions(t *testing.T) {
 	testrepo.Serving(t)
 	sessions := 10
@@ -106,8 +106,8 @@ func quantile(d []time.Duration, q float64) time.Duration {
 	return d[min(len(d)-1, int(float64(len(d))*q))].Round(10 * time.Microsecond)
 }
 
-// A thousand tellings of one request at once are one execution; another request with
-// the same key is refused, and another user's key is another key.
+// A thousand copies of one request at once are one execution; another request with the same key is
+// refused, and another user's key is another key.
 func TestIdempotency(t *testing.T) {
 	testrepo.Serving(t)
 	repo := project(t, testrepo.Options{}, []string{"ship"}, nil)

@@ -76,8 +76,8 @@ func options(edit func(*server.Options)) server.Options {
 	return o
 }
 
-// agent is a program that carries out turns: it notes its turn in a file of the phase
-// and moves the run on. A phase named in WAIT_<phase> waits for that file first.
+// agent is a program that carries out turns: it notes its turn in a file of the phase and moves the
+// run on. A phase named in WAIT_<phase> waits for that file first.
 const agent = `#!/bin/sh
 set -eu
 turn=$AGENTXCHAIN_TURN_ID
@@ -103,8 +103,8 @@ JSON
 echo "done"
 `
 
-// project makes a governed repository of the given phases (of plan, build, ship, in
-// that order) whose only role is carried out by a shell script.
+// project makes a governed repository of the given phases (of plan, build, ship, in that order)
+// whose only role is carried out by a shell script.
 func project(t testing.TB, o testrepo.Options, phases []string, edit func(cfg *ojson.Object)) *testrepo.Repo {
 	t.Helper()
 	repo := testrepo.New(t, o)
@@ -146,7 +146,7 @@ func project(t testing.TB, o testrepo.Options, phases []string, edit func(cfg *o
 	return repo
 }
 
-// service is a server of this process.
+// service is a server in this process.
 type service struct {
 	t    testing.TB
 	url  string
@@ -219,7 +219,7 @@ func (c *child) kill() {
 	}
 }
 
-// answer is what a request got.
+// answer is the answer to a request.
 type answer struct {
 	status int
 	header http.Header
@@ -283,7 +283,7 @@ func solveBody(t testing.TB, members ...any) string {
 	return string(data)
 }
 
-// until asks for a session again and again until it is as wanted.
+// until polls a session until it is as wanted.
 func until(t testing.TB, url, id string, want func(*alx.SessionResponse) bool) *alx.SessionResponse {
 	t.Helper()
 	var last *alx.SessionResponse
@@ -304,8 +304,8 @@ func until(t testing.TB, url, id string, want func(*alx.SessionResponse) bool) *
 	return nil
 }
 
-// follow reads an event stream until it ends or stop says so, and returns the events
-// and the id of the last one.
+// follow reads an event stream until it ends or stop says so, and returns the events and the id of
+// the last one.
 func follow(t testing.TB, url, run, last string, stop func(*alx.RunEvent) bool) (events []alx.RunEvent, ended bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 8*time.Second)
@@ -320,7 +320,7 @@ func follow(t testing.TB, url, run, last string, stop func(*alx.RunEvent) bool) 
 	}
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
-		return nil, false // the server is gone; who follows comes back
+		return nil, false // the server is gone; a follower reconnects
 	}
 	defer func() { _ = resp.Body.Close() }()
 	if resp.StatusCode != http.StatusOK || resp.Header.Get("Content-Type") != alx.MediaEventStream {
@@ -363,8 +363,8 @@ func follow(t testing.TB, url, run, last string, stop func(*alx.RunEvent) bool) 
 	return events, ended
 }
 
-// inOrder checks that events are numbered from 1 without a gap, each with an id of its
-// own, and that they begin and end as they must.
+// inOrder checks that events are numbered from 1 without a gap, each with an id of its own, and
+// that they begin and end as they must.
 func inOrder(t testing.TB, run string, events []alx.RunEvent) {
 	t.Helper()
 	seen := make(map[string]bool)

@@ -1,4 +1,4 @@
-// What the server tells of itself to be measured.
+// The server's measurements of itself.
 
 package server
 
@@ -9,7 +9,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/interop/alx"
 )
 
-// Meter takes the measurements of a server. Its methods are called by many goroutines.
+// Meter takes the measurements of a server. Many goroutines call its methods.
 type Meter interface {
 	// Watch is called once, before anything else.
 	Watch(Gauges)
@@ -24,7 +24,7 @@ type Meter interface {
 	Dropped()
 }
 
-// Gauges are what can be counted at any time.
+// Gauges holds what can be counted at any time.
 type Gauges struct {
 	Running, Waiting func() int
 	Sessions         func() map[alx.SessionStatus]int

@@ -1,4 +1,4 @@
-// What is kept of a session beside its run: who asked for what, in one small file.
+// What is kept of a session besides its run: who asked for what, in one small file.
 
 package server
 
@@ -15,9 +15,9 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/interop/alx"
 )
 
-// record is one session as it was asked for. It is written before the request is
-// answered and says nothing of the run but its id and how to begin it: how far it has
-// come is in the run's ref. Members another version has written survive.
+// record is one session as it was requested. It is written before the request is answered and has
+// only the run's id and how to begin it: the run's ref says how far it has come. Members that
+// another version has written survive.
 type record struct {
 	Schema         string      `json:"schema_version"`
 	SessionID      string      `json:"session_id"`
@@ -31,12 +31,12 @@ type record struct {
 	IdempotencyKey string      `json:"idempotency_key,omitempty"`
 	RequestDigest  string      `json:"request_digest"`
 	CreatedAt      string      `json:"created_at"`
-	Base           string      `json:"base"` // commit the branch begins at
+	Base           string      `json:"base"` // commit that the branch begins at
 	Branch         string      `json:"branch"`
 	Workspace      string      `json:"workspace"` // absolute directory of the linked work tree
 	Failed         *alx.Error  `json:"failed,omitempty"`
 	FailedAt       string      `json:"failed_at,omitempty"`
-	SettledAt      string      `json:"settled_at,omitempty"` // the run was complete and its branch brought in order
+	SettledAt      string      `json:"settled_at,omitempty"` // when the run was complete and its branch settled
 	RemovedAt      string      `json:"workspace_removed_at,omitempty"`
 	Extra          ojson.Extra
 }
@@ -51,7 +51,7 @@ type records struct{ dir string }
 
 func (r records) path(id string) string { return filepath.Join(r.dir, id+".json") }
 
-// save writes a session durably and whole.
+// save writes a session durably and atomically.
 func (r records) save(rec *record) error {
 	if err := os.MkdirAll(r.dir, 0o700); err != nil {
 		return err
@@ -59,7 +59,7 @@ func (r records) save(rec *record) error {
 	return durable.WriteFile(r.dir, rec.SessionID+".json", ojson.Pretty(ojson.Marshal(rec)), 0o600)
 }
 
-// load reads every session. What cannot be read is named in problems and left alone.
+// load reads every session. problems names those that cannot be read, which are left alone.
 func (r records) load() (list []*record, problems []string, err error) {
 	entries, err := os.ReadDir(r.dir)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -1,4 +1,4 @@
-// Asking git at most once a while, however often it is asked about.
+// Limiting how often git is asked, however often its answer is needed.
 
 package server
 
@@ -13,7 +13,7 @@ import (
 // rememberFor is how old an answer may be.
 const rememberFor = 2 * time.Second
 
-// remembered is whether the project is ready, as it was a moment ago.
+// remembered says whether the project was ready a moment ago.
 type remembered struct {
 	mu  sync.Mutex
 	at  time.Time

@@ -1,5 +1,5 @@
-// Work trees of runs that are over are removed after a time, when nothing is in them
-// that git does not have.
+// Work trees of runs that are over are removed after a time, when they hold nothing that git does
+// not have.
 
 package server
 
@@ -14,7 +14,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner/workspace"
 )
 
-// tidyEvery is how often finished work trees are looked for.
+// tidyEvery is how often to look for finished work trees.
 const tidyEvery = 10 * time.Minute
 
 // tidy removes what is over until the server ends.

@@ -1,4 +1,4 @@
-// The server: what it is given, how it begins and how it ends.
+// The server: its options, its start and its end.
 
 package server
 
@@ -26,8 +26,8 @@ import (
 
 // Options configures a server. The zero value serves loopback without a token.
 type Options struct {
-	Token      string        // bearer token to ask for; required when others than this machine can connect
-	MaxRuns    int           // runs carried out at a time; one a processor when 0
+	Token      string        // required bearer token; needed when other machines can connect
+	MaxRuns    int           // runs carried out at a time; one for each processor when 0
 	MaxQueue   int           // runs that may wait; 1000 when 0
 	Workspaces string        // absolute directory for the runs' work trees; below the git directory when ""
 	Wait       time.Duration // how long a solve is answered synchronously; 10 minutes when 0
@@ -35,9 +35,9 @@ type Options struct {
 	Keep       time.Duration // work trees of runs that are over are kept this long; for ever when 0
 	Grace      time.Duration // for requests under way when the server ends; 10 s when 0
 	Service    alx.Service
-	OpenAPI    func() ([]byte, error) // the OpenAPI document
+	OpenAPI    func() ([]byte, error) // returns the OpenAPI document
 
-	Runner runner.Options // of the runs' runners: environment, trust
+	Runner runner.Options // for the runs' runners: environment, trust
 	Log    *slog.Logger   // none when nil
 	Meter  Meter          // none when nil
 	Now    func() time.Time
@@ -58,7 +58,7 @@ type Server struct {
 
 	admitting sync.Mutex // one new session at a time
 
-	runs    context.Context // of the drives; ends when the server does
+	runs    context.Context // for the drives; ends when the server does
 	endRuns context.CancelFunc
 	jobs    sync.WaitGroup
 
@@ -70,8 +70,8 @@ type Server struct {
 	busyIO limits
 }
 
-// New makes the server of the project in dir and takes in what is recorded. One server
-// at a time serves a project: another one is the error locked. Close it.
+// New makes the server of the project in dir and loads what is recorded. One server at a time
+// serves a project: with another one the error is locked. Close it.
 func New(ctx context.Context, dir string, opt Options) (*Server, error) {
 	if opt.MaxRuns <= 0 {
 		opt.MaxRuns = runtime.GOMAXPROCS(0)
@@ -148,8 +148,8 @@ func (s *Server) begin(ctx context.Context, dir string) error {
 	return s.load(ctx)
 }
 
-// load reads the existing sessions and runs, and queues those of ours that can be
-// continued, in the order of their requests.
+// load reads the existing sessions and runs, and queues those of ours that can be continued, in the
+// order of their requests.
 func (s *Server) load(ctx context.Context) error {
 	list, problems, err := s.records.load()
 	if err != nil {
@@ -184,7 +184,7 @@ func (s *Server) load(ctx context.Context) error {
 	return nil
 }
 
-// newSession makes the session of a record, with the directory people are sent to.
+// newSession makes the session of a record, with the directory that people are sent to.
 func (s *Server) newSession(rec *record) *session {
 	x := newSession(rec, rec.ExecutionID)
 	x.live.Dir = filepath.Join(s.shownWorkspace(rec), filepath.FromSlash(s.home.Record().Repository().Prefix))
@@ -198,9 +198,9 @@ func (s *Server) shownWorkspace(rec *record) string {
 	return rec.Workspace
 }
 
-// Serve answers on l until ctx ends: then it accepts no more connections, ends the
-// agents, informs the event streams, gives requests under way Options.Grace, and leaves
-// the runs for the next server to continue.
+// Serve answers on l until ctx ends: then it accepts no more connections, ends the agents, informs
+// the event streams, gives requests under way Options.Grace, and leaves the runs for the next
+// server to continue.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	s.host.listen(l.Addr())
 	limited := crowd.Limit(enveloped{l}, maxConnections)
@@ -235,7 +235,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	return err
 }
 
-// Close gives everything back. Serve has returned.
+// Close releases everything. Call it after Serve has returned.
 func (s *Server) Close() error {
 	if s.endRuns != nil {
 		s.endRuns()
@@ -251,7 +251,7 @@ func (s *Server) Close() error {
 	return failures.All(errs...)
 }
 
-// origin of a failure that no later server will do better with.
+// fail records a failure that no later server can avoid as the end of a session.
 func (s *Server) fail(x *session, why *alx.Error) {
 	x.mu.Lock()
 	rec := *x.rec

@@ -13,8 +13,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
-// session is a run as it is shown. The run may be one of ours, with a record, or one
-// that a person drives, of which there is only the ref.
+// session is a run as it is shown. The run may be one of ours, with a record, or one that a person
+// drives, which has only the ref.
 type session struct {
 	rec *record // nil for a run that did not start here; never changed, replaced under mu
 
@@ -22,9 +22,9 @@ type session struct {
 	origin  derive.Origin
 	facts   derive.Facts
 	log     *derive.Log
-	tip     runner.OpID         // operation facts are of, "" before the run has begun
-	at      *runner.RecordedRun // the same, to tell what is new; nil when the run is over
-	config  []byte              // bytes facts.Config was read from
+	tip     runner.OpID         // operation of the facts, "" before the run has begun
+	at      *runner.RecordedRun // the same, to detect what is new; nil when the run is over
+	config  []byte              // the bytes of facts.Config
 	live    derive.Live
 	queued  bool
 	driven  bool
@@ -39,13 +39,13 @@ type session struct {
 type snapshot struct {
 	session alx.Session
 	events  []alx.RunEvent
-	ended   bool // nothing will come any more
+	ended   bool // no more events will come
 	settled bool // nothing is done about it now, nor will be before a person acts
 	body    body // SessionResponse
 	next    chan struct{}
 }
 
-// body is an encoded answer that wants only the correlation id of the request.
+// body is an encoded answer that lacks only the correlation id of the request.
 type body struct{ head, tail []byte }
 
 func newBody(make func(correlation string) any) body {
@@ -88,8 +88,7 @@ func newSession(rec *record, run string) *session {
 
 func (s *session) id() string { return s.origin.SessionID }
 
-// show publishes what is known now, and wakes those that wait for news. The caller
-// holds mu.
+// show publishes what is known now, and wakes those that wait for news. The caller holds mu.
 func (s *session) show() {
 	s.log.Fail(&s.origin, s.facts.State)
 	s.live.Driven = s.driven
@@ -125,7 +124,7 @@ func (s *session) update(change func()) {
 	s.show()
 }
 
-// rows keeps those of a ledger's lines that are of the session's run.
+// rows keeps those of a ledger's lines that belong to the session's run.
 func (s *session) rows(lines []*ojson.Object) []*ojson.Object {
 	var out []*ojson.Object
 	for _, row := range lines {

@@ -24,8 +24,8 @@ func (s *Server) session(c *call) *alx.Error {
 	return nil
 }
 
-// sessions lists newest first. A cursor names the last session of the page before it by
-// what the order goes by, so sessions that come or go meanwhile move nothing.
+// sessions lists newest first. A cursor names the last session of the previous page by its sort
+// key, so sessions that come or go meanwhile move nothing.
 func (s *Server) sessions(c *call) *alx.Error {
 	if why := c.wantsJSON(); why != nil {
 		return why
@@ -71,7 +71,7 @@ func (s *session) cursor() string {
 	return base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, "%d.%s", s.order, s.id()))
 }
 
-// readCursor returns a session that stands where the named one stood.
+// readCursor returns a session with the sort key of the named one.
 func readCursor(text string) (*session, bool) {
 	data, err := base64.RawURLEncoding.DecodeString(text)
 	if err != nil || len(text) > 512 {

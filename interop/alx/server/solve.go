@@ -59,8 +59,8 @@ func (s *Server) solve(c *call) *alx.Error {
 	return nil
 }
 
-// await returns when a session has come as far as it goes without a person, when ctx
-// ends, or when the server does.
+// await returns when a session has come as far as it goes without a person, when ctx ends, or when
+// the server does.
 func (s *Server) await(ctx context.Context, x *session) {
 	for {
 		snap := x.look()
@@ -104,8 +104,8 @@ func (s *Server) sendSolve(c *call, x *session, cached bool) {
 	c.send(status, alx.Encode(answer))
 }
 
-// request reads and judges the body. While it is on its way the request holds none of the places of those that are
-// being answered: clients that send slowly keep only each other waiting.
+// request reads and judges the body. While the body arrives the request takes no slot of those that are being
+// answered: clients that send slowly delay only each other.
 func (s *Server) request(c *call) (*alx.SolveRequest, *alx.Error) {
 	media, _, err := mime.ParseMediaType(c.r.Header.Get("Content-Type"))
 	if err != nil || media != alx.MediaJSON {
@@ -165,8 +165,8 @@ func tooLarge() *alx.Error {
 		alx.MaxBodyBytes)
 }
 
-// prefer reads what of Prefer (RFC 7240) is understood: respond-async, and wait=SECONDS,
-// which bounds how long an answer is waited for. Both together answer at once.
+// prefer reads the supported parts of Prefer (RFC 7240): respond-async, and wait=SECONDS, which
+// bounds the wait for an answer. Both together answer at once.
 func prefer(headers []string) (wait time.Duration, async bool) {
 	for _, h := range headers {
 		for part := range strings.SplitSeq(h, ",") {

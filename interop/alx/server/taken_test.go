@@ -11,8 +11,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/interop/alx/server"
 )
 
-// A session named like an existing directory or branch takes neither: both stay as they
-// are, and the client is told.
+// A session named like an existing directory or branch takes neither: both stay as they are, and
+// the client is told.
 func TestWhatIsSomebodysStays(t *testing.T) {
 	t.Parallel()
 	repo := project(t, testrepo.Options{}, []string{"ship"}, nil)

@@ -1,5 +1,5 @@
-// Watching refs: what is recorded becomes what is shown, and a run that a person has
-// freed goes on.
+// Watching refs: what is recorded becomes what is shown, and a run that a person has unblocked goes
+// on.
 
 package server
 
@@ -10,7 +10,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// watch looks at the refs of runs until the server ends.
+// watch checks the refs of runs until the server ends.
 func (s *Server) watch() {
 	tick := time.NewTicker(lookDriven)
 	defer tick.Stop()
@@ -50,15 +50,15 @@ func (s *Server) watch() {
 	}
 }
 
-// news brings a session up to date.
+// news updates a session.
 func (s *Server) news(x *session) {
 	if _, err := s.index.refresh(context.WithoutCancel(s.runs), x); err != nil {
 		s.log.Warn("a run cannot be read", "executionId", x.facts.Run, "error", err.Error())
 	}
 }
 
-// goOn queues a run of ours that rested and that a person has moved since, when there
-// is something to do: turns, or to tidy up after a completion.
+// goOn queues a run of ours that rested and that a person has moved since, when there is something
+// to do: turns, or to clean up after a completion.
 func (s *Server) goOn(x *session) {
 	x.mu.Lock()
 	freed := x.rec != nil && !x.driven && !x.queued && x.tip != x.rested && x.facts.State != nil

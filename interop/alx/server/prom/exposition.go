@@ -21,13 +21,13 @@ const (
 	histogram = "histogram"
 )
 
-// family is the metrics of one name, a series for each combination of label values.
-// Many goroutines may count at once.
+// family holds the metrics of one name, a series for each combination of label values. Many
+// goroutines may count at once.
 type family struct {
 	name, help, kind string
 	labels           []string      // in the order of their names
 	bounds           []float64     // of a histogram, ascending, without +Inf
-	count            func(*family) // sets gauges when they are asked for; nil for what is counted as it happens
+	count            func(*family) // sets gauges when they are requested; nil for what is counted as it happens
 
 	mu   sync.Mutex
 	rows map[string]*series // by their labels as text
@@ -35,7 +35,7 @@ type family struct {
 
 type series struct {
 	value   float64  // the sum, of a histogram
-	buckets []uint64 // observations up to each bound, without those below the bound before
+	buckets []uint64 // observations up to each bound, without those below the previous bound
 	n       uint64   // observations
 }
 
@@ -65,14 +65,14 @@ func (f *family) add(delta float64, values ...string) {
 	f.at(values...).value += delta
 }
 
-// set makes a gauge what was counted just now.
+// set sets a gauge to a present value.
 func (f *family) set(v float64, values ...string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.at(values...).value = v
 }
 
-// observe puts a measurement into the histogram.
+// observe adds a measurement to the histogram.
 func (f *family) observe(v float64, values ...string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -144,8 +144,8 @@ func number(v float64) string {
 	return strconv.FormatFloat(v, 'g', -1, 64)
 }
 
-// escapeLabel and escapeHelp write what would end a value or a line as the text form
-// wants it, and U+FFFD for bytes that are not UTF-8.
+// escapeLabel and escapeHelp escape what would end a value or a line, as the text form requires,
+// and write U+FFFD for bytes that are not UTF-8.
 func escapeLabel(s string) string {
 	return strings.NewReplacer(`\`, `\\`, "\n", `\n`, `"`, `\"`).Replace(strings.ToValidUTF8(s, "\uFFFD"))
 }

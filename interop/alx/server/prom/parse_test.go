@@ -167,7 +167,7 @@ func unescape(text, allowed string) (string, error) {
 	return out.String(), nil
 }
 
-// checkHistograms tells what is wrong with the buckets of a family.
+// checkHistograms reports faults in the buckets of a family.
 func checkHistograms(f *parsed) error {
 	type state struct {
 		last, bound, inf, count float64
@@ -265,7 +265,7 @@ func TestScrapeCanBeParsed(t *testing.T) {
 	}
 }
 
-// promtool is Prometheus's own judgement of metrics; .ci/run installs it.
+// TestPromtool lets Prometheus's own tool judge the metrics; .ci/run installs it.
 func TestPromtool(t *testing.T) {
 	promtool, err := exec.LookPath("promtool")
 	if err != nil {
@@ -277,7 +277,7 @@ func TestPromtool(t *testing.T) {
 	if out, err := cmd.CombinedOutput(); err != nil || len(out) > 0 {
 		t.Errorf("promtool check metrics: %v\n%s", err, out)
 	}
-	// A text that it must refuse shows that it looks.
+	// It must refuse a bad text, which shows that it looks.
 	cmd = exec.Command(promtool, "check", "metrics")
 	cmd.Stdin = strings.NewReader(strings.Replace(text, `route="sessions",le="+Inf"`, `route=sessions,le="+Inf"`, 1))
 	if err := cmd.Run(); err == nil {

@@ -65,7 +65,7 @@ func (m *Meter) family(kind, name, help string, labels ...string) *family {
 	return f
 }
 
-// Watch adds what the server counts itself, asked for when the metrics are.
+// Watch adds what the server counts itself, read when the metrics are requested.
 func (m *Meter) Watch(g server.Gauges) {
 	m.family(gauge, "alx_runs_running", "Runs that are carried out now.").count =
 		func(f *family) { f.set(float64(g.Running())) }
@@ -109,13 +109,13 @@ func (m *Meter) Answered(route, method string, status int, took time.Duration, t
 // Session counts a solve that made a session.
 func (m *Meter) Session() { m.sessions.add(1) }
 
-// Drove counts a stretch of carrying a run out, by where the run stood afterwards.
+// Drove counts one drive of a run, by where the run stood afterwards.
 func (m *Meter) Drove(status alx.SessionStatus, took time.Duration) {
 	m.drives.add(1, string(status))
 	m.driving.observe(took.Seconds())
 }
 
-// Turn counts what became of a turn.
+// Turn counts the outcome of a turn.
 func (m *Meter) Turn(event string) { m.turns.add(1, event) }
 
 // Stream counts event streams that are opened (1) and closed (-1).

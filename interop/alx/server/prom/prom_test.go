@@ -20,7 +20,7 @@ import (
 
 var record = flag.Bool("record", false, "write testdata/exposition.txt anew")
 
-// measured is a meter that has counted something of everything.
+// measured returns a meter that has counted something of everything.
 func measured() *Meter {
 	m := New()
 	m.Watch(server.Gauges{
@@ -48,7 +48,7 @@ func measured() *Meter {
 	return m
 }
 
-// scrape asks a meter as a scraper does.
+// scrape reads a meter as a scraper does.
 func scrape(t *testing.T, m *Meter) (header http.Header, text string) {
 	t.Helper()
 	s := httptest.NewServer(m.Handler())
@@ -65,7 +65,7 @@ func scrape(t *testing.T, m *Meter) (header http.Header, text string) {
 	return r.Header, string(body)
 }
 
-// The recording is what Prometheus's own client (client_golang 1.25.0) wrote of the same measurements.
+// The recording is what Prometheus's own client (client_golang 1.25.0) wrote for the same measurements.
 func TestExposition(t *testing.T) {
 	file := filepath.Join("testdata", "exposition.txt")
 	header, got := scrape(t, measured())
