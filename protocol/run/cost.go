@@ -30,6 +30,14 @@ func RowCost(cost *ojson.Object) float64 {
 	return Sane(usd)
 }
 
+// SpentText says what was spent. Nothing means that no turn reported a cost, not that the work was free.
+func SpentText(usd float64) string {
+	if usd == 0 {
+		return "no cost reported"
+	}
+	return fmt.Sprintf("$%.2f spent", usd)
+}
+
 // LeftText says what is left of a budget, to the cent; when it was overspent, by how much.
 func LeftText(usd float64) string {
 	cents := math.Round(usd * 100)

@@ -17,3 +17,11 @@ func TestLeftText(t *testing.T) {
 		}
 	}
 }
+
+func TestSpentText(t *testing.T) {
+	for usd, want := range map[float64]string{0: "no cost reported", 0.25: "$0.25 spent"} {
+		if got := SpentText(usd); got != want {
+			t.Errorf("SpentText(%g) = %q, want %q", usd, got, want)
+		}
+	}
+}

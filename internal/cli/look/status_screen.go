@@ -113,7 +113,7 @@ func printTally(p *term.Printer, st *status.Standing) {
 	v := st.View
 	p.Field("Accepted", "%s, %s", term.Counted(v.Index.Accepted, "turn"), term.Counted(v.Index.Decisions, "decision"))
 	if budget := v.State.BudgetStatus; budget.RemainingUSD != nil {
-		p.Field("Budget", "$%.2f spent, %s", budget.SpentUSD, run.LeftText(*budget.RemainingUSD))
+		p.Field("Budget", "%s, %s", run.SpentText(budget.SpentUSD), run.LeftText(*budget.RemainingUSD))
 	}
 	if n := len(v.Index.OpenObjections); n > 0 {
 		p.Field("Objections", "%d open", n)
