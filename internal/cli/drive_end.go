@@ -48,6 +48,8 @@ func outcome(ctx context.Context, res *loop.Result) error {
 	case res.StopReason == loop.Completed, res.StopReason == loop.GateHeld, res.StopReason == loop.MaxTurnsReached,
 		res.StopReason == loop.CallerStopped && res.Err == nil:
 		return nil
+	case res.State != nil && res.State.Status == wire.StatusFailed:
+		return term.Errorf("failed", "the run was given up").WithHint("git agentxchain run --new-run")
 	case res.State != nil && res.State.Status == wire.StatusBlocked:
 		e := &wire.Error{
 			Code:    wire.CodeRunBlocked,
@@ -80,8 +82,6 @@ func outcome(ctx context.Context, res *loop.Result) error {
 			}
 		}
 		return res.Err
-	case res.State != nil && res.State.Status == wire.StatusFailed:
-		return term.Errorf("failed", "the run was given up").WithHint("git agentxchain run --new-run")
 	case res.StopReason == loop.AdmissionRejected && res.Cause == "" && len(res.Errors) > 0:
 		return &wire.Error{
 			Code:    wire.CodeInvalidConfig,

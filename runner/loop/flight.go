@@ -291,7 +291,7 @@ func (l *loop) advance() {
 		case op.PID > 0:
 			op.Status = wire.TurnStarting
 		}
-		if op.Status == "" || op.Status == f.told {
+		if op.Status == "" || op.Status == f.told || l.over(f) {
 			continue
 		}
 		out, err := l.r.AdvanceTurn(l.work, op)

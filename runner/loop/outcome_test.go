@@ -391,6 +391,79 @@ func TestCancelledLoopIsResumed(t *testing.T) {
 	}
 }
 
+// A turn that a person sends back, or gives up, while its agent is at work: neither what that agent brings nor its failure
+// counts for the attempt that follows.
+func TestAttemptEndsWhileAtWork(t *testing.T) {
+	staged := func(p *project, d *loop.Dispatch) *runtimes.Outcome {
+		p.write(d.StagingPath, string(result(d.Turn)))
+		return &runtimes.Outcome{Kind: runtimes.Staged}
+	}
+	back := func(p *project, d *loop.Dispatch) *runtimes.Outcome { return returned(d.Turn) }
+	failed := func(*project, *loop.Dispatch) *runtimes.Outcome {
+		return &runtimes.Outcome{Kind: runtimes.Blocked, Failure: attempt.FailureNoOutput, Reason: "it ended without a word"}
+	}
+	sendBack := func(p *project, id string) error {
+		_, err := p.r.RejectTurn(t.Context(), runner.RejectOptions{TurnID: id, Reason: "stop that"})
+		return err
+	}
+	giveUp := func(p *project, id string) error {
+		_, err := p.r.ReissueTurn(t.Context(), runner.ReissueOptions{TurnID: id, Reason: "stop that"})
+		return err
+	}
+	for name, c := range map[string]struct {
+		first func(*project, *loop.Dispatch) *runtimes.Outcome
+		end   func(*project, string) error
+	}{
+		"staged, sent back":   {staged, sendBack},
+		"returned, sent back": {back, sendBack},
+		"failed, sent back":   {failed, sendBack},
+		"staged, given up":    {staged, giveUp},
+		"returned, given up":  {back, giveUp},
+		"failed, given up":    {failed, giveUp},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newProject(t, 1, []string{"dev"}, nil)
+			asked := 0
+			res, _ := run(p, loop.Options{
+				MaxTurns: 1,
+				Dispatch: func(_ context.Context, d *loop.Dispatch) *runtimes.Outcome {
+					if asked++; asked > 1 {
+						return returned(d.Turn)
+					}
+					out := c.first(p, d)
+					p.must(c.end(p, d.Turn.TurnID))
+					return out
+				},
+			})
+			if asked != 2 || res.TurnsExecuted != 1 || res.StopReason != loop.MaxTurnsReached || len(res.TurnHistory) != 2 ||
+				res.TurnHistory[0].Accepted || !strings.Contains(res.TurnHistory[0].AcceptError, "was not taken") {
+				t.Fatalf("asked %d times: %+v", asked, res)
+			}
+		})
+	}
+}
+
+// A turn that its agent has accepted by itself, over MCP or by the command, is done, however the agent ends.
+func TestAgentAccepts(t *testing.T) {
+	p := newProject(t, 1, []string{"dev"}, nil)
+	asked := 0
+	res, _ := run(p, loop.Options{
+		MaxTurns: 1,
+		Dispatch: func(_ context.Context, d *loop.Dispatch) *runtimes.Outcome {
+			if asked++; asked > 1 {
+				return returned(d.Turn)
+			}
+			p.write(d.StagingPath, string(result(d.Turn)))
+			_, err := p.r.AcceptTurn(t.Context(), runner.AcceptOptions{TurnID: d.Turn.TurnID})
+			p.must(err)
+			return &runtimes.Outcome{Kind: runtimes.Blocked, Failure: attempt.FailureNoOutput, Reason: "it ended without a word"}
+		},
+	})
+	if res.TurnsExecuted != 1 || len(res.Errors) != 0 || len(p.history()) != 2 {
+		t.Fatalf("%+v", res)
+	}
+}
+
 // Two loops never drive one work tree at a time.
 func TestSecondLoopIsRefused(t *testing.T) {
 	p := newProject(t, 1, []string{"dev"}, nil)

@@ -6,6 +6,9 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -29,6 +32,9 @@ func (l *loop) settle(f *flight) {
 	if f.late {
 		l.report(fmt.Sprintf("the dispatch of turn %s (%s) did not return within %s of its end", f.turn.TurnID,
 			f.turn.AssignedRole, l.opt.Grace), nil)
+	}
+	if l.superseded(f) {
+		return
 	}
 	out := f.out
 	switch {
@@ -65,6 +71,66 @@ func (l *loop) settle(f *flight) {
 	default:
 		l.reject(f, "dispatch", fmt.Sprintf("the dispatch ended with an unknown outcome: %q", out.Kind))
 	}
+}
+
+// over reports that the attempt of a flight has ended: a person has sent the turn back, or given it up, while its agent was
+// at work.
+func (l *loop) over(f *flight) bool {
+	if tip, err := l.r.RunTip(l.work, l.view.Run); err != nil || tip != l.view.Op {
+		if l.look() != nil {
+			return false // told by the operation that matters
+		}
+	}
+	turn, active := l.state().ActiveTurns.Get(f.turn.TurnID)
+	return !active || turn.Attempt != f.turn.Attempt
+}
+
+// superseded drops what a dispatch brought if its attempt is over. The attempt after it is not judged by that, and does not
+// find it staged.
+func (l *loop) superseded(f *flight) bool {
+	if !l.over(f) {
+		return false
+	}
+	id := f.turn.TurnID
+	turn, active := l.state().ActiveTurns.Get(id)
+	if last := l.state().LastCompletedTurnID; !active && last != nil && *last == id {
+		return true // its agent, or a person, has had it accepted
+	}
+	what := "it was given up while its agent was at work; what that brought was not taken"
+	who := "turn " + id + " (" + f.turn.AssignedRole + ")"
+	if active {
+		what = fmt.Sprintf("attempt %d was ended while its agent was at work; what that brought was not taken",
+			f.turn.Attempt)
+		l.fresh[id] = turn.Attempt
+		if err := l.setAside(f); err != nil {
+			l.fail(Blocked, who+": "+what, err)
+			return true
+		}
+	}
+	l.report(who+": "+what, nil)
+	l.remember(HistoryEntry{
+		Role:        f.turn.AssignedRole,
+		TurnID:      id,
+		Attempt:     f.turn.Attempt,
+		ErrorCode:   wire.CodeTurnNotActive,
+		AcceptError: what,
+	})
+	return true
+}
+
+// setAside renames what an attempt that is over has staged: its place belongs to the attempt after it.
+func (l *loop) setAside(f *flight) error {
+	dir, err := os.OpenRoot(root(l.r))
+	if err != nil {
+		return err
+	}
+	defer dir.Close() //nolint:errcheck // nothing was written through it
+	staged := wire.StagingPath(f.turn.TurnID)
+	err = dir.Rename(staged, fmt.Sprintf("%s/attempt-%d.json", path.Dir(staged), f.turn.Attempt))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
 }
 
 // threw handles a callback that panicked: where one turn runs at a time the loop stops and the turn
@@ -236,7 +302,9 @@ func (l *loop) judgeWaiting() {
 		if l.ctx.Err() != nil {
 			return // staged; the next loop takes them from there
 		}
-		l.accept(f)
+		if !l.superseded(f) {
+			l.accept(f)
+		}
 	}
 }
 
