@@ -1,4 +1,4 @@
-// What a hook is: its configuration, its call, its outcome.
+// A hook: its configuration, its call, its outcome.
 
 package hooks
 
@@ -9,8 +9,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 )
 
-// Codes of a hook that changed a protected file, and of a guard that could not
-// do its work (docs/hooks.md#protected-files).
+// Codes of a hook that changed a protected file, and of a guard that could not work
+// (docs/hooks.md#protected-files).
 const (
 	CodeStateTamper   = "hook_state_tamper"
 	CodeHistoryTamper = "hook_history_tamper"
@@ -19,7 +19,7 @@ const (
 	CodeGuardFailed   = "hook_guard_failed"
 )
 
-// Verdicts a hook may give.
+// Verdicts that a hook may give.
 const (
 	VerdictAllow = "allow"
 	VerdictWarn  = "warn"
@@ -51,18 +51,18 @@ const (
 type Hook struct {
 	Phase     string
 	Name      string
-	Type      string        // process or http; one we do not know fails, it does not run
+	Type      string        // process or http; an unknown type fails without running
 	Command   []string      // process: argv, run without a shell
 	URL       string        // http
-	Headers   *ojson.Object // http: values may hold ${NAME}
+	Headers   *ojson.Object // http: values may contain ${NAME}
 	TimeoutMS int           // 100 to 30000
 	Blocking  bool          // false: advisory
 	Env       *ojson.Object // variables set for the hook
-	EnvNames  []string      // variables handed on from our own environment
+	EnvNames  []string      // variables passed on from our own environment
 }
 
-// FromConfig returns the hooks of a phase in their order. The configuration's
-// shape is the validator's business; members of another shape read as absent.
+// FromConfig returns the hooks of a phase in order. The validator checks the configuration's shape; here, members
+// of another shape read as absent.
 func FromConfig(c *config.Config, phase string) []Hook {
 	if c == nil {
 		return nil
@@ -70,7 +70,7 @@ func FromConfig(c *config.Config, phase string) []Hook {
 	return FromObject(c.Hooks, phase)
 }
 
-// FromObject is FromConfig for a bare "hooks" object: phase to list of hooks.
+// FromObject is like FromConfig for a bare "hooks" object: phase to list of hooks.
 func FromObject(all *ojson.Object, phase string) []Hook {
 	if all.Len() == 0 {
 		return nil
@@ -90,7 +90,7 @@ func FromObject(all *ojson.Object, phase string) []Hook {
 			URL:       o.String("url"),
 			Headers:   o.Object("headers"),
 			TimeoutMS: ms,
-			Blocking:  o.Has("mode") && o.String("mode") != "advisory", // a mode we do not know may mean to block
+			Blocking:  o.Has("mode") && o.String("mode") != "advisory", // an unknown mode may mean to block
 			Env:       o.Object("env"),
 			EnvNames:  o.Strings("env_names"),
 		}
@@ -101,49 +101,46 @@ func FromObject(all *ojson.Object, phase string) []Hook {
 	return out
 }
 
-// Call is one use of a phase.
+// Call is one invocation of a phase's hooks.
 type Call struct {
 	Phase     string
-	RunID     string // "" when there is no run
+	RunID     string // "" without a run
 	TurnID    string // "" when no turn is concerned; null in the entries
 	Payload   *ojson.Object
-	Protected []string // project-relative files protected beyond the base set
+	Protected []string // project-relative files protected in addition to the base set
 
-	// Overruled reports that a person has overruled what a hook says: its no counts as a
-	// warning, and the hooks after it are asked. Nil overrules nothing.
+	// Overruled reports whether a person has overruled what a hook says: its block then counts as a warning, and
+	// the following hooks are still asked. Nil overrules nothing.
 	Overruled func(hook, message string) bool
 }
 
 // Runner runs hooks in one project. Only Root is required.
 type Runner struct {
-	Root          string           // absolute path of the project; hooks start here
-	Correlation   string           // correlation_id of what hooks are given; left out when ""
+	Root          string           // absolute path of the project, where hooks start
+	Correlation   string           // correlation_id of what hooks are given; omitted when ""
 	Environ       func() []string  // our own environment; os.Environ when nil
 	Now           func() time.Time // time.Now when nil
-	ExtraEnvNames []string         // variables handed on to every process hook
+	ExtraEnvNames []string         // variables passed on to every process hook
 	Guarded       []string         // project-relative files protected in every call
-	// project-relative files no hook may remove; their contents are ours to renew meanwhile
+	// project-relative files that no hook may remove, though we may rewrite their contents meanwhile
 	Kept []string
 
-	// Beside are further projects whose governed files no hook may change: the
-	// siblings of a coordinator's workspace.
+	// Beside are other projects whose governed files no hook may change: the siblings of a coordinator's workspace.
 	Beside []Sibling
 
-	// Restore returns the bytes a protected file has now, from somewhere no hook
-	// can write. It is asked only for files too big to be kept in memory, and
-	// only after one was changed; what it returns is checked by digest. When it
-	// is nil, or Restorable says that it does not know the file, such files are
-	// copied to Scratch before a hook runs.
+	// Restore returns the present bytes of a protected file, from somewhere no hook can write. It is called only
+	// for files too big to keep in memory, and only after one was changed; a digest checks its result. When it is
+	// nil, or Restorable says that it does not know the file, such files are copied to Scratch before a hook runs.
 	Restore    func(path string) ([]byte, error)
-	Restorable func(path string) bool // which files Restore knows; all when nil
-	Scratch    string                 // directory of those copies; the system's when ""
+	Restorable func(path string) bool // whether Restore knows a file; all when nil
+	Scratch    string                 // directory of those copies; the system's temporary one when ""
 	Grace      time.Duration          // between SIGTERM and SIGKILL; 2 s when 0
 }
 
-// Outcome is what came of a phase (docs/hooks.md#what-becomes-of-it).
+// Outcome is the outcome of a phase's hooks (docs/hooks.md#what-becomes-of-it).
 type Outcome struct {
 	OK      bool // the pipeline may go on
-	Blocked bool // a blocking hook said no, failed, or gave no answer
+	Blocked bool // a blocking hook refused, failed, or gave no answer
 	Entries []Entry
 	Blocker *Blocker // set when Blocked
 	Tamper  *Tamper  // set when a hook changed a protected file
@@ -164,10 +161,10 @@ func (o *Outcome) Rows() []*ojson.Object {
 // Blocker is the hook that stopped the phase.
 type Blocker struct{ HookName, Verdict, Message string }
 
-// Tamper is the first protected file found changed. Everything was put back.
+// Tamper is the first protected file found changed. All of them were restored.
 type Tamper struct{ HookName, File, Code, Message string }
 
-// Entry is what is recorded of one hook (docs/hooks.md#what-becomes-of-it).
+// Entry is the record of one hook (docs/hooks.md#what-becomes-of-it).
 type Entry struct {
 	Timestamp   string // after execution
 	Phase       string
@@ -177,7 +174,7 @@ type Entry struct {
 	TurnID      string          // "" is written as null
 	DurationMS  int             // 0 for a skipped hook
 	Verdict     string          // after a downgrade; "" is written as null
-	Message     ojson.Value     // nil when there is none
+	Message     ojson.Value     // nil for none
 	Annotations []*ojson.Object // {key, value}
 	ExitCode    *int
 	TimedOut    bool
@@ -185,9 +182,9 @@ type Entry struct {
 	Action      string // one of the Action constants
 }
 
-// Row is the entry as a row of hook-audit.jsonl, members in the order of
-// docs/hooks.md#what-becomes-of-it; a skipped hook has no transport. The name is
-// there twice: the public corpus reads hook_name, the implementor guide hook_id.
+// Row returns the entry as a row of hook-audit.jsonl, with members in the order of
+// docs/hooks.md#what-becomes-of-it; a skipped hook has no transport. The name occurs twice: the public corpus reads
+// hook_name, the implementor guide hook_id.
 func (e Entry) Row() *ojson.Object {
 	row := ojson.NewObject("timestamp", e.Timestamp, "hook_phase", e.Phase, "hook_name", e.HookName,
 		"hook_id", e.HookName)

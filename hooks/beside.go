@@ -10,7 +10,7 @@ import (
 
 // Sibling is another project on this machine.
 type Sibling struct {
-	Name string // how its files are named in messages and codes, such as ../api
+	Name string // name of its files in messages and codes, such as ../api
 	Root string // absolute path of the project
 }
 
@@ -19,8 +19,8 @@ type besideGuard struct {
 	guard *guard
 }
 
-// takeBeside takes the pictures of the siblings. Their bundles are closed in every
-// phase: none of their turns is the hook's own.
+// takeBeside takes the pictures of the siblings. Their bundles are closed in every phase: none of their turns is
+// the hook's own.
 func (g *guard) takeBeside() error {
 	for _, s := range g.runner.Beside {
 		other := &Runner{Root: s.Root, Scratch: g.runner.Scratch}
@@ -33,7 +33,7 @@ func (g *guard) takeBeside() error {
 	return nil
 }
 
-// checkBeside returns the first changed file of a sibling, "" when there is none.
+// checkBeside returns the first changed file of a sibling, or "".
 func (g *guard) checkBeside() (string, error) {
 	for _, b := range g.beside {
 		changed, err := b.guard.check()
@@ -47,7 +47,7 @@ func (g *guard) checkBeside() (string, error) {
 	return "", nil
 }
 
-// restoreBeside puts back whatever was changed in the siblings.
+// restoreBeside restores whatever was changed in the siblings.
 func (g *guard) restoreBeside() error {
 	var errs []error
 	for _, b := range g.beside {

@@ -1,4 +1,4 @@
-// What process hooks see of our environment, and keeping secrets to ourselves.
+// What process hooks see of our environment, and how secrets are kept out of records.
 
 package hooks
 
@@ -11,11 +11,10 @@ import (
 	shapes "github.com/git-agentxchain/git-agentxchain/internal/secrets"
 )
 
-// InheritedNames returns the variables a process hook always inherits, in
-// order; a name ending in * stands for every name that begins so. Others must be
-// asked for: by the hook's env_names or by the person's own setting. Nothing of
-// git's (GIT_*) is ever handed on, for it would tie the git commands of a hook
-// to the command that runs it.
+// InheritedNames returns the variables that a process hook always inherits, in order; a name ending in * means
+// every name with that prefix. Others must be requested, by the hook's env_names or by the user's own setting.
+// Variables of git (GIT_*) are never passed on, because they would tie the git commands of a hook to the command
+// that runs it.
 func InheritedNames() []string {
 	names := []string{"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_*", "TZ", "TMPDIR", "TEMP", "TMP",
 		"TERM", "XDG_*"}
@@ -28,13 +27,11 @@ func InheritedNames() []string {
 	return names
 }
 
-// minSecret is the shortest value that is taken out of texts: shorter ones are
-// found in every sentence.
+// minSecret is the shortest value to mask in texts: shorter values occur in any sentence.
 const minSecret = 8
 
-// environment is the whole environment of a process hook: what is inherited,
-// what is asked for, the hook's own, and the four names that are ours and that
-// nothing overrides.
+// environment returns the whole environment of a process hook: inherited and requested variables, the hook's own,
+// and four names of ours that nothing overrides.
 func (r *Runner) environment(h Hook, call Call) []string {
 	asked := slices.Concat(r.ExtraEnvNames, h.EnvNames)
 	var env []string
@@ -58,7 +55,7 @@ func (r *Runner) environment(h Hook, call Call) []string {
 	return append(env, ours...)
 }
 
-// ownEnv is the hook's env. A name or value no environment can hold is left out.
+// ownEnv returns the hook's env, without names or values that an environment cannot hold.
 func ownEnv(h Hook) []string {
 	var env []string
 	for name, v := range h.Env.All() {
@@ -82,7 +79,7 @@ func inherited(name string) bool {
 
 func isGitName(name string) bool { return len(name) >= 4 && sameName(name[:4], "GIT_") }
 
-// sameName compares names the way the system does.
+// sameName compares names as the system does.
 func sameName(a, b string) bool {
 	if runtime.GOOS == "windows" {
 		return strings.EqualFold(a, b)
@@ -112,10 +109,10 @@ func lookupIn(environ []string, name string) (string, bool) {
 	return "", false
 }
 
-// secrets are values that must not get into what is recorded or said.
+// secrets are values that must not appear in records or messages.
 type secrets []string
 
-// add takes a value up. Values of several lines are also known by their lines.
+// add adds a value. The lines of a multi-line value are also masked.
 func (s *secrets) add(value string) {
 	for _, v := range append([]string{value}, strings.Split(value, "\n")...) {
 		if v = strings.TrimSpace(v); len(v) >= minSecret && !slices.Contains(*s, v) {
@@ -124,7 +121,8 @@ func (s *secrets) add(value string) {
 	}
 }
 
-// redact masks the secrets in text, longest first so that none leaves its rest, and what looks like one.
+// redact masks the secrets in text, longest first so that none leaves a remainder, and anything that looks like a
+// secret.
 func (s secrets) redact(text string) string {
 	sorted := slices.Clone(s)
 	slices.SortFunc(sorted, func(a, b string) int { return len(b) - len(a) })
@@ -134,7 +132,7 @@ func (s secrets) redact(text string) string {
 	return shapes.Redact(text)
 }
 
-// redactValue is redact for every string in a JSON value.
+// redactValue applies redact to every string in a JSON value.
 func (s secrets) redactValue(v ojson.Value) ojson.Value {
 	switch v := v.(type) {
 	case string:

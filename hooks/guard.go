@@ -1,4 +1,4 @@
-// The guard: what protected files are before a hook, and whether they still are.
+// The guard: the state of protected files before a hook, and the check that it is unchanged.
 
 package hooks
 
@@ -11,19 +11,18 @@ import (
 	"slices"
 )
 
-// guard holds a picture of the protected files. It stays valid from hook to hook
-// of a call, for the first difference ends the call. Everything is reached
-// through an os.Root, so that no link swapped in leads out of the project.
+// guard holds a picture of the protected files. It stays valid for all hooks of a call, since the first difference
+// ends the call. Every access goes through an os.Root, so that no link swapped in leads out of the project.
 type guard struct {
 	runner *Runner
 	call   Call
 	root   *os.Root
-	order  []string // every path looked at, in the order of comparison
+	order  []string // every path in the picture, in the order of comparison
 	files  map[string]picture
 	dirs   map[string]picture // their directories
 	depth  []string           // the keys of dirs, parents first
 	kept   int64              // bytes of contents in memory
-	copies string             // directory of copies of big files, "" while there is none
+	copies string             // directory of copies of big files, "" if none
 	beside []besideGuard
 }
 
@@ -75,8 +74,7 @@ func (g *guard) take() error {
 	return nil
 }
 
-// addParents takes the directories above p into the picture: one that is swapped
-// for a link takes all its files along.
+// addParents adds the directories above p to the picture: a directory swapped for a link takes all its files along.
 func (g *guard) addParents(p string) {
 	for d := path.Dir(p); d != "."; d = path.Dir(d) {
 		if _, known := g.dirs[d]; known {
@@ -102,7 +100,7 @@ func (g *guard) lookDir(d string) picture {
 	return pic
 }
 
-// check returns the first protected path that is not as it was, "" when all are.
+// check returns the first protected path that has changed, or "".
 func (g *guard) check() (string, error) {
 	bad := g.swapped()
 	for _, p := range g.order {
@@ -127,7 +125,7 @@ func (g *guard) check() (string, error) {
 	return g.checkBeside()
 }
 
-// same compares a path with the picture of it. What is only kept has to be there.
+// same compares a path with its picture. A kept path only has to exist.
 func (g *guard) same(p string, now picture) bool {
 	was := g.files[p]
 	if slices.Contains(g.runner.Kept, p) {
@@ -136,8 +134,8 @@ func (g *guard) same(p string, now picture) bool {
 	return now.same(was)
 }
 
-// swapped lists directories that have become something else. That one came into
-// being is not a change: what is in it is looked at.
+// swapped lists directories that have become something else. A new directory is not a change: its contents are
+// checked.
 func (g *guard) swapped() []string {
 	var out []string
 	for _, d := range g.depth {
@@ -166,7 +164,7 @@ func under(dirs []string, p string) bool {
 func (g *guard) added() ([]string, error) {
 	now, err := bundleFiles(g.root, g.call)
 	if errors.Is(err, fs.ErrPermission) {
-		return []string{dispatchDir}, nil // it could be read before
+		return []string{dispatchDir}, nil // it was readable before
 	}
 	if err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-// One protected path as it is: its kind, its digest, and its bytes to put back.
+// The state of one protected path: its kind, its digest, and the bytes to restore.
 
 package hooks
 
@@ -19,20 +19,20 @@ import (
 
 const dispatchDir = wire.DispatchDir
 
-// What is kept in memory of protected files; the rest is copied to disk.
+// How much of protected files is kept in memory; the rest is copied to disk.
 const (
 	maxKeptFile  = 8 << 20
 	maxKeptTotal = 64 << 20
 )
 
-// Kinds of what a path may name.
+// Kinds of what is at a path.
 const (
 	kindNone    = iota // nothing
 	kindFile           // a regular file
 	kindDir            // a directory
 	kindLink           // a symbolic link
 	kindOther          // a device, a pipe
-	kindBlocked        // not to be reached, for instance through a link that leads out
+	kindBlocked        // unreachable, for instance through a link that leads out
 )
 
 type picture struct {
@@ -52,8 +52,7 @@ func (p picture) same(q picture) bool {
 	return p.kind == q.kind && p.mode == q.mode && p.link == q.link && p.size == q.size && p.sum == q.sum
 }
 
-// kindOf is the kind for a path that cannot be examined. Below a file there is
-// nothing.
+// kindOf returns the kind of a path that cannot be examined. Below a file there is nothing.
 func kindOf(err error) int {
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return kindNone
@@ -61,9 +60,8 @@ func kindOf(err error) int {
 	return kindBlocked
 }
 
-// look takes the picture of a path, with its contents when keep is set. A file
-// that cannot be read is an error when it is to be kept; afterwards it is a
-// difference.
+// look takes the picture of a path, with its contents if keep is set. An unreadable file is an error if it is to be
+// kept; afterwards it is a difference.
 func (g *guard) look(name string, keep bool) (picture, error) {
 	info, err := g.root.Lstat(name)
 	if err != nil {
@@ -92,9 +90,9 @@ func (g *guard) look(name string, keep bool) (picture, error) {
 	return pic, err
 }
 
-// read digests a regular file, and keeps its bytes somewhere when asked to.
+// read digests a regular file and, if asked, keeps its bytes.
 func (g *guard) read(name string, info fs.FileInfo, pic *picture, keep bool) error {
-	// Without waiting: a pipe may have taken the place of the file meanwhile.
+	// Without waiting: a pipe may have replaced the file meanwhile.
 	f, err := g.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return err
@@ -124,7 +122,7 @@ func (g *guard) read(name string, info fs.FileInfo, pic *picture, keep bool) err
 		pic.copy = c.Name()
 		to = io.MultiWriter(sum, c)
 	}
-	// No more than was there at first: a growing file must not hold us.
+	// No more than there was at first: a growing file must not keep us busy.
 	n, err := io.CopyN(to, f, pic.size)
 	if err != nil || n != pic.size {
 		return fmt.Errorf("%s could not be read to its end: %w", name, err)
@@ -137,7 +135,7 @@ func (g *guard) read(name string, info fs.FileInfo, pic *picture, keep bool) err
 	return nil
 }
 
-// copyFile makes a file for the copy of a big one, readable by this user only.
+// copyFile creates a file for the copy of a big one, readable only by this user.
 func (g *guard) copyFile() (*os.File, error) {
 	if g.copies == "" {
 		dir, err := os.MkdirTemp(g.runner.Scratch, "agentxchain-guard-")

@@ -1,4 +1,4 @@
-// What configured hooks need and this machine does not have (docs/hooks.md#fields).
+// What configured hooks need and this machine lacks (docs/hooks.md#fields).
 
 package hooks
 
@@ -15,16 +15,15 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 )
 
-// Problem is a hook that cannot do its work here. A blocking one holds every
-// turn up.
+// Problem is a hook that cannot work here. A blocking one stops every turn.
 type Problem struct {
 	Phase, Hook string
 	Blocking    bool
 	Message     string // what is missing, without a full stop
 }
 
-// Problems checks that the program of every process hook can be started from
-// root and that the variables in the headers of every http hook are set.
+// Problems checks that the program of every process hook can be started from root and that the variables in the
+// headers of every http hook are set.
 func Problems(c *config.Config, root string, lookupEnv func(string) (string, bool)) []Problem {
 	var out []Problem
 	for _, phase := range config.HookPhases() {
@@ -59,8 +58,8 @@ func (h Hook) typeProblem() string {
 	return "its type " + ojson.Shown(h.Type) + " is none of " + typeProcess + ", " + typeHTTP
 }
 
-// ProgramProblem says why a program cannot be started from dir, or "". A bare
-// name is looked for on PATH; a name with a slash is a file, relative to dir.
+// ProgramProblem says why a program cannot be started from dir, or "". A bare name is searched on PATH; a name with
+// a slash is a file, relative to dir.
 func ProgramProblem(word, dir string) string {
 	if !strings.ContainsRune(word, '/') && !strings.ContainsRune(word, filepath.Separator) {
 		if _, err := exec.LookPath(word); err != nil {
@@ -88,9 +87,8 @@ func ProgramProblem(word, dir string) string {
 	return ""
 }
 
-// UnsetVariables names the environment variables that header values refer to as
-// ${NAME} and that are not set or empty, as a sentence without its full stop; ""
-// when there are none.
+// UnsetVariables names the environment variables that header values use as ${NAME} and that are unset or empty, as
+// a sentence without its full stop; "" for none.
 func UnsetVariables(headers *ojson.Object, lookupEnv func(string) (string, bool)) string {
 	_, unset := webpost.Resolve(headers, func(name string) (string, bool) {
 		v, ok := lookupEnv(name)

@@ -13,10 +13,9 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// protected lists the single files guarded in a call, in the order in which they
-// are compared: the three of the protocol, the caller's, then what this
-// implementation adds: every other governed ledger and document, the
-// configuration, and the staged result once it has been validated.
+// protected lists the single files guarded in a call, in the order of comparison: the three of the protocol, the
+// caller's, then this implementation's additions: every other governed ledger and document, the configuration, and
+// the staged result once it has been validated.
 func (r *Runner) protected(call Call) []string {
 	paths := []string{string(wire.DocState), wire.LedgerHistory.Path(), wire.LedgerDecisions.Path()}
 	paths = append(paths, call.Protected...)
@@ -28,7 +27,7 @@ func (r *Runner) protected(call Call) []string {
 	}
 	paths = append(paths, wire.ConfigPath)
 	if call.Phase == "after_validation" || call.Phase == "before_acceptance" {
-		// What was validated is what must be accepted.
+		// The validated result must be the one that is accepted.
 		if call.TurnID != "" {
 			paths = append(paths, wire.StagingPath(call.TurnID))
 		}
@@ -45,10 +44,9 @@ func (r *Runner) protected(call Call) []string {
 	return out
 }
 
-// bundleFiles lists the files of dispatch bundles that are guarded, sorted. A
-// bundle is closed in every phase but after_dispatch, when hooks may add to the
-// bundle of their own turn. What runtimes write into a bundle while an agent
-// works is left out: it belongs to no hook and to no seal.
+// bundleFiles lists the guarded files of dispatch bundles, sorted. A bundle is closed in every phase except
+// after_dispatch, when hooks may add to the bundle of their own turn. It skips what runtimes write into a bundle
+// while an agent works: that belongs to no hook and to no seal.
 func bundleFiles(root *os.Root, call Call) ([]string, error) {
 	open := ""
 	if call.Phase == "after_dispatch" && call.TurnID != "" {
@@ -72,13 +70,13 @@ func bundleFiles(root *os.Root, call Call) ([]string, error) {
 	return out, err
 }
 
-// isRuntimeFile reports .agentxchain/dispatch/turns/<turn>/<name> where name is
-// one of those that are written after a bundle was sealed.
+// isRuntimeFile reports whether p is .agentxchain/dispatch/turns/<turn>/<name> with a name that is written after
+// sealing.
 func isRuntimeFile(p string) bool {
 	return path.Dir(path.Dir(p)) == wire.DispatchDir && slices.Contains(dispatch.AuditFiles(), path.Base(p))
 }
 
-// tamperCode is the code for a changed file (docs/hooks.md#protected-files).
+// tamperCode returns the code for a changed file (docs/hooks.md#protected-files).
 func tamperCode(p string) string {
 	switch {
 	case strings.HasSuffix(p, "state.json"):

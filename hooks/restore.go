@@ -1,4 +1,4 @@
-// Putting protected files back as they were.
+// Restoring protected files.
 
 package hooks
 
@@ -16,9 +16,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/failures"
 )
 
-// restore puts every protected path back. Files are written beside and renamed
-// into place, so that a link to the old file or a handle on it reaches the new
-// one no more. Afterwards everything is compared again.
+// restore restores every protected path. Files are written beside and renamed into place, so that a link to the old
+// file or a handle on it no longer reaches the new one. Afterwards everything is compared again.
 func (g *guard) restore() error {
 	var errs []error
 	note := func(p string, err error) {
@@ -54,8 +53,8 @@ func (g *guard) restore() error {
 	return nil
 }
 
-// restoreDir makes a directory a directory again, or a link the link it was.
-// Directories that are new stay: what may not be in them is removed by itself.
+// restoreDir turns a path back into the directory or the link that it was. New directories stay: forbidden files in
+// them are removed individually.
 func (g *guard) restoreDir(d string, was picture) error {
 	now := g.lookDir(d)
 	switch {
@@ -104,7 +103,7 @@ func (g *guard) restoreFile(p string, was, now picture) error {
 	return nil
 }
 
-// write makes a file with the bytes it had.
+// write writes a file with its former bytes.
 func (g *guard) write(p string, was picture) error {
 	from, done, err := g.contents(p, was)
 	if err != nil {
@@ -141,7 +140,7 @@ func (g *guard) write(p string, was picture) error {
 	return err
 }
 
-// contents opens the bytes a file had.
+// contents opens the former bytes of a file.
 func (g *guard) contents(p string, was picture) (io.Reader, func(), error) {
 	none := func() {}
 	switch {

@@ -13,10 +13,10 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// maxTimeout is the longest a hook may take, and the time of one that names none.
+// maxTimeout is the longest time for a hook, and the default.
 const maxTimeout = 30 * time.Second
 
-// attempt is what the transport made of one hook.
+// attempt is the transport's result for one hook.
 type attempt struct {
 	exit     *int
 	timedOut bool
@@ -25,15 +25,13 @@ type attempt struct {
 	elapsed  time.Duration
 }
 
-// Run runs hooks in their order, each guarded, and says whether the pipeline may
-// go on. The first hook that changes a protected file or blocks ends the phase;
-// after a block the others are entered as skipped. Without hooks nothing is
-// touched.
+// Run runs hooks in order, each guarded, and says whether the pipeline may go on. The first hook that changes a
+// protected file or blocks ends the phase; after a block the others are entered as skipped. Without hooks nothing
+// is touched.
 //
-// The error is for what is not the hooks' doing: the guard could not read or
-// restore a protected file (a *wire.Error with CodeGuardFailed), or ctx
-// ended, in which case the hook that was interrupted has no entry. The outcome
-// holds the entries so far and is not OK then; it is never nil.
+// The error is for what the hooks did not cause: the guard could not read or restore a protected file (a
+// *wire.Error with CodeGuardFailed), or ctx ended, in which case the interrupted hook has no entry. The outcome
+// then has the entries so far and is not OK; it is never nil.
 func (r *Runner) Run(ctx context.Context, hooks []Hook, call Call) (*Outcome, error) {
 	out := &Outcome{OK: true}
 	if len(hooks) == 0 {
@@ -63,8 +61,8 @@ func (r *Runner) Run(ctx context.Context, hooks []Hook, call Call) (*Outcome, er
 	return out, nil
 }
 
-// one runs one hook and judges it: tamper before timeout before failure before
-// invalid output before the verdict.
+// one runs one hook and judges it: tampering takes precedence over a timeout, then failure, invalid output, and the
+// verdict.
 func (r *Runner) one(ctx context.Context, g *guard, h Hook, call Call, out *Outcome) error {
 	env := r.environment(h, call)
 	a, secrets := r.try(ctx, h, call, env)
@@ -153,7 +151,7 @@ func judge(e *Entry, h Hook, a attempt, secrets secrets) {
 	}
 }
 
-// timeout is the hook's time, kept within what a configuration may say.
+// timeout returns the hook's time limit, clamped to what a configuration may set.
 func (h Hook) timeout() time.Duration {
 	if d := time.Duration(h.TimeoutMS) * time.Millisecond; h.TimeoutMS > 0 &&
 		h.TimeoutMS <= int(maxTimeout.Milliseconds()) {
@@ -179,7 +177,7 @@ func (r *Runner) skipped(h Hook, call Call, by string) Entry {
 	return e
 }
 
-// envelope is what every hook is given (docs/hooks.md#what-a-hook-is-given).
+// envelope returns what every hook is given (docs/hooks.md#what-a-hook-is-given).
 func (r *Runner) envelope(h Hook, call Call) []byte {
 	payload := call.Payload
 	if payload == nil {

@@ -12,14 +12,13 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/webpost"
 )
 
-// maxOutput is what a hook may say on each stream, or in a response, in bytes.
+// maxOutput bounds a hook's output on each stream, or in a response, in bytes.
 const maxOutput = 1 << 20
 
-// excerpt of a response that was not a success, in characters.
+// maxBodyExcerpt bounds the excerpt of an unsuccessful response, in characters.
 const maxBodyExcerpt = 200
 
-// try runs a hook and returns what it said, with the values that must not be
-// repeated.
+// try runs a hook and returns its answer, with the values that must not be repeated.
 func (r *Runner) try(ctx context.Context, h Hook, call Call, env []string) (attempt, secrets) {
 	switch h.Type {
 	case typeHTTP:
@@ -30,8 +29,8 @@ func (r *Runner) try(ctx context.Context, h Hook, call Call, env []string) (atte
 	return attempt{stderr: "the hook did not run: " + h.typeProblem()}, nil
 }
 
-// handedOn are the values of variables a hook was given by name: what is not in
-// the allow-list is taken for a secret.
+// handedOn returns the values of variables that a hook was given by name: those outside the allow-list count as
+// secrets.
 func handedOn(names, env []string) secrets {
 	var s secrets
 	for _, name := range names {
@@ -57,7 +56,7 @@ func (r *Runner) start(ctx context.Context, h Hook, call Call, env []string) att
 	case res.StartErr != nil:
 		a.stderr = "the program could not be started: " + res.StartErr.Error()
 	case res.Overflow:
-		a.exit = nil // whatever it made of being ended
+		a.exit = nil // its exit status does not count
 		a.stderr = join(fmt.Sprintf("the hook was ended: it said more than %d bytes", maxOutput), a.stderr)
 	case !res.TimedOut && res.Duration > h.timeout():
 		a.timedOut = true
@@ -80,8 +79,7 @@ func (r *Runner) post(ctx context.Context, h Hook, call Call) (attempt, secrets)
 	code := func(n int) *int { return &n }
 	var seen secrets
 	lookup := r.lookup(h)
-	// The values of variables are the secrets; what else a header says is in the
-	// configuration for everyone to read.
+	// The values of variables are the secrets; the rest of a header is in the configuration for everyone to read.
 	headers, missing := webpost.Resolve(h.Headers, func(name string) (string, bool) {
 		v, ok := lookup(name)
 		seen.add(v)

@@ -13,8 +13,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 )
 
-// Bounds of what is taken from an answer, in UTF-16 code units. The protocol
-// leaves a message's length open; here it is bounded, for every entry is kept.
+// Bounds of what is read from an answer, in UTF-16 code units. The protocol does not limit a message's length; here
+// it is bounded, because every entry is kept.
 const (
 	maxMessage     = 4096
 	maxAnnotations = 16
@@ -24,13 +24,12 @@ const (
 
 type answer struct {
 	verdict     string
-	message     ojson.Value // nil when there is none
+	message     ojson.Value // nil for none
 	annotations []*ojson.Object
 }
 
-// parseAnswer reads standard output or a response body: one JSON object with a
-// known verdict and nothing else but white space around it. Secrets are masked
-// before anything is cut, for half of one would not be recognised.
+// parseAnswer reads standard output or a response body: one JSON object with a known verdict, surrounded only by
+// white space. Secrets are masked before anything is cut, because half of one would not be recognised.
 func parseAnswer(stdout []byte, hide secrets) (answer, bool) {
 	v, err := ojson.DecodeLimited(bytes.TrimFunc(stdout, wire.IsSpace), ojson.Limits{Bytes: maxOutput, LastWins: true})
 	o, ok := v.(*ojson.Object)
@@ -63,8 +62,7 @@ func parseAnswer(stdout []byte, hide secrets) (answer, bool) {
 	return a, true
 }
 
-// boundMessage keeps a message as it is when it is short enough; a longer one
-// becomes the beginning of its text.
+// boundMessage returns a short message unchanged, and the beginning of a longer one's text.
 func boundMessage(v ojson.Value) ojson.Value {
 	if s, ok := v.(string); ok {
 		return cut(s, maxMessage)
@@ -75,7 +73,7 @@ func boundMessage(v ojson.Value) ojson.Value {
 	return v
 }
 
-// messageText is a message as one string.
+// messageText returns a message as one string.
 func messageText(v ojson.Value) string {
 	switch v := v.(type) {
 	case nil:

@@ -8,9 +8,8 @@ import (
 	"path/filepath"
 )
 
-// OwnBinary is the absolute path of this program, for Options.Binary. The name
-// on PATH is preferred when it is this very program: package managers move what
-// is behind it.
+// OwnBinary returns the absolute path of this program, for Options.Binary. It prefers the name on PATH when that is
+// this same program: package managers move what is behind it.
 func OwnBinary() (string, error) {
 	self, err := os.Executable()
 	if err != nil {

@@ -1,4 +1,4 @@
-// A ref that moves: every commit that is new to it is judged.
+// When a ref moves, every commit that is new to it is judged.
 
 package githooks
 
@@ -11,16 +11,16 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// commitsAtOnce bounds the commits whose differences are in memory at a time.
+// commitsAtOnce bounds the commits whose differences are in memory at once.
 const commitsAtOnce = 256
 
-// move is a ref that goes from one object to another; "" is none.
+// move is a ref that moves from one object to another; "" means no object.
 type move struct {
 	old, new object.OID
 	ref      string
 }
 
-// course is what one move of a ref is judged by.
+// course is the context in which one move of a ref is judged.
 type course struct {
 	g       *guarded
 	move    move
@@ -31,12 +31,11 @@ type course struct {
 	witness *witness
 }
 
-// branch judges the commits that a ref gains, all of them. Commits that a branch
-// already holds were judged when they came there, so going back is free, unless it
-// takes the configuration away.
+// branch judges all commits that a ref gains. Commits that a branch already holds were judged when they came there,
+// so going back is free, unless it removes the configuration.
 func (g *guarded) branch(m move, pushed bool, w *witness) error {
 	if m.new == "" {
-		return nil // a branch that goes away takes nothing along that runs do not hold
+		return nil // deleting a branch loses nothing that runs do not hold
 	}
 	prefixes, err := g.prefixes()
 	if err != nil {
@@ -73,12 +72,12 @@ func (g *guarded) branch(m move, pushed bool, w *witness) error {
 	return c.tip()
 }
 
-// gained lists the commits a ref gains that no branch holds yet, parents first.
+// gained lists the commits that a ref gains and no branch holds yet, parents first.
 func (c *course) gained() (more bool, err error) {
 	g, m := c.g, c.move
 	ps, message, err := chain.CommitAlone(g.ctx, g.repo, m.new)
 	if err == nil && len(ps) == 1 && ps[0] == m.old {
-		// An ordinary commit: nothing to ask git about.
+		// An ordinary commit: no need to ask git.
 		one := history.NewCommit{OID: m.new, Parents: ps}
 		if mentionsTrailer([]byte(message)) {
 			if one.Trailers, err = g.trailersOf([]byte(message)); err != nil {
@@ -92,7 +91,7 @@ func (c *course) gained() (more bool, err error) {
 	return more, err
 }
 
-// some judges a stretch of the new commits.
+// some judges a batch of the new commits.
 func (c *course) some(list []history.NewCommit) error {
 	oids, parents := make([]object.OID, len(list)), make(map[object.OID][]object.OID, len(list))
 	for i, n := range list {
@@ -145,8 +144,7 @@ func (c *course) commit(j *judge, v *governance, n history.NewCommit, against []
 	return nil
 }
 
-// configAfter returns the configuration's entry in a new commit, from what it was in
-// the first parent.
+// configAfter returns the configuration's entry in a new commit, from the entry in the first parent.
 func configAfter(v *governance, n history.NewCommit, first history.CommitChange) (entry, error) {
 	for _, ch := range first.Changes {
 		if ch.Path == v.path {
@@ -186,8 +184,7 @@ func editsOf(against []history.CommitChange) []edit {
 		known[c.Path] = true
 		add(c)
 	}
-	// What a merge takes from its first parent whole may still lose what another
-	// parent had.
+	// What a merge takes whole from its first parent may still lose what another parent had.
 	for _, other := range against[1:] {
 		for _, c := range other.Changes {
 			if !known[c.Path] {
@@ -200,8 +197,8 @@ func editsOf(against []history.CommitChange) []edit {
 	return out
 }
 
-// arrivals are the files that are new to a commit, by content: a governed file that
-// goes away and arrives elsewhere was moved.
+// arrivals maps the files that are new to a commit by content: a governed file that disappears and arrives
+// elsewhere was moved.
 func arrivals(prefix string, edits []edit) map[object.OID]string {
 	var out map[object.OID]string
 	gone := false
@@ -225,9 +222,8 @@ func arrivals(prefix string, edits []edit) map[object.OID]string {
 	return out
 }
 
-// atHome judges a commit that brings a configuration where none of its parents is
-// governed, in a repository that is: as if it followed from the governed branch. A
-// history that begins anew does not begin with new rules.
+// atHome judges a commit that introduces a configuration, with no governed parent, into a repository that is
+// governed: as if it followed from the governed branch. A new history must not start with new rules.
 func (c *course) atHome(j *judge, v *governance, n newCommit, governor *governor) error {
 	if governor == nil || n.config.oid == "" {
 		return nil
@@ -260,8 +256,8 @@ func (c *course) atHome(j *judge, v *governance, n newCommit, governor *governor
 	return nil
 }
 
-// tip judges where a ref arrives, whatever is new to it: what it led to was governed,
-// so what it leads to is.
+// tip judges a ref's new target even when no commit is new: where the old target was governed, so must the new one
+// be.
 func (c *course) tip() error {
 	if c.move.old == "" || !c.g.repo.Objects().Has(c.g.ctx, c.move.old) || len(c.g.findings) > 0 ||
 		!strings.HasPrefix(c.move.ref, branchPrefix) {

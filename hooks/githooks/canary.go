@@ -1,4 +1,4 @@
-// A throwaway repository that is guarded as another one is.
+// A throwaway repository that is guarded like another one.
 
 package githooks
 
@@ -16,37 +16,35 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/process"
 )
 
-// Canary is a repository of its own in which the guards of another one are
-// tried. Git finds there what it would find in the other: the same scripts by
-// the same settings, so that a guard that is silent there is silent here.
-// Nothing of the other repository is touched.
+// Canary is a repository of its own in which the guards of another one are tried. Git finds there what it would
+// find in the other: the same scripts through the same settings, so that a guard that is silent there is silent
+// here. The other repository is not touched.
 type Canary struct {
-	Project string // the directory of the project to plant, inside of a new work tree
+	Project string // the directory for the planted project, inside a new work tree
 
-	repo   *git.Repository // the one whose guards are tried
+	repo   *git.Repository // the repository whose guards are tried
 	rec    *installation
-	top    string // holds everything
+	top    string // top directory of everything
 	work   string
 	server string // a bare repository to push to
 	prefix string
 	run    string    // ref of the planted run
-	runTip string    // what it holds
+	runTip string    // commit of the planted run
 	turn   string    // its active turn
 	base   string    // the planted commit
 	list   []setting // what git's configuration says about hooks
-	plain  *git.Git  // in the work tree, with no guard
+	plain  *git.Git  // git in the work tree, without guards
 	env    []string  // for git with the guards
 }
 
 // trialLimit bounds one git command with all the hooks it starts.
 const trialLimit = 20 * time.Second
 
-// staleCanary is the age at which what an interrupted rehearsal left is removed.
+// staleCanary is the age at which the remains of an interrupted rehearsal are removed.
 const staleCanary = time.Hour
 
-// NewCanary makes the throwaway repository below the git directory of repo,
-// without a commit and without guards yet. Without installed guards the error
-// is githooks_missing. Close removes everything.
+// NewCanary creates the throwaway repository below the git directory of repo, still without a commit and without
+// guards. Without installed guards the error is githooks_missing. Close removes everything.
 func NewCanary(ctx context.Context, repo *git.Repository) (*Canary, error) {
 	rec, err := loadRecord(repo.CommonDir)
 	if err != nil {
@@ -76,7 +74,7 @@ func NewCanary(ctx context.Context, repo *git.Repository) (*Canary, error) {
 	return c, nil
 }
 
-// sweepCanaries removes what a rehearsal left that could not end.
+// sweepCanaries removes the remains of interrupted rehearsals.
 func sweepCanaries(parent string) {
 	old, _ := filepath.Glob(filepath.Join(parent, "canary-*"))
 	for _, dir := range old {
@@ -89,7 +87,7 @@ func sweepCanaries(parent string) {
 // Close removes the throwaway repository.
 func (c *Canary) Close() { _ = os.RemoveAll(c.top) }
 
-// isServer reports that it is pushes that are guarded.
+// isServer reports whether the guards are those for pushes.
 func (c *Canary) isServer() bool { return slices.Contains(c.rec.Names, PreReceive) }
 
 func (c *Canary) make(ctx context.Context) error {
@@ -111,7 +109,7 @@ func (c *Canary) make(ctx context.Context) error {
 		{"config", "user.email", "canary@localhost"},
 		{"config", "commit.gpgSign", "false"},
 		{"config", "core.autocrlf", "false"},
-		// Until the guards are put in place, and instead of a person's own hooks.
+		// Until the guards are in place, and instead of the user's own hooks.
 		{"config", "core.hooksPath", os.DevNull},
 	} {
 		if _, err := c.plain.Run(ctx, nil, args...); err != nil {
@@ -128,8 +126,7 @@ func (c *Canary) make(ctx context.Context) error {
 	return nil
 }
 
-// Save commits what is in the work tree, and the named project files even when
-// git is told to ignore them.
+// Save commits the work tree, and the named project files even when git is told to ignore them.
 func (c *Canary) Save(ctx context.Context, message string, tracked ...string) error {
 	force := []string{"add", "--force", "--"}
 	for _, t := range tracked {
@@ -149,8 +146,7 @@ func (c *Canary) Save(ctx context.Context, message string, tracked ...string) er
 	return nil
 }
 
-// arm puts the guards of the other repository in place, in the way git finds
-// them there.
+// arm installs the guards of the other repository as git finds them there.
 func (c *Canary) arm(ctx context.Context) error {
 	guarded := filepath.Join(c.work, ".git")
 	if c.isServer() {
@@ -190,8 +186,7 @@ func (c *Canary) arm(ctx context.Context) error {
 		return refuse(CodeHooksUnreadable, "the rehearsal cannot be prepared: %v", err)
 	}
 	for _, name := range c.rec.Names {
-		// Git passes over a hook that is not there or not executable. Hooks that are
-		// no guards have no part in this.
+		// Git skips a hook that is missing or not executable. Hooks that are not guards are not involved.
 		if path := filepath.Join(from, name); executable(path) {
 			if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\nexec "+quote(path)+" \"$@\"\n"),
 				0o755); err != nil {
@@ -202,7 +197,7 @@ func (c *Canary) arm(ctx context.Context) error {
 	return put("--replace-all", "core.hooksPath", dir)
 }
 
-// concerns reports a setting that makes or breaks a guard of ours.
+// concerns reports whether a setting enables or disables one of our guards.
 func (c *Canary) concerns(key string) bool {
 	for _, name := range c.rec.Names {
 		if strings.HasPrefix(key, "hook.agentxchain-"+name+".") || key == "hook."+name+".enabled" {
@@ -212,7 +207,7 @@ func (c *Canary) concerns(key string) bool {
 	return false
 }
 
-// said is what a git with guards answered.
+// said is the answer of a git with guards.
 type said struct {
 	ok   bool
 	text string // standard error

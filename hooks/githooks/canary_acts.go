@@ -1,4 +1,4 @@
-// How the attempts of a rehearsal are made.
+// How a rehearsal's attempts are made.
 
 package githooks
 
@@ -57,7 +57,7 @@ func (c *Canary) placed(mode, path string) staging {
 	}
 }
 
-// weaker is the configuration without what it protects.
+// weaker returns the configuration without what it protects.
 func (c *Canary) weaker(ctx context.Context) error {
 	data, err := c.planted(ctx, wire.ConfigPath)
 	if err != nil {
@@ -71,7 +71,7 @@ func (c *Canary) weaker(ctx context.Context) error {
 	return c.stage(ctx, wire.ConfigPath, ojson.Pretty(doc))
 }
 
-// commitTree makes a commit of a tree with the given parents, beside all hooks.
+// commitTree makes a commit of a tree with the given parents, bypassing all hooks.
 func (c *Canary) commitTree(ctx context.Context, message, tree string, parents ...string) (string, error) {
 	args := []string{"commit-tree"}
 	for _, p := range parents {
@@ -128,7 +128,7 @@ func (c *Canary) by(ref string, edit staging) func(context.Context) (said, error
 	}
 }
 
-// deep hides an edit below a thousand commits, the last of which takes it back.
+// deep hides an edit below a thousand commits, the last of which reverts it.
 func (c *Canary) deep(edit staging, line func(oid string) []string) func(context.Context) (said, error) {
 	return func(ctx context.Context) (said, error) {
 		first, err := c.plumbed(ctx, edit)
@@ -156,8 +156,7 @@ func (c *Canary) deep(edit staging, line func(oid string) []string) func(context
 	}
 }
 
-// operation makes a commit after the run's tip that holds what the tip does, with
-// another phase.
+// operation makes a commit after the run's tip with the tip's contents, but another phase.
 func (c *Canary) operation(line func(op string) []string) func(context.Context) (said, error) {
 	return func(ctx context.Context) (said, error) {
 		data, err := c.plain.Run(ctx, nil, "cat-file", "blob", c.run+":state.json")

@@ -10,9 +10,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// trials are the acts in their order. parallel_conflict and outside_scope are
-// not among them: they need turns this run does not have, and they are refused
-// by the same hook as review_only_product_file.
+// trials returns the acts in order. parallel_conflict and outside_scope are missing: they need turns that this run
+// does not have, and the same hook as for review_only_product_file refuses them.
 func (c *Canary) trials() []trial {
 	note := c.file(".planning/rehearsal.md", "a note\n")
 	ledger, state := wire.LedgerRepoDecisions.Path(), wire.DocState
@@ -292,10 +291,10 @@ func (c *Canary) trials() []trial {
 	return list
 }
 
-// forgedMessage names a turn that no run holds.
+// forgedMessage names a turn that is in no run.
 const forgedMessage = "rehearsal\n\n" + TrailerTurn + ": turn_0000000000000000"
 
-// governedNames are attempts to commit what only programs write, or what no run holds.
+// governedNames returns attempts to commit what only programs write, or what no run holds.
 func (c *Canary) governedNames() []trial {
 	var out []trial
 	for _, f := range [][2]string{
@@ -315,7 +314,7 @@ func (c *Canary) governedNames() []trial {
 			do:    c.commit(c.file(f[1], "{}\n")),
 		})
 	}
-	tasks := string(ledger.RenderHumanTasks(nil, nil, nil)) // of no run's recording
+	tasks := string(ledger.RenderHumanTasks(nil, nil, nil)) // not recorded by any run
 	return append(out, trial{
 		act:   "HUMAN_TASKS.md is filled in",
 		guard: PreCommit,
@@ -324,8 +323,7 @@ func (c *Canary) governedNames() []trial {
 	})
 }
 
-// looks are names that some file system takes for governed or protected ones, and
-// other things in their place.
+// looks returns names that some file system treats as governed or protected ones, and other things in their place.
 func (c *Canary) looks() []trial {
 	var out []trial
 	for _, f := range [][2]string{
@@ -357,7 +355,7 @@ func (c *Canary) looks() []trial {
 		})
 }
 
-// hasTrailer looks for the trailer of the turn in the commit that was made.
+// hasTrailer checks that the new commit has the trailer of the turn.
 func (c *Canary) hasTrailer(ctx context.Context) (string, error) {
 	out, err := c.plain.Run(ctx, nil, "log", "-1", "--format=%B", "refs/heads/main")
 	if err != nil || strings.Contains(string(out), TrailerTurn+": "+c.turn) {

@@ -1,4 +1,4 @@
-// The known violations of a rehearsal, and what has to become of them.
+// The known violations of a rehearsal, and how each must be answered.
 
 package githooks
 
@@ -14,31 +14,29 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// CanaryProtected is the pattern the planted project must protect
-// (git_hooks.protected).
+// CanaryProtected is the pattern that the planted project must protect (git_hooks.protected).
 const CanaryProtected = "protected/"
 
-// Trial is one act in the rehearsal and how it went.
+// Trial is one act of the rehearsal and its outcome.
 type Trial struct {
 	Act   string // what was attempted
-	Guard string // the hook that has to answer
-	Rule  string // the rule it has to refuse by, "" for honest work that has to pass
-	Held  bool   // it was as it has to be
-	Why   string // when not, what happened
+	Guard string // the hook that must answer
+	Rule  string // the rule by which it must refuse, "" for honest work that must pass
+	Held  bool   // the answer was as required
+	Why   string // if not, what happened
 }
 
 // trial is one act to attempt.
 type trial struct {
 	act, guard, rule string
 	do               func(ctx context.Context) (said, error)
-	// after looks at what honest work left, "" when it is in order.
+	// after checks what honest work left; "" when it is correct.
 	after func(ctx context.Context) (string, error)
 }
 
-// Try attempts every violation against the guards, and honest work between
-// them. Before it a run has to be planted in Project and saved: with one
-// accepted turn in its tracked history, and the turn given here, of a role that
-// only reviews, under way.
+// Try attempts every violation against the guards, and honest work between them. Before it, a run must be planted
+// in Project and saved, with one accepted turn in its tracked history and the given turn, of a role that only
+// reviews, active.
 func (c *Canary) Try(ctx context.Context, turn string) ([]Trial, error) {
 	if err := c.begin(ctx, turn); err != nil {
 		return nil, err
@@ -82,7 +80,7 @@ func (t trial) judge(res said) string {
 		if !ours || !strings.Contains(line, "["+t.rule+"]") {
 			continue
 		}
-		// The hard stop names the commit: then pre-commit has let it pass.
+		// The hard stop names the commit, which means that pre-commit let it pass.
 		if t.guard != PreCommit || !strings.Contains(line, "] in commit ") {
 			return ""
 		}
@@ -91,7 +89,7 @@ func (t trial) judge(res said) string {
 	return "it was refused, but not for this: " + first
 }
 
-// firstLine is the first line that says something.
+// firstLine returns the first line with content.
 func firstLine(said string) string {
 	for line := range strings.Lines(said) {
 		if line = strings.TrimSpace(line); line != "" {
@@ -101,7 +99,7 @@ func firstLine(said string) string {
 	return "git gave no reason"
 }
 
-// begin notes what was planted, gives it to the server, and arms the guards.
+// begin records what was planted, pushes it to the server, and arms the guards.
 func (c *Canary) begin(ctx context.Context, turn string) error {
 	c.turn = turn
 	out, err := c.plain.Run(ctx, nil, "rev-parse", "--verify", "HEAD^{commit}")
@@ -123,7 +121,7 @@ func (c *Canary) begin(ctx context.Context, turn string) error {
 	return c.arm(ctx)
 }
 
-// reset puts index, branch and run back to what was planted.
+// reset restores index, branch and run as planted.
 func (c *Canary) reset(ctx context.Context) error {
 	if _, err := c.plain.Run(ctx, nil, "read-tree", c.base); err != nil {
 		return err
@@ -142,8 +140,7 @@ func (c *Canary) reset(ctx context.Context) error {
 	return nil
 }
 
-// stage puts a file into the index only, whatever the file system makes of its
-// name.
+// stage puts a file into the index only, whatever the file system does with its name.
 func (c *Canary) stage(ctx context.Context, path string, data []byte) error {
 	oid, err := c.plain.Run(ctx, data, "hash-object", "-w", "--stdin")
 	if err != nil {
@@ -166,7 +163,7 @@ func (c *Canary) file(path, text string) staging {
 	return func(ctx context.Context) error { return c.stage(ctx, path, []byte(text)) }
 }
 
-// rewritten is the history with another text in its first record.
+// rewritten stages the history with another text in its first record.
 func (c *Canary) rewritten(ctx context.Context) error {
 	path := wire.LedgerHistory.Path()
 	data, err := c.planted(ctx, path)
@@ -182,7 +179,7 @@ func (c *Canary) rewritten(ctx context.Context) error {
 	return c.stage(ctx, path, slices.Concat(ojson.Compact(row), []byte{'\n'}, rest))
 }
 
-// truncated is the history without its last record.
+// truncated stages the history without its last record.
 func (c *Canary) truncated(ctx context.Context) error {
 	path := wire.LedgerHistory.Path()
 	data, err := c.planted(ctx, path)
@@ -193,7 +190,7 @@ func (c *Canary) truncated(ctx context.Context) error {
 	return c.stage(ctx, path, data[:cut])
 }
 
-// edited is the state with another phase.
+// edited stages the state with another phase.
 func (c *Canary) edited(ctx context.Context) error {
 	data, err := c.planted(ctx, string(wire.DocState))
 	if err != nil {
@@ -238,7 +235,7 @@ func (c *Canary) plumbed(ctx context.Context, edit staging) (string, error) {
 	return strings.TrimSpace(string(out)), err
 }
 
-// updated points the branch at a commit made beside git commit.
+// updated points the branch at a commit made without git commit.
 func (c *Canary) updated(edit staging) func(context.Context) (said, error) {
 	return func(ctx context.Context) (said, error) {
 		oid, err := c.plumbed(ctx, edit)
@@ -249,7 +246,7 @@ func (c *Canary) updated(edit staging) func(context.Context) (said, error) {
 	}
 }
 
-// pushed pushes a commit made beside git commit.
+// pushed pushes a commit made without git commit.
 func (c *Canary) pushed(edit staging, to string) func(context.Context) (said, error) {
 	return func(ctx context.Context) (said, error) {
 		oid, err := c.plumbed(ctx, edit)

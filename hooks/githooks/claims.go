@@ -1,4 +1,4 @@
-// What commits claim: the turn whose work they hold.
+// What commits claim: the turn whose work they contain.
 
 package githooks
 
@@ -19,8 +19,8 @@ func (g *guarded) trailersOf(message []byte) (string, error) {
 	return string(out), err
 }
 
-// claims holds the trailers of a commit against the runs: a turn that is named was
-// given or accepted in one that passed the door.
+// claims checks the trailers of a commit against the runs: a named turn must be assigned or accepted in a verified
+// run.
 func (j *judge) claims(n history.NewCommit) error {
 	t, bad := readTrailers(n.Trailers)
 	for _, f := range bad {
@@ -32,7 +32,7 @@ func (j *judge) claims(n history.NewCommit) error {
 	}
 	known, err := j.witness.list()
 	if err != nil || len(known) == 0 && !j.strict {
-		return err // a clone that has fetched no run cannot tell
+		return err // a clone without any fetched run cannot tell
 	}
 	var runs []*chain.RunRecord
 	for r, err := range j.witness.proven() {
@@ -52,9 +52,8 @@ func (j *judge) claims(n history.NewCommit) error {
 	return err
 }
 
-// claimsWanted judges a branch on which every change of the product has to name its
-// turn (git_hooks.require_turn): all commits it gains, also those another branch
-// holds already, where they needed no turn.
+// claimsWanted judges a branch on which every change of the product has to name its turn (git_hooks.require_turn):
+// all commits that it gains, including those that another branch already holds, where they needed no turn.
 func (c *course) claimsWanted() error {
 	branch, ok := strings.CutPrefix(c.move.ref, branchPrefix)
 	if !ok {
@@ -108,7 +107,7 @@ func (c *course) claimed(j *judge, v *governance, branch string, list []history.
 	oids, parents := []object.OID(nil), make(map[object.OID][]object.OID)
 	for _, n := range list {
 		if t, _ := readTrailers(n.Trailers); len(t.turns) > 0 {
-			continue // whether the turn is one, claims judges, here or when the commit came
+			continue // claims judges whether the turn exists, here or when the commit came
 		}
 		for _, p := range n.Parents {
 			g, err := v.of(p)
@@ -135,7 +134,8 @@ func (c *course) claimed(j *judge, v *governance, branch string, list []history.
 	return nil
 }
 
-// claimMissing tells of a commit that changes the product and names no turn. What a person's approval has signed needs none.
+// claimMissing reports a commit that changes the product and names no turn. What a person's approval has signed
+// needs none.
 func (j *judge) claimMissing(branch string, n history.NewCommit, edits []edit) error {
 	for _, e := range edits {
 		path, ok := strings.CutPrefix(e.Path, j.prefix)
@@ -167,7 +167,7 @@ func (j *judge) claimMissing(branch string, n history.NewCommit, edits []edit) e
 	return nil
 }
 
-// tooMany tells of more commits than can be judged at once.
+// tooMany reports more commits than can be judged at once.
 func tooMany(ref string) Finding {
 	return Finding{
 		Rule:    RuleTooManyCommits,

@@ -1,5 +1,4 @@
-// The judgement of a commit's configuration: it is not lost, and not weakened
-// without a person's word.
+// Judges a commit's configuration: it must not be lost, nor weakened without a person's approval.
 
 package githooks
 
@@ -13,8 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// newCommit is one commit to judge: what it changed against each parent, and what
-// it holds in the place of the configuration.
+// newCommit is one commit to judge: what it changed against each parent, and its entry at the configuration's path.
 type newCommit struct {
 	oid     object.OID // "" for the index
 	parents []object.OID
@@ -22,9 +20,8 @@ type newCommit struct {
 	ignores func() ([]byte, error)
 }
 
-// govern finds what governs a new commit and judges its configuration. pushed: a
-// weaker one needs a run that adopted it. The answer is what governs from then on,
-// nil when the project is not governed there.
+// govern finds what governs a new commit and judges its configuration. With pushed, a weaker configuration needs a
+// run that adopted it. It returns what governs from then on, nil when the project is not governed there.
 func (j *judge) govern(v *governance, c newCommit, pushed bool) (*governor, error) {
 	j.commitContext = commitContext{commit: string(c.oid), ignores: c.ignores}
 	var last *governor
@@ -59,8 +56,7 @@ func (j *judge) govern(v *governance, c newCommit, pushed bool) (*governor, erro
 	return own, j.bind(own)
 }
 
-// bind gathers the patterns the commit is held to and the parents that vouch for
-// what came with them.
+// bind collects the patterns that apply to the commit and the parents that vouch for what came with them.
 func (j *judge) bind(own *governor) error {
 	var committed object.OID
 	for _, g := range j.parents {
@@ -72,8 +68,8 @@ func (j *judge) bind(own *governor) error {
 		}
 	}
 	if j.config == nil {
-		// The first commit of a project: what it says holds from then on. In a
-		// repository that is governed already atHome judges it.
+		// The first commit of a project: its configuration applies from then on. In a repository that is already
+		// governed, atHome judges it.
 		j.config = configOf(own)
 		return nil
 	}
@@ -97,8 +93,8 @@ func (j *judge) bind(own *governor) error {
 	return nil
 }
 
-// adopted asks the runs about a configuration. Without known runs none could adopt it;
-// only a server takes that as a refusal.
+// adopted asks the runs about a configuration. Without known runs none could adopt it; only a server treats that as
+// a refusal.
 func (j *judge) adopted(c *config.Config) (bool, error) {
 	runs, err := j.witness.list()
 	if err != nil || len(runs) == 0 && !j.strict {
@@ -107,7 +103,7 @@ func (j *judge) adopted(c *config.Config) (bool, error) {
 	return j.witness.adopted(c)
 }
 
-// lost tells of a commit that has no valid configuration where a parent is governed.
+// lost reports a commit without a valid configuration where a parent is governed.
 func (j *judge) lost(v *governance, e entry) {
 	f := Finding{Rule: RuleConfigLost, Path: v.path, Commit: j.commit,
 		Hint: "git restore --staged --source=HEAD -- '" + v.path +
@@ -141,9 +137,9 @@ func (j *judge) broken(content object.OID) string {
 	return "it cannot be read"
 }
 
-// weakened judges the step from one configuration, which governs the commit at, to another: weaker rules take a
-// person, whose word is an operation of a run. Where the rules say whose word it is, the run's own do not count: who
-// began it could have written them.
+// weakened judges the step from one configuration, which governs the commit at, to another: weaker rules need a
+// person, whose approval is an operation of a run. Where the rules say who may approve, the run's own rules do not
+// count: its author could have written them.
 func (j *judge) weakened(path string, at object.OID, from, to *governor) error {
 	if from.content == to.content {
 		return nil

@@ -1,4 +1,4 @@
-// Codes of what can go wrong with hooks in place.
+// Codes of errors with installed hooks.
 
 package githooks
 

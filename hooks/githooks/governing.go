@@ -15,33 +15,32 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// governor is a configuration and where it comes from.
+// governor is a configuration and its origin.
 type governor struct {
 	content object.OID // of agentxchain.json
 	config  *config.Config
 }
 
-// governance finds the configurations that govern the commits of one project. A
-// commit is governed by the configuration it holds; when it holds none that is
-// valid, by the last valid one of its history. A branch does not get rid of its
-// rules by losing or breaking the file that has them.
+// governance finds the configurations that govern the commits of one project. A commit is governed by its own
+// configuration or, when that is missing or invalid, by the last valid one of its history. A branch cannot drop its
+// rules by losing or breaking their file.
 type governance struct {
 	ctx     context.Context
 	repo    *git.Repository
 	path    string // of agentxchain.json in the repository
 	entries map[object.OID]entry
-	configs map[object.OID]*config.Config // by content, nil for one that is not valid
+	configs map[object.OID]*config.Config // by content, nil for an invalid one
 	governs map[object.OID]*governor      // by commit, nil for none
 	home    *home
 }
 
-// entry is what a tree has at one path; the zero value is nothing.
+// entry is the entry of a tree at one path; the zero value is nothing.
 type entry struct {
 	oid  object.OID
 	mode object.Mode
 }
 
-// home is the governed branch of the repository that new history is held against.
+// home is the governed branch of the repository against which new history is checked.
 type home struct {
 	tip object.OID
 	governor
@@ -52,7 +51,7 @@ func newGovernance(ctx context.Context, repo *git.Repository, prefix string) *go
 		configs: make(map[object.OID]*config.Config), governs: make(map[object.OID]*governor)}
 }
 
-// entry returns what a commit holds in the place of the configuration.
+// entry returns a commit's entry at the configuration's path.
 func (v *governance) entry(commit object.OID) (entry, error) {
 	e, known := v.entries[commit]
 	if known {
@@ -68,7 +67,7 @@ func (v *governance) entry(commit object.OID) (entry, error) {
 
 func plainFile(m object.Mode) bool { return m == object.ModeFile || m == object.ModeExec }
 
-// valid returns the configuration an entry holds, nil when it does not govern.
+// valid returns the configuration of an entry, nil when it does not govern.
 func (v *governance) valid(e entry) (*governor, error) {
 	if e.oid == "" || !plainFile(e.mode) {
 		return nil, nil
@@ -111,12 +110,11 @@ func (v *governance) of(commit object.OID) (*governor, error) {
 	return g, nil
 }
 
-// maxConfigHistory bounds the versions of the configuration that are looked through
-// for a valid one.
+// maxConfigHistory bounds how many versions of the configuration are searched for a valid one.
 const maxConfigHistory = 1000
 
-// lastValid searches the history of a commit that holds no valid configuration. One
-// that was never valid still protects what it names.
+// lastValid searches the history of a commit without a valid configuration. A configuration that was never valid
+// still protects what it names.
 func (v *governance) lastValid(commit object.OID, e entry) (*governor, error) {
 	list, err := history.PathCommits(v.ctx, v.repo, commit, v.path, maxConfigHistory)
 	if err != nil {
@@ -129,7 +127,7 @@ func (v *governance) lastValid(commit object.OID, e entry) (*governor, error) {
 		}
 		for _, at := range append([]object.OID{c}, parents...) {
 			if !v.repo.Objects().Has(v.ctx, at) {
-				continue // beyond the edge of a shallow clone
+				continue // beyond the end of a shallow clone
 			}
 			held, err := v.entry(at)
 			if err != nil {
@@ -158,14 +156,13 @@ func (v *governance) lastValid(commit object.OID, e entry) (*governor, error) {
 	return &governor{e.oid, c}, nil
 }
 
-// learn notes what a new commit holds and what governs it from then on.
+// learn records a new commit's entry and what governs it from then on.
 func (v *governance) learn(commit object.OID, e entry, g *governor) {
 	v.entries[commit], v.governs[commit] = e, g
 }
 
-// homeBranch returns the governed branch that history without governed parents is
-// held against: the one HEAD is on, else main or master, else the one that moved
-// last; nil when no branch holds a valid configuration.
+// homeBranch returns the governed branch against which history without governed parents is checked: the one HEAD is
+// on, else main or master, else the one that moved last; nil when no branch has a valid configuration.
 func (v *governance) homeBranch() (*home, error) {
 	if v.home != nil {
 		return v.home, nil

@@ -1,4 +1,4 @@
-// Putting hooks in place beside those that are there.
+// Installing hooks beside existing ones.
 
 package githooks
 
@@ -19,31 +19,29 @@ import (
 // Options says how hooks are installed.
 type Options struct {
 	Binary string // absolute path of git-agentxchain, written into the scripts
-	Server bool   // the hooks of a repository that is pushed to
+	Server bool   // hooks for a repository that is pushed to
 	// Project is the prefix of the governed project in the repository, "" or
 	// ending in "/". Those of earlier installations stay guarded.
 	Project string
 }
 
-// Change is one thing an installation or its undoing did.
+// Change is one action of an installation or uninstallation.
 type Change struct {
 	What string // a clause such as "wrote", "kept", "set"
 	Path string // file, or key of the configuration
 }
 
-// Result is what Install and Uninstall did.
+// Result is what Install or Uninstall did.
 type Result struct {
 	Way     string
-	Dir     string // where the scripts are
+	Dir     string // directory of the scripts
 	Names   []string
 	Chained map[string]string // hook name -> the hook that is run before ours
-	Changes []Change          // nil when everything was in place already
+	Changes []Change          // nil when everything was already in place
 }
 
-// Install puts the hooks in place, or back in place. What is there is kept and
-// run first; a file that looks like ours and is not is never overwritten.
-// Installing twice changes nothing. Errors carry githooks_foreign and
-// githooks_unreadable.
+// Install installs or restores the hooks. Existing hooks are kept and run first; a modified script of ours is never
+// overwritten. Installing twice changes nothing. Errors have the codes githooks_foreign and githooks_unreadable.
 func Install(ctx context.Context, repo *git.Repository, opt Options) (*Result, error) {
 	list, err := settings(ctx, repo)
 	if err != nil {
@@ -62,8 +60,7 @@ func Install(ctx context.Context, repo *git.Repository, opt Options) (*Result, e
 		names = ServerNames()
 	}
 	if rec != nil && (rec.Way != p.way || !slices.Equal(rec.Names, names)) {
-		// git was updated, or another kind of hook is wanted: take the old ones
-		// away as they came, then begin anew.
+		// git was updated, or another kind of hook is wanted: remove the old ones cleanly, then start again.
 		if _, err := Uninstall(ctx, repo); err != nil {
 			return nil, err
 		}
@@ -104,8 +101,8 @@ func Install(ctx context.Context, repo *git.Repository, opt Options) (*Result, e
 			return nil, refuse(CodeHooksUnreadable, "git's configuration of this repository cannot be read: %v", err)
 		}
 		if wire.SHA256(now) != rec.ConfigAfter {
-			// Others have changed it since: putting the old text back would undo that
-			// too, so from now on only our settings are taken out.
+			// Others have changed it since: restoring the old text would undo that too, so from now on only our
+			// settings are removed.
 			rec.ConfigBefore, rec.ConfigAfter = nil, ""
 		}
 	}
@@ -132,7 +129,7 @@ func (in *installer) run(ctx context.Context) error {
 	if err := in.makeDir(); err != nil {
 		return err
 	}
-	// The record first: whatever happens after it can be undone.
+	// The record first: whatever happens next can be undone.
 	if err := in.rec.save(in.repo.CommonDir); err != nil {
 		return refuse(CodeHooksUnreadable, "the record of the installation cannot be written: %v", err)
 	}
@@ -157,8 +154,8 @@ func (in *installer) run(ctx context.Context) error {
 	return nil
 }
 
-// scripts are the names of the scripts to write: ours, and in a directory that
-// stands in for another every other hook git knows.
+// scripts returns the names of the scripts to write: ours, and in a directory that replaces another, every other
+// hook that git knows.
 func (in *installer) scripts() []string {
 	names := slices.Clone(in.out.Names)
 	if in.place.way == WayRedirect {
@@ -182,7 +179,7 @@ func (in *installer) makeDir() error {
 	return nil
 }
 
-// place1 writes the script of one hook, and moves aside what is in its place.
+// place1 writes the script of one hook, and moves an existing hook aside.
 func (in *installer) place1(name string) error {
 	s := script{Name: name}
 	if slices.Contains(in.out.Names, name) {
@@ -196,7 +193,7 @@ func (in *installer) place1(name string) error {
 			_, err := os.Lstat(s.Next)
 			s.Must = err == nil
 			s.Beside = in.beside(s.Next)
-		} // else git looks for it in each work tree, and so does the script
+		} // otherwise git looks for it in each work tree, and so does the script
 	case WayDirectory:
 		next, err := in.keep(name, path)
 		if err != nil {
@@ -218,7 +215,7 @@ func (in *installer) place1(name string) error {
 	if err := durable.WriteFile(in.place.dir, name, want, 0o755); err != nil {
 		return refuse(CodeHooksUnreadable, "the hook %s cannot be written: %v", name, err)
 	}
-	// The umask may have taken a bit that git looks for.
+	// The umask may have removed a bit that git checks.
 	if err := os.Chmod(path, 0o755); err != nil {
 		return refuse(CodeHooksUnreadable, "the hook %s cannot be made executable: %v", name, err)
 	}
@@ -226,8 +223,8 @@ func (in *installer) place1(name string) error {
 	return nil
 }
 
-// beside returns the path of a hook from the directory of the scripts when it moves
-// with them: it lies in the checkout, or in its git directory. "" when it does not.
+// beside returns the path of a hook relative to the directory of the scripts when both move together, in the
+// checkout or its git directory; else "".
 func (in *installer) beside(path string) string {
 	for _, root := range []string{in.repo.CommonDir, mainTop(in.repo)} {
 		if root != "" && strings.HasPrefix(path, root+string(filepath.Separator)) {
@@ -239,8 +236,8 @@ func (in *installer) beside(path string) string {
 	return ""
 }
 
-// mainTop is the directory of the checkout that has the git directory in it, ""
-// when the git directory lies elsewhere.
+// mainTop returns the directory of the checkout that contains the git directory, "" when the git directory is
+// elsewhere.
 func mainTop(repo *git.Repository) string {
 	if filepath.Base(repo.CommonDir) != ".git" {
 		return ""
@@ -257,11 +254,11 @@ func (in *installer) absolute(path string) string {
 	return filepath.Join(in.repo.TopLevel, path)
 }
 
-// keptSuffix is appended to the name of a hook that was there before.
+// keptSuffix is appended to the name of a hook that existed before.
 const keptSuffix = ".before-agentxchain"
 
-// keep moves the hook at path aside and returns where it is now, "" when there is none.
-// The hook keeps its content and mode.
+// keep moves the hook at path aside and returns its new path, "" when no hook exists. The hook keeps its content
+// and mode.
 func (in *installer) keep(name, path string) (string, error) {
 	saved, known := in.rec.Saved[name]
 	info, err := os.Lstat(path)
@@ -288,8 +285,8 @@ func (in *installer) keep(name, path string) (string, error) {
 	}
 	kept := path + keptSuffix
 	if known {
-		// A hook manager has put its own hook over ours, as they do. What ours ran
-		// before it is still kept; only one can be.
+		// A hook manager has replaced our hook with its own, as they do. The hook that ours ran before it is still
+		// kept; only one can be.
 		e := refuse(CodeHooksForeign, "%s was replaced since it was installed, and %s is kept already", path,
 			saved.Path)
 		if _, err := os.Lstat(saved.Path); err == nil {
@@ -317,9 +314,8 @@ func (in *installer) keep(name, path string) (string, error) {
 	return kept, nil
 }
 
-// removeStrays removes a script of ours that a hook manager has moved aside to
-// make room for its own: left there, the manager would run it beside the one in
-// its place, or put it back when the manager is taken away.
+// removeStrays removes a script of ours that a hook manager moved aside to make room for its own: otherwise the
+// manager would run it beside the one in its place, or restore it when the manager is removed.
 func removeStrays(path string) (removed string) {
 	for _, suffix := range []string{".old", ".legacy"} { // lefthook, pre-commit
 		if text, err := os.ReadFile(path + suffix); err == nil && ours(text) && os.Remove(path+suffix) == nil {
@@ -329,8 +325,8 @@ func removeStrays(path string) (removed string) {
 	return removed
 }
 
-// configure writes what git's configuration needs: the hooks themselves or the
-// directory, and how ledgers are merged and shown.
+// configure writes the settings that git needs: the hooks themselves or the directory, and how ledgers are merged
+// and shown.
 func (in *installer) configure(ctx context.Context) error {
 	switch in.place.way {
 	case WayConfig:
@@ -363,10 +359,9 @@ func (in *installer) configure(ctx context.Context) error {
 	return nil
 }
 
-// redirect points git to the scripts. core.hooksPath is written from the top of the
-// checkout, so that it holds after the checkout is moved; and, for as long as the
-// repository is where it is, once more in full: git looks for a relative directory
-// from wherever it runs, which is not always the top.
+// redirect points git to the scripts. core.hooksPath is written relative to the top of the checkout, so that it
+// remains valid after the checkout is moved; and, while the repository stays where it is, also as an absolute path:
+// git resolves a relative directory from wherever it runs, which is not always the top.
 func (in *installer) redirect(ctx context.Context) error {
 	top := mainTop(in.repo)
 	rel, err := filepath.Rel(top, in.place.dir)
@@ -404,8 +399,8 @@ func (in *installer) redirect(ctx context.Context) error {
 // anchorFile is the configuration that names the scripts by their absolute path.
 const anchorFile = "githooks.config"
 
-// anchors are the git directories, of the checkout and of its linked work trees, as
-// conditions of git's configuration.
+// anchors returns the git directories of the checkout and of its linked work trees, as conditions of git's
+// configuration.
 func anchors(commonDir string) []string {
 	var b strings.Builder
 	for _, r := range filepath.ToSlash(commonDir) {
@@ -419,12 +414,12 @@ func anchors(commonDir string) []string {
 
 func includeKey(anchor string) string { return "includeIf." + anchor + ".path" }
 
-// configQuote writes a value as git's configuration takes it.
+// configQuote quotes a value for git's configuration.
 func configQuote(v string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\t", `\t`).Replace(v) + `"`
 }
 
-// set writes a value into the repository's own configuration, unless it is there.
+// set writes a value into the repository's own configuration, unless it is already there.
 func (in *installer) set(ctx context.Context, key, value string) error {
 	for _, s := range in.list {
 		if s.scope == "local" && strings.EqualFold(s.key, key) && s.value == value {
@@ -442,8 +437,8 @@ func (in *installer) did(what, path string) {
 	in.out.Changes = append(in.out.Changes, Change{what, path})
 }
 
-// hookCommand is what git's configuration has of a hook: its script where it was installed, which costs no process,
-// else the one of the repository, whose checkout was moved. git appends the arguments.
+// hookCommand returns the command of a hook in git's configuration: its script where it was installed, which costs
+// no process, else the one of the repository, whose checkout was moved. git appends the arguments.
 func hookCommand(dir, name string) string {
 	return "hook=" + quote(filepath.Join(dir, name)) + hookElsewhere(name)
 }
@@ -452,15 +447,15 @@ func hookElsewhere(name string) string {
 	return `; [ -x "$hook" ] || hook=$(git rev-parse --git-common-dir)/agentxchain/githooks/` + name + `; exec "$hook"`
 }
 
-// startsHook reports whether a command of git's configuration starts the script at path: where it is, or by the
-// repository, when nothing is left where it was installed.
+// startsHook reports whether a command of git's configuration starts the script at path: directly, or through the
+// repository when nothing is left where it was installed.
 func startsHook(command, path string) bool {
 	was, known := strings.CutPrefix(command, "hook=")
 	was, ends := strings.CutSuffix(was, hookElsewhere(filepath.Base(path)))
 	return was == quote(path) || known && ends && !executable(strings.Trim(was, "'"))
 }
 
-// hookKey names a setting of a hook; git wants one name per command.
+// hookKey returns the name of a hook's setting; git wants one name per command.
 func hookKey(name, member string) string { return "hook.agentxchain-" + name + "." + member }
 
 func configFile(repo *git.Repository) string { return filepath.Join(repo.CommonDir, "config") }

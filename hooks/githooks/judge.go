@@ -1,4 +1,4 @@
-// The judgement of changed paths: what holds for a commit wherever it is made.
+// Judges changed paths: the rules for a commit wherever it is made.
 
 package githooks
 
@@ -19,41 +19,41 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// judge holds the changes of one commit of one project against what governs it and
-// what the runs hold. It reads nothing before a change needs it.
+// judge checks the changes of one commit of one project against what governs it and what the runs hold. It reads
+// nothing until a change needs it.
 type judge struct {
 	ctx     context.Context
 	repo    *git.Repository
 	prefix  string
 	report  func(Finding)
 	witness *witness
-	// strict: what no run confirms is refused although no run is known at all. A
-	// server judges so; a clone may not have fetched the runs yet.
+	// strict: what no run confirms is refused even if no run is known. A server judges this way; a clone may not
+	// have fetched the runs yet.
 	strict bool
 
 	commitContext
 }
 
-// commitContext is what one commit is judged by.
+// commitContext is the context in which one commit is judged.
 type commitContext struct {
 	commit   string      // "" for the index
 	parents  []*governor // what governs each parent, nil for an ungoverned one
 	config   *config.Config
-	patterns []string // no commit may touch; of every parent and of the run under way
-	vouched  []bool   // by parent: what came with it was judged by rules at least as strict
+	patterns []string // that no commit may touch; of every parent and of the active run
+	vouched  []bool   // by parent: its contents were judged by rules at least as strict
 	arrivals map[object.OID]string
 	// ignores reads the project's .gitignore as the commit has it.
 	ignores func() ([]byte, error)
 }
 
-// edit is one changed path with what it was in every parent of the commit.
+// edit is one changed path with its contents in every parent of the commit.
 type edit struct {
 	history.TreeChange              // against the first parent
-	others             []object.OID // the path in the other parents, "" where it is not there
+	others             []object.OID // contents in the other parents, "" where the path is missing
 }
 
-// vouched reports whether the path is as a parent has it whose history was judged
-// by the rules that hold here.
+// cameVouched reports whether the path is unchanged from a parent whose history was judged by the rules that apply
+// here.
 func (j *judge) cameVouched(e edit) bool {
 	if len(e.others) == 0 {
 		return false // one parent: a change is a change
@@ -121,7 +121,7 @@ func (j *judge) change(e edit) error {
 	}
 	ledger := ledgerOf(path)
 	if len(runs) == 0 && !j.strict && (ledger == "" || !ledger.JSONL()) && !strings.HasPrefix(path, multirepoDir) {
-		return nil // nothing is recorded here that it could contradict
+		return nil // no record here could contradict it
 	}
 	switch {
 	case ledger == wire.LedgerTalk:
@@ -140,9 +140,8 @@ func (j *judge) change(e edit) error {
 	return j.own(e, path, say)
 }
 
-// inProject returns the path in the project. A path that some file system takes for
-// one of the project, and one in the place of a directory that leads to it, are
-// told here.
+// inProject returns the path in the project. It reports a path that some file system treats as one of the project,
+// and one in place of a directory that leads to it.
 func (j *judge) inProject(e edit, say sayer) (string, bool) {
 	path, ok := strings.CutPrefix(e.Path, j.prefix)
 	if ok || j.prefix == "" || e.NewOID == "" {
@@ -170,7 +169,7 @@ func isASCII(s string) bool {
 	return strings.IndexFunc(s, func(r rune) bool { return r >= 0x80 }) < 0
 }
 
-// protected judges a path by the patterns no commit may touch.
+// protected checks a path against the patterns that no commit may touch.
 func (j *judge) protected(e edit, path string, say sayer) {
 	for _, p := range j.patterns {
 		plain := wire.MatchPath(norm.NFC.String(p), norm.NFC.String(path))
@@ -199,9 +198,8 @@ func ledgerOf(path string) wire.Ledger {
 	return ""
 }
 
-// removed judges a governed file that goes away. git may stop tracking records that
-// runs hold, when the commit says so: .gitignore names them. Otherwise every clone
-// that takes the commit would lose its working files.
+// removed judges the removal of a governed file. git may stop tracking records that runs hold, when the commit says
+// so: .gitignore names them. Otherwise every clone that takes the commit would lose its working files.
 func (j *judge) removed(e edit, path string, kind wire.Governed, say sayer) (refused bool, err error) {
 	if kind == wire.GovernedOwn {
 		return false, nil // it should never have been there
@@ -216,7 +214,7 @@ func (j *judge) removed(e edit, path string, kind wire.Governed, say sayer) (ref
 	}
 	for i, was := range append([]object.OID{e.OldOID}, e.others...) {
 		if was == "" && i < len(j.parents) && j.parents[i] != nil {
-			return false, nil // it went away on that side, and was judged there
+			return false, nil // it was removed on that side, and judged there
 		}
 	}
 	text, err := j.ignores()
@@ -229,8 +227,8 @@ func (j *judge) removed(e edit, path string, kind wire.Governed, say sayer) (ref
 	return true, nil
 }
 
-// ignoredBy reports whether a .gitignore names the path or a directory it is in.
-// Patterns are not tried: the block that init writes names every file.
+// ignoredBy reports whether a .gitignore names the path or a directory above it. It does not evaluate patterns: the
+// block that init writes names every file.
 func ignoredBy(text []byte, path string) bool {
 	for line := range bytes.Lines(text) {
 		name := strings.TrimSuffix(strings.TrimPrefix(strings.TrimRight(string(line), " \t\r\n"), "/"), "/")
@@ -241,8 +239,7 @@ func ignoredBy(text []byte, path string) bool {
 	return false
 }
 
-// talk judges TALK.md, the one ledger that is text: it is as a run holds it, or
-// was at some time.
+// talk judges TALK.md, the only ledger that is text: it must match a run's present or earlier version.
 func (j *judge) talk(e edit, say sayer) error {
 	next, err := j.blob(e.NewOID)
 	if err != nil || e.NewOID == "" {
@@ -256,7 +253,7 @@ func (j *judge) talk(e edit, say sayer) error {
 	return err
 }
 
-// tasks judges HUMAN_TASKS.md: people own it, but for its managed sections.
+// tasks judges HUMAN_TASKS.md: people own it, except its managed sections.
 func (j *judge) tasks(e edit, say sayer) error {
 	next, err := j.blob(e.NewOID)
 	if err != nil {
@@ -270,7 +267,7 @@ func (j *judge) tasks(e edit, say sayer) error {
 	return err
 }
 
-// document judges a state or another document: some operation recorded it.
+// document judges a state or another document: some operation must have recorded it.
 func (j *judge) document(e edit, d wire.Document, say sayer) error {
 	versions, err := j.witness.versions(d)
 	if err != nil || versions[e.NewOID] {
@@ -286,8 +283,8 @@ func (j *judge) document(e edit, d wire.Document, say sayer) error {
 	return j.unconfirmed1(RuleStateUnconfirmed, say, "no operation of a run led to this state")
 }
 
-// isFresh reports the state a project begins with, before its first run. Nothing
-// else without a run is a state.
+// isFresh reports whether data is the state of a project before its first run. No other state is valid without a
+// run.
 func (j *judge) isFresh(data []byte) bool {
 	if j.config == nil {
 		return false
@@ -300,8 +297,8 @@ func (j *judge) isFresh(data []byte) bool {
 	return err == nil && ojson.Equal(have, want)
 }
 
-// work judges reviews, reports and proposals: an operation wrote them so, or an
-// accepted turn says it made them.
+// work judges reviews, reports and proposals: an operation must have written them, or an accepted turn must declare
+// them.
 func (j *judge) work(e edit, path string, say sayer) error {
 	ok, err := j.witness.evidence(path, e.NewOID)
 	if err == nil && !ok {
@@ -312,8 +309,8 @@ func (j *judge) work(e edit, path string, say sayer) error {
 
 const multirepoDir = ".agentxchain/multirepo/"
 
-// own judges what only programs write and no run records. The coordinator's files
-// are those an initiative recorded.
+// own judges what only programs write and no run records. The coordinator's files must be recorded by an
+// initiative.
 func (j *judge) own(e edit, path string, say sayer) error {
 	if strings.HasPrefix(path, multirepoDir) {
 		held, known, err := record.InitiativeHolds(j.ctx, j.repo, path, e.NewOID)
@@ -331,8 +328,7 @@ func (j *judge) own(e edit, path string, say sayer) error {
 	return nil
 }
 
-// unconfirmed1 tells that no run confirms a file. When a run would perhaps, but is not
-// believed, that is the reason.
+// unconfirmed1 reports that no run confirms a file. When an unverified run might, that is the reason given.
 func (j *judge) unconfirmed1(rule string, say sayer, format string, args ...any) error {
 	why, err := j.witness.unproven()
 	if err != nil {
@@ -346,7 +342,7 @@ func (j *judge) unconfirmed1(rule string, say sayer, format string, args ...any)
 	return nil
 }
 
-// blob reads a file's content; "" is a file that is not there.
+// blob reads a file's content; "" means a missing file.
 func (j *judge) blob(oid object.OID) ([]byte, error) {
 	if oid == "" {
 		return nil, nil

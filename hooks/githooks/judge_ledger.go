@@ -1,4 +1,4 @@
-// The judgement of ledgers: what was recorded stays, what is new is in a run.
+// Judges ledgers: recorded rows stay, and new rows must be in a run.
 
 package githooks
 
@@ -13,9 +13,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// ledger judges a ledger: every record of every parent is still there, in its
-// order and with its bytes, and what any parent did not have is in a run. That a
-// record came with another parent confirms nothing.
+// ledger judges a ledger: every record of every parent must still be there, in order and byte for byte, and a
+// record that some parent lacked must be in a run. That a record came with another parent confirms nothing.
 func (j *judge) ledger(e edit, l wire.Ledger, say sayer) error {
 	next, err := j.blob(e.NewOID)
 	if err != nil {
@@ -31,7 +30,7 @@ func (j *judge) ledger(e edit, l wire.Ledger, say sayer) error {
 	parents := slices.DeleteFunc(append([]object.OID{e.OldOID}, e.others...),
 		func(p object.OID) bool { return p == "" })
 	if len(parents) < 1+len(e.others) {
-		parents = append(parents, "") // new to one of them: all of it is new there
+		parents = append(parents, "") // new to one of them: for it, everything is new
 	}
 	for _, p := range parents {
 		before, err := j.blob(p)
@@ -48,7 +47,7 @@ func (j *judge) ledger(e edit, l wire.Ledger, say sayer) error {
 		}
 		gone := d.Gone
 		if e.NewOID == "" {
-			// git stops tracking the ledger: nothing is lost when runs hold its records.
+			// git stops tracking the ledger: nothing is lost if runs hold its records.
 			if gone, err = j.unconfirmed(l, d.Gone); err != nil {
 				return err
 			}
@@ -58,7 +57,7 @@ func (j *judge) ledger(e edit, l wire.Ledger, say sayer) error {
 			return err
 		}
 		if !known && (l == wire.LedgerHistory || l == wire.LedgerRepoDecisions) {
-			changed = nil // another tool runs this project, and these two it may amend
+			changed = nil // another tool runs this project, and may amend these two
 		}
 		switch {
 		case len(gone) > 0:
@@ -98,7 +97,7 @@ func (j *judge) ledger(e edit, l wire.Ledger, say sayer) error {
 	return nil
 }
 
-// unconfirmed keeps the records that no run holds, each once.
+// unconfirmed returns the records that no run holds, each once.
 func (j *judge) unconfirmed(l wire.Ledger, records []ledgermerge.Record) ([]ledgermerge.Record, error) {
 	var out []ledgermerge.Record
 	for _, r := range records {

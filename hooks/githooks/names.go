@@ -1,10 +1,10 @@
-// The hooks that are put in place.
+// The hooks that are installed.
 
 package githooks
 
 import "slices"
 
-// The hooks this package answers (githooks(5)).
+// The hooks that this package handles (githooks(5)).
 const (
 	PreCommit            = "pre-commit"
 	PrepareCommitMsg     = "prepare-commit-msg"
@@ -14,7 +14,7 @@ const (
 	PreReceive           = "pre-receive"
 )
 
-// ClientNames returns the hooks of a repository people work in.
+// ClientNames returns the hooks of a repository that people work in.
 func ClientNames() []string {
 	return []string{PreCommit, PrepareCommitMsg, CommitMsg, PrePush, ReferenceTransaction}
 }
@@ -22,19 +22,19 @@ func ClientNames() []string {
 // ServerNames returns the hooks of a bare repository that is pushed to.
 func ServerNames() []string { return []string{PreReceive} }
 
-// Names returns every hook this package answers.
+// Names returns every hook that this package handles.
 func Names() []string { return append(ClientNames(), ServerNames()...) }
 
-// KnownName reports a hook this package answers.
+// KnownName reports whether this package handles the hook.
 func KnownName(name string) bool { return slices.Contains(Names(), name) }
 
-// readsInput reports a hook that git tells something on standard input.
+// readsInput reports whether git passes the hook something on standard input.
 func readsInput(name string) bool {
 	return name == PrePush || name == ReferenceTransaction || name == PreReceive
 }
 
-// gitNames are all client-side hooks git may start from a hooks directory: a
-// directory that stands in for another passes every one of them on.
+// gitNames returns all client-side hooks that git may start from a hooks directory: a directory that replaces
+// another passes on every one of them.
 func gitNames() []string {
 	return []string{"applypatch-msg", "commit-msg", "fsmonitor-watchman", "post-applypatch", "post-checkout",
 		"post-commit", "post-index-change", "post-merge", "post-receive", "post-rewrite", "post-update",

@@ -14,13 +14,12 @@ import (
 // setting is a value of git's configuration and the scope it comes from.
 type setting struct{ scope, key, value string }
 
-// settings returns what git's configuration says about hooks, in the order it
-// is read; one process.
+// settings returns git's configuration about hooks, in the order it is read; one process.
 func settings(ctx context.Context, repo *git.Repository) ([]setting, error) {
 	out, err := repo.Git.Run(ctx, nil, "config", "-z", "--show-scope", "--get-regexp",
 		`^(core\.hookspath|includeif\.gitdir:.*\.path|hook\..*|merge\.agentxchain\..*|diff\.agentxchain\..*)$`)
 	if git.ExitCode(err) == 1 {
-		return nil, nil // nothing of the kind is set
+		return nil, nil // no such setting
 	}
 	if err != nil {
 		return nil, err
@@ -34,7 +33,7 @@ func settings(ctx context.Context, repo *git.Repository) ([]setting, error) {
 	return list, nil
 }
 
-// last returns the value in force of a key, and whether there is one.
+// last returns the effective value of a key, and whether it is set.
 func last(list []setting, key string) (string, bool) {
 	for i := len(list) - 1; i >= 0; i-- {
 		if list[i].key == key {
@@ -44,19 +43,18 @@ func last(list []setting, key string) (string, bool) {
 	return "", false
 }
 
-// place is where hooks go in one repository.
+// place is the location for hooks in one repository.
 type place struct {
 	way   string
-	dir   string  // of the scripts
+	dir   string  // directory of the scripts
 	path  *string // the repository's own core.hooksPath, nil when it has none
 	where string  // what core.hooksPath leads to now, as git writes it
 }
 
-// choose finds the place for hooks: git's configuration where git can take hooks from
-// there, as that leaves other hooks alone; the hooks directory when it is git's own;
-// else a directory of ours that passes everything on, because a directory that
-// core.hooksPath names has another owner (a hook manager that writes it anew, a tracked
-// directory, all repositories of a person). rec is what was installed before, or nil.
+// choose finds the place for hooks: git's configuration where git can take hooks from there, as that leaves other
+// hooks alone; the hooks directory when it is git's own; else a directory of ours that passes everything on,
+// because the directory in core.hooksPath belongs to another owner (a hook manager that rewrites it, a tracked
+// directory, all repositories of a user). rec is the earlier installation, or nil.
 func choose(ctx context.Context, repo *git.Repository, list []setting, rec *installation) (place, error) {
 	p := place{way: WayRedirect, dir: ownDir(repo.CommonDir)}
 	for _, s := range list {
@@ -73,20 +71,20 @@ func choose(ctx context.Context, repo *git.Repository, list []setting, rec *inst
 		return p, nil
 	}
 	for i := len(list) - 1; i >= 0 && p.where == ""; i-- {
-		// Below a redirection of ours is what was in force before it.
+		// Below a redirection of ours is the value from before it.
 		if s := list[i]; s.key == "core.hookspath" && !leadsTo(repo, s.value, p.dir) {
 			p.where = s.value
 		}
 	}
 	if dir, _ := last(list, "core.hookspath"); p.where == "" && rec != nil && rec.Way == WayRedirect &&
 		leadsTo(repo, dir, rec.Dir) {
-		p.path, p.where = rec.FormerPath, rec.FormerDir // our own value has taken its place
+		p.path, p.where = rec.FormerPath, rec.FormerDir // our own value has replaced it
 	}
 	if p.where == "" {
 		p.way, p.dir = WayDirectory, filepath.Join(repo.CommonDir, "hooks")
 		return p, nil
 	}
-	// git expands ~ in the value; so must we, as a script will use it.
+	// git expands ~ in the value; so must we, because a script will use it.
 	if strings.HasPrefix(p.where, "~") {
 		out, err := repo.Git.Run(ctx, nil, "config", "-z", "--type=path", "--get-all", "core.hooksPath")
 		if err != nil {
@@ -103,8 +101,7 @@ func choose(ctx context.Context, repo *git.Repository, list []setting, rec *inst
 
 func samePath(a, b string) bool { return filepath.Clean(a) == filepath.Clean(b) }
 
-// leadsTo reports a core.hooksPath that is dir, in full or from the top of the
-// checkout.
+// leadsTo reports whether a core.hooksPath means dir, as an absolute path or relative to the top of the checkout.
 func leadsTo(repo *git.Repository, value, dir string) bool {
 	if value == "" {
 		return false

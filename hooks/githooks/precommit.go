@@ -24,11 +24,10 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// preCommit judges what is staged; the work tree is not looked at. It says early
-// and in words what the hard stop would say later, and beside it what only an
-// index can tell: whose turn it is and what that turn may touch.
+// preCommit judges what is staged and ignores the work tree. It reports early, and in words, what the hard stop
+// would report later, and also what only an index can show: whose turn it is and what that turn may touch.
 func (g *guarded) preCommit() error {
-	// The index takes git longest; what else will be asked for is asked beside it.
+	// Reading the index takes git longest, so the rest is asked for concurrently.
 	var head object.OID
 	var others []object.OID
 	var runs []*chain.RunRecord
@@ -80,7 +79,7 @@ func (g *guarded) staged(j *judge, changes []history.TreeChange, head object.OID
 	var edits []edit
 	for _, ch := range changes {
 		if ch.Status == 'U' {
-			continue // git itself does not commit an unmerged path
+			continue // git itself refuses to commit an unmerged path
 		}
 		e := edit{TreeChange: ch}
 		for _, o := range others {
@@ -104,7 +103,7 @@ func (g *guarded) staged(j *judge, changes []history.TreeChange, head object.OID
 	return g.turns(j, changes)
 }
 
-// stagedFile reads a file as the index has it, from how the index differs from HEAD.
+// stagedFile reads a file as staged, from the differences between index and HEAD.
 func (g *guarded) stagedFile(changes []history.TreeChange, head object.OID, path string) ([]byte, error) {
 	if i := slices.IndexFunc(changes, func(c history.TreeChange) bool { return c.Path == path }); i >= 0 {
 		if changes[i].NewOID == "" {
@@ -120,8 +119,8 @@ func (g *guarded) stagedFile(changes []history.TreeChange, head object.OID, path
 	return data, err
 }
 
-// parentsToBe returns the parents the commit will have: HEAD, "" when nothing
-// is committed yet, and the heads being merged.
+// parentsToBe returns the parents of the coming commit: HEAD, "" before the first commit, and the heads being
+// merged.
 func (g *guarded) parentsToBe() (head object.OID, others []object.OID, err error) {
 	out, err := g.repo.Git.Run(g.ctx, nil, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
 	switch {
@@ -142,9 +141,8 @@ func (g *guarded) parentsToBe() (head object.OID, others []object.OID, err error
 	return head, others, err
 }
 
-// turns judges product files by the turns that are under way. A person's own commit
-// between turns, or while a turn that may write is under way and has declared nothing
-// yet, is not checked.
+// turns checks product files against the active turns. A person's own commit between turns, or while a writing turn
+// is active and has declared nothing yet, is not checked.
 func (g *guarded) turns(j *judge, changes []history.TreeChange) error {
 	here, err := g.runHere(j.witness, j.prefix)
 	if err != nil || here == nil {
@@ -178,9 +176,9 @@ func (g *guarded) turns(j *judge, changes []history.TreeChange) error {
 	return nil
 }
 
-// runHere returns the run whose turns work in this work tree, nil when none does: another work tree, or another project
-// in the repository, has its own. The state in the work tree only names one of the recorded runs. Without a state that
-// can be read, a main work tree has the run that moved last: removing the file switches nothing off.
+// runHere returns the run whose turns work in this work tree, or nil: another work tree, or another project in the
+// repository, has its own run. The state in the work tree only names one of the recorded runs. Without a readable
+// state, a main work tree has the run that moved last: removing the file disables nothing.
 func (g *guarded) runHere(w *witness, prefix string) (*chain.RunRecord, error) {
 	runs, err := w.list()
 	if err != nil || len(runs) == 0 || g.repo.TopLevel == "" {
@@ -208,11 +206,11 @@ func (g *guarded) runHere(w *witness, prefix string) (*chain.RunRecord, error) {
 	return nil, nil
 }
 
-// turnRules is what the turns under way allow.
+// turnRules is what the active turns allow.
 type turnRules struct {
 	state    *run.State
 	config   *config.Config
-	declared map[string]bool // what the only active turn says it changed; nil when it has not said
+	declared map[string]bool // what the only active turn declares; nil when it has not declared yet
 }
 
 func (r *turnRules) judge(path string) *Finding {
@@ -231,7 +229,7 @@ func (r *turnRules) judge(path string) *Finding {
 		role := r.config.Role(t.AssignedRole)
 		switch {
 		case role == nil:
-			writers = append(writers, id) // a role that is gone says nothing
+			writers = append(writers, id) // a removed role has no say
 		case role.WriteAuthority == wire.ReviewOnly:
 			reviewers = append(reviewers, id)
 		case role.WriteAuthority == wire.Proposed:
@@ -268,14 +266,13 @@ func (r *turnRules) judge(path string) *Finding {
 	return nil
 }
 
-// conflictFiles are the files two turns are in conflict over.
+// conflictFiles returns the files over which two turns are in conflict.
 func conflictFiles(t *run.Turn) []string {
 	return t.ConflictState.Object("conflict_error").Strings("conflicting_files")
 }
 
-// declared returns what the only active turn's staged result declares, nil when
-// there are several turns or nothing is staged yet. The staged result is the
-// turn's own word and no part of the work.
+// declared returns the files that the only active turn's staged result declares, nil when several turns are active
+// or nothing is staged yet. The staged result is the turn's own word and not part of the work.
 func (g *guarded) declared(prefix string, s *run.State) (map[string]bool, error) {
 	turn := s.OnlyTurn()
 	if turn == nil || g.repo.TopLevel == "" {
@@ -306,7 +303,7 @@ func (g *guarded) declared(prefix string, s *run.State) (map[string]bool, error)
 	return nil, nil
 }
 
-// readBounded reads a regular file below root; nil when there is none.
+// readBounded reads a regular file below root; nil when it does not exist.
 func readBounded(root *os.Root, name string, limit int64) ([]byte, error) {
 	info, err := root.Lstat(name)
 	if err != nil || !info.Mode().IsRegular() || info.Size() > limit {
@@ -320,7 +317,7 @@ func readBounded(root *os.Root, name string, limit int64) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, limit))
 }
 
-// producedFiles are the by-products a result wants kept.
+// producedFiles returns the by-products that a result wants kept.
 func producedFiles(verification *ojson.Object) []string {
 	var out []string
 	for _, f := range verification.Objects("produced_files") {

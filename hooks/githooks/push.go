@@ -15,8 +15,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// prePush judges what is about to be pushed: runs whole and going on from what
-// the other side has, governed branches not pushed over what is there.
+// prePush judges what is about to be pushed: runs must be complete and continue what the other side has, and
+// governed branches must not overwrite what is there.
 func (g *guarded) prePush() error {
 	remote := ""
 	if len(g.inv.Args) > 0 {
@@ -66,8 +66,8 @@ func (g *guarded) prePush() error {
 	return g.pushAlong(remote, moves)
 }
 
-// weakening says early what a server with guards would say to a branch whose rules
-// are weaker than those the other side has, where that is known here.
+// weakening reports early what a guarded server would say to a branch whose rules are weaker than those of the
+// other side, where those are known here.
 func (g *guarded) weakening(m move, w *witness) error {
 	if !strings.HasPrefix(m.ref, branchPrefix) || m.old == "" || m.new == "" || !g.repo.Objects().Has(g.ctx, m.old) {
 		return nil
@@ -101,8 +101,8 @@ func (g *guarded) weakening(m move, w *witness) error {
 	return nil
 }
 
-// preReceive judges a push on the server, where no clone can switch it off. The
-// objects are in quarantine; refs still have their old values.
+// preReceive judges a push on the server, out of reach of any clone. The objects are in quarantine; refs still have
+// their old values.
 func (g *guarded) preReceive() error {
 	moves, err := g.updates()
 	if err != nil {
@@ -117,7 +117,7 @@ func (g *guarded) preReceive() error {
 		return err
 	}
 	runs = append(runs, past...)
-	// Runs that come with the push confirm the records that come with it.
+	// Runs in the push confirm the records in the push.
 	w := &witness{g: g}
 	var pushed []*chain.RunRecord
 	for _, m := range moves {
@@ -137,7 +137,7 @@ func (g *guarded) preReceive() error {
 		}
 	}
 	if len(g.findings) > 0 {
-		return nil // records cannot be held against runs that are not whole
+		return nil // records cannot be checked against incomplete runs
 	}
 	w.see(append(pushed, runs...))
 	shown := g.defaultBranch("HEAD")
@@ -148,8 +148,8 @@ func (g *guarded) preReceive() error {
 		if err := g.overwrites(m, shown); err != nil {
 			return err
 		}
-		// A tag, or a ref of any other name, can become a branch later, where no hook is
-		// asked: it is judged like one.
+		// A tag, or a ref of any other name, can become a branch later without any hook being asked, so it is
+		// judged like a branch.
 		if !strings.HasPrefix(m.ref, branchPrefix) {
 			if m.new, err = g.commitOf(m.new); err != nil {
 				return err
@@ -162,10 +162,10 @@ func (g *guarded) preReceive() error {
 	return nil
 }
 
-// governedRefs are refs of this program, which lead to no commits of a branch.
+// governedRefs is the prefix of this program's refs, which lead to no commits of a branch.
 const governedRefs = "refs/agentxchain/"
 
-// commitOf returns the commit an object leads to, "" for none.
+// commitOf returns the commit to which an object leads, or "".
 func (g *guarded) commitOf(oid object.OID) (object.OID, error) {
 	out, err := g.repo.Git.Run(g.ctx, nil, "rev-parse", "--verify", "--quiet", string(oid)+"^{commit}")
 	if err != nil && git.ExitCode(err) != 1 && git.ExitCode(err) != 128 {
@@ -174,7 +174,7 @@ func (g *guarded) commitOf(oid object.OID) (object.OID, error) {
 	return object.OID(strings.TrimSpace(string(out))), nil
 }
 
-// defaultBranch is the branch a symbolic ref names, "" when it names none.
+// defaultBranch returns the branch that a symbolic ref names, or "".
 func (g *guarded) defaultBranch(head string) string {
 	out, err := g.repo.Git.Run(g.ctx, nil, "symbolic-ref", "--quiet", head)
 	if err != nil {
@@ -184,8 +184,8 @@ func (g *guarded) defaultBranch(head string) string {
 	return name[strings.LastIndexByte(name, '/')+1:]
 }
 
-// overwrites judges a branch that is pushed over what is there: not when the
-// branch is protected, and never when records would be lost.
+// overwrites judges a branch that is pushed over existing history: refused when the branch is protected, or when
+// records would be lost.
 func (g *guarded) overwrites(m move, shown string) error {
 	name, ok := strings.CutPrefix(m.ref, branchPrefix)
 	if !ok || m.old == "" {
@@ -193,7 +193,7 @@ func (g *guarded) overwrites(m move, shown string) error {
 	}
 	config, err := g.anyConfig(m.old)
 	if err != nil || config == nil {
-		return err // what is there is not here, or not governed
+		return err // the existing history is not here, or not governed
 	}
 	protected := g.protectedBranch(config, name, shown)
 	if m.new == "" {
@@ -231,8 +231,8 @@ func (g *guarded) overwrites(m move, shown string) error {
 	return nil
 }
 
-// anyConfig returns the configuration of the first governed project in a commit.
-// A commit that is not here governs nothing here.
+// anyConfig returns the configuration of the first governed project in a commit. A missing commit governs nothing
+// here.
 func (g *guarded) anyConfig(commit object.OID) (*config.Config, error) {
 	if !g.repo.Objects().Has(g.ctx, commit) {
 		return nil, nil
@@ -249,8 +249,8 @@ func (g *guarded) anyConfig(commit object.OID) (*config.Config, error) {
 	return nil, nil
 }
 
-// protectedBranch reports a branch whose history stays: the ones the
-// configuration names, else the one the other side shows first.
+// protectedBranch reports whether a branch's history is protected: the branches that the configuration names, else
+// the one that the other side shows first.
 func (g *guarded) protectedBranch(c *config.Config, name, shown string) bool {
 	if c.ProtectedBranches == nil {
 		return name == shown || shown == "" && (name == "main" || name == "master")

@@ -1,4 +1,4 @@
-// agentxchain.pushRuns: runs that go along with a pushed branch.
+// agentxchain.pushRuns: runs that are pushed along with a branch.
 
 package githooks
 
@@ -15,25 +15,23 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 )
 
-// Answers of agentxchain.pushRuns.
+// Values of agentxchain.pushRuns.
 const (
 	pushRunsNot = iota
 	pushRunsAlong
 	pushRunsRequired
 )
 
-// pushRunsLimit bounds the push of runs: a server that asks for a password gets
-// no answer here.
+// pushRunsLimit bounds the push of runs: a server that asks for a password gets no answer here.
 const pushRunsLimit = 2 * time.Minute
 
-// pushAlong pushes every run to the remote a branch is being pushed to, when the
-// person has set agentxchain.pushRuns. Nothing is forced. They go first, so that
-// a server can hold the branch against them; a failure is only told, unless the
-// setting is "require".
+// pushAlong pushes every run to the remote to which a branch is being pushed, when the user has set
+// agentxchain.pushRuns. Nothing is forced. The runs go first, so that a server can check the branch against them; a
+// failure is only reported, unless the setting is "require".
 func (g *guarded) pushAlong(remote string, moves []move) error {
 	isRun := func(m move) bool { return strings.HasPrefix(m.ref, git.RunRefPrefix) }
 	isBranch := func(m move) bool { return strings.HasPrefix(m.ref, branchPrefix) && m.new != "" }
-	// Runs that are pushed anyway would be in the way of themselves.
+	// Runs that are being pushed anyway would collide with themselves.
 	if remote == "" || slices.ContainsFunc(moves, isRun) || !slices.ContainsFunc(moves, isBranch) {
 		return nil
 	}

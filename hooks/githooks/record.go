@@ -14,36 +14,33 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 )
 
-// Ways to put hooks in place.
+// Ways to install hooks.
 const (
 	WayConfig    = "config"    // hook.<name>.command in the repository's configuration, git 2.54 and later
-	WayDirectory = "directory" // scripts in the hooks directory git looks into
-	WayRedirect  = "redirect"  // core.hooksPath points to a directory of ours that passes on
+	WayDirectory = "directory" // scripts in the hooks directory that git reads
+	WayRedirect  = "redirect"  // core.hooksPath points to a directory of ours that passes hooks on
 )
 
-// installation is the record below the git directory.
+// installation is the record of an installation, below the git directory.
 type installation struct {
 	Way    string `json:"way"`
 	Binary string `json:"binary"`
 	Dir    string `json:"dir"` // where the scripts are
-	// Names are the hooks that were put in place.
+	// Names are the installed hooks.
 	Names []string `json:"names"`
-	// Projects are the prefixes of the governed projects the hooks were installed
-	// for, "" or ending in "/".
+	// Projects are the prefixes of the governed projects for which the hooks were installed, "" or ending in "/".
 	Projects []string `json:"projects,omitempty"`
-	// Saved are the hooks that were there: their place is Dir/<name>, they are
-	// kept at the path given.
+	// Saved are the hooks that existed before: they belong at Dir/<name> and are kept at the given path.
 	Saved map[string]savedHook `json:"saved,omitempty"`
-	// FormerPath is the repository's own core.hooksPath before, FormerDir the
-	// directory it led to; a nil path was not set there.
+	// FormerPath is the repository's own earlier core.hooksPath, FormerDir the directory it led to; a nil path was
+	// not set there.
 	FormerPath *string `json:"former_hooks_path,omitempty"`
 	FormerDir  string  `json:"former_hooks_dir,omitempty"`
-	// ConfigBefore is the repository's configuration file before, ConfigAfter
-	// the digest of what it became.
+	// ConfigBefore is the repository's earlier configuration file, ConfigAfter the digest of the changed one.
 	ConfigBefore []byte `json:"config_before,omitempty"`
 	ConfigAfter  string `json:"config_after,omitempty"`
-	// Anchors are the conditions under which git reads the absolute path of Dir
-	// (includeIf.<Anchor>.path), "" when core.hooksPath has it.
+	// Anchors are the conditions under which git reads the absolute path of Dir (includeIf.<Anchor>.path), "" when
+	// core.hooksPath has it.
 	Anchors []string `json:"anchors,omitempty"`
 	// MadeDir: the hooks directory did not exist.
 	MadeDir bool `json:"made_dir,omitempty"`
@@ -61,10 +58,10 @@ func recordPath(commonDir string) string {
 	return filepath.Join(commonDir, "agentxchain", "githooks.json")
 }
 
-// ownDir is where scripts of ours lie that git is pointed to.
+// ownDir returns our own hooks directory, to which git is pointed.
 func ownDir(commonDir string) string { return filepath.Join(commonDir, "agentxchain", "githooks") }
 
-// maxRecord bounds what is read of the record of the installed hooks, in bytes: it holds what they replaced.
+// maxRecord bounds what is read of the installation's record, in bytes: it contains what the hooks replaced.
 const maxRecord = 64 << 20
 
 func loadRecord(commonDir string) (*installation, error) {
@@ -84,8 +81,8 @@ func loadRecord(commonDir string) (*installation, error) {
 	return in, nil
 }
 
-// rebase makes the paths of the record those of where the repository is now: a
-// checkout is moved, or copied, with its git directory.
+// rebase updates the record's paths to the repository's present location: a checkout is moved, or copied, with its
+// git directory.
 func (in *installation) rebase(commonDir string) {
 	was := filepath.Dir(in.Dir)
 	if in.Way != WayDirectory {

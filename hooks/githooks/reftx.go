@@ -1,4 +1,4 @@
-// reference-transaction: the stop that --no-verify does not skip.
+// reference-transaction: the check that --no-verify does not skip.
 
 package githooks
 
@@ -16,14 +16,14 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// Bounds of what git says on standard input.
+// Bounds of git's standard input.
 const (
 	maxUpdates    = 100000
 	maxUpdateLine = 8 << 10
 )
 
-// updates reads the lines "<old> <new> <ref>" of reference-transaction and
-// pre-receive. Symbolic refs, which name no object, are left out.
+// updates reads the lines "<old> <new> <ref>" of reference-transaction and pre-receive. It skips symbolic refs,
+// which name no object.
 func (g *guarded) updates() ([]move, error) { return parseUpdates(g.inv.Stdin, g.repo.ObjectFormat) }
 
 func parseUpdates(in io.Reader, format string) ([]move, error) {
@@ -57,9 +57,8 @@ func parseUpdates(in io.Reader, format string) ([]move, error) {
 
 const branchPrefix = "refs/heads/"
 
-// referenceTransaction judges the branches and runs a prepared transaction moves. Other
-// refs, and a HEAD that is on no branch, are not judged until a branch takes up what
-// they lead to.
+// referenceTransaction judges the branches and runs that a prepared transaction moves. Other refs, and a detached
+// HEAD, are not judged until a branch takes up their commits.
 func (g *guarded) referenceTransaction() error {
 	if len(g.inv.Args) > 0 && g.inv.Args[0] != "prepared" {
 		return nil
@@ -78,7 +77,7 @@ func (g *guarded) referenceTransaction() error {
 			continue // git gc: the ref stays
 		}
 		if m.old == "" {
-			// git also says this for an update that does not care what was there.
+			// git also reports this for an update that ignores the old value.
 			if m.old, err = g.repo.ReadRef(g.ctx, m.ref); err != nil {
 				return err
 			}
@@ -101,8 +100,8 @@ func (g *guarded) referenceTransaction() error {
 	return nil
 }
 
-// deleted judges a branch that goes away. "git branch -M" tells hooks only that the
-// branches go, not what comes in their place, so a protected one stays.
+// deleted judges the deletion of a branch. "git branch -M" tells hooks only that branches go, not what replaces
+// them, so a protected one stays.
 func (g *guarded) deleted(m move) error {
 	if m.old == "" {
 		return nil
@@ -123,8 +122,8 @@ func (g *guarded) deleted(m move) error {
 // maxOps bounds how many operations of a run are checked at once.
 const maxOps = 20000
 
-// runMoved judges a run's ref: it only ever goes on from where it was, and every
-// operation of it follows from the one before by the rules.
+// runMoved judges a run's ref: it may only move on from where it was, and every operation must follow from the one
+// before by the rules.
 func (g *guarded) runMoved(run string, m move, w *witness) error {
 	if m.new == "" {
 		if kept, err := archive.Keeps(g.ctx, g.repo, run, m.old); err != nil || kept {
@@ -163,7 +162,7 @@ func (g *guarded) runMoved(run string, m move, w *witness) error {
 	return err
 }
 
-// archiveMoved judges a ref of the archive: it loses nothing that it named or kept.
+// archiveMoved judges a ref of the archive: it must lose nothing that it named or kept.
 func (g *guarded) archiveMoved(m move) error {
 	lost := func(what string) {
 		g.find(Finding{Rule: RuleRunChain, Path: m.ref, Message: what, Hint: "git agentxchain sync joins both sides"})

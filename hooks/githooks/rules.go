@@ -1,8 +1,8 @@
-// What the rules of the guards are for, told to a person (docs/git-hooks.md#rules).
+// The purpose of each rule of the guards, for people (docs/git-hooks.md#rules).
 
 package githooks
 
-// Refuses says in a sentence what a rule refuses, "" for what is no rule of the guards. The way out depends on the case: the
+// Refuses says in a sentence what a rule refuses, "" for an unknown rule. The way out depends on the case: the
 // refusal itself names it.
 func Refuses(rule string) string {
 	return map[string]string{

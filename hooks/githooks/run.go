@@ -1,4 +1,4 @@
-// What git's hooks are answered with.
+// Answering git's hooks.
 
 package githooks
 
@@ -12,25 +12,25 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// Rules a guard refuses by. They are stable tokens (docs/git-hooks.md).
+// Rules by which a guard refuses. They are stable tokens (docs/git-hooks.md).
 const (
-	RuleOrchestratorOwned = "orchestrator_owned"       // a file only this program writes
-	RuleLedgerRewritten   = "ledger_rewritten"         // a record has other bytes, or stands elsewhere
+	RuleOrchestratorOwned = "orchestrator_owned"       // a file that only this program writes
+	RuleLedgerRewritten   = "ledger_rewritten"         // a record has other bytes, or is elsewhere
 	RuleLedgerTruncated   = "ledger_truncated"         // a record is gone
-	RuleLedgerUnconfirmed = "ledger_unconfirmed"       // a new record that no run holds
+	RuleLedgerUnconfirmed = "ledger_unconfirmed"       // a new record that is in no run
 	RuleStateUnconfirmed  = "state_unconfirmed"        // a state that no operation recorded
 	RuleProtectedPath     = "protected_path"           // git_hooks.protected in agentxchain.json
 	RuleDisguisedPath     = "disguised_path"           // a name some file system opens as a governed file
 	RuleReviewOnly        = "review_only_product_file" // product work while only reviews are under way
-	RuleOutsideScope      = "outside_scope"            // not what the active turn may or does declare
+	RuleOutsideScope      = "outside_scope"            // not what the active turn may declare, or does
 	RuleParallelConflict  = "parallel_conflict"        // two turns are in conflict over the file
 	RuleForgedTrailer     = "forged_trailer"           // a trailer that names what did not happen
 	RuleRunChain          = "run_chain_broken"         // a run's record would be rewritten or lost
 	RuleHistoryRewritten  = "history_rewritten"        // a governed branch would be pushed over another history
 	RuleConfigLost        = "configuration_lost"       // a governed branch would be without valid rules
 	RuleConfigWeakened    = "configuration_weakened"   // weaker rules that no run has adopted
-	RuleGovernedRemoved   = "governed_file_removed"    // a record would be moved or taken from every clone
-	RuleTurnMissing       = "turn_missing"             // git_hooks.require_turn, and the commit names none
+	RuleGovernedRemoved   = "governed_file_removed"    // a record would be moved or removed from every clone
+	RuleTurnMissing       = "turn_missing"             // git_hooks.require_turn, and the commit names no turn
 	RuleRunUnproven       = "run_unproven"             // a run whose operations do not follow from each other
 	RuleTooManyCommits    = "too_many_commits"         // more than can be judged at once
 	RuleRunsUnpushed      = "runs_not_pushed"          // agentxchain.pushRuns=require and the remote did not take them
@@ -39,14 +39,14 @@ const (
 // Finding is one reason to refuse.
 type Finding struct {
 	Rule    string
-	Path    string // project path, ref or trailer it is about
-	Commit  string // of several commits, the one it is in; "" otherwise
+	Path    string // project path, ref or trailer that it is about
+	Commit  string // of several commits, the one with the finding; otherwise ""
 	Turn    string
 	Message string // a clause: what is wrong with Path
 	Hint    string // the way out: a command where there is one
 }
 
-// String is the finding as git shows it to the person, in one or two lines.
+// String returns the finding as git shows it to the user, in one or two lines.
 func (f Finding) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s [%s]", f.Path, f.Message, f.Rule)
@@ -62,18 +62,18 @@ func (f Finding) String() string {
 	return b.String()
 }
 
-// Invocation is one start of a hook by git.
+// Invocation is one call of a hook by git.
 type Invocation struct {
 	Name   string
 	Args   []string // as git gave them
 	Stdin  io.Reader
 	Dir    string // where git started the hook
 	Getenv func(string) string
-	Stderr io.Writer // for what is said although nothing is refused
+	Stderr io.Writer // for messages although nothing is refused
 }
 
-// Run answers a hook. Findings mean that git must not go on; the error is for a
-// guard that could not judge, and then it must not go on either.
+// Run answers a hook. Findings mean that git must not go on; the error is for a guard that could not judge, and git
+// must not go on then either.
 func Run(ctx context.Context, inv Invocation) ([]Finding, error) {
 	var answer func(*guarded) error
 	switch inv.Name {
@@ -113,7 +113,7 @@ type guarded struct {
 	projects []string // prefixes of governed projects, "" or ending in "/"
 }
 
-// maxFindings bounds what is said at once.
+// maxFindings bounds how many findings are shown at once.
 const maxFindings = 50
 
 func (g *guarded) find(f Finding) {
@@ -122,8 +122,8 @@ func (g *guarded) find(f Finding) {
 	}
 }
 
-// prefixes returns where the governed projects of the repository are: those
-// hooks were installed for, else the root.
+// prefixes returns the locations of the governed projects in the repository: those for which hooks were installed,
+// else the root.
 func (g *guarded) prefixes() ([]string, error) {
 	if g.projects == nil {
 		rec, err := loadRecord(g.repo.CommonDir)

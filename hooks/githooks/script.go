@@ -15,17 +15,17 @@ import (
 type script struct {
 	Name   string
 	Binary string // absolute path of git-agentxchain; "" in a script that only passes on
-	Next   string // path of the hook that was here before; run first; "" for none
-	// Beside is Next by its path from the directory of the script, for a hook in the
-	// checkout or its git directory: it is found again when the checkout is moved.
+	Next   string // path of the earlier hook, which runs first; "" for none
+	// Beside is Next relative to the script's directory, for a hook in the checkout or its git directory: it is
+	// found again when the checkout is moved.
 	Beside string
-	// Must: the hook was there at the installation. When it is gone the script refuses:
-	// a hook that is not run looks like one that found nothing.
+	// Must: the hook existed at the installation. When it is gone the script refuses: a hook that does not run
+	// looks like one that found nothing.
 	Must bool
 }
 
-// text renders the script. The digest in its second line identifies it, so that an
-// edited script is not taken for ours.
+// text returns the script. The digest in its second line identifies it, so that an edited script does not count as
+// ours.
 func (s script) text() string {
 	var b strings.Builder
 	line := func(format ...string) { b.WriteString(strings.Join(format, "") + "\n") }
@@ -41,7 +41,7 @@ func (s script) text() string {
 		line("next=", quote(s.Next))
 	}
 	chained := s.Next != "" || s.Beside != ""
-	// What git says on standard input is read once and told to both.
+	// Standard input from git is read once and passed to both.
 	buffered := readsInput(s.Name) && s.Binary != ""
 	if buffered {
 		line(`input=$(cat; echo x)`)
@@ -95,14 +95,12 @@ func (s script) text() string {
 	return s.signed(b.String())
 }
 
-// storeMarker is set for every git that git agentxchain starts. It spares a run's
-// own operations a judge that would only look at what was just computed; who
-// sets it by hand to forge a run is found out by fsck.
+// storeMarker is set for every git that git agentxchain starts. It spares a run's own operations a check of what
+// was just computed; fsck detects a run forged by setting it by hand.
 const storeMarker = "AGENTXCHAIN_STORE"
 
-// canaryMarker is set while the guards are rehearsed. It keeps hooks that are not
-// ours out of it, which would be judging a repository they do not know. Ours
-// pay no regard to it.
+// canaryMarker is set during a rehearsal of the guards. It excludes hooks that are not ours, which would judge a
+// repository that they do not know. Our hooks ignore it.
 const canaryMarker = "AGENTXCHAIN_CANARY"
 
 const signature = "# git-agentxchain guard, made by \"git agentxchain hooks install\"; sha256 "
@@ -111,7 +109,7 @@ func (s script) signed(body string) string {
 	return "#!/bin/sh\n" + signature + wire.SHA256([]byte(body)) + "\n" + body
 }
 
-// ours reports an unchanged script of this program.
+// ours reports whether text is an unchanged script of this program.
 func ours(text []byte) bool {
 	rest, ok := strings.CutPrefix(string(text), "#!/bin/sh\n"+signature)
 	if !ok {
@@ -121,7 +119,7 @@ func ours(text []byte) bool {
 	return ok && digest == wire.SHA256([]byte(body))
 }
 
-// next returns the hook a script of ours runs first, and the binary it calls.
+// parse reads from a script of ours the hook that it runs first, and the binary that it calls.
 func (s script) parse(text []byte) script {
 	s.Binary, s.Next, s.Beside = "", "", ""
 	for _, m := range assignments().FindAllStringSubmatch(string(text), -1) {
@@ -143,7 +141,7 @@ var assignments = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?m)^(bin|next|beside)='((?:[^']|'\\'')*)'$`)
 })
 
-// chained is the path of the hook a script in dir runs first, "" for none.
+// chained returns the path of the hook that a script in dir runs first, or "".
 func (s script) chained(dir string) string {
 	if s.Beside != "" {
 		return filepath.Join(dir, s.Beside)
@@ -151,10 +149,10 @@ func (s script) chained(dir string) string {
 	return s.Next
 }
 
-// quote makes a word of the shell that stands for s and nothing else.
+// quote returns s as one literal shell word.
 func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
-// looksLikeOurs reports a script that says it is ours, changed or not.
+// looksLikeOurs reports whether a script claims to be ours, changed or not.
 func looksLikeOurs(text []byte) bool {
 	return strings.HasPrefix(string(text), "#!/bin/sh\n"+signature)
 }

@@ -1,4 +1,4 @@
-// The trailers that say which turn a commit belongs to.
+// The trailers that say to which turn a commit belongs.
 
 package githooks
 
@@ -18,26 +18,25 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// Trailers of a commit that holds the work of a turn.
+// Trailers of a commit with the work of a turn.
 const (
 	TrailerRun  = "Agentxchain-Run"
 	TrailerTurn = "Agentxchain-Turn"
 	TrailerRole = "Agentxchain-Role"
 )
 
-// turnMarker is the variable in which a dispatched program finds its turn.
+// turnMarker is the variable that names a dispatched program's turn.
 const turnMarker = "AGENTXCHAIN_TURN_ID"
 
-// owner is the turn a commit belongs to.
+// owner is the turn to which a commit belongs.
 type owner struct{ run, turn, role string }
 
 func (o owner) trailers() []string {
 	return []string{TrailerRun + ": " + o.run, TrailerTurn + ": " + o.turn, TrailerRole + ": " + o.role}
 }
 
-// prepareCommitMsg adds the trailers when it is certain whose work is staged.
-// A message that has any of them, a merge and a squash are left alone: what they
-// say they say already.
+// prepareCommitMsg adds the trailers when it is certain whose work is staged. It leaves a message with any of them,
+// a merge and a squash alone: those already have their message.
 func (g *guarded) prepareCommitMsg() error {
 	if len(g.inv.Args) == 0 {
 		return refuse(wire.CodeInvalidArgument, "git named no file with the message")
@@ -66,8 +65,8 @@ func (g *guarded) prepareCommitMsg() error {
 	return err
 }
 
-// messageSource is where git has the message from, "" when it is new. The pre-commit framework passes on the file
-// alone and says the rest in the environment.
+// messageSource returns git's source of the message, "" when it is new. The pre-commit framework passes only the
+// file, and the rest in the environment.
 func (g *guarded) messageSource() string {
 	if len(g.inv.Args) > 1 {
 		return g.inv.Args[1]
@@ -87,10 +86,9 @@ func mentionsTrailer(text []byte) bool {
 	return bytes.Contains(bytes.ToLower(text), []byte("agentxchain-"))
 }
 
-// owner returns the turn whose work is staged, nil when that is not certain: the
-// turn this process was dispatched for; the only active turn when its staged
-// result declares every staged file; the accepted turn whose files, not
-// committed yet, the staged ones are.
+// owner returns the turn whose work is staged, nil when that is uncertain: the turn for which this process was
+// dispatched; the only active turn, when its staged result declares every staged file; or the accepted turn whose
+// uncommitted files are staged.
 func (g *guarded) owner() (*owner, error) {
 	prefixes, err := g.prefixes()
 	if err != nil || len(prefixes) != 1 {
@@ -128,7 +126,7 @@ func (g *guarded) owner() (*owner, error) {
 	for _, c := range changes {
 		p, ok := strings.CutPrefix(c.Path, prefix)
 		if !ok {
-			return nil, nil // work outside of the project is not a turn's
+			return nil, nil // work outside the project is not a turn's
 		}
 		if wire.ProjectOwned(p) {
 			paths = append(paths, p)
@@ -148,7 +146,7 @@ func (g *guarded) owner() (*owner, error) {
 	return g.acceptedOwner(here, paths)
 }
 
-// acceptedOwner returns the one accepted turn all paths wait for.
+// acceptedOwner returns the one accepted turn for which all paths wait.
 func (g *guarded) acceptedOwner(r *chain.RunRecord, paths []string) (*owner, error) {
 	x, err := r.Index()
 	if err != nil {
@@ -169,7 +167,7 @@ func (g *guarded) acceptedOwner(r *chain.RunRecord, paths []string) (*owner, err
 	return &owner{r.Run, turn, row.String("role")}, nil
 }
 
-// acceptedRow finds the history row of an accepted turn in a run, nil for none.
+// acceptedRow finds the history row of an accepted turn in a run, or nil.
 func acceptedRow(r *chain.RunRecord, turn string) (*ojson.Object, error) {
 	data, err := r.Ledger(wire.LedgerHistory)
 	if err != nil {
@@ -227,13 +225,12 @@ func (g *guarded) commitMsg() error {
 	return err
 }
 
-// trailers are the values a message names, in their order.
+// trailers are the values in a message, in order.
 type trailers struct{ runs, turns, roles []string }
 
 func (t trailers) empty() bool { return len(t.runs)+len(t.turns)+len(t.roles) == 0 }
 
-// readTrailers picks ours out of the trailers of a message, which git has
-// separated but not unfolded.
+// readTrailers selects our trailers from those of a message, which git has separated but not unfolded.
 func readTrailers(text string) (t trailers, bad []Finding) {
 	forged := func(key, format string, args ...any) {
 		bad = append(bad, Finding{
@@ -276,8 +273,7 @@ func readTrailers(text string) (t trailers, bad []Finding) {
 
 const trailerHint = "leave the trailer out; the hook adds what is true, and git agentxchain checkpoint commits a turn's files with it"
 
-// checkTrailers holds the trailers against the runs. A message may name several
-// turns, as that of a squash does.
+// checkTrailers checks the trailers against the runs. A message may name several turns, as a squash's does.
 func checkTrailers(t trailers, runs []*chain.RunRecord) (found []Finding, err error) {
 	forged := func(key, format string, args ...any) {
 		found = append(found, Finding{
@@ -326,8 +322,7 @@ func checkTrailers(t trailers, runs []*chain.RunRecord) (found []Finding, err er
 	return found, nil
 }
 
-// findTurn looks for a turn among the active ones and in history, first in the
-// runs that are named.
+// findTurn looks for a turn among the active ones and in history, first in the named runs.
 func findTurn(turn string, named []string, runs []*chain.RunRecord) (*owner, error) {
 	ordered := slices.Clone(runs)
 	slices.SortStableFunc(ordered, func(a, b *chain.RunRecord) int {

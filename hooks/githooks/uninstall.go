@@ -1,4 +1,4 @@
-// Taking hooks away and putting back what was there.
+// Uninstalling hooks and restoring the earlier ones.
 
 package githooks
 
@@ -15,17 +15,16 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// Uninstall takes the hooks away: hooks that were there are back, byte for byte,
-// and so is the configuration unless it was changed since. A script that was
-// changed since is left where it is (githooks_foreign). Without an installation
-// there is nothing to do.
+// Uninstall removes the hooks: earlier hooks are restored byte for byte, and so is the configuration unless it has
+// changed since. A script that has changed since stays where it is (githooks_foreign). Without an installation it
+// does nothing.
 func Uninstall(ctx context.Context, repo *git.Repository) (*Result, error) {
 	rec, err := loadRecord(repo.CommonDir)
 	if err != nil || rec == nil {
 		return &Result{}, err
 	}
 	u := &uninstaller{repo: repo, rec: rec, out: &Result{Way: rec.Way, Dir: rec.Dir, Names: rec.Names}}
-	// Nothing is touched before everything was looked at.
+	// Check everything before changing anything.
 	if err := u.check(); err != nil {
 		return nil, err
 	}
@@ -38,7 +37,7 @@ func Uninstall(ctx context.Context, repo *git.Repository) (*Result, error) {
 	if err := os.Remove(recordPath(repo.CommonDir)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, refuse(CodeHooksUnreadable, "the record of the installation cannot be removed: %v", err)
 	}
-	// Only when it is empty: runs keep other things there.
+	// Only if it is empty: runs keep other things there.
 	repo.DropLockNotes()
 	_ = os.Remove(filepath.Dir(recordPath(repo.CommonDir)))
 	return u.out, nil
@@ -54,7 +53,7 @@ func (u *uninstaller) did(what, path string) {
 	u.out.Changes = append(u.out.Changes, Change{what, path})
 }
 
-// check refuses when a script of ours was edited, or a kept hook cannot go back.
+// check refuses when a script of ours was edited, or a kept hook cannot be restored.
 func (u *uninstaller) check() error {
 	for _, name := range u.scripts() {
 		path := filepath.Join(u.rec.Dir, name)
@@ -87,8 +86,7 @@ func (u *uninstaller) scripts() []string {
 	return names
 }
 
-// configuration puts the configuration back as it was. When other settings were
-// changed since, only ours are taken out.
+// configuration restores the configuration. When other settings have changed since, it removes only ours.
 func (u *uninstaller) configuration(ctx context.Context) error {
 	path := configFile(u.repo)
 	now, err := os.ReadFile(path)
@@ -145,7 +143,7 @@ func (u *uninstaller) keys() []string {
 	return keys
 }
 
-// files removes the scripts of ours and moves the kept hooks back.
+// files removes our scripts and moves the kept hooks back.
 func (u *uninstaller) files() error {
 	for _, name := range u.scripts() {
 		path := filepath.Join(u.rec.Dir, name)
@@ -163,7 +161,7 @@ func (u *uninstaller) files() error {
 			continue
 		}
 		if _, err := os.Lstat(path); err == nil {
-			continue // another program has it now, and check has let it pass
+			continue // another program has it now, and check allowed that
 		}
 		if err := os.Rename(saved.Path, path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return refuse(CodeHooksUnreadable, "the hook %s cannot be restored: %v", name, err)
@@ -174,7 +172,7 @@ func (u *uninstaller) files() error {
 		_ = os.Remove(filepath.Join(filepath.Dir(recordPath(u.repo.CommonDir)), anchorFile))
 	}
 	if u.rec.MadeDir {
-		_ = os.Remove(u.rec.Dir) // only when it is empty
+		_ = os.Remove(u.rec.Dir) // only if it is empty
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-// What runs confirm: only those that passed the door, the one verifier of operations.
+// What runs confirm. Only runs that passed the verifier of operations count.
 
 package githooks
 
@@ -19,12 +19,11 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// maxRuns bounds how many runs are asked about one record.
+// maxRuns bounds how many runs are asked about a record.
 const maxRuns = 64
 
-// witness answers what the runs of a repository hold. It reads and verifies nothing
-// before it is asked for. Where a record came from is not asked: a parent commit, a
-// remote-tracking branch and a remote can all be made by hand.
+// witness says what the runs of a repository hold. It reads and verifies nothing until asked. The origin of a
+// record does not count: a parent commit, a remote-tracking branch and a remote can all be made by hand.
 type witness struct {
 	g    *guarded
 	runs []*chain.RunRecord
@@ -35,18 +34,16 @@ type witness struct {
 	docs    map[wire.Document]map[object.OID]bool
 	work    map[string]bool // files that accepted turns say they changed
 	signed  map[string]bool // documents as people approved them, path and digest
-	configs map[string]bool // digests of the rules that were adopted
+	configs map[string]bool // digests of adopted rules
 }
 
-// confirmed are the digests of records that runs hold; runs beyond next are not
-// read yet.
+// confirmed has the digests of records that runs hold; runs from next on are not read yet.
 type confirmed struct {
 	known map[string]bool
 	next  int
 }
 
-// list returns the runs of the repository, the one that moved last first, proven or
-// not.
+// list returns the runs of the repository, proven or not, the one that moved last first.
 func (w *witness) list() ([]*chain.RunRecord, error) {
 	if !w.read {
 		runs, err := chain.RunRecords(w.g.ctx, w.g.repo)
@@ -62,7 +59,7 @@ func (w *witness) see(runs []*chain.RunRecord) {
 	w.runs, w.read = runs[:min(len(runs), maxRuns)], true
 }
 
-// proven yields the runs that passed the door.
+// proven yields the verified runs.
 func (w *witness) proven() iter.Seq2[*chain.RunRecord, error] {
 	return func(yield func(*chain.RunRecord, error) bool) {
 		runs, err := w.list()
@@ -99,7 +96,7 @@ func (w *witness) prove(r *chain.RunRecord) (string, error) {
 	return why, nil
 }
 
-// unproven says why the first run that is not believed is not, "" when all are.
+// unproven says why the first unbelieved run is not believed, "" when all are.
 func (w *witness) unproven() (string, error) {
 	runs, err := w.list()
 	if err != nil {
@@ -113,7 +110,7 @@ func (w *witness) unproven() (string, error) {
 	return "", nil
 }
 
-// record reports whether a proven run holds a record of a ledger.
+// record reports whether a proven run has a record of a ledger.
 func (w *witness) record(l wire.Ledger, text string) (bool, error) {
 	c := w.texts[l]
 	if c == nil {
@@ -148,7 +145,7 @@ func (w *witness) record(l wire.Ledger, text string) (bool, error) {
 	return c.known[text], nil
 }
 
-// talk reports whether a proven run's TALK.md is, or once was, these bytes.
+// talk reports whether data is, or once was, a proven run's TALK.md.
 func (w *witness) talk(data []byte) (bool, error) {
 	for r, err := range w.proven() {
 		if err != nil {
@@ -162,7 +159,7 @@ func (w *witness) talk(data []byte) (bool, error) {
 	return false, nil
 }
 
-// versions returns what proven runs recorded of a document.
+// versions returns the versions of a document that proven runs recorded.
 func (w *witness) versions(d wire.Document) (map[object.OID]bool, error) {
 	if known, ok := w.docs[d]; ok {
 		return known, nil
@@ -187,8 +184,7 @@ func (w *witness) versions(d wire.Document) (map[object.OID]bool, error) {
 	return out, nil
 }
 
-// tasks reports whether the managed sections of HUMAN_TASKS.md are as a proven run
-// recorded them.
+// tasks reports whether a proven run recorded these managed sections of HUMAN_TASKS.md.
 func (w *witness) tasks(data []byte) (bool, error) {
 	sections := ledger.ManagedTasks(data)
 	if sections == "" {
@@ -210,8 +206,8 @@ func (w *witness) tasks(data []byte) (bool, error) {
 	return false, nil
 }
 
-// evidence reports whether a review, report or proposal was written by an operation
-// of a proven run with this content, or is named by an accepted turn of one.
+// evidence reports whether an operation of a proven run wrote a review, report or proposal with this content, or an
+// accepted turn of one names it.
 func (w *witness) evidence(path string, content object.OID) (bool, error) {
 	for r, err := range w.proven() {
 		if err != nil {
@@ -236,7 +232,7 @@ func (w *witness) evidence(path string, content object.OID) (bool, error) {
 	return w.work[path], nil
 }
 
-// rows tells see of each row that the ledger of a proven run holds.
+// rows passes see each row in the ledger of a proven run.
 func (w *witness) rows(l wire.Ledger, see func(*ojson.Object)) error {
 	for r, err := range w.proven() {
 		if err != nil {
@@ -255,8 +251,8 @@ func (w *witness) rows(l wire.Ledger, see func(*ojson.Object)) error {
 	return nil
 }
 
-// approved reports whether a document is as a person approved it in a proven run: approve writes the sign-off line, and
-// no turn has a part in that.
+// approved reports whether a document is as a person approved it in a proven run: approve writes the sign-off line,
+// and no turn takes part in that.
 func (w *witness) approved(path string, content object.OID) (bool, error) {
 	if w.signed == nil {
 		signed := make(map[string]bool)
@@ -281,10 +277,9 @@ func (w *witness) approved(path string, content object.OID) (bool, error) {
 	return err == nil && w.signed[path+"\x00"+wire.Digest(data)], err
 }
 
-// adopted reports whether a proven run made the rules of a configuration its own: by
-// the operation a person gives for that, or by beginning under them when no run was
-// there before. That a later run began under them is not a person's answer to the
-// change. Settings, which are not rules, may differ.
+// adopted reports whether a proven run adopted the rules of a configuration: by a person's operation for that, or
+// by beginning under them when no run existed before. That a later run began under them is not a person's answer to
+// the change. Settings, which are not rules, may differ.
 func (w *witness) adopted(c *config.Config) (bool, error) {
 	if w.configs == nil {
 		w.configs = make(map[string]bool)
@@ -317,8 +312,8 @@ func (w *witness) adopted(c *config.Config) (bool, error) {
 	return w.configs[config.RulesDigest(c)], nil
 }
 
-// adoptedBy reports whether a proven run adopted the rules of a configuration by the word of as many people as
-// authority.acts asks for at a commit of the branch, with keys that are listed there.
+// adoptedBy reports whether a proven run adopted the rules of a configuration with the approval of as many people
+// as authority.acts requires at a commit of the branch, with keys that are listed there.
 func (w *witness) adoptedBy(c *config.Config, prefix string, at object.OID) (bool, error) {
 	ctx, repo := w.g.ctx, w.g.repo
 	listed, err := proof.ListedAt(ctx, repo, prefix, at)
@@ -365,8 +360,8 @@ func (w *witness) adoptedBy(c *config.Config, prefix string, at object.OID) (boo
 	return false, nil
 }
 
-// rules is the digest of the rules that operations were decided under, "" where they may not govern: that is the digest
-// of any broken configuration, and nothing that was adopted answers for one.
+// rules returns the digest of the rules under which operations were decided, "" where they may not govern: that is
+// the digest of any broken configuration, and no adoption stands for one.
 func (w *witness) rules(u chain.ConfigUse) (string, error) {
 	_, data, err := w.g.repo.Objects().Read(w.g.ctx, u.Content)
 	if err != nil {
@@ -378,9 +373,8 @@ func (w *witness) rules(u chain.ConfigUse) (string, error) {
 // opConfigAdopt is the operation by which a person adopts a configuration.
 const opConfigAdopt = "config_adopt"
 
-// protects returns the patterns that the run that moved last was decided under.
-// They hold beside the committed ones: taking a pattern out of the file does not
-// take it out of the run.
+// protects returns the patterns under which the run that moved last was decided. They apply in addition to the
+// committed ones: removing a pattern from the file does not remove it from the run.
 func (w *witness) protects(committed object.OID) ([]string, error) {
 	runs, err := w.list()
 	if err != nil || len(runs) == 0 {
@@ -397,9 +391,8 @@ func (w *witness) protects(committed object.OID) ([]string, error) {
 	return c.Protected, nil
 }
 
-// throughDoor returns why a run is not believed, "" when every operation of it
-// follows from the one before by the rules, and a person has confirmed what cannot
-// be told from them.
+// throughDoor says why a run is not believed, "" when every operation follows from the one before by the rules, and
+// a person has confirmed what the rules cannot prove.
 func (g *guarded) throughDoor(r *chain.RunRecord) (string, error) {
 	v, err := proof.Verify(g.ctx, g.repo, r.Run, r.Op)
 	if err != nil {
