@@ -1,4 +1,4 @@
-// What a shallow checkout lacks to judge a range, brought from a remote.
+// Fetches from a remote what a shallow checkout lacks to judge a range.
 
 package attribution
 
@@ -13,11 +13,11 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// deepenings are how many commits are asked for, one after the other, until the range is here. More is never fetched:
-// a base that shares no history with the head would bring all of it.
+// deepenings are the numbers of commits to ask for, one after the other, until the range is here. More is never
+// fetched: a base that shares no history with the head would bring all of it.
 var deepenings = []int{50, 200, 1000, 5000}
 
-// deepest is how many commits that is together.
+// deepest returns their sum.
 func deepest() int {
 	n := 0
 	for _, by := range deepenings {
@@ -27,10 +27,10 @@ func deepest() int {
 }
 
 // Bring fetches what this clone lacks to judge base..head: the record, the ends, and the history between them. It
-// returns the ends as ids of commits. Nothing is pushed, and no ref of a run that went on here is moved back.
+// returns the ends as commit ids. It pushes nothing, and moves no ref of a run back that went on here.
 //
-// Errors: no_remote, remote_failed, unknown_range when the remote does not have an end either, record_missing when no
-// run is recorded there, history_shallow when the range is longer than what is fetched.
+// Errors: no_remote, remote_failed, unknown_range when the remote lacks an end too, record_missing when it has no
+// recorded run, history_shallow when the range is longer than what is fetched.
 func Bring(ctx context.Context, repo *git.Repository, base, head string) (object.OID, object.OID, error) {
 	remote, err := transport.PickRemote(ctx, repo, "")
 	if err != nil {
@@ -69,7 +69,7 @@ func Bring(ctx context.Context, repo *git.Repository, base, head string) (object
 	return j.out.Base, j.out.Head, nil
 }
 
-// bringCommit is resolve with a look at the remote.
+// bringCommit is like resolve, but also asks the remote.
 func (j *judge) bringCommit(remote, name string) (object.OID, error) {
 	id, err := j.resolve(name)
 	if err == nil {

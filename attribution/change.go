@@ -1,4 +1,4 @@
-// A turn's own change of a file, put together from what git still has.
+// A turn's own change of a file, assembled from what git still has.
 
 package attribution
 
@@ -16,25 +16,25 @@ import (
 // change is what one turn did to one file.
 type change struct {
 	turn *Turn
-	path string // when the turn worked
+	path string // the path while the turn worked
 
 	versions []*version // of the file as the turn left it, each confirmed by its fingerprint
-	altered  *string    // the checkpoint holds this instead of what was accepted
-	onTop    bool       // the checkpoint is there with the commit it was made on
-	base     bool       // the baseline is there and nothing but the turn lies above it
+	altered  *string    // the checkpoint has this instead of what was accepted
+	onTop    bool       // the checkpoint exists, with the commit it was made on
+	base     bool       // the baseline exists, and only the turn's work is above it
 	pairs    []*pair
-	wanted   map[string]bool // lines it may have put there
-	left     map[string]bool // the lines it left, once they were asked for
+	wanted   map[string]bool // lines that it may have added
+	left     map[string]bool // the lines that it left, once requested
 }
 
-// version is a file with the lines asked for in it.
+// version is a file with the requested lines in it.
 type version struct {
 	text  string
 	from  source
 	holds bool // one of the wanted lines
 }
 
-// version keeps data that was found for the change after the first look.
+// version keeps data that was found for the change later.
 func (c *change) version(data []byte, from source) *version {
 	return &version{string(data), from, holds(string(data), c.wanted)}
 }
@@ -44,22 +44,22 @@ type source int
 
 const (
 	fromCheckpoint source = iota
-	fromElsewhere         // HEAD at acceptance, a commit of the file since, the work tree
+	fromElsewhere         // HEAD at acceptance, a later commit of the file, the work tree
 )
 
 // pair is a change from one version to another.
 type pair struct {
 	after []string
-	new   []bool // of after: put there by the change
+	new   []bool // of after: added by the change
 	patch string
 	count map[string]int // of the wanted lines in after
 }
 
-// whole reports whether everything the turn added is known.
+// whole reports whether everything that the turn added is known.
 func (c *change) whole() bool { return len(c.versions) > 0 && (c.onTop || c.base) }
 
-// matches reports whether content is what the turn left, by the fingerprint of its
-// acceptance. Rows without fingerprints are believed about their checkpoint only.
+// matches reports whether content is what the turn left, by the fingerprint of its acceptance. Rows without
+// fingerprints are believed only about their checkpoint.
 func (c *change) matches(data []byte, from source) bool {
 	m, known := c.turn.mark(c.path)
 	if !known {
@@ -73,7 +73,7 @@ func (c *change) matches(data []byte, from source) bool {
 		m == wire.Digest([]byte(strings.ReplaceAll(string(data), "\n", "\r\n")))
 }
 
-// asks collects names to be read by one process and what to do with the answers.
+// asks collects names for one process to read, and what to do with the answers.
 type asks struct {
 	names []string
 	then  []func(git.Named)
@@ -96,11 +96,11 @@ func (q *inquiry) read(a *asks) error {
 	return q.repo.ReadNamed(q.ctx, left.names, func(i int, o git.Named) { left.then[i](o) })
 }
 
-// open prepares the changes that may have written lines whose commit says nothing.
+// open prepares the changes that may have written lines whose commit names no turn.
 func (q *inquiry) open(t *Turn, path string) (*change, error) {
 	m, known := t.mark(path)
 	if t.Active() || known && (m == "" || m == gitstore.FingerprintDeleted || m == gitstore.FingerprintUnreadable) {
-		return nil, nil // it left no line there
+		return nil, nil // it left no lines there
 	}
 	c := &change{turn: t, path: path}
 	if id := t.commitOf(path); id != "" && !q.shallow[id] {
@@ -136,9 +136,8 @@ func (q *inquiry) open(t *Turn, path string) (*change, error) {
 	return c, nil
 }
 
-// readVersions looks for the versions the turns left: in their checkpoints, where
-// HEAD was at acceptance, in the commits that hold lines without an owner, and in
-// the work tree.
+// readVersions looks for the versions that the turns left: in their checkpoints, at HEAD of their acceptance, in
+// the commits with lines without an owner, and in the work tree.
 func (q *inquiry) readVersions() error {
 	a := &asks{}
 	type miss struct {
@@ -203,11 +202,11 @@ func (q *inquiry) readVersions() error {
 	return nil
 }
 
-// readGroups reads the file in the commits that hold disputed lines, and in all when
-// there are turns of which no version is known yet.
+// readGroups reads the file in the commits with disputed lines, or in all commits when no version of some turn is
+// known yet.
 func (q *inquiry) readGroups() error {
 	all := false
-	had := make(map[string]bool) // wanted lines that turns had in their file
+	had := make(map[string]bool) // wanted lines that the turns' files had
 	for _, c := range q.changes {
 		all = all || len(c.versions) == 0
 		for _, v := range c.versions {
@@ -238,7 +237,7 @@ func (q *inquiry) readGroups() error {
 	return q.read(a)
 }
 
-// offer gives a version of the file to the changes that have none yet.
+// offer gives a version of the file to the changes that still have none.
 func (q *inquiry) offer(data []byte) {
 	sum := ""
 	for _, c := range q.changes {
@@ -255,12 +254,10 @@ func (q *inquiry) offer(data []byte) {
 	}
 }
 
-// maxVersions is how many versions of a file are looked through for one that a
-// turn left.
+// maxVersions is how many versions of a file are searched for one that a turn left.
 const maxVersions = 2000
 
-// searchHistory looks through the file's history for versions that turns left of
-// which nothing else is known.
+// searchHistory searches the file's history for versions that turns left, for turns of which nothing else is known.
 func (q *inquiry) searchHistory() error {
 	if !slices.ContainsFunc(q.changes, func(c *change) bool { return len(c.versions) == 0 && c.turn.marks != nil }) {
 		return nil
@@ -301,8 +298,7 @@ func (q *inquiry) searchHistory() error {
 	return q.read(a)
 }
 
-// readPairs reads what was there before the versions that hold a wanted line, and
-// tells what each change put there.
+// readPairs reads what preceded the versions with a wanted line, and determines what each change added.
 func (q *inquiry) readPairs() error {
 	a := &asks{}
 	type open struct {
@@ -322,7 +318,7 @@ func (q *inquiry) readPairs() error {
 			}
 		})
 		for _, p := range c.turn.files {
-			// A file the turn renamed: what it took along is not its own.
+			// A file that the turn renamed: the lines it moved are not its own.
 			if m, known := c.turn.mark(p); p == c.path || known && m != gitstore.FingerprintDeleted {
 				continue
 			}

@@ -22,21 +22,21 @@ type CommitKind string
 
 // Kinds of commits.
 const (
-	CommitTurn        CommitKind = "turn"        // all it changes is the work of accepted turns
-	CommitPerson      CommitKind = "person"      // no turn's work is in it, and it claims none
+	CommitTurn        CommitKind = "turn"        // all its changes are the work of accepted turns
+	CommitPerson      CommitKind = "person"      // it contains no turn's work, and claims none
 	CommitApproval    CommitKind = "approval"    // it signs documents as a recorded approval has them
-	CommitMerge       CommitKind = "merge"       // it joins histories and changes nothing by itself
-	CommitUnaccounted CommitKind = "unaccounted" // it claims a turn's work, or holds some, and that does not hold
+	CommitMerge       CommitKind = "merge"       // it joins histories and changes nothing itself
+	CommitUnaccounted CommitKind = "unaccounted" // it claims a turn's work, or has some, and that is not proven
 )
 
-// How a commit's change of a file is the work of turns, strongest first.
+// How turns account for a commit's change of a file, strongest first.
 const (
 	FileCheckpoint = "checkpoint" // the commit is the turn's checkpoint
-	FileExact      = "exact"      // the same contents before and after as in turns' own commits
-	FileMerged     = "merged"     // the turns' change, carried to another version of the file
+	FileExact      = "exact"      // the contents before and after are those of turns' own commits
+	FileMerged     = "merged"     // the turns' change, applied to another version of the file
 	FileSplit      = "split"      // a part of the turns' change, which later commits of the range complete
 	FileApproval   = "approval"   // the document is as a person's recorded approval has it
-	FileContent    = "content"    // the file is what the turn had accepted; its own commit is not in this clone
+	FileContent    = "content"    // the file is as accepted for the turn, whose own commit is not in this clone
 )
 
 // RangeFile is a file that a commit changes.
@@ -44,7 +44,7 @@ type RangeFile struct {
 	Path  string  // from the root of the work tree
 	How   string  // FileCheckpoint, …; "" when no turn accounts for it
 	Turns []*Turn // whose work it is
-	Why   string  // with How "", a phrase where there is more to say
+	Why   string  // with How "", a phrase if more is known
 
 	entry
 }
@@ -56,21 +56,21 @@ type RangeCommit struct {
 	Author    string // NAME <EMAIL>
 	Subject   string
 	Kind      CommitKind
-	Turns     []*Turn  // whose work is in it
-	Named     []string // turns its message names that no run here knows
+	Turns     []*Turn  // turns whose work it contains
+	Named     []string // turns that its message names and no run here knows
 	Why       string   // with CommitUnaccounted
 	Files     []*RangeFile
-	Protected []string // files of it that governance rests on
+	Protected []string // its files on which governance depends
 
 	tree    object.OID
 	claimed []*Turn // turns its message names
 }
 
-// Range is the answer to what accounts for the commits of BASE..HEAD.
+// Range says what accounts for the commits of BASE..HEAD.
 type Range struct {
 	Base, Head object.OID
 	Commits    []*RangeCommit // oldest first
-	Runs       []string       // recorded runs that are known here
+	Runs       []string       // recorded runs known here
 }
 
 // Codes of ranges that cannot be judged.
@@ -83,13 +83,11 @@ const (
 // maxRangeCommits bounds a range.
 const maxRangeCommits = 200_000
 
-// Commits answers for each commit of base..head which accepted turns it is the work of.
-// What a message says is only a claim: a commit counts when each file it changes is the
-// recorded work of a turn, by its contents.
+// Commits says for each commit of base..head which accepted turns' work it is. A message is only a claim: a commit
+// counts when each file it changes is, by its contents, the recorded work of a turn.
 //
-// Errors: unknown_range, history_shallow when the clone ends before base, record_missing
-// when no run is recorded here, and what reading the recorded runs leads to: a record
-// that does not hold is no ground to account for anything.
+// Errors: unknown_range, history_shallow when the clone ends before base, record_missing when no run is recorded
+// here, and the errors of reading the recorded runs: an invalid record cannot account for anything.
 func Commits(ctx context.Context, repo *git.Repository, base, head string) (*Range, error) {
 	j := &judge{
 		ctx:    ctx,
@@ -136,7 +134,7 @@ func Commits(ctx context.Context, repo *git.Repository, base, head string) (*Ran
 	return j.out, nil
 }
 
-// fetch is the command that brings what is lacking here.
+// fetch returns the command that fetches what is missing here.
 func (j *judge) fetch() string {
 	return "git agentxchain verify range --fetch " + wire.ShellWord(j.asked)
 }
@@ -150,8 +148,8 @@ func (j *judge) resolve(name string) (object.OID, error) {
 	return id, err
 }
 
-// Resolve finds the commit that a name says. Where it can be read as several refs git takes the tag: who may push one
-// named as a branch would say where a range begins, and what policy it is held against.
+// Resolve finds the commit with a name. Where the name can mean several refs, git takes the tag: a person who may
+// push a tag with a branch's name could then decide where a range begins, and which policy applies.
 //
 // Errors: unknown_range.
 func Resolve(ctx context.Context, repo *git.Repository, name string) (object.OID, error) {
@@ -179,7 +177,7 @@ func Resolve(ctx context.Context, repo *git.Repository, name string) (object.OID
 	commits := make(map[string]bool)
 	for line := range strings.Lines(string(refs)) {
 		f := strings.Fields(line)
-		if len(f) < 2 || !strings.HasSuffix(f[0], "/"+stem) { // git lists what is below a name too
+		if len(f) < 2 || !strings.HasSuffix(f[0], "/"+stem) { // git also lists what is below a name
 			continue
 		}
 		names, commits[f[len(f)-1]] = append(names, f[0]), true
@@ -194,8 +192,8 @@ func Resolve(ctx context.Context, repo *git.Repository, name string) (object.OID
 	return object.OID(strings.TrimSpace(string(out))), nil
 }
 
-// whole refuses a clone whose history ends within the range: what lies before the end
-// would look as if it had come with the first commit.
+// whole refuses a clone whose history ends within the range: what lies before the end would seem to come with the
+// first commit.
 func (j *judge) whole() error {
 	cut := history.ShallowCommits(j.repo)
 	if len(cut) == 0 {

@@ -1,4 +1,4 @@
-// Commits held against what turns did.
+// Compares commits with what turns did.
 
 package attribution
 
@@ -19,18 +19,18 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// judge is the work on one range.
+// judge judges one range.
 type judge struct {
 	ctx      context.Context
 	repo     *git.Repository
-	asked    string // the range as it was asked about
+	asked    string // the range as requested
 	past     *record.Past
 	book     *book
 	cut      map[object.OID]bool // where a shallow clone ends
 	byPath   map[string][]*work
 	chained  map[string][]composite
-	shas     map[object.OID]string // fingerprints of contents, "" when they are not there
-	texts    map[object.OID]string // contents that are to be merged
+	shas     map[object.OID]string // fingerprints of contents, "" when they are missing
+	texts    map[object.OID]string // contents to be merged
 	used     map[useKey]bool       // accepted files that a commit of the range has brought
 	before   map[string]map[object.OID]bool
 	approved map[string][]string // fingerprints of approved documents by path
@@ -42,8 +42,8 @@ type useKey struct {
 	path string
 }
 
-// sums are the fingerprints a content may have in a work tree: as it is, and with the
-// line ends of a checkout that has carriage returns.
+// sums returns the fingerprints that a content may have in a work tree: as it is, and with the line ends of a
+// checkout with carriage returns.
 func sums(data []byte) string {
 	out := wire.Digest(data)
 	if bytes.IndexByte(data, '\r') < 0 && bytes.IndexByte(data, '\n') >= 0 {
@@ -52,7 +52,7 @@ func sums(data []byte) string {
 	return out
 }
 
-// has reports whether a blob is what a fingerprint says.
+// has reports whether a blob matches a fingerprint.
 func (j *judge) has(id object.OID, mark string) bool {
 	return mark != "" && slices.Contains(strings.Fields(j.shas[id]), mark)
 }
@@ -114,7 +114,7 @@ func (j *judge) exactly(c *RangeCommit, f *RangeFile) {
 	}
 }
 
-// carried reports whether a change may be a composite's on another version of the file.
+// carried reports whether a change may be a composite applied to another version of the file.
 func carried(f *RangeFile, k *composite) bool {
 	return f.old != "" && f.new != "" && k.old != "" && k.new != "" && f.regular() && k.regular() &&
 		f.oldMode == f.newMode && k.oldMode == k.newMode
@@ -151,8 +151,8 @@ func (j *judge) readTexts() error {
 	})
 }
 
-// merged accounts for a change that is a turn's, carried to another version of the file
-// as a rebase or a cherry-pick does: nothing is in it that a merge would not bring.
+// merged accounts for a change that is a turn's, applied to another version of the file as a rebase or a
+// cherry-pick does: it contains nothing that a merge would not bring.
 func (j *judge) merged(c *RangeCommit, f *RangeFile) {
 	ours, ok1 := j.texts[f.old]
 	now, ok2 := j.texts[f.new]
@@ -175,8 +175,8 @@ func (j *judge) merged(c *RangeCommit, f *RangeFile) {
 	}
 }
 
-// split accounts for changes of one file that together are a turn's, when each brings
-// nothing else: every line one of them adds or removes is one the turn did.
+// split accounts for changes of one file that together are a turn's, when each brings nothing else: the turn also
+// added or removed every line that one of them adds or removes.
 func (j *judge) split() {
 	open := make(map[string][]*RangeFile)
 	tries := make(map[string][]composite)
@@ -212,8 +212,7 @@ func (j *judge) split() {
 	}
 }
 
-// partsOf reports whether the lines that some changes add and remove are together just
-// those of the composite.
+// partsOf reports whether the lines that some changes add and remove are together exactly those of the composite.
 func (j *judge) partsOf(parts []*RangeFile, k *composite) bool {
 	count := make(map[string]int)
 	add := func(old, new object.OID, n int) bool {
@@ -253,8 +252,8 @@ func (j *judge) partsOf(parts []*RangeFile, k *composite) bool {
 // maxNamed is how many paths one command line names.
 const maxNamed = 500
 
-// readBefore lists what the files that only a mark can account for held up to the base:
-// what was there before is put back, not brought.
+// readBefore lists the earlier contents, up to the base, of the files that only a mark can account for: contents
+// that existed before are restored, not brought.
 func (j *judge) readBefore() error {
 	j.before = make(map[string]map[object.OID]bool)
 	for _, c := range j.out.Commits {
@@ -299,8 +298,8 @@ func (j *judge) readBefore() error {
 	return nil
 }
 
-// candidate is the newest turn that left the file as a change leaves it, of those whose
-// own commit is not in this clone; nil for none.
+// candidate returns the newest turn, among those whose own commit is not in this clone, that left the file as a
+// change leaves it; nil for none.
 func (j *judge) candidate(f *RangeFile) *work {
 	if !f.regular() {
 		return nil
@@ -308,7 +307,7 @@ func (j *judge) candidate(f *RangeFile) *work {
 	for _, w := range slices.Backward(j.byPath[f.Path]) {
 		m, _ := w.turn.mark(f.Path)
 		if f.old != "" && j.has(f.old, m) {
-			return nil // this turn's state is left for another one: going back is not its work
+			return nil // this turn's state is left for another: going back is not its work
 		}
 		if w.commit == "" && (f.new == "" && m == gitstore.FingerprintDeleted || f.new != "" && j.has(f.new, m)) {
 			return w
@@ -317,16 +316,15 @@ func (j *judge) candidate(f *RangeFile) *work {
 	return nil
 }
 
-// byContent accounts for a change that leaves the file as a turn had it accepted, where
-// the turn's own commit is gone, as after a squash on a server. Each accepted file counts
-// once, and only where it was not there before.
+// byContent accounts for a change that leaves the file as accepted for a turn whose own commit is gone, as after a
+// squash on a server. Each accepted file counts once, and only where it did not exist before.
 func (j *judge) byContent(f *RangeFile) {
 	signs, sure := j.signs(f)
 	w := j.candidate(f)
 	fresh := len(j.cut) == 0 && !j.before[f.Path][f.new]
 	switch {
 	case signs && (sure || fresh && (w == nil || j.used[useKey{w.turn, f.Path}])):
-		f.How = FileApproval // what a turn brought and people approved as it was is the turn's
+		f.How = FileApproval // unchanged work of a turn that people approved counts as the turn's
 		return
 	case w == nil:
 		return
@@ -341,7 +339,7 @@ func (j *judge) byContent(f *RangeFile) {
 	f.How, f.Turns = FileContent, []*Turn{w.turn}
 }
 
-// conclude says what a commit is, once its files are judged.
+// conclude determines the kind of a commit, once its files are judged.
 func (j *judge) conclude(c *RangeCommit) {
 	for _, id := range c.Named {
 		if t := j.book.byID[id]; t != nil && !t.Active() {
@@ -402,7 +400,7 @@ func (j *judge) conclude(c *RangeCommit) {
 	}
 }
 
-// some names a few of the files.
+// some names the first few files.
 func some(list []string) string {
 	if len(list) <= 3 {
 		return strings.Join(list, ", ")

@@ -14,24 +14,23 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 )
 
-// entry is a change of one file: modes and contents before and after. Of a merge it is
-// a file that differs from every parent.
+// entry is a change of one file: modes and contents before and after. In a merge it is a file that differs from
+// every parent.
 type entry struct {
 	oldMode, newMode string
-	old, new         object.OID // "" for a file that is not there
+	old, new         object.OID // "" for a missing file
 }
 
 const fileMode, executable, noMode = "100644", "100755", "000000"
 
-// regular reports whether the change leaves the kind of file alone: an ordinary file
-// stays one, and what is new is one.
+// regular reports whether the change keeps the kind of file: an ordinary file stays one, and a new file is one.
 func (e *entry) regular() bool {
 	plain := func(mode string) bool { return mode == fileMode || mode == executable || mode == noMode }
 	return plain(e.oldMode) && plain(e.newMode) &&
 		(e.oldMode == e.newMode || e.oldMode == noMode || e.newMode == noMode)
 }
 
-// logFields are what git log prints of a commit before its files.
+// logFields are the fields that git log prints of a commit before its files.
 const logFields = "%H%x00%T%x00%P%x00%an <%ae>%x00%s%x00%B%x00"
 
 // readRange lists base..head, parents before children.
@@ -85,8 +84,7 @@ func readRange(ctx context.Context, repo *git.Repository, base, head object.OID)
 	return all, nil
 }
 
-// parseEntry reads ":100644 100644 <old> <new> M", with one colon, mode and object more
-// for each further parent.
+// parseEntry reads ":100644 100644 <old> <new> M", with one more colon, mode and object for each further parent.
 func parseEntry(s string) (entry, error) {
 	n := len(s) - len(strings.TrimLeft(s, ":"))
 	f := strings.Fields(s[n:])
@@ -102,8 +100,8 @@ func parseEntry(s string) (entry, error) {
 	return e, nil
 }
 
-// diffs lists what each of some pairs of trees, or each commit by itself, changes: one
-// git process. A question is a commit or "TREE TREE".
+// diffs lists the changes between each pair of trees, or of each commit itself: one git process. A question is a
+// commit or "TREE TREE".
 func diffs(ctx context.Context, repo *git.Repository, questions []string) (map[string]map[string]entry, error) {
 	out := make(map[string]map[string]entry)
 	if len(questions) == 0 {

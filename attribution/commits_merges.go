@@ -1,4 +1,4 @@
-// Merges: what they change beside what both sides bring.
+// Merges: what they change besides what both sides bring.
 
 package attribution
 
@@ -12,16 +12,15 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 )
 
-// merge is a merge of two histories that is judged, by what is asked of git about it.
+// merge is a merge of two histories to be judged, by what is asked of git about it.
 type merge struct {
 	c                *RangeCommit
 	one, two, result string // base to either side, first side to the merge
 }
 
-// openMerges gives each merge of the range the files that it changes by itself: those
-// that are not what one side made of them, nor what merging both sides gives. Nothing is
-// written, and the rules are those of merging file by file; a rename on one side that
-// git would follow is not.
+// openMerges gives each merge of the range the files that it changes itself: those that are neither as one side
+// made them nor what merging both sides gives. Nothing is written. Files are merged one by one; a rename on one
+// side, which git would follow, is not followed.
 func (j *judge) openMerges() error {
 	var merges []*merge
 	var questions []string
@@ -50,7 +49,7 @@ func (j *judge) openMerges() error {
 	return j.repo.ReadNamed(j.ctx, a.names, func(i int, n git.Named) { a.then[i](n) })
 }
 
-// question is what is asked about a merge, nil with the reason in c.Why where it cannot be judged.
+// question returns the question about a merge, nil with the reason in c.Why where it cannot be judged.
 func (j *judge) question(c *RangeCommit) (*merge, error) {
 	if len(c.Parents) > 2 {
 		c.Why = "it joins more than two histories, which is not judged"
@@ -85,8 +84,8 @@ func (j *judge) question(c *RangeCommit) (*merge, error) {
 	}, nil
 }
 
-// open gives the merge its own files: one and two are what either side changed since their base, result what the merge
-// changed of its first side. Where both sides changed the lines of a file, a is asked for its texts.
+// open gives the merge its own files: one and two are the changes of either side since their base, result the
+// changes of the merge against its first side. Where both sides changed lines of a file, open asks a for its texts.
 func (m *merge) open(a *asks, one, two, result map[string]entry) {
 	paths := make(map[string]bool)
 	for _, changes := range []map[string]entry{one, two, result} {
@@ -100,7 +99,7 @@ func (m *merge) open(a *asks, one, two, result map[string]entry) {
 		done, changed := result[p]
 		f := &RangeFile{Path: p, entry: done}
 		switch {
-		case !onRight && !changed: // as the first side has it, which alone may have touched it
+		case !onRight && !changed: // as in the first side, which alone may have touched it
 			continue
 		case onRight && !onLeft && changed && done.new == right.new && done.newMode == right.newMode:
 			continue
@@ -122,7 +121,8 @@ func (m *merge) open(a *asks, one, two, result map[string]entry) {
 	}
 }
 
-// join takes f out of the files of the merge again where its text, done, is what merging the texts of both sides gives.
+// join removes f from the files of the merge again when its text, done, is what merging the texts of both sides
+// gives.
 func (m *merge) join(a *asks, f *RangeFile, base, ours, theirs, done object.OID) {
 	var texts [4]string
 	for i, id := range []object.OID{base, ours, theirs, done} {

@@ -21,18 +21,18 @@ type work struct {
 	turn   *Turn
 	path   string
 	commit object.OID // the turn's own, "" when it is not in this clone
-	known  bool       // entry is what the commit did, and the file is as it was accepted
+	known  bool       // entry is what the commit did, and the file is as accepted
 	entry
 }
 
-// composite is what one turn, or several after each other, did to a file.
+// composite is what one turn, or several in sequence, did to a file.
 type composite struct {
 	entry
 	works []*work
 }
 
-// How many sequences of turns are known of one file, and how many turns and how many
-// sequences a change is compared with line by line.
+// How many sequences of turns are kept per file, and with how many turns and sequences a change is compared line by
+// line.
 const (
 	maxChains = 5000
 	maxTried  = 100
@@ -68,7 +68,7 @@ func (j *judge) readWorks() error {
 	return j.knowWorks(asked)
 }
 
-// works finds what ended turns did to files of the range, and what to ask git for each that has a commit of its own.
+// works finds what ended turns did to files of the range, and what to ask git for each that has its own commit.
 func (j *judge) works() (asked map[*work]string, err error) {
 	paths := make(map[string]bool)
 	for _, c := range j.out.Commits {
@@ -110,13 +110,13 @@ func (j *judge) entries(asked map[*work]string) error {
 			w.entry = e
 			j.want(e.new)
 		} else {
-			w.commit = "" // it does not touch the file: what the turn did is told by its mark alone
+			w.commit = "" // it does not touch the file: only its mark shows what the turn did
 		}
 	}
 	return nil
 }
 
-// knowWorks decides which works are what was accepted: their commit has the contents of the turn's mark.
+// knowWorks determines which works are what was accepted: their commit has the contents of the turn's mark.
 func (j *judge) knowWorks(asked map[*work]string) error {
 	var filtered []*work
 	var blobs []git.Filed
@@ -127,12 +127,12 @@ func (j *judge) knowWorks(asked map[*work]string) error {
 		m, known := w.turn.mark(w.path)
 		switch {
 		case !known:
-			w.known = w.commit == w.turn.commitOf(w.path) // believed, as rows without marks are
+			w.known = w.commit == w.turn.commitOf(w.path) // believed, like rows without marks
 		case w.new == "":
 			w.known = m == gitstore.FingerprintDeleted
 		case j.has(w.new, m):
 			w.known = true
-		default: // the accepted file may be what a filter made of it
+		default: // a filter may have produced the accepted file
 			filtered = append(filtered, w)
 			blobs = append(blobs, git.Filed{OID: w.new, Path: w.path})
 		}
@@ -142,8 +142,8 @@ func (j *judge) knowWorks(asked map[*work]string) error {
 	})
 }
 
-// ownCommit finds the commit that has the turn's work on a file, and returns what diffs
-// is to be asked for it: the checkpoint, or all that the actor committed by itself.
+// ownCommit finds the commit with the turn's work on a file, and returns the question for diffs: the checkpoint, or
+// everything that the actor committed itself.
 func (j *judge) ownCommit(w *work) (question string, err error) {
 	t := w.turn
 	if id := t.commitOf(w.path); id != "" && !j.cut[id] {
@@ -175,7 +175,7 @@ func (j *judge) ownCommit(w *work) (question string, err error) {
 	return string(base.Tree) + " " + string(head.Tree), nil
 }
 
-// want has the contents of a blob hashed by hashContents.
+// want asks hashContents to hash a blob's contents.
 func (j *judge) want(id object.OID) {
 	if id != "" {
 		if _, ok := j.shas[id]; !ok {
@@ -184,7 +184,7 @@ func (j *judge) want(id object.OID) {
 	}
 }
 
-// hashContents reads what was wanted, in one process.
+// hashContents reads the wanted blobs, in one process.
 func (j *judge) hashContents() error {
 	var names []string
 	for id, sum := range j.shas {
@@ -200,7 +200,7 @@ func (j *judge) hashContents() error {
 	})
 }
 
-// chains lists what several turns did to a file after each other, the newest first.
+// chains lists what several turns did to a file in sequence, newest first.
 func (j *judge) chains(path string) []composite {
 	if out, ok := j.chained[path]; ok {
 		return out
@@ -229,8 +229,8 @@ func (j *judge) chains(path string) []composite {
 	return out
 }
 
-// tries lists what a change is compared with line by line: what the turns that its
-// message names did, then what the newest others did.
+// tries lists what a change is compared with line by line: the work of the turns that its message names, then that
+// of the newest others.
 func (j *judge) tries(c *RangeCommit, f *RangeFile) []composite {
 	var named, others []composite
 	for _, w := range slices.Backward(j.byPath[f.Path]) {
@@ -254,8 +254,8 @@ func (c *composite) turns() []*Turn {
 	return out
 }
 
-// readApproved reads what the documents are that people have approved, by path from the
-// root: their fingerprints are on record with each approval.
+// readApproved reads the documents that people have approved, by path from the root: each approval records their
+// fingerprints.
 func (j *judge) readApproved() error {
 	j.approved = make(map[string][]string)
 	read := make(map[*chain.RunRecord]bool)
@@ -279,8 +279,8 @@ func (j *judge) readApproved() error {
 	return nil
 }
 
-// signs reports whether a change leaves a document as an approval has it. sure: it was
-// before as a turn had it accepted.
+// signs reports whether a change leaves a document as an approval has it. sure means that it was as accepted for a
+// turn before.
 func (j *judge) signs(f *RangeFile) (yes, sure bool) {
 	approved := func(mark string) bool { return j.has(f.new, mark) }
 	if f.new == "" || !f.regular() || !slices.ContainsFunc(j.approved[f.Path], approved) {

@@ -7,11 +7,10 @@ import (
 	"slices"
 )
 
-// tellingText is how many letters and digits make a line's text its writer's: less
-// is what anybody writes.
+// tellingText is how many letters and digits a line needs to identify its writer: anybody might write less.
 const tellingText = 12
 
-// settled is a line that was given to a turn's change.
+// settled is a line attributed to a turn's change.
 type settled struct {
 	change *change
 	pair   *pair
@@ -50,7 +49,7 @@ func (q *inquiry) answer(g *group) error {
 	return nil
 }
 
-// settle gives lines to the changes that certainly put them there.
+// settle attributes lines to the changes that certainly added them.
 func (q *inquiry) settle(g *group) (map[int]settled, error) {
 	done := make(map[int]settled)
 	may := false
@@ -75,8 +74,7 @@ func (q *inquiry) settle(g *group) (map[int]settled, error) {
 			done[i] = s
 		}
 	}
-	// A commit that changes the file exactly as one turn did holds its lines, be
-	// they ever so common.
+	// A commit that changes the file exactly as one turn did has that turn's lines, however common they are.
 	if len(done) < len(g.lines) {
 		if c := q.samePatch(g); c != nil {
 			for _, i := range g.lines {
@@ -88,7 +86,7 @@ func (q *inquiry) settle(g *group) (map[int]settled, error) {
 			}
 		}
 	}
-	// And so do the neighbours of a turn's line that stood beside it then.
+	// So do the neighbours of a turn's line that were next to it then.
 	for range 2 {
 		for k := 1; k < len(g.lines); k++ {
 			q.grow(done, g.lines[k-1], g.lines[k], 1)
@@ -100,7 +98,7 @@ func (q *inquiry) settle(g *group) (map[int]settled, error) {
 	return done, nil
 }
 
-// grow settles line j when its neighbour i is settled.
+// grow settles line j if its neighbour i is settled.
 func (q *inquiry) grow(done map[int]settled, i, j, step int) {
 	s, ok := done[i]
 	if _, have := done[j]; !ok || have || q.lines[j].Guessed || q.lines[j].Original != q.lines[i].Original+step {
@@ -112,7 +110,7 @@ func (q *inquiry) grow(done map[int]settled, i, j, step int) {
 	}
 }
 
-// index notes where changes put the wanted lines.
+// index notes where changes added the wanted lines.
 func (q *inquiry) index() {
 	q.places = make(map[string][]settled)
 	for _, c := range q.changes {
@@ -131,8 +129,8 @@ func (q *inquiry) index() {
 	}
 }
 
-// writers returns the turns whose change put a text there, with the first place of
-// it; those are left out that were given after the group's commit was made.
+// writers returns the turns whose change added a text, with the first place of it; it skips turns that were
+// assigned after the group's commit was made.
 func (q *inquiry) writers(g *group, text string) (list []*Turn, first settled, err error) {
 	for _, s := range q.places[text] {
 		if slices.Contains(list, s.change.turn) {
@@ -153,8 +151,8 @@ func (q *inquiry) writers(g *group, text string) (list []*Turn, first settled, e
 	return list, first, nil
 }
 
-// samePatch returns the only change that did to the file what the commit does, nil when
-// there is none or when anyone could have made the change.
+// samePatch returns the only change that did to the file what the commit does; nil when there is none or when
+// anyone could have made the change.
 func (q *inquiry) samePatch(g *group) *change {
 	if !g.compared {
 		g.compared, g.same = true, q.findPatch(g)
@@ -226,7 +224,7 @@ func (q *inquiry) answerOrphan(g *group, l *Line, s settled) (Answer, error) {
 		}
 		return Answer{Kind: KindTurn, Turn: t, Evidence: by}, nil
 	}
-	// Turns whose change has the line, though not for certain.
+	// Turns whose change has the line, though not certainly.
 	may, _, err := q.writers(g, text(l))
 	if err != nil {
 		return Answer{}, err
@@ -253,8 +251,8 @@ func (q *inquiry) answerOrphan(g *group, l *Line, s settled) (Answer, error) {
 	return Answer{Kind: KindPerson}, nil
 }
 
-// openTurns returns the turns that may have written a line though nothing is left
-// of their change to show it, without those given after the commit was made.
+// openTurns returns the turns that may have written a line although nothing of their change remains to show it,
+// without those assigned after the commit was made.
 func (q *inquiry) openTurns(g *group, l *Line) ([]*Turn, error) {
 	var open []*Turn
 	for _, t := range q.book.turns {
@@ -276,14 +274,13 @@ func (q *inquiry) openTurns(g *group, l *Line) ([]*Turn, error) {
 	return open, nil
 }
 
-// mayHold reports whether a line may be of a change of which not all is known.
+// mayHold reports whether a line may belong to a change that is only partly known.
 func (q *inquiry) mayHold(c *change, g *group, text string) bool {
 	if !q.becameOf(c.path, g) {
 		return false
 	}
 	if c.left == nil {
-		// What it left is known, if not what it found: no line that is not there is
-		// its own.
+		// Its result is known, if not its start: a line missing from the result is not its own.
 		left := c.altered
 		if len(c.versions) > 0 {
 			left = &c.versions[0].text
@@ -299,9 +296,8 @@ func (q *inquiry) mayHold(c *change, g *group, text string) bool {
 	return c.left[text]
 }
 
-// becameOf reports whether a turn's file may have become the group's: by a name it
-// is known to have had, or because it is gone and of the same kind. A squash hides
-// renames, also there and back again.
+// becameOf reports whether a turn's file may have become the group's: by a name that it is known to have had, or
+// because it is gone and of the same kind. A squash hides renames, including those that were undone.
 func (q *inquiry) becameOf(p string, g *group) bool {
 	return q.names[p] || q.gone[p] && path.Ext(p) == path.Ext(g.path)
 }

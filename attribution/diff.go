@@ -10,9 +10,8 @@ import (
 // maxEdits bounds the search for the shortest difference.
 const maxEdits = 1000
 
-// splitLines returns the lines of a file without their line feeds. A carriage
-// return before one is dropped: whether a checkout has them is the checkout's
-// business.
+// splitLines returns the lines of a file without their line feeds. It also drops a carriage return before one: that
+// depends only on the checkout.
 func splitLines(data string) []string {
 	if data == "" {
 		return nil
@@ -104,7 +103,7 @@ func common(a, b []string) (inA, inB []bool, ok bool) {
 // backtrack walks the trace from the end and marks what stayed.
 func backtrack(trace [][]int, d, x, y int, inA, inB []bool) {
 	for ; d > 0; d-- {
-		// trace[d] holds the furthest x of step d-1 for diagonals -d..d.
+		// trace[d] has the furthest x of step d-1 for diagonals -d..d.
 		at := func(k int) int { return trace[d][k+d] }
 		k := x - y
 		prev := k - 1
@@ -127,9 +126,8 @@ func backtrack(trace [][]int, d, x, y int, inA, inB []bool) {
 	}
 }
 
-// added marks the lines of after that a change from before put there. What was moved
-// here from a file that the same change removed is not new. When the two cannot be
-// aligned, only lines with new text count.
+// added marks the lines of after that a change from before added. Lines moved here from a file that the same change
+// removed are not new. When the two cannot be aligned, only lines with new text count.
 func added(before, after []string, moved map[string]bool) (marks []bool, hunks []hunk) {
 	marks = make([]bool, len(after))
 	hunks, ok := difference(before, after)
@@ -151,8 +149,8 @@ func added(before, after []string, moved map[string]bool) (marks []bool, hunks [
 	return marks, hunks
 }
 
-// patch is the text of a change without places and surroundings: two changes with
-// the same one do the same. "" when there is none.
+// patch returns the text of a change without positions and context: two changes with the same text do the same. ""
+// for no change.
 func patch(before, after []string, hunks []hunk) string {
 	var b strings.Builder
 	for _, h := range hunks {
@@ -167,8 +165,7 @@ func patch(before, after []string, hunks []hunk) string {
 	return b.String()
 }
 
-// telling counts the letters and digits of a text: a brace or an empty line says
-// nothing about who wrote it.
+// telling counts the letters and digits of a text: a brace or an empty line does not show who wrote it.
 func telling(s string) int {
 	n := 0
 	for i := range len(s) {

@@ -1,15 +1,12 @@
-// What the package is for, and what it answers.
+// The package's purpose and its answers.
 
-// Package attribution tells which turn of which run wrote a line of a file. It
-// joins git blame with the recorded runs; nothing is read from the working ledgers,
-// which anybody may edit.
+// Package attribution determines which turn of which run wrote a line of a file. It joins git blame with the
+// recorded runs; it reads nothing from the working ledgers, which anybody may edit.
 //
-// A line is attributed to a turn only on evidence that holds by itself: the commit is
-// the turn's own, or the turn's own change, which git still has, added exactly that
-// line. What a commit message says is a hint where to look, never a proof: a
-// message survives an amend that adds other lines. When the evidence is gone or
-// contradicts itself the answer is that it cannot be told, with the turns it may
-// have been.
+// A line is attributed to a turn only on evidence that is sufficient by itself: the commit is the turn's own, or
+// the turn's own change, which git still has, added exactly that line. A commit message is a hint where to look,
+// never a proof: a message survives an amend that adds other lines. When the evidence is gone or contradictory, the
+// answer is unknown, with the turns that are possible.
 package attribution
 
 import (
@@ -23,9 +20,9 @@ type Kind string
 // Kinds of answers.
 const (
 	KindTurn    Kind = "turn"    // a turn wrote the line
-	KindPerson  Kind = "person"  // no turn did: a commit outside of every turn
-	KindPending Kind = "pending" // not committed, and no turn has declared the file
-	KindUnknown Kind = "unknown" // it cannot be told
+	KindPerson  Kind = "person"  // no turn did: a commit outside every turn
+	KindPending Kind = "pending" // not committed, and declared by no turn
+	KindUnknown Kind = "unknown" // it cannot be determined
 )
 
 // Evidence that a turn wrote a line.
@@ -47,8 +44,8 @@ type Answer struct {
 	Kind       Kind
 	Turn       *Turn    // with KindTurn
 	Evidence   Evidence // with KindTurn
-	Candidates []*Turn  // with KindUnknown: the turns it may have been
-	Named      []string // with KindUnknown: turns the commit names that no run here knows
+	Candidates []*Turn  // with KindUnknown: the possible turns
+	Named      []string // with KindUnknown: turns that the commit names and no run here knows
 	Why        string   // with KindUnknown: what is missing, a phrase
 }
 
@@ -62,7 +59,7 @@ type Line struct {
 type Report struct {
 	Path  string // from the root of the work tree
 	Lines []Line
-	// Shallow holds the commits at which this clone's history ends.
+	// Shallow has the commits at which this clone's history ends.
 	Shallow map[object.OID]bool
 }
 
@@ -70,10 +67,10 @@ type Report struct {
 type Query struct {
 	Path   string              // from the root of the work tree, with slashes
 	Ranges []history.LineRange // none: every line
-	// ProjectID is the project's id in its configuration; where the files of another
-	// project's runs lie is not recorded, so those are looked for by their ends.
+	// ProjectID is the project's id in its configuration. Where another project's runs keep their files is not
+	// recorded, so those files are matched by the ends of their paths.
 	ProjectID string
-	// Staged returns the files an active turn declares in its staged result, and
-	// whether there is one. Nil stands for none.
+	// Staged returns the files that an active turn declares in its staged result, and whether one exists. Nil means
+	// that none exists.
 	Staged func(turn string) (files []string, ok bool)
 }

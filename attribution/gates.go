@@ -1,4 +1,4 @@
-// The gates that were passed after a turn, and who let them pass.
+// The gates that were passed after a turn, and who passed them.
 
 package attribution
 
@@ -70,7 +70,7 @@ func Gates(t *Turn) ([]Gate, error) {
 	return gates, err
 }
 
-// eachRow hands the rows of a recorded ledger on, oldest first.
+// eachRow calls f with the rows of a recorded ledger, oldest first.
 func eachRow(r *chain.RunRecord, l wire.Ledger, f func(*ojson.Object)) error {
 	data, err := r.Ledger(l)
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 // maxWorkFile bounds the working file, in bytes.
 const maxWorkFile = 256 << 20
 
-// inquiry is the work on one query.
+// inquiry answers one query.
 type inquiry struct {
 	ctx     context.Context
 	repo    *git.Repository
@@ -31,39 +31,39 @@ type inquiry struct {
 	shallow map[object.OID]bool
 	lines   []Line
 	groups  []*group
-	names   map[string]bool      // the file had, as far as the lines tell
-	changes []*change            // that may have written lines without an owner
-	opaque  map[*Turn][]*change  // those of which not all is known
-	places  map[string][]settled // of wanted lines in the changes
-	work    []byte               // the working file, when lines are not committed
+	names   map[string]bool      // names that the file had, as far as the lines show
+	changes []*change            // changes that may have written lines without an owner
+	opaque  map[*Turn][]*change  // those that are only partly known
+	places  map[string][]settled // places of wanted lines in the changes
+	work    []byte               // the working file, if some lines are not committed
 	head    object.OID
-	parents map[object.OID][]object.OID   // of the history, when it was needed
+	parents map[object.OID][]object.OID   // of the history, once needed
 	there   map[string]map[object.OID]int // by run, see recordedHeads
-	blobs   map[string]git.Named          // read already, by name
-	gone    map[string]bool               // files of turns that HEAD does not have
+	blobs   map[string]git.Named          // already read, by name
+	gone    map[string]bool               // files of turns that HEAD lacks
 }
 
-// group are the lines that one commit put into one file.
+// group is the lines that one commit added to one file.
 type group struct {
 	commit         *history.BlameCommit
 	path, previous string
-	lines          []int // indexes, by their place in the commit's file
+	lines          []int // indexes, by their position in the commit's file
 	own            *Turn
 	by             Evidence
 	doubt          []*Turn
-	named          []*Turn  // turns the commit's message names
+	named          []*Turn  // turns that the commit's message names
 	strangers      []string // and those that no run here knows
 	text, before   string   // of the file in the commit and before
 	read           bool
 	disputed       bool // a turn's version of the file has one of its lines
 	compared       bool
-	same           *change // does to the file what the commit does
+	same           *change // makes the same change to the file as the commit
 }
 
-// Lines answers for each line of a file which turn wrote it.
+// Lines says for each line of a file which turn wrote it.
 //
-// Errors: not_found when git does not know the file, invalid_argument when a range
-// is outside of it, and what reading the recorded runs leads to.
+// Errors: not_found when git does not know the file, invalid_argument when a range is outside it, and the errors of
+// reading the recorded runs.
 func Lines(ctx context.Context, repo *git.Repository, query Query) (*Report, error) {
 	q := &inquiry{
 		ctx:     ctx,
@@ -101,7 +101,7 @@ func Lines(ctx context.Context, repo *git.Repository, query Query) (*Report, err
 	return &Report{Path: query.Path, Lines: q.lines, Shallow: q.shallow}, nil
 }
 
-// sort puts the lines into groups.
+// sort sorts the lines into groups.
 func (q *inquiry) sort(blamed []history.BlameLine) {
 	type key struct {
 		c    *history.BlameCommit
@@ -130,8 +130,8 @@ func (q *inquiry) sort(blamed []history.BlameLine) {
 	}
 }
 
-// owners finds the groups whose commit is a turn's own, and reads what the others'
-// messages say; orphans reports whether there are others.
+// owners finds the groups whose commit is a turn's own, and reads the messages of the others; orphans reports
+// whether others exist.
 func (q *inquiry) owners() (orphans bool, err error) {
 	for _, g := range q.groups {
 		if g.commit.Uncommitted() {
@@ -166,7 +166,7 @@ func (q *inquiry) owners() (orphans bool, err error) {
 	return orphans, nil
 }
 
-// readWork reads the file as it is in the work tree.
+// readWork reads the file from the work tree.
 func (q *inquiry) readWork() error {
 	name := filepath.Join(q.repo.TopLevel, filepath.FromSlash(q.query.Path))
 	fi, err := os.Lstat(name)
@@ -179,8 +179,8 @@ func (q *inquiry) readWork() error {
 	return err
 }
 
-// findEvidence gathers the changes that turns made to the file by any name it may
-// have had, of turns that may have written any of the lines without an owner.
+// findEvidence collects the changes that turns made to the file under any name it may have had, from turns that may
+// have written any of the lines without an owner.
 func (q *inquiry) findEvidence() error {
 	var orphans []*group
 	texts := make(map[*group]map[string]bool)
@@ -242,7 +242,7 @@ func (q *inquiry) findEvidence() error {
 	return nil
 }
 
-// wantedOf returns the texts of the lines the turn may have written.
+// wantedOf returns the texts of the lines that the turn may have written.
 func (q *inquiry) wantedOf(t *Turn, orphans []*group, texts map[*group]map[string]bool) (map[string]bool, error) {
 	wanted := make(map[string]bool)
 	for _, g := range orphans {
@@ -257,8 +257,8 @@ func (q *inquiry) wantedOf(t *Turn, orphans []*group, texts map[*group]map[strin
 	return wanted, nil
 }
 
-// mayBe reports whether a turn's file may be the one asked about: by a name it
-// had, or because it is gone and could have been renamed.
+// mayBe reports whether a turn's file may be the requested one: by a name that it had, or because it is gone and
+// may have been renamed.
 func (q *inquiry) mayBe(p string) (bool, error) {
 	if q.names[p] {
 		return true, nil
@@ -281,5 +281,5 @@ func (q *inquiry) mayBe(p string) (bool, error) {
 	return !has, nil
 }
 
-// text is a line as it is compared.
+// text returns a line in the form in which lines are compared.
 func text(l *Line) string { return strings.TrimSuffix(l.Text, "\r") }

@@ -1,11 +1,11 @@
-// Two changes of one text, made into one.
+// Merging two changes of one text.
 
 package attribution
 
 import "strings"
 
-// merge3 carries the change from base to theirs over to ours, byte by byte. ok is false
-// when the two changes meet, or when a version differs too much to be aligned.
+// merge3 applies the change from base to theirs to ours, byte by byte. ok is false when the two changes overlap, or
+// when a version differs too much to be aligned.
 func merge3(base, ours, theirs string) (merged string, ok bool) {
 	b, o, t := fedLines(base), fedLines(ours), fedLines(theirs)
 	mine, ok1 := difference(b, o)
@@ -14,7 +14,7 @@ func merge3(base, ours, theirs string) (merged string, ok bool) {
 		return "", false
 	}
 	var out strings.Builder
-	at := 0 // in base
+	at := 0 // position in base
 	put := func(list []string) {
 		for _, l := range list {
 			out.WriteString(l)
@@ -35,7 +35,7 @@ func merge3(base, ours, theirs string) (merged string, ok bool) {
 			other = mine
 		}
 		if len(other) > 0 && other[0].from <= h.from+h.gone {
-			return "", false // they meet
+			return "", false // they overlap
 		}
 		put(b[at:h.from])
 		put(side[h.at : h.at+h.come])

@@ -1,4 +1,4 @@
-// Which commits were there before a turn was given.
+// Which commits existed before a turn was assigned.
 
 package attribution
 
@@ -9,11 +9,11 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 )
 
-// maxHistory is how many commits are looked through to tell what came first.
+// maxHistory is how many commits are searched to determine what came first.
 const maxHistory = 200_000
 
-// givenAfter reports whether the commit was there before the turn was given, by
-// where HEAD is recorded to have been until then.
+// givenAfter reports whether the commit existed before the turn was assigned, by the recorded positions of HEAD
+// until then.
 func (q *inquiry) givenAfter(t *Turn, id object.OID) (bool, error) {
 	if t.assigned == 0 {
 		return false, nil // rows of the first versions have no order
@@ -30,8 +30,8 @@ func (q *inquiry) givenAfter(t *Turn, id object.OID) (bool, error) {
 	return ok && at <= t.assigned, nil
 }
 
-// recordedHeads returns for each commit the sequence number of the run at which it
-// is first known to have been in HEAD's history.
+// recordedHeads returns for each commit the run's sequence number at which it is first known to be in HEAD's
+// history.
 func (q *inquiry) recordedHeads(run string) (map[object.OID]int, error) {
 	type head struct {
 		id object.OID
@@ -86,8 +86,8 @@ func (q *inquiry) recordedHeads(run string) (map[object.OID]int, error) {
 	return there, nil
 }
 
-// mayHave reports whether the turn may have written lines of the group: its commit
-// was not there before the turn was given, or it names the turn.
+// mayHave reports whether the turn may have written lines of the group: its commit did not exist before the turn
+// was assigned, or it names the turn.
 func (q *inquiry) mayHave(t *Turn, g *group) (bool, error) {
 	if g.commit.Uncommitted() || slices.Contains(g.named, t) {
 		return true, nil

@@ -1,4 +1,4 @@
-// The commits an actor made during its turn.
+// The commits that an actor made during its turn.
 
 package attribution
 
@@ -14,11 +14,11 @@ import (
 // maxRange is how many commits of one turn are followed.
 const maxRange = 500
 
-// ownRange are the commits between a turn's baseline and its acceptance.
+// ownRange has the commits between a turn's baseline and its acceptance.
 type ownRange struct {
 	commits map[object.OID]bool
-	// sound: it is one line of commits made after the turn was given. Merges and older
-	// commits came from elsewhere, and then no commit is certainly the turn's.
+	// sound: it is a single line of commits made after the turn was assigned. Merges and older commits came from
+	// elsewhere, and then no commit is certainly the turn's.
 	sound bool
 }
 
@@ -47,8 +47,8 @@ func (q *inquiry) rangeOf(t *Turn) (*ownRange, error) {
 	return t.own, nil
 }
 
-// ownTurn returns the turn whose own commit this is, as far as the file goes.
-// doubt holds the turns it may be of when it is not certain.
+// ownTurn returns the turn whose own commit this is, as far as the file is concerned. doubt has the possible turns
+// when that is not certain.
 func (q *inquiry) ownTurn(id object.OID, path string) (t *Turn, by Evidence, doubt []*Turn, err error) {
 	c, err := q.past.Commit(id)
 	if err != nil || c == nil {
@@ -65,8 +65,8 @@ func (q *inquiry) ownTurn(id object.OID, path string) (t *Turn, by Evidence, dou
 			continue
 		}
 		if t.checkpoint == id && slices.Contains(named, t.ID) {
-			// Only a commit that was made as a checkpoint is one: where there was
-			// nothing to commit, the row names whatever HEAD was.
+			// Only a commit that was made as a checkpoint is one: without changes to commit, the row names the HEAD
+			// of that time.
 			claims = append(claims, claim{t, ByCheckpoint})
 			continue
 		}
@@ -107,11 +107,11 @@ func (q *inquiry) ownTurn(id object.OID, path string) (t *Turn, by Evidence, dou
 	return t, by, nil, nil
 }
 
-// maxKept bounds what is kept of the files read, in bytes.
+// maxKept bounds the contents kept of the files read, in bytes.
 const maxKept = 256 << 20
 
-// confirm drops the checkpoints whose file differs from the accepted one: it was
-// changed in between, so the author of a line cannot be told.
+// confirm drops the checkpoints whose file differs from the accepted one: it was changed in between, so the author
+// of a line is unknown.
 func (q *inquiry) confirm() error {
 	a := &asks{}
 	kept := 0

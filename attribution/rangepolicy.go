@@ -1,5 +1,4 @@
-// What passes on a protected branch: the policy of a range, and what breaks it
-// (docs/ci.md#the-policy).
+// What a protected branch accepts: the policy of a range, and what violates it (docs/ci.md#the-policy).
 
 package attribution
 
@@ -16,17 +15,17 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// RangePolicy says what a range may hold. The zero value lets nothing stand but the work
-// of accepted turns and the merges that join it.
+// RangePolicy says what a range may contain. The zero value allows only the work of accepted turns and the merges
+// that join it.
 type RangePolicy struct {
 	People    []string // patterns of files that people may commit
-	Gates     []string // that each run with work in the range must have passed
-	Approvals int      // by that many people, for each such run
-	Signed    bool     // only approvals with a signature that holds count
+	Gates     []string // gates that each run with work in the range must have passed
+	Approvals int      // by so many people, for each such run
+	Signed    bool     // only approvals with a valid signature count
 }
 
-// ParseRangePolicy reads a policy. Unknown members are refused: a rule that is not
-// understood would be a rule that is not kept. Code: invalid_argument.
+// ParseRangePolicy reads a policy. It refuses unknown members, because a rule that is not understood would not be
+// enforced. Code: invalid_argument.
 func ParseRangePolicy(data []byte) (*RangePolicy, error) {
 	no := func(format string, args ...any) (*RangePolicy, error) {
 		return nil, &wire.Error{
@@ -92,34 +91,34 @@ func ParseRangePolicy(data []byte) (*RangePolicy, error) {
 	return p, nil
 }
 
-// Approval is what a person, or something in its place, has said of a run.
+// Approval is an approval of a run by a person, or by something in a person's place.
 type Approval struct {
 	Gate, Name, Email string
-	Signed            bool // with a signature that holds
-	Counts            bool // a person said it, and nothing is wrong with it
-	Unlisted          bool // the base of the range does not let them say it; then it does not count
+	Signed            bool // with a valid signature
+	Counts            bool // given by a person, with nothing wrong
+	Unlisted          bool // the base of the range does not list the person, so it does not count
 }
 
-// RunFacts are what a policy asks of a run.
+// RunFacts are what a policy needs to know of a run.
 type RunFacts struct {
 	Run       string
 	Gates     map[string]string // status by gate
 	Approvals []Approval
-	Problems  []string         // of its approvals: findings that are wrong
-	Listed    *approval.Listed // whom and what the base of the range lists, nil where it was not read
-	Rules     []*config.Config // that the run was judged by, where the policy names gates
+	Problems  []string         // of its approvals: findings that are errors
+	Listed    *approval.Listed // people and keys that the base of the range lists, nil where it was not read
+	Rules     []*config.Config // by which the run was judged, where the policy names gates
 }
 
-// RangeFinding is what keeps a range from standing.
+// RangeFinding is a violation by a range.
 type RangeFinding struct {
 	Code    string // unaccounted, person, gate, approvals, approval_invalid
 	Commit  string // "" when it is about a run
 	Run     string
-	File    string // the first of the commit's files that it is about
+	File    string // the first of the commit's files concerned
 	Message string
 }
 
-// Judge holds a range against the policy. runs are the facts of each run with work in it.
+// Judge checks a range against the policy. runs are the facts of each run with work in it.
 func (p *RangePolicy) Judge(r *Range, runs []*RunFacts) []RangeFinding {
 	var out []RangeFinding
 	for _, c := range r.Commits {
@@ -179,8 +178,8 @@ func (p *RangePolicy) Judge(r *Range, runs []*RunFacts) []RangeFinding {
 	return out
 }
 
-// lacks says why the gate does not count as passed, "" when it does. The run's rules are its own: by those of the base
-// it has to be passed too.
+// lacks says why the gate does not count as passed, "" when it does. The run's rules are its own, so it must also
+// have been passed under those of the base.
 func (r *RunFacts) lacks(gate string) string {
 	status := r.Gates[gate]
 	switch {
@@ -200,7 +199,7 @@ func (r *RunFacts) lacks(gate string) string {
 	return ""
 }
 
-// people counts those who have approved the gate, any gate for "".
+// people counts those who approved the gate; any gate for "".
 func (r *RunFacts) people(gate string, signed bool) int {
 	var people []string
 	for _, a := range r.Approvals {
@@ -212,8 +211,8 @@ func (r *RunFacts) people(gate string, signed bool) int {
 	return len(people)
 }
 
-// leaves reports whether the policy leaves a file to people. The files that governance
-// rests on are never left by a pattern with wildcards.
+// leaves reports whether the policy allows people to commit a file. A pattern with wildcards never covers files on
+// which governance depends.
 func (p *RangePolicy) leaves(path string) bool {
 	for _, pattern := range p.People {
 		if pattern == path {
@@ -226,7 +225,7 @@ func (p *RangePolicy) leaves(path string) bool {
 	return false
 }
 
-// rests reports whether governance rests on a file of some project of the repository.
+// rests reports whether governance depends on a file of some project of the repository.
 func rests(path string) bool {
 	for _, own := range append(wire.SignerFiles(), wire.ConfigPath) {
 		if path == own || strings.HasSuffix(path, "/"+own) {
@@ -249,10 +248,10 @@ func RunGates(t *Turn) (map[string]string, error) {
 	return out, nil
 }
 
-// maxRuleOps bounds how many operations of a run are looked through for its rules.
+// maxRuleOps bounds how many operations of a run are searched for its rules.
 const maxRuleOps = 100_000
 
-// RunRules are the rules that the turn's run was judged by, the newest first.
+// RunRules returns the rules by which the turn's run was judged, newest first.
 func RunRules(ctx context.Context, repo *git.Repository, t *Turn) ([]*config.Config, error) {
 	uses, err := t.Record.Configs(maxRuleOps)
 	if err != nil {
@@ -269,7 +268,7 @@ func RunRules(ctx context.Context, repo *git.Repository, t *Turn) ([]*config.Con
 	return out, nil
 }
 
-// ExitGate is the gate that the turn's phase ends with, "" for none.
+// ExitGate returns the gate at the end of the turn's phase, or "".
 func ExitGate(t *Turn) (string, error) {
 	data, _, err := t.Record.Config()
 	if err != nil || data == nil {

@@ -1,4 +1,4 @@
-// What a commit has of the work of turns, line by line.
+// What a commit contains of the work of turns, line by line.
 
 package attribution
 
@@ -12,7 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 )
 
-// Trace is what one commit has of the work of turns.
+// Trace is what one commit contains of the work of turns.
 type Trace struct {
 	Commit object.OID
 	Files  []*TraceFile
@@ -22,20 +22,20 @@ type Trace struct {
 type TraceFile struct {
 	Path  string
 	Turns []*Turn
-	Lines []Span // of the file in that commit, that came with it; none for what is no text
+	Lines []Span // of the file in that commit, that came with it; none for non-text
 }
 
-// Span is a range of lines, both ends in it, the first line of a file being 1.
+// Span is an inclusive range of lines; the first line of a file is 1.
 type Span struct{ First, Last int }
 
-// Bounds of what is compared line by line.
+// Bounds of line-by-line comparison.
 const (
 	maxTraced   = 1 << 20 // bytes of a file
 	tracedBatch = 200     // commits whose files are held at once
 )
 
-// Turns returns the accepted turns that are recorded here, oldest first. Errors:
-// record_missing when there are none, and what reading the recorded runs leads to.
+// Turns returns the accepted turns recorded here, oldest first. Errors: record_missing when there are none, and the
+// errors of reading the recorded runs.
 func Turns(ctx context.Context, repo *git.Repository) ([]*Turn, error) {
 	b, err := readBook(ctx, repo, &Query{}, nil)
 	if err != nil {
@@ -53,9 +53,8 @@ func Turns(ctx context.Context, repo *git.Repository) ([]*Turn, error) {
 	return out, nil
 }
 
-// Contents yields the files the turn declares, by their paths from the root, with what
-// they were when it was accepted: "sha256:HEX", a word where there were no contents, ""
-// where that was not recorded.
+// Contents yields the files that the turn declares, by path from the root, with their contents at acceptance:
+// "sha256:HEX", a word where there were no contents, "" where that was not recorded.
 func (t *Turn) Contents() iter.Seq2[string, string] {
 	return func(yield func(string, string) bool) {
 		for _, p := range t.files {
@@ -67,7 +66,7 @@ func (t *Turn) Contents() iter.Seq2[string, string] {
 	}
 }
 
-// Baseline is the commit that the turn began on, "" when that is not known.
+// Baseline returns the commit on which the turn began, "" when unknown.
 func (t *Turn) Baseline() object.OID { return t.baseline }
 
 // Traces returns the traces of a range, one for each commit with files of turns.
@@ -85,8 +84,8 @@ func (r *Range) Traces(ctx context.Context, repo *git.Repository) ([]*Trace, err
 	return readTraces(ctx, repo, all)
 }
 
-// Checkpoints returns the traces of turns in the commits that hold their work. A turn
-// whose commit is not in this clone has none.
+// Checkpoints returns the traces of turns in the commits with their work. A turn whose commit is not in this clone
+// has none.
 func Checkpoints(ctx context.Context, repo *git.Repository, turns []*Turn) ([]*Trace, error) {
 	var names []string
 	for _, t := range turns {
@@ -131,7 +130,7 @@ type tracing struct {
 
 func (t *tracing) add(path string, e entry, turns []*Turn) {
 	if e.new == "" || !e.regular() {
-		return // nothing is left of it, or it has no lines
+		return // nothing of it is left, or it has no lines
 	}
 	t.Files = append(t.Files, &TraceFile{Path: path, Turns: turns})
 	t.entries = append(t.entries, e)
@@ -171,8 +170,8 @@ func readTraces(ctx context.Context, repo *git.Repository, all []*tracing) ([]*T
 	return out, nil
 }
 
-// newLines lists the lines of after that before does not have, all from the first difference
-// to the last when the two differ too much to be aligned.
+// newLines lists the lines of after that before lacks; when the two differ too much to be aligned, all from the
+// first difference to the last.
 func newLines(before, after string) []Span {
 	a, b := splitLines(before), splitLines(after)
 	hunks, ok := difference(a, b)

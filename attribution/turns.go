@@ -19,7 +19,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// maxRuns is how many runs are looked through, the newest first.
+// maxRuns is how many runs are searched, newest first.
 const maxRuns = 500
 
 // Turn is an accepted or an active turn.
@@ -31,18 +31,18 @@ type Turn struct {
 	files      []string              // declared, from the root of the work tree
 	marks      *ojson.Object         // fingerprints at acceptance by path in the project; nil in old rows
 	keys       map[string]string     // path in the project by path from the root
-	baseline   object.OID            // HEAD when it was given, "" when unknown
+	baseline   object.OID            // HEAD when it was assigned, "" when unknown
 	head       object.OID            // HEAD when it was accepted, "" when unknown
-	checkpoint object.OID            // "" when there is none
-	applied    map[string]object.OID // by path: the commit in which a person applied what the turn proposed
-	took       map[string]*Turn      // by path: whose proposal it applied as its own work
-	beside     []string              // turns that were active when it was given
+	checkpoint object.OID            // "" for none
+	applied    map[string]object.OID // by path: the commit in which a person applied the turn's proposal
+	took       map[string]*Turn      // by path: the turn whose proposal it applied as its own work
+	beside     []string              // turns that were active when it was assigned
 	assigned   int
 	accepted   int
 	started    time.Time
 	silent     bool // active without a staged result: it may have written anything
 	own        *ownRange
-	begun      map[string]bool // files with uncommitted work when it was given; nil before they are asked for
+	begun      map[string]bool // files with uncommitted work when it was assigned; nil until requested
 }
 
 // Active reports whether the turn has not been accepted yet.
@@ -51,8 +51,8 @@ func (t *Turn) Active() bool { return t.Row == nil }
 // Checkpoint returns the commit recorded for the turn's files, "" for none.
 func (t *Turn) Checkpoint() object.OID { return t.checkpoint }
 
-// commitOf returns the commit that holds what the turn did to a file: its checkpoint, or
-// the one in which a person applied its proposal; "" for none.
+// commitOf returns the commit with what the turn did to a file: its checkpoint, or the one in which a person
+// applied its proposal; "" for none.
 func (t *Turn) commitOf(path string) object.OID {
 	if id := t.applied[path]; id != "" {
 		return id
@@ -63,9 +63,8 @@ func (t *Turn) commitOf(path string) object.OID {
 // declares reports whether the turn names the file.
 func (t *Turn) declares(path string) bool { return t.silent || slices.Contains(t.files, path) }
 
-// mark is the fingerprint of a file when the turn was accepted. known is false
-// when rows of that time did not keep any; "" with known means that the file was
-// not among what had changed.
+// mark returns the fingerprint of a file when the turn was accepted. known is false when rows of that time had
+// none; "" with known means that the file was not among the changes.
 func (t *Turn) mark(path string) (fingerprint string, known bool) {
 	if t.marks == nil {
 		return "", false
@@ -88,10 +87,9 @@ func (t *Turn) declare(prefix, name string) {
 	}
 }
 
-// elsewhere also takes the turn's files for those of these names that end the same.
-// The run is of another project of this repository, or of this one when it was
-// called or placed differently; where it lies is not recorded. What is not the
-// turn's will not stand up to the evidence.
+// elsewhere also matches the turn's files with those of these names that end the same. The run is of another
+// project of this repository, or of this one under another name or path, which is not recorded. Files that are not
+// the turn's fail on the evidence.
 func (t *Turn) elsewhere(names map[string]bool) {
 	for _, own := range slices.Clone(t.files) {
 		for path := range names {
@@ -102,13 +100,12 @@ func (t *Turn) elsewhere(names map[string]bool) {
 	}
 }
 
-// maxOps is how many operations of a run are looked through for a turn's beginning.
+// maxOps is how many operations of a run are searched for the start of a turn.
 const maxOps = 20_000
 
-// mixed reports whether the file already had uncommitted changes when the turn was
-// assigned: the author of each line was then never observed. Roles that write code get
-// a clean tree (docs/spec/observation.md#a-clean-start), so only documents of reviewers
-// are looked into.
+// mixed reports whether the file already had uncommitted changes when the turn was assigned, so that the author of
+// each line was never observed. Roles that write code get a clean tree (docs/spec/observation.md#a-clean-start), so
+// only documents of reviewers are checked.
 func (t *Turn) mixed(path string) (bool, error) {
 	key := t.keys[path]
 	if t.Active() || !wire.ReviewPath(key) {
@@ -129,8 +126,8 @@ func (t *Turn) mixed(path string) (bool, error) {
 	return t.begun[key], nil
 }
 
-// sharedWith returns a turn that worked at the same time and declares the file too, so
-// that the author of each line was never observed; nil when there is none.
+// sharedWith returns a turn that worked at the same time and also declares the file, so that the author of each
+// line was never observed; nil for none.
 func (b *book) sharedWith(t *Turn, path string) *Turn {
 	for _, u := range b.byRun[t.Run] {
 		if u == t || u.Active() && !slices.Contains(t.beside, u.ID) || !slices.Contains(u.files, path) {
@@ -143,15 +140,15 @@ func (b *book) sharedWith(t *Turn, path string) *Turn {
 	return nil
 }
 
-// book is every turn known, the newest run first and in a run the newest first.
+// book has every known turn, newest run first, and newest first within a run.
 type book struct {
 	turns []*Turn
 	byID  map[string]*Turn
 	byRun map[string][]*Turn
 }
 
-// readBook reads the turns of the recorded runs. A run that cannot be read is an
-// error: leaving it out could turn a turn's line into a person's.
+// readBook reads the turns of the recorded runs. An unreadable run is an error: leaving it out could turn a turn's
+// line into a person's.
 func readBook(ctx context.Context, repo *git.Repository, q *Query, names map[string]bool) (*book, error) {
 	records, err := chain.EveryRunRecord(ctx, repo)
 	if err != nil {
@@ -209,7 +206,7 @@ func (b *book) readRows(rec *chain.RunRecord, prefix string, seen map[string]boo
 		end = i
 		row, err := ojson.DecodeObject(line)
 		if err != nil {
-			continue // fsck names it
+			continue // fsck reports it
 		}
 		proposed = proposed || strings.HasPrefix(row.Object("artifact").String("ref"), protocol.ProposalDir(""))
 		id := row.String("turn_id")
@@ -227,8 +224,8 @@ func (b *book) readRows(rec *chain.RunRecord, prefix string, seen map[string]boo
 	return nil
 }
 
-// readProposals gives turns that proposed what they could not write the files that people
-// applied, and the commits they did it in (docs/spec/observation.md#a-proposal-is-decided).
+// readProposals adds to turns with proposals the files that people applied, and the commits of that
+// (docs/spec/observation.md#a-proposal-is-decided).
 func (b *book) readProposals(rec *chain.RunRecord, prefix string) error {
 	return eachRow(rec, wire.LedgerDecisions, func(row *ojson.Object) {
 		t := b.byID[row.String("turn_id")]
@@ -243,11 +240,11 @@ func (b *book) readProposals(rec *chain.RunRecord, prefix string) error {
 		}
 		if t.applied == nil {
 			t.applied = make(map[string]object.OID)
-			t.marks = nil // the row has those of the proposal's own files
+			t.marks = nil // the row's marks are of the proposal's own files
 		}
 		for _, p := range row.Strings("files") {
 			t.declare(prefix, p)
-			if t.applied[prefix+p] == "" { // each row names all that are applied so far
+			if t.applied[prefix+p] == "" { // each row names all files applied so far
 				t.applied[prefix+p] = object.OID(row.String("commit"))
 			}
 		}
@@ -263,8 +260,7 @@ func (t *Turn) tookOver(prefix string, files []string, from *Turn) {
 	}
 }
 
-// ProposedBy is the turn whose proposal this turn applied to the file as its own work, nil
-// for none.
+// ProposedBy returns the turn whose proposal this turn applied to the file as its own work, or nil.
 func (t *Turn) ProposedBy(path string) *Turn { return t.took[path] }
 
 func acceptedTurn(rec *chain.RunRecord, row *ojson.Object, prefix string) *Turn {
@@ -347,8 +343,8 @@ func commitRef(s string) object.OID {
 	return object.OID(id)
 }
 
-// namedTurns returns the turns a commit message names, ours and the reference's
-// way, indented as squashes quote them too.
+// namedTurns returns the turns that a commit message names, in our form and in the reference's, also indented as in
+// a squash.
 func namedTurns(message string) []string {
 	var ids []string
 	for line := range strings.Lines(message) {

@@ -1,8 +1,8 @@
-// Who wrote a line that is in the work tree only.
+// Who wrote a line that is only in the work tree.
 
 package attribution
 
-// answerUncommitted answers for lines that are in the work tree only.
+// answerUncommitted answers for lines that are only in the work tree.
 func (q *inquiry) answerUncommitted(g *group) error {
 	var may []*Turn
 	for _, t := range q.book.turns {
@@ -10,7 +10,7 @@ func (q *inquiry) answerUncommitted(g *group) error {
 			may = append(may, t)
 		}
 	}
-	var left *change // accepted, waiting for its checkpoint, the file as it was then
+	var left *change // accepted, waiting for its checkpoint, with the file unchanged
 	for _, c := range q.changes {
 		if c.path != q.query.Path {
 			continue
@@ -27,7 +27,7 @@ func (q *inquiry) answerUncommitted(g *group) error {
 				may = append(may, t)
 			}
 		}
-		break // what turns before did was committed when this one was given
+		break // the work of earlier turns was committed when this one was assigned
 	}
 	for _, i := range g.lines {
 		l := &q.lines[i]

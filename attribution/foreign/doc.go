@@ -1,3 +1,3 @@
-// Package foreign reads what other tools noted of who wrote which lines: the notes of git-ai, the checkpoints of
-// Entire. None of it is proved by anything, and nothing that is judged here rests on it.
+// Package foreign reads other tools' notes of who wrote which lines: the notes of git-ai and the checkpoints of
+// Entire. Nothing proves them, and nothing that is judged here depends on them.
 package foreign

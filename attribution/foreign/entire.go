@@ -1,5 +1,5 @@
-// Checkpoints of Entire: a trailer of a commit's message names one, and a tree elsewhere says which sessions of which
-// agents it holds and which files they touched. Which lines they wrote is not said.
+// Checkpoints of Entire: a trailer of a commit's message names one, and a tree elsewhere lists its sessions, their
+// agents and the files they touched. It does not say which lines they wrote.
 
 package foreign
 
@@ -17,12 +17,12 @@ import (
 
 const (
 	entireTrailer = "Entire-Checkpoint"
-	entireBranch  = "entire/checkpoints/v1"    // all checkpoints, below directories
+	entireBranch  = "entire/checkpoints/v1"    // all checkpoints, in directories
 	entireRefs    = "refs/entire/checkpoints/" // or one ref each
 	maxSessions   = 32                         // of one checkpoint
 )
 
-// entireCommits are the commits of all branches that name a checkpoint.
+// entireCommits returns the commits of all branches that name a checkpoint.
 func entireCommits(ctx context.Context, repo *git.Repository) ([]object.OID, error) {
 	named, err := entireNamed(ctx, repo, "log", "--branches", "--remotes", "--tags", "--grep=^"+entireTrailer+":")
 	if err != nil {
@@ -79,14 +79,14 @@ func (b *Book) readEntire(ctx context.Context, repo *git.Repository, commits []o
 	return nil
 }
 
-// entireRoots are the refs that hold checkpoints.
+// entireRoots returns the refs with checkpoints.
 func entireRoots(ctx context.Context, repo *git.Repository) ([]string, error) {
 	out, err := repo.Git.Run(ctx, nil, "for-each-ref", "--format=%(refname)", "refs/heads/"+entireBranch,
 		"refs/remotes/*/"+entireBranch, entireRefs)
 	return strings.Fields(string(out)), err
 }
 
-// readCheckpoints reads the checkpoints that commits name, where there are any.
+// readCheckpoints reads the checkpoints that commits name, if any exist.
 func (b *Book) readCheckpoints(ctx context.Context, repo *git.Repository, roots []string,
 	named map[object.OID]string) error {
 	type place struct {
@@ -127,7 +127,7 @@ func (b *Book) readCheckpoints(ctx context.Context, repo *git.Repository, roots 
 			return
 		}
 		list := doc.Objects("sessions")
-		if len(list) == 0 { // the older form: one session, in this very file
+		if len(list) == 0 { // the older form: one session, in this file
 			b.touched(commit, doc, doc)
 		}
 		for _, s := range list[:min(len(list), maxSessions)] {
@@ -148,7 +148,7 @@ func (b *Book) readCheckpoints(ctx context.Context, repo *git.Repository, roots 
 	})
 }
 
-// touched notes the files of a session, those of the whole checkpoint where the session does not say.
+// touched notes the files of a session, or those of the whole checkpoint where the session names none.
 func (b *Book) touched(commit object.OID, session, whole *ojson.Object) {
 	claim := Claim{
 		Source:  Entire,

@@ -1,4 +1,4 @@
-// What other tools said of commits, for those that are asked about.
+// What other tools said of the commits that are asked about.
 
 package foreign
 
@@ -15,21 +15,21 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// Tools whose word is read.
+// Tools whose notes are read.
 const (
 	GitAI  = "git-ai"
 	Entire = "entire"
 )
 
-// Sources lists them.
+// Sources lists the tools.
 func Sources() []string { return []string{Entire, GitAI} }
 
-// Setting is the member of git's configuration that names the tools whose word is shown, one each time it is set.
+// Setting is the key of git's configuration that names the tools whose notes are shown, one per value.
 const Setting = "agentxchain.foreign"
 
-// Fetch brings what a tool noted from a remote, under the names that the tool gives it, and returns the remote's name.
-// Without a name it is the one that runs travel over; "" where the repository has none.
-// Errors: no_remote for a name that there is not, remote_failed.
+// Fetch fetches a tool's notes from a remote, under the tool's own ref names, and returns the remote's name.
+// Without a name it uses the remote for runs; "" where the repository has none. Errors: no_remote for an unknown
+// name, remote_failed.
 func Fetch(ctx context.Context, repo *git.Repository, source, remote string) (string, error) {
 	if all, err := transport.Remotes(ctx, repo); err != nil || remote == "" && len(all) == 0 {
 		return "", err
@@ -45,7 +45,7 @@ func Fetch(ctx context.Context, repo *git.Repository, source, remote string) (st
 		"+refs/heads/"+entireBranch+":refs/remotes/"+remote+"/"+entireBranch, entireRefs+"*:"+entireRefs+"*")
 }
 
-// Shown are the tools whose word is to be shown in a repository.
+// Shown returns the tools whose notes are shown in a repository.
 func Shown(ctx context.Context, repo *git.Repository) []string {
 	out, err := repo.Git.Run(ctx, nil, "config", "--get-all", Setting)
 	if err != nil {
@@ -56,31 +56,31 @@ func Shown(ctx context.Context, repo *git.Repository) []string {
 	})
 }
 
-// Claim is what a tool said of who wrote something. Members are "" where it does not say.
+// Claim is what a tool said about who wrote something. Members are "" where it does not say.
 type Claim struct {
 	Source  string // GitAI or Entire
-	Agent   string // program that wrote
-	Model   string // language model it asked
+	Agent   string // the program that wrote it
+	Model   string // the language model it used
 	Session string // the tool's own name of the session
-	Person  string // who is named beside the agent, or instead of one
-	Whole   bool   // it is about the file in the commit, not about single lines
+	Person  string // the person named besides the agent, or instead of one
+	Whole   bool   // about the whole file in the commit, not single lines
 }
 
 // said is one claim and what it is about.
 type said struct {
 	Claim
 	path     string
-	from, to int // lines of the file as it is in the commit, both included; 0 with Whole
+	from, to int // lines of the file in the commit, inclusive; 0 with Whole
 }
 
 // Book is what was said of some commits.
 type Book struct {
 	commits map[object.OID][]said
-	// Unreadable are commits of which something was said in a form that cannot be read.
+	// Unreadable are commits with notes in an unreadable form.
 	Unreadable []object.OID
 }
 
-// Claims are those of a line of a file as it is in a commit, the last word of each tool first.
+// Claims returns the claims about a line of a file in a commit, each tool's latest first.
 func (b *Book) Claims(commit object.OID, path string, line int) []Claim {
 	if b == nil {
 		return nil
@@ -100,13 +100,13 @@ func (b *Book) Claims(commit object.OID, path string, line int) []Claim {
 
 // Summary is what a repository has of one tool.
 type Summary struct {
-	Commits    int            // of which something can be read
-	Unreadable int            // of which something cannot
+	Commits    int            // with readable notes
+	Unreadable int            // with unreadable notes
 	Agents     map[string]int // commits by agent; "" for those without one
 }
 
-// Read reads what the tools said of commits. Commits of which nothing was said are left out.
-// Errors: invalid_argument for another tool, and those of reading objects.
+// Read reads what the tools said of commits. It omits commits without notes. Errors: invalid_argument for another
+// tool, and those of reading objects.
 func Read(ctx context.Context, repo *git.Repository, sources []string, commits []object.OID) (*Book, error) {
 	b := &Book{commits: make(map[object.OID][]said)}
 	for _, source := range sources {
@@ -126,7 +126,7 @@ func Read(ctx context.Context, repo *git.Repository, sources []string, commits [
 	return b, nil
 }
 
-// Survey reads all that a repository has of a tool. Errors: as Read.
+// Survey reads all notes of a tool in a repository. Errors: as Read.
 func Survey(ctx context.Context, repo *git.Repository, source string) (*Summary, error) {
 	var commits []object.OID
 	var err error

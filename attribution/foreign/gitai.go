@@ -1,5 +1,5 @@
-// Notes of git-ai: refs/notes/ai, in the form it calls authorship/3.0.0. Above a line "---" each file has its name on
-// a line and below it, indented, who wrote which lines; what follows is a JSON object that says who that is.
+// Notes of git-ai: refs/notes/ai, in the form that it calls authorship/3.0.0. Above a line "---" each file has its
+// name on a line and, indented below, who wrote which lines; a JSON object follows that says who they are.
 
 package foreign
 
@@ -63,7 +63,7 @@ func (b *Book) readGitAI(ctx context.Context, repo *git.Repository, commits []ob
 	})
 }
 
-// readNote reads one note; false when it is of another form.
+// readNote reads one note; false when it has another form.
 func readNote(text string) ([]said, bool) {
 	lines, object, ok := strings.Cut("\n"+text, "\n---\n")
 	if !ok {
@@ -113,8 +113,8 @@ func lineRange(s string) (from, to int, ok bool) {
 	return from, to, err == nil && from > 0 && to >= from
 }
 
-// writer is who a key of the lines stands for: s_ a session, whose key goes on behind "::", h_ a person, any other a
-// session of the older form.
+// writer returns who a key of the lines identifies: s_ a session, whose key continues after "::", h_ a person, any
+// other a session of the older form.
 func writer(who *ojson.Object, key string) Claim {
 	claim := Claim{Source: GitAI}
 	id, _, _ := strings.Cut(key, "::")

@@ -27,17 +27,17 @@ const (
 	home = "https://github.com/git-agentxchain/git-agentxchain"
 )
 
-// LevelAccounted is what a range that passes has been verified for.
+// LevelAccounted is the level for which a passing range is verified.
 const LevelAccounted = "AGENTXCHAIN_ACCOUNTED"
 
-// Program is who makes the statements.
+// Program is the program that makes the statements.
 type Program struct {
 	Version string // of this program
 	RuleSet int    // protocol.RuleSet
 }
 
-// Turn is the SLSA provenance of an accepted turn: the files as they were accepted, and
-// the commit that holds them, came from the baseline by that role's turn.
+// Turn returns the SLSA provenance of an accepted turn: the accepted files, and the commit with them, came from the
+// baseline by that role's turn.
 func (p Program) Turn(t *attribution.Turn) (*ojson.Object, error) {
 	data, _, err := t.Record.Config()
 	if err != nil {
@@ -57,7 +57,7 @@ func (p Program) Turn(t *attribution.Turn) (*ojson.Object, error) {
 	}
 	record := resource(git.RunRefPrefix+t.Run, "gitCommit", string(t.Record.Op))
 	if len(subject) == 0 {
-		subject = append(subject, record) // a statement is about something
+		subject = append(subject, record) // a statement needs a subject
 	}
 	came := []*ojson.Object{}
 	if id := t.Baseline(); id != "" {
@@ -94,7 +94,7 @@ func (p Program) Turn(t *attribution.Turn) (*ojson.Object, error) {
 	)), nil
 }
 
-// Run is the state of a run: its gates, who approved them, its turns.
+// Run returns the state of a run: its gates, who approved them, its turns.
 func (p Program) Run(facts *attribution.RunFacts, turns []*attribution.Turn) *ojson.Object {
 	gates := &ojson.Object{}
 	for _, k := range slices.Sorted(maps.Keys(facts.Gates)) {
@@ -122,18 +122,18 @@ func (p Program) Run(facts *attribution.RunFacts, turns []*attribution.Turn) *oj
 		))
 }
 
-// Verdict is what was found of a range.
+// Verdict is the result of judging a range.
 type Verdict struct {
 	*attribution.Range
 	Stands   bool
 	At       time.Time
-	Resource string // where the repository is, a URI
+	Resource string // URI of the repository
 	Policy   []byte // nil for none
 	Inputs   [][]byte
 }
 
-// Range is the SLSA verification summary of a range: its head passes the policy, or
-// not. Inputs are the statements it rests on.
+// Range returns the SLSA verification summary of a range, which says whether its head passes the policy. Inputs are
+// the statements it depends on.
 func (p Program) Range(v *Verdict) *ojson.Object {
 	result, levels := "FAILED", []string{}
 	if v.Stands {

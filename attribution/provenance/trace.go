@@ -22,8 +22,8 @@ type Tracer struct {
 	configs map[*chain.RunRecord]*config.Config
 }
 
-// Record is the Agent Trace record of a commit. Its id is made of the commit and the
-// turns, so that the same work gives the same record.
+// Record returns the Agent Trace record of a commit. Its id derives from the commit and the turns, so that the same
+// work gives the same record.
 func (x *Tracer) Record(t *attribution.Trace) (*ojson.Object, error) {
 	sum := sha256.New()
 	sum.Write([]byte(t.Commit))
@@ -53,7 +53,7 @@ func (x *Tracer) Record(t *attribution.Trace) (*ojson.Object, error) {
 		}
 	}
 	id := sum.Sum(nil)[:16]
-	id[6], id[8] = id[6]&0x0f|0x80, id[8]&0x3f|0x80 // version 8 of RFC 9562, for ids that are made so
+	id[6], id[8] = id[6]&0x0f|0x80, id[8]&0x3f|0x80 // version 8 of RFC 9562, for such ids
 	return ojson.NewObject(
 		"version", TraceVersion,
 		"id", fmt.Sprintf("%x-%x-%x-%x-%x", id[:4], id[4:6], id[6:8], id[8:10], id[10:]),
@@ -65,7 +65,7 @@ func (x *Tracer) Record(t *attribution.Trace) (*ojson.Object, error) {
 	), nil
 }
 
-// contributor is who wrote what turns did. Who sat at a manual turn is not recorded.
+// contributor returns who wrote what turns did. The person at a manual turn is not recorded.
 func (x *Tracer) contributor(turns []*attribution.Turn) (*ojson.Object, error) {
 	kind, model := "", ""
 	for i, t := range turns {
