@@ -1,5 +1,5 @@
-// While an agent is at work the record is nobody else's: what it would pass off as
-// another tool's is refused, and put back when it is done.
+// While an agent is at work, only we change the record: changes that would look like another tool's are refused,
+// and undone when the agent is done.
 
 package gitstore
 
@@ -19,13 +19,13 @@ import (
 // restorePatience is how long putting the record back waits for the lock.
 const restorePatience = 10 * time.Second
 
-// AtWork is what is known of agents that carry out turns of a project.
+// AtWork says which agents are carrying out turns of a project.
 type AtWork struct {
-	Held []string // turns that are being carried out, or whose agent is asking
-	Left []string // turns whose carrying out was cut off: its process was killed
+	Held []string // turns being carried out, or whose agent is asking
+	Left []string // turns that were cut off: their process was killed
 }
 
-// AgentsAtWork tells of them.
+// AgentsAtWork returns the agents at work on the project.
 func (s *Store) AgentsAtWork() AtWork {
 	if s.opts.AtWork == nil {
 		return AtWork{}
@@ -33,8 +33,7 @@ func (s *Store) AgentsAtWork() AtWork {
 	return s.opts.AtWork()
 }
 
-// refuseJournals keeps an agent from having an acceptance completed that only it
-// has prepared. The caller holds the lock.
+// refuseJournals keeps an agent from completing an acceptance that only it has prepared. The caller holds the lock.
 func (s *Store) refuseJournals() error {
 	entries, err := s.readJournals()
 	if err != nil || len(entries) == 0 {
@@ -91,8 +90,8 @@ func touched(turn string, files ...string) error {
 		turn).WithHint("%s", record.RepairHint)
 }
 
-// touched names the files of the record that differ from what was recorded last: the
-// state and the ledgers. The other documents are hints, and people edit them.
+// touched names the files of the record that differ from the last recorded ones: the state and the ledgers. The
+// other documents are hints that people edit.
 func (in *inspection) touched() []string {
 	var names []string
 	switch in.sit {
@@ -116,10 +115,9 @@ func (in *inspection) touched() []string {
 	return names
 }
 
-// RestoreTouched brings the record's working files back to what was recorded when
-// anything else has changed them, as it is done when an agent has ended. What was
-// there is kept, see RepairPlan. nil when nothing was changed, also when the files
-// are merely behind.
+// RestoreTouched restores the record's working files to what was last recorded if anything else has changed them;
+// it is called when an agent has ended. It keeps the changed contents, see RepairPlan. It returns nil when nothing
+// was changed, even if the files are merely behind.
 func (s *Store) RestoreTouched(ctx context.Context) (*RepairPlan, error) {
 	cache := s.readCache()
 	if cache == nil || cache.Run == "" {
@@ -128,8 +126,7 @@ func (s *Store) RestoreTouched(ctx context.Context) (*RepairPlan, error) {
 	if ok, err := s.untouched(ctx); ok || err != nil {
 		return nil, err
 	}
-	// Again, with nobody else at it: what looked like an edit may have been an
-	// operation on its way.
+	// Check again under the lock: what looked like an edit may have been an operation in progress.
 	lock, borrowed, err := s.lockOf(ctx, "repair", restorePatience)
 	if err != nil {
 		return nil, err
@@ -153,8 +150,8 @@ func (s *Store) RestoreTouched(ctx context.Context) (*RepairPlan, error) {
 	return plan, nil
 }
 
-// untouched reports that only operations have changed the record. An error is
-// about something that putting the record back would not mend.
+// untouched reports whether only operations have changed the record. An error means a problem that restoring the
+// record would not fix.
 func (s *Store) untouched(ctx context.Context) (bool, error) {
 	if entries, err := s.readJournals(); err != nil || len(entries) > 0 {
 		return false, err
@@ -176,7 +173,7 @@ func (s *Store) untouched(ctx context.Context) (bool, error) {
 	return false, err
 }
 
-// displaceJournals moves prepared acceptances that nobody has asked for away.
+// displaceJournals moves away prepared acceptances that no person asked for.
 func (s *Store) displaceJournals(plan *RepairPlan) error {
 	entries, err := s.readJournals()
 	if err != nil || len(entries) == 0 {

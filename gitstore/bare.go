@@ -1,4 +1,4 @@
-// Opening a repository without a work tree: what lies on a server.
+// Opening a repository without a work tree, such as one on a server.
 
 package gitstore
 
@@ -13,8 +13,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// OpenBare opens the runs that lie in the repository around dir, which may have no work tree, and those
-// its archive keeps. The store is for checks: no file is looked at. Close it.
+// OpenBare opens the runs in the repository around dir, which need not have a work tree, and those its archive
+// keeps. The store is for checks only: it looks at no working files. Close it after use.
 func OpenBare(ctx context.Context, dir string) (*Store, error) {
 	repo, err := git.DiscoverBare(ctx, dir)
 	if err != nil {
@@ -26,7 +26,7 @@ func OpenBare(ctx context.Context, dir string) (*Store, error) {
 	return &Store{repo: repo, objects: repo.Objects(), prefix: repo.Prefix}, nil
 }
 
-// OpenChecked is Open, or OpenBare where there is no work tree.
+// OpenChecked calls Open, or OpenBare where there is no work tree.
 func OpenChecked(ctx context.Context, dir string) (*Store, error) {
 	s, err := Open(ctx, dir, Options{})
 	if fail.CodeOf(err) == fail.CodeBareRepository {
@@ -35,8 +35,8 @@ func OpenChecked(ctx context.Context, dir string) (*Store, error) {
 	return s, err
 }
 
-// ProjectID is the id that the configuration names, "" when it cannot be told. Without a work tree it is
-// that of the commit that is checked out in clones.
+// ProjectID returns the id in the configuration, "" when it is unknown. Without a work tree it reads the
+// configuration of HEAD, the commit that clones check out.
 func (s *Store) ProjectID(ctx context.Context) string {
 	var data []byte
 	if s.work != nil {
@@ -50,8 +50,8 @@ func (s *Store) ProjectID(ctx context.Context) string {
 	return ""
 }
 
-// projectPrefix is the directory of the only governed project that HEAD holds; "" where it is the root,
-// or cannot be told. Who may sign is in files there.
+// projectPrefix returns the directory of the only governed project in HEAD; "" when that is the root, or unknown.
+// Files there say who may sign.
 func projectPrefix(ctx context.Context, repo *git.Repository) string {
 	out, err := repo.Git.Run(ctx, nil, "ls-tree", "-r", "-z", "--name-only", "HEAD", "--")
 	if err != nil {

@@ -1,4 +1,4 @@
-// Benchmarks of what every operation of the store pays.
+// Benchmarks of the costs that every operation of the store has.
 
 package gitstore
 
@@ -19,7 +19,7 @@ func sixteen(format string) []object.Object {
 	objs := make([]object.Object, 16)
 	for i := range objs {
 		b := make([]byte, 4096)
-		_, _ = rand.Read(b[:2048]) // half of it compresses
+		_, _ = rand.Read(b[:2048]) // half of it is compressible
 		objs[i] = object.New(format, object.KindBlob, b)
 	}
 	return objs
@@ -78,7 +78,7 @@ func BenchmarkObjectsRead(b *testing.B) {
 				if how == "gc" {
 					r.Git("gc", "-q")
 				}
-				// A fresh store each time: what one command pays for 16 reads.
+				// A fresh store each time: the cost of 16 reads in one command.
 				for b.Loop() {
 					store := git.Repository{ObjectsDir: repo.ObjectsDir, ObjectFormat: format, Git: repo.Git}
 					for _, o := range objs {

@@ -1,5 +1,5 @@
-// Dispatch bundles on record: which of their files are the run's, so that they
-// can be put into place and taken away again without touching anybody else's.
+// Recorded dispatch bundles: which of their files belong to the run, so that they can be put in place and removed
+// without touching anyone else's files.
 
 package gitstore
 
@@ -16,7 +16,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
-// Limits on the bundle of another tool that is taken into the record.
+// Limits on another tool's bundle that is recorded.
 const (
 	maxCapturedFiles = 1000
 	maxCapturedFile  = 4 << 20
@@ -36,7 +36,7 @@ func (s *Store) RecordedSeal(ctx context.Context, run string, op object.OID, tur
 	return rec.Reader.File(rec.Root, record.DirBundles+"/"+turn+"/"+record.BundleSeal)
 }
 
-// supplements notes those of a turn's recorded bundle for the removals of a plan.
+// supplements adds the supplementary files of a turn's recorded bundle to the removals of a plan.
 func supplements(rec *chain.RecordedRun, p *workdir.Plan, turn string) error {
 	if rec == nil || !record.SafeName(turn) {
 		return nil
@@ -48,8 +48,7 @@ func supplements(rec *chain.RecordedRun, p *workdir.Plan, turn string) error {
 	return err
 }
 
-// sealedNames lists the files another tool's seal names; a seal that cannot be
-// read names none.
+// sealedNames lists the files that another tool's seal names, none if the seal cannot be read.
 func sealedNames(seal []byte) []string {
 	doc, err := ojson.DecodeObject(seal)
 	if err != nil {
@@ -64,18 +63,17 @@ func sealedNames(seal []byte) []string {
 	return out
 }
 
-// logTail is how much of an actor's output is kept once its turn is over, bytes.
+// logTail is how much of an actor's output is kept after its turn, in bytes.
 const logTail = 64 << 10
 
-// KeepLog copies the end of the log in a turn's bundle directory (docs/bundles.md#where,
-// stdout.log) to file, both project-relative, because the bundle goes when the
-// turn is accepted and the next reviewer is shown the log (docs/compatibility.md#where-we-differ-on-purpose). It stays
-// in this work tree; what is quoted of it is recorded with the reviewer's bundle.
-// Without a log nothing happens.
+// KeepLog copies the end of the log in a turn's bundle directory (docs/bundles.md#where, stdout.log) to file, both
+// project-relative, because the bundle is removed when the turn is accepted and the next reviewer is shown the log
+// (docs/compatibility.md#where-we-differ-on-purpose). The copy stays in this work tree; quotes from it are recorded
+// with the reviewer's bundle. Without a log it does nothing.
 func (s *Store) KeepLog(log, file string) error {
 	f, st, err := s.work.Open(log)
 	if err != nil {
-		return nil // there is none, or nothing that could be one
+		return nil // there is no usable log
 	}
 	defer func() { _ = f.Close() }()
 	if _, err := f.Seek(max(0, st.Size-logTail), io.SeekStart); err != nil {

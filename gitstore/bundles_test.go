@@ -1,4 +1,4 @@
-// Supplements of bundles: recorded, renewed, taken away; and the log that is kept.
+// Tests of bundle supplements (recorded, renewed, removed) and of the kept log.
 
 package gitstore
 

@@ -1,4 +1,4 @@
-// Many runs that were begun one after another, for tests and measurements of what their number costs.
+// Many runs in sequence, for tests and measurements of how costs grow with their number.
 
 package gitstore
 
@@ -30,7 +30,7 @@ type chaining struct {
 	d    *driver
 	cfg  *config.Config
 	r    *record.Reader
-	seen map[object.OID][]byte // blobs that are not written yet
+	seen map[object.OID][]byte // blobs not written yet
 
 	n       int
 	state   []byte
@@ -43,8 +43,8 @@ type chaining struct {
 	tips   []git.RefUpdate
 }
 
-// chained records n runs of three operations each, every one begun when the one before was over, in a
-// project whose ledgers held several segments before. It returns their refs.
+// chained records n runs of three operations each, one after another, in a project whose ledgers already held
+// several segments. It returns their refs.
 func (d *driver) chained(n int) []git.RefUpdate {
 	d.t.Helper()
 	cfg, _, err := config.Decode([]byte(testConfig))
@@ -109,7 +109,7 @@ func (c *chaining) begin(again bool) {
 	c.op(&protocol.InitRun{Prior: evidence.NewBlob(c.state), Restart: again})
 }
 
-// op applies an operation and queues what records it.
+// op applies an operation and queues its record.
 func (c *chaining) op(op protocol.Operation) {
 	t := c.d.t
 	t.Helper()
@@ -174,7 +174,7 @@ func (c *chaining) op(op protocol.Operation) {
 	c.r.KeepRightEdge(at.Root)
 }
 
-// past is what other tools had put into the ledgers before the first run.
+// past adds ledger rows as if other tools had written them before the first run.
 func (c *chaining) past(d *record.Derivation) {
 	row := []byte(`{"event_type":"note","text":"` + strings.Repeat("x", 1000) + "\"}\n")
 	for _, l := range []wire.Ledger{wire.LedgerHistory, wire.LedgerEvents} {
@@ -185,7 +185,7 @@ func (c *chaining) past(d *record.Derivation) {
 	}
 }
 
-// BenchmarkFsckRuns measures a check of all runs by their number.
+// BenchmarkFsckRuns measures a check of all runs, by the number of runs.
 func BenchmarkFsckRuns(b *testing.B) {
 	for _, n := range []int{300, 1000} {
 		for _, replay := range []bool{false, true} {

@@ -26,13 +26,13 @@ var (
 	traceOpen   = regexp.MustCompile(`opened(?:at)?\(.*O_CREAT.*\) += \d+<([^>]+)>`)
 	traceWrite  = regexp.MustCompile(`write(?:64|v)?\((\d+)<([^>]+)>`)
 	traceSync   = regexp.MustCompile(`f(?:data)?sync\(\d+<([^>]+)>(?:\) += 0| <unfinished)`)
-	traceFD     = regexp.MustCompile(`^/proc/self/fd/(\d+)$`) // from which a file without a name gets one
+	traceFD     = regexp.MustCompile(`^/proc/self/fd/(\d+)$`) // the descriptor from which an unnamed file gets a name
 	traceRename = regexp.MustCompile(
 		`(?:rename|link)(?:at2?|at)?\((?:[^",]*, )?"([^"]+)", (?:[^",]*, )?"([^"]+)".*\) += 0`)
 )
 
-// unsynced replays a trace of the calls in the git directory and returns what a power
-// cut at its end could take: files with unwritten bytes, directories with new names.
+// unsynced replays a trace of the calls in the git directory and returns what a power cut at its end could lose:
+// files with unwritten bytes, directories with new names.
 func unsynced(trace, gitDir, cwd string) []string {
 	abs := func(name string) string {
 		if !filepath.IsAbs(name) {
@@ -41,7 +41,7 @@ func unsynced(trace, gitDir, cwd string) []string {
 		return filepath.Clean(name)
 	}
 	dirty := make(map[string]bool)
-	written := make(map[string]string) // the file last written to through a descriptor
+	written := make(map[string]string) // descriptor -> the file last written through it
 	for line := range strings.Lines(trace) {
 		if m := traceRename.FindStringSubmatch(line); m != nil {
 			from, to := abs(m[1]), abs(m[2])
@@ -73,7 +73,7 @@ func unsynced(trace, gitDir, cwd string) []string {
 		case strings.HasPrefix(rel, git.PrivateName), strings.HasPrefix(rel, "objects/info/agentxchain-packs"),
 			strings.HasSuffix(base, git.KeepExt),
 			base == "COMMIT_EDITMSG", strings.Contains(base, ".lock"), strings.HasPrefix(base, "tmp_obj_"):
-			// Hints, notes about what is under way, and names that are gone at the end.
+			// Hints, notes about work in progress, and names that are gone at the end.
 		default:
 			out = append(out, rel)
 		}
@@ -82,8 +82,8 @@ func unsynced(trace, gitDir, cwd string) []string {
 	return out
 }
 
-// TestCheckpointIsSynced traces a checkpoint and looks for what a power cut at the
-// moment it returns could take away.
+// TestCheckpointIsSynced traces a checkpoint and looks for anything that a power cut at the moment it returns could
+// lose.
 func TestCheckpointIsSynced(t *testing.T) {
 	testrepo.Thorough(t)
 	if dir := os.Getenv(syncChild); dir != "" {
@@ -123,7 +123,7 @@ func TestCheckpointIsSynced(t *testing.T) {
 			r.Top); len(lost) > 0 {
 			t.Errorf("%s: a power cut may take %v", o.Name(), lost)
 		}
-		// The judge can tell: git by itself leaves much undone.
+		// The check itself works: plain git leaves much unsynced.
 		r.Write("a.txt", "again\n")
 		if lost := unsynced(run("git", "commit", "-q", "-m", "plain", "a.txt"), repo.CommonDir, r.Top); len(lost) < 3 {
 			t.Errorf("%s: plain git leaves only %v unsynced", o.Name(), lost)

@@ -28,35 +28,32 @@ import (
 type Change struct {
 	Record     *protocol.Record
 	Transition *protocol.Transition
-	// Bundles are dispatch bundles to put into place: turn -> file name -> bytes.
+	// Bundles are dispatch bundles to put in place: turn -> file name -> bytes.
 	Bundles map[string]map[string][]byte
-	// Refs move, or are only held to where they are (New equals Old), in the same
-	// transaction as the run's: when one of them is elsewhere nothing moves, and the
-	// error is ref_moved naming it. Should the machine stop in the middle, the run's
-	// ref is moved first.
+	// Refs move, or are only verified (New equals Old), in the same transaction as the run's: when one of them is
+	// elsewhere nothing moves, and the error is ref_moved naming it. If the machine stops in the middle, the run's
+	// ref has moved first.
 	Refs []git.RefUpdate
 }
 
-// Committed says what a commit made.
+// Committed is the result of a commit.
 type Committed struct {
 	Op  object.OID // the operation's commit
 	Run string
 }
 
-// Commit records the change as one operation. The update of the run's ref is the
-// commit point: an error before it changes nothing. After it the run has moved;
-// when the working files then cannot be brought up to date, Committed is
-// returned together with an error of code working_files_behind and the next
-// command completes them.
+// Commit records the change as one operation. The update of the run's ref is the commit point: an error before it
+// changes nothing. After it the run has moved; if the working files then cannot be updated, Commit returns
+// Committed together with an error of code working_files_behind, and the next command completes them.
 //
-// Errors before the commit point: ref_moved or state_moved when somebody else
-// was faster, file_exists, invalid_state, ledger_tampered, and git's own.
+// Errors before the commit point: ref_moved or state_moved when another process was faster, file_exists,
+// invalid_state, ledger_tampered, and git's own.
 func (tx *Tx) Commit(ctx context.Context, ch Change) (*Committed, error) {
 	s := tx.store
 	if tx.lock == nil || tx.broken {
 		return nil, fail.Errorf(fail.CodeLockLost, nil, "the transaction is over")
 	}
-	// The reference implementation takes a lock over that looks too old to it.
+	// The reference implementation takes over a lock that looks too old.
 	if err := tx.lock.Check(); err != nil {
 		return nil, err
 	}
@@ -127,7 +124,7 @@ func (tx *Tx) Commit(ctx context.Context, ch Change) (*Committed, error) {
 		return out, err
 	}
 	if err := tx.arrive(done, work); err != nil {
-		// The files are between two operations: nothing more may be built on them.
+		// The files are between two operations: nothing more may build on them.
 		tx.broken = true
 		return out, behind(done, err)
 	}
@@ -135,7 +132,7 @@ func (tx *Tx) Commit(ctx context.Context, ch Change) (*Committed, error) {
 	return out, nil
 }
 
-// arrive brings the working files and the cache to an operation just recorded.
+// arrive brings the working files and the cache to the operation just recorded.
 func (tx *Tx) arrive(done *chain.RecordedRun, work *workdir.Plan) error {
 	s := tx.store
 	if err := s.work.Apply(work); err != nil {
@@ -169,8 +166,8 @@ func behind(done *chain.RecordedRun, err error) *fail.Error {
 		WithHint("remove the cause and run any git agentxchain command: it completes them")
 }
 
-// checkState refuses to record a state that could not be read back. It returns
-// the bytes and the state as a reader of them sees it.
+// checkState refuses to record a state that could not be read back. It returns the encoded state and the state as a
+// reader sees it.
 func checkState(st *run.State) (data []byte, back *run.State, err error) {
 	if st == nil {
 		return nil, nil, fail.Errorf(wire.CodeInvalidState, nil, "the transition has no state")
@@ -190,8 +187,8 @@ func checkState(st *run.State) (data []byte, back *run.State, err error) {
 	return data, back, nil
 }
 
-// unmoved refuses when a governed file changed since the transaction began: a
-// tool that does not take our lock was at work.
+// unmoved returns an error when a governed file changed since the transaction began, because a tool that does not
+// take our lock was at work.
 func (s *Store) unmoved(tx *Tx) error {
 	config, docs, err := s.readDocs()
 	if err != nil {
@@ -206,7 +203,7 @@ func (s *Store) unmoved(tx *Tx) error {
 			return moved(string(d))
 		}
 	}
-	// The configuration the rules saw is the one recorded.
+	// The recorded configuration must be the one the rules saw.
 	if !bytes.Equal(config, tx.in.config) {
 		return moved(wire.ConfigPath)
 	}
@@ -222,8 +219,8 @@ func (s *Store) unmoved(tx *Tx) error {
 	return nil
 }
 
-// checkNewFiles refuses names an operation may not write and files that are
-// somebody else's: one that is there already must be one a run recorded.
+// checkNewFiles refuses names that an operation may not write, and files that belong to others: an existing file
+// must be one that a run recorded.
 func (s *Store) checkNewFiles(tx *Tx, ch Change) error {
 	for _, f := range ch.Transition.Files {
 		if !record.SafeFile(f.Path) {
@@ -249,11 +246,11 @@ func (s *Store) checkNewFiles(tx *Tx, ch Change) error {
 	return nil
 }
 
-// sharedFile reports a file that other tools rewrite by rights: those of intents. What it
-// held is in the operation's evidence, or in the state.
+// sharedFile reports whether other tools may rewrite a file: those of intents. Its old content is in the
+// operation's evidence, or in the state.
 func sharedFile(name string) bool { return strings.HasPrefix(name, record.ProjectDir+"/intake/") }
 
-// planWork turns what was derived into writes to the working files.
+// planWork turns a derivation into writes to the working files.
 func (tx *Tx) planWork(d *record.Derivation, ch Change, state []byte, evidence map[string][]byte) (*workdir.Plan,
 	error) {
 	t := ch.Transition
@@ -264,7 +261,7 @@ func (tx *Tx) planWork(d *record.Derivation, ch Change, state []byte, evidence m
 		Drops:   t.DropTurns,
 		Unstage: t.Unstage,
 	}
-	// A staged result goes only when its bytes are kept by this very operation.
+	// A staged result is removed only if this very operation keeps its bytes.
 	plan.Proof = func(data []byte) bool {
 		if _, ok := evidence[wire.SHA256(data)]; ok {
 			return true
@@ -317,8 +314,7 @@ func (tx *Tx) derive(ctx context.Context, ch Change, run string, state []byte) (
 	d := &record.Derivation{
 		Marks: make(map[wire.Ledger]record.LedgerMark),
 		Tail: func(l wire.Ledger, oid object.OID) []byte {
-			// The end of the working file is the last segment, unless it was tampered
-			// with: the hash decides.
+			// The end of the working file is the last segment unless the file was tampered with: the hash decides.
 			m := tx.marks[l]
 			tail, err := tx.store.work.ReadTail(l.Path(), m.Size, m.Tail)
 			if err != nil || object.Hash(tx.store.repo.ObjectFormat, object.KindBlob, tail) != oid {
@@ -337,7 +333,7 @@ func (tx *Tx) derive(ctx context.Context, ch Change, run string, state []byte) (
 			d.Marks[l] = m
 		}
 		if tx.rec.Run != run {
-			// Bundles are of the run before.
+			// The bundles belong to the previous run.
 			if err := d.Edit.Remove(record.DirBundles); err != nil {
 				return nil, err
 			}
@@ -368,7 +364,7 @@ func (tx *Tx) derive(ctx context.Context, ch Change, run string, state []byte) (
 type commitPlan struct {
 	run      string
 	parent   *chain.RecordedRun // nil for a run's first commit
-	previous object.OID         // last operation of the run before, for a first commit
+	previous object.OID         // last operation of the previous run, for a first commit
 	record   *protocol.Record
 	doc      []byte // the encoded record; nil to encode it here
 	evidence map[string][]byte
@@ -378,15 +374,14 @@ type commitPlan struct {
 	state    []byte
 	drops    []string
 	unstage  []string
-	note     *entering        // left before the ref of a new run is created
-	origin   object.OID       // the operation that was decided again, "" for none
+	note     *entering        // written before the ref of a new run is created
+	origin   object.OID       // the original operation if this one is decided again, "" for none
 	publish  decision.Publish // nil: move the ref at once
 	also     []git.RefUpdate
 }
 
-// commitTree writes the objects and moves the run's ref. Without a result nothing was
-// changed. With one the operation is recorded, and an error, of code
-// working_files_behind, says what is left for the next command.
+// commitTree writes the objects and moves the run's ref. Without a result nothing was changed. With a result the
+// operation is recorded, and an error, of code working_files_behind, says what is left for the next command.
 func (s *Store) commitTree(ctx context.Context, edit *record.Edit, p commitPlan) (*chain.RecordedRun, error) {
 	done, ref, err := s.buildCommit(edit, p)
 	if err != nil {
@@ -408,7 +403,7 @@ func (s *Store) commitTree(ctx context.Context, edit *record.Edit, p commitPlan)
 		p.publish = decision.Alone
 	}
 	moves := append([]git.RefUpdate{ref}, p.also...)
-	// Before the ref moves: a guard that judges the move finds the operation known.
+	// Before the ref moves, so that a guard that judges the move knows the operation.
 	if p.record.Name == protocol.OpExternal {
 		if err := s.admit(ctx, p.run, done.Op); err != nil {
 			return nil, err
@@ -433,10 +428,10 @@ func (s *Store) commitTree(ctx context.Context, edit *record.Edit, p commitPlan)
 	}
 	faults.Point("commit.after-ref")
 	if err == nil {
-		// Somebody else may have moved it: a decision over several repositories.
+		// A decision over several repositories may have moved it already.
 		err = s.repo.Reached(moves)
 	} else if fail.CodeOf(err) != fail.CodeWorkBehind {
-		// The ref moved, and what moves it did not live to do the rest.
+		// The ref moved, but the process that moved it died before it did the rest.
 		err = s.finishMoves(ctx, moves)
 	}
 	if err != nil {
@@ -445,14 +440,14 @@ func (s *Store) commitTree(ctx context.Context, edit *record.Edit, p commitPlan)
 	return done, err
 }
 
-// isAt reports whether a ref is where an update was to bring it. The commits of
-// operations are made once, so that nobody else can have brought it there.
+// isAt reports whether a ref is where an update was to bring it. Every operation has a unique commit, so no other
+// process can have brought it there.
 func (s *Store) isAt(ctx context.Context, u git.RefUpdate) bool {
 	now, err := s.repo.ReadRef(context.WithoutCancel(ctx), u.Name)
 	return err == nil && now == u.New
 }
 
-// finishMoves moves those of the refs that have not moved yet.
+// finishMoves moves those refs that have not moved yet.
 func (s *Store) finishMoves(ctx context.Context, updates []git.RefUpdate) error {
 	err := s.repo.AfterMove(updates[:1])
 	for _, u := range updates[1:] {
@@ -464,8 +459,8 @@ func (s *Store) finishMoves(ctx context.Context, updates []git.RefUpdate) error 
 	return err
 }
 
-// buildCommit finishes the tree and queues the commit: what is recorded once the
-// objects are written and the ref is moved.
+// buildCommit finishes the tree and queues the commit, which is recorded once the objects are written and the ref
+// is moved.
 func (s *Store) buildCommit(edit *record.Edit, p commitPlan) (*chain.RecordedRun, git.RefUpdate, error) {
 	if p.doc == nil {
 		p.doc, p.evidence = p.record.Encode()
@@ -501,7 +496,7 @@ func (s *Store) buildCommit(edit *record.Edit, p commitPlan) (*chain.RecordedRun
 	return &chain.RecordedRun{Run: p.run, Op: ref.New, Root: root, Reader: edit.Reader}, ref, nil
 }
 
-// saveCache notes that the working files are at rec.
+// saveCache records that the working files are at rec.
 func (s *Store) saveCache(rec *chain.RecordedRun) error {
 	return s.writeCache(&statCache{
 		Run:     rec.Run,

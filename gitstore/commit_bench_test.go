@@ -9,8 +9,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// BenchmarkCommit measures one accepted turn (Begin, Apply, Commit) in a fresh
-// store, with short and long ledgers behind it.
+// BenchmarkCommit measures one accepted turn (Begin, Apply, Commit) in a fresh store, with short and long ledgers.
 func BenchmarkCommit(b *testing.B) {
 	for _, rows := range []int{10, 10000} {
 		b.Run(fmt.Sprintf("rows=%d", rows), func(b *testing.B) {
@@ -39,8 +38,7 @@ func BenchmarkCommit(b *testing.B) {
 	}
 }
 
-// grow lengthens the ledgers with copies of their rows, as another tool would,
-// and has the store absorb it.
+// grow lengthens the ledgers with copies of their rows, as another tool would, and has the store record it.
 func (d *driver) grow(rows int) {
 	for _, l := range []wire.Ledger{wire.LedgerHistory, wire.LedgerDecisions, wire.LedgerEvents, wire.LedgerTalk} {
 		last, _ := d.store.TailRows(context.Background(), l, 1, nil)

@@ -20,7 +20,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// roundTrip drives a run in any kind of repository and checks what is on record.
+// roundTrip drives a run in any kind of repository and checks the record.
 func roundTrip(t *testing.T, d *driver) {
 	t.Helper()
 	if v := d.view(); v.Run != "" || v.State == nil || v.State.Status != wire.StatusIdle {
@@ -117,7 +117,7 @@ func TestOpenFindsProject(t *testing.T) {
 	if _, err := Open(context.Background(), r.Dir, Options{}); fail.CodeOf(err) != CodeNotProject {
 		t.Errorf("no project: %v", err)
 	}
-	// A repository inside a governed one is not governed by it.
+	// A repository nested in a governed one is not governed by it.
 	inner := d.path("inner")
 	gitIn(t, d.Dir, "init", "-q", inner)
 	if _, err := Open(context.Background(), inner, Options{}); fail.CodeOf(err) != CodeNotProject {
@@ -151,7 +151,7 @@ func TestMovedRefChangesNothing(t *testing.T) {
 	}
 	defer func() { _ = tx.Close() }()
 	before := d.read(string(wire.DocState))
-	// A process without the lock, on another machine perhaps, moves the ref.
+	// A process without the lock, perhaps on another machine, moves the ref.
 	tree := strings.TrimSpace(gitIn(t, d.Dir, "rev-parse", string(tx.View().Op)+"^{tree}"))
 	other := strings.TrimSpace(gitIn(t, d.Dir, "commit-tree", tree, "-p", string(tx.View().Op), "-m", "other"))
 	gitIn(t, d.Dir, "update-ref", git.RunRefPrefix+tx.View().Run, other)
@@ -204,7 +204,7 @@ func TestForeignStagedFileStays(t *testing.T) {
 	v := d.view()
 	turn := v.State.OnlyTurn().TurnID
 	op := d.acceptOp(v)
-	// Somebody stages again after the result was read, and keeps notes beside it.
+	// A result is staged again after the first was read, and there are notes beside it.
 	d.write(wire.StagingPath(turn), "{\"later\": true}\n")
 	d.write(wire.StagingDir+"/"+turn+"/notes.txt", "mine\n")
 	d.write(wire.BundleDir(turn)+"/extra.txt", "mine too\n")

@@ -14,15 +14,14 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// recordedFrom is chain.At for the operation the cache is about, without
-// reading an object.
+// recordedFrom is chain.At for the operation in the cache, without reading an object.
 func (s *Store) recordedFrom(r *record.Reader, c *statCache) *chain.RecordedRun {
 	r.Seed(c.Trees)
 	return &chain.RecordedRun{Run: c.Run, Op: c.Op, Root: c.Root, Reader: r, Marks: c.Ledgers, Index: c.Index}
 }
 
-// compare relates the working file of l to the recorded one. With a stat cache
-// an untouched file is not read.
+// compare compares the working file of l with the recorded one. With a stat cache it does not read an untouched
+// file.
 func (s *Store) compare(rec *chain.RecordedRun, l wire.Ledger) (*record.LedgerDiff, error) {
 	st, exists, err := s.work.Stat(l.Path())
 	if err != nil {
@@ -57,7 +56,7 @@ func (s *Store) compare(rec *chain.RecordedRun, l wire.Ledger) (*record.LedgerDi
 	return d, nil
 }
 
-// unreadable turns a failed read of a governed file into a store error.
+// unreadable turns a read error of a governed file into a store error.
 func unreadable(name string, err error) *fail.Error {
 	var irregular *git.NotRegularError
 	if errors.As(err, &irregular) {

@@ -23,7 +23,7 @@ import (
 
 const (
 	crashVar = "GITSTORE_CRASH_CHILD"
-	crashGit = "GITSTORE_CRASH_GIT" // program that stands for git in it
+	crashGit = "GITSTORE_CRASH_GIT" // program to use as git
 )
 
 // TestCrashChild is the process that the crash tests kill.
@@ -54,8 +54,7 @@ func TestCrashChild(t *testing.T) {
 	}
 }
 
-// crash runs op in a child that dies at the named point; false when the child
-// did not come by it.
+// crash runs op in a child that dies at the named point; it returns false when the child did not reach it.
 func crash(t *testing.T, dir, op, point string) bool {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], "-test.run=^TestCrashChild$")
@@ -83,7 +82,7 @@ func commitPoints() []string {
 	return points
 }
 
-// snapshotFiles digests every file below dir but git's and the lock.
+// snapshotFiles hashes every file below dir except git's and the lock.
 func snapshotFiles(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	out := make(map[string]string)
@@ -114,7 +113,7 @@ func snapshotFiles(t *testing.T, dir string) map[string]string {
 	return out
 }
 
-// governedFiles is snapshotFiles of what a run records.
+// governedFiles is snapshotFiles of the files that a run records.
 func governedFiles(t *testing.T, d *driver) map[string]string {
 	t.Helper()
 	out := snapshotFiles(t, d.Dir)
@@ -125,8 +124,8 @@ func governedFiles(t *testing.T, d *driver) map[string]string {
 	return out
 }
 
-// TestCrashAtEveryPoint kills each operation at each boundary: afterwards the
-// run is the old or the new one, and it goes on.
+// TestCrashAtEveryPoint kills each operation at each boundary: afterwards the run is the old or the new one, and it
+// can continue.
 func TestCrashAtEveryPoint(t *testing.T) {
 	testrepo.Thorough(t)
 	for op, start := range map[string]*template{"init": idleProject, "assign": oneTurn, "accept": oneTurnAndNext} {
@@ -192,7 +191,7 @@ func crashOnce(t *testing.T, d *driver, op, point string) bool {
 	if isOld == isNew {
 		t.Errorf("%s at %s: old %v, new %v", op, point, isOld, isNew)
 	}
-	// The run goes on.
+	// The run continues.
 	switch {
 	case op == "init" && isOld:
 		e.must(initOp(false))
@@ -221,7 +220,7 @@ func newState(op string, v *View) bool {
 	return v.State.ActiveTurns.Len() == 0 && v.Index.Accepted == 2
 }
 
-// checkRows makes sure that no row is doubled.
+// checkRows checks that no row is duplicated.
 func checkRows(t *testing.T, d *driver) {
 	t.Helper()
 	for _, l := range wire.Ledgers() {
@@ -295,7 +294,7 @@ func TestCrashWithoutCache(t *testing.T) {
 	}
 }
 
-// copyTo gives another work tree the project as it is.
+// copyTo copies the project as it is to another work tree.
 func (d *driver) copyTo(dir string) {
 	d.t.Helper()
 	if err := os.CopyFS(filepath.Join(dir, ".agentxchain"), os.DirFS(d.path(".agentxchain"))); err != nil {
@@ -308,7 +307,7 @@ func (d *driver) copyTo(dir string) {
 	}
 }
 
-// TestOtherWorktreeGoesOn lets two work trees take turns on one run.
+// TestOtherWorktreeGoesOn has two work trees alternate on one run.
 func TestOtherWorktreeGoesOn(t *testing.T) {
 	r := testrepo.New(t, testrepo.Options{LinkedWorktree: true})
 	d := scaffold(t, r.Dir)
@@ -331,8 +330,8 @@ func TestOtherWorktreeGoesOn(t *testing.T) {
 	checkRows(t, d)
 }
 
-// TestOtherWorktreeAmendsAfterAKill kills an acceptance in one work tree at each boundary of bringing its files along;
-// the other work tree then marks the very row. The files of the first are at an operation in between.
+// TestOtherWorktreeAmendsAfterAKill kills an acceptance in one work tree at each boundary of updating its files;
+// then the other work tree amends that very row. The files of the first are at an operation in between.
 func TestOtherWorktreeAmendsAfterAKill(t *testing.T) {
 	testrepo.Serving(t)
 	for _, point := range []string{"commit.after-ref", "commit.after-ledger-" + string(wire.LedgerHistory),
@@ -361,8 +360,8 @@ func TestOtherWorktreeAmendsAfterAKill(t *testing.T) {
 	}
 }
 
-// TestLeftFilesGo: what an interrupted write has left beside a file of ours goes with the next command, also when
-// every file is as it is recorded. A file that is called nearly so stays.
+// TestLeftFilesGo checks that the next command removes what an interrupted write left beside a file of ours, even
+// when every file is as recorded. A file with a similar name stays.
 func TestLeftFilesGo(t *testing.T) {
 	d := oneTurnAndNext.copy(t)
 	left := []string{".agentxchain/.state.json6358468527908967616", ".agentxchain/dispatch/.index.json12", ".TALK.md7"}
@@ -383,7 +382,8 @@ func TestLeftFilesGo(t *testing.T) {
 	}
 }
 
-// TestFirstRowsThatAPowerCutTook: the first rows of a run, of which only the length is on the disk, are written again.
+// TestFirstRowsThatAPowerCutTook checks that the first rows of a run are written again when only their length
+// reached the disk.
 func TestFirstRowsThatAPowerCutTook(t *testing.T) {
 	for _, left := range []func(full string) string{
 		func(full string) string { return strings.Repeat("\x00", len(full)) },

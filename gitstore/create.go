@@ -9,8 +9,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 )
 
-// Create makes an empty repository in dir with the given first branch and an
-// identity of its own, independent of the person's settings and templates.
+// Create makes an empty repository in dir with the given first branch and its own identity, independent of the
+// person's settings and templates.
 func Create(ctx context.Context, dir, branch, name, email string) (*git.Repository, error) {
 	g := git.NewForeignGit(dir)
 	for _, args := range [][]string{
@@ -19,10 +19,10 @@ func Create(ctx context.Context, dir, branch, name, email string) (*git.Reposito
 		{"config", "user.email", email},
 		{"config", "commit.gpgSign", "false"},
 		{"config", "core.autocrlf", "false"},
-		// What goes away needs no upkeep, which newer versions of git do beside later commands, in files that are
-		// being removed.
+		// A scratch repository needs no maintenance; newer versions of git run it in the background, in files that
+		// are being removed.
 		{"config", "maintenance.auto", "false"},
-		// A person's own commit hooks have no say in a scratch run.
+		// A person's own commit hooks do not apply to a scratch run.
 		{"config", "core.hooksPath", os.DevNull},
 	} {
 		if _, err := g.Run(ctx, nil, args...); err != nil {
@@ -32,9 +32,8 @@ func Create(ctx context.Context, dir, branch, name, email string) (*git.Reposito
 	return git.DiscoverForeign(ctx, dir)
 }
 
-// LeaveRepository makes this process forget the repository it was started in:
-// the variables a git hook or a wrapper exports for it would lead every later
-// git process there.
+// LeaveRepository makes this process forget the repository it was started in: the variables that a git hook or a
+// wrapper exports would lead every later git process there.
 func LeaveRepository() error {
 	for _, k := range git.LocalEnvVars {
 		if err := os.Unsetenv(k); err != nil {

@@ -50,8 +50,8 @@ type driver struct {
 	n     int
 	Dir   string
 
-	// interrupted, when not negative, is how many ledgers the next commit still
-	// writes before it stops as a crash would.
+	// interrupted, when not negative, is how many ledgers the next commit still writes before it stops like a
+	// crash.
 	interrupted int
 }
 
@@ -70,14 +70,13 @@ func gitCommand(dir string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// newDriver makes a repository with an idle project in it.
+// newDriver makes a repository with an idle project.
 func newDriver(t testing.TB) *driver {
 	t.Helper()
 	return scaffold(t, testrepo.New(t, testrepo.Options{}).Dir)
 }
 
-// template is a prepared project that tests work on copies of: making one takes
-// a dozen processes and syncs.
+// template is a prepared project that tests copy: making one takes a dozen processes and syncs.
 type template struct {
 	once sync.Once
 	dir  string
@@ -127,7 +126,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// scaffold makes dir, inside a repository, an idle project.
+// scaffold turns dir, inside a repository, into an idle project.
 func scaffold(t testing.TB, dir string) *driver {
 	t.Helper()
 	s, err := OpenAt(context.Background(), dir, testOptions())
@@ -175,7 +174,7 @@ func openDriver(t testing.TB, dir string) *driver {
 	return d
 }
 
-// env is deterministic and moves a second forward with every operation.
+// env is deterministic and advances one second with every operation.
 func (d *driver) env(salt string) protocol.Env {
 	d.n++
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s-%d", salt, d.n))
@@ -240,7 +239,7 @@ func assignOp(*View) protocol.Operation {
 	}
 }
 
-// result is a valid staged result of the only active turn.
+// result returns a valid staged result of the only active turn.
 func result(v *View) []byte {
 	turn := v.State.OnlyTurn()
 	return ojson.Pretty(ojson.NewObject(
@@ -319,7 +318,7 @@ func (d *driver) write(name, data string) {
 	}
 }
 
-// opened is a repository that is closed when the test has ended.
+// opened returns a repository that is closed at the end of the test.
 func opened(t testing.TB, r *testrepo.Repo) *git.Repository {
 	t.Helper()
 	repo, err := git.Discover(context.Background(), r.Dir)
@@ -334,7 +333,7 @@ func opened(t testing.TB, r *testrepo.Repo) *git.Repository {
 	return repo
 }
 
-// smallCommit returns the objects of a commit of n files and its id, the last one.
+// smallCommit returns the objects of a commit of n files, and the commit's id. The commit is the last object.
 func smallCommit(t testing.TB, format string, seed string, n int) []object.Object {
 	t.Helper()
 	var objs []object.Object
@@ -357,7 +356,7 @@ func smallCommit(t testing.TB, format string, seed string, n int) []object.Objec
 	return append(objs, tree, object.New(format, object.KindCommit, raw))
 }
 
-// filesBehind are the object files of a repository.
+// filesBehind returns the object files of a repository.
 func filesBehind(repo *git.Repository) *git.ObjectFiles {
 	switch o := repo.Objects().(type) {
 	case git.GoGitObjects:

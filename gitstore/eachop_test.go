@@ -1,5 +1,4 @@
-// Recorded operations judged again: an equal configuration changes nothing, and nothing
-// is written.
+// Tests of judging recorded operations again: an equal configuration changes nothing, and nothing is written.
 
 package gitstore
 
@@ -39,11 +38,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// stretch is how many operations package chain holds against the record at once.
+// stretch is how many operations package chain compares with the record at once.
 const stretch = 16
 
-// equalConfig judges a run again under the configuration it was decided under, decoded
-// anew, and returns how many operations were judged.
+// equalConfig judges a run again under its own configuration, decoded again, and returns how many operations were
+// judged.
 func equalConfig(t testing.TB, s *Store, run string) (judged int, err error) {
 	t.Helper()
 	ctx := context.Background()
@@ -77,9 +76,8 @@ func equalConfig(t testing.TB, s *Store, run string) (judged int, err error) {
 	return int(n.Load()), err
 }
 
-// judgedAgain holds the run a test of the store has made against an equal configuration:
-// what the test left in a state that cannot be read is not looked at, pipes among it,
-// on which git would wait.
+// judgedAgain judges the run of a store test again under an equal configuration. It skips what the test left
+// unreadable, pipes included, on which git would block.
 func judgedAgain(t testing.TB, d *driver) {
 	pipes := filepath.WalkDir(d.Dir, func(_ string, e fs.DirEntry, err error) error {
 		if err == nil && !e.IsDir() && !e.Type().IsRegular() {
@@ -101,7 +99,7 @@ func judgedAgain(t testing.TB, d *driver) {
 	}
 }
 
-// files are all files below a directory with size and time of change.
+// files lists all files below a directory with size and time of change.
 func files(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	out := make(map[string]string)
@@ -146,8 +144,8 @@ func TestJudgingAgainWritesNothing(t *testing.T) {
 	}
 }
 
-// What an operation yields is taken for the state before the next one where it is what
-// was recorded, and nowhere else, whichever of them differs.
+// The state that an operation yields is used as the state before the next one exactly where it matches the record,
+// whichever of the two differs.
 func TestEachOpHandsOutRecordedStates(t *testing.T) {
 	d := newDriver(t)
 	d.must(initOp(false))
@@ -204,7 +202,7 @@ func BenchmarkJudgeAgain(b *testing.B) {
 	b.ReportMetric(float64(n)*float64(b.N)/b.Elapsed().Seconds(), "ops/s")
 }
 
-// Visited while git lists them, the operations and what each was decided on are the same.
+// EachOpBack, which visits operations while git lists them, sees the same operations and inputs as EachOp.
 func TestEachOpBack(t *testing.T) {
 	testrepo.Thorough(t)
 	ctx := context.Background()
@@ -262,7 +260,7 @@ func TestEachOpBack(t *testing.T) {
 	}
 }
 
-// A chain is walked as git log lists it, and ends where a shallow clone's does.
+// A chain is walked as git log lists it, and ends where a shallow clone ends.
 func TestLogAsGitLists(t *testing.T) {
 	ctx := context.Background()
 	d := freshRun.copy(t)
@@ -290,8 +288,8 @@ func TestLogAsGitLists(t *testing.T) {
 	}
 }
 
-// The decisions that outlive runs are those of the tree before each operation, wherever a worker's
-// operations begin and end.
+// The decisions that outlive runs are those of the tree before each operation, wherever a worker's span begins and
+// ends.
 func TestRepoDecisionsOfASpan(t *testing.T) {
 	ctx := context.Background()
 	d := freshRun.copy(t)
@@ -367,7 +365,7 @@ func TestRepoDecisionsOfASpan(t *testing.T) {
 	}
 }
 
-// An index of packs that leads git to other objects changes nothing of what is listed.
+// A pack index that leads git to other objects changes nothing in the listing.
 func TestLyingIndexOfPacks(t *testing.T) {
 	ctx := context.Background()
 	d := freshRun.copy(t)

@@ -1,4 +1,4 @@
-// The note left before a run's ref is created.
+// The note written before a run's ref is created.
 
 package gitstore
 
@@ -11,9 +11,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// entering is the note left before a run's ref is created. Until state.json
-// names the run, nothing else in the work tree leads to it: without the note a
-// crash in between would leave a run nobody finds.
+// entering is the note written before a run's ref is created. Until state.json names the run, nothing else in the
+// work tree leads to it: without the note, a crash in between would leave an unreachable run.
 type entering struct {
 	Run  string
 	Op   object.OID
@@ -58,7 +57,7 @@ func decodeEntering(data []byte) (*entering, error) {
 		l := wire.Ledger(d.Bytes())
 		size := d.Int()
 		if l.Path() == "" || size < 0 {
-			return nil, private.ErrDamaged // it would not survive being written again
+			return nil, private.ErrDamaged // it would not survive rewriting
 		}
 		e.Ledgers[l] = size
 	}
@@ -93,6 +92,6 @@ func (s *Store) writeEntering(n *entering) error {
 }
 
 func (s *Store) clearEntering() {
-	// A note that stays is harmless: it names a run whose state is already here.
+	// A leftover note is harmless: it names a run whose state is already here.
 	_ = private.Remove(s.repo, enteringName)
 }

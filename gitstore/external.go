@@ -1,4 +1,4 @@
-// Changes another tool made: which are permitted, and recording them.
+// Changes by another tool: which are permitted, and recording them.
 
 package gitstore
 
@@ -23,10 +23,9 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// checkExternal refuses working files that differ from the tip in a way the
-// protocol does not know: ledgers only grow (or gain the members of amendment),
-// the state stays valid and does not go back. The other documents are derived or
-// hints and may say anything in their own language.
+// checkExternal refuses working files that differ from the tip in a way the protocol does not know: ledgers only
+// grow (or gain the members of amendment), the state stays valid and does not go back. The other documents are
+// derived or hints and may say anything in their own format.
 func (s *Store) checkExternal(in *inspection) error {
 	for _, l := range wire.Ledgers() {
 		diff := in.diffs[l]
@@ -58,7 +57,7 @@ func (s *Store) checkExternal(in *inspection) error {
 	}
 	before, perr := run.DecodeState(data)
 	if perr != nil {
-		return nil // the recorded one is worse; the working one was found valid
+		return nil // the recorded one is worse; the working one is valid
 	}
 	if err := protocol.LegalTransition(before, after, protocol.OpExternal); err != nil {
 		return record.TamperedDoc(string(wire.DocState), "%s", err.Message)
@@ -75,8 +74,8 @@ func (s *Store) checkExternal(in *inspection) error {
 	return nil
 }
 
-// checkLanguage refuses documents that no tool wrote so: half of one, or the zeros that a power cut
-// leaves of one, would otherwise go into the record as the change of another tool.
+// checkLanguage refuses documents that no tool wrote as they are: truncated ones, or the zeros that a power cut
+// leaves, would otherwise be recorded as another tool's change.
 func (s *Store) checkLanguage(in *inspection) error {
 	for _, d := range []wire.Document{wire.DocSession, wire.DocDispatchIndex} {
 		if !in.docs[d].exists || in.tip == nil {
@@ -112,7 +111,7 @@ func decodeWorkingState(d document) (*run.State, error) {
 	return st, nil
 }
 
-// repaired mends what a reader of state.json is expected to mend.
+// repaired makes the repairs that a reader of state.json is expected to make.
 func repaired(st *run.State, conf []byte) *run.State {
 	cfg, _, err := config.Decode(conf)
 	if err != nil {
@@ -146,8 +145,7 @@ func (in *inspection) oidOf(d wire.Document) object.OID {
 	return in.tip.Reader.BlobID(in.docs[d].data)
 }
 
-// absorb records the working files as an external operation on in.tip and
-// returns what it recorded.
+// absorb records the working files as an external operation on in.tip and returns the recorded run.
 func (s *Store) absorb(ctx context.Context, in *inspection, detail *ojson.Object) (*chain.RecordedRun, error) {
 	edit, err := in.tip.Reader.Edit(in.tip.Root)
 	if err != nil {
@@ -205,7 +203,7 @@ func (s *Store) absorbDocs(edit *record.Edit, in *inspection) (changed []string,
 	return changed, edit.Put(record.FileConfig, in.rules())
 }
 
-// adopt records a run that another tool started, with everything it has so far.
+// adopt records a run that another tool started, with everything so far.
 func (s *Store) adopt(ctx context.Context, in *inspection, detail *ojson.Object) (*chain.RecordedRun, error) {
 	r := s.reader(ctx)
 	edit, marks, err := s.editFromFiles(r, in)
@@ -273,7 +271,7 @@ func (s *Store) recordExternal(
 	if err != nil {
 		return nil, err
 	}
-	// The index says what the rules would have kept, had they done the work.
+	// The index says what the rules would have kept if they had done the work.
 	repaired, _ := run.RepairState(state, cfg)
 	index := run.BuildIndex(cfg, repaired, s.workingRows()).Encode()
 	if err := edit.Put(record.FileIndex, index); err != nil {
@@ -295,9 +293,8 @@ func (s *Store) recordExternal(
 	return done, s.saveCache(done)
 }
 
-// captureBundles keeps the bundles another tool wrote for active turns, with what
-// their seals list beyond the usual files. They are its files: what is missing or
-// odd is left out, never an error.
+// captureBundles records the bundles that another tool wrote for active turns, with the extra files that their
+// seals list. Missing or odd files are skipped, never an error: the files are the other tool's.
 func (s *Store) captureBundles(edit *record.Edit, state *run.State) error {
 	if err := edit.Remove(record.DirBundles); err != nil {
 		return err
@@ -337,7 +334,7 @@ func (s *Store) workingRows() run.LedgerReader {
 	}
 }
 
-// describeExternal says what an absorbed change was, for the notice.
+// describeExternal describes an absorbed change, for the notice.
 func describeExternal(files string, op object.OID) string {
 	return fmt.Sprintf("recorded changes another tool made to %s (operation %s)", files, op.Short())
 }

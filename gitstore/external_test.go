@@ -20,13 +20,13 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// started is a run with two accepted turns and an active one.
+// started returns a driver whose run has two accepted turns and an active one.
 func started(t *testing.T) *driver {
 	t.Helper()
 	return startedRun.copy(t)
 }
 
-// codeOf is the stable code of either room's error.
+// codeOf returns the stable code of a store or protocol error.
 func codeOf(err error) string {
 	var pe *wire.Error
 	if errors.As(err, &pe) {
@@ -235,7 +235,7 @@ func TestExternalChanges(t *testing.T) {
 				}
 				tx, err := d.store.Begin(ctx, "test", 0)
 				if c.code != "" {
-					// What waits for a person can be looked at.
+					// A change that waits for a person can be viewed.
 					if codeOf(verr) != c.code && (c.code != protocol.CodeConfirmationRequired || verr != nil ||
 						!v.Begun()) || codeOf(err) != c.code || !strings.Contains(err.Error(), c.path) {
 						t.Fatalf("view: %v\nbegin: %v", verr, err)
@@ -287,7 +287,7 @@ func TestConfigurationIsRecorded(t *testing.T) {
 	}
 }
 
-// startOver is what another tool leaves that has begun another run.
+// startOver leaves the files of another tool that has started another run.
 func startOver(d *driver) {
 	const at = "2026-01-02T03:04:05.000Z"
 	d.editState(func(o *ojson.Object) {
@@ -346,7 +346,7 @@ func TestAdoptedRun(t *testing.T) {
 	if err != nil || len(ops) != 3 || ops[2].Name != protocol.OpExternal {
 		t.Fatalf("%v %v", ops, err)
 	}
-	// The bundle of the active turn was taken over.
+	// The bundle of the active turn was recorded.
 	if out := gitIn(t, d.Dir, "ls-tree", "-r", "--name-only", string(ops[2].Op), "dispatch/turns/"); strings.Count(out,
 		"\n") != 4 {
 		t.Errorf("bundle on record: %s", out)

@@ -23,15 +23,13 @@ const (
 
 var hashBuffers = sync.Pool{New: func() any { b := make([]byte, 64<<10); return &b }}
 
-// Fingerprint returns "sha256:<hex>" of the bytes a reader of path below root
-// gets, "deleted" when there is nothing, "unreadable" for a directory, a
-// device, a file without read permission or a path that leads out of root.
+// Fingerprint returns "sha256:<hex>" of the bytes that a reader of path below root gets, "deleted" when there is no
+// file, "unreadable" for a directory, a device, a file without read permission or a path that leads out of root.
 //
-// Symbolic links are followed as a reader would, but only within root: a link
-// to /etc/passwd must not put a fingerprint of that file into a ledger. A link
-// to nothing is "deleted".
+// Symbolic links are followed as a reader would, but only within root: a link to /etc/passwd must not put a
+// fingerprint of that file into a ledger. A dangling link is "deleted".
 func Fingerprint(root *os.Root, path string) string {
-	// A named pipe would block the open until somebody writes to it.
+	// A named pipe would block the open until a process writes to it.
 	f, err := root.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		// ENOTDIR: a parent was replaced by a file, so the path is gone.

@@ -110,7 +110,7 @@ func TestFingerprintIsTheHashOfTheBytes(t *testing.T) {
 	})
 }
 
-// TestFingerprintOddNames: a name is its bytes, whatever they mean elsewhere.
+// TestFingerprintOddNames checks that a name is taken as its bytes, whatever they mean elsewhere.
 func TestFingerprintOddNames(t *testing.T) {
 	root, err := os.OpenRoot(t.TempDir())
 	if err != nil {

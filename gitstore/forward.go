@@ -1,5 +1,5 @@
-// Rolling working files forward to what the run's ref holds: after a crash
-// between the ref update and the files, or when another work tree went on.
+// Rolling working files forward to what the run's ref holds: after a crash between the ref update and the files, or
+// when another work tree has continued the run.
 
 package gitstore
 
@@ -20,11 +20,10 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// maxPast bounds the search for the operation the working files are at, when no
-// cache names it.
+// maxPast bounds the search for the operation of the working files, when no cache names it.
 const maxPast = 10000
 
-// past is what is known of the operations between the working files and the tip.
+// past is what is known about the operations between the working files and the tip.
 type past struct {
 	at      *chain.RecordedRun                    // oldest operation considered; nil for a run being entered
 	between []*chain.RecordedRun                  // operations after at and before the tip, newest first
@@ -51,8 +50,8 @@ func newPast() *past {
 	return p
 }
 
-// pastOf walks back from the tip to at, or without a cache to the newest
-// operation that recorded the working state.json.
+// pastOf walks back from the tip to at, or without a cache to the newest operation that recorded the working
+// state.json.
 func (s *Store) pastOf(in *inspection, at *chain.RecordedRun) (*past, error) {
 	p := newPast()
 	state := s.docOID(in.docs[wire.DocState])
@@ -90,8 +89,7 @@ func (s *Store) pastOf(in *inspection, at *chain.RecordedRun) (*past, error) {
 						git.RunRefPrefix, in.run, at.Op, in.run)
 			}
 		} else {
-			// state.json is written last: the files are at least at the operation that
-			// first recorded the state they hold.
+			// state.json is written last: the files are at least at the operation that first recorded this state.
 			mine, err := rec.DocOID(wire.DocState)
 			if err != nil {
 				return nil, err
@@ -114,7 +112,7 @@ func (s *Store) pastOf(in *inspection, at *chain.RecordedRun) (*past, error) {
 	}
 }
 
-// remember notes the documents of an operation the files may still be at.
+// remember adds the documents of an operation that the files may still be at.
 func (p *past) remember(rec *chain.RecordedRun) error {
 	for _, d := range wire.Documents() {
 		oid, err := rec.DocOID(d)
@@ -129,7 +127,7 @@ func (p *past) remember(rec *chain.RecordedRun) error {
 	return nil
 }
 
-// passed notes the effects of an operation the files may lack.
+// passed adds the effects of an operation that the files may lack.
 func (p *past) passed(rec *chain.RecordedRun, c *object.Commit) error {
 	if turns := record.Trailer(c.Message, record.TrailerDropped); turns != "" {
 		p.drops = append(p.drops, strings.Fields(turns)...)
@@ -149,12 +147,12 @@ func (p *past) passed(rec *chain.RecordedRun, c *object.Commit) error {
 	return err
 }
 
-// inspectEntering settles a crash around the creation of a run's ref. found is
-// false when the note does not matter any more.
+// inspectEntering settles a crash around the creation of a run's ref. found is false when the note no longer
+// matters.
 func (s *Store) inspectEntering(in *inspection, r *record.Reader, note *entering) (found bool, err error) {
 	tip, err := chain.Tip(r.Context(), s.repo, note.Run)
 	if err != nil || tip == "" {
-		return false, nil // the crash came before the ref: nothing happened
+		return false, nil // the crash came before the ref was created: nothing happened
 	}
 	rec, err := chain.At(r, note.Run, tip)
 	if err != nil {
@@ -166,7 +164,7 @@ func (s *Store) inspectEntering(in *inspection, r *record.Reader, note *entering
 	}
 	state := s.docOID(in.docs[wire.DocState])
 	if state == tipState || state != note.Docs[wire.DocState] {
-		return false, nil // arrived already, or gone elsewhere since
+		return false, nil // completed already, or moved elsewhere since
 	}
 	p := newPast()
 	p.sizes = note.Ledgers
@@ -187,7 +185,7 @@ func (s *Store) inspectEntering(in *inspection, r *record.Reader, note *entering
 			break
 		}
 		if len(c.Parents) == 0 {
-			return false, nil // another work tree's run of the same name
+			return false, nil // another work tree's run with the same name
 		}
 		if err := p.remember(&chain.RecordedRun{Run: note.Run, Op: op, Root: c.Tree, Reader: r}); err != nil {
 			return false, err
@@ -209,8 +207,8 @@ func (s *Store) inspectEntering(in *inspection, r *record.Reader, note *entering
 	return true, nil
 }
 
-// planForward computes what brings the working files to the tip. refusal is set
-// when a file is neither what an operation recorded nor on its way there.
+// planForward computes what brings the working files to the tip. refusal is set when a file is neither what an
+// operation recorded nor partway to it.
 func (s *Store) planForward(in *inspection, p *past) (plan *workdir.Plan, refusal *fail.Error, err error) {
 	plan = &workdir.Plan{
 		Docs:    make(map[wire.Document][]byte),
@@ -286,13 +284,13 @@ func (s *Store) forwardLedger(tip *chain.RecordedRun, p *past, l wire.Ledger) (*
 			return nil, nil, err
 		}
 	}
-	// A file cut below what it held before is damage, not a write half done.
+	// A file shorter than what it held before is damaged, not half written.
 	size, known := p.sizes[l]
 	if old != nil && old.Kind == record.Shorter || known && int64(len(diff.Data)) < size {
 		return nil, record.Tampered(l, 0, "rows that were recorded are gone"), nil
 	}
-	// An operation in between may have amended a line: the old file is then no
-	// prefix of the new one, but it is exactly an older one.
+	// An operation in between may have amended a line: the old file is then not a prefix of the new one, but
+	// exactly an older version.
 	if diff.Kind == record.Shorter || old != nil && old.Kind == record.Same {
 		full, err := tip.Reader.Ledger(tip.Root, l)
 		if err != nil {
@@ -307,7 +305,7 @@ func (s *Store) forwardLedger(tip *chain.RecordedRun, p *past, l wire.Ledger) (*
 		}
 		return &workdir.LedgerWrite{Ledger: l, Data: full, Replace: true}, nil, nil
 	}
-	// A line is amended in place where that is cheap (amendTail), and what a power cut took of a write is zeros.
+	// A line is amended in place where that is cheap (amendTail), and a power cut may leave zeros in a write.
 	if diff.Data != nil {
 		var was []byte
 		if old != nil {
@@ -337,9 +335,9 @@ func (s *Store) forwardLedger(tip *chain.RecordedRun, p *past, l wire.Ledger) (*
 }
 
 // onTheWay reports whether a ledger is as an operation before the tip recorded it, or was being brought there from
-// was, what it held before: the process that did so was killed before it noted where the files are, and an operation
-// of another work tree has amended a row since. Ledgers only grow, amended rows too: which operation it can be is told
-// by the size.
+// was, its previous content: the process was killed before it noted where the files are, and another work tree's
+// operation has amended a row since. Ledgers only grow, and so do amended rows: the size tells which operation it
+// can be.
 func (p *past) onTheWay(l wire.Ledger, data, was []byte) (bool, error) {
 	var failed error
 	then := func(i int) []byte {
@@ -352,11 +350,11 @@ func (p *past) onTheWay(l wire.Ledger, data, was []byte) (bool, error) {
 	if failed != nil || last < 0 {
 		return false, failed
 	}
-	old := then(last) // of the oldest that holds as much
+	old := then(last) // the oldest that has as many bytes
 	return len(data) >= len(was) && bytes.HasPrefix(old, data) || durable.Torn(data, was, old), failed
 }
 
-// forwardBundles adds the bundles of active turns that are not in place.
+// forwardBundles adds the missing bundles of active turns.
 func (s *Store) forwardBundles(tip *chain.RecordedRun, plan *workdir.Plan) error {
 	turns, err := tip.Reader.List(tip.Root, record.DirBundles)
 	if err != nil {
@@ -391,8 +389,8 @@ func (s *Store) forwardBundles(tip *chain.RecordedRun, plan *workdir.Plan) error
 	return nil
 }
 
-// forwardFiles adds files written by the operations in between that are absent.
-// One that is there, whatever it holds, is left alone.
+// forwardFiles adds missing files that the operations in between wrote. It leaves existing files alone, whatever
+// they hold.
 func (s *Store) forwardFiles(tip *chain.RecordedRun, p *past, plan *workdir.Plan) error {
 	groups, err := tip.Reader.Slots(tip.Root, record.DirFiles, true)
 	if err != nil {

@@ -1,4 +1,4 @@
-// Damage of every object that an operation added: fsck finds what git's own check leads it to.
+// Damage to every object that an operation added: fsck finds what it would find through git's own check.
 
 package gitstore
 
@@ -19,10 +19,10 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
-// askedOfGit leaves it to git to say whether objects are in order.
+// askedOfGit leaves the check of objects to git.
 type askedOfGit struct{ git.Objects }
 
-// twoWays checks the run, and once more with git checking all objects.
+// twoWays checks the run, and again with git checking all objects.
 func (d *driver) twoWays(replay bool) (ours, gits string, codes []string) {
 	d.t.Helper()
 	check := func(asked bool) (string, *proof.Report) {
@@ -46,8 +46,8 @@ func (d *driver) twoWays(replay bool) (ours, gits string, codes []string) {
 	return ours, gits, codes
 }
 
-// TestFsckFindsEveryDamagedObject damages each object that operations added, one at a time: in the
-// middle of the operations that are checked in a row, and on both sides of where such rows meet.
+// TestFsckFindsEveryDamagedObject damages each object that operations added, one at a time: in the middle of a span
+// of checked operations, and on both sides of where spans meet.
 func TestFsckFindsEveryDamagedObject(t *testing.T) {
 	testrepo.Thorough(t)
 	d := newDriver(t)
@@ -86,7 +86,7 @@ func TestFsckFindsEveryDamagedObject(t *testing.T) {
 			how := number % 4
 			damaged := [][]byte{nil, whole[:len(whole)/2], other.Bytes(), slices.Clone(whole)}[how]
 			if how == 3 {
-				damaged[len(damaged)-1] ^= 1 // of the checksum, which no content tells of
+				damaged[len(damaged)-1] ^= 1 // of the checksum, which no content reveals
 			}
 			if err := os.Remove(path); err != nil {
 				t.Fatal(err)
@@ -118,7 +118,7 @@ func TestFsckFindsEveryDamagedObject(t *testing.T) {
 	t.Logf("%d objects damaged", number)
 }
 
-// TestFsckFindsDamageInPacks changes single bits of packs as they were written and as git packs them.
+// TestFsckFindsDamageInPacks flips single bits in packs, both as we write them and as git does.
 func TestFsckFindsDamageInPacks(t *testing.T) {
 	testrepo.Serving(t)
 	for _, how := range []string{"as written", "by git"} {
@@ -165,7 +165,7 @@ func TestFsckFindsDamageInPacks(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		// What no operation of the run leads to is not checked: the project's own files, older operations.
+		// Objects that no operation of the run reaches are not checked: the project's own files, older operations.
 		if found < flips/2 {
 			t.Errorf("%s: %d of %d changed bits were found", how, found, flips)
 		}

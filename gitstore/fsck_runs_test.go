@@ -1,4 +1,4 @@
-// What a check of all runs reads, by how many there are.
+// How much a check of all runs reads, by the number of runs.
 
 package gitstore
 
@@ -41,9 +41,8 @@ func (c *countedObjects) Check(oid object.OID, kind string, data []byte) error {
 	return c.ObjectFiles.Check(oid, kind, data)
 }
 
-// TestFsckReadsWhatRunsShareOnce checks three runs and nine: the ledgers that were there before the first
-// of them are read as often, and as many git processes are started, also when a run is missing that the
-// next one names.
+// TestFsckReadsWhatRunsShareOnce checks three runs and nine: both read the ledgers from before the first run
+// equally often and start equally many git processes, even when a run is missing that the next one names.
 func TestFsckReadsWhatRunsShareOnce(t *testing.T) {
 	type cost struct{ processes, shared int }
 	costs := make(map[string]map[int]cost)
@@ -99,8 +98,7 @@ func TestFsckReadsWhatRunsShareOnce(t *testing.T) {
 	}
 }
 
-// TestFsckNamesDamageOfEachRun takes an object away that three runs have, and one that the last has
-// for itself.
+// TestFsckNamesDamageOfEachRun removes an object that three runs share, and one that only the last has.
 func TestFsckNamesDamageOfEachRun(t *testing.T) {
 	d := newDriver(t)
 	refs := d.chained(3)

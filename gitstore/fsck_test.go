@@ -9,7 +9,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
 )
 
-// checked is a report that prints all that it found.
+// checked is a report that prints all its findings.
 type checked struct{ *proof.Report }
 
 // fsck runs a check with replay.

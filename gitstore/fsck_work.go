@@ -1,4 +1,4 @@
-// What a check finds in the work tree: governed files, lock, leftovers.
+// Checks of the work tree: governed files, lock, leftovers.
 
 package gitstore
 
@@ -19,14 +19,14 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// repairFromRef mends working files that differ from the recorded run.
+// repairFromRef is the command that restores working files that differ from the recorded run.
 const repairFromRef = "git agentxchain repair --from-ref"
 
 // workCheck is a check of the work tree.
 type workCheck struct {
 	*Store
 	ctx    context.Context
-	before []proof.Finding // in the record
+	before []proof.Finding // findings in the record
 	found  []proof.Finding
 }
 
@@ -55,7 +55,7 @@ func (s *Store) Fsck(ctx context.Context, opt proof.Options) (*proof.Report, err
 	return proof.Check(ctx, s.repo, s, opt)
 }
 
-// SeenRun is the run that state.json names, "" unless this work tree was in it before.
+// SeenRun returns the run that state.json names, "" unless this work tree was in it before.
 func (s *Store) SeenRun() string {
 	data, _, ok, err := s.work.Read(string(wire.DocState), workdir.MaxDocument)
 	if err != nil {
@@ -68,8 +68,8 @@ func (s *Store) SeenRun() string {
 	return run
 }
 
-// CheckWork checks what lies in the work tree, reading every governed file: a stat
-// cache is not asked. run is that of proof.Options, before what was found in the record.
+// CheckWork checks the work tree and reads every governed file, without the stat cache. run is proof.Options.Run;
+// before holds the findings in the record.
 func (s *Store) CheckWork(ctx context.Context, run string, before []proof.Finding) ([]proof.Finding, error) {
 	f := &workCheck{Store: s, ctx: ctx, before: before}
 	if current := s.CurrentRun(); run == "" || run == "*" || run == current {
@@ -100,13 +100,13 @@ func (f *workCheck) workFiles(run string) error {
 		return f.fault(run, "", err)
 	}
 	if tip == "" {
-		// What the next command refuses is a finding, and no note that it will be recorded.
+		// Changes that the next command refuses are findings, not notes that they will be recorded.
 		in, err := s.inspect(f.ctx)
 		if err != nil {
 			return f.fault(run, "", err)
 		}
 		if in.lost != nil {
-			return nil // known names it
+			return nil // known reports it
 		}
 		f.find(proof.Finding{
 			Code:    proof.FindWork,
@@ -117,7 +117,7 @@ func (f *workCheck) workFiles(run string) error {
 		})
 		return nil
 	}
-	// Files are not held against a record that does not hold itself.
+	// Files are not compared with an invalid record.
 	if err := proof.Believe(f.ctx, s.repo, run, tip); err != nil {
 		return f.fault(run, "", err)
 	}
@@ -172,8 +172,7 @@ func (f *workCheck) workFiles(run string) error {
 	return nil
 }
 
-// explainWork says what the next command would make of files that differ from
-// the recorded run.
+// explainWork says what the next command would do with files that differ from the recorded run.
 func (f *workCheck) explainWork(run string) error {
 	in, err := f.inspect(f.ctx)
 	if err == nil {
@@ -182,7 +181,7 @@ func (f *workCheck) explainWork(run string) error {
 			return nil
 		}
 		if in.sit == sitClean {
-			// The stat cache did not see what a full read sees.
+			// A full read sees changes that the stat cache misses.
 			f.find(proof.Finding{
 				Code:    proof.FindWork,
 				Run:     run,
@@ -221,7 +220,7 @@ func (f *workCheck) reported(message string) bool {
 	return slices.ContainsFunc(f.before, same) || slices.ContainsFunc(f.found, same)
 }
 
-// plain reports an error about a working file that no run recorded.
+// plain reports an error in a working file that no run recorded.
 func (f *workCheck) plain(run, name string, err error) {
 	var pe *wire.Error
 	var e *fail.Error
@@ -233,7 +232,7 @@ func (f *workCheck) plain(run, name string, err error) {
 	}
 }
 
-// lock says who holds the lock, or that somebody left it behind.
+// lock reports who holds the lock, or that it was left behind.
 func (f *workCheck) lock() {
 	l, err := git.ReadLock(f.lockPath())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -253,8 +252,7 @@ func (f *workCheck) lock() {
 	f.find(v)
 }
 
-// leftovers lists what interrupted commands left: the next command that has to
-// complete working files removes it.
+// leftovers lists what interrupted commands left: the next command that completes working files removes it.
 func (f *workCheck) leftovers() {
 	for _, name := range f.work.Temps() {
 		f.find(proof.Finding{

@@ -1,6 +1,6 @@
 //go:build unix
 
-// Tests of starting git: nothing of the repository's own configuration runs.
+// Tests of starting git: nothing runs from the repository's own configuration.
 
 package gitstore
 
@@ -52,7 +52,7 @@ func (p *planted) file(name, content string) {
 	}
 }
 
-// ask makes git look at every file again, in each way a command of ours does.
+// ask makes git examine every file again, in each way a command of ours does.
 func (p *planted) ask() {
 	p.t.Helper()
 	ctx := context.Background()
@@ -92,8 +92,8 @@ func (p *planted) ran() string {
 	return string(data)
 }
 
-// TestNothingPlantedRuns tries each way a repository can make git start a program.
-// Every one is shown to work with a plain git first.
+// TestNothingPlantedRuns tries each way a repository can make git start a program. Each is first shown to work with
+// a plain git.
 func TestNothingPlantedRuns(t *testing.T) {
 	testrepo.Thorough(t)
 	attributes := func(p *planted) {
@@ -122,7 +122,7 @@ func TestNothingPlantedRuns(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		plant []func(*planted)
-		plain []string // the command of git it works with; "" for none in this version
+		plain []string // the git command that triggers it; "" for none in this version
 	}{
 		"core.fsmonitor":        {[]func(*planted){set("core.fsmonitor")}, []string{"status"}},
 		"clean":                 {[]func(*planted){attributes, set("filter.x.clean")}, []string{"status"}},
@@ -212,7 +212,7 @@ func TestProgramsFromOutsideStay(t *testing.T) {
 			p.Git("config", local, p.shell)
 		}
 		_, patch, _, err := history.WorkDiff(ctx, p.repo, string(head), []string{"a.txt"}, 1<<20)
-		// An empty process takes precedence over a clean from outside: git then refuses.
+		// An empty process takes precedence over a clean configured outside: git then refuses.
 		if local != "filter.x.process" && (err != nil || !strings.Contains(string(patch), "+UPPER\n")) {
 			t.Errorf("%q: %v\n%s", local, err, patch)
 		}
@@ -222,7 +222,7 @@ func TestProgramsFromOutsideStay(t *testing.T) {
 	}
 }
 
-// TestUnreadableConfigurationIsRefused hides what git would read from us.
+// TestUnreadableConfigurationIsRefused hides from us what git would read.
 func TestUnreadableConfigurationIsRefused(t *testing.T) {
 	for name, how := range map[string]string{
 		"too long":    "[x]\n\ty = " + strings.Repeat("z", git.MaxGitConfig),
@@ -269,7 +269,7 @@ func TestGitOfTheWorkTreeIsNotUsed(t *testing.T) {
 	}
 }
 
-// TestKeptVariablesAreDocumented holds the list of variables against the manual.
+// TestKeptVariablesAreDocumented compares the list of variables with the manual.
 func TestKeptVariablesAreDocumented(t *testing.T) {
 	data, err := os.ReadFile("../docs/threat-model.md")
 	if err != nil {
@@ -284,21 +284,21 @@ func TestKeptVariablesAreDocumented(t *testing.T) {
 	}
 }
 
-// TestNothingPlantedSpeaksToARemote tries the programs that the repository names for its remotes. Git takes the first
-// value of these keys, so that no setting for one command takes the place of the repository's.
+// TestNothingPlantedSpeaksToARemote tries the programs that the repository names for its remotes. Git uses the
+// first value of these keys, so a setting on the command line cannot override the repository's.
 func TestNothingPlantedSpeaksToARemote(t *testing.T) {
 	ctx := t.Context()
 	server := testrepo.New(t, testrepo.Options{})
 	server.Git("config", "uploadpack.allowFilter", "true")
 	here := func(p *planted) string {
-		p.file(p.shell, "#!/bin/sh\necho \"$0 $*\" >> '"+p.mark+"'\n") // reading would wait for a git that waits for it
+		p.file(p.shell, "#!/bin/sh\necho \"$0 $*\" >> '"+p.mark+"'\n") // reading stdin would deadlock
 		return "file://" + server.Main
 	}
 	for name, c := range map[string]struct {
 		key string
 		url func(p *planted) string
 		ask []string
-		ok  bool // whether it works without the program
+		ok  bool // whether git works without the program
 	}{
 		"fetch": {"remote.origin.uploadpack", here, []string{"-c", "gc.auto=0", "fetch", "--quiet", "--", "origin"}, true},
 		"list":  {"remote.origin.uploadpack", here, []string{"ls-remote", "--", "origin"}, true},

@@ -1,4 +1,4 @@
-// Lock files of gits that were killed: removed when they are proven to be ours, and no others.
+// Lock files of killed gits: removed when they are proven to be ours, and no others.
 
 package gitstore
 
@@ -28,9 +28,8 @@ func needStrace(t testing.TB) {
 	}
 }
 
-// killer is a program that stands for git and has it killed in the n-th renaming of
-// a file (call is rename, link, or either: rename|link), in the middle of what it does
-// under its locks. then is a command line that runs afterwards.
+// killer returns a program to use as git that kills the real git in its n-th rename (call is rename, link, or
+// either: rename|link), while it holds its locks. then is a command line that runs afterwards.
 func killer(t testing.TB, call string, n int, then string) string {
 	t.Helper()
 	git, err := exec.LookPath("git")
@@ -63,8 +62,8 @@ func lockFiles(t testing.TB, dir string) []string {
 	return found
 }
 
-// TestKilledGitLeavesNothing kills the git that moves the ref of an operation, alone
-// or with the command that started it: the next command goes on at once.
+// TestKilledGitLeavesNothing kills the git that moves the ref of an operation, alone or with the command that
+// started it: the next command can proceed at once.
 func TestKilledGitLeavesNothing(t *testing.T) {
 	testrepo.Thorough(t)
 	needStrace(t)
@@ -122,8 +121,8 @@ func TestKilledGitLeavesNothing(t *testing.T) {
 	}
 }
 
-// TestKilledCheckpointLeavesNothing kills git commit in each of its renamings: the
-// next checkpoint commits the very same, or finds that it was committed.
+// TestKilledCheckpointLeavesNothing kills git commit in each of its renames: the next checkpoint makes the same
+// commit, or finds that it was made.
 func TestKilledCheckpointLeavesNothing(t *testing.T) {
 	testrepo.Thorough(t)
 	needStrace(t)
@@ -142,7 +141,7 @@ func TestKilledCheckpointLeavesNothing(t *testing.T) {
 		_, err := gitcommit.Paths(context.Background(), repo, paths, "checkpoint")
 		repo.Git.Bin = good
 		if err == nil {
-			continue // it does not rename as often
+			continue // there are fewer renames
 		}
 		kills++
 		notices := repo.SweepLocks(context.Background(), gitcommit.Settle)
@@ -169,8 +168,7 @@ func TestKilledCheckpointLeavesNothing(t *testing.T) {
 	}
 }
 
-// TestOthersLocksStay puts locks of other programs where a killed git of ours could
-// have had its own.
+// TestOthersLocksStay puts locks of other programs where a killed git of ours could have left its own.
 func TestOthersLocksStay(t *testing.T) {
 	testrepo.Thorough(t)
 	r := testrepo.New(t, testrepo.Options{})
@@ -229,7 +227,7 @@ func TestOthersLocksStay(t *testing.T) {
 	write(index, "", time.Minute)
 	stays("a lock without a note", index)
 
-	// The clock of the file system is not that of the system.
+	// The clock of the file system differs from the system clock.
 	for _, off := range []time.Duration{-24 * time.Hour, 24 * time.Hour} {
 		write(index, "", off+time.Hour)
 		note(time.Now().Add(-off), git.GitLock{Path: index})
@@ -241,13 +239,13 @@ func TestOthersLocksStay(t *testing.T) {
 		}
 	}
 
-	// A note may name nothing but locks of this repository.
+	// A note may name only locks of this repository.
 	outside := filepath.Join(t.TempDir(), "x.lock")
 	write(outside, "", time.Minute)
 	note(time.Now().Add(-time.Hour), git.GitLock{Path: outside, Wrote: ""})
 	stays("outside", outside)
 
-	// A person's git commit that waits in its editor.
+	// A person's git commit that is waiting in its editor.
 	r.Write("a.txt", "edited\n")
 	cmd := exec.Command("git", "commit", "-a")
 	cmd.Dir = r.Dir
@@ -273,8 +271,8 @@ func TestOthersLocksStay(t *testing.T) {
 	}
 }
 
-// TestKilledFetchLeavesNothing kills git fetch in each of its renamings, which leaves locks of tracking names that no
-// note could name before.
+// TestKilledFetchLeavesNothing kills git fetch in each of its renames, which leaves locks of tracking refs that no
+// note could name in advance.
 func TestKilledFetchLeavesNothing(t *testing.T) {
 	testrepo.Thorough(t)
 	needStrace(t)
@@ -293,7 +291,7 @@ func TestKilledFetchLeavesNothing(t *testing.T) {
 		by.Bin = killer(t, "rename", n, ":")
 		err := repo.Fetch(context.Background(), by, "origin", nil, fetch)
 		if err == nil {
-			break // it does not rename as often
+			break // there are fewer renames
 		}
 		locks += len(lockFiles(t, repo.CommonDir))
 		repo.SweepLocks(context.Background(), gitcommit.Settle)

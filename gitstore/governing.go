@@ -1,5 +1,4 @@
-// Which configuration a run is judged by: the rules on record, not those of the file
-// in the work tree.
+// The configuration that governs a run: the recorded rules, not those of the file in the work tree.
 
 package gitstore
 
@@ -10,9 +9,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 )
 
-// govern finds out by which configuration the run is judged. While a run is under
-// way the rules are those its last operation recorded; what the working file says
-// beyond that waits until a person adopts it.
+// govern determines the configuration by which the run is judged. During a run the rules are those its last
+// operation recorded; changes in the working file wait until a person adopts them.
 func (s *Store) govern(in *inspection) error {
 	in.governs = in.config
 	if in.tip == nil {
@@ -38,8 +36,7 @@ func (s *Store) govern(in *inspection) error {
 	return nil
 }
 
-// rules returns the configuration that governs, the working one when no other is
-// known to.
+// rules returns the governing configuration, or the working one when no other is known.
 func (in *inspection) rules() []byte {
 	if in.governs != nil {
 		return in.governs
@@ -47,8 +44,7 @@ func (in *inspection) rules() []byte {
 	return in.config
 }
 
-// setConfig decodes the configuration that governs, and the working one beside it when
-// that is another.
+// setConfig decodes the governing configuration, and the working one if it is different.
 func (v *View) setConfig(in *inspection) error {
 	var err error
 	if v.Config, v.ConfigProblems, err = config.Decode(in.config); err != nil {
@@ -76,9 +72,8 @@ func (v *View) setConfig(in *inspection) error {
 	return nil
 }
 
-// UseWorkingConfig makes the working configuration the one that governs from now on:
-// the next Commit records it. It is for the beginning of a run and for a person's
-// decision to adopt it.
+// UseWorkingConfig makes the working configuration the governing one from now on: the next Commit records it. It is
+// for the beginning of a run and for a person's decision to adopt it.
 func (tx *Tx) UseWorkingConfig() (*View, error) {
 	v := *tx.View()
 	tx.in.governs = tx.in.config

@@ -11,9 +11,9 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// Hold takes the project's lock for several transactions of this store: each Begin
-// works under it and leaves it held. wait bounds the waiting. A store holds it at
-// most once; the error is then of code locked, as it is for another process's.
+// Hold takes the project's lock for several transactions of this store: each Begin uses it and leaves it held. wait
+// bounds the waiting. A store can hold it only once; the error then has the code locked, as for another process's
+// lock.
 func (s *Store) Hold(ctx context.Context, purpose string, wait time.Duration) (*lockfile.Lock, error) {
 	if err := s.work.Mkdirs(path.Dir(wire.LockPath)); err != nil {
 		return nil, lockfile.Unwritable(s.lockPath(), err)
@@ -29,8 +29,8 @@ func (s *Store) Hold(ctx context.Context, purpose string, wait time.Duration) (*
 	return l, nil
 }
 
-// Unhold gives back a lock of Hold. It releases nothing that is not ours any more
-// (lock_lost), and does nothing the second time.
+// Unhold releases a lock taken with Hold. It releases nothing that is no longer ours (lock_lost), and does nothing
+// the second time.
 func (s *Store) Unhold(l *lockfile.Lock) error {
 	if s.held == l {
 		s.held = nil
@@ -38,7 +38,7 @@ func (s *Store) Unhold(l *lockfile.Lock) error {
 	return l.Release()
 }
 
-// lockOf is the lock a transaction works under: the one that is held, else its own.
+// lockOf returns the lock for a transaction: the one being held, else a new one.
 func (s *Store) lockOf(ctx context.Context, purpose string, wait time.Duration) (l *lockfile.Lock, borrowed bool,
 	err error) {
 	if s.held != nil {

@@ -39,7 +39,7 @@ func TestInitiativeTurns(t *testing.T) {
 	}
 }
 
-// TestNotesStayInside has links in a git directory that lead out of it.
+// TestNotesStayInside puts links in a git directory that lead out of it.
 func TestNotesStayInside(t *testing.T) {
 	d, outside := started(t), t.TempDir()
 	r, err := git.DiscoverForeign(context.Background(), d.Dir)
@@ -63,7 +63,7 @@ func TestNotesStayInside(t *testing.T) {
 	if list, err := os.ReadDir(outside); err != nil || len(list) != 0 {
 		t.Error(list, err)
 	}
-	// A note that is found through the link does not count either.
+	// A note found through the link does not count either.
 	if err := os.MkdirAll(filepath.Join(outside, "decisions"), 0o777); err != nil {
 		t.Fatal(err)
 	}

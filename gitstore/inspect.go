@@ -1,4 +1,4 @@
-// Finding out how the working files stand to the recorded run, changing nothing.
+// Finding out how the working files relate to the recorded run, without changing anything.
 
 package gitstore
 
@@ -17,25 +17,25 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// situation is how the working files stand to the recorded run.
+// situation is how the working files relate to the recorded run.
 type situation int
 
 const (
 	sitIdle     situation = iota // no run in state.json
 	sitClean                     // the files are exactly what the run's last operation recorded
-	sitBehind                    // the ref is ahead: a crash after its update, or another work tree
+	sitBehind                    // the ref is ahead: after a crash, or because of another work tree
 	sitExternal                  // another tool changed the files in a permitted way
 	sitAdopt                     // another tool started the run: no ref yet
 )
 
-// inspection is what a look at the project found.
+// inspection is the result of inspecting the project.
 type inspection struct {
 	sit    situation
 	run    string // run in state.json, or the run being entered
 	config []byte // in the work tree
-	// governs is the configuration the run is judged by; nil before that is known.
+	// governs is the configuration by which the run is judged; nil until known.
 	governs []byte
-	// judged is the configuration that a run which is over was judged by, where the working one is another.
+	// judged is the configuration by which an ended run was judged, if the working one differs.
 	judged []byte
 	docs   map[wire.Document]document
 	// against tip; sitClean, sitExternal, and sitIdle or sitAdopt after a known run
@@ -43,16 +43,16 @@ type inspection struct {
 
 	tip     *chain.RecordedRun // what the run's ref holds; nil for sitIdle, sitAdopt
 	open    []proof.Claim      // claims of tip's chain that no person has confirmed
-	arrived []proof.Arrival    // decisions of people that came with the chain just now
-	past    []proof.Arrival    // and before, the newest few
+	arrived []proof.Arrival    // decisions of people that have just arrived with the chain
+	past    []proof.Arrival    // earlier ones, the newest few
 	before  *chain.RecordedRun // the run this work tree was in before sitIdle or sitAdopt, or nil
-	lost    *LostRun           // sitAdopt: the run was on record, and its ref is gone; nil where it was not
+	lost    *LostRun           // sitAdopt: the run was recorded, but its ref is gone; else nil
 	forward *workdir.Plan      // sitBehind: what brings the files to tip
 	steps   int                // sitBehind: operations between the files and tip, 0 when unknown
 }
 
-// inspect looks without locking or writing. When another process commits in
-// between it looks again: a torn view must not be taken for tampering.
+// inspect inspects the project without locking or writing. If another process commits in between it starts again: a
+// torn view must not be mistaken for tampering.
 func (s *Store) inspect(ctx context.Context) (*inspection, error) {
 	const attempts = 5
 	for try := 1; ; try++ {
@@ -73,7 +73,7 @@ func (s *Store) inspect(ctx context.Context) (*inspection, error) {
 	}
 }
 
-// seen returns the operation the inspection took for the tip.
+// seen returns the operation that the inspection took for the tip.
 func (in *inspection) seen() object.OID {
 	if in == nil || in.tip == nil {
 		return ""
@@ -81,8 +81,8 @@ func (in *inspection) seen() object.OID {
 	return in.tip.Op
 }
 
-// inspectOnce is one look. ref is the name of the ref it depended on, if any; in
-// is returned even with an error when it got as far as knowing the run.
+// inspectOnce is a single inspection. ref is the name of the ref it depended on, if any; in is returned even with
+// an error once the run is known.
 func (s *Store) inspectOnce(ctx context.Context) (in *inspection, ref string, err error) {
 	in = &inspection{diffs: make(map[wire.Ledger]*record.LedgerDiff)}
 	cache := s.readCache()
@@ -182,7 +182,7 @@ func (s *Store) inspectRun(ctx context.Context, in *inspection, r *record.Reader
 	if err := s.pass(ctx, in, in.run, tip); err != nil {
 		return err
 	}
-	var at *chain.RecordedRun // what the cache says the files are at
+	var at *chain.RecordedRun // where the files are according to the cache
 	if cache != nil && cache.Run == in.run {
 		at = s.recordedFrom(r, cache)
 	}
@@ -223,9 +223,8 @@ func (s *Store) inspectRun(ctx context.Context, in *inspection, r *record.Reader
 		in.sit, in.forward, in.steps = sitBehind, plan, past.steps
 		return nil
 	}
-	// The files may as well have arrived at the tip, with the cache lost or not
-	// renewed, and been changed by another tool since. Only an older state says
-	// for sure that they had not.
+	// The files may have reached the tip, with the cache lost or stale, and been changed by another tool since.
+	// Only an older state proves that they had not.
 	tipState, err := in.tip.DocOID(wire.DocState)
 	if err != nil {
 		return err
@@ -242,7 +241,7 @@ func (s *Store) inspectRun(ctx context.Context, in *inspection, r *record.Reader
 	return s.checkExternal(in)
 }
 
-// pass holds the operations up to tip against the one door and notes what is open.
+// pass verifies the operations up to tip (see proof.Verify) and notes the open claims.
 func (s *Store) pass(ctx context.Context, in *inspection, run string, tip object.OID) error {
 	v, err := proof.Verify(ctx, s.repo, run, tip)
 	if err != nil {
@@ -260,8 +259,7 @@ func (s *Store) docOID(d document) object.OID {
 	return object.Hash(s.repo.ObjectFormat, object.KindBlob, d.data)
 }
 
-// diffAll compares every governed file with in.tip and reports whether all are
-// the same.
+// diffAll compares every governed file with in.tip and reports whether all are the same.
 func (s *Store) diffAll(in *inspection) (same bool, err error) {
 	same = true
 	for _, d := range wire.Documents() {
@@ -282,9 +280,8 @@ func (s *Store) diffAll(in *inspection) (same bool, err error) {
 	return same, nil
 }
 
-// checkContinuity makes sure that ledgers, which outlive runs, still begin with
-// what the last run this work tree knows recorded: a run id taken out of
-// state.json must not be a way around the ledgers' protection.
+// checkContinuity checks that ledgers, which outlive runs, still begin with what the last run known to this work
+// tree recorded: removing a run id from state.json must not bypass the ledgers' protection.
 func (s *Store) checkContinuity(in *inspection) error {
 	if in.before == nil {
 		return nil
@@ -328,7 +325,7 @@ func (in *inspection) notice() string {
 	return ""
 }
 
-// document is a governed document as found.
+// document is a governed document in the work tree.
 type document struct {
 	data   []byte
 	exists bool

@@ -1,6 +1,6 @@
-// Joining two sides of a run: the operations made here are decided again after those
-// that were recorded elsewhere (docs/teams.md#when-two-machines-went-on). Nothing is
-// lost: what does not hold becomes a conflict, and the tip that was here keeps a ref.
+// Joining two sides of a run: the operations made here are decided again after those recorded elsewhere
+// (docs/teams.md#when-two-machines-went-on). Nothing is lost: an operation that fails becomes a conflict, and the
+// tip that was here keeps a ref.
 
 package gitstore
 
@@ -22,25 +22,25 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// Reindex returns dispatch/index.json after an operation, nil when it stays as it is.
-// was is the document before, nil for none.
+// Reindex returns dispatch/index.json after an operation, nil when it is unchanged. was is the document before, nil
+// for none.
 type Reindex func(cfg *config.Config, before *run.State, after *protocol.Transition, was []byte, now string) []byte
 
-// Joined says what a join made of the operations of this side.
+// Joined is the result of joining the operations of this side.
 type Joined struct {
 	Run       string
 	Base      object.OID // the newest operation both sides have
 	Tip       object.OID // the newest operation of the joined run
 	Landed    []JoinedOp
-	Same      []JoinedOp // those the other side has already
+	Same      []JoinedOp // operations that the other side already has
 	Conflicts []*join.Conflict
-	Lost      string // ref that keeps the tip that was here
+	Lost      string // ref of the tip that was here
 
 	refs []git.RefUpdate // conflict records
-	tips []object.OID    // commits made, the conflict records included
+	tips []object.OID    // commits made, including conflict records
 }
 
-// JoinedOp is an operation and what it became; Op is "" for one the other side has.
+// JoinedOp is an operation and its counterpart after the join; Op is "" for one the other side has.
 type JoinedOp struct {
 	Origin object.OID
 	Op     object.OID
@@ -56,8 +56,8 @@ type sideOp struct {
 	was    *protocol.Transition // nil for one that cannot be replayed
 }
 
-// JoinRun computes the join of a run and writes its objects; no ref moves. The caller
-// holds the lock, and has believed both tips.
+// JoinRun computes the join of a run and writes its objects; no ref moves. The caller holds the lock, and has
+// verified both tips.
 func (s *Store) JoinRun(ctx context.Context, name string, ours, theirs object.OID, reindex Reindex) (*Joined, error) {
 	base, err := history.MergeBase(ctx, s.repo, ours, theirs)
 	if err != nil {
@@ -79,7 +79,7 @@ func (s *Store) JoinRun(ctx context.Context, name string, ours, theirs object.OI
 	if err != nil {
 		return nil, err
 	}
-	lost := make(map[string]bool) // turns that operations which do not hold gave
+	lost := make(map[string]bool) // turns assigned by operations that fail
 	err = s.eachOp(ctx, base, ours, func(o sideOp) error {
 		same := len(j.Same)
 		next, err := s.joinOp(ctx, j, cur, o, their, lost, reindex)
@@ -100,8 +100,8 @@ func (s *Store) JoinRun(ctx context.Context, name string, ours, theirs object.OI
 	return j, nil
 }
 
-// ForeignRun refuses a run that has a name of here and no operation in common: mostly one of both sides
-// restored it without its record.
+// ForeignRun returns the error for a run with the same name but no common operation: usually one side restored it
+// without its record.
 func ForeignRun(name string, tip object.OID) *fail.Error {
 	return fail.Errorf(record.CodeForeignRun, nil, "the run %s at operation %s shares no operation with the one here",
 		name, tip.Short()).
@@ -166,8 +166,8 @@ func (s *Store) eachOp(ctx context.Context, base, tip object.OID, f func(sideOp)
 	return nil
 }
 
-// joinOp decides on one operation of ours and records what came of it. The result is
-// the operation made, nil when there is none.
+// joinOp decides one operation of ours again and records the outcome. It returns the new operation, nil when there
+// is none.
 func (s *Store) joinOp(ctx context.Context, j *Joined, cur *chain.RecordedRun, o sideOp, their *join.TheirOps,
 	lost map[string]bool, reindex Reindex) (*chain.RecordedRun, error) {
 	p := &proof.Replayer{Reader: cur.Reader}
@@ -232,7 +232,7 @@ func (s *Store) joinOp(ctx context.Context, j *Joined, cur *chain.RecordedRun, o
 	return made, nil
 }
 
-// landOp writes an operation that holds on top of cur.
+// landOp writes an operation that succeeds on top of cur.
 func (s *Store) landOp(ctx context.Context, j *Joined, cur *chain.RecordedRun, o sideOp, tr *protocol.Transition,
 	snap *protocol.Snapshot, cfgTree object.OID, reindex Reindex) (*chain.RecordedRun, error) {
 	_, back, err := checkState(tr.State)
@@ -299,7 +299,7 @@ func (s *Store) landOp(ctx context.Context, j *Joined, cur *chain.RecordedRun, o
 	return made, nil
 }
 
-// carryBundles takes the dispatch bundles along that the operation made.
+// carryBundles copies the dispatch bundles that the operation made.
 func (s *Store) carryBundles(r *record.Reader, edit *record.Edit, o sideOp) error {
 	had := make(map[string]object.OID)
 	parent, err := r.Commit(o.info.Parents[0])
@@ -327,8 +327,8 @@ func (s *Store) carryBundles(r *record.Reader, edit *record.Edit, o sideOp) erro
 	return nil
 }
 
-// CommitJoin moves the refs: what is kept first, the run last. An interruption in
-// between leaves the run where it was, and the same join made again finds the same ids.
+// CommitJoin moves the refs: first those that keep things, the run last. An interruption in between leaves the run
+// where it was, and repeating the same join yields the same ids.
 func (s *Store) CommitJoin(ctx context.Context, j *Joined, ours object.OID) error {
 	kept := append(slices.Clip(j.refs), git.RefUpdate{Name: j.Lost, New: ours})
 	var fresh []git.RefUpdate
@@ -366,9 +366,9 @@ func (s *Store) abandonJoin(j *Joined) {
 	}
 }
 
-// SettleJoin brings the working files over to a run that was joined while they were at
-// an operation of the side that was decided again: by a sync that was ended too soon, or
-// in another work tree. The caller holds the lock. What the files held is kept.
+// SettleJoin moves the working files to a run that was joined while they were at an operation that was decided
+// again: after an interrupted sync, or one in another work tree. The caller holds the lock. What the files held is
+// kept.
 func (s *Store) SettleJoin(ctx context.Context) (string, error) {
 	c := s.readCache()
 	if c == nil || c.Run == "" {
@@ -376,7 +376,7 @@ func (s *Store) SettleJoin(ctx context.Context) (string, error) {
 	}
 	tip, err := chain.Tip(ctx, s.repo, c.Run)
 	if err != nil || tip == "" || tip == c.Op {
-		return "", nil // whoever looks next says it
+		return "", nil // the next inspection reports it
 	}
 	kept, err := s.repo.ReadRef(ctx, record.LostRefPrefix+c.Run+"/"+string(c.Op))
 	if err != nil || kept != c.Op {
@@ -396,7 +396,7 @@ func (s *Store) SettleJoin(ctx context.Context) (string, error) {
 		", which was joined with another machine", nil
 }
 
-// With adds the outcome of a further try.
+// With adds the outcome of another try.
 func (j *Joined) With(next *Joined) *Joined {
 	if j == nil {
 		return next

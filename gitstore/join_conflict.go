@@ -1,4 +1,4 @@
-// The conflicts of a join: operations that do not hold, and one that the other side has already.
+// The conflicts of a join: operations that fail, and one that the other side already has.
 
 package gitstore
 
@@ -12,7 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/join"
 )
 
-// addConflict records that an operation does not hold.
+// addConflict records that an operation fails.
 func addConflict(ctx context.Context, repo *git.Repository, j *Joined, onto object.OID, o sideOp,
 	why *join.Refusal) error {
 	c, err := keepConflict(ctx, repo, j, onto, o, why, join.ConflictOpen)
@@ -22,15 +22,15 @@ func addConflict(ctx context.Context, repo *git.Repository, j *Joined, onto obje
 	return err
 }
 
-// keepSame keeps the newest operation of this side when the other side has it already. The run that
-// was begun after it here names it as the one before, wherever that run goes.
+// keepSame keeps the newest operation of this side when the other side already has its counterpart. The run that
+// was begun after it here names it as the run before, wherever that run goes.
 func keepSame(ctx context.Context, repo *git.Repository, j *Joined, onto object.OID, o sideOp) error {
 	_, err := keepConflict(ctx, repo, j, onto, o, join.RecordedThere(), join.ConflictSettled)
 	return err
 }
 
-// keepConflict writes a conflict. Its time and author are those of the losing operation, so that every
-// machine that makes the same join makes the same record.
+// keepConflict writes a conflict. Its time and author are those of the losing operation, so every machine that
+// makes the same join writes the same record.
 func keepConflict(ctx context.Context, repo *git.Repository, j *Joined, onto object.OID, o sideOp, why *join.Refusal,
 	status string) (*join.Conflict, error) {
 	c := &join.Conflict{

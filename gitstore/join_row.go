@@ -1,4 +1,4 @@
-// Joining operations that mark a row of the history: on the other side it may be another row, or none.
+// Joining operations that mark a history row: on the other side the row may be another one, or missing.
 
 package gitstore
 
@@ -15,9 +15,9 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// onRowThere gives a checkpoint the row of its turn in the recorded tree root, where the other side
-// accepted the same result at its own time; every other operation stays as it is. same says that the
-// row names the commit already. lost are turns of which an operation before does not hold.
+// onRowThere points a checkpoint at the row of its turn in the recorded tree root, where the other side accepted
+// the same result at its own time; it leaves every other operation unchanged. same reports that the row already
+// names the commit. lost lists turns with an earlier failed operation.
 func onRowThere(r *record.Reader, root object.OID, rec *protocol.Record, lost map[string]bool) (
 	_ *protocol.Record, same bool, _ *join.Refusal, _ error) {
 	op, ok := rec.Op.(*commits.Checkpoint)

@@ -21,7 +21,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// journalDir holds one file for each acceptance in flight.
+// journalDir holds one file for each acceptance in progress.
 const journalDir = record.ProjectDir + "/transactions/accept"
 
 // journalEntry is a decoded journal.
@@ -35,9 +35,8 @@ type journalEntry struct {
 	next     *ojson.Object
 }
 
-// replayJournals completes prepared acceptances, each effect only if it is not
-// there yet: the process may have died after writing some of them. The result is
-// then absorbed like any change of another tool. The caller holds the lock.
+// replayJournals completes prepared acceptances, making each change only if it is missing: the process may have
+// died after some of them. The result is then absorbed like any change by another tool. The caller holds the lock.
 func (s *Store) replayJournals(ctx context.Context) (notices []string, err error) {
 	entries, err := s.readJournals()
 	if err != nil || len(entries) == 0 {
@@ -60,8 +59,8 @@ func (s *Store) replayJournals(ctx context.Context) (notices []string, err error
 	return notices, nil
 }
 
-// readJournals returns the prepared journals in name order. Unreadable ones are
-// left for their owner: nothing is known to have been promised by them.
+// readJournals returns the prepared journals in name order. It leaves unreadable ones to their owner: they are not
+// known to promise anything.
 func (s *Store) readJournals() ([]journalEntry, error) {
 	dir, err := s.work.Root.Open(journalDir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -105,8 +104,7 @@ func decodeJournal(data []byte) (journalEntry, bool) {
 	return j, ok && record.SafeName(j.turn) && j.next != nil
 }
 
-// replayJournal finishes one acceptance. full is false when it had been
-// completed but for the cleaning up.
+// replayJournal finishes one acceptance. full is false when only the cleanup was missing.
 func (s *Store) replayJournal(j journalEntry) (full bool, err error) {
 	data, _, ok, err := s.work.Read(string(wire.DocState), workdir.MaxDocument)
 	if err != nil {
@@ -128,8 +126,7 @@ func (s *Store) replayJournal(j journalEntry) (full bool, err error) {
 	_, active := state.ActiveTurns.Get(j.turn)
 	switch {
 	case state.Run() != j.run:
-		// Left over from a run that ended otherwise: nothing of it may be applied
-		// to this one.
+		// Left over from a run that ended otherwise: it must not be applied to this one.
 		return false, s.work.RemoveFile(j.path)
 	case active || state.TurnSequence < j.sequence:
 		full = true
@@ -147,16 +144,14 @@ func (s *Store) replayJournal(j journalEntry) (full bool, err error) {
 	return full, s.work.RemoveFile(j.path)
 }
 
-// accepted reports whether the staged bytes are the result of the turn that the
-// journal's history row came from.
+// accepted reports whether the staged bytes are the result of the turn in the journal's history row.
 func accepted(staged []byte, turn string) bool {
 	o, err := ojson.DecodeObject(staged)
 	return err == nil && o.String("turn_id") == turn
 }
 
-// replayRows appends the journal's rows that are missing. A history row is
-// known by turn and sequence; ledger rows, which have no key of their own but
-// name their turn and time, by their values.
+// replayRows appends the journal's rows that are missing. A history row is identified by turn and sequence; ledger
+// rows, which have no key of their own but name their turn and time, by their values.
 func (s *Store) replayRows(j journalEntry) error {
 	if j.history != nil {
 		n := 0
@@ -175,9 +170,8 @@ func (s *Store) replayRows(j journalEntry) error {
 	})
 }
 
-// appendMissing appends those rows for which no existing row is the same. A
-// last line without its end, the trace of a write that was cut off, is completed
-// when it is the beginning of the first missing row.
+// appendMissing appends rows without an equal existing row. An incomplete last line, left by an interrupted write,
+// is completed if it is the beginning of the first missing row.
 func (s *Store) appendMissing(l wire.Ledger, rows []*ojson.Object, same func(have, want *ojson.Object) bool) error {
 	data, _, _, err := s.work.Read(l.Path(), workdir.MaxLedger)
 	if err != nil {

@@ -11,13 +11,12 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// tailWindow is how far from its end a working ledger is amended in place, in
-// bytes: a checkpoint marks one of the last rows, in a file that grows for ever.
+// tailWindow is how far from its end a working ledger is amended in place, in bytes: a checkpoint marks one of the
+// last rows, in a file that grows forever.
 const tailWindow = 128 << 10
 
-// amendTail returns the write that amends a working ledger of the given size and
-// appends to it, touching only its end. ok is false when a line to amend lies
-// further back, or when the ledger would not grow.
+// amendTail returns the write that amends a working ledger of the given size and appends to it, touching only its
+// end. ok is false when a line to amend is further back, or when the ledger would not grow.
 func (s *Store) amendTail(l wire.Ledger, size int64, amends []ledger.Amend, appended []byte) (w workdir.LedgerWrite,
 	ok bool, err error) {
 	window, err := s.work.ReadTail(l.Path(), size, int(min(size, tailWindow)))

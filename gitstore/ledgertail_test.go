@@ -51,7 +51,7 @@ func TestAmendInPlace(t *testing.T) {
 	d.clean()
 }
 
-// The files a crash leaves in the middle of it are completed by the next command.
+// The next command completes files from a crash in the middle of it.
 func TestAmendInPlaceTorn(t *testing.T) {
 	name := wire.LedgerHistory.Path()
 	d := oneTurn.copy(t)
@@ -110,7 +110,7 @@ func TestAmendInPlaceTorn(t *testing.T) {
 			d.clean()
 		}
 	}
-	// Anything else is still somebody's doing.
+	// Anything else still counts as a change by another tool.
 	save(kept, d.Dir)
 	d.write(name, full[:from]+"X"+full[from+1:])
 	if _, err := d.store.View(context.Background()); fail.CodeOf(err) != record.CodeLedgerTampered {

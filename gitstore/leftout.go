@@ -1,4 +1,4 @@
-// What a sparse checkout leaves out of the work tree although a run needs it there.
+// What a run needs in the work tree although a sparse checkout omits it.
 
 package gitstore
 
@@ -14,8 +14,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// LeftOut says which directories a sparse checkout leaves out, in part or in full, although gates look for documents
-// there and roles for their instructions; and what brings them. Both are "" where it leaves out none.
+// LeftOut returns which directories a sparse checkout omits, in part or in full, although gates look for documents
+// there or roles for their instructions; and the command that adds them. Both are "" if there are none.
 func LeftOut(ctx context.Context, repo *git.Repository) (what, command string) {
 	if _, err := os.Lstat(filepath.Join(repo.GitDir, "info", "sparse-checkout")); err != nil {
 		return "", "" // there never was one

@@ -1,4 +1,4 @@
-// Look: View for a reader that may not change a byte, whatever it meets.
+// Look: a View for a reader that must not change a byte in any situation.
 
 package gitstore
 
@@ -9,9 +9,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 )
 
-// Look is View for readers that show a run and never touch it: a restore that was
-// interrupted is not ended but reported (working_files_behind), because the next
-// command ends it.
+// Look is View for readers that only show a run: an interrupted restore is not completed but reported
+// (working_files_behind), because the next command completes it.
 func (s *Store) Look(ctx context.Context) (*View, error) {
 	if err := s.refuseRestoring(); err != nil {
 		return nil, err
@@ -21,7 +20,7 @@ func (s *Store) Look(ctx context.Context) (*View, error) {
 		err = s.refuseTouched(in)
 	}
 	if err == nil {
-		// One that began while we looked has perhaps shown us half of itself.
+		// A restore that began meanwhile may have shown us half of its files.
 		err = s.refuseRestoring()
 	}
 	if err != nil {

@@ -1,4 +1,4 @@
-// A run that was on record and whose ref is gone.
+// A recorded run whose ref is gone.
 
 package gitstore
 
@@ -20,15 +20,15 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// LostRun is what is known of the record of a run that has no ref here any more.
+// LostRun is what is known about the record of a run without a ref here.
 type LostRun struct {
 	Run    string
 	Remote string     // that was seen to have it, "" for none
-	Tip    object.OID // its newest operation that is still here, where no remote has it; "" for none
+	Tip    object.OID // its newest operation that is still here, if no remote has it; "" for none
 }
 
-// lostRef tells a run whose ref is gone from one that another tool began: this work tree was at an
-// operation of it, or a remote has it.
+// lostRef distinguishes a run whose ref is gone from one that another tool began: this work tree was at one of its
+// operations, or a remote has it.
 func (s *Store) lostRef(ctx context.Context, run string, cache *statCache) (*LostRun, error) {
 	seen, err := s.seenElsewhere(ctx)
 	if err != nil {
@@ -37,7 +37,7 @@ func (s *Store) lostRef(ctx context.Context, run string, cache *statCache) (*Los
 	return s.lost(ctx, run, seen, cache), nil
 }
 
-// stateGone is the refusal of a work tree that was in a run and has no state.json.
+// stateGone returns the error for a work tree that was in a run and has no state.json.
 func (s *Store) stateGone(ctx context.Context, c *statCache) error {
 	if err := s.refGone(ctx, c); err != nil {
 		return err
@@ -45,8 +45,9 @@ func (s *Store) stateGone(ctx context.Context, c *statCache) error {
 	return record.TamperedDoc(string(wire.DocState), "it is gone; run %s is recorded", c.Run)
 }
 
-// refGone refuses where no ref leads to the run of this work tree any more. If state.json does not name it either, as after
-// a cleaning of refs and of ignored files, only the cache still knows its newest operation: repair has to wait for the ref.
+// refGone returns an error if no ref leads to the run of this work tree any more. If state.json does not name the run
+// either, as after a cleanup of refs and of ignored files, only the cache still knows its newest operation: repair has
+// to wait for the ref.
 func (s *Store) refGone(ctx context.Context, c *statCache) error {
 	if c == nil || c.Run == "" {
 		return nil
@@ -64,7 +65,7 @@ func (s *Store) refGone(ctx context.Context, c *statCache) error {
 		WithHint("%s; then run git agentxchain repair --from-ref", l.Hint())
 }
 
-// seenElsewhere is what is known of runs that remotes were seen to have, by run.
+// seenElsewhere returns what is known about runs that remotes were seen to have, by run.
 func (s *Store) seenElsewhere(ctx context.Context) (map[string]*LostRun, error) {
 	remotes, err := transport.Remotes(ctx, s.repo)
 	if err != nil {
@@ -91,7 +92,7 @@ func (s *Store) seenElsewhere(ctx context.Context) (map[string]*LostRun, error) 
 			case known != nil && known.Remote != "":
 			case slices.Contains(remotes, remote):
 				out[run] = &LostRun{Run: run, Remote: remote}
-			default: // a remote that was removed since
+			default: // a remote that has been removed
 				out[run] = &LostRun{Run: run, Tip: ref.OID}
 			}
 		}
@@ -110,8 +111,8 @@ func (s *Store) lost(ctx context.Context, run string, seen map[string]*LostRun, 
 	return cmp.Or(l, &LostRun{Run: run})
 }
 
-// BringBack returns what tells the command that makes the ref of a run again whose operations are still here, "" where
-// none does.
+// BringBack returns a function that returns the command to recreate the ref of a run whose operations are still
+// here, "" where there is none.
 func (s *Store) BringBack(ctx context.Context) func(run string) string {
 	seen, err := s.seenElsewhere(ctx)
 	cache := s.readCache()
@@ -126,7 +127,7 @@ func (s *Store) BringBack(ctx context.Context) func(run string) string {
 	}
 }
 
-// Message says what is the matter.
+// Message describes the problem.
 func (l *LostRun) Message() string {
 	if l.Remote != "" {
 		return fmt.Sprintf("run %s is on record on %s, and not in this clone", l.Run, text.OneLine(l.Remote))
@@ -137,7 +138,7 @@ func (l *LostRun) Message() string {
 // Notice is the sentence for the person at the terminal.
 func (l *LostRun) Notice() string { return l.Message() + ": " + l.Command() }
 
-// Command is what a person does next.
+// Command returns the command that a person runs next.
 func (l *LostRun) Command() string {
 	switch {
 	case l.Remote != "":
@@ -148,7 +149,7 @@ func (l *LostRun) Command() string {
 	return "git agentxchain fsck"
 }
 
-// Reason says why.
+// Reason explains why.
 func (l *LostRun) Reason() string {
 	if l.Remote != "" {
 		return "The run's record is on that remote and not in this clone; it has to be here before anything is built on it."
@@ -156,7 +157,7 @@ func (l *LostRun) Reason() string {
 	return "The run was on record in this clone and its ref is gone: " + l.Hint() + "."
 }
 
-// Hint is the way out.
+// Hint says what to do.
 func (l *LostRun) Hint() string {
 	switch {
 	case l.Remote != "":

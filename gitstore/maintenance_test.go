@@ -1,4 +1,4 @@
-// What git's own housekeeping does beside an operation: nothing that is recorded is lost to it.
+// git's own housekeeping beside an operation: nothing recorded is lost to it.
 
 package gitstore
 
@@ -38,7 +38,7 @@ func noKeeps(t *testing.T, d *driver) {
 	}
 }
 
-// maintenances are all the ways in which git removes what no ref reaches, at once.
+// maintenances are all the ways in which git immediately removes unreachable objects.
 var maintenances = map[string][][]string{
 	"repack and prune": {{"repack", "-adq"}, {"prune", "--expire=now"}},
 	"gc":               {{"gc", "-q", "--prune=now"}},
@@ -51,8 +51,8 @@ var maintenances = map[string][][]string{
 		{"repack", "-adq"}, {"prune", "--expire=now"}},
 }
 
-// TestMaintenanceBeforeTheRefMoves cleans the repository up between the writing of an
-// operation's objects and the move of its ref, when no ref reaches them.
+// TestMaintenanceBeforeTheRefMoves cleans the repository between the writing of an operation's objects and the move
+// of its ref, when no ref reaches them.
 func TestMaintenanceBeforeTheRefMoves(t *testing.T) {
 	testrepo.Serving(t)
 	for _, format := range []string{object.FormatSHA1, object.FormatSHA256} {
@@ -86,7 +86,7 @@ func TestMaintenanceBeforeTheRefMoves(t *testing.T) {
 	}
 }
 
-// TestMaintenanceWhileAPackIsWritten cleans up at every step of the writing of a pack.
+// TestMaintenanceWhileAPackIsWritten cleans at every step of writing a pack.
 func TestMaintenanceWhileAPackIsWritten(t *testing.T) {
 	for name, commands := range maintenances {
 		t.Run(name, func(t *testing.T) {
@@ -123,15 +123,14 @@ func TestMaintenanceWhileAPackIsWritten(t *testing.T) {
 	}
 }
 
-// TestPackRemovedBeforeTheRefMoves takes the pack of an operation away although it is
-// held, as no program of git's does: it is put back before the operation says that it
-// is recorded.
+// TestPackRemovedBeforeTheRefMoves removes the pack of an operation although it is held, as no program of git's
+// does: it is restored before the operation reports that it is recorded.
 func TestPackRemovedBeforeTheRefMoves(t *testing.T) {
 	for _, format := range []string{object.FormatSHA1, object.FormatSHA256} {
 		r := testrepo.New(t, testrepo.Options{ObjectFormat: format})
 		d := scaffold(t, r.Dir)
 		d.store.opts.Publish = func(ctx context.Context, repo *git.Repository, m decision.Move) error {
-			// Only the ones on their way: git asks for the commit that a ref is to be at.
+			// Only the pending ones: git needs the commit that a ref is to be at.
 			for _, keep := range keeps(t, d) {
 				for _, ext := range []string{".pack", ".idx", git.KeepExt} {
 					away := keep[:len(keep)-len(git.KeepExt)] + ext
@@ -149,8 +148,8 @@ func TestPackRemovedBeforeTheRefMoves(t *testing.T) {
 	}
 }
 
-// TestLeftoverIsNotReliedOn has an operation need objects that are in the repository
-// already, in a pack that no ref reaches: the leftover of an operation that lost.
+// TestLeftoverIsNotReliedOn has an operation need objects that are already in the repository, in a pack that no ref
+// reaches: the leftover of an operation that lost.
 func TestLeftoverIsNotReliedOn(t *testing.T) {
 	r := testrepo.New(t, testrepo.Options{})
 	d := scaffold(t, r.Dir)
@@ -161,7 +160,7 @@ func TestLeftoverIsNotReliedOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	noKeeps(t, d)
-	d.n = 0 // the very same operation once more
+	d.n = 0 // the very same operation again
 	d.store.opts.Publish = func(ctx context.Context, repo *git.Repository, m decision.Move) error {
 		gitIn(t, r.Dir, "repack", "-adq")
 		gitIn(t, r.Dir, "prune", "--expire=now")
@@ -172,8 +171,8 @@ func TestLeftoverIsNotReliedOn(t *testing.T) {
 	r.Fsck()
 }
 
-// TestHoldOfAKilledCommand is given free by the next command, whose objects git then
-// cleans up, and that of a command at work is not.
+// TestHoldOfAKilledCommand checks that the next command releases the hold of a killed command, and git cleans up
+// its objects, but not the hold of a running command.
 func TestHoldOfAKilledCommand(t *testing.T) {
 	d := oneTurnAndNext.copy(t)
 	_ = d.store.Close()
@@ -204,8 +203,8 @@ func TestHoldOfAKilledCommand(t *testing.T) {
 	e.clean()
 }
 
-// TestHoldOfAGitThatGoesOn is not given free while a git lives that the killed command had started: it may be about to
-// move a ref to what is held.
+// TestHoldOfAGitThatGoesOn checks that a hold stays while a git that the killed command had started is alive: it
+// may be about to move a ref to the held objects.
 func TestHoldOfAGitThatGoesOn(t *testing.T) {
 	d := oneTurnAndNext.copy(t)
 	_ = d.store.Close()
@@ -249,8 +248,8 @@ func TestHoldOfAGitThatGoesOn(t *testing.T) {
 	noKeeps(t, e)
 }
 
-// TestHoldThatAPowerCutTook has files that hold packs whose contents were lost: one that nothing is beside is
-// removed when it lies still, any other may be a person's.
+// TestHoldThatAPowerCutTook has hold files whose contents were lost: one without a pack beside it is removed once
+// it is old enough, any other may be a person's.
 func TestHoldThatAPowerCutTook(t *testing.T) {
 	testrepo.Serving(t)
 	r := testrepo.New(t, testrepo.Options{})
@@ -298,7 +297,8 @@ func TestHoldThatAPowerCutTook(t *testing.T) {
 	}
 }
 
-// TestIndexThatAPowerCutLeft has the unfinished index of a pack whose .keep was lost: it goes when it lies still.
+// TestIndexThatAPowerCutLeft has the unfinished index of a pack whose .keep was lost: it is removed once it is old
+// enough.
 func TestIndexThatAPowerCutLeft(t *testing.T) {
 	r := testrepo.New(t, testrepo.Options{})
 	repo := opened(t, r)
@@ -340,9 +340,8 @@ func TestIndexThatAPowerCutLeft(t *testing.T) {
 	}
 }
 
-// TestMaintenanceDuringACheckpoint has git's own hooks clean the repository up in the
-// middle of its commit: when the files are stored, and when the commit is, a moment
-// before the branch moves.
+// TestMaintenanceDuringACheckpoint has git's own hooks clean the repository in the middle of its commit: when the
+// files are stored, and when the commit is, a moment before the branch moves.
 func TestMaintenanceDuringACheckpoint(t *testing.T) {
 	for _, o := range []testrepo.Options{{}, {LinkedWorktree: true}, {ObjectFormat: object.FormatSHA256}} {
 		for hook, times := range map[string]int{"pre-commit": 100, "reference-transaction": 3} {
@@ -351,7 +350,7 @@ func TestMaintenanceDuringACheckpoint(t *testing.T) {
 				r := testrepo.New(t, o)
 				repo := opened(t, r)
 				counted := filepath.Join(t.TempDir(), "counted")
-				// As another process would: the index of the commit is none of its.
+				// As another process would: without the index of the commit.
 				script := "#!/bin/sh\n[ \"${1:-prepared}\" = prepared ] || exit 0\necho x >>" + counted +
 					"\n[ $(grep -c x " + counted + ") -le " + strconv.Itoa(times) + " ] || exit 0\n" +
 					"unset GIT_INDEX_FILE\ngit repack -adq && git prune --expire=now\n"
@@ -397,8 +396,8 @@ func TestMaintenanceDuringACheckpoint(t *testing.T) {
 	}
 }
 
-// TestMaintenanceRemovesALeftoverOfACommit makes a commit of objects that are in the repository already, in
-// a pack that no ref reached, which a repack at work removes afterwards.
+// TestMaintenanceRemovesALeftoverOfACommit makes a commit of objects that are already in the repository, in a pack
+// that no ref reached, which a running repack removes afterwards.
 func TestMaintenanceRemovesALeftoverOfACommit(t *testing.T) {
 	for _, format := range []string{object.FormatSHA1, object.FormatSHA256} {
 		r := testrepo.New(t, testrepo.Options{ObjectFormat: format})
@@ -429,8 +428,8 @@ func TestMaintenanceRemovesALeftoverOfACommit(t *testing.T) {
 	}
 }
 
-// TestMaintenanceIndexesAPackThatGoes has packs removed that a multi-pack-index names,
-// as when one is written from a list of a moment before: the next command removes it.
+// TestMaintenanceIndexesAPackThatGoes removes packs that a multi-pack-index names, as when one is written from an
+// outdated list: the next command removes the index.
 func TestMaintenanceIndexesAPackThatGoes(t *testing.T) {
 	for _, format := range []string{object.FormatSHA1, object.FormatSHA256} {
 		d := scaffold(t, testrepo.New(t, testrepo.Options{ObjectFormat: format}).Dir)
@@ -441,7 +440,7 @@ func TestMaintenanceIndexesAPackThatGoes(t *testing.T) {
 		if err != nil || len(packs) < 3 {
 			t.Fatal(packs, err)
 		}
-		gitIn(t, d.Dir, "repack", "-aq") // everything once more; the packs of before stay
+		gitIn(t, d.Dir, "repack", "-aq") // everything again; the earlier packs stay
 		gitIn(t, d.Dir, "multi-pack-index", "write")
 		d.store.repo.DropStaleMidx()
 		if _, err := os.Stat(filepath.Join(dir, pack.MidxName)); err != nil {

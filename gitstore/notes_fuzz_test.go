@@ -1,4 +1,4 @@
-// What the store and other tools leave beside the record is read as it is found.
+// Fuzz tests of reading what the store and other tools leave beside the record.
 
 package gitstore
 
@@ -10,7 +10,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// FuzzNotes: no note makes a reader panic, and what is taken for one can be written again.
+// FuzzNotes checks that no note makes a reader panic, and that an accepted note can be written again.
 func FuzzNotes(f *testing.F) {
 	e := &entering{
 		Run:     "run_1",

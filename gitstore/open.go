@@ -20,9 +20,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// Open opens the run store of the project around dir: the nearest directory at
-// or above it, inside the same work tree, that holds agentxchain.json. It takes
-// no lock and reads nothing of the run. One git process is started.
+// Open opens the run store of the project around dir: the nearest directory at or above it, inside the same work
+// tree, that holds agentxchain.json. It takes no lock, reads nothing of the run, and starts one git process.
 //
 // Errors: not_a_project, and those of Discover.
 func Open(ctx context.Context, dir string, opts Options) (*Store, error) {
@@ -38,8 +37,7 @@ func Open(ctx context.Context, dir string, opts Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	// What lies above the work tree's root is another tree's business, and a
-	// link may have led out of this one.
+	// Above the work tree's root is another work tree, and a link may have led out of this one.
 	if !hasConfig(repo.ProjectDir) || !git.Within(repo.TopLevel, repo.ProjectDir) {
 		defer func() { _ = repo.Close() }()
 		if gone, hint := missingConfig(ctx, repo); gone != "" {
@@ -62,7 +60,7 @@ func Open(ctx context.Context, dir string, opts Options) (*Store, error) {
 	return newStore(repo, opts)
 }
 
-// configNames are the places of a configuration at and above the directory of repo, the nearest first.
+// configNames returns the possible paths of a configuration at and above the directory of repo, nearest first.
 func configNames(repo *git.Repository) (names []string) {
 	for up := ""; strings.Count(up, "/") <= strings.Count(repo.Prefix, "/"); up += "../" {
 		names = append(names, up+wire.ConfigPath)
@@ -70,11 +68,11 @@ func configNames(repo *git.Repository) (names []string) {
 	return names
 }
 
-// maxBranches is how many branches are asked for a configuration, those with the newest commits.
+// maxBranches is how many branches are searched for a configuration, those with the newest commits.
 const maxBranches = 200
 
-// configBranch is a branch that has a configuration at or above the directory of repo, "" for none. From an older branch
-// init would begin another project.
+// configBranch returns a branch that has a configuration at or above the directory of repo, "" for none. On an
+// older branch, init would begin another project.
 func configBranch(ctx context.Context, repo *git.Repository) string {
 	out, err := repo.Git.Run(ctx, nil, "for-each-ref", "--sort=-committerdate", "--format=%(refname:lstrip=2)",
 		"--count="+strconv.Itoa(maxBranches), "refs/heads/")
@@ -104,9 +102,9 @@ func configBranch(ctx context.Context, repo *git.Repository) string {
 	return ""
 }
 
-// missingConfig names the configuration at or above the directory of repo that the index
-// has and the work tree has not, deleted or not checked out, as it is named from there; and
-// what brings it back. A project that lost it must not be told to begin as a new one.
+// missingConfig returns the configuration at or above the directory of repo that the index has and the work tree
+// lacks, deleted or not checked out, named relative to that directory; and how to restore it. A project that lost
+// it must not be told to start over.
 func missingConfig(ctx context.Context, repo *git.Repository) (name, hint string) {
 	names := configNames(repo)
 	out, err := repo.Git.Run(ctx, nil, slices.Concat([]string{"ls-files", "-t", "-z", "--cached", "--"}, names)...)
@@ -116,7 +114,7 @@ func missingConfig(ctx context.Context, repo *git.Repository) (name, hint string
 	found := git.NulNames(out)
 	for up, name := range names { // the nearest first
 		switch {
-		case slices.Contains(found, "S "+name): // a sparse checkout leaves it out
+		case slices.Contains(found, "S "+name): // outside the sparse checkout
 			where := path.Join(strings.Split(repo.Prefix, "/")[:strings.Count(repo.Prefix, "/")-up]...)
 			if where == "" {
 				where = "/" + wire.ConfigPath
@@ -129,8 +127,8 @@ func missingConfig(ctx context.Context, repo *git.Repository) (name, hint string
 	return "", ""
 }
 
-// OpenAt opens a store on dir itself, whether or not it is a project yet: init
-// needs one before agentxchain.json exists.
+// OpenAt opens a store on dir itself, even if it is not a project yet: init needs one before agentxchain.json
+// exists.
 func OpenAt(ctx context.Context, dir string, opts Options) (*Store, error) {
 	repo, err := git.Discover(ctx, dir)
 	if err != nil {
@@ -139,9 +137,8 @@ func OpenAt(ctx context.Context, dir string, opts Options) (*Store, error) {
 	return newStore(repo, opts)
 }
 
-// findProject walks up from dir and returns the nearest directory with a
-// configuration, or "". It does not leave the work tree it started in: a
-// directory with a .git of its own is a repository of its own.
+// findProject walks up from dir and returns the nearest directory with a configuration, or "". It does not leave
+// the work tree it started in: a directory with its own .git is a separate repository.
 func findProject(dir string) string {
 	for {
 		if hasConfig(dir) {
@@ -163,15 +160,14 @@ func hasConfig(dir string) bool {
 	return err == nil && fi.Mode().IsRegular()
 }
 
-// exists reports whether a project-relative path is there, whatever it is.
+// exists reports whether a project-relative path exists, whatever it is.
 func (s *Store) exists(name string) bool {
 	_, err := s.work.Root.Lstat(name)
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
-// OpenForeign is OpenAt for the project of another repository than the one this
-// process was started in: programs that its configuration would start are switched
-// off (see sibling.Discover).
+// OpenForeign is OpenAt for a project in a repository other than the one this process was started in: programs that
+// its configuration would start are disabled (see sibling.Discover).
 func OpenForeign(ctx context.Context, dir string, opts Options) (*Store, error) {
 	repo, err := sibling.Discover(ctx, dir)
 	if err != nil {

@@ -1,5 +1,4 @@
-// What is open: claims of other tools' work that no person has confirmed, and what
-// may be done while there are any.
+// Open claims: claims of other tools that no person has confirmed, and what may be done while there are any.
 
 package gitstore
 
@@ -21,16 +20,16 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// harmless are the operations that build on nothing another tool passed: what stops a
-// run, sends work back or only keeps evidence is always possible.
+// harmless lists the operations that build on nothing another tool passed: stopping a run, sending work back and
+// keeping evidence are always possible.
 func harmless() []string {
 	return []string{protocol.OpConfirm, protocol.OpDeny, protocol.OpAbandon, "escalate", "block", "reject_turn",
 		"dispatch_timeout", "watch_turns",
 		"record_audit", "record_lease", "send_message", "ack_message", protocol.OpClaim}
 }
 
-// MayBuild refuses an operation that would build on something no person has
-// confirmed. The error is a *wire.Error of code confirmation_required.
+// MayBuild refuses an operation that would build on an unconfirmed claim. The error is a *wire.Error of code
+// confirmation_required.
 func (tx *Tx) MayBuild(operation string) error {
 	if len(tx.open) == 0 || slices.Contains(harmless(), operation) {
 		return nil
@@ -38,10 +37,10 @@ func (tx *Tx) MayBuild(operation string) error {
 	return Unconfirmed(tx.in.run, tx.open)
 }
 
-// Open are the claims of the run that no person has confirmed.
+// Open returns the claims of the run that no person has confirmed.
 func (tx *Tx) Open() []proof.Claim { return tx.open }
 
-// Unconfirmed is the refusal to build on open claims.
+// Unconfirmed returns the error for building on open claims.
 func Unconfirmed(run string, open []proof.Claim) *wire.Error {
 	rows := make([]*ojson.Object, len(open))
 	claims := make([]external.Claim, len(open))
@@ -61,8 +60,8 @@ func Unconfirmed(run string, open []proof.Claim) *wire.Error {
 	}
 }
 
-// admit refuses to record an operation of another tool that the door would not let
-// in: the run could never be read again.
+// admit refuses to record an operation of another tool that verification would reject: the run could never be read
+// again.
 func (s *Store) admit(ctx context.Context, run string, op object.OID) error {
 	v, err := proof.Verify(ctx, s.repo, run, op)
 	if err != nil || v.Sound() {
@@ -75,7 +74,7 @@ func (s *Store) admit(ctx context.Context, run string, op object.OID) error {
 	return v.Err()
 }
 
-// pending are the claims that working files make beyond the record.
+// pending returns the claims that working files make beyond the record.
 func (in *inspection) pending(v *View) []proof.Claim {
 	var before *run.State
 	switch in.sit {
@@ -103,8 +102,8 @@ func (in *inspection) pending(v *View) []proof.Claim {
 	return out
 }
 
-// checkAdopted refuses a run that no operation and no row of its own began: a state
-// with a new run id is not a way around what was recorded.
+// checkAdopted refuses a run that neither an operation nor a row of its own began: a state with a new run id must
+// not bypass the record.
 func (s *Store) checkAdopted(in *inspection) error {
 	after, err := decodeWorkingState(in.docs[wire.DocState])
 	if err != nil {
@@ -121,11 +120,10 @@ func (s *Store) checkAdopted(in *inspection) error {
 	return nil
 }
 
-// PurposeAdopt is the purpose of a transaction that takes up a run another tool began.
+// PurposeAdopt is the purpose of a transaction that adopts a run another tool began.
 const PurposeAdopt = "adopt"
 
-// unadopted is the refusal to go on with a run that another tool began and no person
-// has taken up.
+// unadopted returns the error for continuing a run that another tool began and no person has adopted.
 func (in *inspection) unadopted() error {
 	if in.lost != nil {
 		return fail.Errorf(proof.FindMissing, nil, "%s", in.lost.Message()).WithHint("%s", in.lost.Hint())
@@ -135,7 +133,7 @@ func (in *inspection) unadopted() error {
 		WithHint("a person runs git agentxchain repair --adopt, which shows the run and the rows that account for it first")
 }
 
-// unfinished reports a recorded run that is neither idle nor over.
+// unfinished reports whether a recorded run is neither idle nor over.
 func unfinished(rec *chain.RecordedRun) bool {
 	if rec == nil {
 		return false
@@ -149,7 +147,7 @@ func unfinished(rec *chain.RecordedRun) bool {
 		!slices.Contains([]wire.Status{wire.StatusIdle, wire.StatusCompleted, wire.StatusFailed}, st.Status)
 }
 
-// Accounts lists what the run in the working files claims, each with its row.
+// Accounts lists the claims of the run in the working files, each with its row.
 func (s *Store) Accounts(v *View) []external.Account {
 	return external.Accounts(v.State, s.workingRows())
 }

@@ -1,5 +1,4 @@
-// A dispatch bundle that lies open for hooks before it is recorded, and what becomes of it when its command ends too
-// soon.
+// A dispatch bundle that hooks may inspect before it is recorded, and its cleanup when the command is interrupted.
 
 package gitstore
 
@@ -15,13 +14,12 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// openBundle is the note left while hooks look at a bundle in its place: the
-// command may be killed before it records the bundle, and then the directory
-// agrees with no record.
+// openBundle is the note kept while hooks look at a bundle in place: if the command is killed before it records the
+// bundle, the directory agrees with no record.
 type openBundle struct {
 	Run   string
 	Turn  string
-	Files []string // what lay in the directory before, slash separated below it
+	Files []string // files that were in the directory before, slash-separated paths below it
 }
 
 const openBundleName = "open-bundle"
@@ -51,9 +49,8 @@ func decodeOpenBundle(data []byte) (*openBundle, error) {
 	return n, nil
 }
 
-// OpenBundle announces that the bundle directory of a turn is about to be written
-// for hooks to look at. Until SettleBundle the directory may hold anything; should
-// the process be killed before, the next Begin settles it.
+// OpenBundle announces that the bundle directory of a turn is about to be written for hooks to inspect. Until
+// SettleBundle the directory may hold anything; if the process is killed before, the next Begin settles it.
 func (tx *Tx) OpenBundle(ctx context.Context, turn string) error {
 	if !record.SafeName(turn) {
 		return fail.Errorf(wire.CodeInvalidArgument, nil, "%q cannot name a bundle", turn)
@@ -80,22 +77,21 @@ func (tx *Tx) OpenBundle(ctx context.Context, turn string) error {
 	return nil
 }
 
-// SettleBundle ends what OpenBundle began: the directory then holds the bundle as
-// the newest operation records it, or nothing of a dispatch that was not recorded.
-// Files that lay there before and belong to nobody stay. Without an open bundle
-// nothing happens.
+// SettleBundle ends what OpenBundle began: the directory then holds the bundle as the newest operation recorded it,
+// or nothing of a dispatch that was not recorded. Files that were there before and belong to no turn stay. Without
+// an open bundle it does nothing.
 func (tx *Tx) SettleBundle(ctx context.Context) error {
 	n := tx.opened
 	if n == nil || tx.broken || tx.lock == nil || tx.lock.Check() != nil {
-		return nil // the note stays for whoever holds the lock next
+		return nil // the note stays for the next holder of the lock
 	}
 	tx.opened = nil
 	_, err := tx.settle(ctx, n)
 	return err
 }
 
-// settleLeft settles the bundle that a process which died with the lock in its
-// hands had open. It returns the turn whose bundle was put right, or "".
+// settleLeft settles the bundle that a process which died holding the lock had open. It returns the turn whose
+// bundle was repaired, or "".
 func (tx *Tx) settleLeft(ctx context.Context) (turn string, err error) {
 	if !tx.lock.Inherited {
 		return "", nil
@@ -116,7 +112,7 @@ func (tx *Tx) settleLeft(ctx context.Context) (turn string, err error) {
 	return n.Turn, nil
 }
 
-// settle brings a bundle directory to what is recorded and takes the note away.
+// settle restores a bundle directory to the record and removes the note.
 func (tx *Tx) settle(ctx context.Context, n *openBundle) (changed bool, err error) {
 	s := tx.store
 	recorded := make(map[string]object.OID)

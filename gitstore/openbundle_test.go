@@ -1,5 +1,5 @@
-// Bundles that lie open for hooks: settled by the command itself, or by the next one when it was killed; ledgers that
-// were put back.
+// Tests of bundles that are open for hooks: settled by the command itself, or by the next one after a kill; and of
+// restored ledgers.
 
 package gitstore
 
@@ -50,7 +50,7 @@ func TestOpenBundleIsSettled(t *testing.T) {
 		}
 		messUp(d, dir)
 		if killed {
-			_ = tx.Close() // the note stays; that the owner died is said below
+			_ = tx.Close() // the note stays; the death of the owner follows below
 			if tx, err = d.store.Begin(ctx, "test", 0); err != nil {
 				t.Fatal(err)
 			}
@@ -91,7 +91,7 @@ func TestOpenBundleIsSettled(t *testing.T) {
 	}
 }
 
-// A bundle of a turn that was not recorded in the end goes with its directory.
+// The bundle of a turn that was never recorded is removed with its directory.
 func TestOpenBundleOfNoTurn(t *testing.T) {
 	d := newDriver(t)
 	d.must(initOp(false))
@@ -123,8 +123,8 @@ func TestOpenBundleOfNoTurn(t *testing.T) {
 	}
 }
 
-// A ledger that was written anew with what is recorded is as good as one that was
-// not touched; with anything else it still stops the next operation.
+// A ledger rewritten with its recorded content is as good as an untouched one; with anything else it still stops
+// the next operation.
 func TestReread(t *testing.T) {
 	for _, more := range []string{"", "\n", "{}\n"} {
 		d := newDriver(t)

@@ -1,4 +1,4 @@
-// Files of a project outside of any run, and who is asking.
+// Files of a project outside any run, and the person's identity.
 
 package gitstore
 
@@ -23,10 +23,9 @@ type NewFile struct {
 	Mode fs.FileMode // 0 means 0666 before the umask
 }
 
-// WriteNew creates files durably. It refuses before writing anything when one
-// of them exists (code file_exists, naming all of them); a file that appears in
-// between is refused when its turn comes. Nothing is ever overwritten. Each file is
-// there complete or not at all, and the last one when all others are there for good.
+// WriteNew creates files durably. It refuses before writing anything when one of them exists (code file_exists,
+// naming all of them); a file that appears in between is refused when it is reached. It never overwrites anything.
+// Each file appears complete or not at all, and the last one only when all others are durable.
 func (s *Store) WriteNew(files []NewFile) error {
 	var taken []string
 	for _, f := range files {
@@ -53,7 +52,7 @@ func (s *Store) WriteNew(files []NewFile) error {
 	}
 	for i, f := range files {
 		if i == len(files)-1 {
-			// The last one says that the others are there.
+			// The last one indicates that the others exist.
 			if err := settle(); err != nil {
 				return err
 			}
@@ -88,9 +87,9 @@ func (s *Store) Replace(name string, data []byte) error {
 	return nil
 }
 
-// Identity returns the name and email git would sign a commit with, asking one
-// git process the first time. A missing identity is no error: governance must not stop
-// working because user.email is unset, and the record then says so plainly.
+// Identity returns the name and email git would sign a commit with, asking one git process the first time. A
+// missing identity is not an error: governance must keep working when user.email is unset, and the record then says
+// so plainly.
 func (s *Store) Identity(ctx context.Context) (name, email string) {
 	s.identity.Do(func() { s.name, s.email = s.askIdentity(ctx) })
 	return s.name, s.email

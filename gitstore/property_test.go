@@ -21,9 +21,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestLedgerModel drives random sequences of operations, crashes, changes of
-// other tools and losses of the cache; every ledger must always be what a plain
-// append-only file would be.
+// TestLedgerModel drives random sequences of operations, crashes, changes of other tools and losses of the cache;
+// every ledger must always equal a plain append-only file.
 func TestLedgerModel(t *testing.T) {
 	testrepo.Serving(t)
 	t.Parallel()
@@ -110,9 +109,8 @@ func TestLedgerModel(t *testing.T) {
 	})
 }
 
-// next does whatever operation the run is ready for. When interrupted is set the
-// files are put back afterwards as if the process had died after writing that
-// many of them, in the order in which they are written.
+// next runs any operation the run is ready for. When interrupted is set, the files are then reset as if the process
+// had died after writing that many of them, in write order.
 func (d *driver) next(rt *rapid.T) (*Committed, *protocol.Transition) {
 	op := assignOp
 	v, err := d.store.View(context.Background())
@@ -129,7 +127,7 @@ func (d *driver) next(rt *rapid.T) (*Committed, *protocol.Transition) {
 	for _, doc := range wire.Documents() {
 		order = append(order, string(doc))
 	}
-	// Whatever an earlier interruption left is completed first, as Begin would.
+	// First complete what an earlier interruption left, as Begin would.
 	tx, err := d.store.Begin(context.Background(), "settle", 0)
 	if err != nil {
 		rt.Fatalf("%+v", err)
@@ -216,7 +214,7 @@ func FuzzCache(f *testing.F) {
 	})
 }
 
-// FuzzMessage makes sure that no value forges a trailer.
+// FuzzMessage checks that no value can forge a trailer.
 func FuzzMessage(f *testing.F) {
 	f.Add("subject", "turn_1")
 	f.Add("a\nAgentxchain-Run: x", "b\r\nAgentxchain-Op: y")

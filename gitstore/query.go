@@ -1,4 +1,4 @@
-// Small questions to the working ledgers and the settings of the checkout.
+// Small queries on the working ledgers and the settings of the checkout.
 
 package gitstore
 
@@ -18,15 +18,14 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// maxLedgerLine bounds one row of a ledger; a longer one is damage.
+// maxLedgerLine bounds one row of a ledger; a longer one counts as damaged.
 const maxLedgerLine = 16 << 20
 
-// queryBlock is how much of a ledger is read at a time from its end.
+// queryBlock is how many bytes of a ledger are read at a time from its end.
 const queryBlock = 256 << 10
 
-// LastRow returns the last row of a working ledger whose member key is value,
-// or nil. It reads from the end, so a recent row costs one block. Lines that do
-// not parse are passed over.
+// LastRow returns the last row of a working ledger whose member key is value, or nil. It reads from the end, so a
+// recent row costs one block. It skips lines that do not parse.
 func (s *Store) LastRow(ctx context.Context, l wire.Ledger, key, value string) (*run.Line, error) {
 	f, err := s.work.Root.Open(l.Path())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -83,8 +82,8 @@ func (s *Store) TailRows(ctx context.Context, l wire.Ledger, n int, keep func(*o
 	return out, nil
 }
 
-// ViewRows is TailRows of the run as v shows it: of the record where the working files are behind it, so
-// that all that is read of a run tells of the same operation.
+// ViewRows is TailRows for the run as v shows it: from the record where the working files are behind, so that all
+// reads of a run are at the same operation.
 func (s *Store) ViewRows(ctx context.Context, v *View, l wire.Ledger, n int,
 	keep func(*ojson.Object) bool) ([]run.Line, error) {
 	if v == nil || v.behind == nil {
@@ -108,8 +107,8 @@ func (s *Store) ViewRows(ctx context.Context, v *View, l wire.Ledger, n int,
 	return out, nil
 }
 
-// linesBackwards yields the non-blank lines of f from the last to the first. A
-// yielded line is valid until the next one is asked for.
+// linesBackwards yields the non-blank lines of f from the last to the first. A yielded line is valid until the next
+// one is requested.
 func linesBackwards(ctx context.Context, f *os.File) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		end, err := f.Seek(0, io.SeekEnd)
@@ -152,8 +151,7 @@ func linesBackwards(ctx context.Context, f *os.File) iter.Seq2[[]byte, error] {
 	}
 }
 
-// MakeDir makes a project-relative directory and those above it; one that is
-// there is left as it is.
+// MakeDir creates a project-relative directory and its parents; an existing one is left as it is.
 func (s *Store) MakeDir(path string) error {
 	if err := s.work.Mkdirs(path); err != nil {
 		return fail.Errorf(fail.CodeUnreadable, err, "cannot make the directory %s", path).
@@ -165,7 +163,7 @@ func (s *Store) MakeDir(path string) error {
 // Fingerprint returns the marker of a project-relative path (docs/spec/observation.md#baseline).
 func (s *Store) Fingerprint(path string) string { return Fingerprint(s.work.Root, path) }
 
-// DefaultBranch returns the branch HEAD names, main when it is detached.
+// DefaultBranch returns the branch of HEAD, main when it is detached.
 func (s *Store) DefaultBranch(ctx context.Context) string {
 	out, err := s.repo.Git.Run(ctx, nil, "symbolic-ref", "--quiet", "--short", "HEAD")
 	if name := strings.TrimSpace(string(out)); err == nil && name != "" {

@@ -10,8 +10,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 )
 
-// FuzzRawDiff reads raw differences as git prints them with -z. What is taken,
-// printed again, is what was read, and nothing is taken twice or passed over.
+// FuzzRawDiff parses raw differences as git prints them with -z. Printing what was parsed gives back the input,
+// with nothing parsed twice or skipped.
 func FuzzRawDiff(f *testing.F) {
 	one, two, zero := strings.Repeat("1", 40), strings.Repeat("b", 40), strings.Repeat("0", 40)
 	for _, s := range []string{

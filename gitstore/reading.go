@@ -1,4 +1,4 @@
-// Reading: a run that stands still while it is read.
+// Reading: a run that does not change while it is read.
 
 package gitstore
 
@@ -10,16 +10,16 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 )
 
-// Reading is a look at a run that does not move meanwhile: under its lock, or, where the project cannot be written,
-// between two looks that see the same.
+// Reading is a consistent read of a run: under its lock, or, where the project cannot be written, between two looks
+// that see the same.
 type Reading struct {
 	View  *View
 	store *Store
 	tx    *Tx // nil without the lock
 }
 
-// Read begins a Reading; purpose and wait are those of Begin. Of a project that cannot be written, only what is as its
-// record says is read: what would have to be put right first is an error. Errors: those of Begin.
+// Read begins a Reading; purpose and wait are as for Begin. In a project that cannot be written, it only reads what
+// agrees with the record: anything to repair first is an error. Errors: those of Begin.
 func (s *Store) Read(ctx context.Context, purpose string, wait time.Duration) (*Reading, error) {
 	tx, err := s.Begin(ctx, purpose, wait)
 	if err == nil {
@@ -38,7 +38,8 @@ func (s *Store) Read(ctx context.Context, purpose string, wait time.Duration) (*
 	return &Reading{View: v, store: s}, nil
 }
 
-// Still says whether what was read is of one moment. Errors: locked, where the run has moved; those of Look.
+// Still returns an error unless everything was read at one moment. Errors: locked, where the run has moved; those
+// of Look.
 func (r *Reading) Still(ctx context.Context) error {
 	if r.tx != nil {
 		return nil
@@ -55,7 +56,7 @@ func (r *Reading) Still(ctx context.Context) error {
 	return nil
 }
 
-// Close gives the lock back.
+// Close releases the lock.
 func (r *Reading) Close() error {
 	if r.tx == nil {
 		return nil

@@ -1,4 +1,4 @@
-// A governed file as the newest operation records it, for whoever has to put it back.
+// A governed file as the newest operation recorded it, for callers that have to restore it.
 
 package gitstore
 
@@ -11,9 +11,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// Records reports whether name is a ledger or a document of a run that the
-// transaction holds: Recorded can then give back what its file was when the
-// transaction reached the newest operation.
+// Records reports whether name is a ledger or a document of the transaction's run: Recorded can then return what
+// its file was when the transaction reached the newest operation.
 func (tx *Tx) Records(name string) bool {
 	if tx.rec == nil {
 		return false
@@ -22,9 +21,8 @@ func (tx *Tx) Records(name string) bool {
 	return ok
 }
 
-// Recorded returns the contents of a ledger or document as the newest operation
-// records them. The error is fs.ErrNotExist for any other name and for a file the
-// operation does not have.
+// Recorded returns the contents of a ledger or document as the newest operation recorded them. The error is
+// fs.ErrNotExist for any other name and for a file that the operation lacks.
 func (tx *Tx) Recorded(ctx context.Context, name string) ([]byte, error) {
 	l, tree, ok := recordedPath(name)
 	if !ok || tx.rec == nil {
@@ -49,8 +47,7 @@ func (tx *Tx) Recorded(ctx context.Context, name string) ([]byte, error) {
 	return data, err
 }
 
-// recordedPath says what a working file is in a record: a ledger, or a document
-// and its place in the tree.
+// recordedPath returns what a working file is in a record: a ledger, or a document and its place in the tree.
 func recordedPath(name string) (l wire.Ledger, tree string, ok bool) {
 	for _, l := range wire.Ledgers() {
 		if l.Path() == name {

@@ -10,8 +10,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// TestOpenRun: a recorded run reads as its working files did, at any of its
-// operations and after another run has taken the work tree over.
+// TestOpenRun checks that a recorded run reads as its working files did, at any of its operations and after another
+// run has replaced it in the work tree.
 func TestOpenRun(t *testing.T) {
 	d := newDriver(t)
 	ctx := context.Background()

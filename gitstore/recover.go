@@ -1,5 +1,5 @@
-// Recovery at the beginning of a transaction: what ended commands left is finished, and the working files and the
-// recorded run are brought into agreement (docs/storage.md#recovery).
+// Recovery at the beginning of a transaction: finish what interrupted commands left, and bring the working files
+// and the recorded run into agreement (docs/storage.md#recovery).
 
 package gitstore
 
@@ -52,8 +52,8 @@ func (tx *Tx) recover(ctx context.Context) error {
 	return nil
 }
 
-// settle finishes what commands left that were ended: locks of git, decisions, a restore, journals of the reference,
-// a run that was being joined. The notices say what it did.
+// settle finishes what interrupted commands left: git's locks, decisions, a restore, journals of the reference, a
+// run that was being joined. The notices say what it did.
 func (s *Store) settle(ctx context.Context) (notices []string, err error) {
 	s.repo.DropStaleMidx()
 	swept := s.repo.SweepLocks(ctx, gitcommit.Settle)
@@ -65,7 +65,7 @@ func (s *Store) settle(ctx context.Context) (notices []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	// What a command held that was ended: after what it had decided is settled.
+	// What an interrupted command held, after its decisions are settled.
 	s.dropStaleHolds()
 	if err := s.refuseJournals(); err != nil {
 		return nil, err
@@ -88,8 +88,8 @@ func (s *Store) settle(ctx context.Context) (notices []string, err error) {
 	return notices, nil
 }
 
-// agree brings the working files to the recorded run, or records what another tool did to them. The inspection is the
-// one that holds afterwards.
+// agree brings the working files to the recorded run, or records what another tool did to them. It returns the
+// inspection that holds afterwards.
 func (tx *Tx) agree(ctx context.Context, in *inspection, notices *[]string) (*inspection, error) {
 	s := tx.store
 	switch in.sit {
@@ -128,14 +128,14 @@ func (tx *Tx) agree(ctx context.Context, in *inspection, notices *[]string) (*in
 	return in, nil
 }
 
-// atTip goes on from the newest operation, which the files are at.
+// atTip continues from the newest operation, where the files are.
 func (tx *Tx) atTip(in *inspection) error {
 	s := tx.store
 	tx.rec, tx.marks = in.tip, in.marksAt()
 	if in.tip.Marks != nil && !in.reread() {
 		return nil
 	}
-	// A full check, for want of a cache or because files were copied or touched, need not be made again.
+	// A full check, because there was no cache or files were copied or touched, need not be repeated.
 	in.tip.Marks = tx.marks
 	if err := s.repo.SyncRefDirs(
 		[]git.RefUpdate{{Name: git.RunRefPrefix + in.run, New: in.tip.Op}}); err != nil {
@@ -150,16 +150,17 @@ func (tx *Tx) atTip(in *inspection) error {
 	return nil
 }
 
-// atNew goes on from an operation that the recovery itself recorded.
+// atNew continues from an operation that the recovery itself recorded.
 func (tx *Tx) atNew(ctx context.Context, in *inspection, rec *chain.RecordedRun) error {
 	tx.rec, tx.marks = rec, rec.Marks
 	return tx.store.pass(ctx, in, in.run, rec.Op)
 }
 
-// catchUps bounds how often other work trees may move the run on while the files of this one are completed.
+// catchUps bounds how often other work trees may advance the run while this one's files are being completed.
 const catchUps = 20
 
-// catchUp brings working files that are behind to the newest operation, which other work trees may move on meanwhile.
+// catchUp brings working files that are behind to the newest operation; other work trees may advance the run
+// meanwhile.
 func (s *Store) catchUp(ctx context.Context, in *inspection, notices *[]string) (*inspection, error) {
 	for try := 0; in.sit == sitBehind && try < catchUps; try++ {
 		if err := s.rollForward(in); err != nil {
@@ -190,7 +191,7 @@ func (in *inspection) reread() bool {
 	return false
 }
 
-// marksAt returns the marks of ledgers that are the same as recorded.
+// marksAt returns the marks of the unchanged ledgers.
 func (in *inspection) marksAt() map[wire.Ledger]record.LedgerMark {
 	marks := make(map[wire.Ledger]record.LedgerMark)
 	for l, d := range in.diffs {
@@ -199,8 +200,7 @@ func (in *inspection) marksAt() map[wire.Ledger]record.LedgerMark {
 	return marks
 }
 
-// workingMarks describes ledgers that no run recorded, so that a change during
-// the transaction is noticed.
+// workingMarks describes ledgers that no run recorded, so that changes during the transaction are noticed.
 func (s *Store) workingMarks() (map[wire.Ledger]record.LedgerMark, error) {
 	marks := make(map[wire.Ledger]record.LedgerMark)
 	for _, l := range wire.Ledgers() {

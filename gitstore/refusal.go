@@ -1,4 +1,4 @@
-// Notes of refusals that left no trace in a run: the newest of each code.
+// Notes of refusals that are not recorded in a run: the newest of each code.
 
 package gitstore
 
@@ -12,11 +12,10 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/verdict"
 )
 
-// maxRefusal bounds the note of a refusal, bytes.
+// maxRefusal bounds the note of a refusal, in bytes.
 const maxRefusal = 1 << 20
 
-// refusalCode reports whether s can be a code: small letters, digits and "_" behind a
-// letter, 64 at most.
+// refusalCode reports whether s can be a code: lower-case letters, digits and "_" after a letter, at most 64.
 func refusalCode(s string) bool {
 	const letters = "abcdefghijklmnopqrstuvwxyz"
 	return s != "" && len(s) <= 64 && strings.Contains(letters, s[:1]) && strings.Trim(s, letters+"0123456789_") == ""
@@ -24,8 +23,8 @@ func refusalCode(s string) bool {
 
 func refusalName(code string) string { return "refused-" + code + ".json" }
 
-// NoteRefusal keeps the chain of a refusal in the private directory of this work tree.
-// It is nothing of the run and not part of its record.
+// NoteRefusal saves the chain of a refusal in the private directory of this work tree. It is not part of the run or
+// its record.
 func (s *Store) NoteRefusal(c *verdict.Chain) error {
 	data := ojson.Pretty(c.Object())
 	if !refusalCode(c.Code) || len(data) > maxRefusal {
@@ -34,7 +33,7 @@ func (s *Store) NoteRefusal(c *verdict.Chain) error {
 	return private.Write(s.repo, refusalName(c.Code), data)
 }
 
-// Refusal is the newest note of a refusal with the code, nil without one.
+// Refusal returns the newest note of a refusal with the code, nil if there is none.
 func (s *Store) Refusal(code string) (*verdict.Chain, error) {
 	if !refusalCode(code) {
 		return nil, nil
@@ -48,7 +47,7 @@ func (s *Store) Refusal(code string) (*verdict.Chain, error) {
 	}
 	o, err := ojson.DecodeObject(data)
 	if err != nil {
-		return nil, nil // cut short by a crash: there is no note
+		return nil, nil // truncated by a crash: ignore it
 	}
 	c := &verdict.Chain{}
 	if errs := ojson.Unmarshal(o, c); len(errs) > 0 {

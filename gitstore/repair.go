@@ -26,7 +26,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// RepairMode is the side a repair takes.
+// RepairMode is the side that a repair takes.
 type RepairMode int
 
 const (
@@ -36,20 +36,20 @@ const (
 	AcceptWorking
 )
 
-// RepairOptions of Repair.
+// RepairOptions are the options of Repair.
 type RepairOptions struct {
 	Run    string        // FromRef: the run; "" is the current one, or the only one recorded
-	FromOp string        // FromRef: go back to this operation, the last one that holds; an id or its beginning
+	FromOp string        // FromRef: go back to this operation, the last valid one; an id or its beginning
 	DryRun bool          // only plan
 	Reason string        // AcceptWorking: why the files are right; recorded
-	Wait   time.Duration // for the lock
+	Wait   time.Duration // for waiting for the lock
 }
 
-// RepairAction is what a repair does, or would do, with one file.
+// RepairAction is what a repair does, or would do, to one file.
 type RepairAction struct {
 	Path   string // project-relative
 	Action string // create, replace, remove, record
-	Kept   string // where the file that was there is kept, "" when none was
+	Kept   string // where the replaced file is kept, "" for none
 }
 
 // RepairPlan is what a repair did, or would do.
@@ -57,9 +57,9 @@ type RepairPlan struct {
 	Run     string
 	Op      object.OID // operation the files are at afterwards; "" for a planned AcceptWorking
 	Actions []RepairAction
-	Lost    string // ref that keeps the operations that were dropped, "" when none were
-	Dropped int    // how many
-	Shared  string // another work tree that is in the run, which this one enters; "" for none
+	Lost    string // ref of the dropped operations, "" when there are none
+	Dropped int    // number of dropped operations
+	Shared  string // another work tree in the run that this one enters; "" for none
 	Done    bool   // false for a dry run
 }
 
@@ -89,13 +89,13 @@ func (s *Store) Enter(ctx context.Context, run string) error {
 	return err
 }
 
-// repairRun finds the run to restore.
+// repairRun determines the run to restore.
 func (s *Store) repairRun(ctx context.Context, run string) (string, error) {
 	if run != "" {
 		return run, nil
 	}
 	if run = s.CurrentRun(); run != "" {
-		// state.json may name a run that was never recorded, in the place of one that was.
+		// state.json may name a run that was never recorded, in place of a recorded one.
 		if c := s.readCache(); c != nil && c.Run != "" && c.Run != run {
 			tip, err := chain.Tip(ctx, s.repo, run)
 			if err != nil {
@@ -128,7 +128,7 @@ func (s *Store) repairRun(ctx context.Context, run string) (string, error) {
 			git.RunRefPrefix)
 }
 
-// repairFromRef plans and carries out the way back to the ref.
+// repairFromRef plans and makes the return to the ref.
 func (s *Store) repairFromRef(ctx context.Context, opt RepairOptions) (*RepairPlan, error) {
 	run, err := s.repairRun(ctx, opt.Run)
 	if err != nil {
@@ -155,7 +155,7 @@ func (s *Store) repairFromRef(ctx context.Context, opt RepairOptions) (*RepairPl
 	}
 	plan.Op = want.Op
 	if run != s.CurrentRun() {
-		if used, err := s.RunsInUse(ctx); err == nil { // a repair works where git does not
+		if used, err := s.RunsInUse(ctx); err == nil { // a repair works even if git fails here
 			plan.Shared = used[run]
 		}
 	}
@@ -185,7 +185,8 @@ func (s *Store) repairFromRef(ctx context.Context, opt RepairOptions) (*RepairPl
 	return plan, nil
 }
 
-// planFiles says what makes the governed files those of an operation; what it replaces or removes is kept.
+// planFiles returns the actions that make the governed files those of an operation; replaced and removed files are
+// kept.
 func (s *Store) planFiles(want *chain.RunFiles) (actions []RepairAction, err error) {
 	keepDir, err := s.keepDir()
 	if err != nil {
@@ -214,7 +215,7 @@ func (s *Store) planFiles(want *chain.RunFiles) (actions []RepairAction, err err
 	return actions, nil
 }
 
-// holds reports that a file has the contents it is to have; there is false for one that is not to be.
+// holds reports whether a file has the right contents; there is false for a file that should not exist.
 func (s *Store) holds(name string, data []byte, there bool) bool {
 	if !there {
 		return false
@@ -223,14 +224,14 @@ func (s *Store) holds(name string, data []byte, there bool) bool {
 	return err == nil && ok && bytes.Equal(have, data)
 }
 
-// keepDir names a directory for displaced files. It lies among the transactions,
-// which are ignored by git and never taken for an actor's work.
+// keepDir returns the name of a directory for displaced files. It is among the transactions, which git ignores and
+// which never count as an actor's work.
 func (s *Store) keepDir() (string, error) { return s.keepDirFor("repair-") }
 
 func (s *Store) keepDirFor(what string) (string, error) { return s.work.KeepDir(what, s.opts.Now()) }
 
-// governed lists the paths a repair looks at, state.json last: the ledgers and
-// documents, whether recorded or not, and what else the operation recorded.
+// governed lists the paths that a repair examines, state.json last: the ledgers and documents, whether recorded or
+// not, and what else the operation recorded.
 func (s *Store) governed(want *chain.RunFiles) []string {
 	var names []string
 	for _, l := range wire.Ledgers() {
@@ -247,8 +248,8 @@ func (s *Store) governed(want *chain.RunFiles) []string {
 	return names
 }
 
-// restoreFile puts what is in the way aside and writes the recorded bytes. Where the file can have two names it is
-// never missing, whatever ends the repair.
+// restoreFile moves the existing file aside and writes the recorded bytes. If the file system has hard links the
+// file is never missing, whenever the repair ends.
 func (s *Store) restoreFile(a RepairAction, data []byte) error {
 	if a.Kept != "" {
 		if err := s.work.Mkdirs(path.Dir(a.Kept)); err != nil {
@@ -272,8 +273,8 @@ func (s *Store) restoreFile(a RepairAction, data []byte) error {
 	return durable.WriteFileRoot(s.work.Root, a.Path, data, 0o666)
 }
 
-// acceptWorking records the working files whatever the recorded run says. What
-// no reader could use, a state or a ledger that is not JSON, is still refused.
+// acceptWorking records the working files whatever the recorded run says. It still refuses unusable files: a state
+// or a ledger that is not JSON.
 func (s *Store) acceptWorking(ctx context.Context, opt RepairOptions) (*RepairPlan, error) {
 	config, docs, err := s.readDocs()
 	if err != nil {
@@ -285,9 +286,8 @@ func (s *Store) acceptWorking(ctx context.Context, opt RepairOptions) (*RepairPl
 	}
 	plan := &RepairPlan{Run: in.run}
 	if in.run == "" {
-		// Nothing can be recorded without a run; forgetting the one before ends the
-		// comparison with its ledgers. A run whose ref is gone is not forgotten: the note of
-		// where it was is all that leads to its operations.
+		// Without a run nothing can be recorded; forgetting the previous run ends the comparison with its ledgers. A
+		// run whose ref is gone is not forgotten: only the note of where it was leads to its operations.
 		if err := s.refGone(ctx, s.readCache()); err != nil {
 			return nil, err
 		}
@@ -331,7 +331,7 @@ func (s *Store) acceptWorking(ctx context.Context, opt RepairOptions) (*RepairPl
 		return nil, err
 	}
 	if parent != nil {
-		// The operations' files and bundles stay on record.
+		// The operations' files and bundles remain recorded.
 		root, err := r.Entries(parent.Root)
 		if err != nil {
 			return nil, err
@@ -359,7 +359,7 @@ func (s *Store) acceptWorking(ctx context.Context, opt RepairOptions) (*RepairPl
 	return plan, nil
 }
 
-// acceptActions names the files that differ from the record.
+// acceptActions lists the files that differ from the record.
 func (s *Store) acceptActions(in *inspection) []RepairAction {
 	var out []RepairAction
 	for _, l := range wire.Ledgers() {

@@ -1,5 +1,4 @@
-// Going back to the last operation of a run that holds. What is dropped stays under
-// a ref of its own.
+// Going back to the last valid operation of a run. Dropped operations keep a ref of their own.
 
 package gitstore
 
@@ -16,8 +15,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// planBack finds the operation to go back to and how refs move. Only a chain that
-// does not hold is cut, and only where it last holds.
+// planBack finds the operation to go back to and how refs move. Only an invalid chain is cut, and only at its last
+// valid operation.
 func (s *Store) planBack(ctx context.Context, plan *RepairPlan, name string) (object.OID, []git.RefUpdate, error) {
 	tip, err := chain.Tip(ctx, s.repo, plan.Run)
 	if err != nil {
@@ -62,8 +61,8 @@ func (s *Store) planBack(ctx context.Context, plan *RepairPlan, name string) (ob
 		nil
 }
 
-// dropOps moves the run back. What is dropped gets its ref first: the guards in git's
-// hooks let a run move back only so (see Repository.CutBack).
+// dropOps moves the run back. It creates the ref of the dropped operations first: the guards in git's hooks allow a
+// run to move back only then (see Repository.CutBack).
 func (s *Store) dropOps(ctx context.Context, moves []git.RefUpdate) error {
 	const why = "agentxchain: repair, back to an operation that holds"
 	for _, m := range moves {
@@ -81,8 +80,8 @@ func (s *Store) dropOps(ctx context.Context, moves []git.RefUpdate) error {
 	return nil
 }
 
-// CutBack reports a repair of a run whose operations do not hold: its ref goes from
-// old back to the last one that does, and what is dropped is kept.
+// CutBack reports whether a ref move is a repair of an invalid run: its ref goes from old back to the last valid
+// operation, and a ref keeps what is dropped.
 func CutBack(ctx context.Context, r *git.Repository, run string, old, back object.OID) (bool, error) {
 	if old == "" || back == "" {
 		return false, nil

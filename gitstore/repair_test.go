@@ -129,7 +129,7 @@ func TestRepairAcceptWorking(t *testing.T) {
 	if !r.Clean() || len(r.Findings) == 0 || !strings.Contains(r.Findings[0].Message, "redacted") {
 		t.Errorf("%s", r)
 	}
-	// What nobody could read is not accepted.
+	// Unreadable files are not accepted.
 	d.appendTo(wire.LedgerHistory.Path(), "garbage\n")
 	if _, err := d.store.Repair(context.Background(), AcceptWorking,
 		RepairOptions{}); fail.CodeOf(err) != record.CodeLedgerTampered {
@@ -253,7 +253,7 @@ func TestFsckDamagedObject(t *testing.T) {
 	}
 }
 
-// loosen makes every object a file of its own.
+// loosen makes every object a loose file.
 func loosen(t *testing.T, d *driver) {
 	t.Helper()
 	gitIn(t, d.Dir, "repack", "-adq")

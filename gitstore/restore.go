@@ -1,5 +1,5 @@
-// Restore puts a set of files from elsewhere into the place of the governed ones
-// and records them as an operation: all of it or nothing (docs/restore.md).
+// Restore replaces the governed files with files from elsewhere and records them as an operation, all or nothing
+// (docs/restore.md).
 
 package gitstore
 
@@ -16,18 +16,18 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 )
 
-// Codes of a restore, beside those of the store.
+// Codes of a restore, in addition to those of the store.
 const (
-	CodeUnfitRun  = "unfit_run" // the incoming files hold no run that can be recorded
+	CodeUnfitRun  = "unfit_run" // the incoming files do not hold a run that can be recorded
 	CodeNotStaged = fail.CodeIO // the incoming files cannot be written
 )
 
-// How a restored run stands to what is recorded of it.
+// How a restored run relates to what is recorded of it.
 const (
 	RestoreIdle      = "no_run"    // the files hold no run
-	RestoreAdopts    = "new"       // nothing is recorded of the run here
+	RestoreAdopts    = "new"       // nothing of the run is recorded here
 	RestoreSame      = "same"      // the files are what the newest operation recorded
-	RestoreContinues = "continues" // they go on from it
+	RestoreContinues = "continues" // they continue from it
 	RestoreReplaces  = "replaces"  // they are older or another branch of it; it stays in the run's history
 )
 
@@ -35,23 +35,23 @@ const (
 type RestorePlan struct {
 	incoming.Changes
 	Run      string
-	Op       object.OID // operation the files are recorded as; "" before it is made
-	Before   object.OID // newest operation of the run before, "" for none
+	Op       object.OID // operation that records the files; "" before it is made
+	Before   object.OID // newest operation of the run before the restore, "" for none
 	Relation string     // one of the Restore constants
-	Kept     string     // directory with the files that were displaced, "" when there are none
+	Kept     string     // directory with the displaced files, "" when there are none
 	Refs     []git.RefUpdate
 }
 
-// RestoreOptions of Restore.
+// RestoreOptions are the options of Restore.
 type RestoreOptions struct {
-	Wait time.Duration // for the lock
-	// Check is asked again under the lock, before anything is touched: what holds
-	// outside of it may have changed.
+	Wait time.Duration // for waiting for the lock
+	// Check is called again under the lock, before anything is touched: what was true before the lock may have
+	// changed.
 	Check    func(ctx context.Context) error
 	Progress func(done, total int) // files staged
 }
 
-// PlanRestore finds out what Restore would do. It changes nothing.
+// PlanRestore determines what Restore would do. It changes nothing.
 //
 // Errors: unsafe_target, unfit_run, and those of reading the run.
 func (s *Store) PlanRestore(ctx context.Context, in *incoming.Set) (*RestorePlan, error) {
@@ -68,15 +68,14 @@ func (s *Store) PlanRestore(ctx context.Context, in *incoming.Set) (*RestorePlan
 	return plan, nil
 }
 
-// Restore carries the plan out: the files are staged beside the project's, the run
-// is written as objects, and a journal in the git directory says what is to be
-// done. From then on it is completed, by this process or by the next command; before
-// that it is undone. Displaced files are kept.
+// Restore carries out the plan: it stages the files beside the project's, writes the run as objects, and writes a
+// journal with the steps to the git directory. From then on the restore is completed, by this process or by the
+// next command; before that it is undone. Displaced files are kept.
 //
-// Errors before anything was changed: those of PlanRestore, locked, ref_moved. With
-// working_files_behind the restore is recorded and the next command completes it.
+// Errors before anything was changed: those of PlanRestore, locked, ref_moved. With working_files_behind the
+// restore is recorded and the next command completes it.
 func (s *Store) Restore(ctx context.Context, in *incoming.Set, opt RestoreOptions) (*RestorePlan, error) {
-	// Whatever can be refused is refused before the lock's directory is made.
+	// Refuse everything that can be refused before creating the lock's directory.
 	if _, err := s.PlanRestore(ctx, in); err != nil {
 		return nil, err
 	}
@@ -104,7 +103,7 @@ func (s *Store) Restore(ctx context.Context, in *incoming.Set, opt RestoreOption
 		return nil, err
 	}
 	if err := s.prepareRestore(ctx, in, opt, plan, j); err != nil {
-		// Objects without a ref harm nobody; the rest goes.
+		// Objects without a ref are harmless; the rest is removed.
 		return nil, errorsJoin(err, s.undoRestore(j))
 	}
 	if err := lock.Check(); err != nil {

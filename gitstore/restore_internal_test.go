@@ -1,4 +1,4 @@
-// A journal of a restore that is damaged.
+// A damaged journal of a restore.
 
 package gitstore
 
@@ -11,7 +11,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 )
 
-// TestDamagedRestoreJournal is said, and ends nothing by guessing.
+// TestDamagedRestoreJournal checks that a damaged journal is reported, and nothing is settled by guessing.
 func TestDamagedRestoreJournal(t *testing.T) {
 	d := newDriver(t)
 	d.must(initOp(false))

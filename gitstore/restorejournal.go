@@ -25,7 +25,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 )
 
-// restoreWait is how long a command waits for a restore of a live process.
+// restoreWait is how long a command waits for a live process that restores.
 const restoreWait = 10 * time.Second
 
 const restoreJournalName = "restore"
@@ -41,7 +41,7 @@ func (s *Store) writeRestoreJournal(j *incoming.Journal) error {
 	return nil
 }
 
-// readRestoreJournal returns nil when no restore is under way.
+// readRestoreJournal returns nil when no restore is in progress.
 func (s *Store) readRestoreJournal() (*incoming.Journal, error) {
 	data, err := private.Read(s.repo, restoreJournalName, incoming.MaxJournal)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -66,10 +66,9 @@ func (s *Store) forgetRestore() error {
 	return durable.SyncDir(private.Dir(s.repo))
 }
 
-// SettleRestore completes or undoes a restore that was interrupted; notice says
-// what was done, "" when there was nothing to do. It waits for a live one. Every
-// look at the run begins with it, because between two states there is nothing to
-// be seen.
+// SettleRestore completes or undoes an interrupted restore; notice says what was done, "" when there was nothing to
+// do. It waits for a live one. Every inspection of the run begins with it, because a half restored run cannot be
+// shown.
 func (s *Store) SettleRestore(ctx context.Context) (notice string, err error) {
 	if _, err := os.Lstat(s.restoreJournalPath()); err != nil {
 		return "", nil
@@ -89,7 +88,7 @@ func (s *Store) SettleRestore(ctx context.Context) (notice string, err error) {
 	return notice, err
 }
 
-// settleRestore is SettleRestore for who holds the lock.
+// settleRestore is SettleRestore for the holder of the lock.
 func (s *Store) settleRestore(ctx context.Context) (notice string, err error) {
 	j, err := s.readRestoreJournal()
 	if err != nil || j == nil {
@@ -116,9 +115,8 @@ func (s *Store) settleRestore(ctx context.Context) (notice string, err error) {
 	return "undid a restore that had been interrupted before anything was changed", nil
 }
 
-// restoreDecided moves the refs of a prepared restore, unless that was done. It is
-// false when somebody else has moved the run meanwhile; no file has been touched
-// then, as refs go first.
+// restoreDecided moves the refs of a prepared restore, unless that was done. It returns false when another process
+// has moved the run meanwhile; no file has been touched then, as refs move first.
 func (s *Store) restoreDecided(ctx context.Context, j *incoming.Journal) (bool, error) {
 	for _, u := range j.Refs {
 		now, err := s.repo.ReadRef(ctx, u.Name)
@@ -128,7 +126,7 @@ func (s *Store) restoreDecided(ctx context.Context, j *incoming.Journal) (bool, 
 		if now == u.New || now == u.Old {
 			continue
 		}
-		// Another work tree may have gone on from what was restored.
+		// Another work tree may have continued the restored run.
 		in, err := history.Ancestor(ctx, s.repo, u.New, now)
 		if err != nil || !in {
 			return false, err
@@ -141,14 +139,14 @@ func (s *Store) restoreDecided(ctx context.Context, j *incoming.Journal) (bool, 
 	return err == nil, err
 }
 
-// restoreMoved reports whether the decision was made although moving the refs
-// failed: the last of them is where it was to go.
+// restoreMoved reports whether the decision was made although moving the refs returned an error: the last ref is at
+// its new place.
 func (s *Store) restoreMoved(ctx context.Context, j *incoming.Journal) bool {
 	return len(j.Refs) > 0 && s.isAt(ctx, j.Refs[len(j.Refs)-1])
 }
 
-// moveRestoredRefs is the decision: the run's ref comes last. With
-// working_files_behind it is made, but not known to be durable.
+// moveRestoredRefs makes the decision: the run's ref moves last. With working_files_behind it is made, but not
+// known to be durable.
 func (s *Store) moveRestoredRefs(ctx context.Context, j *incoming.Journal) error {
 	var late error
 	for _, u := range j.Refs {
@@ -177,7 +175,7 @@ func (s *Store) moveRestoredRefs(ctx context.Context, j *incoming.Journal) error
 	return late
 }
 
-// undoRestore takes away what was staged. Nothing else was changed.
+// undoRestore removes the staged files. Nothing else was changed.
 func (s *Store) undoRestore(j *incoming.Journal) error {
 	if err := s.sweepRestore(j); err != nil {
 		return err
@@ -185,7 +183,7 @@ func (s *Store) undoRestore(j *incoming.Journal) error {
 	return s.endRestore(j)
 }
 
-// endRestore gives free what was held for the restore and forgets it.
+// endRestore releases what was held for the restore and removes its journal.
 func (s *Store) endRestore(j *incoming.Journal) error {
 	if err := bundle.DropIncoming(context.Background(), s.repo, j.Key()); err != nil {
 		return err

@@ -23,18 +23,18 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// restored is the record of a restore in the making.
+// restored is the record of a restore under construction.
 type restored struct {
 	run      string
 	parent   *chain.RecordedRun
 	old      object.OID // the newest operation here
-	at       object.OID // where the run's ref is, "" for a run that is archived
+	at       object.OID // the run's ref, "" for an archived run
 	edit     *record.Edit
 	state    []byte
 	relation string
 	changed  []string
-	largest  int        // ledger, bytes
-	new      object.OID // operation the files are at, once it is made
+	largest  int        // size of the largest ledger, in bytes
+	new      object.OID // operation of the files, once made
 	refs     []git.RefUpdate
 	flush    func(context.Context, []object.Object) error
 }
@@ -43,8 +43,7 @@ func (r *restored) describe(p *RestorePlan) {
 	p.Run, p.Op, p.Before, p.Relation, p.Refs = r.run, r.new, r.old, r.relation, r.refs
 }
 
-// shadow is the store as it would be with the incoming files in place: what reads
-// governed files reads them.
+// shadow returns the store as it would be with the incoming files in place: reads of governed files return them.
 func (s *Store) shadow(in *incoming.Set) *Store {
 	files := make(map[string]incoming.File, len(in.Files))
 	for _, f := range in.Files {
@@ -86,8 +85,8 @@ func unfit(err error, what string) error {
 	return fail.Errorf(CodeUnfitRun, err, "%s cannot be recorded as a run", what)
 }
 
-// buildRestored judges the incoming files as a run and builds its tree. flush takes
-// the objects, a ledger's at a time.
+// buildRestored judges the incoming files as a run and builds its tree. flush writes the objects, one ledger at a
+// time.
 func (s *Store) buildRestored(ctx context.Context, in *incoming.Set, flush func(context.Context,
 	[]object.Object) error) (*restored, error) {
 	x := s.shadow(in)
@@ -154,7 +153,7 @@ func (r *restored) findParent(ctx context.Context, s *Store, in *incoming.Set) e
 	reader := s.reader(ctx)
 	if in.Bundle != nil {
 		if op := in.Bundle.Newest(r.run); op != "" {
-			// Until its objects are brought over they are read where they are.
+			// Read its objects in the bundle until they are transferred.
 			tip = op
 			if !s.objects.Has(ctx, op) {
 				reader = record.NewReader(ctx, in.Bundle.Repo)
@@ -220,7 +219,7 @@ func (r *restored) build(ctx context.Context, x *Store, look *inspection, st *ru
 	return nil
 }
 
-// follows reports whether the protocol knows a way from the recorded state to st.
+// follows reports whether the protocol allows a way from the recorded state to st.
 func (r *restored) follows(st *run.State) bool {
 	data, _, err := r.parent.Reader.File(r.parent.Root, record.FileState)
 	if err != nil {
@@ -230,7 +229,7 @@ func (r *restored) follows(st *run.State) bool {
 	return perr == nil && protocol.LegalTransition(before, st, protocol.OpExternal) == nil
 }
 
-// ledger puts one ledger into the tree and says how it stands to the recorded one.
+// ledger puts one ledger into the tree and returns how it relates to the recorded one.
 func (r *restored) ledger(ctx context.Context, x *Store, l wire.Ledger) (record.Kind, error) {
 	data, _, there, err := x.work.Read(l.Path(), workdir.MaxLedger)
 	if err != nil {
@@ -277,15 +276,14 @@ func (r *restored) ledger(ctx context.Context, x *Store, l wire.Ledger) (record.
 	return kind, err
 }
 
-// giveBack returns memory after a large file, so that two of them are not held at
-// once.
+// giveBack frees memory after a large file, so that two of them are not in memory at once.
 func giveBack(n int) {
 	if n >= 8<<20 {
 		debug.FreeOSMemory()
 	}
 }
 
-// drain hands the objects made so far on: a ledger can be large.
+// drain flushes the objects made so far: a ledger can be large.
 func (r *restored) drain(ctx context.Context) error {
 	err := r.flush(ctx, r.edit.Objects)
 	clear(r.edit.Objects)
@@ -293,7 +291,7 @@ func (r *restored) drain(ctx context.Context) error {
 	return err
 }
 
-// commit writes the operation and says how the refs move.
+// commit writes the operation and sets how the refs move.
 func (r *restored) commit(ctx context.Context, s *Store, in *incoming.Set) error {
 	if r.run == "" {
 		return nil
@@ -339,7 +337,7 @@ func (r *restored) commit(ctx context.Context, s *Store, in *incoming.Set) error
 	return nil
 }
 
-// errorsJoin keeps the first error as it is when there is no second one.
+// errorsJoin returns the first error unchanged when there is no second one.
 func errorsJoin(err, also error) error {
 	if also == nil {
 		return err

@@ -20,9 +20,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 )
 
-// stageRestore writes the files that change, complete and durable, into the
-// journal's directory. Its own .gitignore keeps the work tree clean of it where the
-// project does not ignore transactions.
+// stageRestore writes the changing files, complete and durable, to the journal's directory. Its own .gitignore
+// hides them from git status where the project does not ignore transactions.
 func (s *Store) stageRestore(ctx context.Context, in *incoming.Set, j *incoming.Journal,
 	progress func(done, total int)) error {
 	if err := s.work.Mkdirs(j.Staged()); err != nil {
@@ -71,7 +70,7 @@ func unstaged(name string, err error) error {
 	return fail.Errorf(CodeNotStaged, err, "%s cannot be staged; nothing was changed", name)
 }
 
-// stageFile writes one file; one that takes the place of another has its mode.
+// stageFile writes one file; a file that replaces another gets its mode.
 func (s *Store) stageFile(in *incoming.Set, f incoming.File, name string, buf []byte) (err error) {
 	perm := cmp.Or(f.Perm, fs.FileMode(0o666))
 	fi, serr := s.work.Root.Lstat(f.Path)
@@ -89,7 +88,7 @@ func (s *Store) stageFile(in *incoming.Set, f incoming.File, name string, buf []
 			err = cerr
 		}
 	}()
-	// What was put aside since it was verified must still be the same.
+	// The stored file must still be what was verified.
 	sum := sha256.New()
 	n, err := io.CopyBuffer(plainWriter{out, sum}, io.LimitReader(src, f.Size+1), buf)
 	switch {
@@ -110,7 +109,7 @@ func (s *Store) stageFile(in *incoming.Set, f incoming.File, name string, buf []
 	return out.Sync()
 }
 
-// plainWriter hides other methods, so that copying uses the buffer it is given.
+// plainWriter hides other methods, so that copying uses the given buffer.
 type plainWriter struct {
 	w   io.Writer
 	sum hash.Hash

@@ -1,4 +1,4 @@
-// Exchanging the files of a restore, each step only if it was not done before.
+// Exchanging the files of a restore, with repeatable steps.
 
 package gitstore
 
@@ -14,10 +14,10 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// finishRestore brings the staged files into place. Each step is done only if it
-// was not done before, so it can be repeated from the start.
+// finishRestore moves the staged files into place. Each step is skipped if it is done already, so all can be
+// repeated from the start.
 func (s *Store) finishRestore(j *incoming.Journal) error {
-	// The cache speaks of the files as they were.
+	// The cache describes the files before the restore.
 	if err := s.dropCache(); err != nil {
 		return err
 	}
@@ -61,7 +61,7 @@ func (s *Store) finishRestore(j *incoming.Journal) error {
 	return s.endRestore(j)
 }
 
-// openStaging makes the directories that the results of turns at work go to.
+// openStaging creates the staging directories of active turns.
 func (s *Store) openStaging() {
 	data, _, ok, err := s.work.Read(string(wire.DocState), workdir.MaxDocument)
 	if err != nil || !ok {
@@ -80,7 +80,7 @@ func (s *Store) openStaging() {
 type restoreSwitch struct {
 	w    *workdir.Dir
 	j    *incoming.Journal
-	dirs map[string]bool // with names that are not durable yet
+	dirs map[string]bool // directories with names that are not durable yet
 }
 
 func (sw *restoreSwitch) has(name string) bool {
@@ -88,7 +88,7 @@ func (sw *restoreSwitch) has(name string) bool {
 	return err == nil
 }
 
-// keep makes room for a displaced file.
+// keep prepares the place of a displaced file.
 func (sw *restoreSwitch) keep(name string) (string, error) {
 	kept := sw.j.Kept() + "/" + name
 	sw.dirs[path.Dir(kept)] = true
@@ -111,12 +111,12 @@ func (sw *restoreSwitch) remove(name string) error {
 	return nil
 }
 
-// place gives a staged file its name; what had it is kept. A link keeps the old
-// bytes without a moment in which the name stands for nothing.
+// place renames a staged file into place; the file it replaces is kept. A hard link keeps the old bytes, so that
+// the name is never missing.
 func (sw *restoreSwitch) place(name string) error {
 	staged := sw.j.Staged() + "/" + name
 	if !sw.has(staged) {
-		return nil // it is in its place
+		return nil // it is in place
 	}
 	if fi, err := sw.w.Root.Lstat(name); err == nil && fi.IsDir() {
 		if err := sw.clearDirs(name); err != nil {
@@ -140,7 +140,7 @@ func (sw *restoreSwitch) place(name string) error {
 	return sw.w.Root.Rename(staged, name)
 }
 
-// clearDirs removes a directory that holds nothing but directories.
+// clearDirs removes a directory that contains only directories.
 func (sw *restoreSwitch) clearDirs(dir string) error {
 	list, err := fs.ReadDir(sw.w.Root.FS(), dir)
 	if err != nil {
@@ -156,7 +156,7 @@ func (sw *restoreSwitch) clearDirs(dir string) error {
 	return sw.w.Root.Remove(dir)
 }
 
-// settle makes the names given so far durable.
+// settle makes the new names durable.
 func (sw *restoreSwitch) settle() error {
 	for dir := range sw.dirs {
 		if err := sw.w.SyncDir(dir); err != nil && !git.Absent(err) {

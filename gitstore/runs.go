@@ -1,4 +1,4 @@
-// Which run is meant: the one of this work tree, or one that is named.
+// Selecting a run: the one of this work tree, or one that is named.
 
 package gitstore
 
@@ -43,12 +43,10 @@ func (s *Store) Log(ctx context.Context, run string, limit int) ([]chain.OpInfo,
 	return chain.Log(ctx, s.repo, tip, limit)
 }
 
-// OpenRun opens a run at operation op, the newest one when op is "". An empty run is
-// the one of this work tree.
+// OpenRun opens a run at operation op, the newest one when op is "". An empty run is the one of this work tree.
 //
-// Errors: no_run, bad_ref_name, ref_is_symbolic, ref_broken, object_missing,
-// object_corrupt; record_unproven for the newest operation of a chain that does not
-// hold.
+// Errors: no_run, bad_ref_name, ref_is_symbolic, ref_broken, object_missing, object_corrupt; record_unproven for
+// the newest operation of an invalid chain.
 func (s *Store) OpenRun(ctx context.Context, run string, op object.OID) (*chain.RecordedRun, error) {
 	run, err := s.orCurrent(ctx, run)
 	if err != nil {
@@ -60,8 +58,7 @@ func (s *Store) OpenRun(ctx context.Context, run string, op object.OID) (*chain.
 	return chain.At(s.reader(ctx), run, op)
 }
 
-// Newest is newest of a run, or of the one of this work tree when run is "", which it
-// returns too.
+// Newest returns the newest operation of a run, with the run's id; an empty run is the one of this work tree.
 func (s *Store) Newest(ctx context.Context, run string) (string, object.OID, error) {
 	run, err := s.orCurrent(ctx, run)
 	if err != nil {
@@ -71,7 +68,7 @@ func (s *Store) Newest(ctx context.Context, run string) (string, object.OID, err
 	return run, op, err
 }
 
-// orCurrent is a run, or the one of this work tree when run is "".
+// orCurrent returns run, or the run of this work tree when run is "".
 func (s *Store) orCurrent(ctx context.Context, run string) (string, error) {
 	if run == "" {
 		run = s.CurrentRun()
@@ -82,7 +79,7 @@ func (s *Store) orCurrent(ctx context.Context, run string) (string, error) {
 	return run, nil
 }
 
-// NoRunHere refuses to guess which of the recorded runs is meant.
+// NoRunHere returns an error instead of guessing which of the recorded runs is meant.
 func (s *Store) NoRunHere(ctx context.Context) error {
 	refs, err := chain.Runs(ctx, s.repo)
 	if err != nil {
@@ -120,7 +117,7 @@ func (s *Store) Chain(ctx context.Context, run string, op object.OID) ([]chain.O
 	return ops, err
 }
 
-// RunsInUse are the runs that work trees of this repository are in, each with one of them.
+// RunsInUse returns the runs that work trees of this repository are in, each with one of these work trees.
 func (s *Store) RunsInUse(ctx context.Context) (map[string]string, error) {
 	out := make(map[string]string)
 	if name := s.CurrentRun(); name != "" {
@@ -148,8 +145,8 @@ func (s *Store) RunsInUse(ctx context.Context) (map[string]string, error) {
 	return out, nil
 }
 
-// RunBeside is the newest run of the project that is under way while the one of this work tree is over or has not
-// begun, and that no work tree here is in: another machine began it, or its work tree is gone. "" without one.
+// RunBeside returns the newest unfinished run of the project that no work tree here is in, when the run of this
+// work tree is over or has not begun: another machine began it, or its work tree is gone. "" if there is none.
 func (s *Store) RunBeside(ctx context.Context, here *run.State) string {
 	tips, err := chain.RunTips(ctx, s.repo, besideLimit)
 	if err != nil {
@@ -176,5 +173,5 @@ func (s *Store) RunBeside(ctx context.Context, here *run.State) string {
 	return ""
 }
 
-// besideLimit bounds the runs that RunBeside looks at: one that goes on is among those that moved last.
+// besideLimit bounds the runs that RunBeside examines: a live one is among those that moved last.
 const besideLimit = 4

@@ -12,8 +12,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/sibling"
 )
 
-// TestActingInATrap runs an operation in a clone whose own configuration would run
-// something on every look at its files.
+// TestActingInATrap runs an operation in a clone whose own configuration would run a program on every look at its
+// files.
 func TestActingInATrap(t *testing.T) {
 	p := newTrap(t)
 	p.file(p.path(".gitattributes"), "* filter=x diff=x\n")
@@ -36,7 +36,7 @@ func TestActingInATrap(t *testing.T) {
 	for _, h := range []string{"reference-transaction", "post-index-change", "pre-commit"} {
 		p.file(p.path(".git/hooks/"+h), "#!/bin/sh\nexec "+p.script+"\n")
 	}
-	// Every file has to be looked at again.
+	// Every file must be examined again.
 	late := time.Now().Add(time.Hour)
 	for _, name := range []string{"a.txt", "agentxchain.json", "sub/f"} {
 		p.must0(os.Chtimes(p.path(name), late, late))
@@ -60,7 +60,7 @@ func TestActingInATrap(t *testing.T) {
 	if data, err := os.ReadFile(p.canary); err == nil {
 		t.Fatalf("something ran: %s", data)
 	}
-	// The trap is a trap: without precautions it springs.
+	// The trap works: it springs without precautions.
 	_ = gitCommand(p.Dir, "status").Run()
 	if _, err := os.Stat(p.canary); err != nil {
 		t.Fatal("the trap does not work")

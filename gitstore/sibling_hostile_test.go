@@ -19,14 +19,13 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// trap is a sibling that would leave a canary if anything of it ran, and whose
-// record must not be taken from outside.
+// trap is a sibling that leaves a canary if anything of it runs, and whose record must not be read from outside.
 type trap struct {
 	*driver
 	t       testing.TB
 	canary  string
 	script  string // a program that leaves the canary
-	outside string // a directory that is none of the sibling's
+	outside string // a directory outside the sibling
 }
 
 func newTrap(t *testing.T) *trap {
@@ -74,13 +73,13 @@ func (p *trap) file(name, data string) {
 	}
 }
 
-// TestSiblingHostile reads siblings that are made to run something, to lead
-// elsewhere, or to hang or exhaust their reader.
+// TestSiblingHostile reads siblings that are built to run something, to lead elsewhere, or to hang or exhaust their
+// reader.
 func TestSiblingHostile(t *testing.T) {
 	state := string(wire.DocState)
 	cases := map[string]struct {
 		set  func(p *trap)
-		code string // "" when the sibling is read all the same
+		code string // "" when the sibling is still readable
 	}{
 		"hooks": {func(p *trap) {
 			for _, h := range []string{"reference-transaction", "post-checkout", "fsmonitor-watchman", "pre-auto-gc",
@@ -227,7 +226,7 @@ func TestSiblingHostile(t *testing.T) {
 			want := p.view()
 			c.set(p)
 			noGit(t)
-			_ = os.Remove(p.canary) // setting the trap may have sprung it
+			_ = os.Remove(p.canary) // setting up the trap may have sprung it
 			start := time.Now()
 			_, run, err := openSibling(t, p.Dir)
 			if time.Since(start) > 20*time.Second {
@@ -248,7 +247,7 @@ func TestSiblingHostile(t *testing.T) {
 	}
 }
 
-// huge makes a file of a gigabyte that takes no space.
+// huge makes a sparse file of a gigabyte.
 func (p *trap) huge(name string) {
 	p.t.Helper()
 	if err := os.Truncate(p.path(name), 1<<30); err != nil {
@@ -299,7 +298,7 @@ func TestSiblingOfAnotherUser(t *testing.T) {
 			t.Errorf("safe.directory = %s: %v", dir, err)
 		}
 	}
-	// Taken back, and said by the repository of itself.
+	// Reset, and set by the repository itself.
 	if err := os.WriteFile(global, []byte("[safe]\n\tdirectory = *\n\tdirectory =\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
@@ -320,7 +319,7 @@ func TestSiblingDamagedObjects(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newTrap(t)
-			// Every object loose, so that the commit has a file.
+			// All objects loose, so that the commit has a file.
 			p.move(p.path(".git/objects/pack"), filepath.Join(p.outside, "pack"))
 			packs, err := filepath.Glob(filepath.Join(p.outside, "pack", "*.pack"))
 			if err != nil || len(packs) == 0 {

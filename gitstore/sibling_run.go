@@ -1,5 +1,4 @@
-// What a sibling's run is: what its ref recorded, and working files only as far as
-// the store itself would take them up.
+// The run of a sibling: what its ref recorded, and working files only as far as the store itself would absorb them.
 
 package gitstore
 
@@ -23,35 +22,33 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// Bounds of a sibling's files, in bytes.
+// Limits on a sibling's files, in bytes.
 const (
 	maxSiblingDocument = 16 << 20
 	maxSiblingLedger   = 256 << 20
-	maxSiblingPast     = 1000 // operations looked through for an older state
+	maxSiblingPast     = 1000 // operations searched for an older state
 )
 
 // SiblingRun is the run of a sibling.
 type SiblingRun struct {
 	Run   string     // "" when state.json names none
-	Op    object.OID // newest recorded operation; "" when the run has no ref: nothing is proven then
-	State []byte     // state.json that counts; nil when there is none
-	Ahead bool       // another implementation carried the run on beyond Op, as the store allows
+	Op    object.OID // newest recorded operation; "" when the run has no ref, and nothing is proven
+	State []byte     // the valid state.json; nil when there is none
+	Ahead bool       // another implementation continued the run beyond Op, as the store allows
 
-	// Refused says why working files that differ from the record do not count; nil
-	// when they do or do not differ.
+	// Refused says why working files that differ from the record do not count; nil when they do count or do not
+	// differ.
 	Refused error
 
-	s    *Store // over the clone
+	s    *Store // a store over the clone
 	tip  *chain.RecordedRun
 	more map[wire.Ledger][]byte // Ahead: rows beyond the record
 }
 
-// ReadSibling reads where the run of the sibling stands. Ledgers are not read unless
-// the working files differ from the record.
+// ReadSibling reads the run of the sibling. It reads no ledgers unless the working files differ from the record.
 //
-// Errors: unreadable_file, state_tampered (no regular file), invalid_state,
-// ref_is_symbolic, ref_broken, object_missing, object_corrupt, object_too_large,
-// chain_broken.
+// Errors: unreadable_file, state_tampered (not a regular file), invalid_state, ref_is_symbolic, ref_broken,
+// object_missing, object_corrupt, object_too_large, chain_broken.
 func ReadSibling(ctx context.Context, x *sibling.Clone) (*SiblingRun, error) {
 	s := &Store{repo: x.Repo, objects: x.Repo.ObjectStore, dir: x.Dir, prefix: x.Repo.Prefix, work: x.Work}
 	data, _, ok, err := s.work.Read(string(wire.DocState), maxSiblingDocument)
@@ -97,8 +94,7 @@ func ReadSibling(ctx context.Context, x *sibling.Clone) (*SiblingRun, error) {
 	return out, err
 }
 
-// carriedOn refuses working files that the store would not record as the work of
-// another implementation.
+// carriedOn refuses working files that the store would not record as the work of another implementation.
 func (out *SiblingRun) carriedOn(state []byte) error {
 	s := out.s
 	in := &inspection{
@@ -148,8 +144,8 @@ func (out *SiblingRun) carriedOn(state []byte) error {
 	return nil
 }
 
-// Unrecorded returns the turns whose accepted rows count by the working files alone:
-// another implementation has written them, and nothing proves them.
+// Unrecorded returns the turns whose accepted rows are only in the working files: another implementation has
+// written them, and nothing proves them.
 func (out *SiblingRun) Unrecorded() map[string]bool {
 	turns := make(map[string]bool)
 	for l := range record.RowsOf(out.more[wire.LedgerHistory]) {
@@ -160,8 +156,7 @@ func (out *SiblingRun) Unrecorded() map[string]bool {
 	return turns
 }
 
-// behind reports whether an earlier operation recorded that state: then the files
-// are only late.
+// behind reports whether an earlier operation recorded that state: then the files are only late.
 func (out *SiblingRun) behind(state object.OID) (bool, error) {
 	op := out.Op
 	for range maxSiblingPast {
@@ -181,9 +176,8 @@ func (out *SiblingRun) behind(state object.OID) (bool, error) {
 	return false, nil
 }
 
-// Rows yields the rows of a ledger that count and whose text contains mark, the
-// newest first. What is no row is left out. Without a record they are those of the
-// working file.
+// Rows yields the valid rows of a ledger whose text contains mark, newest first. It skips what is not a row.
+// Without a record it reads the working file.
 func (out *SiblingRun) Rows(ctx context.Context, l wire.Ledger, mark string) iter.Seq2[*ojson.Object, error] {
 	if out.tip == nil {
 		return out.Working(ctx, l, mark)
@@ -229,7 +223,7 @@ func (out *SiblingRun) Rows(ctx context.Context, l wire.Ledger, mark string) ite
 	}
 }
 
-// Working yields the rows of a working ledger like Rows, whether or not they count. An absent ledger has none;
+// Working yields the rows of a working ledger like Rows, whether or not they are valid. An absent ledger has none;
 // unreadable_file is the last thing yielded.
 func (out *SiblingRun) Working(ctx context.Context, l wire.Ledger, mark string) iter.Seq2[*ojson.Object, error] {
 	return func(yield func(*ojson.Object, error) bool) {

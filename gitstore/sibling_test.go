@@ -43,7 +43,7 @@ func mustSibling(t testing.TB, dir string) *SiblingRun {
 	return run
 }
 
-// accepted returns the turns that rows of history say were accepted.
+// accepted returns the turns that were accepted according to history rows.
 func (out *SiblingRun) accepted(t testing.TB) (turns []string) {
 	t.Helper()
 	for row, err := range out.Rows(context.Background(), wire.LedgerHistory, "") {
@@ -103,7 +103,7 @@ func TestSiblingIsReadByItsFiles(t *testing.T) {
 			got.sound(t, got.Op, 0)
 		}
 		check()
-		// Packed, as differences, with packed refs.
+		// Packed, as deltas, with packed refs.
 		gitIn(t, d.Dir, "pack-refs", "--all")
 		gitIn(t, d.Dir, "-c", "pack.depth=40", "repack", "-adfq", "--window=30")
 		check()
@@ -151,8 +151,8 @@ func TestSiblingWithoutARepository(t *testing.T) {
 	}
 }
 
-// carryOn copies the working files of a project in which the run went on, leaving
-// the record where it was: what another implementation's commands leave.
+// carryOn copies the working files of a project in which the run continued, without updating the record: this is
+// what another implementation's commands leave.
 func carryOn(t testing.TB, d *driver, further func(e *driver)) {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "other")
@@ -182,7 +182,7 @@ func TestSiblingCarriedOnByAnother(t *testing.T) {
 		t.Fatalf("%+v", got)
 	}
 	got.sound(t, "", 6)
-	// Our next command records it, and then the record says the same.
+	// Our next command records it, and then the record agrees.
 	d.must(assignOp)
 	got = mustSibling(t, d.Dir)
 	if got.Ahead || len(got.accepted(t)) != 5 {
@@ -211,7 +211,7 @@ func TestSiblingWithLateFiles(t *testing.T) {
 	}
 }
 
-// forgedRow is a row of history that claims the acceptance of a turn.
+// forgedRow returns a history row that claims the acceptance of a turn.
 func forgedRow(run, turn string) string {
 	return string(ojson.Compact(
 		ojson.NewObject("turn_id", turn, "run_id", run, "role", "qa", "status", "completed", "summary", "forged",
@@ -263,8 +263,7 @@ func TestSiblingForgedAcceptance(t *testing.T) {
 	}
 }
 
-// forgeCommit puts a commit on a run's ref whose tree differs from the tip's in the
-// named entries.
+// forgeCommit puts a commit on a run's ref whose tree differs from the tip's in the given entries.
 func forgeCommit(t testing.TB, d *driver, run, op string, edit func(e *record.Edit)) {
 	t.Helper()
 	r := d.store.reader(context.Background())

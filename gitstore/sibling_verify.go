@@ -1,5 +1,4 @@
-// Proving the run of a sibling: its operations applied again, from the last one
-// that is known to be sound.
+// Proving the run of a sibling: replaying its operations from the last one that is known to be sound.
 
 package gitstore
 
@@ -10,11 +9,10 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
 )
 
-// Verify checks the operations of a recorded run after since, "" for all of them,
-// as fsck does: records, evidence, ledgers that only grow, and each operation
-// applied again. Beyond fsck, what another implementation did is held to the rules
-// of absorbing it, its rows to bearing each other out. A run that does not contain
-// since is a finding. since must be an operation after which no claim was open.
+// Verify checks the operations of a recorded run after since, "" for all of them, as fsck does: records, evidence,
+// ledgers that only grow, and each operation by replay. Beyond fsck, another implementation's operations must
+// satisfy the rules of absorbing, and their rows must support each other. A run that does not contain since is a
+// finding. since must be an operation after which no claim was open.
 func (out *SiblingRun) Verify(ctx context.Context, since object.OID) (*proof.Verdict, error) {
 	if out.tip == nil || out.Op == since {
 		return &proof.Verdict{Run: out.Run, Op: out.Op}, nil

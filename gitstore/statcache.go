@@ -1,8 +1,8 @@
-// The stat cache: what this work tree's governed files were after our last
-// write, so that opening a run costs a few stat calls and not a full read.
+// The stat cache: the metadata of this work tree's governed files after our last write, so that opening a run costs
+// a few stat calls instead of a full read.
 //
-// It is a cache. Losing or damaging it costs one full check; it is never
-// trusted for anything the objects or the files could contradict.
+// It is only a cache. Losing or damaging it costs one full check; it is never trusted over the objects or the
+// files.
 
 package gitstore
 
@@ -22,7 +22,7 @@ import (
 // statCache is the decoded cache file.
 type statCache struct {
 	Run     string
-	Op      object.OID // operation the working files are at
+	Op      object.OID // operation of the working files
 	Root    object.OID // its tree
 	Ledgers map[wire.Ledger]record.LedgerMark
 	Trees   map[object.OID][]byte // raw trees on the right edge of Root
@@ -31,7 +31,7 @@ type statCache struct {
 
 const (
 	cacheName = "cache"
-	// maxCache is far above what a run needs (about 20 KiB) and far below what hurts.
+	// maxCache is far above what a run needs (about 20 KiB) and far below a harmful size.
 	maxCache = 16 << 20
 )
 
@@ -69,7 +69,7 @@ func sortedKeys[V any](m map[object.OID]V) []object.OID {
 	return keys
 }
 
-// decodeCache reads what encode wrote; any damage is private.ErrDamaged.
+// decodeCache parses the output of encode; any damage is private.ErrDamaged.
 func decodeCache(data []byte) (*statCache, error) {
 	d, err := private.Unseal(data)
 	if err != nil {
@@ -100,7 +100,7 @@ func decodeCache(data []byte) (*statCache, error) {
 	return c, nil
 }
 
-// readCache returns the cache, or nil when there is none that can be used.
+// readCache returns the cache, or nil when there is no usable one.
 func (s *Store) readCache() *statCache {
 	data, err := private.Read(s.repo, cacheName, maxCache)
 	if err != nil {
@@ -113,9 +113,8 @@ func (s *Store) readCache() *statCache {
 	return c
 }
 
-// writeCache renews the cache in place: replacing it by a rename would have the
-// file system flush it, which costs as much as syncing it. A reader that meets a
-// half-written cache sees that by its digest, and checks everything; so does the
+// writeCache rewrites the cache in place: replacing it by a rename would make the file system flush it, which costs
+// as much as syncing it. A reader detects a half-written cache by its digest, and checks everything; so does the
 // next command after a power cut.
 func (s *Store) writeCache(c *statCache) error {
 	root, err := private.Open(s.repo, true)

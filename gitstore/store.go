@@ -1,5 +1,4 @@
-// Store is the run store of one project: what its runs are recorded in and
-// brought back from (docs/storage.md).
+// Store is the run store of one project: runs are recorded in it and restored from it (docs/storage.md).
 
 package gitstore
 
@@ -22,32 +21,30 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 )
 
-// Codes of the run store, beside those of the git layer.
+// Codes of the run store, in addition to those of the git layer.
 const (
 	CodeNotProject = "not_a_project"
 	CodeStateMoved = "state_moved"
 	CodeFileExists = workdir.CodeFileExists
 )
 
-// Options of Open.
+// Options are the options of Open.
 type Options struct {
-	// Now is the clock of the store's own records (absorbed changes, repairs)
-	// and of lock ages. Operations bring their own time. Default time.Now.
+	// Now is the clock for the store's own records (absorbed changes, repairs) and for lock ages. Operations have
+	// their own time. Default time.Now.
 	Now func() time.Time
-	// Actor is who the store's own records are signed by. Default: the git
-	// identity, see Store.Identity.
+	// Actor signs the store's own records. Default: the git identity, see Store.Identity.
 	Actor *evidence.Actor
-	// Publish moves the run's ref for an operation of Tx.Commit; default
-	// Repository.UpdateRefs. A decision over several repositories puts its own
-	// here, which waits until all of them can move (see Prepare).
+	// Publish moves the run's ref for an operation of Tx.Commit; default Repository.UpdateRefs. A decision over
+	// several repositories sets its own, which waits until all of them can move (see Prepare).
 	Publish decision.Publish
-	// AtWork tells of agents at work; default none. It is asked only when the
-	// working files of the record were changed by something else than an operation.
+	// AtWork returns the agents at work; default none. It is called only when something other than an operation
+	// changed the working files of the record.
 	AtWork func() AtWork
 }
 
-// Store gives access to the runs of one project in one work tree. It is not
-// safe for concurrent use; other processes are kept apart by the lock.
+// Store gives access to the runs of one project in one work tree. It is not safe for concurrent use; the lock keeps
+// other processes out.
 type Store struct {
 	repo    *git.Repository
 	objects git.Objects
@@ -58,10 +55,10 @@ type Store struct {
 	held    *lockfile.Lock // taken by Hold, nil for none
 
 	identity    sync.Once
-	name, email string // of whoever acts, see Identity
+	name, email string // of the person, see Identity
 }
 
-// Repository returns the git repository the project lives in.
+// Repository returns the project's git repository.
 func (s *Store) Repository() *git.Repository { return s.repo }
 
 // Dir returns the absolute project directory.
@@ -70,17 +67,16 @@ func (s *Store) Dir() string { return s.dir }
 // Work returns the project's working files, nil in a repository without a work tree.
 func (s *Store) Work() *workdir.Dir { return s.work }
 
-// Watch looks at what git is told while agents are at work in this project.
+// Watch returns the watch over git's settings while agents are at work in this project.
 func (s *Store) Watch() *tamper.Watch {
 	return tamper.NewWatch(s.repo, s.work, filepath.Join(private.Dir(s.repo), "dispatched"), s.opts.Now)
 }
 
-// Close ends helper processes, closes the project directory and gives a held lock
-// back.
+// Close ends helper processes, closes the project directory and releases a held lock.
 func (s *Store) Close() error {
 	err := s.repo.Close()
 	if s.held != nil {
-		_ = s.Unhold(s.held) // one that was lost is somebody else's to give back
+		_ = s.Unhold(s.held) // a lost lock is for its new owner to release
 	}
 	if s.work != nil && s.work.Root != nil {
 		if cerr := s.work.Root.Close(); err == nil {
@@ -108,7 +104,7 @@ func newStore(repo *git.Repository, opts Options) (*Store, error) {
 
 func (s *Store) reader(ctx context.Context) *record.Reader { return record.NewReader(ctx, s.repo) }
 
-// actor returns who signs the store's own records.
+// actor returns the signer of the store's own records.
 func (s *Store) actor(ctx context.Context) evidence.Actor {
 	if s.opts.Actor == nil {
 		name, email := s.Identity(ctx)
@@ -117,7 +113,7 @@ func (s *Store) actor(ctx context.Context) evidence.Actor {
 	return *s.opts.Actor
 }
 
-// Env is the environment of the store's own records.
+// Env returns the environment of the store's own records.
 func (s *Store) Env(ctx context.Context) protocol.Env {
 	return protocol.Env{Now: s.opts.Now().UTC().Truncate(time.Millisecond), Actor: s.actor(ctx)}
 }

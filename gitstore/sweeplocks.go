@@ -1,4 +1,4 @@
-// Locks of killed commands, swept before the store works.
+// Sweeping the locks of killed commands before the store works.
 
 package gitstore
 
@@ -14,8 +14,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/gitcommit"
 )
 
-// SweepLocks takes the project's lock and removes what killed processes of ours have
-// left behind: lock files of git's, packs that they held, and halves of files of ours. It says what it did.
+// SweepLocks takes the project's lock and removes what killed processes of ours have left behind: git's lock files,
+// held packs, and half-written files of ours. It returns notices of what it did.
 func (s *Store) SweepLocks(ctx context.Context, wait time.Duration) ([]string, error) {
 	lock, borrowed, err := s.lockOf(ctx, "doctor", wait)
 	if err != nil {
@@ -31,7 +31,7 @@ func (s *Store) SweepLocks(ctx context.Context, wait time.Duration) ([]string, e
 	return notices, nil
 }
 
-// SweepWorkspace is SweepLocks for the repository of a workspace, whose lock is held.
+// SweepWorkspace is SweepLocks for the repository of a workspace, whose lock the caller holds.
 func (s *Store) SweepWorkspace(ctx context.Context) []string { return s.sweep(ctx) }
 
 func (s *Store) sweep(ctx context.Context) []string {
@@ -46,8 +46,8 @@ func (s *Store) sweep(ctx context.Context) []string {
 	return notices
 }
 
-// dropStaleHolds gives free what commands held that were ended, unless one of them
-// was a restore of another work tree, which a command there goes on with.
+// dropStaleHolds releases what interrupted commands held, unless one of them was a restore in another work tree,
+// which a command there continues.
 func (s *Store) dropStaleHolds() {
 	if len(s.repo.StaleHolds(false)) == 0 {
 		return

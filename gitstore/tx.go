@@ -28,27 +28,26 @@ type Tx struct {
 	view     *View
 	lock     *lockfile.Lock
 	in       *inspection
-	rec      *chain.RecordedRun // newest recorded operation the files are at; nil for none
+	rec      *chain.RecordedRun // newest recorded operation of the files; nil for none
 	marks    map[wire.Ledger]record.LedgerMark
 	open     []proof.Claim // claims of the recorded run that no person has confirmed
-	borrowed bool          // the lock is held beyond this transaction
-	adopts   bool          // a run another tool began is taken up
-	broken   bool          // the files could not be brought to what was recorded
+	borrowed bool          // the lock outlives this transaction
+	adopts   bool          // a run that another tool began is adopted
+	broken   bool          // the files could not be brought to the recorded state
 
-	opened  *openBundle // the bundle that hooks are looking at
+	opened  *openBundle // the bundle that hooks are inspecting
 	commits int
 	last    *View      // the view before the newest commit
 	state   *run.State // decoded from what the newest commit recorded
 }
 
-// Begin locks the project and puts right what an earlier command or another
-// tool left: it completes working files that are behind the recorded run, replays
-// the reference implementation's crash journal, and records permitted changes of
-// other tools as an operation of their own. View().Notices says what it did.
+// Begin locks the project and repairs what an earlier command or another tool left: it completes working files that
+// are behind the recorded run, replays the reference implementation's crash journal, and records permitted changes
+// of other tools as an operation of their own. View().Notices says what it did.
 //
-// purpose names the operation for others who wait; wait bounds the waiting for
-// the lock. What beside names runs at the same time as the recovery, once the lock
-// is held, and is over when Begin returns. Errors: locked, and those of View.
+// purpose names the operation for waiting processes; wait bounds the waiting for the lock. The functions in beside
+// run concurrently with the recovery, once the lock is held, and have ended when Begin returns. Errors: locked, and
+// those of View.
 func (s *Store) Begin(ctx context.Context, purpose string, wait time.Duration, beside ...func()) (*Tx, error) {
 	if err := s.work.Mkdirs(path.Dir(wire.LockPath)); err != nil {
 		return nil, lockfile.Unwritable(s.lockPath(), err)
@@ -57,10 +56,10 @@ func (s *Store) Begin(ctx context.Context, purpose string, wait time.Duration, b
 	if err != nil {
 		return nil, err
 	}
-	s.repo.ForgetRefs() // what others did before the lock was ours
+	s.repo.ForgetRefs() // changes others made before we had the lock
 	tx := &Tx{store: s, lock: lock, borrowed: borrowed, adopts: purpose == PurposeAdopt}
-	// Before anything looks at the work tree, an agent would have to account for them; and also where nothing is to be
-	// completed, because the file was replaced by the same text.
+	// Before anything inspects the work tree, where an agent would have to account for them; and also when nothing
+	// is to be completed, because the file was replaced by the same text.
 	s.work.RemoveTemps()
 	var wg sync.WaitGroup
 	for _, f := range beside {
@@ -74,7 +73,7 @@ func (s *Store) Begin(ctx context.Context, purpose string, wait time.Duration, b
 	return tx, nil
 }
 
-// Close gives the lock back. It may be called more than once.
+// Close releases the lock. It may be called more than once.
 func (tx *Tx) Close() error {
 	if tx.lock == nil {
 		return nil
@@ -85,23 +84,22 @@ func (tx *Tx) Close() error {
 	}
 	tx.lock = nil
 	if tx.commits > 0 {
-		// Housekeeping, mostly a look into a directory; nothing depends on it.
+		// Housekeeping, usually only a directory listing; nothing depends on it.
 		_ = tx.store.repo.Compact(context.Background())
 	}
 	return err
 }
 
-// Again goes on from where the run is now, which another work tree has moved: the working files are brought along,
-// and View is that of then. Errors: those of Begin.
+// Again continues from the run's current state after another work tree has moved it: the working files are updated,
+// and View is the new one. Errors: those of Begin.
 func (tx *Tx) Again(ctx context.Context) error {
 	tx.store.repo.ForgetRefs()
 	tx.last, tx.state = nil, nil
 	return tx.recover(ctx)
 }
 
-// Reread looks at ledgers that were written since the transaction saw them, and
-// goes on with those that hold what is recorded: somebody may have put one back.
-// One that holds anything else still makes the next Commit fail.
+// Reread reads ledgers that were written since the transaction saw them, and accepts those that hold what is
+// recorded, because they may have been restored. Any other content still makes the next Commit fail.
 func (tx *Tx) Reread(ctx context.Context) error {
 	if tx.rec == nil || tx.broken {
 		return nil
@@ -133,14 +131,14 @@ func (tx *Tx) Reread(ctx context.Context) error {
 	return nil
 }
 
-// rollForward completes the working files and moves the cache along.
+// rollForward completes the working files and updates the cache.
 func (s *Store) rollForward(in *inspection) error {
-	// Whoever moved the ref may not have lived to make that durable.
+	// The process that moved the ref may have died before making that durable.
 	if err := s.repo.SyncRefDirs([]git.RefUpdate{{Name: git.RunRefPrefix + in.run, New: in.tip.Op}}); err != nil {
 		return err
 	}
-	// From here to the end the files are between two operations; the cache keeps
-	// naming the older one until they have arrived.
+	// From here to the end the files are between two operations; the cache keeps naming the older one until they
+	// are complete.
 	if err := s.work.Apply(in.forward); err != nil {
 		return fail.Errorf(fail.CodeWorkBehind, err, "the working files could not be brought up to operation %s",
 			in.tip.Op.Short()).
@@ -177,9 +175,8 @@ func (tx *Tx) View() *View {
 	return tx.view
 }
 
-// advance moves the transaction on to the operation just recorded. What the next
-// operation sees is decoded from the recorded bytes, exactly as replay will
-// decode them, and only when it is asked for.
+// advance moves the transaction on to the operation just recorded. The next operation's view is decoded from the
+// recorded bytes, exactly as replay will decode them, and only when it is needed.
 func (tx *Tx) advance(done *chain.RecordedRun, work *workdir.Plan, state *run.State) {
 	in := &inspection{
 		sit:     sitClean,
@@ -217,8 +214,7 @@ func (tx *Tx) renewed() *View {
 	}
 	v.setDocs(in.docs[wire.DocState], in.docs[wire.DocSession], in.docs[wire.DocHumanTasks])
 	v.State, v.StateNotes = run.RepairState(v.RawState, v.Config)
-	// Both were written by this process a moment ago; should the disk fail now,
-	// the next commit notices.
+	// This process has just written both; if the disk fails now, the next commit notices.
 	v.Index, _ = in.tip.ReadIndex()
 	v.RepoDecisions, _ = tx.store.repoDecisions(in)
 	return v
@@ -232,8 +228,7 @@ func (s *Store) locked() bool {
 	return err == nil && l.Held(time.Now()) != nil
 }
 
-// CatchUp brings the working files along after the run of this work tree has moved. The caller
-// holds the lock.
+// CatchUp updates the working files after the run of this work tree has moved. The caller holds the lock.
 func (s *Store) CatchUp(ctx context.Context) error {
 	in, err := s.inspect(ctx)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// verdict asks the door about the run's tip.
+// verdict verifies the run's tip.
 func (d *driver) verdict(run string) *proof.Verdict {
 	d.t.Helper()
 	v, err := proof.Verify(context.Background(), d.store.repo, run, "")
@@ -71,7 +71,7 @@ func TestVerify(t *testing.T) {
 	t.Run("own operations are known", func(t *testing.T) {
 		d := started(t)
 		run := d.view().Run
-		d.verdict(run) // of a copied directory nothing is noted
+		d.verdict(run) // a copied directory has no valid notes
 		d.must(d.acceptOp)
 		v := d.verdict(run)
 		if !v.Sound() || v.Checked != 0 || len(v.Open) != 0 {
@@ -116,7 +116,7 @@ func TestVerify(t *testing.T) {
 	for _, c := range []struct {
 		name, op string
 		edit     func(t testing.TB, d *driver, e *record.Edit, run string)
-		says     string // in a finding, "" when it holds
+		says     string // in a finding, "" when it is valid
 		open     string // claims
 	}{
 		{"another state under the old record", "accept_turn",
@@ -218,7 +218,7 @@ func TestVerifyOnAServer(t *testing.T) {
 	}
 }
 
-// noteOf is the only note of what was found sound in a repository.
+// noteOf returns the only note of verified operations in a repository.
 func noteOf(t *testing.T, r *git.Repository) string {
 	t.Helper()
 	list, err := filepath.Glob(filepath.Join(r.CommonDir, "agentxchain", "verified", "*"))

@@ -1,4 +1,4 @@
-// View is a consistent look at a project's run, without locking or writing.
+// View is a consistent view of a project's run, without locking or writing.
 
 package gitstore
 
@@ -18,51 +18,49 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// View is what a project holds at one moment.
+// View is the state of a project at one moment.
 type View struct {
 	Run string     // "" when no run has been started
 	Op  object.OID // newest recorded operation, "" when nothing is recorded
 
-	Config         *config.Config // the run is judged by it
+	Config         *config.Config // the configuration that governs the run
 	ConfigProblems wire.Problems
 	// the one in the work tree, with ConfigProblems; Config itself unless RuleChanges says otherwise
 	Working       *config.Config
-	RuleChanges   []config.RuleChange // from Config to Working: not in force until they are adopted
-	NextRules     []config.RuleChange // from the rules of the run that is over to Working, with which the next one begins
+	RuleChanges   []config.RuleChange // from Config to Working: not in force until adopted
+	NextRules     []config.RuleChange // from the rules of the ended run to Working, with which the next run begins
 	State         *run.State          // repaired in memory; nil when there is no state.json
 	RawState      *run.State          // as written
 	StateBytes    []byte
-	StateNotes    []string // what the repair did
+	StateNotes    []string // what the repair changed
 	Index         *run.Index
 	RepoDecisions []run.Line
 	Session       *ojson.Object // nil when absent or unreadable: it is only a hint
 	HumanTasks    []byte        // nil when absent
 
-	// Open are claims of other tools' work, in the record or in the working files, that
-	// no person has confirmed: what was passed so is not passed here. See Confirm.
+	// Open lists claims of other tools, in the record or in the working files, that no person has confirmed: they
+	// do not count as passed here. See Confirm.
 	Open []proof.Claim
-	// Lost says of a run that is not on record here that it was, nil of any other.
+	// Lost describes a run that was recorded and has no record here any more, nil for any other run.
 	Lost *LostRun
-	// Leaves is the run this work tree was in before, where another tool began another
-	// one and that was not over.
+	// Leaves is the unfinished run this work tree was in before, if another tool began a different one.
 	Leaves string
-	// Unasked is a remote whose runs were never asked for, where there is no run; "" for none.
+	// Unasked is a remote whose runs were never fetched, when there is no run; "" for none.
 	Unasked string
-	// Arrived are decisions of people that came with the run's ref and were not seen
-	// being made in this clone, oldest first.
+	// Arrived lists decisions of people that came with the run's ref and were not made in this clone, oldest first.
 	Arrived []proof.Arrival
 
-	// Notices are sentences for the person at the terminal: files behind the
-	// recorded run, changes of another tool, what a transaction put right.
+	// Notices are sentences for the person at the terminal: files behind the recorded run, changes of another tool,
+	// what a transaction repaired.
 	Notices []string
 
 	behind *chain.RecordedRun // the recorded run that the working files are behind; nil when they are not
 }
 
-// Begun reports a run that another tool began and no person has taken up.
+// Begun reports whether another tool began the run and no person has adopted it.
 func (v *View) Begun() bool { return v.Run != "" && v.Op == "" }
 
-// Onwards is the command that says where the run is: the one that brings the runs which were never asked for, if any.
+// Onwards returns the command that shows the run: the one that fetches runs which were never fetched, if any.
 func (v *View) Onwards() string {
 	if v.Unasked != "" {
 		return "git agentxchain sync " + wire.ShellWord(v.Unasked)
@@ -70,7 +68,7 @@ func (v *View) Onwards() string {
 	return "git agentxchain status"
 }
 
-// Snapshot returns what the rules need. The View must not be changed after.
+// Snapshot returns what the rules need. The View must not be changed afterwards.
 func (v *View) Snapshot() *protocol.Snapshot {
 	return &protocol.Snapshot{
 		Config:        v.Config,
@@ -82,13 +80,12 @@ func (v *View) Snapshot() *protocol.Snapshot {
 	}
 }
 
-// View looks at the project without locking it or changing anything on disk, but for
-// a restore that was interrupted, which is ended first.
-// When the working files are behind the recorded run the recorded one is served;
-// when another tool changed them in a permitted way they are. A Notice says so.
+// View inspects the project without locking it or changing anything on disk, except that it first settles an
+// interrupted restore. When the working files are behind the recorded run, View serves the recorded one; when
+// another tool changed them in a permitted way, it serves the files. A Notice says so.
 //
-// Errors: ledger_tampered and state_tampered name the file, the line and both
-// ways out; invalid_state, invalid_json and invalid_config are about the files.
+// Errors: ledger_tampered and state_tampered name the file, the line and both remedies; invalid_state, invalid_json
+// and invalid_config are about the files.
 func (s *Store) View(ctx context.Context) (*View, error) {
 	settled, err := s.SettleRestore(ctx)
 	if err != nil {
@@ -96,7 +93,7 @@ func (s *Store) View(ctx context.Context) (*View, error) {
 	}
 	in, err := s.inspect(ctx)
 	if err != nil && ctx.Err() == nil {
-		// A restore may have begun, or come and gone, since we began to look.
+		// A restore may have begun, or come and gone, since we started.
 		more, serr := s.SettleRestore(ctx)
 		if serr != nil {
 			return nil, serr
@@ -117,14 +114,14 @@ func (s *Store) View(ctx context.Context) (*View, error) {
 	if settled != "" {
 		v.Notices = append(v.Notices, settled)
 	}
-	// While a live process holds the lock the files are on their way.
+	// While a live process holds the lock it is updating the files.
 	if n := in.notice(); n != "" && !(in.sit == sitBehind && s.locked()) {
 		v.Notices = append(v.Notices, n)
 	}
 	return v, nil
 }
 
-// viewOf decodes what an inspection found.
+// viewOf decodes an inspection.
 func (s *Store) viewOf(in *inspection) (*View, error) {
 	v := &View{Run: in.run}
 	if err := v.setConfig(in); err != nil {

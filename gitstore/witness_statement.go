@@ -1,4 +1,4 @@
-// What a witness of a run would sign now.
+// The statement that a witness of a run would sign now.
 
 package gitstore
 
@@ -13,9 +13,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 )
 
-// WitnessStatement is what a witness of a run would sign now: its newest operation, which
-// holds, and which a remote has where the run is shared. Only issuer, nonce and times are
-// for the caller to set.
+// WitnessStatement returns the statement that a witness of a run would sign now: about its newest operation, which
+// must be valid, and which a remote must have if the run is shared. The caller only sets issuer, nonce and times.
 //
 // Errors: no_run, record_unproven, run_not_elsewhere.
 func (s *Store) WitnessStatement(ctx context.Context, run string) (*attest.Statement, error) {
@@ -26,7 +25,7 @@ func (s *Store) WitnessStatement(ctx context.Context, run string) (*attest.State
 	if err := proof.Believe(ctx, s.repo, run, tip); err != nil {
 		return nil, err
 	}
-	// What no remote has may be decided again, under another id, by the next sync.
+	// The next sync may decide again what no remote has, under another id.
 	if there, err := transport.Standings(ctx, s.repo, run, tip); err != nil {
 		return nil, err
 	} else if len(there) > 0 && !slices.ContainsFunc(there, func(r transport.Standing) bool { return r.Ahead == 0 }) {

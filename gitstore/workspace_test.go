@@ -1,4 +1,4 @@
-// The record of an initiative: one commit a change, nothing for no change, in every kind of repository.
+// Tests of an initiative's record: one commit per change, nothing without a change, in every kind of repository.
 
 package gitstore
 
@@ -61,7 +61,7 @@ func TestRecordInitiative(t *testing.T) {
 			second.New)); got != "Ada srun_1" {
 			t.Errorf("the commit says %q", got)
 		}
-		// What is prepared and not published moves nothing.
+		// A prepared but unpublished change moves nothing.
 		in.Files[history] = []byte("{}\n{}\n{}\n")
 		up, err := record.PrepareInitiative(ctx, repo, in)
 		if err != nil || up.Old != second.New || up.New == second.New {
@@ -92,8 +92,7 @@ func TestRecordInitiativeRefusesNames(t *testing.T) {
 	}
 }
 
-// initiativeFile returns a file of a super run's newest record, nil when the
-// record or the file is not there.
+// initiativeFile returns a file of a super run's newest record, nil when the record or the file is missing.
 func initiativeFile(ctx context.Context, r *git.Repository, run, name string) ([]byte, error) {
 	if _, err := git.RunRef(run); err != nil {
 		return nil, err

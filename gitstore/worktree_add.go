@@ -1,4 +1,4 @@
-// Linked work trees for runs of their own, and the branches they are on.
+// Linked work trees for runs of their own, and their branches.
 
 package gitstore
 
@@ -28,8 +28,7 @@ func HeadCommit(ctx context.Context, repo *git.Repository) (object.OID, error) {
 	return oid, nil
 }
 
-// CommittedFile returns a project-relative file as a commit has it; false when it is
-// not there, or is no plain file.
+// CommittedFile returns a project-relative file from a commit; false when it is missing or not a regular file.
 func (s *Store) CommittedFile(ctx context.Context, commit object.OID, name string) (data []byte, ok bool, err error) {
 	r := s.reader(ctx)
 	c, err := r.Commit(commit)
@@ -44,10 +43,9 @@ func (s *Store) CommittedFile(ctx context.Context, commit object.OID, name strin
 	return data, err == nil, err
 }
 
-// MakeBranch makes a branch at commit from, or at a new commit on top of it in which
-// files (project-relative) are as given; without files there is no new commit. The
-// branch must not exist (ref_moved). No hook of git's runs but those of ref updates,
-// and no work tree is touched.
+// MakeBranch makes a branch at commit from, or at a new commit on top of it with the given files
+// (project-relative); without files there is no new commit. The branch must not exist (ref_moved). Of git's hooks
+// only those for ref updates run, and no work tree is touched.
 func (s *Store) MakeBranch(ctx context.Context, branch string, from object.OID, files map[string][]byte,
 	message string) (object.OID, error) {
 	tip := from
@@ -98,16 +96,15 @@ func (s *Store) commitOnto(ctx context.Context, from object.OID, files map[strin
 	return commit.OID, s.objects.Write(ctx, append(e.Objects, commit))
 }
 
-// AddWorktree checks a branch out into a new linked work tree. The directory must not
-// exist; those above it are made.
+// AddWorktree checks a branch out into a new linked work tree. The directory must not exist; its parents are
+// created.
 func (s *Store) AddWorktree(ctx context.Context, dir, branch string) error {
 	_, err := s.repo.Git.In(s.repo.TopLevel).Run(ctx, nil, "worktree", "add", "--quiet", dir, branch)
 	return err
 }
 
-// RemoveWorktree removes a linked work tree that holds nothing git does not have: a
-// changed or unknown file makes git refuse it. Files that are ignored go with it,
-// which is the caller's to judge (see IgnoredFiles).
+// RemoveWorktree removes a linked work tree that holds nothing git does not have: git refuses it if there is a
+// changed or unknown file. Ignored files are removed with it; the caller decides about them (see IgnoredFiles).
 func (s *Store) RemoveWorktree(ctx context.Context, dir string) error {
 	_, err := s.repo.Git.In(s.repo.TopLevel).Run(ctx, nil, "worktree", "remove", dir)
 	return err

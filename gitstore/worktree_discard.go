@@ -1,4 +1,4 @@
-// Taking back a linked work tree that was never finished, and nothing else.
+// Removing a linked work tree that was never finished, and nothing else.
 
 package gitstore
 
@@ -16,9 +16,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 )
 
-// DiscardWorktree removes what a maker of a linked work tree left at dir that was killed:
-// nothing, an empty directory, one with git's own file, or a work tree of this repository
-// on that branch, in which nobody has worked. Whatever else is there is somebody's and
+// DiscardWorktree removes what a killed maker of a linked work tree left at dir: nothing, an empty directory, one
+// with git's own file, or an unused work tree of this repository on that branch. Anything else may be a user's and
 // stays. Errors: file_exists.
 func (s *Store) DiscardWorktree(ctx context.Context, dir, branch string) error {
 	if err := s.unfinished(ctx, dir, branch); err != nil {
@@ -28,7 +27,7 @@ func (s *Store) DiscardWorktree(ctx context.Context, dir, branch string) error {
 	if err != nil && !errors.As(err, new(*git.GitError)) {
 		return err
 	}
-	// What is not registered is a directory git had not come round to.
+	// An unregistered directory is one that git had not got round to.
 	if err := os.RemoveAll(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fail.Errorf(fail.CodeUnreadable, err, "%s cannot be removed", dir)
 	}
@@ -36,9 +35,8 @@ func (s *Store) DiscardWorktree(ctx context.Context, dir, branch string) error {
 	return err
 }
 
-// unfinished refuses a path where something is that DiscardWorktree must not remove. Git
-// makes the directory, then its .git file, then says which branch it is on, and fills it
-// last.
+// unfinished refuses a path with something that DiscardWorktree must not remove. Git makes the directory, then its
+// .git file, then says which branch it is on, and fills it last.
 func (s *Store) unfinished(ctx context.Context, dir, branch string) error {
 	taken := fail.Errorf(CodeFileExists, nil,
 		"%s is there already and is not the work tree of %s; it is left as it is",
@@ -72,8 +70,8 @@ func (s *Store) unfinished(ctx context.Context, dir, branch string) error {
 	return nil
 }
 
-// linked reports whether a directory is a linked work tree of this repository, by its
-// .git file: git is not asked in a directory that may be anybody's.
+// linked reports whether a directory is a linked work tree of this repository, by its .git file: git is not started
+// in a directory that may belong to another user.
 func (s *Store) linked(dir string) bool {
 	name := filepath.Join(dir, ".git")
 	if fi, err := os.Lstat(name); err != nil || !fi.Mode().IsRegular() || fi.Size() > 1<<16 {
@@ -95,8 +93,7 @@ func (s *Store) linked(dir string) bool {
 	return err == nil && above == own
 }
 
-// MadeBranch reports whether a branch's tip is what MakeBranch makes of the same from,
-// files and message.
+// MadeBranch reports whether a branch's tip is what MakeBranch makes from the same commit, files and message.
 func (s *Store) MadeBranch(ctx context.Context, tip, from object.OID, files map[string][]byte, message string) (bool,
 	error) {
 	if len(files) == 0 {

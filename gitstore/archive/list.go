@@ -13,12 +13,12 @@ import (
 )
 
 const (
-	// ListPrefix is where the list of each year is: below it the year.
+	// ListPrefix is the ref prefix of the lists; the year follows it.
 	ListPrefix = git.RefSpace + "archive-list/"
-	// KeepPrefix is where a remote keeps the operations of archived runs: below it the
-	// year, a commit whose parents are the newest operations of those runs.
+	// KeepPrefix is the prefix under which a remote keeps the operations of archived runs; the year follows it. Its
+	// ref is a commit whose parents are the newest operations of those runs.
 	KeepPrefix = git.RefSpace + "archive/"
-	// PastPrefix is where a clone keeps an archived run: below it the run.
+	// PastPrefix is the prefix under which a clone keeps an archived run; the run id follows it.
 	PastPrefix = git.RefSpace + "past/"
 )
 
@@ -33,7 +33,7 @@ const (
 type Entry struct {
 	Run     string `json:"run_id"`
 	State   string `json:"state"`
-	Change  int    `json:"change"` // counts the changes of the entry: of two the higher one holds
+	Change  int    `json:"change"` // counts the changes of the entry: the higher count wins
 	Op      string `json:"op"`     // the run's newest operation
 	Ops     int    `json:"operations"`
 	Status  string `json:"status"`
@@ -54,14 +54,14 @@ func (e *Entry) Year() string {
 
 func (e *Entry) line() []byte { return ojson.Compact(ojson.Marshal(e)) }
 
-// List are the entries of one year, or of all, by run.
+// List maps runs to the entries of one year, or of all years.
 type List map[string]*Entry
 
-// maxChange is the highest count of changes. At it the count no longer decides between two entries: a run that
-// is not in the archive does not disappear into it for good by an entry that counts so high.
+// maxChange is the highest count of changes. At this count the count no longer decides between two entries, so an
+// entry with a huge count cannot hide a run in the archive for good.
 const maxChange = 1 << 30
 
-// Changed counts one more change.
+// Changed counts another change.
 func (e *Entry) Changed() { e.Change = min(e.Change+1, maxChange) }
 
 // rank orders the states where the count of changes does not decide.
@@ -75,8 +75,7 @@ func (e *Entry) rank() int {
 // maxList bounds a list that is read, in bytes: some 200,000 runs.
 const maxList = 64 << 20
 
-// decode reads a list. Lines that are no entries are left out: what came from elsewhere is
-// not trusted to be one.
+// decode reads a list. It skips lines that are not entries, because foreign lists are not trusted.
 func decode(data []byte, format string) List {
 	out := make(List)
 	if len(data) > maxList {
@@ -108,8 +107,8 @@ func (l List) encode() []byte {
 	return b.Bytes()
 }
 
-// Merge returns the entries of both lists; of two entries of a run the newer change holds.
-// The order of the lists makes no difference, so that every clone comes to the same list.
+// Merge returns the entries of both lists; of two entries for one run the newer change wins. The order of the lists
+// makes no difference, so every clone arrives at the same list.
 func (l List) Merge(other List) List {
 	out := maps.Clone(l)
 	if out == nil {
@@ -121,8 +120,8 @@ func (l List) Merge(other List) List {
 	return out
 }
 
-// newer chooses between two entries of one run. Two clones that changed it at once made
-// changes of the same number: then the longer record holds, and the one made first.
+// newer chooses between two entries of one run. If two clones changed it at the same time, both changes have the
+// same number: then the longer record wins, and after that the earlier change.
 func newer(a, b *Entry) *Entry {
 	if a == nil {
 		return b
@@ -138,7 +137,7 @@ func newer(a, b *Entry) *Entry {
 	return a
 }
 
-// Equal reports two lists of the same entries.
+// Equal reports whether both lists have the same entries.
 func (l List) Equal(other List) bool {
 	return len(l) == len(other) && bytes.Equal(l.encode(), other.encode())
 }
@@ -154,7 +153,7 @@ func (l List) Year(year string) List {
 	return out
 }
 
-// Archived returns the entry of a run that is in the archive, nil when it is not.
+// Archived returns the entry of an archived run, nil when the run is not archived.
 func (l List) Archived(run string) *Entry {
 	if e := l[run]; e != nil && e.State == Archived {
 		return e

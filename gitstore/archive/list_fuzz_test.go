@@ -7,7 +7,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 )
 
-// FuzzList: every clone comes to the same list, whatever lines it was given and in which order.
+// FuzzList checks that every clone arrives at the same list, whatever lines it received and in whatever order.
 func FuzzList(f *testing.F) {
 	f.Add([]byte(`{"run_id":"run_1","state":"archived","change":1,"op":"`+string(bytes.Repeat([]byte("ab"), 20))+
 		`","operations":3,"status":"completed","ended_at":"2026-01-02T03:04:05.000Z","by":"Ada","at":"2026-01-02T03:04:05.000Z"}`+"\n"),

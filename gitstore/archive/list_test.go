@@ -28,8 +28,8 @@ func someList(rng *rand.Rand) List {
 	return l
 }
 
-// Lists are joined by clones that never meet, in any order and more than once: all of them
-// have to come to the same list, and none may forget a newer change.
+// Clones that never meet join lists in any order and more than once: all of them must arrive at the same list, and
+// none may forget a newer change.
 func TestMergeIsTheSameInEveryOrder(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 19))
 	for range 2000 {
@@ -80,7 +80,7 @@ func TestDecodeLeavesOutWhatIsNoEntry(t *testing.T) {
 	}
 }
 
-// An entry with the highest count there is does not keep a run in the archive, or out of the list, for good.
+// An entry with the highest possible count does not keep a run in the archive, or off the list, for good.
 func TestTheHighestCountIsNotTheLastWord(t *testing.T) {
 	for _, state := range []string{Archived, Removed} {
 		theirs := &Entry{Run: "run_1", State: state, Change: maxChange, Op: strings.Repeat("a", 40), Ops: 1 << 30}

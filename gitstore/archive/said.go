@@ -13,18 +13,18 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// What witnesses signed of archived runs lies beside the list, in the tree of its commit: a directory
-// for each run, a file for each statement that is named after its content. So two sides are joined by
-// keeping all of both.
+// Statements that witnesses signed about archived runs lie beside the list, in the tree of its commit: a directory
+// for each run, with a file for each statement, named after its content. Two sides are therefore joined by keeping
+// everything from both.
 const (
 	saidDir    = "witnesses"
 	saidSuffix = ".dsse.json"
 
-	// maxSaid bounds the statements that are read of one run.
+	// maxSaid bounds how many statements are read for one run.
 	maxSaid = 10_000
 )
 
-// SaidAt is the tree of what witnesses signed that a commit of a list holds, "" for none.
+// SaidAt returns the tree of witness statements in the commit of a list, "" for none.
 func SaidAt(ctx context.Context, r *git.Repository, commit object.OID) (object.OID, error) {
 	tree, err := treeAt(ctx, r, commit)
 	if err != nil {
@@ -33,7 +33,7 @@ func SaidAt(ctx context.Context, r *git.Repository, commit object.OID) (object.O
 	return subtree(tree, saidDir), nil
 }
 
-// SaidOf returns the trees of statements by run, as SaidAt's tree holds them.
+// SaidOf returns the trees of statements by run, from the tree that SaidAt returns.
 func SaidOf(ctx context.Context, r *git.Repository, said object.OID) (map[string]object.OID, error) {
 	out := make(map[string]object.OID)
 	list, err := readTree(ctx, r, said)
@@ -45,8 +45,7 @@ func SaidOf(ctx context.Context, r *git.Repository, said object.OID) (map[string
 	return out, err
 }
 
-// Statements reads the statements of one run, in the order of their names. What came from elsewhere is
-// not trusted to be a statement.
+// Statements reads the statements of one run, sorted by name. Foreign files are not trusted to be statements.
 func Statements(ctx context.Context, r *git.Repository, of object.OID) ([][]byte, error) {
 	list, err := readTree(ctx, r, of)
 	if err != nil {
@@ -66,7 +65,7 @@ func Statements(ctx context.Context, r *git.Repository, of object.OID) ([][]byte
 	return out, nil
 }
 
-// AddSaid writes the tree that holds statements of runs beside those of said, which it returns.
+// AddSaid adds statements of runs to those in the tree said and returns the new tree.
 func AddSaid(ctx context.Context, r *git.Repository, said object.OID, statements map[string][][]byte) (object.OID,
 	error) {
 	var objects []object.Object
@@ -95,7 +94,7 @@ func AddSaid(ctx context.Context, r *git.Repository, said object.OID, statements
 	return JoinSaid(ctx, r, said, o.OID)
 }
 
-// JoinSaid writes the tree that holds the statements of both, and returns it.
+// JoinSaid writes the tree with the statements of both trees, and returns it.
 func JoinSaid(ctx context.Context, r *git.Repository, a, b object.OID) (object.OID, error) {
 	both, objects, err := joinTrees(ctx, r, a, b, 1)
 	if err != nil || len(objects) == 0 {
@@ -104,14 +103,14 @@ func JoinSaid(ctx context.Context, r *git.Repository, a, b object.OID) (object.O
 	return both, r.Objects().Write(ctx, objects)
 }
 
-// HoldsSaid reports whether one tree of statements holds all of another.
+// HoldsSaid reports whether the tree all contains every statement of the tree some.
 func HoldsSaid(ctx context.Context, r *git.Repository, all, some object.OID) (bool, error) {
 	both, _, err := joinTrees(ctx, r, all, some, 1)
 	return both == all, err
 }
 
-// joinTrees joins two trees, and their directories down to a depth. Of two files of one name the one of
-// the lower id stays: names tell the content, so that only what is no statement has two.
+// joinTrees joins two trees, and their directories down to a depth. Of two files with one name it keeps the one
+// with the lower id: names follow from content, so only files that are not statements can clash.
 func joinTrees(ctx context.Context, r *git.Repository, a, b object.OID, deep int) (object.OID, []object.Object,
 	error) {
 	if a == b || b == "" {
@@ -169,7 +168,7 @@ func treeOf(r *git.Repository, entries []object.TreeEntry) object.Object {
 	return object.New(r.ObjectFormat, object.KindTree, object.EncodeTree(entries))
 }
 
-// readTree reads a tree, nothing for "".
+// readTree reads a tree; "" has no entries.
 func readTree(ctx context.Context, r *git.Repository, oid object.OID) ([]object.TreeEntry, error) {
 	if oid == "" {
 		return nil, nil
@@ -185,7 +184,7 @@ func readTree(ctx context.Context, r *git.Repository, oid object.OID) ([]object.
 	return tree, nil
 }
 
-// treeAt is the tree of a commit, nothing for "".
+// treeAt returns the entries of a commit's tree; "" has none.
 func treeAt(ctx context.Context, r *git.Repository, commit object.OID) ([]object.TreeEntry, error) {
 	if commit == "" {
 		return nil, nil

@@ -13,8 +13,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
-// Clones that never meet add statements of the same runs: joined in any order, and more than once, all of
-// them come to the same tree, which git finds well formed, and no statement is lost.
+// Clones that never meet add statements of the same runs. Joined in any order, and more than once, they all arrive
+// at the same tree, which git finds well formed, and no statement is lost.
 func TestStatementsAreJoinedInAnyOrder(t *testing.T) {
 	testrepo.Matrix(t, func(t *testing.T, x *testrepo.Repo) {
 		ctx := t.Context()
@@ -38,7 +38,7 @@ func TestStatementsAreJoinedInAnyOrder(t *testing.T) {
 			for i := range sides {
 				some := make(map[string][][]byte)
 				for range rng.IntN(4) {
-					// run_1 and run_1-2 are in another order as directories than as names.
+					// run_1 and run_1-2 sort differently as directories than as names.
 					run := []string{"run_1", "run_1-2", "run_2"}[rng.IntN(3)]
 					text := fmt.Sprintf("statement %d of %s", rng.IntN(4), run)
 					some[run] = append(some[run], []byte(text))
@@ -115,7 +115,7 @@ func statementsOf(ctx context.Context, t *testing.T, r *git.Repository, said obj
 	return out
 }
 
-// What came from elsewhere under names of another form is passed over.
+// Foreign files with other names are skipped.
 func TestStatementsOfAnotherFormArePassedOver(t *testing.T) {
 	x := testrepo.New(t, testrepo.Options{})
 	ctx := t.Context()

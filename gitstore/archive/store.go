@@ -11,7 +11,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 )
 
-// listFile is the only file of a list's commit, and of a commit that keeps operations.
+// listFile is the only file in a list's commit and in a commit that keeps operations.
 const listFile = "runs.jsonl"
 
 // maxParents bounds the parents of one commit; more operations take a chain of commits.
@@ -33,7 +33,7 @@ func Years(ctx context.Context, r *git.Repository, prefix string) (map[string]ob
 	return out, nil
 }
 
-// ValidYear reports the name of a year.
+// ValidYear reports whether s is the name of a year.
 func ValidYear(s string) bool { return len(s) == 4 && strings.Trim(s, "0123456789") == "" }
 
 // Read reads the list a commit holds.
@@ -78,8 +78,7 @@ func ReadAll(ctx context.Context, r *git.Repository, prefix string) (List, error
 	return all, nil
 }
 
-// Write writes a commit that holds a list, and the tree of what witnesses signed, "" for none, with these
-// parents.
+// Write writes a commit with these parents that holds a list and the tree of witness statements ("" for none).
 func Write(ctx context.Context, r *git.Repository, l List, said object.OID, by object.Signature, subject string,
 	parents ...object.OID,
 ) (object.OID, error) {
@@ -103,7 +102,7 @@ func Write(ctx context.Context, r *git.Repository, l List, said object.OID, by o
 	return commit.OID, r.Objects().Write(ctx, []object.Object{blob, tree, commit})
 }
 
-// Join writes the commit that keeps the operations of l after those that before keeps.
+// Join writes a commit that keeps the operations of l in addition to those that before keeps.
 func Join(ctx context.Context, r *git.Repository, before object.OID, l List, by object.Signature) (object.OID, error) {
 	kept, err := Read(ctx, r, before)
 	if err != nil {
@@ -129,8 +128,8 @@ func Join(ctx context.Context, r *git.Repository, before object.OID, l List, by 
 	return before, nil
 }
 
-// Keeps reports whether the archive of a repository keeps a run with an operation: its list
-// says so, and the year's commit leads there.
+// Keeps reports whether the archive of a repository keeps a run at an operation: its list says so, and the
+// operation is reachable from the year's commit.
 func Keeps(ctx context.Context, r *git.Repository, run string, op object.OID) (bool, error) {
 	l, err := ReadAll(ctx, r, ListPrefix)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Runs that are over leave the refs that every listing, fetch and push goes through, and
-// stay provable (docs/teams.md#archived-runs).
+// Archiving ended runs: they leave the refs that every listing, fetch and push goes through, and stay provable
+// (docs/teams.md#archived-runs).
 
 package archiving
 
@@ -24,9 +24,9 @@ import (
 
 // Codes of archiving.
 const (
-	CodeRunNotEnded    = "run_not_ended"    // only a run that is over can be archived
+	CodeRunNotEnded    = "run_not_ended"    // only a run that has ended can be archived
 	CodeRunInUse       = "run_in_use"       // a work tree is in the run
-	CodeRunNotArchived = "run_not_archived" // there is nothing to take out, or to prune
+	CodeRunNotArchived = "run_not_archived" // there is nothing to unarchive or to prune
 )
 
 // packAfter is how many refs move before git packs them again: each loose one is a file.
@@ -34,8 +34,8 @@ const packAfter = 100
 
 // Options of Archive.
 type Options struct {
-	Runs   []string  // these; none: all that ended before Before
-	Before time.Time // of the newest operation
+	Runs   []string  // these runs; none: all that ended before Before
+	Before time.Time // compared with the time of the newest operation
 	Wait   time.Duration
 	DryRun bool
 }
@@ -43,8 +43,8 @@ type Options struct {
 // Done is the outcome of Archive.
 type Done struct {
 	Archived []*archive.Entry
-	Already  []string          // named, and in the archive before
-	InUse    map[string]string // run -> the work tree that is in it; left where it is
+	Already  []string          // named, but archived already
+	InUse    map[string]string // run -> the work tree that is in it; these runs are left where they are
 	Notices  []string
 }
 
@@ -62,8 +62,8 @@ func beginArchive(ctx context.Context, s *gitstore.Store, wait time.Duration) (*
 	return tx, list, nil
 }
 
-// Archive moves runs that are over into the archive: their refs are no longer run refs, and
-// the list that travels names them. Nothing is removed.
+// Archive moves ended runs into the archive: their refs are no longer run refs, and the list that travels names
+// them. Nothing is removed.
 //
 // Errors: no_run, run_not_ended, run_in_use, record_unproven, and those of Begin.
 func Archive(ctx context.Context, s *gitstore.Store, opt Options) (*Done, error) {
@@ -124,8 +124,8 @@ func Archive(ctx context.Context, s *gitstore.Store, opt Options) (*Done, error)
 	})
 }
 
-// endedBefore lists the runs that are over and had their newest operation before a time,
-// newest first, with their states.
+// endedBefore lists the runs that have ended and whose newest operation is older than a time, newest first, with
+// their states.
 func endedBefore(
 	ctx context.Context, repo *git.Repository, before time.Time,
 ) (names []string, states map[string]*run.State, err error) {
@@ -145,8 +145,8 @@ func endedBefore(
 	return names, states, nil
 }
 
-// archiveEntry is the entry of a run that goes into the archive, without the number of its
-// operations. st is its state where that was read before.
+// archiveEntry returns the entry of a run to be archived, without its number of operations. st is its state if
+// already read.
 func archiveEntry(
 	ctx context.Context, repo *git.Repository, name string, tip object.OID, st *run.State,
 	before *archive.Entry,
@@ -180,7 +180,7 @@ func archiveEntry(
 	return e, nil
 }
 
-// countEntries counts the operations of runs, with one git for all of them.
+// countEntries counts the operations of runs, with a single git process.
 func countEntries(ctx context.Context, repo *git.Repository, entries []*archive.Entry) error {
 	if len(entries) == 0 {
 		return nil
@@ -206,8 +206,8 @@ func countEntries(ctx context.Context, repo *git.Repository, entries []*archive.
 	return nil
 }
 
-// changeArchive notes a change of entries in the list and then lets refs go. What is kept
-// is kept first: after a crash in between both are there.
+// changeArchive records changed entries in the list and then drops refs. It creates the new refs first: after a
+// crash in between, both exist.
 func changeArchive(ctx context.Context, repo *git.Repository, env protocol.Env, list archive.List,
 	entries []*archive.Entry,
 	change func(*archive.Entry) error, drop func(*archive.Entry) []git.RefUpdate) error {
@@ -284,14 +284,14 @@ func listMoves(
 	return moves, nil
 }
 
-// packRefs has git pack the refs when many have moved. Failing to costs time later.
+// packRefs has git pack the refs when many have moved. A failure only costs time later.
 func packRefs(ctx context.Context, repo *git.Repository, moved int) {
 	if moved >= packAfter {
 		_, _ = repo.Git.Run(ctx, nil, "pack-refs", "--all")
 	}
 }
 
-// Unarchive makes archived runs runs again, as if they had never left.
+// Unarchive turns archived runs back into ordinary runs, as if they had never left.
 //
 // Errors: run_not_archived, and those of fetching a run whose operations are not here.
 func Unarchive(ctx context.Context, s *gitstore.Store, runs []string, wait time.Duration) ([]*archive.Entry, error) {

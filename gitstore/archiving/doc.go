@@ -1,3 +1,3 @@
-// Package archiving takes runs that are over out of the refs that every listing, fetch and push goes through, brings
-// them back, and lets go of what a remote keeps. The list of them is package archive's.
+// Package archiving takes ended runs out of the refs that every listing, fetch and push goes through, brings them
+// back, and prunes what a remote keeps. Package archive keeps their list.
 package archiving

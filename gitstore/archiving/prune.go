@@ -1,4 +1,4 @@
-// Deleting what is kept of archived runs: those that a remote has, others only where a person gives them up.
+// Pruning archived runs: those that a remote keeps, others only when a person gives them up.
 
 package archiving
 
@@ -19,11 +19,11 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 )
 
-// PruneOptions of Prune.
+// PruneOptions are the options of Prune.
 type PruneOptions struct {
-	Runs    []string // these; none: all that ended before Before
+	Runs    []string // these runs; none: all that ended before Before
 	Before  time.Time
-	Because string // gives up what no remote keeps; for named runs only
+	Because string // the reason to give up what no remote keeps; for named runs only
 	Wait    time.Duration
 	DryRun  bool
 }
@@ -31,14 +31,14 @@ type PruneOptions struct {
 // PruneDone is the outcome of Prune.
 type PruneDone struct {
 	Pruned  []*archive.Entry // a remote keeps them
-	Removed []*archive.Entry // no remote does: they were given up
+	Removed []*archive.Entry // no remote kept them: they were given up
 	Kept    []string         // no remote is known to keep them
 	Notices []string
 }
 
-// Prune lets the operations of archived runs go from this clone, where a remote keeps them:
-// commands that name such a run fetch it again. What no remote keeps goes only when it is
-// named with a reason, which the list then tells. The space is git gc's to free.
+// Prune removes the operations of archived runs from this clone where a remote keeps them: commands that name such
+// a run fetch it again. A run that no remote keeps goes only when it is named with a reason, which the list then
+// records. Freeing the space is up to git gc.
 //
 // Errors: run_not_archived, run_not_elsewhere, and those of Begin.
 func Prune(ctx context.Context, s *gitstore.Store, opt PruneOptions) (*PruneDone, error) {
@@ -98,7 +98,7 @@ func Prune(ctx context.Context, s *gitstore.Store, opt PruneOptions) (*PruneDone
 	})
 }
 
-// prunable lists the runs that opt means.
+// prunable lists the runs that opt selects.
 func prunable(list archive.List, past map[string]object.OID, opt PruneOptions) ([]string, error) {
 	if len(opt.Runs) > 0 {
 		for _, name := range opt.Runs {
@@ -127,8 +127,8 @@ func prunable(list archive.List, past map[string]object.OID, opt PruneOptions) (
 	return out, nil
 }
 
-// keptElsewhere asks the remotes which of the runs they keep. It is proven here: the commit
-// of the year leads to the run's newest operation.
+// keptElsewhere asks the remotes which of the runs they keep. It proves the answer here: the run's newest operation
+// is reachable from the year's commit.
 func keptElsewhere(
 	ctx context.Context, repo *git.Repository, done *PruneDone, list archive.List, runs []string,
 ) (map[string]bool, error) {
@@ -148,11 +148,11 @@ func keptElsewhere(
 					remote+" could not be asked what it keeps: "+transport.Complaint(err))
 				break
 			}
-			// One git tells it for all runs.
+			// One git process answers for all runs.
 			names, err := repo.Git.Run(ctx, nil, "for-each-ref", "--format=%(refname)",
 				"--merged="+proof.KeptRef(remote, year), archive.PastPrefix)
 			if err != nil {
-				continue // it keeps nothing of that year
+				continue // it keeps nothing of this year
 			}
 			for name := range strings.Lines(string(names)) {
 				out[strings.TrimPrefix(strings.TrimSpace(name), archive.PastPrefix)] = true
@@ -162,7 +162,7 @@ func keptElsewhere(
 	return out, nil
 }
 
-// forgetKept lets go of what was seen of remotes' archives: it would hold every operation.
+// forgetKept drops the refs fetched from remotes' archives, which would keep every operation alive.
 func forgetKept(ctx context.Context, repo *git.Repository) error {
 	refs, err := repo.ListRefs(ctx, record.SeenRefPrefix)
 	if err != nil {

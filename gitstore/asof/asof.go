@@ -1,5 +1,5 @@
-// A run as of one of its operations, laid out beside the repository: a scratch work tree
-// whose record ends there. Every look-up works in it as it does in the real one.
+// A run as of one of its operations, laid out beside the repository: a scratch work tree whose record ends there.
+// Every query works in it as in the real one.
 
 package asof
 
@@ -27,16 +27,15 @@ import (
 type AsOf struct {
 	chain.OpInfo
 	Dir string    // the project in the scratch work tree
-	At  time.Time // of the operation, milliseconds
+	At  time.Time // time of the operation, to the millisecond
 }
 
-// LayOut makes the layout in root, an empty directory, from the record that repo has:
-// the ledgers, documents and bundles of that moment, the configuration it was decided
-// under, and of the project's files those that gates look at, as the operation's commit has
-// them and as evidence has them since. Objects are read where they are; in repo nothing is
-// written. Nothing of the configuration that sends anything is laid out.
+// LayOut makes the layout in root, an empty directory, from the record in repo: the ledgers, documents and bundles
+// of that moment, the configuration in force, and the project files that gates look at, as the operation's commit
+// has them, updated from later evidence. It reads objects in place and writes nothing to repo. It leaves out every
+// setting that sends anything.
 //
-// Errors: not_found for a name that is no operation; those of Repair.
+// Errors: not_found for a name that is not an operation; those of Repair.
 func LayOut(ctx context.Context, repo *git.Repository, name, root string) (*AsOf, error) {
 	out, err := repo.Git.Run(ctx, nil, "rev-parse", "--verify", "--quiet", "--end-of-options", name+"^{commit}")
 	if err != nil {
@@ -117,8 +116,8 @@ func (l *layout) lay(op string) (*AsOf, error) {
 	if err != nil {
 		return nil, err
 	}
-	// What looks at no file of the project, such as a gate that is denied, does not say
-	// where the code was: where it was before.
+	// An operation that looks at no project file, such as a denied gate, does not record the code's HEAD: it is
+	// then the one recorded before.
 	head := ""
 	for i := len(ops) - 1; i >= 0 && head == ""; i-- {
 		head = ops[i].CodeHead
@@ -146,8 +145,8 @@ func (l *layout) lay(op string) (*AsOf, error) {
 	return out, l.evidence(s, ops, head, documents)
 }
 
-// checkout brings the gate documents of the code's commit, where it is in this clone; every
-// other file stays out of the work tree without counting as deleted.
+// checkout brings the gate documents of the code's commit, if this clone has it; every other file stays out of the
+// work tree without counting as deleted.
 func (l *layout) checkout(head string, documents []string) error {
 	if head == "" || l.run("cat-file", "-e", head+"^{commit}") != nil {
 		return nil
@@ -163,7 +162,7 @@ func (l *layout) checkout(head string, documents []string) error {
 	}
 	_ = l.run("config", "core.sparseCheckout", "true")
 	_ = l.run("config", "core.sparseCheckoutCone", "false")
-	// A checkout ends well where the tree itself cannot be read.
+	// git checkout succeeds even when the tree itself cannot be read.
 	err := l.run("ls-tree", head)
 	if err == nil {
 		err = l.run("-c", "advice.detachedHead=false", "checkout", "-q", "--force", "--detach", head)
@@ -171,7 +170,7 @@ func (l *layout) checkout(head string, documents []string) error {
 	if err == nil {
 		return nil
 	}
-	// What a partial clone does not have is not there; the record is what counts.
+	// Files missing from a partial clone stay missing; the record is what counts.
 	if l.repo.Git.Partial(l.ctx) {
 		return nil
 	}
@@ -197,8 +196,8 @@ func (l *layout) write(name string, data []byte) error {
 	return nil
 }
 
-// evidence writes the gate documents that an operation of ops on the commit head of the code
-// has read: they were not committed yet.
+// evidence writes the gate documents that one of ops read on top of the code's commit head: they were not committed
+// yet.
 func (l *layout) evidence(s *gitstore.Store, ops []chain.OpInfo, head string, documents []string) error {
 	want := make(map[string]bool)
 	for _, d := range documents {
@@ -234,7 +233,7 @@ func (l *layout) evidence(s *gitstore.Store, ops []chain.OpInfo, head string, do
 	return nil
 }
 
-// gateDocuments are the files that gates of any phase look at.
+// gateDocuments lists the files that gates of any phase look at.
 func gateDocuments(cfg *config.Config) []string {
 	var out []string
 	for _, phase := range cfg.Phases() {

@@ -1,5 +1,5 @@
-// The refs of a run as a git bundle: writing one, and taking one apart in a
-// repository of its own before any of it is believed.
+// The refs of a run as a git bundle: writing one, and unpacking one in a repository of its own before any of it is
+// believed.
 
 package bundle
 
@@ -23,8 +23,8 @@ import (
 
 // Codes of bundles of a run's refs.
 const (
-	CodeHistoryInvalid  = "history_invalid"  // a bundle that is none, is not whole, or holds something else than a run
-	CodeHistoryDiverged = "history_diverged" // it tells another story than the refs here
+	CodeHistoryInvalid  = "history_invalid"  // a bundle that is malformed, incomplete, or not of a run
+	CodeHistoryDiverged = "history_diverged" // its history differs from the refs here
 )
 
 const (
@@ -88,38 +88,37 @@ func Write(ctx context.Context, r *git.Repository, run, path string) ([]git.Ref,
 	return refs, err
 }
 
-// Bundle is a bundle that was taken apart and found good. Close it.
+// Bundle is a bundle that was unpacked and found good. Close it after use.
 type Bundle struct {
 	Run  string // the only run in it, "" when there are several
 	Refs []Ref
 	Ops  int // operations in it
 
-	Repo *git.Repository // where it lies for now
+	Repo *git.Repository // where it is unpacked
 	dir  *scratch.Dir
 }
 
-// How a ref of a bundle stands to the one here.
+// How a ref of a bundle relates to the one here.
 const (
-	Create  = "create"   // there is none here
-	Forward = "forward"  // it goes on from the one here
+	Create  = "create"   // there is no such ref here
+	Forward = "forward"  // it continues the one here
 	Same    = "same"     // the same
-	Behind  = "included" // the one here goes on from it
-	Joined  = "joined"   // one witness signed on both sides: both lines are kept
+	Behind  = "included" // the one here continues it
+	Joined  = "joined"   // the same witness signed on both sides: both lines are kept
 )
 
-// Ref is one of its refs.
+// Ref is a ref of a bundle.
 type Ref struct {
 	Name     string
 	OID      object.OID
-	Here     object.OID // of a run that is archived, where the archive has it; "" for none
+	Here     object.OID // for an archived run, the ref in the archive; "" for none
 	Relation string     // one of the Bundle constants
 
 	at object.OID // where the ref is here
 }
 
-// Judge checks a bundle: its form, every object, every operation by
-// replaying it, and how its refs stand to those here. This repository is only
-// looked at. Errors: history_invalid, history_diverged.
+// Judge checks a bundle: its form, every object, every operation by replaying it, and how its refs relate to those
+// here. It changes nothing in this repository. Errors: history_invalid, history_diverged.
 func Judge(ctx context.Context, repo *git.Repository, file string) (_ *Bundle, err error) {
 	names, err := readBundleHead(file, repo.ObjectFormat)
 	if err != nil {
@@ -149,8 +148,8 @@ func Judge(ctx context.Context, repo *git.Repository, file string) (_ *Bundle, e
 	return b, nil
 }
 
-// Open takes a bundle apart in a repository of its own, which done removes. Git
-// checks every object; what the operations say is not judged. Errors: history_invalid.
+// Open unpacks a bundle in a repository of its own, which done removes. Git checks every object; the content of
+// operations is not judged. Errors: history_invalid.
 func Open(ctx context.Context, file string) (repo *git.Repository, done func(), err error) {
 	names, format, err := bundleHead(file)
 	if err != nil {
@@ -168,7 +167,7 @@ func Open(ctx context.Context, file string) (repo *git.Repository, done func(), 
 	return b.Repo, b.Close, nil
 }
 
-// Close removes what was taken apart.
+// Close removes the unpacked bundle.
 func (b *Bundle) Close() {
 	if b == nil {
 		return
@@ -179,8 +178,7 @@ func (b *Bundle) Close() {
 	_ = b.dir.Remove()
 }
 
-// receive fetches the bundle into a repository of its own, where git checks every
-// object and that nothing is missing.
+// receive fetches the bundle into a repository of its own, where git checks every object and completeness.
 func (b *Bundle) receive(ctx context.Context, format, file string, names []string) error {
 	abs, err := filepath.Abs(file)
 	if err != nil {
@@ -195,8 +193,8 @@ func (b *Bundle) receive(ctx context.Context, format, file string, names []strin
 		return err
 	}
 	args := []string{
-		// Only this file is read, whatever the person's configuration would rewrite
-		// it to; git keeps large objects out of memory and refuses odd ones.
+		// Only this file is read, whatever the person's configuration would rewrite it to; git streams large
+		// objects to disk and refuses odd ones.
 		"-c", "protocol.allow=never", "-c", "protocol.file.allow=always",
 		"-c", "fetch.fsckObjects=true", "-c", "fetch.unpackLimit=1", "-c", "core.bigFileThreshold=16m",
 		"-c", "fetch.fsck.hasDot=error", "-c", "fetch.fsck.hasDotdot=error", "-c", "fetch.fsck.hasDotgit=error", "-c",
@@ -254,7 +252,7 @@ func (b *Bundle) judge(ctx context.Context) error {
 	return nil
 }
 
-// compare says how a ref of the bundle stands to the one here.
+// compare finds out how a ref of the bundle relates to the one here.
 func (b *Bundle) compare(ctx context.Context, here *git.Repository, ref *Ref) (err error) {
 	if ref.at, err = here.ReadRef(ctx, ref.Name); err != nil {
 		return err
@@ -290,13 +288,13 @@ func (b *Bundle) compare(ctx context.Context, here *git.Repository, ref *Ref) (e
 		WithHint("both sides went on by themselves: restore the artifact without --bundle, which records it on top of what is here and overwrites nothing")
 }
 
-// moves reports a ref that a restore moves here.
+// moves reports whether a restore moves the ref here.
 func (r *Ref) moves() bool {
 	return r.Relation == Create || r.Relation == Forward || r.Relation == Joined
 }
 
-// JoinWitnesses makes one line of what a witness signed here and in the bundle, as a sync does,
-// once the objects are here.
+// JoinWitnesses joins what a witness signed here and in the bundle into one line, as a sync does, once the objects
+// are here.
 func (b *Bundle) JoinWitnesses(ctx context.Context, here *git.Repository) error {
 	for i := range b.Refs {
 		ref := &b.Refs[i]
@@ -313,8 +311,7 @@ func (b *Bundle) JoinWitnesses(ctx context.Context, here *git.Repository) error 
 	return nil
 }
 
-// Newest is the newest operation of the run when the bundle has one that is not
-// here, else "".
+// Newest returns the newest operation of the run in the bundle if it is not here yet, else "".
 func (b *Bundle) Newest(run string) object.OID {
 	if ref := b.ofRun(run); ref != nil && (ref.Relation == Create || ref.Relation == Forward) {
 		return ref.OID
@@ -322,7 +319,7 @@ func (b *Bundle) Newest(run string) object.OID {
 	return ""
 }
 
-// ofRun is the ref of a run in the bundle, nil for none.
+// ofRun returns the ref of a run in the bundle, nil for none.
 func (b *Bundle) ofRun(run string) *Ref {
 	for i := range b.Refs {
 		if b.Refs[i].Name == git.RunRefPrefix+run {
@@ -332,7 +329,7 @@ func (b *Bundle) ofRun(run string) *Ref {
 	return nil
 }
 
-// Updates are the moves of the refs, that of run last.
+// Updates returns the updates of the refs, that of run last.
 func (b *Bundle) Updates(run string) []git.RefUpdate {
 	var out, last []git.RefUpdate
 	for _, ref := range b.Refs {
@@ -349,12 +346,12 @@ func (b *Bundle) Updates(run string) []git.RefUpdate {
 	return append(out, last...)
 }
 
-// incomingRefs hold the objects of a bundle from its transfer until the run's refs
-// have moved: git's housekeeping would remove what no ref reaches.
+// incomingRefs is the prefix of refs that keep the objects of a bundle from their transfer until the run's refs
+// have moved: git's housekeeping would remove unreachable objects.
 const incomingRefs = git.RefSpace + "incoming/"
 
-// Transfer brings the objects over and holds them by refs below incomingRefs and key
-// (DropIncoming). No other ref moves.
+// Transfer brings the objects over and keeps them with refs below incomingRefs and key (see DropIncoming). No other
+// ref moves.
 func (b *Bundle) Transfer(ctx context.Context, to *git.Repository, key string) error {
 	args := []string{
 		"-c", "protocol.file.allow=always", "-c", "fetch.fsckObjects=true", "-c", "fetch.unpackLimit=1",
@@ -380,7 +377,7 @@ func (b *Bundle) Transfer(ctx context.Context, to *git.Repository, key string) e
 	})
 }
 
-// DropIncoming removes the refs that held a transfer.
+// DropIncoming removes the refs that kept the objects of a transfer.
 func DropIncoming(ctx context.Context, r *git.Repository, key string) error {
 	refs, err := r.ListRefs(ctx, incomingRefs+key+"/")
 	if err != nil || len(refs) == 0 {
@@ -395,8 +392,8 @@ func DropIncoming(ctx context.Context, r *git.Repository, key string) error {
 	return r.UpdateRefs(ctx, updates, "agentxchain: restored")
 }
 
-// Files are the governed files as the newest operation of the bundle's only run
-// recorded them, and its configuration.
+// Files returns the governed files as the newest operation of the bundle's only run recorded them, and its
+// configuration.
 func (b *Bundle) Files(ctx context.Context) (*chain.RunFiles, error) {
 	ref := b.ofRun(b.Run)
 	if b.Run == "" || ref == nil {
@@ -410,8 +407,8 @@ func (b *Bundle) Files(ctx context.Context) (*chain.RunFiles, error) {
 	return (&chain.RecordedRun{Run: b.Run, Op: ref.OID, Root: c.Tree, Reader: r}).Files()
 }
 
-// Project returns the project id the newest operation of a run in the bundle was
-// decided under, "" when its configuration does not tell. What is no operation is history_invalid.
+// Project returns the project id in force at the newest operation of a run in the bundle, "" when its configuration
+// does not name one. A tip that is not an operation is history_invalid.
 func (b *Bundle) Project(ctx context.Context, run string) (string, error) {
 	ref := b.ofRun(run)
 	if ref == nil {

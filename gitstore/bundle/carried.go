@@ -1,5 +1,4 @@
-// The record of a run as an export artifact carries it: a bundle of the refs that a sync
-// brings.
+// The record of a run in an export artifact: a bundle of the refs that a sync transfers.
 
 package bundle
 
@@ -20,14 +19,14 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 )
 
-// carriedRef reports a ref that an artifact carries: where the run stands, what did not
-// hold when two sides were joined, what witnesses signed. The others are of one clone.
+// carriedRef reports whether an artifact carries a ref: the run's tip, the conflicts from joining two sides, and
+// what witnesses signed. Other refs belong to a single clone.
 func carriedRef(name, run string) bool {
 	return name == git.RunRefPrefix+run || strings.HasPrefix(name, record.ConflictRefPrefix+run+"/") ||
 		strings.HasPrefix(name, record.WitnessRefPrefix+run+"/")
 }
 
-// CarriedRefs lists what an artifact carries of a run, nothing when it has no ref.
+// CarriedRefs lists the refs of a run that an artifact carries, nothing when the run has no ref.
 func CarriedRefs(ctx context.Context, r *git.Repository, run string) ([]git.Ref, error) {
 	refs, err := Refs(ctx, r, run)
 	if err != nil {
@@ -40,28 +39,27 @@ func CarriedRefs(ctx context.Context, r *git.Repository, run string) ([]git.Ref,
 	return refs, nil
 }
 
-// densest is how many times smaller the objects of a run become at most when they are
-// packed together (a half to a third was measured).
+// densest is the highest factor by which the objects of a run shrink when they are packed together (measured: two
+// to three).
 const densest = 4
 
-// PackRefs returns refs with their whole history as a git bundle. fits is false when it
-// would have more than most bytes: git is stopped there, or not begun when the objects take
-// so much now that they cannot fit.
+// PackRefs returns refs with their whole history as a git bundle. fits is false when the bundle would exceed most
+// bytes: git is stopped at that point, or not started if the objects are already too large to fit.
 func PackRefs(ctx context.Context, r *git.Repository, refs []git.Ref, most int64) (data []byte, fits bool, err error) {
 	disk := []string{"rev-list", "--objects", "--disk-usage"}
 	for _, ref := range refs {
 		disk = append(disk, ref.Name)
 	}
-	if out, err := r.Git.Run(ctx, nil, append(disk, "--")...); err == nil { // git before 2.31 cannot tell
+	if out, err := r.Git.Run(ctx, nil, append(disk, "--")...); err == nil { // git before 2.31 does not know the option
 		n, err := strconv.ParseInt(strings.TrimSpace(string(out)), 10, 64)
 		if err == nil && n/densest > most {
 			return nil, false, nil
 		}
 	}
-	// Below the top git before 2.41 takes - for a file.
+	// git before 2.41 accepts "-" as a file only at the top level.
 	g := r.Git.In(cmp.Or(r.TopLevel, r.GitDir))
 	g.MaxOutput = most
-	// What several threads find to be alike depends on which is faster.
+	// The deltas that several threads find depend on their timing.
 	args := []string{"-c", "pack.threads=1", "bundle", "create", "--quiet", "-"}
 	for _, ref := range refs {
 		args = append(args, ref.Name)
@@ -73,15 +71,14 @@ func PackRefs(ctx context.Context, r *git.Repository, refs []git.Ref, most int64
 	return data, err == nil, err
 }
 
-// Head reads which refs a bundle says to hold, and where they are. Only its head is
-// looked at.
+// Head returns the refs that a bundle claims to hold, with their object ids. It reads the head only.
 func Head(r io.Reader) ([]git.Ref, error) {
 	refs, _, err := parseBundleHead(r)
 	return refs, err
 }
 
-// CarriedTip is the newest operation of run among the refs of a bundle that an artifact
-// carries; all of them must belong to that run.
+// CarriedTip returns the newest operation of run among the refs of a bundle in an artifact; all of them must belong
+// to that run.
 func CarriedTip(refs []git.Ref, run string) (object.OID, error) {
 	tip := object.OID("")
 	for _, ref := range refs {
@@ -99,7 +96,7 @@ func CarriedTip(refs []git.Ref, run string) (object.OID, error) {
 	return tip, nil
 }
 
-// State is state.json as the newest operation of a run in the bundle recorded it.
+// State returns state.json as the newest operation of a run in the bundle recorded it.
 func (b *Bundle) State(ctx context.Context, run string) ([]byte, error) {
 	ref := b.ofRun(run)
 	if ref == nil {

@@ -1,4 +1,4 @@
-// The head of a bundle: read, and judged, before git sees it.
+// The head of a bundle, read and judged before git sees it.
 
 package bundle
 
@@ -20,7 +20,7 @@ func Bad(cause error, format string, args ...any) *fail.Error {
 		args...).WithHint("make it again with git agentxchain export --bundle FILE")
 }
 
-// readBundleHead reads the head of a bundle for a repository: which refs it says to hold.
+// readBundleHead reads the head of a bundle for a repository and returns the refs it claims to hold.
 func readBundleHead(file, format string) ([]string, error) {
 	names, have, err := bundleHead(file)
 	if err == nil && have != format {
@@ -29,8 +29,7 @@ func readBundleHead(file, format string) ([]string, error) {
 	return names, err
 }
 
-// bundleHead reads the head of a bundle: which refs it says to hold, and the format of
-// its objects.
+// bundleHead reads the head of a bundle and returns the refs it claims to hold and its object format.
 func bundleHead(file string) (names []string, format string, err error) {
 	f, err := os.OpenFile(file, os.O_RDONLY|git.OpenNonblock, 0)
 	if err != nil {

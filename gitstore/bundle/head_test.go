@@ -1,4 +1,4 @@
-// The head of a bundle, read from anywhere.
+// Tests of reading the head of a bundle.
 
 package bundle
 

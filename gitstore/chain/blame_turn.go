@@ -10,9 +10,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 )
 
-// TurnBefore returns an accepted turn as the run held it when its result was
-// accepted, looking back through at most limit operations; nil when it is not found
-// there, as when another tool accepted it.
+// TurnBefore returns an accepted turn as the run held it when its result was accepted. It looks back through at
+// most limit operations and returns nil when it does not find the turn, such as when another tool accepted it.
 func (x *RunRecord) TurnBefore(turn string, limit int) (*run.Turn, error) {
 	name := record.TrailerOp + ": " + (*protocol.AcceptTurn)(nil).Name() + "\n"
 	id := record.TrailerTurn + ": " + turn + "\n"
@@ -36,7 +35,7 @@ func (x *RunRecord) TurnBefore(turn string, limit int) (*run.Turn, error) {
 			if t, ok := s.ActiveTurns.Get(turn); ok && t != nil {
 				return t, nil
 			}
-			// Refused then; its acceptance lies further back or is not ours.
+			// Refused then; its acceptance is further back or is not ours.
 		}
 		op = c.Parents[0]
 	}

@@ -1,4 +1,4 @@
-// The configurations of operations that are read one after another.
+// The configurations of operations that are read in sequence.
 
 package chain
 
@@ -10,13 +10,14 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 )
 
-// Configs keeps the newest one: it rarely differs from the last operation's.
+// Configs caches the newest configuration: it rarely differs from the last operation's.
 type Configs struct {
 	last *config.Config
 	oid  object.OID
 }
 
-// Of decodes the configuration that an operation recorded, with its blob. root are the entries of tree.
+// Of decodes the configuration that an operation recorded, and returns it with its blob. root holds the entries of
+// tree.
 func (c *Configs) Of(r *record.Reader, root []object.TreeEntry, tree object.OID) (*config.Config, object.OID, error) {
 	i := slices.IndexFunc(root, func(e object.TreeEntry) bool { return e.Name == record.FileConfig })
 	if i < 0 {

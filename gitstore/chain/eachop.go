@@ -1,4 +1,4 @@
-// The operations of a run one by one, each with what it was decided on.
+// The operations of a run one by one, each with its inputs.
 
 package chain
 
@@ -20,27 +20,26 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// RecordedOp is an operation as it was decided.
+// RecordedOp is an operation with what it was decided on.
 type RecordedOp struct {
 	OpInfo
-	Record   *protocol.Record // its Op is nil for what cannot be applied again
-	Config   *config.Config   // it was decided under
-	ConfigID object.OID       // of the document, the same for the same bytes
+	Record   *protocol.Record // its Op is nil for an operation that cannot be applied again
+	Config   *config.Config   // the configuration in force
+	ConfigID object.OID       // of the configuration document; equal bytes have equal ids
 	Before   *protocol.Snapshot
 }
 
-// ConfigBytes reads a configuration that an operation was decided under.
+// ConfigBytes reads the configuration of an operation by its blob id.
 func ConfigBytes(ctx context.Context, repo *git.Repository, id object.OID) ([]byte, error) {
 	return record.NewReader(ctx, repo).Blob(id)
 }
 
-// EachOp hands the operations ops[from:to] to visit, with their index. ops is a chain
-// from its beginning. Operations are visited side by side, in no order; visit may be
-// called by several goroutines at once, and again for operations near one that does not
-// yield what it recorded. It may return what the operation yields when applied again,
-// which saves reading what it recorded.
+// EachOp passes the operations ops[from:to] to visit, with their index. ops is a chain from its beginning.
+// Operations are visited concurrently, in no order; several goroutines may call visit at once, and it may be called
+// again for operations near one that does not yield what it recorded. visit may return what the operation yields
+// when applied again, which saves reading the recorded result.
 //
-// Nothing is written, and no lock taken.
+// EachOp writes nothing and takes no lock.
 func EachOp(
 	ctx context.Context, repo *git.Repository, ops []OpInfo, from, to int, visit func(i int,
 		op *RecordedOp) (*protocol.Transition, error),
@@ -53,9 +52,8 @@ func EachOp(
 	return visitSpans(ctx, repo, work)
 }
 
-// EachOpBack is EachOp over the whole chain that ends with tip, begun while it is still listed.
-// Operations are counted from the newest, which is 0. It returns the chain from its first
-// operation.
+// EachOpBack is EachOp over the whole chain that ends with tip, started while the chain is still being listed.
+// Operations are counted from the newest, which is 0. It returns the chain from its first operation.
 func EachOpBack(
 	ctx context.Context, repo *git.Repository, tip object.OID, visit func(back int,
 		op *RecordedOp) (*protocol.Transition,
@@ -63,7 +61,7 @@ func EachOpBack(
 ) ([]OpInfo, error) {
 	work := make(chan opSpan)
 	var ops []OpInfo // newest first
-	sent := 0        // how many of them
+	sent := 0        // how many of them were sent
 	send := func(n int) {
 		part := slices.Clone(ops[sent:min(sent+n+1, len(ops))])
 		slices.Reverse(part)
@@ -78,7 +76,7 @@ func EachOpBack(
 		defer close(work)
 		err := newWalker(ctx, repo).back(tip, func(op OpInfo) bool {
 			if ops = append(ops, op); len(ops)-sent > spanOps {
-				send(spanOps) // with the one before them
+				send(spanOps) // with their predecessor
 			}
 			return true
 		})
@@ -95,18 +93,18 @@ func EachOpBack(
 	return ops, err
 }
 
-// spanOps is how many operations one worker visits in a row. Of the first it reads the state and
-// the index, which takes as long as some ten others.
+// spanOps is how many operations one worker visits in a row. For the first of them it reads the state and the
+// index, which takes as long as about ten others.
 const spanOps = 128
 
-// opSpan are operations ops[from:to] that one worker visits in a row.
+// opSpan is a span of operations, ops[from:to], that one worker visits in order.
 type opSpan struct {
 	ops      []OpInfo
 	from, to int
 	visit    visitor
 }
 
-// visitSpans visits until there is no more work. After an error the rest is taken and left.
+// visitSpans visits until there is no more work. After an error it drains the rest.
 func visitSpans(ctx context.Context, repo *git.Repository, work <-chan opSpan) error {
 	errs := make([]error, min(runtime.GOMAXPROCS(0), 8))
 	var wg sync.WaitGroup
@@ -125,7 +123,7 @@ func visitSpans(ctx context.Context, repo *git.Repository, work <-chan opSpan) e
 	return failures.All(errs...)
 }
 
-// opReader reads operations in order. It holds what does not change between them.
+// opReader reads operations in order. It keeps what does not change between them.
 type opReader struct {
 	r   *record.Reader
 	ctx context.Context
@@ -133,12 +131,12 @@ type opReader struct {
 	configs   Configs
 	repo      []run.Line // of the ledger at repoOID
 	repoOID   object.OID
-	repoStays bool                 // the ledger is the same before all operations of the span
-	last      *protocol.Transition // what the operation before yielded, nil when not known
+	repoStays bool                 // the ledger is the same before every operation of the span
+	last      *protocol.Transition // what the previous operation yielded, nil when unknown
 }
 
-// stretch is how many operations follow from one another before the state they came to
-// is held against the recorded one: encoding it for every operation is a tenth of the work.
+// stretch is how many consecutive operations are applied before the resulting state is compared with the recorded
+// one: encoding it for every operation would be a tenth of the work.
 const stretch = 16
 
 type visitor func(i int, op *RecordedOp) (*protocol.Transition, error)
@@ -153,7 +151,7 @@ func (p *opReader) span(ops []OpInfo, from, to int, visit visitor) error {
 		start := p.last
 		ok, err := p.follow(ops, a, b, visit, false)
 		if err == nil && !ok {
-			// One of them does not yield what was recorded: all once more, each held against it.
+			// One of them does not yield what was recorded: repeat all, comparing each.
 			p.last = start
 			_, err = p.follow(ops, a, b, visit, true)
 		}
@@ -164,9 +162,8 @@ func (p *opReader) span(ops []OpInfo, from, to int, visit visitor) error {
 	return nil
 }
 
-// follow visits ops[from:to]. The state before an operation is what the one before it
-// yielded, held against the record for every operation with each, else where the row of
-// such states ends; ok tells that it was as recorded.
+// follow visits ops[from:to]. The state before an operation is what its predecessor yielded. It is compared with
+// the record after every operation if each is set, else at the end of the stretch; ok reports whether it matched.
 func (p *opReader) follow(ops []OpInfo, from, to int, visit visitor, each bool) (ok bool, err error) {
 	for i := from; i < to; i++ {
 		if err := p.ctx.Err(); err != nil {
@@ -195,18 +192,18 @@ func (p *opReader) follow(ops []OpInfo, from, to int, visit visitor, each bool) 
 		}
 		p.last = next
 		p.r.NextOperation()
-		tree := ops[i].Tree // the next operation begins with it
+		tree := ops[i].Tree // the next operation starts from it
 		p.r.Keep(tree)
 	}
 	return true, nil
 }
 
-// yields reports that the operation came to the state it is recorded with.
+// yields reports whether the operation arrived at its recorded state.
 func yields(next *protocol.Transition, op *OpInfo) bool {
 	return wire.Digest(next.State.Encode()) == op.StateDigest
 }
 
-// read reads one operation; prev is the tree of the one before, "" for a run's first.
+// read reads one operation; prev is the tree of its predecessor, "" for a run's first operation.
 func (p *opReader) read(info OpInfo, prev object.OID) (*RecordedOp, error) {
 	root, err := p.r.Entries(info.Tree)
 	if err != nil {
@@ -237,7 +234,7 @@ func (p *opReader) read(info OpInfo, prev object.OID) (*RecordedOp, error) {
 	return op, err
 }
 
-// before is the snapshot the operation was decided on.
+// before returns the snapshot the operation was decided on.
 func (p *opReader) before(op *RecordedOp, prev object.OID) (*protocol.Snapshot, error) {
 	snap := &protocol.Snapshot{Config: op.Config}
 	if prev == "" {
@@ -276,9 +273,9 @@ func (p *opReader) before(op *RecordedOp, prev object.OID) (*protocol.Snapshot, 
 	return snap, p.repoRows(snap, prev)
 }
 
-// repoSpan compares the repository decisions at both ends of a span. A ledger only grows, and
-// a row that was amended does not become what it was, unless another tool's change was taken
-// in: the same at both ends, it is the same all along, and need not be looked up each time.
+// repoSpan compares the repository decisions at both ends of a span. A ledger only grows, and an amended row does
+// not change back unless another tool's change was recorded: if both ends are equal, the ledger is the same
+// throughout and need not be looked up each time.
 func (p *opReader) repoSpan(ops []OpInfo, from, to int) error {
 	p.repoStays = false
 	if slices.ContainsFunc(ops[from:to], func(op OpInfo) bool { return op.Name == protocol.OpExternal }) {
@@ -286,7 +283,7 @@ func (p *opReader) repoSpan(ops []OpInfo, from, to int) error {
 	}
 	first, err := p.repoAt(ops[max(from-1, 0)].Tree)
 	if err != nil {
-		return nil // the operation that needs it says so
+		return nil // the operation that needs it reports the error
 	}
 	last, err := p.repoAt(ops[to-1].Tree)
 	p.repoStays = err == nil && first == last && first == p.repoOID
@@ -304,7 +301,7 @@ func (p *opReader) repoRows(snap *protocol.Snapshot, tree object.OID) error {
 	return nil
 }
 
-// repoAt takes the rows that a tree has, and returns the id of their ledger, "" for none.
+// repoAt reads the rows of a tree, and returns the id of their ledger, "" for none.
 func (p *opReader) repoAt(tree object.OID) (object.OID, error) {
 	e, _, err := p.r.Lookup(tree, record.LedgerDir(wire.LedgerRepoDecisions))
 	if err != nil || e.OID == p.repoOID {
@@ -321,7 +318,7 @@ func (p *opReader) repoAt(tree object.OID) (object.OID, error) {
 // CodeRecordInvalid means that the record of an operation cannot be decoded.
 const CodeRecordInvalid = "record_invalid"
 
-// UnreadableRecord says that the record of an operation cannot be decoded.
+// UnreadableRecord reports that the record of an operation cannot be decoded.
 func UnreadableRecord(op object.OID, cause error) *fail.Error {
 	return fail.Errorf(CodeRecordInvalid, cause, "operation %s cannot be read",
 		op.Short()).WithHint("git agentxchain fsck --replay")

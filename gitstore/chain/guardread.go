@@ -1,5 +1,5 @@
-// What guards ask of a repository beside its runs: new commits with what they
-// claim, the history of one file, and what runs hold of single files.
+// What guards ask of a repository besides its runs: new commits with their claims, the history of one file, and
+// single files held by runs.
 
 package chain
 
@@ -13,11 +13,10 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// MaxNewCommits bounds the commits that are listed at once. It bounds memory: each
-// takes some hundred bytes.
+// MaxNewCommits bounds the commits that are listed at once, and thereby memory: each takes some hundred bytes.
 const MaxNewCommits = 500000
 
-// CommitAlone returns the parents and the message of one commit, without git.
+// CommitAlone returns the parents and the message of one commit, without starting git.
 func CommitAlone(ctx context.Context, r *git.Repository, commit object.OID) (parents []object.OID, message string,
 	err error) {
 	c, err := record.NewReader(ctx, r).Commit(commit)
@@ -27,8 +26,7 @@ func CommitAlone(ctx context.Context, r *git.Repository, commit object.OID) (par
 	return c.Parents, c.Message, nil
 }
 
-// EntryAt returns what a commit's tree has at a path, without reading it: "" when
-// there is nothing.
+// EntryAt returns the entry of a commit's tree at a path, without reading it: "" when there is none.
 func EntryAt(ctx context.Context, r *git.Repository, commit object.OID, path string) (object.OID, object.Mode, error) {
 	t := record.NewReader(ctx, r)
 	c, err := t.Commit(commit)
@@ -42,8 +40,8 @@ func EntryAt(ctx context.Context, r *git.Repository, commit object.OID, path str
 	return e.OID, e.Mode, nil
 }
 
-// Versions lists what the newest limit operations recorded of a document, each
-// content once, the newest first.
+// Versions lists the contents of a document that the newest limit operations recorded, each content once, newest
+// first.
 func (x *RunRecord) Versions(d wire.Document, limit int) ([]object.OID, error) {
 	var out []object.OID
 	seen := make(map[object.OID]bool)
@@ -90,7 +88,7 @@ func (x *RunRecord) HoldsFile(name string, content object.OID) (bool, error) {
 	return false, nil
 }
 
-// Config returns the configuration the newest operation was decided under.
+// Config returns the configuration of the newest operation.
 func (x *RunRecord) Config() (data []byte, content object.OID, err error) {
 	root, err := x.root()
 	if err != nil {
@@ -104,17 +102,17 @@ func (x *RunRecord) Config() (data []byte, content object.OID, err error) {
 	return data, e.OID, err
 }
 
-// ConfigUse is a configuration that operations of a run were decided under.
+// ConfigUse is a configuration that operations of a run used.
 type ConfigUse struct {
-	Op      string     // name of the operation that first had it
+	Op      string     // name of the first operation with it
 	At      object.OID // that operation
 	Content object.OID // of agentxchain.json
 	First   bool       // it is the run's first operation
-	After   string     // the run before this one, its last operation; "" for none
+	After   string     // last operation of the run before, "" for none
 }
 
-// Configs lists the configurations of a run's operations, the newest first, at most
-// limit operations back. One is listed again when another came between.
+// Configs lists the configurations of a run's operations, newest first, at most limit operations back. A
+// configuration that another one interrupted is listed again.
 func (x *RunRecord) Configs(limit int) ([]ConfigUse, error) {
 	var out []ConfigUse
 	for op := x.Op; op != "" && limit > 0; limit-- {

@@ -1,4 +1,4 @@
-// Reading back all governed files of a run as one operation recorded them.
+// Reading back all governed files of a run from one operation.
 
 package chain
 
@@ -12,12 +12,11 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// RunFiles are the governed files as one operation recorded them, by
-// project-relative path.
+// RunFiles holds the governed files as one operation recorded them, by project-relative path.
 type RunFiles struct {
 	Run     string
 	Op      object.OID
-	Config  []byte            // the configuration the operation was decided under
+	Config  []byte            // the operation's configuration
 	State   []byte            // state.json
 	Files   map[string][]byte // ledgers, documents, bundles of active turns, files of operations
 	Ledgers map[string]bool   // which of Files are ledgers
@@ -33,7 +32,7 @@ func (f *RunFiles) Paths() []string {
 	return out
 }
 
-// CodeNoRun means that a run has no record here.
+// CodeNoRun means that there is no record of a run here.
 const CodeNoRun = "no_run"
 
 func NoRun(run string) *fail.Error {
@@ -85,7 +84,7 @@ func (x *RecordedRun) Files() (*RunFiles, error) {
 		return err
 	}
 	for _, g := range groups {
-		// A later operation's file takes the place of an earlier one's.
+		// A later operation's file replaces an earlier one's.
 		err := x.Reader.WalkFiles(g, record.ProjectDir, func(name string, oid object.OID) error {
 			if !record.SafeFile(name) {
 				return record.Malformed(x.Root, "it holds the file %q, which no operation may write", name)

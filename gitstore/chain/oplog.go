@@ -19,14 +19,14 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// OpInfo is what the commit of an operation says about it.
+// OpInfo is the information in an operation's commit.
 type OpInfo struct {
 	Op          object.OID
-	Parents     []object.OID // one, or none for a run's first operation
+	Parents     []object.OID // one parent; none for a run's first operation
 	Tree        object.OID
 	Run         string
 	Name        string    // wire name: accept_turn, external, ...
-	Time        time.Time // to the second; the record has milliseconds
+	Time        time.Time // to the second; the record has it in milliseconds
 	Actor       string
 	Email       string
 	Turn        string
@@ -36,13 +36,13 @@ type OpInfo struct {
 	CodeHead    string // HEAD of the project's own history at the time
 	Dropped     []string
 	Unstaged    []string
-	Previous    object.OID // last operation of the run before, in a run's first
-	Origin      object.OID // the operation it was before it was decided again, "" for none
+	Previous    object.OID // last operation of the previous run, in a run's first operation
+	Origin      object.OID // the original operation if it was decided again, "" for none
 }
 
-// Log returns the operations from tip back, newest first, at most limit (0: all). With an error it returns those that
-// come before it. They are read in this process, and each is held against its id: git believes an index of packs that
-// leads it to another commit.
+// Log returns the operations from tip back, newest first, at most limit (0: all). With an error it returns those
+// read so far. It reads them in this process and verifies each against its id: git trusts a pack index even if it
+// leads to the wrong commit.
 func Log(ctx context.Context, repo *git.Repository, tip object.OID, limit int) (ops []OpInfo, err error) {
 	err = newWalker(ctx, repo).back(tip, func(op OpInfo) bool {
 		ops = append(ops, op)
@@ -51,7 +51,7 @@ func Log(ctx context.Context, repo *git.Repository, tip object.OID, limit int) (
 	return ops, err
 }
 
-// walker goes through chains of operations.
+// walker walks chains of operations.
 type walker struct {
 	r    *record.Reader
 	ends map[object.OID]bool // where a shallow history ends
@@ -61,7 +61,7 @@ func newWalker(ctx context.Context, repo *git.Repository) walker {
 	return walker{record.NewReader(ctx, repo), history.ShallowCommits(repo)}
 }
 
-// back hands the operations from tip back to take, until it says no.
+// back passes the operations from tip back to take, until take returns false.
 func (w walker) back(tip object.OID, take func(OpInfo) bool) error {
 	for id := tip; ; {
 		if err := w.r.Context().Err(); err != nil {
@@ -81,7 +81,7 @@ func (w walker) back(tip object.OID, take func(OpInfo) bool) error {
 	}
 }
 
-// Operation reads what the commit of an operation says.
+// Operation reads the information in an operation's commit.
 func Operation(r *record.Reader, id object.OID) (OpInfo, error) {
 	c, err := r.Commit(id)
 	if err != nil {
@@ -99,7 +99,7 @@ func Operation(r *record.Reader, id object.OID) (OpInfo, error) {
 	return op, nil
 }
 
-// ReadMessage takes the subject and the trailers, which message wrote.
+// ReadMessage parses the subject and the trailers that message wrote.
 func (op *OpInfo) ReadMessage(msg string) {
 	var rest string
 	op.Subject, rest, _ = strings.Cut(msg, "\n")
@@ -133,13 +133,13 @@ func (op *OpInfo) ReadMessage(msg string) {
 	}
 }
 
-// LedgerChange is what an operation did to one ledger.
+// LedgerChange is the change that an operation made to one ledger.
 type LedgerChange struct {
 	Ledger   wire.Ledger
 	Appended []string       // lines, without line feeds
 	Amended  []ledger.Amend // lines replaced in place
-	// Rewritten says how the ledger differs when it is not the one before with
-	// lines added or amended; a person accepted that, or fsck has a finding.
+	// Rewritten says how the ledger differs when lines were not only added or amended; either a person accepted
+	// that, or fsck has a finding.
 	Rewritten string
 }
 
@@ -154,8 +154,7 @@ type OpDetail struct {
 	Files       []string // files the operation wrote, project-relative
 }
 
-// Show returns one operation. name is a commit of a run's chain, abbreviated or
-// any other way git knows.
+// Show returns one operation. name is a commit of a run's chain, abbreviated or in any form that git resolves.
 func Show(ctx context.Context, repo *git.Repository, name string) (*OpDetail, error) {
 	if name == "" || strings.HasPrefix(name, "-") {
 		return nil, fail.Errorf(wire.CodeNotFound, nil, "%q names no operation", name)

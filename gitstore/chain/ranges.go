@@ -1,4 +1,4 @@
-// Operations that one side has and another has not.
+// Operations that one side has and the other lacks.
 
 package chain
 
@@ -10,13 +10,13 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 )
 
-// Range are the operations of a run after one, up to another; all when after is "".
+// Range is a range of a run's operations, after one and up to another; all when after is "".
 type Range struct {
 	Run       string
 	After, To object.OID
 }
 
-// Since reads the operations after one, up to another, oldest first.
+// Since reads the operations after one and up to another, oldest first.
 func Since(ctx context.Context, repo *git.Repository, after, to object.OID) ([]OpInfo, error) {
 	ops, err := Ranges(ctx, repo, []Range{{After: after, To: to}})
 	return ops[""], err

@@ -11,15 +11,14 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// RecordedRun is a run as one operation recorded it: whatever is read of it is of
-// that moment, and nothing of the working files. It takes no lock and starts no
-// process once it is open. Not for use by several goroutines at once.
+// RecordedRun is a run as one operation recorded it: everything read from it is of that moment and independent of
+// the working files. Once open, it takes no lock and starts no process. It is not safe for concurrent use.
 type RecordedRun struct {
 	Run    string
 	Op     object.OID // the operation it is read at
 	Root   object.OID // its tree
 	Reader *record.Reader
-	Marks  map[wire.Ledger]record.LedgerMark // nil without a stat cache for op
+	Marks  map[wire.Ledger]record.LedgerMark // nil without a stat cache for Op
 	Index  []byte                            // index.json, nil when not read yet
 }
 
@@ -75,7 +74,7 @@ func (x *RecordedRun) BundleFilesAt(turn string) (map[string]object.OID, error) 
 	return x.Reader.BundleFiles(e.OID)
 }
 
-// Keeps reports whether data was recorded as the file at path.
+// Keeps reports whether data was recorded as the file called name.
 func (x *RecordedRun) Keeps(name string, data []byte) bool {
 	oid := x.Reader.BlobID(data)
 	groups, err := x.Reader.Slots(x.Root, record.DirFiles, true)

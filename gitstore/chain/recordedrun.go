@@ -1,5 +1,4 @@
-// Reading a run as it is recorded at its ref, whether or not it is the one of this
-// work tree.
+// Reading a run at its ref, whether or not it is this work tree's run.
 
 package chain
 
@@ -17,12 +16,12 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// ConfigBytes are those of the configuration the operation was decided under.
+// ConfigBytes returns the operation's configuration, encoded.
 func (x *RecordedRun) ConfigBytes() ([]byte, error) {
 	return x.Reader.Required(x.Root, record.FileConfig)
 }
 
-// Config is the configuration the operation was decided under.
+// Config returns the operation's configuration.
 func (x *RecordedRun) Config() (*config.Config, error) {
 	data, err := x.ConfigBytes()
 	if err != nil {
@@ -32,12 +31,12 @@ func (x *RecordedRun) Config() (*config.Config, error) {
 	return cfg, err
 }
 
-// StateBytes are those of state.json after the operation.
+// StateBytes returns state.json after the operation.
 func (x *RecordedRun) StateBytes() ([]byte, error) {
 	return x.Reader.Required(x.Root, record.FileState)
 }
 
-// State is state.json after the operation, as it was written.
+// State returns the decoded state.json after the operation, as written.
 func (x *RecordedRun) State() (*run.State, error) {
 	data, err := x.StateBytes()
 	if err != nil {
@@ -46,7 +45,7 @@ func (x *RecordedRun) State() (*run.State, error) {
 	return decodeState(data)
 }
 
-// decodeState is run.DecodeState with an error that is nil when there is none.
+// decodeState is run.DecodeState with an untyped nil error.
 func decodeState(data []byte) (*run.State, error) {
 	st, perr := run.DecodeState(data)
 	if perr != nil {
@@ -55,7 +54,7 @@ func decodeState(data []byte) (*run.State, error) {
 	return st, nil
 }
 
-// Record is op.json: what the operation was, its arguments, time and actor.
+// Record returns op.json: the operation, its arguments, time and actor.
 func (x *RecordedRun) Record() (*ojson.Object, error) {
 	data, err := x.Reader.Required(x.Root, record.FileRecord)
 	if err != nil {
@@ -64,8 +63,8 @@ func (x *RecordedRun) Record() (*ojson.Object, error) {
 	return ojson.DecodeObject(data)
 }
 
-// Evidence returns a piece of evidence of the operation by the SHA-256 its record
-// names (64 hex digits), false when the operation has none of it.
+// Evidence returns a piece of the operation's evidence by the SHA-256 in its record (64 hex digits); false when the
+// operation has no such evidence.
 func (x *RecordedRun) Evidence(sha256 string) ([]byte, bool, error) {
 	if _, err := hex.DecodeString(sha256); err != nil || len(sha256) != 64 || strings.ToLower(sha256) != sha256 {
 		return nil, false, nil
@@ -73,9 +72,8 @@ func (x *RecordedRun) Evidence(sha256 string) ([]byte, bool, error) {
 	return x.Reader.File(x.Root, record.DirEvidence+"/"+sha256)
 }
 
-// Rows yields the rows of a ledger from the first on. Ledgers outlive runs: rows of
-// earlier runs come first and name them. One segment (some 16 KiB) is held at a
-// time; lines that are no JSON objects are passed over.
+// Rows yields the rows of a ledger from the first on. Ledgers outlive runs: rows of earlier runs come first and
+// name their run. It holds one segment (some 16 KiB) at a time and skips lines that are not JSON objects.
 func (x *RecordedRun) Rows(l wire.Ledger) iter.Seq2[run.Line, error] {
 	return func(yield func(run.Line, error) bool) {
 		segs, err := x.Reader.Slots(x.Root, record.LedgerDir(l), false)
@@ -98,9 +96,8 @@ func (x *RecordedRun) Rows(l wire.Ledger) iter.Seq2[run.Line, error] {
 	}
 }
 
-// Appended returns the rows a ledger has got since an earlier operation of the same
-// run. It reads what differs. ok is false when rows were changed as well: a caller that
-// keeps them must read them all again.
+// Appended returns the rows appended to a ledger since an earlier operation of the same run. It reads only what
+// differs. ok is false when existing rows changed as well: a caller that caches rows must then read them all again.
 func (x *RecordedRun) Appended(l wire.Ledger, since *RecordedRun) (rows []run.Line, ok bool, err error) {
 	diff, err := x.Reader.DiffLedger(since.Root, x.Root, l)
 	if err != nil {
@@ -112,9 +109,8 @@ func (x *RecordedRun) Appended(l wire.Ledger, since *RecordedRun) (rows []run.Li
 	return slices.Collect(record.RowsOf(diff.Appended)), true, nil
 }
 
-// File returns a governed file by its project-relative path: a document, a file of
-// the bundle of an active turn, or one an operation created below .agentxchain (a
-// review, a proposal, a rejected result). Ledgers are read with Rows.
+// File returns a governed file by its project-relative path: a document, a file of the bundle of an active turn, or
+// one that an operation created below .agentxchain (a review, a proposal, a rejected result). Use Rows for ledgers.
 func (x *RecordedRun) File(name string) (data []byte, ok bool, err error) {
 	r, root := x.Reader, x.Root
 	for _, d := range wire.Documents() {
@@ -132,7 +128,7 @@ func (x *RecordedRun) File(name string) (data []byte, ok bool, err error) {
 	if err != nil {
 		return nil, false, err
 	}
-	for _, g := range slices.Backward(groups) { // a later operation's file counts
+	for _, g := range slices.Backward(groups) { // a later operation's file takes precedence
 		e, found, err := r.Lookup(g, strings.TrimPrefix(name, record.ProjectDir+"/"))
 		if err != nil {
 			return nil, false, err

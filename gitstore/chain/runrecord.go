@@ -1,5 +1,5 @@
-// Runs as their refs hold them, without a project directory: for hooks, which
-// must not believe working files, and for bare repositories, which have none.
+// Runs as their refs hold them, without a project directory: for hooks, which must not believe working files, and
+// for bare repositories, which have none.
 
 package chain
 
@@ -29,9 +29,8 @@ type RunRecord struct {
 	repo *git.Repository
 }
 
-// RunRecords returns the runs of the repository, archived ones that are here too, the one
-// that moved last first.
-// One git process; nothing of a run is read before it is asked for.
+// RunRecords returns the runs of the repository, including archived ones whose operations are here, most recently
+// moved first. It starts one git process and reads nothing of a run until asked.
 func RunRecords(ctx context.Context, r *git.Repository) ([]*RunRecord, error) {
 	out, err := r.Git.Run(ctx, nil, "for-each-ref", "--sort=-committerdate",
 		"--format=%(objectname) %(objecttype) %(refname)", git.RunRefPrefix, archive.PastPrefix)
@@ -42,7 +41,7 @@ func RunRecords(ctx context.Context, r *git.Repository) ([]*RunRecord, error) {
 	for line := range strings.Lines(string(out)) {
 		f := strings.SplitN(strings.TrimSuffix(line, "\n"), " ", 3)
 		if len(f) != 3 || f[1] != object.KindCommit {
-			continue // no run of ours; fsck names it
+			continue // not a run of ours; fsck reports it
 		}
 		run := strings.TrimPrefix(strings.TrimPrefix(f[2], git.RunRefPrefix), archive.PastPrefix)
 		runs = append(runs, RunRecordAt(ctx, r, run, object.OID(f[0])))
@@ -50,8 +49,8 @@ func RunRecords(ctx context.Context, r *git.Repository) ([]*RunRecord, error) {
 	return runs, nil
 }
 
-// EveryRunRecord is RunRecords where a run whose ref does not lead to an operation is an error instead of left out
-// (ref_broken): who asks which turn did something must not be told none.
+// EveryRunRecord is RunRecords, but a run whose ref does not lead to an operation is an error (ref_broken) instead
+// of skipped: a caller that asks which turn did something must not get the answer "none".
 func EveryRunRecord(ctx context.Context, r *git.Repository) ([]*RunRecord, error) {
 	refs, err := r.ListRefs(ctx, git.RunRefPrefix)
 	if err != nil {
@@ -73,7 +72,7 @@ func EveryRunRecord(ctx context.Context, r *git.Repository) ([]*RunRecord, error
 		if ref.OID == "" {
 			return nil, git.Broken(ref.Name)
 		}
-		// One that went away in between leads to an operation.
+		// A ref deleted in the meantime led to an operation.
 		kind, err := r.Git.Run(ctx, nil, "cat-file", "-t", string(ref.OID))
 		if err != nil || strings.TrimSpace(string(kind)) != object.KindCommit {
 			return nil, fail.Errorf(fail.CodeRefBroken, err, "the ref %s does not lead to an operation", ref.Name).
@@ -83,8 +82,7 @@ func EveryRunRecord(ctx context.Context, r *git.Repository) ([]*RunRecord, error
 	return runs, nil
 }
 
-// ArchivedRecords returns the runs that the archive of a server keeps, the one that ended
-// last first.
+// ArchivedRecords returns the runs in a server's archive, most recently ended first.
 func ArchivedRecords(ctx context.Context, r *git.Repository) ([]*RunRecord, error) {
 	list, err := archive.ReadAll(ctx, r, archive.KeepPrefix)
 	if err != nil {
@@ -101,7 +99,7 @@ func ArchivedRecords(ctx context.Context, r *git.Repository) ([]*RunRecord, erro
 	return out, nil
 }
 
-// RunRecordAt is a run as one operation recorded it.
+// RunRecordAt returns a run as one operation recorded it.
 func RunRecordAt(ctx context.Context, r *git.Repository, run string, op object.OID) *RunRecord {
 	return &RunRecord{Run: run, Op: op, rec: &RecordedRun{Run: run, Op: op, Reader: record.NewReader(ctx, r)}, repo: r}
 }
@@ -118,7 +116,7 @@ func (x *RunRecord) root() (object.OID, error) {
 	return x.rec.Root, nil
 }
 
-// State returns the recorded state, repaired as the engine reads it.
+// State returns the recorded state, repaired as the engine does on reading.
 func (x *RunRecord) State(c *config.Config) (*run.State, error) {
 	data, err := x.Document(wire.DocState)
 	if err != nil {
@@ -159,11 +157,10 @@ func (x *RunRecord) Ledger(l wire.Ledger) ([]byte, error) {
 	return x.rec.Reader.Ledger(root, l)
 }
 
-// CheckChain checks the operations from the run's tip back to since ("" is the
-// first one), at most limit of them: one parent each, a record, a state, and
-// ledgers that only grew. It is what can be told without applying the rules;
-// fsck does that. A finding is an *Error with code ledger_tampered or
-// object_corrupt; since must be met unless it is "" or the limit ends the walk.
+// CheckChain checks the operations from the run's tip back to since ("" is the first one), at most limit of them:
+// each has one parent, a record and a state, and ledgers only grew. This is what can be checked without applying
+// the rules; fsck does that. A finding is an *Error with code ledger_tampered or object_corrupt. The walk must
+// reach since unless since is "" or the limit ends it.
 func (x *RunRecord) CheckChain(since object.OID, limit int) error {
 	r := x.rec.Reader
 	for op := x.Op; op != since; limit-- {
@@ -210,8 +207,8 @@ func (x *RunRecord) CheckChain(since object.OID, limit int) error {
 	return nil
 }
 
-// FileAt returns a file of a commit's tree by its path in the repository, and
-// its mode; nil without an error when there is none.
+// FileAt returns a file of a commit's tree by its path in the repository, and its mode; nil without an error when
+// there is no such file.
 func FileAt(ctx context.Context, r *git.Repository, commit object.OID, name string) ([]byte, object.Mode, error) {
 	t := record.NewReader(ctx, r)
 	c, err := t.Commit(commit)
@@ -238,7 +235,7 @@ func Parents(ctx context.Context, r *git.Repository, commit object.OID) ([]objec
 	return c.Parents, nil
 }
 
-// StateAt is state.json as an operation recorded it.
+// StateAt returns state.json as an operation recorded it.
 func StateAt(ctx context.Context, repo *git.Repository, op object.OID) (*run.State, error) {
 	data, _, err := FileAt(ctx, repo, op, record.FileState)
 	if err != nil {
@@ -247,8 +244,7 @@ func StateAt(ctx context.Context, repo *git.Repository, op object.OID) (*run.Sta
 	return decodeState(data)
 }
 
-// ProjectAt is the project id an operation was decided under, "" when its configuration
-// cannot be understood.
+// ProjectAt returns the project id in an operation's configuration, "" when the configuration cannot be decoded.
 func ProjectAt(ctx context.Context, r *git.Repository, op object.OID) (string, error) {
 	data, _, err := FileAt(ctx, r, op, record.FileConfig)
 	if err != nil {

@@ -1,5 +1,4 @@
-// The newest runs of a repository, each with its newest operation: one git process,
-// however many runs there are.
+// The newest runs of a repository, each with its newest operation: one git process for any number of runs.
 
 package chain
 
@@ -40,11 +39,11 @@ func RunTips(ctx context.Context, repo *git.Repository, limit int) ([]RunTip, er
 		oid, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
 		run := strings.TrimPrefix(name, git.RunRefPrefix)
 		if git.BadRunID(run) != "" {
-			continue // fsck names it
+			continue // fsck reports it
 		}
 		tip := RunTip{Run: run, Ref: git.Ref{Name: name, OID: object.OID(oid)}}
 		tip.Last, err = Operation(r, tip.Ref.OID)
-		if err != nil && !errors.As(err, new(*object.KindError)) { // fsck names what is no commit
+		if err != nil && !errors.As(err, new(*object.KindError)) { // fsck reports what is not a commit
 			return nil, err
 		}
 		tips = append(tips, tip)
@@ -52,7 +51,7 @@ func RunTips(ctx context.Context, repo *git.Repository, limit int) ([]RunTip, er
 	return tips, nil
 }
 
-// BrokenRuns are the runs whose refs hold no object id, or are symbolic: RunTips has none of them.
+// BrokenRuns returns the runs whose refs hold no object id or are symbolic; RunTips skips them.
 func BrokenRuns(ctx context.Context, repo *git.Repository) ([]string, error) {
 	refs, err := repo.ListRefs(ctx, git.RunRefPrefix)
 	if err != nil {
@@ -68,8 +67,8 @@ func BrokenRuns(ctx context.Context, repo *git.Repository) ([]string, error) {
 	return out, nil
 }
 
-// Runs lists the recorded runs of the repository in ref order. Refs that cannot
-// be a run are left out; fsck names them.
+// Runs lists the recorded runs of the repository in ref order. It skips refs that cannot be runs; fsck reports
+// them.
 func Runs(ctx context.Context, repo *git.Repository) ([]git.Ref, error) {
 	refs, err := repo.ListRefs(ctx, git.RunRefPrefix)
 	if err != nil {
@@ -84,8 +83,7 @@ func Runs(ctx context.Context, repo *git.Repository) ([]git.Ref, error) {
 	return out, nil
 }
 
-// Tip returns the tip of a run, "" when it has no ref. One that is in the archive has
-// its ref there.
+// Tip returns the tip of a run, "" when it has no ref. For an archived run it is the ref in the archive.
 func Tip(ctx context.Context, repo *git.Repository, run string) (object.OID, error) {
 	ref, err := git.RunRef(run)
 	if err != nil {
@@ -98,13 +96,13 @@ func Tip(ctx context.Context, repo *git.Repository, run string) (object.OID, err
 	return PastTip(ctx, repo, run)
 }
 
-// PastTip is where an archived run is kept here, "" when it is not.
+// PastTip returns the tip of an archived run that is kept here, "" for none.
 func PastTip(ctx context.Context, repo *git.Repository, run string) (object.OID, error) {
 	return repo.ReadRef(ctx, archive.PastPrefix+run)
 }
 
-// OperationOf refuses what a run's ref leads to unless it is an operation of the run. Git would list the
-// commits of another history as operations, and of a tree or a blob none.
+// OperationOf returns an error unless a run's ref leads to an operation of that run. Git would list commits of
+// another history as operations, and nothing for a tree or a blob.
 func OperationOf(ctx context.Context, repo *git.Repository, run string, op object.OID) error {
 	info, err := Operation(record.NewReader(ctx, repo), op)
 	if err != nil {

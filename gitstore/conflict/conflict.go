@@ -1,5 +1,5 @@
-// Conflicts: operations that did not hold when two sides of a run were joined, each kept under a ref of its own with
-// the losing operation as its parent.
+// Conflicts: operations that failed when two sides of a run were joined, each kept under its own ref with the
+// losing operation as its parent.
 
 package conflict
 
@@ -49,8 +49,8 @@ func Write(ctx context.Context, repo *git.Repository, c *join.Conflict, parent o
 	return oid, repo.Objects().Write(ctx, edit.Objects)
 }
 
-// All lists the conflicts of all runs, open ones first. A ref that holds none is
-// left out: what came from elsewhere is not trusted to be one.
+// All lists the conflicts of all runs, open ones first. It skips refs that do not hold a conflict, because foreign
+// refs are not trusted.
 func All(ctx context.Context, repo *git.Repository) ([]*join.Conflict, error) {
 	refs, err := repo.ListRefs(ctx, record.ConflictRefPrefix)
 	if err != nil {
@@ -66,10 +66,10 @@ func All(ctx context.Context, repo *git.Repository) ([]*join.Conflict, error) {
 	return out, nil
 }
 
-// maxConflict bounds a conflict that is read, in bytes.
+// maxConflict bounds the size of a conflict, in bytes.
 const maxConflict = 1 << 20
 
-// At reads the conflict a ref leads to, nil when it is none.
+// At reads the conflict at a ref, nil when it is not a conflict.
 func At(ctx context.Context, repo *git.Repository, name string, oid object.OID) *join.Conflict {
 	if oid == "" {
 		return nil
@@ -89,7 +89,7 @@ func At(ctx context.Context, repo *git.Repository, name string, oid object.OID) 
 	return c
 }
 
-// Find returns the conflict whose losing operation the id or its beginning names.
+// Find returns the conflict whose losing operation has an id that begins with name.
 func Find(ctx context.Context, repo *git.Repository, name string) (*join.Conflict, error) {
 	all, err := All(ctx, repo)
 	if err != nil {
@@ -113,7 +113,7 @@ func Find(ctx context.Context, repo *git.Repository, name string) (*join.Conflic
 	return found, nil
 }
 
-// Settle records what became of a conflict, on top of it.
+// Settle records how a conflict was settled, in a commit on top of it.
 func Settle(ctx context.Context, repo *git.Repository, env protocol.Env, c *join.Conflict, how, because string) error {
 	ref := Ref(c)
 	at, err := repo.ReadRef(ctx, ref)
@@ -134,8 +134,8 @@ func Settle(ctx context.Context, repo *git.Repository, env protocol.Env, c *join
 	return repo.Reached([]git.RefUpdate{move})
 }
 
-// LosingResult returns the staged result of the acceptance that a conflict is about, nil
-// when it is about none.
+// LosingResult returns the staged result of the acceptance that lost, nil when the conflict is not about an
+// acceptance.
 func LosingResult(ctx context.Context, repo *git.Repository, c *join.Conflict) ([]byte, error) {
 	r := record.NewReader(ctx, repo)
 	commit, err := r.Commit(object.OID(c.Op))

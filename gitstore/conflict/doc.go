@@ -1,3 +1,3 @@
-// Package conflict keeps operations that did not hold when two sides of a run were joined, each with what became of
-// it. The joining itself is the store's.
+// Package conflict keeps the operations that failed when two sides of a run were joined, and how each conflict was
+// settled. The store does the joining.
 package conflict

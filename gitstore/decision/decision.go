@@ -1,5 +1,5 @@
-// The record of a decision that moves refs of several repositories, from which
-// anybody can finish or undo it (docs/siblings.md#deciding).
+// The record of a decision that moves refs of several repositories, from which any process can finish or undo it
+// (docs/siblings.md#deciding).
 
 package decision
 
@@ -28,15 +28,15 @@ const (
 	CodeDecisionUnsettled = "decision_unsettled"
 )
 
-// DecisionFile is where a workspace keeps the record of the decision it is in the
-// middle of, relative to it, and WorkspaceLock the lock under which it is written.
+// DecisionFile is the path, relative to a workspace, of the record of its pending decision, and WorkspaceLock is
+// the lock under which it is written.
 const (
 	DecisionFile  = ".agentxchain/multirepo/decision.json"
 	WorkspaceLock = ".agentxchain/multirepo/coordinator.lock"
 )
 
-// OutcomeMove is the outcome of a decision by which every participant moves. As
-// long as no outcome is written none has moved and none will.
+// OutcomeMove is the outcome of a decision by which every participant moves. Until an outcome is written, no
+// participant has moved.
 const OutcomeMove = "move"
 
 // Decision is the write-ahead record: {schema_version, workspace, begun_at, outcome,
@@ -47,7 +47,7 @@ type Decision struct {
 	BegunAt       string          `json:"begun_at"`  // before any ref was locked
 	Outcome       string          `json:"outcome"`   // "" or OutcomeMove
 	Participants  []Participant   `json:"participants"`
-	Steps         []*ojson.Object `json:"steps"` // what the workspace does itself; its own business
+	Steps         []*ojson.Object `json:"steps"` // the workspace's own steps, in its own format
 	Extra         ojson.Extra
 }
 
@@ -56,12 +56,12 @@ func NewDecision(schema, workspace string) *Decision {
 	return &Decision{SchemaVersion: schema, Workspace: workspace, BegunAt: time.Now().UTC().Format(time.RFC3339Nano)}
 }
 
-// Participant is one ref of a decision and who was to move it.
+// Participant is one ref of a decision and the process that was to move it.
 type Participant struct {
 	Repo    string    `json:"repo_id"` // "" for the coordinator's own record
 	GitDir  string    `json:"git_dir"` // absolute path of the common git directory
 	Ref     string    `json:"ref"`
-	Old     string    `json:"old"` // object ids; old is "" for a new ref
+	Old     string    `json:"old"` // object ids; Old is "" for a new ref
 	New     string    `json:"new"`
 	Reflog  string    `json:"reflog"`
 	Objects string    `json:"object_format"`
@@ -72,9 +72,8 @@ type Participant struct {
 // maxDecision bounds the record, in bytes.
 const maxDecision = 512 << 20
 
-// ReadDecision returns the decision a workspace is in the middle of, nil when it is
-// in none. The error is decision_unsettled when there is a record that cannot be
-// read: it is written under another name and renamed, so it is no torn write.
+// ReadDecision returns the pending decision of a workspace, nil for none. The error is decision_unsettled when
+// there is an unreadable record: it is written under another name and renamed, so it cannot be a torn write.
 func ReadDecision(workspace string) (*Decision, error) {
 	unsettled := func(err error) error {
 		return fail.Errorf(CodeDecisionUnsettled, err, "the record of a decision in %s cannot be read", workspace).
@@ -115,15 +114,14 @@ func ReadDecision(workspace string) (*Decision, error) {
 	return d, nil
 }
 
-// Write writes the record down so that it survives a power cut. The workspace's
-// lock must be held.
+// Write writes the record so that it survives a power cut. The caller holds the workspace's lock.
 func (d *Decision) Write() error {
 	return d.inWorkspace(func(root *os.Root) error {
 		return durable.WriteFileRoot(root, DecisionFile, ojson.Pretty(ojson.Marshal(d)), 0o666)
 	})
 }
 
-// Remove takes the record away, once it is settled.
+// Remove removes the record of a settled decision.
 func (d *Decision) Remove() error {
 	return d.inWorkspace(func(root *os.Root) error {
 		if err := root.Remove(DecisionFile); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -142,24 +140,20 @@ func (d *Decision) inWorkspace(f func(*os.Root) error) error {
 	return f(root)
 }
 
-// Settle brings every ref to where the outcome says: all of them to New, or, with no
-// outcome, free at where they are. Locks that the ended processes of the decision
-// have left behind are removed, none but those. The workspace's lock must be held,
-// and the processes that prepared the decision must be over or under the caller's
-// control.
+// Settle brings every ref to where the outcome says: all of them to New, or, without an outcome, unlocked where
+// they are. It removes locks left by the decision's ended processes, and no others. The caller holds the
+// workspace's lock, and the processes that prepared the decision are over or under the caller's control.
 //
-// moved says whether the outcome stands: a decision none of whose refs has moved,
-// and one of which somebody else has moved elsewhere in the meantime, is undone.
-// Nothing is touched in a repository that does not say itself that it takes part:
-// it was settled before, or the record is not to be believed.
-// Errors: decision_unsettled, ref_locked, and git's own; the next command tries
-// again.
+// moved reports whether the outcome stands: a decision is undone when none of its refs has moved and another
+// process has moved one elsewhere in the meantime. Settle touches nothing in a repository without its own note of
+// the decision: it was settled before, or the record cannot be believed. Errors: decision_unsettled, ref_locked,
+// and git's own; the next command tries again.
 func (d *Decision) Settle(ctx context.Context) (moved bool, err error) {
 	at, noted := make([]place, len(d.Participants)), make([]bool, len(d.Participants))
 	for i := range d.Participants {
 		p := &d.Participants[i]
 		if noted[i] = p.Noted(d.Workspace); noted[i] {
-			p.await(ctx, p.lockPath()) // a git that has lost its command may be about to move the ref
+			p.await(ctx, p.lockPath()) // a git whose command has died may be about to move the ref
 		}
 		if at[i], err = d.look(ctx, p); err != nil {
 			return false, err
@@ -186,17 +180,17 @@ func (d *Decision) Settle(ctx context.Context) (moved bool, err error) {
 	return moved, nil
 }
 
-// place is where the ref of a participant is.
+// place is the position of a participant's ref.
 type place int
 
 const (
 	placeOld   place = iota
 	placeNew         // or something that was built on it
-	placeOther       // somebody has moved it elsewhere, or it knows of no decision
-	placeGone        // the repository is not there any more
+	placeOther       // another process has moved it elsewhere, or the repository has no note of the decision
+	placeGone        // the repository no longer exists
 )
 
-// maxBuiltOn bounds how far back New is looked for behind a ref.
+// maxBuiltOn bounds how many commits behind a ref are searched for New.
 const maxBuiltOn = 10000
 
 func (d *Decision) look(ctx context.Context, p *Participant) (place, error) {
@@ -226,7 +220,7 @@ func (d *Decision) look(ctx context.Context, p *Participant) (place, error) {
 	return placeOther, nil
 }
 
-// stands judges a decided move by where the refs are.
+// stands decides by where the refs are whether a decided move stands.
 func (d *Decision) stands(at []place) (bool, error) {
 	moved, other := 0, -1
 	for i, w := range at {
@@ -249,15 +243,14 @@ func (d *Decision) stands(at []place) (bool, error) {
 		WithHint("git --git-dir=%s update-ref %s %s finishes it", p.GitDir, p.Ref, p.New)
 }
 
-// settle frees the ref of one participant, moves it when it is to, and drops the
-// note about it.
+// settle unlocks the ref of one participant, moves it if required, and removes the note about it.
 func (d *Decision) settle(ctx context.Context, p *Participant, move bool) error {
 	begun, err := time.Parse(time.RFC3339Nano, d.BegunAt)
 	if err != nil {
 		return fail.Errorf(CodeDecisionUnsettled, err, "the record of a decision does not say when it began")
 	}
-	// Some file systems keep times by the second, or by the clock tick, and by another clock: that of the note, which
-	// is older than the lock.
+	// Some file systems round times to the second or the clock tick, and use another clock: compare with the time
+	// of the note, which is older than the lock.
 	begun = begun.Truncate(time.Second)
 	if at, ok := p.notedAt(d.Workspace); ok && at.Before(begun) {
 		begun = at
@@ -273,7 +266,7 @@ func (d *Decision) settle(ctx context.Context, p *Participant, move bool) error 
 			return err
 		}
 	}
-	// A power cut must not bring the lock back when the note is gone.
+	// A power cut must not bring the lock back after the note is gone.
 	if err := durable.SyncDir(filepath.Dir(p.lockPath())); err != nil && !git.Absent(err) {
 		return err
 	}

@@ -1,4 +1,4 @@
-// Locks of refs that a killed git has left behind, removed only when that is proven.
+// Ref locks that a killed git left behind, removed only with proof.
 
 package decision
 
@@ -13,7 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 )
 
-// lockPath is the file git locks the participant's ref with.
+// lockPath returns the file with which git locks the participant's ref.
 func (p *Participant) lockPath() string {
 	if p.Refs == "reftable" {
 		return filepath.Join(p.GitDir, "reftable", "tables.list.lock")
@@ -21,11 +21,10 @@ func (p *Participant) lockPath() string {
 	return filepath.Join(p.GitDir, filepath.FromSlash(p.Ref)+".lock")
 }
 
-// unlock removes the lock of the git process that the decision recorded for the
-// participant: the process is over, the lock is not older than the decision, and it
-// holds the very object id it was to write, or what a power cut left of it and no
-// process has it open. Any other lock may be a person's and stays. The error is ref_locked while the
-// process may be alive.
+// unlock removes the lock of the git process that the decision recorded for the participant, provided that the
+// process is over, the lock is not older than the decision, and it holds the very object id the process was to
+// write, or what a power cut left of it and no process has it open. Any other lock may be a person's and stays. The
+// error is ref_locked while the process may be alive.
 func (p *Participant) unlock(ctx context.Context, since time.Time) error {
 	path := p.lockPath()
 	p.await(ctx, path)
@@ -62,8 +61,7 @@ func (p *Participant) unlock(ctx context.Context, since time.Time) error {
 	return git.RemoveLock(path, before)
 }
 
-// await gives a git process a moment that has lost the command it worked for: on
-// the end of its input it takes its lock away itself.
+// await gives a git process whose command has died a moment: at the end of its input it removes its lock itself.
 func (p *Participant) await(ctx context.Context, path string) {
 	for until := time.Now().Add(git.KillGrace); time.Now().Before(until) &&
 		ctx.Err() == nil; time.Sleep(5 * time.Millisecond) {

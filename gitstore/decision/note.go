@@ -1,5 +1,5 @@
-// Notes that repositories keep of the decisions they take part in: word for the next
-// command there, and what makes a record speak for them.
+// Notes in repositories about the decisions they take part in. They alert the next command there, and a record
+// counts for a repository only with its note.
 
 package decision
 
@@ -14,8 +14,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// noteDir is where a repository keeps notes of decisions it takes part in, among our
-// private files, and notesDir the same in its git directory.
+// noteDir is the directory of a repository's notes of decisions, among our private files, and notesDir is the same
+// directory relative to the git directory.
 const (
 	noteDir  = "decisions"
 	notesDir = git.PrivateName + "/" + noteDir
@@ -25,9 +25,9 @@ func NoteName(workspace string) string {
 	return wire.SHA256([]byte(workspace))[:16]
 }
 
-// Note leaves word in the repositories that they take part, so that a command
-// there settles the decision before it builds on a ref that is to move. The notes are
-// durable before a ref is locked: a lock may outlive a power cut that nothing was synced for.
+// Note writes a note to each participating repository, so that a command there settles the decision before it
+// builds on a ref that is to move. The notes are durable before a ref is locked: a lock may survive a power cut
+// even if nothing was synced.
 func (d *Decision) Note() error {
 	for i := range d.Participants {
 		if err := d.note(&d.Participants[i]); err != nil {
@@ -46,7 +46,7 @@ func (d *Decision) note(p *Participant) error {
 	return durable.WriteFileRoot(root, NoteName(d.Workspace), []byte(d.Workspace), 0o666)
 }
 
-// inside gives the git directory to f, which a link in it cannot lead out of.
+// inside calls f with the git directory, confined so that no link in it leads out.
 func (p *Participant) inside(f func(*os.Root) error) error {
 	root, err := os.OpenRoot(p.GitDir)
 	if err != nil {
@@ -56,9 +56,8 @@ func (p *Participant) inside(f func(*os.Root) error) error {
 	return f(root)
 }
 
-// Noted reports whether the participant itself says that it takes part in a
-// decision of the workspace. A record is a file that anybody may have put where it
-// is found; only a repository's own note makes it speak for that repository.
+// Noted reports whether the participant has its own note of a decision of the workspace. Anyone may have put a
+// record where it is found; only a repository's own note makes the record count for it.
 func (p *Participant) Noted(workspace string) (yes bool) {
 	_ = p.inside(func(root *os.Root) error {
 		data, _, ok, err := (&workdir.Dir{
@@ -71,7 +70,7 @@ func (p *Participant) Noted(workspace string) (yes bool) {
 	return yes
 }
 
-// notedAt is when the note was written, by the clock of the file system.
+// notedAt returns when the note was written, by the clock of the file system.
 func (p *Participant) notedAt(workspace string) (at time.Time, ok bool) {
 	_ = p.inside(func(root *os.Root) error {
 		fi, err := root.Lstat(notesDir + "/" + NoteName(workspace))
@@ -83,9 +82,8 @@ func (p *Participant) notedAt(workspace string) (at time.Time, ok bool) {
 	return at, ok
 }
 
-// Relocate follows a workspace that was moved or copied, with its repositories or
-// without them: one that is found at the same place relative to it and takes part
-// is the one that is meant.
+// Relocate follows a workspace that was moved or copied, with or without its repositories: a repository at the same
+// place relative to the workspace that takes part in the decision is the one meant.
 func (d *Decision) Relocate(workspace string) error {
 	from := d.Workspace
 	_, err := os.Lstat(filepath.Join(from, filepath.FromSlash(DecisionFile)))
@@ -102,7 +100,7 @@ func (d *Decision) Relocate(workspace string) error {
 		case err == nil && moved.Noted(from):
 			p.GitDir = moved.GitDir
 		case copied || !p.Noted(from):
-			continue // the original's, which settles it, or settled already
+			continue // this is the original's, which settles it, or settled already
 		}
 		if err := d.note(p); err != nil {
 			return err
@@ -112,11 +110,11 @@ func (d *Decision) Relocate(workspace string) error {
 	return nil
 }
 
-// forget takes the participant's note away. A note that stays behind leads to no
-// record, and the next command there removes it.
+// forget removes the participant's note. A note that stays behind leads to no record, and the next command there
+// removes it.
 func (p *Participant) forget(workspace string) {
 	_ = p.inside(func(root *os.Root) error {
 		_ = root.Remove(notesDir + "/" + NoteName(workspace))
-		return root.Remove(notesDir) // when it was the last
+		return root.Remove(notesDir) // only succeeds for the last note
 	})
 }

@@ -1,5 +1,5 @@
-// A command in a repository that takes part in a decision somebody did not live to
-// finish settles the decision first, as far as this repository goes.
+// Settling an unfinished decision at the start of a command in a participating repository, as far as that
+// repository is concerned.
 
 package decision
 
@@ -14,13 +14,12 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/lockfile"
 )
 
-// decisionWait is how long a command in a repository waits for the command that
-// decides. It holds the project's lock meanwhile, which that one may be waiting for.
+// decisionWait is how long a command in a repository waits for the deciding command. Meanwhile it holds the
+// project's lock, for which the deciding command may be waiting.
 const decisionWait = 500 * time.Millisecond
 
-// SettleNoted looks for the notes of decisions in a repository and returns what was done about
-// them, for the person at the terminal. The project's lock must be held. The error
-// is locked while the command that decides is at work.
+// SettleNoted looks for notes of decisions in a repository and returns what it settled, for the person at the
+// terminal. The caller holds the project's lock. The error is locked while the deciding command is at work.
 func SettleNoted(ctx context.Context, r *git.Repository) (notices []string, err error) {
 	dir := filepath.Join(r.CommonDir, filepath.FromSlash(notesDir))
 	list, err := os.ReadDir(dir)
@@ -31,7 +30,7 @@ func SettleNoted(ctx context.Context, r *git.Repository) (notices []string, err 
 		name := filepath.Join(dir, e.Name())
 		data, err := git.ReadBounded(name, git.MaxPointer)
 		if err != nil || !filepath.IsAbs(string(data)) || NoteName(string(data)) != e.Name() {
-			continue // no note of ours
+			continue // not a note of ours
 		}
 		notice, err := settleNote(ctx, r, string(data), name)
 		if err != nil {
@@ -45,8 +44,8 @@ func SettleNoted(ctx context.Context, r *git.Repository) (notices []string, err 
 }
 
 func settleNote(ctx context.Context, r *git.Repository, workspace, note string) (string, error) {
-	// A process that holds the workspace's lock has settled what it found when it took it. Of a new decision it
-	// leaves word when the transaction here, which is a part of it, is past this point.
+	// A process that holds the workspace's lock settled what it found when it took the lock. It writes notes of a
+	// new decision only after the transaction here, which is a part of it, is past this point.
 	within := func() bool {
 		found, err := git.ReadLock(filepath.Join(workspace, filepath.FromSlash(WorkspaceLock)))
 		return err == nil && found.OfThisProcess()
@@ -75,9 +74,8 @@ func settleNote(ctx context.Context, r *git.Repository, workspace, note string) 
 	return notice, nil
 }
 
-// settleOwn settles a decision in all of its repositories. That something is in the
-// way in another one keeps nobody from working here, once it is known where this
-// one stands.
+// settleOwn settles a decision in all of its repositories. An obstacle in another repository does not block work
+// here once it is known where this one stands.
 func settleOwn(ctx context.Context, r *git.Repository, d *Decision) (notice string, err error) {
 	var own []*Participant
 	late := false
@@ -94,7 +92,7 @@ func settleOwn(ctx context.Context, r *git.Repository, d *Decision) (notice stri
 		late = late || at == placeOld
 	}
 	if len(own) == 0 {
-		return "", nil // it is about others; the note was left by an earlier one
+		return "", nil // it concerns other repositories; an earlier decision left the note
 	}
 	moved, err := d.Settle(ctx)
 	if err != nil && late && d.Outcome == OutcomeMove {

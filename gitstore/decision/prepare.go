@@ -1,5 +1,5 @@
-// One ref, locked at its old place and ready to move: git update-ref held between
-// prepare and commit, so that refs of several repositories move together.
+// One ref, locked at its old place and ready to move: a git update-ref process held between prepare and commit, so
+// that refs of several repositories move together.
 
 package decision
 
@@ -20,8 +20,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// Pending is a git process that will move one ref, or not. It is not bound to a
-// context: what was decided is not interrupted. End it with Commit or Abort.
+// Pending is a git process that will move one ref, or not. It has no context, because a decided move is not
+// interrupted. End it with Commit or Abort.
 type Pending struct {
 	Move Move
 
@@ -35,12 +35,11 @@ type Pending struct {
 	exit  error
 }
 
-// maxPrepare bounds how long git may take for one step; a hook of the repository
-// may be at work in it.
+// maxPrepare bounds the time of one step of git, which may include a hook of the repository.
 const maxPrepare = time.Minute
 
-// StartMove starts git for a move. The ref is not locked yet. A move that changes
-// nothing (New equals Old) is refused with invalid_argument.
+// StartMove starts git for a move without locking the ref yet. A move that changes nothing (New equals Old) is
+// refused with invalid_argument.
 func StartMove(ctx context.Context, r *git.Repository, m Move) (*Pending, error) {
 	u := m.Ref
 	switch {
@@ -82,8 +81,8 @@ func StartMove(ctx context.Context, r *git.Repository, m Move) (*Pending, error)
 	return p, nil
 }
 
-// Prepare locks the ref where Old says and writes what it will hold. Errors:
-// ref_moved, ref_locked, git_failed; the Pending is over then.
+// Prepare locks the ref at Old and writes its new value. Errors: ref_moved, ref_locked, git_failed; after an error
+// the Pending is over.
 func (p *Pending) Prepare(ctx context.Context) error {
 	u := p.Move.Ref
 	old := u.Old
@@ -98,7 +97,7 @@ func (p *Pending) Prepare(ctx context.Context) error {
 	return p.repo.ExplainUpdate(ctx, []git.RefUpdate{u}, err)
 }
 
-// Commit moves the ref and makes that durable. After an error it may have moved.
+// Commit moves the ref and makes the move durable. After an error the ref may have moved.
 func (p *Pending) Commit() error {
 	err := p.say("commit", "commit\x00")
 	p.end()
@@ -108,13 +107,13 @@ func (p *Pending) Commit() error {
 	return p.repo.AfterMove([]git.RefUpdate{p.Move.Ref})
 }
 
-// Abort gives the ref free where it is. It may be called at any time.
+// Abort unlocks the ref where it is. It may be called at any time.
 func (p *Pending) Abort() {
 	_, _ = io.WriteString(p.in, "abort\x00")
 	p.end()
 }
 
-// say gives git a command and waits until it has done it.
+// say sends git a command and waits until it is done.
 func (p *Pending) say(what, command string) error {
 	stop := time.AfterFunc(maxPrepare, func() { _ = p.cmd.Cancel() })
 	defer stop.Stop()
@@ -137,8 +136,7 @@ func (p *Pending) say(what, command string) error {
 	return p.repo.Git.Failure([]string{"update-ref"}, p.exit, complaint)
 }
 
-// end closes git's input, on which it gives up what it has not committed, and
-// waits for it.
+// end closes git's input, which makes git abandon what is not committed, and waits for it.
 func (p *Pending) end() {
 	p.once.Do(func() {
 		_ = p.in.Close()

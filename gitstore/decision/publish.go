@@ -1,4 +1,4 @@
-// How the ref of a run is moved for an operation: alone, or with others.
+// How the ref of a run is moved for an operation: alone, or with other refs.
 
 package decision
 
@@ -8,16 +8,16 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 )
 
-// Move is a ref that is about to move for an operation.
+// Move is a pending ref update of an operation.
 type Move struct {
 	Op     string // wire name of the operation, such as approve_transition
 	Ref    git.RefUpdate
-	Also   []git.RefUpdate // moved or checked with it, after it
+	Also   []git.RefUpdate // refs moved or verified together with it, after it
 	Reflog string
 }
 
-// Publish moves the ref of an operation whose objects are written: nil means it
-// has moved, an error that it has not and will not. It may wait.
+// Publish moves the ref of an operation whose objects are written: nil means that it has moved, an error that it
+// has not and will not. It may block.
 type Publish func(ctx context.Context, r *git.Repository, m Move) error
 
 func Alone(ctx context.Context, r *git.Repository, m Move) error {

@@ -18,7 +18,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
-// A git that was told to move its ref, and lost its command before it had, moves it while the next command settles.
+// A git that was told to move its ref, and whose command died before that, moves it while the next command settles.
 func TestSettleWhileGitMoves(t *testing.T) {
 	ctx := context.Background()
 	const ref = "refs/agentxchain/runs/run_0123456789abcdef"
@@ -60,11 +60,11 @@ func TestSettleWhileGitMoves(t *testing.T) {
 	}
 }
 
-// A power cut leaves of a lock what the disk had of it; a lock that holds another id is another's.
+// A power cut may leave a truncated lock; a lock with a different id belongs to another process.
 func TestSettleRemovesHalfALock(t *testing.T) {
 	testrepo.Thorough(t)
 	ctx := context.Background()
-	r := testrepo.New(t, testrepo.Options{RefFormat: "files"}) // in which locks have contents
+	r := testrepo.New(t, testrepo.Options{RefFormat: "files"}) // the format whose locks have contents
 	before := object.OID(r.Git("rev-parse", "HEAD"))
 	after := string(r.Git("commit-tree", "-p", string(before), "-m", "moved", "HEAD^{tree}"))
 	gitDir := filepath.Join(r.Dir, ".git")

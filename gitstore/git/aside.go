@@ -1,4 +1,4 @@
-// A place beside the repository for what a git of ours writes.
+// A place beside the repository for the output of our own git processes.
 
 package git
 
@@ -10,7 +10,7 @@ import (
 
 const scratchCommit = "agentxchain-commit-"
 
-// Aside is a place of its own for what a git of ours writes; git prune does not look there.
+// Aside is a directory for the output of our own git processes; git prune does not look there.
 type Aside struct{ *scratch.Dir }
 
 func (r *Repository) Aside() (*Aside, error) {
@@ -25,8 +25,8 @@ func (r *Repository) Aside() (*Aside, error) {
 	return &Aside{dir}, nil
 }
 
-// Git is a git that uses an index there and writes its objects there. What it does is
-// nothing for the person's hooks.
+// Git returns a git that uses an index there and writes its objects there. The person's hooks are not to see what
+// it does.
 func (a *Aside) Git(g *Git, index string) *Git {
 	g = g.WithIndex(filepath.Join(a.Path, index))
 	g.Env = append(dropVars(g.Env, []string{"GIT_OBJECT_DIRECTORY"}),

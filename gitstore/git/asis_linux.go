@@ -1,4 +1,4 @@
-// Whether git takes the bytes of files as they are, by what is configured.
+// Whether git, as configured, takes the bytes of files as they are.
 
 package git
 
@@ -9,9 +9,9 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/gitconfig"
 )
 
-// CommittedAsIs reports what git makes of files that it commits, by all that is configured. asIs: no
-// setting, and no file of attributes outside of the work tree, has a say in their bytes and modes.
-// alone: no program is started but hooks. Both are false where it cannot be told.
+// CommittedAsIs reports, from all configuration, what git does to files that it commits. asIs: no setting, and no
+// attributes file outside the work tree, affects their bytes and modes. alone: git starts no programs except hooks.
+// Both are false when unknown.
 func (r *Repository) CommittedAsIs() (asIs, alone bool) {
 	g := r.Git
 	if g.BinErr != nil || g.Scope == nil {
@@ -48,7 +48,7 @@ func (r *Repository) CommittedAsIs() (asIs, alone bool) {
 		filepath.Join(r.CommonDir, "info", "attributes"), filepath.Join(r.GitDir, "info", "attributes"),
 		filepath.Join(home, "git", "attributes"), "/etc/gitattributes",
 	}
-	// A git with another prefix has that of the system below it.
+	// A git with another prefix has its system configuration below that prefix.
 	for _, bin := range []string{g.Bin, RealOr(g.Bin)} {
 		files = append(files, filepath.Join(filepath.Dir(filepath.Dir(bin)), "etc", "gitattributes"))
 	}

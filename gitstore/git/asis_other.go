@@ -1,6 +1,6 @@
 //go:build !linux
 
-// Elsewhere git is asked what is configured.
+// On other systems the configuration is asked of git.
 
 package git
 

@@ -1,5 +1,4 @@
-// The git processes of this machine, for whoever has to tell a lock that was left
-// behind from one that is held.
+// The git processes of this machine, to tell a lock that was left behind from one that is held.
 
 package git
 
@@ -16,12 +15,11 @@ import (
 // gitProcess is a running git.
 type gitProcess struct {
 	dir  string // its working directory, "" when that cannot be seen
-	note string // of the note it works under, see lockNoteVar
+	note string // the note in its environment, see lockNoteVar
 	ours bool   // git agentxchain started it
 }
 
-// gitAtWork counts the running gits that match. known is false where processes
-// cannot be examined.
+// gitAtWork counts the running gits that match. known is false where processes cannot be examined.
 func gitAtWork(match func(gitProcess) bool) (n int, known bool) {
 	procs, err := filepath.Glob("/proc/[0-9]*/comm")
 	if err != nil || len(procs) == 0 {
@@ -34,18 +32,18 @@ func gitAtWork(match func(gitProcess) bool) (n int, known bool) {
 		}
 		proc := filepath.Dir(comm)
 		if filepath.Base(proc) == strconv.Itoa(os.Getppid()) && startedUs(proc) {
-			continue // it waits for us and holds nothing
+			continue // it is waiting for us and holds nothing
 		}
 		p := gitProcess{}
 		if p.dir, err = os.Readlink(proc + "/cwd"); err != nil {
 			if os.IsNotExist(err) || errors.Is(err, syscall.ESRCH) {
-				continue // over, or a zombie
+				continue // ended, or a zombie
 			}
 			p.dir = ""
 		}
 		env, err := os.ReadFile(proc + "/environ")
 		if err == nil && len(env) == 0 {
-			continue // it is on its way out
+			continue // it is about to exit
 		}
 		for kv := range bytes.SplitSeq(env, []byte{0}) {
 			if v, ok := bytes.CutPrefix(kv, []byte(lockNoteVar+"=")); ok {
@@ -60,8 +58,8 @@ func gitAtWork(match func(gitProcess) bool) (n int, known bool) {
 	return n, true
 }
 
-// startedUs reports whether a git was started as "git agentxchain"; one that is at work,
-// on a commit for one, may have started us as its hook.
+// startedUs reports whether a git process was started as "git agentxchain". Another git, such as one that commits,
+// may have started us from a hook.
 func startedUs(proc string) bool {
 	line, err := os.ReadFile(proc + "/cmdline")
 	if err != nil {
@@ -71,7 +69,7 @@ func startedUs(proc string) bool {
 	for i := 1; i < len(args); i++ {
 		switch arg := args[i]; {
 		case arg == "-c" || arg == "-C":
-			i++ // its value
+			i++ // skip its value
 		case !strings.HasPrefix(arg, "-"):
 			return arg == "agentxchain"
 		}
@@ -79,8 +77,8 @@ func startedUs(proc string) bool {
 	return false
 }
 
-// isGit reports whether a process of that name may be git: git itself, or one of the
-// programs it is made of. git-agentxchain is none of them.
+// isGit reports whether a process of that name may be git: git itself, or one of its programs. git-agentxchain is
+// not one of them.
 func isGit(comm string) bool {
 	return comm == "git" || strings.HasPrefix(comm, "git-") && !strings.HasPrefix(comm, "git-agentxchai")
 }

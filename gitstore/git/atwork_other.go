@@ -1,6 +1,6 @@
 //go:build !linux
 
-// Where processes cannot be examined, age decides.
+// Where processes cannot be examined, age decides whether a lock was left behind.
 
 package git
 

@@ -1,4 +1,4 @@
-// A copy of the index for a git that compares the work tree.
+// A copy of the index, for a git that compares the work tree.
 
 package git
 
@@ -9,10 +9,10 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/scratch"
 )
 
-// scratchIndex begins the names of directories that hold an index of ours.
+// scratchIndex is the name prefix of directories that hold an index of ours.
 const scratchIndex = "agentxchain-index-"
 
-// ScratchIndex is a place for an index of ours, in which there is none yet.
+// ScratchIndex returns a place for an index of ours, initially without one.
 func ScratchIndex() (name string, remove func(), err error) {
 	dir, err := scratch.New(scratchIndex)
 	if err != nil {
@@ -21,9 +21,9 @@ func ScratchIndex() (name string, remove func(), err error) {
 	return filepath.Join(dir.Path, "index"), func() { _ = dir.Remove() }, nil
 }
 
-// BesideIndex returns a git that reads the index from a copy. git diff locks and rewrites the index when a file has
-// a new time and its old contents, whatever GIT_OPTIONAL_LOCKS says: the person's own git add beside it would fail,
-// and a kill or a power cut would leave index.lock behind. Where no copy can be made it is the repository's git.
+// BesideIndex returns a git that reads a copy of the index. git diff locks and rewrites the index when a file has a
+// new time and its old contents, whatever GIT_OPTIONAL_LOCKS says: a person's concurrent git add would fail, and a
+// kill or a power cut would leave index.lock behind. Where no copy can be made it returns the repository's git.
 func (r *Repository) BesideIndex() (g *Git, done func()) {
 	name, done, err := ScratchIndex()
 	if err != nil {
@@ -35,9 +35,8 @@ func (r *Repository) BesideIndex() (g *Git, done func()) {
 	return r.Git.WithIndex(name), done
 }
 
-// CopyIndex copies an index with its time: git takes a file that is younger than the
-// index, or as young, for changed (git's Documentation/technical/racy-git.txt), and a
-// copy of now would make such a file look older.
+// CopyIndex copies an index with its time: git assumes that a file not older than the index may have changed (git's
+// Documentation/technical/racy-git.txt), and a copy with the current time would make such a file look older.
 func CopyIndex(from, to string) error {
 	is, err := os.Stat(from)
 	if err != nil {

@@ -1,4 +1,4 @@
-// A long-lived `git cat-file --batch`, started at the first question.
+// A long-lived `git cat-file --batch`, started at the first request.
 
 package git
 
@@ -17,7 +17,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 )
 
-// catFile asks one git process for objects, one after the other.
+// catFile requests objects from one git process, one after another.
 type catFile struct {
 	git    *Git
 	format string
@@ -31,7 +31,7 @@ type catFile struct {
 	closed    bool
 }
 
-// read returns an object whose hash was not checked yet.
+// read returns an object whose hash is not checked yet.
 func (c *catFile) read(ctx context.Context, oid object.OID) (kind string, data []byte, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -46,8 +46,7 @@ func (c *catFile) read(ctx context.Context, oid object.OID) (kind string, data [
 			return "", nil, err
 		}
 	}
-	// A question cannot be taken back: when ctx ends, so does the process, and
-	// the next question starts another one.
+	// A request cannot be withdrawn: when ctx ends, so does the process, and the next request starts a new one.
 	release := context.AfterFunc(ctx, c.stop)
 	defer release()
 	done := endAtPipe(c.cmd.Process.Pid, c.stop)
@@ -67,7 +66,7 @@ func (c *catFile) read(ctx context.Context, oid object.OID) (kind string, data [
 		return "", nil, interrupted(ctx, []string{"cat-file"})
 	case waited:
 		return "", nil, waitedAtPipe([]string{"cat-file"})
-	case missing && said != "": // where a newer git ends, 2.34 says so and complains beside it
+	case missing && said != "": // where a newer git exits, 2.34 answers "missing" and complains on stderr
 		return "", nil, unfetched(oid, said, &GitError{Args: []string{"cat-file"}, Stderr: said})
 	case fail.CodeOf(err) != "":
 		return "", nil, err
@@ -81,7 +80,7 @@ func (c *catFile) read(ctx context.Context, oid object.OID) (kind string, data [
 	return "", nil, fail.Errorf(fail.CodeGitFailed, err, "git cat-file gave no answer for %s", oid)
 }
 
-// unfetched tells why git could not fetch an object that a partial clone does not have.
+// unfetched explains why git could not fetch an object that a partial clone lacks.
 func unfetched(oid object.OID, said string, cause error) error {
 	if strings.Contains(said, "not our ref") {
 		return fail.Errorf(fail.CodeObjectMissing, cause,
@@ -155,9 +154,8 @@ func (c *catFile) end() error {
 		return nil
 	}
 	_ = c.in.Close()
-	// Unread output would keep git from ending by itself; it is of no use to
-	// anyone, so do not wait for it. When git already died this is a no-op and
-	// Wait still reports its own status.
+	// Unread output would keep git from exiting by itself and is of no use, so do not wait for it. When git has
+	// already died this is a no-op and Wait still reports its own status.
 	if _, err := c.out.Peek(1); err == nil {
 		c.stop()
 	}

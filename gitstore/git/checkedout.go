@@ -1,4 +1,4 @@
-// What a checkout makes of blobs: line ends, encodings and the filters that attributes name.
+// The content of blobs after a checkout: line ends, encodings and the filters that attributes name.
 
 package git
 
@@ -16,19 +16,20 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 )
 
-// Filed is a blob under a path from the root of the work tree.
+// Filed is a blob with a path relative to the root of the work tree.
 type Filed struct {
 	OID  object.OID
 	Path string
 }
 
-// maxUnfiltered is how many blobs may have a filter that fails; those after them are not read.
+// maxUnfiltered is how many blobs may have a failing filter; the blobs after them are not read.
 const maxUnfiltered = 100
 
-// CheckedOut hands each the SHA-256, in hexadecimal digits, of blobs as a checkout of their paths would hold them. What
-// git-lfs keeps is not fetched: a pointer says what it would be. It leaves out a path that git cannot be asked for in a
-// line, and what a required filter fails on, as one that is not installed here. A blob that is not there is left out too,
-// and spoils the one before it. Three git processes, and one more for each filter that fails.
+// CheckedOut calls each with the SHA-256, in hexadecimal digits, of every blob as a checkout of its path would
+// write it. It does not fetch what git-lfs keeps: the pointer names the sum. It skips paths that cannot be passed
+// to git in a line, and blobs on which a required filter fails, such as one that is not installed here. A missing
+// blob is skipped too, and so is the one before it. It starts three git processes, and one more for each failing
+// filter.
 func (r *Repository) CheckedOut(ctx context.Context, blobs []Filed, each func(i int, sum string)) error {
 	var asked []int
 	var paths []string
@@ -64,12 +65,12 @@ func (r *Repository) CheckedOut(ctx context.Context, blobs []Filed, each func(i 
 	for tries := 0; err == nil && len(asked) > 0 && tries <= maxUnfiltered; tries++ {
 		var done int
 		done, err = r.checkOut(ctx, blobs, asked, each)
-		asked = asked[min(done+1, len(asked)):] // the one that git ended at has failed
+		asked = asked[min(done+1, len(asked)):] // the blob at which git exited has failed
 	}
 	return err
 }
 
-// Filters are the filters that attributes name for the paths, by path; a path without one is left out.
+// Filters returns the filters that attributes name for the paths, by path; paths without a filter are left out.
 func (g *Git) Filters(ctx context.Context, paths []string) (map[string]string, error) {
 	out, err := g.Run(ctx, NulTerminated(paths), "check-attr", "-z", "--stdin", "filter")
 	if err != nil {
@@ -85,8 +86,8 @@ func (g *Git) Filters(ctx context.Context, paths []string) (map[string]string, e
 	return filters, nil
 }
 
-// storedSum is the SHA-256 of the file that a pointer of git-lfs stands for, "" where data is none, or one of an extension,
-// which has a hand in the file.
+// storedSum returns the SHA-256 of the file that a git-lfs pointer represents, "" when data is not a pointer, or is
+// one with an extension, which transforms the file.
 func storedSum(data []byte) string {
 	lines := strings.Split(string(data[:min(len(data), 1024)]), "\n")
 	if len(lines) != 4 || lines[3] != "" || !strings.HasSuffix(lines[0], "/spec/v1") || !strings.HasPrefix(lines[2], "size ") {
@@ -99,11 +100,12 @@ func storedSum(data []byte) string {
 	return sum
 }
 
-// checkOut asks one git for blobs, those that asked names, and returns how many of these it went through.
+// checkOut requests the blobs in asked from one git process and returns how many of them it got through.
 func (r *Repository) checkOut(
 	ctx context.Context, blobs []Filed, asked []int, each func(i int, sum string),
 ) (done int, err error) {
-	// git tells of each its size before the filters, so a line that no content can hold tells where one ends.
+	// For each object git prints its size before filtering, so a line that no content can hold marks where an
+	// object ends.
 	mark := rand.Text() + " "
 	args := []string{"cat-file", "--filters", "--batch=" + mark + "%(objectname)"}
 	cmd, err := r.Git.In(r.TopLevel).Command(ctx, args)
@@ -125,26 +127,26 @@ func (r *Repository) checkOut(
 	}
 	sumMarked(bufio.NewReaderSize(pipe, 256<<10), mark, func(id, sum string) {
 		for done < len(asked) && string(blobs[asked[done]].OID) != id {
-			done++ // it is not there
+			done++ // it is missing
 		}
 		if done < len(asked) {
 			each(asked[done], sum)
 			done++
 		}
 	})
-	_ = cmd.Wait() // how far it came tells whether it failed
+	_ = cmd.Wait() // how far git got tells whether it failed
 	if ctx.Err() != nil {
 		return 0, interrupted(ctx, args)
 	}
 	return done, nil
 }
 
-// sumMarked hands each the sums of what follows the lines of mark and an id, as far as it is whole: then it ends with a
+// sumMarked calls each with the sum of what follows each line of mark and an id, if complete: then it ends with a
 // line feed, which is not part of it.
 func sumMarked(out *bufio.Reader, mark string, each func(id, sum string)) {
 	var id string
 	var content hash.Hash
-	fed := false // a line feed that came last
+	fed := false // the last byte was a line feed
 	end := func() {
 		if content != nil && fed {
 			each(id, hex.EncodeToString(content.Sum(nil)))

@@ -14,11 +14,11 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
-// Blobs come through the filters of their paths in one process, whatever is in them; one whose filter fails, or that is
-// not there, takes no other along.
+// One process passes blobs through the filters of their paths, whatever they contain; a blob whose filter fails, or
+// that is missing, affects no other.
 func TestCheckedOut(t *testing.T) {
 	r := testrepo.New(t, testrepo.Options{})
-	// A person's filters: those of the repository are not run.
+	// The person's filters: the repository's own are not run.
 	own := filepath.Join(t.TempDir(), "config")
 	if err := os.WriteFile(own, []byte("[filter \"up\"]\nsmudge = sed s/low/UP/\n"+
 		"[filter \"bad\"]\nsmudge = exit 1\nrequired\n"), 0o600); err != nil {
@@ -29,7 +29,7 @@ func TestCheckedOut(t *testing.T) {
 	pointer := func(data string) string {
 		return fmt.Sprintf("version https://git-lfs.github.com/spec/v1\noid sha256:%s\nsize %d\n", sum(data), len(data))
 	}
-	long := strings.Repeat("x", 300<<10) // no line end in what is read at once
+	long := strings.Repeat("x", 300<<10) // no line end in one read buffer
 	contents := []struct{ data, path string }{
 		{"one\ntwo\n", "a.txt"}, {"low", "b.up"}, {"never", "c.bad"}, {"", "empty"}, {"\n", "line"}, {long, "long"},
 		{"never", "d.bad"}, {"ends\n\n", "e e"}, {"low\n", "f.up"}, {"low\n", "plain"}, {"odd", " odd"}, {"odd", "od\nd"},
@@ -70,7 +70,7 @@ func TestCheckedOut(t *testing.T) {
 	if err := repo.CheckedOut(t.Context(), blobs, each); err != nil {
 		t.Fatal(err)
 	}
-	delete(got, "a") // what is absent is told behind it
+	delete(got, "a") // the answer about a missing blob comes after it
 	delete(got, "e")
 	holds(map[string]string{"c": "low"})
 }

@@ -18,7 +18,7 @@ func (r *Repository) HasCommit(ctx context.Context, oid object.OID) bool {
 	return err == nil
 }
 
-// NoCommit reports an object that is here and is no commit, nor a tag of one.
+// NoCommit reports whether an object is here but is neither a commit nor a tag of one.
 func (r *Repository) NoCommit(ctx context.Context, oid object.OID) bool {
 	if !oid.Valid(r.ObjectFormat) || r.HasCommit(ctx, oid) {
 		return false
@@ -27,7 +27,7 @@ func (r *Repository) NoCommit(ctx context.Context, oid object.OID) bool {
 	return err == nil
 }
 
-// TreeOf is the tree of a commit, "" when the commit is not here.
+// TreeOf returns the tree of a commit, "" when the commit is not here.
 func (r *Repository) TreeOf(ctx context.Context, commit object.OID) (object.OID, error) {
 	if !commit.Valid(r.ObjectFormat) {
 		return "", nil

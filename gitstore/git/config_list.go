@@ -1,4 +1,4 @@
-// All that git's configuration says, in the order git reads it.
+// git's whole configuration, in the order in which git reads it.
 
 package git
 
@@ -13,14 +13,13 @@ import (
 type ConfigSetting struct {
 	gitconfig.Entry
 	Scope   string // system, global, local, worktree or command
-	NoValue bool   // the key stands alone; Value is "true" then, as git takes it for a boolean
+	NoValue bool   // the key has no "=": Value is "true" then, as git reads it for a boolean
 }
 
-// ConfigList is git's configuration, of what is read first to what has the last word.
+// ConfigList is git's configuration in reading order: the last value wins.
 type ConfigList []ConfigSetting
 
-// Last returns the value in force of a key. A key that stands alone has the empty one, as
-// git config --get prints it.
+// Last returns the effective value of a key. A key without "=" has the empty value, as git config --get prints it.
 func (l ConfigList) Last(key string) (value string, ok bool) {
 	key = gitconfig.Lower(key)
 	for i := len(l) - 1; i >= 0; i-- {
@@ -49,14 +48,14 @@ func (s ConfigSetting) text() string {
 	return s.Value
 }
 
-// Config returns git's configuration as it applies in the repository. The files are read
-// here where all of them can be followed by git's own rules; else one git process is asked.
-// Nothing is kept: what was written since is in the next answer.
+// Config returns git's configuration as it applies in the repository. It reads the files itself where it can follow
+// git's own rules for all of them; else it asks one git process. It caches nothing: the next call sees new
+// settings.
 func (r *Repository) Config(ctx context.Context) (ConfigList, error) {
 	return r.Git.config(ctx, r.Git.Scope)
 }
 
-// config is Config for the repository that l describes, nil where it is not known.
+// config is Config for the repository that l describes, nil when l is unknown.
 func (g *Git) config(ctx context.Context, l *LocalScope) (ConfigList, error) {
 	if g.BinErr == nil && l != nil {
 		if list, ok := readConfig(g, l); ok {
@@ -66,7 +65,7 @@ func (g *Git) config(ctx context.Context, l *LocalScope) (ConfigList, error) {
 	return g.askConfig(ctx)
 }
 
-// askConfig lets git say what is configured.
+// askConfig asks git for its configuration.
 func (g *Git) askConfig(ctx context.Context) (ConfigList, error) {
 	out, err := g.Run(ctx, nil, "config", "--list", "-z", "--show-scope")
 	if err != nil {

@@ -1,5 +1,4 @@
-// Pinned configuration: nothing that the repository's own configuration names is
-// started by a git of ours.
+// Pinned configuration: our own gits start nothing that the repository's own configuration names.
 
 package git
 
@@ -18,7 +17,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/gitconfig"
 )
 
-// LocalScope is where a repository keeps the configuration of its own.
+// LocalScope is where a repository keeps its own configuration.
 type LocalScope struct {
 	GitDir, CommonDir string
 	top               string // root of the work tree, "" without one
@@ -27,31 +26,31 @@ type LocalScope struct {
 	outside map[string][]string // values set outside of the repository, in order; nil when not read yet
 }
 
-// Bounds of what is read of a repository's configuration.
+// Limits on reading a repository's configuration.
 const (
-	maxIncludeDepth = 10  // as git's own
-	MaxConfigFiles  = 200 // with includes and submodules
+	maxIncludeDepth = 10  // git's own limit
+	MaxConfigFiles  = 200 // including includes and submodules
 )
 
-// refLockWait is how long a git of ours waits for a lock of a ref, in milliseconds.
+// refLockWait is how long our git waits for the lock of a ref, in milliseconds.
 const refLockWait = "3000"
 
-// fixedPins hold for every git of ours. hooks is the directory git takes hooks from.
-// What git writes is on the disk when it says so, whatever is configured: by default it
-// does not sync refs and indexes (core.fsync, since 2.36; older ones ignore it and sync
-// less). A lock that another git holds for a moment, as its housekeeping does of HEAD, is
-// waited for: git gives up after a tenth of a second.
+// fixedPins returns the settings of every git of ours. hooks is the directory from which git takes hooks. What git
+// writes is on disk when it reports success, whatever is configured: by default it does not sync refs and indexes
+// (core.fsync, since 2.36; older ones ignore it and sync less). It waits for a lock that another git holds briefly,
+// as housekeeping does for HEAD: by default git gives up after a tenth of a second.
 func fixedPins(hooks string) []gitconfig.Entry {
 	return []gitconfig.Entry{
 		{Key: "core.fsmonitor", Value: "false"},
-		{Key: "core.trustctime", Value: "true"}, // the only time of a file that its owner cannot set
+		{Key: "core.trustctime", Value: "true"}, // the only file time that its owner cannot set
 		{Key: "core.checkStat", Value: "default"},
 		{Key: "core.hooksPath", Value: hooks},
-		// A file by which git knows parents and trees of commits without a look at them, and which says what its owner
-		// wrote. Housekeeping that may not use it must not write it either, or its warning stops the next one.
+		// From this file git takes parents and trees of commits without reading the commits, and its owner can
+		// write anything into it. Housekeeping that may not use it must not write it either, or its warning stops
+		// the next one.
 		{Key: "core.commitGraph", Value: "false"},
 		{Key: "gc.writeCommitGraph", Value: "false"},
-		{Key: "log.showSignature", Value: "false"}, // would start a program of gpg's
+		{Key: "log.showSignature", Value: "false"}, // would start gpg
 		{Key: "core.fsync", Value: "all"},
 		{Key: "core.fsyncMethod", Value: "fsync"},
 		{Key: "core.filesRefLockTimeout", Value: refLockWait},
@@ -60,14 +59,13 @@ func fixedPins(hooks string) []gitconfig.Entry {
 	}
 }
 
-// askedOnly reports a call that only says what is configured. It is told the truth,
-// and starts nothing.
+// askedOnly reports whether a call only queries the configuration. It gets the real values, and starts nothing.
 func askedOnly(args []string) bool {
 	return len(args) > 0 && (args[0] == "config" || len(args) > 1 && args[0] == "rev-parse" && args[1] == "--git-path")
 }
 
-// pins are the settings a git of ours is started with, and the keys of the repository's own that no setting takes
-// back. The repository's configuration is read again for each: an agent may have written it a moment ago.
+// pins returns the settings for a git of ours, and the repository's own keys that no setting can override. It reads
+// the repository's configuration again each time: an agent may have just written it.
 func (g *Git) pins(ctx context.Context, args []string) (pins []gitconfig.Entry, first []string, err error) {
 	if askedOnly(args) {
 		return g.given, nil, nil
@@ -84,9 +82,8 @@ func (g *Git) pins(ctx context.Context, args []string) (pins []gitconfig.Entry, 
 	return append(pins, local...), first, err
 }
 
-// programs returns the settings that take the place of what the repository itself
-// says about programs: what is configured outside of it, else nothing at all. first are the keys of which git takes
-// the first value, see overruled.
+// programs returns the settings that replace what the repository itself says about programs: the configuration
+// outside it, or else nothing at all. first lists the keys of which git uses the first value, see overruled.
 func (l *LocalScope) programs(ctx context.Context, g *Git) (pins []gitconfig.Entry, first []string, err error) {
 	var keys []string
 	entries, err := l.entries()
@@ -114,16 +111,16 @@ func (l *LocalScope) programs(ctx context.Context, g *Git) (pins []gitconfig.Ent
 		section, sub, name := gitconfig.SplitKey(key)
 		values := outside[key]
 		if key == "gpg.program" || key == "gpg.openpgp.program" {
-			values = slices.Concat(outside["gpg.program"], outside["gpg.openpgp.program"]) // two names of one thing
+			values = slices.Concat(outside["gpg.program"], outside["gpg.openpgp.program"]) // two names for one setting
 		}
 		switch {
 		case gitconfig.FirstCounts(key):
-			// A proxy outside may be for other hosts; the other keys have one value.
+			// A proxy configured outside may be for other hosts; the other keys have a single value.
 			if len(values) == 0 || section == "core" {
 				first = append(first, key)
 			}
 		case section == "credential" && name == "helper":
-			// A list: an empty value forgets what was before it.
+			// A list: an empty value clears what came before.
 			pins = append(pins, gitconfig.Entry{Key: key, Value: ""})
 			for _, v := range values {
 				pins = append(pins, gitconfig.Entry{Key: key, Value: v})
@@ -151,10 +148,10 @@ func (l *LocalScope) programs(ctx context.Context, g *Git) (pins []gitconfig.Ent
 	return pins, first, nil
 }
 
-// overruled has git take its own programs in the place of those that the repository names under keys whose first value
-// counts: no setting of ours comes before the repository's. What speaks to a remote is told by options. What a git
-// fetches on its own for a partial clone goes by no way on which git-upload-pack is a program of this machine, or one
-// that is started with the person's key.
+// overruled makes git use its own programs instead of those that the repository names under keys whose first value
+// counts: no setting of ours can come before the repository's. Programs that talk to a remote are passed as
+// options. A git that fetches on its own for a partial clone does so only over protocols where git-upload-pack does
+// not run on this machine and nothing is started with the person's key.
 func overruled(args, env, first []string) (argv, environ []string) {
 	if len(first) == 0 {
 		return args, env
@@ -192,7 +189,7 @@ func overruled(args, env, first []string) (argv, environ []string) {
 	return args, env
 }
 
-// elsewhere reads, once, what is configured outside of the repository.
+// elsewhere reads, once, the configuration outside the repository.
 func (l *LocalScope) elsewhere(ctx context.Context, g *Git) (map[string][]string, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -213,9 +210,9 @@ func (l *LocalScope) elsewhere(ctx context.Context, g *Git) (map[string][]string
 	return values, nil
 }
 
-// entries returns what the repository's own files set, with everything they include,
-// whatever the condition, and with those of its submodules: git looks into them with
-// their configuration and ours. A file that git could read and we cannot is an error.
+// entries returns the settings of the repository's own files, with everything they include, whatever the condition,
+// and those of its submodules: git looks into them with their configuration and ours. A file that git could read
+// and we cannot is an error.
 func (l *LocalScope) entries() ([]gitconfig.Entry, error) {
 	r := l.own()
 	if m := filepath.Join(l.CommonDir, "modules"); IsDir(m) {
@@ -224,7 +221,7 @@ func (l *LocalScope) entries() ([]gitconfig.Entry, error) {
 	return r.entries, r.err
 }
 
-// own reads what the repository's own files set, with what they include.
+// own reads the settings of the repository's own files, with includes.
 func (l *LocalScope) own() *ConfigReader {
 	r := &ConfigReader{Left: MaxConfigFiles}
 	for _, f := range l.Files() {
@@ -233,15 +230,15 @@ func (l *LocalScope) own() *ConfigReader {
 	return r
 }
 
-// Files are the configuration files of the repository itself.
+// Files lists the configuration files of the repository itself.
 func (l *LocalScope) Files() []string {
 	return []string{filepath.Join(l.CommonDir, "config"), filepath.Join(l.GitDir, "config.worktree")}
 }
 
-// ConfigReader follows includes.
+// ConfigReader reads configuration files and follows includes.
 type ConfigReader struct {
 	entries []gitconfig.Entry
-	Files   []string // that were read, or are named and not there
+	Files   []string // files that were read, or that are named and missing
 	Left    int
 	err     error
 }
@@ -271,7 +268,7 @@ func (r *ConfigReader) File(name string, depth int) {
 		}
 		return
 	}
-	entries, _ := gitconfig.Parse(data) // git refuses to go on where it is not well formed
+	entries, _ := gitconfig.Parse(data) // git refuses a malformed file
 	r.entries = append(r.entries, entries...)
 	for _, e := range entries {
 		section, _, key := gitconfig.SplitKey(e.Key)
@@ -287,7 +284,7 @@ func (r *ConfigReader) File(name string, depth int) {
 	}
 }
 
-// Modules reads the configuration of submodules, which may hold others.
+// Modules reads the configuration of submodules, recursively.
 func (r *ConfigReader) Modules(dir string, depth int) {
 	list, err := os.ReadDir(dir)
 	if err != nil || depth > maxIncludeDepth {
@@ -310,7 +307,7 @@ func (r *ConfigReader) Modules(dir string, depth int) {
 	}
 }
 
-// IsDir reports a directory, links followed.
+// IsDir reports whether name is a directory, following links.
 func IsDir(name string) bool {
 	fi, err := os.Stat(name)
 	return err == nil && fi.IsDir()
@@ -337,7 +334,7 @@ func includedFile(from, path string) (string, error) {
 	return filepath.Join(filepath.Dir(from), path), nil
 }
 
-// ReadConfigFile reads a configuration file that is a plain file of bounded size.
+// ReadConfigFile reads a configuration file, which must be a regular file of bounded size.
 func ReadConfigFile(name string) ([]byte, error) {
 	f, err := os.OpenFile(name, os.O_RDONLY|OpenNonblock, 0)
 	if err != nil {
@@ -354,8 +351,8 @@ func ReadConfigFile(name string) ([]byte, error) {
 	return ReadLimited(f, fi.Size(), MaxGitConfig)
 }
 
-// UnusedPrograms names the keys by which the repository alone configures a program
-// that our own git would meet and does not start.
+// UnusedPrograms lists the keys with which only the repository configures a program that our own git would use and
+// does not start.
 func (r *Repository) UnusedPrograms(ctx context.Context) ([]string, error) {
 	l := r.Git.Scope
 	if l == nil {
@@ -382,8 +379,8 @@ func (r *Repository) UnusedPrograms(ctx context.Context) ([]string, error) {
 	return slices.DeleteFunc(keys, func(key string) bool { return len(outside[key]) > 0 }), err
 }
 
-// UnusedFilters names the drivers of filters that the repository alone configures for what
-// is committed. Our own git starts none of them, and takes their files as they are.
+// UnusedFilters lists the filter drivers that only the repository configures for commits. Our own git starts none
+// of them, and takes their files as they are.
 func (r *Repository) UnusedFilters(ctx context.Context) ([]string, error) {
 	l := r.Git.Scope
 	if l == nil {

@@ -15,10 +15,9 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/gitconfig"
 )
 
-// readConfig reads what git config --list would print, by the rules of git-config(1). ok is
-// false where they lead to something that is not followed here (a condition with a pattern,
-// the home directory of another user), where a file cannot be read or is not well formed, and
-// where it is not known which file this git takes for that of the system.
+// readConfig reads what git config --list would print, by the rules of git-config(1). ok is false where these rules
+// lead to something not implemented here (a condition with a pattern, the home directory of another user), where a
+// file is unreadable or malformed, and where it is unknown which file is this git's system configuration.
 func readConfig(g *Git, l *LocalScope) (list ConfigList, ok bool) {
 	files, ok := outerFiles(g)
 	if !ok {
@@ -39,14 +38,14 @@ func readConfig(g *Git, l *LocalScope) (list ConfigList, ok bool) {
 		if !gitconfig.PlainName(section) || !gitconfig.PlainName(name) || strings.ContainsAny(e.Key+e.Value,
 			"\x00\n") ||
 			section == "include" || section == "includeif" {
-			return nil, false // refused, or more than a value
+			return nil, false // refused, or more than one value
 		}
 		c.list = append(c.list, ConfigSetting{Scope: "command", Entry: gitconfig.Entry{Key: key, Value: e.Value}})
 	}
 	return c.list, !c.odd
 }
 
-// outerFiles are the files outside of the repository, each after its scope.
+// outerFiles returns the files outside the repository, each with its scope.
 func outerFiles(g *Git) (files [][2]string, ok bool) {
 	off, ok := configBool(g.variable("GIT_CONFIG_NOSYSTEM"))
 	if !ok {
@@ -74,7 +73,7 @@ func outerFiles(g *Git) (files [][2]string, ok bool) {
 	return files, !slices.ContainsFunc(files, func(f [2]string) bool { return !filepath.IsAbs(f[1]) })
 }
 
-// lookupVariable is a variable of the environment git gets.
+// lookupVariable looks up a variable in git's environment.
 func (g *Git) lookupVariable(name string) (value string, set bool) {
 	for _, kv := range slices.Backward(g.Env) {
 		if v, ok := strings.CutPrefix(kv, name+"="); ok {
@@ -89,8 +88,8 @@ func (g *Git) variable(name string) string {
 	return v
 }
 
-// systemConfig is the configuration file of the system that a git has built in. Only
-// /etc/gitconfig is recognised: a git with another prefix works the name out as it runs.
+// systemConfig returns the system configuration file built into a git. It recognises only /etc/gitconfig: a git
+// with another prefix computes the name at run time.
 func systemConfig(bin string) (string, bool) {
 	const name = "/etc/gitconfig"
 	f, err := os.Open(bin)
@@ -99,7 +98,7 @@ func systemConfig(bin string) (string, bool) {
 	}
 	defer func() { _ = f.Close() }()
 	prog, err := elf.NewFile(f)
-	if err != nil { // a script that starts git, perhaps with settings of its own
+	if err != nil { // a script that starts git, possibly with its own settings
 		return "", false
 	}
 	texts := prog.Section(".rodata")
@@ -110,7 +109,7 @@ func systemConfig(bin string) (string, bool) {
 	block := make([]byte, 64<<10)
 	for at := int64(0); ; {
 		n, err := texts.ReadAt(block, at)
-		// From the slash on: NUL is what most of a program consists of.
+		// Search for the slash: most of a program's bytes are NUL.
 		for from := 1; from < n; {
 			i := bytes.Index(block[from:n], want[1:])
 			if i < 0 {
@@ -128,7 +127,7 @@ func systemConfig(bin string) (string, bool) {
 	}
 }
 
-// configRead is configuration while it is read.
+// configRead collects configuration as it is read.
 type configRead struct {
 	g     *Git
 	scope *LocalScope
@@ -136,7 +135,7 @@ type configRead struct {
 	odd   bool // git has to be asked
 }
 
-// lines reads one file; one that is not there has none.
+// lines reads one file; a missing file has no lines.
 func (c *configRead) lines(name string) ([]gitconfig.Entry, map[int]bool) {
 	if name == os.DevNull || c.odd {
 		return nil, nil
@@ -151,7 +150,7 @@ func (c *configRead) lines(name string) ([]gitconfig.Entry, map[int]bool) {
 	return entries, alone
 }
 
-// file takes in a file with what it includes, depth includes below the first.
+// file reads a file with its includes, at an include depth.
 func (c *configRead) file(scope, name string, depth int) {
 	entries, alone := c.lines(name)
 	for i, e := range entries {
@@ -181,13 +180,13 @@ func (c *configRead) file(scope, name string, depth int) {
 			return
 		}
 		if !filepath.IsAbs(to) {
-			to = filepath.Dir(name) + "/" + to // not cleaned: a link may stand before ".."
+			to = filepath.Dir(name) + "/" + to // not cleaned: ".." may follow a link
 		}
 		c.file(scope, to, depth+1)
 	}
 }
 
-// path expands what git expands in a path.
+// path expands a path as git does.
 func (c *configRead) path(value string) (string, bool) {
 	if rest, ok := strings.CutPrefix(value, "~/"); ok {
 		home := c.g.variable("HOME")
@@ -196,8 +195,8 @@ func (c *configRead) path(value string) (string, bool) {
 	return value, value != "" && value[0] != '~' && !strings.HasPrefix(value, "%(")
 }
 
-// met reports whether the condition of an include in the file from holds. known is false
-// for all conditions but a git directory that is named without a pattern.
+// met reports whether the condition of an include in the file from holds. known is true only for a git directory
+// named without a pattern.
 func (c *configRead) met(condition, from string) (met, known bool) {
 	where, ok := strings.CutPrefix(condition, "gitdir:")
 	if !ok || where == "" || strings.ContainsAny(where, "*?[\\") {
@@ -232,11 +231,11 @@ func (c *configRead) met(condition, from string) (met, known bool) {
 	default:
 		met = at == dir
 	}
-	// git tries the name of the directory with its links, too.
+	// git also tries the directory's name with its links.
 	return met, met || c.unlinked()
 }
 
-// unlinked reports that git knows the git directory by the name without links alone.
+// unlinked reports whether git knows the git directory only by its name without links.
 func (c *configRead) unlinked() bool {
 	top := c.scope.top
 	if top == "" || filepath.Join(top, ".git") != c.scope.GitDir {
@@ -248,7 +247,7 @@ func (c *configRead) unlinked() bool {
 	return err == nil && fi.IsDir() && !told && (pwd == "" || pwd == top || !SameFile(pwd, top))
 }
 
-// ownWorktree reports whether a work tree of the repository has configuration of its own.
+// ownWorktree reports whether any work tree of the repository has its own configuration.
 func (c *configRead) ownWorktree(local string) bool {
 	own := false
 	entries, alone := c.lines(local)
@@ -265,8 +264,8 @@ func (c *configRead) ownWorktree(local string) bool {
 	return own && !c.odd
 }
 
-// configuredHooks is the directory of hooks by what is configured, below the work tree when
-// it is relative. known is false where git has to say.
+// configuredHooks returns the configured hooks directory, resolved below the work tree when relative. known is
+// false when git has to be asked.
 func configuredHooks(g *Git, l *LocalScope) (dir string, known bool) {
 	if g.BinErr != nil || l == nil {
 		return "", false

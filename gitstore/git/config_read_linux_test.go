@@ -14,14 +14,14 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
-// oddConfig is something that is written into the configuration: where, or what is done besides.
+// oddConfig is an unusual configuration: the text and its file, or other preparations.
 type oddConfig struct {
 	local, worktree, global, xdg, system string
 	env                                  []string // of the process
 	do                                   func(*testing.T, *testrepo.Repo, string)
 }
 
-// oddConfigs are one configuration each. HOME is the home directory that a test makes.
+// oddConfigs returns unusual configurations by name. HOME is a home directory that a test makes.
 func oddConfigs() map[string]oddConfig {
 	write := func(t *testing.T, name, text string) {
 		t.Helper()
@@ -33,7 +33,7 @@ func oddConfigs() map[string]oddConfig {
 		}
 	}
 	more := "[user]\n\tname = More\n\temail = more@example.org\n[core]\n\texcludesFile = ~/more\n"
-	// Beside the home directory, beside the configuration, and where no directory is.
+	// Beside the home directory, beside the configuration, and in a missing directory.
 	place := func(t *testing.T, r *testrepo.Repo, home string) {
 		t.Helper()
 		write(t, filepath.Join(home, "more"), more)
@@ -185,7 +185,7 @@ func oddConfigs() map[string]oddConfig {
 		odd[name+", local"] = oddConfig{local: text, do: place}
 		odd[name+", global"] = oddConfig{global: text, do: place}
 	}
-	// How lines may be written.
+	// Ways to write lines.
 	for name, text := range map[string]string{
 		"quoted":                  "[user]\n\tname = \"  Q # ; \"\n",
 		"half quoted":             "[user]\n\tname = a \"b  \"  c  \n",
@@ -242,7 +242,7 @@ func oddConfigs() map[string]oddConfig {
 		odd[name+", local"] = oddConfig{local: text}
 		odd[name+", global"] = oddConfig{global: text}
 	}
-	// An include that includes, as often as git goes along, and once more.
+	// Nested includes, as deep as git follows them, and one deeper.
 	for depth := 9; depth <= 12; depth++ {
 		odd[fmt.Sprintf("included %d deep", depth)] = oddConfig{
 			local: "[include]\n\tpath = HOME/1\n",
@@ -258,7 +258,7 @@ func oddConfigs() map[string]oddConfig {
 	return odd
 }
 
-// together is one configuration and after it another.
+// together combines one configuration with another after it.
 func (o oddConfig) together(b oddConfig) oddConfig {
 	o.local, o.worktree, o.global, o.xdg, o.system = o.local+b.local, o.worktree+b.worktree, o.global+b.global,
 		o.xdg+b.xdg, o.system+b.system
@@ -275,8 +275,8 @@ func (o oddConfig) together(b oddConfig) oddConfig {
 	return o
 }
 
-// TestReadConfigOdd: whatever is configured, and two things at once, either git is asked or the
-// answer is git's: every value of every key, the identity and the hooks.
+// TestReadConfigOdd checks that with any configuration, and any two of them, either git is asked or the answer
+// equals git's: every value of every key, the identity and the hooks.
 func TestReadConfigOdd(t *testing.T) {
 	testrepo.Thorough(t)
 	odd := oddConfigs()
@@ -313,8 +313,8 @@ func TestReadConfigOdd(t *testing.T) {
 	t.Logf("%d configurations, %d read without git", looked, said)
 }
 
-// compareConfig configures a repository for a while and compares what is read in it with what
-// git says; it reports whether anything was read without git.
+// compareConfig configures a repository temporarily and compares what is read in it with what git says; it reports
+// whether anything was read without git.
 func compareConfig(t *testing.T, r *testrepo.Repo, o oddConfig) bool {
 	t.Helper()
 	home := filepath.Join(filepath.Dir(r.Main), "home")
@@ -385,7 +385,7 @@ func compareConfig(t *testing.T, r *testrepo.Repo, o oddConfig) bool {
 		return true
 	}
 	if _, err := g.Run(t.Context(), nil, "rev-parse", "--git-dir"); err != nil {
-		return false // git does not open the repository, so no question comes up in it
+		return false // git does not open the repository, so there is nothing to compare
 	}
 	if show, w := fmt.Sprintf("%#v", got), fmt.Sprintf("%#v", want); show != w {
 		t.Errorf("expected %s\ngot      %s", w, show)
@@ -406,7 +406,7 @@ func compareConfig(t *testing.T, r *testrepo.Repo, o oddConfig) bool {
 	return true
 }
 
-// compareIdentity holds who acts, by the values read, to git var, where git knows anyone.
+// compareIdentity compares the identity from the values read with git var, where git has one.
 func compareIdentity(t *testing.T, g *Git, list ConfigList, env map[string]string) {
 	t.Helper()
 	for who, sections := range map[string][2]string{"AUTHOR": {"author", "user"}, "COMMITTER": {"committer", "user"}} {
@@ -426,7 +426,7 @@ func compareIdentity(t *testing.T, g *Git, list ConfigList, env map[string]strin
 		if err != nil || name == "" || email == "" {
 			continue // git guesses by the machine, or refuses
 		}
-		// git leaves line ends, brackets and what is no part of a name at its ends out.
+		// git strips line ends, brackets and, at the ends, characters that do not belong in a name.
 		clean := func(s string) string {
 			s = strings.TrimFunc(s, func(c rune) bool { return c <= ' ' || strings.ContainsRune(".,:;<>\"\\'", c) })
 			return strings.NewReplacer("\n", "", "<", "", ">", "").Replace(s)
@@ -437,7 +437,7 @@ func compareIdentity(t *testing.T, g *Git, list ConfigList, env map[string]strin
 	}
 }
 
-// TestReadConfigOrdinary: what an ordinary machine has is read without git.
+// TestReadConfigOrdinary checks that an ordinary machine's configuration is read without git.
 func TestReadConfigOrdinary(t *testing.T) {
 	for _, o := range []oddConfig{
 		{},
@@ -454,7 +454,7 @@ func TestReadConfigOrdinary(t *testing.T) {
 	}
 }
 
-// TestReadConfigNow: what is written between two questions is in the second answer.
+// TestReadConfigNow checks that the second answer contains what was written after the first.
 func TestReadConfigNow(t *testing.T) {
 	r := testrepo.New(t, testrepo.Options{})
 	repo, err := Discover(t.Context(), r.Dir)
@@ -474,7 +474,7 @@ func TestReadConfigNow(t *testing.T) {
 	}
 }
 
-// TestSystemConfig: only a program that names /etc/gitconfig is taken to read it.
+// TestSystemConfig checks that only a program that names /etc/gitconfig is assumed to read it.
 func TestSystemConfig(t *testing.T) {
 	dir := t.TempDir()
 	script := filepath.Join(dir, "script")

@@ -2,8 +2,7 @@
 
 package git
 
-// readConfig leaves the question to git: where its files lie on other systems is not
-// followed here.
+// readConfig leaves the question to git: the locations on other systems are not implemented here.
 func readConfig(*Git, *LocalScope) (ConfigList, bool) { return nil, false }
 
 func configuredHooks(*Git, *LocalScope) (string, bool) { return "", false }

@@ -1,4 +1,4 @@
-// Settings of this program in git's configuration: one value, or a list of them.
+// This program's settings in git's configuration: one value, or a list.
 
 package git
 
@@ -12,7 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/gitconfig"
 )
 
-// Setting is the value of a key, "" when it is not set or the configuration cannot be read.
+// Setting returns the value of a key, "" when it is unset or the configuration cannot be read.
 func (r *Repository) Setting(ctx context.Context, key string) string {
 	list, err := r.Config(ctx)
 	if err != nil {
@@ -28,8 +28,8 @@ func (r *Repository) SettingBool(ctx context.Context, key string) bool {
 	return err == nil && strings.TrimSpace(string(out)) == "true"
 }
 
-// PersonSettingBool is SettingBool of a consent: the repository's own configuration does not give it, which may have come
-// along with the directory, or be what an agent wrote.
+// PersonSettingBool is SettingBool for a consent: it ignores the repository's own configuration, which may have
+// come with the directory, or which an agent may have written.
 func (r *Repository) PersonSettingBool(ctx context.Context, key string) bool {
 	list, err := r.Config(ctx)
 	if err != nil {
@@ -58,8 +58,8 @@ func (r *Repository) Settings(ctx context.Context, key string) ([]string, error)
 	return list.All(key), nil
 }
 
-// LocalSettings is Settings for the repository's own configuration alone, which
-// is shared by its linked work trees and never cloned.
+// LocalSettings is Settings for the repository's own configuration alone, which its linked work trees share and
+// which is never cloned.
 func (r *Repository) LocalSettings(ctx context.Context, key string) ([]string, error) {
 	out, err := r.Git.Run(ctx, nil, "config", "--local", "-z", "--get-all", key)
 	if ExitCode(err) == 1 {
@@ -76,8 +76,8 @@ func (r *Repository) AddLocalSetting(ctx context.Context, key, value string) err
 	return unwritable(r.Configure(ctx, "--add", key, value))
 }
 
-// DropLocalSetting removes every value of a key from the repository's own
-// configuration; that there is none is no error.
+// DropLocalSetting removes every value of a key from the repository's own configuration. It is not an error if
+// there is none.
 func (r *Repository) DropLocalSetting(ctx context.Context, key string) error {
 	err := r.Configure(ctx, "--unset-all", key)
 	if ExitCode(err) == 5 {
@@ -86,7 +86,7 @@ func (r *Repository) DropLocalSetting(ctx context.Context, key string) error {
 	return unwritable(err)
 }
 
-// unwritable says that git did not take a setting; nil for nil.
+// unwritable reports that git refused a setting; nil for nil.
 func unwritable(err error) error {
 	if err == nil {
 		return nil
@@ -94,9 +94,9 @@ func unwritable(err error) error {
 	return fail.Errorf(fail.CodeGitFailed, err, "git's configuration of this repository cannot be written")
 }
 
-// Variables asks git for the variables whose names match a regular expression, as seen from dir: the answer of git
-// config --null, nil when nothing is set or git cannot say. Programs that the repository's own configuration names
-// are not among them: whoever asks starts what it says, and an agent may have written it a moment ago.
+// Variables asks git for the variables whose names match a regular expression, as seen from dir: the output of git
+// config --null, nil when nothing is set or git fails. It leaves out programs that the repository's own
+// configuration names: callers start what it returns, and an agent may have just written it.
 func Variables(ctx context.Context, dir, pattern string) []byte {
 	out, err := NewGit(dir).Run(ctx, nil, "config", "--null", "--show-scope", "--get-regexp", pattern)
 	if err != nil {
@@ -113,17 +113,17 @@ func Variables(ctx context.Context, dir, pattern string) []byte {
 	return kept
 }
 
-// namesProgram judges a variable as git config --null prints one.
+// namesProgram reports whether a variable, as git config --null prints it, names a program.
 func namesProgram(variable string) bool {
 	key, value, valued := strings.Cut(variable, "\n")
 	if section, _, _ := gitconfig.SplitKey(key); section == "pager" {
-		_, isSwitch := configBool(value) // pager.COMMAND is a program, or whether there is one
+		_, isSwitch := configBool(value) // pager.COMMAND is a program or a boolean
 		return valued && !isSwitch
 	}
 	return gitconfig.ClassOf(key) == gitconfig.KeyProgram
 }
 
-// configBool reads the usual words for a boolean; the empty one is false.
+// configBool parses git's words for a boolean; "" is false.
 func configBool(value string) (b, ok bool) {
 	switch strings.ToLower(value) {
 	case "true", "yes", "on", "1":
@@ -134,7 +134,7 @@ func configBool(value string) (b, ok bool) {
 	return false, false
 }
 
-// HooksDir is the directory in which git's configuration has git look for hooks.
+// HooksDir returns the directory in which git, as configured, looks for hooks.
 func (r *Repository) HooksDir(ctx context.Context) (string, error) {
 	from := r.TopLevel
 	if from == "" {
@@ -154,9 +154,8 @@ func (r *Repository) HooksDir(ctx context.Context) (string, error) {
 	return dir, nil
 }
 
-// ExcludesFile is the file of ignore rules that core.excludesFile names, else git's own
-// place for one; "" for none. The repository's own configuration is read each time, what
-// lies outside of it once.
+// ExcludesFile returns the file of ignore rules that core.excludesFile names, else git's default; "" for none. The
+// repository's own configuration is read each time, the rest once.
 func (r *Repository) ExcludesFile(ctx context.Context) (string, error) {
 	value, set := "", false
 	if r.Git.Scope != nil {
@@ -199,8 +198,8 @@ func (r *Repository) ExcludesFile(ctx context.Context) (string, error) {
 // excludesKey is core.excludesFile as git prints it.
 const excludesKey = "core.excludesfile"
 
-// Personal is what git's configuration says of the person, read once: user.*, author.*
-// and core.excludesFile. A later line wins within one key.
+// Personal returns git's configuration of the person, read once: user.*, author.* and core.excludesFile. A later
+// line wins within one key.
 func (r *Repository) Personal(ctx context.Context) (map[string]string, error) {
 	r.personalMu.Lock()
 	defer r.personalMu.Unlock()

@@ -15,14 +15,13 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 )
 
-// configWait is how long another process may hold the lock of the configuration.
+// configWait is how long to wait for another process that holds the lock of the configuration.
 const configWait = time.Second
 
-// Configure changes the repository's own configuration: args are what git config takes
-// after --local. git gives the new file its name without syncing what is in it, so that
-// a power cut can leave a repository no git can open. Here git changes a copy, which is
-// the lock of the file, as git takes it, and gets the name of the file when it is on
-// disk. Errors: git's own, and git_failed.
+// Configure changes the repository's own configuration: args are what git config takes after --local. git renames
+// the new file into place without syncing its content, so a power cut can leave a repository that no git can open.
+// Configure has git change a copy instead, under the lock name that git uses, syncs it, and renames it into place.
+// Errors: git's own, and git_failed.
 func (r *Repository) Configure(ctx context.Context, args ...string) error {
 	return r.rewriteConfig(ctx, func(git *Git, lock string) error {
 		_, err := git.Run(ctx, nil, append([]string{"config", "--file", lock}, args...)...)
@@ -30,14 +29,14 @@ func (r *Repository) Configure(ctx context.Context, args ...string) error {
 	})
 }
 
-// ReplaceConfig is Configure with everything that the file is to hold.
+// ReplaceConfig is Configure with the whole new content of the file.
 func (r *Repository) ReplaceConfig(ctx context.Context, data []byte) error {
 	return r.rewriteConfig(ctx, func(_ *Git, lock string) error { return os.WriteFile(lock, data, 0) })
 }
 
-// rewriteConfig has change, by a git that is marked, change the lock, and gives it the name of the file.
+// rewriteConfig calls change with a marked git to edit the lock file, then renames it to the configuration.
 func (r *Repository) rewriteConfig(ctx context.Context, change func(git *Git, lock string) error) error {
-	// Where the file is a link git changes what it leads to.
+	// Where the file is a link git changes its target.
 	name, err := filepath.EvalSymlinks(filepath.Join(r.CommonDir, "config"))
 	if err != nil {
 		return fail.Errorf(fail.CodeGitFailed, err, "git's configuration of this repository cannot be found")
@@ -63,7 +62,7 @@ func (r *Repository) rewriteConfig(ctx context.Context, change func(git *Git, lo
 		})
 }
 
-// copyLocked makes the lock with the contents and the permissions of the file.
+// copyLocked creates the lock with the contents and the permissions of the file.
 func copyLocked(ctx context.Context, name, lock string) error {
 	var to *os.File
 	for until := time.Now().Add(configWait); ; {
@@ -107,7 +106,7 @@ func copyInto(to *os.File, name string) error {
 	return to.Chmod(fi.Mode().Perm())
 }
 
-// publishLocked gives the lock the name of the file.
+// publishLocked renames the lock to the file.
 func publishLocked(lock, name string) error {
 	err := syncFile(lock)
 	if err == nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
-// TestConfigure changes the configuration through a link, with its permissions, and as git would.
+// TestConfigure changes the configuration through a link, keeps its permissions, and does what git would.
 func TestConfigure(t *testing.T) {
 	testrepo.Matrix(t, func(t *testing.T, tr *testrepo.Repo) {
 		r, err := Discover(t.Context(), tr.Dir)
@@ -53,7 +53,7 @@ func TestConfigure(t *testing.T) {
 	})
 }
 
-// TestConfigureBesideAnother: a lock that another process holds is not ours to remove.
+// TestConfigureBesideAnother checks that another process's lock is not removed.
 func TestConfigureBesideAnother(t *testing.T) {
 	testrepo.Thorough(t)
 	tr := testrepo.New(t, testrepo.Options{})

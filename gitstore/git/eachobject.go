@@ -1,4 +1,4 @@
-// Everything that refs lead to, for those who pass it on.
+// Everything that refs reach, for callers that pass it on.
 
 package git
 
@@ -9,9 +9,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 )
 
-// EachObject reads every commit and blob that refs lead to and hands it to look, with
-// the path it has in its newest tree; commits have none. Errors: those of reading
-// objects, git's own, and what look returns.
+// EachObject reads every commit and blob that refs reach and passes it to look, with the path it has in its newest
+// tree; commits have none. Errors: those of reading objects, git's own, and what look returns.
 func (r *Repository) EachObject(ctx context.Context, refs []Ref, look func(oid object.OID, kind, path string,
 	data []byte) error) error {
 	var names strings.Builder

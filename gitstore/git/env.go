@@ -1,4 +1,4 @@
-// What a git of ours is told by its environment, and what it is not.
+// The environment of our own git processes.
 
 package git
 
@@ -12,10 +12,9 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/gitconfig"
 )
 
-// KeptVars are the variables of git that are taken over from outside. Every other
-// GIT_* is dropped: it could name a program (GIT_SSH_COMMAND, GIT_EXTERNAL_DIFF,
-// GIT_EXEC_PATH), attributes, a file to write to (GIT_TRACE) or another history
-// (GIT_GRAFT_FILE). A test compares this list with docs/threat-model.md.
+// KeptVars are the git variables that are passed on from our environment. Every other GIT_* is dropped: it could
+// name a program (GIT_SSH_COMMAND, GIT_EXTERNAL_DIFF, GIT_EXEC_PATH), attributes, a file to write to (GIT_TRACE) or
+// another history (GIT_GRAFT_FILE). A test compares this list with docs/threat-model.md.
 var KeptVars = []string{
 	// Git sets these for its hooks: where the repository is, which index a partial
 	// commit is made from, where a push's objects are kept until they are judged.
@@ -24,22 +23,21 @@ var KeptVars = []string{
 	// Who acts, and when.
 	"GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_AUTHOR_DATE",
 	"GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL", "GIT_COMMITTER_DATE",
-	// Where the configuration outside of the repository is.
+	// Where the configuration outside the repository is.
 	"GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM",
-	// How far up a repository is looked for, and how a new one is made.
+	// How far up git looks for a repository, and how it creates one.
 	"GIT_CEILING_DIRECTORIES", "GIT_DISCOVERY_ACROSS_FILESYSTEM", "GIT_DEFAULT_HASH", "GIT_DEFAULT_REF_FORMAT",
 }
 
-// TransportVars are kept too where a person's own remote is spoken to.
+// TransportVars are also kept for talking to a person's own remote.
 var TransportVars = []string{
 	"GIT_SSH", "GIT_SSH_COMMAND", "GIT_SSH_VARIANT", "GIT_ASKPASS", "GIT_PROXY_COMMAND", "GIT_ALLOW_PROTOCOL",
 	"GIT_PROTOCOL_FROM_USER", "GIT_SSL_CAINFO", "GIT_SSL_CAPATH", "GIT_SSL_CERT", "GIT_SSL_KEY", "GIT_SSL_NO_VERIFY",
 }
 
-// LocalEnvVars are those of `git rev-parse --local-env-vars` that locate or
-// shape one repository. GIT_CONFIG_PARAMETERS and GIT_CONFIG_COUNT are left
-// out on purpose: they carry the user's -c settings, which are not tied to a
-// repository. GIT_QUARANTINE_PATH is not listed by git but belongs to them.
+// LocalEnvVars are those of `git rev-parse --local-env-vars` that locate or shape one repository.
+// GIT_CONFIG_PARAMETERS and GIT_CONFIG_COUNT are left out on purpose: they carry the user's -c settings, which are
+// not tied to a repository. GIT_QUARANTINE_PATH belongs to them although git does not list it.
 var LocalEnvVars = []string{
 	"GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_CONFIG", "GIT_OBJECT_DIRECTORY", "GIT_DIR",
 	"GIT_WORK_TREE", "GIT_IMPLICIT_WORK_TREE", "GIT_GRAFT_FILE", "GIT_INDEX_FILE",
@@ -47,33 +45,33 @@ var LocalEnvVars = []string{
 	"GIT_SHALLOW_FILE", "GIT_COMMON_DIR", "GIT_REF_STORAGE_FORMAT", "GIT_QUARANTINE_PATH",
 }
 
-// ownVars is what every git of ours is told.
+// ownVars is set for every git of ours.
 var ownVars = []string{
-	// Messages are only ever matched where git offers no exit code for the
-	// case, and then in the one locale that does not change.
+	// Messages are only matched where git has no exit code for the case, and then in the one locale that does not
+	// change.
 	"LC_ALL=C",
 	"GIT_TERMINAL_PROMPT=0",
-	// Reads must not take index.lock: the user's own git may run beside us.
+	// Reads must not take index.lock: the user's own git may run at the same time.
 	"GIT_OPTIONAL_LOCKS=0",
 	// A replace ref could show another history than the recorded one.
 	"GIT_NO_REPLACE_OBJECTS=1",
-	// So could grafts. git is silent about a list that is not there.
+	// So could grafts. git does not complain about a missing list.
 	"GIT_GRAFT_FILE=" + os.DevNull + "/none",
-	// Paths are names here, never patterns: a directory may be called ":(top)".
+	// Paths are literal here, never patterns: a directory may be called ":(top)".
 	"GIT_LITERAL_PATHSPECS=1",
-	// Nothing is shown, edited or asked by another program.
+	// No other program shows, edits or asks for anything.
 	"GIT_PAGER=cat",
 	"GIT_EDITOR=:",
 	"GIT_SEQUENCE_EDITOR=:",
 	"GIT_ASKPASS=",
 	"GIT_PROXY_COMMAND=",
-	// A partial clone may fetch what is missing, but by no helper program.
+	// A partial clone may fetch missing objects, but not with a helper program.
 	"GIT_ALLOW_PROTOCOL=file:git:http:https:ssh",
-	// Guards in git's hooks need not judge what was computed a moment ago.
+	// Guards in git's hooks need not judge what was just computed.
 	storeMarker,
 }
 
-// newEnv makes the environment of git out of the one we were started in.
+// newEnv makes the environment of git from the one we were started in.
 func newEnv(env []string, path string) []string {
 	out := make([]string, 0, len(env)+len(ownVars)+1)
 	for _, kv := range env {
@@ -87,8 +85,8 @@ func newEnv(env []string, path string) []string {
 	return append(append(out, ownVars...), "PATH="+path)
 }
 
-// Transport returns git for speaking to a remote of the person's: with the program
-// their environment names for it, and any protocol their configuration allows.
+// Transport returns git for talking to a person's remote: with the transport program that their environment names,
+// and any protocol that their configuration allows.
 func (g *Git) Transport() *Git {
 	t := g.In(g.Dir)
 	t.Env = dropVars(t.Env, TransportVars)
@@ -100,8 +98,8 @@ func (g *Git) Transport() *Git {
 	return t
 }
 
-// WithHooks returns the one git that starts hooks, those of a directory, with more variables. They and the program
-// that signs may be looked up wherever the person's PATH leads.
+// WithHooks returns the only git that starts hooks, from a directory, with additional variables. Hooks and the
+// signing program may be looked up anywhere on the person's PATH.
 func (g *Git) WithHooks(dir string, environ ...string) *Git {
 	c := g.In(g.Dir)
 	c.hooksPath = dir
@@ -116,7 +114,7 @@ func dropVars(env, names []string) []string {
 	})
 }
 
-// Var is a variable of the environment that git gets, "" where it has none of that name.
+// Var returns a variable of git's environment, "" when there is none of that name.
 func (g *Git) Var(name string) string { return lastVar(g.Env, name) }
 
 func lastVar(env []string, name string) string {
@@ -128,8 +126,8 @@ func lastVar(env []string, name string) string {
 	return ""
 }
 
-// givenSettings returns the settings that an environment carries ("git -c key=value
-// agentxchain"), without those that name a program.
+// givenSettings returns the settings in an environment ("git -c key=value agentxchain"), without those that name a
+// program.
 func givenSettings(env []string) []gitconfig.Entry {
 	get := func(name string) string { return lastVar(env, name) }
 	var all []gitconfig.Entry
@@ -146,11 +144,11 @@ func givenSettings(env []string) []gitconfig.Entry {
 	})
 }
 
-// maxGiven bounds the settings that are taken from an environment.
+// maxGiven bounds the number of settings taken from an environment.
 const maxGiven = 1000
 
-// parseGiven reads GIT_CONFIG_PARAMETERS: words in single quotes, 'key=value' as git
-// before 2.31 wrote them, or 'key'='value'. What is not understood is dropped.
+// parseGiven parses GIT_CONFIG_PARAMETERS: words in single quotes, 'key=value' as git before 2.31 wrote them, or
+// 'key'='value'. It drops what it cannot parse.
 func parseGiven(text string) []gitconfig.Entry {
 	var out []gitconfig.Entry
 	for {
@@ -173,7 +171,7 @@ func parseGiven(text string) []gitconfig.Entry {
 	}
 }
 
-// unquoteGiven takes a word in single quotes; \' and \! stand outside of them.
+// unquoteGiven reads a word in single quotes; \' and \! occur outside the quotes.
 func unquoteGiven(text string) (word, rest string, ok bool) {
 	var b strings.Builder
 	for {
@@ -193,8 +191,8 @@ func unquoteGiven(text string) (word, rest string, ok bool) {
 	}
 }
 
-// configured adds settings to an environment. Names go through the environment
-// because a "-c" cannot carry every one.
+// configured adds settings to an environment. They are passed in variables because a "-c" cannot express every
+// name.
 func configured(env []string, settings []gitconfig.Entry) []string {
 	out := make([]string, 0, len(env)+2*len(settings)+1)
 	out = append(out, env...)

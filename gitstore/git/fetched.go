@@ -1,4 +1,4 @@
-// Fetching and pushing, and making durable what came of it.
+// Fetching and pushing, and making the results durable.
 
 package git
 
@@ -13,13 +13,13 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 )
 
-// fetchTries is how often a fetch is made whose pack housekeeping takes before git has given it its name:
-// git prune --expire=now removes any tmp_pack.
+// fetchTries is how often to try a fetch whose pack housekeeping removes before git has renamed it: git prune
+// --expire=now removes any tmp_pack.
 const fetchTries = 5
 
-// Fetch runs fetches by a git, one after another while they work, and makes durable what came, of one that failed as
-// well. remote is the one whose tracking names move, "" for none; in is what each reads on its standard input.
-// Error: fetch_too_large.
+// Fetch runs fetches with a git, one after another while they succeed, and makes durable what arrived, even from a
+// failed one. remote is the one whose tracking refs move, "" for none; in is the standard input of each. Error:
+// fetch_too_large.
 func (r *Repository) Fetch(ctx context.Context, by *Git, remote string, in []byte, fetches ...[]string) error {
 	limit, unfinished := r.fetchLimit(ctx), r.unfinishedPacks()
 	by = by.writing(limit)
@@ -44,12 +44,12 @@ func (r *Repository) Fetch(ctx context.Context, by *Git, remote string, in []byt
 	})
 }
 
-// Push runs a push by a git, which moves the tracking names of the remote to what it has taken, and returns what it
-// printed.
+// Push runs a push with a git, which moves the remote's tracking refs to what the remote accepted, and returns what
+// it printed.
 func (r *Repository) Push(ctx context.Context, by *Git, remote string, args ...string) (out []byte, err error) {
 	err = r.tracking(by, "push", remote, func(by *Git) (err error) {
 		out, err = by.Run(ctx, nil, args...)
-		// A lock that got its name by then must not be there again after a power cut, when the note of it is gone.
+		// A lock that was renamed by then must not reappear after a power cut, when its note is gone.
 		if serr := SyncAll(nil, r.trackingDirs(remote)); err == nil && serr != nil {
 			return fail.Errorf(fail.CodeUnreadable, serr, "the directories of refs cannot be synced")
 		}
@@ -58,7 +58,7 @@ func (r *Repository) Push(ctx context.Context, by *Git, remote string, args ...s
 	return out, err
 }
 
-// tracking has work start gits that move tracking names of a remote, under a note of the locks that they take.
+// tracking calls work to start gits that move tracking refs of a remote, under a note of the locks that they take.
 func (r *Repository) tracking(by *Git, what, remote string, work func(*Git) error) error {
 	dir, ok := r.trackingDir(remote)
 	if !ok {
@@ -71,21 +71,21 @@ func (r *Repository) tracking(by *Git, what, remote string, work func(*Git) erro
 	}, func(mark func(*Git) *Git) error { return work(mark(by)) })
 }
 
-// prunedWhileFetching reports that a git failed because the pack was gone that it had just written. There is no exit
-// status for it.
+// prunedWhileFetching reports whether a git failed because the pack it had just written was gone. There is no exit
+// status for this.
 func prunedWhileFetching(err error) bool {
 	var ge *GitError
 	return errors.As(err, &ge) && strings.Contains(ge.Stderr, "unable to rename temporary") &&
 		strings.Contains(ge.Stderr, "No such file or directory")
 }
 
-// trackingDir is where git keeps the tracking names of a remote as files.
+// trackingDir is the directory of a remote's tracking refs, where they are files.
 func (r *Repository) trackingDir(remote string) (dir string, ok bool) {
 	name := "refs/remotes/" + remote
 	return filepath.Join(r.CommonDir, filepath.FromSlash(name)), remote != "" && r.RefFormat == "files" && SafeRefName(name)
 }
 
-// trackingDirs are that directory and those below it.
+// trackingDirs returns that directory and those below it.
 func (r *Repository) trackingDirs(remote string) (dirs []string) {
 	if top, ok := r.trackingDir(remote); ok {
 		return dirsBelow(top)
@@ -93,9 +93,9 @@ func (r *Repository) trackingDirs(remote string) (dirs []string) {
 	return nil
 }
 
-// syncFetched makes what a git has brought survive a power cut: git syncs files, and not the directories that name
-// them. It is due before a ref is moved to what came. Synced are the directories of objects, and those of the
-// tracking names of the remote. Error: unreadable.
+// syncFetched makes what a git has fetched survive a power cut: git syncs files but not the directories that name
+// them. Call it before a ref is moved to the new objects. It syncs the directories of objects and of the remote's
+// tracking refs. Error: unreadable.
 func (r *Repository) syncFetched(remote string) error {
 	list, err := os.ReadDir(r.ObjectsDir)
 	if err != nil {

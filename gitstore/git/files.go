@@ -1,4 +1,4 @@
-// Files read with bounds, whatever stands in their place.
+// Reading files within bounds, whatever is in their place.
 
 package git
 
@@ -19,9 +19,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/failures"
 )
 
-// Stat is what tells a changed file from an unchanged one without reading
-// it. A writer would have to restore size, times and inode to hide; fsck, which
-// always reads, finds that too.
+// Stat is the metadata that tells a changed file from an unchanged one without reading it. To hide a change, a
+// writer would have to restore size, times and inode; fsck, which always reads, finds even that.
 type Stat struct {
 	Size  int64
 	MTime int64 // nanoseconds
@@ -29,8 +28,8 @@ type Stat struct {
 	Inode uint64
 }
 
-// StatIn describes the regular file name below root; false when there is none, a
-// NotRegularError when something else stands there.
+// StatIn returns the Stat of the regular file name below root; false when there is none, a NotRegularError when it
+// is something else.
 func StatIn(root *os.Root, name string) (Stat, bool, error) {
 	fi, err := root.Lstat(name)
 	switch {
@@ -44,9 +43,8 @@ func StatIn(root *os.Root, name string) (Stat, bool, error) {
 	return StatOf(fi), true, nil
 }
 
-// OpenIn opens a regular file below root for reading. The check comes before the
-// open because opening a FIFO would wait for its other end, and even one put there
-// in between must not make us wait.
+// OpenIn opens a regular file below root for reading. It checks before opening because opening a FIFO would wait
+// for its other end, and it does not block even on a FIFO put there in between.
 func OpenIn(root *os.Root, name string) (*os.File, Stat, error) {
 	if _, ok, err := StatIn(root, name); err != nil || !ok {
 		if err == nil {
@@ -69,7 +67,7 @@ func OpenIn(root *os.Root, name string) (*os.File, Stat, error) {
 	return f, StatOf(fi), nil
 }
 
-// ReadBounded reads a file of our own outside of the project.
+// ReadBounded reads a file of our own outside the project.
 func ReadBounded(name string, limit int64) ([]byte, error) {
 	fi, err := os.Lstat(name)
 	if err != nil {
@@ -86,7 +84,7 @@ func ReadBounded(name string, limit int64) ([]byte, error) {
 	return ReadLimited(f, fi.Size(), limit)
 }
 
-// ReadLimited reads f, whose size is expected; ErrTooLong beyond limit bytes.
+// ReadLimited reads f, whose expected size is size; ErrTooLong beyond limit bytes.
 func ReadLimited(f io.Reader, size, limit int64) ([]byte, error) {
 	if size > limit {
 		return nil, ErrTooLong
@@ -101,7 +99,7 @@ func ReadLimited(f io.Reader, size, limit int64) ([]byte, error) {
 
 var ErrTooLong = errors.New("file is too long")
 
-// NotRegularError says that a governed path is no plain file.
+// NotRegularError says that a governed path is not a regular file.
 type NotRegularError struct {
 	Path string
 	Mode fs.FileMode
@@ -124,7 +122,7 @@ const MaxPointer = 8 << 10
 // MaxGitConfig bounds a repository's configuration file, in bytes.
 const MaxGitConfig = 4 << 20
 
-// RealOr returns the path without its links, itself when that cannot be told.
+// RealOr returns the path with links resolved, or the path itself if that fails.
 func RealOr(p string) string {
 	if real, err := filepath.EvalSymlinks(p); err == nil {
 		return real
@@ -132,16 +130,16 @@ func RealOr(p string) string {
 	return p
 }
 
-// Within reports dir as top or below it; both are clean paths.
+// Within reports whether dir is top or below it; both are clean paths.
 func Within(top, dir string) bool {
 	rel, err := filepath.Rel(top, dir)
 	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
 }
 
-// ClipBytes is what a message quotes of output: its first 200 bytes.
+// ClipBytes returns the first 200 bytes of output, to quote in a message.
 func ClipBytes(b []byte) []byte { return b[:min(len(b), 200)] }
 
-// Parallel runs f for 0..n-1 at once and returns their errors.
+// Parallel runs f for 0..n-1 concurrently and returns their errors.
 func Parallel(n int, f func(i int) error) error {
 	if n == 1 {
 		return f(0)
@@ -155,11 +153,11 @@ func Parallel(n int, f func(i int) error) error {
 	return failures.All(errs...)
 }
 
-// PrivateName is our directory in a git directory.
+// PrivateName is the name of our directory in a git directory.
 const PrivateName = "agentxchain"
 
-// OpenPrivate opens the directory sub of ours in gitDir, "" for the uppermost, and
-// makes it when create says so. fs.ErrNotExist when it is not there.
+// OpenPrivate opens our directory sub in gitDir ("" for the top one), and creates it if create is set.
+// fs.ErrNotExist when it does not exist.
 func OpenPrivate(gitDir, sub string, create bool) (*os.Root, error) {
 	at, err := os.OpenRoot(gitDir)
 	if err != nil {
@@ -195,7 +193,7 @@ func OpenPrivate(gitDir, sub string, create bool) (*os.Root, error) {
 	return at, nil
 }
 
-// Placed gives an error of a file below an os.Root the whole name of that file.
+// Placed replaces the file name in an error from an os.Root with the full name.
 func Placed(err error, name string) error {
 	var at *fs.PathError
 	if errors.As(err, &at) {
@@ -204,7 +202,7 @@ func Placed(err error, name string) error {
 	return err
 }
 
-// LinkedPrivate refuses a private file of ours that is a link (unsafe_target).
+// LinkedPrivate returns the error for a private file of ours that is a link (unsafe_target).
 func LinkedPrivate(name string) *fail.Error {
 	return fail.Errorf(fail.CodeUnsafeTarget, nil,
 		"%s is a link, and what this program keeps there would be somewhere else",
@@ -213,14 +211,14 @@ func LinkedPrivate(name string) *fail.Error {
 			name)
 }
 
-// NoPrivateDir refuses what is in the place of a directory of ours (unsafe_target).
+// NoPrivateDir returns the error for something else in place of our directory (unsafe_target).
 func NoPrivateDir(name string) *fail.Error {
 	return fail.Errorf(fail.CodeUnsafeTarget, nil, "%s is in the place of a directory that this program keeps", name).
 		WithHint("look at what it is and who made it (ls -l %s), then remove it; this program makes again what belongs there",
 			name)
 }
 
-// RowTexts is v as a list of n texts; false when it is anything else.
+// RowTexts returns v as a list of n strings; false when it is anything else.
 func RowTexts(v any, n int) ([]string, bool) {
 	list, ok := v.([]any)
 	if !ok || len(list) != n {

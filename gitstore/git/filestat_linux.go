@@ -1,4 +1,4 @@
-// What stat says about a working file, with change time and inode.
+// Metadata of a working file, with change time and inode.
 
 package git
 
@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// StatOf is what tells a changed file from an unchanged one.
+// StatOf returns the metadata that tells a changed file from an unchanged one.
 func StatOf(fi fs.FileInfo) Stat {
 	st := Stat{Size: fi.Size(), MTime: fi.ModTime().UnixNano()}
 	if sys, ok := fi.Sys().(*syscall.Stat_t); ok {

@@ -1,4 +1,4 @@
-// Lists of refs are read as git reads them.
+// Fuzz tests that read lists of refs as git does.
 
 package git
 
@@ -10,7 +10,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 )
 
-// FuzzPackedRefs: the search ends, and finds no other id than a reading of all lines.
+// FuzzPackedRefs checks that the search ends and finds the same id as a reading of all lines.
 func FuzzPackedRefs(f *testing.F) {
 	id := strings.Repeat("ab", 20)
 	f.Add([]byte("# pack-refs with: peeled fully-peeled sorted \n"+id+" refs/a\n^"+id+"\n"+id+" refs/b\n"), "refs/b")

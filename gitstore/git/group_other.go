@@ -10,9 +10,9 @@ import (
 
 func ownGroup(*exec.Cmd) {}
 
-// SweepGroup has no group to kill.
+// SweepGroup does nothing: there is no group to kill.
 func SweepGroup(*exec.Cmd) {}
 
-// IsNotDir reports whether a component of a path was no directory; Windows
-// reports that as a path that does not exist.
+// IsNotDir reports whether a component of a path was not a directory; Windows reports that as a path that does not
+// exist.
 func IsNotDir(error) bool { return false }

@@ -10,9 +10,8 @@ import (
 	"syscall"
 )
 
-// ownGroup puts git and what it starts into one group, so that cancelling ends
-// all of them and a Ctrl-C in the terminal reaches only us, who then cancel in
-// order. SIGTERM first: git removes its lock files on it.
+// ownGroup puts git and its children into one group, so that cancelling ends all of them and a Ctrl-C in the
+// terminal reaches only us; we then cancel in order. SIGTERM comes first: on it git removes its lock files.
 func ownGroup(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error {
@@ -20,7 +19,7 @@ func ownGroup(cmd *exec.Cmd) {
 	}
 }
 
-// SweepGroup kills what is left of a cancelled process group.
+// SweepGroup kills the remaining processes of a cancelled group.
 func SweepGroup(cmd *exec.Cmd) {
 	if cmd.Process != nil {
 		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
@@ -34,5 +33,5 @@ func ignoreGone(err error) error {
 	return err
 }
 
-// IsNotDir reports whether a component of a path was no directory.
+// IsNotDir reports whether a component of a path was not a directory.
 func IsNotDir(err error) bool { return errors.Is(err, syscall.ENOTDIR) }

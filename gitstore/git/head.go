@@ -1,4 +1,4 @@
-// What is checked out, by HEAD and the files around it.
+// What is checked out, according to HEAD and the files around it.
 
 package git
 
@@ -10,11 +10,10 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 )
 
-// Head is the commit that HEAD names, there or not; "" when there is none or it cannot be
-// told.
+// Head returns the commit that HEAD names, even if it is missing; "" when there is none or it is unknown.
 func (r *Repository) Head(ctx context.Context) object.OID { return r.HeadOf(ctx, r.GitDir) }
 
-// HeadOf is Head of the work tree with the git directory.
+// HeadOf is Head for the work tree with the given git directory.
 func (r *Repository) HeadOf(ctx context.Context, gitDir string) object.OID {
 	if r.RefFormat == "files" {
 		text := headFile(gitDir)
@@ -37,7 +36,7 @@ func (r *Repository) HeadOf(ctx context.Context, gitDir string) object.OID {
 	return ""
 }
 
-// OnBranch reports that HEAD is the branch, or, when that is "", the commit itself.
+// OnBranch reports whether HEAD is the branch, or, when branch is "", the commit itself.
 func (r *Repository) OnBranch(branch string, oid object.OID) bool {
 	if r.RefFormat != "files" {
 		return false
@@ -49,7 +48,7 @@ func (r *Repository) OnBranch(branch string, oid object.OID) bool {
 	return headFile(r.GitDir) == want
 }
 
-// headFile is what the file HEAD in a git directory says, "" when it cannot be read.
+// headFile returns the content of the file HEAD in a git directory, "" when it cannot be read.
 func headFile(gitDir string) string {
 	data, err := ReadBounded(filepath.Join(gitDir, "HEAD"), MaxPointer)
 	if err != nil {
@@ -58,7 +57,7 @@ func headFile(gitDir string) string {
 	return strings.TrimSpace(string(data))
 }
 
-// headRef is the ref that the file HEAD names, "" for none.
+// headRef returns the ref that the file HEAD names, "" for none.
 func (r *Repository) headRef() string {
 	ref, ok := strings.CutPrefix(headFile(r.GitDir), "ref: ")
 	if !ok || !SafeRefName(ref) {
@@ -67,8 +66,7 @@ func (r *Repository) headRef() string {
 	return ref
 }
 
-// HeadFiles are the files that say what is checked out: the index, HEAD, the branch,
-// and their logs.
+// HeadFiles returns the files that say what is checked out: the index, HEAD, the branch, and their logs.
 func (r *Repository) HeadFiles() []string {
 	files := []string{filepath.Join(r.GitDir, "index"), filepath.Join(r.GitDir, "HEAD")}
 	if r.RefFormat != "files" {
@@ -87,8 +85,8 @@ func (r *Repository) HeadFiles() []string {
 	return files
 }
 
-// TornLogs are HEAD and its branch, those of them whose log ends in the middle of a line: git would write the next move
-// behind it, and read the two as one.
+// TornLogs returns HEAD and its branch, if their log ends in the middle of a line: git would append the next move
+// to that line and read the two as one.
 func (r *Repository) TornLogs() (refs []string) {
 	if r.RefFormat != "files" {
 		return nil
@@ -116,8 +114,8 @@ func (r *Repository) TornLogs() (refs []string) {
 	return refs
 }
 
-// Checkout returns the commit and the branch that are checked out; both are "" while
-// the branch has no commit, the branch is when HEAD is detached.
+// Checkout returns the commit and the branch that are checked out; both are "" on a branch without a commit, the
+// branch is "" when HEAD is detached.
 func (r *Repository) Checkout(ctx context.Context) (head object.OID, branch string, err error) {
 	out, err := r.Git.Run(ctx, nil, "rev-parse", "HEAD", "--abbrev-ref", "HEAD")
 	if err != nil {

@@ -1,5 +1,5 @@
-// The index as it was before a commit of ours. git commit --only does not sync the next one, so a power cut may leave a
-// part of it, and no git works with that.
+// The index from before a commit of ours. git commit --only does not sync the new index, so a power cut may leave
+// part of it, and then no git works.
 
 package git
 
@@ -12,19 +12,19 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 )
 
-// keptIndex ends the name of the index that is kept beside a note.
+// keptIndex is the suffix of the index kept beside a note.
 const keptIndex = ".index"
 
-// maxKeptIndex bounds an index that is judged.
+// maxKeptIndex bounds the size of an index that is judged.
 const maxKeptIndex = 256 << 20
 
 func (r *Repository) keptIndexPath(n *LockNote) string {
 	return filepath.Join(r.CommonDir, PrivateName, lockNotes, n.Name+keptIndex)
 }
 
-// keepIndex keeps the index under the note: another name of the same file, as git never writes into one that is there.
-// The note, which is written next, makes the name durable. It is a help and no more: where it fails, a power cut may
-// leave an index that a person has to rebuild.
+// keepIndex keeps the index under the note's name: as a hard link, because git never writes into an existing index.
+// The note, which is written next, makes the name durable. A failure here is not fatal: after a power cut a person
+// may then have to rebuild the index.
 func (r *Repository) keepIndex(n *LockNote) {
 	index := filepath.Join(r.GitDir, "index")
 	if os.Link(index, r.keptIndexPath(n)) == nil {
@@ -32,8 +32,7 @@ func (r *Repository) keepIndex(n *LockNote) {
 	}
 }
 
-// IndexLost reports that a power cut has left a part of the index of the note's work tree, and that the one before it is
-// there.
+// IndexLost reports whether a power cut has truncated the index of the note's work tree, and the kept one is there.
 func (r *Repository) IndexLost(n *LockNote) bool {
 	before, err := ReadBounded(r.keptIndexPath(n), maxKeptIndex)
 	if err != nil || !wholeIndex(before, nil, r.ObjectFormat) {
@@ -43,8 +42,8 @@ func (r *Repository) IndexLost(n *LockNote) bool {
 	return (err == nil || Absent(err)) && !wholeIndex(now, before, r.ObjectFormat)
 }
 
-// MendIndex puts the index that was kept under a note of this work tree in the place of one that is lost. wait says that
-// it has to be tried again.
+// MendIndex replaces a lost index with the one kept under a note of this work tree. wait says that it must be tried
+// again.
 func (r *Repository) MendIndex(n *LockNote) (mended, wait bool) {
 	if !r.IndexLost(n) {
 		return false, false
@@ -61,8 +60,8 @@ func (r *Repository) MendIndex(n *LockNote) (mended, wait bool) {
 	return true, durable.SyncDir(r.GitDir) != nil
 }
 
-// wholeIndex reports whether an index is as git wrote it, by the checksum at its end. With index.skipHash there is none
-// in this one nor in the one before, and its beginning has to do.
+// wholeIndex reports whether an index is complete, by the checksum at its end. With index.skipHash neither this
+// index nor the one before has a checksum, and its beginning must suffice.
 func wholeIndex(data, before []byte, format string) bool {
 	size := object.HexLen(format) / 2
 	if len(data) < 12+size || string(data[:4]) != "DIRC" {

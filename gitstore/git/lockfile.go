@@ -1,4 +1,4 @@
-// The content of a lock file, and the judgement whether its owner holds it.
+// The content of a lock file, and whether its owner still holds it.
 
 package git
 
@@ -17,7 +17,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/process"
 )
 
-// LockOwner is what a lock file says about its owner.
+// LockOwner is the owner named in a lock file.
 type LockOwner struct {
 	PID      int
 	Acquired time.Time
@@ -25,7 +25,7 @@ type LockOwner struct {
 	Space    string // process number space, see process.Space
 	Started  string // see process.Started
 	purpose  string
-	Token    string // tells two locks of one process apart
+	Token    string // distinguishes two locks of one process
 }
 
 // FileLock is a lock as found on disk.
@@ -51,7 +51,7 @@ func HostName() string {
 	return h
 }
 
-// NewOwner is this process as the owner of a lock taken for purpose.
+// NewOwner returns this process as the owner of a lock taken for purpose.
 func NewOwner(purpose string) LockOwner {
 	pid := os.Getpid()
 	return LockOwner{
@@ -60,8 +60,8 @@ func NewOwner(purpose string) LockOwner {
 	}
 }
 
-// Encode writes the reference's two keys first, in its layout: indented by
-// two, no newline at the end (docs/spec/lifecycle.md#accepting-a-turn).
+// Encode writes the reference's two keys first, in its layout: indented by two, without a newline at the end
+// (docs/spec/lifecycle.md#accepting-a-turn).
 func (o LockOwner) Encode() []byte {
 	b := ojson.Pretty(ojson.NewObject(
 		"owner_pid", o.PID,
@@ -75,7 +75,7 @@ func (o LockOwner) Encode() []byte {
 	return b[:len(b)-1]
 }
 
-// ReadLock reads a lock file; anything but a regular file is a NotRegularError, a pipe without waiting for its other end.
+// ReadLock reads a lock file; anything but a regular file is a NotRegularError, and it does not block on a pipe.
 func ReadLock(path string) (*FileLock, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|OpenNonblock, 0)
 	if err != nil {
@@ -105,11 +105,11 @@ func ReadLock(path string) (*FileLock, error) {
 	return l, nil
 }
 
-// Held returns who holds the lock, nil when nobody does.
+// Held returns the holder of the lock, nil when it is free.
 func (l *FileLock) Held(now time.Time) *LockedError {
 	if !l.valid {
-		// A torn write of the reference, or garbage. Its own rule is to take
-		// garbage over at once; a moment's patience costs nothing.
+		// A torn write of the reference, or garbage. The reference takes over garbage at once; a moment's patience
+		// costs nothing.
 		if age := now.Sub(l.Written); age >= 0 && age < lockTornAge {
 			return &LockedError{Purpose: "writing its lock", Age: age}
 		}
@@ -117,15 +117,13 @@ func (l *FileLock) Held(now time.Time) *LockedError {
 	}
 	age := now.Sub(l.Acquired)
 	if age < -lockMaxAge {
-		// From the future: a clock was set back, or the file is made up. The
-		// file system's time is the better witness.
+		// From the future: a clock was set back, or the content is fake. The file system's time is more reliable.
 		age = now.Sub(l.Written)
 	}
 	h := &LockedError{PID: l.PID, Host: l.Host, Purpose: l.purpose, Age: max(age, 0)}
 	young := !l.Acquired.IsZero() && age < lockMaxAge
 	if l.ours && (l.Host != HostName() || l.Space != process.Space()) {
-		// Another machine or container: its process numbers mean nothing here,
-		// but its heartbeat does.
+		// Another machine or container: its process numbers mean nothing here, but its heartbeat does.
 		return unless(!young, h)
 	}
 	if !process.Alive(l.PID) || process.Dead(l.PID) {
@@ -134,8 +132,8 @@ func (l *FileLock) Held(now time.Time) *LockedError {
 	if !l.ours {
 		return unless(!young, h)
 	}
-	// Our kind holds its lock however old: the process may be stopped, or its
-	// disk slow. Only a reused process number ends it.
+	// A process of ours holds its lock at any age: it may be stopped, or its disk slow. Only a reused process
+	// number ends it.
 	return unless(l.Started != "" && process.Started(l.PID) != l.Started, h)
 }
 
@@ -146,7 +144,7 @@ func unless(dead bool, h *LockedError) *LockedError {
 	return h
 }
 
-// Owner identifies a process on the machines that share a disk.
+// Owner identifies a process among the machines that share a disk.
 type Owner struct {
 	PID     int    `json:"pid"`
 	Started string `json:"started"`
@@ -160,7 +158,7 @@ func (l *FileLock) OfThisProcess() bool {
 	return l.valid && l.ours && l.PID == me.PID && l.Started == me.Started && l.Host == me.Host && l.Space == me.Space
 }
 
-// Dead reports that the process is certainly over.
+// Dead reports whether the process has certainly ended.
 func (o Owner) Dead() bool {
 	if o.Host != HostName() || o.Space != process.Space() {
 		return false
@@ -192,15 +190,15 @@ func (e *LockedError) Error() string {
 
 const lockMaxAge = 30 * time.Second
 
-// lockTornAge is how long an unreadable lock file is believed to be a write
-// in progress: the reference truncates before it writes.
+// lockTornAge is how long an unreadable lock file is assumed to be a write in progress: the reference truncates
+// before it writes.
 const lockTornAge = time.Second
 
-// NewToken is a random name nobody can guess.
+// NewToken returns an unguessable random name.
 func NewToken() string { return rand.Text() }
 
-// IsOpen reports whether a process of this system is known to have the file open.
-// Where that cannot be asked nobody has.
+// IsOpen reports whether a process of this system is known to have the file open; false where the system cannot
+// tell.
 func IsOpen(path string) bool {
 	procs, err := filepath.Glob("/proc/[0-9]*/fd/*")
 	if err != nil {
@@ -214,15 +212,15 @@ func IsOpen(path string) bool {
 	return false
 }
 
-// LockQuiet is how long a lock without contents must lie still before it counts as
-// left behind: git writes into one the moment it has made it.
+// LockQuiet is how long a lock without contents must remain unchanged before it counts as left behind: git writes
+// into a lock the moment it has created it.
 const LockQuiet = 1200 * time.Millisecond
 
-// RemoveLock removes a lock if it still is the file that was judged.
+// RemoveLock removes a lock if it is still the file that was judged.
 func RemoveLock(path string, judged fs.FileInfo) error {
 	now, err := os.Lstat(path)
 	if err != nil || !os.SameFile(judged, now) {
-		return nil // gone, and what is there now is somebody else's
+		return nil // gone, or replaced by another process's lock
 	}
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fail.Errorf(fail.CodeRefLocked, err, "the lock %s was left behind and cannot be removed", path)

@@ -1,5 +1,4 @@
-// The note of the locks that a git of ours may take, and of the commit that it makes
-// (docs/storage.md#gits-locks).
+// The note of the locks that a git of ours may take, and of the commit that it makes (docs/storage.md#gits-locks).
 
 package git
 
@@ -24,11 +23,11 @@ const (
 	// storeMarker is in the environment of every git of ours.
 	storeMarker = "AGENTXCHAIN_STORE=1"
 
-	// lockNoteVar marks a git that works under a note, for whoever judges the note.
+	// lockNoteVar marks a git that works under a note, for the process that judges the note.
 	lockNoteVar = "AGENTXCHAIN_GIT_LOCKS"
 
 	maxLockNote = 1 << 20
-	// lockGrain is how coarse the times of a file system may be.
+	// lockGrain is the possible granularity of a file system's times.
 	lockGrain = 2 * time.Second
 )
 
@@ -36,15 +35,15 @@ const (
 type LockNote struct {
 	LockOwner
 	Name string
-	// ended says that the git has ended, that its owner saw it, and that Locks are those it may have left.
+	// ended says that the owner has seen the git end, and that Locks are those it may have left.
 	ended bool
-	// written is when the note was, by the clock of the file system, as the times of locks are: that of the system
+	// written is the time of the note by the clock of the file system, like the times of locks: the system clock
 	// may differ.
 	written time.Time
 	Locks   []GitLock
-	// Below are directories of refs in which the git may take locks that it alone can name.
+	// Below lists directories of refs in which the git may take locks under names unknown in advance.
 	Below []string
-	// Commit is what the git was to commit, nil of any other.
+	// Commit is what the git was to commit, nil for any other command.
 	Commit *UnderCommit
 }
 
@@ -70,7 +69,7 @@ func (n *LockNote) encode() []byte {
 	return ojson.Pretty(o)
 }
 
-// sync makes it last that locks of the note are gone: a power cut must not bring one back when the note is gone.
+// sync makes the removal of the note's locks durable: a power cut must not bring one back after the note is gone.
 func (n *LockNote) sync() error {
 	for _, dir := range n.dirs() {
 		if err := durable.SyncDir(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -80,7 +79,7 @@ func (n *LockNote) sync() error {
 	return nil
 }
 
-// dirs are the directories in which the locks are.
+// dirs returns the directories of the locks.
 func (n *LockNote) dirs() (dirs []string) {
 	for _, l := range n.Locks {
 		dirs = append(dirs, filepath.Dir(l.Path))
@@ -92,7 +91,7 @@ func (n *LockNote) dirs() (dirs []string) {
 	return slices.Compact(dirs)
 }
 
-// dirsBelow are a directory and those below it.
+// dirsBelow returns a directory and those below it.
 func dirsBelow(top string) (dirs []string) {
 	_ = filepath.WalkDir(top, func(path string, d fs.DirEntry, err error) error {
 		if err == nil && d.IsDir() {
@@ -108,10 +107,10 @@ func (n *LockNote) names(path string) bool {
 		slices.ContainsFunc(n.Below, func(dir string) bool { return Within(dir, path) })
 }
 
-// maxBelow bounds how many names below a directory of a note are looked at.
+// maxBelow bounds how many names below a directory of a note are examined.
 const maxBelow = 1 << 18
 
-// locks are those that the note names, and those that are there below its directories.
+// locks returns the locks that the note names, and those found below its directories.
 func (n *LockNote) locks() []GitLock {
 	all, seen := slices.Clone(n.Locks), 0
 	for _, dir := range n.Below {
@@ -128,7 +127,7 @@ func (n *LockNote) locks() []GitLock {
 	return all
 }
 
-// left reports whether one of the locks is there.
+// left reports whether one of the locks exists.
 func (n *LockNote) left() bool {
 	for _, l := range n.locks() {
 		if _, err := os.Lstat(l.Path); err == nil {
@@ -152,7 +151,7 @@ func (n *LockNote) spares() []string {
 }
 
 // WriteLockNote notes which locks a git that is about to start may leave behind, or has left. The note is durable
-// before that git is started: the name of a lock may outlive a power cut that nothing was synced for.
+// before that git starts: the name of a lock may survive a power cut even if nothing was synced.
 func (r *Repository) WriteLockNote(n *LockNote) error {
 	root, err := OpenPrivate(r.CommonDir, lockNotes, true)
 	if err != nil {
@@ -165,7 +164,7 @@ func (r *Repository) WriteLockNote(n *LockNote) error {
 	return durable.WriteFileRoot(root, n.Name, n.encode(), 0o644)
 }
 
-// sealLockNote notes that the git has ended. Locks that were there before it are another's.
+// sealLockNote notes that the git has ended. Locks that existed before it belong to other processes.
 func (r *Repository) sealLockNote(n *LockNote) error {
 	fi, err := os.Lstat(filepath.Join(r.CommonDir, PrivateName, lockNotes, n.Name))
 	if err != nil {
@@ -199,8 +198,7 @@ func (r *Repository) DropLockNotes() {
 	}
 }
 
-// LockNotes reads the notes there are; one that is damaged proves nothing and is
-// removed once it is old.
+// LockNotes reads all notes; a damaged note proves nothing and is removed once it is old.
 func (r *Repository) LockNotes() []*LockNote {
 	root, err := OpenPrivate(r.CommonDir, lockNotes, false)
 	if err != nil {
@@ -215,7 +213,7 @@ func (r *Repository) LockNotes() []*LockNote {
 	for _, e := range list {
 		if of, ok := strings.CutSuffix(e.Name(), keptIndex); ok {
 			if _, err := root.Lstat(of); errors.Is(err, fs.ErrNotExist) {
-				dropOld(root, e) // its note went first
+				dropOld(root, e) // its note was removed first
 			}
 			continue
 		}
@@ -266,7 +264,7 @@ func (r *Repository) decodeLockNote(name string, data []byte, written time.Time)
 	for _, row := range o.Array("locks") {
 		t, ok := RowTexts(row, 2)
 		if !ok || !r.mayLock(t[0]) {
-			return nil // not what was written here
+			return nil // we did not write this
 		}
 		n.Locks = append(n.Locks, GitLock{Path: t[0], Wrote: object.OID(t[1])})
 	}
@@ -289,8 +287,7 @@ func (r *Repository) decodeLockNote(name string, data []byte, written time.Time)
 	return n
 }
 
-// mayLock reports whether a path is a lock file in a git directory of the repository,
-// with no link on the way to it.
+// mayLock reports whether a path is a lock file in a git directory of the repository, reached without a link.
 func (r *Repository) mayLock(path string) bool {
 	if !filepath.IsAbs(path) || filepath.Clean(path) != path || !strings.HasSuffix(path, ".lock") {
 		return false
@@ -306,8 +303,9 @@ func (r *Repository) mayLock(path string) bool {
 	return false
 }
 
-// over reports that the owner of the note and the git it started are; it waits a little for a git whose owner was
-// killed. One that has ended before left the maintenance of a git commit at work, which may take long.
+// over reports whether the owner of the note and the git it started have ended; it waits a little for a git whose
+// owner was killed. A note sealed before that means that the maintenance of a git commit is still at work, which
+// may take long.
 func (n *LockNote) over() bool {
 	if n.ended {
 		return n.overWithin(0)
@@ -326,7 +324,7 @@ func (n *LockNote) overWithin(wait time.Duration) bool {
 		busy, known := gitAtWork(func(p gitProcess) bool { return p.note == n.Token })
 		switch {
 		case !known:
-			// Processes cannot be examined here: time has to do.
+			// Processes cannot be examined here: age decides.
 			return time.Since(n.Acquired) > lockMaxAge
 		case busy == 0:
 			return true
@@ -336,8 +334,8 @@ func (n *LockNote) overWithin(wait time.Duration) bool {
 	}
 }
 
-// covers reports whether a file is of the time in which the note's git ran: since the note, or until it was written
-// again.
+// covers reports whether a file dates from the time in which the note's git ran: since the note, or until the note
+// was sealed.
 func (n *LockNote) covers(fi fs.FileInfo) bool {
 	if n.ended {
 		return !fi.ModTime().After(n.written.Add(lockGrain))
@@ -349,10 +347,10 @@ func (n *LockNote) covers(fi fs.FileInfo) bool {
 type UnderCommit struct {
 	GitDir string     // of the work tree
 	Before object.OID // where HEAD was
-	Paths  []string   // project-relative, what was to be committed
+	Paths  []string   // paths to be committed, project-relative
 }
 
-// maxNotedPaths bounds the paths of a note, in bytes. A commit of more of them is not noted.
+// maxNotedPaths bounds the paths of a note, in bytes. A commit with more is not noted.
 const maxNotedPaths = maxLockNote / 4
 
 func (r *Repository) UnderCommit(before object.OID, paths []string) *UnderCommit {

@@ -1,14 +1,11 @@
-// Lock files that a killed git of ours has left behind. git removes its locks when it
-// ends, also on SIGTERM, but not when it is killed, and then every later git that
-// needs the lock fails.
+// Lock files that a killed git of ours has left behind. git removes its locks when it ends, also on SIGTERM, but
+// not when it is killed, and then every later git that needs the lock fails.
 //
-// Before a git of ours takes locks a note is written in the git directory: who starts
-// it, when, and which locks it may take. It is removed when that git has ended by
-// itself. A lock is removed only when it is proven to be such a git's: the note names
-// it, its owner and the git are over, the lock is not older than the note, and it
-// holds what that git was to write, or at most a beginning of it and lies still while
-// no git is at work here. The note is on the disk before the git starts, so that a
-// power cut cannot leave a lock without it.
+// Before a git of ours takes locks, a note is written to the git directory: who starts it, when, and which locks it
+// may take. The note is removed when that git has ended by itself. A lock is removed only when it is proven to be
+// such a git's: the note names it, its owner and the git have ended, the lock is not older than the note, and it
+// holds what that git was to write, or a beginning of that and has not changed while no git is at work here. The
+// note is on disk before the git starts, so that a power cut cannot leave a lock without it.
 
 package git
 
@@ -30,11 +27,12 @@ import (
 // GitLock is a lock file that git may take.
 type GitLock struct {
 	Path  string
-	Wrote object.OID // what git writes into it, "" when that is not known
+	Wrote object.OID // what git writes into it, "" when unknown
 }
 
-// LockingGit has work start gits that take locks, under a note of them. What mark returns works under the note.
-// Without one nothing is started: a lock that stayed would be without an owner. Errors: those of work, git_failed.
+// LockingGit calls work to start gits that take locks, under a note of them. The git that mark returns works under
+// the note. If the note fails, nothing is started: a leftover lock would have no owner. Errors: those of work,
+// git_failed.
 func (r *Repository) LockingGit(what string, locks []GitLock, work func(mark func(*Git) *Git) error) error {
 	return r.UnderNote(&LockNote{LockOwner: NewOwner(what), Locks: locks}, work)
 }
@@ -51,23 +49,23 @@ func (r *Repository) UnderNote(n *LockNote, work func(mark func(*Git) *Git) erro
 		g.Env = append(dropVars(g.Env, []string{lockNoteVar}), lockNoteVar+"="+n.Token)
 		return g
 	})
-	// One that ended by itself may have failed to remove its lock, on a disk that fails, and have ended well
-	// for all that. It says so when the lock is another's.
+	// A git that ended by itself may have failed to remove its lock, on a failing disk, and still have exited
+	// successfully. If the lock belongs to another process, git says so.
 	anothers := errors.Is(err, fs.ErrExist) || strings.Contains(ComplaintOf(err), "File exists")
 	if !anothers && n.left() {
-		_ = r.sealLockNote(n) // the old one says nearly the same
-	} else if err == nil || n.sync() == nil { // what work has synced itself, unless it failed
+		_ = r.sealLockNote(n) // the old note says nearly the same
+	} else if err == nil || n.sync() == nil { // work has synced its own results, unless it failed
 		r.DropLockNote(n.Name)
 	}
 	return err
 }
 
-// SettleCommit sees to the commit that a git was told to make whose process was killed. What it says goes to the
-// person; wait says that a command of another work tree has to see to it.
+// SettleCommit settles the commit that a git was told to make when its process was killed. notice goes to the
+// person; wait says that a command of another work tree has to settle it.
 type SettleCommit func(ctx context.Context, r *Repository, n *LockNote) (notice string, wait bool)
 
 // SweepLocks removes the locks that killed processes of ours have left behind, has the commits settled that they
-// were making, and says so. The lock of the project, of the workspace or of sync must be held.
+// were making, and says so. The caller holds the lock of the project, of the workspace or of sync.
 func (r *Repository) SweepLocks(ctx context.Context, settle SettleCommit) (notices []string) {
 	for _, n := range r.LockNotes() {
 		if ctx.Err() != nil {
@@ -106,7 +104,7 @@ func (r *Repository) SweepLocks(ctx context.Context, settle SettleCommit) (notic
 	return notices
 }
 
-// sweepLock removes one lock if it is proven; wait says that it may be later.
+// sweepLock removes one lock if it is proven to be left behind; wait says that it may be proven later.
 func (r *Repository) sweepLock(ctx context.Context, n *LockNote, l GitLock) (removed, wait bool) {
 	judged, err := os.Lstat(l.Path)
 	if err != nil || !judged.Mode().IsRegular() || !n.covers(judged) {
@@ -122,7 +120,7 @@ func (r *Repository) sweepLock(ctx context.Context, n *LockNote, l GitLock) (rem
 			return RemoveLock(l.Path, judged) == nil, false
 		}
 	}
-	// Nothing in it says whose it is.
+	// Its content does not tell its owner.
 	if still := LockQuiet - time.Since(judged.ModTime()); still > 0 {
 		select {
 		case <-ctx.Done():
@@ -145,8 +143,7 @@ func (r *Repository) sweepLock(ctx context.Context, n *LockNote, l GitLock) (rem
 	return RemoveLock(l.Path, judged) == nil, false
 }
 
-// BegunText reports whether a power cut may have left this of a text that was written: nothing, its beginning, or
-// zeros.
+// BegunText reports whether a power cut may have left this of a text: nothing, its beginning, or zeros.
 func BegunText(left, text string) bool {
 	return strings.HasPrefix(text, strings.TrimRight(left, "\x00"))
 }
@@ -160,12 +157,12 @@ func (r *Repository) foreignGit() bool {
 // mayHold reports whether a git may be at work in the repository.
 func (r *Repository) mayHold(p gitProcess) bool {
 	if p.dir == "" {
-		return true // of another user: it cannot be told where it works
+		return true // another user's: its repository is unknown
 	}
 	return Within(r.GitDir, p.dir) || Within(r.CommonDir, p.dir) || r.TopLevel != "" && Within(r.TopLevel, p.dir)
 }
 
-// RefLocks are the locks that git takes to move refs.
+// RefLocks returns the locks that git takes to move refs.
 func (r *Repository) RefLocks(updates []RefUpdate) []GitLock {
 	if r.RefFormat == "reftable" {
 		locks := []GitLock{{Path: filepath.Join(r.CommonDir, "reftable", "tables.list.lock")}}
@@ -191,8 +188,8 @@ func (r *Repository) RefLocks(updates []RefUpdate) []GitLock {
 	return locks
 }
 
-// CommitLocks are the locks that git takes to commit on the branch that is checked
-// out, and for the maintenance that it starts afterwards.
+// CommitLocks returns the locks that git takes to commit on the current branch, and for the maintenance that it
+// starts afterwards.
 func (r *Repository) CommitLocks() []GitLock {
 	locks := []GitLock{
 		{Path: filepath.Join(r.GitDir, "index.lock")},
@@ -208,16 +205,15 @@ func (r *Repository) CommitLocks() []GitLock {
 	return locks
 }
 
-// LockFile is a lock file of git's that is there.
+// LockFile is an existing lock file of git's.
 type LockFile struct {
 	Path  string
 	Age   time.Duration
 	Owner string // the command of ours whose git may have made it, "" for none
-	Left  bool   // it is proven that its owner is gone
+	Left  bool   // its owner has provably ended
 }
 
-// GitLocks lists the lock files that keep git from moving refs, committing and
-// changing the configuration here.
+// GitLocks lists the lock files that keep git from moving refs, committing and changing the configuration here.
 func (r *Repository) GitLocks() []LockFile {
 	notes := r.LockNotes()
 	seen := make(map[string]bool)

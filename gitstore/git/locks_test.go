@@ -1,4 +1,4 @@
-// What a note of git's locks covers.
+// Tests of what a note of git's locks covers.
 
 package git
 
@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestNoteKnowsItsDirectories: before a note goes, the directories are synced from which locks were removed. The
-// tracking name of a run is in a directory of its own below that of the remote.
+// TestNoteKnowsItsDirectories checks that before a note is removed, the directories from which locks were removed
+// are synced. The tracking ref of a run is in a subdirectory of the remote's.
 func TestNoteKnowsItsDirectories(t *testing.T) {
 	top := t.TempDir()
 	runs := filepath.Join(top, "remotes", "origin", "agentxchain", "runs")

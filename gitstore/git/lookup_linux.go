@@ -15,10 +15,10 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 )
 
-// lookUp answers what discoverFlags ask about the directory dir, by the rules that git
-// follows for an ordinary repository: nothing in the environment says where it is, all of
-// it belongs to this user and lies on one file system, its HEAD and its configuration say
-// nothing unusual. ok is false for every other one, and git has to be asked.
+// lookUp answers the questions of discoverFlags about the directory dir, by the rules that git follows for an
+// ordinary repository: nothing in the environment says where it is, all of it belongs to this user and is on one
+// file system, and its HEAD and its configuration contain nothing unusual. ok is false for every other repository,
+// and git must be asked.
 func lookUp(dir string, env []string) (ans []string, ok bool) {
 	if slices.ContainsFunc(env, tellsWhere) {
 		return nil, false
@@ -53,7 +53,7 @@ func lookUp(dir string, env []string) (ans []string, ok bool) {
 		true
 }
 
-// tellsWhere reports a variable that has a say in where the repository is or how it is read.
+// tellsWhere reports whether a variable affects where the repository is or how it is read.
 func tellsWhere(v string) bool {
 	name, _, _ := strings.Cut(v, "=")
 	switch name {
@@ -64,8 +64,8 @@ func tellsWhere(v string) bool {
 	return strings.HasPrefix(name, "GIT_TEST_")
 }
 
-// endsClimb reports the variable that says where git's way up ends. git looks into the directory where it begins
-// whatever that variable says.
+// endsClimb reports whether v is the variable that limits git's search upwards. git always examines the directory
+// where it starts.
 func endsClimb(v string) bool { return strings.HasPrefix(v, "GIT_CEILING_DIRECTORIES=") }
 
 // climb finds the root of the work tree at or above dir, and its git directory.
@@ -91,14 +91,14 @@ func climb(dir string) (top, place string, ok bool) {
 		case err == nil || !errors.Is(err, fs.ErrNotExist):
 			return "", "", false
 		}
-		// What looks like a bare repository, or the inside of one, is git's to judge.
+		// Git judges what looks like a bare repository or the inside of one.
 		if _, err := os.Lstat(filepath.Join(at, "HEAD")); !errors.Is(err, fs.ErrNotExist) || at == filepath.Dir(at) {
 			return "", "", false
 		}
 	}
 }
 
-// linkedDir is the git directory that a .git file of a linked work tree names.
+// linkedDir returns the git directory that a .git file of a linked work tree names.
 func linkedDir(name string) (string, bool) {
 	text, ok := shortLine(name)
 	if !ok {
@@ -115,7 +115,7 @@ func linkedDir(name string) (string, bool) {
 	return dir, err == nil
 }
 
-// commonDir is what the work trees of a repository share.
+// commonDir returns the directory that the work trees of a repository share.
 func commonDir(place string) (string, bool) {
 	name := filepath.Join(place, "commondir")
 	if _, err := os.Lstat(name); errors.Is(err, fs.ErrNotExist) {
@@ -132,7 +132,7 @@ func commonDir(place string) (string, bool) {
 	return dir, err == nil
 }
 
-// shortLine is the only line of a small plain file.
+// shortLine returns the only line of a small regular file.
 func shortLine(name string) (string, bool) {
 	fi, err := os.Lstat(name)
 	if err != nil || !fi.Mode().IsRegular() || fi.Size() > 4096 {
@@ -143,8 +143,8 @@ func shortLine(name string) (string, bool) {
 	return text, err == nil && !strings.ContainsAny(text, "\n\r\x00")
 }
 
-// ours reports whether this user owns all of the paths. git refuses the repository of
-// another one unless it is told not to.
+// ours reports whether this user owns all of the paths. git refuses another user's repository unless told
+// otherwise.
 func ours(paths ...string) bool {
 	me := uint32(os.Geteuid()) //nolint:gosec // a user id
 	for _, p := range paths {
@@ -171,8 +171,8 @@ func ordinaryHead(name string) bool {
 	return object.OID(text).Valid(object.FormatSHA1) || object.OID(text).Valid(object.FormatSHA256)
 }
 
-// ordinaryConfig returns the object format of a repository whose configuration says nothing
-// else that has a say in how the repository is read.
+// ordinaryConfig returns the object format of a repository whose configuration contains nothing else that affects
+// how the repository is read.
 func ordinaryConfig(name string) (format string, ok bool) {
 	data, err := ReadConfigFile(name)
 	if err != nil {

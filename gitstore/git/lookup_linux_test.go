@@ -11,7 +11,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
-// TestLookUpOrdinary: ordinary repositories are found without a git process, as git finds them.
+// TestLookUpOrdinary checks that ordinary repositories are found without a git process, as git finds them.
 func TestLookUpOrdinary(t *testing.T) {
 	testrepo.Matrix(t, func(t *testing.T, r *testrepo.Repo) {
 		if strings.Contains(t.Name(), "reftable") {
@@ -28,7 +28,7 @@ func TestLookUpOrdinary(t *testing.T) {
 	})
 }
 
-// asGit compares what lookUp says with what git says, and reports whether it said anything.
+// asGit compares lookUp with git, and reports whether lookUp answered.
 func asGit(t *testing.T, what, dir string) bool {
 	t.Helper()
 	env := os.Environ()
@@ -56,8 +56,8 @@ func asGit(t *testing.T, what, dir string) bool {
 	return true
 }
 
-// TestLookUpOdd: whatever is done to a repository, and two things at once, either git is asked or the
-// answer is git's.
+// TestLookUpOdd checks that with any change to a repository, and any two of them, either git is asked or the answer
+// equals git's.
 func TestLookUpOdd(t *testing.T) {
 	testrepo.Thorough(t)
 	set := func(key, value string) func(*testrepo.Repo) {
@@ -190,7 +190,7 @@ func TestLookUpOdd(t *testing.T) {
 		ObjectFormat:   "sha1",
 		LinkedWorktree: true,
 	}}
-	// In the everyday run each oddity has one of them.
+	// By default, each oddity is combined with one other.
 	for i, name := range names {
 		for k, kind := range kinds {
 			if !testrepo.All(t.Name()) && k != i%len(kinds) {
@@ -215,7 +215,7 @@ func TestLookUpOdd(t *testing.T) {
 	t.Logf("%d questions, %d answered without git", looked, said)
 }
 
-// place is the git directory that a test changes.
+// place returns the git directory that a test changes.
 func place(r *testrepo.Repo) string {
 	dir, err := r.TryGit("rev-parse", "--absolute-git-dir")
 	if err != nil {
@@ -224,7 +224,7 @@ func place(r *testrepo.Repo) string {
 	return dir
 }
 
-// TestLookUpEnvironment: a variable that says where the repository is leaves the question to git.
+// TestLookUpEnvironment checks that a variable that says where the repository is leaves the question to git.
 func TestLookUpEnvironment(t *testing.T) {
 	r := testrepo.New(t, testrepo.Options{})
 	plain := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "GIT_AUTHOR_NAME=A", "GIT_TRACE=0"}
@@ -240,8 +240,8 @@ func TestLookUpEnvironment(t *testing.T) {
 	}
 }
 
-// TestLookUpCeilings: git finds a repository in the directory where it begins, whatever the ceilings; in one
-// further up, the question is git's.
+// TestLookUpCeilings checks that a repository in the starting directory is found whatever the ceilings; for one
+// further up, git is asked.
 func TestLookUpCeilings(t *testing.T) {
 	r := testrepo.New(t, testrepo.Options{})
 	below := filepath.Join(r.Dir, "d")

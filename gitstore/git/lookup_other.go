@@ -2,5 +2,5 @@
 
 package git
 
-// lookUp leaves the question to git: its rules for other systems are not followed here.
+// lookUp leaves the question to git: its rules for other systems are not implemented here.
 func lookUp(string, []string) ([]string, bool) { return nil, false }

@@ -8,9 +8,8 @@ import (
 	"path/filepath"
 )
 
-// MergeFile merges what theirs makes of base into ours, as git merge-file does; clean is
-// false when both change the same lines or a file is binary, and merged is nil then.
-// Nothing of the work tree is read or written.
+// MergeFile merges the changes from base to theirs into ours, as git merge-file does; clean is false when both
+// change the same lines or a file is binary, and merged is nil then. It neither reads nor writes the work tree.
 func (r *Repository) MergeFile(ctx context.Context, ours, base, theirs []byte) (merged []byte, clean bool, err error) {
 	dir, err := os.MkdirTemp("", "agentxchain-merge-")
 	if err != nil {

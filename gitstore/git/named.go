@@ -1,4 +1,4 @@
-// Many objects at once, by what git calls them.
+// Reading many objects at once, by names that git resolves.
 
 package git
 
@@ -24,11 +24,10 @@ type Named struct {
 	Data  []byte
 }
 
-// ReadNamed reads objects by what git calls them, such as "<commit>:<path>" or
-// "<commit>^1", in one git process, and hands them to each in the order of the
-// names. A name git cannot resolve is answered with Found false, so is an object over
-// 256 MiB. A name with a line feed in it costs a git process of its own; beyond
-// maxApart of them they are not found.
+// ReadNamed reads objects by names that git resolves, such as "<commit>:<path>" or "<commit>^1", in one git
+// process, and passes them to each in the order of the names. For a name that git cannot resolve, and for an object
+// over 256 MiB, Found is false. A name with a line feed costs its own git process; beyond maxApart such names are
+// not found.
 func (r *Repository) ReadNamed(ctx context.Context, names []string, each func(i int, o Named)) error {
 	if len(names) == 0 {
 		return nil
@@ -93,8 +92,9 @@ func (r *Repository) ReadNamed(ctx context.Context, names []string, each func(i 
 	return nil
 }
 
-// Committed returns what a commit of data under a path would hold: attributes may have git convert its encoding, its line
-// ends or anything else. What cannot be converted is as it is. One git process where nothing is converted.
+// Committed returns what a commit of data under a path would hold: attributes may make git convert its encoding,
+// its line ends or anything else. Data that cannot be converted is returned as it is. It starts one git process
+// where nothing is converted.
 func (r *Repository) Committed(ctx context.Context, path string, data []byte) ([]byte, error) {
 	at, args := r.Git.In(r.TopLevel), []string{"hash-object", "--stdin", "--path=" + r.Prefix + path}
 	out, err := at.Run(ctx, data, args...)
@@ -111,10 +111,10 @@ func (r *Repository) Committed(ctx context.Context, path string, data []byte) ([
 	return at.Run(ctx, nil, "cat-file", "blob", id)
 }
 
-// maxApart bounds the names that are asked for one by one: the author of a commit chooses the names in it.
+// maxApart bounds the names that are looked up one by one: the author of a commit chooses the names in it.
 const maxApart = 100
 
-// askedApart gives names with a line feed the id of what they name: cat-file reads one name a line.
+// askedApart replaces names that contain a line feed with object ids: cat-file reads one name per line.
 func (r *Repository) askedApart(ctx context.Context, names []string) []string {
 	asked := 0
 	for i, n := range names {

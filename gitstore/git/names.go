@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// NulTerminated are paths as git reads them with -z, one or more.
+// NulTerminated returns one or more paths as git reads them with -z.
 func NulTerminated(paths []string) []byte { return []byte(strings.Join(paths, "\x00") + "\x00") }
 
-// NulNames are the names of a list that git ended with NUL each.
+// NulNames splits a list whose names git ended with NUL.
 func NulNames(out []byte) (names []string) {
 	for name := range bytes.SplitSeq(out, []byte{0}) {
 		if len(name) > 0 {
@@ -23,7 +23,7 @@ func NulNames(out []byte) (names []string) {
 // argumentBytes bounds the names given to one process as arguments.
 const argumentBytes = 64 << 10
 
-// FitArguments parts names into those that one process takes as arguments, one at least, and the rest.
+// FitArguments splits names into those that one process takes as arguments, at least one, and the rest.
 func FitArguments(names []string) (fit, rest []string) {
 	size, n := 0, 0
 	for n < len(names) && (n == 0 || size+len(names[n]) < argumentBytes) {
@@ -33,8 +33,7 @@ func FitArguments(names []string) (fit, rest []string) {
 	return names[:n], names[n:]
 }
 
-// DiffArgs switch off everything a repository or user may configure diff to
-// run or to hide.
+// DiffArgs disable everything that a repository or user may configure diff to run or to hide.
 var DiffArgs = []string{
 	"diff", "--no-ext-diff", "--no-textconv", "--no-renames", "--no-color", "--relative", "--ignore-submodules=none",
 }

@@ -1,12 +1,11 @@
 //go:build !unix
 
-// Who owns the files of another clone, where owners are not numbers: git's own
-// list of trusted directories decides.
+// Ownership of another clone's files, where owners are not numbers: git's own list of trusted directories decides.
 
 package git
 
-// OpenNonblock changes nothing where opening a file does not wait.
+// OpenNonblock is 0 where opening a file does not block.
 const OpenNonblock = 0
 
-// OwnedByUs is never sure.
+// OwnedByUs always returns false: ownership is unknown.
 func OwnedByUs(string) bool { return false }

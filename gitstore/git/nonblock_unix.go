@@ -1,6 +1,6 @@
 //go:build unix
 
-// Who owns the files of another clone, on Unix.
+// Ownership of another clone's files, on Unix.
 
 package git
 
@@ -10,13 +10,11 @@ import (
 	"syscall"
 )
 
-// OpenNonblock keeps the opening of a pipe that was put in place of a file from
-// waiting for its other end.
+// OpenNonblock keeps opening a pipe that was put in place of a file from waiting for its other end.
 const OpenNonblock = syscall.O_NONBLOCK
 
-// OwnedByUs reports whether the user this process works for owns the file at path
-// itself, links not followed, as git judges it: under sudo the files of who called
-// it count as ours too.
+// OwnedByUs reports whether this process's user owns the file at path itself, not following links, as git judges
+// it: under sudo the files of the calling user count as ours too.
 func OwnedByUs(path string) bool {
 	fi, err := os.Lstat(path)
 	if err != nil {

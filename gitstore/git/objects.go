@@ -16,33 +16,30 @@ type Objects interface {
 	// object_corrupt (both name the id), object_too_large (over 256 MiB), or
 	// git's own failure.
 	Read(ctx context.Context, oid object.OID) (kind string, data []byte, err error)
-	// Write stores objects so that they survive a power cut once it returned.
-	// An object that is already stored is not written again. Empty OIDs are
-	// filled in; a wrong OID is refused with object_invalid. All or nothing is
-	// not promised: objects without a ref to them are harmless.
+	// Write stores objects so that they survive a power cut once it has returned. An object that is already stored
+	// is not written again. Empty OIDs are filled in; a wrong OID is refused with object_invalid. It does not
+	// promise all or nothing: unreferenced objects are harmless.
 	Write(ctx context.Context, objects []object.Object) error
-	// Has reports whether the object is stored. It answers false when it
-	// cannot find out: writing an object once more does no harm.
+	// Has reports whether the object is stored. It returns false when it cannot find out: writing an object again
+	// does no harm.
 	Has(ctx context.Context, oid object.OID) bool
-	// Close ends helper processes. The Objects must not be used after.
+	// Close ends helper processes. The Objects must not be used afterwards.
 	Close() error
 }
 
-// StoredChecker is an Objects that can tell how objects are stored.
+// StoredChecker is an Objects that knows how objects are stored.
 type StoredChecker interface {
-	// Check holds an object, as it is stored in this repository, against its kind and against data,
-	// or where that is nil against its id. Unlike Read it asks no git, and refuses a damaged copy
-	// even where another one is sound.
+	// Check compares an object, as stored in this repository, with kind and data, or if data is nil with its id.
+	// Unlike Read it never asks git, and refuses a damaged copy even if there is an intact one.
 	Check(oid object.OID, kind string, data []byte) error
-	// Damaged reports whether a damaged copy of an object was met so far; Read may have found another one.
+	// Damaged reports whether a damaged copy of an object was encountered so far; Read may have found another copy.
 	Damaged() bool
-	// Borrows reports whether objects of other repositories are used (alternates). Whether they can be is for git
-	// to say.
+	// Borrows reports whether the repository uses objects of other repositories (alternates). Only git can say
+	// whether they are usable.
 	Borrows() bool
 }
 
-// Objects returns the repository's object store, always the same one. Call
-// Close on the Repository when done.
+// Objects returns the repository's object store, the same one each time. Call Close on the Repository when done.
 func (r *Repository) Objects() Objects {
 	r.ObjectsOnce.Do(func() {
 		if r.ObjectFormat == object.FormatSHA1 {
@@ -60,7 +57,7 @@ func (r *Repository) Close() error {
 	return r.ObjectStore.Close()
 }
 
-// closedObjects stands in when a repository is closed before first use.
+// closedObjects is used when a repository is closed before its first use.
 type closedObjects struct{}
 
 func (closedObjects) Read(context.Context, object.OID) (string, []byte, error) {

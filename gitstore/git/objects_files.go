@@ -1,5 +1,5 @@
-// What both object backends share: loose files, whole packed entries, durable
-// writes, and git itself for everything rarer.
+// What both object backends share: loose files, whole packed entries, durable writes, and git itself for all rarer
+// cases.
 
 package git
 
@@ -57,8 +57,7 @@ func (s *ObjectFiles) Read(ctx context.Context, oid object.OID) (string, []byte,
 	if !oid.Valid(s.format) {
 		return "", nil, fail.Errorf(fail.CodeObjectMissing, nil, "%q is not an object id of this repository", oid)
 	}
-	// Packs that are open are asked first: it takes no system call to know that an object
-	// is in none of them.
+	// Try open packs first: it takes no system call to know that none of them has an object.
 	if kind, data, err := s.readPacked(oid, s.Packs.FindOpen); err == nil {
 		return kind, data, nil
 	}
@@ -74,9 +73,8 @@ func (s *ObjectFiles) Read(ctx context.Context, oid object.OID) (string, []byte,
 	} else if fail.CodeOf(err) == fail.CodeObjectTooLarge {
 		return "", nil, err
 	}
-	// Alternates, lazily fetched objects of a partial clone, old index
-	// versions, more packs than we open, a damaged copy beside an intact one:
-	// git knows them all, and its answer is checked like any other.
+	// Alternates, lazily fetched objects of a partial clone, old index versions, more packs than we open, a damaged
+	// copy beside an intact one: git handles them all, and its answer is checked like any other.
 	kind, data, err := s.cat.read(ctx, oid)
 	if err == nil {
 		return kind, data, object.Verify(s.format, oid, kind, data)
@@ -99,7 +97,8 @@ func (s *ObjectFiles) Read(ctx context.Context, oid object.OID) (string, []byte,
 	return "", nil, err
 }
 
-// goneLender is a directory whose objects are borrowed and that is not there, "" for none; list names it.
+// goneLender returns a missing directory from which objects are borrowed, "" for none; list is the file that names
+// it.
 func (s *ObjectFiles) goneLender() (lender, list string) {
 	list = filepath.Join(s.loose.Dir, "info", "alternates")
 	data, err := ReadConfigFile(list)
@@ -121,8 +120,7 @@ func (s *ObjectFiles) goneLender() (lender, list string) {
 	return "", list
 }
 
-// readPacked returns fs.ErrNotExist when no pack holds the object. find is
-// Set.find, or findKnown among some packs.
+// readPacked returns fs.ErrNotExist when no pack holds the object. find is Set.find, or findKnown over some packs.
 func (s *ObjectFiles) readPacked(oid object.OID, find func([]byte) (*pack.Index, int64)) (kind string, data []byte,
 	err error) {
 	kind, data, err = s.unpack(oid, find, s.deltas.Read)
@@ -137,15 +135,15 @@ func (s *ObjectFiles) readPacked(oid object.OID, find func([]byte) (*pack.Index,
 	return kind, data, err
 }
 
-// unpack is readPacked of an object that is not held against its id.
+// unpack is readPacked without verifying the object's id.
 func (s *ObjectFiles) unpack(oid object.OID, find func([]byte) (*pack.Index, int64), read func(*pack.Index,
 	int64) (string, []byte, error)) (kind string, data []byte, err error) {
 	raw, ok := oid.Raw()
 	if !ok {
 		return "", nil, fs.ErrNotExist
 	}
-	// A repack may remove the pack between the lookup and the read; its
-	// objects are then in another one. Twice in a row is not a repack.
+	// A repack may remove the pack between lookup and read; its objects are then in another pack. Twice in a row is
+	// not a repack.
 	for range 2 {
 		p, off := find(raw)
 		if p == nil {
@@ -159,7 +157,7 @@ func (s *ObjectFiles) unpack(oid object.OID, find func([]byte) (*pack.Index, int
 	return "", nil, err
 }
 
-// Check is that of StoredChecker.
+// Check implements StoredChecker.
 func (s *ObjectFiles) Check(oid object.OID, kind string, data []byte) error {
 	look := func(p *pack.Index, off int64) (string, []byte, error) {
 		kind, data, _, err := s.deltas.Look(p, off)
@@ -186,23 +184,23 @@ func (s *ObjectFiles) Check(oid object.OID, kind string, data []byte) error {
 	return err
 }
 
-// Damaged is that of StoredChecker.
+// Damaged implements StoredChecker.
 func (s *ObjectFiles) Damaged() bool { return s.damaged.Load() }
 
-// Borrows is that of StoredChecker.
+// Borrows implements StoredChecker.
 func (s *ObjectFiles) Borrows() bool {
 	_, err := os.Stat(filepath.Join(s.loose.Dir, "info", "alternates"))
 	return err == nil || os.Getenv("GIT_ALTERNATE_OBJECT_DIRECTORIES") != ""
 }
 
-// hasLooks is how often an object is looked for again where packs come and go.
+// hasLooks is how often to look for an object while packs come and go.
 const hasLooks = 3
 
 func (s *ObjectFiles) Has(ctx context.Context, oid object.OID) bool {
 	if !oid.Valid(s.format) || ctx.Err() != nil {
 		return false
 	}
-	// Housekeeping moves objects from one place to the other while they are looked for.
+	// Housekeeping may move objects between places during the search.
 	for look := 0; ; look++ {
 		if s.local(oid) {
 			return true
@@ -212,8 +210,8 @@ func (s *ObjectFiles) Has(ctx context.Context, oid object.OID) bool {
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
-	// Only alternates can still have it, and packs that are not opened. Git is not asked
-	// otherwise: in a partial clone the question alone would fetch the object.
+	// Only alternates and packs that are not opened can still have it. Otherwise git is not asked: in a partial
+	// clone the question alone would fetch the object.
 	if !s.Borrows() && !s.Packs.Partial() {
 		return false
 	}
@@ -258,8 +256,8 @@ func (s *ObjectFiles) Write(ctx context.Context, objects []object.Object) error 
 	return nil
 }
 
-// stored reports whether this process wrote the object a moment ago and holds it.
-// Anything else that is there may be on its way out (see packhold.go), or be damaged.
+// stored reports whether this process just wrote the object and holds it. Any other copy may be about to be removed
+// (see packhold.go), or be damaged.
 func (s *ObjectFiles) stored(oid object.OID) bool {
 	if !s.holding() {
 		return false
@@ -278,8 +276,7 @@ func (s *ObjectFiles) writeBatch(objects []object.Object) error {
 	return err
 }
 
-// packDir makes the directory of the packs if it is missing, and returns the mode of
-// what is in it.
+// packDir creates the pack directory if it is missing, and returns the mode for files in it.
 func (s *ObjectFiles) packDir() (fs.FileMode, error) {
 	mode, err := s.loose.Modes()
 	if err != nil {

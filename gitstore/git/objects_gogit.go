@@ -1,8 +1,8 @@
-// The SHA-1 object backend: objects that are packed as differences are put together by go-git.
+// The SHA-1 object backend: go-git applies the deltas of packed objects.
 //
-// Go-git's storer is not opened on the repository, nor its pack reader. Its index decoder
-// loads every pack index whole (28 bytes an object: 280 MB for ten million), its reader keeps
-// no base from one object to the next, and its writer gives no file to sync.
+// Go-git's storer is not opened on the repository, and neither is its pack reader. Its index decoder loads every
+// pack index whole (28 bytes an object: 280 MB for ten million), its reader caches no base from one object to the
+// next, and its writer exposes no file to sync.
 
 package git
 

@@ -38,7 +38,7 @@ func open(t testing.TB, r *testrepo.Repo) *Repository {
 	return repo
 }
 
-// aCommit returns the objects of a small commit and its id, the last one.
+// aCommit returns the objects of a small commit, and the commit's id. The commit is the last object.
 func aCommit(t testing.TB, format string, seed string, n int) []object.Object {
 	t.Helper()
 	var objs []object.Object
@@ -98,7 +98,7 @@ func TestObjectsRoundTrip(t *testing.T) {
 		r.Git("update-ref", "refs/agentxchain/runs/x", string(commit))
 		r.Fsck()
 		r.Git("verify-pack", glob(t, repo, "*.idx")[0])
-		// All objects of the repository, deltified, in one pack of git's.
+		// All objects of the repository, deltified, in one pack written by git.
 		r.Git("repack", "-q", "-a", "-d", "-f", "--depth=50")
 		check("after a repack")
 		// And as loose files.
@@ -132,8 +132,8 @@ func unpackAll(t testing.TB, repo *Repository, r *testrepo.Repo) {
 	}
 }
 
-// Deltas of either kind resolve to what git says, without and with go-git, also when the
-// packs with bases that are kept were replaced in between.
+// Deltas of either kind resolve to what git says, without and with go-git, also when the packs with cached bases
+// are replaced in between.
 func TestReadDeltas(t *testing.T) {
 	testrepo.Thorough(t)
 	for _, format := range []string{object.FormatSHA1, object.FormatSHA256} {
@@ -141,7 +141,7 @@ func TestReadDeltas(t *testing.T) {
 			t.Run(fmt.Sprintf("%s-ofs=%v", format, ofs), func(t *testing.T) {
 				ctx := context.Background()
 				r := testrepo.New(t, testrepo.Options{ObjectFormat: format})
-				// Edits that add up: the neighbouring version is the best base.
+				// Cumulative edits: the neighbouring version is the best base.
 				lines := make([]string, 600)
 				for i := range lines {
 					lines[i] = string(object.Hash(format, object.KindBlob, []byte{byte(i), byte(i >> 8)}))
@@ -197,7 +197,7 @@ func TestReadDeltas(t *testing.T) {
 				readAll()
 				r.Git("repack", "-q", "-a", "-d", "-f", "--depth=9", "--window=4")
 				readAll()
-				// A base that is wrong leads to no object: all are dropped and read again.
+				// A wrong base leads to no object: all are dropped and read again.
 				for _, at := range places() {
 					kind, data, _ := files.deltas.Bases.Get(at)
 					files.deltas.Bases.Put(at, kind, bytes.Repeat([]byte("x"), len(data)))
@@ -260,7 +260,7 @@ func TestWriteSkipsWhatIsStored(t *testing.T) {
 		if n := len(glob(t, repo, "*.pack")); n != 2 {
 			t.Fatalf("%d packs after writing one object twice", n)
 		}
-		// What somebody else stored may be on its way out: it is written once more.
+		// An object stored by another process may be about to be removed: it is written again.
 		r.GitInput("theirs", "hash-object", "-w", "--stdin")
 		if err := repo.Objects().Write(ctx,
 			[]object.Object{object.New(repo.ObjectFormat, object.KindBlob, []byte("theirs"))}); err != nil {
@@ -315,7 +315,7 @@ func TestWriteRefuses(t *testing.T) {
 	}
 }
 
-// A damaged copy is named, never returned, and healed by writing again.
+// A damaged copy is reported, never returned, and healed by writing again.
 func TestDamagedObjects(t *testing.T) {
 	for _, format := range []string{object.FormatSHA1, object.FormatSHA256} {
 		t.Run(format, func(t *testing.T) {
@@ -416,8 +416,8 @@ func TestAlternates(t *testing.T) {
 	}
 }
 
-// Extensions that keep go-git from opening a repository at all are no concern
-// of an object store that reads no configuration.
+// Extensions that keep go-git from opening a repository at all do not matter to an object store that reads no
+// configuration.
 func TestRepositoriesGoGitRefuses(t *testing.T) {
 	ctx := context.Background()
 	for name, setup := range map[string]func(r *testrepo.Repo) string{
@@ -460,7 +460,7 @@ func TestRepositoriesGoGitRefuses(t *testing.T) {
 	}
 }
 
-// TestMorePacksThanAreOpened: what lies in a pack beyond the bound on open files is there all the same.
+// TestMorePacksThanAreOpened checks that objects in packs beyond the limit on open files are still found.
 func TestMorePacksThanAreOpened(t *testing.T) {
 	tr := testrepo.New(t, testrepo.Options{})
 	repo := open(t, tr)
@@ -520,7 +520,7 @@ func TestConcurrentUse(t *testing.T) {
 	}
 }
 
-// A writer killed at any point leaves a repository that git finds sound.
+// A writer killed at any point leaves a repository that git finds intact.
 func TestKilledWriter(t *testing.T) {
 	if dir := os.Getenv("OBJECTS_CHILD"); dir != "" {
 		repo, err := Discover(context.Background(), dir)
@@ -561,8 +561,8 @@ func TestKilledWriter(t *testing.T) {
 	}
 }
 
-// Folded packs keep the order they were written in: who reads a run finds the next operation beside the
-// one before.
+// Folded packs keep the order in which they were written: a reader of a run finds each operation next to its
+// predecessor.
 func TestCompactInOrder(t *testing.T) {
 	ctx := context.Background()
 	r := testrepo.New(t, testrepo.Options{})
@@ -591,7 +591,7 @@ func TestCompactInOrder(t *testing.T) {
 		t.Fatal(err)
 	}
 	set := objectFilesOf(repo).Packs
-	set.Refresh() // those it was made of are gone
+	set.Refresh() // its source packs are gone
 	last, at := int64(0), (*pack.Index)(nil)
 	for i, c := range commits {
 		raw, _ := c.Raw()
@@ -608,7 +608,7 @@ func TestCompactInOrder(t *testing.T) {
 const foldChild = "AGENTXCHAIN_TEST_FOLD"
 
 // TestFoldIsHeld kills a process between the two halves of a fold: the new pack is held there, because git's
-// multi-pack-index may find all that is in it in the packs that are about to go, and expire it.
+// multi-pack-index may find everything in it in the packs that are about to be removed, and expire it.
 func TestFoldIsHeld(t *testing.T) {
 	ctx := context.Background()
 	if dir := os.Getenv(foldChild); dir != "" {
@@ -659,7 +659,7 @@ func TestCompact(t *testing.T) {
 			ctx := context.Background()
 			r := testrepo.New(t, testrepo.Options{ObjectFormat: format})
 			repo := open(t, r)
-			// A pack of somebody else's, which must stay.
+			// Another tool's pack, which must stay.
 			r.Git("repack", "-q", "-a", "-d")
 			foreign := glob(t, repo, "*.pack")
 			var all []object.Object
@@ -707,7 +707,7 @@ func TestCompact(t *testing.T) {
 	}
 }
 
-// git's index of packs is written when a commit is made; what comes after it is folded, and what it names stays.
+// git writes its multi-pack-index on a commit; later packs are folded, and packs it names stay.
 func TestCompactBesideAnIndexOfPacks(t *testing.T) {
 	ctx := context.Background()
 	r := testrepo.New(t, testrepo.Options{})
@@ -790,7 +790,7 @@ func TestClosedObjects(t *testing.T) {
 	}
 }
 
-// Commits and trees that git made are read and made again.
+// Commits and trees made by git are decoded and encoded again.
 func TestCommitsOfGit(t *testing.T) {
 	testrepo.Matrix(t, func(t *testing.T, r *testrepo.Repo) {
 		ctx := context.Background()
@@ -824,10 +824,8 @@ func TestCommitsOfGit(t *testing.T) {
 	})
 }
 
-// What EncodeCommit makes of hostile names is still a commit fsck accepts.
-
-// TestLenderGone asks for an object of a repository that was moved away from one that borrows from it: where the objects
-// were is said, and where that is written down.
+// TestLenderGone asks for an object of a repository that was moved away from one that borrows from it: the error
+// says where the objects were, and where that is configured.
 func TestLenderGone(t *testing.T) {
 	r := testrepo.New(t, testrepo.Options{})
 	r.Write("a.txt", "a")

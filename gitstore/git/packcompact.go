@@ -21,30 +21,27 @@ import (
 )
 
 const (
-	// compactFanIn packs of one order of magnitude become one of the next, so
-	// an object is copied about four times in the life of a repository, and
-	// their number stays below git gc's own limit of 50.
+	// compactFanIn packs of one order of magnitude become one of the next, so an object is copied about four times
+	// in the life of a repository, and their number stays below git gc's own limit of 50.
 	compactFanIn = 10
-	// compactMin: all smaller packs count as one order of magnitude.
+	// compactMin is the size below which all packs count as one order of magnitude.
 	compactMin = 10_000
 )
 
-// Compact folds packs this package wrote when enough of one size have
-// gathered; otherwise it only lists a directory. Other packs are never
-// touched. It may run beside readers, writers, git gc and itself: a pack is
-// removed only after everything in it is durably in another one. Call it after
-// a commit, outside of the lock; a failure loses nothing and may be ignored.
+// Compact folds packs this package wrote when enough of one size have accumulated; otherwise it only lists a
+// directory. It never touches other packs. It may run concurrently with readers, writers, git gc and itself: a pack
+// is removed only after everything in it is durably in another one. Call it after a commit, outside the lock; a
+// failure loses nothing and may be ignored.
 func (r *Repository) Compact(ctx context.Context) error {
 	if c, ok := r.Objects().(interface{ compact(context.Context) error }); ok {
 		err := c.compact(ctx)
-		r.DropStaleMidx() // one may have been written from a list that has the packs folded now
+		r.DropStaleMidx() // one may have been written from a list that includes the packs just folded
 		return err
 	}
 	return nil
 }
 
-// marks is the directory that names the packs of ours. It is a hint: a lost
-// mark leaves its pack to git gc.
+// marks is the directory that lists our packs. It is a hint: a lost mark leaves its pack to git gc.
 func (s *ObjectFiles) marks() string {
 	return filepath.Join(s.loose.Dir, "info", "agentxchain-packs")
 }
@@ -67,8 +64,8 @@ func (s *ObjectFiles) compact(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// git maintenance folds the packs that its index names. It may be written long before the next one, since a git
-	// commit starts it: what came since is folded here.
+	// git maintenance folds the packs that its index names. The next maintenance may be far off, since a git commit
+	// starts it: newer packs are folded here.
 	midx := filepath.Join(s.Packs.Dir, pack.MidxName)
 	named := pack.MidxPacks(midx)
 	if _, err := os.Lstat(midx); err == nil && len(named) == 0 {
@@ -87,7 +84,7 @@ func (s *ObjectFiles) compact(ctx context.Context) error {
 		fi, err := os.Stat(path + ".pack")
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			_ = os.Remove(filepath.Join(s.marks(), m.Name())) // gc took it
+			_ = os.Remove(filepath.Join(s.marks(), m.Name())) // gc removed it
 		case err == nil && fi.Size() < pack.MaxStored:
 			t := int(math.Log10(float64(max(fi.Size(), compactMin))))
 			tiers[t] = append(tiers[t], small{path, fi.ModTime()})
@@ -100,7 +97,7 @@ func (s *ObjectFiles) compact(ctx context.Context) error {
 		if err := ctx.Err(); err != nil {
 			return context.Cause(ctx)
 		}
-		// In the order they were written: a run is read in that of its operations.
+		// In the order they were written: a run is read in the order of its operations.
 		slices.SortFunc(packs, func(a, b small) int {
 			return cmp.Or(a.at.Compare(b.at), strings.Compare(a.path, b.path))
 		})
@@ -115,8 +112,8 @@ func (s *ObjectFiles) compact(ctx context.Context) error {
 	return nil
 }
 
-// fold copies the entries of packs into a new one and removes them. A pack
-// that proves damaged, or vanishes meanwhile, is left out: fsck's business.
+// fold copies the entries of packs into a new one and removes them. It leaves out a pack that is damaged or
+// vanishes meanwhile: fsck handles that.
 func (s *ObjectFiles) fold(paths []string) error {
 	paths = slices.DeleteFunc(paths, kept)
 	for len(paths) >= 2 {
@@ -131,23 +128,22 @@ func (s *ObjectFiles) fold(paths []string) error {
 		s.mark(folded.path)
 		faults.Point("fold.copied")
 		for _, p := range paths {
-			// The index first: without it nobody starts to use the pack.
+			// The index first: without it no process starts to use the pack.
 			_ = os.Remove(p + ".idx")
 			_ = os.Remove(p + ".rev")
 			_ = os.Remove(p + ".pack")
 			_ = os.Remove(filepath.Join(s.marks(), filepath.Base(p)))
 		}
-		// Not before: git multi-pack-index expire takes a pack away of which its index finds every object in another
-		// one, and these others are what was just removed.
+		// Not before: git multi-pack-index expire removes a pack if its index finds every object of it in other
+		// packs, and those other packs were just removed.
 		folded.Release()
 		return nil
 	}
 	return nil
 }
 
-// copyPacks writes one pack with the entries of all, older versions as differences to newer
-// ones; of large packs as they are, holding one source in memory at a time. bad names a
-// source that could not be read.
+// copyPacks writes one pack with the entries of all, older versions as deltas of newer ones; entries of large packs
+// unchanged, holding one source in memory at a time. bad names a source that could not be read.
 func (s *ObjectFiles) copyPacks(paths []string) (folded *packHold, bad string, err error) {
 	hashLen := object.HexLen(s.format) / 2
 	mode, err := s.loose.Modes()
@@ -209,8 +205,7 @@ func (s *ObjectFiles) linkPacks(paths []string, mode fs.FileMode) (folded *packH
 	return folded, "", err
 }
 
-// kept reports whether somebody attached a meaning to a pack that folding it
-// would lose.
+// kept reports whether another tool has marked a pack in a way that folding would lose.
 func kept(path string) bool {
 	for _, ext := range []string{".keep", ".promisor", ".mtimes", ".bitmap"} {
 		if _, err := os.Lstat(path + ext); err == nil {

@@ -1,4 +1,4 @@
-// One ref in a packed-refs file of any size, and refs that are being packed.
+// Looking up a ref in a packed-refs file of any size, and refs that are being packed.
 
 package git
 
@@ -12,12 +12,12 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 )
 
-// Packed reports whether a deletion of a ref that git tells its hooks of takes away no more than the loose copy: pack-refs,
-// and gc with it, has just packed the ref with the same value. A git that took the packed one away as well would hold the
-// lock of packed-refs by the time the hook runs.
+// Packed reports whether a ref deletion that git announces to its hooks removes no more than the loose copy:
+// pack-refs, and gc with it, has just packed the ref with the same value. A git that also removed the packed one
+// would hold the lock of packed-refs when the hook runs.
 func (r *Repository) Packed(name string, old object.OID) bool {
 	file := filepath.Join(r.CommonDir, "packed-refs")
-	// Where it is a link git locks what that leads to.
+	// If it is a link, git locks the link's target.
 	if fi, err := os.Lstat(file); r.RefFormat != "files" || err != nil || !fi.Mode().IsRegular() {
 		return false
 	}
@@ -28,12 +28,12 @@ func (r *Repository) Packed(name string, old object.OID) bool {
 	return err == nil && known && oid == old && old != ""
 }
 
-// packedWindow is how much around a place is read at once, in bytes: two lines fit in, unless
-// a name is longer than git makes any.
+// packedWindow is how many bytes around a position are read at once: two lines fit in, unless a name is longer than
+// git allows.
 const packedWindow = 16 << 10
 
-// searchPacked finds a ref by halving a file that git has sorted; it says so in the first
-// line. known is false when git has to decide: the file is not sorted, or not understood.
+// searchPacked finds a ref by binary search in a file sorted by git, which says so in its first line. known is
+// false when git has to decide: the file is not sorted, or malformed.
 func searchPacked(f io.ReaderAt, size int64, format, name string) (oid object.OID, known bool) {
 	buf := make([]byte, packedWindow)
 	window := func(from, to int64) []byte {
@@ -54,7 +54,7 @@ func searchPacked(f io.ReaderAt, size int64, format, name string) (oid object.OI
 		mid := (lo + hi) / 2
 		from := max(lo, mid-packedWindow/2)
 		data := window(from, hi)
-		// The line that mid is in, or for what a tag is peeled to the one before it.
+		// The line that contains mid, or, for the peeled value of a tag, the line before it.
 		at := bytes.LastIndexByte(data[:min(int64(len(data)), mid-from)], '\n') + 1
 		for at > 0 && at < len(data) && data[at] == '^' {
 			at = bytes.LastIndexByte(data[:at-1], '\n') + 1

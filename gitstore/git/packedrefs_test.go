@@ -23,7 +23,7 @@ func TestEveryPackedRefIsFound(t *testing.T) {
 		_, _ = fmt.Fprintf(&moves, "create %s %s\n", name, commit)
 	}
 	r.GitInput(moves.String(), "update-ref", "--stdin")
-	for i := range 20 { // annotated: a line more each
+	for i := range 20 { // annotated: an additional line each
 		name := fmt.Sprintf("v%d", i)
 		r.Git("tag", "-a", "-m", "tag", name)
 		names["refs/tags/"+name] = r.Git("rev-parse", "refs/tags/"+name)

@@ -13,9 +13,9 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
-// TestFoldLinksVersions: of files that grow, change and come back, folded packs keep what differs.
-// Every version reads as before, here and by git; a pack that is folded again is smaller than one of
-// whole objects by far, and git gc goes on with it.
+// TestFoldLinksVersions checks that for files that grow, change and come back, folded packs store the differences.
+// Every version reads as before, here and with git; folding a folded pack again stays far below the size of whole
+// objects, and git gc accepts the result.
 func TestFoldLinksVersions(t *testing.T) {
 	testrepo.Thorough(t)
 	for _, format := range []string{object.FormatSHA1, object.FormatSHA256} {
@@ -98,7 +98,7 @@ func TestFoldLinksVersions(t *testing.T) {
 	}
 }
 
-// versionOf is a commit with one tree of the files and one below it.
+// versionOf returns a commit whose tree holds the files and a subdirectory.
 func versionOf(t *testing.T, format string, parent object.OID, n int, files map[string][]byte) []object.Object {
 	t.Helper()
 	var objs []object.Object

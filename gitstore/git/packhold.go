@@ -1,13 +1,11 @@
-// Holding a pack until a ref reaches it: git's housekeeping removes what no ref
-// reaches, and between the writing of an operation's objects and the move of its
-// ref none does.
+// Holding a pack until a ref reaches it: git's housekeeping removes unreachable objects, and between the writing of
+// an operation's objects and the move of its ref, they are unreachable.
 //
-// git leaves a pack alone that has a file ".keep" beside it: repack, gc, prune and
-// the tasks of maintenance do. Each look at the pack directory comes before the look
-// at the refs, so a pack is safe when the file is there before the pack gets its name
-// and until the ref has moved. Loose objects have no such protection, therefore
-// everything is written into packs; and what is stored somewhere else is written once
-// more, for it may be somebody's leftover that the next repack drops.
+// git leaves a pack alone if it has a file ".keep" beside it: repack, gc, prune and the tasks of maintenance do.
+// Each of them lists the pack directory before it reads the refs, so a pack is safe when the file exists before the
+// pack gets its name and until the ref has moved. Loose objects have no such protection, therefore everything is
+// written into packs; and an object that is stored elsewhere is written again, because that copy may be a leftover
+// that the next repack drops.
 
 package git
 
@@ -29,26 +27,24 @@ import (
 
 const (
 	KeepExt = ".keep"
-	newExt  = ".new" // of a file of a pack that is being written, after its own
+	newExt  = ".new" // suffix of a pack's file while it is being written
 )
 
 // packHold is a pack of ours that no ref is known to reach.
 type packHold struct {
 	path  string   // without extension
-	pack  *os.File // open, so that its bytes outlive its name
+	pack  *os.File // open, so that its bytes survive the removal of its name
 	index []byte
 	tips  []object.OID // the commits in it
 }
 
-// newKeep makes the file that holds a pack to be written and returns the pack's path,
-// without extension. The name is one that nobody may have used before, not the
-// checksum that git would take: another process may be about to give a pack with the
-// same objects free, or git to remove it.
+// newKeep creates the file that holds a pack to be written and returns the pack's path, without extension. The name
+// is unique, not the checksum that git would use: another process may be about to release a pack with the same
+// objects, or git to remove it.
 //
-// The file has its contents before it has its name, where the file system can do that:
-// one that does not say whose it is would stay for ever, with its pack. So that it is
-// not found like that after a power cut, the caller syncs it before the pack's index
-// gets its name, and closes it.
+// The file has its contents before its name, where the file system supports that: a keep file without an owner
+// would stay forever, with its pack. To rule that out after a power cut, the caller syncs the file before the
+// pack's index gets its name, and closes it.
 func newKeep(packDir, format string) (path string, keep *os.File, err error) {
 	owner := NewOwner("objects of an operation")
 	owner.Acquired = time.Now()
@@ -77,8 +73,7 @@ func newKeep(packDir, format string) (path string, keep *os.File, err error) {
 	return path, keep, nil
 }
 
-// removeUnfinished removes what was written of a pack that did not get its index. One
-// that did is git's to clean up.
+// removeUnfinished removes the files of a pack that did not get its index. If it did, git cleans up.
 func removeUnfinished(path string) {
 	if _, err := os.Lstat(path + ".idx"); errors.Is(err, fs.ErrNotExist) {
 		_ = os.Remove(path + ".pack")
@@ -98,8 +93,7 @@ func commitsIn(objects []object.Object) []object.OID {
 	return out
 }
 
-// isHeld reports whether the pack at path, without extension, is one of ours that
-// waits for its ref.
+// isHeld reports whether the pack at path, without extension, is one of ours that is waiting for its ref.
 func (s *ObjectFiles) isHeld(path string) bool {
 	s.holdMu.Lock()
 	defer s.holdMu.Unlock()
@@ -118,8 +112,8 @@ func (s *ObjectFiles) hold(h *packHold) {
 	s.holds = append(s.holds, h)
 }
 
-// take removes the holds of the commits from the list, and with them those without a
-// commit, which are parts of what the commits stand for. nil takes all.
+// take removes the holds of the commits from the list, together with holds without a commit, which are parts of
+// those commits. nil takes all.
 func (s *ObjectFiles) take(tips []object.OID) []*packHold {
 	s.holdMu.Lock()
 	defer s.holdMu.Unlock()
@@ -141,9 +135,8 @@ func (s *ObjectFiles) take(tips []object.OID) []*packHold {
 	return taken
 }
 
-// reached is told that refs have moved to commits: their packs need no hold any
-// more. It looks once more whether they are there, and puts one back that was
-// removed all the same.
+// reached is called when refs have moved to commits: their packs no longer need to be held. It checks once more
+// that they exist, and restores one that was removed anyway.
 func (s *ObjectFiles) reached(tips []object.OID) error {
 	var errs []error
 	for _, h := range s.take(tips) {
@@ -153,8 +146,7 @@ func (s *ObjectFiles) reached(tips []object.OID) error {
 	return errors.Join(errs...)
 }
 
-// Abandon gives packs free whose refs will not move. What is in them is git's to
-// clean up.
+// Abandon releases packs whose refs will not move. git cleans up their contents.
 func (s *ObjectFiles) Abandon(tips []object.OID) {
 	for _, h := range s.take(tips) {
 		h.Release()
@@ -166,7 +158,7 @@ func (h *packHold) Release() {
 	_ = os.Remove(h.path + KeepExt)
 }
 
-// confirm puts the pack back in its place should it have lost it.
+// confirm restores the pack if it has been removed.
 func (h *packHold) confirm(packDir string) error {
 	want, err := h.pack.Stat()
 	if err != nil {
@@ -190,7 +182,7 @@ func (h *packHold) confirm(packDir string) error {
 	return durable.SyncDir(packDir)
 }
 
-// putFile writes a file complete before it has its name.
+// putFile writes a complete file before it gets its name.
 func putFile(path string, mode fs.FileMode, from io.Reader) error {
 	_ = os.Remove(path + newExt)
 	f, err := os.OpenFile(path+newExt, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
@@ -213,7 +205,7 @@ func putFile(path string, mode fs.FileMode, from io.Reader) error {
 	return err
 }
 
-// holder is what a backend offers to hold packs.
+// holder is implemented by backends that can hold packs.
 type holder interface {
 	reached(tips []object.OID) error
 	Abandon(tips []object.OID)
@@ -229,7 +221,7 @@ func (r *Repository) Reached(updates []RefUpdate) error {
 	return nil
 }
 
-// Abandon tells it that they will not.
+// Abandon tells the object store that the refs will not move.
 func (r *Repository) Abandon(updates ...RefUpdate) {
 	if h, ok := r.Objects().(holder); ok {
 		h.Abandon(newTips(updates))
@@ -246,15 +238,15 @@ func newTips(updates []RefUpdate) []object.OID {
 	return tips
 }
 
-// StaleHold is a pack that a process which is no more has held.
+// StaleHold is a pack held by a process that has ended.
 type StaleHold struct {
-	Path string // of the .keep file, of an unfinished index where there is none
-	By   string // who made it
+	Path string // the .keep file, or an unfinished index where there is none
+	By   string // the command that made it
 }
 
-// StaleHolds lists the packs that processes of ours hold who did not live to give
-// them free, proven by process number and start time, and whose gits are over too. With remove they are given
-// free and what was half written goes; what no ref reaches is then git's to clean up.
+// StaleHolds lists the packs held by our processes that died before releasing them, proven by process number and
+// start time, and whose gits have ended too. With remove it releases them and deletes half-written files; git then
+// cleans up what no ref reaches.
 func (r *Repository) StaleHolds(remove bool) []StaleHold {
 	dir := filepath.Join(r.ObjectsDir, "pack")
 	d, err := os.Open(dir)
@@ -305,16 +297,16 @@ func (r *Repository) StaleHolds(remove bool) []StaleHold {
 	return stale
 }
 
-// torn reports contents that a power cut has taken, all or the end of them.
+// torn reports whether a power cut has lost the contents, all or the end of them.
 func (l *FileLock) torn() bool {
 	return !l.valid && (len(bytes.Trim(l.Raw, "\x00")) == 0 || l.Raw[0] == '{')
 }
 
-// byPowerCut stands for an owner whose name was lost.
+// byPowerCut names an owner whose name was lost.
 const byPowerCut = "a process that a power cut ended"
 
-// holdsNothing reports that no git sees a pack, for want of an index, and none is about to make it one. path is the
-// file that says that it is being written.
+// holdsNothing reports whether git sees no pack, for lack of an index, and no process is about to create one. path
+// is the file that says that it is being written.
 func (r *Repository) holdsNothing(path, pack string) bool {
 	fi, err := os.Lstat(path)
 	if err != nil || young(path, fi) || IsOpen(path) {
@@ -324,8 +316,8 @@ func (r *Repository) holdsNothing(path, pack string) bool {
 	return errors.Is(err, fs.ErrNotExist) && !r.foreignGit()
 }
 
-// young reports whether a file was written less than LockQuiet ago. One from the future tells that the clock of the
-// file system is ahead: whether it lies still is seen by waiting.
+// young reports whether a file was written less than LockQuiet ago. A time in the future means that the clock of
+// the file system is ahead: waiting shows whether the file is still changing.
 func young(path string, fi fs.FileInfo) bool {
 	age := time.Since(fi.ModTime())
 	if age >= 0 {
@@ -336,16 +328,15 @@ func young(path string, fi fs.FileInfo) bool {
 	return err != nil || StatOf(now) != StatOf(fi)
 }
 
-// gone reports that the owner is certainly over: a process of this machine, by
-// number and start time.
+// gone reports whether the owner has certainly ended: a process of this machine, by number and start time.
 func (l *FileLock) gone() bool { return l.owner().Dead() }
 
 func (o *LockOwner) owner() Owner {
 	return Owner{PID: o.PID, Started: o.Started, Host: o.Host, Space: o.Space}
 }
 
-// outlived reports whether a git that the owner started may still be at work. It can be about to move a ref to what
-// the owner held, and a repack that saw the objects neither held nor reached would take them from under it.
+// outlived reports whether a git that the owner started may still be at work. It may be about to move a ref to what
+// the owner held, and a repack that saw the objects neither held nor reachable would remove them.
 func (l *FileLock) outlived(notes []*LockNote) bool {
 	return slices.ContainsFunc(notes, func(n *LockNote) bool { return n.owner() == l.owner() && !n.overWithin(0) })
 }

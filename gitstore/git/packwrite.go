@@ -1,12 +1,10 @@
 // Writing a batch of objects durably as one pack with its index.
 //
-// A commit of the store is 15-20 small objects. As loose files each costs a
-// sync of its own and of its directory, about 32 syncs; as a pack the whole
-// batch costs three (pack, index, directory), measured 2 ms against 5-20 ms on
-// the same disk. syncfs(2) is no way out: it waits for everything other
-// programs have dirty. Git's own "batch" sync mode is documented as safe only
-// for some other systems' file systems. The packs are folded together by
-// Compact, so their number stays small.
+// A commit of the store is 15-20 small objects. As loose files each needs a sync for itself and its directory,
+// about 32 syncs; as a pack the whole batch needs three (pack, index, directory), measured 2 ms against 5-20 ms on
+// the same disk. syncfs(2) is not an alternative: it waits for all dirty data of other programs. Git's own "batch"
+// sync mode is documented as safe only for some other systems' file systems. Compact folds the packs, so their
+// number stays small.
 
 package git
 
@@ -22,8 +20,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 )
 
-// writePack stores objects as one durable pack in packDir, held until a ref reaches
-// it. The objects must be distinct, checked and fewer than MaxBytes in all.
+// writePack stores objects as one durable pack in packDir, held until a ref reaches it. The objects must be
+// distinct, verified and fewer than MaxBytes in total.
 func writePack(packDir, format string, mode fs.FileMode, objects []object.Object) (*packHold, error) {
 	h, err := BuildPack(packDir, format, mode, len(objects), func(p *pack.Writer) error {
 		for _, o := range objects {
@@ -39,11 +37,10 @@ func writePack(packDir, format string, mode fs.FileMode, objects []object.Object
 	return h, err
 }
 
-// BuildPack writes, syncs and publishes a pack that fill streams entries into.
-// The file that holds the pack is there first. The pack is written under its own name,
-// as git looks for indexes alone; "tmp_" names are no good, because git prune removes
-// them from under the writer. The index gets its name last, when both are
-// complete on disk. What a crash leaves the next command removes (StaleHolds).
+// BuildPack writes, syncs and publishes a pack whose entries fill streams. The file that holds the pack is created
+// first. The pack is written under its own name, because git looks only for indexes; "tmp_" names do not work,
+// because git prune removes them during the write. The index gets its name last, when both are complete on disk.
+// The next command removes what a crash leaves (StaleHolds).
 func BuildPack(packDir, format string, mode fs.FileMode, count int, fill func(*pack.Writer) error) (_ *packHold,
 	err error) {
 	faults.Point("objects.pack.before")
@@ -88,7 +85,7 @@ func BuildPack(packDir, format string, mode fs.FileMode, count int, fill func(*p
 	if _, err := idx.Write(index); err != nil {
 		return nil, err
 	}
-	// Side by side, the syncs share one journal commit of the file system.
+	// Running concurrently, the syncs share one journal commit of the file system.
 	beside := make(chan error, 2)
 	go func() { beside <- seal(file, mode) }()
 	go func() { beside <- keep.Sync() }()

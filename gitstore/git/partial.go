@@ -1,11 +1,11 @@
-// Whether the repository is a partial clone, asked for only when an object is not there.
+// Whether the repository is a partial clone, asked only when an object is missing.
 
 package git
 
 import "context"
 
-// Partial tells whether git fetches objects that are not here when they are asked for. It asks git once; a failure for
-// the caller's context is not remembered.
+// Partial reports whether git fetches missing objects on demand. It asks git once; a failure caused by the caller's
+// context is not cached.
 func (g *Git) Partial(ctx context.Context) bool {
 	g.versionMu.Lock()
 	defer g.versionMu.Unlock()

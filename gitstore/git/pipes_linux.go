@@ -1,4 +1,4 @@
-// A git that waits for the other end of a pipe: one that an agent or an archive put in the place of a file that git reads.
+// A git that waits for the other end of a pipe, which an agent or an archive put in place of a file that git reads.
 
 package git
 
@@ -11,12 +11,12 @@ import (
 	"time"
 )
 
-// pipeMoment is after how long a git is looked at, and again before it is ended.
+// pipeMoment is the time before a git is examined, and again before it is ended.
 const pipeMoment = time.Second
 
-// endAtPipe calls end once a git of the group that pid leads has been opening a pipe for a while: it would do so for
-// good. done ends the watch, and says whether that was so. Where the kernel does not tell what a process waits in,
-// nothing is ended.
+// endAtPipe calls end once a git in the process group of pid has been opening a pipe for a while: it would block
+// forever. done ends the watch, and reports whether end was called. Where the kernel does not say what a process
+// waits for, nothing is ended.
 func endAtPipe(pid int, end func()) (done func() bool) {
 	var ended atomic.Bool
 	over := make(chan struct{})
@@ -43,7 +43,7 @@ func endAtPipe(pid int, end func()) (done func() bool) {
 	}
 }
 
-// opensPipe reports a git of the process group that has opened one end of a pipe and waits for the other.
+// opensPipe reports whether a git of the process group is blocked opening one end of a pipe.
 func opensPipe(group int) bool {
 	waits, err := filepath.Glob("/proc/[0-9]*/wchan")
 	if err != nil {

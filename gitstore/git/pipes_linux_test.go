@@ -14,7 +14,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
-// TestPipesInThePlaceOfFiles: a directory that was unpacked, or an agent, has a pipe where git or we read a file.
+// TestPipesInThePlaceOfFiles covers pipes, from an unpacked directory or an agent, in place of files that git or we
+// read.
 func TestPipesInThePlaceOfFiles(t *testing.T) {
 	testrepo.Thorough(t)
 	if at, err := os.ReadFile("/proc/self/wchan"); err != nil || len(at) == 0 {
@@ -41,7 +42,7 @@ func TestPipesInThePlaceOfFiles(t *testing.T) {
 	}
 }
 
-// TestOurReadsPassPipesOver: what we read of git's files ourselves is not waited for either.
+// TestOurReadsPassPipesOver checks that our own reads of git's files do not block either.
 func TestOurReadsPassPipesOver(t *testing.T) {
 	testrepo.Thorough(t)
 	r := testrepo.New(t, testrepo.Options{})

@@ -1,6 +1,6 @@
 //go:build !linux
 
-// Where the system does not tell what a process waits in.
+// Where the system does not say what a process waits for.
 
 package git
 

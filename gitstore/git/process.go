@@ -21,15 +21,15 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/failures"
 )
 
-// maxGitOutput bounds what one git process may answer, in bytes. The largest
-// honest answer is a status of millions of paths.
+// maxGitOutput bounds the output of one git process, in bytes. The largest legitimate output is a status of
+// millions of paths.
 const maxGitOutput = 256 << 20
 
-// MaxGitStderr is how much of a failing git's complaint is kept.
+// MaxGitStderr is how much of a failing git's stderr is kept.
 const MaxGitStderr = 64 << 10
 
-// KillGrace is how long a cancelled git gets between SIGTERM, on which it
-// removes its lock files, and SIGKILL, which leaves them behind.
+// KillGrace is how long a cancelled git gets between SIGTERM, on which it removes its lock files, and SIGKILL,
+// which leaves them behind.
 const KillGrace = 2 * time.Second
 
 // Git runs git in one directory with a fixed environment. It is safe for
@@ -41,23 +41,23 @@ type Git struct {
 	Bin    string
 	BinErr error
 	Env    []string
-	given  []gitconfig.Entry // settings of the person's environment
-	Scope  *LocalScope       // whose own configuration starts nothing; nil before it is found
+	given  []gitconfig.Entry // settings from the person's environment
+	Scope  *LocalScope       // the repository whose own configuration starts nothing; nil until it is found
 
-	hooksPath string // where git takes hooks from; "" for nowhere
+	hooksPath string // the directory of hooks; "" for none
 	guarded   bool   // see disarm
 	maxFile   int64  // how large a file it may write, see writing
 
 	versionMu sync.Mutex // guards version and partial
 	version   Version
-	partial   *bool // nil until it was asked for
+	partial   *bool // nil until asked for
 }
 
 // GitError is a git process that ended with a failure.
 type GitError struct {
 	Args     []string // arguments after "git"
 	ExitCode int      // -1 when a signal ended it
-	Stderr   string   // its complaint, at most 64 KiB, in the C locale
+	Stderr   string   // its stderr, at most 64 KiB, in the C locale
 }
 
 func (e *GitError) Error() string {
@@ -73,14 +73,12 @@ func (e *GitError) Error() string {
 	return fmt.Sprintf("%s ended with status %d: %s", what, e.ExitCode, msg)
 }
 
-// NewGit returns a runner for the repository our own process works in: what
-// the caller's environment says about where it is (GIT_INDEX_FILE of a partial
-// commit, GIT_DIR of a hook) stays in force, see KeptVars.
+// NewGit returns a runner for the repository our own process works in: what the caller's environment says about its
+// location (GIT_INDEX_FILE of a partial commit, GIT_DIR of a hook) stays in force, see KeptVars.
 func NewGit(dir string) *Git { return newGit(dir, os.Environ()) }
 
-// NewForeignGit returns a runner for another repository than the one this
-// process was started in: the variables that tie git to the starting one are
-// dropped, else a hook's GIT_DIR would make us write into the wrong repository.
+// NewForeignGit returns a runner for a repository other than the one this process was started in: it drops the
+// variables that tie git to the starting one, else a hook's GIT_DIR would make us write into the wrong repository.
 func NewForeignGit(dir string) *Git { return newGit(dir, dropVars(os.Environ(), LocalEnvVars)) }
 
 func newGit(dir string, env []string) *Git {
@@ -104,18 +102,16 @@ func (g *Git) In(dir string) *Git {
 	}
 }
 
-// WithIndex returns a runner that uses another index file than the repository's.
+// WithIndex returns a runner that uses another index file instead of the repository's.
 func (g *Git) WithIndex(name string) *Git {
 	out := g.In(g.Dir)
 	out.Env = append(dropVars(g.Env, []string{"GIT_INDEX_FILE"}), "GIT_INDEX_FILE="+name)
 	return out
 }
 
-// Run starts git with args, feeds it stdin and returns what it printed, which a push
-// that failed in part does too. The
-// error is an *Error: code git_failed wrapping a *GitError when git ended with
-// a failure, git_missing when there is no git, git_output_too_large. When ctx
-// ends first the error wraps ctx's cause.
+// Run starts git with args, feeds it stdin and returns its output, also for a push that failed in part. The error
+// is an *Error: code git_failed wrapping a *GitError when git failed, git_missing when there is no git,
+// git_output_too_large. When ctx ends first the error wraps ctx's cause.
 func (g *Git) Run(ctx context.Context, stdin []byte, args ...string) ([]byte, error) {
 	out, _, err := g.run(ctx, stdin, args...)
 	return out, err
@@ -141,7 +137,7 @@ func (g *Git) run(ctx context.Context, stdin []byte, args ...string) (stdout, st
 	if stdin != nil {
 		cmd.Stdin = bytes.NewReader(stdin)
 	}
-	waited := false // for the other end of a pipe
+	waited := false // blocked on the other end of a pipe
 	if err = cmd.Start(); err == nil {
 		if g.maxFile > 0 {
 			limitFiles(cmd.Process.Pid, g.maxFile)
@@ -151,7 +147,7 @@ func (g *Git) run(ctx context.Context, stdin []byte, args ...string) (stdout, st
 		waited = done()
 	}
 	if errors.Is(err, exec.ErrWaitDelay) {
-		err = nil // git has ended well; what a filter left running holds its pipes, and was heard long enough
+		err = nil // git has succeeded; a leftover filter holds its pipes, and has had long enough
 	}
 	if runCtx.Err() != nil {
 		SweepGroup(cmd)
@@ -179,8 +175,8 @@ func waitedAtPipe(args []string) error {
 // signalMoment is how long the signal that ended git may take to reach ctx.
 const signalMoment = 250 * time.Millisecond
 
-// signalled reports a git that was ended by the signal that cancels ctx. One to our whole group finds a git that is just
-// being started still in it, and its end may be seen before the signal is here.
+// signalled reports whether the signal that cancels ctx ended a git. A signal to our whole group reaches a git that
+// is just being started and is still in the group, and its end may be seen before the signal arrives here.
 func signalled(ctx context.Context, cmd *exec.Cmd) bool {
 	if cmd.ProcessState == nil || cmd.ProcessState.ExitCode() >= 0 {
 		return false
@@ -206,13 +202,13 @@ func (g *Git) Command(ctx context.Context, args []string) (*exec.Cmd, error) {
 	args, env := overruled(args, g.Env, first)
 	cmd := exec.CommandContext(ctx, g.Bin, args...)
 	cmd.Dir, cmd.Env = g.Dir, configured(env, pins)
-	// A helper that git left running may hold the pipes open for ever.
+	// A helper that git left running may hold the pipes open forever.
 	cmd.WaitDelay = KillGrace
 	ownGroup(cmd)
 	return cmd, nil
 }
 
-// deniedFile reports git's complaint of a file; that of ssh goes on in the same line.
+// deniedFile reports whether git complained about permissions of a file; ssh's message continues on the same line.
 func deniedFile(complaint string) bool {
 	for line := range strings.Lines(complaint) {
 		if strings.HasSuffix(strings.TrimRight(line, "\r\n"), ": Permission denied") {
@@ -222,8 +218,7 @@ func deniedFile(complaint string) bool {
 	return strings.Contains(complaint, "insufficient permission for adding an object")
 }
 
-// Failure turns how a git ended into an Error with a stable code; complaint is what
-// it wrote to stderr.
+// Failure converts the end of a git process into an Error with a stable code; complaint is its stderr.
 func (g *Git) Failure(args []string, err error, complaint string) error {
 	var ee *exec.ExitError
 	if errors.As(err, &ee) {
@@ -252,7 +247,7 @@ func (g *Git) Failure(args []string, err error, complaint string) error {
 		return e
 	}
 	if errors.Is(err, os.ErrNotExist) {
-		if _, serr := os.Stat(g.Dir); serr != nil { // err says that it is git that is missing
+		if _, serr := os.Stat(g.Dir); serr != nil { // err would claim that git is missing
 			return fail.Errorf(fail.CodeNotRepository, serr, "the directory %s cannot be entered", g.Dir).
 				WithHint("bring it back, or start again where it is now")
 		}
@@ -262,13 +257,13 @@ func (g *Git) Failure(args []string, err error, complaint string) error {
 	return fail.Errorf(fail.CodeGitFailed, err, "git %s could not be run", name(args))
 }
 
-// badPackedRefs finds git's complaint of a file packed-refs that was cut short (unterminated line in …) or written into
-// (unexpected line in …); no command of git mends it.
+// badPackedRefs reports whether git complained about a packed-refs file that was truncated (unterminated line in …)
+// or overwritten (unexpected line in …); no git command repairs it.
 func badPackedRefs(complaint string) bool {
 	return strings.Contains(complaint, " line in ") && strings.Contains(complaint, "packed-refs: ")
 }
 
-// diskFull is the error of the system that a git without room quotes, nil of any other.
+// diskFull returns the system error that a git without disk space quotes, nil for any other.
 func diskFull(complaint string) error {
 	for _, err := range []syscall.Errno{syscall.ENOSPC, syscall.EDQUOT} {
 		if strings.Contains(strings.ToLower(complaint), err.Error()) {
@@ -278,13 +273,14 @@ func diskFull(complaint string) error {
 	return nil
 }
 
-// filterFailed finds git's complaint of a filter, which only a person's own configuration names: others do not run.
+// filterFailed reports whether git complained about a filter, which only a person's own configuration can name:
+// others do not run.
 func filterFailed(complaint string) bool {
 	at := strings.Index(complaint, " filter '")
 	return at >= 0 && strings.Contains(complaint[at:], "' failed")
 }
 
-// stopped is the end of a git that had not ended when its context did.
+// stopped is the error of a git that was still running when its context ended.
 type stopped struct {
 	what  string
 	cause error
@@ -293,7 +289,7 @@ type stopped struct {
 func (e *stopped) Error() string { return e.what + " was interrupted: " + e.cause.Error() }
 func (e *stopped) Unwrap() error { return e.cause }
 
-// InterruptedAt is what was at work: a git that waits for a filter says nothing by itself.
+// InterruptedAt returns what was running: a git that waits for a filter says nothing by itself.
 func (e *stopped) InterruptedAt() string { return e.what }
 
 func interrupted(ctx context.Context, args []string) error {
@@ -307,7 +303,7 @@ func name(args []string) string {
 	return ""
 }
 
-// subcommand is where the arguments name git's command: behind the settings.
+// subcommand returns the index of git's command in the arguments, after the settings.
 func subcommand(args []string) (at int) {
 	for len(args) > at+2 && args[at] == "-c" {
 		at += 2
@@ -315,7 +311,7 @@ func subcommand(args []string) (at int) {
 	return at
 }
 
-// ExitCode returns the status of a git that failed, -1 for every other error.
+// ExitCode returns the exit status of a failed git, -1 for every other error.
 func ExitCode(err error) int {
 	var ge *GitError
 	if errors.As(err, &ge) {
@@ -324,7 +320,7 @@ func ExitCode(err error) int {
 	return -1
 }
 
-// ComplaintOf is what a git that failed wrote to stderr, "" when err is another.
+// ComplaintOf returns the stderr of a failed git, "" when err is another error.
 func ComplaintOf(err error) string {
 	var ge *GitError
 	if errors.As(err, &ge) {
@@ -333,8 +329,8 @@ func ComplaintOf(err error) string {
 	return ""
 }
 
-// BoundedBuffer keeps the first limit bytes; full is called at the first byte
-// beyond, so that a flood ends the process instead of our memory.
+// BoundedBuffer keeps the first limit bytes; it calls full at the first byte beyond, so that a flood ends the
+// process instead of filling our memory.
 type BoundedBuffer struct {
 	Buf      bytes.Buffer
 	Limit    int64
@@ -349,7 +345,7 @@ func (b *BoundedBuffer) Write(p []byte) (int, error) {
 	}
 	b.Buf.Write(p[:room])
 	if b.full == nil {
-		return len(p), nil // a complaint is cut, not refused
+		return len(p), nil // stderr is truncated, not refused
 	}
 	if !b.overflow {
 		b.overflow = true
@@ -358,15 +354,14 @@ func (b *BoundedBuffer) Write(p []byte) (int, error) {
 	return 0, io.ErrShortWrite
 }
 
-// Disarm keeps git from every other repository: it fetches nothing, and looks into
-// no submodule.
+// Disarm isolates git from every other repository: it fetches nothing, and examines no submodule.
 func (g *Git) Disarm() {
 	g.guarded = true
 	g.Env = append(dropVars(g.Env, []string{"GIT_ALLOW_PROTOCOL"}), "GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL=")
 }
 
-// Submodules says how far git looks into submodules: for a status it would start a
-// git of its own in each, with the submodule's configuration.
+// Submodules returns how far git looks into submodules: for a status it would start its own git in each, with the
+// submodule's configuration.
 func (g *Git) Submodules() string {
 	if g.guarded {
 		return "--ignore-submodules=dirty"

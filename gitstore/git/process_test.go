@@ -59,7 +59,7 @@ func TestRunWithoutGit(t *testing.T) {
 	}
 }
 
-// A directory that went while a service was at work in it is what is wrong, not git.
+// If a directory disappears while a service works in it, the error must name the directory, not git.
 func TestRunInADirectoryThatIsGone(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "moved")
 	_, err := NewGit(dir).Run(context.Background(), nil, "version")
@@ -86,7 +86,7 @@ func TestRunBoundsOutput(t *testing.T) {
 	}
 }
 
-// waitForText returns once something is written in a file.
+// waitForText returns once a file is not empty.
 func waitForText(file string) {
 	for {
 		if b, err := os.ReadFile(file); err == nil && len(b) > 0 {
@@ -96,7 +96,7 @@ func waitForText(file string) {
 	}
 }
 
-// Cancelling ends git and what git started, even a child that holds the pipes.
+// Cancelling ends git and its children, even one that holds the pipes.
 func TestRunCancel(t *testing.T) {
 	r := testrepo.New(t, testrepo.Options{})
 	mark := filepath.Join(t.TempDir(), "pid")
@@ -127,7 +127,7 @@ func TestRunCancel(t *testing.T) {
 	}
 }
 
-// A signal to our whole group may end a git that was just started before we have it ourselves.
+// A signal to our whole group may end a git that was just started before the signal reaches us.
 func TestRunEndedByOurSignal(t *testing.T) {
 	r := testrepo.New(t, testrepo.Options{})
 	mark := filepath.Join(t.TempDir(), "mark")
@@ -182,7 +182,7 @@ func TestEnvironment(t *testing.T) {
 			t.Errorf("the user's -c settings are lost: %q %v", out, err)
 		}
 	}
-	// Our list has at least what the installed git names.
+	// Our list contains at least what the installed git names.
 	names, err := exec.Command("git", "rev-parse", "--local-env-vars").Output()
 	if err != nil {
 		t.Fatal(err)
@@ -194,7 +194,7 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-// A list of settings in the environment is read as git reads it, without programs.
+// A list of settings in the environment is read as git reads it, but without programs.
 func TestGivenSettings(t *testing.T) {
 	testrepo.Isolate()
 	for _, text := range []string{
@@ -208,7 +208,7 @@ func TestGivenSettings(t *testing.T) {
 		out, err := cmd.Output()
 		got := parseGiven(text)
 		if err != nil {
-			continue // git refuses what is not well formed; we take what is
+			continue // git refuses malformed lists; we keep the well-formed part
 		}
 		var want []gitconfig.Entry
 		for entry := range strings.SplitSeq(string(out), "\x00") {

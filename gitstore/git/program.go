@@ -1,4 +1,4 @@
-// Which git is run, and on which PATH what it starts is looked up.
+// Which git is run, and the PATH on which it looks up programs.
 
 package git
 
@@ -11,18 +11,17 @@ import (
 	"strings"
 )
 
-// program is the git that is run.
+// program is the git to run.
 type program struct {
 	bin  string
-	err  error  // why there is none
-	path string // PATH for git: absolute directories outside of the work tree
+	err  error  // why there is no git
+	path string // PATH for git: absolute directories outside the work tree
 }
 
 var errGitInside = errors.New("the only git on PATH lies inside the work tree")
 
-// findGit looks git up once, on a PATH without relative directories and without
-// those of the work tree around dir: a checkout must not bring the git that judges
-// it, nor the programs that git looks up by name.
+// findGit looks git up once, on a PATH without relative directories and without those in the work tree around dir:
+// a checkout must bring neither the git that judges it nor the programs that git looks up by name.
 func findGit(dir string) program {
 	top := enclosing(dir)
 	var p program
@@ -60,8 +59,8 @@ func findGit(dir string) program {
 	return p
 }
 
-// enclosing returns the root of the work tree around dir without links, "" when
-// there is none. No git is asked: which one may be asked depends on it.
+// enclosing returns the root of the work tree around dir without links, "" when there is none. It cannot ask git:
+// which git may be asked depends on the answer.
 func enclosing(dir string) string {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
@@ -79,5 +78,5 @@ func enclosing(dir string) string {
 	}
 }
 
-// Inside reports that dir, once its links are followed, is top or below it.
+// Inside reports whether dir, with links resolved, is top or below it.
 func Inside(top, dir string) bool { return top != "" && (Within(top, dir) || Within(top, RealOr(dir))) }

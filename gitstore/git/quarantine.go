@@ -1,5 +1,5 @@
-// A repository of its own beside another one: what is brought there can be held against
-// what is here, and is gone with it.
+// A temporary repository beside another one: objects fetched into it can be compared with those here, and are
+// removed with it.
 
 package git
 
@@ -11,8 +11,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 )
 
-// LendObjects has the object store in another directory, which need not be there yet, read
-// the objects of r as well. Nothing is written to r.
+// LendObjects lets the object store in another directory, which need not exist yet, read the objects of r as well.
+// It writes nothing to r.
 func (r *Repository) LendObjects(objects string) error {
 	info := filepath.Join(objects, "info")
 	err := os.MkdirAll(info, 0o777)
@@ -31,7 +31,7 @@ type Quarantine struct {
 	place *Aside
 }
 
-// Quarantine makes one; the caller closes it.
+// Quarantine creates a quarantine; the caller closes it.
 func (r *Repository) Quarantine(ctx context.Context) (_ *Quarantine, err error) {
 	q := &Quarantine{}
 	if q.place, err = r.Aside(); err != nil {
@@ -49,9 +49,9 @@ func (r *Repository) Quarantine(ctx context.Context) (_ *Quarantine, err error) 
 	return q, nil
 }
 
-// Transport is a git that speaks to the remotes of r and puts the objects that come into the
-// quarantine. What it is told to fetch must name no ref of r: git's own GIT_QUARANTINE_PATH, which refuses to move any,
-// refuses a fetch that moves none as well in newer versions (2.55).
+// Transport returns a git that talks to the remotes of r and puts fetched objects into the quarantine. Its fetches
+// must not update any ref of r: git's own GIT_QUARANTINE_PATH, which forbids that, in newer versions (2.55) also
+// forbids a fetch that moves none.
 func (q *Quarantine) Transport(r *Repository) *Git {
 	g := r.Git.Transport()
 	g.Env = append(dropVars(g.Env,
@@ -60,7 +60,7 @@ func (q *Quarantine) Transport(r *Repository) *Git {
 	return g
 }
 
-// Close removes it with what came.
+// Close removes the quarantine and its objects.
 func (q *Quarantine) Close() {
 	if q.Repo != nil {
 		_ = q.Repo.Close()

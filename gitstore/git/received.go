@@ -1,4 +1,4 @@
-// How much a git may write of what a remote sends: a server that never ends would fill the disk.
+// Limits on what a git writes when a remote sends: an endless server would fill the disk.
 
 package git
 
@@ -14,16 +14,16 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 )
 
-// FetchLimitSetting is how large a pack may be that a fetch brings, as git reads sizes (500m, 20g); 0 for any.
+// FetchLimitSetting is the setting for the size of a fetched pack, in git's notation (500m, 20g); 0 for no limit.
 const FetchLimitSetting = "agentxchain.fetchLimit"
 
-// DefaultFetchLimit holds where nothing is set. What clones bring together is what was added since the last time.
+// DefaultFetchLimit applies when nothing is set. Clones only exchange what was added since the last time.
 const DefaultFetchLimit = 4 << 30
 
-// fetchLimit is how large a pack may be, 0 for any.
+// fetchLimit returns the largest size of a pack, 0 for no limit.
 func (r *Repository) fetchLimit(ctx context.Context) int64 {
 	if r.Setting(ctx, FetchLimitSetting) == "" {
-		return DefaultFetchLimit // and no process to find that out
+		return DefaultFetchLimit // without a process to find out
 	}
 	out, err := r.Git.Run(ctx, nil, "config", "--type=int", "--get", FetchLimitSetting)
 	if err != nil {
@@ -36,21 +36,21 @@ func (r *Repository) fetchLimit(ctx context.Context) int64 {
 	return n
 }
 
-// writing returns a git that writes no file larger than so many bytes, nor does what it starts. 0 is no limit.
+// writing returns a git that writes no file larger than limit bytes, and neither do its children. 0 is no limit.
 func (g *Git) writing(limit int64) *Git {
 	c := g.In(g.Dir)
 	c.maxFile = limit
 	return c
 }
 
-// unfinishedPacks are the packs in the making.
+// unfinishedPacks returns the packs being written.
 func (r *Repository) unfinishedPacks() []string {
 	names, _ := filepath.Glob(filepath.Join(r.ObjectsDir, "pack", "tmp_pack_*"))
 	return names
 }
 
-// endFetch sees to what a fetch has left that failed with err, and says why where it met the limit. before are the packs
-// that were unfinished when it began: they stay, and so do all where another git may be at work.
+// endFetch cleans up after a fetch that failed with err, and explains the error where it reached the limit. before
+// lists the packs that were unfinished when it began: they stay, and so do all packs if another git may be at work.
 func (r *Repository) endFetch(err error, remote string, limit int64, before []string) error {
 	var ge *GitError
 	met := limit > 0 && errors.As(err, &ge) && fileLimitMet(ge.Stderr)
@@ -62,7 +62,7 @@ func (r *Repository) endFetch(err error, remote string, limit int64, before []st
 	if len(left) > 0 {
 		if busy, known := gitAtWork(r.mayHold); known && busy == 0 {
 			for _, name := range left {
-				_ = os.Remove(name) // git would when it is two weeks old
+				_ = os.Remove(name) // git would, when it is two weeks old
 			}
 		}
 	}

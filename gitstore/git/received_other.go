@@ -2,7 +2,7 @@
 
 package git
 
-// limitFiles does nothing where the limits of another process cannot be set: the time that a fetch may take is the bound.
+// limitFiles does nothing where the limits of another process cannot be set: only the time of a fetch is bounded.
 func limitFiles(int, int64) {}
 
 func fileLimitMet(string) bool { return false }

@@ -1,4 +1,4 @@
-// Blobs that neighbouring operations share, kept from one to the next.
+// A cache of blobs that neighbouring operations share.
 
 package git
 
@@ -8,25 +8,23 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 )
 
-// Bounds of what is remembered: operations a blob outlives its last use, and
-// its size in bytes.
+// Limits of the cache: how many operations a blob outlives its last use, and its size in bytes.
 const (
 	recentOps  = 32
 	recentSize = 256 << 10
 )
 
-// RecentBlobs keeps the blobs that the last operations used: the last segments
-// of ledgers, which a later operation continues, and documents that stay as they
-// are. The nil value keeps nothing.
+// RecentBlobs caches the blobs that the last operations used: the last segments of ledgers, which a later operation
+// continues, and unchanged documents. A nil *RecentBlobs caches nothing.
 type RecentBlobs struct {
 	now, before map[object.OID][]byte
 	ops         int
 }
 
-// NewRecentBlobs remembers nothing yet.
+// NewRecentBlobs returns an empty cache.
 func NewRecentBlobs() *RecentBlobs { return &RecentBlobs{now: make(map[object.OID][]byte)} }
 
-// Get returns a remembered blob and keeps it for another generation.
+// Get returns a cached blob and keeps it for another generation.
 func (b *RecentBlobs) Get(oid object.OID) ([]byte, bool) {
 	if b == nil {
 		return nil, false
@@ -41,7 +39,7 @@ func (b *RecentBlobs) Get(oid object.OID) ([]byte, bool) {
 	return data, ok
 }
 
-// Put keeps data; whoever appends to what get returns gets a copy.
+// Put caches data without spare capacity, so that appending to it copies.
 func (b *RecentBlobs) Put(oid object.OID, data []byte) {
 	if b != nil && len(data) <= recentSize {
 		b.now[oid] = slices.Clip(data)

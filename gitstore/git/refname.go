@@ -1,4 +1,4 @@
-// Names of run refs: which run ids may become one.
+// Names of run refs: which run ids can become ref names.
 
 package git
 
@@ -11,7 +11,7 @@ import (
 // RunRefPrefix is where run refs live; it ends in a slash.
 const RunRefPrefix = "refs/agentxchain/runs/"
 
-// maxRunID keeps <id>.lock below the 255 bytes file systems allow for a name.
+// maxRunID keeps <id>.lock below the 255 bytes that file systems allow for a name.
 const maxRunID = 200
 
 // RunRef returns the ref of a run. Run ids come from state files that anyone
@@ -77,9 +77,8 @@ func DeviceName(id string) bool {
 		stem[3] <= '9'
 }
 
-// SafeRefName accepts full ref names for the plumbing below: what git's
-// check-ref-format accepts, under refs/, without a path that could leave the
-// ref directory.
+// SafeRefName accepts full ref names for the functions below: those that git's check-ref-format accepts, under
+// refs/, without a path that could leave the ref directory.
 func SafeRefName(name string) bool {
 	if !strings.HasPrefix(name, "refs/") || len(name) > 1024 {
 		return false

@@ -22,18 +22,18 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 )
 
-// Ref is a ref and what it points at.
+// Ref is a ref and its target.
 type Ref struct {
 	Name   string
 	OID    object.OID // "" when Broken
-	Target string     // the ref it stands for when it is symbolic, else ""
+	Target string     // the target ref of a symbolic ref, else ""
 	Broken bool       // its file holds no object id
 }
 
-// RefUpdate moves one ref, if it still is where the caller last saw it.
+// RefUpdate moves one ref if it is still where the caller last saw it.
 type RefUpdate struct {
 	Name string
-	New  object.OID // "" or zeros delete the ref; equal to Old only checks it
+	New  object.OID // "" or zeros delete the ref; equal to Old only verifies it
 	Old  object.OID // "" or zeros: the ref must not exist
 }
 
@@ -43,8 +43,8 @@ func ByName(a, b RefUpdate) int { return strings.Compare(a.Name, b.Name) }
 // RefMovedError is the cause of a ref_moved error.
 type RefMovedError struct {
 	Name string
-	Want object.OID // where the caller believed the ref to be; "" for absent
-	Have object.OID // where it is; "" for absent
+	Want object.OID // the expected value; "" for absent
+	Have object.OID // the actual value; "" for absent
 }
 
 func (e *RefMovedError) Error() string {
@@ -58,9 +58,9 @@ func orNone(o object.OID) string {
 	return o.Short()
 }
 
-// ReadRef returns what a ref points at, "" when it does not exist. A symbolic
-// ref is refused (ref_is_symbolic): a run ref that stands for a branch would
-// make us write to the branch. A damaged one is ref_broken, never absent.
+// ReadRef returns the object id of a ref, "" when the ref does not exist. A symbolic ref is refused
+// (ref_is_symbolic): a run ref that points to a branch would make us write to the branch. A damaged one is
+// ref_broken, never absent.
 func (r *Repository) ReadRef(ctx context.Context, name string) (object.OID, error) {
 	if !SafeRefName(name) {
 		return "", fail.Errorf(fail.CodeBadRefName, nil, "%q is not a ref name", name)
@@ -76,8 +76,8 @@ func (r *Repository) ReadRef(ctx context.Context, name string) (object.OID, erro
 	return r.askRef(ctx, name)
 }
 
-// sharedRef reports whether a ref lives in the common directory for all work
-// trees; bisect, worktree and rewritten refs do not.
+// sharedRef reports whether a ref is in the common directory for all work trees; bisect, worktree and rewritten
+// refs are not.
 func sharedRef(name string) bool {
 	for _, p := range []string{"refs/agentxchain/", "refs/heads/", "refs/tags/", "refs/remotes/"} {
 		if strings.HasPrefix(name, p) {
@@ -91,9 +91,8 @@ func sharedRef(name string) bool {
 // starting git, in bytes.
 const maxPackedScan = 1 << 20
 
-// readRefFile reads a ref of the files backend without a process. The order,
-// loose before packed, is git's own: pack-refs publishes the packed copy before
-// it removes the loose one. known is false when git has to decide.
+// readRefFile reads a ref of the files backend without a process. It reads loose before packed refs, as git does:
+// pack-refs publishes the packed copy before it removes the loose one. known is false when git has to decide.
 func (r *Repository) readRefFile(name string) (oid object.OID, known bool, err error) {
 	path := filepath.Join(r.CommonDir, filepath.FromSlash(name))
 	fi, err := os.Lstat(path)
@@ -101,7 +100,7 @@ func (r *Repository) readRefFile(name string) (oid object.OID, known bool, err e
 	case err == nil && fi.Mode()&fs.ModeSymlink != 0:
 		return "", true, Symbolic(name, "a symbolic link")
 	case err == nil && fi.IsDir():
-		// An empty directory is what a deleted deeper ref leaves behind.
+		// A deleted deeper ref may leave an empty directory.
 		return r.scanPacked(name)
 	case err == nil && !fi.Mode().IsRegular():
 		return "", true, Broken(name)
@@ -155,7 +154,7 @@ func (r *Repository) scanPacked(name string) (oid object.OID, known bool, err er
 	line := append([]byte(" "+name), '\n')
 	i := bytes.Index(data, line)
 	if i < 0 {
-		return "", !bytes.HasSuffix(data, line[:len(line)-1]), nil // cut short: ask git
+		return "", !bytes.HasSuffix(data, line[:len(line)-1]), nil // truncated: ask git
 	}
 	start := bytes.LastIndexByte(data[:i], '\n') + 1
 	if oid := object.OID(data[start:i]); oid.Valid(r.ObjectFormat) {
@@ -164,8 +163,8 @@ func (r *Repository) scanPacked(name string) (oid object.OID, known bool, err er
 	return "", false, nil
 }
 
-// askRef has git decide, by exit codes. show-ref --verify takes full names
-// only; rev-parse would go on to try refs/heads/<name> and others.
+// askRef lets git decide, by exit codes. show-ref --verify takes full names only; rev-parse would go on to try
+// refs/heads/<name> and others.
 func (r *Repository) askRef(ctx context.Context, name string) (object.OID, error) {
 	target, err := r.Git.Run(ctx, nil, "symbolic-ref", "-q", name)
 	if err == nil {
@@ -193,32 +192,32 @@ func (r *Repository) askRef(ctx context.Context, name string) (object.OID, error
 		if qerr != nil {
 			return "", err
 		}
-		// It is there. What git complained of is its object, unless another process has made it since: ask again.
+		// The ref exists. git complained about its object, unless another process has created it since: ask again.
 	}
 	return "", fail.Errorf(fail.CodeRefBroken, err, "the ref %s points at an object that is not there",
 		name).WithHint("run git fsck")
 }
 
-// Symbolic refuses a ref that stands for another (ref_is_symbolic).
+// Symbolic returns the error for a symbolic ref (ref_is_symbolic).
 func Symbolic(name, target string) error {
 	return fail.Errorf(fail.CodeRefSymbolic, nil, "the ref %s is symbolic, it stands for %s", name, target).
 		WithHint("look at who made it, then remove it: git symbolic-ref -d %s", name)
 }
 
-// Broken refuses a ref that holds no object id (ref_broken).
+// Broken returns the error for a ref that holds no object id (ref_broken).
 func Broken(name string) error {
 	return fail.Errorf(fail.CodeRefBroken, nil, "the ref %s does not hold an object id", name).
 		WithHint("%s", MendBroken(name))
 }
 
-// MendBroken is the way out of a ref that holds no object id: git neither moves nor removes it, nor reads its log.
+// MendBroken says how to repair a ref that holds no object id: git neither moves nor removes it, nor reads its log.
 func MendBroken(name string) string {
 	return "remove its file, which git cannot: rm \"$(git rev-parse --git-path " + name + ")\", then git agentxchain sync, " +
 		"where a remote has it; else git update-ref " + name + " ID, with the last id of \"$(git rev-parse --git-path logs/" +
 		name + ")\""
 }
 
-// Tips are the refs below prefix that hold an object id: name after the prefix -> object.
+// Tips returns the refs below prefix that hold an object id: name without the prefix -> object.
 func (r *Repository) Tips(ctx context.Context, prefix string) (map[string]object.OID, error) {
 	refs, err := r.ListRefs(ctx, prefix)
 	if err != nil {
@@ -233,9 +232,8 @@ func (r *Repository) Tips(ctx context.Context, prefix string) (map[string]object
 	return out, nil
 }
 
-// ListRefs returns the refs below prefix (which ends in "/") sorted by name.
-// Symbolic and broken ones are listed as such: git's own listing leaves broken
-// refs out, and a run must not vanish because its ref was damaged.
+// ListRefs returns the refs below prefix (which ends in "/") sorted by name. It includes symbolic and broken ones:
+// git's own listing leaves broken refs out, and a run must not vanish because its ref was damaged.
 func (r *Repository) ListRefs(ctx context.Context, prefix string) ([]Ref, error) {
 	if !strings.HasSuffix(prefix, "/") || !SafeRefName(prefix+"x") {
 		return nil, fail.Errorf(fail.CodeBadRefName, nil, "%q is not a ref prefix", prefix)
@@ -246,7 +244,7 @@ func (r *Repository) ListRefs(ctx context.Context, prefix string) ([]Ref, error)
 	return r.listRefs(ctx, prefix)
 }
 
-// listRefs is ListRefs for the refs below any of the prefixes, of one git process.
+// listRefs is ListRefs for several prefixes, with one git process.
 func (r *Repository) listRefs(ctx context.Context, prefixes ...string) ([]Ref, error) {
 	out, err := r.Git.Run(ctx, nil,
 		append([]string{"for-each-ref", "--format=%(objectname) %(refname) %(symref)"}, prefixes...)...)
@@ -271,7 +269,7 @@ func (r *Repository) listRefs(ctx context.Context, prefixes ...string) ([]Ref, e
 	return refs, nil
 }
 
-// addUnlisted finds loose ref files that git kept quiet about.
+// addUnlisted adds loose ref files that git did not list.
 func (r *Repository) addUnlisted(prefix string, refs []Ref) ([]Ref, error) {
 	listed := make(map[string]bool, len(refs))
 	for _, ref := range refs {
@@ -283,7 +281,7 @@ func (r *Repository) addUnlisted(prefix string, refs []Ref) ([]Ref, error) {
 		name := filepath.ToSlash(rel)
 		if err != nil || d.IsDir() {
 			if err != nil && Absent(err) {
-				return nil // removed while we looked, or no such refs at all
+				return nil // removed during the search, or no such refs at all
 			}
 			return cmp.Or(r.shutRef(name), err)
 		}
@@ -294,7 +292,7 @@ func (r *Repository) addUnlisted(prefix string, refs []Ref) ([]Ref, error) {
 		oid, known, err := r.readRefFile(name)
 		switch {
 		case fail.CodeOf(err) == fail.CodeRefSymbolic:
-			ref.Target = "?" // dangling, else git had listed it
+			ref.Target = "?" // dangling, else git would have listed it
 		case fail.CodeOf(err) == fail.CodeUnreadable:
 			return err
 		case err != nil:
@@ -302,7 +300,7 @@ func (r *Repository) addUnlisted(prefix string, refs []Ref) ([]Ref, error) {
 		case !known || oid == "":
 			return nil // deleted in between
 		default:
-			ref.OID = oid // its object is missing; fsck will say so
+			ref.OID = oid // its object is missing; fsck reports that
 		}
 		refs = append(refs, ref)
 		return nil
@@ -311,15 +309,13 @@ func (r *Repository) addUnlisted(prefix string, refs []Ref) ([]Ref, error) {
 	return refs, err
 }
 
-// UpdateRefs moves refs in one `git update-ref --stdin` transaction, each by
-// compare-and-swap, with a reflog entry, and syncs them. When a ref is not
-// where Old says nothing moves and the error is ref_moved wrapping a
-// *RefMovedError; when another process holds its lock file it is ref_locked;
-// both are safe to retry after rereading. With working_files_behind all of them have
-// moved, but a power cut may still undo that (see behindRefs).
+// UpdateRefs moves refs in one `git update-ref --stdin` transaction, each by compare-and-swap, with a reflog entry,
+// and syncs them. When a ref is not at Old nothing moves and the error is ref_moved wrapping a *RefMovedError; when
+// another process holds its lock file it is ref_locked; both are safe to retry after rereading. With
+// working_files_behind all of them have moved, but a power cut may still undo that (see behindRefs).
 //
-// One ref is moved atomically even across a crash. For several git promises
-// that only while it lives; keep what must move together under one ref.
+// A single ref moves atomically even across a crash. For several, git promises that only while it lives; keep what
+// must move together under one ref.
 func (r *Repository) UpdateRefs(ctx context.Context, updates []RefUpdate, reflogMessage string) error {
 	var in bytes.Buffer
 	zero := object.ZeroOID(r.ObjectFormat)
@@ -363,22 +359,20 @@ func (r *Repository) UpdateRefs(ctx context.Context, updates []RefUpdate, reflog
 	})
 }
 
-// MovingRefs are the arguments of a git that moves refs as its standard input says.
+// MovingRefs returns the arguments of a git that moves refs as its standard input says.
 //
-// Before it locks a ref git would look up the ids it is given as names of
-// refs, to warn of doubtful ones, and keep what it reads of packed-refs. A newer file
-// it tells by size, inode and second alone, so that beside git pack-refs it holds the
-// old value of a moment ago against the new one and overwrites an update (of 1,248
-// updates by three writers 17 were lost; without the look-up none of 2,657).
-// --no-deref: should the ref become symbolic after our check, it is replaced rather
-// than followed to a branch.
+// By default, before it locks a ref, git looks up the given ids as names of refs, to warn of ambiguous ones, and
+// caches packed-refs. It detects a newer file by size, inode and second alone, so that with a concurrent git
+// pack-refs it compares a stale value with the new one and overwrites an update (of 1,248 updates by three writers
+// 17 were lost; without the lookup none of 2,657). --no-deref: if the ref becomes symbolic after our check, it is
+// replaced rather than followed to a branch.
 func MovingRefs(reflogMessage string) []string {
 	return []string{"-c", "core.warnAmbiguousRefs=false", "update-ref",
 		"--no-deref", "--create-reflog", "-m", ReflogLine(reflogMessage), "-z", "--stdin"}
 }
 
-// AfterMove does what is due when refs have moved: their names are made durable, and
-// the packs that were held for them are looked at once more and given free.
+// AfterMove finishes a move of refs: it makes their names durable, checks the packs that were held for them, and
+// releases these.
 func (r *Repository) AfterMove(updates []RefUpdate) error {
 	r.ForgetRefs()
 	err := r.SyncRefDirs(updates)
@@ -388,8 +382,7 @@ func (r *Repository) AfterMove(updates []RefUpdate) error {
 	return err
 }
 
-// arrived reports whether a git that was ended in the middle had moved the refs all
-// the same. One that ended by itself has said so.
+// arrived reports whether an interrupted git had moved the refs after all. One that ended by itself says so.
 func (r *Repository) arrived(ctx context.Context, updates []RefUpdate, cause error) bool {
 	if ExitCode(cause) >= 0 {
 		return false
@@ -405,7 +398,7 @@ func (r *Repository) arrived(ctx context.Context, updates []RefUpdate, cause err
 	return moved
 }
 
-// behindRefs says that refs have moved and something after that went wrong.
+// behindRefs returns the error for a failure after refs have moved.
 func behindRefs(updates []RefUpdate, cause error) *fail.Error {
 	names := make([]string, len(updates))
 	for i, u := range updates {
@@ -416,9 +409,8 @@ func behindRefs(updates []RefUpdate, cause error) *fail.Error {
 		WithHint("remove the cause and run any git agentxchain command: it completes what is missing")
 }
 
-// RefuseSymbolic is the check before a move: symbolic refs, and damaged files
-// git itself would take for an absent ref (one of zeros) and overwrite. For
-// anything else git's own answer is the better one.
+// RefuseSymbolic checks before a move for symbolic refs, and for damaged files that git itself would take for an
+// absent ref (all zeros) and overwrite. For anything else git's own answer is better.
 func (r *Repository) RefuseSymbolic(ctx context.Context, name string) error {
 	if r.RefFormat == "files" && sharedRef(name) {
 		_, _, err := r.readRefFile(name)
@@ -434,7 +426,7 @@ func (r *Repository) RefuseSymbolic(ctx context.Context, name string) error {
 	return err
 }
 
-// ExplainUpdate finds out why git refused by looking, not by reading English.
+// ExplainUpdate finds out why git refused by inspecting refs, not by parsing English.
 func (r *Repository) ExplainUpdate(ctx context.Context, updates []RefUpdate, cause error) error {
 	if ExitCode(cause) < 0 {
 		return cause
@@ -460,8 +452,8 @@ func (r *Repository) ExplainUpdate(ctx context.Context, updates []RefUpdate, cau
 	return cause
 }
 
-// SyncRefDirs makes the renames durable: git syncs the file of a ref, not the
-// directory. Reftables and packed refs have no such file.
+// SyncRefDirs makes the renames durable: git syncs the file of a ref, but not its directory. Reftables and packed
+// refs have no such file.
 func (r *Repository) SyncRefDirs(updates []RefUpdate) error {
 	if r.RefFormat != "files" {
 		return nil
@@ -481,14 +473,14 @@ func (r *Repository) SyncRefDirs(updates []RefUpdate) error {
 				return behindRefs([]RefUpdate{u}, err)
 			}
 			if !u.Old.IsZero() {
-				break // the way to an existing ref is durable already
+				break // the directories of an existing ref are durable already
 			}
 		}
 	}
 	return nil
 }
 
-// ReflogLine makes one line of a message; an argument cannot hold NUL.
+// ReflogLine turns a message into a single line; an argument cannot hold NUL.
 func ReflogLine(s string) string {
 	s = strings.Join(strings.FieldsFunc(s, func(c rune) bool { return c < ' ' || c == 0x7f }), " ")
 	if s == "" {

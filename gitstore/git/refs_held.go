@@ -1,4 +1,4 @@
-// One listing of refs for a step that asks for many parts of it.
+// One listing of refs for a step that queries many parts of it.
 
 package git
 
@@ -9,17 +9,17 @@ import (
 	"sync"
 )
 
-// heldRefs is a listing that is kept for a while.
+// heldRefs is a cached listing.
 type heldRefs struct {
 	mu       sync.Mutex
-	prefixes []string // below which the listing is asked for; none when nothing is held
+	prefixes []string // prefixes of the listing; none when nothing is cached
 	listed   bool
 	refs     []Ref // sorted by name
 }
 
-// HoldRefs has ListRefs below the prefixes answer from one listing, until release is called. It is
-// made when it is first needed, and again after ForgetRefs: every move of refs through r calls it,
-// and a caller that starts a git which moves refs by itself, or needs what other processes did, has to.
+// HoldRefs makes ListRefs below the prefixes answer from one listing until release is called. The listing is made
+// on first use, and again after ForgetRefs: every move of refs through r calls it, and a caller must call it after
+// starting a git that moves refs by itself, or when it needs changes by other processes.
 func (r *Repository) HoldRefs(prefixes ...string) (release func()) {
 	h := &r.held
 	h.mu.Lock()
@@ -32,7 +32,7 @@ func (r *Repository) HoldRefs(prefixes ...string) (release func()) {
 	}
 }
 
-// ForgetRefs has the next ListRefs look again.
+// ForgetRefs makes the next ListRefs read the refs again.
 func (r *Repository) ForgetRefs() {
 	h := &r.held
 	h.mu.Lock()
@@ -40,7 +40,7 @@ func (r *Repository) ForgetRefs() {
 	h.listed, h.refs = false, nil
 }
 
-// heldRefs answers from the listing that is held; ok is false when none covers the prefix.
+// heldRefs answers from the cached listing; ok is false when it does not cover the prefix.
 func (r *Repository) heldRefs(ctx context.Context, prefix string) (refs []Ref, ok bool, err error) {
 	h := &r.held
 	h.mu.Lock()

@@ -8,8 +8,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
-// TestHeldRefs: while a listing is held, what is asked of it is what git would say, but for what
-// others do meanwhile; a move of ours is seen at once.
+// TestHeldRefs checks that a held listing answers like git, except for concurrent changes by others; our own moves
+// are visible at once.
 func TestHeldRefs(t *testing.T) {
 	testrepo.Matrix(t, func(t *testing.T, tr *testrepo.Repo) {
 		r, err := Discover(t.Context(), tr.Dir)

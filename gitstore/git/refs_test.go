@@ -41,7 +41,7 @@ func TestRunRef(t *testing.T) {
 	}
 }
 
-// Every id RunRef accepts is one git accepts.
+// git accepts every id that RunRef accepts.
 func TestRunRefIsARefName(t *testing.T) {
 	testrepo.Isolate()
 	n := 0
@@ -60,8 +60,7 @@ func TestRunRefIsARefName(t *testing.T) {
 
 func TestRefs(t *testing.T) { testRefs(t, open) }
 
-// Everything asked of git, as in a reftable repository, which not every
-// installed git can make.
+// Everything through git, as for a reftable repository, which not every installed git can create.
 func TestRefsThroughGit(t *testing.T) {
 	testRefs(t, func(t testing.TB, r *testrepo.Repo) *Repository {
 		repo := open(t, r)
@@ -135,7 +134,7 @@ func testRefs(t *testing.T, open func(testing.TB, *testrepo.Repo) *Repository) {
 		if err != nil || len(refs) != 2 || refs[0].Target != "refs/heads/main" {
 			t.Errorf("%+v %v", refs, err)
 		}
-		// An object that is not there cannot be pointed at.
+		// A ref cannot point to a missing object.
 		if err := repo.UpdateRefs(ctx, []RefUpdate{{y, oidOf(repo.ObjectFormat, 7), ""}},
 			""); fail.CodeOf(err) != fail.CodeGitFailed {
 			t.Errorf("missing object: %v", err)
@@ -153,7 +152,7 @@ func testRefs(t *testing.T, open func(testing.TB, *testrepo.Repo) *Repository) {
 	})
 }
 
-// Damage in the files backend is reported, never taken for absence.
+// Damage in the files backend is reported, never mistaken for absence.
 func TestDamagedRefs(t *testing.T) {
 	testrepo.Thorough(t)
 	ctx := context.Background()
@@ -184,7 +183,7 @@ func TestDamagedRefs(t *testing.T) {
 			t.Errorf("%s: a broken ref was overwritten", name)
 		}
 	}
-	// A ref to an object that is gone must still be seen.
+	// A ref to a missing object must still be listed.
 	if err := os.WriteFile(file, []byte(string(oidOf(object.FormatSHA1, 9))+"\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -231,7 +230,7 @@ func TestLargePackedRefs(t *testing.T) {
 	}
 }
 
-// A ref that another process makes between two questions about it is no broken one.
+// A ref that another process creates between two queries is not a broken one.
 func TestRefMadeWhileAsked(t *testing.T) {
 	ctx := context.Background()
 	r := testrepo.New(t, testrepo.Options{})
@@ -253,7 +252,7 @@ func TestRefMadeWhileAsked(t *testing.T) {
 	}
 }
 
-// Writers that race lose nothing: every success is one step of the chain.
+// Racing writers lose nothing: every success is one step of the chain.
 func TestRacingUpdates(t *testing.T) {
 	for _, o := range testrepo.Kinds() {
 		if o.LinkedWorktree || o.ObjectFormat == object.FormatSHA256 {
@@ -343,8 +342,8 @@ func TestKilledUpdate(t *testing.T) {
 	}
 }
 
-// TestRefIsReadUnderItsLock has git show in which order it looks at packed-refs and
-// locks the ref: what it has read before the lock may be old by then.
+// TestRefIsReadUnderItsLock traces the order in which git reads packed-refs and locks the ref: a value read before
+// the lock may be stale.
 func TestRefIsReadUnderItsLock(t *testing.T) {
 	if exec.Command("strace", "-qq", "-o", os.DevNull, "true").Run() != nil {
 		t.Skip("strace cannot be used here")

@@ -20,11 +20,11 @@ import (
 // paths are absolute with symbolic links resolved, as git reports them.
 type Repository struct {
 	TopLevel     string // work tree root; "" in a bare repository
-	ProjectDir   string // the directory Discover was asked about
+	ProjectDir   string // the directory passed to Discover
 	Prefix       string // ProjectDir below TopLevel, "" or ending in "/"
 	GitDir       string // of this work tree
 	CommonDir    string // shared by all linked work trees
-	ObjectsDir   string // where new objects go; a quarantine inside receive hooks
+	ObjectsDir   string // where new objects go; in receive hooks a quarantine
 	ObjectFormat string // FormatSHA1 or FormatSHA256
 	RefFormat    string // "files" or "reftable"
 	Git          *Git   // runs in ProjectDir
@@ -34,11 +34,11 @@ type Repository struct {
 	personalMu  sync.Mutex
 	person      map[string]string // see personal
 	held        heldRefs          // see HoldRefs
-	Unsound     atomic.Value      // the last chain that did not hold, a *Verdict, for servers
+	Unsound     atomic.Value      // the last invalid chain, a *Verdict, for servers
 }
 
-// The questions put to git, one answer line each, in this order. The last two
-// fail outside of a work tree, after the others were printed.
+// The questions for git, one answer line each, in this order. The last two fail outside a work tree, after the
+// others were printed.
 var discoverFlags = []string{
 	"--is-bare-repository", "--is-inside-work-tree", "--show-object-format", "--show-ref-format",
 	"--git-dir", "--git-common-dir", "--git-path objects", "--show-prefix", "--show-toplevel",
@@ -57,12 +57,11 @@ const (
 	ansCount
 )
 
-// Discover opens the repository that contains dir, with at most one git process. dir
-// may be below the work tree's root: the project then lives in a subdirectory.
+// Discover opens the repository that contains dir, with at most one git process. dir may be below the work tree's
+// root: the project is then in a subdirectory.
 //
-// Errors carry the codes not_a_git_repository, bare_repository,
-// dubious_ownership, git_missing, git_too_old, unsupported_repository_format
-// or git_failed.
+// Errors carry the codes not_a_git_repository, bare_repository, dubious_ownership, git_missing, git_too_old,
+// unsupported_repository_format or git_failed.
 func Discover(ctx context.Context, dir string) (*Repository, error) {
 	r, err := discover(ctx, dir)
 	if err != nil {
@@ -76,12 +75,11 @@ func Discover(ctx context.Context, dir string) (*Repository, error) {
 	return r, nil
 }
 
-// DiscoverBare is Discover that also opens bare repositories, for hooks that
-// run on a server. TopLevel, ProjectDir and Prefix are empty there.
+// DiscoverBare is Discover, but also opens bare repositories, for hooks that run on a server. TopLevel, ProjectDir
+// and Prefix are empty there.
 func DiscoverBare(ctx context.Context, dir string) (*Repository, error) { return discover(ctx, dir) }
 
-// DiscoverForeign opens another repository than the one this process was
-// started in (see NewForeignGit).
+// DiscoverForeign opens a repository other than the one this process was started in (see NewForeignGit).
 func DiscoverForeign(ctx context.Context, dir string) (*Repository, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
@@ -102,10 +100,10 @@ func discover(ctx context.Context, dir string) (*Repository, error) {
 	}
 	if named := os.Getenv("GIT_WORK_TREE"); named != "" {
 		at := named
-		if os.Getenv("GIT_DIR") == "" && !filepath.IsAbs(named) { // git is asked in dir then
+		if os.Getenv("GIT_DIR") == "" && !filepath.IsAbs(named) { // git then runs in dir
 			at = filepath.Join(abs, named)
 		}
-		if fi, err := os.Stat(at); err != nil || !fi.IsDir() { // git would be silent about it, and find nothing
+		if fi, err := os.Stat(at); err != nil || !fi.IsDir() { // git would silently find nothing
 			return nil, fail.Errorf(fail.CodeNotRepository, nil, "GIT_WORK_TREE names %s, where no directory is", named).
 				WithHint("unset GIT_WORK_TREE")
 		}
@@ -119,8 +117,8 @@ func discover(ctx context.Context, dir string) (*Repository, error) {
 		}
 		return Ask(ctx, g)
 	}
-	// Git resolves these against its own working directory, ours is the
-	// project directory: pin them down first.
+	// Git resolves these against its own working directory, which is the project directory: make them absolute
+	// first.
 	for _, k := range []string{"GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR"} {
 		if v := os.Getenv(k); v != "" && !filepath.IsAbs(v) {
 			if p, err := filepath.Abs(v); err == nil {
@@ -131,11 +129,9 @@ func discover(ctx context.Context, dir string) (*Repository, error) {
 	if os.Getenv("GIT_WORK_TREE") != "" {
 		return Ask(ctx, newGit(abs, env))
 	}
-	// A hook runs with GIT_DIR but without GIT_WORK_TREE, and git then takes
-	// the working directory for the root of the work tree. That is wrong for a
-	// project in a subdirectory, so look upwards from dir as git itself would
-	// without the variable, and believe the answer when it is the same
-	// repository.
+	// A hook runs with GIT_DIR but without GIT_WORK_TREE, and git then takes the working directory for the root of
+	// the work tree. That is wrong for a project in a subdirectory, so look upwards from dir as git itself would
+	// without the variable, and use the answer if it is the same repository.
 	if r, err := Ask(ctx, newGit(abs, dropVars(env, []string{"GIT_DIR", "GIT_COMMON_DIR"}))); err == nil &&
 		SameFile(r.GitDir, gitDir) {
 		return r, nil
@@ -143,7 +139,7 @@ func discover(ctx context.Context, dir string) (*Repository, error) {
 	return Ask(ctx, newGit(abs, env))
 }
 
-// SameFile reports two names of one file, links followed.
+// SameFile reports whether two names refer to one file, following links.
 func SameFile(a, b string) bool {
 	x, err := os.Stat(a)
 	if err != nil {
@@ -153,7 +149,7 @@ func SameFile(a, b string) bool {
 	return err == nil && os.SameFile(x, y)
 }
 
-// Ask lets git say which repository is around the directory it runs in.
+// Ask asks git which repository is around the directory it runs in.
 func Ask(ctx context.Context, g *Git) (*Repository, error) {
 	args := []string{"rev-parse", "--path-format=absolute"}
 	for _, f := range discoverFlags {
@@ -171,8 +167,7 @@ func Ask(ctx context.Context, g *Git) (*Repository, error) {
 		return nil, tooOld()
 	}
 	if len(lines) != ansCount {
-		// A directory name holds a newline: ask one by one, each answer is
-		// then unambiguous.
+		// A directory name contains a newline: ask one by one, so that each answer is unambiguous.
 		if lines, err = askEach(ctx, g, discoverFlags); err != nil {
 			return nil, err
 		}
@@ -214,8 +209,7 @@ func newRepository(g *Git, ans []string) (*Repository, error) {
 		ObjectFormat: ans[ansObjectFormat], RefFormat: ans[ansRefFormat], Git: g,
 	}
 	if strings.HasPrefix(r.RefFormat, "--") {
-		// rev-parse repeats flags it does not know. A git without the flag
-		// cannot open anything but the files format.
+		// rev-parse echoes unknown flags. A git without the flag can only open the files format.
 		r.RefFormat = "files"
 	}
 	if object.HexLen(r.ObjectFormat) == 0 {
@@ -230,8 +224,8 @@ func newRepository(g *Git, ans []string) (*Repository, error) {
 	return r, nil
 }
 
-// leadsNowhere is the error of a place that names a repository which is not there: GIT_DIR does, or the file .git of
-// a linked work tree or submodule.
+// leadsNowhere returns the error for a reference to a missing repository: in GIT_DIR, or in the file .git of a
+// linked work tree or submodule.
 func leadsNowhere(dir string) error {
 	if named := os.Getenv("GIT_DIR"); named != "" {
 		return fail.Errorf(fail.CodeNotRepository, nil, "GIT_DIR names %s, where no git repository is", named).
@@ -271,8 +265,8 @@ func leadsNowhere(dir string) error {
 		WithHint("run git init there, or change to a repository")
 }
 
-// objectsElsewhere is what to do where the environment alone says where the objects are, "" where it does not. A server
-// that receives a push says so too, and names the directory of the push.
+// objectsElsewhere returns a hint where the environment alone says where the objects are, "" otherwise. A server
+// that receives a push sets it too, to the directory of the push.
 func objectsElsewhere() string {
 	named := os.Getenv("GIT_OBJECT_DIRECTORY")
 	if named == "" || os.Getenv("GIT_QUARANTINE_PATH") != "" {
@@ -286,7 +280,7 @@ func tooOld() error {
 		WithHint("install git 2.31 or newer")
 }
 
-// There is not_a_git_repository where the repository is gone that was found.
+// There returns not_a_git_repository if the repository that was found is gone.
 func (r *Repository) There() error {
 	if _, err := os.Lstat(filepath.Join(r.GitDir, "HEAD")); errors.Is(err, fs.ErrNotExist) {
 		return gone(r.ProjectDir, err)
@@ -302,7 +296,7 @@ func gone(dir string, cause error) error {
 		WithHint("restore its .git from a backup, or clone the project again")
 }
 
-// noRepository is what git says, in the C locale, where it finds no repository.
+// noRepository is git's message, in the C locale, when it finds no repository.
 const noRepository = "not a git repository"
 
 // gitfileAstray reports whether git says that a file .git leads to no repository.
@@ -311,9 +305,8 @@ func gitfileAstray(complaint string) bool {
 		strings.Contains(complaint, "gitfile does not point to a valid repository") // git 2.55
 }
 
-// explainDiscovery turns a failed rev-parse into a code. Git has one exit code
-// for all of these, so the C-locale text decides; a text we do not know stays
-// git_failed with git's own words.
+// explainDiscovery turns a failed rev-parse into a code. Git has one exit code for all of these, so the C-locale
+// text decides; an unknown text stays git_failed with git's own message.
 func explainDiscovery(dir string, err error) error {
 	if !errors.As(err, new(*GitError)) {
 		return err

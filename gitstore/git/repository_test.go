@@ -1,4 +1,4 @@
-// Tests of finding repositories, and of refusing what is none.
+// Tests of finding repositories, and of refusing what is not one.
 
 package git
 
@@ -183,7 +183,7 @@ func TestDiscoverForeign(t *testing.T) {
 	if err != nil || repo.TopLevel != other.Top || repo.Prefix != "p/" {
 		t.Fatalf("%+v %v", repo, err)
 	}
-	// Its configuration must not start programs.
+	// The outer repository's configuration must not start programs.
 	mark := filepath.Join(t.TempDir(), "ran")
 	if err := os.Unsetenv("GIT_DIR"); err != nil {
 		t.Fatal(err)

@@ -1,5 +1,5 @@
-// Files of git's that this user may not read: git takes most of them for missing, and so for no repository, no branch
-// or lost objects.
+// Files of git's that this user may not read: git takes most of them for missing, and then reports no repository,
+// no branch or lost objects.
 
 package git
 
@@ -16,10 +16,11 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/failures"
 )
 
-// ErrShut is the cause of what Shut refuses, and an fs.ErrPermission.
+// ErrShut is the cause of Shut's errors, and an fs.ErrPermission.
 var ErrShut = fmt.Errorf("%w", fs.ErrPermission)
 
-// Shut refuses the first of files that is there and may not be read by this user (unreadable_file); nil without one.
+// Shut returns an error for the first existing file that this user may not read (unreadable_file); nil if there is
+// none.
 func Shut(files ...string) error {
 	for _, file := range files {
 		f, err := object.Open(file)
@@ -34,14 +35,15 @@ func Shut(files ...string) error {
 	return nil
 }
 
-// shutGit is Shut for what git needs to see a repository in a git directory, that of a linked work tree too.
+// shutGit is Shut for the files that git needs to recognise a repository in a git directory, including that of a
+// linked work tree.
 func shutGit(dir string) error {
 	common, _, _ := strings.Cut(filepath.ToSlash(dir), "/worktrees/")
 	return Shut(dir, filepath.Join(dir, "HEAD"), common, filepath.Join(common, "config"), filepath.Join(common, "refs"),
 		filepath.Join(common, "objects"))
 }
 
-// shutRef is Shut for the file of a ref and the directories it is in.
+// shutRef is Shut for the file of a ref and its directories.
 func (r *Repository) shutRef(name string) error {
 	at, files := r.CommonDir, []string{r.CommonDir}
 	for part := range strings.SplitSeq(name, "/") {
@@ -51,7 +53,7 @@ func (r *Repository) shutRef(name string) error {
 	return Shut(files...)
 }
 
-// ShutHead is Shut for the branch that HEAD names: for git, one that may not be read has no commit yet.
+// ShutHead is Shut for the branch that HEAD names: git takes an unreadable branch for one without a commit.
 func (r *Repository) ShutHead() error {
 	ref := r.headRef()
 	if ref == "" || r.RefFormat != "files" {

@@ -1,4 +1,4 @@
-// Making files that git wrote, and the directories of their names, survive a power cut.
+// Making files that git wrote, and the directories that name them, survive a power cut.
 
 package git
 
@@ -10,8 +10,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 )
 
-// SyncAll syncs files, then the directories of their names; what is not there was
-// packed or removed meanwhile.
+// SyncAll syncs files, then the directories that name them; missing files were packed or removed meanwhile.
 func SyncAll(files, dirs []string) error {
 	each := func(names []string, sync func(string) error) error {
 		const lanes = 8

@@ -1,4 +1,4 @@
-// What git has begun in a work tree and not ended.
+// Unfinished git commands in a work tree.
 
 package git
 
@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 )
 
-// underWay are the files by which git knows what it has begun; a rebase and an am leave those of the others beside
-// their own.
+// underWay lists the files by which git knows its unfinished commands; a rebase or an am leaves those of others
+// beside its own.
 var underWay = []struct{ file, command, end string }{
 	{"rebase-apply/applying", "am", "git am --continue, or --abort"},
 	{"rebase-apply", "rebase", "git rebase --continue, or --abort"},
@@ -19,8 +19,8 @@ var underWay = []struct{ file, command, end string }{
 	{"BISECT_LOG", "bisect", "git bisect reset"},
 }
 
-// UnderWay names the command that git has not ended in the work tree, and what ends it; "" for none. A commit that is
-// made meanwhile is refused, becomes part of what the command makes, or is left behind with its end.
+// UnderWay returns the unfinished git command in the work tree, and how to end it; "" for none. A commit made
+// meanwhile is refused, becomes part of that command's result, or is left behind when it ends.
 func (r *Repository) UnderWay() (command, end string) {
 	for _, u := range underWay {
 		if _, err := os.Lstat(filepath.Join(r.GitDir, filepath.FromSlash(u.file))); err == nil {

@@ -20,8 +20,8 @@ func (v Version) AtLeast(major, minor int) bool {
 	return v.Major > major || v.Major == major && v.Minor >= minor
 }
 
-// Version asks git once per Git; later calls answer from memory. A failure is
-// not remembered: it may have been the caller's cancelled context.
+// Version asks git once per Git; later calls answer from memory. A failure is not cached: the caller's context may
+// have been cancelled.
 func (g *Git) Version(ctx context.Context) (Version, error) {
 	g.versionMu.Lock()
 	defer g.versionMu.Unlock()

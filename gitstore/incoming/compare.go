@@ -1,4 +1,4 @@
-// Comparing incoming files with those that are there, following no link.
+// Comparing incoming files with existing ones, without following links.
 
 package incoming
 
@@ -20,20 +20,19 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// comparison is one in the making.
+// comparison is a comparison in progress.
 type comparison struct {
 	root    *os.Root
 	in      *Set
 	files   map[string]File
 	parents map[string]bool // directories that hold incoming files
 	removed map[string]bool
-	dirs    []string // below the roots, parents first
+	dirs    []string // directories below the roots, parents first
 	checked map[string]error
 }
 
-// Compare names the files below root, the project's directory, that change. Removals come first, so that a
-// file can take the place of a directory and the other way round, and state.json
-// comes last: it is what other tools look at.
+// Compare lists the files below root, the project's directory, that change. Removals come first, so that a file can
+// replace a directory and the other way round, and state.json comes last: it is what other tools look at.
 func (in *Set) Compare(ctx context.Context, root *os.Root) (*Changes, error) {
 	c := &comparison{
 		root:    root,
@@ -87,8 +86,8 @@ func (in *Set) Compare(ctx context.Context, root *os.Root) (*Changes, error) {
 	return changes, nil
 }
 
-// removals notes the regular files at or below a path that are not to stay. Links
-// and other things are nobody's to carry; they stay unless they are in the way.
+// removals adds the regular files at or below a path that must go. Links and other things are never transferred;
+// they stay unless they are in the way.
 func (c *comparison) removals(ctx context.Context, at string) error {
 	if err := c.parent(path.Dir(at)); err != nil {
 		return err
@@ -139,8 +138,8 @@ func unsafeTarget(p, format string) error {
 		WithHint("look at it, move it away and run the command again")
 }
 
-// parent makes sure that the way to a file leads through directories only. One that
-// is a file is fine when it goes.
+// parent checks that the path to a file leads through directories only. A regular file on the path is fine if it
+// will be removed.
 func (c *comparison) parent(dir string) error {
 	if dir == "." {
 		return nil
@@ -167,7 +166,7 @@ func (c *comparison) parent(dir string) error {
 	return err
 }
 
-// action says what a file needs, "" when it is in place.
+// action returns what a file needs, "" when it is in place.
 func (c *comparison) action(f File) (string, error) {
 	if err := c.parent(path.Dir(f.Path)); err != nil {
 		return "", err
@@ -185,7 +184,7 @@ func (c *comparison) action(f File) (string, error) {
 	case !fi.Mode().IsRegular() && fi.Mode()&fs.ModeSymlink == 0:
 		return "", unsafeTarget(f.Path, "%s is no regular file")
 	}
-	// A link inside of the project may stand for a root; it is read, never written.
+	// A root may be a link inside the project; it is read, never written.
 	same, err := f.isAt(c.root)
 	switch {
 	case err == nil && same:
@@ -198,7 +197,7 @@ func (c *comparison) action(f File) (string, error) {
 	return "replace", nil
 }
 
-// vacated makes sure that nothing stays in a directory whose name a file takes.
+// vacated checks that nothing stays in a directory that a file replaces.
 func (c *comparison) vacated(dir string) error {
 	return fs.WalkDir(c.root.FS(), dir, func(p string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -211,7 +210,7 @@ func (c *comparison) vacated(dir string) error {
 	})
 }
 
-// isAt reports whether the working file has the wanted contents.
+// isAt reports whether the working file has the right contents.
 func (f File) isAt(root *os.Root) (bool, error) {
 	file, err := root.Open(f.Path)
 	if err != nil {
@@ -229,8 +228,8 @@ func (f File) isAt(root *os.Root) (bool, error) {
 	return hex.EncodeToString(h.Sum(nil)) == f.SHA256, nil
 }
 
-// Holds reports whether the working file at path, relative to root, is the incoming
-// one; for a path that does not come in, whether there is none.
+// Holds reports whether the working file at path, relative to root, is the incoming one; for a path that is not
+// incoming, whether there is none.
 func (in *Set) Holds(root *os.Root, name string) bool {
 	f, ok := Find(in.Files, name)
 	fi, err := root.Lstat(name)

@@ -1,3 +1,3 @@
-// Package incoming says which files come into a project from elsewhere, what has to change for them to take their
-// places, and keeps the journal of that. How they are staged, recorded and switched is package gitstore's.
+// Package incoming describes files that come into a project from elsewhere, computes what has to change to put them
+// in place, and keeps the journal of that. Package gitstore stages, records and installs them.
 package incoming

@@ -1,4 +1,4 @@
-// The journal of putting files in their places.
+// The journal of putting files in place.
 
 package incoming
 
@@ -15,21 +15,21 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
-// Journal is the note in the git directory that a restore is under way.
-// Until it is ready the restore is undone by whoever finds it, then completed.
+// Journal is the note in the git directory that a restore is in progress. The next command that finds it undoes the
+// restore if it is not ready, and completes it otherwise.
 type Journal struct {
 	Ready   bool
 	Dir     string // project-relative: staged files in new/, displaced ones in kept/
 	Run     string
 	Refs    []git.RefUpdate
 	Actions []Action
-	Empty   []string // directories to remove should nothing be in them
+	Empty   []string // directories to remove if they are empty
 }
 
 func (j *Journal) Staged() string { return j.Dir + "/new" }
 func (j *Journal) Kept() string   { return j.Dir + "/kept" }
 
-// Key is a word for this restore that can be part of a ref's name.
+// Key returns an identifier of this restore that can be part of a ref name.
 func (j *Journal) Key() string {
 	var b strings.Builder
 	for _, r := range path.Base(j.Dir) {
@@ -58,7 +58,7 @@ func (j *Journal) Encode() []byte {
 
 var errJournal = errors.New("it is not what a restore writes")
 
-// DecodeJournal reads what Encode wrote. Anything else is an error.
+// DecodeJournal parses the output of Encode. Anything else is an error.
 func DecodeJournal(data []byte) (*Journal, error) {
 	d, err := private.Unseal(data)
 	if err != nil {

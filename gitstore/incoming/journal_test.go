@@ -13,7 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 )
 
-// TestJournal survives being written and read, and nothing else passes for one.
+// TestJournal checks that a journal survives encoding, and that nothing else is accepted as one.
 func TestJournal(t *testing.T) {
 	j := &Journal{
 		Ready: true,

@@ -1,3 +1,3 @@
-// Package lease keeps leases of turns: a ref each, moved by compare-and-swap only. What a lease says and who may have
-// one is for its callers to judge.
+// Package lease stores leases of turns: one ref each, moved by compare-and-swap only. Callers decide what a lease
+// says and who may have one.
 package lease

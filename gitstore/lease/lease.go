@@ -23,8 +23,8 @@ const (
 	trailerStatus = "Agentxchain-Lease"
 )
 
-// Ref returns the ref of a turn's lease. Both ids become names of files, so
-// only harmless ones pass (see git.RunRef); the error has the code bad_ref_name.
+// Ref returns the ref of a turn's lease. Both ids become file names, so only harmless ones are accepted (see
+// git.RunRef); the error has the code bad_ref_name.
 func Ref(run, turn string) (string, error) {
 	for _, id := range []string{run, turn} {
 		if why := git.BadRunID(id); why != "" {
@@ -42,15 +42,15 @@ func Ref(run, turn string) (string, error) {
 type Record struct {
 	Run, Turn string
 	Ref       string
-	Op        object.OID // the commit the ref is at
-	Parent    object.OID // what the lease was before, "" at first
-	Data      []byte     // the document; whoever asks decodes it
-	Subject   string     // of the commit
+	Op        object.OID // the ref's commit
+	Parent    object.OID // the previous commit of the lease, "" for the first
+	Data      []byte     // the document, undecoded
+	Subject   string     // the commit's subject
 	At        time.Time
 }
 
-// Read reads the lease of a turn; nil when there is none. Errors: bad_ref_name,
-// ref_is_symbolic, ref_broken, object_missing, object_corrupt.
+// Read reads the lease of a turn; nil when there is none. Errors: bad_ref_name, ref_is_symbolic, ref_broken,
+// object_missing, object_corrupt.
 func Read(ctx context.Context, repo *git.Repository, run, turn string) (*Record, error) {
 	ref, err := Ref(run, turn)
 	if err != nil {
@@ -86,8 +86,8 @@ func readAt(ctx context.Context, repo *git.Repository, run, turn string, oid obj
 	return out, nil
 }
 
-// List lists the leases of a run, of all runs for "", by the name of their refs.
-// One that cannot be read comes with no Data, and its error among problems.
+// List lists the leases of a run, or of all runs for "", sorted by ref name. An unreadable lease has no Data, and
+// its error is in problems.
 func List(ctx context.Context, repo *git.Repository, run string) (list []Record, problems []error, err error) {
 	prefix := record.LeaseRefPrefix
 	if run != "" {
@@ -126,7 +126,7 @@ func List(ctx context.Context, repo *git.Repository, run string) (list []Record,
 	return list, problems, nil
 }
 
-// History lists what the lease of a turn has been, newest first, at most limit.
+// History lists the versions of a turn's lease, newest first, at most limit.
 func History(ctx context.Context, repo *git.Repository, rec *Record, limit int) ([]Record, error) {
 	out := []Record{*rec}
 	for len(out) < limit && out[len(out)-1].Parent != "" {
@@ -139,9 +139,8 @@ func History(ctx context.Context, repo *git.Repository, rec *Record, limit int) 
 	return out, nil
 }
 
-// Write stores a document as the next commit after parent ("" for the first)
-// and returns its id. No ref is moved: that is for MoveLease, or for a Change that
-// has to happen together with it.
+// Write stores a document as the next commit after parent ("" for the first) and returns its id. It moves no ref:
+// use Move, or a Change that includes the update.
 func Write(ctx context.Context, repo *git.Repository, rec Record, by evidence.Actor, status string) (object.OID,
 	error) {
 	if len(rec.Data) == 0 || len(rec.Data) > maxLeaseBytes {
@@ -174,8 +173,8 @@ func Write(ctx context.Context, repo *git.Repository, rec Record, by evidence.Ac
 	return commit.OID, nil
 }
 
-// Move moves the refs of leases alone, all or none of them. Errors: ref_moved
-// when one is not where it was seen, ref_locked.
+// Move moves only the refs of leases, all or none of them. Errors: ref_moved when one is not where it was seen,
+// ref_locked.
 func Move(ctx context.Context, repo *git.Repository, updates []git.RefUpdate, reflog string) error {
 	if err := repo.UpdateRefs(ctx, updates, reflog); err != nil {
 		if fail.CodeOf(err) != fail.CodeWorkBehind {
@@ -184,6 +183,6 @@ func Move(ctx context.Context, repo *git.Repository, updates []git.RefUpdate, re
 		return err
 	}
 	faults.Point("lease.after-ref")
-	_ = repo.Compact(context.WithoutCancel(ctx)) // renewals are many small packs
+	_ = repo.Compact(context.WithoutCancel(ctx)) // renewals create many small packs
 	return nil
 }

@@ -1,5 +1,4 @@
-// Package lockfile is the acceptance lock: a file with one owner, named, that dies
-// with its process and can be taken over then. The file is the reference
-// implementation's as well (docs/spec/lifecycle.md#accepting-a-turn); what it says
-// is read and judged by package git.
+// Package lockfile is the acceptance lock: a file with one named owner that can be taken over when the owner's
+// process has died. The reference implementation uses the same file (docs/spec/lifecycle.md#accepting-a-turn);
+// package git parses and judges its content.
 package lockfile

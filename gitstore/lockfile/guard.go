@@ -1,4 +1,4 @@
-// The guard around looking at and changing a lock file: the lock of its directory.
+// The guard around reading and changing a lock file: a lock on its directory.
 
 package lockfile
 
@@ -10,11 +10,11 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/process"
 )
 
-// guard tries to take the guard once. ok is false when another process has it.
+// guard tries once to take the guard. ok is false when another process has it.
 func guard(path string) (release func(), ok bool, err error) {
 	dir := filepath.Dir(path)
-	// Two rounds: the directory may be removed and made anew meanwhile, and a
-	// lock on the removed one guards nothing.
+	// Two rounds: the directory may be removed and recreated meanwhile, and a lock on the removed one guards
+	// nothing.
 	for range 2 {
 		f, err := os.Open(dir)
 		if err != nil {
@@ -35,7 +35,7 @@ func guard(path string) (release func(), ok bool, err error) {
 			return nil, false, nil
 		}
 		_ = f.Close()
-		// Some network file systems and some systems cannot lock a directory.
+		// Some systems and network file systems cannot lock a directory.
 		return guardByFile(path)
 	}
 	return nil, false, nil

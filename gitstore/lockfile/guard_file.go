@@ -11,8 +11,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 )
 
-// guardMaxAge is when a guard file counts as left behind by a killed process;
-// what is done under the guard takes milliseconds.
+// guardMaxAge is the age at which a guard file counts as left behind by a killed process; the work under the guard
+// takes milliseconds.
 const guardMaxAge = 10 * time.Second
 
 func guardByFile(path string) (release func(), ok bool, err error) {
@@ -25,8 +25,7 @@ func guardByFile(path string) (release func(), ok bool, err error) {
 	if !errors.Is(err, fs.ErrExist) {
 		return nil, false, err
 	}
-	// Renaming, not removing: of several processes that find the same old
-	// guard only one succeeds.
+	// Rename instead of removing: of several processes that find the same old guard only one succeeds.
 	aside := sidePath(path, git.NewToken(), "guard")
 	if abandoned(name, aside) && os.Rename(name, aside) == nil {
 		_ = os.Remove(aside)
@@ -34,8 +33,8 @@ func guardByFile(path string) (release func(), ok bool, err error) {
 	return nil, false, nil
 }
 
-// abandoned reports whether a guard is older than it can be, beside a file made now: the clock of the file system need
-// not be that of the machine.
+// abandoned reports whether a guard is too old, compared with a file made now: the clock of the file system may
+// differ from the machine's.
 func abandoned(name, aside string) bool {
 	guard, err := os.Stat(name)
 	if err != nil {

@@ -20,12 +20,12 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 )
 
-// heartbeat is how often a held lock renews acquired_at. The reference
-// implementation takes over any lock older than git.lockMaxAge, even of a live
-// process (docs/spec/lifecycle.md#accepting-a-turn), so a long operation must keep its lock young.
+// heartbeat is how often a held lock renews acquired_at. The reference implementation takes over any lock older
+// than git.lockMaxAge, even of a live process (docs/spec/lifecycle.md#accepting-a-turn), so a long operation must
+// keep its lock young.
 const heartbeat = 10 * time.Second
 
-// fileTick is the longest tick of the clocks that stamp files.
+// fileTick is the longest tick of the clocks that timestamp files.
 const fileTick = 20 * time.Millisecond
 
 // Lock is a held lock. Release it exactly once; later calls do nothing.
@@ -33,7 +33,7 @@ type Lock struct {
 	path  string
 	owner git.LockOwner
 
-	// Inherited says that the lock was taken from an owner that died with it.
+	// Inherited says that the lock was taken over from an owner that died.
 	Inherited bool
 
 	stop chan struct{}
@@ -43,15 +43,13 @@ type Lock struct {
 	loss sync.Once
 }
 
-// Acquire takes the lock file at path, whose directory it creates, for
-// purpose (a word shown to whoever waits). It tries for at most wait; zero
-// tries once. The error has the code locked and wraps a *git.LockedError naming the
+// Acquire takes the lock file at path, whose directory it creates, for purpose (a word shown to a waiting process).
+// It tries for at most wait; zero tries once. The error has the code locked and wraps a *git.LockedError naming the
 // owner, or io_failed where the file cannot be written; when ctx ends first it wraps ctx's cause.
 //
-// The file has the reference's shape, {"owner_pid","acquired_at"}, and more
-// keys of ours. An owner of our kind holds it as long as the same process
-// lives; one without our keys, or on another machine, as the reference does:
-// alive and younger than 30 s.
+// The file has the reference's shape, {"owner_pid","acquired_at"}, and more keys of ours. An owner with our keys
+// holds it as long as the same process lives; one without our keys, or on another machine, as in the reference:
+// while it is alive and the lock younger than 30 s.
 func Acquire(ctx context.Context, path, purpose string, wait time.Duration) (*Lock, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return nil, Unwritable(path, err)
@@ -80,7 +78,7 @@ func Acquire(ctx context.Context, path, purpose string, wait time.Duration) (*Lo
 			return nil, fail.Errorf(fail.CodeLocked, holder, "another command is at work on this project").
 				WithHint("wait for it to end; if that process hangs, end it, and the next command takes the lock over")
 		}
-		// Jitter keeps a crowd from asking in step.
+		// Jitter keeps many waiters out of step.
 		sleep := pause/2 + time.Duration(mrand.Int64N(int64(pause)))
 		t := time.NewTimer(min(sleep, left))
 		select {
@@ -92,8 +90,8 @@ func Acquire(ctx context.Context, path, purpose string, wait time.Duration) (*Lo
 	}
 }
 
-// Serve is Acquire for a server, which tries once and holds the lock as long as it serves: waiting for its
-// end would never end, so that the hint says what ends it.
+// Serve is Acquire for a server, which tries once and holds the lock as long as it serves: other processes would
+// wait for it forever, so the hint says how to end it.
 func Serve(ctx context.Context, path, purpose string) (*Lock, error) {
 	l, err := Acquire(ctx, path, purpose, 0)
 	var e *fail.Error
@@ -106,7 +104,7 @@ func Serve(ctx context.Context, path, purpose string) (*Lock, error) {
 	return l, err
 }
 
-// Unwritable says that the lock cannot be written, held or not.
+// Unwritable returns the error for a lock that cannot be written, held or not.
 func Unwritable(path string, err error) error {
 	var odd *git.NotRegularError
 	if errors.As(err, &odd) {
@@ -118,17 +116,16 @@ func Unwritable(path string, err error) error {
 		WithHint("%s", cmp.Or(hint, "git agentxchain doctor says what stands in the way; then try again"))
 }
 
-// try makes one attempt; a holder says who is in the way.
+// try makes one attempt; holder is the process in the way.
 func (l *Lock) try() (holder *git.LockedError, err error) {
-	// All our processes look, take over and create one at a time, so that a
-	// lock judged dead cannot be replaced by a live one before it is moved
-	// away. The guard is a lock the kernel drops when its owner dies.
+	// Our processes inspect, take over and create one at a time, so that a lock judged dead cannot be replaced by a
+	// live one before it is moved away. The kernel releases the guard when its owner dies.
 	release, err := waitGuard(l.path, 200*time.Millisecond)
 	if err != nil {
 		return nil, err
 	}
 	if release == nil {
-		// A crowd is at the door. Name the owner if there is one.
+		// There are many waiters. Name the owner if there is one.
 		if found, err := git.ReadLock(l.path); err == nil {
 			if h := found.Held(time.Now()); h != nil {
 				return h, nil
@@ -165,9 +162,9 @@ func (l *Lock) try() (holder *git.LockedError, err error) {
 	return &git.LockedError{Purpose: "changing hands"}, nil
 }
 
-// takeAway moves a dead lock out of the way. The guard keeps our own kind out;
-// the reference may still write its lock between our look and our move, so
-// what was moved is compared with what was judged, and put back if it differs.
+// takeAway moves a dead lock out of the way. The guard excludes our own processes; the reference may still write
+// its lock between our check and our move, so compare what was moved with what was judged, and put it back if it
+// differs.
 func takeAway(path string, judged *git.FileLock, token string) (*git.LockedError, error) {
 	aside := sidePath(path, token, "dead")
 	if err := os.Rename(path, aside); err != nil {
@@ -179,8 +176,7 @@ func takeAway(path string, judged *git.FileLock, token string) (*git.LockedError
 	moved, err := git.ReadLock(aside)
 	if err == nil && string(moved.Raw) != string(judged.Raw) {
 		if h := moved.Held(time.Now()); h != nil {
-			// Link does not replace: should somebody have created a lock in
-			// this instant, theirs stands.
+			// Link does not overwrite: a lock created by another process in this instant stays.
 			_ = os.Link(aside, path)
 			_ = os.Remove(aside)
 			return h, nil
@@ -189,8 +185,8 @@ func takeAway(path string, judged *git.FileLock, token string) (*git.LockedError
 	return nil, os.Remove(aside)
 }
 
-// Ahead is how far the clock of the lock's file system is before that of this machine, negative when it is behind and
-// 0 when the two cannot be told apart. It is seen in the lock file, so ask right after Acquire.
+// Ahead returns how far the clock of the lock's file system is ahead of this machine's, negative when it is behind
+// and 0 when the difference is too small to tell. It is derived from the lock file, so call it right after Acquire.
 func (l *Lock) Ahead() time.Duration {
 	found, err := git.ReadLock(l.path)
 	if err != nil || found.Token != l.owner.Token {
@@ -202,12 +198,11 @@ func (l *Lock) Ahead() time.Duration {
 	return max(0, time.Until(found.Written))
 }
 
-// Lost is closed when the lock file was found to be another owner's or gone:
-// another implementation took it over. The owner should stop before its commit
-// point; the ref's compare-and-swap protects the run in any case.
+// Lost is closed when the lock file was found to be gone or another owner's: another implementation took it over.
+// The owner should stop before its commit point; the ref's compare-and-swap protects the run in any case.
 func (l *Lock) Lost() <-chan struct{} { return l.lost }
 
-// Check reads the lock file and reports lock_lost when it is not ours any more.
+// Check reads the lock file and returns lock_lost when it is no longer ours.
 func (l *Lock) Check() error {
 	found, err := git.ReadLock(l.path)
 	if err == nil && found.Token == l.owner.Token {
@@ -252,8 +247,8 @@ func (l *Lock) beat() {
 	}
 }
 
-// renew replaces the file by one with the time of now. The guard keeps it from
-// writing over a successor of our kind.
+// renew replaces the file by one with the current time. The guard keeps it from overwriting a successor of our
+// kind.
 func (l *Lock) renew() error {
 	release, err := ownerGuard(l.path)
 	if err != nil {
@@ -276,9 +271,9 @@ func (l *Lock) renew() error {
 	return nil
 }
 
-// createExclusive makes the file appear with its whole content or not at all:
-// a reader never sees an empty lock. Where there are no hard links the file is
-// created and then filled; readers believe a torn one for git.lockTornAge.
+// createExclusive makes the file appear with its whole content or not at all: a reader never sees an empty lock.
+// Where there are no hard links the file is created and then filled; readers tolerate a torn one for
+// git.lockTornAge.
 func createExclusive(path string, data []byte, token string) error {
 	tmp := sidePath(path, token, "new")
 	if err := os.WriteFile(tmp, data, 0o644); err != nil {
@@ -303,13 +298,13 @@ func createExclusive(path string, data []byte, token string) error {
 	return err
 }
 
-// sidePath names our temporary files beside the lock.
+// sidePath returns the name of a temporary file of ours beside the lock.
 func sidePath(path, token, what string) string {
 	return filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+"."+token+"."+what)
 }
 
-// sweepSides removes temporary files of processes killed under the guard. We
-// hold it, so nobody of our kind is using one.
+// sweepSides removes temporary files of processes killed under the guard. We hold the guard, so no process of ours
+// is using one.
 func sweepSides(path string) {
 	entries, err := os.ReadDir(filepath.Dir(path))
 	if err != nil || len(entries) < 2 {
@@ -323,7 +318,7 @@ func sweepSides(path string) {
 	}
 }
 
-// ownerGuard is for owners, who must get through.
+// ownerGuard takes the guard for owners, who must get it.
 func ownerGuard(path string) (release func(), err error) {
 	release, err = waitGuard(path, 5*time.Second)
 	if err == nil && release == nil {
@@ -332,8 +327,8 @@ func ownerGuard(path string) (release func(), err error) {
 	return release, err
 }
 
-// waitGuard takes the guard within patience; release is nil when it could not.
-// The sections under the guard are a few system calls long.
+// waitGuard takes the guard within patience; release is nil when it could not. The sections under the guard are
+// only a few system calls.
 func waitGuard(path string, patience time.Duration) (release func(), err error) {
 	for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
 		release, ok, err := guard(path)

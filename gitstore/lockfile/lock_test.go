@@ -1,5 +1,4 @@
-// Tests of the acceptance lock: judgement, takeover, mutual exclusion between
-// real processes, some of them killed.
+// Tests of the acceptance lock: judgement, takeover, mutual exclusion between real processes, some of them killed.
 
 package lockfile
 
@@ -111,7 +110,7 @@ func TestLockHeldNamesItsOwner(t *testing.T) {
 	_ = next.Release()
 }
 
-// deadPID returns the number of a process that ended.
+// deadPID returns the number of an ended process.
 func deadPID(t testing.TB) int {
 	t.Helper()
 	cmd := exec.Command("true")
@@ -152,7 +151,7 @@ func TestLockJudgement(t *testing.T) {
 		"reference, alive, young":       {foreign(self, 29*time.Second), true},
 		"reference, alive, old":         {foreign(self, 31*time.Second), false},
 		"reference, dead, young":        {foreign(dead, 0), false},
-		"reference, far future":         {foreign(self, -time.Hour), true}, // the file itself is young
+		"reference, far future":         {foreign(self, -time.Hour), true}, // the file itself is new
 		"reference, no time":            {fmt.Sprintf(`{"owner_pid": %d}`, self), false},
 		"reference, pid 0":              {foreign(0, 0), false},
 		"reference, pid -1":             {foreign(-1, 0), false},
@@ -214,7 +213,7 @@ func TestZombieDoesNotHold(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = cmd.Process.Kill()
-	l, err := Acquire(context.Background(), path, "x", time.Minute) // not waited for yet
+	l, err := Acquire(context.Background(), path, "x", time.Minute) // it must not wait
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -270,7 +269,7 @@ func TestLockUnusableDirectory(t *testing.T) {
 	}
 }
 
-// Who cannot write there is told what lets them.
+// An error about permissions says what would help.
 func TestUnwritableSaysWhatHelps(t *testing.T) {
 	path := filepath.Join("p", ".agentxchain", "locks", "x.lock")
 	for err, want := range map[error]string{
@@ -299,14 +298,14 @@ func TestGuardByFile(t *testing.T) {
 	if err := os.Chtimes(path+".guard", old, old); err != nil {
 		t.Fatal(err)
 	}
-	_, _, _ = guardByFile(path) // breaks the old one
+	_, _, _ = guardByFile(path) // breaks the old guard
 	if _, ok, err := guardByFile(path); !ok || err != nil {
 		t.Fatal("an abandoned guard stays", err)
 	}
 	release()
 }
 
-// TestGuardByAnotherClock has the guard on a disk whose clock is not that of the machine.
+// TestGuardByAnotherClock has the guard on a disk whose clock differs from the machine's.
 func TestGuardByAnotherClock(t *testing.T) {
 	if !testtrace.MountAvailable() {
 		t.Skip("no disk can be simulated here")
@@ -338,7 +337,7 @@ func TestGuardByAnotherClock(t *testing.T) {
 			if err := disk.Jump(2 * guardMaxAge); err != nil {
 				t.Fatal(err)
 			}
-			_, _, _ = guardByFile(path) // breaks the old one
+			_, _, _ = guardByFile(path) // breaks the old guard
 			release, ok, err := guardByFile(path)
 			if !ok || err != nil {
 				t.Fatal("an abandoned guard stays", err)
@@ -351,8 +350,8 @@ func TestGuardByAnotherClock(t *testing.T) {
 	}
 }
 
-// lockChild takes the lock again and again, and writes in a log when it goes in
-// and out. Going in, it checks that whoever went in last came out, or is dead.
+// lockChild takes the lock again and again, and logs when it enters and leaves. On entering, it checks that the
+// last process that entered has left or is dead.
 func lockChild(path, log string, rounds int) error {
 	for range rounds {
 		l, err := Acquire(context.Background(), path, "test", time.Minute)
@@ -392,8 +391,8 @@ func lockChild(path, log string, rounds int) error {
 	return nil
 }
 
-// Many processes, a stale lock at the start, and owners killed inside: never
-// two inside, nobody waits for the dead, nothing is left behind.
+// Many processes, a stale lock at the start, and owners killed inside: never two inside, no process waits for a
+// dead one, nothing is left behind.
 func TestLockManyProcesses(t *testing.T) {
 	testrepo.Serving(t)
 	if path := os.Getenv("LOCK_CHILD"); path != "" {
@@ -430,14 +429,14 @@ func TestLockManyProcesses(t *testing.T) {
 				if victim {
 					killed++
 					wg.Go(func() {
-						// Wait until it was inside once, then end it anywhere.
+						// Wait until it was inside once, then kill it anywhere.
 						for mark := fmt.Sprintf("in:%d\n", cmd.Process.Pid); ; {
 							if b, _ := os.ReadFile(log); strings.Contains(string(b), mark) {
 								break
 							}
 							select {
 							case <-ended:
-								return // it failed, and says so itself
+								return // it failed and reports that itself
 							case <-time.After(time.Millisecond):
 							}
 						}
@@ -461,7 +460,7 @@ func TestLockManyProcesses(t *testing.T) {
 			if in-out > killed || in < (16-killed)*25 {
 				t.Errorf("%d in, %d out, %d killed", in, out, killed)
 			}
-			// The next owner also sweeps up what the killed ones left.
+			// The next owner also removes what the killed ones left.
 			_ = acquire(t, path).Release()
 			if left, _ := os.ReadDir(filepath.Dir(path)); len(left) != 0 {
 				t.Errorf("left behind %v", left)

@@ -1,6 +1,5 @@
-// The directories of ours in the git directory, below "agentxchain". No link may
-// stand for one of them or for a file in one: whoever can put a link there would have
-// us read or write somewhere else.
+// Our directories in the git directory, below "agentxchain". None of them, and no file in them, may be a link: a
+// planted link would make us read or write elsewhere.
 
 package private
 
@@ -18,8 +17,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// RefuseLinks refuses links, and files, in place of our directories of this work tree
-// and of those all work trees share, and links in place of the files in them.
+// RefuseLinks refuses links, and files, in place of our directories, those of this work tree and those all work
+// trees share, and links in place of the files in them.
 func RefuseLinks(repo *git.Repository) error {
 	dirs := []string{filepath.Join(repo.GitDir, git.PrivateName), Dir(repo)}
 	if repo.CommonDir != repo.GitDir {
@@ -28,7 +27,7 @@ func RefuseLinks(repo *git.Repository) error {
 	for _, dir := range dirs {
 		fi, err := os.Lstat(dir)
 		if err != nil {
-			continue // not there; anything else is met by whoever needs it
+			continue // missing; the code that needs it reports anything else
 		}
 		if fi.Mode()&fs.ModeSymlink != 0 {
 			return git.LinkedPrivate(dir)
@@ -68,7 +67,7 @@ func Read(repo *git.Repository, name string, limit int64) ([]byte, error) {
 	return data, err
 }
 
-// Write writes one so that it survives a power cut.
+// Write writes a file there so that it survives a power cut.
 func Write(repo *git.Repository, name string, data []byte) error {
 	root, err := Open(repo, true)
 	if err != nil {
@@ -78,7 +77,7 @@ func Write(repo *git.Repository, name string, data []byte) error {
 	return durable.WriteFileRoot(root, name, data, 0o666)
 }
 
-// Remove removes one, if it is there.
+// Remove removes a file there, if it exists.
 func Remove(repo *git.Repository, name string) error {
 	root, err := Open(repo, false)
 	if err == nil {
@@ -91,15 +90,15 @@ func Remove(repo *git.Repository, name string) error {
 	return err
 }
 
-// Dir is this work tree's own directory for this project. Linked work
-// trees share run refs but each has its own .agentxchain, so each has its own
-// cache; two projects in one repository have two.
+// Dir returns this work tree's own directory for this project. Linked work trees share run refs but each has its
+// own .agentxchain, so each has its own cache; two projects in one repository have two.
 func Dir(repo *git.Repository) string {
 	return filepath.Join(repo.GitDir, git.PrivateName, wire.SHA256([]byte(repo.Prefix))[:12])
 }
 
-// Bound is what a note of some kind about something is bound to: the place of the repository, this machine's file system
-// and this person. One that came along with a directory, copied or unpacked, is bound to something else.
+// Bound returns what a note of some kind about something is bound to: the location of the repository, this
+// machine's file system and this person. A note that came with a directory, copied or unpacked, is bound to
+// something else.
 func Bound(repo *git.Repository, kind, about string) [sha256.Size]byte {
 	b := PutBytes(PutBytes([]byte(kind), []byte(about)), []byte(git.RealOr(repo.CommonDir)))
 	b = binary.AppendVarint(b, int64(os.Getuid()))

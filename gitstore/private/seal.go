@@ -1,4 +1,4 @@
-// The frame of what we note there: magic, length, digest, fields. A note is a hint: one that is damaged is none.
+// The format of our notes: magic, length, digest, fields. A note is a hint: a damaged one is ignored.
 
 package private
 
@@ -11,11 +11,11 @@ import (
 
 const magic = "axc\x00\x02"
 
-// ErrDamaged is what a note is that cannot be read.
+// ErrDamaged is the error for an unreadable note.
 var ErrDamaged = errors.New("it is not what this version writes")
 
-// Seal frames the fields: magic, length, SHA-256, fields. What follows is
-// no part of it, so that a shorter content can be written over a longer one.
+// Seal frames the fields: magic, length, SHA-256, fields. Bytes after them are ignored, so that shorter content can
+// be written over longer.
 func Seal(fields []byte) []byte {
 	b := append(make([]byte, 0, len(fields)+head), magic...)
 	b = binary.BigEndian.AppendUint32(b, uint32(len(fields)))
@@ -48,21 +48,21 @@ func PutBytes(b, v []byte) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(v))), v...)
 }
 
-// Fields takes fields off b; after the first bad one everything reads as empty.
+// Fields reads fields from b; after the first malformed one everything reads as empty.
 type Fields struct {
 	b   []byte
 	bad bool
 }
 
-// Done reports that all fields were read, and none was bad.
+// Done reports whether all fields were read and none was malformed.
 func (d *Fields) Done() bool { return !d.bad && len(d.b) == 0 }
 
-// Rest is what was not read.
+// Rest returns the unread bytes.
 func (d *Fields) Rest() []byte { return d.b }
 
 func (d *Fields) fail() { d.b, d.bad = nil, true }
 
-// Bytes reads what PutBytes wrote.
+// Bytes reads a field that PutBytes wrote.
 func (d *Fields) Bytes() []byte {
 	n, w := binary.Uvarint(d.b)
 	if w <= 0 || n > uint64(len(d.b)-w) {

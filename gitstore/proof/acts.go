@@ -1,5 +1,5 @@
-// What was decided in a run, read from its chain in one pass: approvals with the
-// statements and signers they were judged by, and who said what.
+// The decisions in a run, read from its chain in one pass: approvals with the statements and signers they were
+// judged by, and who said what.
 
 package proof
 
@@ -22,7 +22,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// Acts are the operations of a run that may decide something, oldest first.
+// Acts lists the operations of a run that may decide something, oldest first.
 type Acts struct {
 	Run   string
 	Tip   object.OID // the newest operation
@@ -30,7 +30,7 @@ type Acts struct {
 	Chain map[string]approval.ChainOp // every operation of the run, by commit id
 }
 
-// Envelopes are the signed statements, by the sha256:<hex> of each.
+// Envelopes returns the signed statements, by the sha256:<hex> of each.
 func (a *Acts) Envelopes() map[string][]byte {
 	out := map[string][]byte{}
 	for _, act := range a.Acts {
@@ -41,8 +41,8 @@ func (a *Acts) Envelopes() map[string][]byte {
 	return out
 }
 
-// ReadActs reads the acts of a run from its ref; an empty run is an error. The
-// repository needs nothing but the run's own objects.
+// ReadActs reads the acts of a run from its ref; an empty run is an error. The repository needs only the run's own
+// objects.
 //
 // Errors: no_run, record_invalid, and those of damaged objects.
 func ReadActs(ctx context.Context, repo *git.Repository, runID string) (*Acts, error) {
@@ -53,7 +53,7 @@ func ReadActs(ctx context.Context, repo *git.Repository, runID string) (*Acts, e
 	return ReadActsAt(ctx, repo, runID, tip)
 }
 
-// ReadActsAt is ReadActs of a run up to an operation, which need not have a ref yet.
+// ReadActsAt is ReadActs for a run up to an operation, which need not have a ref yet.
 func ReadActsAt(ctx context.Context, repo *git.Repository, runID string, tip object.OID) (*Acts, error) {
 	ops, err := chain.Log(ctx, repo, tip, 0)
 	if err != nil {
@@ -105,16 +105,16 @@ func acts(ctx context.Context, repo *git.Repository, runID string, ops []chain.O
 	return out, nil
 }
 
-// actReader reads acts one after the other.
+// actReader reads acts in sequence.
 type actReader struct {
 	*Replayer // for its configurations; nothing is applied
 
-	base  string     // authority_base as of the operation that is read
-	state *run.State // after that operation, where it may have moved the base; else nil
+	base  string     // authority_base as of the operation being read
+	state *run.State // the state after it, if it may have moved the base; else nil
 }
 
-// begin reads the state where an operation can have moved authority_base: a state holds
-// the whole run, and most operations leave that member alone.
+// begin reads the state where an operation may have moved authority_base: a state holds the whole run, and most
+// operations leave that member alone.
 func (r *actReader) begin(i int, op chain.OpInfo) error {
 	r.state = nil
 	switch {
@@ -134,10 +134,10 @@ func (r *actReader) begin(i int, op chain.OpInfo) error {
 	return nil
 }
 
-// act reads one operation, nil for the acceptance of a turn in which nothing was decided.
+// act reads one operation; nil for the acceptance of a turn that decided nothing.
 func (r *actReader) act(op chain.OpInfo, before object.OID) (*approval.Act, error) {
 	a := &approval.Act{Op: string(op.Op)}
-	// Ledgers outlive runs: what a run's first operation finds there is not its own.
+	// Ledgers outlive runs: rows that a run's first operation finds there are not its own.
 	if before != "" {
 		diff, err := r.Reader.DiffLedger(before, op.Tree, wire.LedgerDecisions)
 		if err != nil {
@@ -190,7 +190,7 @@ func (r *actReader) act(op chain.OpInfo, before object.OID) (*approval.Act, erro
 	return a, err
 }
 
-// claims are those of an operation by another tool.
+// claims adds the claims of an operation by another tool.
 func (r *actReader) claims(a *approval.Act, op chain.OpInfo, before object.OID, after *run.State) ([]external.Claim,
 	error) {
 	out, err := rulesClaim(r.Reader, a.Record, before, op.Tree)
@@ -213,9 +213,9 @@ func (r *actReader) claims(a *approval.Act, op chain.OpInfo, before object.OID, 
 	return append(out, external.Claims(a.Config, was, now)...), nil
 }
 
-// VerifyApprovals judges what was said in the run again, with what the repository knows
-// of the commits the approvals speak of; one git process reads those. prefix is where
-// the project lies in the repository, "" or ending in a slash.
+// VerifyApprovals judges the statements in the run again, with what the repository knows about the commits that the
+// approvals name; one git process reads those. prefix is where the project is in the repository, "" or ending in a
+// slash.
 func VerifyApprovals(ctx context.Context, repo *git.Repository, prefix string, acts *Acts) (*approval.Report, error) {
 	bases, approved := approval.Commits(acts.Acts)
 	facts := approval.BaseFacts{
@@ -251,7 +251,7 @@ func VerifyApprovals(ctx context.Context, repo *git.Repository, prefix string, a
 	return approval.Verify(acts.Run, acts.Acts, acts.Chain, facts), nil
 }
 
-// Witnesses judges what witnesses said of the run; here is asked who may sign.
+// Witnesses judges what witnesses said about the run; here defines who may sign.
 func (a *Acts) Witnesses(ctx context.Context, repo, here *git.Repository) ([]*approval.Witnessed, error) {
 	all, err := witness.Spoken(ctx, repo, a.Run)
 	if err != nil {

@@ -1,5 +1,5 @@
-// The check behind fsck of everything a run rests on: objects, the chain of operations,
-// the ledgers along it, and by replay the operations themselves.
+// The check behind fsck of everything a run depends on: objects, the chain of operations, the ledgers along it, and
+// by replay the operations themselves.
 
 package proof
 
@@ -31,8 +31,7 @@ import (
 type Options struct {
 	Run    string // "" is the current run, "*" every run of the repository
 	Replay bool   // apply every operation again
-	// Progress is called now and then with the operations done and their total,
-	// from one goroutine at a time.
+	// Progress is called now and then with the operations done and their total, by one goroutine at a time.
 	Progress func(done, total int)
 }
 
@@ -40,31 +39,31 @@ type Options struct {
 const (
 	FindRecord   = chain.CodeRecordInvalid // an operation's record, evidence, index or message is wrong
 	FindReplay   = "replay_mismatch"       // an operation does not yield what was recorded
-	FindRules    = "rules_earlier"         // an operation of another rule set is compared only
+	FindRules    = "rules_earlier"         // an operation of another rule set is only compared
 	FindWork     = "working_files"         // working files differ from the recorded run
 	FindLeftover = "leftover"              // a file an interrupted command left behind
 	FindLock     = "lock"                  // the lock is held, or was left behind
 	FindLease    = "lease_invalid"         // a ref of a lease holds no lease of that turn, or its tokens went back
 )
 
-// Finding is one thing that is not as it should be.
+// Finding is one problem found.
 type Finding struct {
 	Code    string // stable token
 	Run     string
-	Op      object.OID // operation it was found in, or ""
+	Op      object.OID // operation with the problem, or ""
 	Path    string     // project-relative file or tree path, or ""
 	Message string
 	Repair  string // command to run, or ""
-	Note    bool   // nothing is wrong: said for information
+	Note    bool   // information only: nothing is wrong
 }
 
-// Report is what Fsck found.
+// Report is the result of Fsck.
 type Report struct {
 	Findings []Finding
 	Runs     int
 	Ops      int
 	Replayed int
-	Skipped  int // operations that cannot be replayed: other tools', or another rule set's
+	Skipped  int // operations that cannot be replayed: by another tool or rule set
 }
 
 // Clean reports whether nothing is wrong.
@@ -72,29 +71,27 @@ func (r *Report) Clean() bool {
 	return !slices.ContainsFunc(r.Findings, func(f Finding) bool { return !f.Note })
 }
 
-// fetchRun mends a run that does not hold here.
+// fetchRun is the repair of a run that is invalid here.
 const fetchRun = "fetch the run from another clone"
 
 // WorkTree is the work tree of the project whose runs are checked, as the store sees it.
 type WorkTree interface {
-	// CurrentRun is the run that state.json names, else the one this work tree was in.
+	// CurrentRun returns the run that state.json names, else the one this work tree was in.
 	CurrentRun() string
-	// SeenRun is the run that state.json names, "" unless this work tree was in it before.
+	// SeenRun returns the run that state.json names, "" unless this work tree was in it before.
 	SeenRun() string
-	// BringBack returns what tells the command that makes the ref of a run again whose operations are still here, ""
-	// where none does.
+	// BringBack returns a function that returns the command to recreate the ref of a run whose operations are still
+	// here, "" where there is none.
 	BringBack(ctx context.Context) func(run string) string
 	Work() *workdir.Dir
-	// CheckWork holds the working files against the record. run is that of Options,
-	// found what was found before.
+	// CheckWork compares the working files with the record. run is Options.Run; found holds the findings so far.
 	CheckWork(ctx context.Context, run string, found []Finding) ([]Finding, error)
 }
 
-// Check checks the runs of a repository without changing anything; tree is nil where there is
-// no work tree. What is wrong with the repository or the project is in the report; an error
-// means the check could not be made.
+// Check checks the runs of a repository without changing anything; tree is nil where there is no work tree.
+// Problems of the repository or the project are in the report; an error means that the check could not be made.
 func Check(ctx context.Context, repo *git.Repository, tree WorkTree, opt Options) (*Report, error) {
-	defer repo.HoldRefs(git.RefSpace)() // each run asks for its leases, conflicts, witnesses
+	defer repo.HoldRefs(git.RefSpace)() // each run reads its leases, conflicts, witnesses
 	f := &checker{repo: repo, tree: tree, ctx: ctx, opt: opt, report: &Report{}}
 	runs, err := f.runs()
 	if err != nil {
@@ -132,7 +129,7 @@ func Check(ctx context.Context, repo *git.Repository, tree WorkTree, opt Options
 		}
 	}
 	slices.SortStableFunc(f.report.Findings, func(a, b Finding) int { return strings.Compare(a.Run, b.Run) })
-	// An object that cannot be read is met by the checks of its operation and by the walk over all objects.
+	// The checks of an operation and the walk over all objects both report an unreadable object.
 	said := make(map[Finding]bool)
 	f.report.Findings = slices.DeleteFunc(f.report.Findings, func(v Finding) bool {
 		again := said[v]
@@ -149,38 +146,38 @@ type checker struct {
 	opt    Options
 	mu     sync.Mutex
 	report *Report
-	of     map[string][]int // run -> which findings are its
+	of     map[string][]int // run -> indexes of its findings
 	done   int
 	total  int
-	strict bool // rows of other tools must bear each other out, see borneOut
-	first  bool // the first operation that does not hold is enough
-	// What chains tell of runs beside themselves: runs other tools made, and the last
-	// operation of the run before -> the run that names it.
+	strict bool // rows of other tools must support each other, see borneOut
+	first  bool // stop at the first invalid operation
+	// What chains say about other runs: runs other tools made, and the last operation of the run before -> the run
+	// that names it.
 	elsewhere map[string]bool
 	previous  map[object.OID]string
 
 	others map[otherRules]otherOps // operations of other rule sets that were not replayed
 
 	stored *storedCheck          // nil: objects are not checked
-	seen   map[object.OID]seenOp // what operations were seen to do, beside their findings
+	seen   map[object.OID]seenOp // what operations did, beside their findings
 
-	// Segments of ledgers that one run after another holds, each looked at once.
+	// Segments of ledgers that successive runs share, each examined once.
 	heard onceSet                 // by heardIn
 	rows  onceSet                 // by rowsHold; they are rows
-	bring string                  // how a run that is absent can be brought here
-	back  func(run string) string // of the work tree's BringBack; nil before it is asked
+	bring string                  // how to fetch a missing run
+	back  func(run string) string // from the work tree's BringBack; nil until called
 
-	Said map[string]*witness.Said // what witnesses said of every run; read once, by witnessed
+	Said map[string]*witness.Said // what witnesses said about every run; read once, by witnessed
 }
 
-// onceSet are objects that need not be looked at again.
+// onceSet is a set of objects that need not be examined again.
 type onceSet struct {
 	mu   sync.Mutex
 	done map[object.OID]bool
 }
 
-// segments shows look each segment of a ledger that was not looked at yet, in order, until it refuses
-// one, which is then shown again; all is false when it did.
+// segments passes each segment of a ledger that was not examined yet to look, in order, until look rejects one,
+// which will be passed again; then all is false.
 func (o *onceSet) segments(r *record.Reader, tree object.OID, l wire.Ledger, look func(data []byte) bool) (all bool,
 	err error) {
 	segs, err := r.Slots(tree, record.LedgerDir(l), false)
@@ -225,8 +222,8 @@ func (f *checker) found() int {
 	return len(f.report.Findings)
 }
 
-// fault turns an error met while checking into a finding. Errors that say
-// nothing about the repository (a cancelled context, git missing) stay errors.
+// fault turns an error met while checking into a finding. Errors that say nothing about the repository (a cancelled
+// context, git missing) stay errors.
 func (f *checker) fault(run string, op object.OID, err error) error {
 	if err == nil {
 		return nil
@@ -238,7 +235,7 @@ func (f *checker) fault(run string, op object.OID, err error) error {
 	return err
 }
 
-// Blame tells what an error says of the repository from what ends the check.
+// Blame separates errors about the repository from those that end the check.
 func Blame(ctx context.Context, err error) (*fail.Error, error) {
 	var e *fail.Error
 	switch {
@@ -251,7 +248,7 @@ func Blame(ctx context.Context, err error) (*fail.Error, error) {
 	return e, nil
 }
 
-// past are the archived runs that are here, under the names of runs.
+// past returns the archived runs that are here, with the names of run refs.
 func (f *checker) past() ([]git.Ref, error) {
 	tips, err := f.repo.Tips(f.ctx, archive.PastPrefix)
 	if err == nil && f.bare() {
@@ -267,7 +264,7 @@ func (f *checker) past() ([]git.Ref, error) {
 	return out, nil
 }
 
-// archivedTip is the newest operation of an archived run, "" for none.
+// archivedTip returns the newest operation of an archived run, "" for none.
 func (f *checker) archivedTip(run string) (object.OID, error) {
 	if !f.bare() {
 		return ArchivedTip(f.ctx, f.repo, run)
@@ -302,7 +299,7 @@ func (f *checker) runs() ([]git.Ref, error) {
 			if f.opt.Run != "" {
 				return nil, chain.NoRun(run)
 			}
-			return nil, nil // adopted by the next command; work says so
+			return nil, nil // the next command adopts it; the work tree check says so
 		}
 		return []git.Ref{{Name: git.RunRefPrefix + run, OID: tip}}, nil
 	}
@@ -368,16 +365,15 @@ func (f *checker) chains(refs []git.Ref) error {
 	return f.objects(refs)
 }
 
-// fsckChunk is how many operations one worker checks in a row. The first of
-// each chunk costs some extra reads.
+// fsckChunk is how many operations one worker checks in a row. The first of each chunk costs some extra reads.
 const fsckChunk = 64
 
-// operations checks the chain in chunks side by side: each operation is checked
-// against what the one before recorded, so the order of checking is free.
+// operations checks the chain in concurrent chunks: each operation is checked against what its predecessor
+// recorded, so the order of checking is free.
 func (f *checker) operations(run string, tip object.OID) error {
 	ops, err := chain.Log(f.ctx, f.repo, tip, 0)
 	if err != nil {
-		// A damaged commit ends the log: objects names it.
+		// A damaged commit ends the log: objects reports it.
 		if _, err := Blame(f.ctx, err); err != nil {
 			return err
 		}
@@ -441,8 +437,8 @@ func (f *checker) span(run string, ops []chain.OpInfo, from int) error {
 	return failures.All(errs...)
 }
 
-// shape checks that the chain is a line that begins as a run may begin. The
-// operations before from are known.
+// shape checks that the chain is linear and begins as a run may begin. The operations before from are already
+// checked.
 func (f *checker) shape(run string, ops []chain.OpInfo, from int) {
 	for i, op := range ops {
 		switch {

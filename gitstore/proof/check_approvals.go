@@ -1,4 +1,4 @@
-// Fsck of approvals: what applying an operation again takes as given.
+// Fsck of approvals: what replay takes as given.
 
 package proof
 
@@ -14,9 +14,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/approval"
 )
 
-// approvals holds the signed statements of a run against what no rule can see: the chain,
-// and the commits they name. What a rule can see is what replay is for, and what another
-// tool did is judged elsewhere.
+// approvals checks the signed statements of a run for what no rule can see: the chain, and the commits they name.
+// Replay checks what rules can see, and other tools' operations are judged elsewhere.
 func (f *checker) approvals(run string, ops []chain.OpInfo) error {
 	if !slices.ContainsFunc(ops, func(op chain.OpInfo) bool {
 		return op.Name == "approve_transition" || op.Name == "approve_completion"
@@ -27,7 +26,7 @@ func (f *checker) approvals(run string, ops []chain.OpInfo) error {
 	acts, err := acts(f.ctx, f.repo, run, ops)
 	if err != nil {
 		if before > 0 {
-			return nil // what cannot be read is among the findings
+			return nil // unreadable operations are among the findings
 		}
 		return f.fault(run, "", err)
 	}
@@ -50,7 +49,7 @@ func (f *checker) approvals(run string, ops []chain.OpInfo) error {
 	return nil
 }
 
-// witnessed lists what witnesses said, of all runs at once: there may be thousands.
+// witnessed lists what witnesses said about all runs at once: there may be thousands.
 func (f *checker) witnessed() (said map[string]*witness.Said, err error) {
 	if f.Said == nil {
 		f.Said, err = witness.Spoken(f.ctx, f.repo, "")
@@ -58,8 +57,8 @@ func (f *checker) witnessed() (said map[string]*witness.Said, err error) {
 	return f.Said, err
 }
 
-// goneWitnessed finds runs that an allowed signer saw and that are no longer here: neither among
-// the runs nor in the archive.
+// goneWitnessed finds runs that an allowed signer saw and that are no longer here: neither among the runs nor in
+// the archive.
 func (f *checker) goneWitnessed() error {
 	tips, err := f.witnessed()
 	if err != nil {
@@ -90,7 +89,7 @@ func (f *checker) goneWitnessed() error {
 		}
 		i := slices.IndexFunc(said, func(w *approval.Witnessed) bool { return w.Code == approval.FindWitnessLost })
 		if i < 0 {
-			continue // what others say of runs that were never here is nothing to believe
+			continue // statements of others about runs that were never here are not to be believed
 		}
 		f.find(Finding{
 			Code:    approval.FindWitnessLost,
@@ -102,7 +101,7 @@ func (f *checker) goneWitnessed() error {
 	return nil
 }
 
-// witnesses finds operations that a witness saw and the run does not hold any more.
+// witnesses finds operations that a witness saw and the run no longer contains.
 func (f *checker) witnesses(run string, ops []chain.OpInfo) error {
 	tips, err := f.witnessed()
 	if err != nil {
@@ -134,7 +133,7 @@ func (f *checker) witnesses(run string, ops []chain.OpInfo) error {
 	return nil
 }
 
-// judge is who judges what was said of a run with its newest operation at tip, "" for one that is gone.
+// judge returns the judge of statements about a run whose newest operation is tip, "" for a missing run.
 func (f *checker) judge(run string, tip object.OID) *witness.Judge {
 	j := &witness.Judge{Repo: f.repo, Here: f.repo, Run: run, Tip: tip}
 	if tip == "" && f.tree != nil {

@@ -1,4 +1,4 @@
-// Fsck of a repository without a work tree: what lies on a server.
+// Fsck of a repository without a work tree, such as one on a server.
 
 package proof
 
@@ -17,7 +17,7 @@ import (
 // bare reports a check without a work tree.
 func (f *checker) bare() bool { return f.tree == nil }
 
-// inClone says of a command that needs a work tree where it is run.
+// inClone adds to a command that needs a work tree where to run it.
 func (f *checker) inClone(command string) string {
 	if f.bare() {
 		return "in a clone: " + command
@@ -25,7 +25,7 @@ func (f *checker) inClone(command string) string {
 	return command
 }
 
-// withKept adds the archived runs that a server keeps to those that are here under names of their own.
+// withKept adds the archived runs that a server keeps to those that have refs of their own here.
 func (f *checker) withKept(past map[string]object.OID) error {
 	list, err := archive.ReadAll(f.ctx, f.repo, archive.KeepPrefix)
 	if err != nil {
@@ -43,7 +43,7 @@ func (f *checker) withKept(past map[string]object.OID) error {
 	return nil
 }
 
-// unkept finds archived runs that the server lists and does not keep.
+// unkept finds archived runs that the server lists but does not keep.
 func (f *checker) unkept(list archive.List, have []git.Ref) {
 	here := make(map[string]bool, len(have))
 	for _, ref := range have {
@@ -57,8 +57,8 @@ func (f *checker) unkept(list archive.List, have []git.Ref) {
 	}
 }
 
-// goBack is the command that takes a run of a server back to the last operation that holds, and keeps
-// what it drops.
+// goBack returns the command that moves a run on a server back to the last valid operation, and keeps what it
+// drops.
 func goBack(run string, good, tip object.OID) string {
 	ref := git.RunRefPrefix + run
 	return "git update-ref " + record.LostRefPrefix + run + "/" + string(tip) + " " + ref + " && git update-ref " +

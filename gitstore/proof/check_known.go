@@ -1,5 +1,5 @@
-// Fsck of what should be there: claims that no person has confirmed, and runs that
-// the project knows of and this clone does not have.
+// Fsck of what should be there: claims that no person has confirmed, and runs that the project knows about and this
+// clone lacks.
 
 package proof
 
@@ -27,10 +27,10 @@ import (
 
 // Finding codes.
 const (
-	// something rests on a step that cannot be applied again and no person confirmed
+	// something rests on a step that cannot be replayed and that no person has confirmed
 	FindUnconfirmed = "gate_unconfirmed"
-	FindMissing     = "run_missing"      // the project knows of a run that is not here
-	FindUnfetched   = "runs_not_fetched" // there is no record here, and a remote was never asked for its own
+	FindMissing     = "run_missing"      // the project knows about a run that is not here
+	FindUnfetched   = "runs_not_fetched" // there is no record here, and a remote was never asked for its runs
 )
 
 // conclude judges a chain as a whole once its operations are checked.
@@ -47,8 +47,8 @@ func (f *checker) conclude(run string, ops []chain.OpInfo) {
 			Note:   !f.opt.Replay,
 		})
 	}
-	// What goes wrong at an operation is mended by going back to the one before it,
-	// never by taking the ref as it is.
+	// A problem at an operation is repaired by going back to the operation before, never by accepting the ref as it
+	// is.
 	v := &Verdict{Run: run}
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -77,9 +77,8 @@ func (f *checker) conclude(run string, ops []chain.OpInfo) {
 // runs it names.
 const maxTrailerCommits = 20000
 
-// known looks for runs that should be here. Which rows came from another tool is told
-// by the runs that were checked, so with a single run only what it and the commits
-// say counts.
+// known looks for runs that should be here. The checked runs tell which rows came from another tool, so with a
+// single run only its own rows and the commits count.
 func (f *checker) known() error {
 	have, err := chain.Runs(f.ctx, f.repo)
 	if err != nil {
@@ -90,8 +89,7 @@ func (f *checker) known() error {
 		return err
 	}
 	have = append(have, past...)
-	// An operation that lost when two sides were joined, or that both sides had, is kept by its
-	// conflict.
+	// A conflict keeps an operation that lost when two sides were joined, or that both sides had.
 	lost, err := f.repo.Tips(f.ctx, record.ConflictRefPrefix)
 	if err != nil {
 		return err
@@ -102,7 +100,7 @@ func (f *checker) known() error {
 	return f.missing(have)
 }
 
-// missing names the runs that the project knows of and that have no ref here.
+// missing finds the runs that the project knows about and that have no ref here.
 func (f *checker) missing(have []git.Ref) error {
 	known := make(map[string]string) // run -> where it is named
 	note := func(run, where string) {
@@ -111,7 +109,7 @@ func (f *checker) missing(have []git.Ref) error {
 		}
 	}
 	if !f.bare() {
-		note(f.tree.SeenRun(), string(wire.DocState)) // one that another tool began is recorded by the next command
+		note(f.tree.SeenRun(), string(wire.DocState)) // the next command records a run that another tool began
 	}
 	if err := f.namedInCommits(note); err != nil {
 		return err
@@ -143,7 +141,7 @@ func (f *checker) missing(have []git.Ref) error {
 	elsewhere := maps.Clone(f.elsewhere)
 	previous := maps.Clone(f.previous)
 	f.mu.Unlock()
-	// Most runs are left at the operation that the next one names.
+	// Most runs end at the operation that the next one names.
 	maps.DeleteFunc(previous, func(op object.OID, _ string) bool { return held[op] })
 	if len(previous) > 0 {
 		if held, err = f.kept(have); err != nil {
@@ -200,10 +198,10 @@ func (f *checker) absent(run, message string) {
 	})
 }
 
-// unfetched keeps a clone without any record from being taken for one in which nothing is wrong.
+// unfetched keeps a clone without any record from passing as one in which nothing is wrong.
 func (f *checker) unfetched() error {
 	if f.bare() {
-		return nil // which of its remotes' refs a mirror takes is its own affair
+		return nil // a mirror chooses which of its remotes' refs it fetches
 	}
 	run, remote, err := transport.Elsewhere(f.ctx, f.repo)
 	if err != nil || remote == "" {
@@ -224,8 +222,8 @@ func (f *checker) unfetched() error {
 	return nil
 }
 
-// kept are the operations that refs lead to, and those that were decided again when two sides of a run
-// were joined: each is held by what it became. Each is read once, however many refs lead to it.
+// kept returns the operations that refs lead to, and those that were decided again when two sides of a run were
+// joined: each is kept by its successor. It reads each once, however many refs lead to it.
 func (f *checker) kept(have []git.Ref) (map[object.OID]bool, error) {
 	r := record.NewReader(f.ctx, f.repo)
 	ends := history.ShallowCommits(f.repo)
@@ -242,7 +240,7 @@ func (f *checker) kept(have []git.Ref) (map[object.OID]bool, error) {
 				if _, err := Blame(f.ctx, err); err != nil {
 					return nil, err
 				}
-				continue // what cannot be read is among the findings
+				continue // unreadable operations are among the findings
 			}
 			out[op] = true
 			if origin := record.Trailer(c.Message, record.TrailerOrigin); origin != "" {
@@ -257,7 +255,7 @@ func (f *checker) kept(have []git.Ref) (map[object.OID]bool, error) {
 	return out, nil
 }
 
-// namedInCommits notes the runs that trailers of the project's commits name.
+// namedInCommits notes the runs named in trailers of the project's commits.
 func (f *checker) namedInCommits(note func(run, where string)) error {
 	from := "HEAD"
 	if f.bare() {
@@ -295,8 +293,7 @@ func (f *checker) namedAsSeen(note func(run, where string)) error {
 	return err
 }
 
-// namedInLedgers notes the runs that rows name, of the working files and of those
-// that are committed.
+// namedInLedgers notes the runs named by rows, in working files and in committed ones.
 func (f *checker) namedInLedgers(note func(run, where string)) {
 	rows := func(data []byte, where string) {
 		for l := range record.RowsOf(data) {
@@ -331,8 +328,8 @@ func (f *checker) namedInLedgers(note func(run, where string)) {
 	}
 }
 
-// heardOf notes runs whose rows came with an operation that another tool made, or
-// were there before anything was recorded: they need have no record.
+// heardOf notes runs whose rows came with another tool's operation, or were there before anything was recorded:
+// they need not have a record.
 func (f *checker) heardOf(rows []byte) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -346,7 +343,7 @@ func (f *checker) heardOf(rows []byte) {
 	}
 }
 
-// heritage notes what a run's first operation says of the runs before it.
+// heritage notes what a run's first operation says about earlier runs.
 func (f *checker) heritage(r *record.Reader, op chain.OpInfo) error {
 	if op.Previous != "" {
 		f.mu.Lock()
@@ -360,8 +357,8 @@ func (f *checker) heritage(r *record.Reader, op chain.OpInfo) error {
 	return f.heardIn(r, op.Tree)
 }
 
-// heardIn is heardOf of the ledgers of a run's first operation. They begin with what those of the run
-// before held, so each segment is read once.
+// heardIn is heardOf for the ledgers of a run's first operation. They begin with those of the run before, so each
+// segment is read once.
 func (f *checker) heardIn(r *record.Reader, tree object.OID) error {
 	for _, l := range []wire.Ledger{wire.LedgerRunHistory, wire.LedgerHistory} {
 		if _, err := f.heard.segments(r, tree, l, func(data []byte) bool {

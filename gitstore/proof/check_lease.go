@@ -1,4 +1,4 @@
-// Fsck of leases: what their refs hold, and that fencing tokens only went forward.
+// Fsck of leases: what their refs hold, and that fencing tokens only increase.
 
 package proof
 
@@ -20,8 +20,8 @@ import (
 // maxLeaseChain bounds how far back the history of one lease is checked.
 const maxLeaseChain = 1000
 
-// leases checks the refs of a run's leases. They decide who may act on a turn, so
-// one that cannot be read is a finding, never an absent lease.
+// leases checks the refs of a run's leases. They decide who may act on a turn, so an unreadable one is a finding,
+// never an absent lease.
 func (f *checker) leases(run string) error {
 	list, problems, err := lease.List(f.ctx, f.repo, run)
 	if err != nil {
@@ -43,8 +43,8 @@ func (f *checker) leases(run string) error {
 	return f.setBack(run, list)
 }
 
-// setBack finds refs that call a lease open whose end the run has on record: the run's
-// chain is the truth, and the holder is refused.
+// setBack finds lease refs that say open although the run has recorded the end of the lease: the run's chain is
+// authoritative, and the holder is refused.
 func (f *checker) setBack(runID string, list []lease.Record) error {
 	open := make(map[string]*run.Lease)
 	for i := range list {
@@ -60,12 +60,12 @@ func (f *checker) setBack(runID string, list []lease.Record) error {
 		if f.ctx.Err() != nil {
 			return context.Cause(f.ctx)
 		}
-		return nil // the run itself is judged elsewhere
+		return nil // the run itself is checked elsewhere
 	}
 	last := make(map[string]*ojson.Object)
 	for line, err := range rec.Rows(wire.LedgerEvents) {
 		if err != nil {
-			return nil // so is its ledger
+			return nil // and so is its ledger
 		}
 		turn := line.Row.Object("payload").Object("lease").String("step_id")
 		if open[turn] != nil && leases.Tells(line.Row, turn) && line.Row.String("run_id") == runID {

@@ -1,4 +1,4 @@
-// Tests of what a check finds of leases.
+// Tests of checking leases.
 
 package proof
 
@@ -58,7 +58,7 @@ func TestLeaseFsckFindsTokensThatWentBack(t *testing.T) {
 	thief.RunnerID = "b"
 	put("stolen", stolen, &thief)
 	put("other", good)
-	// A ref that leads to something else keeps everybody away from the turn, and says how to mend it.
+	// A ref to something else blocks the turn for everyone, and the finding says how to repair it.
 	ref, _ := lease.Ref("run_1", "odd")
 	tree := strings.TrimSpace(r.GitInput("", "mktree"))
 	r.Git("update-ref", ref, strings.TrimSpace(r.Git("commit-tree", "-m", "x", tree)))

@@ -1,4 +1,4 @@
-// Fsck of objects: that each is there, and hashes to its id.
+// Fsck of objects: each exists and hashes to its id.
 
 package proof
 
@@ -13,15 +13,15 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 )
 
-// objects has git read every object of the runs and check its hash. One git does that for all of them:
-// the ledgers of a run hold those of the runs before it, and asked run by run git would read them as
-// often as there are runs.
+// objects has git read every object of the runs and check its hash. A single git process does that for all runs:
+// the ledgers of a run contain those of earlier runs, and with one process per run git would read them once for
+// each run.
 func (f *checker) objects(refs []git.Ref) error {
 	complaint, err := f.verifyObjects(refs)
 	if complaint == "" || err != nil {
 		return err
 	}
-	// Git says that something is wrong, not reliably what: read one by one.
+	// Git says that something is wrong, but not reliably what: read one by one.
 	w := &objectWalk{f: f, r: record.NewReader(f.ctx, f.repo), sound: make(map[object.OID]bool)}
 	var whole []git.Ref
 	for _, ref := range refs {
@@ -36,7 +36,7 @@ func (f *checker) objects(refs []git.Ref) error {
 	return f.unexplained(whole)
 }
 
-// verifyObjects returns what git complains of, "" when it finds every object of the runs in order.
+// verifyObjects returns git's complaint, "" when every object of the runs is in order.
 func (f *checker) verifyObjects(refs []git.Ref) (complaint string, err error) {
 	if len(refs) == 0 {
 		return "", nil
@@ -58,7 +58,7 @@ func (f *checker) verifyObjects(refs []git.Ref) (complaint string, err error) {
 		return "", context.Cause(f.ctx)
 	}
 	if err == nil {
-		// A git before 2.38 complains of a damaged file, and ends as if nothing was wrong.
+		// A git before 2.38 complains about a damaged file, but exits successfully.
 		if !strings.HasPrefix(complaint, "error:") && !strings.Contains(complaint, "\nerror:") {
 			complaint = ""
 		}
@@ -73,8 +73,8 @@ func (f *checker) verifyObjects(refs []git.Ref) (complaint string, err error) {
 	return complaint, nil
 }
 
-// unexplained finds the runs, all of whose objects could be read, with which git is not content all the
-// same. It asks for all of them and goes on with halves.
+// unexplained finds the runs that git rejects although all of their objects could be read. It checks all of them
+// and continues with halves.
 func (f *checker) unexplained(refs []git.Ref) error {
 	complaint, err := f.verifyObjects(refs)
 	if complaint == "" || err != nil {
@@ -100,13 +100,13 @@ func (f *checker) unexplained(refs []git.Ref) error {
 type objectWalk struct {
 	f     *checker
 	r     *record.Reader
-	sound map[object.OID]bool // was read, and everything below it
+	sound map[object.OID]bool // it was read, and everything below it
 	found int
 }
 
 // run reads the objects of one run.
 func (w *objectWalk) run(run string, tip object.OID) error {
-	seen := make(map[object.OID]bool) // and is not sound: it was reported
+	seen := make(map[object.OID]bool) // seen, and not sound: already reported
 	for op := tip; op != ""; {
 		c, err := w.r.Commit(op)
 		if err != nil {

@@ -60,11 +60,11 @@ type opCheck struct {
 	newest bool
 }
 
-// checked says how far the check of an operation came.
+// checked says how far the check of an operation got.
 type checked struct {
-	based    bool // the replayer stands on its tree
-	replayed bool // it was applied again
-	skipped  bool // it could not be
+	based    bool // the replayer is based on its tree
+	replayed bool // it was replayed
+	skipped  bool // it could not be replayed
 }
 
 // operation checks one operation of a run.
@@ -85,7 +85,7 @@ func (c *opCheck) operation() (checked, error) {
 		first, last := protocol.RuleSets()
 		c.compareOnly(c.op, rec.Rules, fmt.Sprintf("this version replays those of %d to %d", first, last))
 	}
-	// Nothing is applied again then; what is open is only a note.
+	// Nothing is replayed in this case; open claims are only a note.
 	if confirm, ok := rec.Op.(*protocol.Confirm); ok && !c.opt.Replay && len(c.op.Parents) == 1 &&
 		object.OID(confirm.Upto) == c.op.Parents[0] {
 		c.saw(c.op.Op, seenOp{confirms: true})
@@ -93,7 +93,7 @@ func (c *opCheck) operation() (checked, error) {
 	return c.unapplied(rec, replayed)
 }
 
-// record reads the record of the operation, nil for one that cannot be read.
+// record reads the record of the operation, nil for an unreadable one.
 func (c *opCheck) record() (*protocol.Record, error) {
 	r, op := c.p.Reader, c.op
 	root, err := r.Entries(op.Tree)
@@ -133,8 +133,8 @@ func (c *opCheck) record() (*protocol.Record, error) {
 	return rec, nil
 }
 
-// replay applies the operation again. whole reports that nothing of its check is left to do: it came to what is
-// recorded, or it follows rules of another time and was checked without them.
+// replay replays the operation. whole reports that its check is complete: it arrived at what is recorded, or it
+// follows rules of another time and was checked without them.
 func (c *opCheck) replay(rec *protocol.Record) (out checked, whole bool, err error) {
 	p, op := c.p, c.op
 	before := p.State
@@ -153,7 +153,7 @@ func (c *opCheck) replay(rec *protocol.Record) (out checked, whole bool, err err
 		}
 		if len(diffs) > 0 {
 			c.compareOnly(op, rec.Rules, diffs[0])
-			rec.Op = nil // from here on it is what cannot be applied again
+			rec.Op = nil // from here on it counts as not replayable
 			out, err = c.unapplied(rec, false)
 			return out, true, err
 		}
@@ -173,7 +173,7 @@ func (c *opCheck) replay(rec *protocol.Record) (out checked, whole bool, err err
 	return checked{based: true, replayed: true}, true, err
 }
 
-// unapplied checks an operation that was not applied again, or came to something else when it was.
+// unapplied checks an operation that was not replayed, or whose replay differs.
 func (c *opCheck) unapplied(rec *protocol.Record, replayed bool) (checked, error) {
 	if err := c.structure(rec); err != nil || rec.Op != nil {
 		return checked{replayed: replayed, skipped: rec.Op == nil}, err
@@ -185,8 +185,7 @@ func (c *opCheck) say(code, path, format string, args ...any) {
 	c.find(Finding{Code: code, Run: c.run, Op: c.op.Op, Path: path, Message: fmt.Sprintf(format, args...)})
 }
 
-// evidence reads the operation's evidence and checks each name against its
-// contents.
+// evidence reads the operation's evidence and checks each name against its contents.
 func (c *opCheck) evidence(root []object.TreeEntry) (map[string][]byte, error) {
 	i := slices.IndexFunc(root, func(e object.TreeEntry) bool { return e.Name == record.DirEvidence })
 	if i < 0 {
@@ -225,7 +224,7 @@ func (c *opCheck) structure(rec *protocol.Record) error {
 			got)
 	}
 	c.checkState(state)
-	// Only the newest index is ever used; what the others said is for replay.
+	// Only the newest index is ever used; replay checks the others.
 	if c.newest {
 		index, _, err := r.File(op.Tree, record.FileIndex)
 		if err != nil {
@@ -244,7 +243,7 @@ func (c *opCheck) structure(rec *protocol.Record) error {
 	return err
 }
 
-// ledger checks that a ledger goes on from the operation before.
+// ledger checks that a ledger continues from the previous operation.
 func (c *opCheck) ledger(rec *protocol.Record, l wire.Ledger) error {
 	r, op := c.p.Reader, c.op
 	if c.prev == "" {
@@ -259,7 +258,7 @@ func (c *opCheck) ledger(rec *protocol.Record, l wire.Ledger) error {
 	switch {
 	case diff.Kind != record.Foreign && diff.Kind != record.Shorter:
 	case rec.Op == nil && rec.Detail.Object("accepted_by") != nil:
-		// A person answered for it; the record says who and why.
+		// A person vouched for it; the record says who and why.
 		c.find(Finding{
 			Code: record.CodeLedgerTampered,
 			Run:  op.Run,
@@ -280,8 +279,8 @@ func (c *opCheck) ledger(rec *protocol.Record, l wire.Ledger) error {
 	return nil
 }
 
-// rowsHold reports whether a ledger of a run's first operation consists of rows. It begins with what the
-// ledger of the run before held, so each segment is read once; false leaves it to who names the line.
+// rowsHold reports whether a ledger of a run's first operation consists of rows. It begins with the previous run's
+// ledger, so each segment is read once; false leaves it to the caller to name the line.
 func (f *checker) rowsHold(r *record.Reader, tree object.OID, l wire.Ledger) (bool, error) {
 	if !l.JSONL() {
 		_, err := r.Slots(tree, record.LedgerDir(l), false)

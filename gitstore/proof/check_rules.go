@@ -19,13 +19,13 @@ type otherRules struct {
 	why   string
 }
 
-// otherOps are the operations it is about.
+// otherOps are the operations with that reason.
 type otherOps struct {
 	any   object.OID
 	count int
 }
 
-// compareOnly notes an operation that is checked and not replayed.
+// compareOnly notes an operation that is checked but not replayed.
 func (f *checker) compareOnly(op chain.OpInfo, rules int, why string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -36,7 +36,7 @@ func (f *checker) compareOnly(op chain.OpInfo, rules int, why string) {
 	f.others[key] = otherOps{op.Op, f.others[key].count + 1}
 }
 
-// comparedOnly says which operations those were, one row for each reason.
+// comparedOnly reports those operations, one row for each reason.
 func (f *checker) comparedOnly() {
 	order := func(a, b otherRules) int {
 		return cmp.Or(cmp.Compare(a.run, b.run), cmp.Compare(a.rules, b.rules), cmp.Compare(a.why, b.why))

@@ -1,5 +1,5 @@
-// Fsck of objects while operations are read: what each operation added is stored as its id says.
-// What an operation yields is at hand then, so that most objects are compared and not hashed again.
+// Fsck of objects while operations are read: what each operation added is stored under the right id. The replayed
+// outcome is at hand then, so most objects are compared instead of hashed again.
 
 package proof
 
@@ -12,13 +12,11 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 )
 
-// storedCheck holds the objects of runs, as they are stored, against their ids. What it is not sure
-// of, git is asked about: then it looks no further.
+// storedCheck compares stored objects of runs with their ids. When in doubt it stops and leaves the check to git.
 type storedCheck struct {
 	objects git.StoredChecker
 	doubt   atomic.Bool
-	// shared are the objects of the first operations of runs: the ledgers of one run hold those of
-	// the runs before it.
+	// shared are the objects of the first operations of runs: the ledgers of one run contain those of earlier runs.
 	shared map[object.OID]bool
 }
 
@@ -30,11 +28,11 @@ func newStoredCheck(repo *git.Repository) *storedCheck {
 	return s
 }
 
-// sound reports whether everything that was read is stored as it should be.
+// sound reports whether everything that was read is stored correctly.
 func (s *storedCheck) sound() bool { return !s.doubt.Load() && !s.objects.Damaged() }
 
-// operation checks what an operation added to the tree of the one before, "" for a run's first.
-// made are the objects that applying it again yielded.
+// operation checks what an operation added to the tree of its predecessor, "" for a run's first. made are the
+// objects that replay yielded.
 func (s *storedCheck) operation(r *record.Reader, op chain.OpInfo, prev object.OID, made []object.Object) {
 	if s == nil || !s.sound() {
 		return
@@ -48,26 +46,26 @@ func (s *storedCheck) operation(r *record.Reader, op chain.OpInfo, prev object.O
 			w.made[o.OID] = o.Data
 		}
 	}
-	// Git looks at all predecessors, and knows what they are.
+	// Git checks all predecessors, and knows their kind.
 	if len(op.Parents) > 1 || !w.tree(prev, op.Tree, "") {
 		s.doubt.Store(true)
 	}
 }
 
-// storedWalk looks at one operation.
+// storedWalk walks the objects of one operation.
 type storedWalk struct {
 	*storedCheck
 	r      *record.Reader
 	made   map[object.OID][]byte
-	shared map[object.OID]bool // nil for an operation that follows another one
+	shared map[object.OID]bool // nil for an operation with a predecessor
 }
 
-// holds reports whether an object is stored as it should be.
+// holds reports whether an object is stored correctly.
 func (w *storedWalk) holds(oid object.OID, kind string) bool {
 	return w.r.WasRead(oid) || w.objects.Check(oid, kind, w.made[oid]) == nil
 }
 
-// tree reports whether a tree and everything in it that old has not is stored as it should be.
+// tree reports whether a tree and everything in it that old lacks is stored correctly.
 func (w *storedWalk) tree(old, now object.OID, name string) bool {
 	if old == now || w.shared[now] {
 		return true
@@ -81,7 +79,7 @@ func (w *storedWalk) tree(old, now object.OID, name string) bool {
 		return false
 	}
 	var before []object.TreeEntry
-	// Evidence is an operation's own.
+	// Evidence belongs to a single operation.
 	if old != "" && name != record.DirEvidence {
 		if before, err = w.r.Entries(old); err != nil {
 			return false

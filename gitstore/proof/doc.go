@@ -1,4 +1,4 @@
-// Package proof says whether recorded operations hold: the shape of a chain, messages against records, ledgers that
-// only grow, every operation applied again, approvals and witnesses. Nothing is changed, and nothing is believed
-// because a ref leads to it. Working files are the store's to check.
+// Package proof verifies recorded operations: the shape of a chain, messages against records, ledgers that only
+// grow, every operation by replay, approvals and witnesses. It changes nothing, and believes nothing only because a
+// ref leads to it. The store checks working files.
 package proof

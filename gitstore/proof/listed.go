@@ -1,4 +1,4 @@
-// The people and keys that a commit of the project lists.
+// The people and keys listed in a commit of the project.
 
 package proof
 
@@ -13,8 +13,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// ListedAt reads whom a commit lets say yes, with one git process. prefix is where the project lies in the repository, ""
-// or ending in a slash.
+// ListedAt reads who may approve according to a commit, with one git process. prefix is where the project is in the
+// repository, "" or ending in a slash.
 func ListedAt(ctx context.Context, repo *git.Repository, prefix string, commit object.OID) (*approval.Listed, error) {
 	paths := append(wire.SignerFiles(), wire.ConfigPath)
 	names := make([]string, len(paths))

@@ -1,9 +1,8 @@
-// What the verifier has found sound, noted so that an operation is checked once.
+// Notes of what the verifier has found sound, so that each operation is checked once.
 //
-// A note is a hint that saves time. It is bound to this repository, this machine's
-// file system and this person, so that one that came along with a copied directory is
-// worth nothing; and fsck never reads it. Who may write to the git directory with the
-// person's rights can forge it, as it can forge the whole record: docs/threat-model.md.
+// A note is a hint that saves time. It is bound to this repository, this machine's file system and this person, so
+// that one copied with a directory is worthless; and fsck never reads it. A process that can write to the git
+// directory with the person's rights can forge it, just as it can forge the whole record: docs/threat-model.md.
 
 package proof
 
@@ -26,14 +25,14 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/external"
 )
 
-// keptVerified is how many of the newest operations a note names: one would do but
-// for refs that move back and for work trees that differ.
+// keptVerified is how many of the newest operations a note names: one would do if refs never moved back and all
+// work trees agreed.
 const keptVerified = 32
 
 // maxVerifiedNote bounds the file; a run with more open claims than fit is checked again.
 const maxVerifiedNote = 1 << 20
 
-// verified are the notes of one run.
+// verified holds the notes of one run.
 type verified struct {
 	run     string
 	bound   [sha256.Size]byte
@@ -55,7 +54,7 @@ func (v *verified) find(op object.OID) ([]Claim, bool) {
 	return nil, false
 }
 
-// add notes an operation as the newest.
+// add adds an operation as the newest.
 func (v *verified) add(op object.OID, open []Claim) {
 	v.ops = slices.DeleteFunc(v.ops, func(o verifiedOp) bool { return o.op == op })
 	v.ops = append(v.ops, verifiedOp{op, open})
@@ -69,12 +68,12 @@ func verifiedPath(r *git.Repository, run string) string {
 	return filepath.Join(r.CommonDir, "agentxchain", "verified", hex.EncodeToString(sum[:12]))
 }
 
-// verifiedBound is what a note of the run is bound to, the rules among it.
+// verifiedBound returns what a note of the run is bound to, including the rules.
 func verifiedBound(r *git.Repository, run string) [sha256.Size]byte {
 	return private.Bound(r, "verified by rule set "+strconv.Itoa(protocol.RuleSet), run)
 }
 
-// readVerified reads the notes of a run; none when there is no file that can be used.
+// readVerified reads the notes of a run; it returns none when there is no usable file.
 func readVerified(r *git.Repository, run string) *verified {
 	out := &verified{run: run, bound: verifiedBound(r, run)}
 	data, err := git.ReadBounded(verifiedPath(r, run), maxVerifiedNote)
@@ -119,7 +118,7 @@ func readVerified(r *git.Repository, run string) *verified {
 	return out
 }
 
-// noteVerified notes what was found sound. Failing to costs time later, nothing else.
+// noteVerified writes down what was found sound. A failure only costs time later.
 func noteVerified(r *git.Repository, n *verified, v *Verdict) {
 	n.add(v.Op, v.Open)
 	for _, a := range v.Arrived {
@@ -133,8 +132,8 @@ func noteVerified(r *git.Repository, n *verified, v *Verdict) {
 	writeVerified(r, n)
 }
 
-// NoteSeen checks the operations of a run up to op, as Believe does, and takes none of its decisions for one that
-// arrived: nothing is made in a layout of a run, so that all of them would be. What does not hold is said by who looks.
+// NoteSeen checks the operations of a run up to op, as Believe does, without reporting its decisions as arrived: in
+// a layout of a run no decision was made, so all would be. Invalid operations are reported when they are read.
 func NoteSeen(ctx context.Context, r *git.Repository, run string, op object.OID) {
 	if _, err := Verify(ctx, r, run, op); err != nil {
 		return
@@ -144,9 +143,8 @@ func NoteSeen(ctx context.Context, r *git.Repository, run string, op object.OID)
 	writeVerified(r, n)
 }
 
-// NoteOwn notes an operation that this process has derived from one that is known to
-// be sound. Where nothing is noted of that one nothing is noted of this one; nor is
-// it of what cannot be derived, which the verifier looks at like everybody else's.
+// NoteOwn notes an operation that this process has derived from a sound one. It notes nothing if its parent is not
+// noted, nor if the operation cannot be derived; then the verifier checks it like any other.
 func NoteOwn(r *git.Repository, run, name string, parent, op object.OID) {
 	if name == protocol.OpExternal {
 		return
@@ -197,7 +195,7 @@ func writeVerified(r *git.Repository, n *verified) {
 			return
 		}
 	}
-	// In place, as the stat cache is: a torn note is no note.
+	// In place, like the stat cache: a torn note is ignored.
 	_, _ = f.WriteAt(data, 0)
 	_ = f.Close()
 }

@@ -1,4 +1,4 @@
-// The newest operation of a run: where its ref leads, or an archived run's, fetched and believed.
+// The newest operation of a run: from its ref, or for an archived run fetched and verified.
 
 package proof
 
@@ -15,14 +15,14 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
 )
 
-// Codes of runs that are not here.
+// Codes for runs that are not here.
 const (
-	CodeRunRemoved   = "run_removed"       // a person has given its operations up
+	CodeRunRemoved   = "run_removed"       // a person has given up its operations
 	CodeNotElsewhere = "run_not_elsewhere" // no remote is known to keep it
 )
 
-// Newest is chain.Tip of a run that has to have a record; without one the error is no_run. An
-// archived run whose operations are not here is fetched.
+// Newest is chain.Tip for a run that must have a record; without one the error is no_run. It fetches an archived
+// run whose operations are not here.
 func Newest(ctx context.Context, repo *git.Repository, run string) (object.OID, error) {
 	op, err := chain.Tip(ctx, repo, run)
 	if err == nil && op == "" {
@@ -37,7 +37,7 @@ func Newest(ctx context.Context, repo *git.Repository, run string) (object.OID, 
 	return op, chain.OperationOf(ctx, repo, run, op)
 }
 
-// OpenNewest opens a run at its newest operation, which holds.
+// OpenNewest opens a run at its newest operation after verifying it.
 func OpenNewest(ctx context.Context, repo *git.Repository, run string) (*chain.RecordedRun, error) {
 	op, err := Newest(ctx, repo, run)
 	if err != nil {
@@ -49,8 +49,8 @@ func OpenNewest(ctx context.Context, repo *git.Repository, run string) (*chain.R
 	return chain.At(record.NewReader(ctx, repo), run, op)
 }
 
-// ArchivedTip returns the newest operation of an archived run, "" when the archive does
-// not know it. Operations that are not here are fetched.
+// ArchivedTip returns the newest operation of an archived run, "" when the archive does not have it. It fetches
+// missing operations.
 func ArchivedTip(ctx context.Context, repo *git.Repository, run string) (object.OID, error) {
 	tip, err := chain.PastTip(ctx, repo, run)
 	if err != nil || tip != "" {
@@ -71,8 +71,7 @@ func ArchivedTip(ctx context.Context, repo *git.Repository, run string) (object.
 	return bringPast(ctx, repo, e)
 }
 
-// bringPast fetches an archived run, from the first remote that has it, and believes it
-// before it is kept.
+// bringPast fetches an archived run from the first remote that has it, and verifies it before keeping it.
 func bringPast(ctx context.Context, repo *git.Repository, e *archive.Entry) (object.OID, error) {
 	op := object.OID(e.Op)
 	if !repo.HasCommit(ctx, op) {
@@ -102,7 +101,7 @@ func bringPast(ctx context.Context, repo *git.Repository, e *archive.Entry) (obj
 		"agentxchain: an archived run came")
 }
 
-// RemotesByChoice lists the remotes, the one that runs travel over first.
+// RemotesByChoice lists the remotes, the preferred one for runs first.
 func RemotesByChoice(ctx context.Context, repo *git.Repository) ([]string, error) {
 	all, err := transport.Remotes(ctx, repo)
 	if err != nil || len(all) == 0 {
@@ -114,13 +113,13 @@ func RemotesByChoice(ctx context.Context, repo *git.Repository) ([]string, error
 	return all, nil
 }
 
-// FetchArchived fetches the operations of one archived run: that commit alone where the
-// server gives it, else all of its year.
+// FetchArchived fetches the operations of one archived run: only that commit if the server allows it, else the
+// whole year.
 func FetchArchived(ctx context.Context, repo *git.Repository, remote string, e *archive.Entry) error {
 	if err := transport.ValidName(remote); err != nil {
 		return err
 	}
-	// Without a ref nothing is believed yet: bringPast makes one.
+	// Without a ref nothing is believed yet: bringPast creates one.
 	if err := transport.FetchKept(ctx, repo, remote, "--no-prune", e.Op); err == nil &&
 		repo.HasCommit(ctx, object.OID(e.Op)) {
 		return nil
@@ -128,7 +127,7 @@ func FetchArchived(ctx context.Context, repo *git.Repository, remote string, e *
 	return FetchKept(ctx, repo, remote, e.Year())
 }
 
-// KeptRef is where the commit is seen that keeps a year's operations on a remote.
+// KeptRef returns the ref under which a remote's commit for a year of archived operations is tracked.
 func KeptRef(remote, year string) string { return record.SeenRefPrefix + remote + "/archive/" + year }
 
 // FetchKept fetches what a remote keeps of a year.

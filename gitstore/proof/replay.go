@@ -1,5 +1,4 @@
-// Replay: applying a recorded operation again and comparing what it yields with
-// what was recorded.
+// Replay: applying a recorded operation again and comparing the result with the record.
 
 package proof
 
@@ -19,31 +18,30 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// Replayer proves operations of one run in order. It holds what the operation
-// before recorded, so that each step reads only its own record and evidence.
+// Replayer replays operations of one run in order. It holds the record of the previous operation, so that each step
+// reads only its own record and evidence.
 type Replayer struct {
 	Reader *record.Reader
-	Prev   object.OID // tree of the operation before, "" at a run's first
+	Prev   object.OID // tree of the previous operation, "" at a run's first
 	State  []byte
 	index  []byte
 	docs   map[wire.Document][]byte
 	repo   []byte                        // repo-decisions.jsonl before
 	tails  map[wire.Ledger]object.Object // last segments of ledgers before
 
-	// What the replayed operation before yielded, decoded: nil after a rebase.
+	// The decoded outcome of the replayed previous operation: nil after a rebase.
 	Last *protocol.Transition
 	// The rules of its time accept the last operation, those of today do not.
 	milder bool
-	rows   []run.Line // of repo; nil when not decoded yet
+	rows   []run.Line // rows of repo; nil when not decoded yet
 
-	made []object.Object // what the last operation yielded, when it was what is recorded
+	made []object.Object // the outcome of the last operation, if it matched the record
 
 	configs chain.Configs
 }
 
-// Rebase makes tree what the next operation follows from, reading it. After an
-// operation that replayed well, carry does the same without reading. After an error nothing
-// follows from what was read: there is no prev.
+// Rebase reads tree and makes it what the next operation follows. After an operation that replayed well, carry does
+// the same without reading. After an error nothing follows from what was read, and Prev is empty.
 func (p *Replayer) Rebase(tree object.OID) (err error) {
 	p.Prev, p.tails, p.Last, p.rows = tree, make(map[wire.Ledger]object.Object), nil, nil
 	defer func() {
@@ -71,10 +69,9 @@ func (p *Replayer) Rebase(tree object.OID) (err error) {
 	return err
 }
 
-// Snapshot is what the rules saw: what the operation before recorded, decoded as
-// the store decodes it. The outcome of a replayed operation needs no decoding
-// from bytes, as Apply copies what it is given through the same codec; should
-// that ever make a difference, replay tries again with decoded bytes.
+// Snapshot returns what the rules saw: the record of the previous operation, decoded as the store decodes it. The
+// outcome of a replayed operation needs no decoding from bytes, as Apply copies its input through the same codec;
+// if that ever makes a difference, replay tries again with decoded bytes.
 func (p *Replayer) Snapshot(cfg *config.Config) (*protocol.Snapshot, error) {
 	if p.rows == nil {
 		p.rows = slices.Collect(record.RowsOf(p.repo))
@@ -106,9 +103,8 @@ func (p *Replayer) ConfigOf(root []object.TreeEntry, tree object.OID) (*config.C
 	return cfg, err
 }
 
-// Replay applies the operation recorded in tree and returns how the outcome
-// differs from the record, nothing when it does not. Only differences are
-// findings; err means that the comparison was not possible.
+// Replay applies the operation recorded in tree and returns how the outcome differs from the record, nothing when
+// it does not. Only differences are findings; err means that the comparison was not possible.
 func (p *Replayer) Replay(tree object.OID, rec *protocol.Record) (diffs []string, err error) {
 	root, err := p.Reader.Entries(tree)
 	if err != nil {
@@ -138,8 +134,8 @@ func (p *Replayer) Replay(tree object.OID, rec *protocol.Record) (diffs []string
 	if err := d.Apply(tr, state); err != nil {
 		return nil, err
 	}
-	// What is no outcome of the rules is taken as recorded: the record itself, its
-	// evidence, the configuration, the bundle of the turn that is handed out and the list of bundles.
+	// What the rules do not produce is taken as recorded: the record itself, its evidence, the configuration, the
+	// bundle of the turn being dispatched and the list of bundles.
 	if err := d.Edit.Take(root, record.FileRecord, record.DirEvidence, record.FileConfig); err != nil {
 		return nil, err
 	}
@@ -165,7 +161,7 @@ func (p *Replayer) Replay(tree object.OID, rec *protocol.Record) (diffs []string
 	return nil, nil
 }
 
-// take takes a file or directory as it is recorded in tree.
+// take copies a file or directory from tree.
 func (p *Replayer) take(edit *record.Edit, tree object.OID, name string) error {
 	e, ok, err := p.Reader.Lookup(tree, name)
 	switch {
@@ -177,7 +173,7 @@ func (p *Replayer) take(edit *record.Edit, tree object.OID, name string) error {
 	return edit.PutEntry(name, e)
 }
 
-// tail returns the last segment of a ledger if it is the one at hand.
+// tail returns the last segment of a ledger if it is the cached one.
 func (p *Replayer) tail(l wire.Ledger, oid object.OID) []byte {
 	if seg := p.tails[l]; seg.OID == oid {
 		return seg.Data
@@ -185,7 +181,7 @@ func (p *Replayer) tail(l wire.Ledger, oid object.OID) []byte {
 	return nil
 }
 
-// carry makes the replayed outcome what the next operation follows from.
+// carry makes the replayed outcome what the next operation follows.
 func (p *Replayer) carry(tree object.OID, tr *protocol.Transition, state []byte, d *record.Derivation) {
 	p.Prev, p.State, p.index, p.Last = tree, state, d.Index, tr
 	for doc, data := range tr.Documents {
@@ -207,7 +203,7 @@ func (p *Replayer) carry(tree object.OID, tr *protocol.Transition, state []byte,
 	}
 }
 
-// explain names the files in which the replayed tree differs from the recorded.
+// explain names the files in which the replayed tree differs from the recorded one.
 func (p *Replayer) explain(got, want object.OID) ([]string, error) {
 	var diffs []string
 	var walk func(a, b object.OID, dir string) error
@@ -252,9 +248,8 @@ func (p *Replayer) explain(got, want object.OID) ([]string, error) {
 	return diffs, nil
 }
 
-// replayFirst applies the operation that began a run. There is no tree before
-// it: the state it was applied to is in its evidence, and of the ledgers, which
-// outlive runs, only the end is its doing.
+// replayFirst applies the operation that began a run. There is no tree before it: the state it was applied to is in
+// its evidence, and of the ledgers, which outlive runs, only the end is its own.
 func (p *Replayer) replayFirst(tree object.OID, rec *protocol.Record) (diffs []string, err error) {
 	op, ok := rec.Op.(*protocol.InitRun)
 	if !ok || op.Prior == nil {

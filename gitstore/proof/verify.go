@@ -1,5 +1,5 @@
-// The one door: operations of a run are believed after this has checked them, and
-// not because a ref leads to them.
+// The single entry point to verification: operations of a run are believed after this has checked them, not because
+// a ref leads to them.
 
 package proof
 
@@ -18,50 +18,48 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/external"
 )
 
-// Verdict is what is known of a run's chain of operations up to one of them.
+// Verdict is what is known about a run's chain of operations up to one of them.
 type Verdict struct {
 	Run string
-	Op  object.OID // the operation that was asked about
-	// Findings say what does not hold; there are none when the chain is sound. They
-	// are those of Check with replay: the shape of the chain, messages against
-	// records, evidence, ledgers that only grow, every operation applied again.
+	Op  object.OID // the operation in question
+	// Findings lists what is invalid; it is empty when the chain is sound. They are those of Check with replay: the
+	// shape of the chain, messages against records, evidence, ledgers that only grow, every operation by replay.
 	Findings []Finding
-	// Good is the newest operation before the first that does not hold, "" when
-	// there is none or everything holds.
+	// Good is the newest operation before the first invalid one, "" when there is none or everything is valid.
 	Good object.OID
-	// Open are the claims of operations that cannot be applied again (another tool's
-	// work, a restore, working files a person took up) and that no person has
-	// confirmed since, oldest first. Such a run may be read; nothing is built on it.
+	// Open lists the claims of operations that cannot be replayed (another tool's work, a restore, working files a
+	// person adopted) and that no person has confirmed since, oldest first. Such a run may be read; nothing may
+	// build on it.
 	Open []Claim
-	// Arrived are approvals and confirmations among the operations checked now: the
-	// others were made by this clone, or were checked before.
+	// Arrived lists approvals and confirmations among the operations checked now: the others were made by this
+	// clone, or were checked before.
 	Arrived []Arrival
 	Checked int  // operations checked now
-	Lost    bool // the run does not contain the operation that was to be checked from; a finding too
+	Lost    bool // the run does not contain the operation from which to check; also a finding
 
-	Past []Arrival // those of earlier checks and of this one, the newest few
+	Past []Arrival // decisions of earlier checks and of this one, the newest few
 }
 
 // Claim is an unconfirmed claim and the operation that makes it.
 type Claim struct {
 	external.Claim
-	Op object.OID // "" for what the working files claim and no operation has recorded yet
+	Op object.OID // "" for a claim in the working files that no operation has recorded yet
 }
 
 // Arrival is a person's decision that reached this clone through the run's ref.
 type Arrival struct {
 	Op    object.OID
-	Name  string // of the operation: approve_transition, approve_completion, reactivate, confirm
-	Gate  string // what was approved, "" when it was no gate
+	Name  string // the operation: approve_transition, approve_completion, reactivate, confirm
+	Gate  string // what was approved, "" when it was not a gate
 	Actor evidence.Actor
 	At    string // wire time
 }
 
-// Sound reports whether every operation holds.
+// Sound reports whether every operation is valid.
 func (v *Verdict) Sound() bool { return len(v.Findings) == 0 }
 
-// Err is nil for a sound chain, else record_unproven: which operation does not hold,
-// why, and the command that leads back to the last one that does.
+// Err is nil for a sound chain, else record_unproven: which operation is invalid, why, and the command that leads
+// back to the last valid one.
 func (v *Verdict) Err() error {
 	if v.Sound() {
 		return nil
@@ -78,16 +76,14 @@ func (v *Verdict) Err() error {
 	return e.WithHint("look at it with git agentxchain fsck --replay --run %s; git agentxchain repair --from-op %s --run %s goes back to the last operation that holds and keeps what it drops", v.Run, v.Good.Short(), v.Run)
 }
 
-// Verify checks the chain of a run from the newest operation that is known to be
-// sound up to op, "" for the tip of the run's ref. What was found sound is noted in
-// the git directory (see verified); a note saves time and is no proof, and fsck does
-// not look at it.
+// Verify checks the chain of a run from the newest operation that is known to be sound up to op, "" for the tip of
+// the run's ref. It notes what it found sound in the git directory (see verified); a note saves time and is not a
+// proof, and fsck does not read it.
 //
-// A chain that does not hold is a Verdict with Findings, not an error. Errors say
-// that the check could not be made: no_run, git's own, a cancelled context.
+// An invalid chain is a Verdict with Findings, not an error. Errors say that the check could not be made: no_run,
+// git's own, a cancelled context.
 //
-// The repository may be bare, and op may lie in the quarantine of a push that is
-// being received.
+// The repository may be bare, and op may be in the quarantine of a push that is being received.
 func Verify(ctx context.Context, r *git.Repository, run string, op object.OID) (*Verdict, error) {
 	if op == "" {
 		var err error
@@ -111,7 +107,7 @@ func Verify(ctx context.Context, r *git.Repository, run string, op object.OID) (
 		return nil, err
 	}
 	if !v.Sound() {
-		// What the objects say of themselves stays true; one that is missing can come.
+		// What the objects themselves show stays true; a missing object may arrive later.
 		if c := v.Findings[0].Code; c == FindRecord || c == record.CodeStateTampered {
 			r.Unsound.Store(v)
 		}
@@ -122,7 +118,7 @@ func Verify(ctx context.Context, r *git.Repository, run string, op object.OID) (
 	return v, nil
 }
 
-// Believe refuses a chain that does not hold.
+// Believe returns an error for an invalid chain.
 func Believe(ctx context.Context, repo *git.Repository, run string, op object.OID) error {
 	v, err := Verify(ctx, repo, run, op)
 	if err != nil {
@@ -131,9 +127,9 @@ func Believe(ctx context.Context, repo *git.Repository, run string, op object.OI
 	return v.Err()
 }
 
-// VerifyStrictly checks the operations after since, "" for all of them, up to op. What another
-// tool did is held to the rules of absorbing it, its rows to bearing each other out, and a run
-// that does not contain since is a finding. No note is looked at.
+// VerifyStrictly checks the operations after since, "" for all of them, up to op. Another tool's operations must
+// satisfy the rules of absorbing, their rows must support each other, and a run that does not contain since is a
+// finding. It reads no note.
 func VerifyStrictly(r *record.Reader, repo *git.Repository, run string, op, since object.OID) (*Verdict, error) {
 	f := &checker{repo: repo, ctx: r.Context(), opt: Options{Replay: true}, report: &Report{}, strict: true}
 	met := false
@@ -156,8 +152,8 @@ func VerifyStrictly(r *record.Reader, repo *git.Repository, run string, op, sinc
 // MaxVerified bounds the operations of one run that are checked at once.
 const MaxVerified = 200000
 
-// verify checks the operations from the newest one that known knows up to tip. known
-// answers with the claims that are open after an operation.
+// verify checks the operations from the newest one that known knows up to tip. known returns the claims that are
+// open after an operation.
 func (f *checker) verify(r *record.Reader, run string, tip object.OID, known func(object.OID) ([]Claim,
 	bool)) (*Verdict,
 	error) {
@@ -192,8 +188,7 @@ func (f *checker) verify(r *record.Reader, run string, tip object.OID, known fun
 	return v, nil
 }
 
-// sortFindings puts the findings into the order of the chain and names the newest
-// operation before the first of them.
+// sortFindings sorts the findings along the chain and sets Good to the newest operation before the first of them.
 func (v *Verdict) sortFindings(list []chain.OpInfo) {
 	if len(v.Findings) == 0 {
 		return
@@ -208,9 +203,8 @@ func (v *Verdict) sortFindings(list []chain.OpInfo) {
 	}
 }
 
-// chainTo lists the operations up to tip, oldest first: from the first one, or from
-// the newest for which stop says so, which met reports. What cannot be read is a
-// finding, and the list then begins after it.
+// chainTo lists the operations up to tip, oldest first: from the first one, or from the newest for which stop
+// returns true, which met reports. An unreadable operation is a finding, and the list then begins after it.
 func (f *checker) chainTo(r *record.Reader, run string, tip object.OID,
 	stop func(object.OID) bool) (list []chain.OpInfo,
 	met bool, err error) {
@@ -239,8 +233,7 @@ func (f *checker) chainTo(r *record.Reader, run string, tip object.OID,
 	return list, met, nil
 }
 
-// fold returns the claims that are open after the operations of list, when before
-// are those that are open in front of it.
+// fold returns the claims that are open after the operations of list, given those open before.
 func (f *checker) fold(list []chain.OpInfo, before []Claim) []Claim {
 	open := slices.Clip(before)
 	for _, op := range list {
@@ -258,7 +251,7 @@ func (f *checker) fold(list []chain.OpInfo, before []Claim) []Claim {
 	return open
 }
 
-// arrivals are the decisions of people in the operations of list.
+// arrivals returns the decisions of people in the operations of list.
 func (f *checker) arrivals(list []chain.OpInfo) []Arrival {
 	var out []Arrival
 	for _, op := range list {
@@ -272,7 +265,7 @@ func (f *checker) arrivals(list []chain.OpInfo) []Arrival {
 	return out
 }
 
-// ArrivalNotices says which decisions of people came with a chain.
+// ArrivalNotices describes the decisions of people that came with a chain.
 func ArrivalNotices(arrived []Arrival) []string {
 	var out []string
 	for _, a := range arrived {
@@ -281,7 +274,7 @@ func ArrivalNotices(arrived []Arrival) []string {
 	return out
 }
 
-// String says who decided what.
+// String describes who decided what.
 func (a Arrival) String() string {
 	what := a.Name
 	switch {

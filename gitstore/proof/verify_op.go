@@ -1,6 +1,5 @@
-// What the verifier asks of one operation beyond fsck's checks: message and record
-// agree, a confirmation is about the operation before it, and of what cannot be
-// applied again what it claims.
+// The verifier's checks of one operation beyond fsck's: message and record agree, a confirmation is about the
+// operation before it, and what an operation that cannot be replayed claims.
 
 package proof
 
@@ -21,7 +20,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// seenOp is what a chain is judged by beside its findings.
+// seenOp is what a chain is judged by besides its findings.
 type seenOp struct {
 	claims   []external.Claim // what has to be confirmed
 	confirms bool             // a person's confirmation of everything before it
@@ -37,9 +36,8 @@ func (f *checker) saw(op object.OID, what seenOp) {
 	f.seen[op] = what
 }
 
-// replayed judges an operation that was applied again with the recorded outcome. tr
-// is the outcome, nil for the first operation of a run; claims are those that applying
-// does not settle.
+// replayed judges an operation whose replay matched the record. tr is the outcome, nil for the first operation of a
+// run; claims are those that replay does not settle.
 func (f *checker) replayed(
 	op chain.OpInfo, rec *protocol.Record, before []byte, tr *protocol.Transition,
 	claims []external.Claim, say sayFunc,
@@ -70,8 +68,8 @@ func (f *checker) replayed(
 	f.saw(op.Op, what)
 }
 
-// agree holds the message of an operation against its record: what the log shows,
-// and what completing the working files goes by.
+// agree compares the message of an operation with its record: the log shows it, and completing the working files
+// relies on it.
 func agree(op chain.OpInfo, rec *protocol.Record, tr *protocol.Transition, say sayFunc) {
 	if by := record.Signature(&rec.Env); op.Actor != "" &&
 		(object.Identity(by.Name) != op.Actor && object.Identity(by.Name) != "" ||
@@ -98,9 +96,8 @@ func agree(op chain.OpInfo, rec *protocol.Record, tr *protocol.Transition, say s
 	}
 }
 
-// unreplayed judges an operation that cannot be applied again: another tool's work,
-// a restore, working files a person took up, or the work of another rule set. It
-// notes what it claims, and finds what such an operation may not be.
+// unreplayed judges an operation that cannot be replayed: another tool's work, a restore, working files a person
+// adopted, or the work of another rule set. It notes the claims, and finds what such an operation must not contain.
 func (f *checker) unreplayed(p *Replayer, op chain.OpInfo, rec *protocol.Record, prev object.OID, say sayFunc) error {
 	r := p.Reader
 	claims, err := rulesClaim(r, rec, prev, op.Tree)
@@ -113,7 +110,7 @@ func (f *checker) unreplayed(p *Replayer, op chain.OpInfo, rec *protocol.Record,
 	}
 	after, perr := run.DecodeState(now)
 	if perr != nil {
-		return nil // said of the operation itself
+		return nil // reported for the operation itself
 	}
 	root, err := r.Entries(op.Tree)
 	if err != nil {
@@ -130,7 +127,7 @@ func (f *checker) unreplayed(p *Replayer, op chain.OpInfo, rec *protocol.Record,
 			return err
 		}
 		if before, perr = run.DecodeState(was); perr != nil {
-			return nil // said of the operation before
+			return nil // reported for the previous operation
 		}
 		before, _ = run.RepairState(before, cfg)
 	}
@@ -159,8 +156,8 @@ func (f *checker) unreplayed(p *Replayer, op chain.OpInfo, rec *protocol.Record,
 	return nil
 }
 
-// rulesClaim says whether an operation took up other rules on its own. A restore and
-// working files a person answered for are that person's act.
+// rulesClaim returns a claim if an operation adopted other rules on its own. A restore and working files that a
+// person vouched for are that person's act.
 func rulesClaim(r *record.Reader, rec *protocol.Record, before, after object.OID) ([]external.Claim, error) {
 	if before == "" || acceptedBy(rec) != nil {
 		return nil, nil
@@ -187,13 +184,13 @@ func rulesClaim(r *record.Reader, rec *protocol.Record, before, after object.OID
 	}
 	st, perr := run.DecodeState(data)
 	if perr != nil {
-		return nil, nil // said of the operation before
+		return nil, nil // reported for the previous operation
 	}
 	return protocol.RulesClaim(rec.Name, st.Status, was, now), nil
 }
 
-// foreign finds what an operation of another tool may not hold, and steps that its
-// own rows do not account for unless a person has answered for it.
+// foreign finds what another tool's operation must not contain, and steps that its own rows do not account for
+// unless a person has vouched for it.
 func (f *checker) foreign(
 	r *record.Reader, op chain.OpInfo, rec *protocol.Record, prev object.OID, before, after *run.State,
 	say sayFunc,
@@ -220,7 +217,7 @@ func (f *checker) foreign(
 		say(FindRecord, record.DirFiles, "changes of another tool hold files of operations")
 	}
 	if acceptedBy(rec) != nil || before == nil {
-		return nil // a person answered for it; a run's beginning is held to what it claims
+		return nil // a person vouched for it; a run's beginning is checked by its claims
 	}
 	rows, err := appendedRows(r, prev, op.Tree)
 	if err != nil {
@@ -236,7 +233,7 @@ func (f *checker) foreign(
 	return nil
 }
 
-// rowsFrom notes which runs the rows are of that an operation of another tool added.
+// rowsFrom notes the runs of the rows that another tool's operation added.
 func (f *checker) rowsFrom(r *record.Reader, before, after object.OID) error {
 	if before == "" {
 		return f.heardIn(r, after)
@@ -251,7 +248,7 @@ func (f *checker) rowsFrom(r *record.Reader, before, after object.OID) error {
 	return nil
 }
 
-// borneOut is what is asked beyond that of a clone that is only read.
+// borneOut makes the additional checks for a clone that is only read.
 func (f *checker) borneOut(r *record.Reader, op chain.OpInfo, prev object.OID, rows run.LedgerReader) error {
 	was, _, err := r.File(prev, record.FileState)
 	if err != nil {
@@ -264,7 +261,7 @@ func (f *checker) borneOut(r *record.Reader, op chain.OpInfo, prev object.OID, r
 	return f.fault(op.Run, op.Op, BorneOut(was, now, rows))
 }
 
-// appendedRows reads the rows that ledgers have got between two trees.
+// appendedRows reads the rows appended to ledgers between two trees.
 func appendedRows(r *record.Reader, before, after object.OID) (run.LedgerReader, error) {
 	added := make(map[wire.Ledger][]byte)
 	for _, l := range wire.Ledgers() {
@@ -294,16 +291,15 @@ func indexFollows(r *record.Reader, tree object.OID, cfg *config.Config, state *
 	return string(have) == string(want), fault
 }
 
-// acceptedBy says who answered for an operation that cannot be applied again.
+// acceptedBy returns who vouched for an operation that cannot be replayed.
 func acceptedBy(rec *protocol.Record) *ojson.Object { return rec.Detail.Object("accepted_by") }
 
-// sayFunc notes a finding of one operation.
+// sayFunc records a finding of one operation.
 type sayFunc = func(code, path, format string, args ...any)
 
-// BorneOut refuses accepted rows that nothing but themselves speaks for: the turn
-// must be over in the state, and an event of the same change must tell of its
-// acceptance, as every implementation writes one; its role is the one that was
-// assigned in the recorded state was, and its decisions are in the ledger of them.
+// BorneOut refuses accepted rows without any other support: the turn must be over in the state, and an event of the
+// same change must report its acceptance, as every implementation writes one; its role must be the one assigned in
+// the recorded state was, and its decisions must be in the decision ledger.
 func BorneOut(was, state []byte, added run.LedgerReader) error {
 	st, perr := run.DecodeState(state)
 	if perr != nil {

@@ -1,4 +1,4 @@
-// The files of a dispatch bundle, and those of a recorded one.
+// The files of a dispatch bundle, working and recorded.
 
 package record
 
@@ -8,7 +8,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 )
 
-// SafeBundleName reports whether s, slash separated, can be a file of a bundle.
+// SafeBundleName reports whether s, slash-separated, can be a file of a bundle.
 func SafeBundleName(s string) bool {
 	if len(s) > 1024 {
 		return false
@@ -21,8 +21,7 @@ func SafeBundleName(s string) bool {
 	return true
 }
 
-// BundleFiles lists the files of a recorded bundle, whose tree it is given, by their path
-// below the bundle directory.
+// BundleFiles lists the files in the tree of a recorded bundle, by their path below the bundle directory.
 func (r *Reader) BundleFiles(tree object.OID) (map[string]object.OID, error) {
 	out := make(map[string]object.OID)
 	err := r.WalkFiles(tree, ".", func(name string, oid object.OID) error {
@@ -34,20 +33,20 @@ func (r *Reader) BundleFiles(tree object.OID) (map[string]object.OID, error) {
 	return out, err
 }
 
-// ByProducts are the files adapters leave in a turn's staging directory
-// (docs/bundles.md#where). They go with the turn; every other file there stays.
+// ByProducts lists the files that adapters leave in a turn's staging directory (docs/bundles.md#where). They are
+// removed with the turn; every other file there stays.
 func ByProducts() []string {
 	return []string{"provider-response.json", "api-error.json", "retry-trace.json"}
 }
 
-// BundleFiles are the files a dispatch bundle can hold (docs/bundles.md#where), the seal last:
-// a bundle without it is one still being written.
+// BundleFiles lists the files that a dispatch bundle can hold (docs/bundles.md#where), the seal last: a bundle
+// without a seal is still being written.
 func BundleFiles() []string {
 	return []string{"ASSIGNMENT.json", "PROMPT.md", "CONTEXT.md", "COORDINATOR_CONTEXT.json", "COORDINATOR_CONTEXT.md",
 		"CONTEXT.effective.md", "TOKEN_BUDGET.json", "API_REQUEST.json", "stdout.log", BundleSeal}
 }
 
-// RecordedBundleFiles are those of BundleFiles that an operation keeps.
+// RecordedBundleFiles lists the BundleFiles that an operation keeps.
 func RecordedBundleFiles() []string {
 	return []string{"ASSIGNMENT.json", "PROMPT.md", "CONTEXT.md", BundleSeal}
 }

@@ -1,5 +1,5 @@
-// Deriving the tree of an operation from the one before: used to record an
-// operation, and to prove that a recorded one follows from its predecessor.
+// Deriving the tree of an operation from its predecessor's: used to record an operation, and to prove that a
+// recorded one follows from its predecessor.
 
 package record
 
@@ -13,21 +13,19 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// Derivation changes a tree as a transition says. It touches neither disk nor
-// repository.
+// Derivation changes a tree according to a transition. It touches neither disk nor repository.
 type Derivation struct {
 	Edit  *Edit
 	Root  object.OID // recorded tree it starts from; "" when the edit was filled from files
 	Marks map[wire.Ledger]LedgerMark
-	// tail returns the last segment of a ledger, known by its id, when it is at
-	// hand, else nil.
+	// Tail returns the last segment of a ledger, by its id, when it is in memory, else nil.
 	Tail func(l wire.Ledger, oid object.OID) []byte
 
 	Index   []byte
 	Changes []LedgerChange
 }
 
-// LedgerChange is what a transition does to one ledger.
+// LedgerChange is a transition's change to one ledger.
 type LedgerChange struct {
 	Ledger wire.Ledger
 	Offset int64 // size before
@@ -35,8 +33,7 @@ type LedgerChange struct {
 	Amends []ledger.Amend
 }
 
-// Apply puts documents, index, ledgers and files of t into the tree and takes
-// bundles of ended turns out.
+// Apply puts documents, index, ledgers and files of t into the tree and removes bundles of ended turns.
 func (d *Derivation) Apply(t *protocol.Transition, state []byte) error {
 	for doc, data := range t.Documents {
 		if doc == wire.DocState || DocumentFile(doc) == "" {

@@ -1,4 +1,4 @@
-// Deriving the tree of an operation from a recorded one, so that only what differs is written.
+// Deriving the tree of an operation from a recorded one, so that only the differences are written.
 
 package record
 
@@ -11,8 +11,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 )
 
-// Edit derives a new tree from a recorded one. The recorded tree is not
-// changed; only what differs becomes new objects.
+// Edit derives a new tree from a recorded one, which stays unchanged; only differences become new objects.
 type Edit struct {
 	Reader  *Reader
 	root    *treeDir
@@ -53,8 +52,8 @@ func (e *Edit) open(oid object.OID) (*treeDir, error) {
 	return d, nil
 }
 
-// dir returns the directory at path ("" is the root). Without create a missing
-// one is nil; with it the whole way is marked as changed.
+// dir returns the directory at path ("" is the root). Without create a missing one is nil; with create every
+// directory on the path is marked as changed.
 func (e *Edit) dir(path string, create bool) (*treeDir, error) {
 	d := e.root
 	d.changed = d.changed || create
@@ -100,8 +99,8 @@ func (e *Edit) queueAs(oid object.OID, kind string, data []byte) {
 	}
 }
 
-// Put sets the file at path. What is there already is not queued again: checking
-// that an object is stored for good costs a sync, and this one is recorded.
+// Put sets the file at path. It does not queue unchanged content: checking that an object is durable costs a sync,
+// and this one is recorded.
 func (e *Edit) Put(path string, data []byte) error {
 	oid := e.Reader.BlobID(data)
 	parent, name := splitPath(path)
@@ -114,7 +113,7 @@ func (e *Edit) Put(path string, data []byte) error {
 	return e.PutEntry(path, object.TreeEntry{Mode: object.ModeFile, OID: oid})
 }
 
-// PutEntry sets the entry at path to one that exists already.
+// PutEntry sets the entry at path to an existing object.
 func (e *Edit) PutEntry(path string, entry object.TreeEntry) error {
 	parent, name := splitPath(path)
 	d, err := e.dir(parent, true)
@@ -126,8 +125,7 @@ func (e *Edit) PutEntry(path string, entry object.TreeEntry) error {
 	return nil
 }
 
-// Remove takes the entry at path away; directories left empty go when the tree
-// is finished.
+// Remove removes the entry at path; directories left empty are removed when the tree is finished.
 func (e *Edit) Remove(path string) error {
 	parent, name := splitPath(path)
 	d, err := e.dir(parent, false)
@@ -148,14 +146,13 @@ func splitPath(path string) (dir, name string) {
 	return path[:i], path[i+1:]
 }
 
-// Finish queues the changed trees and returns the root's id. Trees made here
-// are known to the reader afterwards.
+// Finish queues the changed trees and returns the root's id. The reader knows these trees afterwards.
 func (e *Edit) Finish() object.OID {
 	oid, _ := e.seal(e.root)
 	return oid
 }
 
-// Commit makes a commit an object of the edit and returns its id. what names it where it cannot be one.
+// Commit makes a commit an object of the edit and returns its id. what names it in the error for an invalid commit.
 func (e *Edit) Commit(what string, c *object.Commit) (object.OID, error) {
 	data, err := object.EncodeCommit(e.Reader.Format, c)
 	if err != nil {

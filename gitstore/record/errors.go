@@ -1,4 +1,4 @@
-// What is wrong with a record, or with working files held against it.
+// Errors of a record, and of working files compared with it.
 
 package record
 
@@ -10,26 +10,25 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// Codes of a record that is not as operations leave it.
+// Codes of a record that differs from what operations leave.
 const (
 	CodeLedgerTampered = "ledger_tampered"
 	CodeStateTampered  = "state_tampered"
 	CodeChainBroken    = "chain_broken"
 )
 
-// CodeForeignRun means that a run elsewhere has the name of one here and shares no
-// operation with it.
+// CodeForeignRun means that a run elsewhere has the same name as one here and shares no operation with it.
 const CodeForeignRun = "run_foreign"
 
 // CodeUnproven means that a run's ref leads to operations that do not follow from
 // the ones before them.
 const CodeUnproven = "record_unproven"
 
-// RepairHint names the ways out of working files that differ from the record.
+// RepairHint names the remedies for working files that differ from the record.
 const RepairHint = "see what changed with git agentxchain fsck, then run git agentxchain repair --from-ref to go back to the recorded run, or git agentxchain repair --accept-working --reason TEXT to record the files as they are"
 
-// Tampered says that a ledger is not the recorded one plus what the protocol
-// allows; line is 1-based, 0 when no single line is to blame.
+// Tampered returns the error for a ledger that is not the recorded one plus what the protocol allows; line is
+// 1-based, 0 when no single line is to blame.
 func Tampered(l wire.Ledger, line int, format string, args ...any) *fail.Error {
 	where := l.Path()
 	if line > 0 {
@@ -39,12 +38,12 @@ func Tampered(l wire.Ledger, line int, format string, args ...any) *fail.Error {
 		RepairHint)
 }
 
-// TamperedDoc says the same of a document.
+// TamperedDoc returns the same error for a document.
 func TamperedDoc(name string, format string, args ...any) *fail.Error {
 	return fail.Errorf(CodeStateTampered, nil, "%s: %s", name, fmt.Sprintf(format, args...)).WithHint("%s", RepairHint)
 }
 
-// Malformed says that a recorded tree does not have the shape of docs/storage.md.
+// Malformed returns the error for a recorded tree without the shape of docs/storage.md.
 func Malformed(tree object.OID, format string, args ...any) *fail.Error {
 	return fail.Errorf(CodeChainBroken, nil, "recorded tree %s: %s", tree.Short(), fmt.Sprintf(format, args...)).
 		WithHint("run git agentxchain fsck, then fetch the run's ref from another clone")

@@ -1,5 +1,5 @@
-// The record of an initiative as it came from elsewhere: what makes it believable, and its
-// files (docs/coordinator.md#on-another-machine).
+// The record of an initiative from elsewhere: its verification and its files
+// (docs/coordinator.md#on-another-machine).
 
 package record
 
@@ -24,8 +24,8 @@ import (
 // maxInitiativeFiles bounds what one change may record.
 const maxInitiativeFiles = 20000
 
-// ofInitiative reports a file that the record of an initiative may hold: those of the
-// coordinator, under names that are the same file on every system.
+// ofInitiative reports whether the record of an initiative may hold a file: those of the coordinator, under names
+// that mean the same file on every system.
 func ofInitiative(name string) bool {
 	switch name {
 	case initiative.ConfigFile, initiative.StatePath, initiative.BarriersPath, initiative.ReportPath:
@@ -44,8 +44,7 @@ func ofInitiative(name string) bool {
 	})
 }
 
-// InitiativeFiles are the files that a record of an initiative holds, by their paths in the
-// workspace.
+// InitiativeFiles returns the files in a record of an initiative, by their paths in the workspace.
 func InitiativeFiles(ctx context.Context, r *git.Repository, op object.OID) (map[string][]byte, error) {
 	t := NewReader(ctx, r)
 	c, err := t.Commit(op)
@@ -97,10 +96,10 @@ func initiativeTree(r *Reader, tree object.OID) (map[string]object.OID, error) {
 	return files, walk(tree, "")
 }
 
-// VerifyInitiative holds the changes of an initiative after since, "" for all, up to op against
-// what the coordinator writes: one line of commits that name the initiative and its state,
-// ledgers that only grow, and a state, barriers and phase that the history bears out. project
-// is the id it must have, "" for any. What the repositories have accepted is not asked here.
+// VerifyInitiative checks the changes of an initiative after since, "" for all, up to op against what the
+// coordinator writes: a linear chain of commits that name the initiative and its state, ledgers that only grow, and
+// a state, barriers and phase that the history supports. project is the id it must have, "" for any. It does not
+// check what the repositories have accepted.
 //
 // Errors: record_unproven, run_foreign, and those of reading objects.
 func VerifyInitiative(ctx context.Context, r *git.Repository, name string, op, since object.OID,
@@ -124,14 +123,14 @@ func VerifyInitiative(ctx context.Context, r *git.Repository, name string, op, s
 	return nil
 }
 
-// initiativeCheck is a verification under way.
+// initiativeCheck is a verification in progress.
 type initiativeCheck struct {
 	r             *Reader
 	name, project string
 	ends          map[object.OID]bool // where a shallow clone ends
 }
 
-// initiativeChange is one change of it, with the files it recorded.
+// initiativeChange is one of its changes, with the files it recorded.
 type initiativeChange struct {
 	*object.Commit
 
@@ -157,7 +156,7 @@ func (v *initiativeCheck) refuse(op object.OID, format string, args ...any) erro
 		fmt.Sprintf(format, args...)).WithHint("ask the person who pushed it; nothing of it was taken")
 }
 
-// step checks one change against the one before it, which it returns, nil for none.
+// step checks one change against its predecessor, which it returns, nil for none.
 func (v *initiativeCheck) step(c *initiativeChange) (*initiativeChange, error) {
 	if len(c.Parents) > 1 {
 		return nil, v.refuse(c.op, "it has %d parents, and an initiative is one line", len(c.Parents))
@@ -189,7 +188,7 @@ func (v *initiativeCheck) step(c *initiativeChange) (*initiativeChange, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Else a change could choose by itself who may approve those that follow.
+	// Otherwise a change could itself choose who may approve later ones.
 	if old, err := ojson.DecodeObject(was); err == nil && old.String("authority_base") != o.String("authority_base") {
 		return nil, v.refuse(c.op, "it changes authority_base, the commit at which signers are read")
 	}
@@ -203,7 +202,7 @@ func (v *initiativeCheck) file(files map[string]object.OID, name string) ([]byte
 	return v.r.Blob(files[name])
 }
 
-// belongs refuses what was recorded for another project.
+// belongs refuses a record of another project.
 func (v *initiativeCheck) belongs(op object.OID, files map[string]object.OID) error {
 	data, err := v.file(files, initiative.ConfigFile)
 	if err != nil || data == nil || v.project == "" {
@@ -222,7 +221,7 @@ func (v *initiativeCheck) belongs(op object.OID, files map[string]object.OID) er
 	return nil
 }
 
-// grows refuses a ledger that does not go on from the one before.
+// grows refuses a ledger that does not continue its predecessor.
 func (v *initiativeCheck) grows(c, before *initiativeChange) error {
 	for _, name := range initiative.Ledgers() {
 		if before.files[name] == c.files[name] {
@@ -259,8 +258,8 @@ func (v *initiativeCheck) tip(c *initiativeChange) (err error) {
 	return nil
 }
 
-// InitiativeAsked is the change with which a gate began to wait, before or at tip: the first of the newest ones whose
-// state says that the gate was requested at that time. "" for none.
+// InitiativeAsked returns the change with which a gate began to wait, at or before tip: the first of the latest
+// series of changes whose state says that the gate was requested at that time. "" for none.
 func InitiativeAsked(ctx context.Context, r *git.Repository, tip object.OID, requested string) (object.OID, error) {
 	t := NewReader(ctx, r)
 	asked := object.OID("")
@@ -285,7 +284,7 @@ func InitiativeAsked(ctx context.Context, r *git.Repository, tip object.OID, req
 	return asked, nil
 }
 
-// InitiativeRequest is the time at which the gate was requested that waits after a change, "" for none, and the history
+// InitiativeRequest returns the request time of the gate that waits after a change, "" for none, and the history
 // there.
 func InitiativeRequest(ctx context.Context, r *git.Repository, op object.OID) (at string, rows []byte, err error) {
 	t := NewReader(ctx, r)
@@ -299,8 +298,8 @@ func InitiativeRequest(ctx context.Context, r *git.Repository, op object.OID) (a
 	return at, rows, err
 }
 
-// InitiativeFirst is the history of the first change up to tip that is here: of an initiative that was restored from an
-// artifact, all that it brought.
+// InitiativeFirst returns the history at the first change up to tip that is here: for an initiative restored from
+// an artifact, everything it brought.
 func InitiativeFirst(ctx context.Context, r *git.Repository, tip object.OID) ([]byte, error) {
 	t, ends := NewReader(ctx, r), history.ShallowCommits(r)
 	for op := tip; ; {
@@ -339,8 +338,8 @@ func requestedAt(t *Reader, c *object.Commit) (string, error) {
 	return o.Object("pending_gate").String("requested_at"), nil
 }
 
-// InitiativeAt is the newest change of an initiative and the one whose files these are: another one where they are
-// late, "" where they were changed or nothing is recorded.
+// InitiativeAt returns the newest change of an initiative and the one with these files: an older one if they are
+// late, "" if they were changed or nothing is recorded.
 func InitiativeAt(ctx context.Context, r *git.Repository, in Initiative) (tip, at object.OID, err error) {
 	tip, err = r.ReadRef(ctx, InitiativeRefPrefix+in.Run)
 	if err != nil || tip == "" {
@@ -350,7 +349,7 @@ func InitiativeAt(ctx context.Context, r *git.Repository, in Initiative) (tip, a
 	return tip, at, err
 }
 
-// InitiativeChange is the newest change at or before tip that left these files, "" for none.
+// InitiativeChange returns the newest change at or before tip that left these files, "" for none.
 func InitiativeChange(ctx context.Context, r *git.Repository, tip object.OID, files map[string][]byte) (object.OID,
 	error) {
 	t, have := NewReader(ctx, r), tellingOf(r, files)
@@ -369,8 +368,8 @@ func InitiativeChange(ctx context.Context, r *git.Repository, tip object.OID, fi
 	return "", nil
 }
 
-// InitiativeGivenUp is the change whose files these are and that this side has given up for another one, "" for none: the
-// command was killed before the files had followed.
+// InitiativeGivenUp returns the change with these files that this side has given up for another one, "" for none:
+// the command was killed before it had updated the files.
 func InitiativeGivenUp(ctx context.Context, r *git.Repository, in Initiative) (object.OID, error) {
 	lost, err := r.Tips(ctx, LostRefPrefix+InitiativeNames+in.Run+"/")
 	if err != nil || len(lost) == 0 {
@@ -389,8 +388,8 @@ func InitiativeGivenUp(ctx context.Context, r *git.Repository, in Initiative) (o
 	return "", nil
 }
 
-// telling are the documents and ledgers, which tell a change. Contexts and reports that lie there as well are what a
-// command that was killed had begun with.
+// telling returns the documents and ledgers that identify a change. Contexts and reports beside them may be the
+// beginning of a killed command's work.
 func telling() []string {
 	return append(initiative.Ledgers(), initiative.BarriersPath, initiative.StatePath)
 }
@@ -405,7 +404,7 @@ func tellingOf(r *git.Repository, files map[string][]byte) map[string]object.OID
 	return have
 }
 
-// leaves reports a change that left those files.
+// leaves reports whether a change left those files.
 func leaves(t *Reader, c *object.Commit, have map[string]object.OID) (bool, error) {
 	for _, name := range telling() {
 		if e, _, err := t.Lookup(c.Tree, name); err != nil || e.OID != have[name] {
@@ -415,8 +414,8 @@ func leaves(t *Reader, c *object.Commit, have map[string]object.OID) (bool, erro
 	return true, nil
 }
 
-// InitiativeHolds reports whether an initiative of this repository recorded the
-// file with this content. known reports that there are initiatives at all.
+// InitiativeHolds reports whether an initiative of this repository recorded the file with this content. known
+// reports whether there are initiatives at all.
 func InitiativeHolds(ctx context.Context, r *git.Repository, name string, content object.OID) (held, known bool,
 	err error) {
 	out, err := r.Git.Run(ctx, nil, "for-each-ref", "--format=%(objectname)", InitiativeRefPrefix)
@@ -443,10 +442,10 @@ func InitiativeHolds(ctx context.Context, r *git.Repository, name string, conten
 	return false, known, nil
 }
 
-// maxInitiativeSteps bounds how far back an initiative's files are looked for.
+// maxInitiativeSteps bounds how far back an initiative's files are searched.
 const maxInitiativeSteps = 5000
 
-// FileSafe reports an id that can name a file.
+// FileSafe reports whether an id can be a file name.
 func FileSafe(id string) bool {
 	return id != "" && len(id) <= 200 && id[0] != '.' && !strings.ContainsFunc(id, func(c rune) bool {
 		return !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-' ||

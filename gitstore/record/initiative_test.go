@@ -28,7 +28,7 @@ func initiativeState(phase, status string) []byte {
 			`"pending_gate":null,"phase_gate_status":{},"created_at":"2026-01-02T03:04:05.000Z","updated_at":"2026-01-02T03:04:05.000Z"}`, status, phase)
 }
 
-// TestVerifyInitiativeRefuses forges the next change of a record that holds, each in one way.
+// TestVerifyInitiativeRefuses forges the next change of a valid record, each in one way.
 func TestVerifyInitiativeRefuses(t *testing.T) {
 	r := testrepo.New(t, testrepo.Options{})
 	ctx := context.Background()

@@ -1,4 +1,4 @@
-// The record of an initiative in the coordinator's own repository: one ref a super run, one commit a change
+// The record of an initiative in the coordinator's own repository: one ref per super run, one commit per change
 // (docs/coordinator.md#files-and-refs).
 
 package record
@@ -16,7 +16,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// Initiative is what a change has made of a super run.
+// Initiative is the result of a change to a super run.
 type Initiative struct {
 	Run     string            // the super run
 	Op      string            // what was done, one word
@@ -26,10 +26,9 @@ type Initiative struct {
 	Env     protocol.Env      // who and when
 }
 
-// PrepareInitiative writes the objects of a record and returns the update of its
-// ref that makes it count, for a caller that moves several refs together. The
-// update changes nothing (New equals Old) when the record holds these files
-// already. Errors: bad_ref_name, those of reading the ref and of writing objects.
+// PrepareInitiative writes the objects of a record and returns the update of its ref that publishes it, for a
+// caller that moves several refs together. The update changes nothing (New equals Old) when the record already
+// holds these files. Errors: bad_ref_name, those of reading the ref and of writing objects.
 func PrepareInitiative(ctx context.Context, r *git.Repository, in Initiative) (git.RefUpdate, error) {
 	if _, err := git.RunRef(in.Run); err != nil {
 		return git.RefUpdate{}, err
@@ -44,8 +43,8 @@ func PrepareInitiative(ctx context.Context, r *git.Repository, in Initiative) (g
 	return up, err
 }
 
-// WriteInitiative writes the objects of a record that goes on from tip, "" for one that begins, and returns its newest
-// change: tip where that holds these files already. No ref moves.
+// WriteInitiative writes the objects of a record that continues from tip, "" for a new one, and returns its newest
+// change: tip if that already holds these files. No ref moves.
 func WriteInitiative(ctx context.Context, r *git.Repository, in Initiative, tip object.OID) (object.OID, error) {
 	read := NewReader(ctx, r)
 	before := object.OID("")
@@ -87,7 +86,7 @@ func WriteInitiative(ctx context.Context, r *git.Repository, in Initiative, tip 
 	return oid, r.Objects().Write(ctx, edit.Objects)
 }
 
-// RecordInitiative is PrepareInitiative and the update, which it returns.
+// RecordInitiative calls PrepareInitiative and makes the update, which it returns.
 func RecordInitiative(ctx context.Context, r *git.Repository, in Initiative) (git.RefUpdate, error) {
 	up, err := PrepareInitiative(ctx, r, in)
 	if err != nil || up.New == up.Old {
@@ -100,8 +99,8 @@ func RecordInitiative(ctx context.Context, r *git.Repository, in Initiative) (gi
 	return up, err
 }
 
-// KeepBeginning keeps the commit at which an initiative began, whatever becomes of its branch. A commit that is not here
-// is left alone.
+// KeepBeginning keeps the commit at which an initiative began, even if its branch goes away. It ignores a commit
+// that is not here.
 func KeepBeginning(ctx context.Context, r *git.Repository, run string, commit object.OID) error {
 	if _, err := git.RunRef(run); err != nil {
 		return err

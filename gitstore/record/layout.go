@@ -13,8 +13,8 @@ import (
 // Entries of the tree of one operation.
 const (
 	FileRecord      = "op.json"          // protocol.Record of the operation
-	DirEvidence     = "evidence"         // <sha256>: what the operation was decided on
-	FileConfig      = "agentxchain.json" // the configuration it was decided under
+	DirEvidence     = "evidence"         // <sha256>: the inputs of the operation
+	FileConfig      = "agentxchain.json" // the operation's configuration
 	FileIndex       = "index.json"       // run.Index after it
 	FileState       = "state.json"
 	FileSession     = "session.json"
@@ -28,7 +28,7 @@ const (
 // ProjectDir holds the governed files of a project.
 const ProjectDir = ".agentxchain"
 
-// DocumentFile returns where a document lives in the tree.
+// DocumentFile returns the path of a document in the tree.
 func DocumentFile(d wire.Document) string {
 	switch d {
 	case wire.DocState:
@@ -46,9 +46,8 @@ func DocumentFile(d wire.Document) string {
 // LedgerDir returns the tree that holds the segments of l.
 func LedgerDir(l wire.Ledger) string { return DirLedger + "/" + string(l) }
 
-// fanout is how many segments a second-level tree holds. With it an append
-// rewrites one blob and three trees of at most some dozens of entries, however
-// long the ledger is.
+// fanout is how many segments a second-level tree holds. With it an append rewrites one blob and three trees of at
+// most some dozens of entries, however long the ledger is.
 const fanout = 64
 
 const digits = "0123456789"
@@ -64,7 +63,7 @@ func Slot(n int) (hi, lo string) {
 	return string(b[:]), string([]byte{digits[l/10], digits[l%10]})
 }
 
-// ParseSlot is the inverse of slot.
+// ParseSlot is the inverse of Slot.
 func ParseSlot(hi, lo string) (int, bool) {
 	h, ok1 := decimal(hi, 6)
 	l, ok2 := decimal(lo, 2)
@@ -74,7 +73,7 @@ func ParseSlot(hi, lo string) (int, bool) {
 	return h*fanout + l, true
 }
 
-// MaxSlots bounds a ledger to what its names can count.
+// MaxSlots bounds a ledger to the numbers that its names can hold.
 const MaxSlots = 1000000 * fanout
 
 func decimal(s string, width int) (int, bool) {
@@ -91,9 +90,8 @@ func decimal(s string, width int) (int, bool) {
 	return n, true
 }
 
-// SafeFile reports whether p, project-relative, is a file below .agentxchain
-// that an operation may create: clean, no dot-dot, not one of the ledgers or
-// documents, and nothing in it that another system reads as a path separator.
+// SafeFile reports whether p, project-relative, is a file below .agentxchain that an operation may create: clean,
+// no dot-dot, not one of the ledgers or documents, and without path separators of any system.
 func SafeFile(p string) bool {
 	if !strings.HasPrefix(p, ProjectDir+"/") || path.Clean(p) != p || len(p) > 4096 ||
 		strings.ContainsAny(p, "\\\x00") {

@@ -15,8 +15,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// LedgerEdit collects changes of one ledger and writes the touched segments
-// into a tree edit.
+// LedgerEdit collects changes to one ledger and writes the touched segments into a tree edit.
 type LedgerEdit struct {
 	r       *Reader
 	root    object.OID // recorded tree, "" when there is none
@@ -24,9 +23,9 @@ type LedgerEdit struct {
 	n       int            // segments
 	last    object.OID     // recorded last segment
 	changed map[int][]byte // new contents by number
-	grown   int64          // change of the ledger's size
+	grown   int64          // growth of the ledger in bytes
 
-	// known returns the last segment if the caller has it at hand, else nil.
+	// known returns the last segment if the caller has it in memory, else nil.
 	known func(oid object.OID) []byte
 }
 
@@ -151,8 +150,8 @@ func (r *Reader) Ledger(root object.OID, l wire.Ledger) ([]byte, error) {
 	return out, nil
 }
 
-// LedgerEnd reads the end of a ledger, n bytes or more, or all there is: the ledger of a run's first
-// operation holds the rows of every run before it.
+// LedgerEnd reads the end of a ledger, at least n bytes, or all there is: the ledger of a run's first operation
+// holds the rows of all earlier runs.
 func (r *Reader) LedgerEnd(root object.OID, l wire.Ledger, n int) ([]byte, error) {
 	segs, err := r.Slots(root, LedgerDir(l), false)
 	if err != nil {
@@ -193,7 +192,7 @@ func (e *Edit) pendingLedger(l wire.Ledger, m LedgerMark) (*LedgerEdit, error) {
 	return le, nil
 }
 
-// LastAccepted is the newest row of a turn that is not one of a reissue, with its line; nil for none.
+// LastAccepted returns the newest row of a turn that is not a reissue, with its line; nil for none.
 func (e *LedgerEdit) LastAccepted(turn string) (line []byte, row *ojson.Object, err error) {
 	for i := e.n - 1; i >= 0; i-- {
 		data, err := e.segment(i)

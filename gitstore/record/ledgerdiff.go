@@ -16,7 +16,7 @@ import (
 const (
 	Same     Kind = iota // byte for byte
 	Extended             // the recorded bytes, then more lines
-	Amended              // like extended, and lines were amended as the protocol allows
+	Amended              // like Extended, and lines were amended as the protocol allows
 	Shorter              // a proper prefix of the recorded bytes, or absent
 	Foreign              // anything else
 )
@@ -24,7 +24,7 @@ const (
 // Kind is how a working ledger relates to a recorded one.
 type Kind int
 
-// LedgerDiff is the outcome of a comparison.
+// LedgerDiff is the result of a comparison.
 type LedgerDiff struct {
 	Kind     Kind
 	Mark     LedgerMark     // of the recorded ledger; Stat is the working file's
@@ -35,8 +35,8 @@ type LedgerDiff struct {
 	Why      string         // Foreign: what is wrong with it
 }
 
-// CompareSegments walks data along the recorded segments. Segments that were not
-// amended are recognised by hash without reading them.
+// CompareSegments compares data with the recorded segments. It recognises unamended segments by hash without
+// reading them.
 func CompareSegments(r *Reader, l wire.Ledger, segs []object.OID, data []byte) (*LedgerDiff, error) {
 	d := &LedgerDiff{Mark: LedgerMark{Segments: len(segs)}}
 	off := 0
@@ -62,7 +62,7 @@ func CompareSegments(r *Reader, l wire.Ledger, segs []object.OID, data []byte) (
 	}
 	d.Mark.Size = int64(off)
 	if len(data) > off || len(segs) == 0 {
-		// A ledger that is there but was not before is a change even when empty.
+		// A ledger that did not exist before is a change even when empty.
 		d.Kind, d.Appended = Extended, data[off:]
 	}
 	return d, nil
@@ -110,9 +110,9 @@ func compareLines(r *Reader, l wire.Ledger, segs []object.OID, i, off int, data 
 	return d, nil
 }
 
-// amendment says why now may not replace was, or "" when it may: a checkpoint
-// adds members to a history row (docs/spec/lifecycle.md#checkpoints), an override marks a repo
-// decision (docs/spec/state.md#repository-decisions), and a writer may spell the same values differently.
+// amendment says why now may not replace was, or "" when it may: a checkpoint adds members to a history row
+// (docs/spec/lifecycle.md#checkpoints), an override marks a repo decision
+// (docs/spec/state.md#repository-decisions), and a writer may spell the same values differently.
 func amendment(l wire.Ledger, was, now []byte) string {
 	a, errA := ojson.DecodeObject(was)
 	b, errB := ojson.DecodeObject(now)
@@ -169,12 +169,12 @@ func superset(a, b *ojson.Object, key string) bool {
 	return true
 }
 
-// CheckAppended is CheckAppended of what was appended after the recorded lines.
+// CheckAppended is CheckAppended for the lines appended after the recorded ones.
 func (d *LedgerDiff) CheckAppended(l wire.Ledger) *fail.Error {
 	return CheckAppended(l, bytes.Count(d.Data, []byte("\n"))-bytes.Count(d.Appended, []byte("\n")), d.Appended)
 }
 
-// CheckAppended validates lines another tool added after line number before.
+// CheckAppended validates lines that another tool added after line number before.
 func CheckAppended(l wire.Ledger, before int, data []byte) *fail.Error {
 	if !l.JSONL() {
 		return nil
@@ -212,8 +212,8 @@ func (r *Reader) AbsorbLedger(edit *Edit, root object.OID, l wire.Ledger, diff *
 	return LedgerMark{Size: int64(len(diff.Data)), Segments: n, Tail: tail, Stat: diff.Mark.Stat}, err
 }
 
-// DiffLedger relates a ledger in tree after to the one in tree before ("" for
-// none), reading only segments that differ.
+// DiffLedger compares a ledger in tree after with that in tree before ("" for none), reading only segments that
+// differ.
 func (r *Reader) DiffLedger(before, after object.OID, l wire.Ledger) (*LedgerDiff, error) {
 	var old []object.OID
 	if before != "" {

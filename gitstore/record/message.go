@@ -21,8 +21,8 @@ const (
 	TrailerHead     = "Agentxchain-Code-Head"    // HEAD of the project's own history
 	TrailerDropped  = "Agentxchain-Dropped"      // turns that ended, separated by spaces
 	TrailerUnstaged = "Agentxchain-Unstaged"     // turns whose staged result was sent back and is kept below files/
-	TrailerPrevious = "Agentxchain-Previous"     // last operation of the run before, in a run's first commit
-	TrailerOrigin   = "Agentxchain-Origin"       // the operation it is, decided again after those of another machine
+	TrailerPrevious = "Agentxchain-Previous"     // last operation of the previous run, in a run's first commit
+	TrailerOrigin   = "Agentxchain-Origin"       // the original operation, if this one was decided again
 )
 
 // maxSubject keeps one operation to one screen line in git log, in bytes.
@@ -47,7 +47,7 @@ func Message(subject string, fields ...string) string {
 	return b.String()
 }
 
-// Signature names the actor of a record.
+// Signature returns the signature of a record's actor.
 func Signature(env *protocol.Env) object.Signature {
 	return object.Signature{
 		Name:  cmp.Or(env.Actor.Name, "agentxchain"),

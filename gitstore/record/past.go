@@ -1,4 +1,4 @@
-// The past of files, read with memory.
+// The history of files, read with a cache.
 
 package record
 
@@ -10,11 +10,10 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 )
 
-// Past reads commits and paths of the project's history inside this process. What
-// is not there is no error.
+// Past reads commits and paths of the project's history inside this process. Missing objects are not an error.
 type Past struct{ t *Reader }
 
-// Commit returns a commit, nil when it is not in the repository or is none.
+// Commit returns a commit, nil when it is missing from the repository or not a commit.
 func (p *Past) Commit(id object.OID) (*object.Commit, error) {
 	if !id.Valid(p.t.Format) {
 		return nil, nil
@@ -27,7 +26,7 @@ func (p *Past) Commit(id object.OID) (*object.Commit, error) {
 	return c, err
 }
 
-// Has reports whether the commit is there and holds something at the path.
+// Has reports whether the commit exists and holds something at the path.
 func (p *Past) Has(id object.OID, name string) (bool, error) {
 	c, err := p.Commit(id)
 	if c == nil || err != nil {
@@ -37,5 +36,5 @@ func (p *Past) Has(id object.OID, name string) (bool, error) {
 	return ok, err
 }
 
-// NewPast returns a reader that remembers what it read.
+// NewPast returns a caching reader.
 func NewPast(ctx context.Context, r *git.Repository) *Past { return &Past{NewReader(ctx, r)} }

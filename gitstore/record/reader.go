@@ -14,21 +14,21 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 )
 
-// Reader reads trees and blobs of recorded operations, remembering trees.
+// Reader reads trees and blobs of recorded operations, caching trees.
 type Reader struct {
 	ctx     context.Context
 	objects git.Objects
 	Format  string
 	known   map[object.OID][]byte             // raw trees, by id
 	parsed  map[object.OID][]object.TreeEntry // the same, parsed; not to be changed
-	recent  *git.RecentBlobs                  // nil: blobs are not remembered
-	read    map[object.OID]bool               // what was read for one operation; nil: not noted
+	recent  *git.RecentBlobs                  // nil: blobs are not cached
+	read    map[object.OID]bool               // objects read for one operation; nil: not noted
 }
 
-// Context is what the reader reads under.
+// Context returns the context of the reader.
 func (r *Reader) Context() context.Context { return r.ctx }
 
-// object reads an object that must be of the given kind.
+// object reads an object that must have the given kind.
 func (r *Reader) object(oid object.OID, kind string) ([]byte, error) {
 	got, data, err := r.objects.Read(r.ctx, oid)
 	if err != nil {
@@ -83,40 +83,40 @@ func (r *Reader) Entries(oid object.OID) ([]object.TreeEntry, error) {
 	return list, nil
 }
 
-// RememberBlobs keeps the blobs read for one operation and those of the one before it.
+// RememberBlobs caches the blobs read for the current operation and the one before it.
 func (r *Reader) RememberBlobs() { r.recent = git.NewRecentBlobs() }
 
-// NoteReads has WasRead answer.
+// NoteReads makes the reader note reads for WasRead.
 func (r *Reader) NoteReads() { r.read = make(map[object.OID]bool) }
 
-// WasRead reports whether an object was read, as it is stored, for this operation.
+// WasRead reports whether an object, as stored, was read for this operation.
 func (r *Reader) WasRead(oid object.OID) bool { return r.read[oid] }
 
-// NextOperation says that what is read from here on is of another operation.
+// NextOperation starts the reads of another operation.
 func (r *Reader) NextOperation() {
 	r.recent.Next()
 	clear(r.read)
 }
 
-// Seed puts raw trees into memory.
+// Seed adds raw trees to the cache.
 func (r *Reader) Seed(trees map[object.OID][]byte) { maps.Copy(r.known, trees) }
 
-// Drop takes one tree out of memory.
+// Drop removes one tree from the cache.
 func (r *Reader) Drop(tree object.OID) {
 	delete(r.known, tree)
 	delete(r.parsed, tree)
 }
 
-// Keep drops all trees from memory but one.
+// Keep drops all trees but one from the cache.
 func (r *Reader) Keep(tree object.OID) { r.forget(map[object.OID][]byte{tree: r.known[tree]}) }
 
-// KeepRightEdge drops all trees but those that deriving an operation after root needs.
+// KeepRightEdge drops all trees except those needed to derive an operation after root.
 func (r *Reader) KeepRightEdge(root object.OID) { r.forget(r.RightEdge(root)) }
 
-// BlobID is the id that data has as a blob.
+// BlobID returns the id of data as a blob.
 func (r *Reader) BlobID(data []byte) object.OID { return object.Hash(r.Format, object.KindBlob, data) }
 
-// forget drops trees from memory, all but those given.
+// forget drops all trees except those given from the cache.
 func (r *Reader) forget(keep map[object.OID][]byte) {
 	r.known = keep
 	for oid := range r.parsed {
@@ -171,7 +171,7 @@ func (r *Reader) File(root object.OID, path string) ([]byte, bool, error) {
 	return data, err == nil, err
 }
 
-// Required is File of one that every operation records.
+// Required is File for a file that every operation records.
 func (r *Reader) Required(root object.OID, path string) ([]byte, error) {
 	data, ok, err := r.File(root, path)
 	if err == nil && !ok {
@@ -192,8 +192,8 @@ func (r *Reader) List(root object.OID, path string) ([]object.TreeEntry, error) 
 	return r.Entries(e.OID)
 }
 
-// Slots returns the ids of the segments or groups below path in order, checking
-// that their names count up from zero without a gap.
+// Slots returns the ids of the segments or groups below path in order, checking that their names count up from zero
+// without a gap.
 func (r *Reader) Slots(root object.OID, path string, trees bool) ([]object.OID, error) {
 	his, err := r.List(root, path)
 	if err != nil {
@@ -218,8 +218,7 @@ func (r *Reader) Slots(root object.OID, path string, trees bool) ([]object.OID, 
 	return out, nil
 }
 
-// LastSlot returns the number of slots below path and the id of the last one,
-// reading only the right edge.
+// LastSlot returns the number of slots below path and the id of the last one, reading only the right edge.
 func (r *Reader) LastSlot(root object.OID, path string) (n int, last object.OID, err error) {
 	his, err := r.List(root, path)
 	if err != nil || len(his) == 0 {
@@ -242,9 +241,8 @@ func (r *Reader) LastSlot(root object.OID, path string) (n int, last object.OID,
 	return 0, "", Malformed(root, "%s/%s holds no numbered entries", path, hi.Name)
 }
 
-// RightEdge returns the raw trees below root that deriving the next operation
-// needs: everything except evidence and all but the last part of each numbered
-// directory. Only trees already read are included.
+// RightEdge returns the raw trees below root that are needed to derive the next operation: everything except
+// evidence and all but the last part of each numbered directory. Only trees already read are included.
 func (r *Reader) RightEdge(root object.OID) map[object.OID][]byte {
 	out := make(map[object.OID][]byte)
 	var walk func(oid object.OID, path string)
@@ -273,7 +271,7 @@ func (r *Reader) RightEdge(root object.OID) map[object.OID][]byte {
 	return out
 }
 
-// WalkFiles calls f for each file below the tree, with dir before its path.
+// WalkFiles calls f for each file below the tree, with dir prepended to its path.
 func (r *Reader) WalkFiles(tree object.OID, dir string, f func(name string, oid object.OID) error) error {
 	list, err := r.Entries(tree)
 	if err != nil {
@@ -309,7 +307,7 @@ func (r *Reader) Record(tree object.OID) (*protocol.Record, error) {
 	return rec, nil
 }
 
-// NewReader returns a reader of the repository's objects, which it asks until ctx ends.
+// NewReader returns a reader of the repository's objects, which works until ctx ends.
 func NewReader(ctx context.Context, r *git.Repository) *Reader {
 	return &Reader{
 		ctx:     ctx,

@@ -1,43 +1,41 @@
-// Refs beside those of the runs.
+// Refs other than those of the runs.
 
 package record
 
 import "github.com/git-agentxchain/git-agentxchain/gitstore/git"
 
 const (
-	// SeenRefPrefix is where the newest believed tip of each run on each remote is
-	// remembered: below it <remote>/<run>.
+	// SeenRefPrefix is the prefix of the newest verified tip of each run on each remote; <remote>/<run> follows.
 	SeenRefPrefix = git.RefSpace + "seen/"
-	// AsideRefPrefix is where tips are kept that were refused: below it
-	// <remote>/<run>/<operation>.
+	// AsideRefPrefix is the prefix of refused tips; <remote>/<run>/<operation> follows.
 	AsideRefPrefix = git.RefSpace + "aside/"
 )
 
-// ConflictRefPrefix is where conflicts are kept: below it <run>/<losing operation>.
+// ConflictRefPrefix is the prefix of conflicts; <run>/<losing operation> follows.
 const ConflictRefPrefix = git.RefSpace + "conflicts/"
 
-// LeaseRefPrefix is where lease refs live; it ends in a slash.
+// LeaseRefPrefix is the prefix of lease refs; it ends in a slash.
 const LeaseRefPrefix = "refs/agentxchain/leases/"
 
-// LostRefPrefix is where the tips of dropped operations are kept: below it
-// <run>/<operation>.
+// LostRefPrefix is the prefix of the tips of dropped operations; <run>/<operation> follows.
 const LostRefPrefix = git.RefSpace + "lost/"
 
-// SiblingRefPrefix is where the runs of repositories are kept that are only on their server:
-// below it <repository>/<run>.
+// SiblingRefPrefix is the prefix of the runs of repositories that exist only on their server; <repository>/<run>
+// follows.
 const SiblingRefPrefix = git.RefSpace + "siblings/"
 
-// InitiativeNames is where names of initiatives lie below the prefixes for runs.
+// InitiativeNames precedes the names of initiatives below the prefixes for runs.
 const InitiativeNames = "initiatives/"
 
-// WitnessRefPrefix is where statements of witnesses are kept: below it <run>/<key>, a chain
-// of commits that each hold one.
+// WitnessRefPrefix is the prefix of witness statements; <run>/<key> follows, a chain of commits with one statement
+// each.
 const WitnessRefPrefix = git.RefSpace + "witnesses/"
 
-// BeginningRefPrefix keeps the commits at which initiatives began: below it <super run>. Their records name them, and do
-// not lead to them. No ref of it says anything: what a record names has to be on a branch here to be believed.
+// BeginningRefPrefix is the prefix of the commits at which initiatives began; <super run> follows. Their records
+// name these commits, but do not reach them. These refs prove nothing: what a record names must be on a branch here
+// to be believed.
 const BeginningRefPrefix = git.RefSpace + "beginnings/"
 
-// InitiativeRefPrefix is where the refs of super runs live; it ends in a slash.
-// They are no runs: what reads runs does not meet them.
+// InitiativeRefPrefix is the prefix of the refs of super runs; it ends in a slash. Super runs are not runs: readers
+// of runs do not see them.
 const InitiativeRefPrefix = "refs/agentxchain/initiatives/"

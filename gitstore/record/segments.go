@@ -11,14 +11,12 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 )
 
-// SegmentLimit is the size a segment is filled up to. A single longer line is a
-// segment of its own, and a segment grows past it only when a line in it is
-// amended.
+// SegmentLimit is the size up to which a segment is filled. A single longer line is a segment of its own, and a
+// segment exceeds the limit only when a line in it is amended.
 const SegmentLimit = 16 << 10
 
-// CutSegments appends data to a ledger whose last segment is tail and returns
-// the segments that replace it: the first takes tail's place. A line is never
-// divided, not even one that an earlier append left without its end.
+// CutSegments appends data to a ledger whose last segment is tail and returns the segments that replace it: the
+// first takes tail's place. It never splits a line, not even one that an earlier append left incomplete.
 func CutSegments(tail, data []byte) [][]byte {
 	var out [][]byte
 	cur := tail[:len(tail):len(tail)]
@@ -28,7 +26,7 @@ func CutSegments(tail, data []byte) [][]byte {
 			out = append(out, cur)
 			cur = nil
 		}
-		// Lines are taken as many as fit at once, so that a long append copies each byte once.
+		// Take as many lines at once as fit, so that a long append copies each byte once.
 		for n < len(data) && (data[n-1] == '\n') && len(cur)+n < SegmentLimit {
 			m := lineEnd(data[n:])
 			if len(cur)+n+m > SegmentLimit {
@@ -42,9 +40,8 @@ func CutSegments(tail, data []byte) [][]byte {
 	return append(out, cur)
 }
 
-// GuessSegment returns how many bytes of data the next segment has if the ledger
-// was only ever appended to in whole lines. It is a guess to be checked by
-// hashing: amended segments may be longer.
+// GuessSegment returns how many bytes of data the next segment has if the ledger was only ever appended to in whole
+// lines. The guess must be checked by hashing: amended segments may be longer.
 func GuessSegment(data []byte) int {
 	n := lineEnd(data)
 	for n < len(data) {
@@ -105,7 +102,7 @@ func replaceLine(data []byte, i int, old, line []byte) []byte {
 	return append(out, data[i+len(old):]...)
 }
 
-// RowsOf iterates the rows of a ledger's bytes; what is no JSON object is left out.
+// RowsOf iterates the rows of a ledger's bytes, skipping what is not a JSON object.
 func RowsOf(data []byte) iter.Seq[run.Line] {
 	return func(yield func(run.Line) bool) {
 		for _, line := range Lines(data) {

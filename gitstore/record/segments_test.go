@@ -1,4 +1,4 @@
-// Segments, numbered names and paths.
+// Tests of segments, numbered names and paths.
 
 package record
 

@@ -1,5 +1,4 @@
-// Acting in a clone that is not trusted: git has to be asked there, but nothing the
-// clone has configured for itself may run.
+// Acting in an untrusted clone: git has to run there, but nothing from the clone's own configuration may run.
 
 package sibling
 
@@ -10,9 +9,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 )
 
-// Discover is git.DiscoverForeign for a sibling. The clone must be one that
-// Open reads. As for every git of ours nothing of its own configuration is
-// started; it is kept from transports and from its submodules besides.
+// Discover is git.DiscoverForeign for a sibling. The clone must be one that Open reads. As for all our gits,
+// nothing from its own configuration is started; git is also kept from transports and from the clone's submodules.
 func Discover(ctx context.Context, dir string) (*git.Repository, error) {
 	x, err := Open(ctx, dir, &Trust{})
 	if err != nil {

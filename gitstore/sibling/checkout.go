@@ -1,5 +1,5 @@
-// Where a sibling's checkout stands, read by its files like everything of it: the branch, and how
-// the branch and the run stand to what was last fetched.
+// The state of a sibling's checkout, read from its files: the branch, and how the branch and the run relate to what
+// was last fetched.
 
 package sibling
 
@@ -19,25 +19,25 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
 )
 
-// maxCheckoutCommits bounds how many commits are looked at to say how far two are apart.
+// maxCheckoutCommits bounds how many commits are read to compute the distance between two.
 const maxCheckoutCommits = 5000
 
-// Checkout is where a clone's work tree stands.
+// Checkout is the state of a clone's work tree.
 type Checkout struct {
-	Branch  string // "" for a detached HEAD, or where there is no repository
+	Branch  string // "" for a detached HEAD, or without a repository
 	Head    object.OID
-	Shallow bool // its history ends early
+	Shallow bool // its history is shallow
 
 	Upstream string // such as origin/main, as last fetched; "" for none
 	Behind   int    // commits there that HEAD lacks; -1 when they are too many to count
 	Ahead    int
 
-	Remote    string // whose record of the run was fetched; "" for none
+	Remote    string // the remote from which a record of the run was fetched; "" for none
 	OpsBehind int    // operations there that are not here; -1 when they are too many to count
 	OpsAhead  int
 }
 
-// Checkout reads it. What cannot be read is left out: nothing is decided by it.
+// Checkout reads the state of the checkout. It leaves out what cannot be read: no decision depends on it.
 func (x *Clone) Checkout(ctx context.Context, run string, op object.OID) *Checkout {
 	c := &Checkout{}
 	if x.git == nil {
@@ -81,7 +81,7 @@ func (x *Clone) Checkout(ctx context.Context, run string, op object.OID) *Checko
 	return c
 }
 
-// head is the text of the work tree's HEAD.
+// head returns the text of the work tree's HEAD.
 func (x *Clone) head(ctx context.Context) (string, error) {
 	if x.Repo.RefFormat == "reftable" {
 		return x.headInTables(ctx)
@@ -97,7 +97,7 @@ func (x *Clone) head(ctx context.Context) (string, error) {
 	return string(bytes.TrimRight(data, " \t\r\n")), err
 }
 
-// tracking reads the ref of a name that a setting leads to.
+// tracking reads the tracking ref of a configured name.
 func (x *Clone) tracking(ctx context.Context, name string) (object.OID, error) {
 	if !git.SafeRefName(name) {
 		return "", git.Broken(name)
@@ -105,7 +105,7 @@ func (x *Clone) tracking(ctx context.Context, name string) (object.OID, error) {
 	return x.refNamed(ctx, name)
 }
 
-// remotes are the remotes that have a refspec, origin first.
+// remotes returns the remotes that have a refspec, origin first.
 func (c gitConfig) remotes() []string {
 	var out []string
 	for key := range c {
@@ -130,7 +130,7 @@ type painted struct {
 	sides int // 1 left, 2 right
 }
 
-// byDate gives the newest commit first.
+// byDate orders commits newest first.
 type byDate []*painted
 
 func (q byDate) Len() int           { return len(q) }
@@ -144,8 +144,8 @@ func (q *byDate) Pop() any {
 	return v
 }
 
-// apart counts the commits that only one of two tips leads to, -1 for both when there are too
-// many to look at, or some are not here.
+// apart counts the commits that only one of two tips reaches, -1 for both when there are too many, or some are not
+// here.
 func (x *Clone) apart(ctx context.Context, left, right object.OID, shallow bool) (ahead, behind int) {
 	if left == right {
 		return 0, 0
@@ -176,7 +176,7 @@ func (x *Clone) apart(ctx context.Context, left, right object.OID, shallow bool)
 		return -1, -1
 	}
 	for seen := 0; len(queue) > 0; seen++ {
-		open := 0 // commits of one side alone
+		open := 0 // commits reached from one side only
 		for _, p := range queue {
 			if p.sides != 3 {
 				open++
@@ -190,13 +190,13 @@ func (x *Clone) apart(ctx context.Context, left, right object.OID, shallow bool)
 		}
 		p := heap.Pop(&queue).(*painted)
 		for _, parent := range parents[p.oid] {
-			// A shallow clone ends here: what lies beyond is the same for both or unknown.
+			// A shallow clone ends here: earlier commits are the same for both or unknown.
 			if !paint(parent, p.sides) && !shallow {
 				return -1, -1
 			}
 		}
 	}
-	// Where dates are no order, a commit was met from one side before the other reached it.
+	// If dates are out of order, a commit may be reached from one side before the other reaches it.
 	for len(queue) > 0 {
 		p := heap.Pop(&queue).(*painted)
 		for _, parent := range parents[p.oid] {

@@ -9,8 +9,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
-// TestSiblingCheckoutCountsAsGit holds the distances between commits against git's own count,
-// with merges and with commits of one date.
+// TestSiblingCheckoutCountsAsGit compares the distances between commits with git's own count, with merges and with
+// equal dates.
 func TestSiblingCheckoutCountsAsGit(t *testing.T) {
 	r := testrepo.New(t, testrepo.Options{})
 	r.Git("commit", "-q", "--allow-empty", "-m", "first")
@@ -47,7 +47,7 @@ func TestSiblingCheckoutCountsAsGit(t *testing.T) {
 	}
 }
 
-// TestSiblingHead reads what is checked out in every kind of clone: on a branch, away from one, before the first commit.
+// TestSiblingHead reads what is checked out in every kind of clone: on a branch, detached, before the first commit.
 func TestSiblingHead(t *testing.T) {
 	testrepo.Matrix(t, func(t *testing.T, r *testrepo.Repo) {
 		head := object.OID(r.Git("rev-parse", "HEAD"))

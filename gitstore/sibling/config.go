@@ -1,5 +1,5 @@
-// Git's configuration file as far as it says how a repository is built, read
-// without git: nothing it names is looked up or run.
+// The parts of git's configuration file that describe a repository's format, read without git: nothing that it
+// names is looked up or run.
 
 package sibling
 
@@ -11,12 +11,11 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 )
 
-// gitConfig holds the last value of each key, written section.key or
-// section.sub.key, section and key in lower case. A key without "=" is true.
+// gitConfig holds the last value of each key, written section.key or section.sub.key, section and key in lower
+// case. A key without "=" is true.
 type gitConfig map[string]string
 
-// parseGitConfig reads the file format of git-config(1). Like git it refuses a
-// file that is not well formed.
+// parseGitConfig parses the file format of git-config(1). Like git it refuses a malformed file.
 func parseGitConfig(data []byte) (gitConfig, error) {
 	entries, err := gitconfig.Parse(data)
 	if err != nil {
@@ -29,12 +28,12 @@ func parseGitConfig(data []byte) (gitConfig, error) {
 	return cfg, nil
 }
 
-// format says how the repository stores objects and refs.
+// format returns how the repository stores objects and refs.
 func (c gitConfig) format() (objects, ref string, err error) {
 	objects, ref = object.FormatSHA1, "files"
 	switch v := c["core.repositoryformatversion"]; v {
 	case "", "0":
-		return objects, ref, nil // git passes over such extensions then
+		return objects, ref, nil // git then ignores such extensions
 	case "1":
 	default:
 		return "", "", fmt.Errorf("its format version is %s", git.ClipBytes([]byte(v)))

@@ -64,8 +64,7 @@ func TestGitConfigIsReadAsGitReadsIt(t *testing.T) {
 	}
 }
 
-// FuzzGitConfig never fails in another way than by an error, and reads again what
-// it has read.
+// FuzzGitConfig checks that parsing only fails with an error, and parses its own output again.
 func FuzzGitConfig(f *testing.F) {
 	for _, s := range configSeeds() {
 		f.Add([]byte(s))
@@ -110,8 +109,8 @@ func TestGitConfigFormat(t *testing.T) {
 	}
 }
 
-// FuzzDelta applies differences that somebody else has made: the outcome has the
-// size they name and is within the limit, or there is none.
+// FuzzDelta applies foreign deltas: the result has the size they declare and is within the limit, or there is an
+// error.
 func FuzzDelta(f *testing.F) {
 	f.Add([]byte("base text"), []byte{9, 4, 0x90, 4})
 	f.Add([]byte("base text"), []byte{9, 5, 5, 'h', 'e', 'l', 'l', 'o'})
@@ -130,8 +129,7 @@ func FuzzDelta(f *testing.F) {
 	})
 }
 
-// TestDeltaOffsets reads how far back a base lies, and refuses a copy from beyond
-// its base.
+// TestDeltaOffsets reads the distance to a base, and refuses a copy from beyond the base.
 func TestDeltaOffsets(t *testing.T) {
 	for _, c := range []struct {
 		in   []byte

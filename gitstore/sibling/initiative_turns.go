@@ -1,6 +1,5 @@
-// Which turns of a repository were given out by an initiative, noted in its git
-// directory, so that another initiative over the same clone does not take them for
-// turns a person has run (docs/siblings.md).
+// Notes in a repository's git directory of the turns that an initiative assigned, so that another initiative over
+// the same clone does not mistake them for turns that a person ran (docs/siblings.md).
 
 package sibling
 
@@ -14,17 +13,16 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 )
 
-// initiativesDir holds a file for each initiative, named by its super run: a turn id
-// a line.
+// initiativesDir holds a file for each initiative, named by its super run, with one turn id per line.
 const initiativesDir = "agentxchain/initiatives"
 
-// Bounds of what is read of them.
+// Limits on reading them.
 const (
 	maxInitiatives     = 256
 	maxInitiativeTurns = 1 << 20 // bytes of one file
 )
 
-// NoteTurn notes that a turn was given out by a super run.
+// NoteTurn notes that a super run assigned a turn.
 func NoteTurn(r *git.Repository, superRun, turn string) error {
 	if !record.FileSafe(superRun) || !record.FileSafe(turn) {
 		return fail.Errorf(fail.CodeBadRefName, nil, "%q or %q is not an id", superRun, turn)
@@ -45,8 +43,8 @@ func NoteTurn(r *git.Repository, superRun, turn string) error {
 	return errors.Join(err, f.Sync(), f.Close())
 }
 
-// InitiativeTurns returns the turns that initiatives have given out here, each with
-// its super run. What cannot be read is left out.
+// InitiativeTurns returns the turns that initiatives have assigned here, each with its super run. It skips what it
+// cannot read.
 func (x *Clone) InitiativeTurns() map[string]string {
 	out := make(map[string]string)
 	if x.git == nil {

@@ -1,5 +1,5 @@
-// The objects of a clone that is not trusted: read by its files alone, inside of
-// it, within bounds, each checked against its id.
+// The objects of an untrusted clone: read from its files alone, inside it, within limits, each checked against its
+// id.
 
 package sibling
 
@@ -15,12 +15,12 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/pack"
 )
 
-// maxSiblingObject bounds one object of a sibling, in bytes: a ledger segment or a
-// document, of which the latter has a bound of its own in every reader.
+// maxSiblingObject bounds one object of a sibling, in bytes: a ledger segment or a document; every reader of
+// documents has its own limit.
 const maxSiblingObject = 64 << 20
 
-// siblingObjects is the Objects of a Sibling. It follows no alternates, fetches
-// nothing and asks no git: what it does not find is missing.
+// siblingObjects is the Objects of a sibling. It follows no alternates, fetches nothing and never asks git: what it
+// does not find is missing.
 type siblingObjects struct {
 	format string
 	dir    string // objects directory, absolute
@@ -75,7 +75,7 @@ func (s *siblingObjects) loose(oid object.OID) (kind string, data []byte, err er
 
 // packed returns fs.ErrNotExist when no pack holds the object.
 func (s *siblingObjects) packed(raw []byte) (kind string, data []byte, err error) {
-	for range 2 { // a repack in between moves it to another pack
+	for range 2 { // a concurrent repack moves it to another pack
 		p, off := s.packs.Find(raw)
 		if p == nil {
 			return "", nil, fs.ErrNotExist
@@ -93,13 +93,13 @@ func (s *siblingObjects) Has(ctx context.Context, oid object.OID) bool {
 	return err == nil
 }
 
-// Write refuses: a sibling is only looked at.
+// Write returns an error: a sibling is read-only.
 func (s *siblingObjects) Write(context.Context, []object.Object) error {
 	return fail.Errorf(fail.CodeGitFailed, os.ErrPermission, "another clone is only read")
 }
 
-// Close gives the packs back at once, other than a store's own: there may be
-// hundreds of siblings, and nobody reads beside this.
+// Close closes the packs at once, unlike a store's own: there may be hundreds of siblings, and there are no
+// concurrent reads.
 func (s *siblingObjects) Close() error {
 	s.packs.CloseFiles()
 	return nil

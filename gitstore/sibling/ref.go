@@ -20,8 +20,8 @@ import (
 // maxSiblingRefs bounds a packed-refs file, in bytes.
 const maxSiblingRefs = 64 << 20
 
-// Ref returns where the ref of a run is, "" when there is none. Codes:
-// bad_ref_name, ref_is_symbolic, ref_broken.
+// Ref returns the object id of a run's ref, "" when there is none. Codes: bad_ref_name, ref_is_symbolic,
+// ref_broken.
 func (x *Clone) Ref(ctx context.Context, run string) (object.OID, error) {
 	name, err := git.RunRef(run)
 	if err != nil || x.git == nil {
@@ -80,7 +80,7 @@ func (x *Clone) packedRef(name string) (object.OID, error) {
 	return x.oid(name, string(data[bytes.LastIndexByte(data[:i], '\n')+1:i]))
 }
 
-// reftable returns the ref of a repository whose refs are tables.
+// reftable returns a ref from a repository in reftable format.
 func (x *Clone) reftable(ctx context.Context, name string) (object.OID, error) {
 	out, err := x.askTables(ctx, x.git.Path, "for-each-ref", "--format=%(refname) %(objectname) %(symref)", name)
 	if err != nil {
@@ -99,7 +99,7 @@ func (x *Clone) reftable(ctx context.Context, name string) (object.OID, error) {
 	return "", nil
 }
 
-// headInTables returns the HEAD of the work tree as the file of that name would have it.
+// headInTables returns the HEAD of the work tree in the form of a HEAD file.
 func (x *Clone) headInTables(ctx context.Context) (string, error) {
 	if target, err := x.askTables(ctx, x.Repo.GitDir, "symbolic-ref", "--quiet", "HEAD"); err == nil {
 		return "ref: " + strings.TrimSpace(target), nil
@@ -108,9 +108,9 @@ func (x *Clone) headInTables(ctx context.Context) (string, error) {
 	return strings.TrimSpace(oid), err
 }
 
-// askTables asks git, whose format this is, about a repository of our own making
-// that shares nothing with the sibling but the tables of one of its git directories: no
-// configuration of the sibling is read and no object of it is looked for.
+// askTables asks git, which defines the format, about a repository of our own making that shares nothing with the
+// sibling but the tables of one of its git directories: git reads no configuration of the sibling and looks for
+// none of its objects.
 func (x *Clone) askTables(ctx context.Context, gitDir string, args ...string) (string, error) {
 	rel, err := filepath.Rel(x.git.Path, filepath.Join(gitDir, "reftable"))
 	if err == nil {

@@ -1,5 +1,5 @@
-// A sibling: another clone that is read by its files alone, because nothing in it
-// may run and nothing it says may lead elsewhere.
+// A sibling: another clone that is read from its files alone, because nothing in it may run and nothing it says may
+// lead elsewhere.
 
 package sibling
 
@@ -18,26 +18,24 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/workdir"
 )
 
-// CodeGitDirElsewhere means that a clone's .git leads to a repository that does not
-// say it belongs to that clone.
+// CodeGitDirElsewhere means that a clone's .git leads to a repository that does not itself say that it belongs to
+// that clone.
 const CodeGitDirElsewhere = "git_dir_elsewhere"
 
-// Clone is another clone, opened for reading. No git process is started for it
-// and none of its hooks, filters, monitors, helpers, includes, replacements or
-// alternates counts. It is not safe for concurrent use.
+// Clone is another clone, opened for reading. No git process is started for it, and none of its hooks, filters,
+// monitors, helpers, includes, replacements or alternates has any effect. It is not safe for concurrent use.
 type Clone struct {
 	Dir  string          // the project directory without links
-	Repo *git.Repository // without a GitDir when the project is in none; its objects are read by their files
+	Repo *git.Repository // without a GitDir outside any repository; its objects are read from files
 	Work *workdir.Dir    // the working files
 
 	git *workdir.Dir // the common git directory; nil when the project is in no repository
 }
 
-// Open opens the project at dir. It may lie below the root of its work tree,
-// or in no repository at all: its working files are all there is then. Close it.
+// Open opens the project at dir. It may be below the root of its work tree, or in no repository at all: then it has
+// only working files. Close it after use.
 //
-// Errors: unreadable_file, dubious_ownership, git_dir_elsewhere,
-// unsupported_repository_format.
+// Errors: unreadable_file, dubious_ownership, git_dir_elsewhere, unsupported_repository_format.
 func Open(ctx context.Context, dir string, trust *Trust) (*Clone, error) {
 	abs, err := filepath.Abs(dir)
 	if err == nil {
@@ -50,7 +48,7 @@ func Open(ctx context.Context, dir string, trust *Trust) (*Clone, error) {
 	if err != nil {
 		return nil, fail.Errorf(fail.CodeUnreadable, err, "the directory %s cannot be entered", abs)
 	}
-	// A stray use of git would fail, not run.
+	// An accidental use of git fails instead of running.
 	repo := &git.Repository{
 		ProjectDir:   abs,
 		Git:          &git.Git{BinErr: errors.New("another clone is only read")},
@@ -108,7 +106,7 @@ func (x *Clone) enter(ctx context.Context, trust *Trust, top string, fi fs.FileI
 		}
 		gitDir = target
 	}
-	// Ownership first: nothing of somebody else's repository is believed.
+	// Ownership first: another user's repository is not believed.
 	if err := trust.allow(ctx, top, x.Dir, top, dotGit, gitDir); err != nil {
 		return err
 	}
@@ -175,8 +173,7 @@ func (x *Clone) config(name string) (gitConfig, error) {
 	return nil, fail.Errorf(fail.CodeUnsupportedFormat, err, "the repository's %s of %s cannot be read", name, x.Dir)
 }
 
-// open opens a file or directory of the repository by its absolute path, never one
-// outside of it.
+// open opens a file or directory of the repository by its absolute path, never one outside it.
 func (x *Clone) open(name string) (*os.File, error) {
 	rel, err := filepath.Rel(x.git.Path, name)
 	if err != nil {
@@ -212,12 +209,12 @@ func pointer(dir, name, prefix string) (string, error) {
 	if !filepath.IsAbs(target) {
 		target = filepath.Join(dir, target)
 	}
-	// The last part may be the file .git itself, which is no link.
+	// The last part may be the file .git itself, which is not a link.
 	return filepath.EvalSymlinks(target)
 }
 
-// Config returns the bytes of the project's configuration. Like the store it
-// follows a link, but only inside of the project.
+// Config returns the bytes of the project's configuration. Like the store it follows a link, but only inside the
+// project.
 func (x *Clone) Config() ([]byte, error) {
 	return x.Work.Config()
 }

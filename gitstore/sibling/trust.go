@@ -12,17 +12,16 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 )
 
-// Trust knows which clones of other users the person allows. It asks git at most
-// once, and not at all while every clone is the person's own. It is safe for
-// concurrent use; the zero value is ready.
+// Trust knows which clones of other users the person allows. It asks git at most once, and not at all while the
+// person owns every clone. It is safe for concurrent use; the zero value is ready to use.
 type Trust struct {
 	once  sync.Once
 	dirs  []string
 	check error
 }
 
-// allow refuses dir unless the person owns every one of the paths that decide what
-// it is, or safe.directory names it (git-config, safe.directory).
+// allow refuses dir unless the person owns every path that determines it, or safe.directory names it (git-config,
+// safe.directory).
 func (t *Trust) allow(ctx context.Context, dir string, paths ...string) error {
 	ours := true
 	for _, p := range paths {
@@ -39,7 +38,7 @@ func (t *Trust) allow(ctx context.Context, dir string, paths ...string) error {
 	for _, v := range t.dirs {
 		switch prefix, under := strings.CutSuffix(v, "/*"); {
 		case v == "":
-			allowed = false // an empty value takes back what came before
+			allowed = false // an empty value resets the list
 		case v == "*":
 			allowed = true
 		case under:
@@ -56,9 +55,8 @@ func (t *Trust) allow(ctx context.Context, dir string, paths ...string) error {
 		WithHint("if you trust its owner, run: git config --global --add safe.directory %s", dir)
 }
 
-// safeDirectories returns the values of safe.directory in the order they count.
-// Only the person's own and the system's settings are asked: what a repository
-// says of itself is no permission.
+// safeDirectories returns the values of safe.directory in order. It reads only the person's own and the system's
+// settings: a repository cannot grant itself permission.
 func safeDirectories(ctx context.Context) ([]string, error) {
 	g := git.NewForeignGit(string(filepath.Separator))
 	out, err := g.Run(ctx, nil, "config", "-z", "--show-scope", "--type=path", "--get-all", "safe.directory")

@@ -1,5 +1,4 @@
-// What git is told in a repository while an agent is at work: noted when its turn
-// begins, held against what is there when it has ended.
+// git's settings in a repository while an agent is at work: noted when its turn begins, compared when it has ended.
 
 package tamper
 
@@ -30,41 +29,41 @@ import (
 // agent was at work.
 const CodeGitTampered = "git_tampered"
 
-// Watch looks at what git is told in one work tree, for turns that are in hand there.
+// Watch watches git's settings in one work tree, for the turns being carried out there.
 type Watch struct {
 	repo *git.Repository
 	work *workdir.Dir
-	dir  string // holds the notes of turns in hand
+	dir  string // holds the notes of these turns
 	now  func() time.Time
 }
 
-// NewWatch returns the watch over a repository and the working files in it. Its notes
-// lie in dir, in the git directory of the work tree.
+// NewWatch returns the watch over a repository and its working files. Its notes are in dir, in the git directory of
+// the work tree.
 func NewWatch(r *git.Repository, work *workdir.Dir, dir string, now func() time.Time) *Watch {
 	return &Watch{repo: r, work: work, dir: dir, now: now}
 }
 
-// Note is what git was told when a turn was handed to its agent.
+// Note describes git's settings when a turn was handed to its agent.
 type Note struct {
 	Turn string
 
 	owner  git.LockOwner
 	files  map[string]watched // by absolute path
 	refs   map[string]object.OID
-	branch string            // the ref HEAD stood for, "" when it was detached
+	branch string            // the ref of HEAD, "" when it was detached
 	hidden map[string]string // path in the index -> its flag: S skip-worktree, h assume-unchanged
-	hooks  string            // where git looks for hooks
+	hooks  string            // the hooks directory
 }
 
-// watched is a file as it was.
+// watched is the earlier state of a file.
 type watched struct {
 	kind string // file, link, dir, other, or none
 	mode fs.FileMode
-	data []byte // of a file; where a link leads
-	conf bool   // it is a configuration file of git
+	data []byte // content of a file; target of a link
+	conf bool   // it is a git configuration file
 }
 
-// Bounds of what is noted. What is beyond them is an error: the turn is not handed out.
+// Limits of a note. Exceeding them is an error: the turn is not dispatched.
 const (
 	maxWatchedFile  = 4 << 20
 	maxWatchedTotal = 64 << 20
@@ -77,9 +76,8 @@ func (s *Watch) path(turn string) string {
 	return filepath.Join(s.dir, turn+".json")
 }
 
-// Take notes what git is told now and keeps it durably, until Forget. What
-// other turns in hand found must still hold (git_tampered): the agent that is at work
-// already must not have it taken for what was always there.
+// Take notes git's current settings and keeps the note durably, until Forget. The notes of other turns in progress
+// must still hold (git_tampered): otherwise a change by an agent already at work would count as original.
 func (s *Watch) Take(ctx context.Context, turn string) (*Note, error) {
 	if !record.SafeName(turn) {
 		return nil, fail.Errorf(fail.CodeGitFailed, nil, "%q cannot be part of a file name", turn)
@@ -110,8 +108,7 @@ func (s *Watch) Take(ctx context.Context, turn string) (*Note, error) {
 	return d, nil
 }
 
-// Left returns what was noted for a turn whose process was killed before it
-// had concluded it; nil when there is nothing.
+// Left returns the note of a turn whose process was killed before it concluded the turn; nil when there is none.
 func (s *Watch) Left(turn string) (*Note, error) {
 	all, err := s.notes()
 	for _, d := range all {
@@ -151,7 +148,7 @@ func (s *Watch) notes() ([]*Note, error) {
 	return out, nil
 }
 
-// look looks at what git is told now.
+// look reads git's current settings.
 func (s *Watch) look(ctx context.Context) (*Note, error) {
 	hooks, err := s.repo.HooksDir(ctx)
 	if err != nil {
@@ -164,7 +161,7 @@ func (s *Watch) look(ctx context.Context) (*Note, error) {
 	return d, s.lookRefs(ctx, d)
 }
 
-// lookFiles is the part of it for which no git is asked.
+// lookFiles reads the part that needs no git.
 func (s *Watch) lookFiles(hooks string) (*Note, error) {
 	d := &Note{files: make(map[string]watched), hidden: make(map[string]string), hooks: hooks}
 	r := s.repo
@@ -199,8 +196,8 @@ func (s *Watch) lookFiles(hooks string) (*Note, error) {
 	return d, w.err
 }
 
-// ownHooks reports that hooks are files of the project: an agent may change them as
-// it changes everything else in the work tree, and is judged for it.
+// ownHooks reports whether the hooks are files of the project: an agent may change them like everything else in the
+// work tree, and is judged for it.
 func (s *Watch) ownHooks(hooks string) bool {
 	return git.Inside(s.repo.TopLevel, hooks) && !git.Inside(s.repo.CommonDir, hooks)
 }
@@ -235,7 +232,7 @@ type watcher struct {
 	err   error
 }
 
-// look notes a path and, down to a depth, what lies below it.
+// look reads a path and, down to a depth, everything below it.
 func (w *watcher) look(name string, depth int) {
 	if _, seen := w.files[name]; seen || w.err != nil {
 		return
@@ -281,7 +278,7 @@ func (w *watcher) look(name string, depth int) {
 	}
 }
 
-// lookAt reads one file; one that is too long to be put back is told by its size.
+// lookAt reads one file; one that is too long to restore is identified by its size.
 func lookAt(name string) (watched, error) {
 	fi, err := os.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) || git.IsNotDir(err) {
@@ -373,7 +370,7 @@ func decodeNote(data []byte) (*Note, bool) {
 	return d, o.Has("files") && o.Has("refs") && o.Has("hidden")
 }
 
-// alive reports that the process which noted it may still conclude it.
+// alive reports whether the process that wrote the note may still conclude the turn.
 func (d *Note) alive() bool {
 	o := d.owner
 	if o.Host != git.HostName() || o.Space != process.Space() {

@@ -1,4 +1,4 @@
-// What an agent has changed of what git is told, and putting it back.
+// Detecting and undoing an agent's changes to git's settings.
 
 package tamper
 
@@ -22,14 +22,14 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 )
 
-// Tampering is what was found changed when a turn was concluded.
+// Tampering lists the changes found when a turn was concluded.
 type Tampering struct {
-	Changes []string // what was put back, each a clause
+	Changes []string // what was restored, each a clause
 	Notes   []string // what was left as it is: ordinary work, or not this program's to judge
-	Kept    string   // project-relative directory that holds what was there, "" when nothing was
-	Moved   string   // the note of a HEAD that is on another branch: what follows is committed there
+	Kept    string   // project-relative directory with the changed versions, "" when there are none
+	Moved   string   // the note about a HEAD on another branch: later commits go there
 
-	files []string // to be put back
+	files []string // files to restore
 }
 
 func (t *Tampering) String() string {
@@ -56,8 +56,8 @@ func (s *Watch) Forget(d *Note) error {
 	return nil
 }
 
-// Settle is Forget for a turn whose process was killed: the next one to carry it out
-// is told that it was looked at.
+// Settle is Forget for a turn whose process was killed: the next process to carry it out learns that it was
+// checked.
 func (s *Watch) Settle(d *Note) error {
 	name := s.path(d.Turn)
 	if err := os.Rename(name, name+settledSuffix); err != nil {
@@ -68,8 +68,8 @@ func (s *Watch) Settle(d *Note) error {
 
 const settledSuffix = ".settled"
 
-// Announce says that a turn is about to be handed out for the first time: a driver
-// that is killed before it has noted what git is told has had no agent yet.
+// Announce notes that a turn is about to be dispatched for the first time: a driver that is killed before it has
+// noted git's settings has had no agent yet.
 func (s *Watch) Announce(turn string) error {
 	if !record.SafeName(turn) {
 		return nil
@@ -90,7 +90,7 @@ func (s *Watch) Announce(turn string) error {
 	return fail.Errorf(fail.CodeUnreadable, err, "the git directory cannot be written to")
 }
 
-// Settled reports that nothing of a turn is to be concluded.
+// Settled reports whether there is nothing to conclude for a turn.
 func (s *Watch) Settled(turn string) bool {
 	if !record.SafeName(turn) {
 		return false
@@ -99,14 +99,14 @@ func (s *Watch) Settled(turn string) bool {
 	return err == nil && fi.Mode().IsRegular()
 }
 
-// TakeSettled reports, once, that a turn was settled.
+// TakeSettled reports, once, whether a turn was settled.
 func (s *Watch) TakeSettled(turn string) bool {
 	return record.SafeName(turn) && os.Remove(s.path(turn)+settledSuffix) == nil
 }
 
-// PutBack holds what git is told now against what was noted, and puts back what an
-// agent must not change. What was there is kept. The configuration and the hooks are
-// looked at before git is asked anything. Where the whole repository is gone nothing is made in its place.
+// PutBack compares git's current settings with the note, and restores what an agent must not change. It keeps the
+// changed versions. It checks the configuration and the hooks before it starts git. If the whole repository is gone
+// it creates nothing.
 func (s *Watch) PutBack(ctx context.Context, d *Note) (*Tampering, error) {
 	if err := s.repo.There(); err != nil {
 		return nil, err
@@ -137,8 +137,8 @@ func (s *Watch) PutBack(ctx context.Context, d *Note) (*Tampering, error) {
 	return t, s.putBackFlags(ctx, d, now, t)
 }
 
-// Peek compares the notes whose processes are gone, and changes nothing: the turns
-// with what was found.
+// Peek compares the notes whose processes are gone, without changing anything, and returns the turns with what was
+// found.
 func (s *Watch) Peek() (map[string]*Tampering, error) {
 	all, err := s.notes()
 	out := make(map[string]*Tampering)
@@ -155,20 +155,19 @@ func (s *Watch) Peek() (map[string]*Tampering, error) {
 	return out, err
 }
 
-// AllLeft returns what was noted for turns whose processes were killed before they
-// had concluded them.
+// AllLeft returns the notes of turns whose processes were killed before they concluded them.
 func (s *Watch) AllLeft() ([]*Note, error) {
 	all, err := s.notes()
 	return slices.DeleteFunc(all, (*Note).alive), err
 }
 
-// compareFiles holds configuration, hooks and the files of info against what they were.
+// compareFiles compares configuration, hooks and the files of info with the note.
 func (d *Note) compareFiles(now *Note) *Tampering {
 	t := &Tampering{}
 	names := maps.Clone(d.files)
 	for _, name := range slices.Sorted(maps.Keys(now.files)) {
-		// What is new counts below a directory that was watched, parents first. What a
-		// new setting includes does not: the setting counts.
+		// New files count below a watched directory, parents first. Files that a new setting includes do not: the
+		// setting counts.
 		if up, ok := names[filepath.Dir(name)]; ok && !up.conf {
 			names[name] = watched{}
 		}
@@ -185,7 +184,7 @@ func (d *Note) compareFiles(now *Note) *Tampering {
 		}
 		switch {
 		case was.kind == is.kind && (was.kind == "dir" || was.kind == "other" || was.kind == "none"):
-		case was.kind == "none" && is.kind == "dir": // what is in it counts
+		case was.kind == "none" && is.kind == "dir": // its contents count instead
 		case was.conf && (is.kind == "file" || is.kind == "none"):
 			t.config(name, was, is)
 		case was.kind == is.kind && bytes.Equal(was.data, is.data) && was.mode&0o111 == is.mode&0o111:
@@ -207,7 +206,7 @@ func (d *Note) compareFiles(now *Note) *Tampering {
 	return t
 }
 
-// file is a file as it was; one that was not noted was not there.
+// file returns the noted state of a file; one that was not noted did not exist.
 func (d *Note) file(name string) watched {
 	if e, ok := d.files[name]; ok {
 		return e
@@ -215,7 +214,7 @@ func (d *Note) file(name string) watched {
 	return watched{kind: "none"}
 }
 
-// putBackFile brings one file back, after a copy of what is there was made.
+// putBackFile restores one file after copying the current one.
 func (s *Watch) putBackFile(name string, was, is watched, keep string) error {
 	rel := "other/" + strings.TrimLeft(filepath.ToSlash(name), "/")
 	if r, err := filepath.Rel(s.repo.GitDir, name); err == nil && filepath.IsLocal(r) {

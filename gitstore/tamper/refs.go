@@ -1,4 +1,4 @@
-// What an agent has moved of refs, HEAD and the flags of the index.
+// Changes that an agent made to refs, HEAD and the flags of the index.
 
 package tamper
 
@@ -13,10 +13,10 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/history"
 )
 
-// keptRefs holds what a ref was moved to by an agent.
+// keptRefs is the prefix of refs that keep what an agent moved a ref to.
 const keptRefs = "refs/agentxchain-kept/"
 
-// standing says where HEAD is.
+// standing describes where HEAD is.
 func standing(branch string) string {
 	if branch == "" {
 		return "detached"
@@ -24,12 +24,12 @@ func standing(branch string) string {
 	return "on " + strings.TrimPrefix(branch, "refs/heads/")
 }
 
-// replaceRefs hold objects that git shows in the place of others, as grafts do with parents.
+// replaceRefs is the prefix of refs whose objects git shows in place of others, as grafts do with parents.
 const replaceRefs = "refs/replace/"
 
-// putBackRefs judges refs. Forward by commits is how work is done, and a rebase that kept
-// all commits of the branch that was checked out; that branch and the runs may not go back
-// or vanish, and nothing new may stand in for another object; everything else is only noted.
+// putBackRefs judges refs. Moving forward by commits is normal work, and so is a rebase that kept all commits of
+// the current branch; that branch and the runs must not go back or vanish, and there must be no new replacement of
+// an object; everything else is only noted.
 func (s *Watch) putBackRefs(ctx context.Context, d, now *Note, t *Tampering) error {
 	if now.branch != d.branch {
 		t.Moved = "HEAD is " + standing(now.branch) + ", it was " + standing(d.branch)
@@ -92,7 +92,7 @@ func (s *Watch) putBackRefs(ctx context.Context, d, now *Note, t *Tampering) err
 	return nil
 }
 
-// putBackRef brings one ref back, and keeps what it was moved to.
+// putBackRef restores one ref, and keeps what it was moved to.
 func (s *Watch) putBackRef(ctx context.Context, d *Note, t *Tampering, back git.RefUpdate, how string) error {
 	t.change("%s %s", back.Name, how)
 	if back.Old != "" {
@@ -106,7 +106,7 @@ func (s *Watch) putBackRef(ctx context.Context, d *Note, t *Tampering, back git.
 	return s.repo.UpdateRefs(ctx, []git.RefUpdate{back}, "put back: an agent had moved it")
 }
 
-// putBackFlags takes flags off that hide changes from git.
+// putBackFlags clears flags that hide changes from git.
 func (s *Watch) putBackFlags(ctx context.Context, d, now *Note, t *Tampering) error {
 	var paths []string
 	for name, flag := range now.hidden {

@@ -1,4 +1,4 @@
-// What an agent has changed of git's settings, judged key by key.
+// Changes that an agent made to git's configuration, judged key by key.
 
 package tamper
 
@@ -50,9 +50,8 @@ func valuesOf(entries []gitconfig.Entry) map[string][]string {
 	return out
 }
 
-// harmlessRemote reports a setting of a remote that is new altogether and no more than
-// "git remote add" makes: an address of an ordinary protocol, fetched below the name
-// of the remote.
+// harmlessRemote reports whether a setting belongs to an entirely new remote with no more than "git remote add"
+// writes: an address with an ordinary protocol, fetched below the name of the remote.
 func harmlessRemote(key string, before, after map[string][]string) bool {
 	section, sub, name := gitconfig.SplitKey(key)
 	if section != "remote" || sub == "" {
@@ -73,7 +72,7 @@ func harmlessRemote(key string, before, after map[string][]string) bool {
 	return false
 }
 
-// withHarmless is a configuration file as it was, with what ordinary work has added.
+// withHarmless returns the old configuration file plus what ordinary work has added.
 func withHarmless(was, is []byte) []byte {
 	before, _ := gitconfig.Parse(was)
 	after, err := gitconfig.Parse(is)
@@ -89,7 +88,7 @@ func withHarmless(was, is []byte) []byte {
 	for _, e := range after {
 		if done[e.Key] || len(a[e.Key]) > 0 || gitconfig.ClassOf(e.Key) != gitconfig.KeyHarmless &&
 			!harmlessRemote(e.Key, a, b) {
-			continue // also what had another value before: only what is new is added
+			continue // also for a key that had another value: only new keys are added
 		}
 		done[e.Key] = true
 		section, sub, name := gitconfig.SplitKey(e.Key)

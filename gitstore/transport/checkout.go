@@ -1,4 +1,4 @@
-// What a checkout of a build server lacks, fetched by name: the record, a commit, more history. Nothing is pushed.
+// Fetching what a build server's checkout lacks, by name: the record, a commit, more history. Nothing is pushed.
 
 package transport
 
@@ -14,9 +14,9 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 )
 
-// recordRefspecs bring what travels of ours under the names it has on the remote. They are not forced: a run that went on
-// here beside the remote stays as it is here. What a clone notes for itself, such as its leases and what it believes of
-// others, no remote may write.
+// recordRefspecs returns refspecs that fetch our shared refs under the remote's names. They are not forced: a run
+// that continued separately here stays as it is. No remote may write what a clone notes for itself, such as its
+// leases and its view of others.
 func recordRefspecs() []string {
 	var specs []string
 	for _, prefix := range []string{
@@ -28,11 +28,11 @@ func recordRefspecs() []string {
 	return specs
 }
 
-// WholeDepth is a depth that no history has. Unlike --unshallow it leaves alone what is not fetched.
+// WholeDepth is greater than any history's depth. Unlike --unshallow it does not affect what is not fetched.
 const WholeDepth = 1_000_000_000
 
-// FetchRecord brings the record that a remote has, whole where a fetch with a depth has cut it. A ref here that the
-// remote's does not follow from stays. Errors: remote_failed.
+// FetchRecord fetches the record that a remote has, and completes one that a fetch with a depth has cut. A ref here
+// from which the remote's does not follow stays. Errors: remote_failed.
 func FetchRecord(ctx context.Context, r *git.Repository, remote string) error {
 	args := append(fetchWhole(ctx, r, remote), "--refmap=")
 	cut, err := CutRecord(ctx, r)
@@ -46,10 +46,10 @@ func FetchRecord(ctx context.Context, r *git.Repository, remote string) error {
 	return fetchInto(ctx, r, remote, append(args, recordRefspecs()...), "non-fast-forward")
 }
 
-// maxCuts bounds how many ends of a shallow clone's history are looked at.
+// maxCuts bounds how many ends of a shallow clone's history are examined.
 const maxCuts = 10_000
 
-// CutRecord returns a ref of a record whose history ends where that of a shallow clone does, "" for none.
+// CutRecord returns a ref of a record whose history is cut where a shallow clone's is, "" for none.
 func CutRecord(ctx context.Context, r *git.Repository) (string, error) {
 	args := []string{"for-each-ref", "--count=1", "--format=%(refname)"}
 	for id := range history.ShallowCommits(r) {
@@ -64,9 +64,9 @@ func CutRecord(ctx context.Context, r *git.Repository) (string, error) {
 	return strings.TrimSpace(string(out)), err
 }
 
-// FetchCommit brings what a remote has under a name, which is the id of a commit, REMOTE/BRANCH, a branch or a tag,
-// and returns its commit; "" when the remote has nothing of that name. In a shallow clone only the commit itself
-// comes. Errors: remote_failed.
+// FetchCommit fetches what a remote has under a name, which is a commit id, REMOTE/BRANCH, a branch or a tag, and
+// returns its commit; "" when the remote has nothing of that name. In a shallow clone only the commit itself is
+// fetched. Errors: remote_failed.
 func FetchCommit(ctx context.Context, r *git.Repository, remote, name string) (object.OID, error) {
 	args := append(FetchArgs(), "--refmap=")
 	if len(history.ShallowCommits(r)) > 0 {
@@ -103,8 +103,8 @@ func FetchCommit(ctx context.Context, r *git.Repository, remote, name string) (o
 	return "", nil
 }
 
-// FetchRefs brings what refspecs name. A name that the remote does not have is left out, and a ref here that would go
-// back stays, unless its refspec says otherwise. Errors: remote_failed.
+// FetchRefs fetches refspecs. It skips names that the remote does not have, and keeps a ref here that would go
+// back, unless its refspec is forced. Errors: remote_failed.
 func FetchRefs(ctx context.Context, r *git.Repository, remote string, refspecs ...string) error {
 	for _, spec := range refspecs {
 		args := append(FetchArgs(), "--refmap=", "--", remote, spec)
@@ -115,8 +115,8 @@ func FetchRefs(ctx context.Context, r *git.Repository, remote string, refspecs .
 	return nil
 }
 
-// Deepen brings so many more commits before the ends of a shallow clone's history, on the way to some commits.
-// Errors: remote_failed.
+// Deepen fetches by more commits before the ends of a shallow clone's history, on the way to commits. Errors:
+// remote_failed.
 func Deepen(ctx context.Context, r *git.Repository, remote string, by int, commits ...object.OID) error {
 	args := append(FetchArgs(), "--refmap=", "--deepen="+strconv.Itoa(by), "--", remote)
 	for _, c := range commits {

@@ -19,8 +19,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
-// TestARemoteThatNeverEnds fetches from a server whose pack has no end: git is stopped before the disk is full, and what it
-// wrote is gone.
+// TestARemoteThatNeverEnds fetches from a server whose pack is endless: git is stopped before the disk is full, and
+// its output is removed.
 func TestARemoteThatNeverEnds(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -1,4 +1,4 @@
-// Fetching from a remote into tracking names.
+// Fetching from a remote into tracking refs.
 
 package transport
 
@@ -13,10 +13,9 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// FetchRuns fetches records, then what the other refspecs of the remote name: the commits that
-// records name were pushed before them, and the many records are not asked for again.
-// Everything goes into tracking names, and git checks every object. Names of records that
-// are gone there go here as well.
+// FetchRuns fetches records, then the remote's other refspecs: the commits that records name were pushed before
+// them, and the many records are not requested again. Everything goes into tracking refs, and git checks every
+// object. Tracking refs of records that are gone on the remote are removed here as well.
 func FetchRuns(ctx context.Context, r *git.Repository, remote string, others []string) error {
 	ctx, stop := transferring(ctx)
 	defer stop()
@@ -33,7 +32,7 @@ func FetchRuns(ctx context.Context, r *git.Repository, remote string, others []s
 		if err = r.Fetch(ctx, r.Git.Transport(), remote, nil, fetches...); err == nil {
 			return nil
 		}
-		// A git of the person's fetches at the same time.
+		// The person's own git is fetching at the same time.
 		if !strings.Contains(git.ComplaintOf(err), "cannot lock ref") || Backoff(ctx, 3) != nil {
 			break
 		}
@@ -41,13 +40,13 @@ func FetchRuns(ctx context.Context, r *git.Repository, remote string, others []s
 	return unreachable(ctx, r, remote, err)
 }
 
-// FetchArgs are those of a fetch that moves only what it names and checks every object.
+// FetchArgs returns the arguments of a fetch that moves only the refs it names and checks every object.
 func FetchArgs() []string {
 	return []string{"-c", "fetch.fsckObjects=true", "-c", "gc.auto=0", "-c", "maintenance.auto=false",
 		"fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-gc", "--no-recurse-submodules"}
 }
 
-// fetchWhole is FetchArgs for records. A partial clone would ask for their objects one by one later.
+// fetchWhole is FetchArgs for records. A partial clone would later fetch their objects one by one.
 func fetchWhole(ctx context.Context, r *git.Repository, remote string) []string {
 	args := FetchArgs()
 	if partial(ctx, r, remote) {
@@ -56,18 +55,18 @@ func fetchWhole(ctx context.Context, r *git.Repository, remote string) []string 
 	return args
 }
 
-// partial reports a remote that a partial clone has its objects from.
+// partial reports whether a partial clone fetches its objects from a remote.
 func partial(ctx context.Context, r *git.Repository, remote string) bool {
 	return r.Setting(ctx, "remote."+remote+".promisor") == "true"
 }
 
-// FetchKept is Fetch of what is kept of records.
+// FetchKept is Fetch for kept parts of records.
 func FetchKept(ctx context.Context, r *git.Repository, remote, prune, what string) error {
 	return fetch(ctx, r, remote, append(fetchWhole(ctx, r, remote), prune), what)
 }
 
-// Fetch fetches what a refspec or an object id names, and nothing else. With --prune
-// the names go that the remote no longer has.
+// Fetch fetches a refspec or an object id, and nothing else. With --prune it removes names that the remote no
+// longer has.
 func Fetch(ctx context.Context, r *git.Repository, remote, prune, what string) error {
 	return fetch(ctx, r, remote, append(FetchArgs(), prune), what)
 }
@@ -79,7 +78,7 @@ func fetch(ctx context.Context, r *git.Repository, remote string, args []string,
 	return r.Fetch(ctx, r.Git.Transport(), remote, nil, append(args, "--", remote, what))
 }
 
-// fetchInto runs a fetch; a failure about which git says one of some things is none.
+// fetchInto runs a fetch; a failure whose message contains one of fine is not an error.
 func fetchInto(ctx context.Context, r *git.Repository, remote string, args []string, fine ...string) error {
 	ctx, stop := transferring(ctx)
 	defer stop()
@@ -96,12 +95,12 @@ func fetchInto(ctx context.Context, r *git.Repository, remote string, args []str
 	return unreachable(ctx, r, remote, err)
 }
 
-// unreachable says that a fetch failed; what failed here is no matter of the remote.
+// unreachable returns the error for a failed fetch, distinguishing local failures from the remote's.
 func unreachable(ctx context.Context, r *git.Repository, remote string, err error) error {
 	if Interrupted(ctx, err) || fail.CodeOf(err) == fail.CodeUnreadable || fail.CodeOf(err) == fail.CodeFetchTooLarge {
 		return err
 	}
-	if refs, listed := r.ListRefs(ctx, git.RunRefPrefix); listed == nil { // git fetches nothing beside a broken one
+	if refs, listed := r.ListRefs(ctx, git.RunRefPrefix); listed == nil { // a broken ref stops git's fetch
 		for _, ref := range refs {
 			if ref.Broken {
 				return git.Broken(ref.Name)
@@ -119,7 +118,7 @@ func unreachable(ctx context.Context, r *git.Repository, remote string, err erro
 		WithHint("%s; nothing here has changed", orPatience(ctx, err, remote, "git fetch "+remote+" shows more"))
 }
 
-// refusedRef is the ref of the remote that is an object which git refused, "" where none is.
+// refusedRef returns the ref of the remote whose object git refused, "" for none.
 func refusedRef(ctx context.Context, r *git.Repository, remote, said string) string {
 	_, rest, _ := strings.Cut(said, "object ")
 	id, _, _ := strings.Cut(rest, ": ")

@@ -12,8 +12,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
-// TestARemoteThatHangs asks a server that takes the connection and then says nothing: the end of our time is told as a
-// failure of the remote, with what to do, and not as git having been interrupted.
+// TestARemoteThatHangs fetches from a server that accepts the connection and then says nothing: the timeout is
+// reported as a failure of the remote, with a hint, not as an interrupted git.
 func TestARemoteThatHangs(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -1,6 +1,6 @@
-// What a sync fetches of a remote with many runs: it lists the remote first, which is cheap beside
-// a fetch that finds nothing. Git would hold each ref against those here, and then go through all
-// of them once more to see that their objects are whole, for records and for branches.
+// Deciding what a sync fetches from a remote with many runs: it lists the remote first, which is cheap compared
+// with a fetch that finds nothing. Git would compare each ref with those here, and then walk all of them again to
+// check that their objects are complete, for records and for branches.
 
 package transport
 
@@ -13,11 +13,11 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 )
 
-// listFirst is from how many records of a remote on it is listed before anything is fetched. A
-// listing names all refs of the server, a fetch only those that are asked for.
+// listFirst is the number of a remote's records from which it is listed before a fetch. A listing includes all refs
+// of the server, a fetch only the requested ones.
 const listFirst = 500
 
-// refspec is one of the simple form <from>:<to>, both a name or both with one star.
+// refspec is a refspec of the simple form <from>:<to>, both names or both with one star.
 type refspec struct {
 	force    string // "+" or ""
 	from, to [2]string
@@ -38,7 +38,7 @@ func parseRefspec(spec string) (refspec, bool) {
 	return x, ok
 }
 
-// at is where a ref of the remote is seen here, "" when the refspec does not name it.
+// at returns the tracking ref of a remote's ref, "" when the refspec does not cover it.
 func (x refspec) at(name string) string {
 	if !x.star {
 		if name == x.from[0] {
@@ -53,14 +53,14 @@ func (x refspec) at(name string) string {
 	return ""
 }
 
-// remoteChange is what differs between a remote and what was last seen of it.
+// remoteChange is the difference between a remote and what was last seen of it.
 type remoteChange struct {
-	fetch []string        // refspecs of what is new there
-	gone  []git.RefUpdate // tracking names of records that are gone there
+	fetch []string        // refspecs of new refs there
+	gone  []git.RefUpdate // tracking refs of records that are gone there
 }
 
-// changesOf lists a remote and says what differs; ok is false when that has to be left to git: there
-// are few records, a refspec is of another form, or the remote cannot be listed.
+// changesOf lists a remote and returns the differences; ok is false when git has to find them: there are few
+// records, a refspec has another form, or the remote cannot be listed.
 func changesOf(ctx context.Context, r *git.Repository, remote string, others []string) (_ *remoteChange, ok bool) {
 	space := TrackingRefs + remote + "/"
 	var specs []refspec
@@ -84,7 +84,7 @@ func changesOf(ctx context.Context, r *git.Repository, remote string, others []s
 			stale[ref.Name] = ref.OID
 		}
 	}
-	if len(stale) < listFirst || partial(ctx, r, remote) { // records are not filtered there, the rest is
+	if len(stale) < listFirst || partial(ctx, r, remote) { // there records are fetched unfiltered, the rest filtered
 		return nil, false
 	}
 	there, err := List(ctx, r.Git.Transport(), r.ObjectFormat, remote)
@@ -110,7 +110,7 @@ func changesOf(ctx context.Context, r *git.Repository, remote string, others []s
 	return c, true
 }
 
-// fetchListed fetches what a listing found, in one fetch; ok is false when that is left to git.
+// fetchListed fetches the listed changes in one fetch; ok is false when git has to find them.
 func fetchListed(ctx context.Context, r *git.Repository, remote string, others []string) (ok bool) {
 	c, ok := changesOf(ctx, r, remote, others)
 	if !ok {
@@ -118,7 +118,7 @@ func fetchListed(ctx context.Context, r *git.Repository, remote string, others [
 	}
 	if len(c.fetch) > 0 {
 		in := []byte(strings.Join(c.fetch, "\n") + "\n")
-		// Without --refmap git would fetch for the configured refspecs as well.
+		// Without --refmap git would also fetch the configured refspecs.
 		args := append(FetchArgs(), "--refmap=", "--no-prune", "--stdin", "--", remote)
 		if r.Fetch(ctx, r.Git.Transport(), remote, in, args) != nil {
 			return false
@@ -127,8 +127,8 @@ func fetchListed(ctx context.Context, r *git.Repository, remote string, others [
 	return r.UpdateRefs(ctx, c.gone, "agentxchain: gone from "+text.OneLine(remote)) == nil
 }
 
-// List lists the refs of a remote: those named, those below a name that ends in a slash, all of them
-// without a name.
+// List lists the refs of a remote: those with the given names, those below a name that ends in a slash, or all of
+// them without a name.
 func List(ctx context.Context, g *git.Git, format, remote string, names ...string) ([]git.Ref, error) {
 	ctx, stop := transferring(ctx)
 	defer stop()
@@ -146,7 +146,7 @@ func List(ctx context.Context, g *git.Git, format, remote string, names ...strin
 	var refs []git.Ref
 	for line := range strings.Lines(string(out)) {
 		oid, name, ok := strings.Cut(strings.TrimSpace(line), "\t")
-		// git lists a name too that only ends like one that was asked for.
+		// git also lists a name that only ends like a requested one.
 		asked := len(names) == 0
 		for _, n := range names {
 			asked = asked || name == n || strings.HasSuffix(n, "/") && strings.HasPrefix(name, n)

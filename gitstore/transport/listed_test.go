@@ -12,8 +12,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
-// TestWhatIsListedIsFetchedAsGitWould changes a server of many records in every way, and holds what a
-// clone then knows of it against what git's own fetch brings.
+// TestWhatIsListedIsFetchedAsGitWould changes a server of many records in every way, and compares what a clone then
+// knows with what git's own fetch brings.
 func TestWhatIsListedIsFetchedAsGitWould(t *testing.T) {
 	testrepo.Serving(t)
 	testrepo.Matrix(t, func(t *testing.T, ours *testrepo.Repo) {
@@ -102,7 +102,7 @@ func TestWhatIsListedIsFetchedAsGitWould(t *testing.T) {
 	})
 }
 
-// diffLines are the lines of one text that another lacks.
+// diffLines returns the lines of one text that another lacks.
 func diffLines(a, b string) string {
 	have := strings.Split(b, "\n")
 	return strings.Join(slices.DeleteFunc(strings.Split(a, "\n"),

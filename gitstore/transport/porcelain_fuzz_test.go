@@ -1,4 +1,4 @@
-// What git says of a push is read as it is found.
+// Fuzz tests of parsing git's answer to a push.
 
 package transport
 
@@ -8,7 +8,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 )
 
-// FuzzPorcelain: no answer makes its reader panic, and a refusal is one line of harmless text.
+// FuzzPorcelain checks that no answer makes its reader panic, and that a refusal is one line of harmless text.
 func FuzzPorcelain(f *testing.F) {
 	f.Add([]byte("!\trefs/a:refs/b\t[rejected] (stale info)\n=\trefs/a:refs/c\t[up to date]\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {

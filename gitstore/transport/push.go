@@ -19,8 +19,8 @@ import (
 )
 
 const (
-	// pushBatch is how many refs one push names, some 250 bytes each: an argument list has
-	// an end. It is at 32 KB on Windows.
+	// pushBatch is how many refs one push names, some 250 bytes each: argument lists are limited, on Windows to 32
+	// KB.
 	pushBatch        = 800
 	pushBatchWindows = 100
 )
@@ -30,25 +30,25 @@ type RefPush struct {
 	Name string
 	New  object.OID
 	Old  object.OID // "" for none
-	Ops  int        // how many operations go, for runs
+	Ops  int        // number of operations pushed, for runs
 }
 
-// What became of a pushed ref.
+// Outcomes for a pushed ref.
 const (
 	PushOK      = "ok"
 	PushStale   = "stale"   // the remote has moved: fetch and decide again
 	PushRefused = "refused" // a rule of the remote
 )
 
-// PushResult is what the remote said of a ref.
+// PushResult is the remote's answer for a ref.
 type PushResult struct {
 	State string
 	Why   string
 	Made  bool // the remote did not have the ref
 }
 
-// Push pushes refs, each by compare-and-swap on the server, and extra ones as they are. The error says that
-// nothing was pushed at all; else each ref has its own answer.
+// Push pushes refs, each by compare-and-swap on the server, and extra ones as they are. An error says that nothing
+// was pushed at all; else each ref has its own answer.
 func Push(ctx context.Context, r *git.Repository, remote string, refs []RefPush,
 	extra ...string) (map[string]PushResult, error) {
 	out := make(map[string]PushResult, len(refs))
@@ -61,7 +61,7 @@ func Push(ctx context.Context, r *git.Repository, remote string, refs []RefPush,
 			return out, err
 		}
 	}
-	if len(refs) == 0 { // the branch alone: the records got there before it
+	if len(refs) == 0 { // only the branch: the records got there before it
 		return out, pushSome(ctx, r, remote, nil, extra, out)
 	}
 	for batch := range slices.Chunk(refs, n) {
@@ -72,8 +72,8 @@ func Push(ctx context.Context, r *git.Repository, remote string, refs []RefPush,
 	return out, nil
 }
 
-// askPrePush lets the person's own pre-push hook have its say on branches, as their git push does; that of git-lfs brings
-// the server what the commits name. git calls it for a push that sends nothing, too. It may take its time.
+// askPrePush runs the person's own pre-push hook for branches, as their git push does; git-lfs's hook uploads the
+// files that the commits name. git runs it even for a push that sends nothing. It may take some time.
 func askPrePush(ctx context.Context, r *git.Repository, remote string, branches []string) error {
 	hooks, err := r.HooksDir(ctx)
 	if err != nil {
@@ -82,7 +82,7 @@ func askPrePush(ctx context.Context, r *git.Repository, remote string, branches 
 	if _, err := os.Stat(filepath.Join(hooks, "pre-push")); err != nil {
 		return nil // there is none
 	}
-	// The runs go in a moment, and not by our guard among the hooks.
+	// The runs follow in a moment, and not through our guard among the hooks.
 	args := []string{"-c", "agentxchain.pushRuns=false", "push", "--dry-run", "--porcelain", "--no-follow-tags",
 		"--recurse-submodules=no", "--signed=no", "--", remote}
 	answer, err := r.Git.Transport().WithHooks(hooks).Run(ctx, nil, append(args, branches...)...)
@@ -90,7 +90,7 @@ func askPrePush(ctx context.Context, r *git.Repository, remote string, branches 
 	case Interrupted(ctx, err):
 		return err
 	case git.ExitCode(err) != 1 || len(readPorcelain(answer)) > 0:
-		return nil // the push finds out what the remote has against it
+		return nil // the push will find out what the remote's objection is
 	}
 	return fail.Errorf(CodePrePush, nil, "the pre-push hook of this repository refuses %s: %s",
 		strings.TrimPrefix(branches[0], "refs/heads/"), hookWords(git.ComplaintOf(err))).
@@ -98,7 +98,7 @@ func askPrePush(ctx context.Context, r *git.Repository, remote string, branches 
 			remote, remote)
 }
 
-// hookWords is the last thing that a hook said before git gave up.
+// hookWords returns the last line that a hook printed before git gave up.
 func hookWords(said string) string {
 	last := ""
 	for line := range strings.Lines(said) {
@@ -114,7 +114,7 @@ func pushSome(ctx context.Context, r *git.Repository, remote string, refs []RefP
 	out map[string]PushResult) error {
 	ctx, stop := transferring(ctx)
 	defer stop()
-	// --no-verify: the guards of pre-push ask what was proven a moment ago.
+	// --no-verify: the guards of pre-push would check again what was just proven.
 	args := []string{"push", "--porcelain", "--no-verify", "--no-follow-tags", "--recurse-submodules=no",
 		"--signed=no"}
 	if len(extra) > 0 {
@@ -169,7 +169,7 @@ func pushSome(ctx context.Context, r *git.Repository, remote string, refs []RefP
 		WithHint("%s", orPatience(ctx, err, remote, "the operations stay here and go with the next git agentxchain sync "+remote))
 }
 
-// readPorcelain reads the lines "<flag> TAB <from>:<to> TAB <summary>" of a push.
+// readPorcelain parses the lines "<flag> TAB <from>:<to> TAB <summary>" of a push.
 func readPorcelain(answer []byte) map[string]PushResult {
 	out := make(map[string]PushResult)
 	for line := range bytes.Lines(answer) {
@@ -191,9 +191,9 @@ func readPorcelain(answer []byte) map[string]PushResult {
 	return out
 }
 
-// judgeRejection tells a remote that has moved from one that does not want the ref.
-// Servers lock a ref before they look at it: who finds it locked was beaten to it. In an
-// atomic push another ref may be the reason, and the answer for that one tells it.
+// judgeRejection distinguishes a remote that has moved from one that rejects the ref. Servers lock a ref before
+// they examine it: a push that finds it locked was beaten. In an atomic push another ref may be the reason, and the
+// answer for that ref says so.
 func judgeRejection(summary string) PushResult {
 	for _, race := range []string{"stale info", "fetch first", "non-fast-forward", "cannot lock ref",
 		"failed to update ref",
@@ -206,7 +206,7 @@ func judgeRejection(summary string) PushResult {
 	return PushResult{State: PushRefused, Why: text.OneLine(summary)}
 }
 
-// serverWords is what the server and its hooks said during a push, the first lines of it: git's own answer only
+// serverWords returns the first lines that the server and its hooks printed during a push: git's own answer only
 // says that a hook declined.
 func serverWords(complaint string) string {
 	var lines []string

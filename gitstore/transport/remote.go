@@ -1,4 +1,4 @@
-// The remote that runs travel over: which one it is, how long it may take, what it complains of.
+// The remote over which runs travel: choosing it, timeouts, and its complaints.
 
 package transport
 
@@ -18,16 +18,16 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// Codes of synchronising with a remote.
+// Codes of syncing with a remote.
 const (
 	CodeNoRemote      = "no_remote"        // there is no remote of that name, or none at all
 	CodeRemoteFailed  = "remote_failed"    // the remote could not be reached or read
 	CodeRemoteRefused = "remote_refused"   // the remote takes no runs
 	CodeRemoteBack    = "remote_rewound"   // the remote no longer has operations it once had
-	CodeRemoteForked  = "remote_forked"    // the remote tells another story than it once did
-	CodeBranchApart   = "branch_diverged"  // the branch here and there went on separately
-	CodePrePush       = "pre_push_refused" // the person's own hook does not let the branch go
-	CodeRemoteBusy    = "remote_contended" // others pushed first, again and again
+	CodeRemoteForked  = "remote_forked"    // the remote's history differs from what it once had
+	CodeBranchApart   = "branch_diverged"  // the branch here and the remote's have diverged
+	CodePrePush       = "pre_push_refused" // the person's own hook rejects the branch
+	CodeRemoteBusy    = "remote_contended" // others pushed first, repeatedly
 )
 
 const (
@@ -37,22 +37,22 @@ const (
 	// DecideLimit bounds each of them while an operation waits for it.
 	DecideLimit = 2 * time.Minute
 
-	// AskLimit bounds asking remotes while an operation is decided.
+	// AskLimit bounds queries of remotes while an operation is decided.
 	AskLimit = 30 * time.Second
 )
 
-// errTooLong ends a git whose remote neither answers nor hangs up.
+// errTooLong ends a git whose remote neither answers nor disconnects.
 var errTooLong = errors.New("it took too long")
 
-// Within bounds what is asked of a remote. When its time is over that is a failure of the remote.
+// Within limits the time for a remote. When the time is over, that counts as a failure of the remote.
 func Within(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
 	return context.WithTimeoutCause(ctx, limit, errTooLong)
 }
 
-// hurried is the key of a context in which an operation waits for what is asked of a remote.
+// hurried is the key of a context in which an operation waits for a remote.
 type hurried struct{}
 
-// Hurried returns a context in which a fetch or push may take DecideLimit and no more.
+// Hurried returns a context in which a fetch or push may take at most DecideLimit.
 func Hurried(ctx context.Context) context.Context { return context.WithValue(ctx, hurried{}, true) }
 
 // transferring bounds one fetch or push.
@@ -63,7 +63,7 @@ func transferring(ctx context.Context) (context.Context, context.CancelFunc) {
 	return Within(ctx, TransferLimit)
 }
 
-// orPatience is a hint, or the one for an operation that would not wait longer.
+// orPatience returns hint, or the hint for an operation that would not wait longer.
 func orPatience(ctx context.Context, err error, remote, hint string) string {
 	if ctx.Value(hurried{}) == nil || !errors.Is(err, errTooLong) {
 		return hint
@@ -72,7 +72,7 @@ func orPatience(ctx context.Context, err error, remote, hint string) string {
 		"waits longer, and with git config agentxchain.sync auto operations do not wait", DecideLimit/time.Minute, remote)
 }
 
-// Interrupted reports that a git was ended by who waits for it, which is no matter of the remote.
+// Interrupted reports whether a git was ended by the process that waits for it, which is not the remote's fault.
 func Interrupted(ctx context.Context, err error) bool {
 	return ctx.Err() != nil && git.ExitCode(err) < 0 && !errors.Is(err, errTooLong)
 }
@@ -83,8 +83,8 @@ func Remotes(ctx context.Context, r *git.Repository) ([]string, error) {
 	return strings.Fields(string(out)), err
 }
 
-// PickRemote returns the remote to speak to: the named one, else agentxchain.remote, else
-// that of the branch, else origin, else the only one. Errors: no_remote.
+// PickRemote returns the remote to use: the named one, else agentxchain.remote, else the branch's, else origin,
+// else the only one. Errors: no_remote.
 func PickRemote(ctx context.Context, r *git.Repository, name string) (string, error) {
 	all, err := Remotes(ctx, r)
 	if err != nil {
@@ -127,7 +127,8 @@ func PickRemote(ctx context.Context, r *git.Repository, name string) (string, er
 		WithHint("git agentxchain sync %s, or git config agentxchain.remote %s", first, first)
 }
 
-// likely is the remote of all that records were brought from before, which git remote rename keeps on; else the first.
+// likely returns the one of all from which records were fetched before, which survives git remote rename; else the
+// first.
 func likely(ctx context.Context, r *git.Repository, all []string) string {
 	for _, remote := range all {
 		out, err := r.Git.Run(ctx, nil, "config", "--get-all", "remote."+remote+".fetch")
@@ -138,7 +139,7 @@ func likely(ctx context.Context, r *git.Repository, all []string) string {
 	return all[0]
 }
 
-// Complaint is what git said, without its first line when that only names the address.
+// Complaint returns git's message, without its first line when that only names the address.
 func Complaint(err error) string {
 	var lines []string
 	for line := range strings.SplitSeq(git.ComplaintOf(err), "\n") {
@@ -161,13 +162,13 @@ func Complaint(err error) string {
 	return text.OneLine(strings.Join(lines, "; "))
 }
 
-// Ref asks a remote where one of its refs is, "" for a ref it does not have.
+// Ref asks a remote for the value of one of its refs, "" for a ref it does not have.
 func Ref(ctx context.Context, r *git.Repository, remote, name string) (object.OID, error) {
 	there, err := Heads(ctx, r, remote, name)
 	return there[name], err
 }
 
-// Heads asks a remote where some of its refs are; those it does not have are left out.
+// Heads asks a remote for the values of refs; it leaves out those that the remote does not have.
 func Heads(ctx context.Context, r *git.Repository, remote string, names ...string) (map[string]object.OID, error) {
 	refs, err := List(ctx, r.Git.Transport(), r.ObjectFormat, remote, names...)
 	there := make(map[string]object.OID, len(refs))
@@ -177,7 +178,7 @@ func Heads(ctx context.Context, r *git.Repository, remote string, names ...strin
 	return there, err
 }
 
-// ValidName keeps names out that cannot be part of a ref.
+// ValidName refuses names that cannot be part of a ref.
 func ValidName(remote string) error {
 	if !git.SafeRefName(TrackingPrefix(remote) + "x") {
 		return fail.Errorf(wire.CodeInvalidArgument, nil, "the remote %q cannot be part of a ref's name", remote)
@@ -185,8 +186,7 @@ func ValidName(remote string) error {
 	return nil
 }
 
-// Backoff waits a random time that grows with the tries: those who collided must not meet
-// again.
+// Backoff waits a random time that grows with the tries: processes that collided must not collide again.
 func Backoff(ctx context.Context, tries int) error {
 	t := time.NewTimer(time.Duration(rand.Int64N(int64(50*time.Millisecond) << min(tries, 6))))
 	defer t.Stop()

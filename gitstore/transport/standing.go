@@ -1,4 +1,4 @@
-// How a run here stands to what was last seen of it on remotes. Nothing is fetched.
+// How a run here relates to what was last seen of it on remotes. Nothing is fetched.
 
 package transport
 
@@ -21,15 +21,15 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// Standing is how a run, or an initiative, stands to a remote.
+// Standing is how a run, or an initiative, relates to a remote.
 type Standing struct {
 	Remote string
-	Ahead  int       // operations that are not there, as far as known here
-	Behind int       // operations there that are not here
-	Since  time.Time // of the newest operation both sides have; set when both went on
+	Ahead  int       // operations missing there, as far as known here
+	Behind int       // operations there that are missing here
+	Since  time.Time // time of the newest common operation; set when both continued
 }
 
-// Object is the standing for --json: {remote, ahead, behind, diverged_since}.
+// Object returns the standing for --json: {remote, ahead, behind, diverged_since}.
 func (m Standing) Object() *ojson.Object {
 	o := ojson.NewObject("remote", m.Remote, "ahead", m.Ahead, "behind", m.Behind, "diverged_since", nil)
 	if !m.Since.IsZero() {
@@ -38,13 +38,13 @@ func (m Standing) Object() *ojson.Object {
 	return o
 }
 
-// Standings tells it for every remote that a record of the run was fetched from. One git
+// Standings returns the standing for every remote from which a record of the run was fetched. It starts one git
 // process, and one more for each remote that differs.
 func Standings(ctx context.Context, repo *git.Repository, run string, tip object.OID) ([]Standing, error) {
 	return remoteStandings(ctx, repo, TrackingPrefix, run, tip)
 }
 
-// InitiativeStandings tells it for an initiative that is recorded here, nothing for another one.
+// InitiativeStandings returns the standings of an initiative that is recorded here, nothing for another one.
 func InitiativeStandings(ctx context.Context, repo *git.Repository, name string) ([]Standing, error) {
 	tip, err := repo.ReadRef(ctx, record.InitiativeRefPrefix+name)
 	if err != nil || tip == "" {
@@ -83,9 +83,9 @@ func remoteStandings(ctx context.Context, repo *git.Repository, space func(remot
 	return all, nil
 }
 
-// trackingNames are the names under which remotes of this repository would be seen to have a
-// run; space is where those of a remote lie. A pattern over all remotes has git go through the runs of each; remotes
-// are known without starting git, unless the configuration is spread over several files.
+// trackingNames returns the tracking refs that a run would have for the remotes of this repository; space returns a
+// remote's prefix. With a pattern over all remotes git would walk the runs of each; the remotes are known without
+// starting git, unless the configuration is spread over several files.
 func trackingNames(repo *git.Repository, space func(remote string) string, run string) []string {
 	var names []string
 	for _, e := range localConfig(repo) {
@@ -102,8 +102,7 @@ func trackingNames(repo *git.Repository, space func(remote string) string, run s
 	return names
 }
 
-// localConfig are the entries of this repository's own configuration, none when it cannot be
-// read.
+// localConfig returns the entries of this repository's own configuration, none when it cannot be read.
 func localConfig(repo *git.Repository) []gitconfig.Entry {
 	data, err := os.ReadFile(filepath.Join(repo.CommonDir, "config"))
 	if err != nil {
@@ -113,7 +112,8 @@ func localConfig(repo *git.Repository) []gitconfig.Entry {
 	return entries
 }
 
-// apart counts the operations of both sides. What is no operation there counts none: sync says what to do about it.
+// apart counts the operations of both sides. It counts none if there is something other than an operation: sync
+// says what to do about it.
 func apart(ctx context.Context, repo *git.Repository, st *Standing, here, there object.OID) error {
 	out, err := repo.Git.Run(ctx, nil, "rev-list", "--left-right", "--count", string(here)+"..."+string(there), "--")
 	if err != nil {
@@ -142,8 +142,8 @@ func apart(ctx context.Context, repo *git.Repository, st *Standing, here, there 
 	return err
 }
 
-// Elsewhere says what is known of runs on remotes, for a clone that has none: the run
-// of a tracking name and its remote, or a remote whose runs were never asked for.
+// Elsewhere returns what is known about runs on remotes, for a clone that has none: the run of a tracking ref and
+// its remote, or a remote whose runs were never fetched.
 func Elsewhere(ctx context.Context, repo *git.Repository) (run, remote string, err error) {
 	out, err := repo.Git.Run(ctx, nil, "for-each-ref", "--count=1", "--sort=-creatordate", "--format=%(refname)",
 		TrackingRefs+"*/agentxchain/runs/*")
@@ -161,14 +161,14 @@ func Elsewhere(ctx context.Context, repo *git.Repository) (run, remote string, e
 	for _, remote := range all {
 		specs, _ := repo.Git.Run(ctx, nil, "config", "--get-all", "remote."+remote+".fetch")
 		if slices.Contains(strings.Split(string(specs), "\n"), RunRefspecs(remote)[0]) {
-			return "", "", nil // it was asked, or git fetch asks it
+			return "", "", nil // they were fetched, or git fetch fetches them
 		}
 	}
 	return "", all[0], nil
 }
 
-// Ask asks the remotes which runs they have, and ends with the first that has some. silent are those that
-// gave no answer.
+// Ask asks the remotes for their runs, and stops at the first that has some. silent lists the remotes that did not
+// answer.
 func Ask(ctx context.Context, repo *git.Repository) (runs []string, remote string, silent []string, err error) {
 	all, err := Remotes(ctx, repo)
 	if err != nil {
@@ -194,15 +194,15 @@ func Ask(ctx context.Context, repo *git.Repository) (runs []string, remote strin
 	return nil, "", silent, nil
 }
 
-// Modes of agentxchain.sync.
+// Values of agentxchain.sync.
 const (
-	SyncManual = "manual" // only git agentxchain sync speaks to the remote
+	SyncManual = "manual" // only git agentxchain sync contacts the remote
 	SyncAuto   = "auto"   // every operation is pushed in the background
-	SyncStrict = "strict" // the remote decides: an operation is done when it has taken it
+	SyncStrict = "strict" // the remote decides: an operation is done when the remote has accepted it
 )
 
-// SyncMode reads agentxchain.sync of this repository without starting git: it is asked
-// for at every operation. It is "" when nothing is set; what is not known is manual.
+// SyncMode reads agentxchain.sync of this repository without starting git, because every operation asks. It is ""
+// when nothing is set; an unknown value is manual.
 func SyncMode(repo *git.Repository) string {
 	mode := ""
 	for _, e := range localConfig(repo) {
@@ -217,8 +217,8 @@ func SyncMode(repo *git.Repository) string {
 	return SyncManual
 }
 
-// BackgroundRemote is the remote that what was recorded here is pushed to in the background, ""
-// for none. In strict mode only what the remote did not decide is.
+// BackgroundRemote returns the remote to which operations recorded here are pushed in the background, "" for none.
+// In strict mode that applies only to what the remote did not decide.
 func BackgroundRemote(ctx context.Context, repo *git.Repository) string {
 	if mode := SyncMode(repo); mode != SyncAuto && mode != SyncStrict {
 		return ""
@@ -230,8 +230,8 @@ func BackgroundRemote(ctx context.Context, repo *git.Repository) string {
 	return remote
 }
 
-// PreferAuto sets the mode of a repository whose remote has taken a push, unless the
-// person has chosen one anywhere. A note of a remote that was renamed or removed since gives way.
+// PreferAuto sets the mode of a repository whose remote has accepted a push, unless the person has chosen one
+// anywhere. It overrides a note about a remote that was renamed or removed since.
 func PreferAuto(ctx context.Context, repo *git.Repository, remote string) error {
 	if noted := repo.Setting(ctx, "agentxchain.remote"); noted != "" && noted != remote {
 		if all, err := Remotes(ctx, repo); err != nil {

@@ -1,4 +1,4 @@
-// The names under which the refs of a remote are seen here, and the refspecs that bring them.
+// The tracking refs for a remote's refs, and the refspecs that fetch them.
 
 package transport
 
@@ -12,37 +12,37 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 )
 
-// TrackingRefs is where git sees the refs of remotes: below it <remote>/.
+// TrackingRefs is the prefix of git's tracking refs; <remote>/ follows.
 const TrackingRefs = "refs/remotes/"
 
-// TrackingPrefix is where the runs of a remote are seen, ending in a slash.
+// TrackingPrefix returns the prefix of a remote's runs, ending in a slash.
 func TrackingPrefix(remote string) string { return TrackingRefs + remote + "/agentxchain/runs/" }
 
-// IsTracking reports a name below the TrackingSpace of a remote.
+// IsTracking reports whether a ref is below the TrackingSpace of a remote.
 func IsTracking(ref string) bool {
 	return strings.HasPrefix(ref, TrackingRefs) && strings.Contains(ref, "/agentxchain/")
 }
 
-// TrackingSpace is where all is seen that a remote has of ours, ending in a slash.
+// TrackingSpace returns the prefix of all tracking refs of ours for a remote, ending in a slash.
 func TrackingSpace(remote string) string { return TrackingRefs + remote + "/agentxchain/" }
 
-// TrackingConflicts is the same for conflicts.
+// TrackingConflicts returns the prefix of a remote's conflicts.
 func TrackingConflicts(remote string) string {
 	return TrackingRefs + remote + "/agentxchain/conflicts/"
 }
 
-// TrackingWitnesses is the same for what witnesses said.
+// TrackingWitnesses returns the prefix of a remote's witness statements.
 func TrackingWitnesses(remote string) string {
 	return TrackingRefs + remote + "/agentxchain/witnesses/"
 }
 
-// TrackingArchive is the same for the lists of archived runs.
+// TrackingArchive returns the prefix of a remote's lists of archived runs.
 func TrackingArchive(remote string) string {
 	return TrackingRefs + remote + "/agentxchain/archive-list/"
 }
 
-// RunRefspecs are the lines of remote.<name>.fetch that bring records into tracking names.
-// They are forced: a tracking name says where the remote is, also when it went back.
+// RunRefspecs returns the lines of remote.<name>.fetch that fetch records into tracking refs. They are forced: a
+// tracking ref says where the remote is, even when it went back.
 func RunRefspecs(remote string) []string {
 	return []string{
 		"+" + git.RunRefPrefix + "*:" + TrackingPrefix(remote) + "*",
@@ -53,9 +53,8 @@ func RunRefspecs(remote string) []string {
 	}
 }
 
-// TrackRuns adds the refspecs of runs to a remote, so that a plain git fetch brings
-// records, and reports whether it had to. others are the remote's refspecs that are not
-// of runs.
+// TrackRuns adds the refspecs of runs to a remote, so that a plain git fetch fetches records, and reports whether
+// it had to. others are the remote's other refspecs.
 func TrackRuns(ctx context.Context, r *git.Repository, remote string) (added bool, others []string, err error) {
 	key := "remote." + remote + ".fetch"
 	out, err := r.Git.Run(ctx, nil, "config", "--get-all", key)
@@ -76,7 +75,7 @@ func TrackRuns(ctx context.Context, r *git.Repository, remote string) (added boo
 	return added, others, nil
 }
 
-// TrackingInitiatives is where the initiatives of a remote are seen, ending in a slash.
+// TrackingInitiatives returns the prefix of a remote's initiatives, ending in a slash.
 func TrackingInitiatives(remote string) string {
 	return TrackingRefs + remote + "/agentxchain/" + record.InitiativeNames
 }

@@ -1,5 +1,5 @@
-// Fsck against another side: how the runs here stand to those of a remote or of a bundle.
-// Nothing is taken over and no ref moves (docs/teams.md#look-without-following).
+// Fsck against another side: how the runs here relate to those of a remote or of a bundle. Nothing is adopted and
+// no ref moves (docs/teams.md#look-without-following).
 
 package travel
 
@@ -34,28 +34,28 @@ const (
 	AgainstExport = "export"
 )
 
-// How a run here stands to the other side.
+// How a run here relates to the other side.
 const (
 	RunEqual        = "equal"
 	RunAhead        = "ahead"         // the other side lacks operations
-	RunBehind       = "behind"        // operations are lacking here
-	RunDiverged     = "diverged"      // both went on from Base
+	RunBehind       = "behind"        // operations are missing here
+	RunDiverged     = "diverged"      // both continued from Base
 	RunMissingHere  = "missing_here"  // only the other side has the run
 	RunMissingThere = "missing_there" // only this clone has it
-	RunDamaged      = "damaged"       // Code says why: what is there cannot be what it was
+	RunDamaged      = "damaged"       // Code says why: what is there contradicts what it was
 )
 
-// CodeExportDiffers means that an export shows a run as no operation here recorded it.
+// CodeExportDiffers means that no operation here recorded a run as an export shows it.
 const CodeExportDiffers = "export_differs"
 
-// Against is how this clone stands to another side.
+// Against is the result of a comparison with another side.
 type Against struct {
 	Kind string
 	Name string
 	Runs []*AgainstRun
-	// Files says that the other side has files and no record: an export without one.
+	// Files says that the other side has files but no record: an export without one.
 	Files bool
-	// Lost are lists of archived runs that went back, one sentence each.
+	// Lost lists archive lists that went back, one sentence each.
 	Lost []string
 }
 
@@ -73,15 +73,15 @@ type AgainstRun struct {
 	Seen  object.OID // newest operation this clone has seen there
 	Base  object.OID // newest operation both sides have
 	Ahead int        // operations after it here
-	// Behind counts those there; where files are compared, the rows of history and events.
+	// Behind counts operations there; when files are compared, the rows of history and events.
 	Behind int
-	Since  time.Time // of Base, when both went on
-	Code   string    // of damage
+	Since  time.Time // time of Base, when both continued
+	Code   string    // for damage
 	Why    string
-	Lost   []chain.OpInfo // operations that were seen there and are gone, oldest first
+	Lost   []chain.OpInfo // operations seen there that are gone, oldest first
 }
 
-// LostTurns are the turns whose acceptance is among what was lost.
+// LostTurns returns the turns whose acceptance was lost.
 func (r *AgainstRun) LostTurns() []string {
 	turns := []string{}
 	for _, op := range r.Lost {
@@ -92,23 +92,23 @@ func (r *AgainstRun) LostTurns() []string {
 	return turns
 }
 
-// damage notes what is wrong.
+// damage notes a problem.
 func (r *AgainstRun) damage(code, why string) { r.State, r.Code, r.Why = RunDamaged, code, why }
 
-// against holds two sides against each other. q reads the objects of both.
+// against compares two sides. q reads the objects of both.
 type against struct {
 	out  *Against
 	q    *git.Repository
 	mine string // project id
 
-	// trust judges what is new there, where it is not of runs.
+	// trust judges new parts that do not belong to runs.
 	trust func(context.Context, *AgainstRun) error
 
 	here, there, seen map[string]object.OID
 }
 
-// CompareRemote compares the runs here with those of a remote, only the named one when run is
-// not "". What has to be fetched goes into a place of its own, which is removed.
+// CompareRemote compares the runs here with those of a remote, only the named one when run is not "". It fetches
+// into a temporary place, which is removed.
 //
 // Errors: no_remote, remote_failed.
 func CompareRemote(ctx context.Context, s *gitstore.Store, remote, run string) (*Against, error) {
@@ -137,7 +137,7 @@ func CompareRemote(ctx context.Context, s *gitstore.Store, remote, run string) (
 
 // CompareBundle compares the runs of a git bundle with those here.
 //
-// Errors: history_invalid for a file that is no whole bundle of runs; no_run.
+// Errors: history_invalid for a file that is not a complete bundle of runs; no_run.
 func CompareBundle(ctx context.Context, s *gitstore.Store, file, run string) (*Against, error) {
 	repo, done, err := bundle.Open(ctx, file)
 	if err != nil {
@@ -147,14 +147,14 @@ func CompareBundle(ctx context.Context, s *gitstore.Store, file, run string) (*A
 	return CompareOpened(ctx, s, AgainstBundle, file, repo, run)
 }
 
-// CompareOpened is CompareBundle for a bundle that bundle.Open took apart; kind says what it came in.
+// CompareOpened is CompareBundle for a bundle that bundle.Open unpacked; kind says where it came from.
 func CompareOpened(ctx context.Context, s *gitstore.Store, kind, name string, repo *git.Repository,
 	run string) (*Against, error) {
 	if repo.ObjectFormat != s.Repository().ObjectFormat {
 		return nil, bundle.Bad(nil, "the bundle has %s objects, this repository %s", repo.ObjectFormat,
 			s.Repository().ObjectFormat)
 	}
-	if err := s.Repository().LendObjects(repo.ObjectsDir); err != nil { // it was whole without them
+	if err := s.Repository().LendObjects(repo.ObjectsDir); err != nil { // it was complete without them
 		return nil, err
 	}
 	c, err := newAgainst(ctx, s, kind, name, repo)
@@ -187,7 +187,7 @@ func newAgainst(ctx context.Context, s *gitstore.Store, kind, name string, q *gi
 		return nil, err
 	}
 	for name := range list {
-		// A pruned run is here as far as its list goes: by the name of its newest operation.
+		// A pruned run is here only by its list entry, which names its newest operation.
 		if e := list.Archived(name); e != nil && past[name] == "" {
 			past[name] = object.OID(e.Op)
 		}
@@ -228,7 +228,7 @@ func (c *against) all(ctx context.Context, only string, sides ...map[string]obje
 	return c.count(ctx)
 }
 
-// compare says how one run stands; count counts.
+// compare determines how one run relates to the other side; count counts the differences.
 func (c *against) compare(ctx context.Context, r *AgainstRun) error {
 	side := "the " + c.out.Kind
 	back, err := setBack(ctx, c.q, side, r.There, r.Seen)
@@ -274,7 +274,7 @@ func (c *against) compare(ctx context.Context, r *AgainstRun) error {
 	return c.believe(ctx, r)
 }
 
-// believe holds what is new there against the rules.
+// believe verifies what is new there.
 func (c *against) believe(ctx context.Context, r *AgainstRun) error {
 	if c.trust != nil {
 		err := c.trust(ctx, r)
@@ -306,7 +306,7 @@ func (c *against) believe(ctx context.Context, r *AgainstRun) error {
 	return nil
 }
 
-// count counts the operations that one side has.
+// count counts the operations that only one side has.
 func (c *against) count(ctx context.Context) error {
 	var ours, theirs []chain.Range
 	for _, r := range c.out.Runs {
@@ -334,8 +334,8 @@ func (c *against) count(ctx context.Context) error {
 	return nil
 }
 
-// AgainstKind says what a name given to fsck --against means: a remote, a bundle, or a file
-// that is then to be an export.
+// AgainstKind returns what a name given to fsck --against means: a remote, a bundle, or otherwise a file that
+// should be an export.
 //
 // Errors: not_found for a name that is neither a remote nor a file.
 func AgainstKind(ctx context.Context, repo *git.Repository, name, file string) (string, error) {
@@ -354,7 +354,7 @@ func AgainstKind(ctx context.Context, repo *git.Repository, name, file string) (
 	}
 	defer func() { _ = f.Close() }()
 	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return AgainstExport, nil // of a pipe nothing can be read twice
+		return AgainstExport, nil // a pipe cannot be read twice
 	}
 	head := make([]byte, len("# v2 git bundle"))
 	_, _ = f.Read(head)

@@ -1,5 +1,5 @@
-// Fsck against another side, for initiatives: how those recorded here stand to a remote's.
-// Nothing is taken over and no ref moves.
+// Fsck against another side, for initiatives: how those recorded here relate to a remote's. Nothing is adopted and
+// no ref moves.
 
 package travel
 
@@ -16,9 +16,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
 )
 
-// AgainstInitiatives compares the initiatives recorded here with those of a remote, only the
-// named one when name is not "". What has to be fetched goes into a place of its own, which is
-// removed. project is the id they must have.
+// AgainstInitiatives compares the initiatives recorded here with those of a remote, only the named one when name is
+// not "". It fetches into a temporary place, which is removed. project is the id they must have.
 //
 // Errors: no_remote, remote_failed, no_initiative.
 func AgainstInitiatives(ctx context.Context, repo *git.Repository, remote, name, project string) (*Against, error) {
@@ -70,15 +69,15 @@ func (f *remoteLook) askInitiatives(ctx context.Context) error {
 	return f.fetch(ctx, want)
 }
 
-// InitiativeChange is a recorded change of an initiative, with the ids of what tells where it stands.
+// InitiativeChange is a recorded change of an initiative, with the ids of the files that show its position.
 type InitiativeChange struct {
 	chain.OpInfo
 
-	State, History object.OID // of the files' contents, "" for one that it does not have
+	State, History object.OID // blob ids, "" for a missing file
 }
 
-// InitiativeChain lists the recorded changes of an initiative, newest first, none when it has no
-// record here. No file is read.
+// InitiativeChain lists the recorded changes of an initiative, newest first, none when it has no record here. It
+// reads no files.
 func InitiativeChain(ctx context.Context, repo *git.Repository, name string) ([]InitiativeChange, error) {
 	tip, err := repo.ReadRef(ctx, record.InitiativeRefPrefix+name)
 	if err != nil || tip == "" {

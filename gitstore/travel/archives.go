@@ -1,5 +1,5 @@
-// Archived runs in a sync: the list of them travels, and what one side has archived leaves
-// the run refs of the other (docs/teams.md#archived-runs).
+// Archived runs in a sync: their list travels, and a run archived by one side leaves the run refs of the other
+// (docs/teams.md#archived-runs).
 
 package travel
 
@@ -23,13 +23,13 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 )
 
-// seenListRef is where the list of a year is remembered that a remote last showed.
+// seenListRef returns the ref that remembers a remote's last list for a year.
 func seenListRef(remote, year string) string {
 	return record.SeenRefPrefix + remote + "/archive-list/" + year
 }
 
-// archives joins the lists of both sides. Entries are only ever added and replaced by newer
-// ones: a remote whose list goes back is not followed.
+// archives joins the lists of both sides. Entries are only ever added or replaced by newer ones: a remote whose
+// list goes back is not followed.
 func (l *landing) archives(ctx context.Context) error {
 	s, remote := l.s, l.y.Remote
 	l.y.retire = nil
@@ -55,7 +55,7 @@ func (l *landing) archives(ctx context.Context) error {
 	for _, year := range slices.Sorted(maps.Keys(there)) {
 		if here[year] != there[year] {
 			to, err := joinLists(ctx, s.Repository(), s.Env(ctx), year, here[year], there[year])
-			if fail.CodeOf(err) == fail.CodeRefBroken { // the one here, and this says how to go on
+			if fail.CodeOf(err) == fail.CodeRefBroken { // the local list is broken, and the error says what to do
 				_, err = archive.ReadAll(ctx, s.Repository(), archive.ListPrefix)
 			}
 			if err != nil {
@@ -94,8 +94,8 @@ func (l *landing) archives(ctx context.Context) error {
 	return err
 }
 
-// listsThere reads the lists that a remote has: the commit of each year, the entries of all, and the years whose list
-// cannot be read. Anything may lie under such a name there, and the other years do not stop at it.
+// listsThere reads the lists of a remote: the commit of each year, the entries of all, and the years whose list
+// cannot be read. Anything may be under such a name there, and one bad year does not block the others.
 func listsThere(ctx context.Context, repo *git.Repository, remote string) (
 	years map[string]object.OID, all archive.List, odd []string, err error,
 ) {
@@ -118,8 +118,7 @@ func listsThere(ctx context.Context, repo *git.Repository, remote string) (
 	return years, all, odd, nil
 }
 
-// joinLists returns a commit that holds the entries of both: one of the two where it has
-// them all.
+// joinLists returns a commit with the entries of both: one of the two if it has them all.
 func joinLists(
 	ctx context.Context, repo *git.Repository, env protocol.Env, year string, here, there object.OID,
 ) (object.OID, error) {
@@ -156,7 +155,7 @@ func joinLists(
 		here)
 }
 
-// stray are runs that lie in the archive here while the list says otherwise: they come back.
+// stray returns runs that are in the archive here although the list says otherwise: they come back.
 func (l *landing) stray() map[string]object.OID {
 	out := make(map[string]object.OID)
 	for name, tip := range l.past {
@@ -168,20 +167,19 @@ func (l *landing) stray() map[string]object.OID {
 	return out
 }
 
-// landArchived settles a run of the archive, and reports whether that is all there is to do.
-// A run that went on after it was archived is a run like any other.
+// landArchived settles an archived run, and reports whether there is nothing else to do. A run that continued after
+// it was archived is treated like any other.
 func (l *landing) landArchived(ctx context.Context, name, current string) (bool, error) {
 	e := l.list[name]
 	past := l.past[name]
 	if e != nil && e.State == archive.Removed && l.here[name] == "" && l.there[name] == "" {
-		return true, nil // where its operations are still kept they stay kept
+		return true, nil // where its operations are still kept, they stay
 	}
 	if e = l.list.Archived(name); e == nil {
 		if err := l.bringBack(ctx, name, past); err != nil {
 			return false, err
 		}
-		// It was taken out of the archive here, and the remote does not know yet: what it has in the
-		// archive it has not lost.
+		// It was unarchived here, and the remote does not know yet: what the remote has in its archive is not lost.
 		if e = l.theirs.Archived(name); e == nil || l.there[name] != "" || l.here[name] == "" {
 			return false, nil
 		}
@@ -196,7 +194,7 @@ func (l *landing) landArchived(ctx context.Context, name, current string) (bool,
 	if here == "" && there == "" && seen == "" && (past == "" || past == op) {
 		return true, nil
 	}
-	// What is known of the run here has to be part of what was archived.
+	// What is known about the run here must be part of what was archived.
 	for _, tip := range []object.OID{here, past, there, seen} {
 		if tip == "" || tip == op {
 			continue
@@ -213,7 +211,7 @@ func (l *landing) landArchived(ctx context.Context, name, current string) (bool,
 			return l.beyond(ctx, e, current)
 		}
 	}
-	// A list says what anyone who may push wrote into it: only a run that is over leaves the run refs by it.
+	// Anyone who can push can write to a list: only an ended run leaves the run refs because of it.
 	st, err := chain.StateAt(ctx, l.s.Repository(), op)
 	if err != nil {
 		return true, err
@@ -229,14 +227,14 @@ func (l *landing) landArchived(ctx context.Context, name, current string) (bool,
 	return true, l.retire(ctx, e, here, past, seen)
 }
 
-// unobtained refuses an archived run whose operations cannot be had or believed.
+// unobtained reports an archived run whose operations cannot be fetched or verified.
 func (l *landing) unobtained(e *archive.Entry, err error) {
 	r := l.y.run(e.Run)
 	r.Tip, r.State, r.Code = l.here[e.Run], SyncRefused, fail.CodeOf(err)
 	r.Why, r.Hint = text.OneLine(err.Error()), "git agentxchain fsck --replay --run "+e.Run
 }
 
-// obtain brings the operations of an archived run, and believes them.
+// obtain fetches the operations of an archived run, and verifies them.
 func (l *landing) obtain(ctx context.Context, e *archive.Entry) error {
 	op := object.OID(e.Op)
 	if !l.s.Repository().HasCommit(ctx, op) {
@@ -253,8 +251,7 @@ func (l *landing) obtain(ctx context.Context, e *archive.Entry) error {
 	return proof.Believe(ctx, l.s.Repository(), e.Run, op)
 }
 
-// retire takes a run out of the run refs here. One that a work tree is in stays until that
-// has begun another.
+// retire removes a run from the run refs here. A run in use by a work tree stays until that has begun another.
 func (l *landing) retire(ctx context.Context, e *archive.Entry, here, past, seen object.OID) error {
 	op := object.OID(e.Op)
 	if seen != "" {
@@ -287,8 +284,8 @@ func (l *landing) retire(ctx context.Context, e *archive.Entry, here, past, seen
 		"agentxchain: archived elsewhere")
 }
 
-// beyond lands a run that one side has archived and the other has gone on with: the run
-// goes on. What was archived is one of the two sides where the remote no longer has the run.
+// beyond lands a run that one side has archived and the other has continued: the run continues. The archived
+// version is one of the two sides if the remote no longer has the run.
 func (l *landing) beyond(ctx context.Context, e *archive.Entry, current string) (bool, error) {
 	name, op := e.Run, object.OID(e.Op)
 	if err := l.bringBack(ctx, name, l.past[name]); err != nil {
@@ -296,7 +293,7 @@ func (l *landing) beyond(ctx context.Context, e *archive.Entry, current string) 
 	}
 	here, there := l.here[name], l.there[name]
 	if there != "" {
-		return false, nil // the remote's ref tells the rest
+		return false, nil // the remote's ref settles the rest
 	}
 	if seen := l.seen[name]; seen != "" {
 		in, err := history.Ancestor(ctx, l.s.Repository(), seen, op)
@@ -304,7 +301,7 @@ func (l *landing) beyond(ctx context.Context, e *archive.Entry, current string) 
 			in, err = l.keptThere(ctx, e, seen)
 		}
 		if err != nil || !in {
-			return false, err // the remote lost operations: land says so
+			return false, err // the remote lost operations: land reports it
 		}
 		l.moves = append(l.moves, git.RefUpdate{Name: record.SeenRefPrefix + l.y.Remote + "/" + name, Old: seen})
 		delete(l.seen, name)
@@ -321,8 +318,8 @@ func (l *landing) beyond(ctx context.Context, e *archive.Entry, current string) 
 	return true, l.join(ctx, r, here, op, current)
 }
 
-// keptThere reports whether the remote keeps an operation in its archive. Two machines that archived a
-// run at different operations leave one of them there without an entry of its own.
+// keptThere reports whether the remote keeps an operation in its archive. If two machines archived a run at
+// different operations, one of them is kept there without its own entry.
 func (l *landing) keptThere(ctx context.Context, e *archive.Entry, op object.OID) (bool, error) {
 	c, err := record.NewReader(ctx, l.s.Repository()).Commit(op)
 	if err != nil {
@@ -346,7 +343,7 @@ func (l *landing) keptThere(ctx context.Context, e *archive.Entry, op object.OID
 	return false, nil
 }
 
-// bringBack makes an archived run one of the runs here again.
+// bringBack turns an archived run into an ordinary run here.
 func (l *landing) bringBack(ctx context.Context, name string, past object.OID) error {
 	if past == "" {
 		return nil
@@ -366,9 +363,9 @@ func (l *landing) bringBack(ctx context.Context, name string, past object.OID) e
 		"agentxchain: out of the archive")
 }
 
-// pushArchive brings the archive to the remote: the operations, then the list that names
-// them, then the run refs that are not needed any more. Each step alone leaves every
-// operation reachable there. again says that the remote has moved meanwhile.
+// pushArchive pushes the archive to the remote: the operations, then the list that names them, then the deletion of
+// run refs that are no longer needed. Every operation stays reachable there after each step. again says that the
+// remote has moved meanwhile.
 func pushArchive(ctx context.Context, repo *git.Repository, env protocol.Env, y *Synced) (again bool, err error) {
 	here, err := archive.Years(ctx, repo, archive.ListPrefix)
 	if err != nil {
@@ -383,13 +380,13 @@ func pushArchive(ctx context.Context, repo *git.Repository, env protocol.Env, y 
 			continue
 		}
 		if _, err := archive.Read(ctx, repo, there[year]); err != nil {
-			return false, context.Cause(ctx) // it was passed over, and nothing is pushed in its place
+			return false, context.Cause(ctx) // it was skipped, and nothing may replace it
 		}
 		switch more, ok, err := pushYear(ctx, repo, env, y, year, here[year], there[year]); {
 		case err != nil || more:
 			return more, err
 		case !ok:
-			return false, nil // nothing is retired on the strength of a list that did not go
+			return false, nil // nothing is retired because of a list that was not pushed
 		}
 	}
 	if len(y.retire) == 0 {
@@ -406,7 +403,7 @@ func pushArchive(ctx context.Context, repo *git.Repository, env protocol.Env, y 
 		switch a := said[p.Name]; {
 		case a.State == transport.PushStale:
 			again = true
-		case !ofRun: // what a witness signed, which the list there has
+		case !ofRun: // witness statements, which the list there has
 		case a.State == transport.PushOK:
 			y.Retired++
 		default:
@@ -420,7 +417,7 @@ func pushArchive(ctx context.Context, repo *git.Repository, env protocol.Env, y 
 	return again, nil
 }
 
-// pushYear pushes what a year's list names and the list. ok says that the remote has both.
+// pushYear pushes a year's list and the operations that it names. ok says that the remote has both.
 func pushYear(
 	ctx context.Context, repo *git.Repository, env protocol.Env, y *Synced, year string,
 	here, there object.OID,

@@ -1,5 +1,4 @@
-// What tells this clone from others, and since when it has seen the claims of others
-// (docs/teams.md#claims).
+// The identity of this clone, and since when it has seen the claims of others (docs/teams.md#claims).
 
 package travel
 
@@ -17,15 +16,15 @@ import (
 )
 
 const (
-	cloneFile = "agentxchain/clone"       // random, in the git directory all work trees share
-	seenFile  = "agentxchain/claims.json" // claims of other clones, with the time they came
+	cloneFile = "agentxchain/clone"       // a random id, in the git directory that all work trees share
+	seenFile  = "agentxchain/claims.json" // claims of other clones, with the time they arrived
 )
 
-// maxSeen bounds what is read of the claims of other clones, in bytes.
+// maxSeen bounds the file of other clones' claims, in bytes.
 const maxSeen = 16 << 20
 
-// CloneID is the id of this clone, "" until MakeCloneID made it. It depends on where the
-// clone lies too, so that a copy of the directory is another clone.
+// CloneID returns the id of this clone, "" until MakeCloneID made it. It also depends on the clone's path, so that
+// a copy of the directory is another clone.
 func CloneID(repo *git.Repository) string {
 	secret, err := git.ReadBounded(filepath.Join(repo.CommonDir, filepath.FromSlash(cloneFile)), git.MaxPointer)
 	if err != nil || len(secret) == 0 {
@@ -54,21 +53,21 @@ func writeShared(repo *git.Repository, name string, data []byte) error {
 	return nil
 }
 
-// seenClaim is since when this clone has seen a claim, by its own clock.
+// seenClaim records since when this clone has seen a claim, by its own clock.
 type seenClaim struct {
-	Claim string    `json:"claim"` // what tells it from the one before
+	Claim string    `json:"claim"` // distinguishes it from its predecessor
 	Since time.Time `json:"since"`
 }
 
-// ClaimsSeen returns since when this clone has seen the claims of a run: claims has a
-// text for each turn that changes with its claim. What is new counts from now. The times
-// are kept if keep is set; losing them only makes this clone wait longer.
+// ClaimsSeen returns since when this clone has seen the claims of a run: claims has a text for each turn that
+// changes with its claim. New claims count from now. The times are saved if keep is set; losing them only makes
+// this clone wait longer.
 func ClaimsSeen(repo *git.Repository, run string, claims map[string]string, now time.Time,
 	keep bool) map[string]time.Time {
 	all := make(map[string]map[string]seenClaim)
 	seen := filepath.Join(repo.CommonDir, filepath.FromSlash(seenFile))
 	if data, err := git.ReadBounded(seen, maxSeen); err == nil {
-		_ = json.Unmarshal(data, &all) // a broken file is one that has seen nothing
+		_ = json.Unmarshal(data, &all) // a broken file counts as empty
 	}
 	was, next, out := all[run], make(map[string]seenClaim), make(map[string]time.Time)
 	changed := len(was) != len(claims)

@@ -1,4 +1,4 @@
-// Package travel brings runs and initiatives of a repository and of its remotes together: fetch, believe, join, push,
-// and how the two stand to each other. It moves refs through the store; what an operation is and whether it holds is
-// decided below.
+// Package travel syncs runs and initiatives of a repository with its remotes: fetch, verify, join, push, and how
+// the two sides relate. It moves refs through the store; packages below decide what an operation is and whether it
+// is valid.
 package travel

@@ -1,5 +1,5 @@
-// Runs of a repository that is only on its server: fetched into a quarantine, believed, and then
-// kept beside the record of the initiative, below names that no run has.
+// Runs of a repository that exists only on its server: fetched into a quarantine, verified, and then kept beside
+// the record of the initiative, under names that no run has.
 
 package travel
 
@@ -19,9 +19,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// FetchSibling fetches the runs of a repository from an address. Each is verified in a place of
-// its own before it is kept; one that went back behind what was kept, or does not hold, is
-// refused, in words.
+// FetchSibling fetches the runs of a repository from an address. Each is verified in a temporary place before it is
+// kept; one that went back behind what was kept, or is invalid, is refused with a message.
 //
 // Errors: remote_failed, bad_ref_name.
 func FetchSibling(ctx context.Context, repo *git.Repository, id, address string) (came, refused []string, err error) {
@@ -103,7 +102,7 @@ func FetchSibling(ctx context.Context, repo *git.Repository, id, address string)
 	return came, refused, nil
 }
 
-// FetchedRuns are the runs of a repository that is only on its server, as they were last fetched, newest first.
+// FetchedRuns returns the runs of a repository that exists only on its server, as last fetched, newest first.
 func FetchedRuns(ctx context.Context, r *git.Repository, id string) ([]*chain.RunRecord, error) {
 	prefix := record.SiblingRefPrefix + id + "/"
 	out, err := r.Git.Run(ctx, nil, "for-each-ref", "--sort=-committerdate", "--format=%(objectname) %(refname)",
@@ -119,8 +118,9 @@ func FetchedRuns(ctx context.Context, r *git.Repository, id string) ([]*chain.Ru
 	return runs, nil
 }
 
-// FetchedRun is the named one of these runs, else the newest that has not ended, else the newest. A named one that a
-// person has abandoned gives way to one that has not ended, with which people went on there. It is nil when none was fetched.
+// FetchedRun returns the named one of these runs, else the newest that has not ended, else the newest. A named run
+// that a person has abandoned gives way to one that has not ended, with which people continued. It is nil when none
+// was fetched.
 func FetchedRun(ctx context.Context, r *git.Repository, id, name string) (*chain.RunRecord, error) {
 	runs, err := FetchedRuns(ctx, r, id)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Synchronising the initiatives of a workspace with a remote of its repository: fetch, believe,
-// follow, push, each by the server's compare-and-swap (docs/coordinator.md#on-another-machine).
+// Syncing the initiatives of a workspace with a remote of its repository: fetch, verify, follow, push, each by the
+// server's compare-and-swap (docs/coordinator.md#on-another-machine).
 
 package travel
 
@@ -27,34 +27,34 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// CodeInitiativeApart means that two machines went on with an initiative from one change.
+// CodeInitiativeApart means that two machines continued an initiative from one change.
 const CodeInitiativeApart = "initiative_diverged"
 
 // InitiativeSync are the options of SyncInitiatives.
 type InitiativeSync struct {
 	Remote  string   // "" picks one, see PickRemote
-	Project string   // id of the project; a record of another one is refused
+	Project string   // id of the project; a record of another project is refused
 	Forget  []string // initiatives whose remembered tips are given up
 	NoPush  bool
 
-	// Exclusive runs the taking over of what was fetched while nothing else is at work in the
-	// workspace. Fetching and pushing, which take their time, are not part of it.
+	// Exclusive runs land, which adopts what was fetched, while nothing else is at work in the workspace. Fetching
+	// and pushing, which take time, are outside it.
 	Exclusive func(ctx context.Context, land func(context.Context) error) error
-	// Judge is asked before an initiative goes on here from one change, "" for none, to
-	// another: whether the repositories bear it out. The error refuses it.
+	// Judge is called before an initiative moves here from one change, "" for none, to another: do the repositories
+	// support it? An error refuses the move.
 	Judge func(ctx context.Context, name string, from, to object.OID) error
-	// Join is asked where both sides went on from base, "" for two that began apart: for the change with which this
-	// side goes on. It is there where everything that was done here since then is what any clone does by itself, one on
-	// top of there with what people said here, and "" where the two cannot be brought together.
+	// Join is called when both sides continued from base, "" for two that began separately, and returns the change
+	// with which this side continues. There is one if everything done here since base is what any clone does by
+	// itself (there), or that plus what people said here (a change on top of there), and "" if the two cannot be
+	// combined.
 	Join func(ctx context.Context, base, here, there object.OID) (object.OID, error)
-	// Follow brings the files of the workspace along, once the ref has moved.
+	// Follow updates the files of the workspace after the ref has moved.
 	Follow func(ctx context.Context, name string, to object.OID) error
 }
 
-// SyncInitiatives brings the initiatives here and on a remote together. Where both sides went
-// on, the initiative is refused: the coordinator's decisions cannot be decided again without
-// the person who made them. Where this side has only counted what repositories accepted, it goes
-// on from the remote's. What is wrong with one does not stop the others.
+// SyncInitiatives syncs the initiatives here with a remote's. An initiative that both sides continued is refused:
+// the coordinator's decisions cannot be decided again without the person who made them. If this side has only
+// counted what repositories accepted, it continues from the remote's. A problem with one does not stop the others.
 //
 // Errors: no_remote, remote_failed, remote_contended, locked.
 func SyncInitiatives(ctx context.Context, repo *git.Repository, opt InitiativeSync) (*Synced, error) {
@@ -71,7 +71,7 @@ func SyncInitiatives(ctx context.Context, repo *git.Repository, opt InitiativeSy
 	})
 }
 
-// lockSync keeps two gits that fetch in one clone out of each other's way.
+// lockSync keeps two fetching gits in one clone from interfering.
 func lockSync(ctx context.Context, repo *git.Repository, wait time.Duration) (unlock func(), err error) {
 	if err := os.MkdirAll(filepath.Join(repo.CommonDir, "agentxchain"), 0o777); err != nil {
 		return nil, fail.Errorf(fail.CodeUnreadable, err, "the git directory cannot be written to")
@@ -83,7 +83,7 @@ func lockSync(ctx context.Context, repo *git.Repository, wait time.Duration) (un
 	return func() { _ = lock.Release() }, nil
 }
 
-// contended is for a remote whose refs were elsewhere each time, or locked; why is what it said last.
+// contended returns the error for a remote whose refs had moved each time, or were locked; why is its last answer.
 func contended(remote string, tries int, why string) error {
 	return fail.Errorf(transport.CodeRemoteBusy, nil,
 		"%s did not move its refs, %d times in a row: others pushed first, or it holds a lock (%s)", remote, tries, why).
@@ -97,14 +97,14 @@ type initiativeLanding struct {
 	opt  InitiativeSync
 
 	seen  map[string]object.OID
-	moves []git.RefUpdate // of remembered tips
+	moves []git.RefUpdate // updates of remembered tips
 }
 
 func (l *initiativeLanding) seenRef(name string) string {
 	return record.SeenRefPrefix + l.y.Remote + "/" + record.InitiativeNames + name
 }
 
-// all takes over what the remote has.
+// all adopts what the remote has.
 func (l *initiativeLanding) all(ctx context.Context) error {
 	repo, names := l.repo, make(map[string]bool)
 	here, err := repo.Tips(ctx, record.InitiativeRefPrefix)
@@ -136,7 +136,7 @@ func (l *initiativeLanding) all(ctx context.Context) error {
 	return repo.UpdateRefs(ctx, l.moves, "agentxchain: seen on "+text.OneLine(l.y.Remote))
 }
 
-// land takes over one initiative.
+// land adopts one initiative.
 func (l *initiativeLanding) land(ctx context.Context, r *SyncedRun) error {
 	repo, here, there, seen := l.repo, r.Tip, r.There, l.seen[r.Run]
 	if seen != "" && slices.Contains(l.opt.Forget, r.Run) {
@@ -201,7 +201,7 @@ func (l *initiativeLanding) land(ctx context.Context, r *SyncedRun) error {
 	return l.opt.Follow(ctx, r.Run, to)
 }
 
-// apart says that both sides went on.
+// apart reports that both sides continued.
 func (l *initiativeLanding) apart(ctx context.Context, r *SyncedRun, base object.OID) error {
 	theirs := "git agentxchain multi restore " + r.Run + " --theirs " + l.y.Remote
 	if base == "" {
@@ -225,7 +225,7 @@ func (l *initiativeLanding) apart(ctx context.Context, r *SyncedRun, base object
 	return nil
 }
 
-// believeNot keeps what is refused for a look.
+// believeNot keeps a refused tip for inspection.
 func (l *initiativeLanding) believeNot(ctx context.Context, r *SyncedRun, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -254,7 +254,7 @@ func (l *initiativeLanding) refuse(ctx context.Context, r *SyncedRun, code, why,
 	return l.repo.UpdateRefs(ctx, []git.RefUpdate{{Name: r.Aside, New: r.There}}, "agentxchain: refused")
 }
 
-// remember notes what was believed of the remote.
+// remember notes what was verified of the remote.
 func (l *initiativeLanding) remember(r *SyncedRun, there, seen object.OID) {
 	if there != "" && there != seen {
 		name := l.seenRef(r.Run)
@@ -266,7 +266,7 @@ func (l *initiativeLanding) remember(r *SyncedRun, there, seen object.OID) {
 // push pushes what the remote lacks. again says that the remote has moved meanwhile.
 func (l *initiativeLanding) push(ctx context.Context) (again bool, err error) {
 	var refs []transport.RefPush
-	var begun []string // that the remote has not had yet
+	var begun []string // initiatives that the remote did not have yet
 	runs := make(map[string]*SyncedRun)
 	for _, r := range l.y.Runs {
 		if r.Tip == "" || r.Tip == r.from || r.State == SyncRefused {
@@ -317,8 +317,8 @@ func (l *initiativeLanding) push(ctx context.Context) (again bool, err error) {
 	return again, l.beginnings(ctx, begun)
 }
 
-// beginnings pushes the commits at which initiatives began, which no branch of the remote may keep. The records are
-// there already, and a server that takes nothing else has them all the same.
+// beginnings pushes the commits at which initiatives began, which may be on no branch of the remote. The records
+// are there already, even if the server rejects everything else.
 func (l *initiativeLanding) beginnings(ctx context.Context, names []string) error {
 	var refs []transport.RefPush
 	for _, name := range names {
@@ -351,8 +351,8 @@ func (l *initiativeLanding) beginnings(ctx context.Context, names []string) erro
 	return nil
 }
 
-// TakeTheirs makes the initiative here the one that was last fetched from a remote. The changes
-// that were here stay under a ref of their own, which is returned, "" when there are none.
+// TakeTheirs replaces the initiative here with the one that was last fetched from a remote. The changes that were
+// here keep their own ref, which is returned, "" when there are none.
 //
 // Errors: not_found, record_unproven, run_foreign, and those of judge.
 func TakeTheirs(ctx context.Context, repo *git.Repository, name, remote, project string,
@@ -394,7 +394,7 @@ func TakeTheirs(ctx context.Context, repo *git.Repository, name, remote, project
 		"agentxchain: taken from "+text.OneLine(remote))
 }
 
-// keepLost keeps changes that are given up under a ref of their own, which it returns.
+// keepLost keeps changes that are given up under their own ref, which it returns.
 func keepLost(ctx context.Context, repo *git.Repository, name string, tip object.OID) (string, error) {
 	lost := record.LostRefPrefix + record.InitiativeNames + name + "/" + string(tip)
 	have, err := repo.ReadRef(ctx, lost)
@@ -411,11 +411,11 @@ const CodeNoInitiative = "no_initiative"
 type InitiativeTip struct {
 	Name   string
 	Op     object.OID
-	Remote string // "" for one that is recorded here
+	Remote string // "" if it is recorded here
 }
 
-// InitiativeTips lists them by the time of their newest change, newest first; one that is
-// recorded here is not named again for remotes.
+// InitiativeTips lists initiatives by the time of their newest change, newest first; one that is recorded here is
+// not listed again for remotes.
 func InitiativeTips(ctx context.Context, repo *git.Repository) ([]InitiativeTip, error) {
 	out, err := repo.Git.Run(ctx, nil, "for-each-ref", "--sort=-committerdate",
 		"--format=%(objectname) %(objecttype) %(refname)",

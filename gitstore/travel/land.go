@@ -1,5 +1,5 @@
-// What a sync takes over of each run: what to believe of the remote, forward, join, or leave
-// aside (docs/teams.md).
+// What a sync does with each run: what to believe of the remote, then fast-forward, join, or set aside
+// (docs/teams.md).
 
 package travel
 
@@ -26,7 +26,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 )
 
-// landing is what landAll knows of both sides.
+// landing holds what landAll knows about both sides.
 type landing struct {
 	s     *gitstore.Store
 	y     *Synced
@@ -37,16 +37,16 @@ type landing struct {
 	mine  string // project id
 	held  []string
 	begun []chain.Range       // runs that are new here, with the remote's tip
-	moves []git.RefUpdate     // of remembered tips
-	heads map[object.OID]bool // commits of the project that were looked for: is it here?
+	moves []git.RefUpdate     // updates of remembered tips
+	heads map[object.OID]bool // commits of the project looked up so far: is it here?
 
 	list   archive.List          // archived runs, as both sides know them
-	theirs archive.List          // as the remote does
-	past   map[string]object.OID // those whose operations are here
+	theirs archive.List          // the remote's list
+	past   map[string]object.OID // archived runs whose operations are here
 	used   map[string]string     // runs that work trees are in
 }
 
-// landAll takes over what the remote has, under the lock.
+// landAll adopts what the remote has, under the lock.
 func landAll(ctx context.Context, s *gitstore.Store, y *Synced, opt SyncOptions) error {
 	l := &landing{s: s, y: y, opt: opt, held: s.AgentsAtWork().Held, heads: make(map[object.OID]bool)}
 	if err := l.regain(ctx); err != nil {
@@ -113,7 +113,7 @@ func landAll(ctx context.Context, s *gitstore.Store, y *Synced, opt SyncOptions)
 			return err
 		}
 	}
-	// Last: what has not been seen is new to the next sync, should this one not get here.
+	// Last: if this sync does not get here, the next one treats what was not seen as new.
 	if err := s.Repository().UpdateRefs(ctx, l.moves, "agentxchain: seen on "+text.OneLine(y.Remote)); err != nil {
 		return err
 	}
@@ -121,7 +121,7 @@ func landAll(ctx context.Context, s *gitstore.Store, y *Synced, opt SyncOptions)
 	return nil
 }
 
-// look reads where the runs are on both sides.
+// look reads the refs of both sides.
 func (l *landing) look(ctx context.Context) (err error) {
 	if l.here, err = l.s.Repository().Tips(ctx, git.RunRefPrefix); err != nil {
 		return err
@@ -133,8 +133,8 @@ func (l *landing) look(ctx context.Context) (err error) {
 	return err
 }
 
-// regain takes over the run of this work tree from the remote where its ref is gone here: no
-// transaction can begin before there is one.
+// regain restores the run of this work tree from the remote if its ref is gone here: no transaction can begin
+// without one.
 func (l *landing) regain(ctx context.Context) error {
 	s := l.s
 	name := s.CurrentRun()
@@ -170,9 +170,8 @@ func (l *landing) regain(ctx context.Context) error {
 	return err
 }
 
-// withdrawConflicts removes conflicts about operations that are still in their run: a join found
-// them, and died before it moved the run. It is made again, on what is there now. The remote has none
-// of them yet.
+// withdrawConflicts removes conflicts about operations that are still in their run: a join found them, and died
+// before it moved the run. The join is repeated with the current state. The remote has none of them yet.
 func (l *landing) withdrawConflicts(ctx context.Context) error {
 	s := l.s
 	lacking, err := lackingRefs(ctx, s.Repository(), record.ConflictRefPrefix, transport.TrackingConflicts(l.y.Remote))
@@ -205,7 +204,7 @@ func (l *landing) withdrawConflicts(ctx context.Context) error {
 			continue
 		}
 		if in, err := history.Ancestor(ctx, s.Repository(), object.OID(op), l.here[run]); err != nil || !in {
-			continue // what is kept there is no conflict of ours
+			continue // not a conflict of ours
 		}
 		if err := s.Repository().UpdateRefs(ctx, []git.RefUpdate{u},
 			"agentxchain: the operation is in its run"); err != nil {
@@ -215,8 +214,8 @@ func (l *landing) withdrawConflicts(ctx context.Context) error {
 	return nil
 }
 
-// unseen counts runs as new that a sync brought which was ended before it had noted what it saw, and so
-// before it had brought one of them into the work tree.
+// unseen counts runs as new if an interrupted sync fetched them before it had noted what it saw, and so before it
+// had brought one of them into the work tree.
 func (l *landing) unseen(ctx context.Context) error {
 	for _, r := range l.y.Runs {
 		if r.Began || r.Tip == "" || r.There == "" || l.seen[r.Run] != "" || r.State == SyncRefused {
@@ -233,7 +232,7 @@ func (l *landing) unseen(ctx context.Context) error {
 	return nil
 }
 
-// land takes over one run of the remote.
+// land adopts one run of the remote.
 func (l *landing) land(ctx context.Context, name, current string) error {
 	if over, err := l.landArchived(ctx, name, current); err != nil || over {
 		return err
@@ -283,15 +282,15 @@ func (l *landing) land(ctx context.Context, name, current string) error {
 	return l.join(ctx, r, here, there, current)
 }
 
-// resettle sets the state of a run unless something was done with it in an earlier try.
+// resettle sets the state of a run unless an earlier try has changed the run.
 func (r *SyncedRun) resettle(state string) {
 	if r.State == SyncSame || r.State == SyncWaits || r.State == SyncRefused {
 		r.State, r.Code, r.Why, r.Hint = state, "", "", ""
 	}
 }
 
-// wentBack reports a remote that has lost operations it once showed, or tells another
-// story: it is not followed.
+// wentBack reports whether a remote has lost operations it once showed, or has a different history: it is not
+// followed.
 func (l *landing) wentBack(ctx context.Context, r *SyncedRun, there, seen object.OID) (bool, error) {
 	b, err := setBack(ctx, l.s.Repository(), "the remote", there, seen)
 	if b == nil || err != nil {
@@ -300,14 +299,14 @@ func (l *landing) wentBack(ctx context.Context, r *SyncedRun, there, seen object
 	r.State, r.Code, r.Why = SyncRefused, b.Code, b.Why
 	r.Hint = "nothing was followed, and this clone still has what it saw: ask the administrator of the server. To push it there again and go on: git agentxchain sync " + l.y.Remote + " --forget " + r.Run
 	if len(l.there) == 0 {
-		// Git takes a web page that answers everything for an empty repository.
+		// Git takes a web page that answers any request for an empty repository.
 		r.Hint = "look first whether git ls-remote " + l.y.Remote +
 			" shows the repository: another address, or a page that asks for a password, has no run either. If it does, " + r.Hint
 	}
 	return true, l.aside(ctx, r, there)
 }
 
-// aside keeps a tip that was refused, for a look.
+// aside keeps a refused tip for inspection.
 func (l *landing) aside(ctx context.Context, r *SyncedRun, tip object.OID) error {
 	if tip == "" {
 		return nil
@@ -320,14 +319,14 @@ func (l *landing) aside(ctx context.Context, r *SyncedRun, tip object.OID) error
 	return l.s.Repository().UpdateRefs(ctx, []git.RefUpdate{{Name: r.Aside, New: tip}}, "agentxchain: refused")
 }
 
-// believed holds what the remote has against the one door.
+// believed verifies what the remote has.
 func (l *landing) believed(ctx context.Context, r *SyncedRun, there object.OID) (bool, error) {
 	refuse := func(code, why, hint string) (bool, error) {
 		r.State, r.Code, r.Why, r.Hint = SyncRefused, code, why, hint
 		return false, l.aside(ctx, r, there)
 	}
-	// What git fetched was whole: an object that cannot be read now is amiss in this clone, and what the remote has must
-	// not be replaced for it.
+	// What git fetched was complete: an object that cannot be read now is damaged in this clone, and the remote's
+	// version must not be replaced because of it.
 	amiss := func(code, why string) (bool, bool, error) {
 		back := object.WayBack(code, text.OneLine(l.y.Remote))
 		if back == "" {
@@ -389,7 +388,7 @@ func (l *landing) believed(ctx context.Context, r *SyncedRun, there object.OID) 
 	return true, nil
 }
 
-// remember notes a believed tip of the remote.
+// remember notes a verified tip of the remote.
 func (l *landing) remember(r *SyncedRun, there, seen object.OID) error {
 	if there != "" && there != seen {
 		l.moves = slices.DeleteFunc(l.moves, func(u git.RefUpdate) bool {
@@ -404,8 +403,7 @@ func (l *landing) remember(r *SyncedRun, there, seen object.OID) error {
 	return nil
 }
 
-// lacks reports an arriving run whose newest operation names a commit of the project that
-// is not here yet.
+// lacks reports whether the newest operation of an arriving run names a commit of the project that is not here yet.
 func (l *landing) lacks(ctx context.Context, r *SyncedRun, there object.OID) (bool, error) {
 	if l.opt.WithoutCommits || len(history.ShallowCommits(l.s.Repository())) > 0 {
 		return false, nil
@@ -427,7 +425,7 @@ func (l *landing) lacks(ctx context.Context, r *SyncedRun, there object.OID) (bo
 	return true, nil
 }
 
-// codeHead is the commit of the project an operation was made at, "" for none.
+// codeHead returns the project commit of an operation, "" for none.
 func codeHead(ctx context.Context, repo *git.Repository, op object.OID) object.OID {
 	c, err := record.NewReader(ctx, repo).Commit(op)
 	if err != nil {
@@ -440,8 +438,7 @@ func codeHead(ctx context.Context, repo *git.Repository, op object.OID) object.O
 	return head
 }
 
-// forward takes over a run that only went on elsewhere. One that is new here waits for
-// begin.
+// forward adopts a run that only continued elsewhere. A run that is new here waits for begin.
 func (l *landing) forward(ctx context.Context, r *SyncedRun, here, there object.OID, current string) error {
 	if here == "" && r.Run != current {
 		l.begun = append(l.begun, chain.Range{Run: r.Run, To: there})
@@ -463,8 +460,7 @@ func (l *landing) forward(ctx context.Context, r *SyncedRun, here, there object.
 	return nil
 }
 
-// begin takes over the runs that are new here, all at once: a clone of a repository of
-// many runs begins with all of them.
+// begin adopts all runs that are new here at once: a clone of a repository with many runs begins with all of them.
 func (l *landing) begin(ctx context.Context) error {
 	ops, err := chain.Ranges(ctx, l.s.Repository(), l.begun)
 	if err != nil {
@@ -485,26 +481,25 @@ func (l *landing) begin(ctx context.Context) error {
 	return nil
 }
 
-// manyRefs is from how many new runs on their refs are packed at once: a file for each is what every
-// later look at them would have to open.
+// manyRefs is the number of new runs from which their refs are packed at once: otherwise every later look would
+// have to open a file for each.
 const manyRefs = 500
 
-// pack has git put the refs of many new runs into one file. It is housekeeping: what cannot be packed
-// stays as it is.
+// pack has git pack the refs of many new runs into one file. This is housekeeping: a failure changes nothing.
 func (l *landing) pack(ctx context.Context) {
 	if len(l.begun) >= manyRefs {
 		_, _ = l.s.Repository().Git.Run(ctx, nil, "pack-refs", "--all")
 	}
 }
 
-// came notes n operations that came, up to tip.
+// came notes n operations that arrived, up to tip.
 func (r *SyncedRun) came(tip object.OID, n int) {
 	r.Came += n
 	r.Tip = tip
 	r.resettle(SyncCame)
 }
 
-// join decides again on what was done here.
+// join decides again the operations made here.
 func (l *landing) join(ctx context.Context, r *SyncedRun, here, there object.OID, current string) error {
 	s := l.s
 	if r.Run == current && len(l.held) > 0 {

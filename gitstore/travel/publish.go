@@ -1,4 +1,4 @@
-// An operation that the remote has to take before it is one.
+// Operations that count only when the remote has accepted them.
 
 package travel
 
@@ -15,9 +15,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 )
 
-// PublishStrict moves the ref of an operation on the remote first, by compare-and-swap,
-// and here when the remote has taken it. A remote that has moved is ref_moved: the
-// operation has to be decided again on what is there now.
+// PublishStrict moves the ref of an operation first on the remote, by compare-and-swap, and here once the remote
+// has accepted it. A remote that has moved is ref_moved: the operation must be decided again on the remote's state.
 func PublishStrict(ctx context.Context, repo *git.Repository, remote string, m decision.Move, branch bool) error {
 	p := transport.RefPush{Name: m.Ref.Name, New: m.Ref.New, Old: m.Ref.Old}
 	said, err := transport.Push(ctx, repo, remote, []transport.RefPush{p}, branchAlong(ctx, repo, remote, branch)...)
@@ -47,8 +46,8 @@ func PublishStrict(ctx context.Context, repo *git.Repository, remote string, m d
 	return nil
 }
 
-// settlePush asks the remote what became of a push whose answer got lost, or that seems to have come
-// too late: so does one that got there twice.
+// settlePush asks the remote for the outcome of a push whose answer got lost, or that seems to have come too late:
+// so does one that arrived twice.
 func settlePush(
 	ctx context.Context, repo *git.Repository, remote string, p transport.RefPush,
 	a transport.PushResult, err error,

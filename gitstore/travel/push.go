@@ -1,5 +1,4 @@
-// What a sync pushes: each run and conflict with the value the remote is expected to have
-// (docs/teams.md).
+// What a sync pushes: each run and conflict with the value the remote is expected to have (docs/teams.md).
 
 package travel
 
@@ -61,7 +60,7 @@ func pushAll(ctx context.Context, repo *git.Repository, y *Synced, opt SyncOptio
 	for _, p := range refs {
 		a, r := said[p.Name], runs[p.Name]
 		switch {
-		case refusal != nil && a.State != transport.PushOK: // it did not go with the branch that was not taken
+		case refusal != nil && a.State != transport.PushOK: // it was not pushed because the branch was rejected
 			if r != nil && r.State == SyncSame {
 				r.State, r.Why = SyncWaits, fmt.Sprintf("operations that are not on %s: %d", y.Remote, p.Ops)
 			}
@@ -83,7 +82,8 @@ func pushAll(ctx context.Context, repo *git.Repository, y *Synced, opt SyncOptio
 	return again && refusal == nil, cmp.Or(refusal, err)
 }
 
-// aheadRefs are the runs that go on beyond what the remote has, as far as it has their commits, each ref with its run.
+// aheadRefs returns the runs that are ahead of the remote, up to the operations whose commits it has, each ref with
+// its run.
 func aheadRefs(ctx context.Context, repo *git.Repository, y *Synced, opt SyncOptions) (refs []transport.RefPush,
 	runs map[string]*SyncedRun, err error) {
 	var ahead []*SyncedRun
@@ -115,12 +115,12 @@ func aheadRefs(ctx context.Context, repo *git.Repository, y *Synced, opt SyncOpt
 	return refs, runs, nil
 }
 
-// pushed notes what the remote said to the push of a run, and reports that it took it.
+// pushed notes the remote's answer to the push of a run, and reports whether it was accepted.
 func (r *SyncedRun) pushed(p transport.RefPush, a transport.PushResult, remote string) bool {
 	switch a.State {
 	case transport.PushOK:
 		r.Went, r.There, r.from = r.Went+p.Ops, p.New, p.New
-		if r.State != SyncWaits { // what is left waits for a commit
+		if r.State != SyncWaits { // the rest waits for a commit
 			r.resettle(SyncWent)
 		}
 		return true
@@ -133,9 +133,9 @@ func (r *SyncedRun) pushed(p transport.RefPush, a transport.PushResult, remote s
 	return false
 }
 
-// branchAlong is the branch that is checked out, if it is to be pushed along and has commits that
-// the remote was not seen to have. One that is only behind is not pushed: it would be refused, and
-// the operation with it, though nothing has gone apart.
+// branchAlong returns the current branch if it is to be pushed too and has commits that the remote was not seen to
+// have. A branch that is only behind is not pushed: it would be rejected, and the operation with it, although
+// nothing has diverged.
 func branchAlong(ctx context.Context, repo *git.Repository, remote string, along bool) []string {
 	if !along {
 		return nil
@@ -156,7 +156,7 @@ func branchAlong(ctx context.Context, repo *git.Repository, remote string, along
 	return []string{branch}
 }
 
-// branch is the branch that is checked out, "" for a detached HEAD.
+// branch returns the current branch, "" for a detached HEAD.
 func branch(ctx context.Context, repo *git.Repository) string {
 	head, err := repo.Git.Run(ctx, nil, "symbolic-ref", "--quiet", "HEAD")
 	if err != nil {
@@ -165,13 +165,13 @@ func branch(ctx context.Context, repo *git.Repository) string {
 	return strings.TrimSpace(string(head))
 }
 
-// trackingBranch is where a branch of a remote is remembered.
+// trackingBranch returns the tracking ref of a remote's branch.
 func trackingBranch(remote, branch string) string {
 	return transport.TrackingRefs + remote + "/" + strings.TrimPrefix(branch, "refs/heads/")
 }
 
-// counterpart is the branch that is checked out, and the remote's of the same name as last fetched; there is "" without
-// one of them.
+// counterpart returns the current branch, and the remote's branch of the same name as last fetched; there is "" if
+// either is missing.
 func counterpart(ctx context.Context, repo *git.Repository,
 	remote string) (here, tracking string, there object.OID, err error) {
 	if here = branch(ctx, repo); here == "" {
@@ -182,9 +182,9 @@ func counterpart(ctx context.Context, repo *git.Repository,
 	return here, tracking, there, err
 }
 
-// FollowBranch takes over the commits that the remote's branch of the same name has in
-// addition, with the files of the work tree, as git merge --ff-only does. What git would
-// refuse there stays as it is: the branches went apart, or a changed file is in the way.
+// FollowBranch fast-forwards to the remote's branch of the same name, with the files of the work tree, as git merge
+// --ff-only does. It changes nothing if git would refuse: the branches have diverged, or a changed file is in the
+// way.
 func FollowBranch(ctx context.Context, repo *git.Repository, remote string) error {
 	_, tracking, there, err := counterpart(ctx, repo, remote)
 	if err != nil || there == "" {
@@ -197,8 +197,8 @@ func FollowBranch(ctx context.Context, repo *git.Repository, remote string) erro
 	return nil
 }
 
-// BranchLacks says how many commits of the remote's branch, as last fetched, the branch that is checked out lacks; ""
-// where it lacks none. A run that came from there may go on from their files.
+// BranchLacks says how many commits of the remote's branch, as last fetched, the current branch lacks; "" if it
+// lacks none. A run that came from there may depend on their files.
 func BranchLacks(ctx context.Context, repo *git.Repository, remote string) string {
 	name, _, there, err := counterpart(ctx, repo, remote)
 	if err != nil || there == "" {
@@ -217,7 +217,7 @@ func BranchLacks(ctx context.Context, repo *git.Repository, remote string) strin
 		remote, wire.ShellWord(remote), wire.ShellWord(name))
 }
 
-// lackingRefs are the refs below a prefix that the remote lacks.
+// lackingRefs returns the refs below a prefix that the remote lacks.
 func lackingRefs(ctx context.Context, repo *git.Repository, prefix, tracking string) ([]transport.RefPush, error) {
 	here, err := repo.Tips(ctx, prefix)
 	if err != nil {
@@ -237,18 +237,18 @@ func lackingRefs(ctx context.Context, repo *git.Repository, prefix, tracking str
 	return out, nil
 }
 
-// remoteCommits knows which commits of the project a remote has, as far as can be told
-// here: those that its branches lead to.
+// remoteCommits knows which commits of the project a remote has, as far as known here: those reachable from its
+// branches.
 type remoteCommits struct {
 	repo     *git.Repository
 	remote   string
-	branch   bool // the branch that is checked out goes along
+	branch   bool // the current branch is pushed too
 	branches []byte
 	known    map[string]bool
 }
 
-// upTo cuts operations before the first whose commit the remote lacks, so that no record
-// gets there before what it names, and says so.
+// upTo cuts operations before the first whose commit the remote lacks, so that no record arrives before its
+// commits, and notes it.
 func (c *remoteCommits) upTo(ctx context.Context, r *SyncedRun, ops []chain.OpInfo) ([]chain.OpInfo, error) {
 	for i, op := range ops {
 		if op.CodeHead == "" {
@@ -274,8 +274,8 @@ func (c *remoteCommits) upTo(ctx context.Context, r *SyncedRun, ops []chain.OpIn
 	return ops, nil
 }
 
-// bring is what gets a commit to the remote. A rebase, or a squash on the server, leaves one that no branch
-// leads to: then there is nothing to push.
+// bring returns the command that gets a commit to the remote. After a rebase, or a squash on the server, no branch
+// leads to the commit: then there is nothing to push.
 func (c *remoteCommits) bring(ctx context.Context, commit object.OID) string {
 	sync := "git agentxchain sync " + c.remote
 	out, err := c.repo.Git.Run(ctx, nil, "for-each-ref", "--contains="+string(commit), "--format=%(refname)", "refs/heads/")
@@ -313,7 +313,7 @@ func (c *remoteCommits) has(ctx context.Context, commit object.OID) (bool, error
 			}
 		}
 	}
-	// What no branch leads to is left.
+	// What remains is reachable from no branch.
 	out, err := c.repo.Git.Run(ctx, append([]byte(commit+"\n"), c.branches...), "rev-list", "--max-count=1", "--stdin")
 	return len(out) == 0, err
 }

@@ -1,4 +1,4 @@
-// What a remote has, fetched into a quarantine: no ref of the person moves.
+// What a remote has, fetched into a quarantine: none of the person's refs move.
 
 package travel
 
@@ -17,20 +17,19 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
 )
 
-// remoteLook asks a remote where its runs are, and fetches what is needed to compare.
+// remoteLook asks a remote for its runs, and fetches what a comparison needs.
 type remoteLook struct {
 	repo       *git.Repository
 	remote     string
 	quarantine *git.Quarantine
-	partial    bool // this clone leaves objects on the remote
+	partial    bool // this clone is partial and leaves objects on the remote
 
 	tips  map[string]object.OID // run -> newest operation
 	lists map[string]object.OID // year -> list of archived runs
-	kept  map[string]object.OID // year -> what keeps their operations
+	kept  map[string]object.OID // year -> commit that keeps the operations
 }
 
-// lookAt prepares a look at a remote, "" for the one that PickRemote picks. The caller closes its
-// quarantine.
+// lookAt prepares a look at a remote, "" for the one that PickRemote picks. The caller closes its quarantine.
 func lookAt(ctx context.Context, repo *git.Repository, remote string) (*remoteLook, error) {
 	remote, err := transport.PickRemote(ctx, repo, remote)
 	if err != nil {
@@ -68,7 +67,7 @@ func (f *remoteLook) ask(ctx context.Context) error {
 			}
 		}
 		into[rest] = ref.OID
-		// What keeps the archive leads to all of it.
+		// The commit that keeps an archive reaches all of it.
 		if !strings.HasPrefix(ref.Name, archive.KeepPrefix) && lacks(ref.OID) {
 			want = append(want, ref.Name)
 		}
@@ -76,7 +75,7 @@ func (f *remoteLook) ask(ctx context.Context) error {
 	return f.fetch(ctx, want)
 }
 
-// listed are the refs of the remote below the prefixes.
+// listed returns the refs of the remote below the prefixes.
 func (f *remoteLook) listed(ctx context.Context, prefixes ...string) ([]git.Ref, error) {
 	refs, err := transport.List(ctx, f.quarantine.Transport(f.repo), f.repo.ObjectFormat, f.remote, prefixes...)
 	if err != nil {
@@ -85,13 +84,14 @@ func (f *remoteLook) listed(ctx context.Context, prefixes ...string) ([]git.Ref,
 	return refs, nil
 }
 
-// lacking tells which commits are not here. It finds out whether the clone is partial.
+// lacking returns a function that reports whether a commit is missing here. It also finds out whether the clone is
+// partial.
 func (f *remoteLook) lacking(ctx context.Context) (func(object.OID) bool, error) {
 	f.partial = f.repo.Setting(ctx, "remote."+f.remote+".promisor") == "true"
 	if !f.partial {
 		return func(tip object.OID) bool { return !f.repo.HasCommit(ctx, tip) }, nil
 	}
-	// To ask for a commit would fetch it, and nothing of what it leads to.
+	// Asking git for a commit would fetch it, without anything it reaches.
 	refs, err := f.repo.Tips(ctx, "refs/")
 	if err != nil {
 		return nil, err
@@ -103,18 +103,18 @@ func (f *remoteLook) lacking(ctx context.Context) (func(object.OID) bool, error)
 	return func(tip object.OID) bool { return !have[tip] }, nil
 }
 
-// fetch brings what refs or object ids name into the quarantine.
+// fetch fetches refs or object ids into the quarantine.
 func (f *remoteLook) fetch(ctx context.Context, want []string) error {
 	if len(want) == 0 {
 		return nil
 	}
 	ctx, stop := transport.Within(ctx, transport.TransferLimit)
 	defer stop()
-	// Without --refmap git would move the tracking names along.
+	// Without --refmap git would also move the tracking refs.
 	args := append(transport.FetchArgs(), "--refmap=", "--no-prune", "--stdin")
 	if f.partial {
-		// Objects that are not here cannot be asked for later: all of what is compared comes, as git tells the remote
-		// of nothing that it has. (--refetch does the same, from git 2.36 on.)
+		// Missing objects cannot be fetched later: fetch everything to be compared, by not telling the remote what
+		// is here. (--refetch does the same, from git 2.36 on.)
 		args = append([]string{"-c", "fetch.negotiationAlgorithm=noop"}, append(args, "--no-filter")...)
 	}
 	if _, err := f.quarantine.Transport(f.repo).Run(ctx, []byte(strings.Join(want, "\n")+"\n"),
@@ -133,8 +133,7 @@ func (f *remoteLook) failed(ctx context.Context, err error) error {
 		WithHint("git ls-remote %s shows more", f.remote)
 }
 
-// archived adds the runs that are in the archive of the remote, and holds its lists against
-// those that were seen there.
+// archived adds the runs in the remote's archive, and compares its lists with those seen there before.
 func (f *remoteLook) archived(ctx context.Context, c *against) error {
 	seen, err := archive.Years(ctx, f.repo, record.SeenRefPrefix+f.remote+"/archive-list/")
 	if err != nil {

@@ -1,4 +1,4 @@
-// What another side no longer has of a run that was seen there.
+// What another side has lost of a run that was seen there.
 
 package travel
 
@@ -16,13 +16,13 @@ import (
 // SetBack says that a side lost operations it once showed.
 type SetBack struct {
 	Code string         // remote_rewound: they are gone; remote_forked: others are in their place
-	Base object.OID     // newest operation that is left of those seen, "" for none
+	Base object.OID     // newest remaining operation of those seen, "" for none
 	Lost []chain.OpInfo // oldest first
 	Why  string
 }
 
-// setBack holds where a side is, "" when it has the run no more, against where it was seen.
-// It is nil when nothing that was seen is gone.
+// setBack compares a side's current tip, "" when it no longer has the run, with the tip last seen. It returns nil
+// when nothing that was seen is gone.
 func setBack(ctx context.Context, repo *git.Repository, side string, there, seen object.OID) (*SetBack, error) {
 	if seen == "" || there == seen {
 		return nil, nil

@@ -1,6 +1,5 @@
-// Synchronising the runs of a repository with a remote: fetch, believe, join, push
-// (docs/teams.md). The server is any git; what decides between machines is its
-// compare-and-swap of a ref.
+// Syncing the runs of a repository with a remote: fetch, verify, join, push (docs/teams.md). The server is any git
+// server; its compare-and-swap of a ref decides between machines.
 
 package travel
 
@@ -26,15 +25,15 @@ import (
 // maxSyncTries bounds how often a sync decides again because another pushed first.
 const maxSyncTries = 8
 
-// syncPatience is how long a sync waits for another one of the same clone.
+// syncPatience is how long a sync waits for another sync of the same clone.
 const syncPatience = time.Minute
 
-// SyncOptions of Sync.
+// SyncOptions are the options of Sync.
 type SyncOptions struct {
 	Remote  string        // "" picks one, see PickRemote
-	Wait    time.Duration // for the lock
+	Wait    time.Duration // for waiting for the lock
 	Reindex gitstore.Reindex
-	Branch  bool     // push the branch that is checked out along, never forced
+	Branch  bool     // also push the current branch, never forced
 	Forget  []string // runs whose remembered tips are given up
 	// WithoutCommits also moves operations whose commits of the project one side lacks.
 	WithoutCommits bool
@@ -45,11 +44,11 @@ type SyncOptions struct {
 const (
 	SyncSame    = "same"     // both sides have the same operations
 	SyncCame    = "came"     // operations came from the remote
-	SyncWent    = "went"     // operations went to it
-	SyncJoined  = "joined"   // both went on; ours were decided again after theirs
+	SyncWent    = "went"     // operations went to the remote
+	SyncJoined  = "joined"   // both continued; ours were decided again after theirs
 	SyncWaits   = "waits"    // something has to come first; Why says what
-	SyncRefused = "refused"  // what the remote has is not believed, or it takes nothing
-	SyncArchive = "archived" // it left the runs here for the archive
+	SyncRefused = "refused"  // the remote's run is not believed, or the remote rejects ours
+	SyncArchive = "archived" // the run left the run refs here for the archive
 )
 
 // SyncedRun is what a sync did with one run.
@@ -58,10 +57,10 @@ type SyncedRun struct {
 	State  string
 	Came   int // operations
 	Went   int
-	Tip    object.OID // here
-	There  object.OID // on the remote, as far as known
+	Tip    object.OID // newest operation here
+	There  object.OID // newest on the remote, as far as known
 	Joined *gitstore.Joined
-	Code   string // of what is wrong, "" when nothing is
+	Code   string // code of the problem, "" for none
 	Why    string
 	Hint   string
 	Aside  string // ref that keeps a refused tip
@@ -73,23 +72,23 @@ type SyncedRun struct {
 // Synced is the outcome of a sync.
 type Synced struct {
 	Remote   string
-	Tracking bool // the refspecs were added just now
+	Tracking bool // the refspecs have just been added
 	Runs     []*SyncedRun
 	Tries    int
 	Notices  []string
 	Entered  string // the run or initiative that was brought into this work tree
-	Over     bool   // which has ended
-	Pushed   bool   // the remote has taken something
-	Retired  int    // archived runs that the remote no longer names one by one
+	Over     bool   // that run or initiative has ended
+	Pushed   bool   // the remote has accepted something
+	Retired  int    // archived runs whose refs were removed from the remote
 
-	Conflicts []*join.Conflict // that came from the remote, or what became there of known ones
+	Conflicts []*join.Conflict // conflicts from the remote, or outcomes of known ones
 
 	retire []transport.RefPush // run refs of archived runs that the remote still has
 	byName map[string]*SyncedRun
-	beaten string // what the remote said when a ref was not where it was expected
+	beaten string // the remote's answer when a ref was not where expected
 }
 
-// run returns the entry of a run, a new one when there is none.
+// run returns the entry of a run, creating it if necessary.
 func (y *Synced) run(name string) *SyncedRun {
 	if r := y.byName[name]; r != nil {
 		return r
@@ -99,9 +98,9 @@ func (y *Synced) run(name string) *SyncedRun {
 	return r
 }
 
-// Sync brings runs and conflicts of this repository and of a remote together. What is
-// wrong with one run is said in its entry and does not stop the others. Errors:
-// no_remote, remote_failed, remote_contended, locked, and those of Begin.
+// Sync syncs the runs and conflicts of this repository with a remote. A problem with one run is reported in its
+// entry and does not stop the others. Errors: no_remote, remote_failed, remote_contended, locked, and those of
+// Begin.
 func Sync(ctx context.Context, s *gitstore.Store, opt SyncOptions) (*Synced, error) {
 	return syncRounds(ctx, s.Repository(), opt.Remote, max(opt.Wait, syncPatience),
 		func(y *Synced) (again bool, err error) {
@@ -119,8 +118,7 @@ func Sync(ctx context.Context, s *gitstore.Store, opt SyncOptions) (*Synced, err
 		})
 }
 
-// syncRounds fetches and lets round do its part, until it need not be done again because another
-// machine pushed first.
+// syncRounds fetches and calls round, until it need not be repeated because another machine pushed first.
 func syncRounds(ctx context.Context, repo *git.Repository, remote string, wait time.Duration,
 	round func(*Synced) (again bool, err error),
 ) (*Synced, error) {
@@ -137,7 +135,7 @@ func syncRounds(ctx context.Context, repo *git.Repository, remote string, wait t
 		return y, err
 	}
 	defer unlock()
-	// The first thing to be written may be the configuration.
+	// The configuration may be the first thing written.
 	y.Notices = append(y.Notices, repo.SweepLocks(ctx, gitcommit.Settle)...)
 	var others []string
 	if y.Tracking, others, err = transport.TrackRuns(ctx, repo, remote); err != nil {
@@ -161,8 +159,8 @@ func syncRounds(ctx context.Context, repo *git.Repository, remote string, wait t
 	}
 }
 
-// enter brings the newest unfinished run that came into a work tree that has none, the
-// newest of all when every one has ended.
+// enter enters the newest unfinished arrived run in a work tree that has none, or the newest of all if every one
+// has ended.
 func enter(ctx context.Context, s *gitstore.Store, y *Synced) error {
 	type arrived struct {
 		*SyncedRun
@@ -201,8 +199,8 @@ func enter(ctx context.Context, s *gitstore.Store, y *Synced) error {
 	return nil
 }
 
-// takeConflicts takes over conflicts of the remote: new ones, and what became of known
-// ones. Two settlements of one conflict do not exclude each other; the remote's stays.
+// takeConflicts adopts conflicts of the remote: new ones, and outcomes of known ones. Two settlements of one
+// conflict do not exclude each other; the remote's stays.
 func takeConflicts(ctx context.Context, repo *git.Repository, y *Synced) error {
 	there, err := repo.Tips(ctx, transport.TrackingConflicts(y.Remote))
 	if err != nil {
@@ -244,7 +242,7 @@ func takeConflicts(ctx context.Context, repo *git.Repository, y *Synced) error {
 	return nil
 }
 
-// OpenConflicts counts those that wait for a person.
+// OpenConflicts counts the conflicts that wait for a person.
 func OpenConflicts(list []*join.Conflict) int {
 	n := 0
 	for _, c := range list {

@@ -1,5 +1,5 @@
-// What a remote's branches brought into the branch that is checked out, by the remote's own
-// word (docs/spec/observation.md#commits-that-were-pulled).
+// What a remote's branches brought into the current branch, according to the remote itself
+// (docs/spec/observation.md#commits-that-were-pulled).
 
 package travel
 
@@ -15,20 +15,18 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
 )
 
-// Upstream is a branch of a remote as far as the branch that is checked out has it.
+// Upstream is a branch of a remote, up to what the current branch has.
 type Upstream struct {
 	Remote string
 	Branch string     // without refs/heads/
-	Commit object.OID // the newest commit of it that HEAD goes back to
+	Commit object.OID // its newest commit reachable from HEAD
 }
 
-// Upstreams lists the branches of the remote that brought head commits which base does not
-// have: the one that the checked-out branch follows, and the remote's default branch. The
-// remote is asked for both, because what it has here in its name anyone can write; it is
-// asked only if that name says that something was brought, and not only commits that were
-// made in this clone, which the second result lists. A branch that another one of the list
-// contains is left out. Without a reflog that leads to head there is none: a commit that was
-// pulled could not be told from one that was made here.
+// Upstreams lists the branches of the remote that brought head commits which base does not have: the one that the
+// current branch follows, and the remote's default branch. It asks the remote for both, because anyone can write
+// its tracking refs here; it asks only if those refs say that something was brought, and not only commits made in
+// this clone, which the second result lists. A branch contained in another one of the list is left out. Without a
+// reflog that leads to head the list is empty: a pulled commit could not be told from one made here.
 //
 // Errors: remote_failed.
 func Upstreams(
@@ -61,7 +59,7 @@ func Upstreams(
 		if tip == "" {
 			continue
 		}
-		if !repo.HasCommit(ctx, tip) { // it has gone on since the pull
+		if !repo.HasCommit(ctx, tip) { // it has moved on since the pull
 			if err := transport.Fetch(ask, repo, remote, "--refmap=", name); err != nil || !repo.HasCommit(ctx, tip) {
 				continue
 			}
@@ -82,8 +80,8 @@ func Upstreams(
 	return list, made, err
 }
 
-// followed names the refs of the remote that seem to have brought something, and lists the
-// commits that were made here if it needed to know them.
+// followed returns the refs of the remote that seem to have brought something, and lists the commits made here if
+// it needed to know them.
 func followed(
 	ctx context.Context, repo *git.Repository, remote, branch string, base, head object.OID,
 ) (seem []string, made map[object.OID]bool, err error) {
@@ -115,7 +113,7 @@ func followed(
 		if commit == "" {
 			continue
 		}
-		if made == nil { // the reflogs are long, and read only when they decide something
+		if made == nil { // the reflogs are long, and read only if needed
 			var known bool
 			if made, known, err = history.CommitsMadeHere(ctx, repo, head); err != nil || !known {
 				return nil, nil, err
@@ -132,7 +130,7 @@ func followed(
 	return seem, made, nil
 }
 
-// broughtBy is the newest commit of a branch that head has, "" when base has it too.
+// broughtBy returns the newest commit of a branch that head has, "" when base has it too.
 func broughtBy(ctx context.Context, repo *git.Repository, tip, base, head object.OID) (object.OID, error) {
 	commit, err := history.MergeBase(ctx, repo, tip, head)
 	if commit == "" || err != nil {
@@ -145,7 +143,7 @@ func broughtBy(ctx context.Context, repo *git.Repository, tip, base, head object
 	return commit, nil
 }
 
-// outermost leaves out what another one goes back to.
+// outermost leaves out ancestors of others in the list.
 func outermost(ctx context.Context, repo *git.Repository, list []Upstream) ([]Upstream, error) {
 	if len(list) != 2 {
 		return list, nil

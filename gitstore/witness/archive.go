@@ -1,5 +1,5 @@
-// What witnesses signed of archived runs: it lies beside the list of them, which travels, and not below
-// refs of its own that every fetch goes through (docs/teams.md#archived-runs).
+// Witness statements about archived runs: they are beside the list of these runs, which travels, and not below refs
+// of their own that every fetch goes through (docs/teams.md#archived-runs).
 
 package witness
 
@@ -20,13 +20,13 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// Said is where the statements about one run are.
+// Said says where the statements about one run are.
 type Said struct {
-	tips []object.OID // the newest of each key
+	tips []object.OID // the newest statement of each key
 	kept []object.OID // directories beside the lists of archived runs
 }
 
-// Spoken finds what witnesses said, by run; of every run when run is "".
+// Spoken finds witness statements by run; about every run when run is "".
 func Spoken(ctx context.Context, repo *git.Repository, run string) (map[string]*Said, error) {
 	prefix := record.WitnessRefPrefix
 	if run != "" {
@@ -72,7 +72,7 @@ func Spoken(ctx context.Context, repo *git.Repository, run string) (map[string]*
 	return out, nil
 }
 
-// statements reads the envelopes, each once: those of refs, oldest first, then those of the archive.
+// statements reads the envelopes, each once: those below refs, oldest first, then those in the archive.
 func statements(ctx context.Context, repo *git.Repository, of *Said) ([][]byte, error) {
 	if of == nil {
 		return nil, nil
@@ -100,9 +100,8 @@ func statements(ctx context.Context, repo *git.Repository, of *Said) ([][]byte, 
 	return all, nil
 }
 
-// Archive moves what witnesses said of archived runs beside the list, from here and, when remote
-// is not "", from what was fetched of it. It returns the refs that the remote needs no more, once it has
-// the list.
+// Archive moves the statements about archived runs to the list, from here and, when remote is not "", from what was
+// fetched from it. It returns the refs that the remote no longer needs once it has the list.
 func Archive(
 	ctx context.Context, repo *git.Repository, env protocol.Env, list archive.List, remote string,
 ) (retire []transport.RefPush, err error) {
@@ -193,7 +192,7 @@ func addSaid(
 	return repo.UpdateRefs(ctx, moves, "agentxchain: archive")
 }
 
-// archivedOnly tells runs that are in the archive and not among the runs here.
+// archivedOnly returns a function that reports whether a run is in the archive and not among the runs here.
 func archivedOnly(ctx context.Context, repo *git.Repository, list archive.List) (func(run string) bool, error) {
 	live, err := repo.Tips(ctx, git.RunRefPrefix)
 	if err != nil {
@@ -202,8 +201,8 @@ func archivedOnly(ctx context.Context, repo *git.Repository, list archive.List) 
 	return func(run string) bool { return live[run] == "" && list.Archived(run) != nil }, nil
 }
 
-// Bring lays what witnesses signed of a run that left the archive below refs again, where exports
-// and syncs find it. Every clone makes the same commits of it.
+// Bring moves the statements about an unarchived run back below refs, where exports and syncs find them. Every
+// clone makes the same commits.
 func Bring(ctx context.Context, repo *git.Repository, run string) error {
 	all, err := Spoken(ctx, repo, run)
 	if err != nil || all[run] == nil || len(all[run].kept) == 0 {
@@ -259,7 +258,7 @@ func Bring(ctx context.Context, repo *git.Repository, run string) error {
 	return repo.UpdateRefs(ctx, updates, "agentxchain: out of the archive")
 }
 
-// refOf is where the statements of a key about a run are kept.
+// refOf returns the ref of a key's statements about a run.
 func refOf(run string, env *attest.Envelope) string {
 	return record.WitnessRefPrefix + run + "/" + wire.SHA256([]byte(env.Signer()))[:16]
 }

@@ -1,3 +1,3 @@
-// Package witness keeps what witnesses signed of runs: below refs while a run is among those of a repository, beside
-// the list of archived runs after that. It says which statements count; who asks decides what follows.
+// Package witness keeps what witnesses signed about runs: below refs while a run is among those of a repository,
+// beside the list of archived runs afterwards. It says which statements count; callers decide what follows.
 package witness

@@ -1,5 +1,5 @@
-// What witnesses signed: a run stood at an operation at a time. Their statements are kept
-// beside the run, below a ref for each key, and travel with it (docs/teams.md#witnesses).
+// Witness statements: a run was at an operation at a time. They are kept beside the run, below a ref for each key,
+// and travel with it (docs/teams.md#witnesses).
 
 package witness
 
@@ -70,8 +70,8 @@ func write(ctx context.Context, repo *git.Repository, run string, envelope []byt
 	return oid, repo.Objects().Write(ctx, edit.Objects)
 }
 
-// Take takes over what witnesses said elsewhere of runs that are not archived. Where one key
-// signed on two sides both lines are kept: every machine makes the same commit of them.
+// Take adopts statements from a remote about runs that are not archived. Where one key signed on two sides both
+// lines are kept: every machine makes the same commit of them.
 func Take(ctx context.Context, repo *git.Repository, remote string, list archive.List) error {
 	over, err := archivedOnly(ctx, repo, list)
 	if err != nil {
@@ -96,7 +96,7 @@ func Take(ctx context.Context, repo *git.Repository, remote string, list archive
 			if ctx.Err() != nil {
 				return err
 			}
-			continue // anything may lie under such a name there
+			continue // anything may be under such a name there
 		}
 		if was != "" {
 			base, err := history.MergeBase(ctx, repo, was, oid)
@@ -131,7 +131,7 @@ func Join(ctx context.Context, repo *git.Repository, run string, a, b object.OID
 	return write(ctx, repo, run, data, parents, first.Author)
 }
 
-// Count counts those that said something of a run, and is what an export leaves behind.
+// Count counts the witnesses of a run, whose statements an export leaves behind.
 func Count(ctx context.Context, repo *git.Repository, run string) (int, error) {
 	all, err := Spoken(ctx, repo, run)
 	if err != nil || all[run] == nil {
@@ -147,7 +147,7 @@ func Count(ctx context.Context, repo *git.Repository, run string) (int, error) {
 	return len(signers), err
 }
 
-// read reads the envelopes that tips lead to, each once, oldest first.
+// read reads the envelopes that tips reach, each once, oldest first.
 func read(ctx context.Context, repo *git.Repository, tips []object.OID) ([][]byte, error) {
 	if len(tips) == 0 {
 		return nil, nil
@@ -165,7 +165,7 @@ func read(ctx context.Context, repo *git.Repository, tips []object.OID) ([][]byt
 	for op := range strings.FieldsSeq(string(out)) {
 		data, _, err := chain.FileAt(ctx, repo, object.OID(op), witnessFile)
 		if err != nil || data == nil || known[string(data)] {
-			continue // what came from elsewhere is not trusted to be a statement
+			continue // foreign data is not trusted to be a statement
 		}
 		known[string(data)] = true
 		all = append(all, data)
@@ -173,17 +173,16 @@ func read(ctx context.Context, repo *git.Repository, tips []object.OID) ([][]byt
 	return all, nil
 }
 
-// Judge knows where to look for who may sign: the protected branch, else the commit the run
-// began at, else HEAD.
+// Judge knows where to find who may sign: the protected branch, else the commit the run began at, else HEAD.
 type Judge struct {
-	Repo    *git.Repository // of the run
-	Here    *git.Repository // that is asked
+	Repo    *git.Repository // the run's repository
+	Here    *git.Repository // the repository that defines the signers
 	Run     string
 	Tip     object.OID // the newest operation of the run, "" when it is gone
-	Project []byte     // the project's configuration, which counts then
+	Project []byte     // the project's configuration, which then applies
 }
 
-// Judge judges what witnesses said of the run, whose operations up to the newest one are in chain.
+// Judge judges the statements about the run, whose operations up to the newest one are in chain.
 func (j *Judge) Judge(ctx context.Context, said *Said, chain map[string]approval.ChainOp) ([]*approval.Witnessed,
 	error) {
 	list, err := statements(ctx, j.Repo, said)

@@ -1,4 +1,4 @@
-// Bringing the working files up to date, durably and with few waits for the disk.
+// Updating the working files, durably and with few waits for the disk.
 
 package workdir
 
@@ -15,12 +15,11 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// Apply carries the plan out durably: ledgers and documents other than the
-// state, bundles, files, then state.json, which is what other tools look at and
-// so must not name what is not there yet, and only then removals.
+// Apply carries out the plan durably: ledgers and documents other than the state, bundles, files, then state.json,
+// which other tools look at and which therefore must not name what is not there yet, and only then removals.
 //
-// Every file waits for the disk, so the data of all is written side by side
-// first; afterwards the new files only take their names, in that order.
+// Every file waits for the disk, so the data of all is written concurrently first; afterwards the new files are
+// only renamed, in that order.
 func (w *Dir) Apply(p *Plan) error {
 	s := &staging{w: w}
 	defer s.discard()
@@ -78,8 +77,8 @@ func (w *Dir) Apply(p *Plan) error {
 		}
 	}
 	faults.Point("commit.before-state")
-	// What the state names is there for good before it: after a power cut an older file beside a newer state would
-	// be taken for another program's work.
+	// What the state names becomes durable before it: after a power cut an older file beside a newer state would be
+	// mistaken for another program's work.
 	if _, ok := p.Docs[wire.DocState]; ok {
 		if err := s.settle(); err != nil {
 			return err
@@ -103,24 +102,24 @@ func (w *Dir) Apply(p *Plan) error {
 		}
 	}
 	for turn := range p.Bundles {
-		w.OpenStaging(turn) // last: what an attempt before has staged is taken away with its directory
+		w.OpenStaging(turn) // last: an earlier attempt's staged result is removed with its directory
 	}
 	return nil
 }
 
-// OpenStaging makes the directory that a turn's result goes to, so that a person or an agent can save it where the prompt
-// says. The turn is dispatched; failing here would say otherwise.
+// OpenStaging creates the directory for a turn's result, so that a person or an agent can save it where the prompt
+// says. It ignores errors, because the turn is already dispatched.
 func (w *Dir) OpenStaging(turn string) {
 	if record.SafeName(turn) {
 		_ = w.Mkdirs(path.Dir(wire.StagingPath(turn)))
 	}
 }
 
-// staging holds the new contents of files on their way to their names.
+// staging holds the new contents of files until they are renamed.
 type staging struct {
 	w     *Dir
 	files []*stagedFile
-	dirs  []string // hold names that are not durable yet
+	dirs  []string // directories with names that are not durable yet
 }
 
 type stagedFile struct {
@@ -129,21 +128,20 @@ type stagedFile struct {
 	pending *durable.Pending
 }
 
-// add announces a file and makes its directory.
+// add adds a file and creates its directory.
 func (s *staging) add(name string, data []byte) error {
 	s.files = append(s.files, &stagedFile{name: name, data: data})
 	return s.w.Mkdirs(path.Dir(name))
 }
 
-// prepare writes the contents of file i. It may run beside itself.
+// prepare writes the contents of file i. It is safe for concurrent use.
 func (s *staging) prepare(i int) (err error) {
 	f := s.files[i]
 	f.pending, err = durable.PrepareRoot(s.w.Root, f.name, f.data, 0o666)
 	return err
 }
 
-// publish gives a prepared file its name; one that was not announced is not
-// part of the plan.
+// publish renames a prepared file; a file that was not added is not part of the plan.
 func (s *staging) publish(name string) error {
 	i := slices.IndexFunc(s.files, func(f *stagedFile) bool { return f.name == name })
 	if i < 0 {
@@ -155,7 +153,7 @@ func (s *staging) publish(name string) error {
 	return s.files[i].pending.Publish()
 }
 
-// settle makes the names given since the last call durable.
+// settle makes the new names since the last call durable.
 func (s *staging) settle() error {
 	err := git.Parallel(len(s.dirs), func(i int) error { return s.w.SyncDir(s.dirs[i]) })
 	s.dirs = nil
@@ -171,8 +169,8 @@ func (s *staging) discard() {
 	}
 }
 
-// openBundle prepares a bundle's directory. An old seal is removed first: a
-// bundle is complete exactly when it has its seal.
+// openBundle prepares a bundle's directory. It removes an old seal first: a bundle is complete exactly when it has
+// its seal.
 func (w *Dir) openBundle(turn string, files map[string][]byte) error {
 	dir := wire.BundleDir(turn)
 	if err := w.Mkdirs(dir); err != nil {
@@ -188,8 +186,7 @@ func (w *Dir) openBundle(turn string, files map[string][]byte) error {
 			}
 		}
 	}
-	// What a killed command was writing here is in no manifest: the bundle would not
-	// be the one that was sealed.
+	// Temporary files of a killed command are in no manifest: the bundle would not be the sealed one.
 	for _, left := range durable.Temps(w.Root, dir, record.BundleFiles()...) {
 		if err := w.RemoveFile(left); err != nil {
 			return err
@@ -198,8 +195,7 @@ func (w *Dir) openBundle(turn string, files map[string][]byte) error {
 	return nil
 }
 
-// closeBundle puts the prepared files of a bundle into place, the seal last and
-// only when the others are there for good.
+// closeBundle renames the prepared files of a bundle, the seal last and only when the others are durable.
 func (s *staging) closeBundle(turn string, files map[string][]byte) error {
 	dir := wire.BundleDir(turn)
 	for name := range files {
@@ -215,7 +211,7 @@ func (s *staging) closeBundle(turn string, files map[string][]byte) error {
 	return s.publish(dir + "/" + record.BundleSeal)
 }
 
-// WriteLedger carries one change of a ledger out.
+// WriteLedger makes one change to a ledger.
 func (w *Dir) WriteLedger(l LedgerWrite) error {
 	name := l.Ledger.Path()
 	var err error

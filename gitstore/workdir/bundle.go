@@ -1,4 +1,4 @@
-// The files of a dispatch bundle in its place: put there as recorded, and taken away.
+// The files of a dispatch bundle in its place: written as recorded, and removed.
 
 package workdir
 
@@ -12,9 +12,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// Supplements notes which of the recorded files of a turn's bundle only its record
-// names: what hooks and the coordinator added to it (docs/bundles.md). format is of
-// the ids.
+// Supplements notes which recorded files of a turn's bundle only its record names: what hooks and the coordinator
+// added (docs/bundles.md). format is the ids' format.
 func (p *Plan) Supplements(turn string, files map[string]object.OID, format string) {
 	for _, name := range record.BundleFiles() {
 		delete(files, name)
@@ -34,9 +33,8 @@ func (p *Plan) Supplements(turn string, files map[string]object.OID, format stri
 	p.format = format
 }
 
-// removeSupplements removes what an earlier bundle of the turn held beside the
-// files of every bundle, unless keep names it. One that is not as it was recorded
-// may be a person's and stays.
+// removeSupplements removes what an earlier bundle of the turn held besides the files of every bundle, unless keep
+// names it. A file that differs from the record may be a person's and stays.
 func (w *Dir) removeSupplements(p *Plan, turn string, keep map[string][]byte) error {
 	dir := wire.BundleDir(turn)
 	for name, oid := range p.added[turn] {
@@ -57,11 +55,11 @@ func (w *Dir) removeSupplements(p *Plan, turn string, keep map[string][]byte) er
 	return nil
 }
 
-// maxOpenFiles bounds what is noted and looked at of one bundle.
+// maxOpenFiles bounds how many files of one bundle are examined.
 const maxOpenFiles = 10000
 
-// DropUnrecorded removes what came into a bundle directory and was not recorded.
-// The log of an actor that may still be at work stays: it is part of no bundle.
+// DropUnrecorded removes unrecorded files that appeared in a bundle directory. The log of an actor that may still
+// be at work stays: it is part of no bundle.
 func (w *Dir) DropUnrecorded(dir string, before []string, recorded map[string]object.OID) (changed bool, err error) {
 	found, err := w.BundleFiles(dir)
 	if err != nil {
@@ -86,7 +84,7 @@ func (w *Dir) DropUnrecorded(dir string, before []string, recorded map[string]ob
 	return changed, nil
 }
 
-// PutRecorded writes the recorded files that are not as recorded, the seal last.
+// PutRecorded writes the recorded files that are missing or different, the seal last.
 func (w *Dir) PutRecorded(r *record.Reader, dir string, recorded map[string]object.OID) (changed bool, err error) {
 	names := make([]string, 0, len(recorded))
 	for name := range recorded {
@@ -117,19 +115,17 @@ func (w *Dir) PutRecorded(r *record.Reader, dir string, recorded map[string]obje
 	return changed, nil
 }
 
-// actorLog is what an actor prints, written into its bundle directory after the
-// seal (docs/bundles.md#where).
+// actorLog is an actor's output, written to its bundle directory after the seal (docs/bundles.md#where).
 const actorLog = "stdout.log"
 
-// BundleFile is anything but a directory that can be looked into, below a bundle
-// directory.
+// BundleFile is an entry below a bundle directory that is not a readable directory.
 type BundleFile struct {
 	Name    string
 	regular bool
 }
 
-// BundleFiles lists what lies below a bundle directory, without following
-// links; nothing when it is no directory.
+// BundleFiles lists everything below a bundle directory, without following links; nothing when it is not a
+// directory.
 func (w *Dir) BundleFiles(dir string) ([]BundleFile, error) {
 	if fi, err := w.Root.Lstat(dir); err != nil || !fi.IsDir() {
 		return nil, nil
@@ -149,7 +145,7 @@ func (w *Dir) BundleFiles(dir string) ([]BundleFile, error) {
 		case len(out) == maxOpenFiles:
 			return fs.SkipAll
 		}
-		// A directory that cannot be looked into is one thing.
+		// An unreadable directory counts as one entry.
 		out = append(out, BundleFile{p, err == nil && e.Type().IsRegular()})
 		return nil
 	})

@@ -15,11 +15,11 @@ import (
 // maxConfig bounds the configuration, which every command decodes, in bytes.
 const maxConfig = 4 << 20
 
-// Config returns the bytes of the project's configuration. It may be a link inside of the project: it is the
-// project's file, not ours.
+// Config returns the bytes of the project's configuration. It may be a link inside the project: it is the project's
+// file, not ours.
 func (w *Dir) Config() ([]byte, error) {
 	f, err := w.Root.OpenFile(wire.ConfigPath, os.O_RDONLY|git.OpenNonblock, 0)
-	if errors.Is(err, fs.ErrNotExist) { // it was there when the project was opened
+	if errors.Is(err, fs.ErrNotExist) { // it existed when the project was opened
 		return nil, fail.Errorf(fail.CodeUnreadable, err, "%s is gone", wire.ConfigPath).
 			WithHint("git restore %s", wire.ConfigPath)
 	}

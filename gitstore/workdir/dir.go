@@ -1,4 +1,4 @@
-// The governed working files: reading them safely and bringing them up to date.
+// The governed working files: reading them safely and updating them.
 
 package workdir
 
@@ -32,14 +32,13 @@ type TooLongError struct {
 
 func (e *TooLongError) Error() string { return e.Path + " is larger than any governed file may be" }
 
-// Dir is the project directory. All access goes through an os.Root, so that
-// a symbolic link planted below .agentxchain cannot make us read or write
-// outside of the project.
+// Dir is the project directory. All access goes through an os.Root, so that a symbolic link planted below
+// .agentxchain cannot make us read or write outside the project.
 type Dir struct {
 	Path string
 	Root *os.Root
 
-	// source, when set, answers read: files that are not in place yet.
+	// Source, when set, answers Read: for files that are not in place yet.
 	Source func(name string, limit int64) ([]byte, git.Stat, bool, error)
 }
 
@@ -84,7 +83,7 @@ func (w *Dir) ReadTail(name string, size int64, n int) ([]byte, error) {
 	return data, err
 }
 
-// RemoveFile removes a regular file; what is absent or something else stays so.
+// RemoveFile removes a regular file; it ignores a missing file and anything else.
 func (w *Dir) RemoveFile(name string) error {
 	fi, err := w.Root.Lstat(name)
 	if err != nil || !fi.Mode().IsRegular() {
@@ -127,19 +126,19 @@ func (w *Dir) clearDir(dir string, names []string) error {
 	return nil
 }
 
-// RemoveEmptyDir removes dir when nothing is left in it.
+// RemoveEmptyDir removes dir when it is empty.
 func (w *Dir) RemoveEmptyDir(dir string) {
 	if fi, err := w.Root.Lstat(dir); err == nil && fi.IsDir() {
 		_ = w.Root.Remove(dir) // fails when it is not empty, as it should
 	}
 }
 
-// RemoveTemps removes what Temps lists. Only safe while the lock is held.
+// RemoveTemps removes what Temps lists. It is safe only while the lock is held.
 func (w *Dir) RemoveTemps() []string {
 	return slices.DeleteFunc(w.Temps(), func(name string) bool { return w.RemoveFile(name) != nil })
 }
 
-// Temps lists what an interrupted write of ours left beside a governed file.
+// Temps lists what our interrupted writes left beside governed files.
 func (w *Dir) Temps() []string {
 	var found []string
 	names := make(map[string][]string) // directory -> base names
@@ -156,12 +155,11 @@ func (w *Dir) Temps() []string {
 	return found
 }
 
-// CodeFileExists means that something is where a new file or directory has to be.
+// CodeFileExists means that something exists where a new file or directory must go.
 const CodeFileExists = "file_exists"
 
-// KeepDir names a new directory for what a command puts aside at some time: below
-// transactions, which git ignores and which is never taken for an actor's work. what
-// is the beginning of its name.
+// KeepDir returns the name of a new directory for what a command sets aside at some time: below transactions, which
+// git ignores and which never count as an actor's work. The name begins with what.
 func (w *Dir) KeepDir(what string, at time.Time) (string, error) {
 	base := record.ProjectDir + "/transactions/" + what + at.UTC().Format("20060102T150405.000Z")
 	for n := range 100 {

@@ -1,4 +1,4 @@
-// What brings the working files from one recorded operation to a later one, and the removals in it.
+// Plans that take the working files from one recorded operation to a later one, and their removals.
 
 package workdir
 
@@ -11,34 +11,31 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// Plan is everything that brings the working files from one operation to a
-// later one.
+// Plan is everything that takes the working files from one operation to a later one.
 type Plan struct {
 	Ledgers []LedgerWrite // in Ledgers order
 	Docs    map[wire.Document][]byte
 	Bundles map[string]map[string][]byte // turn -> file -> bytes
 	Files   []protocol.FileWrite
-	Drops   []string                         // turns whose bundle and staged result go
-	Unstage []string                         // turns whose staged result alone goes
+	Drops   []string                         // turns whose bundle and staged result are removed
+	Unstage []string                         // turns of which only the staged result is removed
 	Remove  []string                         // documents an operation no longer has
-	Proof   func(data []byte) bool           // whether these bytes are kept by a recorded operation
+	Proof   func(data []byte) bool           // reports whether a recorded operation keeps these bytes
 	added   map[string]map[string]object.OID // turn -> supplements of its recorded bundle
-	format  string                           // of the ids in added
+	format  string                           // format of the ids in added
 }
 
-// LedgerWrite appends data at offset, or replaces what follows offset, or the
-// whole file.
+// LedgerWrite appends data at offset, or replaces everything after offset, or the whole file.
 type LedgerWrite struct {
 	Ledger  wire.Ledger
 	Offset  int64
 	Data    []byte
-	Old     []byte // all that follows offset, when that is replaced
+	Old     []byte // everything after offset, when that is replaced
 	Replace bool
 }
 
-// DropTurn removes what belongs to a turn that has ended: bundle files, adapter
-// by-products, and the staged result if its bytes are kept in the run. Any other
-// file may be a person's and stays, and with it its directory. When the turn was
+// DropTurn removes what belongs to an ended turn: bundle files, adapter by-products, and the staged result if the
+// run keeps its bytes. Any other file may be a person's and stays, and with it its directory. If the turn was
 // dispatched again its new bundle stays.
 func (w *Dir) DropTurn(turn string, p *Plan) error {
 	if !record.SafeName(turn) {
@@ -51,14 +48,13 @@ func (w *Dir) DropTurn(turn string, p *Plan) error {
 	if err := w.removeSupplements(p, turn, nil); err != nil {
 		return err
 	}
-	// The seal first: without it the rest is no bundle.
+	// The seal first: without it the rest is not a bundle.
 	names := record.BundleFiles()
 	slices.Reverse(names)
 	return w.clearDir(wire.BundleDir(turn), names)
 }
 
-// unstageTurn removes a turn's staged result, if its bytes are kept in the run,
-// and what adapters left beside it.
+// unstageTurn removes a turn's staged result, if the run keeps its bytes, and what adapters left beside it.
 func (w *Dir) unstageTurn(turn string, proof func([]byte) bool) error {
 	if !record.SafeName(turn) {
 		return nil

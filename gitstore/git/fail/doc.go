@@ -1,3 +1,3 @@
-// Package fail is how git and what stands on it say that something failed or is refused: an error with a stable code,
-// a sentence, and what to do about it. It does not say which rooms use which code.
+// Package fail is how git and the packages on top of it report a failure or refusal: an error with a stable code, a
+// sentence, and a hint. It does not define which package uses which code.
 package fail

@@ -1,4 +1,4 @@
-// The typed errors: a stable code, a sentence, and what to do.
+// The typed errors: a stable code, a sentence, and a hint.
 
 package fail
 
@@ -10,8 +10,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/failures"
 )
 
-// Codes of Error. They are stable: callers and scripts branch on them, the
-// command line maps them to exit codes in one place.
+// Codes of Error. They are stable: callers and scripts branch on them, and the command line maps them to exit codes
+// in one place.
 const (
 	CodeNotRepository     = "not_a_git_repository"
 	CodeBareRepository    = "bare_repository"
@@ -41,7 +41,7 @@ type Error struct {
 	Code    string // one of the Code constants
 	Message string // what is wrong, one sentence, no trailing period
 	Hint    string // what to do about it; may be empty
-	Err     error  // the cause, when there is one
+	Err     error  // the cause, if any
 }
 
 func (e *Error) Error() string {
@@ -67,13 +67,13 @@ func Errorf(code string, cause error, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...), Err: cause}
 }
 
-// WithHint says what to do about it and returns e.
+// WithHint sets what to do about the error and returns e.
 func (e *Error) WithHint(format string, args ...any) *Error {
 	e.Hint = fmt.Sprintf(format, args...)
 	return e
 }
 
-// WritableHint says what lets a directory be written to, "" where err is about something else.
+// WritableHint says how to make a directory writable, "" when err has another cause.
 func WritableHint(dir string, err error) string {
 	if errors.Is(err, fs.ErrPermission) {
 		return "make " + dir + " and what is in it writable for the user who runs this, then again"
@@ -81,23 +81,23 @@ func WritableHint(dir string, err error) string {
 	return failures.Remedy(dir, err)
 }
 
-// Unwritable reports an error of what cannot be written by whoever runs this.
+// Unwritable reports whether err says that this process's user may not write something.
 func Unwritable(err error) bool { return WritableHint("", err) != "" }
 
-// ErrorCode and ErrorHint make an Error presentable by the command line.
+// ErrorCode returns the stable code of e, for the command line.
 func (e *Error) ErrorCode() string { return e.Code }
 
-// ErrorHint returns what to do about it, "" when there is nothing to say.
+// ErrorHint returns what to do about the error, "" when there is no hint.
 func (e *Error) ErrorHint() string { return e.Hint }
 
-const CodeUnsafeTarget = "unsafe_target" // a link or something else is where a file is to be written
+const CodeUnsafeTarget = "unsafe_target" // a link or something else is where a file should be written
 
 const CodeWorkBehind = "working_files_behind"
 
 const CodeUnreadable = "unreadable_file"
 
-// CodeIO is that of a file of ours that cannot be written.
+// CodeIO means that a file of ours cannot be written.
 const CodeIO = "io_failed"
 
-// CodeFilterNotRun is that of files which a filter should have changed that this program does not start.
+// CodeFilterNotRun means that a filter should have changed files and this program does not start it.
 const CodeFilterNotRun = "filter_not_run"

@@ -19,27 +19,25 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 )
 
-// As is what a commit and its hooks are started as.
+// As says how a commit and its hooks are started.
 type As struct {
-	Environ []string // more variables
-	// Status is the work tree as it was looked at a moment ago, with all of the paths; git
-	// is asked which of them it does not know when it is nil.
+	Environ []string // additional variables
+	// Status is a fresh status of the work tree that includes all of the paths; when it is nil, git is asked which
+	// of them it does not know.
 	Status *gitstatus.Status
 }
 
-// Paths commits exactly the given project-relative paths, as they are in
-// the work tree, with git's own commit: the repository's hooks, identity and
-// signing apply. Whatever else is staged stays staged and uncommitted. When git
-// refuses, the index is as it was. It returns the new HEAD, which is then on disk with
-// all that it holds; or HEAD as it is when a command that was ended had committed the
-// very same.
+// Paths commits exactly the given project-relative paths, as they are in the work tree, with git's own commit: the
+// repository's hooks, identity and signing apply. Anything else that is staged stays staged and uncommitted. When
+// git refuses, the index is unchanged. Paths returns the new HEAD, with everything it holds durable; or the current
+// HEAD if an interrupted command had already made the same commit.
 func Paths(ctx context.Context, r *git.Repository, paths []string, message string) (object.OID, error) {
 	oid, _, err := PathsAs(ctx, r, paths, message, As{})
 	return oid, err
 }
 
-// PathsAs is Paths whose processes, hooks and all, are marked. after is the work tree as Status would tell
-// of it then, for all that as.Status knew: nil where it has to be looked at again.
+// PathsAs is Paths with marked processes, including hooks. after is the status of the work tree after the commit,
+// derived from as.Status: nil when a new status is needed.
 func PathsAs(ctx context.Context, r *git.Repository, paths []string, message string, as As) (oid object.OID,
 	after *gitstatus.Status, err error) {
 	if len(paths) == 0 {
@@ -60,7 +58,7 @@ func PathsAs(ctx context.Context, r *git.Repository, paths []string, message str
 	}, func(mark func(*git.Git) *git.Git) (err error) {
 		for try := range commitTries {
 			if try > 0 {
-				before = r.Head(ctx) // a person may have committed meanwhile
+				before = r.Head(ctx) // a person may have committed in the meantime
 			}
 			var made object.OID
 			made, after, err = commitPaths(ctx, r, mark, hooks, before, paths, message, as)
@@ -79,8 +77,8 @@ func PathsAs(ctx context.Context, r *git.Repository, paths []string, message str
 	return oid, after, err
 }
 
-// refuseUnfiltered refuses files that git passes through a filter which no git of ours starts: what a
-// filter keeps out of the history, such as secrets in the clear, would be in it.
+// refuseUnfiltered refuses files with a filter that our gits do not start: the commit would contain what the filter
+// keeps out of the history, such as secrets in the clear.
 func refuseUnfiltered(ctx context.Context, r *git.Repository, paths []string) error {
 	files, driver, err := gitstatus.Unfiltered(ctx, r.Git, r, paths)
 	if err != nil {
@@ -100,18 +98,17 @@ func refuseUnfiltered(ctx context.Context, r *git.Repository, paths []string) er
 			"or commit with git yourself; then again", "'^filter'")
 }
 
-// commitTries is how often a commit is made whose objects git's housekeeping removes
-// before they can be kept from it.
+// commitTries is how often to try a commit whose objects git's housekeeping removes before they can be held.
 const commitTries = 20
 
-// commitPaths makes the commit once. With an id it was made, and the error is what is
-// wrong with it. after is that of PathsAs.
+// commitPaths makes the commit once. If it returns an id the commit was made, and the error says what is wrong with
+// it. after is as for PathsAs.
 func commitPaths(ctx context.Context, r *git.Repository, mark func(*git.Git) *git.Git, hooks string, before object.OID,
 	paths []string, message string, as As) (oid object.OID, after *gitstatus.Status, err error) {
 	committer, seen := r.Git.WithHooks(hooks, as.Environ...), as.Status
 	all := paths
 	paths, gone := replaced(r, all)
-	// A help and no more: what is lost is found out, and committed again.
+	// This only helps: a lost object is detected, and the commit repeated.
 	asIs, alone := r.CommittedAsIs()
 	held, err := holdPaths(ctx, r, committer, before, paths, seen, asIs)
 	if err != nil {
@@ -128,7 +125,7 @@ func commitPaths(ctx context.Context, r *git.Repository, mark func(*git.Git) *gi
 		return err
 	}
 	if len(fresh) > 0 {
-		// git commits by name only what the index knows.
+		// git commits by name only paths in the index.
 		err := run(ctx, r.Git, fresh, "add", "--intent-to-add")
 		if outsideSparse(err) {
 			err = run(ctx, r.Git, fresh, "add", "--sparse", "--intent-to-add")
@@ -144,16 +141,16 @@ func commitPaths(ctx context.Context, r *git.Repository, mark func(*git.Git) *gi
 		if oid := lostHead(ctx, r, before); oid != "" {
 			return oid, nil, fail.Errorf(fail.CodeObjectMissing, err, "the commit %s was removed while git made it", oid)
 		}
-		// Asked while the index knows the new ones: git diff passes over all others.
+		// Ask while the new paths are in the index: git diff ignores all others.
 		already := git.ExitCode(err) == 1 && committed(ctx, r, paths)
 		if len(fresh) > 0 {
-			// Also after an interruption: the entries are ours, not the person's.
+			// Also after an interruption: these entries are ours, not the person's.
 			_ = run(context.WithoutCancel(ctx), r.Git, append(fresh, gone...), "reset", "--quiet")
 		}
 		if !already {
 			return "", nil, commitRefused(err)
 		}
-		// The index alone is behind, as it is after a kill between the two.
+		// Only the index is behind, as after a kill between the two.
 		made = false
 		if err := run(ctx, r.Git, all, "reset", "--quiet"); err != nil {
 			return "", nil, err
@@ -176,8 +173,8 @@ func commitPaths(ctx context.Context, r *git.Repository, mark func(*git.Git) *gi
 	return oid, after, err
 }
 
-// replaced parts the paths from those at which a directory has taken the place of a file, with others
-// of the paths in it. To commit those others takes the file away; by its name git refuses it.
+// replaced splits off the paths where a directory has replaced a file, if other paths are in that directory.
+// Committing those removes the file; git refuses the file's own name.
 func replaced(r *git.Repository, all []string) (paths, gone []string) {
 	above := make(map[string]bool)
 	for _, p := range all {
@@ -197,16 +194,16 @@ func replaced(r *git.Repository, all []string) (paths, gone []string) {
 	return paths, gone
 }
 
-// outsideSparse reports that git add has refused files for lying outside of what a sparse checkout takes out. A git
-// that does so knows --sparse.
+// outsideSparse reports whether git add refused files because they are outside the sparse checkout. A git that does
+// so knows --sparse.
 func outsideSparse(err error) bool {
 	var ge *git.GitError
 	return errors.As(err, &ge) && strings.Contains(ge.Stderr, "sparse-checkout")
 }
 
-// lostHead is the commit that HEAD was moved to and the repository does not have, "" for
-// none: git moves the branch first, and may fail afterwards because housekeeping took the
-// commit. What HEAD named before is not ours to undo.
+// lostHead returns the commit that HEAD was moved to but the repository lacks, "" for none: git moves the branch
+// first, and may fail afterwards because housekeeping removed the commit. A missing commit that HEAD named before
+// is not ours to undo.
 func lostHead(ctx context.Context, r *git.Repository, before object.OID) object.OID {
 	oid := r.Head(ctx)
 	if oid == "" || oid == before || r.HasCommit(ctx, oid) || ctx.Err() != nil {
@@ -215,7 +212,7 @@ func lostHead(ctx context.Context, r *git.Repository, before object.OID) object.
 	return oid
 }
 
-// committed reports whether HEAD holds the paths as they are in the work tree. The index has to know them.
+// committed reports whether HEAD holds the paths as they are in the work tree. They must be in the index.
 func committed(ctx context.Context, r *git.Repository, paths []string) bool {
 	g, done := r.BesideIndex()
 	defer done()
@@ -230,7 +227,7 @@ func committed(ctx context.Context, r *git.Repository, paths []string) bool {
 	return true
 }
 
-// commitRefused adds what to do about a commit that was not made, and all that was said of it.
+// commitRefused adds a hint and git's whole output to the error of a refused commit.
 func commitRefused(err error) error {
 	var e *fail.Error
 	var ge *git.GitError
@@ -247,13 +244,13 @@ func commitRefused(err error) error {
 	return e.WithHint("fix what it reports and try again, or commit the files yourself (git status names them)")
 }
 
-// refusedCommit is a commit that was not made. A hook of the project says on many lines what
-// it holds against one.
+// refusedCommit is the error of a refused commit. A hook of the project may give its reasons in many lines.
 type refusedCommit struct{ *git.GitError }
 
 func (e refusedCommit) Unwrap() error { return e.GitError }
 
-// Error ends with what a guard says, else with the last line of the complaint: what a hook prints first is its own name.
+// Error ends with what a guard says, else with the last line of the output: a hook usually prints its own name
+// first.
 func (e refusedCommit) Error() string {
 	short := *e.GitError
 	if lines := e.ErrorFindings(); lines != nil {
@@ -271,7 +268,7 @@ func (e refusedCommit) Error() string {
 // refusalLines is how many lines of a refusal are shown: the last ones, where the verdict is.
 const refusalLines = 20
 
-// ErrorFindings are the lines of the complaint, nil where the message holds it all.
+// ErrorFindings returns the lines of the output, nil where the message contains them all.
 func (e refusedCommit) ErrorFindings() (lines []string) {
 	for line := range strings.Lines(e.Stderr) {
 		if line = strings.TrimRight(line, " \t\r\n"); line != "" {
@@ -284,8 +281,7 @@ func (e refusedCommit) ErrorFindings() (lines []string) {
 	return lines[max(0, len(lines)-refusalLines):]
 }
 
-// untracked lists the files at or below the paths that git does not know and
-// does not ignore. seen is As.Status.
+// untracked lists the untracked, unignored files at or below the paths. seen is As.Status.
 func untracked(ctx context.Context, r *git.Repository, paths []string, seen *gitstatus.Status) ([]string, error) {
 	var found []string
 	if seen != nil {

@@ -1,5 +1,5 @@
 // Package gitcommit commits files of the work tree with git's own commit: the person's hooks, identity and signing
-// apply, what else is staged stays so, and git's housekeeping and a power cut take nothing of it. A commit that was
-// lost is taken back. Which files, and why, is for those above; commits that are only read are those of
-// gitstore/git/history.
+// apply, other staged changes stay staged, and neither git's housekeeping nor a power cut loses any of it. A lost
+// commit is taken back. The caller decides which files to commit, and why; package gitstore/git/history reads
+// commits.
 package gitcommit

@@ -1,8 +1,7 @@
-// Keeping the objects of a commit that git makes from git's own housekeeping. git
-// writes them one by one as loose files, and until the branch has moved no ref reaches
-// them: git prune --expire=now removes them from under a git commit, which does not
-// notice. So the files and their trees are packed and held before git is started, and
-// the commit itself is packed as soon as it is known.
+// Protecting the objects of a commit that git makes from git's own housekeeping. git writes them one by one as
+// loose files, and until the branch has moved no ref reaches them: git prune --expire=now removes them during a git
+// commit, which does not notice. So the files and their trees are packed and held before git is started, and the
+// commit itself is packed as soon as its id is known.
 
 package gitcommit
 
@@ -17,16 +16,16 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 )
 
-// heldPaths is what a commit will need besides itself, packed and held.
+// heldPaths is everything that a commit needs besides itself, packed and held.
 type heldPaths struct {
 	ids     map[object.OID]bool
 	release func() // must be called
-	// tree is that of the commit, if git finds the files as they were; "" where git has worked it out.
+	// tree is the commit's tree, if git finds the files unchanged; "" where git computed it.
 	tree object.OID
 }
 
-// holdPaths packs what a commit of the paths on head, as they are in the work tree, will need
-// besides itself. as is the git that will commit, for its filters. Files that git takes asIs are read here; seen is
+// holdPaths packs everything that a commit of the paths on head, as they are in the work tree, needs besides
+// itself. as is the git that will commit, for its filters. Files that git takes asIs are read here; seen is
 // As.Status.
 func holdPaths(ctx context.Context, r *git.Repository, as *git.Git, head object.OID, paths []string,
 	seen *gitstatus.Status, asIs bool) (*heldPaths, error) {
@@ -60,8 +59,8 @@ func holdPaths(ctx context.Context, r *git.Repository, as *git.Git, head object.
 	if err != nil {
 		return nil, err
 	}
-	// git stores two trees, that of the commit and that of the whole index, which
-	// names it from then on; what is staged besides is reached by the index of now.
+	// git stores two trees, one for the commit and one for the whole index, which then references it; other staged
+	// content is reached by the current index.
 	whole := object.OID(strings.TrimSpace(string(out)))
 	c := newTrees(r, filepath.Join(dir.Path, "objects"))
 	base, _, err := c.treeOf(ctx, head)
@@ -84,9 +83,8 @@ func holdPaths(ctx context.Context, r *git.Repository, as *git.Git, head object.
 	return h, err
 }
 
-// packReached packs objects that a ref has reached a moment ago. They
-// may be loose, or in a pack that was given up, and a prune or repack that is at work
-// has looked at the refs before; one that has not yet seen this pack leaves it alone.
+// packReached packs objects that a ref reaches since a moment ago. They may be loose, or in a released pack, and a
+// running prune or repack may have read the refs before; one that has not yet seen this pack leaves it alone.
 func packReached(ctx context.Context, r *git.Repository, found map[object.OID]bool) error {
 	c := newTrees(r, "")
 	c.found = found
@@ -103,8 +101,8 @@ func packReached(ctx context.Context, r *git.Repository, found map[object.OID]bo
 	return err
 }
 
-// packUp writes what was found into a pack and puts it, held, among the repository's. Of
-// much git makes the pack, in dir, which is made when it is nil and needed.
+// packUp writes what was found into a held pack in the repository. Large packs are made by git, in dir, which is
+// created if nil and needed.
 func packUp(ctx context.Context, r *git.Repository, dir *git.Aside, c *trees) (release func(), err error) {
 	if len(c.found) == 0 {
 		return func() {}, nil
@@ -140,9 +138,8 @@ func packUp(ctx context.Context, r *git.Repository, dir *git.Aside, c *trees) (r
 	return func() { byGit(); rest() }, nil
 }
 
-// prunedWhileWriting reports that a git failed because a file or directory was gone
-// that it had just made for an object, or an object that no ref reached yet. There is
-// no exit status for it.
+// prunedWhileWriting reports whether a git failed because a file or directory that it had just made for an object
+// was gone, or an object that no ref reached yet. There is no exit status for this.
 func prunedWhileWriting(err error) bool {
 	var ge *git.GitError
 	if !errors.As(err, &ge) {

@@ -14,7 +14,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
-// TestLostHeadOfOthers: a branch that named a missing commit before is refused, and stays where it is.
+// TestLostHeadOfOthers checks that a commit is refused on a branch that already names a missing commit, and the
+// branch stays where it is.
 func TestLostHeadOfOthers(t *testing.T) {
 	testrepo.Matrix(t, func(t *testing.T, tr *testrepo.Repo) {
 		r, err := git.Discover(t.Context(), tr.Dir)
@@ -39,7 +40,8 @@ func TestLostHeadOfOthers(t *testing.T) {
 	})
 }
 
-// TestLockIsWaitedFor: housekeeping takes the lock of HEAD for a moment, and git gives up after a tenth of a second.
+// TestLockIsWaitedFor holds the lock of HEAD for a moment, as housekeeping does; git gives up after a tenth of a
+// second.
 func TestLockIsWaitedFor(t *testing.T) {
 	testrepo.Thorough(t)
 	tr := testrepo.New(t, testrepo.Options{})
@@ -63,7 +65,7 @@ func TestLockIsWaitedFor(t *testing.T) {
 	}
 }
 
-// killedCommit has git commit two paths, as a process of ours did that was killed then: its note is still there.
+// killedCommit has git commit two paths like a process of ours that was killed: its note is still there.
 func killedCommit(t *testing.T, tr *testrepo.Repo, r *git.Repository, text string) (before, made string) {
 	t.Helper()
 	before = tr.Git("rev-parse", "HEAD")
@@ -98,8 +100,8 @@ func removeLoose(t *testing.T, r *git.Repository, oid string) {
 	}
 }
 
-// TestKilledCommitIsSettled: the commit of a killed command that housekeeping took is taken back, one that is there is
-// packed, and what a person has committed since stays.
+// TestKilledCommitIsSettled checks that a killed command's commit is taken back if housekeeping removed it and
+// packed if it is there, and that a person's later commits stay.
 func TestKilledCommitIsSettled(t *testing.T) {
 	testrepo.Matrix(t, func(t *testing.T, tr *testrepo.Repo) {
 		r, err := git.Discover(t.Context(), tr.Dir)
@@ -143,7 +145,7 @@ func TestKilledCommitIsSettled(t *testing.T) {
 		}
 		tr.Fsck()
 
-		// Another commit was built on one that is there: both are packed.
+		// Another commit was built on an existing one: both are packed.
 		_, below := killedCommit(t, tr, r, "built upon\n")
 		tr.Write("b.txt", "on top\n")
 		top := tr.CommitAll("on top")
@@ -156,7 +158,7 @@ func TestKilledCommitIsSettled(t *testing.T) {
 		removeLoose(t, r, tr.Git("rev-parse", below+":a.txt"))
 		tr.Fsck()
 
-		// A person went on from it: the branch is no longer where the killed git had moved it.
+		// A person continued from it: the branch is no longer where the killed git had moved it.
 		_, gone := killedCommit(t, tr, r, "third\n")
 		tr.Write("b.txt", "of a person\n")
 		later := tr.CommitAll("of a person")
@@ -170,7 +172,7 @@ func TestKilledCommitIsSettled(t *testing.T) {
 	})
 }
 
-// TestKilledCommitOfAnotherWorkTree waits for a command over there.
+// TestKilledCommitOfAnotherWorkTree leaves a commit to a command in its own work tree.
 func TestKilledCommitOfAnotherWorkTree(t *testing.T) {
 	tr := testrepo.New(t, testrepo.Options{})
 	r, err := git.Discover(t.Context(), tr.Dir)
@@ -197,7 +199,7 @@ func TestKilledCommitOfAnotherWorkTree(t *testing.T) {
 	if got := tr.Git("rev-parse", "HEAD"); got != before {
 		t.Errorf("the branch is at %s, expected %s", got, before)
 	}
-	// One that is there can be packed from anywhere.
+	// An existing commit can be packed from any work tree.
 	_, there := killedCommit(t, tr, r, "fifth\n")
 	if notices := other.SweepLocks(t.Context(), Settle); len(notices) > 0 || len(r.LockNotes()) != 0 {
 		t.Errorf("from the other work tree: %q, %d notes", notices, len(r.LockNotes()))
@@ -206,7 +208,7 @@ func TestKilledCommitOfAnotherWorkTree(t *testing.T) {
 	tr.Fsck()
 }
 
-// TestTakenBackWithoutLog: where no reflogs are kept the note says where the branch was.
+// TestTakenBackWithoutLog checks that without reflogs the note says where the branch was.
 func TestTakenBackWithoutLog(t *testing.T) {
 	tr := testrepo.New(t, testrepo.Options{})
 	tr.Git("config", "core.logAllRefUpdates", "false")
@@ -231,8 +233,8 @@ func TestTakenBackWithoutLog(t *testing.T) {
 	tr.Fsck()
 }
 
-// TestUndo takes a commit back with its files: those that were new are gone, those that were there are as before,
-// and what a person changed since, or has staged besides, stays.
+// TestUndo takes a commit back with its files: new files are removed, existing ones restored, and what a person has
+// changed since, or staged besides, stays.
 func TestUndo(t *testing.T) {
 	testrepo.Matrix(t, func(t *testing.T, tr *testrepo.Repo) {
 		r, err := git.Discover(t.Context(), tr.Dir)
@@ -277,8 +279,8 @@ func TestUndo(t *testing.T) {
 	})
 }
 
-// TestHookEmptiesMessage: git then commits nothing and ends with the status it has where there is nothing to commit.
-// A file that it does not know is no more committed by that than one it knows.
+// TestHookEmptiesMessage: git then commits nothing, with the same exit status as when there is nothing to commit.
+// Neither untracked nor tracked files may count as committed.
 func TestHookEmptiesMessage(t *testing.T) {
 	testrepo.Matrix(t, func(t *testing.T, tr *testrepo.Repo) {
 		r, err := git.Discover(t.Context(), tr.Dir)
@@ -310,7 +312,7 @@ func TestHookEmptiesMessage(t *testing.T) {
 		if err := os.Remove(hook); err != nil {
 			t.Fatal(err)
 		}
-		// Of one that was killed behind the branch only the index is to be mended.
+		// After a kill that follows the move of the branch, only the index needs repair.
 		paths := []string{"a.txt", "new.txt"}
 		oid, err := Paths(t.Context(), r, paths, "checkpoint")
 		if err != nil {
@@ -327,8 +329,8 @@ func TestHookEmptiesMessage(t *testing.T) {
 	})
 }
 
-// TestCommittedLeavesTheIndex: whether files are committed is told beside a lock on the index, of a file as well that
-// has a new time and its old contents.
+// TestCommittedLeavesTheIndex asks whether files are committed while the index is locked, including a file with a
+// new time and its old contents.
 func TestCommittedLeavesTheIndex(t *testing.T) {
 	testrepo.Matrix(t, func(t *testing.T, tr *testrepo.Repo) {
 		r, err := git.Discover(t.Context(), tr.Dir)
@@ -359,8 +361,8 @@ func TestCommittedLeavesTheIndex(t *testing.T) {
 	})
 }
 
-// TestKilledBeforeTheIndexFollows: git moves the branch first and then the index. One that was killed between leaves the
-// old contents staged, which the person's next commit would bring back.
+// TestKilledBeforeTheIndexFollows: git moves the branch first and then the index. A kill in between leaves the old
+// contents staged, and the person's next commit would bring them back.
 func TestKilledBeforeTheIndexFollows(t *testing.T) {
 	testrepo.Matrix(t, func(t *testing.T, tr *testrepo.Repo) {
 		r, err := git.Discover(t.Context(), tr.Dir)
@@ -377,7 +379,7 @@ func TestKilledBeforeTheIndexFollows(t *testing.T) {
 		if head, got := tr.Git("rev-parse", "HEAD"), tr.Git("status", "--porcelain"); head != made || got != "A  staged.txt" {
 			t.Errorf("at %s with %q; expected %s with staged.txt alone", head, got, made)
 		}
-		// What a person has staged of the same files since stays.
+		// What a person has staged in the same files since stays.
 		before, _ = killedCommit(t, tr, r, "second\n")
 		tr.Git("read-tree", before)
 		tr.Write("a.txt", "of the person\n")
@@ -389,8 +391,8 @@ func TestKilledBeforeTheIndexFollows(t *testing.T) {
 	})
 }
 
-// TestPowerCutInACommit: git commit --only syncs neither the index nor the directory of the commit it writes, so each of
-// index, branch and logs may be there, lost or cut.
+// TestPowerCutInACommit: git commit --only syncs neither the index nor the directory of the commit it writes, so
+// index, branch and logs may each be there, lost or truncated.
 func TestPowerCutInACommit(t *testing.T) {
 	cut := func(t *testing.T, half bool, files ...string) {
 		for _, f := range files {

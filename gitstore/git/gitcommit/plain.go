@@ -1,4 +1,4 @@
-// What a commit of files consists of that git takes as they are, worked out without git.
+// The contents of a commit of files that git takes as they are, computed without git.
 
 package gitcommit
 
@@ -18,22 +18,22 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 )
 
-// attributesFile is the name of a file of attributes in the work tree.
+// attributesFile is the name of an attributes file in the work tree.
 const attributesFile = ".gitattributes"
 
-// errAskGit says that git has to be asked what it makes of the files.
+// errAskGit says that git must be asked how it would store the files.
 var errAskGit = errors.New("git has to say what it makes of the files")
 
-// plain makes the tree that a commit of the paths on head will have, and finds what it consists
-// of. It is for files that git takes as they are (Repository.CommittedAsIs). seen is the work tree as
-// it was looked at a moment ago. Where attributes have a say, where there is more than is held in
-// memory, or where anything else is staged, it is errAskGit.
+// plain makes the tree that a commit of the paths on head will have, and collects the objects in it. It is for
+// files that git takes as they are (Repository.CommittedAsIs). seen is a fresh status of the work tree. plain
+// returns errAskGit where attributes apply, where the contents are too large for memory, or where anything else is
+// staged.
 //
-// What git then commits has to be looked at: a file may be changed before git reads it, by a hook as well.
+// Check what git then commits: a file may be changed before git reads it, even by a hook.
 func (c *trees) plain(ctx context.Context, head object.OID, paths []string, seen *gitstatus.Status) (object.OID,
 	error) {
 	r := c.repo
-	// The status tells of the project alone, and the index is that of the work tree.
+	// The status covers only the project, and the index covers the work tree.
 	if seen == nil || r.Prefix != "" || seen.Head != head || !apart(seen, paths) {
 		return "", errAskGit
 	}
@@ -74,8 +74,8 @@ func (c *trees) plain(ctx context.Context, head object.OID, paths []string, seen
 	return tree, err
 }
 
-// afterCommit is the work tree after a commit of the paths, of which it was worked out that it has
-// the tree. seen is what it was before. nil where anything but the commit has happened.
+// afterCommit returns the status of the work tree after a commit of the paths that was predicted to have the tree.
+// seen is the status before. It is nil where anything but the commit has happened.
 func afterCommit(ctx context.Context, r *git.Repository, oid, tree object.OID, paths []string,
 	seen *gitstatus.Status) *gitstatus.Status {
 	is, parents, err := newTrees(r, "").treeOf(ctx, oid)
@@ -90,7 +90,7 @@ func afterCommit(ctx context.Context, r *git.Repository, oid, tree object.OID, p
 	return after
 }
 
-// noHooks reports that nothing in a directory of hooks can be one.
+// noHooks reports whether a directory of hooks can contain none.
 func noHooks(dir string) bool {
 	list, err := os.ReadDir(dir)
 	return git.Absent(err) || err == nil && !slices.ContainsFunc(list, func(e fs.DirEntry) bool {
@@ -98,9 +98,8 @@ func noHooks(dir string) bool {
 	})
 }
 
-// apart reports that nothing but the paths is staged or in conflict, that none of them is a
-// submodule, and that what differs besides is neither above nor below one of them: there it would
-// make place for what is committed.
+// apart reports whether nothing but the paths is staged or in conflict, none of them is a submodule, and no other
+// difference is above or below one of them: there it would make room for what is committed.
 func apart(s *gitstatus.Status, paths []string) bool {
 	mine, above := make(map[string]bool, len(paths)), make(map[string]bool)
 	for _, p := range paths {
@@ -128,8 +127,8 @@ func apart(s *gitstatus.Status, paths []string) bool {
 	return true
 }
 
-// unattributed checks that a directory and those above it are directories and have no file of attributes, in the work
-// tree or in the tree base. dirs are those that were looked at.
+// unattributed checks that a directory and those above it are directories without an attributes file, in the work
+// tree and in the tree base. dirs lists the directories already checked.
 func (c *trees) unattributed(ctx context.Context, root *os.Root, base object.OID, dir string,
 	dirs map[string]bool) error {
 	names := strings.Split(dir, "/")
@@ -142,7 +141,7 @@ func (c *trees) unattributed(ctx context.Context, root *os.Root, base object.OID
 			dirs[at] = true
 			fi, err := root.Lstat(filepath.FromSlash(path.Join(at, ".")))
 			if err == nil && !fi.IsDir() {
-				return errAskGit // perhaps a link, below which git commits nothing
+				return errAskGit // perhaps a link; git commits nothing below one
 			}
 			if err != nil && !git.Absent(err) {
 				return err
@@ -170,8 +169,8 @@ func (c *trees) unattributed(ctx context.Context, root *os.Root, base object.OID
 	}
 }
 
-// plainFile makes a blob of a file or link as it lies in the work tree; no entry where there is none. left is what may
-// still be read.
+// plainFile makes a blob of a file or link in the work tree; no entry where there is none. left is how many bytes
+// may still be read.
 func (c *trees) plainFile(root *os.Root, p string, left *int64) (e object.TreeEntry, err error) {
 	name := filepath.FromSlash(p)
 	fi, err := root.Lstat(name)
@@ -217,7 +216,7 @@ func (c *trees) plainFile(root *os.Root, p string, left *int64) (e object.TreeEn
 	return e, nil
 }
 
-// plant makes the trees of entries that are listed by their directories, and returns that of dir; "" for none.
+// plant makes the trees of entries that are listed by directory, and returns the tree of dir; "" for none.
 func (c *trees) plant(dir string, files map[string][]object.TreeEntry) object.OID {
 	entries := files[dir]
 	below := map[string]bool{}
@@ -243,7 +242,7 @@ func (c *trees) plant(dir string, files map[string][]object.TreeEntry) object.OI
 	return c.makeTree(entries)
 }
 
-// makeTree makes a tree here.
+// makeTree makes a tree and records it as made here.
 func (c *trees) makeTree(entries []object.TreeEntry) object.OID {
 	o := object.New(c.repo.ObjectFormat, object.KindTree, object.EncodeTree(entries))
 	c.made[o.OID] = o

@@ -13,8 +13,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
-// TestPlainAsksGit: where attributes, settings or other changes may have a say in what a commit of
-// files consists of, git is asked; and whatever was worked out is committed, or it is not said to be.
+// TestPlainAsksGit checks that git is asked where attributes, settings or other changes may affect a commit of
+// files, and that a predicted tree is what git commits unless afterCommit denies it.
 func TestPlainAsksGit(t *testing.T) {
 	testrepo.Thorough(t)
 	if runtime.GOOS != "linux" {
@@ -22,7 +22,7 @@ func TestPlainAsksGit(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		set   func(t *testing.T, r *testrepo.Repo)
-		paths []string // "d/a.txt" without
+		paths []string // "d/a.txt" by default
 		plain bool
 	}{
 		"nothing":  {plain: true},
@@ -141,16 +141,16 @@ func TestPlainAsksGit(t *testing.T) {
 	}
 }
 
-// TestAfterCommitIsTheWorkTree: what is said of the work tree after a commit is what git says; and
-// nothing is said where anything but the commit may have changed it.
+// TestAfterCommitIsTheWorkTree checks that the derived status of the work tree after a commit equals git's, and
+// that there is none where anything but the commit may have changed it.
 func TestAfterCommitIsTheWorkTree(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("git is always asked elsewhere")
 	}
 	for name, c := range map[string]struct {
 		set   func(t *testing.T, r *testrepo.Repo)
-		git   string // what a git that commits does before, as a shell says it
-		later string // and what it does then
+		git   string // shell commands that git runs before it commits
+		later string // and those it runs after
 		known bool
 	}{
 		"nothing":  {known: true},

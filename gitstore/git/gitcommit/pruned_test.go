@@ -6,8 +6,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 )
 
-// TestPrunedWhileWriting: what git says when housekeeping took an object from under it is told from
-// what a commit tried again would not mend.
+// TestPrunedWhileWriting tells git's messages about an object that housekeeping removed from failures that another
+// try would not fix.
 func TestPrunedWhileWriting(t *testing.T) {
 	for said, want := range map[string]bool{
 		"error: Error building trees":                                       true,

@@ -1,5 +1,5 @@
-// Making a commit that git made durable: its objects, the branch, the index. git does
-// not sync the directories they are named in, and older ones not all of the files.
+// Making a commit by git durable: its objects, the branch, the index. git does not sync the directories that name
+// them, and older versions do not sync all files.
 
 package gitcommit
 
@@ -15,12 +15,12 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 )
 
-// maxSynced bounds how many objects of one commit are looked at.
+// maxSynced bounds how many objects of one commit are examined.
 const maxSynced = 1 << 20
 
-// Sync makes a commit that HEAD is at survive a power cut: what it has that its
-// parents have not, the branch and the index. With working_files_behind it is made but
-// not known to be durable; object_missing when git's housekeeping has removed some of it.
+// Sync makes a commit at HEAD survive a power cut: the objects that its parents lack, the branch and the index.
+// working_files_behind means that the commit is made but not known to be durable; object_missing that git's
+// housekeeping has removed some of it.
 func Sync(ctx context.Context, r *git.Repository, oid object.OID) error {
 	made, err := madeBy(ctx, r, oid)
 	if err != nil {
@@ -29,8 +29,7 @@ func Sync(ctx context.Context, r *git.Repository, oid object.OID) error {
 	return syncObjects(ctx, r, oid, made)
 }
 
-// Keep is Sync for a commit made a moment ago. What it has besides the
-// objects of held is packed.
+// Keep is Sync for a commit made a moment ago. It packs the commit's objects other than those in held.
 func Keep(ctx context.Context, r *git.Repository, oid object.OID, held map[object.OID]bool) error {
 	made, err := madeBy(ctx, r, oid)
 	if err != nil {
@@ -44,8 +43,7 @@ func Keep(ctx context.Context, r *git.Repository, oid object.OID, held map[objec
 	return syncObjects(ctx, r, oid, made)
 }
 
-// madeBy lists what a commit has that its parents have not, or have elsewhere. git is
-// asked about a merge.
+// madeBy lists the objects of a commit that its parents lack or have elsewhere. It asks git about a merge.
 func madeBy(ctx context.Context, r *git.Repository, oid object.OID) (map[object.OID]bool, error) {
 	lost := func(err error) error {
 		return fail.Errorf(fail.CodeObjectMissing, err, "commit %s has lost objects", oid.Short()).
@@ -76,13 +74,12 @@ func madeBy(ctx context.Context, r *git.Repository, oid object.OID) (map[object.
 	return c.found, err
 }
 
-// syncObjects syncs the objects of a commit that are files of their own, and what says
-// that it is checked out.
+// syncObjects syncs the loose objects of a commit, and the files that say that it is checked out.
 func syncObjects(ctx context.Context, r *git.Repository, oid object.OID, made map[object.OID]bool) error {
 	files := r.HeadFiles()
 	dirs := make(map[string]bool)
 	loose := object.Loose{Dir: r.ObjectsDir, Format: r.ObjectFormat}
-	// What git add --intent-to-add writes, which another commit may come to need.
+	// git add --intent-to-add writes it, and another commit may need it.
 	if empty := object.Hash(r.ObjectFormat, object.KindBlob, nil); loose.Has(empty) {
 		files = append(files, loose.Path(empty))
 	}

@@ -1,9 +1,9 @@
 // Taking back a commit of ours that git's housekeeping has removed.
 //
-// git writes a commit as a loose object and then moves the branch. A prune that had looked at the refs before removes
-// it all the same, and the branch names what is not there. The process that has git commit notices, takes the
-// commit back and makes it again. Where it was killed first, the next command does: the note of that
-// git's locks says what was to be committed on what.
+// git writes a commit as a loose object and then moves the branch. A prune that read the refs before removes it
+// anyway, and the branch then names a missing commit. The process that runs git commit notices, takes the commit
+// back and makes it again. If it was killed first, the next command does: the note of that git's locks says what
+// was to be committed on what.
 
 package gitcommit
 
@@ -23,9 +23,9 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 )
 
-// Settle sees to the commit of a git whose process was killed, or whose machine lost its power: one that is there is
-// packed and made durable, one that housekeeping took or that the disk has not is taken back, and an index of which only
-// a part is there is the one before the commit again. wait says that a command of the other work tree has to do it.
+// Settle settles the commit of a git whose process was killed, or whose machine lost power: it packs and syncs an
+// existing commit, takes back one that housekeeping removed or that did not reach the disk, and restores the index
+// from before the commit if only part of it is there. wait says that a command in the other work tree has to do it.
 func Settle(ctx context.Context, r *git.Repository, n *git.LockNote) (notice string, wait bool) {
 	c := n.Commit
 	if c.GitDir != r.GitDir && !git.SameFile(c.GitDir, r.GitDir) {
@@ -67,7 +67,7 @@ func Settle(ctx context.Context, r *git.Repository, n *git.LockNote) (notice str
 		}
 	}
 	if onward {
-		_ = keepSince(ctx, r, oid, c.Before) // what others build on is not taken back
+		_ = keepSince(ctx, r, oid, c.Before) // a commit that others build on is not taken back
 		return notice, false
 	}
 	err := Keep(ctx, r, oid, nil)
@@ -84,8 +84,8 @@ func Settle(ctx context.Context, r *git.Repository, n *git.LockNote) (notice str
 		"its files are as they were before it", oid.Short(), n.PID), false
 }
 
-// late are the paths of which the index says what the commit before does, and HEAD something else: git moves the branch
-// first and then the index. None where git cannot tell.
+// late returns the paths where the index equals the previous commit and HEAD does not: git moves the branch first
+// and then the index. It returns none if git fails.
 func late(ctx context.Context, r *git.Repository, before object.OID) []string {
 	differs := func(from string) (names []string, err error) {
 		out, err := r.Git.Run(ctx, nil, "diff-index", "--cached", "--ita-invisible-in-index", "-z", "--name-only",
@@ -107,14 +107,14 @@ func late(ctx context.Context, r *git.Repository, before object.OID) []string {
 	return slices.DeleteFunc(behind, func(name string) bool { return others[name] })
 }
 
-// unstage has the index say of the paths what HEAD does.
+// unstage resets the index entries of the paths to HEAD.
 func unstage(ctx context.Context, g *git.Git, paths []string) error {
 	_, err := g.Run(ctx, git.NulTerminated(paths), "reset", "--quiet", "--pathspec-from-file=-", "--pathspec-file-nul")
 	return err
 }
 
-// commitOfOther looks at a commit of another work tree and packs it if it is there. It reports whether a command over
-// there has something to take back.
+// commitOfOther examines a commit of another work tree and packs it if it is there. It reports whether a command in
+// that work tree has something to take back.
 func commitOfOther(ctx context.Context, r *git.Repository, c *git.UnderCommit) bool {
 	if fi, err := os.Stat(c.GitDir); err != nil || !fi.IsDir() {
 		return false
@@ -126,11 +126,11 @@ func commitOfOther(ctx context.Context, r *git.Repository, c *git.UnderCommit) b
 	return keepSince(ctx, r, oid, c.Before) != nil
 }
 
-// maxBuiltUpon bounds how many commits may have followed one that was not kept.
+// maxBuiltUpon bounds how many commits may have followed one that was not made durable.
 const maxBuiltUpon = 256
 
-// keepSince packs and syncs what the commits from before, without it, to oid have made. Where no line of first parents
-// leads there it does nothing: the branch has been moved elsewhere.
+// keepSince packs and syncs what the commits after before, up to oid, have added. It does nothing if no line of
+// first parents connects the two: the branch has been moved elsewhere.
 func keepSince(ctx context.Context, r *git.Repository, oid, before object.OID) error {
 	c := newTrees(r, "")
 	made := make(map[object.OID]bool)
@@ -158,13 +158,13 @@ func keepSince(ctx context.Context, r *git.Repository, oid, before object.OID) e
 	return syncObjects(ctx, r, oid, made)
 }
 
-// whole reports that git finds the commit and all that it leads to, short of what its parents have.
+// whole reports whether git finds the commit and everything it reaches, except what its parents have.
 func whole(ctx context.Context, r *git.Repository, oid object.OID) bool {
 	_, err := r.Git.Run(ctx, nil, "rev-list", "--objects", "--quiet", string(oid), "--not", string(oid)+"^@")
 	return err == nil
 }
 
-// logged is where the log of a ref says that it was, nth moves ago; "" where it does not.
+// logged returns where a ref was nth moves ago according to its log; "" if the log does not say.
 func logged(ctx context.Context, g *git.Git, ref string, nth int) object.OID {
 	if _, err := g.Run(ctx, nil, "reflog", "exists", ref); err != nil {
 		return ""
@@ -176,8 +176,8 @@ func logged(ctx context.Context, g *git.Git, ref string, nth int) object.OID {
 	return object.OID(strings.TrimSpace(string(out)))
 }
 
-// cameFrom is where HEAD was before it moved to a commit, "" where no log tells: none is kept, or a power cut took what
-// it said.
+// cameFrom returns where HEAD was before it moved to a commit, "" where no log says: none is kept, or a power cut
+// lost the entry.
 func cameFrom(ctx context.Context, r *git.Repository, oid object.OID) object.OID {
 	if logged(ctx, r.Git, "HEAD", 0) != oid {
 		return ""
@@ -185,7 +185,7 @@ func cameFrom(ctx context.Context, r *git.Repository, oid object.OID) object.OID
 	return logged(ctx, r.Git, "HEAD", 1)
 }
 
-// logs are the refs that move with a commit.
+// logs returns the refs that move with a commit.
 func logs(ctx context.Context, r *git.Repository) []string {
 	refs := []string{"HEAD"}
 	if branch, err := r.Git.Run(ctx, nil, "symbolic-ref", "--quiet", "HEAD"); err == nil {
@@ -194,7 +194,7 @@ func logs(ctx context.Context, r *git.Repository) []string {
 	return refs
 }
 
-// lostOf are the refs at oid whose logs say that they have moved to a commit which is lost.
+// lostOf returns the refs at oid whose logs say that they have moved to a lost commit.
 func lostOf(ctx context.Context, r *git.Repository, oid object.OID) (named []string) {
 	for _, ref := range logs(ctx, r) {
 		if to := logged(ctx, r.Git, ref, 0); to != "" && to != oid && !r.HasCommit(ctx, to) {
@@ -204,19 +204,19 @@ func lostOf(ctx context.Context, r *git.Repository, oid object.OID) (named []str
 	return named
 }
 
-// wholeLines has git write logs again without what it cannot read.
+// wholeLines has git rewrite logs without the lines that it cannot read.
 func wholeLines(ctx context.Context, g *git.Git, refs []string) error {
 	args := []string{"reflog", "expire", "--expire=never", "--expire-unreachable=never"}
 	_, err := g.Run(ctx, nil, append(args, refs...)...)
 	return err
 }
 
-// forget removes the last move from the logs of refs, and with before the one before it.
+// forget removes the last move from the logs of refs, and if before is set the move before it.
 func forget(ctx context.Context, g *git.Git, refs []string, before bool) error {
 	for _, ref := range refs {
 		args := []string{"reflog", "delete", "--rewrite"}
 		if before {
-			args = append(args, ref+"@{1}") // first, as git counts anew after each
+			args = append(args, ref+"@{1}") // first, because git renumbers after each
 		}
 		if _, err := g.Run(ctx, nil, append(args, ref+"@{0}")...); err != nil {
 			return fmt.Errorf("the reflog of %s: %w", ref, err)
@@ -225,19 +225,19 @@ func forget(ctx context.Context, g *git.Git, refs []string, before bool) error {
 	return nil
 }
 
-// Made is a commit that Paths has made.
+// Made is a commit made by Paths.
 type Made struct {
 	Commit, Before object.OID
 	Paths          []string // project-relative
 }
 
-// Undo takes a commit back that is whole, and its files with it: they are as Before has them, but for those
-// that have been changed since. Where the branch has moved on nothing is done. Whatever else is staged stays staged.
+// Undo takes back an intact commit with its files: they become as in Before, except those changed since. If the
+// branch has moved on, it does nothing. Other staged changes stay staged.
 func Undo(ctx context.Context, r *git.Repository, m *Made) (err error) {
 	if m.Before == "" || r.Head(ctx) != m.Commit {
 		return nil
 	}
-	// Asked before the branch moves: a failure then changes nothing.
+	// Ask before the branch moves: then a failure changes nothing.
 	out, err := r.Git.Run(ctx, nil, "diff", "--no-ext-diff", "--no-textconv", "--no-renames", "--name-only", "--relative",
 		"-z", string(m.Commit))
 	if err != nil {
@@ -254,7 +254,7 @@ func Undo(ctx context.Context, r *git.Repository, m *Made) (err error) {
 	})
 }
 
-// asBefore puts files of a commit that was taken back as they were before it.
+// asBefore restores the files of a commit that was taken back.
 func asBefore(ctx context.Context, r *git.Repository, g *git.Git, m *Made, paths []string) error {
 	var known, fresh []string
 	had := make([]string, len(paths))
@@ -288,9 +288,9 @@ func asBefore(ctx context.Context, r *git.Repository, g *git.Git, m *Made, paths
 	return err
 }
 
-// takeBack undoes the commit at HEAD, of which objects may be lost, as if it had not been
-// made: the branch is back where it was (before, where no log tells), its files are not staged, and the
-// reflogs do not name what is not there.
+// takeBack undoes the commit at HEAD, some of whose objects may be lost, as if it had not been made: the branch
+// returns to where it was (before, where no log says), its files are unstaged, and the reflogs do not name missing
+// commits.
 func takeBack(ctx context.Context, r *git.Repository, g *git.Git, lost, before object.OID, paths []string) error {
 	before = cmp.Or(cameFrom(ctx, r, lost), before)
 	if before == "" {
@@ -299,7 +299,7 @@ func takeBack(ctx context.Context, r *git.Repository, g *git.Git, lost, before o
 			lost.Short()).
 			WithHint("git update-ref -d HEAD, and the command again")
 	}
-	var telling, silent []string // what is removed of their logs is the move back, and what it undid
+	var telling, silent []string // from their logs the move back and the undone move are removed
 	for _, ref := range logs(ctx, r) {
 		if logged(ctx, r.Git, ref, 0) == lost {
 			telling = append(telling, ref)

@@ -1,4 +1,4 @@
-// What a commit of some paths consists of, told from trees without asking git.
+// The contents of a commit of some paths, computed from trees without git.
 
 package gitcommit
 
@@ -11,13 +11,13 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 )
 
-// trees reads trees while a commit is worked out. Objects lie in a place of their own,
-// were made here, or are the repository's.
+// trees reads trees while a commit is being computed. Objects are in a separate place, made here, or in the
+// repository.
 type trees struct {
 	repo  *git.Repository
-	apart object.Loose // what git has written for it; no directory where there is none
+	apart object.Loose // objects that git has written for it; an empty directory name for none
 	made  map[object.OID]object.Object
-	found map[object.OID]bool // what the commit consists of
+	found map[object.OID]bool // the objects of the commit
 }
 
 func newTrees(r *git.Repository, apart string) *trees {
@@ -27,7 +27,7 @@ func newTrees(r *git.Repository, apart string) *trees {
 	}
 }
 
-// object reads one of at most limit bytes.
+// object reads an object of at most limit bytes.
 func (c *trees) object(ctx context.Context, oid object.OID, limit int64) (kind string, data []byte, err error) {
 	if o, ok := c.made[oid]; ok {
 		kind, data = o.Kind, o.Data
@@ -42,7 +42,7 @@ func (c *trees) object(ctx context.Context, oid object.OID, limit int64) (kind s
 	return kind, data, err
 }
 
-// tree reads a tree; "" is the empty one.
+// tree reads a tree; "" is the empty tree.
 func (c *trees) tree(ctx context.Context, oid object.OID) ([]object.TreeEntry, error) {
 	if oid == "" {
 		return nil, nil
@@ -61,7 +61,7 @@ func (c *trees) tree(ctx context.Context, oid object.OID) ([]object.TreeEntry, e
 	return entries, nil
 }
 
-// treeOf is the tree of a commit, with its parents; "" for no commit.
+// treeOf returns the tree of a commit and its parents; "" for no commit.
 func (c *trees) treeOf(ctx context.Context, oid object.OID) (tree object.OID, parents []object.OID, err error) {
 	if oid == "" {
 		return "", nil, nil
@@ -80,8 +80,8 @@ func (c *trees) treeOf(ctx context.Context, oid object.OID) (tree object.OID, pa
 	return commit.Tree, commit.Parents, nil
 }
 
-// beyond finds what a tree holds and another does not hold in the same place; of blobs only
-// if they are wanted. Commits of submodules are not the repository's.
+// beyond collects what a tree holds that another does not hold in the same place; blobs only if blobs is set.
+// Commits of submodules are not in the repository.
 func (c *trees) beyond(ctx context.Context, tree, other object.OID, blobs bool) error {
 	if tree == other || tree == "" {
 		return nil
@@ -122,8 +122,7 @@ func (c *trees) beyond(ctx context.Context, tree, other object.OID, blobs bool) 
 	return nil
 }
 
-// graft returns the tree that has of one tree the paths and of another everything else; ""
-// for an empty one.
+// graft returns a tree with the paths from one tree and everything else from another; "" for an empty one.
 func (c *trees) graft(ctx context.Context, onto, from object.OID, paths []string) (object.OID, error) {
 	base, err := c.tree(ctx, onto)
 	if err != nil {
@@ -181,10 +180,10 @@ func (c *trees) graft(ctx context.Context, onto, from object.OID, paths []string
 	return c.makeTree(out), nil
 }
 
-// maxHeldHere bounds the contents that are packed here, in bytes of all together; git packs more.
+// maxHeldHere bounds the total size of contents that are packed here, in bytes; git packs more.
 const maxHeldHere = 32 << 20
 
-// objects reads everything found. ok is false where git has to pack it: there is too much.
+// objects reads everything that was found. ok is false if there is too much, and git has to pack it.
 func (c *trees) objects(ctx context.Context) (list []object.Object, ok bool, err error) {
 	left := int64(maxHeldHere)
 	for oid := range c.found {
@@ -201,8 +200,8 @@ func (c *trees) objects(ctx context.Context) (list []object.Object, ok bool, err
 	return list, true, nil
 }
 
-// apartFromMade is what was found of what was made here, and the ids of everything else found,
-// one a line.
+// apartFromMade returns the found objects that were made here, and the ids of all other found objects, one per
+// line.
 func (c *trees) apartFromMade() (made []object.Object, ids []byte) {
 	for oid := range c.found {
 		if o, ok := c.made[oid]; ok && (c.apart.Dir == "" || !c.apart.Has(oid)) {

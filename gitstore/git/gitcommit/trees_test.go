@@ -17,9 +17,9 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
-// TestHeldIsWhatGitCommits: whatever paths are committed, with whatever else staged, what is held
-// before is all that git's commit has besides itself, by git's own list of it; whether git works it out
-// or the files are read here, where the tree is known before.
+// TestHeldIsWhatGitCommits checks, for any committed paths and anything else staged, that what is held beforehand
+// is everything git's commit has besides itself, by git's own list; whether git computes it, or the files are read
+// here and the tree is known in advance.
 func TestHeldIsWhatGitCommits(t *testing.T) {
 	testrepo.Thorough(t)
 	rounds := 10
@@ -32,7 +32,7 @@ func TestHeldIsWhatGitCommits(t *testing.T) {
 	}, {Subdir: "sub/project"}} {
 		t.Run(o.Name(), func(t *testing.T) {
 			r := testrepo.New(t, o)
-			r.Git("config", "maintenance.auto", "false") // it would go on after the test
+			r.Git("config", "maintenance.auto", "false") // it would continue after the test
 			r.Git("config", "gc.auto", "0")
 			repo, err := git.Discover(t.Context(), r.Dir)
 			if err != nil {
@@ -110,7 +110,7 @@ func TestHeldIsWhatGitCommits(t *testing.T) {
 	}
 }
 
-// scramble changes some files, stages some of others if it may, and returns paths to commit.
+// scramble changes some files, stages some others if allowed, and returns paths to commit.
 func scramble(t *testing.T, r *testrepo.Repo, rnd *rand.Rand, round int, stage bool) []string {
 	t.Helper()
 	names := []string{"a.txt", "d/e.txt", "d/deep/er/f.txt", "d/deep/g.txt", "d.x", "d-", "new/n.txt", "z", "b c.txt",
@@ -145,7 +145,7 @@ func scramble(t *testing.T, r *testrepo.Repo, rnd *rand.Rand, round int, stage b
 			_, _ = r.TryGit("add", "-A", "--", name) // stays staged unless it is chosen
 		}
 	}
-	// What differs from HEAD can be committed.
+	// Paths that differ from HEAD can be committed.
 	out, err := r.TryGit("status", "--porcelain", "-z", "--no-renames", "--untracked-files=all", ".")
 	if err != nil {
 		t.Fatal(err)
@@ -157,7 +157,7 @@ func scramble(t *testing.T, r *testrepo.Repo, rnd *rand.Rand, round int, stage b
 		}
 		path := strings.TrimPrefix(entry[3:], filepath.ToSlash(prefix)+"/")
 		_, missing := os.Lstat(r.Path(path))
-		if missing != nil && entry[0] == 'D' || missing != nil && entry[0] == 'A' { // git knows no such file any more
+		if missing != nil && entry[0] == 'D' || missing != nil && entry[0] == 'A' { // gone for git
 			continue
 		}
 		paths = append(paths, path)
@@ -170,8 +170,8 @@ func scramble(t *testing.T, r *testrepo.Repo, rnd *rand.Rand, round int, stage b
 	return paths
 }
 
-// TestMuchIsPackedByGit: contents that are too much to be held in memory are packed all the same, with
-// the trees that only the commit has.
+// TestMuchIsPackedByGit checks that contents too large for memory are packed all the same, with the trees that only
+// the commit has.
 func TestMuchIsPackedByGit(t *testing.T) {
 	testrepo.Thorough(t)
 	r := testrepo.New(t, testrepo.Options{})

@@ -1,3 +1,3 @@
-// Package gitconfig is git's configuration as data: the lines of a file, read as git reads them, and what each key can
-// do. Which files there are, and what a git of ours is told of them, is the package's above.
+// Package gitconfig is git's configuration as data: the lines of a file, read as git reads them, and the effect of
+// each key. Package git decides which files to read, and what our gits are told.
 package gitconfig

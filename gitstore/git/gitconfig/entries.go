@@ -8,22 +8,22 @@ import (
 	"strings"
 )
 
-// Entry is one line of a configuration file that sets something.
+// Entry is one line of a configuration file that sets a key.
 type Entry struct {
-	Key   string // section and name in small letters, a subsection as it is written
+	Key   string // section and name in lower case, a subsection as written
 	Value string
 }
 
-// Parse returns every value of every key, in the order of the file. On an error
-// the entries before it come along: git stops there too.
+// Parse returns every value of every key, in the order of the file. With an error it also returns the entries
+// before it: git stops there too.
 func Parse(data []byte) ([]Entry, error) {
 	p := newParser(data)
 	err := p.read()
 	return p.out, err
 }
 
-// Read also says which of them have no value, not even an empty one, and whether every git reads the
-// same in these bytes.
+// Read also reports which entries have no value, not even an empty one, and whether every git version reads these
+// bytes in the same way.
 func Read(data []byte) (list []Entry, alone map[int]bool, sure bool) {
 	p := newParser(data)
 	err := p.read()
@@ -35,15 +35,15 @@ type parser struct {
 	at      int
 	section string // "core." or "remote.origin.", "" before the first header
 	out     []Entry
-	alone   map[int]bool // which of them have no value, not even an empty one
-	doubted bool         // there are tabs or carriage returns within a value: git before 2.45 takes them for spaces
+	alone   map[int]bool // entries without a value, even an empty one
+	doubted bool         // a value contains tabs or carriage returns: git before 2.45 reads them as spaces
 }
 
 func newParser(data []byte) *parser {
 	return &parser{b: bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")), alone: make(map[int]bool)}
 }
 
-// read goes through the file.
+// read parses the file.
 func (p *parser) read() error {
 	for {
 		switch c, ok := p.next(); {
@@ -74,7 +74,7 @@ func (p *parser) next() (byte, bool) {
 	return p.b[p.at-1], true
 }
 
-// line passes over the rest of a line.
+// line skips the rest of a line.
 func (p *parser) line() {
 	if i := bytes.IndexByte(p.b[p.at:], '\n'); i >= 0 {
 		p.at += i + 1
@@ -83,7 +83,7 @@ func (p *parser) line() {
 	}
 }
 
-// header reads a section header after its bracket.
+// header reads a section header after its opening bracket.
 func (p *parser) header() error {
 	var name strings.Builder
 	for {
@@ -138,7 +138,7 @@ func (p *parser) subsection(section string) error {
 	}
 }
 
-// entry reads a key, whose first letter is taken, and its value.
+// entry reads a key, whose first letter is already consumed, and its value.
 func (p *parser) entry(first byte) error {
 	key := []byte{first}
 	c, ok := p.next()
@@ -166,11 +166,11 @@ func (p *parser) entry(first byte) error {
 	return err
 }
 
-// value reads up to the end of the line: blanks around it and comments are no part
-// of it, quotes keep both, a backslash at the end goes on in the next line.
+// value reads up to the end of the line: surrounding blanks and comments are not part of it, quotes preserve both,
+// a backslash at the end continues on the next line.
 func (p *parser) value() (string, error) {
 	var out []byte
-	kept := 0 // length without trailing blanks outside of quotes
+	kept := 0 // length without trailing blanks outside quotes
 	quoted, tabs := false, false
 	for {
 		c, ok := p.next()
@@ -226,7 +226,7 @@ func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
 
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
-// PlainName reports the name of a section or a key.
+// PlainName reports whether s is a valid section or key name.
 func PlainName(s string) bool {
 	for i := range len(s) {
 		if !isLetter(s[i]) && !isDigit(s[i]) && s[i] != '-' {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// FuzzConfigEntries: no configuration panics, and names are in small letters, as git has them.
+// FuzzConfigEntries checks that no configuration panics, and that names are in lower case, as in git.
 func FuzzConfigEntries(f *testing.F) {
 	f.Add([]byte("[core]\n\tbare = false\n[remote \"o\\\"x\"]\n\turl = \"a;b\" # c\n\tx\n\ty = a\\\n b\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -1,5 +1,4 @@
-// What a key of git's configuration can do, by git-config(1) and the manuals of
-// the commands it names.
+// The effect of each key of git's configuration, by git-config(1) and the manuals of the commands.
 
 package gitconfig
 
@@ -8,17 +7,17 @@ import (
 	"strings"
 )
 
-// Class says what setting a key can do.
+// Class is the effect of setting a key.
 type Class int
 
 const (
-	KeyHarmless Class = iota // how git behaves towards the person who types, or another tool's
+	KeyHarmless Class = iota // how git behaves towards the person at the keyboard, or another tool's key
 	keyShape                 // what git sees, where it writes, who acts
-	KeyProgram               // git, or git-lfs for it, starts what it says
+	KeyProgram               // git, or git-lfs for it, starts its value
 )
 
-// programKeys name programs: section, and name without case; "" is every name. off
-// is the value that starts nothing unusual, for keys that our own calls of git meet.
+// programKeys lists keys that name programs: section, and name without case; "" is every name. off is the value
+// that starts nothing unusual, for keys that our own calls of git encounter.
 var programKeys = []struct {
 	section, name, off string
 	met                bool
@@ -53,7 +52,7 @@ var programKeys = []struct {
 	{"diff", "external", "", false}, // --no-ext-diff
 	{"diff", "command", "", false},
 	{"diff", "textconv", "", false},          // --no-textconv
-	{"interactive", "difffilter", "", false}, // the rest: commands we do not run
+	{"interactive", "difffilter", "", false}, // the rest belong to commands we do not run
 	{"merge", "driver", "", false},
 	{"mergetool", "cmd", "", false},
 	{"mergetool", "path", "", false},
@@ -76,12 +75,12 @@ var programKeys = []struct {
 	{"instaweb", "", "", false},
 	{"web", "browser", "", false},
 	{"help", "browser", "", false},
-	{"include", "", "", false}, // more of all this
+	{"include", "", "", false}, // includes more configuration
 	{"includeif", "", "", false},
 }
 
-// gitSections are the sections that git, git-lfs and this program read. A key of
-// them that harmlessKeys does not hold changes what git does.
+// gitSections are the sections that git, git-lfs and this program read. A key in them that is not in harmlessKeys
+// changes what git does.
 var gitSections = []string{
 	"add", "agentxchain", "alias", "am", "apply", "attr", "author", "blame", "branch", "browser", "bundle", "checkout",
 	"clean",
@@ -102,8 +101,8 @@ var gitSections = []string{
 	"web", "worktree", "help",
 }
 
-// harmlessKeys are keys of gitSections that ordinary work writes, or that only change
-// what a person is shown; "*" is every name of a section.
+// harmlessKeys lists keys of gitSections that ordinary work writes, or that only change what a person is shown; "*"
+// is every name of a section.
 var harmlessKeys = map[string][]string{
 	"advice": {"*"}, "color": {"*"}, "column": {"*"},
 	"branch": {"remote", "merge", "rebase", "pushremote", "description", "autosetupmerge", "autosetuprebase", "sort",
@@ -127,7 +126,7 @@ var harmlessKeys = map[string][]string{
 	"gui":       {"wmstate", "geometry"},
 }
 
-// Lower writes a key as git compares it: section and name without case.
+// Lower writes a key as git compares it: section and name in lower case.
 func Lower(key string) string {
 	first, last := strings.IndexByte(key, '.'), strings.LastIndexByte(key, '.')
 	if first < 0 {
@@ -136,7 +135,7 @@ func Lower(key string) string {
 	return strings.ToLower(key[:first]) + key[first:last] + strings.ToLower(key[last:])
 }
 
-// SplitKey takes a lowered key apart.
+// SplitKey splits a lowered key.
 func SplitKey(key string) (section, sub, name string) {
 	section, name, _ = strings.Cut(key, ".")
 	if i := strings.LastIndexByte(name, '.'); i >= 0 {
@@ -145,7 +144,7 @@ func SplitKey(key string) (section, sub, name string) {
 	return section, sub, name
 }
 
-// ClassOf says what setting a key can do.
+// ClassOf returns the effect of setting a key.
 func ClassOf(key string) Class {
 	section, _, name := SplitKey(key)
 	for _, p := range programKeys {
@@ -159,11 +158,11 @@ func ClassOf(key string) Class {
 	if slices.Contains(gitSections, section) {
 		return keyShape
 	}
-	return KeyHarmless // another tool's: git does not read it
+	return KeyHarmless // another tool's key: git does not read it
 }
 
-// OffValue returns what a program key is set to when nothing outside of the
-// repository sets it; false when our own calls of git do not meet it.
+// OffValue returns the value for a program key when nothing outside the repository sets it; false when our own
+// calls of git do not encounter the key.
 func OffValue(key string) (string, bool) {
 	section, sub, name := SplitKey(key)
 	for _, p := range programKeys {
@@ -183,8 +182,8 @@ func OffValue(key string) (string, bool) {
 	return "", false
 }
 
-// FirstCounts reports a program key of which git takes the first value that it meets, and not the last: what is
-// configured for one command comes too late.
+// FirstCounts reports whether git uses the first value of a program key instead of the last: settings on the
+// command line come too late.
 func FirstCounts(key string) bool {
 	section, _, name := SplitKey(key)
 	return section == "remote" && (name == "uploadpack" || name == "receivepack") || section == "core" && name == "gitproxy"

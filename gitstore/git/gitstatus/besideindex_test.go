@@ -13,8 +13,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
-// TestComparingLeavesTheIndex: the index of a person is not written by comparing, comparing works beside a lock on it,
-// and what was changed within the moment in which the index was written is found.
+// TestComparingLeavesTheIndex checks that comparing does not write a person's index, works while it is locked, and
+// finds changes made in the same moment as the index was written.
 func TestComparingLeavesTheIndex(t *testing.T) {
 	testrepo.Matrix(t, func(t *testing.T, tr *testrepo.Repo) {
 		r, err := git.Discover(t.Context(), tr.Dir)
@@ -61,7 +61,7 @@ func TestComparingLeavesTheIndex(t *testing.T) {
 		if after, err := os.ReadFile(name); err != nil || !bytes.Equal(before, after) {
 			t.Errorf("the index was written (%v)", err)
 		}
-		// As long as before and with its time: only the time of the index says that it has to be looked at.
+		// Same length and same time: only the time of the index says that the file must be read.
 		file := filepath.Join(tr.Dir, "a.txt")
 		tr.Write("a.txt", "one\n")
 		tr.Git("add", "a.txt")

@@ -1,5 +1,5 @@
-// What git status does not show of a work tree because it was told so outside of the
-// project's own files: flags of the index, and ignore rules that are not committed.
+// What git status hides because of settings outside the project's own files: flags of the index, and ignore rules
+// that are not committed.
 
 package gitstatus
 
@@ -21,19 +21,17 @@ import (
 
 // Hidden is what a work tree hides from git status.
 type Hidden struct {
-	Rules string // digest of the ignore rules outside of the project: sha256:<hex>, "none"
-	// files that a flag of the index hides and that differ from the index; relative to the project, sorted
+	Rules string // digest of the ignore rules outside the project: sha256:<hex>, "none"
+	// files that differ from the index but are hidden by one of its flags; relative to the project, sorted
 	Flagged []string
 }
 
-// NoRules is Hidden.Rules where nothing but the project's own .gitignore files hides
-// untracked files.
+// NoRules is the value of Hidden.Rules where only the project's own .gitignore files hide untracked files.
 const NoRules = "none"
 
-// HiddenOf asks what git status leaves out in the directory projectPrefix: tracked files
-// that are assume-unchanged or skip-worktree although they have changed, and the rules
-// of .git/info/exclude and core.excludesFile. A file that a sparse checkout left out
-// and that is not there has not changed.
+// HiddenOf returns what git status leaves out in the directory projectPrefix: changed tracked files that are
+// assume-unchanged or skip-worktree, and the rules of .git/info/exclude and core.excludesFile. A missing file
+// outside a sparse checkout has not changed.
 func HiddenOf(ctx context.Context, r *git.Repository, projectPrefix string) (*Hidden, error) {
 	h := &Hidden{}
 	var err error
@@ -57,8 +55,8 @@ func HiddenOf(ctx context.Context, r *git.Repository, projectPrefix string) (*Hi
 	return h, err
 }
 
-// FlaggedEntries reads ls-files -v -z: the paths whose changes git does not look for,
-// and the letter of their flag.
+// FlaggedEntries parses ls-files -v -z: the paths whose changes git does not look for, with the letter of their
+// flag.
 func FlaggedEntries(out []byte) map[string]string {
 	flagged := make(map[string]string)
 	for entry := range bytes.SplitSeq(out, []byte{0}) {
@@ -69,9 +67,8 @@ func FlaggedEntries(out []byte) map[string]string {
 	return flagged
 }
 
-// flaggedChanges are those of the flagged paths below prefix whose files differ from
-// the index, without the prefix. git compares them with an index of our own, in which
-// no entry has a flag.
+// flaggedChanges returns the flagged paths below prefix whose files differ from the index, without the prefix. git
+// compares them with an index of our own, in which no entry has a flag.
 func flaggedChanges(ctx context.Context, r *git.Repository, prefix string, flagged map[string]string) ([]string,
 	error) {
 	var there []string
@@ -90,7 +87,7 @@ func flaggedChanges(ctx context.Context, r *git.Repository, prefix string, flagg
 		return nil, err
 	}
 	defer remove()
-	// It has no times yet: unchanged files count as changed until their contents were compared.
+	// The index has no times yet: unchanged files count as changed until their contents are compared.
 	refresh := []string{"update-index", "-q", "--refresh"}
 	own := r.Git.In(r.TopLevel).WithIndex(index)
 	if _, err := own.Run(ctx, nil, refresh...); err != nil && git.ExitCode(err) != 1 {
@@ -113,7 +110,7 @@ func flaggedChanges(ctx context.Context, r *git.Repository, prefix string, flagg
 	return slices.Compact(changed), nil
 }
 
-// unflaggedIndex writes an index that holds the entries of paths and no flags.
+// unflaggedIndex writes an index with the entries of paths and no flags.
 func unflaggedIndex(ctx context.Context, r *git.Repository, paths []string) (name string, remove func(), err error) {
 	entries, err := r.Git.In(r.TopLevel).Run(ctx, nil, "ls-files", "--stage", "-z")
 	if err != nil {
@@ -152,8 +149,8 @@ func Unignored(ctx context.Context, r *git.Repository, projectPrefix string) ([]
 	return names, nil
 }
 
-// ignoreRules digests the rules that hide untracked files and are no files of the
-// project. Comments and empty lines are no rules.
+// ignoreRules hashes the rules that hide untracked files and are outside the project. Comments and empty lines do
+// not count.
 func ignoreRules(ctx context.Context, r *git.Repository) (string, error) {
 	files := []string{filepath.Join(r.CommonDir, "info", "exclude")}
 	name, err := r.ExcludesFile(ctx)
@@ -165,11 +162,11 @@ func ignoreRules(ctx context.Context, r *git.Repository) (string, error) {
 	}
 	sum, any := sha256.New(), false
 	for _, name := range files {
-		data, err := git.ReadConfigFile(name) // through links, as git does
+		data, err := git.ReadConfigFile(name) // following links, as git does
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			continue
-		case err != nil: // git cannot use it either, or it is no list of rules
+		case err != nil: // git cannot use it either, or it is not a list of rules
 			data = []byte(err.Error())
 		}
 		for line := range strings.SplitSeq(string(data), "\n") {

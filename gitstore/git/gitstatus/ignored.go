@@ -1,4 +1,4 @@
-// Which paths git is told not to see, and by which rule.
+// Which paths git ignores, and by which rule.
 
 package gitstatus
 
@@ -20,10 +20,10 @@ type IgnoredPath struct {
 	Rule string // file, line and pattern, such as ".gitignore:2: *.json"
 }
 
-// IgnoredPaths are such paths in the order in which they were asked for.
+// IgnoredPaths lists ignored paths in the order of the request.
 type IgnoredPaths []IgnoredPath
 
-// Names are the paths alone.
+// Names returns only the paths.
 func (list IgnoredPaths) Names() []string {
 	names := make([]string, len(list))
 	for i := range list {
@@ -32,13 +32,13 @@ func (list IgnoredPaths) Names() []string {
 	return names
 }
 
-// Ignored returns those of the project-relative paths that git ignores, each with the rule, in their order. A file that
-// git tracks is not ignored, unless tracked asks for what the rules alone say. A path that leads through a link or into
-// a submodule is no file of this repository, so no rule hides it.
+// Ignored returns the project-relative paths that git ignores, each with the rule, in the given order. A tracked
+// file is not ignored, unless tracked is set, which applies the rules alone. A path that leads through a link or
+// into a submodule is not a file of this repository, so no rule hides it.
 //
-// An agent may have written the paths. check-ignore fails altogether because of one behind a link or in a submodule, so
-// it gets none of the former, and does not read the index. It is also the one command that refuses the literal pathspecs
-// git runs with here: a directory in front makes each a name, whatever it begins with.
+// An agent may have written the paths. check-ignore fails altogether on one behind a link or in a submodule, so it
+// gets none of the former, and does not read the index. It is also the only command that refuses the literal
+// pathspecs git runs with here: a leading directory makes each path a plain name, whatever it begins with.
 func Ignored(ctx context.Context, r *git.Repository, paths []string, tracked bool) (IgnoredPaths, error) {
 	const here = "./"
 	var ask strings.Builder
@@ -77,7 +77,8 @@ func Ignored(ctx context.Context, r *git.Repository, paths []string, tracked boo
 	return slices.DeleteFunc(found, func(f IgnoredPath) bool { return tracksAny(entries, f.Path) }), nil
 }
 
-// tracksAny reports that entries, which are sorted, have the path or one above it, which is a submodule's.
+// tracksAny reports whether entries, which are sorted, contain the path or one above it, which would be a
+// submodule.
 func tracksAny(entries []string, name string) bool {
 	for ; name != "." && name != "/"; name = path.Dir(name) {
 		if _, has := slices.BinarySearch(entries, name); has {
@@ -87,10 +88,10 @@ func tracksAny(entries []string, name string) bool {
 	return false
 }
 
-// plainDirs are directories of a project that were looked at: true for one that no link leads to.
+// plainDirs caches directories of a project: true for one that is reached without a link.
 type plainDirs map[string]bool
 
-// holds reports that dir, below root, is reached without a link. What is not there is.
+// holds reports whether dir, below root, is reached without a link. Missing directories count as such.
 func (d plainDirs) holds(root, dir string) bool {
 	if dir == "." {
 		return true

@@ -9,7 +9,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
-// TestIgnoredTakesAnyPath: whatever an agent names in its result, git answers for the others.
+// TestIgnoredTakesAnyPath checks that whatever an agent names in its result, git answers for the other paths.
 func TestIgnoredTakesAnyPath(t *testing.T) {
 	tr, inner := testrepo.New(t, testrepo.Options{}), testrepo.New(t, testrepo.Options{})
 	tr.Git("-c", "protocol.file.allow=always", "submodule", "add", "-q", inner.Dir, "mod")
@@ -18,7 +18,7 @@ func TestIgnoredTakesAnyPath(t *testing.T) {
 	tr.Git("add", "-f", "tracked.log")
 	tr.CommitAll("base")
 	if err := os.Symlink("mod", tr.Path("link")); err != nil {
-		t.Skip(err) // Windows without the right to make links
+		t.Skip(err) // Windows without the privilege to make links
 	}
 	r, err := git.Discover(t.Context(), tr.Dir)
 	if err != nil {

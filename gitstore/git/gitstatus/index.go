@@ -1,5 +1,5 @@
-// The index, read from its file: nearly always no entry is flagged or new, and no git has
-// to be asked (gitformat-index(5)).
+// Reading the index from its file: usually no entry is flagged or new, and git need not be asked
+// (gitformat-index(5)).
 
 package gitstatus
 
@@ -18,13 +18,13 @@ const maxIndexRead = 256 << 20
 
 const (
 	indexAssumeValid  = 1 << 15 // in the flags of an entry
-	indexExtended     = 1 << 14 // in the flags: further flags follow
-	indexStage        = 3 << 12 // in the flags: a side of a conflict
-	indexSkipWorktree = 1 << 14 // in the further flags
+	indexExtended     = 1 << 14 // in the flags: extended flags follow
+	indexStage        = 3 << 12 // in the flags: stage of a conflict
+	indexSkipWorktree = 1 << 14 // in the extended flags
 	indexStat         = 40      // bytes of an entry before its object id
 )
 
-// indexEntry is what the index says of a path.
+// indexEntry is the index entry of a path.
 type indexEntry struct {
 	stat       []byte // times, numbers and mode, of indexStat bytes
 	oid        []byte
@@ -33,17 +33,16 @@ type indexEntry struct {
 	inConflict bool
 }
 
-// mode is that of a tree's entry.
+// mode returns the mode, as in a tree entry.
 func (e *indexEntry) mode() uint32 { return binary.BigEndian.Uint32(e.stat[24:]) }
 
-// seen is the second in which the file got the contents, or the name, that the index knows.
+// seen returns the second in which the file got the contents, or the name, that the index knows.
 func (e *indexEntry) seen() uint32 {
 	return max(binary.BigEndian.Uint32(e.stat), binary.BigEndian.Uint32(e.stat[8:]))
 }
 
-// indexFlagged reports whether an entry of the repository's index is assume-unchanged
-// or skip-worktree. known is false where only git can tell: an index of another form,
-// one that is split, one named by the environment.
+// indexFlagged reports whether an entry of the repository's index is assume-unchanged or skip-worktree. known is
+// false where only git can tell: an index in another format, a split one, one named by the environment.
 func indexFlagged(r *git.Repository) (flagged, known bool) {
 	if os.Getenv("GIT_INDEX_FILE") != "" {
 		return false, false
@@ -67,8 +66,8 @@ func parseIndexFlags(data []byte, format string) (flagged, known bool) {
 	return flagged, known || flagged
 }
 
-// readIndex goes through the entries of an index file until each returns false. extensions are the names of what
-// follows them. known is false where the index is of another form, or holds a part of the entries only.
+// readIndex passes the entries of an index file to each until it returns false. extensions are the names of the
+// extensions after them. known is false where the index has another format, or holds only part of the entries.
 func readIndex(data []byte, format string, each func(e *indexEntry) bool) (extensions []string, known bool) {
 	oid := 20
 	if format == object.FormatSHA256 {
@@ -101,7 +100,7 @@ func readIndex(data []byte, format string, each func(e *indexEntry) bool) (exten
 		}
 		name := at + head
 		dropped := len(e.name)
-		if version == 4 { // how much of the name before is dropped, then what is added
+		if version == 4 { // bytes to drop from the previous name, then the suffix to append
 			var ok bool
 			if dropped, name, ok = indexOffset(data[:end], name); !ok || dropped > len(e.name) {
 				return nil, false
@@ -124,7 +123,7 @@ func readIndex(data []byte, format string, each func(e *indexEntry) bool) (exten
 			return nil, false
 		}
 	}
-	// Extensions: "link" says that entries are in another file.
+	// The extension "link" says that entries are in another file.
 	for at+8 <= end {
 		extension := string(data[at : at+4])
 		size := int64(binary.BigEndian.Uint32(data[at+4:]))
@@ -137,7 +136,8 @@ func readIndex(data []byte, format string, each func(e *indexEntry) bool) (exten
 	return extensions, at == end
 }
 
-// indexOffset reads a number of version 4, as packs write the offsets of their bases, and where what follows it begins.
+// indexOffset reads a number of version 4, in the encoding that packs use for base offsets, and returns the
+// position after it.
 func indexOffset(data []byte, at int) (n, after int, ok bool) {
 	for i := 0; at < len(data) && i < 4; i++ {
 		b := data[at]

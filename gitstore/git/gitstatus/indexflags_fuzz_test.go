@@ -8,7 +8,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/format/index"
 )
 
-// FuzzIndexAsGoGit: an index that go-git reads, with an entry that hides a file, is not one without.
+// FuzzIndexAsGoGit checks that an index that go-git reads, with an entry that hides a file, is reported as flagged.
 func FuzzIndexAsGoGit(f *testing.F) {
 	for _, skip := range []bool{false, true} {
 		var b bytes.Buffer

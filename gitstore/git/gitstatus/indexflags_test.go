@@ -10,7 +10,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
-// TestIndexFlags holds the reading of index files against git's own.
+// TestIndexFlags compares the parsing of index files with git's own.
 func TestIndexFlags(t *testing.T) {
 	for _, format := range []string{object.FormatSHA1, object.FormatSHA256} {
 		for _, version := range []string{"2", "3", "4"} {
@@ -29,7 +29,7 @@ func TestIndexFlags(t *testing.T) {
 					}
 				}
 				expect("nothing", false)
-				r.Git("add", "-N", "a.txt") // no flag that hides
+				r.Git("add", "-N", "a.txt") // not a flag that hides
 				r.Write("intended.txt", "x\n")
 				r.Git("add", "-N", "intended.txt")
 				expect("intent to add", false)

@@ -1,4 +1,4 @@
-// What git says of the work tree: dirty paths, differences to a commit.
+// The status of the work tree by git: dirty paths, differences from a commit.
 
 package gitstatus
 
@@ -13,17 +13,16 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 )
 
-// DirtyPath says how a path differs from HEAD. Paths are relative to the
-// project directory, slash-separated, exactly the bytes git knows.
+// DirtyPath says how a path differs from HEAD. Paths are relative to the project directory, slash-separated, with
+// exactly the bytes that git has.
 type DirtyPath struct {
 	Tracked   bool // known to HEAD or the index
 	Staged    bool // the index differs from HEAD
-	Deleted   bool // gone from the index or the work tree, and not there as untracked
+	Deleted   bool // missing from the index or the work tree, and not untracked
 	Untracked bool // not in the index and not ignored; a nested repository ends in "/"
 	Unmerged  bool // in conflict
 
-	// Submodule is set for a submodule's path; then the others tell which of
-	// its aspects changed.
+	// Submodule is set for a submodule's path; the other fields then say which of its aspects changed.
 	Submodule           bool
 	SubmoduleCommit     bool // another commit is checked out
 	SubmoduleModified   bool // tracked files in it were changed
@@ -48,17 +47,14 @@ func (s *Status) Paths() []string {
 	return out
 }
 
-// Of asks git once about the directory projectPrefix, slash-separated and
-// relative to the work tree's root ("" is all of it; Repository.Prefix is the
-// project). Every failure is an error: a question git could not answer must not
-// pass for a clean tree.
+// Of runs git status once on the directory projectPrefix, slash-separated and relative to the work tree's root (""
+// is all of it; Repository.Prefix is the project). Every failure is an error: a question git could not answer must
+// not look like a clean tree.
 //
-// The set of paths is that of docs/spec/observation.md#baseline: changes against HEAD, staged
-// changes, untracked files honouring ignore rules; and on an unborn HEAD what
-// is staged and untracked. Submodules are looked into with
-// --ignore-submodules=none, whatever the repository's settings: .gitmodules is
-// a committed file, and "ignore = all" in it would hide an actor's changes.
-// Callers that want to pass over build output in a submodule see
+// docs/spec/observation.md#baseline defines the set of paths: changes against HEAD, staged changes, untracked files
+// subject to ignore rules; and on an unborn HEAD staged and untracked files. Submodules are examined with
+// --ignore-submodules=none, whatever the repository's settings: .gitmodules is a committed file, and "ignore = all"
+// in it would hide an actor's changes. Callers that want to ignore build output in a submodule can check for
 // SubmoduleNewContent without the other two flags.
 func Of(ctx context.Context, r *git.Repository, projectPrefix string) (*Status, error) {
 	args := []string{
@@ -89,8 +85,8 @@ func Of(ctx context.Context, r *git.Repository, projectPrefix string) (*Status, 
 	return s, nil
 }
 
-// parse reads porcelain v2 with -z. Paths are relative to the work
-// tree's root there; those outside of prefix are left out.
+// parse parses porcelain v2 with -z. Its paths are relative to the work tree's root; those outside prefix are left
+// out.
 func parse(out []byte, prefix string) (*Status, error) {
 	s := &Status{Dirty: make(map[string]DirtyPath)}
 	sawHead := false
@@ -130,8 +126,7 @@ func parse(out []byte, prefix string) (*Status, error) {
 			}
 			d, path = trackedPath(rec[0], f[1], f[2]), string(f[fields-1])
 			if rec[0] == '2' {
-				// --no-renames forbids this; should a git ignore it, the
-				// origin is a change of its own.
+				// --no-renames rules this out; if a git ignores it, the origin is a change of its own.
 				orig, rest, ok := bytes.Cut(out, []byte{0})
 				if !ok {
 					return nil, statusError(rec)
@@ -161,7 +156,7 @@ func trackedPath(kind byte, xy, sub []byte) DirtyPath {
 		Deleted: xy[1] == 'D' || xy[0] == 'D',
 	}
 	if kind == 'u' {
-		// XY of a conflict speaks of the two sides, not of index and tree.
+		// XY of a conflict refers to the two sides, not to index and tree.
 		d.Staged, d.Deleted, d.Unmerged = true, false, true
 	}
 	if sub[0] == 'S' {
@@ -173,8 +168,8 @@ func trackedPath(kind byte, xy, sub []byte) DirtyPath {
 	return d
 }
 
-// add merges an entry: after `git rm --cached f` the path comes twice, as
-// deleted from the index and as untracked.
+// add merges an entry: after `git rm --cached f` the path appears twice, as deleted from the index and as
+// untracked.
 func (s *Status) add(prefix, path string, d DirtyPath) {
 	path, ok := strings.CutPrefix(path, prefix)
 	if !ok || path == "" {
@@ -198,10 +193,9 @@ func statusError(rec []byte) error {
 	return fail.Errorf(fail.CodeGitFailed, nil, "git status answered %.80q, which is not understood", rec)
 }
 
-// DiffNames returns the paths that differ between the commit base and the work
-// tree, relative to the project directory and limited to it, sorted. Untracked
-// files are not among them. A base that is no commit of this repository is the
-// error base_missing, never an empty answer.
+// DiffNames returns the paths that differ between the commit base and the work tree, relative to the project
+// directory and limited to it, sorted. Untracked files are not included. A base that is not a commit of this
+// repository is the error base_missing, never an empty answer.
 func DiffNames(ctx context.Context, r *git.Repository, base object.OID) ([]string, error) {
 	out, err := diff(ctx, r, base, "--name-only", "-z")
 	if err != nil {
@@ -246,8 +240,8 @@ func diff(ctx context.Context, r *git.Repository, base object.OID, format ...str
 	if !base.Valid(r.ObjectFormat) {
 		return nil, baseMissing(base, nil)
 	}
-	// ^{commit} makes git refuse a blob or tree id, and look the commit up at
-	// all: an unknown full id would otherwise only fail later, or not.
+	// ^{commit} makes git refuse a blob or tree id, and look the commit up at all: an unknown full id would
+	// otherwise fail later or not at all.
 	rev := string(base) + "^{commit}"
 	if base == object.EmptyTree(r.ObjectFormat) {
 		rev = string(base)
@@ -270,8 +264,8 @@ func baseMissing(base object.OID, cause error) error {
 		WithHint("in a shallow clone run git fetch --unshallow; otherwise fetch the branch the turn started from")
 }
 
-// IgnoredFiles lists what the work tree holds and git is told not to see, relative to
-// the work tree's root; whole directories end in a slash.
+// IgnoredFiles lists the files in the work tree that git ignores, relative to the work tree's root; whole
+// directories end in a slash.
 func IgnoredFiles(ctx context.Context, r *git.Repository) ([]string, error) {
 	out, err := r.Git.In(r.TopLevel).Run(ctx, nil, "ls-files", "-z", "--others", "--ignored", "--exclude-standard",
 		"--directory")

@@ -1,4 +1,4 @@
-// Tests of observing the work tree, with every kind of file name.
+// Tests of reading the work tree, with every kind of file name.
 
 package gitstatus
 
@@ -206,7 +206,7 @@ func TestStatusIsNotFooledByConfiguration(t *testing.T) {
 func TestStatusSubmodule(t *testing.T) {
 	inner, r := testrepo.New(t, testrepo.Options{}), testrepo.New(t, testrepo.Options{})
 	r.Git("-c", "protocol.file.allow=always", "submodule", "add", "-q", inner.Dir, "mod")
-	// A committed file that asks for changes to be hidden.
+	// A committed file that asks git to hide changes.
 	r.Git("config", "-f", ".gitmodules", "submodule.mod.ignore", "all")
 	r.CommitAll("submodule")
 	repo := opened(t, r)
@@ -302,7 +302,7 @@ func TestParseStatusRefuses(t *testing.T) {
 	}
 }
 
-// Status against a model of random edits.
+// TestStatusModel compares Status with a model under random edits.
 func TestStatusModel(t *testing.T) {
 	r := testrepo.New(t, testrepo.Options{})
 	repo := opened(t, r)
@@ -311,7 +311,7 @@ func TestStatusModel(t *testing.T) {
 	steps := 0
 	rapid.Check(t, func(rt *rapid.T) {
 		if steps++; steps > 25 {
-			return // a process or two each
+			return // a process or two for each
 		}
 		r.Git("reset", "-q", "--hard")
 		r.Git("clean", "-q", "-fdx")

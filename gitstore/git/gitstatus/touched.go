@@ -1,5 +1,5 @@
-// What changed since a moment although the index takes it for unchanged: the index is a file of the work tree's owner,
-// and whoever writes it can say of a file that it is as git last saw it.
+// What changed since a moment although the index says it is unchanged: the index belongs to the work tree's owner,
+// and any process that can write it can claim that a file is as git last saw it.
 
 package gitstatus
 
@@ -18,13 +18,13 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 )
 
-// untrackedCache is the extension of an index that says which directories hold no new file.
+// untrackedCache is the index extension that says which directories hold no new files.
 const untrackedCache = "UNTR"
 
-// Touched lists the files of the directory projectPrefix that the index knows with a time of since or later and that
-// differ from head, and where the index says which directories hold no new file, all untracked files; relative to
-// the project. A status does not look into a file whose times, size and numbers are those in the index. Whoever
-// changed the file can write them there, but cannot take back the time of the change.
+// Touched lists the files of the directory projectPrefix whose index time is since or later and that differ from
+// head, and, if the index says which directories hold no new files, all untracked files; relative to the project. A
+// status does not read a file whose times, size and numbers match the index. An attacker who changed the file can
+// write them there, but cannot turn back the change time.
 func Touched(ctx context.Context, r *git.Repository, projectPrefix string, head object.OID, since time.Time) ([]string,
 	error) {
 	prefix := strings.Trim(projectPrefix, "/")
@@ -63,7 +63,7 @@ func Touched(ctx context.Context, r *git.Repository, projectPrefix string, head 
 		found = git.NulNames(out)
 	}
 	if head == "" || len(y.names) == 0 {
-		return found, nil // in a branch without a commit all that the index holds is new
+		return found, nil // on a branch without a commit, everything in the index is new
 	}
 	changed, err := differing(ctx, r, y.entries.Bytes(), y.names, head)
 	for _, name := range changed {
@@ -74,10 +74,10 @@ func Touched(ctx context.Context, r *git.Repository, projectPrefix string, head 
 
 const (
 	modeKind      = 0o170000
-	modeSubmodule = 0o160000 // git always looks into it
+	modeSubmodule = 0o160000 // git always examines it
 )
 
-// youngEntries are the entries below a directory whose files got what they hold at a moment or later.
+// youngEntries collects the index entries below a directory whose files changed at a moment or later.
 type youngEntries struct {
 	top    string
 	prefix string
@@ -88,7 +88,7 @@ type youngEntries struct {
 	extensions []string
 }
 
-// read reports whether the index is of a form that is known, and holds all of its entries.
+// read reports whether the index has a known format and holds all of its entries.
 func (y *youngEntries) read(data []byte, format string) (known bool) {
 	y.names = nil
 	y.entries.Reset()
@@ -105,12 +105,12 @@ func (y *youngEntries) read(data []byte, format string) (known bool) {
 	return known
 }
 
-// clockGrain is how far the times of files may be behind the clock: a tick of the kernel, and some more.
+// clockGrain is how far file times may lag behind the clock: a tick of the kernel, and a margin.
 const clockGrain = 20 * time.Millisecond
 
-// before reports whether a file of the second in which the turn began is known to be older than the turn. git tells
-// the times in its index by the second, so that those say nothing within it; the file itself does, where the file
-// system keeps more than seconds.
+// before reports whether a file from the second in which the turn began is known to be older than the turn. The
+// times in git's index are in seconds and so do not help within that second; the file's own time does, where the
+// file system has finer times.
 func (y *youngEntries) before(name string) bool {
 	fi, err := os.Lstat(filepath.Join(y.top, filepath.FromSlash(name)))
 	if err != nil {
@@ -120,7 +120,7 @@ func (y *youngEntries) before(name string) bool {
 	return st.CTime%int64(time.Second) != 0 && max(st.CTime, st.MTime) < y.since.Add(-clockGrain).UnixNano()
 }
 
-// joinedIndex is a split index, put together by git.
+// joinedIndex returns a split index as git joins it.
 func joinedIndex(ctx context.Context, r *git.Repository, name string) ([]byte, error) {
 	whole, remove, err := git.ScratchIndex()
 	if err != nil {
@@ -140,8 +140,8 @@ func joinedIndex(ctx context.Context, r *git.Repository, name string) ([]byte, e
 	return data, nil
 }
 
-// LookAgain has git look into what Touched found and a status passed over, paths relative to the project: from then on
-// a status tells of them, and a commit takes them along.
+// LookAgain has git examine files that Touched found and a status missed, paths relative to the project: from then
+// on a status includes them, and so does a commit.
 func LookAgain(ctx context.Context, r *git.Repository, paths []string) error {
 	var entries []byte
 	known := 0
@@ -169,8 +169,8 @@ func LookAgain(ctx context.Context, r *git.Repository, paths []string) error {
 	return nil
 }
 
-// differing are those of the paths whose files differ from the commit. git compares them with an index of entries, which
-// has no times: each file is read.
+// differing returns the paths whose files differ from the commit. git compares them with an index of entries, which
+// has no times: it reads each file.
 func differing(ctx context.Context, r *git.Repository, entries []byte, paths []string, head object.OID) ([]string,
 	error) {
 	index, remove, err := git.ScratchIndex()
@@ -185,23 +185,23 @@ func differing(ctx context.Context, r *git.Repository, entries []byte, paths []s
 	if _, err := g.Run(ctx, nil, "update-index", "-q", "--refresh"); err != nil && git.ExitCode(err) != 1 {
 		return nil, err
 	}
-	// What is not among the entries looks deleted, and a status tells of deleted files.
+	// Files without an entry look deleted, and a status reports deleted files.
 	args := []string{"diff-index", "--name-only", "-z", "--no-ext-diff", "--no-renames", "--diff-filter=d", string(head), "--"}
 	if some, rest := git.FitArguments(paths); len(rest) == 0 {
-		args = append(args, some...) // git need not go through all of the commit's trees
+		args = append(args, some...) // git need not walk all of the commit's trees
 	}
 	out, err := g.Run(ctx, nil, args...)
 	if err != nil {
 		return nil, err
 	}
 	found := git.NulNames(out)
-	// A file whose filter does not run here differs from what git has in any case.
+	// A file whose filter does not run here always differs from what git has.
 	unfiltered, _, err := Unfiltered(ctx, g, r, found)
 	return slices.DeleteFunc(found, func(p string) bool { return slices.Contains(unfiltered, p) }), err
 }
 
-// Unfiltered are those of the paths, as g takes them, that git passes through a filter which no git of ours starts, and one
-// such filter.
+// Unfiltered returns the paths, as g takes them, that git passes through a filter which our gits do not start, and
+// one such filter.
 func Unfiltered(ctx context.Context, g *git.Git, r *git.Repository, paths []string) (files []string, driver string,
 	err error) {
 	drivers, err := r.UnusedFilters(ctx)

@@ -15,7 +15,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
-// TestIndexLies has the index say of changed files that they are as git last saw them.
+// TestIndexLies makes the index claim that changed files are as git last saw them.
 func TestIndexLies(t *testing.T) {
 	testrepo.Thorough(t)
 	for _, format := range []string{object.FormatSHA1, object.FormatSHA256} {
@@ -28,7 +28,7 @@ func TestIndexLies(t *testing.T) {
 				}
 				r.Git("add", "-A")
 				r.Git("commit", "-q", "-m", "files")
-				since := time.Now().Add(2 * time.Second) // what git saw until now is before it
+				since := time.Now().Add(2 * time.Second) // what git has seen so far is older than that
 				expect := func(what, prefix string, want ...string) {
 					t.Helper()
 					head := object.OID(r.Git("rev-parse", "HEAD"))
@@ -39,7 +39,7 @@ func TestIndexLies(t *testing.T) {
 					}
 				}
 				expect("nothing", "")
-				// The times of files changed now, as the kernel would set them then.
+				// The times of files changed now, as the kernel would set them.
 				for _, name := range []string{"sub/a b.txt", "sub/abc.txt"} {
 					r.Write(name, "another\n")
 					if err := os.Chtimes(filepath.Join(r.Dir, name), since, since); err != nil {
@@ -73,13 +73,13 @@ func TestIndexLies(t *testing.T) {
 	}
 }
 
-// TestTouchedWithinASecond tells files of the second in which a turn began apart by their own times.
+// TestTouchedWithinASecond distinguishes files of the second in which a turn began by their own times.
 func TestTouchedWithinASecond(t *testing.T) {
 	r := testrepo.New(t, testrepo.Options{})
 	repo := opened(t, r)
 	var since time.Time
 	var changed int64
-	for changed == 0 || changed/int64(time.Second) != since.Unix() { // until all happens within one second
+	for changed == 0 || changed/int64(time.Second) != since.Unix() { // until all is in one second
 		for time.Now().Nanosecond() > 300_000_000 {
 			time.Sleep(10 * time.Millisecond)
 		}
@@ -101,7 +101,7 @@ func TestTouchedWithinASecond(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []string{"after.txt"}
-	if git.StatOf(fi).CTime%int64(time.Second) == 0 { // the file system keeps no finer times
+	if git.StatOf(fi).CTime%int64(time.Second) == 0 { // the file system has no finer times
 		want = []string{"after.txt", "before.txt"}
 	}
 	got, err := Touched(t.Context(), repo, "", object.OID(r.Git("rev-parse", "HEAD")), since)
@@ -111,7 +111,7 @@ func TestTouchedWithinASecond(t *testing.T) {
 	}
 }
 
-// TestTouchedWithUntrackedCache has an index that says of all directories that they hold no new file.
+// TestTouchedWithUntrackedCache uses an index that claims that no directory holds a new file.
 func TestTouchedWithUntrackedCache(t *testing.T) {
 	r := testrepo.New(t, testrepo.Options{})
 	repo := opened(t, r)
@@ -128,7 +128,7 @@ func TestTouchedWithUntrackedCache(t *testing.T) {
 	}
 }
 
-// age makes the index younger than the files of a moment: git looks into one that is as young as the index.
+// age makes the index newer than the files of a moment: git reads files as new as the index.
 func age(t *testing.T, r *testrepo.Repo, than time.Time) {
 	t.Helper()
 	later := than.Add(time.Minute)
@@ -137,7 +137,7 @@ func age(t *testing.T, r *testrepo.Repo, than time.Time) {
 	}
 }
 
-// lie gives entries of the index the times of the files as they are, and the contents that HEAD has.
+// lie gives index entries the current times of the files, and the contents from HEAD.
 func lie(t *testing.T, r *testrepo.Repo, format string, names ...string) {
 	t.Helper()
 	old := make(map[string][]byte)

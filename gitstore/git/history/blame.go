@@ -17,39 +17,37 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// LineRange is a range of lines, both ends included, counted from 1. To is 0 for
-// the end of the file.
+// LineRange is a range of lines, inclusive, counted from 1. To is 0 for the end of the file.
 type LineRange struct{ From, To int }
 
 // BlameCommit is a commit that lines came from.
 type BlameCommit struct {
-	OID     object.OID // all zeros for what is not committed yet
+	OID     object.OID // all zeros for uncommitted lines
 	Author  string
 	Email   string
-	Time    time.Time // of the author, in the author's zone
+	Time    time.Time // author time, in the author's zone
 	Summary string
 }
 
-// Uncommitted reports whether the lines are in the work tree only.
+// Uncommitted reports whether the lines are only in the work tree.
 func (c *BlameCommit) Uncommitted() bool { return strings.Trim(string(c.OID), "0") == "" }
 
 // BlameLine is one line of a file as it is in the work tree.
 type BlameLine struct {
-	Number   int          // in the file now, from 1
+	Number   int          // in the current file, from 1
 	Original int          // in the commit's file, from 1
-	Path     string       // of the file in the commit, from the root of the work tree
-	Previous string       // of the file in the commit before; "" when it was not there
-	Commit   *BlameCommit // the same pointer for the same commit
+	Path     string       // path in the commit, from the root of the work tree
+	Previous string       // path in the previous commit; "" when the file was not there
+	Commit   *BlameCommit // the same pointer for every line of the commit
 	Text     string       // without its line feed
-	Guessed  bool         // git passed an ignored commit over and guessed
+	Guessed  bool         // git skipped an ignored commit and guessed
 }
 
-// Blame asks git which commits the lines of a file came from. name is relative to
-// the root of the work tree; without ranges every line is told. What git's
-// configuration says about blame (ignored revisions) holds. One git process.
+// Blame asks git which commits the lines of a file came from. name is relative to the root of the work tree;
+// without ranges it returns every line. git's configuration of blame (ignored revisions) applies. It starts one git
+// process.
 //
-// Errors: not_found when git does not know the file, invalid_argument when a range
-// is outside of it.
+// Errors: not_found when git does not know the file, invalid_argument when a range is outside it.
 func Blame(ctx context.Context, r *git.Repository, name string, ranges []LineRange) ([]BlameLine, error) {
 	args := []string{"blame", "--porcelain", "--root", "--no-textconv", "--encoding=UTF-8"}
 	for _, l := range ranges {
@@ -90,7 +88,7 @@ func parseBlame(out []byte, format string) ([]BlameLine, error) {
 	}
 	commits := make(map[object.OID]*BlameCommit)
 	type place struct{ path, previous string }
-	places := make(map[object.OID]place) // the last one said; it is said again when it changes
+	places := make(map[object.OID]place) // the last one given; git repeats it when it changes
 	var lines []BlameLine
 	for len(out) > 0 {
 		head, rest, ok := bytes.Cut(out, []byte{'\n'})
@@ -195,8 +193,8 @@ func unquotePath(s string) string {
 	return b.String()
 }
 
-// ShallowCommits returns the commits at which a shallow clone's history ends; nil
-// in a whole one. git takes another file for it where its environment says so, as in the hooks of a push.
+// ShallowCommits returns the commits at which a shallow clone's history ends; nil in a complete clone. git reads
+// another file if its environment names one, as in the hooks of a push.
 func ShallowCommits(r *git.Repository) map[object.OID]bool {
 	name := filepath.Join(r.CommonDir, "shallow")
 	if given := r.Git.Var("GIT_SHALLOW_FILE"); filepath.IsAbs(given) {
@@ -204,7 +202,7 @@ func ShallowCommits(r *git.Repository) map[object.OID]bool {
 	} else if given != "" {
 		name = filepath.Join(r.Git.Dir, given)
 	}
-	data, err := git.ReadConfigFile(name) // no pipe, and nothing without an end
+	data, err := git.ReadConfigFile(name) // rejects pipes and endless files
 	if err != nil {
 		return nil
 	}

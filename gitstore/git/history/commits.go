@@ -1,4 +1,4 @@
-// Questions about commits: which is an ancestor, what lies between.
+// Questions about commits: ancestry, and what lies between two.
 
 package history
 
@@ -14,7 +14,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 )
 
-// Ancestor reports whether commit old is tip or one that tip goes back to.
+// Ancestor reports whether commit old is tip or an ancestor of tip.
 func Ancestor(ctx context.Context, r *git.Repository, old, tip object.OID) (bool, error) {
 	if old == tip {
 		return true, nil
@@ -29,7 +29,7 @@ func Ancestor(ctx context.Context, r *git.Repository, old, tip object.OID) (bool
 	return err == nil, err
 }
 
-// MergeBase is a newest commit that both go back to, "" for none. What is no commit goes back to none: a remote may
+// MergeBase returns a newest common ancestor, "" for none. Objects that are not commits have none: a remote may
 // have anything under the name of a run.
 func MergeBase(ctx context.Context, r *git.Repository, a, b object.OID) (object.OID, error) {
 	out, err := r.Git.Run(ctx, nil, "merge-base", string(a), string(b))
@@ -39,7 +39,7 @@ func MergeBase(ctx context.Context, r *git.Repository, a, b object.OID) (object.
 	return object.OID(strings.TrimSpace(string(out))), err
 }
 
-// CommitsBetween counts the commits that tip has and old has not.
+// CommitsBetween counts the commits that tip has and old lacks.
 func CommitsBetween(ctx context.Context, r *git.Repository, old, tip object.OID) (int, error) {
 	out, err := r.Git.Run(ctx, nil, "rev-list", "--count", string(old)+".."+string(tip))
 	if err != nil {
@@ -48,8 +48,7 @@ func CommitsBetween(ctx context.Context, r *git.Repository, old, tip object.OID)
 	return strconv.Atoi(strings.TrimSpace(string(out)))
 }
 
-// ChangedBetween names the files of the project that differ between two commits,
-// project-relative.
+// ChangedBetween returns the project-relative names of the project's files that differ between two commits.
 func ChangedBetween(ctx context.Context, r *git.Repository, old, tip object.OID) ([]string, error) {
 	changes, err := ChangesBetween(ctx, r, old, tip)
 	names := make([]string, len(changes))
@@ -73,9 +72,8 @@ func ChangesBetween(ctx context.Context, r *git.Repository, old, tip object.OID)
 	return allRaw("diff", out, r.ObjectFormat)
 }
 
-// CommitsBeyond lists the commits reachable from tip and from none of the refs that
-// except names, parents before children. One git process. more reports that there
-// are more than limit; none are returned then.
+// CommitsBeyond lists the commits reachable from tip and from none of the refs that except names, parents before
+// children. It starts one git process. more reports that there are more than limit; none are returned then.
 func CommitsBeyond(ctx context.Context, r *git.Repository, tip object.OID, limit int,
 	except ...string) (list []NewCommit,
 	more bool, err error) {
@@ -107,8 +105,8 @@ func CommitsBeyond(ctx context.Context, r *git.Repository, tip object.OID, limit
 	return list, false, nil
 }
 
-// PathCommits lists the newest commits up to commit that changed a file against one
-// of their parents, the newest first.
+// PathCommits lists the newest commits, up to commit, that changed a file against one of their parents, newest
+// first.
 func PathCommits(ctx context.Context, r *git.Repository, commit object.OID, path string, limit int) ([]object.OID,
 	error) {
 	out, err := r.Git.Run(ctx, nil, "--literal-pathspecs", "rev-list", "--full-history", "--topo-order",
@@ -127,26 +125,25 @@ func PathCommits(ctx context.Context, r *git.Repository, commit object.OID, path
 type NewCommit struct {
 	OID     object.OID
 	Parents []object.OID
-	// Trailers are the trailers of its message as git separates them, not unfolded.
+	// Trailers holds the trailers of its message as git separates them, not unfolded.
 	Trailers string
 }
 
-// CommitChange is what a commit changed against one of its parents, "" for none.
+// CommitChange is a commit's change against one of its parents, "" for none.
 type CommitChange struct {
 	Commit, Parent object.OID
 	Changes        []TreeChange
 }
 
-// TreeChange is one path that differs between two trees, or a tree and the index.
+// TreeChange is one path that differs between two trees, or between a tree and the index.
 type TreeChange struct {
 	Status           byte        // A, D, M, T; U for an unmerged path
-	OldMode, NewMode object.Mode // 0 when the path is not there
-	OldOID, NewOID   object.OID  // "" when the path is not there
+	OldMode, NewMode object.Mode // 0 when the path is absent
+	OldOID, NewOID   object.OID  // "" when the path is absent
 	Path             string
 }
 
-// ParseRaw reads the raw differences of diff-index and diff-tree -z up to
-// something that is none.
+// ParseRaw parses the raw differences of diff-index and diff-tree -z, and returns the rest after them.
 func ParseRaw(out []byte, format string) (changes []TreeChange, rest []byte, err error) {
 	for len(out) > 0 && out[0] == ':' {
 		head, after, ok := bytes.Cut(out[1:], []byte{0})
@@ -182,9 +179,8 @@ func ParseRaw(out []byte, format string) (changes []TreeChange, rest []byte, err
 	return changes, out, nil
 }
 
-// StagedChanges returns how the index differs from a commit, "" for no commit
-// yet. The index is the one git tells this process to use (GIT_INDEX_FILE).
-// Nothing of the work tree is looked at.
+// StagedChanges returns how the index differs from a commit, "" for no commit yet. It uses the index that git tells
+// this process to use (GIT_INDEX_FILE), and does not look at the work tree.
 func StagedChanges(ctx context.Context, r *git.Repository, commit string) ([]TreeChange, error) {
 	if commit == "" {
 		commit = string(object.Hash(r.ObjectFormat, object.KindTree, nil))
@@ -197,7 +193,7 @@ func StagedChanges(ctx context.Context, r *git.Repository, commit string) ([]Tre
 	return allRaw("diff-index", out, r.ObjectFormat)
 }
 
-// allRaw reads an answer of git that holds nothing but raw differences.
+// allRaw parses git output that holds nothing but raw differences.
 func allRaw(command string, out []byte, format string) ([]TreeChange, error) {
 	changes, rest, err := ParseRaw(out, format)
 	if err == nil && len(rest) > 0 {
@@ -206,9 +202,9 @@ func allRaw(command string, out []byte, format string) ([]TreeChange, error) {
 	return changes, err
 }
 
-// CommitChanges returns what each commit changed against each of its parents,
-// which parents gives; a commit without any is compared with nothing. One git
-// process for all. That a commit is odd in other ways is no error.
+// CommitChanges returns what each commit changed against each of its parents, as given in parents; a commit without
+// parents is compared with nothing. It starts one git process for all. Commits that are odd in other ways are not
+// an error.
 func CommitChanges(ctx context.Context, r *git.Repository, commits []object.OID,
 	parents map[object.OID][]object.OID) ([]CommitChange, error) {
 	var in bytes.Buffer
@@ -226,7 +222,7 @@ func CommitChanges(ctx context.Context, r *git.Repository, commits []object.OID,
 	if len(out) == 0 {
 		return nil, nil
 	}
-	// --always: each line is answered by its commit, differences or not.
+	// --always: git answers each line with its commit, whether it has differences or not.
 	data, err := r.Git.Run(ctx, in.Bytes(), "diff-tree", "--stdin", "--root", "--always", "-r", "--raw", "-z",
 		"--no-renames", "--no-abbrev")
 	if err != nil {
@@ -246,8 +242,8 @@ func CommitChanges(ctx context.Context, r *git.Repository, commits []object.OID,
 	return out, nil
 }
 
-// Entered is the commit with which a branch came to have commit, an ancestor of its tip: commit itself where the branch
-// was there once, else the merge that brought it.
+// Entered returns the commit with which a branch gained commit, an ancestor of its tip: commit itself where the
+// branch was once there, else the merge that brought it.
 func Entered(ctx context.Context, r *git.Repository, commit, tip object.OID) (object.OID, error) {
 	if commit == tip {
 		return commit, nil

@@ -1,4 +1,4 @@
-// What a commit of the project's own history changed, as text for people.
+// Changes of a commit of the project's own history, as text for people.
 
 package history
 
@@ -13,19 +13,17 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 )
 
-// FileStat is a file a commit changed. Added and Removed are lines, -1 for a file
-// that is not Textual.
+// FileStat is a file changed by a commit. Added and Removed count lines, -1 for a file that is not Textual.
 type FileStat struct {
 	Path, From     string // From is the former name of a renamed file, else ""
 	Added, Removed int
 }
 
-// CommitDiff returns what the commit changed against its first parent below the
-// project's directory: the files, and the patch unless it is longer than limit
-// bytes (then cut is true and patch nil). No program of the repository's
-// configuration is run for it: neither text conversions nor external differs.
+// CommitDiff returns what the commit changed against its first parent below the project's directory: the files, and
+// the patch unless it is longer than limit bytes (then cut is true and patch nil). It runs no program of the
+// repository's configuration: neither text conversions nor external diffs.
 //
-// Errors: not_found for what is no commit here, git_failed.
+// Errors: not_found when commit is not a commit here, git_failed.
 func CommitDiff(ctx context.Context, r *git.Repository, commit string, limit int64) (files []FileStat, patch []byte,
 	cut bool, err error) {
 	if err := knownCommit(ctx, r, commit); err != nil {
@@ -45,7 +43,7 @@ func CommitDiff(ctx context.Context, r *git.Repository, commit string, limit int
 	return uncover(ctx, r, args, numstat(out), patch, cut, limit)
 }
 
-// knownCommit refuses what is no commit of this repository.
+// knownCommit refuses ids that are not commits of this repository.
 func knownCommit(ctx context.Context, r *git.Repository, commit string) error {
 	if commit == "" || strings.Trim(commit, "0123456789abcdef") != "" || len(commit) < 4 || len(commit) > 64 {
 		return fail.Errorf("not_found", nil, "%q is not a commit id", commit)
@@ -57,7 +55,7 @@ func knownCommit(ctx context.Context, r *git.Repository, commit string) error {
 	return err
 }
 
-// patchOf runs a git that prints one; a longer one than limit bytes is cut away.
+// patchOf runs a git that prints a patch; it drops one longer than limit bytes.
 func patchOf(ctx context.Context, r *git.Repository, limit int64, args []string) (patch []byte, cut bool, err error) {
 	git := r.Git.In(r.Git.Dir)
 	git.MaxOutput = limit
@@ -69,9 +67,9 @@ func patchOf(ctx context.Context, r *git.Repository, limit int64, args []string)
 	return patch, false, err
 }
 
-// WorkDiff is CommitDiff of the named project-relative files as they are in the work
-// tree, against a commit. Files git does not know are not among them. The index is
-// not refreshed. Names beyond what one process takes are left out (cut).
+// WorkDiff is CommitDiff between a commit and the named project-relative files in the work tree. It skips files
+// that git does not know and does not refresh the index. Names beyond the capacity of one process are left out
+// (cut).
 func WorkDiff(ctx context.Context, r *git.Repository, commit string, names []string, limit int64) (files []FileStat,
 	patch []byte, cut bool, err error) {
 	if len(names) == 0 {
@@ -95,8 +93,7 @@ func WorkDiff(ctx context.Context, r *git.Repository, commit string, names []str
 	return files, patch, cut || len(left) > 0, err
 }
 
-// numstat reads "added TAB removed TAB path NUL", and for a renamed file an empty
-// path followed by both names.
+// numstat parses "added TAB removed TAB path NUL", and for a renamed file an empty path followed by both names.
 func numstat(out []byte) []FileStat {
 	var files []FileStat
 	fields := bytes.Split(bytes.TrimSuffix(out, []byte{0}), []byte{0})
@@ -123,10 +120,10 @@ func statCount(s string) int {
 	return n
 }
 
-// FilesAt returns those of the named project-relative files that a commit holds. Names
-// beyond what one process takes are left out.
+// FilesAt returns which of the named project-relative files a commit holds. Names beyond the capacity of one
+// process are left out.
 //
-// Errors: not_found for what is no commit here, git_failed.
+// Errors: not_found when commit is not a commit here, git_failed.
 func FilesAt(ctx context.Context, r *git.Repository, commit string, names []string) ([]string, error) {
 	names, _ = git.FitArguments(names)
 	out, err := r.Git.Run(ctx, nil, append([]string{"ls-tree", "-z", "--name-only", commit, "--"}, names...)...)

@@ -1,5 +1,4 @@
-// Diffs for people: what a commit changed, how files differ now, and nothing else
-// happening for it.
+// Tests of diffs for people: what a commit changed, how files differ now, and no side effects.
 
 package history_test
 
@@ -79,7 +78,8 @@ func TestCommitDiff(t *testing.T) {
 	}
 }
 
-// TestDiffUncovers: neither an attribute nor a byte hides a change of text, and what is binary stays so.
+// TestDiffUncovers checks that neither an attribute nor a byte hides a change of text, and that binary files stay
+// binary.
 func TestDiffUncovers(t *testing.T) {
 	r := testrepo.New(t, testrepo.Options{Subdir: "project dir"})
 	repo, err := git.Discover(t.Context(), r.Dir)

@@ -1,4 +1,3 @@
-// Package history is what the commits of a repository tell: which is an ancestor of which, what each changed, which
-// one a line came from, what was made here or rebased. It asks git and changes nothing; what lies in the work tree
-// alone is asked of the package above.
+// Package history reads the commits of a repository: ancestry, what each changed, which one a line came from, which
+// were made here or rebased. It asks git and changes nothing; package gitstatus reads the work tree.
 package history

@@ -1,4 +1,4 @@
-// What git keeps beside the commits to find its way faster, or was told of them by hand, is not what they say.
+// Caches beside the commits and grafts made by hand do not change what is read.
 
 package history
 
@@ -16,7 +16,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
-// TestLies has a graph of commits give the newest one the tree of an older, and a list of grafts another parent.
+// TestLies writes a commit graph that gives the newest commit the tree of an older one, and grafts that give it
+// another parent.
 func TestLies(t *testing.T) {
 	r := testrepo.New(t, testrepo.Options{})
 	r.Write("a.txt", "a")
@@ -69,7 +70,7 @@ func TestLies(t *testing.T) {
 	look()
 }
 
-// TestShallowFile cuts the history where the environment says that it is cut: what is not here is not unknown.
+// TestShallowFile cuts the history where the environment says: a missing parent there is not an error.
 func TestShallowFile(t *testing.T) {
 	r := testrepo.New(t, testrepo.Options{})
 	r.Write("a.txt", "a")
@@ -86,7 +87,7 @@ func TestShallowFile(t *testing.T) {
 	}
 }
 
-// TestShallowPipe has a pipe in the place of the list, which nothing is written to.
+// TestShallowPipe puts a pipe without a writer in place of the list.
 func TestShallowPipe(t *testing.T) {
 	r := testrepo.New(t, testrepo.Options{})
 	repo := open(t, r)

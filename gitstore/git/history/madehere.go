@@ -1,4 +1,4 @@
-// Which commits were made in this clone, as far as its reflogs tell.
+// Which commits were made in this clone, according to its reflogs.
 
 package history
 
@@ -12,13 +12,12 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 )
 
-// maxReflog is how many movements of HEAD and the branches are looked at.
+// maxReflog is how many movements of HEAD and the branches are read.
 const maxReflog = 20000
 
-// CommitsMadeHere are the commits that HEAD or a branch came to in another way than by
-// taking over what was there before: by commit, merge, rebase, cherry-pick, and whatever
-// is not known to take over. known is false when the reflog of HEAD does not lead to the
-// commit that is checked out: then it tells nothing.
+// CommitsMadeHere returns the commits that HEAD or a branch reached other than by moving to an existing commit: by
+// commit, merge, rebase, cherry-pick, and anything not known to move only. known is false when the reflog of HEAD
+// does not lead to the commit that is checked out: then it proves nothing.
 func CommitsMadeHere(ctx context.Context, r *git.Repository, head object.OID) (made map[object.OID]bool, known bool,
 	err error) {
 	heads, err := r.Git.Run(ctx, nil, "log", "-g", "-n", "1", "--format=%H", "HEAD", "--")
@@ -48,7 +47,7 @@ func CommitsMadeHere(ctx context.Context, r *git.Repository, head object.OID) (m
 	return made, n <= maxReflog, nil
 }
 
-// takenOver reports whether a movement of a ref went to a commit that was there before.
+// takenOver reports whether a movement of a ref went to an existing commit.
 func takenOver(how string) bool {
 	what, rest, _ := strings.Cut(how, ":")
 	verb, _, _ := strings.Cut(what, " ")

@@ -12,9 +12,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 )
 
-// Ancestry returns the parents of every commit reachable from the tips, those that
-// are not in the repository left out; nil when there are more than limit. One git
-// process.
+// Ancestry returns the parents of every commit reachable from the tips, leaving out parents that are not in the
+// repository; nil when there are more than limit. It starts one git process.
 func Ancestry(ctx context.Context, r *git.Repository, tips []object.OID, limit int) (map[object.OID][]object.OID,
 	error) {
 	var in strings.Builder
@@ -44,9 +43,8 @@ func Ancestry(ctx context.Context, r *git.Repository, tips []object.OID, limit i
 	return parents, nil
 }
 
-// CommitsOf returns the newest commits reachable from HEAD that changed one of the
-// paths, which are relative to the root of the work tree; at most limit. One git
-// process.
+// CommitsOf returns the newest commits reachable from HEAD that changed one of the paths, which are relative to the
+// root of the work tree; at most limit. It starts one git process.
 func CommitsOf(ctx context.Context, r *git.Repository, paths []string, limit int) ([]object.OID, error) {
 	args := []string{"rev-list", "--max-count=" + strconv.Itoa(limit), "HEAD", "--"}
 	out, err := r.Git.In(r.TopLevel).Run(ctx, nil, append(args, paths...)...)
@@ -60,8 +58,8 @@ func CommitsOf(ctx context.Context, r *git.Repository, paths []string, limit int
 	return ids, nil
 }
 
-// FormerNames returns the names a file had before renames that git can see, looking
-// at no more than limit commits that changed it. One git process.
+// FormerNames returns the names a file had before renames that git can detect, in at most limit commits that
+// changed it. It starts one git process.
 func FormerNames(ctx context.Context, r *git.Repository, name string, limit int) ([]string, error) {
 	out, err := r.Git.In(r.TopLevel).Run(ctx, nil, "log", "--follow", "--max-count="+strconv.Itoa(limit),
 		"--diff-filter=R", "--format=", "--name-status", "-z", "-M", "HEAD", "--", name)

@@ -1,4 +1,4 @@
-// Whether a branch was rebased: what it held is there again, on another commit.
+// Whether a branch was rebased: its commits are there again, on another base.
 
 package history
 
@@ -12,13 +12,13 @@ import (
 )
 
 const (
-	maxRebased  = 500   // commits that are looked for
-	maxMessages = 20000 // among as many
+	maxRebased  = 500   // commits to look for
+	maxMessages = 20000 // messages to look in
 )
 
-// Rebased reports whether each commit that tip was goes back to and tip is does not has one
-// of the same change and the same message that is goes back to and was does not. It is
-// false when a merge is among them: what a merge changed cannot be found again.
+// Rebased reports whether every commit of was that is lacks has a counterpart with the same change and message
+// among the commits of is that was lacks. It is false if one of them is a merge: a merge's change cannot be
+// matched.
 func Rebased(ctx context.Context, r *git.Repository, was, is object.OID) (bool, error) {
 	old, err := messages(ctx, r, string(is)+".."+string(was))
 	if err != nil || len(old) == 0 || len(old) > maxRebased {
@@ -37,7 +37,7 @@ func Rebased(ctx context.Context, r *git.Repository, was, is object.OID) (bool, 
 			return false, nil
 		}
 	}
-	// Lines of commits that are not there again begin with a plus sign.
+	// Commits without a counterpart begin with a plus sign.
 	out, err := r.Git.Run(ctx, nil, "cherry", string(is), string(was))
 	if err != nil {
 		return false, err
@@ -50,7 +50,7 @@ func Rebased(ctx context.Context, r *git.Repository, was, is object.OID) (bool, 
 	return true, nil
 }
 
-// messages counts the messages of a range, by their text.
+// messages counts the commit messages of a range, by text.
 func messages(ctx context.Context, r *git.Repository, what string) (map[string]int, error) {
 	out, err := r.Git.Run(ctx, nil, "log", "-z", "-n", strconv.Itoa(maxMessages), "--format=%B", what, "--")
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
-// TestRebased: a branch was rebased only when every commit of it is there again as it was.
+// TestRebased checks that a branch counts as rebased only if every commit of it is there again unchanged.
 func TestRebased(t *testing.T) {
 	testrepo.Thorough(t)
 	testrepo.Matrix(t, func(t *testing.T, r *testrepo.Repo) {
@@ -69,7 +69,7 @@ func TestRebased(t *testing.T) {
 	})
 }
 
-// TestCommitsMadeHere: what a clone committed, and what it only took over.
+// TestCommitsMadeHere distinguishes what a clone committed from what it only took over.
 func TestCommitsMadeHere(t *testing.T) {
 	testrepo.Matrix(t, func(t *testing.T, r *testrepo.Repo) {
 		ctx := context.Background()
@@ -79,7 +79,7 @@ func TestCommitsMadeHere(t *testing.T) {
 		}
 		r.Write("base", "base\n")
 		base := r.CommitAll("base")
-		// Objects made beside any branch, as a fetch brings them.
+		// Objects made outside any branch, like those of a fetch.
 		theirs := r.Git("commit-tree", "-p", base, "-m", "theirs", base+"^{tree}")
 		more := r.Git("commit-tree", "-p", theirs, "-m", "more", base+"^{tree}")
 		r.Git("merge", "-q", "--ff-only", theirs)

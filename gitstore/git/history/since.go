@@ -13,7 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 )
 
-// TurnCommit is a commit as a person is shown it.
+// TurnCommit is a commit as shown to a person.
 type TurnCommit struct {
 	OID     object.OID
 	Author  string // name and address
@@ -21,8 +21,8 @@ type TurnCommit struct {
 	Files   []string // changed against the first parent, project-relative
 }
 
-// CommitsSince returns at most limit commits that head has and base has not, the
-// newest first; more says that there are others.
+// CommitsSince returns at most limit commits that head has and base lacks, newest first; more says that there are
+// others.
 func CommitsSince(ctx context.Context, r *git.Repository, base, head object.OID, limit int) (commits []TurnCommit,
 	more bool,
 	err error) {
@@ -62,8 +62,7 @@ func CommitsSince(ctx context.Context, r *git.Repository, base, head object.OID,
 	return commits, more, nil
 }
 
-// FilesOf names the files of the project that commits change: a merge those that are as
-// in none of its parents.
+// FilesOf returns the project's files that commits change; for a merge, those that differ from all of its parents.
 func FilesOf(ctx context.Context, r *git.Repository, commits []object.OID) ([]string, error) {
 	if len(commits) == 0 {
 		return nil, nil

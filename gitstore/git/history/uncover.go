@@ -1,4 +1,4 @@
-// What git takes for binary and is text.
+// Text that git takes for binary.
 
 package history
 
@@ -12,13 +12,13 @@ import (
 )
 
 const (
-	maxUncovered = 64      // files that are looked at again, a git process each
-	maxUncover   = 4 << 20 // bytes of a patch that are judged
+	maxUncovered = 64      // files to examine again, with a git process each
+	maxUncover   = 4 << 20 // bytes of a patch to examine
 )
 
-// uncover shows the changes of files that git only calls binary. An attribute can say so of any file, and so does one
-// byte among the first: whoever writes the change must not decide that the person who judges it does not see it. args
-// are those of the command that made the patch, up to the names of files.
+// uncover shows the changes of text files that git calls binary. An attribute can make git do so for any file, and
+// so can a single byte near its beginning: the author of a change must not be able to hide it from its reviewer.
+// args are those of the command that made the patch, up to the names of files.
 func uncover(
 	ctx context.Context,
 	r *git.Repository,
@@ -29,7 +29,7 @@ func uncover(
 	limit int64,
 ) ([]FileStat, []byte, bool, error) {
 	parts := patchParts(patch)
-	paired := len(parts) == len(files) // else git said more than one thing of a file
+	paired := len(parts) == len(files) // else git printed more than one part for a file
 	left := maxUncovered
 	for i := range files {
 		f := &files[i]
@@ -72,7 +72,8 @@ func uncover(
 	return files, patch, false, nil
 }
 
-// patchParts splits a patch into what it says of each file. A line of a file begins with a blank, a plus or a minus.
+// patchParts splits a patch into its parts, one for each file. A line of a file begins with a blank, a plus or a
+// minus.
 func patchParts(patch []byte) (parts [][]byte) {
 	for line := range bytes.Lines(patch) {
 		if n := len(parts); n > 0 && !bytes.HasPrefix(line, []byte("diff --git ")) {
@@ -84,7 +85,7 @@ func patchParts(patch []byte) (parts [][]byte) {
 	return parts
 }
 
-// changedLines are the lines of a file's patch that are of the file, with the sign before each.
+// changedLines returns the lines in a file's patch that come from the file, with their sign.
 func changedLines(patch []byte) (lines [][]byte) {
 	within := false
 	for line := range bytes.Lines(patch) {
@@ -98,7 +99,8 @@ func changedLines(patch []byte) (lines [][]byte) {
 	return lines
 }
 
-// Textual reports contents that a person can read: no more than one byte of ten is a control character or no UTF-8.
+// Textual reports whether a person can read the contents: at most one byte of ten is a control character or invalid
+// UTF-8.
 func Textual(data []byte) bool {
 	odd := 0
 	for rest := data; len(rest) > 0; {

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Signature is who acted and when, to the second, with the zone's offset.
+// Signature is the author or committer with the time, to the second, and the zone's offset.
 type Signature struct {
 	Name  string
 	Email string
@@ -28,13 +28,12 @@ type Commit struct {
 	Parents   []OID
 	Author    Signature
 	Committer Signature
-	Extra     []Header // in order, after the committer
+	Extra     []Header // in order, after the committer line
 	Message   string   // raw bytes, normally ending in a newline
 }
 
-// EncodeCommit returns the commit object. Characters a signature cannot hold
-// are left out of names and addresses, as git does; ids that are not of the
-// format and NUL bytes are errors.
+// EncodeCommit returns the commit object. It drops characters from names and addresses that a signature cannot
+// hold, as git does; ids that are not of the format and NUL bytes are errors.
 func EncodeCommit(format string, c *Commit) ([]byte, error) {
 	if !c.Tree.Valid(format) {
 		return nil, fmt.Errorf("commit with the tree %q", c.Tree)
@@ -80,7 +79,7 @@ func (s Signature) encode() string {
 	return fmt.Sprintf("%s <%s> %d %c%02d%02d", name, email, max(s.When.Unix(), 0), sign, min(off/60, 99), off%60)
 }
 
-// Identity drops what would break the line and trims what git trims.
+// Identity drops characters that would break the line and trims those that git trims.
 func Identity(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if r < ' ' || r == '<' || r == '>' || r == 0x7f {
@@ -91,8 +90,8 @@ func Identity(s string) string {
 	return strings.Trim(s, " .,:;\"\\'")
 }
 
-// ParseCommit reads a commit object of the format. Commits of other tools are
-// accepted as far as they are well-formed; nothing of them is trusted.
+// ParseCommit parses a commit object of the format. It accepts well-formed commits of other tools but trusts
+// nothing in them.
 func ParseCommit(format string, data []byte) (*Commit, error) {
 	c := &Commit{}
 	head, msg, ok := bytes.Cut(data, []byte("\n\n"))

@@ -24,8 +24,7 @@ func inflate(r io.Reader) (io.ReadCloser, error) {
 	return zlib.NewReader(r)
 }
 
-// Inflate reads what r holds compressed, size bytes of it. Memory grows with what really
-// comes, not with what is claimed.
+// Inflate decompresses size bytes from r. Memory grows with the actual data, not with the claimed size.
 func Inflate(r io.Reader, size int64) ([]byte, error) {
 	z, err := inflate(r)
 	if err != nil {
@@ -35,9 +34,8 @@ func Inflate(r io.Reader, size int64) ([]byte, error) {
 	return readExactly(z, size)
 }
 
-// readExactly reads size bytes and requires the end of the stream after them,
-// which also makes zlib check its checksum. Memory grows with what really
-// comes, not with what the header claims.
+// readExactly reads size bytes and requires the end of the stream after them, which also makes zlib check its
+// checksum. Memory grows with the actual data, not with the size in the header.
 func readExactly(r io.Reader, size int64) ([]byte, error) {
 	buf := make([]byte, min(size, 64<<10))
 	n, err := io.ReadFull(r, buf)
@@ -62,7 +60,7 @@ func readExactly(r io.Reader, size int64) ([]byte, error) {
 	return buf, nil
 }
 
-// zlibWriters are kept because a new one costs a megabyte.
+// zlibWriters are pooled because a new one costs a megabyte.
 var zlibWriters = sync.Pool{New: func() any {
 	z, _ := zlib.NewWriterLevel(nil, zlib.BestSpeed) // git's level for loose objects
 	return z
@@ -81,8 +79,7 @@ func Deflate(w io.Writer, parts ...[]byte) error {
 	return z.Close()
 }
 
-// store appends data, less than 64 KiB, to b as a zlib stream that holds it as it is
-// (RFC 1950, RFC 1951 3.2.4).
+// store appends data, less than 64 KiB, to b as an uncompressed zlib stream (RFC 1950, RFC 1951 3.2.4).
 func store(b, data []byte) []byte {
 	n := uint16(len(data))
 	b = append(b, 0x78, 0x01, 1) // no dictionary, fastest; the last block, stored
@@ -92,10 +89,10 @@ func store(b, data []byte) []byte {
 	return binary.BigEndian.AppendUint32(b, adler32.Checksum(data))
 }
 
-// maxStoredTree is the size up to which a tree is stored as it is: ids do not compress, and names are few.
+// maxStoredTree is the size up to which a tree is stored uncompressed: ids do not compress, and names are few.
 const maxStoredTree = 512
 
-// Packed appends an object to b the way it is kept in packs.
+// Packed appends an object to b in the form used in packs.
 func Packed(b []byte, o Object) ([]byte, error) {
 	if o.Kind == KindTree && len(o.Data) <= maxStoredTree {
 		return store(b, o.Data), nil

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestPackedIsRead: an object comes back as it was packed, whatever its kind and size.
+// TestPackedIsRead checks that packed objects of any kind and size are read back unchanged.
 func TestPackedIsRead(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	for _, size := range []int{0, 1, 30, 127, 128, 511, 512, 513, 70_000} {

@@ -17,8 +17,8 @@ const (
 	FormatSHA256 = "sha256"
 )
 
-// OID is an object id in lowercase hexadecimal: 40 digits for SHA-1, 64 for
-// SHA-256. The empty string stands for "no object".
+// OID is an object id in lowercase hexadecimal: 40 digits for SHA-1, 64 for SHA-256. The empty string means "no
+// object".
 type OID string
 
 // HexLen returns the number of hexadecimal digits of an id in the format, 0
@@ -82,7 +82,7 @@ func (o OID) AppendRaw(b []byte) []byte {
 	return out
 }
 
-// OIDFromRaw spells the bytes of an id.
+// OIDFromRaw returns the OID of an id's bytes.
 func OIDFromRaw(b []byte) OID { return OID(hex.EncodeToString(b)) }
 
 // ZeroOID returns the all-zero id that git's plumbing uses for "none".
@@ -106,7 +106,7 @@ func Hash(format, kind string, data []byte) OID {
 	return OID(h.id(kind, data))
 }
 
-// hasher is a hash function that is kept, as objects are many and small.
+// hasher is a reusable hash function, because objects are many and small.
 type hasher struct {
 	hash.Hash
 	pool *sync.Pool
@@ -130,7 +130,7 @@ func hasherOf(format string) *hasher {
 
 func (h *hasher) done() { h.pool.Put(h) }
 
-// id is the spelled id of an object, until the hasher is used again.
+// id returns the hexadecimal id of an object, valid until the hasher is used again.
 func (h *hasher) id(kind string, data []byte) []byte {
 	h.Reset()
 	h.Write(appendHeader(h.buf[:0], kind, len(data)))

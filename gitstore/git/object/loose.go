@@ -1,5 +1,5 @@
-// Loose objects of either hash: one zlib file each, read here. Other programs write
-// them; what is written here is in packs (see packhold.go of the package above).
+// Loose objects of either hash: one zlib file each, read here. Other programs write them; we write packs (see
+// packhold.go in package git).
 
 package object
 
@@ -28,8 +28,8 @@ func (s Loose) Path(oid OID) string {
 	return filepath.Join(s.Dir, string(oid[:2]), string(oid[2:]))
 }
 
-// Open opens a file or directory of git's for reading. One that is something else is refused, and a pipe in its place,
-// which a directory that was unpacked can bring, is not waited for.
+// Open opens a file or directory of git's for reading. It refuses anything else, and does not block on a pipe,
+// which may come from an unpacked archive.
 func Open(name string) (*os.File, error) {
 	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -64,13 +64,13 @@ func (s Loose) Read(oid OID) (kind string, data []byte, err error) {
 	return kind, data, Verify(s.Format, oid, kind, data)
 }
 
-// Has reports whether a loose file of the name exists, whatever it holds.
+// Has reports whether a loose file of the name exists, whatever its content.
 func (s Loose) Has(oid OID) bool {
 	fi, err := os.Stat(s.Path(oid))
 	return err == nil && fi.Mode().IsRegular()
 }
 
-// maxLooseHeader is longer than any honest "kind size\0".
+// maxLooseHeader is longer than any valid "kind size\0".
 const maxLooseHeader = 32
 
 // DecodeLoose reads a loose object of at most limit bytes.
@@ -103,7 +103,7 @@ func DecodeLoose(r io.Reader, limit int64) (kind string, data []byte, err error)
 	return kind, data, err
 }
 
-// Modes returns the mode bits of the objects directory.
+// Modes returns the file mode for new files, from that of the objects directory.
 func (s Loose) Modes() (fs.FileMode, error) {
 	fi, err := os.Stat(s.Dir)
 	if err != nil {

@@ -1,4 +1,4 @@
-// One git object: its kinds, its bounds, and what is refused of it.
+// Git objects: kinds, limits, and validation.
 
 package object
 
@@ -17,8 +17,8 @@ const (
 	KindTag    = "tag"
 )
 
-// MaxSize bounds one object in memory, in bytes. Ledger segments and
-// governed files are far smaller; a larger one is somebody's attack or mistake.
+// MaxSize bounds one object in memory, in bytes. Ledger segments and governed files are far smaller; a larger one
+// is an attack or a mistake.
 const MaxSize = 256 << 20
 
 // Object is one git object. OID may be left empty before Write.
@@ -33,13 +33,13 @@ func New(format, kind string, data []byte) Object {
 	return Object{OID: Hash(format, kind, data), Kind: kind, Data: data}
 }
 
-// Missing refuses an object that is not there (object_missing).
+// Missing returns the error for a missing object (object_missing).
 func Missing(oid OID) error {
 	return fail.Errorf(fail.CodeObjectMissing, nil, "object %s is not in the repository", oid).
 		WithHint("%s", WayBack(fail.CodeObjectMissing, "REMOTE"))
 }
 
-// WayBack says how an object that is missing or damaged here comes back from a remote, "" for another code. A plain
+// WayBack says how to restore from a remote an object that is missing or damaged here, "" for another code. A plain
 // fetch does not bring it: the refs that lead to it are here.
 func WayBack(code, remote string) string {
 	switch code {
@@ -53,13 +53,13 @@ func WayBack(code, remote string) string {
 	return ""
 }
 
-// Corrupt refuses a damaged object (object_corrupt).
+// Corrupt returns the error for a damaged object (object_corrupt).
 func Corrupt(oid OID, cause error) error {
 	return fail.Errorf(fail.CodeObjectCorrupt, cause, "object %s is damaged", oid).
 		WithHint("%s", WayBack(fail.CodeObjectCorrupt, "REMOTE"))
 }
 
-// KindError says that an object is whole and of another kind than the place asks for that names it.
+// KindError says that an object is intact but of another kind than the reference to it requires.
 type KindError struct{ Got, Want string }
 
 func (e *KindError) Error() string {
@@ -71,7 +71,7 @@ func TooLarge(oid OID, size int64) error {
 		int64(MaxSize))
 }
 
-// Verify checks that content hashes to the id it was asked for by.
+// Verify checks that content hashes to the requested id.
 func Verify(format string, oid OID, kind string, data []byte) error {
 	h := hasherOf(format)
 	defer h.done()
@@ -85,7 +85,7 @@ func IsKind(kind string) bool {
 	return kind == KindBlob || kind == KindTree || kind == KindCommit || kind == KindTag
 }
 
-// Prepare fills in ids, refuses wrong ones, and drops repetitions in a batch.
+// Prepare fills in ids, refuses wrong ones, and drops duplicates in a batch.
 func Prepare(format string, objects []Object) ([]Object, error) {
 	out := make([]Object, 0, len(objects))
 	seen := make(map[OID]bool, len(objects))
@@ -114,8 +114,7 @@ func Prepare(format string, objects []Object) ([]Object, error) {
 	return out, nil
 }
 
-// wellFormed keeps trees and commits that nobody could read back out of the
-// repository.
+// wellFormed refuses trees and commits that could not be read back.
 func wellFormed(format string, o Object) (err error) {
 	switch o.Kind {
 	case KindTree:

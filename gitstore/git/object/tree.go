@@ -44,16 +44,15 @@ type TreeEntry struct {
 // IsTree reports whether the entry is a directory.
 func (e TreeEntry) IsTree() bool { return e.Mode == ModeTree }
 
-// EncodeTree returns the tree object of the entries in git's order, which it
-// sorts into a copy. It does not judge the entries: Write
-// refuses a tree that ParseTree would refuse.
+// EncodeTree returns the tree object of the entries in git's order, sorting a copy. It does not validate the
+// entries: Write refuses a tree that ParseTree would refuse.
 func EncodeTree(entries []TreeEntry) []byte {
 	sorted := slices.Clone(entries)
 	slices.SortStableFunc(sorted, CompareEntries)
 	return EncodeSorted(sorted)
 }
 
-// EncodeSorted is EncodeTree of entries that are in git's order.
+// EncodeSorted is EncodeTree for entries already in git's order.
 func EncodeSorted(sorted []TreeEntry) []byte {
 	size := 0
 	for i := range sorted {
@@ -83,16 +82,15 @@ func checkEntry(e TreeEntry) error {
 	return nil
 }
 
-// ParseTree reads a tree object of the format. It is strict: names that could
-// lead out of a directory, unknown modes, wrong order and repeated names are
-// errors, so what it returns can be written to disk name by name.
+// ParseTree parses a tree object of the format. It is strict: names that could lead out of a directory, unknown
+// modes, wrong order and repeated names are errors, so the result can be written to disk name by name.
 func ParseTree(format string, data []byte) ([]TreeEntry, error) {
 	n := HexLen(format) / 2
 	if n == 0 {
 		return nil, fmt.Errorf("unknown object format %q", format)
 	}
 	var out []TreeEntry
-	all := string(data) // names are parts of it
+	all := string(data) // names are substrings of it
 	ids := make([]byte, 0, len(data)/(n+8)*2*n)
 	for len(data) > 0 {
 		sp := bytes.IndexByte(data[:min(len(data), 8)], ' ')
@@ -118,8 +116,7 @@ func ParseTree(format string, data []byte) ([]TreeEntry, error) {
 		if len(out) > 0 && CompareEntries(out[len(out)-1], e) >= 0 {
 			return nil, fmt.Errorf("tree entry %q is out of order", e.Name)
 		}
-		// Canonical order puts "a" and "a/" (file and directory) apart: between them are
-		// names that begin with "a".
+		// Canonical order separates "a" and "a/" (file and directory): between them are names that begin with "a".
 		for i := len(out) - 1; i >= 0 && strings.HasPrefix(out[i].Name, e.Name); i-- {
 			if len(out[i].Name) == len(e.Name) {
 				return nil, fmt.Errorf("tree entry %q occurs twice", e.Name)
@@ -145,8 +142,7 @@ func ParseMode(b []byte) (Mode, error) {
 	return m, nil
 }
 
-// CompareEntries is git's order: by bytes, a directory as if its name ended
-// in a slash.
+// CompareEntries compares in git's order: by bytes, with a slash after the name of a directory.
 func CompareEntries(a, b TreeEntry) int {
 	n := min(len(a.Name), len(b.Name))
 	if c := strings.Compare(a.Name[:n], b.Name[:n]); c != 0 {

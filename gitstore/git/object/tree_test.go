@@ -228,7 +228,7 @@ func FuzzParseCommit(f *testing.F) {
 		}
 		again, err := EncodeCommit(FormatSHA1, c)
 		if err != nil {
-			return // a NUL in the message: read, but not written
+			return // a NUL in the message can be parsed but not written
 		}
 		if _, err := ParseCommit(FormatSHA1, again); err != nil {
 			t.Fatalf("%v\n%q", err, again)

@@ -1,17 +1,17 @@
-// Objects that others in the same packs are differences to, kept between reads.
+// A cache of delta bases, kept between reads of the same packs.
 
 package pack
 
 import "sync"
 
-// baseBytes bounds each of the two generations that are kept, and the largest object in them.
+// baseBytes bounds each of the two cached generations, and the largest object in them.
 const (
 	baseBytes = 8 << 20
 	baseLimit = 1 << 20
 )
 
-// Place is an entry of a pack. What lies there never changes: a pack is opened once, and
-// git writes a new file for each new one.
+// Place is an entry of a pack. Its content never changes: a pack is opened once, and git writes a new file for each
+// new pack.
 type Place struct {
 	Pack *Index
 	Off  int64
@@ -22,7 +22,7 @@ type packBase struct {
 	data []byte
 }
 
-// Bases keeps the bases that were used last. The nil value keeps nothing.
+// Bases caches the most recently used bases. A nil *Bases caches nothing.
 type Bases struct {
 	mu          sync.Mutex
 	now, before map[Place]packBase
@@ -61,7 +61,7 @@ func (c *Bases) add(at Place, b packBase) {
 	c.now[at] = b
 }
 
-// Forget drops all: one of them did not lead to what its id says.
+// Forget drops all bases: one of them did not match its id.
 func (c *Bases) Forget() {
 	if c == nil {
 		return

@@ -1,5 +1,4 @@
-// Packed objects that are stored as differences, resolved without recursion and
-// within bounds, for packs that somebody else has made.
+// Resolving packed deltas without recursion and within limits, because other programs may have made the packs.
 
 package pack
 
@@ -12,25 +11,24 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 )
 
-// Bounds of one object's chain of differences. Git itself makes at most 4095.
+// Limits on one object's delta chain. Git itself makes at most 4095.
 const (
 	maxDeltaChain = 4095
-	maxDeltaWork  = 1 << 30 // bytes all the intermediate objects have together
+	maxDeltaWork  = 1 << 30 // total bytes of all intermediate objects
 )
 
 var errDeltaChain = errors.New("malformed chain of differences")
 
-// Patcher makes the object that delta describes out of base, of at most limit bytes.
+// Patcher applies delta to base, for an object of at most limit bytes.
 type Patcher func(base, delta []byte, limit int64) ([]byte, error)
 
-// Reader reads entries of packs, following differences down to an object that is stored
-// whole and making the others out of it.
+// Reader reads entries of packs, following delta chains down to a whole object and applying the deltas.
 type Reader struct {
 	Packs *Set
 	Limit int64 // bytes of one object
 	Patch Patcher
 	Loose func(oid object.OID) (kind string, data []byte, err error)
-	Bases *Bases // nil: none is kept
+	Bases *Bases // nil: nothing is cached
 }
 
 // Read returns the object at off of p. fs.ErrNotExist says that a pack is gone.
@@ -42,7 +40,7 @@ func (d *Reader) Read(p *Index, off int64) (kind string, data []byte, err error)
 	return kind, data, err
 }
 
-// Look is Read of an object that the caller does not change where it is kept as a base of others.
+// Look is Read without a copy: if kept is set, the object is cached as a base and the caller must not change it.
 func (d *Reader) Look(p *Index, off int64) (kind string, data []byte, kept bool, err error) {
 	type link struct {
 		at    Place
@@ -101,7 +99,7 @@ func (d *Reader) Look(p *Index, off int64) (kind string, data []byte, kept bool,
 	return kind, data, kept, nil
 }
 
-// DeltaOffset reads how far back a base lies; used is 0 when that cannot be told.
+// DeltaOffset reads the distance back to a base; used is 0 when it is malformed.
 func DeltaOffset(b []byte) (back int64, used int) {
 	for i, c := range b {
 		if i > 8 {
@@ -118,7 +116,7 @@ func DeltaOffset(b []byte) (back int64, used int) {
 	return 0, 0
 }
 
-// ApplyDelta makes the object that delta describes out of base.
+// ApplyDelta applies delta to base.
 func ApplyDelta(base, delta []byte, limit int64) ([]byte, error) {
 	from, n := binary.Uvarint(delta)
 	if n <= 0 || from != uint64(len(base)) {

@@ -1,4 +1,4 @@
-// Package pack is git's packs as bytes: entries, indexes and differences, read strictly, for others made them, and
-// made. What opens files is given to it where a repository is not trusted. When a pack is written, what holds it, and
-// when packs are folded is not decided here.
+// Package pack is git's packs as bytes: entries, indexes and deltas, written, and read strictly because other
+// programs make them too. Where a repository is not trusted, the caller supplies what opens files. Package git
+// decides when packs are written, held and folded.
 package pack

@@ -1,4 +1,4 @@
-// One entry of a pack: its header and, when it is stored whole, its contents.
+// One entry of a pack: its header and, when it is whole, its contents.
 
 package pack
 
@@ -16,11 +16,11 @@ import (
 // packEntry is the header of one entry.
 type packEntry struct {
 	kind string // "" for a delta
-	size int64  // inflated, of the delta itself for one
+	size int64  // inflated; for a delta, the size of the delta itself
 	data int64  // offset of the compressed data or of a delta's base reference
 }
 
-// Numbers of entries that are differences: to what lies so far back, to what has that id.
+// Kinds of deltas: with a base at a distance back, and with a base named by id.
 const (
 	ofsDelta = 6
 	refDelta = 7
@@ -63,16 +63,16 @@ func entryHeader(b []byte, off int64) (packEntry, error) {
 	return e, nil
 }
 
-// packPart is one entry of a pack: an object, or a difference to another one.
+// packPart is one entry of a pack: an object or a delta.
 type packPart struct {
-	kind string // "" for a difference
-	base int64  // of a difference: the offset of its base in the same pack, 0 when it is named
+	kind string // "" for a delta
+	base int64  // for a delta, the offset of its base in the same pack, 0 when the base is named by id
 	name []byte // raw id of the base otherwise
-	data []byte // the object, or the instructions
+	data []byte // the object, or the delta's instructions
 }
 
-// readPart reads the entry at off, of at most limit bytes. hashLen is the length of an id in
-// bytes; windows are those of the pack.
+// readPart reads the entry at off, of at most limit bytes. hashLen is the length of an id in bytes; windows is the
+// pack's pool.
 func readPart(pack io.ReaderAt, windows *sync.Pool, off, limit int64, hashLen int) (part packPart, err error) {
 	w, ok := windows.Get().(*window)
 	if !ok {
@@ -101,15 +101,15 @@ func readPart(pack io.ReaderAt, windows *sync.Pool, off, limit int64, hashLen in
 		used += n
 	}
 	w.at += used
-	// A deflate stream never grows its content by more than a few bytes per
-	// block, so this is far enough and a lying size reads too little.
+	// A deflate stream never grows its content by more than a few bytes per block, so this is far enough; with a
+	// false size it reads too little.
 	w.end = off + int64(used) + e.size + e.size/512 + 4096
 	part.data, err = object.Inflate(w, e.size)
 	return part, err
 }
 
-// baseOf reads the reference to its base, n bytes from b[at] on, of a difference that is at
-// off in its pack; b begins with the entry's header.
+// baseOf reads the base reference, n bytes from b[at] on, of a delta at off in its pack; b begins with the entry's
+// header.
 func (d *packPart) baseOf(b []byte, at int, off int64, hashLen int) (n int, err error) {
 	rest := b[min(at, len(b)):]
 	if b[0]>>4&7 == refDelta {
@@ -127,25 +127,23 @@ func (d *packPart) baseOf(b []byte, at int, off int64, hashLen int) (n int, err 
 	return n, nil
 }
 
-// Bounds of a window: its size, and how much of an entry has to be in it for its header to
-// be, reference to a base and all.
+// Size of a window, and how many bytes of an entry it must hold to contain its header with base reference.
 const (
 	windowSize = 32 << 10
 	entryHead  = 64
 )
 
-// window is a part of a pack. What is read together was mostly written together, before or
-// after: the window stays where it is until something is asked for that is not in it, and
-// most entries cost no system call.
+// window is a part of a pack. Objects read together were mostly written together, in either order: the window stays
+// where it is until a byte outside it is needed, so most entries cost no system call.
 type window struct {
 	src   io.ReaderAt
-	off   int64 // of what is read next, where buf[n] would be
-	end   int64 // nothing from here on is read
-	at, n int   // buf[at:n] is not yet taken
+	off   int64 // of the next read, where buf[n] would be
+	end   int64 // nothing is read beyond this
+	at, n int   // buf[at:n] is not yet consumed
 	buf   [windowSize]byte
 }
 
-// look makes what is at off the next to be taken.
+// look positions the window so that the byte at off is consumed next.
 func (w *window) look(src io.ReaderAt, off int64) error {
 	w.src, w.end = src, math.MaxInt64
 	from := w.off - int64(w.n)
@@ -153,8 +151,8 @@ func (w *window) look(src io.ReaderAt, off int64) error {
 		w.at = int(off - from)
 		return nil
 	}
-	// Half a window around what lies elsewhere. What lies close is one of a row, of operations
-	// forward or of commits back: a whole window, more of it in that direction.
+	// A distant place gets half a window around it. A near one is part of a sequence, of operations forward or of
+	// commits back: a whole window, with more of it in that direction.
 	before := int64(windowSize / 4)
 	w.end = off + windowSize/4
 	switch {

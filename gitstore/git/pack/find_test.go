@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// indexOf is an index of the ids, each at the offset of its place.
+// indexOf returns an index of the ids, each with its position as offset.
 func indexOf(ids [][]byte) []byte {
 	b := []byte{0xff, 't', 'O', 'c', 0, 0, 0, 2}
 	for first := range 256 {
@@ -33,10 +33,10 @@ func indexOf(ids [][]byte) []byte {
 	return append(b, make([]byte, 40)...)
 }
 
-// However the ids lie, crowded or far apart, find says what a search from one end to the other says.
+// However the ids are distributed, crowded or far apart, find agrees with a linear search.
 func TestFindGuesses(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		// Few values of the bytes that are guessed by make crowds and gaps.
+		// Few values of the bytes used for guessing make crowds and gaps.
 		byteOf := rapid.SampledFrom([]byte{0, 1, 2, 0x7f, 0x80, 0xfe, 0xff})
 		id := rapid.Custom(func(rt *rapid.T) []byte {
 			raw := make([]byte, 20)

@@ -1,4 +1,4 @@
-// Differences by go-git, for the packs of SHA-1.
+// Applying deltas with go-git, for SHA-1 packs.
 
 package pack
 
@@ -10,7 +10,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 )
 
-// PatchDelta is ApplyDelta by go-git, which knows no limit.
+// PatchDelta is ApplyDelta with go-git, which has no limit.
 func PatchDelta(base, delta []byte, limit int64) ([]byte, error) {
 	if _, n := binary.Uvarint(delta); n > 0 {
 		if size, _ := binary.Uvarint(delta[n:]); size > uint64(limit) {

@@ -19,22 +19,20 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 )
 
-// errDelta says that an entry is stored as a difference to another object.
+// errDelta says that an entry is stored as a delta.
 var errDelta = errors.New("entry is a delta")
 
-// smallIndex is the size up to which an index is kept in memory whole; the
-// packs this package writes are far below it.
+// smallIndex is the size up to which an index is kept in memory; the packs this package writes are far below it.
 const smallIndex = 64 << 10
 
-// An index that is asked often is kept whole as well, up to hugeIndex: a replay looks up
-// every object of a run.
+// A frequently used index is also kept in memory, up to hugeIndex: a replay looks up every object of a run.
 const (
 	oftenAsked = 64
 	hugeIndex  = 64 << 20
 )
 
-// maxOpenIndexes bounds file handles in a repository with thousands of packs;
-// objects in the packs beyond are left to git.
+// maxOpenIndexes bounds file handles in a repository with thousands of packs; git reads objects in the remaining
+// packs.
 const maxOpenIndexes = 256
 
 const (
@@ -42,7 +40,7 @@ const (
 	idxFanout = 256 * 4
 )
 
-// Set is the pack directory of one objects directory.
+// Set is the set of packs of one objects directory.
 type Set struct {
 	Dir     string
 	HashLen int // bytes
@@ -55,8 +53,8 @@ type Set struct {
 	order   []*Index
 }
 
-// Opener opens a file or directory for reading; nil is object.Open. A repository
-// that is not trusted gets one that keeps inside of it.
+// Opener opens a file or directory for reading; nil is object.Open. An untrusted repository gets one that stays
+// inside it.
 type Opener func(name string) (*os.File, error)
 
 func (open Opener) file(name string) (*os.File, error) {
@@ -72,7 +70,7 @@ type Index struct {
 	open Opener
 	data []byte // whole content of a small index
 	file *os.File
-	// Of a larger one: how often it was asked, and its content once that was often.
+	// Of a larger one: how often it was used, and its content once that is often.
 	asked   atomic.Int32
 	loaded  atomic.Pointer[[]byte]
 	pack    atomic.Pointer[os.File] // the pack itself, see openPack
@@ -83,8 +81,7 @@ type Index struct {
 	hlen    int64
 }
 
-// Find returns the pack and offset of an object; nil when it is in none that
-// could be read.
+// Find returns the pack and offset of an object; nil when no readable pack has it.
 func (s *Set) Find(raw []byte) (*Index, int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -97,7 +94,7 @@ func (s *Set) Find(raw []byte) (*Index, int64) {
 	return nil, 0
 }
 
-// FindKnown is find among those packs of the last refresh that only lets pass.
+// FindKnown is find among the packs of the last refresh for which only returns true.
 func (s *Set) FindKnown(raw []byte, only func(path string) bool) (*Index, int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -131,7 +128,7 @@ func (s *Set) lookup(raw []byte, only func(path string) bool) (*Index, int64) {
 	return nil, 0
 }
 
-// Forget drops a pack that vanished (a repack) so that the next find rescans.
+// Forget drops a pack that vanished (a repack), so that the next find rescans.
 func (s *Set) Forget(p *Index) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -153,8 +150,8 @@ func (s *Set) drop(p *Index) {
 	p.close()
 }
 
-// Moving reports whether packs may have come or gone while they were looked for: a listing of
-// a directory that changes can miss the pack that took the place of another.
+// Moving reports whether packs may have come or gone during the search: listing a changing directory can miss a
+// pack that replaced another.
 func (s *Set) Moving() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -169,14 +166,14 @@ func (s *Set) Partial() bool {
 	return s.partial
 }
 
-// scan rereads the directory; false when it did not change since.
+// scan rereads the directory; false when it has not changed since.
 func (s *Set) scan() bool {
 	fi, err := os.Stat(s.Dir)
 	if err != nil {
 		return false
 	}
-	// A directory changed within the clock's grain of the last scan may change
-	// again without a new mtime, so a young stamp is never trusted.
+	// A directory changed within the clock's granularity of the last scan may change again without a new mtime, so
+	// a recent stamp is never trusted.
 	if fi.ModTime().Equal(s.stamp) && time.Since(s.stamp) > 2*time.Second {
 		return false
 	}
@@ -233,7 +230,7 @@ func (s *Set) Close() {
 	s.packs, s.order, s.stamp = nil, nil, time.Time{}
 }
 
-// CloseFiles is close that gives the packs back at once, too; nothing may be reading beside it.
+// CloseFiles is close that also closes the packs at once; there must be no concurrent reads.
 func (s *Set) CloseFiles() {
 	for _, p := range s.order {
 		if f := p.pack.Load(); f != nil {
@@ -301,7 +298,7 @@ func (p *Index) readAt(b []byte, off int64) error {
 	return err
 }
 
-// part returns len(buf) bytes from off: of what is in memory, or read into buf.
+// part returns len(buf) bytes from off: from memory, or read into buf.
 func (p *Index) part(off int64, buf []byte) ([]byte, error) {
 	data := p.data
 	if p.file != nil {
@@ -318,7 +315,7 @@ func (p *Index) part(off int64, buf []byte) ([]byte, error) {
 	return data[off : off+int64(len(buf))], nil
 }
 
-// ask counts a look-up and loads the index when there were many.
+// ask counts a lookup and loads the index once there were many.
 func (p *Index) ask() {
 	if p.file == nil || p.size > hugeIndex || p.asked.Add(1) != oftenAsked {
 		return
@@ -329,7 +326,7 @@ func (p *Index) ask() {
 	}
 }
 
-// guesses is how often find looks where an id would be were all equally far from each other.
+// guesses is how often find tries the position an id would have if all ids were evenly spaced.
 const guesses = 4
 
 // find searches the ids that share the first byte.
@@ -344,10 +341,10 @@ func (p *Index) find(raw []byte) (offset int64, ok bool) {
 	p.ask()
 	var buf [sha256.Size]byte
 	want := uint64(binary.BigEndian.Uint32(raw[1:]))
-	from, to := uint64(0), uint64(1)<<32 // ids between lo and hi lie between these
+	from, to := uint64(0), uint64(1)<<32 // ids between lo and hi are between these
 	for n := 0; lo < hi; n++ {
 		mid := lo + (hi-lo)/2
-		if n < guesses && from <= want && want < to { // in an index that is out of order they need not
+		if n < guesses && from <= want && want < to { // in an unsorted index they need not be
 			mid = lo + uint32(uint64(hi-lo)*(want-from)/(to-from))
 		}
 		id, err := p.part(idxHeader+idxFanout+int64(mid)*p.hlen, buf[:p.hlen])
@@ -385,9 +382,8 @@ func (p *Index) offset(i uint32) (int64, bool) {
 	return off, off >= 0
 }
 
-// openPack returns the pack beside the index, opened once: a replay reads tens of
-// thousands of objects from it. It is never closed by hand, since another reader
-// may be in the middle of it; the runtime closes it with its last user, and a
+// openPack returns the pack of the index, opened once: a replay reads tens of thousands of objects from it. It is
+// never closed explicitly, since another reader may be using it; the runtime closes it after its last use, and a
 // pack that a repack has removed stays readable until then.
 func (p *Index) openPack() (*os.File, error) {
 	if f := p.pack.Load(); f != nil {

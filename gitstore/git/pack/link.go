@@ -1,5 +1,5 @@
-// Storing older versions of a file as differences to newer ones when packs are folded. git
-// does not try that for objects that lie whole in one pack, so it has to be done here.
+// Storing older versions of a file as deltas of newer ones when packs are folded. git does not try that for whole
+// objects in the same pack, so it has to be done here.
 
 package pack
 
@@ -10,13 +10,13 @@ import (
 )
 
 const (
-	// MaxLinked bounds what is compared at once, in bytes of packs; more is folded as it is.
+	// MaxLinked bounds how much is compared at once, in bytes of packs; more is folded unchanged.
 	MaxLinked = 4 << 20
 	// linkDepth is git's own limit for the chains it makes (pack.depth).
 	linkDepth = 50
 )
 
-// linker holds the entries of packs that are folded, each object once.
+// linker holds the entries of the packs being folded, each object once.
 type linker struct {
 	format  string
 	order   []string // raw ids
@@ -25,14 +25,14 @@ type linker struct {
 
 type linked struct {
 	Stored
-	base   string // raw id of what it is a difference to, "" for one that is whole
-	height int    // of the longest chain that leads to it
-	kind   string // once it was read, with its contents
+	base   string // raw id of the delta's base, "" for a whole object
+	height int    // length of the longest delta chain based on it
+	kind   string // contents once read, with kind
 	data   []byte
 }
 
-// Link returns the entries of packs that are folded, each object once: of a file that
-// changes older versions are differences to newer ones.
+// Link returns the entries of the packs being folded, each object once: older versions of a changing file become
+// deltas of newer ones.
 func Link(format string, packs [][]Stored) []Stored {
 	l := newLinker(format, packs)
 	l.link()
@@ -43,7 +43,7 @@ func Link(format string, packs [][]Stored) []Stored {
 	return out
 }
 
-// newLinker takes the first of each object.
+// newLinker keeps the first copy of each object.
 func newLinker(format string, packs [][]Stored) *linker {
 	l := &linker{format: format, entries: make(map[string]*linked)}
 	for _, entries := range packs {
@@ -60,7 +60,7 @@ func newLinker(format string, packs [][]Stored) *linker {
 	return l
 }
 
-// raise tells what an object is a difference to how long the chain to it is.
+// raise propagates the length of a delta chain to the bases it is built on.
 func (l *linker) raise(id string) {
 	for e := l.entries[id]; e != nil && e.base != ""; {
 		up := l.entries[e.base]
@@ -72,8 +72,8 @@ func (l *linker) raise(id string) {
 	}
 }
 
-// depth is how many differences an object is made of. ok is false where the chain leads to
-// other, which it must not.
+// depth returns the length of an object's delta chain. ok is false where the chain leads to other, which it must
+// not.
 func (l *linker) depth(id, other string) (n int, ok bool) {
 	for e := l.entries[id]; e != nil && e.base != ""; e = l.entries[e.base] {
 		if n++; e.base == other || n > linkDepth {
@@ -83,7 +83,7 @@ func (l *linker) depth(id, other string) (n int, ok bool) {
 	return n, true
 }
 
-// link makes every version of a file that a later operation replaced a difference to the next one.
+// link turns each file version that a later operation replaced into a delta of its successor.
 func (l *linker) link() {
 	names := make(map[string]string) // the last blob of a name
 	for _, id := range l.order {
@@ -110,14 +110,14 @@ func (l *linker) link() {
 	}
 }
 
-// trees goes through a tree and the one that it replaced, "" for none.
+// trees compares a tree with the one it replaced, "" for none.
 func (l *linker) trees(old, now, name string, names map[string]string) {
 	if old == now {
 		return
 	}
 	kind, data := l.read(now, 0)
 	if kind != object.KindTree {
-		return // as it was before what is folded
+		return // from before the packs being folded
 	}
 	entries, err := object.ParseTree(l.format, data)
 	if err != nil {
@@ -144,8 +144,8 @@ func (l *linker) trees(old, now, name string, names map[string]string) {
 			}
 			l.trees(string(before), string(raw), e.Name, names)
 		default:
-			// A new file is often like the last one of its name, as those of each turn's
-			// bundle are; one that is named by its contents, like the last of its directory.
+			// A new file is often similar to the last one of its name, such as those of each turn's bundle; one
+			// named by its content is similar to the last in its directory.
 			key := e.Name
 			if len(key) >= 40 {
 				key = name + "/"
@@ -160,7 +160,7 @@ func (l *linker) trees(old, now, name string, names map[string]string) {
 	l.difference(old, now)
 }
 
-// difference stores old by what it differs in from now, if both are here and it is shorter.
+// difference stores old as a delta of now, if both are here and the delta is shorter.
 func (l *linker) difference(old, now string) {
 	o, n := l.entries[old], l.entries[now]
 	if o == nil || n == nil || o == n || o.base != "" || len(o.Entry) < deltaMin {
@@ -189,8 +189,7 @@ func (l *linker) difference(old, now string) {
 	l.raise(old)
 }
 
-// read returns an object, "" for one that is not here or cannot be read. deep is how many
-// differences led to it.
+// read returns an object, "" for one that is missing or unreadable. deep is how many deltas led to it.
 func (l *linker) read(id string, deep int) (kind string, data []byte) {
 	e := l.entries[id]
 	if e == nil || deep > linkDepth {
@@ -220,7 +219,7 @@ func (l *linker) read(id string, deep int) (kind string, data []byte) {
 		}
 	}
 	if object.Hash(l.format, kind, data) != object.OIDFromRaw([]byte(id)) {
-		return "", nil // damage is fsck's to name; nothing is made to depend on it
+		return "", nil // fsck reports damage; nothing may depend on it
 	}
 	e.kind, e.data = kind, data
 	return kind, data

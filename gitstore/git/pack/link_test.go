@@ -1,4 +1,4 @@
-// Tests of differences, and of what is linked by them.
+// Tests of deltas and of linking by them.
 
 package pack
 
@@ -12,7 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
-// TestMakeDelta: what a difference describes is the object, by both that apply differences.
+// TestMakeDelta checks that both appliers of deltas restore the object.
 func TestMakeDelta(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	base := []byte(strings.Repeat("a first line that is long enough\n", 3))
@@ -56,8 +56,7 @@ func FuzzMakeDelta(f *testing.F) {
 	})
 }
 
-// TestLinkedChainsEnd: packs of which each makes an object a difference to what the other makes one of
-// it are folded without a circle.
+// TestLinkedChainsEnd folds two packs, each of which makes an object a delta of the other's, without a cycle.
 func TestLinkedChainsEnd(t *testing.T) {
 	a, b := object.New(object.FormatSHA1, object.KindBlob, []byte(strings.Repeat("the one\n", 50))),
 		object.New(object.FormatSHA1, object.KindBlob, []byte(strings.Repeat("the other\n", 50)))
@@ -90,7 +89,7 @@ func TestLinkedChainsEnd(t *testing.T) {
 	}
 	rawA, _ := a.OID.Raw()
 	rawB, _ := b.OID.Raw()
-	l.difference(string(rawB), string(rawA)) // b is what a is made of
+	l.difference(string(rawB), string(rawA)) // b is the base of a
 	if l.entries[string(rawB)].base != "" {
 		t.Error("a circle")
 	}

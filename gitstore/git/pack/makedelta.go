@@ -1,4 +1,4 @@
-// Making differences between objects, for packs of ours (gitformat-pack(5)).
+// Making deltas between objects, for our packs (gitformat-pack(5)).
 
 package pack
 
@@ -9,14 +9,14 @@ import (
 )
 
 const (
-	deltaBlock   = 16      // bytes that have to be alike to be copied
+	deltaBlock   = 16      // bytes that must match to be copied
 	deltaCopyMax = 0xffff  // of one instruction
-	deltaMax     = 1 << 20 // bytes of an object that is compared
-	deltaMin     = 4 * 16  // of one that is worth it
+	deltaMax     = 1 << 20 // maximal size of an object that is compared
+	deltaMin     = 4 * 16  // minimal size of an object worth it
 	deltaPrime   = 0x9e3779b97f4a7c15
 )
 
-// MakeDelta describes target as what is copied out of base and what is not in it.
+// MakeDelta describes target as copies from base and insertions.
 func MakeDelta(base, target []byte) []byte {
 	d := deltaWriter{
 		out:    binary.AppendUvarint(binary.AppendUvarint(nil, uint64(len(base))), uint64(len(target))),
@@ -40,22 +40,22 @@ func MakeDelta(base, target []byte) []byte {
 	return d.out
 }
 
-// deltaWriter writes instructions.
+// deltaWriter writes delta instructions.
 type deltaWriter struct {
 	out    []byte
 	target []byte
 	done   int // how much of target is described
 }
 
-// between describes target[from:to], of which no end is alike.
+// between describes target[from:to], which matches base at neither end.
 func (d *deltaWriter) between(base []byte, from, to int) {
 	shift := 64 - max(8, bits.Len(uint(len(base)/deltaBlock))+1)
-	table := make([]int32, 1<<(64-shift)) // of blocks of base: their place and one
+	table := make([]int32, 1<<(64-shift)) // of blocks of base: their position plus one
 	slot := func(b []byte) uint64 {
 		return ((binary.LittleEndian.Uint64(b)*deltaPrime ^ binary.LittleEndian.Uint64(b[8:])) * deltaPrime) >> shift
 	}
 	for at := 0; at+deltaBlock <= len(base); at += deltaBlock {
-		if s := slot(base[at:]); table[s] == 0 { // the first of many that are alike
+		if s := slot(base[at:]); table[s] == 0 { // keep the first of many equal blocks
 			table[s] = int32(at + 1)
 		}
 	}
@@ -74,7 +74,7 @@ func (d *deltaWriter) between(base []byte, from, to int) {
 	}
 }
 
-// insert takes target up to there as it is.
+// insert copies target literally up to that position.
 func (d *deltaWriter) insert(to int) {
 	for d.done < to {
 		n := min(to-d.done, 0x7f)

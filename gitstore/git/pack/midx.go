@@ -11,19 +11,19 @@ import (
 
 const MidxName = "multi-pack-index"
 
-// maxMidxNames bounds what is read of the names of packs, in bytes.
+// maxMidxNames bounds how much of the pack names is read, in bytes.
 const maxMidxNames = 16 << 20
 
-// MidxPacks returns the pack files that a multi-pack-index names; none when there is no
-// such file or it cannot be understood, which is git's to judge.
+// MidxPacks returns the pack files that a multi-pack-index names; none when the file is missing or malformed, which
+// git judges.
 func MidxPacks(path string) []string {
 	f, err := object.Open(path)
 	if err != nil {
 		return nil
 	}
 	defer func() { _ = f.Close() }()
-	// "MIDX", version, hash, number of chunks, number of bases, number of packs; then
-	// for each chunk, and for the end, its name and where it begins.
+	// "MIDX", version, hash, number of chunks, number of bases, number of packs; then for each chunk, and for the
+	// end, its name and offset.
 	head := make([]byte, 12)
 	if _, err := f.ReadAt(head, 0); err != nil || string(head[:4]) != "MIDX" || head[4] < 1 || head[4] > 2 {
 		return nil

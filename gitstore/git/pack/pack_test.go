@@ -1,4 +1,4 @@
-// Tests of packs and indexes: what is made is read again, and what is hostile refused.
+// Tests of packs and indexes: round trips, and refusal of hostile input.
 
 package pack
 
@@ -14,7 +14,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 )
 
-// writeObjects makes a pack of the objects in dir, with its index, and returns its path without extension.
+// writeObjects writes a pack of the objects to dir, with its index, and returns its path without extension.
 func writeObjects(t interface {
 	Helper()
 	Fatal(...any)

@@ -1,4 +1,4 @@
-// Entries of small packs in their stored form, for packs that are made of others.
+// Entries of small packs in their stored form, for building packs from others.
 
 package pack
 
@@ -12,7 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 )
 
-// MaxStored is the size from which a pack is not read whole, in bytes: it is left as it is.
+// MaxStored is the size from which a pack is not read whole, in bytes: it is left alone.
 const MaxStored = 10 << 20
 
 // AddIDs adds the ids that the index of a pack names.
@@ -32,13 +32,11 @@ func AddIDs(path string, hashLen int, ids map[string]bool) error {
 	return nil
 }
 
-// Stored is an entry of a pack in its stored form; base is the raw id of what it is a
-// difference to, nil for an object that is whole.
+// Stored is an entry of a pack in its stored form; base is the raw id of a delta's base, nil for a whole object.
 type Stored struct{ Raw, Entry, base []byte }
 
-// ReadStored reads a small pack whole, checking every entry against the
-// index. Packs with offset deltas are refused: a copy would change what one
-// refers to.
+// ReadStored reads a small pack whole, checking every entry against the index. It refuses packs with offset deltas:
+// copying would change what the offset refers to.
 func ReadStored(path string, hashLen int) ([]Stored, error) {
 	p, err := openIndex(nil, path, hashLen)
 	if err != nil {

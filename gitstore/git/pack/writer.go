@@ -1,4 +1,4 @@
-// Packs and their indexes, made.
+// Writing packs and their indexes.
 
 package pack
 
@@ -60,7 +60,7 @@ func (p *Writer) Add(o object.Object) error {
 	return p.AddRaw(raw, entry)
 }
 
-// writeEntryHead writes the header of an entry: what it is, and how long it is inflated.
+// writeEntryHead writes the header of an entry: its kind and its inflated length.
 func writeEntryHead(w *bytes.Buffer, number byte, length int) {
 	size := uint64(length)
 	b := number<<4 | byte(size&15)
@@ -89,7 +89,7 @@ func (p *Writer) Finish(w io.Writer) ([]byte, error) {
 	return sum, err
 }
 
-// Count is how many objects are in the pack.
+// Count returns how many objects are in the pack.
 func (p *Writer) Count() int { return len(p.entries) }
 
 // Index returns the index of the finished pack with the trailer.
