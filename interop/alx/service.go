@@ -95,7 +95,7 @@ type Endpoint struct {
 	Purpose string `json:"purpose" jsonschema:"what it does"`
 }
 
-// Limits is what a request must keep.
+// Limits are the limits that a request must keep.
 type Limits struct {
 	BodyBytes   int `json:"bodyBytes" jsonschema:"largest body"`
 	Depth       int `json:"depth" jsonschema:"deepest nesting of a body"`

@@ -4,7 +4,7 @@ package alx
 
 import "github.com/git-agentxchain/git-agentxchain/internal/ojson"
 
-// Session is what an inspection shows, and an item of the list.
+// Session is a session as an inspection shows it, and an item of the list.
 type Session struct {
 	SessionID   string        `json:"sessionId" jsonschema:"stable session identifier"`
 	UserID      string        `json:"userId" jsonschema:"who asked; empty when the request does not say"`
@@ -24,8 +24,8 @@ type SessionResponse struct {
 	Session
 	Timeline []TimelineEvent `json:"timeline" jsonschema:"what happened, oldest first"`
 	Error    *Error          `json:"error,omitempty" jsonschema:"why, when ok is false"`
-	// Aside holds timeline events of types this version does not know, which a
-	// tolerant decoder takes out of Timeline.
+	// Aside holds timeline events of types that this version does not know, which a tolerant
+	// decoder removes from Timeline.
 	Aside []TimelineEvent `json:"-"`
 	Extra ojson.Extra     `json:"-"`
 }

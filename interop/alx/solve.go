@@ -4,7 +4,7 @@ package alx
 
 import "github.com/git-agentxchain/git-agentxchain/internal/ojson"
 
-// SolveRequest asks for a governed run of an intent.
+// SolveRequest requests a governed run for an intent.
 type SolveRequest struct {
 	Intent         string      `json:"intent" jsonschema:"what is to be reached; becomes the goal of the run"`
 	Constraints    ojson.Value `json:"constraints,omitempty" jsonschema:"what must hold on the way; text, a list or an object"`
@@ -40,7 +40,7 @@ type SolveResponse struct {
 	Extra           ojson.Extra `json:"-"`
 }
 
-// Execution is how a run went. Times are UTC, RFC 3339, milliseconds.
+// Execution describes how a run went. Times are UTC, RFC 3339, milliseconds.
 type Execution struct {
 	Status     SessionStatus `json:"status" jsonschema:"where the run stands"`
 	Phase      string        `json:"phase" jsonschema:"the phase the run is in"`
@@ -53,7 +53,7 @@ type Execution struct {
 	Extra      ojson.Extra   `json:"-"`
 }
 
-// StepStatus is what became of a turn.
+// StepStatus is the outcome of a turn.
 type StepStatus string
 
 // The two ends of a turn that a response lists.

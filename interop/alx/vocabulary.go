@@ -40,7 +40,7 @@ func (t RunEventType) Known() bool { return slices.Contains(RunEventTypes(), t) 
 // Ends reports whether t is the last event of a run.
 func (t RunEventType) Ends() bool { return t == RunCompleted || t == RunFailed }
 
-// RequiredOK is the value of ok that t must carry; ok is free for other types.
+// RequiredOK returns the value of ok that t requires; ok is free for other types.
 func (t RunEventType) RequiredOK() (value, required bool) { return t == RunCompleted, t.Ends() }
 
 // TimelineEventType names a step in the life of a session.
@@ -65,7 +65,7 @@ func TimelineEventTypes() []TimelineEventType {
 // Known reports whether t is in the vocabulary.
 func (t TimelineEventType) Known() bool { return slices.Contains(TimelineEventTypes(), t) }
 
-// SessionStatus is where a session, and the execution it shows, stands.
+// SessionStatus is the status of a session, and of the execution it shows.
 type SessionStatus string
 
 // The statuses. Paused waits for a person's approval, blocked for a person to
@@ -86,5 +86,5 @@ func SessionStatuses() []SessionStatus {
 // Known reports whether s is in the vocabulary.
 func (s SessionStatus) Known() bool { return slices.Contains(SessionStatuses(), s) }
 
-// Ended reports whether nothing will happen any more.
+// Ended reports whether nothing more will happen.
 func (s SessionStatus) Ended() bool { return s == StatusCompleted || s == StatusFailed }

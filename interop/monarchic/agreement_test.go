@@ -24,10 +24,10 @@ type pairing struct {
 	message proto.Message
 }
 
-// member is one member of a protocol object, as its tags give it.
+// member is one member of a protocol object, as its tags define it.
 type member struct {
 	name     string
-	required bool // closed objects: must be there
+	required bool // closed objects: must be present
 	always   bool // written even when it says nothing
 	goType   reflect.Type
 	index    []int
@@ -112,7 +112,7 @@ var (
 	}
 )
 
-// otherForm are the fields of a message that belong to the other family's form.
+// otherForm returns the fields of a message that belong to the other family's form.
 func otherForm(t reflect.Type) []string {
 	switch t {
 	case reflect.TypeFor[strict.Plan]():
@@ -198,7 +198,7 @@ func mark(md protoreflect.MessageDescriptor, covered map[protoreflect.FullName]b
 	}
 }
 
-// onlyInCalls names the messages that are transport only (docs/leases.md#the-calls).
+// onlyInCalls reports the messages that are transport only (docs/leases.md#the-calls).
 func onlyInCalls(name string) bool {
 	return strings.HasSuffix(name, "Request") || strings.HasSuffix(name, "Response") ||
 		slices.Contains([]string{"LeaseRef", "LeaseStatus", "LeaseAssignment", "CancellationIntent",
@@ -256,8 +256,8 @@ func protoKind(fd protoreflect.FieldDescriptor) string {
 	return kind
 }
 
-// commonPrefix is the prefix of the names of an enum's values, as docs/monarchic.md#types
-// gives it.
+// commonPrefix returns the prefix of the names of an enum's values, as docs/monarchic.md#types
+// defines it.
 func commonPrefix(e protoreflect.EnumDescriptor) string {
 	return map[protoreflect.Name]string{
 		"AgentRole": "", "OutcomeDecision": "", "PlanStatus": "",

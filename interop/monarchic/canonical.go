@@ -13,17 +13,16 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/wire"
 )
 
-// Canonical returns the canonical JSON (RFC 8785) of v, a JSON value or a struct
-// of the protocol or a pointer to one: keys sorted by code unit, no white space,
-// shortest numbers. It fails on text that is not Unicode and on numbers that no
-// double holds.
+// Canonical returns the canonical JSON (RFC 8785) of v, a JSON value or a struct of the protocol or
+// a pointer to one: keys sorted by code unit, no white space, shortest numbers. It fails on text
+// that is not Unicode and on numbers that a double cannot hold.
 func Canonical(v any) ([]byte, error) {
 	switch v.(type) {
 	case nil, bool, string, ojson.Number, []any, *ojson.Object:
 	default:
 		v = wire.Encode(v)
 	}
-	// The canonicalizer wants an object or an array at the top.
+	// The canonicalizer needs an object or an array at the top.
 	text, err := jcs.Transform(ojson.Compact([]any{v}))
 	if err != nil {
 		return nil, fmt.Errorf("no canonical JSON: %w", err)

@@ -73,7 +73,7 @@ func (g *generator) json(depth int) ojson.Value {
 	return g.object(depth + 1)
 }
 
-// object is a free-form object with sorted keys, which every leg of a trip keeps.
+// object returns a free-form object with sorted keys, which every leg of a trip keeps.
 func (g *generator) object(depth int) *ojson.Object {
 	keys := make([]string, g.IntN(4))
 	for i := range keys {
@@ -142,7 +142,7 @@ func (g *generator) members(rv reflect.Value, depth int) {
 	g.obey(rv.Addr().Interface())
 }
 
-// obey makes v keep the rules that tie members together.
+// obey makes v obey the rules that tie members together.
 func (g *generator) obey(v any) {
 	switch v := v.(type) {
 	case *strict.VerificationReceipt:

@@ -1,4 +1,4 @@
-// The negative corpus of docs/monarchic.md#rules and everything a closed reader refuses.
+// The negative corpus of docs/monarchic.md#rules and everything that a closed reader refuses.
 
 package monarchic_test
 
@@ -14,7 +14,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/wire"
 )
 
-// first is the first sample of a type.
+// first returns the first sample of a type.
 func first(t *testing.T, name monarchic.Type) *ojson.Object {
 	t.Helper()
 	return parse(t, samples()[name][0]).(*ojson.Object)
@@ -168,8 +168,8 @@ func TestMutations(t *testing.T) {
 	}
 }
 
-// Every required member of every strict type is missed, every null is noticed
-// where it is not allowed, every object is closed.
+// Every missing required member of every strict type is reported, every null is noticed where it is
+// not allowed, and every object is closed.
 func TestEveryStrictMemberIsGuarded(t *testing.T) {
 	t.Parallel()
 	checked := 0

@@ -52,8 +52,8 @@ func TestJSONRoundTripIsByteStable(t *testing.T) {
 	}
 }
 
-// Reading keeps order and spelling of what any program wrote, not only of what
-// we would write.
+// Reading keeps order and spelling of every program's documents, not only of those that we would
+// write.
 func TestForeignSpellingsSurvive(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{

@@ -1,5 +1,5 @@
-// The upgrade of the portable plan and receipt, which the client boundary calls
-// legacy v0, to its own forms (docs/monarchic.md#upgrading).
+// The upgrade of the portable plan and receipt, which the client boundary calls legacy v0, to its
+// own forms (docs/monarchic.md#upgrading).
 
 package monarchic
 
@@ -11,7 +11,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/wire"
 )
 
-// The legacy reader wants these members and ignores all others.
+// The legacy reader requires these members and ignores all others.
 type legacyStep struct {
 	wire.Open
 	StepID       string      `json:"step_id"`

@@ -1,5 +1,4 @@
-// Two readers of one protocol, the codec and the schemas with their rules, agree
-// on every document.
+// Two readers of one protocol, the codec and the schemas with their rules, agree on every document.
 
 package monarchic_test
 
@@ -27,8 +26,8 @@ func TestSamplesSatisfyTheSchemas(t *testing.T) {
 	}
 }
 
-// judged lists the rules that the strict decoder holds documents to as well;
-// the others (safe ids, versions, order of times) are no business of a parser.
+// judged reports the rules that the strict decoder applies too; the others (safe ids, versions,
+// order of times) do not concern a parser.
 func judged(name monarchic.Type, rule string) bool {
 	switch rule {
 	case "required", "additionalProperties", "type", "enum", "minimum", "maximum", "integer.spelling", "number.range",
@@ -37,7 +36,7 @@ func judged(name monarchic.Type, rule string) bool {
 		"auth.times", "usage.quantity":
 		return true
 	case "strict.blank":
-		// A lease, its token and a recovery event may hold blanks as far as a parser cares.
+		// A lease, its token and a recovery event may hold blanks for all a parser cares.
 		return !strings.HasPrefix(string(name), "durable_authority/") ||
 			name == "durable_authority/manual_override_record"
 	}
@@ -82,8 +81,7 @@ func TestCodecAndSchemasAgreeOnMutations(t *testing.T) {
 	}
 }
 
-// mutate calls look with each change of o and of the objects in it, and undoes
-// the change.
+// mutate calls look with each change of o and of the objects in it, and undoes the change.
 func mutate(o *ojson.Object, look func(what string)) {
 	values := []any{nil, true, "", " ", "unspecified", "garbage", "\xed\xa0\x80", ojson.Number("0"),
 		ojson.Number("-1"), ojson.Number("1.5"), ojson.Number("1.0"), ojson.Number("1e3"), ojson.Number("4294967296"),
@@ -114,7 +112,7 @@ func mutate(o *ojson.Object, look func(what string)) {
 	o.Delete("x_new")
 }
 
-// Whatever the schemas accept, the portable codec reads.
+// The portable codec reads everything that the schemas accept.
 func TestCodecReadsWhatTheSchemasAccept(t *testing.T) {
 	testrepo.Thorough(t)
 	t.Parallel()

@@ -23,8 +23,8 @@ type amount struct {
 	decimals int
 }
 
-// readAmount reads a recorded amount: a JSON number, or text that looks like
-// one. ok is false for what is not an amount of at least nothing and at most maxUSD.
+// readAmount reads a recorded amount: a JSON number, or text that looks like one. ok is false for
+// anything but an amount from 0 to maxUSD.
 func readAmount(v ojson.Value) (a amount, ok bool) {
 	var s string
 	switch v := v.(type) {
@@ -63,13 +63,13 @@ func readAmount(v ojson.Value) (a amount, ok bool) {
 	return a, a.digits.Cmp(limit) <= 0
 }
 
-// at returns the amount in units of 1/10^decimals dollars, decimals being at
-// least the amount's own.
+// at returns the amount in units of 1/10^decimals dollars; decimals must be at least the amount's
+// own.
 func (a amount) at(decimals int) *big.Int {
 	return new(big.Int).Mul(a.digits, tenTo(decimals-a.decimals))
 }
 
-// micros turns units of 1/10^decimals dollars into millionths, half up.
+// micros converts units of 1/10^decimals dollars to millionths, half up.
 func micros(units *big.Int, decimals int) *big.Int {
 	if decimals <= 6 {
 		return new(big.Int).Mul(units, tenTo(6-decimals))

@@ -1,4 +1,5 @@
-// Settlement: what a run cost, in integer micro-USD, attributed to turns, roles and runtimes (docs/alx.md#settlement).
+// Settlement: the cost of a run, in integer micro-USD, attributed to turns, roles and runtimes
+// (docs/alx.md#settlement).
 
 package settle
 
@@ -15,14 +16,12 @@ import (
 
 // Run settles a run from the rows of its history, oldest first.
 //
-// A row costs cost.usd, else cost.total_usd, else nothing. spent is what the
-// run's budget says was spent in all (state budget_status.spent_usd), null when
-// there is no budget; what it is more than the rows is the cost of refused
-// attempts, and is shared by the accepted turns in proportion to their own
-// costs, in equal parts when those are nothing. Without a turn to bear it there
-// is only a total.
+// A row costs cost.usd, else cost.total_usd, else nothing. spent is what the run's budget says was
+// spent in all (state budget_status.spent_usd), null when there is no budget. The excess over the
+// rows is the cost of refused attempts; the accepted turns share it in proportion to their own
+// costs, in equal parts when those are zero. Without a turn to bear it there is only a total.
 //
-// What is not an amount counts as nothing and is named in notes, one sentence each.
+// A value that is not an amount counts as zero and is named in notes, one sentence each.
 func Run(rows []*ojson.Object, spent ojson.Value) (s *alx.Settlement, notes []string) {
 	costs := make([]amount, len(rows))
 	decimals := 6
@@ -72,7 +71,7 @@ func Run(rows []*ojson.Object, spent ojson.Value) (s *alx.Settlement, notes []st
 	}, notes
 }
 
-// costOf finds what a row says it cost, nil when it says nothing.
+// costOf finds a row's cost, nil when it has none.
 func costOf(row *ojson.Object) (name string, v ojson.Value) {
 	cost := row.Object("cost")
 	for _, name := range []string{"usd", "total_usd"} {
@@ -89,11 +88,10 @@ type Weight struct {
 	Units *big.Int // at least 0
 }
 
-// Split cuts total (at least 0) in proportion to the weights, in their order.
-// Every part is the exact proportion rounded down, and what is left over goes,
-// one each, to the largest remainders, ties to the smaller id, then to the
-// earlier one. Weights that are all nothing count the same. The parts add up to
-// total unless there are none.
+// Split divides total (at least 0) in proportion to the weights, in their order. Every part is the
+// exact proportion rounded down, and the rest goes, one each, to the largest remainders, ties to
+// the smaller id, then to the earlier one. Weights that are all zero count the same. The parts add
+// up to total unless there are none.
 func Split(total int64, weights []Weight) []alx.Share {
 	if len(weights) == 0 {
 		return nil
@@ -131,7 +129,7 @@ func Split(total int64, weights []Weight) []alx.Share {
 	return shares
 }
 
-// gather adds the shares of turns up by a member of their rows.
+// gather adds up the shares of turns by a member of their rows.
 func gather(turns []alx.Share, rows []*ojson.Object, member string) []alx.Share {
 	sums := map[string]int64{}
 	for i, t := range turns {

@@ -47,7 +47,7 @@ func TestRun(t *testing.T) {
 			40000, "a=10000 b=10000 c=10000 d=10000", "r=20000 s=20000", "x=20000 y=20000", ""},
 		{"parts of a micro dollar", []*ojson.Object{row("b", "r",
 			"x", n("0.0000004")), row("a", "s", "x", n("0.0000004")), row("c", "r", "x", n("0.0000004"))}, nil,
-			1, "b=0 a=1 c=0", "r=0 s=1", "x=1", ""}, // 1.2 is rounded to 1, and the smallest id has it
+			1, "b=0 a=1 c=0", "r=0 s=1", "x=1", ""}, // 1.2 is rounded to 1, and the smallest id gets it
 		{"half up", []*ojson.Object{row("a", "r", "x", n("0.0000005"))}, nil, 1, "a=1", "r=1", "x=1", ""},
 		{"below half", []*ojson.Object{row("a", "r", "x", n("0.00000049999999"))}, nil, 0, "a=0", "r=0", "x=0", ""},
 		{"refused attempts are shared", []*ojson.Object{row("a", "r", "x", n("1")), row("b", "s", "y", n("3"))},
@@ -99,9 +99,9 @@ func TestMoreThanCanBeSettled(t *testing.T) {
 	}
 }
 
-// TestPartsAddUp: whatever was recorded, in whatever order, the parts of each list add
-// up to the total, no part is more than a micro-dollar from its exact share, and no
-// part depends on the order of the others.
+// TestPartsAddUp: whatever was recorded, in whatever order, the parts of each list add up to the
+// total, no part is more than a micro-dollar from its exact share, and no part depends on the order
+// of the others.
 func TestPartsAddUp(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		cost := rapid.OneOf(

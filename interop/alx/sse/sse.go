@@ -1,4 +1,4 @@
-// Server-sent events as both sides of the wire need them: reading a stream, writing one.
+// Server-sent events for both sides of the wire: reading a stream, writing one.
 
 // Package sse reads and writes text/event-stream. The reader is bounded, because
 // the stream may come from anywhere.
@@ -14,12 +14,12 @@ import (
 	"time"
 )
 
-// ErrTooLarge ends a stream that has an event larger than the reader takes.
+// ErrTooLarge ends a stream with an event larger than the reader's limit.
 var ErrTooLarge = errors.New("sse: the stream has a larger event than can be taken")
 
 // Event is one event of a stream.
 type Event struct {
-	ID   string // the last id the stream set, this event's own or an earlier one's
+	ID   string // the last id that the stream set, this event's own or an earlier one's
 	Type string // "message" when the stream names none
 	Data string
 }
@@ -42,8 +42,8 @@ func NewReader(r io.Reader, maxEvent int) *Reader {
 	return &Reader{src: bufio.NewReaderSize(r, 16<<10), max: maxEvent}
 }
 
-// Next returns the next event. Comments are passed over; an event that the end of the
-// stream cuts short does not count, and the error is io.EOF then.
+// Next returns the next event and skips comments. An event that the end of the stream cuts short
+// does not count; the error is then io.EOF.
 func (r *Reader) Next() (Event, error) {
 	e := Event{}
 	var data []string
@@ -68,7 +68,7 @@ func (r *Reader) Next() (Event, error) {
 		field, value, _ := bytes.Cut(line, []byte(":"))
 		value = bytes.TrimPrefix(value, []byte(" "))
 		switch string(field) {
-		case "": // a comment: it must not fill the event up
+		case "": // a comment: it must not fill up the event
 			size -= len(line)
 		case "id":
 			if !bytes.ContainsRune(value, 0) {
@@ -108,7 +108,7 @@ func (r *Reader) line(limit int) ([]byte, error) {
 	}
 }
 
-// begun takes the byte order mark from the first line of all.
+// begun removes the byte order mark from the very first line.
 func (r *Reader) begun(line []byte) []byte {
 	if !r.head {
 		r.head = true
@@ -117,8 +117,8 @@ func (r *Reader) begun(line []byte) []byte {
 	return line
 }
 
-// Append writes one event in its wire form to b. Line breaks in data become
-// several data lines; in id and type they are left out, as nothing can carry them.
+// Append appends one event in its wire form to b. Line breaks in data become several data lines; in
+// id and type they are left out, as the format cannot represent them.
 func Append(b []byte, e Event) []byte {
 	flat := strings.NewReplacer("\r", "", "\n", "", "\x00", "")
 	if e.ID != "" {

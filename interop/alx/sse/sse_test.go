@@ -91,8 +91,8 @@ func (r *repeat) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// FuzzWritten: whatever is written is read again, but for line breaks in names,
-// which nothing can carry.
+// FuzzWritten: everything that is written is read again, except line breaks in names, which the
+// format cannot represent.
 func FuzzWritten(f *testing.F) {
 	f.Add("1", "a", "x\r\ny")
 	f.Add("a\nb", "data: x\n\n", "\r")

@@ -19,7 +19,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
-// Options say what to export and what is not in the run itself.
+// Options says what to export, and what is not in the run itself.
 type Options struct {
 	Run     string    // "" is the run of this work tree
 	Version string    // of this program, for provenance
@@ -27,13 +27,13 @@ type Options struct {
 	At      time.Time // time of the export; zero is the time of the run's last event
 }
 
-// Export is a run, read once, from which any kind of object is derived. The same
-// operation gives the same objects: nothing is read but the run's record and, unless
-// Options.Repo names it, the URL of origin.
+// Export is a run, read once, from which any kind of object is derived. The same operation gives
+// the same objects: Read reads only the run's record and, unless Options.Repo names it, the URL of
+// origin.
 type Export struct {
 	Run      string
-	Op       runner.OpID // the operation it is read at
-	Warnings []string    // what could not be carried over as it is
+	Op       runner.OpID // the operation at which it is read
+	Warnings []string    // what could not be carried over unchanged
 
 	opt     Options
 	facts   *facts
@@ -58,8 +58,8 @@ type Kind struct {
 	make func(x *Export, strict bool) ([]Object, error)
 }
 
-// Kinds lists what can be exported, in the order `all` has them. The receipt of a
-// run is one portable object, or one strict object for each accepted turn.
+// Kinds lists what can be exported, in the order of `all`. The receipt of a run is one portable
+// object, or one strict object for each accepted turn.
 func Kinds() []Kind {
 	return []Kind{
 		{"intent", true, false, true, "what the run was asked to do", (*Export).intent},
@@ -117,8 +117,8 @@ func Read(ctx context.Context, r *runner.Runner, opt Options) (*Export, error) {
 	return x, nil
 }
 
-// Objects derives the objects of one kind, in the order of the run. A form the kind
-// does not have is refused with invalid_argument.
+// Objects derives the objects of one kind, in the order of the run. A form that the kind does not
+// have is refused with invalid_argument.
 func (x *Export) Objects(kind string, strict bool) ([]Object, error) {
 	i := slices.IndexFunc(Kinds(), func(k Kind) bool { return k.Name == kind })
 	if i < 0 {
@@ -153,9 +153,9 @@ type Group struct {
 	Objects []Object
 }
 
-// All derives every kind that has the form asked for. A single object that a run
-// does not have yet has no group: the receipt of a run that goes on, and the outcome
-// of one that is not over, whose readers would take it for ended.
+// All derives every kind that has the requested form. A single object that a run does not have yet
+// has no group: the receipt of a run that goes on, and the outcome of one that is not over, whose
+// readers would take it for ended.
 func (x *Export) All(strict bool) ([]Group, error) {
 	var out []Group
 	for _, k := range Kinds() {
@@ -175,24 +175,24 @@ func (x *Export) All(strict bool) ([]Group, error) {
 	return out, nil
 }
 
-// IsSingle reports whether the kind is one object in the form asked for.
+// IsSingle reports whether the kind is one object in the requested form.
 func (k Kind) IsSingle(strict bool) bool { return k.Single && (k.Name != "receipt" || !strict) }
 
 // object wraps a protocol struct.
 func object(t monarchic.Type, v any) Object { return Object{t, wire.Encode(v)} }
 
-// Value is the JSON form of a protocol struct.
+// Value returns the JSON form of a protocol struct.
 func Value(v any) ojson.Value { return wire.Encode(v) }
 
 func compact(v any) []byte { return ojson.Compact(wire.Encode(v)) }
 
-// ours puts the source an object is made from under extensions.agentxchain.
+// ours puts the source of an object under extensions.agentxchain.
 func ours(source any) *ojson.Object {
 	return ojson.NewObject("agentxchain", source)
 }
 
-// origin is the URL of the remote origin without what it may hold of secrets, ""
-// when there is none or it is a path of this machine.
+// origin returns the URL of the remote origin without parts that may be secret, "" when there is
+// none or it is a path of this machine.
 func origin(ctx context.Context, r *runner.Runner) string {
 	urls, err := r.Record().Repository().LocalSettings(ctx, "remote.origin.url")
 	if err != nil || len(urls) == 0 {

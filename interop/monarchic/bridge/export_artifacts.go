@@ -1,4 +1,5 @@
-// Artifacts: the files accepted turns left, and their results (docs/monarchic-export.md#kinds).
+// Artifacts: the files that accepted turns left, and their results
+// (docs/monarchic-export.md#kinds).
 
 package bridge
 
@@ -26,7 +27,7 @@ type artifactFile struct {
 	source string // type of the portable artifact
 }
 
-// artifactFiles are the effective files of an accepted turn and, last, its result.
+// artifactFiles returns the effective files of an accepted turn and, last, its result.
 func (x *Export) artifactFiles(row *ojson.Object) []artifactFile {
 	turn := row.String("turn_id")
 	if turn == "" {
@@ -79,8 +80,8 @@ func (x *Export) artifactFiles(row *ojson.Object) []artifactFile {
 	})
 }
 
-// outputDigest covers the result of an accepted turn. Where it is not recorded, as
-// for turns another tool accepted, the history row stands for it.
+// outputDigest covers the result of an accepted turn. When that is not recorded, as for turns that
+// another tool accepted, it covers the history row instead.
 func (x *Export) outputDigest(row *ojson.Object) string {
 	turn := row.String("turn_id")
 	if x.outputs[turn] == "" {
@@ -126,7 +127,7 @@ func (x *Export) artifacts(strictly bool) ([]Object, error) {
 	return out, nil
 }
 
-// descriptors are the artifacts of a turn that have a digest.
+// descriptors returns the artifacts of a turn that have a digest.
 func (x *Export) descriptors(row *ojson.Object) []strict.ArtifactDescriptor {
 	out := []strict.ArtifactDescriptor{}
 	for _, a := range x.artifactFiles(row) {
@@ -145,7 +146,7 @@ func (x *Export) descriptors(row *ojson.Object) []strict.ArtifactDescriptor {
 	return out
 }
 
-// artifactIDs are the ids of a turn's descriptors.
+// artifactIDs returns the ids of a turn's descriptors.
 func (x *Export) artifactIDs(turn string) []string {
 	out := []string{}
 	for _, d := range x.descriptors(x.facts.accepted[turn]) {
@@ -154,7 +155,7 @@ func (x *Export) artifactIDs(turn string) []string {
 	return out
 }
 
-// markers are the contents the accepted turns left, sorted, each once.
+// markers returns the contents that the accepted turns left, sorted, each once.
 func markers(rows ...*ojson.Object) []string {
 	out := []string{}
 	for _, row := range rows {
@@ -187,13 +188,12 @@ func (x *Export) provenance(row *ojson.Object) *portable.Provenance {
 	return p
 }
 
-// acceptedCommit is the id of the commit a turn was accepted on.
+// acceptedCommit returns the id of the commit that a turn was accepted on.
 func acceptedCommit(row *ojson.Object) string {
 	return strings.TrimPrefix(row.Object("observed_artifact").String("accepted_ref"), "git:")
 }
 
-// mediaType goes by the name alone and, for the same name, says the same on every
-// machine.
+// mediaType depends on the name alone and, for the same name, returns the same on every machine.
 func mediaType(name string) string {
 	switch strings.ToLower(path.Ext(name)) {
 	case ".md", ".markdown":

@@ -1,4 +1,4 @@
-// What stops a run, and what the run comes to (docs/monarchic-export.md#kinds).
+// What stops a run, and the outcome of the run (docs/monarchic-export.md#kinds).
 
 package bridge
 
@@ -13,8 +13,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// blocked is the block, the approval that is waited for, and the gate that failed
-// last: what the state says stops the run now.
+// blocked returns the block, the awaited approval, and the gate that failed last: what stops the
+// run now according to the state.
 func (x *Export) blocked(bool) ([]Object, error) {
 	s := x.facts.state
 	var out []Object
@@ -76,7 +76,7 @@ func (x *Export) blockScope(b *run.BlockedReason) strict.BlockedOutcomeScope {
 	return strict.BlockedRun
 }
 
-// outcome judges the run by its gates, its cost and what people object to.
+// outcome judges the run by its gates, its cost and people's objections.
 func (x *Export) outcome(bool) ([]Object, error) {
 	f := x.facts
 	s := f.state

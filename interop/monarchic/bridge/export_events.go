@@ -68,8 +68,8 @@ func (x *Export) events(strictly bool) ([]Object, error) {
 	return out, nil
 }
 
-// timestamp is a stamp as it is stored; where none can be read the beginning of time
-// stands for it, as the protocol wants one.
+// timestamp returns a stamp as it is stored, or the Unix epoch when it cannot be read, as the
+// protocol requires one.
 func (x *Export) timestamp(at string) string {
 	t, err := wire.ParseTime(at)
 	if err != nil {
@@ -121,7 +121,7 @@ func (x *Export) eventRecords() []Object {
 	return out
 }
 
-// streamOf is the part of a run an event belongs to; the first rule that fits counts.
+// streamOf returns the part of a run that an event belongs to; the first rule that fits counts.
 func streamOf(kind string) strict.RunEventStream {
 	has := func(parts ...string) bool {
 		return slices.ContainsFunc(parts, func(p string) bool { return strings.Contains(kind, p) })
@@ -163,7 +163,7 @@ func (x *Export) ended() bool {
 	return x.facts.state.Status.Ended()
 }
 
-// lastEventAt is when the run last moved.
+// lastEventAt returns when the run last moved.
 func (x *Export) lastEventAt() string {
 	if n := len(x.facts.events); n > 0 {
 		return x.facts.events[n-1].Row.String("timestamp")
@@ -171,7 +171,7 @@ func (x *Export) lastEventAt() string {
 	return wire.OrEmpty(x.facts.state.CreatedAt)
 }
 
-// exportedAt is the time of the export in milliseconds.
+// exportedAt returns the time of the export in milliseconds.
 func (x *Export) exportedAt() uint64 {
 	if !x.opt.At.IsZero() {
 		return uint64(max(x.opt.At.UnixMilli(), 0))

@@ -1,5 +1,4 @@
-// What an export reads of a run: its ledgers, its state, and what each turn was
-// handed and answered.
+// What an export reads of a run: its ledgers, its state, and each turn's input and result.
 
 package bridge
 
@@ -43,7 +42,7 @@ type facts struct {
 	decisions   []*ojson.Object          // of the run
 	history     []*ojson.Object          // accepted turns
 	accepted    map[string]*ojson.Object // the same by turn
-	reissued    []*ojson.Object          // turns that were given up for others
+	reissued    []*ojson.Object          // turns that were replaced by others
 	escalations []*ojson.Object          // rows of human-escalations of the run, raised and resolved
 
 	handed   map[string]*handed       // by turn
@@ -52,7 +51,7 @@ type facts struct {
 	warnings []string
 }
 
-// handed is what a turn got with its newest dispatch.
+// handed is what a turn received with its newest dispatch.
 type handed struct {
 	assignment *ojson.Object // nil when it is not recorded
 	prompt     string        // SHA-256 of PROMPT.md, of nothing when it is not recorded
@@ -120,7 +119,7 @@ func (f *facts) ledgers() error {
 		id := row.String("turn_id")
 		switch {
 		case !wire.SafeID(id):
-			// No turn of ours: nothing could be named after it.
+			// Not a turn of ours: nothing could be named after it.
 			f.warnings = append(f.warnings, fmt.Sprintf(
 				"a row of history names a turn %q, which is not a safe id; it is left out", text.ClipRunes(id, 80),
 			))
@@ -145,7 +144,7 @@ func (f *facts) ledgers() error {
 	if f.state.CreatedAt != nil {
 		began = *f.state.CreatedAt
 	}
-	// An entry names its run, or a turn of it; of the others the time tells.
+	// An entry names its run, or a turn of it; for the others the time decides.
 	for line, err := range f.rec.Rows(protocolwire.LedgerDecisions) {
 		if err != nil {
 			return err
@@ -170,14 +169,14 @@ func (f *facts) ledgers() error {
 	return nil
 }
 
-// stampOf is when a decision entry was made; entries of different sorts name it
-// differently.
+// stampOf returns when a decision entry was made; entries of different kinds store it under
+// different names.
 func stampOf(row *ojson.Object) string {
 	return cmp.Or(row.String("timestamp"), row.String("created_at"), row.String("failed_at"),
 		row.String("reconciled_at"))
 }
 
-// earlier compares stamps; one that cannot be read is earlier than any other.
+// earlier compares stamps; an unreadable one is earlier than any other.
 func earlier(a, b string) bool {
 	at, err := protocolwire.ParseTime(a)
 	if err != nil {
@@ -187,8 +186,8 @@ func earlier(a, b string) bool {
 	return err == nil && at.Before(bt)
 }
 
-// operations reads from the chain what the newest one no longer has: the bundles and
-// results of turns that have ended.
+// operations reads from the chain what the newest operation no longer has: the bundles and results
+// of turns that have ended.
 func (f *facts) operations(ctx context.Context, r *runner.Runner) error {
 	ops, err := r.Record().Log(ctx, f.rec.Run, 0)
 	if err != nil {
@@ -279,7 +278,7 @@ func (f *facts) result(ctx context.Context, r *runner.Runner, turn string, op ru
 	return nil
 }
 
-// handedTo is what a turn was handed, never nil.
+// handedTo returns what a turn received, never nil.
 func (f *facts) handedTo(turn string) *handed {
 	if h := f.handed[turn]; h != nil {
 		return h
@@ -287,8 +286,8 @@ func (f *facts) handedTo(turn string) *handed {
 	return &handed{prompt: protocolwire.SHA256(nil)}
 }
 
-// cleanRemote takes from a remote's URL what may be secret. A path of this machine
-// names nothing elsewhere: it is "".
+// cleanRemote removes from a remote's URL what may be secret. It returns "" for a path of this
+// machine, which names nothing elsewhere.
 func cleanRemote(raw string) string {
 	raw = strings.TrimSpace(raw)
 	if !strings.Contains(raw, "://") {

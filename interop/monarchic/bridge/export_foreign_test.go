@@ -12,8 +12,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// Rows another writer left are exported as far as anything can be made of them, and
-// nothing that comes of them is invalid.
+// Rows of another writer are exported as far as they can be understood, and nothing that results
+// from them is invalid.
 func TestExportOfForeignRows(t *testing.T) {
 	p := newProject(t)
 	turn := p.assign("pm")

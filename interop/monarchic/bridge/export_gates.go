@@ -1,4 +1,4 @@
-// GateResults: what came of each evaluation of a gate (docs/monarchic-export.md#kinds).
+// GateResults: the outcome of each evaluation of a gate (docs/monarchic-export.md#kinds).
 
 package bridge
 
@@ -19,8 +19,8 @@ const (
 	noGate             = "no_gate"
 )
 
-// gates follows the event log: a failure, a wait for a person, and a pass are an
-// evaluation each. A pass that a person gave is told by the approval alone.
+// gates follows the event log: a failure, a wait for a person, and a pass are each an evaluation.
+// Only the approval reports a pass that a person gave.
 func (x *Export) gates(bool) ([]Object, error) {
 	var failures []*ojson.Object
 	for _, d := range x.facts.decisions {
@@ -120,7 +120,7 @@ func (x *Export) gateResult(g gateEval) Object {
 	return object("gate_result", r)
 }
 
-// exitGate is the gate of a phase, "" when it has none.
+// exitGate returns the gate of a phase, "" when it has none.
 func (x *Export) exitGate(phase string) string {
 	if route := x.facts.cfg.Route(phase); route != nil {
 		return route.ExitGate

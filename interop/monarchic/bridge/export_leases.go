@@ -14,8 +14,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 )
 
-// leases are the issued ones, each as last recorded, and one for every active turn
-// without a lease.
+// leases returns the issued leases, each as last recorded, and one for every active turn without a
+// lease.
 func (x *Export) leases(bool) ([]Object, error) {
 	var order []string
 	newest := make(map[string]*strict.Lease)
@@ -50,12 +50,12 @@ func (x *Export) leases(bool) ([]Object, error) {
 	return out, nil
 }
 
-// lease is what an active turn amounts to.
+// lease returns the lease that corresponds to an active turn.
 func (x *Export) lease(t *run.Turn) *strict.Lease {
 	attempt := max(t.Attempt, 1)
 	issued := x.ms(cmp.Or(t.DispatchedAt, t.AssignedAt, t.StartedAt))
-	// The token of a later attempt is younger, whatever the clock says: each attempt
-	// before it was dispatched and sent back.
+	// The token of a later attempt is newer, whatever the clock says: each earlier attempt was
+	// dispatched and sent back before.
 	if before := x.lastDispatch(t.TurnID, attempt); before >= issued {
 		issued = before + 1
 	}
@@ -83,7 +83,7 @@ func (x *Export) lease(t *run.Turn) *strict.Lease {
 	}
 }
 
-// lastDispatch is when the attempt before the given one was handed out, 0 for none.
+// lastDispatch returns when the attempt before the given one was dispatched, 0 for none.
 func (x *Export) lastDispatch(turn string, attempt int) uint64 {
 	if attempt < 2 {
 		return 0
@@ -100,8 +100,8 @@ func (x *Export) lastDispatch(turn string, attempt int) uint64 {
 	return slices.Max(at[:len(at)-1])
 }
 
-// recovery is what the log says about recoveries: those recorded with leases as they
-// are, the others by what happened.
+// recovery returns the recoveries in the log: those recorded with leases as they are, the others by
+// what happened.
 func (x *Export) recovery(bool) ([]Object, error) {
 	var out []Object
 	told := x.toldByLeases()
@@ -142,8 +142,8 @@ func occurrenceOf(e *strict.RecoveryEvent) occurrence {
 	return o
 }
 
-// toldByLeases are the recoveries recorded with a lease. The operation that refuses a
-// leased result writes of it twice, as the turn's and as the lease's; it is one.
+// toldByLeases returns the recoveries recorded with a lease. The operation that refuses a leased
+// result records it twice, for the turn and for the lease; it is one.
 func (x *Export) toldByLeases() map[occurrence]bool {
 	told := make(map[occurrence]bool)
 	for _, l := range x.facts.events {
@@ -158,7 +158,7 @@ func (x *Export) toldByLeases() map[occurrence]bool {
 	return told
 }
 
-// recovered is the recovery an event of the run amounts to, nil for none.
+// recovered returns the recovery that corresponds to an event of the run, nil for none.
 func (x *Export) recovered(row *ojson.Object) *strict.RecoveryEvent {
 	kind, p := row.String("event_type"), row.Object("payload")
 	turn := row.Object("turn").String("turn_id")
@@ -185,7 +185,7 @@ func (x *Export) recovered(row *ojson.Object) *strict.RecoveryEvent {
 		return nil
 	}
 	if turn == "" && e.StepState != "" {
-		return nil // a step is wanted, and the event names none
+		return nil // a step is required, and the event names none
 	}
 	details := ojson.NewObject("operation", kind)
 	if turn != "" {

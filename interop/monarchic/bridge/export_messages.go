@@ -9,9 +9,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// messages is a log that `monarchic validate --log` takes: each message before what
-// answers it. The strict family knows no acknowledgements, and maps the kinds it does
-// not have.
+// messages returns a log that `monarchic validate --log` accepts: each message before what answers
+// it. The strict family has no acknowledgements, and some kinds of messages are mapped to its own.
 func (x *Export) messages(strictly bool) ([]Object, error) {
 	var out, acks []Object
 	for _, m := range x.Mailbox() {

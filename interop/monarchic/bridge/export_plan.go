@@ -13,7 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// step is one turn, or one piece of work that no turn has taken up.
+// step is one turn, or one piece of work that no turn has started.
 type step struct {
 	id        string
 	role      string
@@ -27,8 +27,8 @@ type step struct {
 	charter   *run.Charter
 }
 
-// steps are the accepted turns, the active ones, then delegations and charters that
-// wait for a turn. Turns that were given up for others are not steps.
+// steps returns the accepted turns, the active ones, then delegations and charters that wait for a
+// turn. Turns that were replaced by others are not steps.
 func (x *Export) steps() []*step {
 	f := x.facts
 	var out []*step
@@ -115,9 +115,8 @@ func (x *Export) steps() []*step {
 	return out
 }
 
-// bind replaces what the order of acceptance says a step depends on by what is
-// known: a delegated turn depends on the one that delegated it, a charter on the
-// charters it names.
+// bind replaces dependencies that come from the order of acceptance by those that are known: a
+// delegated turn depends on the one that delegated it, a charter on the charters it names.
 func (x *Export) bind(s *step, delegation *ojson.Object) {
 	if parent := delegation.String("parent_turn_id"); parent != "" {
 		s.dependsOn = []string{parent}
@@ -134,8 +133,8 @@ func (x *Export) bind(s *step, delegation *ojson.Object) {
 	}
 }
 
-// charterStep is the step that stands for a charter: the turn that completed it, or
-// works on it, or the charter itself while it waits.
+// charterStep returns the step of a charter: the turn that completed it, or works on it, or the
+// charter itself while it waits.
 func (x *Export) charterStep(c *run.Charter) string {
 	if c.TurnID != nil && *c.TurnID != "" {
 		return *c.TurnID
@@ -152,8 +151,8 @@ func beside(a, b *ojson.Object) bool {
 		slices.Contains(b.Strings("concurrent_with"), a.String("turn_id"))
 }
 
-// asAccepted is a history row as its acceptance wrote it: what a checkpoint marks
-// later is not a part of the plan.
+// asAccepted returns a history row as its acceptance wrote it: what a checkpoint adds later is not
+// a part of the plan.
 func asAccepted(row *ojson.Object) *ojson.Object {
 	o := row.Clone()
 	o.Delete("checkpoint_sha")
@@ -211,7 +210,7 @@ func (x *Export) portablePlan() *portable.Plan {
 	return p
 }
 
-// template is what the step's turn was told, else who does it and when.
+// template returns what the step's turn was told, else who does it and when.
 func (x *Export) template(s *step) *ojson.Object {
 	if a := x.facts.handedTo(s.id).assignment; a != nil {
 		return a
@@ -219,7 +218,7 @@ func (x *Export) template(s *step) *ojson.Object {
 	return ojson.NewObject("role", s.role, "phase", s.phase)
 }
 
-// stepFailure is why an accepted turn did not complete its work, nil when it did.
+// stepFailure returns why an accepted turn did not complete its work, nil when it did.
 func stepFailure(s *step) *portable.FailureDetail {
 	status := s.row.String("status")
 	class := ""
@@ -284,7 +283,7 @@ func (x *Export) stepKind(s *step) strict.PlanStepKind {
 	return strict.StepExecution
 }
 
-// goal is what the run is for: the project's goal, the charter it began with, or the
+// goal returns the purpose of the run: the project's goal, the charter it began with, or the
 // project's name.
 func (x *Export) goal() string {
 	f := x.facts
@@ -296,5 +295,5 @@ func (x *Export) goal() string {
 		f.cfg.Project.ID, x.Run)
 }
 
-// program is this program with its version.
+// program returns this program with its version.
 func (x *Export) program() string { return "git-agentxchain/" + cmp.Or(x.opt.Version, "devel") }

@@ -1,4 +1,4 @@
-// Receipts: what came of the run, of each turn, and of what they verified
+// Receipts: the outcome of the run, of each turn, and of what they verified
 // (docs/monarchic-export.md#kinds).
 
 package bridge
@@ -49,7 +49,7 @@ func (x *Export) receipt(strictly bool) ([]Object, error) {
 	return []Object{object("execution_receipt", r)}, nil
 }
 
-// finishedAt is when the run was completed, else the time of the export.
+// finishedAt returns when the run was completed, else the time of the export.
 func (x *Export) finishedAt() uint64 {
 	if at := wire.OrEmpty(x.facts.state.CompletedAt); at != "" {
 		return x.ms(at)
@@ -57,7 +57,7 @@ func (x *Export) finishedAt() uint64 {
 	return x.exportedAt()
 }
 
-// planHash covers the portable plan but for what changes without changing the plan.
+// planHash covers the portable plan without the members that change while the plan does not.
 func (x *Export) planHash() string {
 	o, _ := object("plan", x.portablePlan()).Value.(*ojson.Object)
 	for _, member := range []string{"status", "updated_at_ms", "extensions"} {
@@ -66,7 +66,7 @@ func (x *Export) planHash() string {
 	return x.digest(o)
 }
 
-// taskHashes are those of the accepted turns' tasks, in accepted order.
+// taskHashes returns the hashes of the accepted turns' tasks, in accepted order.
 func (x *Export) taskHashes() []string {
 	out := []string{}
 	for _, s := range x.steps() {
@@ -77,7 +77,7 @@ func (x *Export) taskHashes() []string {
 	return out
 }
 
-// outcomeFacts is what outcome_hash covers.
+// outcomeFacts returns what outcome_hash covers.
 func (x *Export) outcomeFacts() *ojson.Object {
 	accepted := []*ojson.Object{}
 	for _, row := range x.facts.history {
@@ -110,7 +110,7 @@ func (x *Export) turnReceipt(row *ojson.Object) *strict.ExecutionReceipt {
 	}
 }
 
-// dispatchedAt is when a turn was first handed out, "" when the log does not say.
+// dispatchedAt returns when a turn was first dispatched, "" when the log does not say.
 func (x *Export) dispatchedAt(turn string) string {
 	for _, l := range x.facts.byTurn[turn] {
 		if l.Row.String("event_type") == run.EventTurnDispatched {

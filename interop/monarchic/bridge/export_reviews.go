@@ -1,5 +1,5 @@
-// Reviews and reruns: approvals, rejections, objections, and what was done again
-// because of them (docs/monarchic-export.md#kinds).
+// Reviews and reruns: approvals, rejections, objections, and what was repeated because of them
+// (docs/monarchic-export.md#kinds).
 
 package bridge
 
@@ -14,14 +14,14 @@ import (
 
 const noReason = "no reason recorded"
 
-// decided collects decisions and counts them by what they are about.
+// decided collects decisions and counts them by subject.
 type decided struct {
 	x    *Export
 	seen map[string]int
 	list []*strict.ReviewDecision
 }
 
-// id is review-<gate or turn>-<n>, n counting from 1.
+// id returns review-<gate or turn>-<n>, n counting from 1.
 func (d *decided) id(about string) string {
 	d.seen[about]++
 	return "review-" + about + "-" + itoa(d.seen[about])
@@ -52,7 +52,7 @@ func (x *Export) reruns(bool) ([]Object, error) {
 	return reruns, nil
 }
 
-// judged follows the log for what was decided and what was done again.
+// judged follows the log for decisions and repeated work.
 func (x *Export) judged() (decisions, reruns []Object) {
 	d := &decided{x: x, seen: make(map[string]int)}
 	x.approvals(d)
@@ -84,7 +84,7 @@ func cmpMs(a, b uint64) int {
 	return 0
 }
 
-// approvals are those people gave and those an approval policy gave for them.
+// approvals adds those that people gave and those that an approval policy gave for them.
 func (x *Export) approvals(d *decided) {
 	people := make(map[string][]*ojson.Object) // by gate
 	for _, row := range x.facts.decisions {
@@ -119,7 +119,7 @@ func gateScope(kind string) strict.ReviewDecisionScope {
 	return strict.ReviewPlan
 }
 
-// again adds the rejections, and returns what was to be done again.
+// again adds the rejections, and returns what had to be repeated.
 func (x *Export) again(d *decided) []*strict.RerunScope {
 	var out []*strict.RerunScope
 	actors := make(map[string][]string)
@@ -167,7 +167,7 @@ func (x *Export) again(d *decided) []*strict.RerunScope {
 				scope(row, turn, n, strict.TriggerReviewDecision, p.String("reason"), &r.DecisionID)
 			}
 		case run.EventTurnReissued:
-			attempts[turn]++ // of the new turn; the old one is done again
+			attempts[turn]++ // of the new turn; the old one is repeated
 			if old := p.String("old_turn_id"); old != "" {
 				scope(row, old, x.attempt(old), strict.TriggerManual, p.String("reason"), nil)
 			}
@@ -176,7 +176,7 @@ func (x *Export) again(d *decided) []*strict.RerunScope {
 	return out
 }
 
-// conflictFiles are the files a turn was in conflict over when it was sent back.
+// conflictFiles returns the files that a turn was in conflict over when it was sent back.
 func (x *Export) conflictFiles(turn string) []string {
 	for _, row := range slices.Backward(x.facts.decisions) {
 		if row.String("turn_id") == turn && row.String("decision") == "conflict_rejected" {
@@ -198,7 +198,7 @@ func or2(lists ...[]string) []string {
 // objection is one without an answer.
 type objection struct{ turn, role, id, severity, statement, at string }
 
-// openObjections are those of the accepted turns that stand, in the order raised.
+// openObjections returns the standing objections of the accepted turns, in the order raised.
 func (x *Export) openObjections() []objection {
 	var open []objection
 	for _, row := range x.facts.history {

@@ -18,7 +18,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
-// project is a governed scratch project whose one or two phases ask for nothing.
+// project is a governed scratch project whose one or two phases require nothing.
 type project struct {
 	t    testing.TB
 	ctx  context.Context
@@ -130,9 +130,9 @@ func (p *project) send(op mail.SendMessage) string {
 	return out.Message.String("message_id")
 }
 
-// eventful is a run with everything an export tells of: a rejection and its retry, a
-// block and its release, a delegation carried out, one that failed and their review,
-// a turn given to another, messages with and without answers, objections, and the end.
+// eventful makes a run with everything that an export covers: a rejection and its retry, a block
+// and its release, a delegation carried out, one that failed and their review, a reissued turn,
+// messages with and without answers, objections, and the end.
 func eventful(t testing.TB) *project {
 	p := newProject(t, "budget", ojson.NewObject("per_run_max_usd", 10, "per_turn_max_usd", 1))
 	pm := p.assign("pm")

@@ -1,4 +1,4 @@
-// What everything an export has is held against.
+// The checks that every export must pass.
 
 package bridge_test
 
@@ -26,8 +26,7 @@ func (p *project) export(opt bridge.Options) *bridge.Export {
 	return x
 }
 
-// sound holds everything an export has against the schemas and rules, the structs,
-// and itself.
+// sound checks a whole export against the schemas and rules, the structs, and itself.
 func sound(t *testing.T, x *bridge.Export) map[string][]*ojson.Object {
 	t.Helper()
 	found := make(map[string][]*ojson.Object)
@@ -71,7 +70,7 @@ func sound(t *testing.T, x *bridge.Export) map[string][]*ojson.Object {
 			}
 		}
 		if strictly {
-			continue // the strict family has no acknowledgements to check messages by
+			continue // the strict family has no acknowledgements for checking messages
 		}
 		s := check.New(check.Options{Log: true})
 		r := s.Input("all", []byte(log.String()))
@@ -96,7 +95,7 @@ func unanswered(x *bridge.Export, finding string) bool {
 	})
 }
 
-// closed checks that whatever an object names is exported too.
+// closed checks that everything an object names is exported too.
 func closed(t *testing.T, x *bridge.Export, found map[string][]*ojson.Object) {
 	t.Helper()
 	steps, receipts := map[string]bool{x.Run: true}, make(map[string]bool)

@@ -15,8 +15,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// AgentRole is the role of the protocol that a governed role comes nearest to; the
-// write authority decides where the name says nothing (docs/monarchic-export.md#kinds).
+// AgentRole returns the role of the protocol nearest to a governed role; the write authority
+// decides when the name says nothing (docs/monarchic-export.md#kinds).
 func AgentRole(roleID, authority string) portable.AgentRole {
 	id := strings.ToLower(roleID)
 	if r := portable.AgentRole(id); r != "" && slices.Contains(r.Set().Tokens, id) {
@@ -53,7 +53,7 @@ func AgentRole(roleID, authority string) portable.AgentRole {
 	return portable.RoleDev
 }
 
-// runState is the lifecycle state of a run as a finished export has it.
+// runState returns the lifecycle state of a run for a finished export.
 func runState(s wire.Status) strict.RunLifecycleState {
 	switch s {
 	case wire.StatusIdle:
@@ -72,7 +72,7 @@ func runState(s wire.Status) strict.RunLifecycleState {
 	return ""
 }
 
-// planStatus is the state of a run as the status of its plan.
+// planStatus returns the state of a run as the status of its plan.
 func planStatus(s *run.State) portable.PlanStatus {
 	switch s.Status {
 	case wire.StatusIdle:
@@ -89,7 +89,7 @@ func planStatus(s *run.State) portable.PlanStatus {
 	return portable.PlanExecuting
 }
 
-// executionStatus is the status of an accepted turn.
+// executionStatus returns the status of an accepted turn.
 func executionStatus(row *ojson.Object) strict.ExecutionStatus {
 	switch row.String("status") {
 	case "blocked", "needs_human":
@@ -100,7 +100,7 @@ func executionStatus(row *ojson.Object) strict.ExecutionStatus {
 	return strict.ExecutionCompleted
 }
 
-// leaseState is the state of the lease an active turn stands for.
+// leaseState returns the state of the lease that corresponds to an active turn.
 func leaseState(t *run.Turn) strict.LeaseLifecycleState {
 	switch t.Status {
 	case wire.TurnAssigned:
@@ -113,8 +113,8 @@ func leaseState(t *run.Turn) strict.LeaseLifecycleState {
 	return strict.LeaseActive
 }
 
-// failure is a category of the run in the protocol's two vocabularies: that of
-// FailureClass, whether trying again is of use, and that of FailureDetail.
+// failure returns a failure category of the run in the protocol's two vocabularies: that of
+// FailureClass, whether a retry is of use, and that of FailureDetail.
 func failure(category string) (class string, retryable bool, detail string) {
 	switch category {
 	case "needs_human", "operator_escalation", "policy_escalation", "hook_block":
@@ -140,8 +140,8 @@ func failure(category string) (class string, retryable bool, detail string) {
 	return "unknown", false, "unknown"
 }
 
-// failureClass describes the failure of an event (blocked, rejected, failed, stalled),
-// nil when the event is not a failure.
+// failureClass describes the failure of an event (blocked, rejected, failed, stalled), nil when the
+// event is not a failure.
 func failureClass(row *ojson.Object, state *run.State) *portable.FailureClass {
 	kind, p := row.String("event_type"), row.Object("payload")
 	if !slices.ContainsFunc([]string{"blocked", "rejected", "failed",
@@ -179,7 +179,7 @@ func failureClass(row *ojson.Object, state *run.State) *portable.FailureClass {
 	return c
 }
 
-// said is what an event says about itself.
+// said returns what an event says about itself.
 func said(p *ojson.Object) string {
 	if s := cmp.Or(p.String("reason"), p.String("detail"), p.String("summary")); s != "" {
 		return s
@@ -187,7 +187,7 @@ func said(p *ojson.Object) string {
 	return strings.Join(p.Strings("reasons"), "; ")
 }
 
-// blockDetail is what stops the run as a FailureDetail, nil when nothing does.
+// blockDetail returns what stops the run as a FailureDetail, nil when nothing does.
 func (x *Export) blockDetail() *portable.FailureDetail {
 	s := x.facts.state
 	if s.Status != wire.StatusBlocked {

@@ -1,4 +1,4 @@
-// Tasks, the Intent, and what the configuration says: contract, pipeline, roles
+// Tasks, the Intent, and objects from the configuration: contract, pipeline, roles
 // (docs/monarchic-export.md#kinds).
 
 package bridge
@@ -19,7 +19,7 @@ import (
 
 func itoa(n int) string { return strconv.Itoa(n) }
 
-// tasks are those of turns, in the order of the plan; what waits for a turn has no
+// tasks lists the tasks of the turns, in the order of the plan; work that waits for a turn has no
 // task yet.
 func (x *Export) tasks(strictly bool) ([]Object, error) {
 	var out []Object
@@ -79,7 +79,7 @@ func (x *Export) task(s *step) *portable.Task {
 	return t
 }
 
-// members are the named members of an assignment that say something.
+// members returns the named members of an assignment that are not empty.
 func members(a *ojson.Object, names ...string) *ojson.Object {
 	o := ojson.NewObject()
 	for _, n := range names {
@@ -159,7 +159,7 @@ func (x *Export) intent(bool) ([]Object, error) {
 	})}, nil
 }
 
-// intake is the intake context the run's first turn had, {} without one.
+// intake returns the intake context of the run's first turn, {} without one.
 func (x *Export) intake() *ojson.Object {
 	for _, s := range x.steps() {
 		if c := x.facts.handedTo(s.id).assignment.Object("intake_context"); c != nil {
@@ -267,7 +267,7 @@ func (x *Export) roles(bool) ([]Object, error) {
 	return out, nil
 }
 
-// definition is a configured role as the protocol defines one; of an unknown role it is
+// definition returns a configured role as the protocol defines one; for an unknown role it returns
 // the id alone.
 func definition(cfg *config.Config, id string) *portable.RoleDefinition {
 	d := &portable.RoleDefinition{RoleID: id, RequiredSkills: []portable.SkillRef{}}
@@ -287,16 +287,16 @@ func definition(cfg *config.Config, id string) *portable.RoleDefinition {
 	return d
 }
 
-// DispatchedRole is the role an active turn is dispatched with: its assignment and its
-// prompt, as the bundle has them.
+// DispatchedRole returns the role that an active turn is dispatched with: its assignment and its
+// prompt, as in the bundle.
 func DispatchedRole(cfg *config.Config, turn *run.Turn, assignment *ojson.Object,
 	prompt string) *portable.ResolvedRoleBundle {
 	return roleBundle(cfg, turn.TurnID, turn.AssignedRole, &handed{assignment, protocolwire.SHA256([]byte(prompt))})
 }
 
-// roleBundle has the provenance of the prompt where the role has instructions of its
-// own: they are the template. A prompt made of the role's mandate alone has none, and
-// extensions.agentxchain names what was rendered.
+// roleBundle has the provenance of the prompt when the role has instructions of its own: they are
+// the template. A prompt made of the role's mandate alone has none, and extensions.agentxchain
+// names what was rendered.
 func roleBundle(cfg *config.Config, turn, role string, h *handed) *portable.ResolvedRoleBundle {
 	out := &portable.ResolvedRoleBundle{
 		Role:           *definition(cfg, role),

@@ -58,7 +58,7 @@ func TestExportOfAnEventfulRun(t *testing.T) {
 	if !slices.Equal(receipt.Strings("artifact_hashes"), slices.Compact(digests)) {
 		t.Errorf("artifact_hashes %v, not %v", receipt.Strings("artifact_hashes"), digests)
 	}
-	// Who delegates is before who does it, and the review comes after both.
+	// The delegating turn comes before the one that does the work, and the review after both.
 	steps := plan.Objects("steps")
 	parent := steps[0].String("step_id")
 	for _, child := range steps[1:3] {
@@ -233,7 +233,7 @@ func TestExportIsTheSameEverywhere(t *testing.T) {
 	if all(p.r, bridge.Options{At: time.Unix(1e9, 0)}) == once {
 		t.Error("the time of the export is nowhere")
 	}
-	// In a clone that has the run's ref and nothing of its working files.
+	// In a clone that has the run's ref and none of its working files.
 	there := t.TempDir()
 	for _, args := range [][]string{
 		{"clone", "-q", p.repo.Dir, there},
@@ -249,7 +249,7 @@ func TestExportIsTheSameEverywhere(t *testing.T) {
 	if all(r, bridge.Options{Run: run}) != once {
 		t.Error("the export of a clone differs")
 	}
-	// A checkpoint marks history; the plan stays what it was.
+	// A checkpoint changes history; the plan stays what it was.
 	x := p.export(bridge.Options{})
 	before, err := x.Objects("receipt", false)
 	p.must(err)

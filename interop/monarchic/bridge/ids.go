@@ -1,4 +1,4 @@
-// Identifiers, times and digests that an export mints (docs/monarchic-export.md#kinds).
+// Identifiers, times and digests that an export makes (docs/monarchic-export.md#kinds).
 
 package bridge
 
@@ -13,7 +13,7 @@ import (
 
 func planID(run string) string { return "plan-" + run }
 
-// artifactID names a file of a turn: <turn>:<16 hex of the SHA-256 of its path>.
+// artifactID returns the id of a turn's file: <turn>:<16 hex of the SHA-256 of its path>.
 func artifactID(turn, path string) string { return turn + ":" + wire.SHA256([]byte(path))[:16] }
 
 func receiptID(turn string) string { return "receipt-" + turn }
@@ -24,16 +24,16 @@ func fencingToken(run, turn string, attempt int) string {
 	return fmt.Sprintf("fence-%s-%s-%04d", run, turn, attempt)
 }
 
-// delegationID is the id of a delegation in the whole run: its own is unique only
-// within the turn that issued it.
+// delegationID returns the id of a delegation in the whole run: its own is unique only within the
+// turn that issued it.
 func delegationID(parent, id string) string { return parent + "." + id }
 
 // marker reports whether a file marker names contents; "deleted" and "unreadable"
 // do not.
 func marker(m string) bool { return strings.HasPrefix(m, "sha256:") }
 
-// ms is a stamp of the run as Unix milliseconds; one that cannot be read is 0, with
-// a warning. An empty stamp is 0 and nothing to warn of.
+// ms returns a stamp of the run as Unix milliseconds; an unreadable one is 0, with a warning. An
+// empty stamp is 0 without one.
 func (x *Export) ms(stamp string) uint64 {
 	if stamp == "" {
 		return 0
@@ -46,8 +46,8 @@ func (x *Export) ms(stamp string) uint64 {
 	return uint64(t.UnixMilli())
 }
 
-// digest is sha256: and the hex digest of the canonical JSON of v. What has none,
-// text that is not Unicode, is digested as it is written.
+// digest returns sha256: and the hex digest of the canonical JSON of v. A value without canonical
+// JSON, such as text that is not Unicode, is digested as it is written.
 func (x *Export) digest(v any) string {
 	d, err := monarchic.Digest(v)
 	if err != nil {

@@ -1,4 +1,4 @@
-// What a plan of the Monarchic protocol is for an import, whatever form it came in.
+// A plan of the Monarchic protocol for an import, whatever its form.
 
 package bridge
 
@@ -11,20 +11,20 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// Kinds of plans that ReadPlan tells apart (docs/monarchic.md).
+// Kinds of plans that ReadPlan distinguishes (docs/monarchic.md).
 const (
 	KindPipeline       = "pipeline_spec"
 	KindPipelineLegacy = "pipeline_spec_legacy" // pipeline_id, tasks[].id, tasks[].task only
-	KindPlan           = "plan"                 // portable, which is what the strict family calls v0
+	KindPlan           = "plan"                 // portable, which the strict family calls v0
 	KindStrictPlan     = "client_boundary/plan"
 	KindTask           = "task"
 	KindCampaign       = "campaign_pipeline_spec" // tasks[].task_artifact: the tasks are files
 )
 
-// Codes of refused plans beside those of package protocol.
+// Codes of refused plans besides those of package protocol.
 const (
 	CodePipelineInvalid = "pipeline_invalid"     // the plan breaks rules of its own
-	CodeUnrepresentable = "plan_unrepresentable" // a governed run has nothing to carry it out with
+	CodeUnrepresentable = "plan_unrepresentable" // a governed run cannot carry it out
 	CodeUnsupported     = "unsupported_version"
 )
 
@@ -42,7 +42,7 @@ type Plan struct {
 	Objective  string
 	ProjectKey string
 	Tasks      []*Task
-	Rest       *ojson.Object // members of the document beside those above, as they are
+	Rest       *ojson.Object // other members of the document, unchanged
 	Notes      []Note
 }
 
@@ -51,20 +51,20 @@ type Task struct {
 	Pointer   string // of the task in the document (RFC 6901)
 	ID        string
 	Role      string // role token or role id as given; "" when the plan names none
-	RoleID    string // open-ended role; it wins over Role
+	RoleID    string // open-ended role; it overrides Role
 	Goal      string
 	DependsOn []string
 	Gates     []string
-	Human     bool // the plan wants a person to look at it
+	Human     bool // the plan wants a person to review it
 	Contract  []string
-	Told      *ojson.Object // what the agent is told beside the goal
-	Source    *ojson.Object // the task as it stands in the document
+	Told      *ojson.Object // what the agent is told besides the goal
+	Source    *ojson.Object // the task as it is in the document
 
-	place int // in the queue of the run it was exported from; 0 for none
+	place int // in the queue of the run that it was exported from; 0 for none
 }
 
-// Note says what an import does with something that it does not carry out as it
-// stands: nothing is dropped without one.
+// Note says what an import does with something that it does not carry out as it stands: nothing is
+// dropped without one.
 type Note struct {
 	Text     string
 	Pointers []string
@@ -79,12 +79,11 @@ func (p *Plan) note(pointer, text string) {
 	p.Notes[i].Pointers = append(p.Notes[i].Pointers, pointer)
 }
 
-// faults collects everything wrong with a plan, so that its author can correct it in
-// one go.
+// faults collects everything wrong with a plan, so that its author can correct it in one go.
 type faults struct {
 	code  string
 	list  wire.Problems
-	found int // those beyond maxFaults included
+	found int // including those beyond maxFaults
 }
 
 const maxFaults = 25
@@ -103,8 +102,8 @@ func (f *faults) add(code, pointer, value, format string, args ...any) {
 	}
 }
 
-// err is the refusal, nil when nothing is wrong. Its code is that of the first
-// fault; each problem has its own, and the pointer as its field.
+// err returns the refusal, nil when nothing is wrong. Its code is that of the first fault; each
+// problem has its own, and the pointer as its field.
 func (f *faults) err(hint string) *wire.Error {
 	if len(f.list) == 0 {
 		return nil

@@ -56,7 +56,7 @@ func (r *reader) campaignTask(o *ojson.Object, at string) {
 	doc, err := r.taskFile(o)
 	switch {
 	case err == nil:
-		// What the pipeline says of a task stands before what its file says.
+		// The pipeline's members of a task override those of its file.
 		r.role(t, o, at)
 		r.common(t, doc, inFile)
 		if id := doc.String("task_id"); id != "" && id != t.ID {
@@ -93,7 +93,7 @@ func (r *reader) campaignTask(o *ojson.Object, at string) {
 	r.plan.Tasks = append(r.plan.Tasks, t)
 }
 
-// taskFile is the Task in the file a task names: protobuf when the format is proto or
+// taskFile reads the Task in the file that a task names: protobuf when the format is proto or
 // protobuf, or the name ends in .pb; else JSON.
 func (r *reader) taskFile(o *ojson.Object) (*ojson.Object, error) {
 	name := strings.TrimSpace(o.String("task_artifact"))
@@ -129,7 +129,7 @@ func (r *reader) taskFile(o *ojson.Object) (*ojson.Object, error) {
 	return doc, nil
 }
 
-// campaignGates has the tasks that no other waits for pass the pipeline's gates.
+// campaignGates makes the tasks that no other waits for pass the pipeline's gates.
 func (r *reader) campaignGates(doc *ojson.Object) {
 	gates := doc.Object("gate_policy").Objects("required_gates")
 	if doc.Object("gate_policy").Bool("require_standard") {

@@ -1,4 +1,4 @@
-// Holding a plan against the protocol's own schemas and rules before it is imported.
+// Checking a plan against the protocol's own schemas and rules before it is imported.
 
 package bridge
 
@@ -10,8 +10,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// judge puts the findings of the protocol's rules in the place of what the reader
-// found of the same kind: it reads no more than it needs.
+// judge replaces the reader's findings of the same kind by those of the protocol's rules, as the
+// reader reads only what it needs.
 func (r *reader) judge(doc *ojson.Object, shape string) {
 	findings := judged(doc, shape)
 	if check.Valid(findings) {
@@ -30,8 +30,8 @@ func (r *reader) judge(doc *ojson.Object, shape string) {
 	}
 }
 
-// judged are the findings for the document as the type it is. A task may be of
-// either family; it is valid if it is valid in one of them (docs/monarchic.md#types).
+// judged returns the findings for the document as the type it is. A task may belong to either
+// family; it is valid if it is valid in one of them (docs/monarchic.md#types).
 func judged(doc *ojson.Object, kind string) []check.Finding {
 	var types []check.Type
 	switch kind {

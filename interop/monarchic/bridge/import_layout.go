@@ -1,4 +1,4 @@
-// Fitting a plan to a project: levels become phases, or find a place in phases there are.
+// Fitting a plan to a project: levels become phases, or find a place in existing phases.
 
 package bridge
 
@@ -16,31 +16,31 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// FitOptions say what a plan leaves open.
+// FitOptions says what a plan leaves open.
 type FitOptions struct {
 	Role  string // of tasks that name none; dev when ""
-	Agent string // program, with arguments, that does the work of every new role; "" is people
+	Agent string // program, with arguments, that does the work of every new role; "" means people
 }
 
-// Import is a plan as a governed run will work it off.
+// Import is a plan as a governed run will work through it.
 type Import struct {
 	Plan     *Plan
 	Phases   []*Phase
 	Roles    []*RoleUse
-	Config   []byte // agentxchain.json to be written; nil in a project that has one
+	Config   []byte // agentxchain.json to write; nil in a project that has one
 	Charters []*run.Charter
 }
 
-// Phase is one phase with the tasks that belong to it.
+// Phase is one phase with its tasks.
 type Phase struct {
 	Name       string
-	Level      int    // from 1; 0 for a phase that was there
+	Level      int    // from 1; 0 for an existing phase
 	Gate       string // "" for a phase that opens by itself
 	GateNew    bool
 	Human      bool // a person passes the gate
 	Tasks      []string
 	Roles      []string
-	Concurrent int // most turns side by side
+	Concurrent int // maximum of turns side by side
 }
 
 // RoleUse is a role and how many tasks it has.
@@ -53,7 +53,7 @@ type RoleUse struct {
 	Tasks     int
 }
 
-// Record is what the run keeps of the plan beside its tasks.
+// Record returns what the run keeps of the plan besides its tasks.
 func (im *Import) Record() *ojson.Object {
 	p := im.Plan
 	return ojson.NewObject("plan_id", p.ID, "kind", p.Kind, "objective", p.Objective, "project_key", p.ProjectKey,
@@ -109,8 +109,8 @@ func ForNewProject(p *Plan, opt FitOptions) (*Import, *wire.Error) {
 	return im, im.admit(cfg, run.FreshState(cfg, ""))
 }
 
-// admit asks the engine whether a run in state s would take the charters, so that
-// what it refuses is refused before anything is written.
+// admit asks the engine whether a run in state s would accept the charters, so that a refusal comes
+// before anything is written.
 func (im *Import) admit(cfg *config.Config, s *run.State) *wire.Error {
 	s = s.Clone()
 	if s.Run() == "" {
@@ -123,7 +123,7 @@ func (im *Import) admit(cfg *config.Config, s *run.State) *wire.Error {
 	return err
 }
 
-// nameGate gives the phase a gate of its own: an id may be that of one gate only.
+// nameGate gives the phase a gate of its own: an id may belong to one gate only.
 func (ph *Phase) nameGate(asked []string, taken map[string]bool) {
 	if len(asked) == 0 && !ph.Human {
 		return
@@ -138,8 +138,8 @@ func (ph *Phase) nameGate(asked []string, taken map[string]bool) {
 	taken[ph.Gate], ph.GateNew = true, true
 }
 
-// queuedBefore refuses a plan that the run has already: importing it again, as a
-// repeated script does, is not an error of the plan.
+// queuedBefore refuses a plan that the run already has: importing it again, as a repeated script
+// does, is not an error of the plan.
 func queuedBefore(p *Plan, s *run.State) *wire.Error {
 	done := 0
 	for _, t := range p.Tasks {
@@ -157,11 +157,10 @@ func queuedBefore(p *Plan, s *run.State) *wire.Error {
 		Details: ojson.NewObject("plan_id", p.ID, "charters", len(p.Tasks), "done", done)}
 }
 
-// ForProject finds every task a place in the phases of a project: the first one,
-// from where the run is, that comes no earlier than those of its dependencies and
-// routes to its role. Nothing of agentxchain.json is changed, so what it lacks is
-// an error that says what would have to be added. s is the run's state, or that of
-// a run that has not begun.
+// ForProject finds a place for every task in the phases of a project: the first phase, from the
+// present one on, that comes no earlier than those of its dependencies and routes to its role. It
+// changes nothing in agentxchain.json; if something is missing there, the error says what would
+// have to be added. s is the run's state, or that of a run that has not begun.
 func ForProject(p *Plan, cfg *config.Config, s *run.State, opt FitOptions) (*Import, *wire.Error) {
 	if refusal := queuedBefore(p, s); refusal != nil {
 		return nil, refusal
@@ -227,7 +226,7 @@ func ForProject(p *Plan, cfg *config.Config, s *run.State, opt FitOptions) (*Imp
 	return im, im.admit(cfg, s)
 }
 
-// needs holds the gates a task asks for against those the run still has to pass.
+// needs compares the gates that a task asks for with those that the run still has to pass.
 func (im *Import) needs(t *Task, ahead []*Phase, bad *faults) {
 	for i, g := range t.Gates {
 		if !slices.ContainsFunc(ahead, func(ph *Phase) bool { return ph.Gate == g }) {
@@ -274,7 +273,7 @@ func (im *Import) place(t *Task, ph *Phase, role string) {
 	im.Charters = append(im.Charters, c)
 }
 
-// remarks notes what the layout means for those who wrote the plan.
+// remarks notes what the layout means for the authors of the plan.
 func (im *Import) remarks() {
 	for _, ph := range im.Phases {
 		if len(ph.Tasks) > len(ph.Roles) && ph.Concurrent > 1 || ph.Level > 0 && len(ph.Tasks) > len(ph.Roles) {
@@ -290,10 +289,10 @@ func (im *Import) remarks() {
 	}
 }
 
-const maxPromptGoal = 8000 // what a prompt quotes of one text
+const maxPromptGoal = 8000 // limit for a text quoted in a prompt
 
-// levels sorts tasks by the longest way to them; within a level they keep their
-// order. The graph has no circles.
+// levels sorts tasks by the longest path to them; within a level they keep their order. The graph
+// has no cycles.
 func levels(tasks []*Task) [][]*Task {
 	byID := make(map[string]*Task, len(tasks))
 	waits := make(map[*Task]int, len(tasks))

@@ -1,4 +1,4 @@
-// The members every form of a task shares, and the edges between tasks.
+// The members that every form of a task shares, and the edges between tasks.
 
 package bridge
 
@@ -38,7 +38,7 @@ func blank(v ojson.Value) bool {
 	return !ok || strings.TrimSpace(s) == ""
 }
 
-// camel is the lowerCamelCase spelling of a snake_case name.
+// camel returns the lowerCamelCase spelling of a snake_case name.
 func camel(key string) string {
 	parts := strings.Split(key, "_")
 	for i, p := range parts[1:] {
@@ -73,8 +73,8 @@ func (r *reader) text(o *ojson.Object, at, key string, required bool) string {
 	return s
 }
 
-// common reads what a task is about from o: role, goal, dependencies, gates. What
-// has no meaning for the run itself is told to the agent, or kept and noted.
+// common reads what a task is about from o: role, goal, dependencies, gates. Members without
+// meaning for the run itself are passed to the agent, or kept and noted.
 func (r *reader) common(t *Task, o *ojson.Object, at string) {
 	if t.Told == nil {
 		t.Told = &ojson.Object{}
@@ -153,7 +153,7 @@ func (r *reader) role(t *Task, o *ojson.Object, at string) {
 	}
 }
 
-// agentRoles are the tokens of AgentRole by number, from 1 (docs/monarchic.md#types).
+// agentRoles returns the tokens of AgentRole by number, from 1 (docs/monarchic.md#types).
 func agentRoles() []string { return portable.RoleDev.Set().Tokens[1:] }
 
 // edges reads a list of ids or TaskDependency objects.
@@ -180,8 +180,8 @@ func (r *reader) edges(t *Task, o *ojson.Object, at, key string) {
 	}
 }
 
-// edge adds a dependency. All kinds that order work are the same to the run; a message
-// route does not order work.
+// edge adds a dependency. All kinds that order work are the same for the run; a message route does
+// not order work.
 func (r *reader) edge(t *Task, at, id string, o *ojson.Object) {
 	switch kind := cmp.Or(o.String("kind"), "depends_on"); kind {
 	case "depends_on":
@@ -231,7 +231,7 @@ func (r *reader) gates(t *Task, o *ojson.Object, at string) {
 
 const maxGateName = 100
 
-// skills checks required_skills: none blank, none twice (docs/monarchic.md#types).
+// skills checks required_skills: none blank, no duplicates (docs/monarchic.md#types).
 func (r *reader) skills(v ojson.Value, at string) {
 	items, ok := v.([]any)
 	if !ok {
@@ -257,8 +257,8 @@ func (r *reader) skills(v ojson.Value, at string) {
 	}
 }
 
-// contract takes the definition of done as what the turn has to answer for, and
-// the wish for a person's review.
+// contract reads the definition of done, which the turn has to answer for, and the request for a
+// person's review.
 func (r *reader) contract(t *Task, v ojson.Value, at string) {
 	o, _ := v.(*ojson.Object)
 	t.Contract = append(t.Contract, o.Strings("definition_of_done")...)
@@ -269,7 +269,7 @@ func (r *reader) contract(t *Task, v ojson.Value, at string) {
 	}
 }
 
-// graph checks the tasks against each other: ids, dependencies, circles.
+// graph checks the tasks against each other: ids, dependencies, cycles.
 func (r *reader) graph() {
 	p := r.plan
 	if len(p.Tasks) == 0 && len(r.bad.list) == 0 {
@@ -314,8 +314,7 @@ func (r *reader) graph() {
 	}
 }
 
-// findCircle returns the ids of a circle of dependencies, the first one repeated
-// at the end, or nil.
+// findCircle returns the ids of a cycle of dependencies, the first one repeated at the end, or nil.
 func findCircle(tasks []*Task, byID map[string]*Task) []string {
 	const unseen, open, done = 0, 1, 2
 	state := make(map[*Task]int, len(tasks))

@@ -1,15 +1,15 @@
-// Taking a plan back from an export of the run it was imported into.
+// Importing a plan from an export of the run that it was imported into.
 
 package bridge
 
 import "github.com/git-agentxchain/git-agentxchain/internal/ojson"
 
-// charterOf is the charter a step of an exported run stands for, or nil.
+// charterOf returns the charter that a step of an exported run came from, or nil.
 func charterOf(step *ojson.Object) *ojson.Object {
 	return step.Object("extensions").Object("agentxchain").Object("charter")
 }
 
-// ownPlan is the plan an exported run was given, when it was given one only.
+// ownPlan returns the plan that an exported run was given, if it was given exactly one.
 func (r *reader) ownPlan(doc *ojson.Object) *ojson.Object {
 	plans := doc.Object("extensions").Object("agentxchain").Objects("charter_plans")
 	if len(plans) != 1 {
@@ -18,12 +18,12 @@ func (r *reader) ownPlan(doc *ojson.Object) *ojson.Object {
 	return plans[0]
 }
 
-// ownCharter takes a task back as it was imported (docs/monarchic-export.md#kinds: what has come
-// through an import is exported under the same key).
+// ownCharter restores a task as it was imported (docs/monarchic-export.md#kinds: what was imported
+// is exported under the same key).
 func (r *reader) ownCharter(c *ojson.Object, at string) {
 	for _, t := range r.plan.Tasks {
 		if t.ID == c.String("charter_id") {
-			return // it took the run several turns
+			return // the run needed several turns for it
 		}
 	}
 	told := c.Object("task").Clone()

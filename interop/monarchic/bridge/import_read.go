@@ -20,17 +20,17 @@ type reader struct {
 	files Files
 }
 
-// Files reads a file that a plan names, by its path with slashes. An error that is
-// fs.ErrNotExist says that there is none. nil has no files.
+// Files reads a file that a plan names, by its path with slashes. The error fs.ErrNotExist says
+// that there is none. nil has no files.
 type Files func(name string) ([]byte, error)
 
 const readHint = "git agentxchain monarchic validate FILE shows every finding"
 
-// ReadPlan reads a PipelineSpec (legacy or role-aware), a Plan (portable or strict)
-// or a Task from JSON; the whole of `monarchic export --type all` counts as the plan
-// in it. The document is held against the protocol's schemas and rules first
-// (package check). A pipeline whose tasks are files reads them through files. Errors: invalid_json, pipeline_invalid,
-// plan_unrepresentable, unsupported_version; each fault is a problem whose field is its JSON pointer.
+// ReadPlan reads a PipelineSpec (legacy or role-aware), a Plan (portable or strict) or a Task from JSON; for the
+// whole output of `monarchic export --type all` it reads the plan in it. It checks the document against the
+// protocol's schemas and rules first (package check). It reads a pipeline whose tasks are files through files.
+// Errors: invalid_json, pipeline_invalid, plan_unrepresentable, unsupported_version; each fault is a problem whose
+// field is its JSON pointer.
 func ReadPlan(data []byte, files Files) (*Plan, *wire.Error) {
 	v, err := ojson.DecodeLimited([]byte(strings.TrimPrefix(string(data), "\ufeff")),
 		ojson.Limits{Bytes: MaxPlanBytes, Depth: maxPlanDepth})
@@ -58,7 +58,7 @@ func ReadPlan(data []byte, files Files) (*Plan, *wire.Error) {
 		doc = inner
 	}
 	r := &reader{plan: &Plan{Rest: &ojson.Object{}}, files: files}
-	var shape string // what the document is; an exported plan says what it was once
+	var shape string // the kind of document; an exported plan says what it once was
 	switch {
 	case campaign(doc):
 		r.campaign(doc)
@@ -140,8 +140,8 @@ func (r *reader) pipeline(doc *ojson.Object) {
 	r.rest(doc, "version", "pipeline_id", "objective", "project_key", "tasks")
 }
 
-// aware asks for what a pipeline owes once it uses a member of the role-aware
-// layout (docs/monarchic.md#types).
+// aware checks what a pipeline must have once it uses a member of the role-aware layout
+// (docs/monarchic.md#types).
 func (r *reader) aware(doc *ojson.Object) {
 	for _, key := range []string{"objective", "project_key"} {
 		if !has(doc, key) {
@@ -184,7 +184,7 @@ func (r *reader) pipelineTask(o *ojson.Object, at string) {
 	r.plan.Tasks = append(r.plan.Tasks, t)
 }
 
-// connection is an edge of the campaign form (docs/monarchic.md#types).
+// connection reads an edge of the campaign form (docs/monarchic.md#types).
 func (r *reader) connection(c *ojson.Object) {
 	from, _ := get(c, "from_task_id")
 	to, _ := get(c, "to_task_id")
@@ -306,8 +306,8 @@ func (r *reader) strictPlan(doc *ojson.Object) {
 	r.rest(doc, "plan_id", "steps")
 }
 
-// kindRole gives a step of a strict plan the role its policy tags or its kind
-// suggest; the shape has no member for it.
+// kindRole gives a step of a strict plan the role that its policy tags or its kind suggest; the
+// shape has no member for it.
 func (r *reader) kindRole(t *Task, o *ojson.Object, at string) {
 	for _, tag := range o.Strings("policy_tags") {
 		if role, ok := strings.CutPrefix(tag, "role:"); ok && t.RoleID == "" && t.Role == "" {

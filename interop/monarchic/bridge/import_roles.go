@@ -17,7 +17,7 @@ import (
 
 const defaultRole = "dev"
 
-// newRoleID is the role a task gets in a project of its own.
+// newRoleID returns the role of a task in a project of its own.
 func (im *Import) newRoleID(t *Task, opt FitOptions) string {
 	switch {
 	case t.RoleID != "":
@@ -47,15 +47,15 @@ func (im *Import) newRole(t *Task, opt FitOptions, bad *faults) {
 	}
 }
 
-// roleID tells the ids agentxchain.json accepts.
+// roleID reports the ids that agentxchain.json accepts.
 func roleID(id string) bool {
 	return id != "" && len(id) <= 64 && !strings.ContainsFunc(id, func(c rune) bool {
 		return (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '_' && c != '-'
 	})
 }
 
-// configuredRole resolves a task's role in a project: role_id, a role of the
-// token's name, or the one role the token stands for (docs/monarchic-export.md#kinds).
+// configuredRole resolves a task's role in a project: role_id, a role with the token's name, or the
+// one role that the token means (docs/monarchic-export.md#kinds).
 func configuredRole(p *Plan, t *Task, cfg *config.Config, opt FitOptions, bad *faults) string {
 	known := func(id string) bool { return id != "human" && cfg.Role(id) != nil }
 	have := strings.Join(cfg.Roles.Keys(), ", ")
@@ -95,7 +95,7 @@ func configuredRole(p *Plan, t *Task, cfg *config.Config, opt FitOptions, bad *f
 	return ""
 }
 
-// reviews tells the roles whose work is to judge that of others.
+// reviews reports the roles whose work is to judge that of others.
 func reviews(id string) bool {
 	switch AgentRole(id, wire.Authoritative) {
 	case portable.RoleQA, portable.RoleReviewer, portable.RoleSecurity, portable.RoleVerification:
@@ -109,8 +109,8 @@ const (
 	personRuntime = "person"
 )
 
-// propose writes the agentxchain.json of the plan and reads it back: what the
-// engine would refuse is refused here, before anything is written.
+// propose writes the agentxchain.json of the plan and reads it back: a refusal of the engine comes
+// here, before anything is written.
 func (im *Import) propose(opt FitOptions) (*config.Config, *wire.Error) {
 	obj := ojson.NewObject
 	p := im.Plan
@@ -155,7 +155,7 @@ func (im *Import) propose(opt FitOptions) (*config.Config, *wire.Error) {
 	doc := obj("schema_version", "1.0", "project", project, "roles", roles, "runtimes", obj(runtime, rt),
 		"routing", routing, "gates", gates,
 		"rules", obj("max_turn_retries", 2),
-		// A plan brings no documents of its own; left out, other readers would demand the usual ones.
+		// A plan has no documents of its own; without this member, other readers would demand the usual ones.
 		"workflow_kit", obj())
 	if n := len(p.Tasks); n > 25 {
 		doc.Set("run_loop", obj("max_turns", 2*n)) // every task once, and as many turns for corrections
@@ -179,8 +179,8 @@ func (im *Import) propose(opt FitOptions) (*config.Config, *wire.Error) {
 	return cfg, nil
 }
 
-// asksVerification reports whether a task of the phase names a gate; one that is
-// there for a person alone asks for nothing else.
+// asksVerification reports whether a task of the phase names a gate; a gate that only waits for a
+// person requires nothing else.
 func (im *Import) asksVerification(ph *Phase) bool {
 	return slices.ContainsFunc(im.Charters, func(c *run.Charter) bool {
 		return c.Phase == ph.Name && len(c.GatesRequired) > 0
@@ -200,7 +200,7 @@ func title(id string) string {
 	return strings.Join(words, " ")
 }
 
-// oneLine is text on one line of at most 200 characters.
+// oneLine returns text on one line of at most 200 characters.
 func oneLine(s string) string {
 	return strings.TrimSpace(text.CutUnits(strings.Join(strings.Fields(s), " "), 200))
 }

@@ -1,4 +1,4 @@
-// Tests of what an import makes of plans, and of what it refuses.
+// Tests of how plans are imported, and of what is refused.
 
 package bridge_test
 
@@ -22,7 +22,7 @@ import (
 
 const diamond = "../../../examples/monarchic-plan/plan.json"
 
-// pipeline is a role-aware PipelineSpec with the tasks given.
+// pipeline returns a role-aware PipelineSpec with the given tasks.
 func pipeline(tasks string) string {
 	return `{"version":"v1","pipeline_id":"p","objective":"o","project_key":"k","tasks":[` + tasks + `]}`
 }
@@ -37,7 +37,7 @@ func strictPlan(steps string) string {
 		steps + `],"replan_policy":{"strategy":"retry","max_attempts":1},"input_digest":"sha256:i"}`
 }
 
-// laid are the charters of a new project, a line each: id phase role deps gates goal.
+// laid returns the charters of a new project, a line each: id phase role deps gates goal.
 func laid(im *bridge.Import) string {
 	var b strings.Builder
 	for _, c := range im.Charters {
@@ -145,8 +145,8 @@ func TestPlansThatAreRefused(t *testing.T) {
 	}
 }
 
-// Nothing is dropped: what has no effect is noted, what the agent should know is
-// told to it, and the whole task is kept.
+// Nothing is dropped: what has no effect is noted, what the agent should know is passed to it, and
+// the whole task is kept.
 func TestNothingOfATaskIsLost(t *testing.T) {
 	doc := pipeline(`{"id":"a","role":"dev","goal":"x","inputs":{"n":1.50},"constraints":{"no_network":true},"required_skills":[{"id":"s","required":true}],
 		"run_context":{"version":"v1","repo":"r","worktree":"w","image":"i","runner":"v"},"extensions":{"k":"v"},"color":"red",
@@ -261,8 +261,8 @@ func TestFittingAProject(t *testing.T) {
 	}
 }
 
-// Any graph without circles becomes a project whose phases keep its order, never
-// hold more than a phase may run, and whose charters a run takes.
+// Any graph without cycles becomes a project whose phases keep its order, never hold more than a
+// phase may run, and whose charters a run accepts.
 func TestEveryGraphBecomesAProject(t *testing.T) {
 	roles := []string{"dev", "qa", "ops", "reviewer", "security", "publisher"}
 	rapid.Check(t, func(t *rapid.T) {
@@ -328,7 +328,7 @@ func TestEveryGraphBecomesAProject(t *testing.T) {
 	})
 }
 
-// No document breaks the reader, and what it takes keeps all its tasks.
+// No document breaks the reader, and one that it accepts keeps all its tasks.
 func FuzzReadPlan(f *testing.F) {
 	if data, err := os.ReadFile(diamond); err == nil {
 		f.Add(data)
@@ -357,8 +357,8 @@ func FuzzReadPlan(f *testing.F) {
 	})
 }
 
-// What the engine would refuse is refused before anything is written, and a plan
-// that is wrong all over does not fill the screen.
+// A refusal of the engine comes before anything is written, and a plan full of faults does not fill
+// the screen.
 func TestLargePlans(t *testing.T) {
 	many := func(n int, role, more string) string {
 		tasks := make([]string, n)

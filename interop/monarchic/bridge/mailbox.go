@@ -1,4 +1,4 @@
-// The mailbox of a run: messages that were sent, and what else amounts to messages
+// The mailbox of a run: messages that were sent, and other events that count as messages
 // (docs/monarchic.md#messages).
 
 package bridge
@@ -26,14 +26,14 @@ const (
 // Mail is one message with what became of it.
 type Mail struct {
 	Message   *portable.TaskMessage
-	Acks      []*portable.TaskMessageAck // in order; what delivery implies is among them
+	Acks      []*portable.TaskMessageAck // in order, including those that delivery implies
 	Derived   bool                       // it follows from the run and was not sent
 	State     string
 	Addressed string // turn, role or human, as the sender wrote it
 	FromRole  string // role of the sender's turn, "" for a person
 }
 
-// Answered is the newest status the recipient gave, "" for none.
+// Answered returns the newest status that the recipient gave, "" for none.
 func (m *Mail) Answered() string {
 	if n := len(m.Acks); n > 0 {
 		return m.Acks[n-1].Status
@@ -41,8 +41,8 @@ func (m *Mail) Answered() string {
 	return ""
 }
 
-// Owed reports whether the recipient still has to say something: an acknowledgement
-// is asked for, and all there is of it is that the message got there.
+// Owed reports whether the recipient still has to answer: an acknowledgement is requested, and so
+// far there is only proof of delivery.
 func (m *Mail) Owed() bool {
 	return m.Message.RequiresAck &&
 		!slices.ContainsFunc(m.Acks, func(a *portable.TaskMessageAck) bool { return !implied(a) })
@@ -65,7 +65,7 @@ func (x *Export) Mailbox() []*Mail {
 		taken[m.Message.MessageID] = true
 	}
 	for _, m := range slices.Concat(x.handoffs(), x.blockers(), x.ready()) {
-		for taken[m.Message.MessageID] { // a sent message of that id came from outside
+		for taken[m.Message.MessageID] { // a sent message with that id came from outside
 			m.Message.MessageID += "-derived"
 		}
 		taken[m.Message.MessageID] = true
@@ -84,7 +84,7 @@ func (x *Export) Mailbox() []*Mail {
 	return out
 }
 
-// sent reads the messages that were sent out of the event log.
+// sent reads the messages that were sent from the event log.
 func (x *Export) sent() []*Mail {
 	var out []*Mail
 	byID := make(map[string]*Mail)
@@ -147,12 +147,12 @@ func (x *Export) sent() []*Mail {
 			at = m.Acks[0].AckedAt
 		}
 		if at != "" && (len(m.Acks) == 0 || m.Acks[0].Status != portable.AckReceived) {
-			// A recipient with the message in a bundle, or that answers it, has received it.
+			// A recipient that has the message in a bundle, or answers it, has received it.
 			m.Acks = slices.Insert(m.Acks, 0, x.ack(id, m.Message.ToTaskID, at, portable.AckReceived, ""))
 			m.Acks[0].Extensions = ours(ojson.NewObject("implied", true))
 		}
 		for _, a := range m.Acks {
-			if a.TaskID != m.Message.ToTaskID { // said by whom the message was with before
+			if a.TaskID != m.Message.ToTaskID { // from an earlier recipient of the message
 				a.Extensions = ours(ojson.NewObject("task_id", a.TaskID))
 				a.TaskID = m.Message.ToTaskID
 			}
@@ -164,7 +164,7 @@ func (x *Export) sent() []*Mail {
 	return out
 }
 
-// waiting is the state of a message that is in no bundle.
+// waiting returns the state of a message that is in no bundle.
 func (x *Export) waiting(to string) string {
 	s := x.facts.state
 	if x.ended() || x.facts.cfg.Role(to) == nil && !s.ActiveTurns.Has(to) {
@@ -185,7 +185,7 @@ func (x *Export) ack(id, by, at, status, note string) *portable.TaskMessageAck {
 	}
 }
 
-// blockers are blocks that a person has to lift; lifting one is the answer.
+// blockers returns the blocks that a person has to lift; lifting one is the answer.
 func (x *Export) blockers() []*Mail {
 	var out []*Mail
 	byID := make(map[string]*Mail)
@@ -219,9 +219,9 @@ func (x *Export) blockers() []*Mail {
 	return out
 }
 
-// ready tells the next turn of the files the accepted one left.
+// ready returns messages that tell the next turn about the files that the accepted one left.
 func (x *Export) ready() []*Mail {
-	next := make(map[string]string) // accepted turn -> the turn handed out next
+	next := make(map[string]string) // accepted turn -> the turn dispatched next
 	var open []string
 	for _, l := range x.facts.events {
 		turn := l.Row.Object("turn").String("turn_id")
@@ -263,8 +263,8 @@ func (x *Export) ready() []*Mail {
 
 func subjectLine(s string) string { return text.ClipRunes(strings.Join(strings.Fields(s), " "), 200) }
 
-// lastTurn is the task that speaks for the run where none is named: its newest turn,
-// "" without one.
+// lastTurn returns the task that speaks for the run when none is named: its newest turn, "" without
+// one.
 func (x *Export) lastTurn() string {
 	if ids := x.facts.state.ActiveTurns.Keys(); len(ids) > 0 {
 		return ids[len(ids)-1]

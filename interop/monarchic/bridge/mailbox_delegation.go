@@ -12,8 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// handoffs are the delegations of the accepted turns, each followed by what came of
-// it.
+// handoffs returns the delegations of the accepted turns, each followed by its outcome.
 func (x *Export) handoffs() []*Mail {
 	var out []*Mail
 	for _, row := range x.facts.history {
@@ -72,7 +71,7 @@ func (x *Export) handoff(row, d *ojson.Object) *Mail {
 	return m
 }
 
-// childOf is the turn a delegation went to, and its row once it is accepted.
+// childOf returns the turn that a delegation went to, and its row once it is accepted.
 func (x *Export) childOf(parent, id string) (string, *ojson.Object) {
 	of := func(c *ojson.Object) bool {
 		return c.String("parent_turn_id") == parent && c.String("delegation_id") == id
@@ -90,7 +89,7 @@ func (x *Export) childOf(parent, id string) (string, *ojson.Object) {
 	return "", nil
 }
 
-// handback is what the child turn answers, nil before it is accepted.
+// handback returns the child turn's answer, nil before it is accepted.
 func (x *Export) handback(h *Mail, row, d *ojson.Object) *Mail {
 	parent := row.String("turn_id")
 	child, done := x.childOf(parent, d.String("id"))

@@ -16,8 +16,8 @@ import (
 	published "github.com/git-agentxchain/git-agentxchain/docs/schemas"
 )
 
-// TestSchemasAreTheTypes: each published file is a type and each type a file,
-// all of them compile, and say who they are.
+// TestSchemasAreTheTypes: each published file is a type and each type a file, all of them compile
+// and have the right id.
 func TestSchemasAreTheTypes(t *testing.T) {
 	var files []string
 	err := fs.WalkDir(published.Monarchic, schemaRoot, func(path string, d fs.DirEntry, err error) error {
@@ -56,8 +56,8 @@ func TestSchemasAreTheTypes(t *testing.T) {
 	}
 }
 
-// TestDanglingReference: a dangling reference of a schema is found, whether to a file,
-// to a part or to a foreign address.
+// TestDanglingReference: a dangling reference of a schema is found, whether to a file, to a part or
+// to a foreign address.
 func TestDanglingReference(t *testing.T) {
 	for _, ref := range []string{"missing.json", "plan.json#/$defs/none", "https://example.org/plan.json",
 		"../../../secret.json"} {
@@ -83,8 +83,7 @@ func TestIndex(t *testing.T) {
 	}
 }
 
-// TestAmbiguous: an object that is two members of the index at once fails it,
-// and both are named.
+// TestAmbiguous: an object that matches two members of the index fails it, and both are named.
 func TestAmbiguous(t *testing.T) {
 	r := New(Options{}).Input("-",
 		[]byte(`{"version":"v1","task_id":"t","role":"dev","goal":"g","gate":"qa","status":"pass"}`))
@@ -111,7 +110,7 @@ func TestNoType(t *testing.T) {
 	}
 }
 
-// TestNearest: what is not a type is held against the one it resembles.
+// TestNearest: a document that matches no type is judged as the one it resembles.
 func TestNearest(t *testing.T) {
 	r := New(Options{}).Input("-", []byte(`{"version":"v1","task_id":"t","role":"dev"}`))
 	if got := words(r.Findings); !slices.Equal(got, []string{" type.none", "/goal required"}) ||
@@ -141,8 +140,7 @@ func TestParseType(t *testing.T) {
 	}
 }
 
-// TestHostileInput: what is not JSON is told apart from what is wrong JSON, and
-// each says what it is.
+// TestHostileInput: input that is not JSON is distinguished from wrong JSON, and each is named.
 func TestHostileInput(t *testing.T) {
 	task := `{"version":"v1","task_id":"t","role":"dev","goal":"g"`
 	deep := strings.Repeat(`{"a":`, 120) + "1" + strings.Repeat("}", 120)
@@ -226,8 +224,8 @@ func TestCollection(t *testing.T) {
 	}
 }
 
-// TestFindingsAreBounded: a document with a million faults costs little and
-// says how many were left out.
+// TestFindingsAreBounded: a document with a million faults costs little, and the result says how
+// many were left out.
 func TestFindingsAreBounded(t *testing.T) {
 	testrepo.Thorough(t)
 	var b strings.Builder
@@ -292,7 +290,7 @@ func TestDateTime(t *testing.T) {
 	}
 }
 
-// TestLenient: the early names of lease times are read when asked for.
+// TestLenient: the early names of lease times are read on request.
 func TestLenient(t *testing.T) {
 	early := []byte(`{"token":"f-1","issued_at":1760000000000,"issuer":"orch","scope":"s"}`)
 	if r := New(Options{Type: "durable_authority/fencing_token"}).Input("-", early); r.Valid() {
@@ -309,7 +307,7 @@ func TestLenient(t *testing.T) {
 	}
 }
 
-// TestNamelessMember: a member whose name is empty is one like any other.
+// TestNamelessMember: a member with an empty name is like any other.
 func TestNamelessMember(t *testing.T) {
 	doc := []byte(`{"token":"f-1","issued_at_ms":1,"issuer":"orch","scope":"s","":2}`)
 	for _, o := range []Options{{}, {Lenient: true}} {
@@ -325,7 +323,7 @@ func TestNamelessMember(t *testing.T) {
 	}
 }
 
-// TestStrictIntegers: the schema cannot tell 1.0 from 1, the family does.
+// TestStrictIntegers: the schema cannot distinguish 1.0 from 1, but the family does.
 func TestStrictIntegers(t *testing.T) {
 	doc := `{"token":"f-1","issued_at_ms":%s,"issuer":"orch","scope":"s"}`
 	for literal, want := range map[string]string{

@@ -49,8 +49,8 @@ func words(findings []Finding) []string {
 	return out
 }
 
-// TestValidSamples: every valid sample is, by its type and by itself, and is
-// taken for what it is.
+// TestValidSamples: every valid sample is valid, by its type and on its own, and its type is
+// recognised.
 func TestValidSamples(t *testing.T) {
 	for path, data := range samples(t, "valid") {
 		for _, log := range []bool{false, strings.HasSuffix(path, ".jsonl")} {
@@ -95,8 +95,8 @@ func TestEveryTypeHasASample(t *testing.T) {
 	}
 }
 
-// TestInvalidSamples: each sample names its type and what is wrong with it,
-// and exactly that is found; without the type it is invalid just as well.
+// TestInvalidSamples: each sample names its type and its fault, and exactly that is found; without
+// the type it is invalid just as well.
 func TestInvalidSamples(t *testing.T) {
 	for path, data := range samples(t, "invalid") {
 		o, err := ojson.DecodeObject(data)

@@ -4,8 +4,8 @@ package check
 
 import "time"
 
-// isDateTime tells whether s is an RFC 3339 date and time. A leap second is
-// one; letters may be small.
+// isDateTime reports whether s is an RFC 3339 date and time. A leap second is allowed, and letters
+// may be lower case.
 func isDateTime(s string) bool {
 	const shape = "dddd-dd-ddTdd:dd:dd"
 	if len(s) < len(shape)+1 || !matches(s[:len(shape)], shape) {
@@ -50,12 +50,12 @@ func isDateTime(s string) bool {
 	default:
 		return false
 	}
-	// The 61st second of a minute is there at the end of a day of UTC only.
+	// A minute has a 61st second only at the end of a UTC day.
 	return second < 60 || (hour*60+minute-offset+48*60)%(24*60) == 23*60+59
 }
 
-// matches compares s with a shape of the same length, where d is any digit and
-// T may be small.
+// matches compares s with a shape of the same length, in which d is any digit and T may be lower
+// case.
 func matches(s, shape string) bool {
 	for i := range len(shape) {
 		switch c := s[i]; shape[i] {

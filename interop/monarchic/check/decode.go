@@ -1,4 +1,4 @@
-// Reading a document: strict JSON, and the members that are there twice.
+// Reading a document: strict JSON, and duplicate members.
 
 package check
 
@@ -12,8 +12,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
-// decode reads one document. A duplicate member is a finding, not an error: the
-// document can still be judged, with the last one in its place.
+// decode reads one document. A duplicate member is a finding, not an error: the document can still
+// be judged, using the last one.
 func decode(data []byte) (ojson.Value, []Finding, error) {
 	limits := ojson.Limits{Bytes: MaxBytes, Depth: MaxDepth}
 	v, err := ojson.DecodeLimited(data, limits)
@@ -31,7 +31,7 @@ func decode(data []byte) (ojson.Value, []Finding, error) {
 	return v, doubles(data), nil
 }
 
-// level is an object or array the scan for doubles is inside of.
+// level is an object or array that encloses the position of the scan for doubles.
 type level struct {
 	at   string
 	seen map[string]bool // nil in an array
@@ -40,13 +40,13 @@ type level struct {
 	want bool            // a value comes next, in an object
 }
 
-// doubles lists the members of a well-formed document that are there twice.
+// doubles lists the duplicate members of a well-formed document.
 func doubles(data []byte) []Finding {
 	var out []Finding
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()
 	var stack []level
-	here := func() string { // the place of the value that comes now
+	here := func() string { // the place of the present value
 		if len(stack) == 0 {
 			return ""
 		}

@@ -11,15 +11,15 @@ import (
 
 // Detection is what was found out about the type of a document.
 type Detection struct {
-	Type    Type   // what it is judged as; "" when nothing comes near
+	Type    Type   // the type it is judged as; "" when none is near
 	Matched []Type // every type whose schema it satisfies, of those that were tried
-	Nearest bool   // nothing matched; Type is what it resembles most
+	Nearest bool   // nothing matched; Type is the one it resembles most
 }
 
-// Ambiguous tells whether several types matched and nothing decides.
+// Ambiguous reports whether several types matched and nothing decides.
 func (d Detection) Ambiguous() bool { return d.Type == "" && len(d.Matched) > 1 }
 
-// detect is Detect; it returns what it read the document as, if it did.
+// detect is Detect; it also returns the reading of the document, if any.
 func detect(v ojson.Value, o Options) (Detection, *reading) {
 	switch v := v.(type) {
 	case string:
@@ -61,9 +61,8 @@ func detectObject(v *ojson.Object, o Options) (Detection, *reading) {
 	case len(all) == 1:
 		return Detection{Type: all[0], Matched: all}, readings[all[0]]
 	case len(portable) == 1 && len(strict) > 0:
-		// Both families have a Task, a TaskMessage and a pipeline. What knows
-		// more of the members wins, then what has nothing to object to, then
-		// the portable one.
+		// Both families have a Task, a TaskMessage and a pipeline. The type that knows more of the
+		// members wins, then the one with fewer faults, then the portable one.
 		best := slices.MinFunc(all, func(a, b Type) int {
 			if d := unknown(a, v) - unknown(b, v); d != 0 {
 				return d
@@ -90,8 +89,8 @@ func matching(list []Type, v *ojson.Object, o Options, readings map[Type]*readin
 	return out
 }
 
-// promising tells whether it is worth asking the library: the members a type
-// requires are there, and those that mark a type that requires next to nothing.
+// promising reports whether it is worth asking the library: the members that a type requires are
+// present, and those that mark a type that requires next to nothing.
 func promising(t Type, v *ojson.Object) bool {
 	p, err := schemas().root(t)
 	if err != nil || p.Type != "object" && t != "agent_role" {
@@ -109,8 +108,8 @@ func promising(t Type, v *ojson.Object) bool {
 	case "run_outcome":
 		marks = []string{"objective_decision", "cost_decision", "risk_decision", "final_decision"}
 	case "client_boundary/task":
-		// A Task both families could read is a portable one, and a faulty
-		// portable one must not pass as a strict one.
+		// A Task that both families could read is a portable one, and a faulty portable one must
+		// not pass as a strict one.
 		marks = []string{"interaction_mode", "interactive", "required_mcps"}
 	case "pipeline_task":
 		marks = []string{"task", "goal", "depends_on", "required_skills", "gates_required"}
@@ -128,7 +127,7 @@ func promising(t Type, v *ojson.Object) bool {
 	return slices.ContainsFunc(marks, func(name string) bool { return present(t, v, name) })
 }
 
-// present tells whether an object has a member of a type, in any spelling.
+// present reports whether an object has a member of a type, in any spelling.
 func present(t Type, v *ojson.Object, name string) bool {
 	switch {
 	case v.Has(name):
@@ -141,7 +140,7 @@ func present(t Type, v *ojson.Object, name string) bool {
 	return c != name && v.Has(c)
 }
 
-// faults counts what is wrong with a document as a type.
+// faults counts the faults of a document as a type.
 func faults(t Type, v ojson.Value, o Options) int {
 	r, err := read(t, v, o)
 	if err != nil {
@@ -150,7 +149,7 @@ func faults(t Type, v ojson.Value, o Options) int {
 	return r.judge().errors()
 }
 
-// unknown counts the members of an object a type does not describe.
+// unknown counts the members of an object that a type does not describe.
 func unknown(t Type, v *ojson.Object) int {
 	p, err := schemas().root(t)
 	if err != nil {
@@ -165,9 +164,8 @@ func unknown(t Type, v *ojson.Object) int {
 	return n
 }
 
-// likeness is how much an object resembles a type: by the required members it
-// has and lacks, then by the members that are known and strange. have is how
-// many of the required members are there.
+// likeness measures how much an object resembles a type: by the required members it has and lacks,
+// then by its known and unknown members. have is the number of required members present.
 func likeness(t Type, v *ojson.Object) (score, have int) {
 	p, err := schemas().root(t)
 	if err != nil {
@@ -195,8 +193,8 @@ func likeness(t Type, v *ojson.Object) (score, have int) {
 	return 4*have - 2*(len(required)-have) + (v.Len() - strange - have) - strange, have
 }
 
-// isCampaign tells a campaign's pipeline from a PipelineSpec, with which it
-// shares everything a PipelineSpec has at the top.
+// isCampaign distinguishes a campaign's pipeline from a PipelineSpec, with which it shares
+// everything that a PipelineSpec has at the top.
 func isCampaign(v *ojson.Object) bool {
 	for _, name := range []string{"continue_on_error", "gate_policy", "connections"} {
 		if v.Has(name) {
@@ -206,9 +204,8 @@ func isCampaign(v *ojson.Object) bool {
 	return slices.ContainsFunc(v.Objects("tasks"), func(t *ojson.Object) bool { return t.Has("task_artifact") })
 }
 
-// nearest is the type an object that matches none resembles most; "" when it
-// has not two of the members any type requires, nor one with nothing strange
-// beside it.
+// nearest returns the type that an object matching none resembles most; "" when it has fewer than
+// two of the members that any type requires, unless it has one and no unknown ones.
 func nearest(v *ojson.Object) Type {
 	var best Type
 	most := 0
@@ -224,8 +221,8 @@ func nearest(v *ojson.Object) Type {
 	return best
 }
 
-// resembling keeps of some types those an object resembles no less than any
-// other type: a faulty Task is not a PipelineTask because those allow anything.
+// resembling keeps those types that an object resembles no less than any other type: a faulty Task
+// is not a PipelineTask because those allow anything.
 func resembling(list []Type, v *ojson.Object) []Type {
 	if len(list) == 0 {
 		return nil

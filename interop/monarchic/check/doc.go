@@ -1,9 +1,9 @@
-// What a verdict is made of: findings with a place and a rule.
+// The parts of a verdict: findings with a place and a rule.
 
-// Package check judges documents of the Monarchic agent protocol v1: against
-// the published JSON Schemas, then against the rules no schema can say
-// (docs/monarchic.md#types). Verdicts on schemas are those of
-// github.com/google/jsonschema-go; this package finds the places behind them.
+// Package check judges documents of the Monarchic agent protocol v1: against the published JSON
+// Schemas, then against the rules that no schema can express (docs/monarchic.md#types). The
+// verdicts on schemas come from github.com/google/jsonschema-go; this package finds the places
+// behind them.
 package check
 
 import (
@@ -21,7 +21,7 @@ const (
 	Warning Severity = "warning"
 )
 
-// Finding is one thing that is wrong, where, and by which rule.
+// Finding is one fault, with its place and its rule.
 type Finding struct {
 	Line     int    // 1-based line of a JSONL file; 0 in any other
 	Pointer  string // RFC 6901, in the document's own spelling; "" is the document
@@ -30,15 +30,15 @@ type Finding struct {
 	Message  string // one sentence
 }
 
-// Options say how to judge.
+// Options says how to judge.
 type Options struct {
-	Type     Type // what every document is; "" finds out
-	Lenient  bool // read the short time names of early leases too (docs/leases.md)
+	Type     Type // the type of every document; "" finds it out
+	Lenient  bool // also read the short time names of early leases (docs/leases.md)
 	Log      bool // judge the records together as one log (docs/monarchic.md#messages)
 	Complete bool // the run of the log has ended, whatever the log says
 }
 
-// maxFindings bounds the findings kept of one input; the rest are counted.
+// maxFindings bounds the findings kept for one input; the rest are counted.
 const maxFindings = 200
 
 // judge collects the findings of one document.
@@ -68,7 +68,7 @@ func (j *judge) add(sev Severity, pointer, rule, message string) {
 	})
 }
 
-// bounded keeps a pointer into a document with endless names from being endless.
+// bounded limits the length of a pointer into a document with endless names.
 func bounded(pointer string) string { return text.Clip(pointer, 4096) }
 
 func (j *judge) fail(pointer, rule, message string) { j.add(Error, pointer, rule, message) }
@@ -85,8 +85,8 @@ func (j *judge) errors() int {
 	return n
 }
 
-// told tells whether something has been found at a place already, so that a
-// general rule need not say it again.
+// told reports whether something has been found at a place already, so that a general rule need not
+// report it again.
 func (j *judge) told(pointer string) bool {
 	pointer = bounded(j.original(pointer))
 	return slices.ContainsFunc(j.findings, func(f Finding) bool { return f.Pointer == pointer && f.Severity == Error })

@@ -12,10 +12,9 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// explain reports what is wrong with a value at the places below p. The
-// library stops at its first failure and does not say where in the document
-// it is, so schema and value are walked together and the library is asked
-// again about every part; where it is content, nothing is looked for.
+// explain reports what is wrong with a value at the places below p. The library stops at its first
+// failure and does not say where in the document it is, so explain walks schema and value together
+// and asks the library again about every part; it stops where the library has no objection.
 func (j *judge) explain(p place, value any, at string) {
 	if j.full() {
 		return
@@ -51,9 +50,8 @@ func (j *judge) explain(p place, value any, at string) {
 	}
 }
 
-// explainValue judges a value by the keywords that look at nothing below it;
-// false when it has the wrong type or is not one of the values allowed, so that
-// looking further says nothing new.
+// explainValue judges a value by the keywords that look at nothing below it; false when it has the
+// wrong type or is not one of the allowed values, so that looking further adds nothing.
 func (j *judge) explainValue(p place, value any, at string) bool {
 	only := func(s jsonschema.Schema) bool { return j.st.refuses(place{&s, p.file}, value) }
 	switch {
@@ -94,8 +92,7 @@ func (j *judge) explainValue(p place, value any, at string) bool {
 	return true
 }
 
-// refuses tells whether the library refuses a value by a schema made for the
-// question, which is not kept.
+// refuses reports whether the library refuses a value by a temporary schema, which is not cached.
 func (st *store) refuses(p place, value any) bool {
 	r, err := p.Resolve(nil)
 	return err == nil && r.Validate(value) != nil
@@ -121,8 +118,8 @@ func (j *judge) explainObject(p place, m map[string]any, at string) {
 	}
 }
 
-// explainChoice reports a value that fits none of several schemas: by the one
-// that was meant when its type tells, else by what all of them want.
+// explainChoice reports a value that fits none of several schemas: by the one that its type shows
+// to be meant, else by what all of them require.
 func (j *judge) explainChoice(p place, list []*jsonschema.Schema, value any, at string) {
 	if list == nil || !j.st.refusesAll(p, list, value) {
 		return
@@ -155,7 +152,7 @@ func (j *judge) explainChoice(p place, list []*jsonschema.Schema, value any, at 
 	}
 }
 
-// refusesAll tells whether the library refuses a value by a choice alone.
+// refusesAll reports whether the library refuses a value by a choice alone.
 func (st *store) refusesAll(p place, list []*jsonschema.Schema, value any) bool {
 	for _, s := range list {
 		if st.accepts(place{s, p.file}, value) == nil {

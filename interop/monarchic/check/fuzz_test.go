@@ -4,8 +4,8 @@ import (
 	"testing"
 )
 
-// FuzzInput: any bytes are judged without a panic, as any type and as a log,
-// and a verdict says why.
+// FuzzInput: any bytes are judged without a panic, as any type and as a log, and a verdict says
+// why.
 func FuzzInput(f *testing.F) {
 	for _, data := range samples(f, "valid") {
 		f.Add(data, uint8(0), true)

@@ -1,4 +1,4 @@
-// Steps and tasks that wait for each other: unknown names, doubles, cycles.
+// Steps and tasks that wait for each other: unknown names, duplicates, cycles.
 
 package check
 
@@ -9,13 +9,13 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
-// edge is one "waits for", and where the document says it.
+// edge is one "waits for", and its place in the document.
 type edge struct {
 	to string
 	at string
 }
 
-// graph is what the nodes of a plan or a pipeline wait for, in document order.
+// graph holds what the nodes of a plan or a pipeline wait for, in document order.
 type graph struct {
 	ids   []string
 	edges map[string][]edge
@@ -49,7 +49,7 @@ func (j *judge) steps(plan *ojson.Object, at, dependencies string) {
 	j.graph(g, "plan", "step")
 }
 
-// graph reports dependencies on nothing, then one finding for each cycle.
+// graph reports unknown dependencies, then one finding for each cycle.
 func (j *judge) graph(g graph, family, noun string) {
 	for _, id := range g.ids {
 		kept := g.edges[id][:0]
@@ -68,7 +68,7 @@ func (j *judge) graph(g graph, family, noun string) {
 	}
 }
 
-// circle words a cycle: a -> b -> a.
+// circle describes a cycle: a -> b -> a.
 func circle(c []edge) string {
 	const most = 12
 	var words []string
@@ -82,15 +82,15 @@ func circle(c []edge) string {
 	return strings.Join(append(words, ojson.Shown(c[len(c)-1].to)), " -> ")
 }
 
-// cycles finds cycles that share no node, at most ten. Each is a list of edges
-// of which the first leaves the node the last one leads to.
+// cycles finds cycles that share no node, at most ten. Each is a list of edges; the first leaves
+// the node that the last one leads to.
 func (g graph) cycles() [][]edge {
 	const most = 10
 	waiting := g.stuck(nil)
 	var out [][]edge
 	for len(waiting) > 0 && len(out) < most {
-		// Every node that is stuck waits for one that is stuck, so following
-		// any such edge from any of them comes back at last.
+		// Every stuck node waits for a stuck one, so following any such edge from any of them comes
+		// back at last.
 		at := ""
 		for _, id := range g.ids {
 			if waiting[id] {
@@ -123,8 +123,8 @@ func (g graph) cycles() [][]edge {
 	return out
 }
 
-// stuck returns the nodes among those given (nil: all) that wait, directly or
-// not, for a cycle of them.
+// stuck returns the nodes among those given (nil: all) that wait, directly or not, for a cycle of
+// them.
 func (g graph) stuck(among map[string]bool) map[string]bool {
 	waits := make(map[string]int)
 	heldBy := make(map[string][]string)

@@ -19,7 +19,7 @@ const (
 
 // TypeCount is how many documents of an input were judged as a type.
 type TypeCount struct {
-	Type Type // "" is no type at all
+	Type Type // "" means no type
 	N    int
 }
 
@@ -33,10 +33,10 @@ type Result struct {
 	Findings   []Finding
 	More       int    // findings beyond those kept
 	errors     int    // findings of severity Error, kept or not
-	Unreadable string // why there is nothing to judge, or not all of it; "" when all was read
+	Unreadable string // why nothing, or not everything, could be judged; "" when all was read
 }
 
-// Valid tells whether everything was read and nothing is wrong but warnings.
+// Valid reports whether everything was read and there are at most warnings.
 func (r *Result) Valid() bool { return r.Unreadable == "" && r.errors == 0 }
 
 func (r *Result) add(f Finding) {
@@ -50,12 +50,11 @@ func (r *Result) add(f Finding) {
 	r.Findings = append(r.Findings, f)
 }
 
-// Session judges inputs one after the other; with Options.Log all of them are
-// one log, in that order.
+// Session judges inputs one after the other; with Options.Log they form one log, in that order.
 type Session struct {
 	opts   Options
 	log    *log      // of the whole session, with Options.Log
-	beside []*record // of one input otherwise: its records that may contradict each other
+	beside []*record // otherwise of one input: its records that may contradict each other
 }
 
 // New starts a session.
@@ -74,8 +73,8 @@ func (s *Session) Close() {
 	}
 }
 
-// Input judges the content of a file or stream; name is shown, and tells JSONL
-// by its ending. A document that is a list is judged item by item.
+// Input judges the content of a file or stream; name is shown, and its ending identifies JSONL. A
+// document that is a list is judged item by item.
 func (s *Session) Input(name string, data []byte) *Result {
 	r := &Result{Name: name, Format: "json"}
 	if why := unreadable(data); why != "" {
@@ -105,8 +104,8 @@ func (s *Session) Input(name string, data []byte) *Result {
 	return r
 }
 
-// documents judges what one JSON document holds: itself, or the documents of a
-// list or a collection. No type is a list.
+// documents judges what one JSON document holds: itself, or the documents of a list or a
+// collection. No type is a list.
 func (s *Session) documents(r *Result, v ojson.Value, line int) {
 	list := func(list []any, at string) {
 		for i, e := range list {
@@ -133,8 +132,8 @@ func (s *Session) documents(r *Result, v ojson.Value, line int) {
 	s.record(r, v, line, "")
 }
 
-// isCollection tells an object that holds documents by kind, as "monarchic
-// export --type all" writes it, from a document.
+// isCollection distinguishes an object that holds documents by kind, as written by "monarchic
+// export --type all", from a document.
 func isCollection(o *ojson.Object) bool {
 	for k, v := range o.All() {
 		switch k {
@@ -153,7 +152,7 @@ func isCollection(o *ojson.Object) bool {
 	return o.Len() > 0
 }
 
-// unreadable says what keeps bytes from being looked at; "" for nothing.
+// unreadable returns what keeps bytes from being judged; "" for nothing.
 func unreadable(data []byte) string {
 	switch {
 	case len(data) > MaxBytes:
@@ -166,8 +165,8 @@ func unreadable(data []byte) string {
 	return ""
 }
 
-// isLines tells whether an input is JSONL: by its name, or because its first
-// line is a whole document and not the last one.
+// isLines reports whether an input is JSONL: by its name, or because its first line is a whole
+// document and not the last one.
 func isLines(name string, data []byte) bool {
 	if lower := strings.ToLower(name); strings.HasSuffix(lower, ".jsonl") || strings.HasSuffix(lower, ".ndjson") {
 		return true
@@ -219,7 +218,7 @@ func (s *Session) record(r *Result, v ojson.Value, line int, at string) {
 	}
 	r.More += j.more
 	if j.more > 0 {
-		r.errors++ // what was not kept may be errors; the kept ones are enough to tell
+		r.errors++ // findings that were not kept may be errors; the kept ones suffice
 	}
 	r.Records++
 	r.count(d.Type)
@@ -247,8 +246,8 @@ func (s *Session) record(r *Result, v ojson.Value, line int, at string) {
 	}
 }
 
-// advise warns of records of one input that contradict each other. It may be a
-// part of a log only, so that is not an error unless the whole log is asked for.
+// advise warns about records of one input that contradict each other. The input may be only part of
+// a log, so that is not an error unless the whole log is requested.
 func (s *Session) advise() {
 	if len(s.beside) > 1 {
 		l := newLog()
@@ -260,7 +259,7 @@ func (s *Session) advise() {
 	s.beside = nil
 }
 
-// canonicalObject is a record in the spelling the log's rules read.
+// canonicalObject returns a record in the spelling that the log's rules read.
 func canonicalObject(t Type, o *ojson.Object, opts Options) *ojson.Object {
 	j := newJudge(opts)
 	p, err := j.st.root(t)

@@ -1,4 +1,4 @@
-// Documents as the schema library takes them.
+// Documents in the form that the schema library accepts.
 
 package check
 
@@ -11,9 +11,9 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
-// instance turns v into maps, slices and Go numbers, as far as the places look
-// at it: what no schema describes is left empty, so that a free-form object of
-// any size costs nothing and is in no message. Integers stay exact up to 64 bits.
+// instance turns v into maps, slices and Go numbers, as far as the places look at it: parts that no
+// schema describes are left empty, so that a free-form object of any size costs nothing and appears
+// in no message. Integers stay exact up to 64 bits.
 func (st *store) instance(places []place, v ojson.Value) any {
 	switch v := v.(type) {
 	case *ojson.Object:
@@ -44,8 +44,8 @@ func (st *store) instance(places []place, v ojson.Value) any {
 	return v
 }
 
-// isOdd tells whether something is in a document that no other program could
-// take from it: a number beyond a double or a lone surrogate; oddities finds it.
+// isOdd reports whether a document contains something that no other program could read: a number
+// beyond a double or a lone surrogate; oddities finds it.
 func isOdd(v ojson.Value) bool {
 	switch v := v.(type) {
 	case *ojson.Object:
@@ -84,7 +84,7 @@ func number(n ojson.Number) (value any, odd bool) {
 	return f, false
 }
 
-// loneSurrogate finds one, which ojson keeps as the three bytes ED A0..BF xx.
+// loneSurrogate finds a lone surrogate, which ojson keeps as the three bytes ED A0..BF xx.
 func loneSurrogate(s string) bool {
 	for {
 		i := strings.IndexByte(s, 0xED)

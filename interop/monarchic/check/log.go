@@ -15,7 +15,7 @@ type record struct {
 	result *Result
 	line   int
 	at     string // pointer of the record within its document
-	advice bool   // what is found is a warning
+	advice bool   // its findings are warnings
 }
 
 func (r *record) add(sev Severity, name, rule, message string) {
@@ -41,9 +41,9 @@ type log struct {
 	order     []*record // messages
 	leases    map[string]*record
 	active    map[key]string  // run and step -> lease that is active
-	tokens    map[key]*record // run and step -> lease that got the newest token
+	tokens    map[key]*record // run and step -> lease with the newest token
 	sequences map[string]ojson.Number
-	ended     map[string]bool // runs that have ended, by what the log says
+	ended     map[string]bool // runs that have ended, according to the log
 	plans     plans
 }
 
@@ -54,7 +54,7 @@ func newLog() *log {
 	}
 }
 
-// logged tells whether a log remembers records of a type.
+// logged reports whether a log remembers records of a type.
 func logged(t Type) bool {
 	switch t {
 	case "task_message", "client_boundary/task_message", "task_message_ack", "durable_authority/lease",
@@ -111,8 +111,8 @@ func (l *log) message(r *record) {
 	l.order = append(l.order, r)
 }
 
-// sequence: the rows of one run's event log count up. Upstream does not check
-// it, so it is a warning (docs/monarchic.md#types).
+// sequence: the rows of one run's event log count up. Upstream does not check that, so it is a
+// warning (docs/monarchic.md#types).
 func (l *log) sequence(r *record) {
 	run := r.obj.String("run_id")
 	if s := r.obj.String("event_type"); s == "run_completed" || s == "run_failed" {
@@ -130,7 +130,7 @@ func (l *log) sequence(r *record) {
 	l.sequences[run], _ = r.obj.Value("sequence").(ojson.Number)
 }
 
-// ackStage orders the states of an acknowledgement; 0 is no known state.
+// ackStage orders the states of an acknowledgement; 0 is an unknown state.
 func ackStage(status string) int {
 	switch status {
 	case "received":
@@ -193,8 +193,8 @@ func (l *log) finish(complete bool) {
 	}
 }
 
-// ackFollows: received, then accepted or rejected, then resolved; states may be
-// left out, and what was accepted may be declined after all (docs/monarchic.md#messages).
+// ackFollows: received, then accepted or rejected, then resolved; states may be left out, and an
+// accepted message may still be declined (docs/monarchic.md#messages).
 func ackFollows(was, is string) bool {
 	return ackStage(is) > ackStage(was) || was == "accepted" && is == "rejected"
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
-// leaseMoves are the states a lease can go to from each.
+// leaseMoves returns the states that a lease can go to from each.
 func leaseMoves(from string) []string {
 	switch from {
 	case "issued":
@@ -44,8 +44,7 @@ func (l *log) lease(r *record) {
 	}
 }
 
-// fence: a lease that takes a step over has another token of the same scope,
-// issued later.
+// fence: a lease that takes over a step has another token of the same scope, issued later.
 func (l *log) fence(r *record, step key) {
 	before := l.tokens[step]
 	if before == nil {

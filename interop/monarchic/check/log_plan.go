@@ -1,4 +1,4 @@
-// A plan and what was carried out of it: receipts, verifications and leases name its steps (docs/monarchic.md#types).
+// A plan and its execution: receipts, verifications and leases name its steps (docs/monarchic.md#types).
 
 package check
 
@@ -8,7 +8,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
-// plans is what is remembered of strict plans and of what refers to them.
+// plans is what is remembered of strict plans and of records that refer to them.
 type plans struct {
 	steps         map[key]string // plan and step -> its task
 	known         map[string]bool
@@ -39,8 +39,8 @@ func (p *plans) take(r *record) {
 	}
 }
 
-// finish: a part of a plan in the log names one of its steps; a lease may be
-// of a step that was planned anew, so that is a warning.
+// finish: a part of a plan in the log names one of its steps; a lease may belong to a step that was
+// planned again, so that is a warning.
 func (p *plans) finish() {
 	for _, r := range p.parts {
 		plan, step := r.obj.String("plan_id"), r.obj.String("step_id")

@@ -10,8 +10,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
-// RoleAware tells whether a PipelineSpec declares any member of the canonical
-// layout, which makes all of them required (docs/monarchic.md#types).
+// RoleAware reports whether a PipelineSpec declares any member of the canonical layout, which makes
+// all of them required (docs/monarchic.md#types).
 func RoleAware(spec *ojson.Object) bool {
 	if spec.Has("objective") || spec.Has("project_key") {
 		return true
@@ -51,7 +51,7 @@ func (j *judge) pipelineTask(t *ojson.Object, at string, aware bool, g *graph) {
 			id, key, ok = other, "task_id", true
 		}
 	}
-	if ok && id != "" && key == "id" { // task_id is judged where every id is
+	if ok && id != "" && key == "id" { // task_id is judged like every id
 		j.safe(id, ojson.Member(at, key))
 	}
 	if aware {
@@ -103,8 +103,8 @@ func (j *judge) waitsFor(t *ojson.Object, at string) []edge {
 	return out
 }
 
-// pipelineRole: a role outside of the protocol's ten is legal with a role_id
-// (docs/monarchic.md); a pipeline may name the project's own, so it is a warning.
+// pipelineRole: a role outside the protocol's ten is legal with a role_id (docs/monarchic.md); a
+// pipeline may name the project's own, so it is a warning.
 func (j *judge) pipelineRole(t *ojson.Object, at string) {
 	role, _ := textOf(t, "role")
 	if id, _ := textOf(t, "role_id"); blank(role) || !blank(id) {
@@ -118,7 +118,7 @@ func (j *judge) pipelineRole(t *ojson.Object, at string) {
 	}
 }
 
-// filled reports members that must be there and hold more than white space.
+// filled reports members that must be present and hold more than white space.
 func (j *judge) filled(o *ojson.Object, at, rule, whose string, names ...string) {
 	for _, name := range names {
 		v, ok := o.Get(name)

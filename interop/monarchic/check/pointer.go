@@ -1,4 +1,4 @@
-// JSON pointers (RFC 6901), and how they read in the document's own spelling.
+// JSON pointers (RFC 6901), in the document's own spelling.
 
 package check
 
@@ -8,7 +8,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
-// original replaces the canonical names in a pointer by those the document uses.
+// original replaces the canonical names in a pointer by those of the document.
 func (j *judge) original(pointer string) string {
 	if len(j.spelled) == 0 || pointer == "" {
 		return pointer

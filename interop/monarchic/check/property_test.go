@@ -1,4 +1,4 @@
-// What holds for every type: members that are required, unknown, null; and for every mutation of a sample.
+// Properties of every type: required, unknown and null members; and of every mutation of a sample.
 
 package check
 
@@ -13,7 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic"
 )
 
-// objectSamples are the valid samples that are objects, by path.
+// objectSamples returns the valid samples that are objects, by path.
 func objectSamples(t testing.TB) map[string]*ojson.Object {
 	t.Helper()
 	out := map[string]*ojson.Object{}
@@ -28,8 +28,8 @@ func objectSamples(t testing.TB) map[string]*ojson.Object {
 	return out
 }
 
-// TestRequiredMembers: each required member, left out, is named with the place
-// where it belongs; each other one may be left out, unless a rule asks for it.
+// TestRequiredMembers: each missing required member is named with the place where it belongs; any
+// other may be left out, unless a rule requires it.
 func TestRequiredMembers(t *testing.T) {
 	for path, o := range objectSamples(t) {
 		typ := sampleType(path)
@@ -80,10 +80,10 @@ func TestUnknownMembers(t *testing.T) {
 	}
 }
 
-// TestDefaults: what a strict reader fills in may be absent, and null where it
-// is an optional scalar or object (docs/monarchic.md).
+// TestDefaults: members that a strict reader fills in may be absent, and null if they are optional
+// scalars or objects (docs/monarchic.md).
 func TestDefaults(t *testing.T) {
-	for sample, cases := range map[string]map[string]bool{ // member -> null is as good as absence
+	for sample, cases := range map[string]map[string]bool{ // member -> null counts as absence
 		"client_boundary/intent":               {"intent_class": false},
 		"client_boundary/verification_receipt": {"contract_version": false, "execution_receipt_ids": false},
 		"client_boundary/rerun_scope": {
@@ -181,9 +181,8 @@ func mutate(t *rapid.T, v ojson.Value) ojson.Value {
 	return value.Draw(t, "value")
 }
 
-// TestMutations: whatever is done to a sample, the library's verdict and the
-// places found agree, no place is guessed, findings point into the document,
-// and the strict decoders take what is valid.
+// TestMutations: whatever is done to a sample, the library's verdict and the places found agree, no
+// place is guessed, findings point into the document, and the strict decoders accept what is valid.
 func TestMutations(t *testing.T) {
 	docs := objectSamples(t)
 	paths := sortedKeys(docs)

@@ -2,7 +2,7 @@ package check
 
 import "strings"
 
-// ruleCase is a log, and all that is found in it: "line severity pointer rule".
+// ruleCase is a log, and all findings in it: "line severity pointer rule".
 type ruleCase struct {
 	name     string
 	typ      Type

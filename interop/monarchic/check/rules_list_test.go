@@ -1,14 +1,14 @@
-// The list of rules, by which documentation and tests are held to the code.
+// The list of rules, against which documentation and tests are checked.
 
 package check
 
-// Rule is one rule a finding can name.
+// Rule is one rule that a finding can name.
 type Rule struct {
 	ID   string
-	Says string // what it asks for
+	Says string // what it requires
 }
 
-// Rules returns every rule, in the order documentation shows them.
+// Rules returns every rule, in the order of the documentation.
 func Rules() []Rule {
 	return []Rule{
 		{"json.syntax", "each line of JSONL is one JSON document"},

@@ -1,4 +1,4 @@
-// The rules of the portable types that no schema can say.
+// The rules of the portable types that no schema can express.
 
 package check
 
@@ -10,8 +10,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
-// rules applies those of one type to an object of that type, wherever in a
-// document it stands.
+// rules applies the rules of one type to an object of that type, anywhere in a document.
 func (j *judge) rules(t Type, o *ojson.Object, at string) {
 	switch t {
 	case "task":
@@ -47,7 +46,7 @@ func (j *judge) rules(t Type, o *ojson.Object, at string) {
 	}
 }
 
-// text returns a member that is there and a string.
+// textOf returns a member that is present and a string.
 func textOf(o *ojson.Object, name string) (string, bool) {
 	s, ok := o.Value(name).(string)
 	return s, ok
@@ -64,7 +63,7 @@ func (j *judge) roleGiven(o *ojson.Object, at string) {
 	}
 }
 
-// receiptFailure: what upstream's runs do without its schema asking for it
+// receiptFailure: upstream's runs follow it although its schema does not require it
 // (docs/monarchic.md#types).
 func (j *judge) receiptFailure(o *ojson.Object, at string) {
 	failure := o.Object("failure")
@@ -76,7 +75,7 @@ func (j *judge) receiptFailure(o *ojson.Object, at string) {
 	}
 }
 
-// portableMessage: kind is any word in the portable family, but not none.
+// portableMessage: kind is any word in the portable family, but required.
 func (j *judge) portableMessage(o *ojson.Object, at string) {
 	kind, _ := o.Get("kind")
 	switch kind {
@@ -99,7 +98,7 @@ func (j *judge) portableMessage(o *ojson.Object, at string) {
 	}
 }
 
-// skills: ids are not blank and not twice in one list (docs/monarchic.md#types).
+// skills: ids are not blank and not duplicated in one list (docs/monarchic.md#types).
 func (j *judge) skills(list []any, at string) {
 	seen := map[string]bool{}
 	for i, v := range list {
@@ -127,7 +126,7 @@ func (j *judge) skills(list []any, at string) {
 	}
 }
 
-// bundle: the skills a role cannot do without are among the resolved ones.
+// bundle: the skills that a role requires are among the resolved ones.
 func (j *judge) bundle(o *ojson.Object, at string) {
 	j.skills(o.Array("resolved_skills"), ojson.Member(at, "resolved_skills"))
 	resolved := map[string]bool{}
@@ -147,7 +146,7 @@ func (j *judge) bundle(o *ojson.Object, at string) {
 	}
 }
 
-// distinct reports strings of a list that are there twice.
+// distinct reports duplicate strings in a list.
 func (j *judge) distinct(list []any, at, rule, message string) {
 	seen := map[string]bool{}
 	for i, v := range list {

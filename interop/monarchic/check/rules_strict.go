@@ -1,4 +1,4 @@
-// The rules of the strict types that no schema can say (docs/monarchic.md#types).
+// The rules of the strict types that no schema can express (docs/monarchic.md#types).
 
 package check
 
@@ -44,7 +44,7 @@ func (j *judge) strictRules(t Type, o *ojson.Object, at string) {
 	}
 }
 
-// notBlank reports string members that hold nothing but white space.
+// notBlank reports string members that hold only white space.
 func (j *judge) notBlank(o *ojson.Object, at, label string, names ...string) {
 	for _, name := range names {
 		if s, ok := textOf(o, name); ok && blank(s) {
@@ -70,8 +70,8 @@ func (j *judge) notEmpty(o *ojson.Object, at, name, message string) {
 	}
 }
 
-// version refuses another version than v1 where the strict parser asks only
-// that there is one (docs/monarchic.md).
+// version refuses any version but v1 where the strict parser only requires that there is one
+// (docs/monarchic.md).
 func (j *judge) version(o *ojson.Object, at string) {
 	if s, ok := textOf(o, "version"); ok && !blank(s) && s != "v1" {
 		j.fail(ojson.Member(at, "version"), "unsupported_version",
@@ -213,8 +213,7 @@ func moment(o *ojson.Object, name string) *big.Int {
 	return i
 }
 
-// before tells whether one time of an object is before another; false when
-// either is not there.
+// before reports whether one time of an object is before another; false when either is missing.
 func before(o *ojson.Object, a, b string) bool {
 	x, y := moment(o, a), moment(o, b)
 	return x != nil && y != nil && x.Cmp(y) < 0

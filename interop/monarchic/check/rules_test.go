@@ -47,8 +47,7 @@ func TestRulesDoc(t *testing.T) {
 	}
 }
 
-// TestRulesAreUsed: what looks like a rule in the code is listed, and what is
-// listed is in the code.
+// TestRulesAreUsed: every rule in the code is listed, and every listed rule is in the code.
 func TestRulesAreUsed(t *testing.T) {
 	var listed []string
 	for _, r := range Rules() {
@@ -93,7 +92,7 @@ func TestRulesAreUsed(t *testing.T) {
 	}
 }
 
-// TestEveryRuleIsShown: the tests of this package make each rule speak.
+// TestEveryRuleIsShown: the tests of this package trigger each rule.
 func TestEveryRuleIsShown(t *testing.T) {
 	shown := map[string]bool{}
 	add := func(findings []Finding) {
@@ -127,8 +126,8 @@ func TestEveryRuleIsShown(t *testing.T) {
 		switch r.ID {
 		case "schema", "json.duplicate_member", "number.range", "text.surrogate", "type.none", "type.ambiguous",
 			"integer.spelling":
-			// shown by TestHostileInput, TestAmbiguous, TestStrictIntegers; "schema" is
-			// for what no published schema has
+			// shown by TestHostileInput, TestAmbiguous, TestStrictIntegers; "schema" is for faults
+			// that no published schema has
 			continue
 		}
 		if !shown[r.ID] {

@@ -1,4 +1,4 @@
-// The examples the protocol's own documentation prints (seed monarchic-agent-protocol, docs/monarchic.md#types).
+// The examples in the protocol's own documentation (seed monarchic-agent-protocol, docs/monarchic.md#types).
 
 package check
 

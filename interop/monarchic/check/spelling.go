@@ -1,4 +1,5 @@
-// The spellings a portable document may use besides the canonical ones, and the early names of lease times.
+// The spellings that a portable document may use besides the canonical ones, and the early names of lease
+// times.
 
 package check
 
@@ -10,10 +11,9 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
-// canonical returns v in the spelling the schemas describe (docs/monarchic.md): in
-// the portable family snake_case for lowerCamelCase members and numbers for
-// integers written as decimal strings. v itself is not changed; what needs no
-// change is shared with it.
+// canonical returns v in the spelling that the schemas describe (docs/monarchic.md): in the
+// portable family snake_case for lowerCamelCase members and numbers for integers written as decimal
+// strings. v itself is not changed; unchanged parts are shared with it.
 func (j *judge) canonical(places []place, v ojson.Value, at string) ojson.Value {
 	flat := j.st.allFlat(places)
 	switch v := v.(type) {
@@ -87,7 +87,7 @@ func (j *judge) canonicalObject(flat []place, v *ojson.Object, at string) ojson.
 	return out
 }
 
-// canonicalName is how the schemas call a member: itself unless it is another
+// canonicalName returns the schemas' name of a member: the name itself unless it is another
 // spelling of one of theirs.
 func (j *judge) canonicalName(flat []place, k string) string {
 	for _, p := range flat {
@@ -106,7 +106,7 @@ func (j *judge) canonicalName(flat []place, k string) string {
 	return k
 }
 
-// meantBy is the member of a place that k is another spelling of; "" for none.
+// meantBy returns the member of a place that k is another spelling of; "" for none.
 func meantBy(p place, k string) string {
 	if Type(p.file).Strict() {
 		if name := k + "_ms"; strings.HasPrefix(p.file, "durable_authority/") && isEarly(k) &&
@@ -133,17 +133,16 @@ func (j *judge) spell(pointer, name string) {
 	j.spelled[pointer] = name
 }
 
-// isEarly tells the short names an early revision gave to the times of the
-// durable authority surface.
+// isEarly reports the short names that an early revision gave to the times of the durable authority
+// surface.
 func isEarly(k string) bool { return k == "issued_at" || k == "expires_at" || k == "occurred_at" }
 
-// mixed tells whether a name has capitals, as every lowerCamelCase spelling of a
-// member has.
+// mixed reports whether a name has capitals, as every lowerCamelCase spelling of a member has.
 func mixed(name string) bool {
 	return strings.ContainsFunc(name, func(r rune) bool { return 'A' <= r && r <= 'Z' })
 }
 
-// camel is protobuf's JSON name of a field: task_id becomes taskId.
+// camel returns protobuf's JSON name of a field: task_id becomes taskId.
 func camel(name string) string {
 	if !strings.Contains(name, "_") {
 		return name
@@ -165,7 +164,7 @@ func camel(name string) string {
 	return string(b)
 }
 
-// isDecimal tells whether s is an integer as protobuf writes a 64-bit one.
+// isDecimal reports whether s is an integer as protobuf writes a 64-bit one.
 func isDecimal(s string) bool {
 	digits := strings.TrimPrefix(s, "-")
 	if digits == "" || len(digits) > 20 || digits[0] == '0' && digits != "0" {
@@ -174,7 +173,7 @@ func isDecimal(s string) bool {
 	return strings.Trim(digits, "0123456789") == ""
 }
 
-// wantsInteger tells whether portable places take an integer and no string.
+// wantsInteger reports whether portable places accept an integer and no string.
 func wantsInteger(flat []place) bool {
 	integer := false
 	for _, p := range flat {
@@ -187,7 +186,7 @@ func wantsInteger(flat []place) bool {
 	return integer
 }
 
-// same tells whether two values are one and the same, without looking inside.
+// same reports whether two values are identical, without looking inside.
 func same(a, b ojson.Value) bool {
 	switch a := a.(type) {
 	case []any:

@@ -15,20 +15,18 @@ import (
 	published "github.com/git-agentxchain/git-agentxchain/docs/schemas"
 )
 
-// baseURI is the $id of the directory the schemas are in; a file's $id is this
-// and its path.
+// baseURI is the $id of the directory of the schemas; a file's $id is this and its path.
 const baseURI = "https://github.com/git-agentxchain/git-agentxchain/blob/main/docs/schemas/monarchic/v1/"
 
 const schemaRoot = "monarchic/v1"
 
-// place is a schema and the file it stands in, against which its references
-// are resolved.
+// place is a schema and its file, against which its references are resolved.
 type place struct {
 	*jsonschema.Schema
 	file string
 }
 
-// typ is the type a place is when it is a whole file; "" for a part of one.
+// typ returns the type of a place that is a whole file; "" for a part of one.
 func (p place) typ(st *store) Type {
 	if root, err := st.load(p.file); err == nil && root == p.Schema {
 		return Type(strings.TrimSuffix(p.file, ".json"))
@@ -72,7 +70,7 @@ func (st *store) root(t Type) (place, error) {
 	return place{s, fileOf(t)}, err
 }
 
-// fetch is the library's way to a referenced file: by its $id.
+// fetch loads a referenced file by its $id, for the library.
 func (st *store) fetch(uri *url.URL) (*jsonschema.Schema, error) {
 	file, ok := strings.CutPrefix(uri.String(), baseURI)
 	if !ok {
@@ -111,7 +109,7 @@ func dirOf(file string) string {
 	return ""
 }
 
-// accepts is the library's verdict on a value; the error is its text.
+// accepts returns the library's verdict on a value; the error is its text.
 func (st *store) accepts(p place, value any) error {
 	r, err := st.compiled(p)
 	if err != nil {
@@ -138,8 +136,8 @@ func (st *store) deref(p place) (place, bool) {
 	return place{s, file}, s != nil
 }
 
-// flat returns the place and all that apply to the same value: what it refers
-// to and the members of allOf, anyOf and oneOf.
+// flat returns the place and all places that apply to the same value: those it refers to and the
+// members of allOf, anyOf and oneOf.
 func (st *store) flat(p place) []place {
 	out := []place{p}
 	if p.Ref != "" {
@@ -188,13 +186,13 @@ func items(places []place) []place {
 	return out
 }
 
-// isTrivial tells whether a schema is true or false.
+// isTrivial reports whether a schema is true or false.
 func isTrivial(s *jsonschema.Schema) bool {
 	return s.Type == "" && s.Types == nil && s.Ref == "" && s.Properties == nil && s.Enum == nil && s.Const == nil &&
 		s.AllOf == nil && s.AnyOf == nil && s.OneOf == nil && s.Items == nil
 }
 
-// jsonTypes returns the types a place admits; nil is any.
+// jsonTypes returns the types that a place admits; nil means any.
 func (p place) jsonTypes() []string {
 	if p.Type != "" {
 		return []string{p.Type}

@@ -17,16 +17,16 @@ type Type = monarchic.Type
 
 func fileOf(t Type) string { return string(t) + ".json" }
 
-// indexTypes are the members of schema.json, in its order (docs/monarchic.md#types).
+// indexTypes returns the members of schema.json, in its order (docs/monarchic.md#types).
 func indexTypes() []Type { return portableTypes()[:18] }
 
-// otherPortableTypes are the portable types that are not in the index.
+// otherPortableTypes returns the portable types that are not in the index.
 func otherPortableTypes() []Type { return portableTypes()[18:] }
 
 var portableTypes = sync.OnceValue(func() []Type { return slices.DeleteFunc(monarchic.Types(), Type.Strict) })
 
-// strictTypes are the strict types with Go structs, and those beyond the seed
-// that are recognised and no more (docs/monarchic.md#types).
+// strictTypes returns the strict types with Go structs, and those beyond the seed that are only
+// recognised (docs/monarchic.md#types).
 var strictTypes = sync.OnceValue(func() []Type {
 	list := slices.DeleteFunc(monarchic.Types(), func(t Type) bool { return !t.Strict() })
 	for _, t := range []Type{
@@ -49,9 +49,9 @@ func Types() []Type {
 	return slices.Concat(portableTypes(), strictTypes())
 }
 
-// ParseType reads a type's name as people write it: plan_step, PlanStep,
-// plan_step.json, client_boundary/plan_step, client_boundary.PlanStep. A name
-// only the strict family has needs no surface.
+// ParseType reads a type's name as people write it: plan_step, PlanStep, plan_step.json,
+// client_boundary/plan_step, client_boundary.PlanStep. A name that only the strict family has needs
+// no surface.
 func ParseType(name string) (Type, bool) {
 	name = strings.TrimSuffix(strings.TrimSpace(name), ".json")
 	surface, last, nested := strings.Cut(strings.ReplaceAll(name, ".", "/"), "/")

@@ -9,8 +9,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
-// Value judges a document as a type, whatever it looks like. An unknown type
-// is an error.
+// Value judges a document as a type, whatever it looks like. An unknown type is an error.
 func Value(t Type, v ojson.Value, o Options) ([]Finding, error) {
 	r, err := read(t, v, o)
 	if err != nil {
@@ -19,7 +18,7 @@ func Value(t Type, v ojson.Value, o Options) ([]Finding, error) {
 	return r.judge().findings, nil
 }
 
-// Valid tells whether findings leave a document valid: warnings do.
+// Valid reports whether a document with these findings is valid: warnings are allowed.
 func Valid(findings []Finding) bool {
 	for _, f := range findings {
 		if f.Severity == Error {
@@ -52,8 +51,8 @@ func read(t Type, v ojson.Value, o Options) (*reading, error) {
 	return r, nil
 }
 
-// judge finds everything that is wrong: the places behind the library's
-// verdict, then what the rules say.
+// judge finds everything that is wrong: the places behind the library's verdict, then what the
+// rules find.
 func (r *reading) judge() *judge {
 	if isOdd(r.v) {
 		r.j.oddities(r.v, "")
@@ -65,8 +64,8 @@ func (r *reading) judge() *judge {
 	return r.j
 }
 
-// document finds the type of v unless it is given, and judges it. Where no
-// type matches, the findings are those of the nearest.
+// document finds the type of v unless it is given, and judges it. When no type matches, the
+// findings are those of the nearest.
 func document(v ojson.Value, o Options) (*judge, Detection) {
 	d, r := Detection{Type: o.Type}, (*reading)(nil)
 	if o.Type == "" {

@@ -1,4 +1,4 @@
-// The rules that hold wherever a kind of member stands, and the way to the rules of each type.
+// The rules that hold for a kind of member anywhere, and the calls of each type's rules.
 
 package check
 
@@ -12,9 +12,9 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/wire"
 )
 
-// visit walks a document along its schema: at each described member it applies
-// the rules a schema cannot say, and where a type of its own begins, those of
-// that type. What has the wrong shape is passed over; explain has told of it.
+// visit walks a document along its schema: at each described member it applies the rules that a
+// schema cannot express, and where a type of its own begins, the rules of that type. It skips parts
+// with the wrong shape; explain has reported them.
 func (j *judge) visit(places []place, v ojson.Value, name, at string) {
 	if j.full() {
 		return
@@ -74,8 +74,8 @@ func (j *judge) visitString(flat []place, s, name, at string) {
 	}
 }
 
-// visitNumber refuses in the strict family what the schema cannot tell from an
-// integer: 1.0 and 1e3 (docs/monarchic.md).
+// visitNumber refuses in the strict family what the schema cannot distinguish from an integer: 1.0
+// and 1e3 (docs/monarchic.md).
 func (j *judge) visitNumber(flat []place, n ojson.Number, at string) {
 	for _, p := range flat {
 		if Type(p.file).Strict() && slices.Contains(p.jsonTypes(), "integer") &&
@@ -86,10 +86,10 @@ func (j *judge) visitNumber(flat []place, n ojson.Number, at string) {
 	}
 }
 
-// blank tells whether nothing is left of s without Unicode white space.
+// blank reports whether s is empty or only Unicode white space.
 func blank(s string) bool { return strings.TrimFunc(s, unicode.IsSpace) == "" }
 
-// isID tells whether a member holds an id that must be safe (docs/monarchic.md).
+// isID reports whether a member holds an id that must be safe (docs/monarchic.md).
 func isID(name string) bool {
 	switch name {
 	case "task_id", "step_id", "plan_id", "run_id", "lease_id", "event_id", "verification_id", "receipt_id",

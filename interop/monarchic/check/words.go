@@ -1,4 +1,4 @@
-// How findings word what a schema wants and what a document has.
+// The wording of findings: what a schema requires and what a document has.
 
 package check
 
@@ -17,7 +17,7 @@ import (
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// shown is a value in a message: short, quoted, on one line.
+// shown returns a value for a message: short, quoted, on one line.
 func shown(v any) string {
 	switch v := v.(type) {
 	case map[string]any:
@@ -34,7 +34,7 @@ func shown(v any) string {
 	return ojson.Shown(v)
 }
 
-// jsonType is the type of an instance value in the words of JSON Schema.
+// jsonType returns the type of an instance value in the words of JSON Schema.
 func jsonType(v any) string {
 	switch v := v.(type) {
 	case nil:
@@ -55,7 +55,7 @@ func jsonType(v any) string {
 	return "integer"
 }
 
-// fits tells whether a value has one of the types.
+// fits reports whether a value has one of the types.
 func fits(types []string, v any) bool {
 	t := jsonType(v)
 	return slices.Contains(types, t) || t == "integer" && slices.Contains(types, "number")
@@ -94,7 +94,7 @@ func allowed(values []any) string {
 	return strings.Join(words, ", ")
 }
 
-// bound words the limits that are there.
+// bound describes the existing limits.
 func bound(word string, inclusive *float64, strictWord string, exclusive *float64) string {
 	if inclusive != nil {
 		return word + " " + strconv.FormatFloat(*inclusive, 'f', -1, 64)
@@ -111,7 +111,7 @@ func unknownMember(name string, known map[string]*jsonschema.Schema) string {
 	return fmt.Sprintf("the member %s is unknown here; there are %s", ojson.Shown(name), strings.Join(names, ", "))
 }
 
-// isVersion tells whether a pointer ends in a member that holds a version tag.
+// isVersion reports whether a pointer ends in a member that holds a version tag.
 func isVersion(at string) bool {
 	return strings.HasSuffix(at, "/version") || strings.HasSuffix(at, "/contract_version")
 }

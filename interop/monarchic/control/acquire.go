@@ -23,10 +23,9 @@ import (
 // maxTries bounds how many turns and roles one call looks at.
 const maxTries = 32
 
-// AcquireLease gives the runner the next admissible turn: one that lies there without
-// a holder, else a new one for the role whose turn it is. A lease whose answer was
-// lost on the way is given again, as long as the runner has not begun. Without a turn
-// the answer says why (docs/leases.md#why-there-is-no-work).
+// AcquireLease gives the runner the next admissible turn: an existing turn without a holder, else a
+// new one for the next role. A lease whose answer was lost is given again, as long as the runner
+// has not begun. Without a turn the answer says why (docs/leases.md#why-there-is-no-work).
 func (s *Server) AcquireLease(ctx context.Context, req *pb.AcquireLeaseRequest) (*pb.AcquireLeaseResponse, error) {
 	out := &pb.AcquireLeaseResponse{ContractVersion: contractVersion, OrchestratorId: s.orchestrator()}
 	who, err := s.session(req)
@@ -115,8 +114,8 @@ type assigning struct {
 	who          *session
 	tried        map[string]bool // turns and roles
 	checkpointed map[string]bool
-	last         error       // what was refused last
-	none         *wire.Error // why there was nothing to ask for
+	last         error       // the last refusal
+	none         *wire.Error // why no turn could be requested
 }
 
 func (a *assigning) next() (*runner.Lease, error) {
@@ -167,7 +166,7 @@ func (a *assigning) next() (*runner.Lease, error) {
 	return nil, nil
 }
 
-// waiting is an active turn this runner may have, "" for none. Asking for it shows
+// waiting returns an active turn that this runner may have, "" for none. A request for it shows
 // whether another runner holds it.
 func (a *assigning) waiting(v *runner.View) string {
 	for id, t := range v.State.ActiveTurns.All() {
@@ -179,7 +178,7 @@ func (a *assigning) waiting(v *runner.View) string {
 	return ""
 }
 
-// serves reports whether the runner has said that it can carry out such turns.
+// serves reports whether the runner has declared that it can carry out such turns.
 func (a *assigning) serves(cfg *runner.Config, role, runtime string) bool {
 	if a.who.Runtime != "" && a.who.Runtime != runtime {
 		return false
@@ -190,8 +189,8 @@ func (a *assigning) serves(cfg *runner.Config, role, runtime string) bool {
 	return slices.Contains(a.who.RoleIDs, role) || slices.Contains(a.who.Roles, agentRole(cfg, role))
 }
 
-// ready makes an active turn one that can be leased: dispatched, with an attempt to
-// make. It returns the turn to lease, another one when it had to be begun anew.
+// ready makes an active turn leasable: dispatched, with an attempt left. It returns the turn to
+// lease, a different one when it had to be reissued.
 func (a *assigning) ready(id string) (string, error) {
 	v, err := a.s.r.View(a.ctx)
 	if err != nil {
@@ -229,8 +228,8 @@ func (a *assigning) ready(id string) (string, error) {
 	return id, nil
 }
 
-// assignNew assigns a turn to the next role and returns it; "" when no role gets a
-// turn, or only roles that this runner does not serve. Then none, or last, says why.
+// assignNew assigns a turn to the next role and returns it; "" when no role gets a turn, or only
+// roles that this runner does not serve. Then none or last says why.
 func (a *assigning) assignNew(v *runner.View) string {
 	st, cfg := v.State, v.Config
 	if st.Status == runner.StatusActive && !loop.Room(st, cfg) {
@@ -254,10 +253,10 @@ func (a *assigning) assignNew(v *runner.View) string {
 		}
 		unserved = append(unserved, role)
 		if len(st.OpenCharters()) == 0 {
-			role = "" // whose turn it is decides; another role does not push in
+			role = "" // the order of roles decides; another role does not jump the queue
 			break
 		}
-		// Ready charters wait for nobody else: who can carry one out may have it.
+		// Ready charters do not wait for each other: any runner that can carry one out may have it.
 		skipped[role] = true
 		role = loop.FreeRole(next, st, cfg, skipped)
 	}
@@ -285,9 +284,9 @@ func (a *assigning) assignNew(v *runner.View) string {
 	return a.checkpointFor(err)
 }
 
-// checkpointFor commits the files of the accepted turns that kept a turn from being
-// assigned, and returns one of them; "" when the refusal has another reason. Turns
-// that ran side by side wait side by side for it.
+// checkpointFor commits the files of the accepted turns that prevented an assignment, and returns
+// one of them; "" when the refusal has another reason. Several turns that ran side by side may wait
+// for it.
 func (a *assigning) checkpointFor(refused error) (turn string) {
 	var refusal *wire.Error
 	if a.s.opt.NoCheckpoint || !errors.As(refused, &refusal) ||
@@ -317,7 +316,7 @@ func (s *Server) checkpoint(ctx context.Context, turn string) error {
 	return s.patiently(ctx, func() error { _, err := s.r.Checkpoint(ctx, turn); return err })
 }
 
-// assignment is what the runner is told.
+// assignment returns what the runner is told.
 func (s *Server) assignment(ctx context.Context, l *runner.Lease) (*pb.LeaseAssignment, error) {
 	task, err := s.task(ctx, l.StepID)
 	if err != nil {

@@ -1,5 +1,5 @@
-// An outcome that is reported again, because its answer was lost on the way: it gets
-// the same answer (docs/leases.md#the-calls).
+// A repeated report of an outcome whose answer was lost gets the same answer
+// (docs/leases.md#the-calls).
 
 package control
 
@@ -19,13 +19,13 @@ import (
 // maxTold bounds how many answers are remembered; older ones come from the record.
 const maxTold = 1024
 
-// told are the answers that ended leases.
+// told holds the answers that ended leases.
 type told struct {
 	mu   sync.Mutex
 	byID map[lease.Holder]tale
 }
 
-// tale is what was reported, and the answer.
+// tale is a report and its answer.
 type tale struct {
 	status pb.PlanStatus
 	out    *pb.ReportStepOutcomeResponse
@@ -47,8 +47,8 @@ func (t *told) get(h lease.Holder) (tale, bool) {
 	return tale{one.status, proto.CloneOf(one.out)}, ok
 }
 
-// answered is the answer that ended the lease of h: remembered, else what the record
-// says of it. nil when the lease did not end by a report, or when another outcome was accepted than is reported now.
+// answered returns the answer that ended the lease of h: remembered, else derived from the record. It is nil when the
+// lease did not end by a report, or when another outcome was accepted than is reported now.
 func (s *Server) answered(ctx context.Context, h lease.Holder, status pb.PlanStatus) *pb.ReportStepOutcomeResponse {
 	if s.sessions.get(h.SessionID, h.RunnerID) == nil {
 		return nil
@@ -86,7 +86,7 @@ func (s *Server) answered(ctx context.Context, h lease.Holder, status pb.PlanSta
 	return out
 }
 
-// agrees reports whether an outcome with this status may be what the record has of the turn.
+// agrees reports whether an outcome with this status may be what the record has for the turn.
 func (s *Server) agrees(ctx context.Context, how lease.Reported, turn string, status pb.PlanStatus) bool {
 	switch {
 	case how == lease.ReportRefused:

@@ -1,4 +1,4 @@
-// What a lease costs from the question to the judged outcome.
+// The cost of a lease from the request to the judged outcome.
 
 package control_test
 
@@ -8,8 +8,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/control"
 )
 
-// BenchmarkLeaseCycle has turns leased, begun and accepted one after the other, over one
-// connection; nothing is measured but these three calls (docs/performance.md).
+// BenchmarkLeaseCycle leases, begins and accepts turns one after the other, over one connection; it
+// measures only these three calls (docs/performance.md).
 func BenchmarkLeaseCycle(b *testing.B) {
 	s := serve(b, func(o *control.Options) { o.Now = nil })
 	a := s.register("worker", nil)

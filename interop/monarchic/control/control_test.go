@@ -44,8 +44,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner/lookback"
 )
 
-// makeProject sets up a project whose planning phase two reviewing roles share, turn
-// after turn.
+// makeProject sets up a project whose planning phase two reviewing roles share, turn after turn.
 func makeProject(t testing.TB, dir string) {
 	t.Helper()
 	testrepo.Isolate()
@@ -247,7 +246,7 @@ func (a *agent) outcome(l *pb.LeaseRef, result *structpb.Value) *pb.ReportStepOu
 	return res
 }
 
-// resultOf fills in the skeleton that came with an assignment.
+// resultOf fills in the skeleton of an assignment.
 func resultOf(a *pb.LeaseAssignment, summary string) *structpb.Value {
 	tmpl := a.Task.Extensions.Fields["agentxchain"].GetStructValue().Fields["turn_result_template"].GetStructValue()
 	next := "pm"
@@ -286,7 +285,7 @@ func TestAStepFromRegistrationToOutcome(t *testing.T) {
 		as.Lease.PlanId != "plan-"+as.Lease.RunId {
 		t.Fatalf("assigned %v", as)
 	}
-	// The answer was lost: asked again, the same lease comes.
+	// The answer was lost: a repeated request gets the same lease.
 	if again := a.lease(); again.Lease.FencingToken != as.Lease.FencingToken {
 		t.Fatalf("asked again, another lease came: %v", again.Lease)
 	}
@@ -337,7 +336,7 @@ func TestAStepFromRegistrationToOutcome(t *testing.T) {
 	if res := a.outcome(as.Lease, resultOf(as, "planned")); !res.Accepted {
 		t.Fatalf("outcome refused: %v", res.Failure)
 	}
-	// The answer was lost: reported again, the same one comes, and nothing happens twice.
+	// The answer was lost: a repeated report gets the same one, and nothing happens twice.
 	if again := a.outcome(as.Lease, resultOf(as, "planned")); !again.Accepted {
 		t.Fatalf("reported again: %v", again.Failure)
 	}
@@ -392,7 +391,7 @@ func TestResumeAfterRestart(t *testing.T) {
 	a := s.register("worker-1", nil)
 	as := a.lease()
 	_ = a.started(as.Lease)
-	// The runner comes back under another session.
+	// The runner comes back with another session.
 	b := s.register("worker-1", nil)
 	res := b.outcome(as.Lease, resultOf(as, "from the wrong session"))
 	wantFailure(t, res.Failure, res.Accepted, "policy", run.RejectSession)
@@ -408,7 +407,7 @@ func TestResumeAfterRestart(t *testing.T) {
 		got.Reason != pb.LeaseRejectionReason_LEASE_REJECTION_REASON_UNSPECIFIED || got.Lease.SessionId != b.session {
 		t.Fatalf("resumed as %v", got)
 	}
-	// The session before knows nothing of it.
+	// The earlier session does not know that.
 	late, err := s.c.ResumeLease(context.Background(), &pb.ResumeLeaseRequest{
 		ContractVersion: "v1",
 		RunnerId:        a.id,
@@ -477,7 +476,7 @@ func TestServerRestartForgetsNothing(t *testing.T) {
 	}
 }
 
-// Runners that say much of themselves do not make a server forget everyone when it starts again.
+// Runners with large descriptions do not make a restarted server forget everyone.
 func TestManyLargeRegistrations(t *testing.T) {
 	testrepo.Serving(t)
 	s := &served{t: t, dir: t.TempDir(), now: time.Now().UTC().Truncate(time.Millisecond)}
@@ -740,7 +739,7 @@ func TestListenOnlyWhereItMay(t *testing.T) {
 	}
 }
 
-// certificate is one for localhost, and the pool that trusts it.
+// certificate returns a certificate for localhost, and the pool that trusts it.
 func certificate(t *testing.T) (tls.Certificate, *x509.CertPool) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -765,7 +764,7 @@ func certificate(t *testing.T) (tls.Certificate, *x509.CertPool) {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key, Leaf: cert}, pool
 }
 
-// extension is extensions.agentxchain with one member.
+// extension returns extensions.agentxchain with one member.
 func extension(name string, v *structpb.Value) *structpb.Struct {
 	return &structpb.Struct{Fields: map[string]*structpb.Value{
 		"agentxchain": structpb.NewStructValue(&structpb.Struct{Fields: map[string]*structpb.Value{name: v}}),

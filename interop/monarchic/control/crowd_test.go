@@ -22,7 +22,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/pbgrpc"
 )
 
-// More connections than there may be, which say hello and then nothing, keep no runner out.
+// More connections than allowed, which send a preface and then nothing, keep no runner out.
 func TestSilentConnectionsKeepOutNone(t *testing.T) {
 	s := serve(t, nil)
 	for range 300 {
@@ -42,7 +42,7 @@ func TestSilentConnectionsKeepOutNone(t *testing.T) {
 	must(t, err)
 }
 
-// Who watches the health needs no token and may stay for ever: half of the connections stay for others.
+// Watching the health needs no token and has no time limit: half of the connections are reserved for others.
 func TestWatchesAreBounded(t *testing.T) {
 	s := serve(t, nil)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -70,7 +70,7 @@ func TestWatchesAreBounded(t *testing.T) {
 	}
 }
 
-// Large messages that are on their way take a bounded part of the memory; small ones are read beside them.
+// Large messages in transit use a bounded part of the memory; small ones are still read.
 func TestLargeMessagesAreBounded(t *testing.T) {
 	testrepo.Serving(t)
 	s := serve(t, nil)
@@ -104,7 +104,7 @@ func TestLargeMessagesAreBounded(t *testing.T) {
 	}
 }
 
-// Of a connection whose streams were all cancelled, and of requests that were not begun when it ended, nothing stays.
+// Nothing stays of a connection whose streams were all cancelled, or of requests that had not begun when it ended.
 func TestCancelledStreamsLeaveNothing(t *testing.T) {
 	testrepo.Serving(t)
 	s := serve(t, nil)
@@ -139,7 +139,7 @@ func TestCancelledStreamsLeaveNothing(t *testing.T) {
 	}
 	held := func() int {
 		var m runtime.MemStats
-		for range 3 { // pools are emptied by the second one
+		for range 3 { // the second one empties the pools
 			runtime.GC()
 		}
 		runtime.ReadMemStats(&m)

@@ -1,5 +1,5 @@
-// N runners finish any plan: random graphs, runners that die and dawdle, every task
-// accepted exactly once, and a reason whenever there is no work.
+// N runners finish any plan: random graphs, runners that die and dawdle, every task accepted
+// exactly once, and a reason whenever there is no work.
 
 package control_test
 
@@ -30,7 +30,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
-// servePlan serves a project made of a plan whose roles all write, by the real clock.
+// servePlan serves a project made from a plan whose roles all write, by the real clock.
 func servePlan(t *testing.T, plan []byte, ttl time.Duration) *served {
 	t.Helper()
 	return (&served{t: t, dir: t.TempDir(), opt: control.Options{TTL: ttl}}).servePlan(t, plan)
@@ -72,7 +72,7 @@ func (s *served) servePlan(t *testing.T, plan []byte) *served {
 	return s
 }
 
-// randomPlan is a graph of n tasks whose edges go to earlier tasks, of a few roles.
+// randomPlan returns a graph of n tasks with edges to earlier tasks and a few roles.
 func randomPlan(rng *rand.Rand, n int) []byte {
 	var tasks []string
 	roles := 1 + rng.IntN(5)
@@ -143,7 +143,7 @@ func (f *flaky) work() {
 		case n < f.risk/2: // killed in the middle
 			a = f.register()
 			continue
-		case n < f.risk: // it sleeps longer than its lease lasts
+		case n < f.risk: // it sleeps longer than its lease
 			time.Sleep(f.ttl + 20*time.Millisecond)
 		default:
 			time.Sleep(time.Duration(f.rng.IntN(20)) * time.Millisecond)
@@ -152,7 +152,7 @@ func (f *flaky) work() {
 	}
 }
 
-// report hands a result in as the protocol has it, until it is answered for good.
+// report hands in a result as the protocol says, until it gets a final answer.
 func (f *flaky) report(a *agent, l *pb.LeaseRef, path string) {
 	for range 20 {
 		res, err := f.s.c.ReportStepOutcome(context.Background(), &pb.ReportStepOutcomeRequest{
@@ -195,14 +195,14 @@ func (f *flaky) report(a *agent, l *pb.LeaseRef, path string) {
 
 func (f *flaky) register() *agent { return f.s.register(f.name, nil) }
 
-// checks is evidence of one command.
+// checks returns evidence of one command.
 func checks(code int) *structpb.Struct {
 	st, _ := structpb.NewStruct(
 		map[string]any{"checks": []any{map[string]any{"command": "test -s", "exit_code": float64(code)}}})
 	return st
 }
 
-// charterOf is the task a prompt gives: "do t7".
+// charterOf returns the task in a prompt: "do t7".
 func charterOf(prompt string) string {
 	_, rest, _ := strings.Cut(prompt, "> do ")
 	word, _, _ := strings.Cut(rest, "\n")
@@ -248,8 +248,8 @@ func finishPlan(t *testing.T, rng *rand.Rand, n, runners, risk int) {
 		}
 		all.Go(f.work)
 	}
-	// This only ends a test that hangs: how long nothing may happen is for TestNoStallIsLongerThanALease,
-	// which has a clock that a busy machine does not move.
+	// This only ends a hanging test: TestNoStallIsLongerThanALease checks how long nothing may happen, with a
+	// clock that a busy machine does not move.
 	for !done.Load() && time.Since(time.Unix(0, last.Load())) < 40*ttl {
 		time.Sleep(20 * time.Millisecond)
 	}

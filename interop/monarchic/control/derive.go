@@ -1,5 +1,5 @@
-// The result of a turn from what the protocol itself carries: status, artifacts, the
-// run outcome with its evidence, the failure (docs/leases.md#outcomes-without-a-turn-result).
+// The result of a turn from the protocol's own members: status, artifacts, the run outcome with its
+// evidence, the failure (docs/leases.md#outcomes-without-a-turn-result).
 
 package control
 
@@ -17,8 +17,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner/lease"
 )
 
-// derive makes the turn's result of a report that has none. It claims nothing that the
-// report does not: what is missing is found by the rules that judge every result.
+// derive makes the turn's result for a report without one. It claims nothing that the report does
+// not: the rules that judge every result find what is missing.
 func (s *Server) derive(ctx context.Context, req *pb.ReportStepOutcomeRequest, evidence *ojson.Object,
 	h lease.Holder) ([]byte, error) {
 	v, err := s.r.View(ctx)
@@ -71,7 +71,7 @@ func (s *Server) derive(ctx context.Context, req *pb.ReportStepOutcomeRequest, e
 	return ojson.Pretty(out), nil
 }
 
-// nextRole is a role the phase allows next; a plan decides for itself.
+// nextRole returns a role that the phase allows next; a plan decides for itself.
 func nextRole(v *runner.View) string {
 	if route := v.Config.Route(v.State.Phase); route != nil && len(v.State.OpenCharters()) == 0 {
 		for _, id := range route.AllowedNextRoles {
@@ -90,7 +90,7 @@ type deriving struct {
 	evidence *ojson.Object
 }
 
-// status is the strictest of what the report says.
+// status returns the strictest status in the report.
 func (d *deriving) status() string {
 	decision := strictest(d.run)
 	switch {
@@ -130,7 +130,7 @@ func (d *deriving) summary() string {
 		"The runner reported "+strings.ToLower(d.req.Status.String())+" and no more.")
 }
 
-// files are the paths of the artifacts, as the project has them.
+// files returns the paths of the artifacts, as in the project.
 func (d *deriving) files() []string {
 	out := []string{}
 	for _, a := range d.req.Artifacts {
@@ -169,7 +169,7 @@ func (d *deriving) artifact() *ojson.Object {
 	return ojson.NewObject("type", kind, "ref", nil)
 }
 
-// objections are what a review has found: the risk, else what it says of itself, or why it failed.
+// objections returns what a review has found: the risk, else its own text, or why it failed.
 func (d *deriving) objections() []any {
 	if list := d.evidence.Objects("objections"); len(list) > 0 {
 		out := make([]any, len(list))
@@ -192,10 +192,9 @@ func (d *deriving) objections() []any {
 	return []any{ojson.NewObject("id", "OBJ-001", "severity", severity, "statement", said, "status", "raised")}
 }
 
-// verification is what was run, and how it ended: evidence.verification in the form of
-// a turn result; else evidence.checks or evidence.commands, lists of objects with
-// command (or name) and exit_code (or passed, or status); else the evaluations of the
-// artifacts.
+// verification returns what was run, and how it ended: evidence.verification in the form of a turn
+// result; else evidence.checks or evidence.commands, lists of objects with command (or name) and
+// exit_code (or passed, or status); else the evaluations of the artifacts.
 func (d *deriving) verification() *ojson.Object {
 	if own := d.evidence.Object("verification"); own != nil {
 		return own
@@ -250,8 +249,8 @@ func exitCode(passed bool) int {
 	return 1
 }
 
-// answers says of each item of the acceptance contract what the report says of the
-// whole: an accepted outcome addresses them.
+// answers gives each item of the acceptance contract the report's verdict on the whole: an accepted
+// outcome addresses them.
 func (d *deriving) answers(items []string) []any {
 	if list := d.evidence.Objects("intent_response"); len(list) > 0 {
 		out := make([]any, len(list))

@@ -1,10 +1,10 @@
-// What the package is for, and what it leaves in the run.
+// The purpose of the package, and what it leaves in the run.
 
-// Package control serves RunnerControlService (docs/leases.md#the-calls.8): runners on
-// this and other machines register, lease turns of the run, report how far they have
-// come and hand in results. What the service promises rests on the leases of package
-// runner: a ref for each, moved in the same git transaction as the run, so that a
-// runner whose lease has ended cannot complete a step, however late its request comes.
+// Package control serves RunnerControlService (docs/leases.md#the-calls.8): runners on this and
+// other machines register, lease turns of the run, report progress and hand in results. The
+// service's promises rest on the leases of package runner: a ref for each, moved in the same git
+// transaction as the run, so that a runner whose lease has ended cannot complete a step, however
+// late its request comes.
 //
 // Every result goes through ordinary acceptance. The status of a reported outcome
 // skips no validation, no gate and no policy.
@@ -17,9 +17,9 @@
 //
 //	{"action": "issued", "lease": {…}, "recovery": {…}, "reason": "…"}
 //
-// lease is the strict Lease as it was after the action (absent for started and
-// reloaded); recovery is the strict RecoveryEvent of the action and absent where
-// nothing was recovered; reason is absent without one.
+// lease is the strict Lease after the action (absent for started and reloaded); recovery is the
+// strict RecoveryEvent of the action and absent when nothing was recovered; reason is absent
+// without one.
 //
 //	action                      recovery.kind
 //	issued, renewed, released   -
@@ -31,10 +31,10 @@
 //	cancellation_acknowledged   cancellation_acknowledged
 //	started, reloaded           orchestrator_started, state_reloaded
 //
-// A lease that ran out before a command without a lease acted on the turn has no row
-// for its end: readers compare expires_at_ms with the rows that follow. Progress is
-// recorded as dispatch_progress, with the members events and artifacts in the payload
-// (canonical JSON of the messages).
+// A lease that expired before a command without a lease acted on the turn has no row for its end:
+// readers compare expires_at_ms with the rows that follow. Progress is recorded as
+// dispatch_progress, with the members events and artifacts in the payload (canonical JSON of the
+// messages).
 //
 // The newest lease of an active turn is noted in the turn's member "lease"; the lease
 // itself is the file lease.json at refs/agentxchain/leases/<run>/<turn>.

@@ -1,4 +1,4 @@
 package control
 
-// ReflectOn is for the fuzzer.
+// ReflectOn exports reflectOn for the fuzzer.
 var ReflectOn = reflectOn

@@ -21,7 +21,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner/lease"
 )
 
-// rejectionReason is the wire value of a reason.
+// rejectionReason returns the wire value of a reason.
 func rejectionReason(reason string) pb.LeaseRejectionReason {
 	switch reason {
 	case run.RejectStaleToken:
@@ -44,7 +44,7 @@ func rejectionReason(reason string) pb.LeaseRejectionReason {
 	return pb.LeaseRejectionReason_LEASE_REJECTION_REASON_UNSPECIFIED
 }
 
-// reasonToken is the JSON spelling of a wire value, what logs name (docs/leases.md).
+// reasonToken returns the JSON spelling of a wire value, which logs use (docs/leases.md).
 func reasonToken(reason pb.LeaseRejectionReason) string {
 	if reason == pb.LeaseRejectionReason_LEASE_REJECTION_EXPIRED {
 		return run.RejectExpired
@@ -52,8 +52,8 @@ func reasonToken(reason pb.LeaseRejectionReason) string {
 	return strings.TrimPrefix(strings.ToLower(reason.String()), "lease_rejection_")
 }
 
-// refused turns a refusal into what the answer carries; a failure of the server
-// itself stays an error of the call. A refused lease is put on record.
+// refused turns a refusal into the answer's failure; a failure of the server itself stays an error
+// of the call. A refused lease is recorded.
 func (s *Server) refused(ctx context.Context, h lease.Holder, asked string,
 	err error) (*pb.FailureDetail, error) {
 	if err == nil {
@@ -77,7 +77,7 @@ func (s *Server) refused(ctx context.Context, h lease.Holder, asked string,
 	return failure(classOf(refusal), refusal.Code, refusal.Message, details), nil
 }
 
-// classOf is the FailureDetail class of an engine's refusal.
+// classOf returns the FailureDetail class of an engine's refusal.
 func classOf(e *wire.Error) string {
 	switch e.Stage {
 	case "schema", "assignment", "protocol":
@@ -101,9 +101,9 @@ func classOf(e *wire.Error) string {
 
 const maxDetails = 64 << 10
 
-// failure is a FailureDetail; details that are too large are left out. Its details
-// have retryable: whether the step may be tried again. What was wrong with a report or
-// a result can be put right; what a policy or a lease forbids stays forbidden.
+// failure returns a FailureDetail without details that are too large. Its details have retryable:
+// whether the step may be tried again. Faults of a report or a result can be corrected; what a
+// policy or a lease forbids stays forbidden.
 func failure(class, code, message string, details *ojson.Object) *pb.FailureDetail {
 	out := &pb.FailureDetail{
 		Class:   class,
@@ -121,7 +121,7 @@ func failure(class, code, message string, details *ojson.Object) *pb.FailureDeta
 	return out
 }
 
-// failed is the gRPC status of what no answer can carry.
+// failed returns the gRPC status of an error that no answer can express.
 func failed(err error) error {
 	code := connect.CodeInternal
 	switch runner.ErrorCode(err) {
@@ -144,8 +144,8 @@ func failed(err error) error {
 	return refuse(code, "%s", text)
 }
 
-// refusals remembers which refusals are on record, so that a runner that keeps asking
-// does not fill the run.
+// refusals remembers which refusals are recorded, so that a runner that keeps asking does not fill
+// the run.
 type refusals struct {
 	mu   sync.Mutex
 	seen map[string]time.Time
@@ -166,7 +166,7 @@ func (f *refusals) first(key string, now time.Time) bool {
 	return true
 }
 
-// recordRefusal keeps the refusal of a lease of a turn that is active, once.
+// recordRefusal records the refusal of a lease of an active turn, once.
 func (s *Server) recordRefusal(ctx context.Context, h lease.Holder, reason, asked string) {
 	if reason == run.RejectUnknown ||
 		!s.refusals.first(h.Ref.LeaseID+"\x00"+h.Ref.FencingToken+"\x00"+h.SessionID+"\x00"+reason, s.opt.Now()) {

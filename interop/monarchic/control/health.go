@@ -18,20 +18,20 @@ const (
 	serviceUnknown = 3
 )
 
-// healthPath is where its methods are.
+// healthPath is the path of its methods.
 const healthPath = "/grpc.health.v1.Health/"
 
-// health tells whether a service is served. Its messages are
+// health reports whether a service is served. Its messages are
 //
 //	message HealthCheckRequest { string service = 1; }
 //	message HealthCheckResponse { ServingStatus status = 1; }
 //
-// which StringValue and Int32Value are too, byte for byte.
+// which are identical to StringValue and Int32Value, byte for byte.
 type health struct {
 	service string
 	over    chan struct{}
 	end     func()
-	watches chan struct{} // one for each that goes on
+	watches chan struct{} // one slot for each watch
 }
 
 func newHealth(service string) *health {
@@ -44,7 +44,7 @@ func newHealth(service string) *health {
 	}
 }
 
-// shutdown makes the service not serving, for those who ask and those who watch.
+// shutdown makes the service not serving, for calls and for watches.
 func (h *health) shutdown() { h.end() }
 
 func (h *health) register(mux *http.ServeMux, options connect.HandlerOption) {
@@ -53,7 +53,7 @@ func (h *health) register(mux *http.ServeMux, options connect.HandlerOption) {
 	mux.Handle(watch, connect.NewServerStreamHandlerSimple(watch, h.watch, options))
 }
 
-// status is that of a service; "" stands for all of the server.
+// status returns a service's status; "" means the whole server.
 func (h *health) status(service string) int32 {
 	select {
 	case <-h.over:
@@ -74,7 +74,7 @@ func (h *health) check(_ context.Context, req *wrapperspb.StringValue) (*wrapper
 	return wrapperspb.Int32(status), nil
 }
 
-// watch tells the status now and when it changes, which it does once.
+// watch sends the status now and when it changes, which happens once.
 func (h *health) watch(
 	ctx context.Context, req *wrapperspb.StringValue, to *connect.ServerStream[wrapperspb.Int32Value],
 ) error {

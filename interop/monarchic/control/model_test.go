@@ -1,8 +1,8 @@
 //go:build unix
 
-// The proof of fencing: runners in processes of their own fight for the turns of one
-// run through kills, pauses and restarts of the server, and a linearizability model
-// judges what they were answered.
+// The proof of fencing: runners in processes of their own compete for the turns of one run through
+// kills, pauses and restarts of the server, and a linearizability model judges the answers they
+// got.
 
 package control_test
 
@@ -40,7 +40,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
-// What a child process of the test is, and what it is told.
+// The roles of a child process of the test, and its input.
 const (
 	childVar   = "AGENTXCHAIN_CONTROL_CHILD" // server, runner
 	childDir   = "AGENTXCHAIN_CONTROL_DIR"
@@ -49,7 +49,7 @@ const (
 	childLog   = "AGENTXCHAIN_CONTROL_LOG"
 	fightTTL   = 700 * time.Millisecond
 	fightPause = 900 * time.Millisecond // longer than a lease lasts
-	fightSteps = 3                      // that have to be completed, or the proof says nothing
+	fightSteps = 3                      // that have to be completed, or the proof shows nothing
 )
 
 func TestMain(m *testing.M) {
@@ -74,7 +74,7 @@ func serverChild() int {
 		return fail(err)
 	}
 	var s *control.Server
-	for range 200 { // the lock of the one that was killed just now
+	for range 200 { // the lock of the one that was just killed
 		if s, err = control.New(ctx,
 			control.Options{Runner: r, TTL: fightTTL, Poll: 20 * time.Millisecond}); err == nil {
 			break
@@ -97,7 +97,7 @@ func serverChild() int {
 	return fail(s.Serve(ctx, l, time.Second))
 }
 
-// operation is one call of a runner as its log has it: a line before, a line after.
+// operation is one call of a runner in its log: a line before, a line after.
 type operation struct {
 	N      int    `json:"n"`
 	Client string `json:"client"`
@@ -108,10 +108,10 @@ type operation struct {
 	Done   bool   `json:"done,omitempty"` // the line after
 	OK     bool   `json:"ok,omitempty"`
 	Reason string `json:"reason,omitempty"`
-	Got    int64  `json:"got,omitempty"` // the token that came
+	Got    int64  `json:"got,omitempty"` // the received token
 }
 
-// fighter is a runner that writes down what it asks and what it is told.
+// fighter is a runner that logs its requests and answers.
 type fighter struct {
 	name, session string
 	c             pbgrpc.RunnerControlServiceClient
@@ -125,8 +125,7 @@ func (f *fighter) note(o operation) {
 	_, _ = f.log.Write(append(line, '\n')) // one write: whole or not at all
 }
 
-// call has fn between two lines of the log; an answer that did not come leaves the
-// operation open.
+// call runs fn between two lines of the log; a missing answer leaves the operation open.
 func (f *fighter) call(o operation, fn func(ctx context.Context, o *operation) error) bool {
 	f.n++
 	o.N = f.n
@@ -172,7 +171,7 @@ func runnerChild() int {
 	return 0
 }
 
-// turn is one attempt to carry a turn out.
+// turn is one attempt to carry out a turn.
 func (f *fighter) turn() bool {
 	var as *pb.LeaseAssignment
 	f.call(operation{Kind: "acquire"}, func(ctx context.Context, o *operation) error {
@@ -229,8 +228,7 @@ func (f *fighter) turn() bool {
 			return nil
 		})
 	}
-	// One completion may be sent again when no answer came: that is what makes stale
-	// holders.
+	// A completion without an answer may be sent again: that is how stale holders arise.
 	for range 2 {
 		answered := false
 		f.call(operation{Kind: "complete", Step: ref.StepId, Token: held},
@@ -260,15 +258,15 @@ func outcomeOf(session string, ref *pb.LeaseRef, as *pb.LeaseAssignment, token i
 	}
 }
 
-// stepState is what the model knows of one step.
+// stepState is what the model knows about one step.
 type stepState struct {
 	token int64 // of the lease that holds it
 	done  bool
 }
 
-// leaseModel is a step that is held by the newest token only, and completed once, by
-// it. What time does (leases end) needs no event of its own: it never allows what is
-// not allowed here. A call without an answer happened, or did not.
+// leaseModel is a step that only the newest token holds, and that is completed once, with that
+// token. The passing of time (leases end) needs no event of its own: it never allows anything that
+// is not allowed here. A call without an answer happened or did not.
 func leaseModel() porcupine.Model {
 	yes := func(s ...any) []any { return s }
 	m := porcupine.NondeterministicModel{
@@ -298,7 +296,7 @@ func leaseModel() porcupine.Model {
 				return yes(stepState{o.Got, false})
 			case o.Kind == "complete" && o.OK && !s.done && o.Token == s.token:
 				return yes(stepState{s.token, true})
-			case o.Kind == "complete" && o.OK && s.done && o.Token == s.token: // asked again
+			case o.Kind == "complete" && o.OK && s.done && o.Token == s.token: // repeated
 				return yes(s)
 			case o.Kind == "complete" && o.Reason == run.RejectTerminal && !s.done,
 				o.Kind == "complete" && o.Reason == run.RejectStaleToken && o.Token >= s.token:
@@ -337,19 +335,19 @@ func TestStaleHoldersCompleteNothing(t *testing.T) {
 		time.Sleep(time.Duration(80+rng.IntN(320)) * time.Millisecond)
 		i := rng.IntN(len(f.runners))
 		switch rng.IntN(5) {
-		case 0: // the server dies, and comes back
+		case 0: // the server dies and comes back
 			f.kill(f.server)
 			f.server = f.child("server", "")
-		case 1, 2: // a runner dies, another comes in its place
+		case 1, 2: // a runner dies, another takes its place
 			f.kill(f.runners[i])
 			f.runners[i] = f.child("runner", fmt.Sprintf("r%d-%d", i, n))
-		case 3: // a runner sleeps longer than its lease lasts
+		case 3: // a runner sleeps longer than its lease
 			f.pause(f.runners[i])
-		case 4: // so does the server, in the middle of whatever it does
+		case 4: // so does the server, in the middle of its work
 			f.pause(f.server)
 		}
 	}
-	// Left in peace, those that are there go on: a slow machine may have got nowhere.
+	// Undisturbed, the remaining runners go on: a slow machine may have got nowhere.
 	for range 600 {
 		data, _ := os.ReadFile(filepath.Join(dir, wire.LedgerHistory.Path()))
 		if strings.Count(string(data), "\n") >= fightSteps {
@@ -361,7 +359,7 @@ func TestStaleHoldersCompleteNothing(t *testing.T) {
 	f.judge()
 }
 
-// fight is the processes of one proof.
+// fight holds the processes of one proof.
 type fight struct {
 	t               *testing.T
 	dir, logs, addr string
@@ -394,8 +392,8 @@ func (f *fight) kill(cmd *exec.Cmd) {
 	f.unlock()
 }
 
-// unlock removes what a killed git has left, as a person would on the hint of
-// ref_locked. No other process works on these refs when the server is dead.
+// unlock removes what a killed git has left, as a person would do on the hint of ref_locked. No
+// other process works on these refs when the server is dead.
 func (f *fight) unlock() {
 	if f.server != nil && f.server.ProcessState == nil {
 		return
@@ -428,14 +426,14 @@ func (f *fight) end() {
 	f.unlock()
 }
 
-// judge holds what the runners were told against the model, and against the run.
+// judge checks the runners' answers against the model, and against the run.
 func (f *fight) judge() {
 	t := f.t
 	ctx := context.Background()
 	r, err := runner.Open(ctx, f.dir, runner.Options{})
 	must(t, err)
 	defer func() { _ = r.Close() }()
-	_, err = r.ExpireLeases(ctx) // and what was killed half way is completed
+	_, err = r.ExpireLeases(ctx) // and what was killed halfway is completed
 	must(t, err)
 	rows, err := r.Record().TailRows(ctx, wire.LedgerHistory, 0, func(o *ojson.Object) bool {
 		return o.String("status") != "reissued"
@@ -491,8 +489,8 @@ func (f *fight) judge() {
 	}
 }
 
-// history pairs the lines of the logs. A completion without an answer happened if the
-// run has its result; it may have taken effect at any time after it was asked for.
+// history pairs the lines of the logs. A completion without an answer happened if the run has its
+// result; it may have taken effect at any time after its request.
 func (f *fight) history(accepted map[string]int64, issued []run.Line) []porcupine.Operation {
 	t := f.t
 	files, err := filepath.Glob(filepath.Join(f.logs, "r*.jsonl"))
@@ -509,7 +507,7 @@ func (f *fight) history(accepted map[string]int64, issued []run.Line) []porcupin
 		for lines := bufio.NewScanner(file); lines.Scan(); {
 			var o operation
 			if json.Unmarshal(lines.Bytes(), &o) != nil {
-				continue // the last line of one that was killed
+				continue // the last line of a killed runner
 			}
 			if !o.Done {
 				begun[o.N] = o
@@ -550,8 +548,8 @@ func (f *fight) history(accepted map[string]int64, issued []run.Line) []porcupin
 			client++
 		}
 	}
-	// Tokens the run has on record that no runner received: of calls without an answer. A runner that asks again is
-	// given the lease of its earlier call.
+	// Recorded tokens that no runner received: of calls without an answer. A runner that asks again gets the lease of
+	// its earlier call.
 	told := make(map[int64]bool)
 	first := end
 	for _, o := range out {

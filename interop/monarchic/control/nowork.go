@@ -10,8 +10,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
-// Codes of answers without a turn. Refusals of the run keep the codes they have
-// everywhere (dirty_tree, budget_exhausted, charters_wait, …).
+// Codes of answers without a turn. Refusals of the run keep the codes that they have everywhere
+// (dirty_tree, budget_exhausted, charters_wait, …).
 const (
 	CodeNoSlots       = "no_slots"
 	CodeLeasesHeld    = "leases_held"
@@ -24,7 +24,7 @@ func noWork(code, message, hint string) *wire.Error {
 	return &wire.Error{Code: code, Field: "assignment", Message: message, Hint: hint}
 }
 
-// notActive is why a run that is not active hands nothing out.
+// notActive returns why a run that is not active offers no work.
 func notActive(st *runner.State) *wire.Error {
 	switch {
 	case run.HasPending(st):
@@ -35,7 +35,7 @@ func notActive(st *runner.State) *wire.Error {
 	return noWork(run.RejectNotExecutable, oneLine(stopReason(st), 1000), "git agentxchain status")
 }
 
-// noRoom is why a phase takes no further turn beside those that are active.
+// noRoom returns why a phase takes no further turn besides the active ones.
 func noRoom(v *runner.View) *wire.Error {
 	st := v.State
 	n, limit := st.ActiveTurns.Len(), runner.MaxConcurrentTurns(v.Config, st.Phase)
@@ -46,7 +46,7 @@ func noRoom(v *runner.View) *wire.Error {
 	return noWork(wire.CodeDelegationOpen, "The review of delegated work runs alone.", "wait for its outcome")
 }
 
-// nobodyNext is why no role is to have a turn.
+// nobodyNext returns why no role gets a turn.
 func nobodyNext(v *runner.View) *wire.Error {
 	st := v.State
 	switch {

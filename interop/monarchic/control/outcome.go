@@ -1,5 +1,5 @@
-// ReportStepOutcome: a result is judged by ordinary acceptance, in the transaction
-// that releases the lease.
+// ReportStepOutcome: a result is judged by ordinary acceptance, in the transaction that releases
+// the lease.
 
 package control
 
@@ -32,10 +32,10 @@ const (
 )
 
 // ReportStepOutcome has the result of a step judged by ordinary acceptance: the one in
-// extensions.agentxchain.turn_result (an object, or its JSON text when the bytes
-// matter), else the one that the protocol's own members amount to. A result that is
-// refused sends the turn back for another attempt, as the run loop does; the lease is
-// rejected then. Whoever repeats an outcome under the same token gets the same answer.
+// extensions.agentxchain.turn_result (an object, or its JSON text when the bytes matter), else the
+// one derived from the protocol's own members. A refused result sends the turn back for another
+// attempt, as the run loop does; the lease is then rejected. A repeated outcome with the same token
+// gets the same answer.
 func (s *Server) ReportStepOutcome(ctx context.Context,
 	req *pb.ReportStepOutcomeRequest) (*pb.ReportStepOutcomeResponse, error) {
 	out := s.newOutcomeResponse()
@@ -73,7 +73,7 @@ func (s *Server) newOutcomeResponse() *pb.ReportStepOutcomeResponse {
 type outcome struct {
 	h       lease.Holder
 	status  pb.PlanStatus
-	given   []byte // the turn's result; nil gives the turn back
+	given   []byte // the turn's result; nil gives back the turn
 	reason  string // why it is given back
 	payload *ojson.Object
 }
@@ -134,9 +134,9 @@ func inadmissible(req *pb.ReportStepOutcomeRequest) *pb.FailureDetail {
 	return badTime("finished_at", req.FinishedAt)
 }
 
-// contradiction refuses a report whose parts do not agree on whether the step is done.
-// Where one part is only stricter than another, as complete beside a result that says
-// blocked, the stricter one counts.
+// contradiction refuses a report whose parts disagree on whether the step is done. When one part is
+// only stricter than another, as complete together with a result that says blocked, the stricter
+// one counts.
 func contradiction(req *pb.ReportStepOutcomeRequest, result []byte) *pb.FailureDetail {
 	no := func(format string, args ...any) *pb.FailureDetail {
 		return failure("validation", CodeContradiction, fmt.Sprintf(format, args...), nil)
@@ -173,8 +173,8 @@ func contradiction(req *pb.ReportStepOutcomeRequest, result []byte) *pb.FailureD
 	return nil
 }
 
-// strictest is the decision of an outcome that weighs most: a final decision settles
-// nothing that one of the three it rests on denies.
+// strictest returns the decision of an outcome that weighs most: a final decision cannot override a
+// denial by one of the three that it rests on.
 func strictest(o *pb.RunOutcome) pb.OutcomeDecision {
 	given := decisions(o)
 	for _, d := range []pb.OutcomeDecision{
@@ -191,8 +191,8 @@ func decisions(o *pb.RunOutcome) []pb.OutcomeDecision {
 	return []pb.OutcomeDecision{o.GetFinalDecision(), o.GetObjectiveDecision(), o.GetCostDecision(), o.GetRiskDecision()}
 }
 
-// settle records what came beside the result, then has the result judged. An error is
-// a refusal that ended nothing; what ended the lease is in out.
+// settle records what came with the result, then has the result judged. An error is a refusal that
+// ended nothing; a refusal that ended the lease is in out.
 func (s *Server) settle(ctx context.Context, o *outcome, out *pb.ReportStepOutcomeResponse) error {
 	if o.payload != nil && !s.parked.has(o.h.Ref.FencingToken) {
 		if err := s.patiently(ctx,
@@ -210,8 +210,8 @@ func (s *Server) settle(ctx context.Context, o *outcome, out *pb.ReportStepOutco
 	return s.answer(ctx, o, res, sent, err, out)
 }
 
-// answer is what a runner is told of a result that ended its lease, and what it is
-// told again.
+// answer tells a runner about a result that ended its lease, and remembers that for repeated
+// reports.
 func (s *Server) answer(ctx context.Context, o *outcome, res *runner.Accepted, sent *sentBack, err error,
 	out *pb.ReportStepOutcomeResponse) error {
 	if res != nil {
@@ -228,8 +228,8 @@ func (s *Server) answer(ctx context.Context, o *outcome, res *runner.Accepted, s
 	return nil
 }
 
-// giveBack releases the lease of a step that its runner has cancelled: there is no
-// result to judge, and the turn may be leased again.
+// giveBack releases the lease of a step that its runner has cancelled: there is no result to judge,
+// and the turn may be leased again.
 func (s *Server) giveBack(ctx context.Context, o *outcome, out *pb.ReportStepOutcomeResponse) error {
 	var res *runner.Leased
 	if err := s.patiently(ctx, func() (err error) {
@@ -244,8 +244,8 @@ func (s *Server) giveBack(ctx context.Context, o *outcome, out *pb.ReportStepOut
 	return nil
 }
 
-// accept judges a result once. sent is what became of a turn whose result was refused,
-// nil when the lease still holds.
+// accept judges a result once. sent says what became of a turn whose result was refused, nil when
+// the lease still holds.
 func (s *Server) accept(ctx context.Context, o *outcome) (res *runner.Accepted, sent *sentBack, err error) {
 	err = s.patiently(ctx, func() (err error) {
 		res, err = s.r.AcceptTurn(ctx, runner.AcceptOptions{
@@ -257,9 +257,9 @@ func (s *Server) accept(ctx context.Context, o *outcome) (res *runner.Accepted, 
 		return err
 	})
 	if res != nil && res.Result != nil && res.Result.Entry != nil {
-		// Accepted, whatever a hook had to say afterwards.
+		// Accepted, whatever a hook reported afterwards.
 		if !s.opt.NoCheckpoint && len(res.Result.Entry.Strings("files_changed")) > 0 {
-			_ = s.checkpoint(ctx, o.h.Ref.StepID) // should it fail, the next runner that asks for work hears of it
+			_ = s.checkpoint(ctx, o.h.Ref.StepID) // if it fails, the next runner that asks for work is told
 		}
 		return res, nil, nil
 	}
@@ -269,18 +269,18 @@ func (s *Server) accept(ctx context.Context, o *outcome) (res *runner.Accepted, 
 	return nil, s.sendBack(ctx, o.h, err), err
 }
 
-// others reports whether other turns are active: what the work tree holds may be theirs.
+// others reports whether other turns are active: changes in the work tree may be theirs.
 func (s *Server) others(ctx context.Context, turn string) bool {
 	v, err := s.r.View(ctx)
 	return err == nil &&
 		(v.State.ActiveTurns.Len() > 1 || v.State.ActiveTurns.Len() == 1 && !v.State.ActiveTurns.Has(turn))
 }
 
-// sentBack is what became of a turn whose result was refused.
+// sentBack says what became of a turn whose result was refused.
 type sentBack struct{ again bool } // another attempt follows
 
-// sendBack has another attempt made of a turn whose result was refused; nil when the
-// refusal leaves the turn with its holder.
+// sendBack starts another attempt of a turn whose result was refused; nil when the refusal leaves
+// the turn with its holder.
 func (s *Server) sendBack(ctx context.Context, h lease.Holder, refusal error) *sentBack {
 	v, err := s.r.View(ctx)
 	if err != nil {
@@ -311,7 +311,7 @@ func (s *Server) sendBack(ctx context.Context, h lease.Holder, refusal error) *s
 		}
 		opt.Errors = wire.Problems(e.Problems).Messages()
 	}
-	// Should it fail, the next runner that asks for work has it sent back.
+	// If it fails, the next runner that asks for work has it sent back.
 	var out *runner.Rejected
 	if s.patiently(ctx, func() (err error) { out, err = s.r.RejectTurn(ctx, opt); return err }) != nil {
 		return nil
@@ -319,9 +319,9 @@ func (s *Server) sendBack(ctx context.Context, h lease.Holder, refusal error) *s
 	return &sentBack{out.State.Status == runner.StatusActive && out.State.ActiveTurns.Has(turn.TurnID)}
 }
 
-// turnResult is the result an outcome carries in its extensions, nil for none. Text
-// that holds no JSON object is the agent's work like any other: acceptance refuses it,
-// and the attempt is spent. As a mistake of the report it would be tried for ever.
+// turnResult returns the result in an outcome's extensions, nil for none. Text that is not a JSON
+// object is still the agent's work: acceptance refuses it, and the attempt is spent. As a mistake
+// of the report it would be repeated for ever.
 func turnResult(extensions *structpb.Struct) ([]byte, *pb.FailureDetail) {
 	own := extensions.GetFields()["agentxchain"].GetStructValue()
 	switch v := own.GetFields()["turn_result"].GetKind().(type) {
@@ -341,7 +341,7 @@ func turnResult(extensions *structpb.Struct) ([]byte, *pb.FailureDetail) {
 		"extensions.agentxchain.turn_result is neither an object nor the JSON text of one.", nil)
 }
 
-// progress is the payload that events and artifacts are recorded with, nil for none.
+// progress returns the payload with which events and artifacts are recorded, nil for none.
 func progress(events []*pb.Event, artifacts []*pb.Artifact) (*ojson.Object, *pb.FailureDetail) {
 	if len(events)+len(artifacts) == 0 {
 		return nil, nil

@@ -1,4 +1,4 @@
-// Outcomes of runners that know the protocol and nothing of turn results.
+// Outcomes of runners that know only the protocol, not turn results.
 
 package control_test
 
@@ -25,7 +25,7 @@ import (
 const twoTasks = `{"version":"v1","pipeline_id":"p","objective":"o","project_key":"k","tasks":[` +
 	`{"id":"t0","role":"dev","goal":"do t0","depends_on":[],"gates_required":["qa"]},{"id":"t1","role":"dev","goal":"do t1","depends_on":["t0"]}]}`
 
-// report sends an outcome; edit fills in what it carries.
+// report sends an outcome; edit fills in its members.
 func (a *agent) report(l *pb.LeaseRef, status pb.PlanStatus,
 	edit func(*pb.ReportStepOutcomeRequest)) *pb.ReportStepOutcomeResponse {
 	a.s.t.Helper()
@@ -88,7 +88,7 @@ func TestARunnerThatKnowsOnlyTheProtocol(t *testing.T) {
 	s := servePlan(t, []byte(twoTasks), time.Minute)
 	a := s.register("stock", nil)
 
-	// Cancelled: nothing is judged, the turn is there for the next one.
+	// Cancelled: nothing is judged, the turn is free for the next runner.
 	as := a.lease()
 	if res := a.report(as.Lease, pb.PlanStatus_CANCELLED, nil); !res.Accepted {
 		t.Fatalf("cancelled: %v", res.Failure)
@@ -128,7 +128,7 @@ func TestARunnerThatKnowsOnlyTheProtocol(t *testing.T) {
 		t.Fatalf("the same token again: %v, at first %v", again, res)
 	}
 
-	// The task asks for a passed check: one that failed leaves it open.
+	// The task requires a passed check: one that failed leaves it open.
 	as = a.lease()
 	s.write("work/t.md")
 	if res = a.report(as.Lease, pb.PlanStatus_COMPLETE, completing(1)); !res.Accepted {
@@ -193,8 +193,8 @@ func TestTheSameAnswerAfterARestart(t *testing.T) {
 	}
 }
 
-// An agent that prints no result is not asked for ever: each time is an attempt, and
-// the run is blocked when they are used up.
+// An agent that prints no result is not asked for ever: each time is an attempt, and the run is
+// blocked when they are used up.
 func TestTextThatIsNoResultSpendsAttempts(t *testing.T) {
 	testrepo.Serving(t)
 	for name, text := range map[string]string{"prose": "I am done.", "nothing": "", "a list": "[1]"} {
@@ -289,7 +289,7 @@ func TestContradictionsAreRefused(t *testing.T) {
 	if len(s.rows()) != 0 {
 		t.Fatal("a contradiction is on record")
 	}
-	// The stricter of the two counts: complete beside failed is failed.
+	// The stricter of the two counts: complete together with failed is failed.
 	if res := a.report(as.Lease, pb.PlanStatus_COMPLETE, result("failed")); !res.Accepted {
 		t.Fatalf("complete beside failed: %v", res.Failure)
 	}
@@ -298,8 +298,8 @@ func TestContradictionsAreRefused(t *testing.T) {
 	}
 }
 
-// What no JSON value holds, or what this version of the protocol does not know, is refused, and not left out: it may
-// be what speaks against the result.
+// A value that JSON cannot hold, or that this version of the protocol does not know, is refused, not left out: it may
+// be evidence against the result.
 func TestWhatCannotBeReadIsRefused(t *testing.T) {
 	s := serve(t, nil)
 	a := s.register("worker", nil)
@@ -351,7 +351,7 @@ func TestWhatCannotBeReadIsRefused(t *testing.T) {
 	}
 }
 
-// Who reports something else under a lease that has ended is not told that it was accepted.
+// A runner that reports something else under an ended lease is not told that it was accepted.
 func TestAnotherOutcomeGetsNoYes(t *testing.T) {
 	s := &served{t: t, dir: t.TempDir()}
 	makeProject(t, s.dir)

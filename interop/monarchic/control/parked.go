@@ -1,5 +1,5 @@
-// Outcomes that wait for turns that work beside theirs: their results are judged when
-// those have staged theirs.
+// Outcomes that wait for turns that work beside theirs: their results are judged when those have
+// staged theirs.
 
 package control
 
@@ -13,15 +13,15 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner/lease"
 )
 
-// parkedLook is how often a report that waits in its call for turns beside it looks.
+// parkedLook is how often a report that waits in its call checks the turns beside it.
 const parkedLook = 50 * time.Millisecond
 
-// parked are outcomes by fencing token. A restart of the server loses them: their
-// leases end in time then, and the turns are carried out again.
+// parked holds outcomes by fencing token. A restart of the server loses them: their leases then end
+// in time, and the turns are carried out again.
 type parked struct {
 	mu   sync.Mutex
 	all  []*outcome
-	busy sync.Mutex // one goes through them at a time
+	busy sync.Mutex // one caller at a time goes through them
 }
 
 func (p *parked) has(token string) bool {
@@ -49,10 +49,10 @@ func (p *parked) list() []*outcome {
 	return slices.Clone(p.all)
 }
 
-// acceptInTime judges a result; while turns at work beside it may be what the work
-// tree holds more, it waits for a moment. After that the outcome is parked: its runner
-// hears siblings_at_work and is free for other work, and the result is judged when the
-// others have reported.
+// acceptInTime judges a result; while active turns beside it may explain additional changes in the
+// work tree, it waits for a moment. After that the outcome is parked: its runner is told
+// siblings_at_work and is free for other work, and the result is judged when the others have
+// reported.
 func (s *Server) acceptInTime(ctx context.Context, o *outcome) (*runner.Accepted, *sentBack, error) {
 	until := time.Now().Add(s.opt.Patience)
 	if at, ok := ctx.Deadline(); ok && at.Add(-time.Second).Before(until) {
@@ -79,8 +79,8 @@ func (s *Server) acceptInTime(ctx context.Context, o *outcome) (*runner.Accepted
 	}
 }
 
-// heldBeside reports whether a runner that has not reported yet is at work on another
-// turn. A turn nobody holds is waited for in vain.
+// heldBeside reports whether a runner that has not reported yet is working on another turn. Waiting
+// for an unleased turn would be in vain.
 func (s *Server) heldBeside(ctx context.Context, turn string) bool {
 	list, _, err := s.r.Leases(ctx, "")
 	return err == nil && slices.ContainsFunc(list, func(l lease.Info) bool {
@@ -88,7 +88,7 @@ func (s *Server) heldBeside(ctx context.Context, turn string) bool {
 	})
 }
 
-// judgeParked looks again at the outcomes that wait, and keeps their leases alive.
+// judgeParked looks again at the waiting outcomes, and keeps their leases alive.
 func (s *Server) judgeParked(ctx context.Context) {
 	if !s.parked.busy.TryLock() {
 		return

@@ -1,4 +1,4 @@
-// The standard reflection service: what the service can do, told to those who may call it.
+// The standard reflection service: it describes the service to permitted callers.
 
 package control
 
@@ -20,9 +20,9 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/pb"
 )
 
-// Fields of grpc.reflection.v1.ServerReflectionRequest and of its response. The library
-// for it costs every command of this program a millisecond before main; Empty keeps the
-// fields it does not know, and so carries both messages.
+// Fields of grpc.reflection.v1.ServerReflectionRequest and of its response. The library for it
+// would cost every command of this program a millisecond before main; Empty keeps fields it does
+// not know, and so can hold both messages.
 const (
 	askFile      protowire.Number = 3
 	askSymbol    protowire.Number = 4
@@ -37,7 +37,7 @@ const (
 	tellError    protowire.Number = 7
 )
 
-// reflected are the definitions that the service needs, by the names of their files.
+// reflected returns the definitions that the service needs, by the names of their files.
 func reflected() map[string]func() ([]byte, []int) {
 	return map[string]func() ([]byte, []int){
 		"monarchic_agent_protocol.proto": (*pb.PipelineSpec)(nil).Descriptor, //nolint:staticcheck // the bytes, without protodesc
@@ -45,7 +45,7 @@ func reflected() map[string]func() ([]byte, []int) {
 	}
 }
 
-// registerReflection serves both versions that clients ask in; they differ in their name.
+// registerReflection serves both versions that clients use; they differ in their name.
 func registerReflection(mux *http.ServeMux, options ...connect.HandlerOption) {
 	for _, version := range []string{"v1", "v1alpha"} {
 		path := "/grpc.reflection." + version + ".ServerReflection/ServerReflectionInfo"
@@ -74,7 +74,7 @@ func reflect(_ context.Context, stream *connect.BidiStream[emptypb.Empty, emptyp
 	}
 }
 
-// reflectOn answers one request, both as they are on the wire.
+// reflectOn answers one request, both in wire form.
 func reflectOn(request []byte) ([]byte, error) {
 	var host, arg string
 	var kind protowire.Number

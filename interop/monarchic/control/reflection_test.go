@@ -89,7 +89,7 @@ func TestReflectionTellsTheService(t *testing.T) {
 		t.Errorf("a request for nothing: %v", res)
 	}
 
-	// Older clients ask in the version before, whose messages are the same.
+	// Older clients use the previous version, whose messages are the same.
 	older, err := conn.NewStream(ctx, &grpc.StreamDesc{ClientStreams: true, ServerStreams: true},
 		"/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo")
 	must(t, err)
@@ -103,7 +103,7 @@ func TestReflectionTellsTheService(t *testing.T) {
 	}
 }
 
-// FuzzReflection: whatever is asked is answered or refused, and the answer is a message.
+// FuzzReflection: every request is answered or refused, and the answer is a message.
 func FuzzReflection(f *testing.F) {
 	f.Add([]byte{0x3a, 1, '*'})
 	f.Add([]byte{0x22, 0})

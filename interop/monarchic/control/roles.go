@@ -10,10 +10,10 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
-// roleToken is the JSON token of an AgentRole.
+// roleToken returns the JSON token of an AgentRole.
 func roleToken(r pb.AgentRole) string { return strings.ToLower(r.String()) }
 
-// roleValue is the AgentRole of a token.
+// roleValue returns the AgentRole of a token.
 func roleValue(token string) pb.AgentRole {
 	if n, ok := pb.AgentRole_value[strings.ToUpper(token)]; ok {
 		return pb.AgentRole(n)
@@ -21,7 +21,7 @@ func roleValue(token string) pb.AgentRole {
 	return pb.AgentRole_AGENT_ROLE_UNSPECIFIED
 }
 
-// agentRole is the token a configured role corresponds to.
+// agentRole returns the token that a configured role corresponds to.
 func agentRole(cfg *runner.Config, id string) string {
 	name := strings.ToLower(id)
 	if n, ok := pb.AgentRole_value[strings.ToUpper(id)]; ok && n != 0 {

@@ -1,4 +1,4 @@
-// The service on the network: gRPC over HTTP/2, its limits, and who may ask.
+// The service on the network: gRPC over HTTP/2, its limits, and access control.
 
 package control
 
@@ -21,17 +21,17 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/crowd"
 )
 
-// serviceName is the service as its .proto names it.
+// serviceName is the name of the service in its .proto.
 const serviceName = "monarchic.agent_protocol.v1.RunnerControlService"
 
-// Serve answers calls on l until ctx ends, then waits at most grace for those under
-// way. It closes l.
+// Serve answers calls on l until ctx ends, then waits at most grace for those under way. It closes
+// l.
 func (s *Server) Serve(ctx context.Context, l net.Listener, grace time.Duration) error {
 	health := newHealth(serviceName)
 	limited := crowd.Limit(l, maxConnections)
-	// There is no IdleTimeout. The library starts its timer again for each stream that is closed with its connection,
-	// and that timer keeps the whole connection in memory until it ends. Connections whose other end is gone
-	// are found by pings, and those that only stay make room for others.
+	// There is no IdleTimeout. The library restarts its timer for each stream that is closed with its connection, and
+	// that timer keeps the whole connection in memory until it ends. Pings find connections whose other end is gone,
+	// and idle ones make room for others.
 	h := &http.Server{
 		Handler:           s.handler(health),
 		Protocols:         new(http.Protocols),
@@ -61,7 +61,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, grace time.Duration)
 		return err
 	case <-ctx.Done():
 	}
-	health.shutdown() // those who watch go elsewhere
+	health.shutdown() // watching clients go elsewhere
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer cancel()
 	if h.Shutdown(last) != nil {
@@ -105,7 +105,7 @@ func (s *Server) handler(health *health) http.Handler {
 			http.Error(w, "this is a gRPC service", http.StatusUnsupportedMediaType)
 			return
 		}
-		// A request is there in time; Watch of the health service only writes after it.
+		// A request arrives in time; Watch of the health service only writes after it.
 		limit := callLimit
 		if strings.HasPrefix(r.URL.Path, healthPath) {
 			limit = watchLimit
@@ -131,12 +131,12 @@ func method[Req, Res any](
 	mux.Handle(path, connect.NewUnaryHandlerSimple(path, answer, options))
 }
 
-// refuse is the gRPC status of a request that no answer can carry.
+// refuse returns the gRPC status of a request that no answer can express.
 func refuse(code connect.Code, format string, args ...any) error {
 	return connect.NewError(code, fmt.Errorf(format, args...))
 }
 
-// ask is what every request can be asked.
+// ask is what every request has.
 type ask interface {
 	GetContractVersion() string
 	GetRunnerId() string
@@ -151,7 +151,7 @@ func (s *Server) newCall(spec connect.Spec, peer connect.Peer) Call {
 	}
 }
 
-// gate is before every call, and before its message is read: who asks.
+// gate checks who asks, before every call and before its message is read.
 func (s *Server) gate(
 	_ context.Context, spec connect.Spec, peer connect.Peer, header http.Header,
 ) (context.Context, error) {
@@ -165,8 +165,8 @@ func (s *Server) gate(
 	return nil, err
 }
 
-// intercept is around every call: how long it may take, what is logged, and that a
-// defect ends a call and not the server.
+// intercept wraps every call: it limits the time, logs the call, and makes a defect end a call and
+// not the server.
 func (s *Server) intercept(next connect.UnaryFunc) connect.UnaryFunc {
 	return func(ctx context.Context, req connect.AnyRequest) (res connect.AnyResponse, err error) {
 		call := s.newCall(req.Spec(), req.Peer())
@@ -205,7 +205,7 @@ func (s *Server) intercept(next connect.UnaryFunc) connect.UnaryFunc {
 	}
 }
 
-// authorized compares tokens in a time that does not tell how much of one is right.
+// authorized compares tokens in a time that does not reveal how much of one is right.
 func (s *Server) authorized(header http.Header) bool {
 	if s.opt.Token == "" {
 		return true

@@ -1,4 +1,4 @@
-// The server: what it is made of, and where it listens.
+// The server: its parts, and where it listens.
 
 package control
 
@@ -26,13 +26,13 @@ const (
 	maxMessage     = 16 << 20
 	maxStreams     = 64 // calls at a time on one connection
 	maxConnections = 256
-	maxWatches     = 128              // of the health service: half of the connections stay for calls
-	maxBodyBytes   = 64 << 20         // of all messages that are not there to their end
+	maxWatches     = 128              // of the health service: half of the connections are reserved for calls
+	maxBodyBytes   = 64 << 20         // of all messages that have not arrived completely
 	maxUnread      = 256 << 10        // that the library keeps of one connection for calls that have not read it
-	watchLimit     = 10 * time.Second // for the request of who needs no token
-	maxCalls       = 64               // at a time, of all connections
+	watchLimit     = 10 * time.Second // for the request of a client that needs no token
+	maxCalls       = 64               // at a time, over all connections
 	callLimit      = 2 * time.Minute
-	callTooLong    = 10 * time.Minute // what a client may ask for at most
+	callTooLong    = 10 * time.Minute // the most that a client may request
 )
 
 // Options configures a Server. Runner is required.
@@ -42,7 +42,7 @@ type Options struct {
 	Heartbeat time.Duration // DefaultHeartbeat when 0
 	Poll      time.Duration // DefaultPoll when 0
 	Patience  time.Duration // how long a report waits in its call for turns beside its own; DefaultPatience when 0
-	Token     string        // required of every call when not ""
+	Token     string        // required in every call when not ""
 	TLS       *tls.Config   // nil: plain text
 	Now       func() time.Time
 	Version   string // of this program, for orchestrator_id
@@ -50,17 +50,17 @@ type Options struct {
 	// NoCheckpoint leaves the files of accepted turns uncommitted.
 	NoCheckpoint bool
 
-	// Log takes one line for every call; it must be safe for concurrent use.
+	// Log receives one line for every call; it must be safe for concurrent use.
 	Log func(Call)
 }
 
-// Call is one call that was answered, for a log. It holds no secret.
+// Call is one answered call, for a log. It contains no secret.
 type Call struct {
 	At       time.Time
 	Method   string // without the service's name
 	Peer     string
 	Runner   string
-	Session  string // the first characters only; logs must not reveal the whole id
+	Session  string // only the first characters; logs must not reveal the whole id
 	Lease    string
 	Outcome  string // ok, none, refused, or the gRPC code of a failed call
 	Code     string // of the refusal
@@ -82,9 +82,8 @@ type Server struct {
 	release  func()
 }
 
-// New opens the service for a project: it becomes the only one of this work tree and
-// reads the sessions of before. Close ends that. Errors: locked, and those of reading
-// the sessions.
+// New opens the service for a project: it becomes the only one of this work tree and reads the
+// earlier sessions. Close ends that. Errors: locked, and those of reading the sessions.
 func New(ctx context.Context, opt Options) (*Server, error) {
 	if opt.Now == nil {
 		opt.Now = time.Now
@@ -119,7 +118,7 @@ func New(ctx context.Context, opt Options) (*Server, error) {
 	return s, nil
 }
 
-// start puts the beginning of the service on record.
+// start records the start of the service.
 func (s *Server) start(ctx context.Context) error {
 	found := 0
 	list, _, err := s.r.Leases(ctx, "")
@@ -134,15 +133,15 @@ func (s *Server) start(ctx context.Context) error {
 	return s.patiently(ctx, func() error { return s.r.RecordServing(ctx, found) })
 }
 
-// Close gives up what New has taken.
+// Close releases what New has taken.
 func (s *Server) Close() {
 	if s.release != nil {
 		s.release()
 	}
 }
 
-// Listen opens addr, listen.TCP, and puts on record that the service is there: one that found no address to serve on was
-// never there. An address that other machines can reach needs both a token and TLS. Errors: those of listen.TCP and of
+// Listen opens addr, listen.TCP, and records that the service is there: a service that found no address was never
+// there. An address that other machines can reach needs both a token and TLS. Errors: those of listen.TCP and of
 // recording in the run.
 func (s *Server) Listen(ctx context.Context, addr string) (net.Listener, error) {
 	l, err := listen.TCP(ctx, addr, listen.Options{Token: s.opt.Token, InClear: s.opt.TLS == nil,

@@ -23,7 +23,7 @@ import (
 
 const (
 	contractVersion = "v1"
-	maxName         = 200 // bytes of an id a runner chooses
+	maxName         = 200 // bytes of an id that a runner chooses
 	maxListed       = 256 // leases named in one request
 	maxMessages     = 200 // events or artifacts in one request
 )
@@ -32,7 +32,7 @@ func (s *Server) orchestrator() string {
 	return run.LeaseIssuer + "/" + cmp.Or(s.opt.Version, "dev")
 }
 
-// checkAsk refuses a request no call can answer.
+// checkAsk refuses a request that no call can answer.
 func checkAsk(a ask) error {
 	if v := a.GetContractVersion(); v != contractVersion {
 		return refuse(connect.CodeInvalidArgument,
@@ -101,7 +101,7 @@ func (s *Server) RegisterRunner(ctx context.Context,
 	}, nil
 }
 
-// Heartbeat answers with what the runner is to give up.
+// Heartbeat answers with what the runner should give up.
 func (s *Server) Heartbeat(ctx context.Context, req *pb.HeartbeatRequest) (*pb.HeartbeatResponse, error) {
 	who, err := s.session(req)
 	if err != nil {
@@ -195,7 +195,7 @@ func (s *Server) ReportStepStarted(ctx context.Context,
 	return out, err
 }
 
-// ReportStepProgress records what the runner tells of its work.
+// ReportStepProgress records what the runner reports about its work.
 func (s *Server) ReportStepProgress(ctx context.Context,
 	req *pb.ReportStepProgressRequest) (*pb.ReportStepProgressResponse, error) {
 	out := &pb.ReportStepProgressResponse{ContractVersion: contractVersion, OrchestratorId: s.orchestrator()}
@@ -242,7 +242,8 @@ type sessionAsk interface {
 	GetSessionId() string
 }
 
-// session is who asks; a failed_precondition says that the runner has to register.
+// session returns the session of the asker; a failed_precondition says that the runner has to
+// register.
 func (s *Server) session(req sessionAsk) (*session, error) {
 	one := s.sessions.get(req.GetSessionId(), req.GetRunnerId())
 	if one == nil {
@@ -258,8 +259,8 @@ type leaseAsk interface {
 	GetLease() *pb.LeaseRef
 }
 
-// holder is who asks, and under which lease. An unregistered session is refused as one
-// that does not hold the lease.
+// holder returns the asker and its lease. An unregistered session is refused as one that does not
+// hold the lease.
 func (s *Server) holder(req leaseAsk) (lease.Holder, error) {
 	h := lease.Holder{Ref: refOf(req.GetLease()), RunnerID: req.GetRunnerId(), SessionID: req.GetSessionId()}
 	if s.sessions.get(h.SessionID, h.RunnerID) == nil {
@@ -274,8 +275,8 @@ func (s *Server) holder(req leaseAsk) (lease.Holder, error) {
 	return h, nil
 }
 
-// cancellations are the requests to give leases up: those of this session that the
-// run does not allow any more, and those among refs that do not hold any more.
+// cancellations returns the requests to give up leases: those of this session that the run no
+// longer allows, and those among refs that no longer hold.
 func (s *Server) cancellations(ctx context.Context, who *session,
 	refs []*pb.LeaseRef) ([]*pb.CancellationIntent, error) {
 	list, _, err := s.r.Leases(ctx, "")
@@ -324,7 +325,7 @@ func (s *Server) cancellations(ctx context.Context, who *session,
 			case "":
 				return out, err
 			case run.RejectNotExecutable, run.RejectDependency, run.RejectTerminal:
-				// Asked to stop above, while it holds; a step that is over needs no stopping.
+				// Asked to stop above, while it holds; a step that is over need not be stopped.
 			default:
 				tell(h.Ref, reason, s.opt.Now().UnixMilli(), true)
 			}
@@ -333,7 +334,7 @@ func (s *Server) cancellations(ctx context.Context, who *session,
 	return out, nil
 }
 
-// stopReason says why a run that is not active wants nothing done.
+// stopReason says why a run that is not active needs no work.
 func stopReason(st *runner.State) string {
 	if r := st.BlockedReason; r != nil && r.Recovery.Detail != nil && *r.Recovery.Detail != "" {
 		return text.Clip("the run is "+string(st.Status)+": "+*r.Recovery.Detail, 1000)
@@ -341,7 +342,7 @@ func stopReason(st *runner.State) string {
 	return "the run is " + string(st.Status)
 }
 
-// patiently repeats what only lost a race.
+// patiently repeats operations that only lost a race.
 func (s *Server) patiently(ctx context.Context, f func() error) error {
 	for wait := 5 * time.Millisecond; ; wait = min(2*wait, time.Second) {
 		err := f()
@@ -363,7 +364,7 @@ func (s *Server) patiently(ctx context.Context, f func() error) error {
 	}
 }
 
-// ext is what we tell beside the contract: extensions.agentxchain.
+// ext returns what we add to the contract: extensions.agentxchain.
 func ext(pairs ...any) *structpb.Struct { return extObject(ojson.NewObject(pairs...)) }
 
 func extObject(own *ojson.Object) *structpb.Struct {

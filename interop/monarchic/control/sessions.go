@@ -1,5 +1,5 @@
-// Registrations and sessions of runners, kept in a file of the git directory that only
-// its owner can read: a restart of the server forgets none.
+// Registrations and sessions of runners, kept in a file of the git directory that only its owner
+// can read: a restart of the server forgets none.
 
 package control
 
@@ -37,11 +37,11 @@ const (
 	sessionsFile   = "runner-control.json"
 	maxSessionFile = 4 << 20
 	maxSessions    = 1000
-	sessionAge     = 7 * 24 * time.Hour // unseen, until it is forgotten
+	sessionAge     = 7 * 24 * time.Hour // without a request, until it is forgotten
 	seenEvery      = time.Minute        // how old seen_at on disk may be
 )
 
-// sessions are all registrations. Safe for concurrent use.
+// sessions holds all registrations. It is safe for concurrent use.
 type sessions struct {
 	mu   sync.Mutex
 	dir  string
@@ -53,8 +53,8 @@ type sessionDoc struct {
 	Sessions []*session `json:"sessions"`
 }
 
-// openSessions reads the registrations below dir. A file that cannot be read is
-// moved aside, never written over: runners register again.
+// openSessions reads the registrations below dir. An unreadable file is moved aside, never
+// overwritten: runners register again.
 func openSessions(dir string, now func() time.Time) (*sessions, error) {
 	s := &sessions{dir: dir, now: now, byID: make(map[string]*session)}
 	if err := os.MkdirAll(dir, 0o777); err != nil {
@@ -118,8 +118,7 @@ func (s *sessions) add(one session) (*session, error) {
 	return &copied, nil
 }
 
-// get returns a copy of a session of a runner, nil when there is none, and notes
-// that it was seen.
+// get returns a copy of a session of a runner, nil when there is none, and notes that it was seen.
 func (s *sessions) get(id, runner string) *session {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -129,13 +128,13 @@ func (s *sessions) get(id, runner string) *session {
 	}
 	if now := s.now().UTC(); now.Sub(one.SeenAt) > seenEvery {
 		one.SeenAt = now
-		_ = s.save() // only how long it is remembered depends on it
+		_ = s.save() // only the time until it is forgotten depends on it
 	}
 	copied := *one
 	return &copied
 }
 
-// size is how much of the file a session takes at most.
+// size returns the most that a session takes in the file.
 func (one *session) size() int {
 	n := 500 + 6*(len(one.Runner)+len(one.Runtime)) // six: of what JSON escapes
 	for _, id := range slices.Concat(one.Roles, one.RoleIDs) {
@@ -144,8 +143,8 @@ func (one *session) size() int {
 	return n
 }
 
-// forget drops sessions unused for long, and the oldest beyond the bounds, so that there is room for one more of a size:
-// a file that is too large would be read by no server.
+// forget drops sessions that were unused for long, and the oldest beyond the bounds, so that there is room for one
+// more of a size: no server would read a file that is too large.
 func (s *sessions) forget(room int) {
 	now := s.now()
 	all := make([]*session, 0, len(s.byID))

@@ -1,5 +1,5 @@
-// How long nothing may happen: a runner that asks gets work, unless another is at work,
-// and one that dies holds its turn up for a lease. The clock is the test's own.
+// How long nothing may happen: a runner that asks gets work, unless another is at work, and one
+// that dies delays its turn by one lease. The clock is the test's own.
 
 package control_test
 
@@ -22,12 +22,12 @@ type fate int
 
 const (
 	works  fate = iota
-	dies        // before it wrote anything
+	dies        // before it has written anything
 	fails       // in the middle, leaving what it wrote
 	sleeps      // and reports after its lease has ended
 )
 
-// worker is a runner of a simulation: it does one thing at a time, the next one at at.
+// worker is a simulated runner: it does one thing at a time, the next one at at.
 type worker struct {
 	name  string
 	a     *agent
@@ -43,10 +43,10 @@ type stalls struct {
 	rng      *rand.Rand
 	workers  []*worker
 	risk     int                 // in percent
-	moved    time.Time           // when a lease was issued or an outcome judged last
+	moved    time.Time           // when a lease was last issued or an outcome last judged
 	reported map[string]bool     // tokens whose outcome waits for turns beside it
 	codes    map[string]int      // of answers without work
-	tokens   map[string]struct{} // that were handed out
+	tokens   map[string]struct{} // that were issued
 	over     bool
 }
 
@@ -114,7 +114,7 @@ func (m *stalls) step(t *testing.T) {
 	}
 }
 
-// ask has a worker ask for work, and holds an answer without any against what is true.
+// ask makes a worker ask for work, and checks an answer without work against the facts.
 func (m *stalls) ask(t *testing.T, w *worker) {
 	t.Helper()
 	now, poll := m.s.clock(), m.s.opt.Poll
@@ -165,7 +165,7 @@ func (m *stalls) ask(t *testing.T, w *worker) {
 	t.Fatalf("no runner is at work, and there is no work: %s: %s", code, own["message"].GetStringValue())
 }
 
-// report has a worker hand its result in.
+// report makes a worker hand in its result.
 func (m *stalls) report(t *testing.T, w *worker, l *pb.LeaseRef) {
 	t.Helper()
 	now := m.s.clock()

@@ -1,4 +1,4 @@
-// The Task of a leased turn: the assignment as the dispatch bundle has it (docs/monarchic-export.md#kinds).
+// The Task of a leased turn: the assignment in the dispatch bundle (docs/monarchic-export.md#kinds).
 
 package control
 
@@ -23,9 +23,9 @@ const (
 	contextFile    = "CONTEXT.md"
 )
 
-// task describes an active turn. The bundle's bytes are those that were verified
-// against their seal. extensions.agentxchain has what an agent needs beyond the
-// contract: the prompt, the context, and the skeleton of the result.
+// task describes an active turn. The bundle's bytes are those that were verified against their
+// seal. extensions.agentxchain has what an agent needs beyond the contract: the prompt, the
+// context, and the skeleton of the result.
 func (s *Server) task(ctx context.Context, turnID string) (*pb.Task, error) {
 	v, err := s.r.View(ctx)
 	if err != nil {
@@ -92,7 +92,7 @@ func (s *Server) task(ctx context.Context, turnID string) (*pb.Task, error) {
 	return out, nil
 }
 
-// gates are those the phase ends with.
+// gates returns the gates that end the phase.
 func gates(v *runner.View) []string {
 	if route := v.Config.Route(v.State.Phase); route != nil && route.ExitGate != "" {
 		return []string{route.ExitGate}
@@ -100,7 +100,7 @@ func gates(v *runner.View) []string {
 	return nil
 }
 
-// pick is the Struct of some members, nil when none of them is there.
+// pick returns the Struct of some members, nil when none of them is present.
 func pick(o *ojson.Object, names ...string) *structpb.Struct {
 	out := &ojson.Object{}
 	for _, name := range names {

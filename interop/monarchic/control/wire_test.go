@@ -1,4 +1,4 @@
-// What a stock gRPC client meets on the wire, and what others do.
+// The wire as a stock gRPC client, and others, see it.
 
 package control_test
 
@@ -68,7 +68,7 @@ func TestHealth(t *testing.T) {
 	}
 }
 
-// A client that watches is told of the end, and does not hold it up.
+// A watching client is told of the end, and does not delay it.
 func TestHealthIsWatched(t *testing.T) {
 	s := &served{t: t, dir: t.TempDir(), now: time.Now().UTC()}
 	makeProject(t, s.dir)

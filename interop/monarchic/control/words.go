@@ -83,8 +83,8 @@ func leaseMessage(l *runner.Lease) *pb.Lease {
 	return out
 }
 
-// toMap is an object as plain Go values, for structpb. What JSON numbers a double
-// does not hold become strings rather than other numbers.
+// toMap returns an object as plain Go values, for structpb. JSON numbers that a double cannot hold
+// become strings rather than other numbers.
 func toMap(o *ojson.Object) map[string]any {
 	out := make(map[string]any)
 	for k, v := range o.All() {
@@ -118,8 +118,8 @@ func toAny(v ojson.Value) any {
 	return nil
 }
 
-// fromStruct is a Struct as an ordered object, members in byte order and empty for none; numbers that are whole are
-// written as integers. A Struct may hold what JSON does not: a number that is none, levels without an end.
+// fromStruct returns a Struct as an ordered object, members in byte order and empty for none; whole numbers are
+// written as integers. A Struct may hold what JSON cannot: NaN and infinities, endless levels.
 func fromStruct(s *structpb.Struct) (*ojson.Object, error) {
 	if s == nil {
 		return &ojson.Object{}, nil
@@ -131,7 +131,7 @@ func fromStruct(s *structpb.Struct) (*ojson.Object, error) {
 	return ojson.DecodeObject(data)
 }
 
-// messageObject is a message as JSON with the protocol's own member names.
+// messageObject returns a message as JSON with the protocol's own member names.
 func messageObject(m proto.Message) (*ojson.Object, error) {
 	data, err := protojson.MarshalOptions{UseProtoNames: true}.Marshal(m)
 	if err != nil {
@@ -140,7 +140,7 @@ func messageObject(m proto.Message) (*ojson.Object, error) {
 	return ojson.DecodeObject(data)
 }
 
-// badTime refuses a value that is not an RFC 3339 time; a missing one stands for now.
+// badTime refuses a value that is not an RFC 3339 time; a missing one means now.
 func badTime(member, at string) *pb.FailureDetail {
 	if at == "" {
 		return nil
@@ -152,7 +152,7 @@ func badTime(member, at string) *pb.FailureDetail {
 	return nil
 }
 
-// describe fills in what a log says of a call. No token and no whole session id.
+// describe fills in what a log says about a call, without tokens and whole session ids.
 func describe(c *Call, req, out any, err error) {
 	if a, ok := req.(ask); ok {
 		c.Runner = oneLine(a.GetRunnerId(), 80)
@@ -192,8 +192,8 @@ func describe(c *Call, req, out any, err error) {
 	}
 }
 
-// safeName accepts a name a runner may have: it is written to logs, refs' contents
-// and files.
+// safeName accepts a name that a runner may have: it is written to logs, to the contents of refs
+// and to files.
 func safeName(s string) bool {
 	return s != "" && len(s) <= maxName && s != "." && s != ".." && !strings.ContainsAny(s, "/\\") &&
 		strings.IndexFunc(s, func(r rune) bool { return r == unicode.ReplacementChar || unicode.IsControl(r) }) < 0
@@ -201,7 +201,7 @@ func safeName(s string) bool {
 
 func millis(d time.Duration) uint64 { return uint64(max(0, d.Milliseconds())) }
 
-// oneLine makes one harmless line of a text.
+// oneLine turns a text into one harmless line.
 func oneLine(s string, n int) string {
 	return text.Clip(strings.Join(strings.FieldsFunc(strings.ToValidUTF8(s, "\ufffd"), func(r rune) bool {
 		return unicode.IsSpace(r) || unicode.IsControl(r)

@@ -1,4 +1,4 @@
-// The generated code is that of the .proto beside it.
+// The generated code matches the .proto beside it.
 
 package pb_test
 
@@ -14,8 +14,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/pb"
 )
 
-// declared reads "message.field = number" and "enum.VALUE = number" out of the
-// .proto, with the label and type of each field.
+// declared reads "message.field = number" and "enum.VALUE = number" from the .proto, with the label
+// and type of each field.
 func declared(t *testing.T) map[string]string {
 	t.Helper()
 	file, err := os.Open("../proto/monarchic_agent_protocol.proto")

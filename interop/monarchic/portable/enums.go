@@ -4,8 +4,8 @@ package portable
 
 import "github.com/git-agentxchain/git-agentxchain/interop/monarchic/wire"
 
-// AgentRole is one of the roles every reader knows; role_id names any other.
-// The last two travel as numbers in JSON (docs/monarchic.md#types).
+// AgentRole is one of the roles that every reader knows; role_id names any other. The last two are
+// numbers in JSON (docs/monarchic.md#types).
 type AgentRole string
 
 const (
@@ -31,7 +31,7 @@ func (AgentRole) Set() *wire.Set {
 	}
 }
 
-// PlanStatus is where a plan stands.
+// PlanStatus is the status of a plan.
 type PlanStatus string
 
 const (
@@ -52,7 +52,7 @@ func (PlanStatus) Set() *wire.Set {
 	}
 }
 
-// OutcomeDecision is what is to become of a run.
+// OutcomeDecision says what should become of a run.
 type OutcomeDecision string
 
 const (
@@ -70,8 +70,8 @@ func (OutcomeDecision) Set() *wire.Set {
 	}
 }
 
-// MessageKind is what a message is for. Protobuf numbers those the strict
-// family has, and hand-off and blocker; any other text travels beside it (docs/monarchic.md#messages).
+// MessageKind is the purpose of a message. Protobuf numbers those of the strict family, and hand-off and
+// blocker; any other text travels beside it (docs/monarchic.md#messages).
 type MessageKind string
 
 const (
@@ -90,7 +90,7 @@ func (MessageKind) Set() *wire.Set {
 	}
 }
 
-// PlanStepKind is what a step is for; see Plan for where it is used.
+// PlanStepKind is the purpose of a step; see Plan for where it is used.
 type PlanStepKind string
 
 // Set describes the enum.
@@ -101,7 +101,7 @@ func (PlanStepKind) Set() *wire.Set {
 	}
 }
 
-// ArtifactKind is what an expected output is; see Plan for where it is used.
+// ArtifactKind is the kind of an expected output; see Plan for where it is used.
 type ArtifactKind string
 
 // Set describes the enum.
@@ -113,7 +113,7 @@ func (ArtifactKind) Set() *wire.Set {
 	}
 }
 
-// ReplanStrategy is what is done when a step fails; see Plan for where it is used.
+// ReplanStrategy says what to do when a step fails; see Plan for where it is used.
 type ReplanStrategy string
 
 // Set describes the enum.

@@ -34,7 +34,7 @@ const (
 	AckResolved = "resolved" // done, or this is the final answer
 )
 
-// TaskMessageAck is what a recipient says of a message; AckedAt is RFC 3339.
+// TaskMessageAck is what a recipient says about a message; AckedAt is RFC 3339.
 type TaskMessageAck struct {
 	wire.Open
 	Version    string        `json:"version"`

@@ -7,7 +7,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/wire"
 )
 
-// SkillRef names a skill; a bare string reads as its ID.
+// SkillRef names a skill; a bare string is read as its ID.
 type SkillRef struct {
 	wire.Open
 	ID       string `json:"id" wire:"bare"`
@@ -15,8 +15,8 @@ type SkillRef struct {
 	Purpose  string `json:"purpose" wire:"omit"`
 }
 
-// TaskDependency is an edge of a pipeline; a bare string reads as its TaskID.
-// Kind "" means depends_on, a nil Required means true.
+// TaskDependency is an edge of a pipeline; a bare string is read as its TaskID. Kind "" means
+// depends_on, a nil Required means true.
 type TaskDependency struct {
 	wire.Open
 	TaskID      string `json:"task_id" wire:"bare"`
@@ -25,9 +25,9 @@ type TaskDependency struct {
 	Description string `json:"description" wire:"omit"`
 }
 
-// PipelineTask is one task of a pipeline. Task is the body of a legacy file: a
-// string, an object, or nil. Role may be any text: an AgentRole token or, in
-// files of the canonical layout, the role as its catalog names it.
+// PipelineTask is one task of a pipeline. Task is the body of a legacy file: a string, an object,
+// or nil. Role may be any text: an AgentRole token or, in files of the canonical layout, the role's
+// name in its catalog.
 type PipelineTask struct {
 	wire.Open
 	ID             string           `json:"id" wire:"alias=task_id"`
@@ -56,7 +56,7 @@ type PipelineSpec struct {
 	Extensions *ojson.Object  `json:"extensions" wire:"omit"`
 }
 
-// RoleDefinition is a canonical role: what it can do and which skills it asks for.
+// RoleDefinition is a canonical role: what it can do and which skills it requires.
 type RoleDefinition struct {
 	wire.Open
 	RoleID         string        `json:"role_id"`

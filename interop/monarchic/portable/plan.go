@@ -25,22 +25,22 @@ type PlanProvenance struct {
 	Role          *RoleProvenance `json:"role" wire:"omit"`
 }
 
-// StepOutput is an artifact a step is expected to leave.
+// StepOutput is an artifact that a step is expected to leave.
 type StepOutput struct {
 	wire.Open
 	Kind        ArtifactKind `json:"kind"`
 	LogicalName string       `json:"logical_name"`
 }
 
-// ReplanPolicy says what is done when a step fails.
+// ReplanPolicy says what to do when a step fails.
 type ReplanPolicy struct {
 	wire.Open
 	Strategy    ReplanStrategy `json:"strategy"`
 	MaxAttempts uint32         `json:"max_attempts"`
 }
 
-// PlanStep is one step of a portable plan. The members from TaskID on belong to
-// the client boundary; see Plan.
+// PlanStep is one step of a portable plan. The members from TaskID on belong to the client
+// boundary; see Plan.
 type PlanStep struct {
 	wire.Open
 	StepID       string         `json:"step_id"`
@@ -57,10 +57,9 @@ type PlanStep struct {
 	Extensions      *ojson.Object `json:"extensions" wire:"omit"`
 }
 
-// Plan is a portable plan. Times are Unix milliseconds. The members from
-// IntentID on belong to the client boundary, whose own form is strict.Plan; one
-// protobuf message serves both, so a plan that came over the wire may hold them
-// (docs/monarchic.md). Extensions exist in JSON only.
+// Plan is a portable plan. Times are Unix milliseconds. The members from IntentID on belong to the
+// client boundary, whose own form is strict.Plan; one protobuf message serves both, so a plan that
+// came over the wire may have them (docs/monarchic.md). Extensions exist in JSON only.
 type Plan struct {
 	wire.Open
 	ContractVersion string         `json:"contract_version"`

@@ -10,7 +10,7 @@ import (
 // Version is the value of version and contract_version of every object we write.
 const Version = "v1"
 
-// Document is every type that may stand alone as a document.
+// Document is every type that may be a document on its own.
 type Document interface {
 	Task | RunContext | Artifact | Event | GateResult | FailureClass | FailureDetail |
 		RoleProvenance | PlanProvenance | PlanStep | Plan | ExecutionReceipt | RunOutcome |
@@ -20,9 +20,8 @@ type Document interface {
 		PlanStatus | AgentRole
 }
 
-// From reads a document from its JSON value. It judges the types of the members it
-// knows; which members a document must have is the business of its schema. The error
-// is wire.Problems.
+// From reads a document from its JSON value. It checks the types of the members it knows; the
+// schema says which members a document must have. The error is wire.Problems.
 func From[T Document](v ojson.Value) (*T, error) {
 	dst := new(T)
 	if err := wire.Decode(v, dst); err != nil {

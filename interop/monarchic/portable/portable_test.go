@@ -1,4 +1,4 @@
-// What a lenient reader takes, and what it writes.
+// What a lenient reader accepts, and what it writes.
 
 package portable_test
 
@@ -133,7 +133,7 @@ func TestEditsKeepEverythingElse(t *testing.T) {
 	if got := string(ojson.Compact(task.Unknown())); got != `{"zz":"two","x":{"b":1.0,"a":2},"new":5}` {
 		t.Error(got)
 	}
-	// A bare string stays one only while it says all there is.
+	// A bare string stays one only while it says everything.
 	spec, err := decode[portable.PipelineSpec](
 		[]byte(`{"pipeline_id":"p","tasks":[{"id":"b","depends_on":["a","c"]}]}`),
 	)
@@ -182,8 +182,8 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// stable: what was read and written once is written the same ever after, and
-// reading loses no member that has no second spelling.
+// stable: what was read and written once is always written the same, and reading loses no member
+// that has no second spelling.
 func stable[T portable.Document](t *testing.T, data []byte) {
 	v, err := decode[T](data)
 	if err != nil {

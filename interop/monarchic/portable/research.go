@@ -1,4 +1,4 @@
-// Experiments, measurements and where things came from (docs/monarchic.md#types).
+// Experiments, measurements and provenance (docs/monarchic.md#types).
 
 package portable
 
@@ -48,8 +48,8 @@ type ExperimentSpec struct {
 	Extensions   *ojson.Object      `json:"extensions" wire:"omit"`
 }
 
-// ObjectiveSpec says how progress towards an objective is scored. Direction is
-// one of maximize, minimize, target; Target or MinDelta must be there.
+// ObjectiveSpec says how progress towards an objective is scored. Direction is one of maximize,
+// minimize, target; Target or MinDelta must be present.
 type ObjectiveSpec struct {
 	wire.Open
 	MetricKey    string        `json:"metric_key"`
@@ -78,8 +78,8 @@ type EvalResult struct {
 	Extensions *ojson.Object `json:"extensions" wire:"omit"`
 }
 
-// Provenance is the digests and programs an object came from. Every digest is
-// 64 hex digits without a prefix, CreatedAt is RFC 3339.
+// Provenance holds the digests and programs that an object came from. Every digest is 64 hex digits
+// without a prefix, CreatedAt is RFC 3339.
 type Provenance struct {
 	wire.Open
 	PromptSHA256   string        `json:"prompt_sha256"`

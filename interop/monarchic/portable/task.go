@@ -1,4 +1,4 @@
-// Tasks, what they leave behind, and what is said of them (docs/monarchic.md#types).
+// Tasks, what they leave behind, and what is said about them (docs/monarchic.md#types).
 
 package portable
 
@@ -9,7 +9,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/wire"
 )
 
-// RunContext is execution hints for a runner.
+// RunContext holds execution hints for a runner.
 type RunContext struct {
 	wire.Open
 	Version    string        `json:"version"`
@@ -21,9 +21,8 @@ type RunContext struct {
 	Extensions *ojson.Object `json:"extensions" wire:"omit"`
 }
 
-// Task is work for an agent. RoleID, when set, wins over Role. DeliveryContract
-// exists in JSON only; over protobuf it travels in extensions, never in a
-// numbered field (docs/monarchic.md#types).
+// Task is work for an agent. RoleID, when set, overrides Role. DeliveryContract exists in JSON
+// only; in protobuf it is part of extensions, never a numbered field (docs/monarchic.md#types).
 type Task struct {
 	wire.Open
 	Version          string            `json:"version"`
@@ -52,7 +51,7 @@ func checkRole(tell func(member, rule, text string), role AgentRole, id string) 
 	}
 }
 
-// Artifact is something an agent or runner made.
+// Artifact is something that an agent or runner made.
 type Artifact struct {
 	wire.Open
 	Version        string          `json:"version"`
@@ -95,9 +94,9 @@ type GateResult struct {
 	Extensions   *ojson.Object `json:"extensions" wire:"omit"`
 }
 
-// FailureClass sorts a failure for machines. Category is one of validation,
-// dependency, environment, timeout, conflict, permission, resource, internal,
-// unknown; Scope one of task, artifact, gate, runner, orchestrator, unknown.
+// FailureClass classifies a failure for machines. Category is one of validation, dependency,
+// environment, timeout, conflict, permission, resource, internal, unknown; Scope one of task,
+// artifact, gate, runner, orchestrator, unknown.
 type FailureClass struct {
 	wire.Open
 	Category   string        `json:"category"`
@@ -120,7 +119,7 @@ type FailureDetail struct {
 	Details *ojson.Object `json:"details" wire:"omit"`
 }
 
-// RunOutcome is scores and decisions at the end of a run (docs/monarchic.md#types).
+// RunOutcome holds scores and decisions at the end of a run (docs/monarchic.md#types).
 type RunOutcome struct {
 	wire.Open
 	Version           string          `json:"version"`

@@ -1,3 +1,3 @@
-// Package proto holds the protobuf form of the protocol as text. Package pb has what is
-// generated from it.
+// Package proto holds the protobuf form of the protocol as text. Package pb has the code generated
+// from it.
 package proto

@@ -9,5 +9,5 @@ import _ "embed"
 //go:embed monarchic_agent_protocol.proto
 var Text []byte
 
-// Name is the name of the file, as programs import it.
+// Name is the name of the file that programs import.
 const Name = "monarchic_agent_protocol.proto"

@@ -14,7 +14,7 @@ type CampaignGate struct {
 	Workdir *string  `json:"workdir" wire:"omit"`
 }
 
-// Check holds the gate against the rules of docs/monarchic.md#types.
+// Check checks the gate against the rules of docs/monarchic.md#types.
 func (g *CampaignGate) Check(tell report) {
 	if blank(g.Name) {
 		tell("name", wire.RuleEmpty, "campaign_pipeline_spec gate name must not be empty")
@@ -36,7 +36,7 @@ type CampaignConnection struct {
 	Description *string        `json:"description" wire:"omit"`
 }
 
-// SkillBinding names a skill a campaign task asks for.
+// SkillBinding names a skill that a campaign task requires.
 type SkillBinding struct {
 	ID       string  `json:"id"`
 	Required bool    `json:"required" wire:"default"`
@@ -68,7 +68,7 @@ type CampaignTask struct {
 	RequiredMCPIDs      []string         `json:"required_mcp_ids" wire:"default"`
 }
 
-// Check holds the task against the rules of docs/monarchic.md#types.
+// Check checks the task against the rules of docs/monarchic.md#types.
 func (t *CampaignTask) Check(tell report) {
 	notEmpty(tell, "campaign_pipeline_spec", "task_id", t.TaskID, "task_artifact", t.TaskArtifact)
 }
@@ -86,7 +86,7 @@ type CampaignPipelineSpec struct {
 	Tasks           []CampaignTask       `json:"tasks"`
 }
 
-// Check holds the pipeline against the rules of docs/monarchic.md#types.
+// Check checks the pipeline against the rules of docs/monarchic.md#types.
 func (s *CampaignPipelineSpec) Check(tell report) {
 	notEmpty(tell, "campaign_pipeline_spec", "pipeline_id", s.PipelineID, "version", s.Version)
 	if len(s.Tasks) == 0 {

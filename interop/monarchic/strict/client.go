@@ -1,4 +1,4 @@
-// Client boundary: what a client asks for and how it is planned (docs/monarchic.md#types).
+// Client boundary: a client's intent and its plan (docs/monarchic.md#types).
 
 package strict
 
@@ -9,7 +9,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/wire"
 )
 
-// Intent is what a client asks for (docs/monarchic.md#types). SubmittedAt is Unix milliseconds.
+// Intent is a client's request (docs/monarchic.md#types). SubmittedAt is Unix milliseconds.
 type Intent struct {
 	IntentID      string        `json:"intent_id"`
 	SubmittedAt   uint64        `json:"submitted_at"`
@@ -23,7 +23,7 @@ type Intent struct {
 	ContextDigest string        `json:"context_digest"`
 }
 
-// StepOutput is an artifact a step is expected to leave.
+// StepOutput is an artifact that a step is expected to leave.
 type StepOutput struct {
 	Kind        ArtifactKind `json:"kind"`
 	LogicalName string       `json:"logical_name"`
@@ -41,7 +41,7 @@ type PlanStep struct {
 	PolicyTags      []string      `json:"policy_tags"`
 }
 
-// ReplanPolicy says what is done when a step fails.
+// ReplanPolicy says what to do when a step fails.
 type ReplanPolicy struct {
 	Strategy    ReplanStrategy `json:"strategy"`
 	MaxAttempts uint32         `json:"max_attempts"`
@@ -83,7 +83,7 @@ type DigestManifest struct {
 	ArtifactDescriptors []ArtifactDescriptor `json:"artifact_descriptors"`
 }
 
-// Check holds the manifest against the rules of docs/monarchic.md#types.
+// Check checks the manifest against the rules of docs/monarchic.md#types.
 func (m *DigestManifest) Check(tell report) {
 	notEmpty(tell, "digest manifest", "contract_version", m.ContractVersion, "manifest_id", m.ManifestID,
 		"run_id", m.RunID, "plan_id", m.PlanID, "combined_digest", m.CombinedDigest, "event_digest", m.EventDigest)
@@ -92,5 +92,5 @@ func (m *DigestManifest) Check(tell report) {
 	}
 }
 
-// blank reports whether s says nothing (docs/monarchic.md: after trimming white space).
+// blank reports whether s is empty after trimming white space (docs/monarchic.md).
 func blank(s string) bool { return strings.TrimSpace(s) == "" }

@@ -32,8 +32,7 @@ type Lease struct {
 	Extensions   *ojson.Object       `json:"extensions" wire:"empty"`
 }
 
-// RecoveryEvent is one row of the recovery log of a run. Enum members that are
-// absent are "".
+// RecoveryEvent is one row of the recovery log of a run. Absent enum members are "".
 type RecoveryEvent struct {
 	EventID              string               `json:"event_id"`
 	RunID                string               `json:"run_id"`
@@ -70,7 +69,7 @@ type ManualOverrideRecord struct {
 	Extensions           *ojson.Object  `json:"extensions" wire:"empty"`
 }
 
-// Check holds the record against the rules of docs/leases.md.
+// Check checks the record against the rules of docs/leases.md.
 func (r *ManualOverrideRecord) Check(tell report) {
 	notEmpty(tell, "manual override", "contract_version", r.ContractVersion, "override_id", r.OverrideID,
 		"run_id", r.RunID, "plan_id", r.PlanID, "actor", r.Actor, "reason", r.Reason)

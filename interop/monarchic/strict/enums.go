@@ -4,14 +4,13 @@ package strict
 
 import "github.com/git-agentxchain/git-agentxchain/interop/monarchic/wire"
 
-// set describes an enum: the protobuf name of number 0, the prefix of its other
-// protobuf names, and its tokens by number; the token of number 0 is "" where
-// closed objects may not carry it.
+// set describes an enum: the protobuf name of number 0, the prefix of its other protobuf names, and
+// its tokens by number; the token of number 0 is "" when closed objects may not have it.
 func set(zero, prefix string, tokens ...string) *wire.Set {
 	return &wire.Set{Zero: zero, Prefix: prefix, Tokens: tokens}
 }
 
-// IntentClass says what an intent asks to have done.
+// IntentClass says what an intent asks for.
 type IntentClass string
 
 const (
@@ -39,7 +38,7 @@ func (ArtifactKind) Set() *wire.Set {
 		"event_log", "digest_manifest", "proof_manifest", "patch", "test_report", "build_log", "bundle", "custom")
 }
 
-// PlanStepKind says what a step is for.
+// PlanStepKind is the purpose of a step.
 type PlanStepKind string
 
 const (
@@ -56,7 +55,7 @@ func (PlanStepKind) Set() *wire.Set {
 		"merge", "release", "custom")
 }
 
-// ReplanStrategy says what is done when a step fails.
+// ReplanStrategy says what to do when a step fails.
 type ReplanStrategy string
 
 const (
@@ -163,7 +162,7 @@ func (ReviewDisposition) Set() *wire.Set {
 		"reject", "defer")
 }
 
-// RerunTrigger says why something is done again.
+// RerunTrigger says why something is repeated.
 type RerunTrigger string
 
 const (
@@ -176,7 +175,7 @@ func (RerunTrigger) Set() *wire.Set {
 	return set("RERUN_TRIGGER_UNSPECIFIED", "RERUN_TRIGGER_", "unspecified", "review_decision", "manual")
 }
 
-// RerunSelectionStrategy says how the work to be done again was picked.
+// RerunSelectionStrategy says how the repeated work was selected.
 type RerunSelectionStrategy string
 
 // Set describes the enum.
@@ -185,7 +184,7 @@ func (RerunSelectionStrategy) Set() *wire.Set {
 		"step_ids", "paths")
 }
 
-// RerunExecutionStatus says what doing it again came to.
+// RerunExecutionStatus is the outcome of a rerun.
 type RerunExecutionStatus string
 
 // Set describes the enum.
@@ -212,7 +211,7 @@ func (RunEventStream) Set() *wire.Set {
 		"review", "verification", "lifecycle", "custom")
 }
 
-// TaskMessageKind says what a message is for.
+// TaskMessageKind is the purpose of a message.
 type TaskMessageKind string
 
 const (

@@ -88,7 +88,7 @@ func (OverrideAction) Set() *wire.Set {
 		"cancel_run", "resume_run")
 }
 
-// AuthMechanism says how a caller proved who it is.
+// AuthMechanism says how a caller proved its identity.
 type AuthMechanism string
 
 // Set describes the enum.

@@ -1,4 +1,4 @@
-// Client boundary: what came of a plan (docs/monarchic.md#types).
+// Client boundary: the outcome of a plan (docs/monarchic.md#types).
 
 package strict
 
@@ -70,7 +70,7 @@ type VerificationReceipt struct {
 	VerifiedAt                uint64              `json:"verified_at"`
 }
 
-// Check holds the receipt against the rules of docs/monarchic.md#types.
+// Check checks the receipt against the rules of docs/monarchic.md#types.
 func (r *VerificationReceipt) Check(tell report) {
 	notEmpty(tell, "verification receipt", "contract_version", r.ContractVersion)
 	failed := slices.ContainsFunc(r.Checks, func(c VerificationCheck) bool {

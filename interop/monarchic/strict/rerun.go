@@ -1,10 +1,10 @@
-// Client boundary: doing parts of a plan again, pull requests, and the event
-// log of a run (docs/monarchic.md#types).
+// Client boundary: repeating parts of a plan, pull requests, and the event log of a run
+// (docs/monarchic.md#types).
 
 package strict
 
-// RerunScope says which part of a plan is to be done again (docs/monarchic.md#types).
-// CreatedAt is Unix milliseconds.
+// RerunScope says which part of a plan has to be repeated (docs/monarchic.md#types). CreatedAt is
+// Unix milliseconds.
 type RerunScope struct {
 	ScopeID          string       `json:"scope_id"`
 	PlanID           string       `json:"plan_id"`
@@ -17,8 +17,8 @@ type RerunScope struct {
 	CreatedAt        uint64       `json:"created_at"`
 }
 
-// RerunExecutionResult says what doing it again came to (docs/monarchic.md#types). Times
-// are Unix milliseconds.
+// RerunExecutionResult is the outcome of a rerun (docs/monarchic.md#types). Times are Unix
+// milliseconds.
 type RerunExecutionResult struct {
 	ResultID         string                 `json:"result_id"`
 	PlanID           string                 `json:"plan_id"`
@@ -74,7 +74,7 @@ type RunEventRecord struct {
 	ArtifactIDs     []string       `json:"artifact_ids" wire:"default"`
 }
 
-// Check holds the row against the rules of docs/monarchic.md#types.
+// Check checks the row against the rules of docs/monarchic.md#types.
 func (r *RunEventRecord) Check(tell report) {
 	notEmpty(tell, "run event record", "contract_version", r.ContractVersion, "event_id", r.EventID,
 		"run_id", r.RunID, "plan_id", r.PlanID, "event_type", r.EventType, "status", r.Status)

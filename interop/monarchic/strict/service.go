@@ -11,13 +11,13 @@ type PrincipalRef struct {
 	DisplayName *string `json:"display_name" wire:"omit"`
 }
 
-// TenantRef names on whose behalf a caller acts.
+// TenantRef names the party on whose behalf a caller acts.
 type TenantRef struct {
 	TenantID    string  `json:"tenant_id"`
 	DisplayName *string `json:"display_name" wire:"omit"`
 }
 
-// AuthContext says how a caller proved who it is. Times are Unix milliseconds.
+// AuthContext says how a caller proved its identity. Times are Unix milliseconds.
 type AuthContext struct {
 	ContractVersion string        `json:"contract_version" wire:"default=v1"`
 	AuthContextID   string        `json:"auth_context_id"`
@@ -30,7 +30,7 @@ type AuthContext struct {
 	ExpiresAt       *uint64       `json:"expires_at" wire:"omit"`
 }
 
-// Check holds the context against the rules of docs/monarchic.md#types.
+// Check checks the context against the rules of docs/monarchic.md#types.
 func (c *AuthContext) Check(tell report) {
 	notEmpty(tell, "auth context", "contract_version", c.ContractVersion, "credential_id", c.CredentialID)
 	if c.Mechanism == "unspecified" {
@@ -57,7 +57,7 @@ type UsageRecord struct {
 	RecordedAt      uint64        `json:"recorded_at"`
 }
 
-// Check holds the record against the rules of docs/monarchic.md#types.
+// Check checks the record against the rules of docs/monarchic.md#types.
 func (r *UsageRecord) Check(tell report) {
 	notEmpty(tell, "usage record", "contract_version", r.ContractVersion)
 	if r.Category == "unspecified" {
@@ -71,8 +71,7 @@ func (r *UsageRecord) Check(tell report) {
 	}
 }
 
-// AuditExportManifest lists what was exported of a run. ExportedAt is Unix
-// milliseconds.
+// AuditExportManifest lists what was exported from a run. ExportedAt is Unix milliseconds.
 type AuditExportManifest struct {
 	ContractVersion     string               `json:"contract_version" wire:"default=v1"`
 	ExportID            string               `json:"export_id"`
@@ -85,7 +84,7 @@ type AuditExportManifest struct {
 	ArtifactDescriptors []ArtifactDescriptor `json:"artifact_descriptors"`
 }
 
-// Check holds the manifest against the rules of docs/monarchic.md#types.
+// Check checks the manifest against the rules of docs/monarchic.md#types.
 func (m *AuditExportManifest) Check(tell report) {
 	notEmpty(tell, "audit export manifest", "contract_version", m.ContractVersion)
 	if len(m.ArtifactDescriptors) == 0 {

@@ -7,10 +7,10 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/wire"
 )
 
-// Version is the only contract_version there is.
+// Version is the only valid contract_version.
 const Version = "v1"
 
-// Document is every type that may stand alone as a document.
+// Document is every type that may be a document on its own.
 type Document interface {
 	Intent | PlanStep | Plan | ArtifactDescriptor | DigestManifest | ExecutionReceipt |
 		VerificationReceipt | BlockedOutcome | ReviewDecision | RerunScope |
@@ -29,18 +29,17 @@ func From[T Document](v ojson.Value) (*T, error) {
 	return dst, nil
 }
 
-// Validate holds a value made by a program against every rule that reading it
-// would hold it against. The error is wire.Problems.
+// Validate checks a value made by a program against every rule that reading it would apply. The
+// error is wire.Problems.
 func Validate[T Document](v *T) error {
 	_, err := From[T](wire.Encode(v))
 	return err
 }
 
-// report tells of one broken rule of an object.
+// report reports one broken rule of an object.
 type report = func(member, rule, text string)
 
-// notEmpty refuses members that are blank; what precedes each member's name in
-// the text.
+// notEmpty refuses members that are blank; what precedes each member's name in the text.
 func notEmpty(tell report, what string, members ...string) {
 	for i := 0; i+1 < len(members); i += 2 {
 		if blank(members[i+1]) {

@@ -19,7 +19,7 @@ type RunContext struct {
 	Extensions ojson.Value `json:"extensions" wire:"omit"`
 }
 
-// Check holds the context against the rules of docs/monarchic.md#types.
+// Check checks the context against the rules of docs/monarchic.md#types.
 func (c *RunContext) Check(tell report) {
 	if blank(c.Repo) {
 		tell("repo", wire.RuleEmpty, "task run_context.repo must not be empty")
@@ -27,7 +27,7 @@ func (c *RunContext) Check(tell report) {
 	isObject(tell, "task run_context.extensions", "extensions", c.Extensions)
 }
 
-// RequiredMCP names a tool server a task cannot do without.
+// RequiredMCP names a tool server that a task requires.
 type RequiredMCP struct {
 	ID      string  `json:"id"`
 	Purpose *string `json:"purpose" wire:"omit"`
@@ -51,7 +51,7 @@ type Task struct {
 	Extensions      ojson.Value   `json:"extensions" wire:"omit"`
 }
 
-// Check holds the task against the rules of docs/monarchic.md#types.
+// Check checks the task against the rules of docs/monarchic.md#types.
 func (t *Task) Check(tell report) {
 	notEmpty(tell, "task", "version", t.Version, "task_id", t.TaskID, "role", t.Role, "goal", t.Goal)
 	if t.RoleID != nil && blank(*t.RoleID) {
@@ -107,7 +107,7 @@ type TaskMessage struct {
 	Extensions   ojson.Value     `json:"extensions" wire:"omit"`
 }
 
-// Check holds the message against the rules of docs/monarchic.md#messages.
+// Check checks the message against the rules of docs/monarchic.md#messages.
 func (m *TaskMessage) Check(tell report) {
 	notEmpty(tell, "task_message", "version", m.Version, "message_id", m.MessageID, "run_id", m.RunID,
 		"from_task_id", m.FromTaskID, "to_task_id", m.ToTaskID, "created_at", m.CreatedAt)

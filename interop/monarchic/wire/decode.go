@@ -35,8 +35,8 @@ func Decode(v ojson.Value, dst any) error {
 	return d.problems.err()
 }
 
-// Checker is a struct with rules beyond the types of its members. Check is called once
-// its own members are valid.
+// Checker is a struct with rules beyond the types of its members. Check is called once its own
+// members are valid.
 type Checker interface {
 	Check(report func(member, rule, text string))
 }
@@ -51,7 +51,7 @@ func (d *decoder) want(pointer, want string, v ojson.Value) {
 	d.fault(pointer, RuleType, "must be "+want+", not "+ojson.TypeName(v))
 }
 
-// into reads v into rv; open tells the family of the object rv is a member of.
+// into reads v into rv; open says the family of the object that rv is a member of.
 func (d *decoder) into(v ojson.Value, rv reflect.Value, at string, open bool) {
 	t := rv.Type()
 	switch {
@@ -162,8 +162,8 @@ func (d *decoder) integer(text string, rv reflect.Value, at string) {
 	rv.SetInt(n)
 }
 
-// digits returns the integer v spells: a literal without fraction or exponent
-// in the strict family; any spelling, also as a string, in the portable one.
+// digits returns the integer that v spells: a literal without fraction or exponent in the strict
+// family; any spelling, also as a string, in the portable one.
 func digits(v ojson.Value, open bool) (string, bool) {
 	switch v := v.(type) {
 	case ojson.Number:
@@ -227,8 +227,8 @@ func (d *decoder) enum(v ojson.Value, rv reflect.Value, at string, open bool, se
 	}
 }
 
-// free checks what a strict reader refuses inside free-form values: text that
-// is no Unicode and numbers no double holds. Open objects keep both.
+// free checks what a strict reader refuses inside free-form values: text that is not Unicode and
+// numbers that a double cannot hold. Open objects keep both.
 func (d *decoder) free(v ojson.Value, at string, open bool) {
 	if open {
 		return

@@ -1,4 +1,4 @@
-// Reading of one object: its members, aliases and defaults.
+// Reading one object: its members, aliases and defaults.
 
 package wire
 

@@ -11,9 +11,9 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
-// Encode returns the JSON form of src, a struct or enum or a pointer to one:
-// members in the order they were read, the others in declared order (docs/monarchic.md).
-// Free-form maps of closed objects come out with sorted keys.
+// Encode returns the JSON form of src, a struct or enum or a pointer to one: members in the order
+// they were read, the others in declared order (docs/monarchic.md). Free-form maps of closed
+// objects get sorted keys.
 func Encode(src any) ojson.Value {
 	rv := reflect.ValueOf(src)
 	if rv.Kind() == reflect.Pointer {
@@ -142,8 +142,8 @@ func encodeObject(rv reflect.Value) ojson.Value {
 	return o
 }
 
-// reread returns how a member that was read as was is written now: in the
-// spelling it had as long as it still says the same.
+// reread returns how a member that was read as was is written now: in its old spelling as long as
+// that still means the same.
 func reread(fv reflect.Value, m member, was ojson.Value) (ojson.Value, bool) {
 	if fv.IsZero() {
 		if was == nil || was == false || was == "" || zeroNumber(was) {

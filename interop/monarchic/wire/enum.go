@@ -15,12 +15,12 @@ import (
 
 // Set describes the values of an enum (docs/monarchic.md#types).
 type Set struct {
-	Tokens  []string // JSON token by protobuf number; Tokens[0] stands for unspecified, "" when JSON has none
+	Tokens  []string // JSON token by protobuf number; Tokens[0] means unspecified, "" when JSON has none
 	Zero    string   // protobuf name of number 0
 	Prefix  string   // of the other protobuf names
 	Strings int      // how many tokens the schemas accept as strings, the later ones travel as numbers; 0 means all
-	Free    bool     // an open object may carry tokens that are not in the set
-	Closed  bool     // numbers without a name are refused: a state nobody knows decides nothing
+	Free    bool     // an open object may have tokens that are not in the set
+	Closed  bool     // numbers without a name are refused: an unknown state decides nothing
 }
 
 // Enum is a string type whose values are the tokens of one Set.
@@ -34,7 +34,7 @@ func (s *Set) Number(token string) (int32, bool) {
 	if token == "" || token == s.Zero {
 		return 0, true
 	}
-	// A number without a name is carried as its digits.
+	// A number without a name is represented by its digits.
 	if n, err := strconv.ParseInt(token, 10, 32); err == nil {
 		return int32(n), true
 	}
@@ -59,7 +59,7 @@ func (s *Set) unspecified() string {
 	return s.Zero
 }
 
-// Has reports whether a closed object may carry the token.
+// Has reports whether a closed object may have the token.
 func (s *Set) Has(token string) bool { return token != "" && slices.Contains(s.Tokens, token) }
 
 // List names the tokens of the set for a message.
@@ -85,7 +85,7 @@ func (s *Set) lenient(v ojson.Value) (string, bool) {
 				}
 			}
 		}
-		// Digits stand for a number without a name, so text must not look like one.
+		// Digits mean a number without a name, so text must not look like one.
 		return v, s.Free && strings.Trim(v, "-0123456789") != ""
 	case ojson.Number:
 		n, ok := v.Int64()
@@ -100,7 +100,7 @@ func (s *Set) lenient(v ojson.Value) (string, bool) {
 	return "", false
 }
 
-// value is the JSON form of a token of an open object.
+// value returns the JSON form of a token of an open object.
 func (s *Set) value(token string) ojson.Value {
 	if token == "" {
 		return s.unspecified()

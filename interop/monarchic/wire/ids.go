@@ -20,7 +20,7 @@ func SafeID(id string) bool {
 		strings.TrimSpace(id) == id && !strings.ContainsAny(id, `/\`) && !strings.ContainsFunc(id, unicode.IsControl)
 }
 
-// UnsafeText says what is wrong with an id that is not safe.
+// UnsafeText says what is wrong with an unsafe id.
 func UnsafeText(id string) string {
 	switch {
 	case strings.TrimSpace(id) == "":

@@ -31,7 +31,7 @@ type layout struct {
 	byName  map[string]int
 	alias   map[string]string // other spelling -> name; open objects only
 	open    bool
-	bare    int // member a bare string stands for, or -1
+	bare    int // member that a bare string means, or -1
 }
 
 var (
@@ -80,7 +80,7 @@ func layoutOf(t reflect.Type) *layout {
 	return l
 }
 
-// lowerCamel is the second spelling of a member: task_id is also taskId.
+// lowerCamel returns the second spelling of a member: task_id is also taskId.
 func lowerCamel(name string) string {
 	if !strings.Contains(name, "_") {
 		return name

@@ -1,4 +1,4 @@
-// What an open object keeps beside its known members.
+// What an open object keeps besides its known members.
 
 package wire
 
@@ -9,8 +9,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
-// Open, embedded in a struct, makes it an open object: members no field names
-// survive, and so do the order and the number spellings of everything read.
+// Open, embedded in a struct, makes it an open object: members without a field survive, and so do
+// the order and the number spellings of everything read.
 type Open struct {
 	seen    bool                   // the struct was read, not made
 	bare    bool                   // it was read from a bare string
@@ -35,7 +35,7 @@ func (o *Open) Unknown() *ojson.Object {
 	return out
 }
 
-// SetUnknown adds or replaces a member that no field names.
+// SetUnknown adds or replaces a member without a field.
 func (o *Open) SetUnknown(key string, v any) {
 	o.unknown = maps.Clone(o.unknown)
 	if o.unknown == nil {
@@ -49,6 +49,6 @@ func (o *Open) SetUnknown(key string, v any) {
 
 type opener interface{ opened() *Open }
 
-// Declares reports whether the document the object was read from has the member,
-// be it empty or null.
+// Declares reports whether the document that the object was read from has the member, even if it is
+// empty or null.
 func (o *Open) Declares(member string) bool { _, ok := o.known[member]; return ok }

@@ -1,4 +1,4 @@
-// Problems: what is wrong with a document, by rule and place.
+// Problems: the faults of a document, by rule and place.
 
 package wire
 
@@ -6,21 +6,21 @@ import (
 	"fmt"
 )
 
-// Rules a decoder may find broken. They are stable names for programs.
+// Rules that a decoder may find broken. Their names are stable for programs.
 const (
 	RuleSyntax  = "syntax"          // not one JSON document within the limits
 	RuleType    = "type"            // a value of the wrong JSON type
-	RuleMissing = "required"        // a required member is not there
-	RuleUnknown = "unknown_member"  // a member a closed object does not have
-	RuleEnum    = "enum"            // a token the enum does not have
+	RuleMissing = "required"        // a required member is missing
+	RuleUnknown = "unknown_member"  // a member that a closed object does not have
+	RuleEnum    = "enum"            // a token that the enum does not have
 	RuleInteger = "integer"         // not an integer, or out of its range
 	RuleNumber  = "number"          // out of the range of a double
 	RuleText    = "text"            // a string that is not Unicode text
 	RuleAlias   = "alias_conflict"  // two spellings of one member with different values
 	RuleRole    = "unknown_role"    // an unknown role token, without role_id
-	RuleEmpty   = "not_empty"       // a member that must say something is blank or has no items
+	RuleEmpty   = "not_empty"       // a member that must not be empty is blank or has no items
 	RuleMatch   = "extension_match" // a member differs from its copy in extensions
-	RuleState   = "state"           // members that exclude or demand one another
+	RuleState   = "state"           // members that exclude or require one another
 )
 
 // Problem is one fault of a document.
@@ -30,13 +30,11 @@ type Problem struct {
 	Text    string // what is wrong, without the place
 }
 
-// MaxProblems bounds the faults that are kept of one document; a hostile one has
-// millions.
+// MaxProblems bounds the faults that are kept of one document; a hostile one has millions.
 const MaxProblems = 100
 
-// Problems are the faults of one document in document order, the first
-// MaxProblems of them. As an error it reads as its first fault and how many
-// follow.
+// Problems are the faults of one document in document order, the first MaxProblems of them. As an
+// error it reads as its first fault and how many follow.
 type Problems []Problem
 
 // Add appends a fault unless there are enough.

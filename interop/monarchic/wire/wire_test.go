@@ -53,8 +53,8 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// A hostile document has no more faults than a person can read, and costs no
-// more memory than its size allows for.
+// A hostile document reports no more faults than a person can read, and costs no more memory than
+// its size allows.
 func TestMillionsOfFaults(t *testing.T) {
 	testrepo.Thorough(t)
 	t.Parallel()
