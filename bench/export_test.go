@@ -1,5 +1,5 @@
-// Exporting a run of 100 MB and verifying the artifact, beside sha256sum and, where
-// AGENTXCHAIN_REFERENCE names its program, beside the reference CLI.
+// Exporting a run of 100 MB and verifying the artifact, compared with sha256sum and, where
+// AGENTXCHAIN_REFERENCE names its program, with the reference CLI.
 
 package bench
 

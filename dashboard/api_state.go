@@ -18,7 +18,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
 
-// unusable answers for a project whose run cannot be read.
+// unusable answers with an error for a project whose run cannot be read.
 func (a *ask) unusable() bool {
 	switch {
 	case !a.s.Governed:

@@ -23,7 +23,7 @@ func atGate(t *testing.T) (dir string) {
 	return atGateOf(t, `{"principals":["ann@example.org"],"threshold":1}`)
 }
 
-// atGateOf is atGate with the rule for whose approval counts.
+// atGateOf makes a project like atGate, with the rule for whose approval counts.
 func atGateOf(t *testing.T, people string) (dir string) {
 	t.Helper()
 	if _, err := exec.LookPath("ssh-keygen"); err != nil {

@@ -28,7 +28,7 @@ func browser(t *testing.T) context.Context {
 	return testbrowser.Start(t, 3*time.Minute)
 }
 
-// everyPage is browser for tests that look at everything; they take minutes.
+// everyPage opens a browser for tests that look at everything; they take minutes.
 func everyPage(t *testing.T) context.Context {
 	t.Helper()
 	takesMinutes(t)

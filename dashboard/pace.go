@@ -1,4 +1,4 @@
-// How long a client may take for an answer.
+// Limiting the time that a client may take for an answer.
 
 package dashboard
 

@@ -140,7 +140,7 @@ func Running(ctx context.Context, dir string) *Session {
 	return s
 }
 
-// answers asks the port who listens there.
+// answers reports whether the dashboard answers on its port.
 func (s *Session) answers(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()

@@ -73,7 +73,7 @@ func command(t *testing.T, dir, name string, arg ...string) (string, error) {
 	return strings.TrimSpace(string(out)), err
 }
 
-// must is a command that must succeed.
+// must runs a program that must succeed.
 func must(t *testing.T, dir, name string, arg ...string) string {
 	t.Helper()
 	out, err := command(t, dir, name, arg...)

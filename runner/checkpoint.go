@@ -238,7 +238,7 @@ func (c *change) acceptedRow(ctx context.Context, ref string) (*run.Line, error)
 	}
 }
 
-// checkpointMessage is the commit message of a checkpoint. Every value is
+// checkpointMessage returns the commit message of a checkpoint. Every value is
 // made visible on one line, so that a summary cannot pose as a trailer of its own.
 func checkpointMessage(row *ojson.Object) string {
 	fold := func(s, none string) string {

@@ -32,7 +32,7 @@ if test -f .git/kill-$AGENTXCHAIN_HOOK_PHASE; then kill -9 $PPID; sleep 1; fi
 echo '{"verdict":"allow"}'
 `
 
-// hookedProject is onePhase with a hook in each of the phases.
+// hookedProject makes a project of onePhase with a hook in each of the phases.
 func hookedProject(t *testing.T, phases ...string) *project {
 	t.Helper()
 	if _, err := exec.LookPath("sh"); err != nil {
@@ -91,7 +91,7 @@ func (p *project) sound() {
 	}
 }
 
-// replays is the part of sound that must hold right after a kill.
+// replays checks the part of sound that must hold right after a kill.
 func (p *project) replays() {
 	p.t.Helper()
 	report, err := p.r.Record().Fsck(p.ctx, proof.Options{Replay: true})

@@ -16,7 +16,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// BlockedOnGit is what a run is blocked on when an agent has changed what git is told.
+// BlockedOnGit is what a run is blocked on when an agent has changed git's settings: configuration,
+// hooks, info files, refs or flags of the index.
 const BlockedOnGit = "dispatch:" + tamper.CodeGitTampered
 
 // AnnounceDispatch notes that a turn is about to be handed out for the first time: if the driver is killed
@@ -26,7 +27,7 @@ func (r *Runner) AnnounceDispatch(turnID string) error { return r.store.Watch().
 // ConcludeDispatch forgets what EndDispatch has settled, once the turn's lock is released.
 func (r *Runner) ConcludeDispatch(turnID string) { r.store.Watch().TakeSettled(turnID) }
 
-// BeginDispatch notes what git is told when a turn is handed to its agent. left says that the
+// BeginDispatch notes git's settings when a turn is handed to its agent. left says that the
 // previous process of the turn was killed: its note is checked first, and a missing note counts as
 // tampering as well (git_tampered).
 func (r *Runner) BeginDispatch(ctx context.Context, turnID string, left bool) (*tamper.Note, error) {
@@ -58,7 +59,7 @@ func (r *Runner) BeginDispatch(ctx context.Context, turnID string, left bool) (*
 	return d, err
 }
 
-// EndDispatch compares what git is told with the note of BeginDispatch, and puts back what an agent must not
+// EndDispatch compares git's settings with the note of BeginDispatch, and puts back what an agent must not
 // change (git_tampered). The returned Tampering lists what else has changed; it is never nil.
 func (r *Runner) EndDispatch(ctx context.Context, d *tamper.Note) (*tamper.Tampering, error) {
 	r.serial.Lock()
@@ -95,7 +96,7 @@ func tampered(turnID, what, kept string) *wire.Error {
 type settling struct{}
 
 // settleLeft checks the turns whose processes were killed, before anything else is changed. When
-// their agents have changed what git is told, it puts that back, blocks the run and refuses the
+// their agents have changed git's settings, it puts them back, blocks the run and refuses the
 // command that found it.
 func (r *Runner) settleLeft(ctx context.Context) error {
 	left, err := r.store.Watch().AllLeft()

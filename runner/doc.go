@@ -12,5 +12,4 @@
 // turnfiles, intake, gate, proposal, lease, claims, trust), whom and what it asks (consent,
 // ophooks, commands), what a person is told (status) and what needs no operation (doctor, lookback,
 // workspace) are packages of their own below this folder.
-// what needs no operation (doctor, lookback, workspace) are rooms of their own below this folder.
 package runner

@@ -46,7 +46,7 @@ func check(err error) {
 	}
 }
 
-// plan is a result of the planning role that asks for nothing more.
+// plan returns a result of the planning role that asks for nothing more.
 func plan(a *runner.Assigned) []byte {
 	data, err := json.Marshal(map[string]any{
 		"schema_version": "1.0",

@@ -65,7 +65,7 @@ func holderOf(l *runner.Lease) lease.Holder {
 	return lease.Holder{Ref: lease.RefOf(l), RunnerID: l.RunnerID, SessionID: l.SessionID}
 }
 
-// result is a valid result of a turn, as bytes.
+// result returns a valid result of a turn, as bytes.
 func (l *leasing) result(turn *run.Turn) []byte {
 	l.t.Helper()
 	doc, err := l.r.Template(l.ctx, turn.TurnID)

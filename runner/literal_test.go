@@ -210,7 +210,7 @@ func literalRun(t *testing.T, template, agent string) {
 	}
 }
 
-// newBareProject is newProject with the gates and people that init writes.
+// newBareProject makes a project with the gates and people that init writes.
 func newBareProject(t *testing.T, opt runner.ProjectOptions) *project {
 	t.Helper()
 	t.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)

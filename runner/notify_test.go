@@ -178,7 +178,7 @@ func TestNotificationsOfABlock(t *testing.T) {
 	}
 }
 
-// waitingProject is a project whose completion waits for a person.
+// waitingProject makes a project whose completion waits for a person.
 func waitingProject(t *testing.T, edit func(cfg *ojson.Object)) *project {
 	t.Helper()
 	p := newProject(t, func(cfg *ojson.Object) {

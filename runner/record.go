@@ -178,7 +178,7 @@ func OpenBare(ctx context.Context, dir string) (BareRuns, error) {
 // the like), for commands that work in another one.
 func LeaveRepository() error { return gitstore.LeaveRepository() }
 
-// GitConfig is git's own settings whose names match a regular expression, as seen from dir: the
+// GitConfig returns git's own settings whose names match a regular expression, as seen from dir: the
 // output of git config --null, nil when nothing is set or git cannot say.
 func GitConfig(ctx context.Context, dir, pattern string) []byte {
 	return git.Variables(ctx, dir, pattern)

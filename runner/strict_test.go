@@ -126,7 +126,7 @@ func stageStrictly(ctx context.Context, r *runner.Runner, dir, turn string) erro
 	return os.WriteFile(file, ojson.Pretty(doc), 0o666)
 }
 
-// strictModel is a run with one turn at a time.
+// strictModel returns the model of a run with one turn at a time.
 func strictModel() porcupine.Model {
 	return porcupine.Model{
 		Init: func() any { return strictRun{} },

@@ -16,7 +16,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner/observe"
 )
 
-// TurnCommits are the commits made during an active turn.
+// TurnCommits holds the commits made during an active turn.
 type TurnCommits struct {
 	Turn    *run.Turn
 	Head    object.OID // the branch's tip, "" when it has no commit

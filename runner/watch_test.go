@@ -18,7 +18,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
-// programs is onePhase with two roles side by side: dev on a program, pm by hand.
+// programs configures onePhase with two roles side by side: dev on a program, pm by hand.
 func programs(cfg *ojson.Object) {
 	onePhase(cfg)
 	cfg.Set("roles", ojson.NewObject(

@@ -64,7 +64,7 @@ func (c *change) remark(notice string) {
 	}
 }
 
-// work is the work tree as look has it.
+// work returns the work tree as look saw it.
 func (c *change) work(ctx context.Context) (*observe.Work, error) {
 	st, err := c.look(ctx)
 	if err != nil {

@@ -52,7 +52,7 @@ func Main(args []string, env term.Env) int {
 	return term.Run(ctx, args, env, program())
 }
 
-// OSEnv is the real process environment.
+// OSEnv returns the real process environment.
 func OSEnv() term.Env {
 	dir, err := os.Getwd()
 	if err != nil {

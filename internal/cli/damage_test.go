@@ -234,7 +234,7 @@ func newDamageBase(t *testing.T) *damageBase {
 	d.write(".git/info/exclude", []byte("notes.txt\n"))
 	d.git("add", "-A")
 	d.git("commit", "-q", "-m", "code")
-	d.git("config", "gc.auto", "0") // nothing goes on once a command has ended
+	d.git("config", "gc.auto", "0") // nothing runs on after a command has ended
 	d.git("remote", "add", "origin", "../server.git")
 	d.git("push", "-q", "-u", "origin", "main")
 	ours("assign", "pm")
@@ -253,7 +253,7 @@ func newDamageBase(t *testing.T) *damageBase {
 	ours("inject", "The count is wrong")
 	ours("assign", "dev", "--no-intent")
 	ours("sync", "--branch")
-	d.git("config", "agentxchain.sync", "manual") // and no push goes on either
+	d.git("config", "agentxchain.sync", "manual") // and no push runs on either
 	ours("export", "-o", mkdirAll(t, b.root, "out")+"/run.json")
 	for name, content := range damageUser {
 		d.write(name, []byte(content))

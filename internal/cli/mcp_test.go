@@ -49,7 +49,7 @@ func foreground(t *testing.T) string {
 	return name
 }
 
-// asAda gives what the test starts an identity and no settings of the machine.
+// asAda gives the programs of the test an identity, and hides the machine's settings.
 func asAda(t *testing.T) {
 	t.Helper()
 	for _, kv := range [][2]string{{"GIT_CONFIG_GLOBAL", foreground(t)}, {"GIT_CONFIG_SYSTEM", os.DevNull},
@@ -111,7 +111,7 @@ func (a *agent) call(tool string, args map[string]any) *ojson.Object {
 	return o
 }
 
-// ok is call for a request that must succeed.
+// ok makes a call that must succeed.
 func (a *agent) ok(tool string, args map[string]any) *ojson.Object {
 	a.t.Helper()
 	o := a.call(tool, args)

@@ -289,7 +289,7 @@ func multiAbandonAct(a *act) {
 	a.args, a.again = []string{"multi", "abandon", "--reason", "tried"}, []string{"multi", "resync"}
 }
 
-// multiVoteAct is the first of two signatures that the end of an initiative needs.
+// multiVoteAct gives the first of two signatures that the end of an initiative needs.
 func multiVoteAct(a *act) {
 	const done = "run_completion_request=true"
 	a.do("home", "ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "ada", "-f", "ada")
@@ -306,7 +306,7 @@ func multiVoteAct(a *act) {
 	a.args, a.again = []string{"multi", "approve-gate", "--yes", "--sign"}, []string{"multi", "resync"}
 }
 
-// multiGateAct is the decision that completes both runs and the initiative together.
+// multiGateAct makes the decision that completes both runs and the initiative together.
 func multiGateAct(a *act) {
 	const done = "run_completion_request=true"
 	a.initiative(done, `{"built":{"requires_human_approval":true}}`)

@@ -311,7 +311,7 @@ func (h *history) cut(disk *testtrace.Disk, finished bool) (bool, error) {
 	return finished && k == disk.Len(), nil
 }
 
-// quiet is a moment in which nothing goes wrong: the next command cleans up, and nothing is wrong afterwards.
+// quiet runs commands undisturbed: the next one cleans up, and nothing may be wrong afterwards.
 func (h *history) quiet() string {
 	before := h.refs
 	// A person need not clean up the lock or index that a killed command left.

@@ -64,7 +64,7 @@ type stand struct {
 	files   map[string]string // digests of the files that the program does not govern
 }
 
-// pristine is the copy that each trial begins with. The place itself is always the same, so that settings that
+// pristine returns the copy that each trial begins with. The place itself is always the same, so that settings that
 // depend on a path, such as a remote's, stay valid.
 func (a *act) pristine() string { return a.base + ".pristine" }
 

@@ -97,7 +97,7 @@ func TestExamineChangesNothingWithoutFix(t *testing.T) {
 	}
 }
 
-// snapshotDir is every path below dir with its size and content hash marker.
+// snapshotDir returns every path below dir with its size and content hash marker.
 func snapshotDir(t *testing.T, dir string) string {
 	t.Helper()
 	var b strings.Builder

@@ -241,7 +241,7 @@ func (d *Driver) deadline(v *gitstore.View, turn *run.Turn, until time.Time) tim
 	return first
 }
 
-// carryOut is the dispatch proper: marked, logged, tracked and timed.
+// carryOut does the dispatch proper: marked, logged, tracked and timed.
 func (d *Driver) carryOut(ctx context.Context, root *os.Root, impl runtimes.Runtime,
 	req *runtimes.Request) *runtimes.Outcome {
 	if !req.Deadline.After(d.opt.Now()) {

@@ -75,7 +75,7 @@ type Pending struct {
 type Document struct {
 	Path           string
 	Required       bool
-	Owner          string // role, "" when none is asked for
+	Owner          string // role, "" when none is required
 	Present        bool
 	SHA256         string // hex, "" when it is absent
 	Size           int

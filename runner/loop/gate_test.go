@@ -13,7 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
 
-// twoPhases is a run of two phases with a person at both gates.
+// twoPhases configures a run of two phases with a person at both gates.
 func twoPhases(cfg *ojson.Object) {
 	phase := func(gate string) *ojson.Object {
 		return ojson.NewObject("entry_role", "dev", "allowed_next_roles", []string{"dev", "human"}, "exit_gate", gate)

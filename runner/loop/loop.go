@@ -277,7 +277,7 @@ func (l *loop) stop(reason StopReason, cause string) {
 	}
 }
 
-// fail is stop with an error to report.
+// fail stops like stop and reports an error.
 func (l *loop) fail(reason StopReason, what string, err error) {
 	l.report(what, err)
 	l.stop(reason, "")

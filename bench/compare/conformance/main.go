@@ -1,6 +1,5 @@
 // Conformance compares verifiers: the reference's with its own adapter, and ours with our adapter,
 // with and without a process for every fixture, over one corpus, alternating, in one run.
-// turn, in one run.
 //
 //	go run ./bench/compare/conformance -ours git-agentxchain -reference "node cli/bin/agentxchain.js" \
 //	    -reference-target CHECKOUT -fixtures DIR

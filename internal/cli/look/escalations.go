@@ -1,4 +1,4 @@
-// escalations: what runs needed a person for.
+// escalations: the cases in which runs needed a person.
 
 package look
 

@@ -237,7 +237,7 @@ func stagedFiles(r *runner.Runner) func(string) ([]string, bool) {
 	}
 }
 
-// linesAction is a command about lines of a file: it reads the question, joins the lines with the
+// linesAction returns the action of a command about lines of a file: it reads the question, joins the lines with the
 // runs and passes both to show.
 func linesAction(f *term.Factory, show func(context.Context, *term.Factory, *linesQuestion,
 	*attribution.Report) error) ucli.ActionFunc {

@@ -25,8 +25,8 @@ type exportOptions struct {
 	Bundle          string // a path; "" for none
 	Force           bool
 	Compress        bool
-	MaxFiles        int // 0 is no bound
-	MaxJSONLEntries int // 0 is no bound
+	MaxFiles        int // unlimited when 0
+	MaxJSONLEntries int // unlimited when 0
 	AllowSecrets    []string
 	WithWork        bool
 	NoRecord        bool

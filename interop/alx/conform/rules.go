@@ -43,7 +43,7 @@ func (j *judge) see(x *exchange, what, why string) {
 	j.rule.Observations = append(j.rule.Observations, o)
 }
 
-// seef is see with a condition.
+// seef notes an observation like see, with why when the condition does not hold.
 func (j *judge) seef(x *exchange, what string, ok bool, format string, args ...any) {
 	if ok {
 		j.see(x, what, "")

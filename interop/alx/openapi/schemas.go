@@ -113,7 +113,7 @@ func tidy(s *jsonschema.Schema) {
 	}
 }
 
-// refine adds what a Go type cannot say.
+// refine adds what a Go type cannot express.
 func refine(t reflect.Type, s *jsonschema.Schema) {
 	share := func(name string) {
 		s.Properties[name].Minimum, s.Properties[name].Maximum = jsonschema.Ptr(0.0), jsonschema.Ptr(1.0)

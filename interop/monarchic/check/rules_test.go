@@ -1,4 +1,4 @@
-// The list of rules, the code and the documentation say the same.
+// The list of rules, the code and the documentation agree.
 
 package check
 

@@ -171,7 +171,7 @@ func runnerChild() int {
 	return 0
 }
 
-// turn is one attempt to carry out a turn.
+// turn makes one attempt to carry out a turn.
 func (f *fighter) turn() bool {
 	var as *pb.LeaseAssignment
 	f.call(operation{Kind: "acquire"}, func(ctx context.Context, o *operation) error {

@@ -33,7 +33,7 @@ import (
 
 const secret = "sk-ant-0123456789-TOP-SECRET"
 
-// project is a governed repository whose only role is a model.
+// project makes a governed repository whose only role is a model.
 func project(t *testing.T, runtime *ojson.Object) (string, *runner.Runner) {
 	t.Helper()
 	testrepo.Isolate()

@@ -90,7 +90,7 @@ type call struct {
 	agent     string
 }
 
-// shown is the command without the prompt.
+// shown returns the command without the prompt.
 func (c *call) shown() []string {
 	out := make([]string, len(c.template))
 	for i, w := range c.template {

@@ -96,7 +96,7 @@ func (r *Runtime) Dispatch(ctx context.Context, req *runtimes.Request) *runtimes
 	return out
 }
 
-// turn is the conversation with the server.
+// turn holds the conversation with the server.
 func (r *Runtime) turn(ctx context.Context, s *session, req *runtimes.Request) *runtimes.Outcome {
 	if s.err != nil {
 		return r.blocked(s, s.err)
