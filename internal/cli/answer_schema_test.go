@@ -57,8 +57,8 @@ func (s *answerSchemas) of(command string) (*ojson.Object, error) {
 	return ojson.DecodeObject(data)
 }
 
-// judge checks an answer against the schema of its command, and first extends the schema when it
-// may.
+// judge checks an answer against the schema of its command. With -update-schemas it only extends the
+// schema; without, an answer that would extend it is an error.
 func (s *answerSchemas) judge(command string, answer *ojson.Object) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -204,8 +204,8 @@ func isCampaign(v *ojson.Object) bool {
 	return slices.ContainsFunc(v.Objects("tasks"), func(t *ojson.Object) bool { return t.Has("task_artifact") })
 }
 
-// nearest returns the type that an object matching none resembles most; "" when it has fewer than
-// two of the members that any type requires, unless it has one and no unknown ones.
+// nearest returns the type that an object matching none resembles most; "" when the object has
+// neither two of the members that a type requires nor one of them and only known members besides.
 func nearest(v *ojson.Object) Type {
 	var best Type
 	most := 0
