@@ -59,7 +59,7 @@ type source interface {
 	diff(ctx context.Context, commit string) ([]runner.FileStat, []byte, bool, error)
 	// work reads how files now differ from a commit; errNoRecord in a replay.
 	work(ctx context.Context, commit string, names []string) ([]runner.FileStat, []byte, bool, error)
-	// log returns what the agent of a turn printed in one of at most attempts attempts, nil when it
+	// log returns what the agent of a turn printed in one of so many attempts, nil when it
 	// left nothing on this machine.
 	log(turn string, attempts int) ([]byte, error)
 	// fsck checks the record; errNoRecord in a replay.

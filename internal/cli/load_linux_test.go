@@ -37,7 +37,7 @@ const (
 	mostMemory      = 640 << 20 // while the load lasts
 )
 
-// loadTime returns how long each server is under load: ten minutes in the long form, or what AGENTXCHAIN_LOAD_TIME says.
+// loadTime returns how long each server is under load: ten minutes in the long form, or AGENTXCHAIN_LOAD_TIME.
 func loadTime(t *testing.T) time.Duration {
 	t.Helper()
 	if text := os.Getenv("AGENTXCHAIN_LOAD_TIME"); text != "" {

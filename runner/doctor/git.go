@@ -23,7 +23,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner/consent"
 )
 
-// wantGit is the oldest git version that suffices for every command.
+// wantGitMajor and wantGitMinor are the oldest git version that suffices for every command.
 const wantGitMajor, wantGitMinor = 2, 34
 
 func (d *doctor) git(ctx context.Context) {

@@ -68,7 +68,7 @@ func runConformanceAdapter(ctx context.Context, f *term.Factory, a conformance.A
 // adapterGrace is how long an adapter that is asked to end waits for its fixture to clean up.
 const adapterGrace = 5 * time.Second
 
-// adapterAnswer runs the fixture in in. When the process is asked to end, it first ends what the
+// adapterAnswer runs the fixture read from in. When the process is asked to end, it first ends what the
 // fixture started and removes what it made.
 func adapterAnswer(ctx context.Context, in io.Reader, a conformance.Adapter) (conformance.Result, error) {
 	a.Context = ctx

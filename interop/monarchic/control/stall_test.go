@@ -27,7 +27,7 @@ const (
 	sleeps      // and reports after its lease has ended
 )
 
-// worker is a simulated runner: it does one thing at a time, the next one at at.
+// worker is a simulated runner: it does one thing at a time, the next one at the time at.
 type worker struct {
 	name  string
 	a     *agent
