@@ -1,5 +1,4 @@
-// Package agentstream reads what agents on the command line print while they work, one
-// JSON record a line, and says in words what a record is about. It knows the formats of
-// Claude Code, Qwen Code, Codex, Gemini CLI, opencode and Cursor by their shape. What it
-// returns is foreign text: whoever shows it cleans it.
+// Package agentstream parses the output of command-line agents while they work, one JSON record per line, and
+// describes each record in words. It recognises the formats of Claude Code, Qwen Code, Codex, Gemini CLI, opencode
+// and Cursor by their shape. Its results are foreign text: the caller must clean them before showing them.
 package agentstream

@@ -1,4 +1,4 @@
-// From a record to one line: which tool with what, or what the agent said.
+// Turning a record into one line: which tool with what, or what the agent said.
 
 package agentstream
 
@@ -10,9 +10,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
-// Step says what a line of output is about. A line that is no record is its own text.
-// Of a record it is "Bash: make test", the words of the agent, or "" for one that tells
-// a person nothing; so is a record that was cut and cannot be read.
+// Step describes a line of output. A line that is not a record describes itself. A record becomes "Bash: make
+// test", the words of the agent, or "" if it tells a person nothing; a truncated, unreadable record also gives "".
 func Step(line string) (text string, record bool) {
 	trimmed := strings.TrimSpace(line)
 	if !strings.HasPrefix(trimmed, "{") {
@@ -33,7 +32,7 @@ func Step(line string) (text string, record bool) {
 	return "", true
 }
 
-// message is a record of Claude Code, Qwen Code and Cursor: what one answer of the model holds.
+// message handles a record of Claude Code, Qwen Code and Cursor: the content of one answer of the model.
 func message(doc *ojson.Object) string {
 	if doc.String("type") != "assistant" {
 		return ""
@@ -50,7 +49,7 @@ func message(doc *ojson.Object) string {
 	return join(out)
 }
 
-// item is a record of Codex.
+// item handles a record of Codex.
 func item(doc *ojson.Object) string {
 	it := doc.Object("item")
 	switch kind := doc.String("type"); it.String("type") {
@@ -70,7 +69,7 @@ func item(doc *ojson.Object) string {
 	return ""
 }
 
-// toolUse is a record of Gemini CLI.
+// toolUse handles a record of Gemini CLI.
 func toolUse(doc *ojson.Object) string {
 	switch doc.String("type") {
 	case "tool_use":
@@ -85,7 +84,7 @@ func toolUse(doc *ojson.Object) string {
 	return ""
 }
 
-// part is a record of opencode.
+// part handles a record of opencode.
 func part(doc *ojson.Object) string {
 	p := doc.Object("part")
 	switch doc.String("type") {
@@ -97,7 +96,7 @@ func part(doc *ojson.Object) string {
 	return ""
 }
 
-// event is a record of GitHub Copilot CLI.
+// event handles a record of GitHub Copilot CLI.
 func event(doc *ojson.Object) string {
 	data := doc.Object("data")
 	switch doc.String("type") {
@@ -109,7 +108,7 @@ func event(doc *ojson.Object) string {
 	return ""
 }
 
-// result is the last record of Claude Code, Qwen Code, Gemini CLI and GitHub Copilot CLI.
+// result handles the last record of Claude Code, Qwen Code, Gemini CLI and GitHub Copilot CLI.
 func result(doc *ojson.Object) string {
 	if doc.String("type") != "result" {
 		return ""
@@ -127,7 +126,7 @@ func result(doc *ojson.Object) string {
 	return text
 }
 
-// failure is a record of what went wrong, of any of them.
+// failure handles an error record of any of them.
 func failure(doc *ojson.Object) string {
 	if why := Failure(doc); why != "" {
 		return "error: " + why
@@ -135,12 +134,12 @@ func failure(doc *ojson.Object) string {
 	return ""
 }
 
-// Failure is what a record says went wrong; "" for a record of anything else.
+// Failure returns the error that a record reports; "" for any other record.
 func Failure(doc *ojson.Object) string {
 	kind := doc.String("type")
 	failed, data := doc.Object("error"), doc.Object("data")
 	switch {
-	case kind == "system" && doc.String("subtype") == "api_retry": // Claude Code asks its model again
+	case kind == "system" && doc.String("subtype") == "api_retry": // Claude Code retries its model
 		return doc.String("error")
 	case kind == "result":
 		return cmp.Or(failed.String("message"), doc.String("result"))
@@ -151,7 +150,7 @@ func Failure(doc *ojson.Object) string {
 	return ""
 }
 
-// tool is the name of a tool and the one argument that says most.
+// tool returns the name of a tool and its most informative argument.
 func tool(name string, input *ojson.Object) string {
 	if name == "" {
 		return ""

@@ -6,8 +6,8 @@ func TestStep(t *testing.T) {
 	for line, want := range map[string]string{
 		"make: nothing to do": "make: nothing to do",
 		"":                    "",
-		"{":                   "{",        // of a program's own output
-		`{"a": 1}`:            `{"a": 1}`, // an object, and no record of a stream
+		"{":                   "{",        // output of an ordinary program
+		`{"a": 1}`:            `{"a": 1}`, // an object, but not a record of a stream
 		`{"type":"assistant","message":{"content":[{"type":"text","text":"I look. "},{"type":"tool_use","name":"Bash","input":{"command":"make test"}}]}}`: "I look.; Bash: make test",
 		`{"type":"assistant","message":{"content":[{"type":"tool_use","name":"Write","input":{"file_path":"a.go","content":"x"}}]}}`:                       "Write: a.go",
 		`{"type":"item.started","item":{"type":"command_execution","command":"make test"}}`:                                                                "shell: make test",
@@ -35,7 +35,7 @@ func TestStep(t *testing.T) {
 		`{"type":"error","error":{"name":"APIError","data":{"message":"Unable to connect."}}}`:                                                             "error: Unable to connect.",
 		`{"type":"session.error","data":{"errorType":"authentication","message":"HTTP 401."}}`:                                                             "error: HTTP 401.",
 		`{"type":"result","is_error":true}`:                                                                                                                "failed",
-		// cut
+		// truncated
 		`{"type":"assistant","message":{"content":[{"ty`: "",
 		`{"type":5,"message":[],"item":"x","part":[]}`:   "",
 	} {

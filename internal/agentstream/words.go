@@ -4,11 +4,10 @@ package agentstream
 
 import "strings"
 
-// ofOurs marks what the runtime notes about itself between the agent's lines.
+// ofOurs marks the runtime's own notes between the agent's lines.
 const ofOurs = "[adapter:diag] "
 
-// Words are the steps of a log, one text each: what the agent said and did, without
-// what a runtime notes about itself.
+// Words returns the steps of a log, one text each: what the agent said and did, without the runtime's own notes.
 func Words(log []byte) []string {
 	out := []string{}
 	for line := range strings.Lines(strings.ToValidUTF8(string(log), "\ufffd")) {

@@ -1,4 +1,4 @@
-// The text between its markers: put in, brought up to date, taken out.
+// Inserting, updating and removing the text between its markers.
 
 package agenttext
 
@@ -21,15 +21,14 @@ const (
 //go:embed text.md
 var text string
 
-// skillHead opens a new file of the name that agents take for a skill.
+// skillHead begins a new file with the name that agents use for a skill.
 const skillHead = "---\nname: governed-repository\n" +
 	"description: Work in a repository with governed runs (git agentxchain), with its turns, its gates and the commands an agent may run.\n---\n"
 
-// Install returns the file name with the text in it: at its end, or in place of the text
-// that is there. What else is in the file stays byte for byte, with its line ends and
-// without a final newline where it had none, and Remove gives it back.
+// Install returns the file name with the text in it: at its end, or in place of the existing text. Everything else
+// in the file stays byte for byte, including its line ends and a missing final newline, and Remove restores it.
 //
-// Errors: the markers are not one pair.
+// Errors: the markers are not a single pair.
 func Install(name string, data []byte) ([]byte, error) {
 	from, to, err := find(data)
 	if err != nil {
@@ -49,8 +48,8 @@ func Install(name string, data []byte) ([]byte, error) {
 	return append(bytes.Clone(data), withEnds("\n\n"+block, eol)...), nil
 }
 
-// Remove returns the file name without the text, and with it the empty line that Install
-// put before it. Nothing is left of a file that Install made.
+// Remove returns the file name without the text and without the empty line that Install put before it. Nothing is
+// left of a file that Install made.
 //
 // Errors: those of Install.
 func Remove(name string, data []byte) ([]byte, error) {
@@ -70,7 +69,7 @@ func Remove(name string, data []byte) ([]byte, error) {
 	return append(bytes.Clone(before), after...), nil
 }
 
-// head is what a new file of that name begins with.
+// head returns the beginning of a new file with that name.
 func head(name string) string {
 	if path.Base(name) == "SKILL.md" {
 		return skillHead + "\n"
@@ -80,8 +79,8 @@ func head(name string) string {
 
 func withEnds(s, eol string) string { return strings.ReplaceAll(s, "\n", eol) }
 
-// find returns where the text stands in data, from the first byte of one marker to the last
-// of the other; from equals to when it is not there.
+// find returns where the text is in data, from the first byte of one marker to the last of the other; from equals
+// to when it is missing.
 func find(data []byte) (from, to int, err error) {
 	from, to = -1, -1
 	at, number := 0, 0

@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestRemoveGivesBack: whatever a file holds, the text goes in once and comes out again.
+// TestRemoveGivesBack checks that in any file, the text is inserted once and can be removed again.
 func TestRemoveGivesBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		name := rapid.SampledFrom([]string{"AGENTS.md", "a/SKILL.md"}).Draw(t, "name")

@@ -40,9 +40,8 @@ func (p *Program) Func(path, name string) (types.Object, error) {
 	return nil, fmt.Errorf("%s has no function %s", path, name)
 }
 
-// Codes returns the codes that can be reached from obj, sorted. What skip names,
-// by its full name such as "(*pkg.T).M", is not entered: its errors go nowhere.
-// Every name in skip that is met is noted in used.
+// Codes returns the codes that can be reached from obj, sorted. It does not enter functions in skip, which are full
+// names such as "(*pkg.T).M": their errors go nowhere. It notes in used every name in skip that it encounters.
 func (p *Program) Codes(obj types.Object, skip map[string]bool, used map[string]bool) []string {
 	w := &walk{
 		p:     p,
@@ -70,7 +69,7 @@ type walk struct {
 	seen       map[types.Object]bool
 	queue      []types.Object
 	codes      map[string]bool
-	made       map[*types.TypeName]bool // types a value of which is made
+	made       map[*types.TypeName]bool // types with values
 	calls      map[*types.Func]bool     // interface methods that are called
 }
 
@@ -88,7 +87,7 @@ func (w *walk) enter(obj types.Object) {
 	}
 }
 
-// read looks at everything a body mentions.
+// read visits everything a body mentions.
 func (w *walk) read(b body) {
 	quiet := compared(b.node)
 	ast.Inspect(b.node, func(n ast.Node) bool {
@@ -113,7 +112,7 @@ func (w *walk) read(b body) {
 					w.codes[constant.StringVal(obj.Val())] = true
 				}
 			case *types.TypeName:
-				// A declared variable, a conversion, new(T): a value may come of it.
+				// A declared variable, a conversion, new(T): any of them may create a value.
 				w.make(obj.Type())
 			}
 		}
@@ -121,8 +120,7 @@ func (w *walk) read(b body) {
 	})
 }
 
-// compared are the names of codes that are only asked for: err's code is one of
-// them, nothing is said to be.
+// compared returns the names of codes that are only compared with: the code tests for them and never sets them.
 func compared(n ast.Node) map[*ast.Ident]bool {
 	out := make(map[*ast.Ident]bool)
 	note := func(list ...ast.Expr) {
@@ -149,8 +147,7 @@ func compared(n ast.Node) map[*ast.Ident]bool {
 	return out
 }
 
-// make notes that values of a type exist, and enters its methods that interfaces
-// are asked for.
+// make notes that values of a type exist, and enters its methods that are called through interfaces.
 func (w *walk) make(t types.Type) {
 	named, ok := types.Unalias(deref(t)).(*types.Named)
 	if !ok || types.IsInterface(named) || w.made[named.Obj()] || named.Obj().Pkg() == nil ||
@@ -163,8 +160,7 @@ func (w *walk) make(t types.Type) {
 	}
 }
 
-// call notes that an interface's method is called, and enters it for every type
-// that values are made of.
+// call notes that an interface's method is called, and enters it for every type with values.
 func (w *walk) call(m *types.Func) {
 	if w.calls[m] {
 		return

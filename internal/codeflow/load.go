@@ -30,13 +30,13 @@ type pkg struct {
 	info  *types.Info
 }
 
-// body is what an object does when it is used.
+// body is the code that runs when an object is used.
 type body struct {
 	node ast.Node
 	info *types.Info
 }
 
-// listed is what "go list" says of a package.
+// listed is the output of "go list" for a package.
 type listed struct {
 	ImportPath string
 	Dir        string
@@ -45,8 +45,8 @@ type listed struct {
 	Module     *struct{ Main bool }
 }
 
-// Load type-checks the packages of patterns and what they import of the module in
-// dir. Everything else comes as compiled declarations from the build cache.
+// Load type-checks the packages of patterns and the module's packages that they import, in dir. Everything else is
+// read as compiled declarations from the build cache.
 func Load(dir string, patterns ...string) (*Program, error) {
 	args := append([]string{"list", "-deps", "-export", "-json=ImportPath,Dir,Export,GoFiles,Module"}, patterns...)
 	cmd := exec.Command("go", args...)
@@ -112,7 +112,7 @@ func (p *Program) check(l listed, load types.Importer) error {
 			switch d := d.(type) {
 			case *ast.FuncDecl:
 				if d.Body != nil {
-					p.bodies[info.Defs[d.Name]] = body{d, info} // parameters too: their types are made by callers
+					p.bodies[info.Defs[d.Name]] = body{d, info} // parameters too: callers create values of their types
 				}
 			case *ast.GenDecl:
 				for _, s := range d.Specs {

@@ -11,8 +11,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/process"
 )
 
-// doors are sockets through which a program could have others act for it, outside of
-// its namespace: service managers, container daemons, terminal multiplexers.
+// doors returns sockets through which a program could have others act for it outside its namespace: service
+// managers, container daemons, terminal multiplexers.
 func doors() (dirs, files []string) {
 	uid := os.Getuid()
 	dirs = []string{"/run/user", fmt.Sprintf("/tmp/tmux-%d",
@@ -22,7 +22,7 @@ func doors() (dirs, files []string) {
 	return dirs, files
 }
 
-// sharedMemory is the one directory below /dev where people keep files.
+// sharedMemory is the only directory below /dev where people keep files.
 const sharedMemory = "/dev/shm"
 
 func (p *Plan) bubblewrap(c Command) (Command, error) {
@@ -35,12 +35,12 @@ func (p *Plan) bubblewrap(c Command) (Command, error) {
 	if err != nil {
 		return c, unavailable(Bubblewrap, hint, "%v", err)
 	}
-	// What is bound later lies on top of what was bound before.
+	// Later binds cover earlier ones.
 	argv := []string{
 		bwrap, "--die-with-parent", "--unshare-pid", "--unshare-ipc", "--cap-drop", "ALL",
 		"--bind", "/", "/", "--dev", "/dev", "--proc", "/proc",
 	}
-	// A project in shared memory is there inside as well.
+	// A project in shared memory is visible inside as well.
 	if dir, err := filepath.EvalSymlinks(c.Dir); err == nil && strings.HasPrefix(dir, sharedMemory+"/") {
 		argv = append(argv, "--bind", sharedMemory, sharedMemory)
 	}

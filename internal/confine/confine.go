@@ -1,4 +1,4 @@
-// Running an agent so that it cannot write what is not its own.
+// Running an agent so that it cannot write files that are not its own.
 
 package confine
 
@@ -10,30 +10,30 @@ import (
 // Kinds of isolation, as agentxchain.json names them.
 const (
 	None       = "none"
-	User       = "user"       // another user of this machine, who may not write the files
+	User       = "user"       // another user of this machine, who may not write to the files
 	Bubblewrap = "bubblewrap" // a mount namespace in which they are read-only
-	Landlock   = "landlock"   // the kernel refuses to write them
+	Landlock   = "landlock"   // the kernel refuses writes to them
 )
 
-// Kinds are the isolations there are, besides none.
+// Kinds returns the kinds of isolation other than none.
 func Kinds() []string { return []string{User, Bubblewrap, Landlock} }
 
-// Plan says how a program is to be kept from which files. Paths are absolute.
+// Plan says how to protect which files from a program. Paths are absolute.
 type Plan struct {
 	Kind      string
-	User      string   // kind user: who the program is run as
-	Protected []string // files and directories it must not change; those that are not there are left out
-	Writable  []string // directories below protected ones that it may write all the same
+	User      string   // kind user: the user to run the program as
+	Protected []string // files and directories it must not change; missing ones are skipped
+	Writable  []string // directories below protected ones that it may write nevertheless
 }
 
-// Command is a program as it is to be started.
+// Command is a program with the way to start it.
 type Command struct {
 	Argv []string
 	Env  []string // "NAME=value"
 	Dir  string
 }
 
-// Unavailable means that an isolation cannot be had on this machine or for these files.
+// Unavailable means that an isolation is not available on this machine or for these files.
 type Unavailable struct {
 	Kind, Why, Hint string
 }
@@ -42,7 +42,7 @@ func (u *Unavailable) Error() string {
 	return fmt.Sprintf("isolation %s cannot be had here: %s", u.Kind, u.Why)
 }
 
-// Wrap returns the command that starts c within the plan. The error is an *Unavailable.
+// Wrap returns the command that starts c under the plan. The error is an *Unavailable.
 func (p *Plan) Wrap(c Command) (Command, error) {
 	if p == nil || p.Kind == "" || p.Kind == None {
 		return c, nil

@@ -1,6 +1,6 @@
 //go:build !linux
 
-// Elsewhere than on Linux there is none of this.
+// Isolation is only available on Linux.
 
 package confine
 

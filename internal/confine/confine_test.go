@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// A program that cannot start itself again, and a word that is no isolation, get an
-// error in the place of a command.
+// A program that cannot start itself again, and an unknown isolation, get an error instead of a command.
 func TestWhatCannotBeHadIsRefused(t *testing.T) {
 	for kind, refused := range map[string]bool{
 		"":          false,

@@ -1,9 +1,6 @@
-// Package confine starts an agent's program where the record of the run, the git
-// directory above all, cannot be written: as another user, in a bubblewrap, or under
-// Landlock. The marks of a turn (internal/turnmark) are a fence around our own
-// commands; this is a wall around the files, and a patched copy of our program is
-// behind it too.
+// Package confine starts an agent's program where it cannot write to the record of the run, above all the git
+// directory: as another user, in a bubblewrap, or under Landlock. The marks of a turn (internal/turnmark) only stop
+// our own commands; this protects the files, even from a patched copy of our program.
 //
-// It fails closed. What was asked for and cannot be had is an error; nothing runs
-// without it.
+// It fails closed. If the requested isolation is unavailable that is an error, and nothing runs.
 package confine

@@ -1,5 +1,5 @@
-// The program between us and the agent: this one, started again, gives up what the
-// agent is not to have and becomes the agent.
+// The program between us and the agent: this program, started again, gives up the rights that the agent must not
+// have and becomes the agent.
 
 package confine
 
@@ -20,17 +20,16 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/turnmark"
 )
 
-// helperName is the first argument by which the helper knows what it is.
+// helperName is the first argument, which tells the process that it is the helper.
 const helperName = "confined-agent"
 
-// failed is the exit status of a helper that could not do what it was to do; the
-// agent was not started.
+// failed is the exit status of a helper that could not apply the plan; the agent was not started.
 const failed = 125
 
-// hosted says that this program calls Helper when it starts, and so can be one.
+// hosted says that this program calls Helper at its start, and so can be a helper.
 var hosted bool
 
-// order is what a helper is told.
+// order is the instruction for a helper.
 type order struct {
 	Plan    *Plan
 	Program string // the file to run
@@ -39,8 +38,8 @@ type order struct {
 	Groups  []int
 }
 
-// Helper is to be called by main before anything else. A process that was started as
-// a helper becomes the agent and does not return from here.
+// Helper must be called by main before anything else. A process that was started as a helper becomes the agent and
+// does not return from here.
 func Helper(args []string) {
 	hosted = true
 	if len(args) < 4 || args[1] != helperName {
@@ -57,7 +56,7 @@ func obey(text string, argv []string) error {
 	if err := json.Unmarshal([]byte(text), &o); err != nil {
 		return err
 	}
-	_ = turnmark.BrandSelf() // without it the other marks have to do
+	_ = turnmark.BrandSelf() // without it the other marks must suffice
 	var err error
 	switch o.Plan.Kind {
 	case User:
@@ -109,8 +108,8 @@ func (p *Plan) wrap(c Command) (Command, error) {
 	return c, nil
 }
 
-// ourselves is the file of this program, by the name it was called by where that is
-// still the same file: a program may be several, told apart by their names.
+// ourselves returns the file of this program, under the name it was called by if that is still the same file: one
+// file may be several programs, distinguished by name.
 func ourselves() string {
 	const exe = "/proc/self/exe"
 	path, err := process.Find(os.Args[0], "", os.Environ())
@@ -125,8 +124,7 @@ func ourselves() string {
 	return path
 }
 
-// asUser looks the user up, gives it the directories it may write, and sets what its
-// environment says of it.
+// asUser looks the user up, gives it the writable directories, and sets the user's environment variables.
 func (p *Plan) asUser(o *order, c Command) (Command, error) {
 	hint := "make a user of its own for agents, name it in isolation_user, and start the run as root"
 	if os.Geteuid() != 0 {
@@ -164,7 +162,7 @@ func (p *Plan) asUser(o *order, c Command) (Command, error) {
 	return c, nil
 }
 
-// become turns into the user and makes sure of what it is there for.
+// become switches to the user and checks that the protection works.
 func become(o *order) error {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return os.NewSyscallError("prctl", err)
@@ -186,11 +184,10 @@ func become(o *order) error {
 	return nil
 }
 
-// maxLooked bounds how many files of a protected directory are looked at.
+// maxLooked bounds how many files of a protected directory are examined.
 const maxLooked = 200_000
 
-// outOfReach refuses a path this user could change: itself, what is in it, or by
-// putting something else in its place.
+// outOfReach refuses a path that this user could change: itself, its contents, or by replacing it.
 func outOfReach(path string, o *order) error {
 	for dir, child := filepath.Dir(path), path; ; dir, child = filepath.Dir(dir), dir {
 		if may(dir) && !kept(dir, child, o.UID) {
@@ -204,7 +201,7 @@ func outOfReach(path string, o *order) error {
 	left := maxLooked
 	return filepath.WalkDir(path, func(name string, e os.DirEntry, err error) error {
 		if err != nil {
-			return nil // what it cannot look into it cannot change
+			return nil // a directory it cannot read it cannot change
 		}
 		if left--; left < 0 {
 			return fmt.Errorf("%s has more than %d files; they were not all looked at", path, maxLooked)
@@ -223,8 +220,7 @@ func outOfReach(path string, o *order) error {
 
 func may(path string) bool { return unix.Faccessat(unix.AT_FDCWD, path, unix.W_OK, 0) == nil }
 
-// kept reports whether the sticky bit keeps a user from renaming or removing what
-// belongs to others.
+// kept reports whether the sticky bit keeps a user from renaming or removing other users' files.
 func kept(dir, child string, uid int) bool {
 	var d, c unix.Stat_t
 	if unix.Stat(dir, &d) != nil || unix.Lstat(child, &c) != nil {
@@ -233,7 +229,7 @@ func kept(dir, child string, uid int) bool {
 	return d.Mode&unix.S_ISVTX != 0 && int(d.Uid) != uid && int(c.Uid) != uid
 }
 
-// existing leaves out what is not there, and resolves links.
+// existing leaves out missing paths, and resolves links.
 func existing(paths []string) []string {
 	var out []string
 	for _, path := range paths {

@@ -16,13 +16,13 @@ import (
 )
 
 const (
-	// truncates is the first version of Landlock that keeps files from being cut off
-	// (Linux 6.2); scopes the first that keeps signals within (Linux 6.12).
+	// truncates is the first version of Landlock that prevents truncation of files (Linux 6.2); scopes the first
+	// that confines signals (Linux 6.12).
 	truncates = 3
 	scopes    = 6
 )
 
-// Writing, in all its forms. Devices are made by none.
+// All forms of writing. Creating devices is never allowed.
 const (
 	onFiles = ll.AccessFSWriteFile | ll.AccessFSTruncate
 	onDirs  = onFiles | ll.AccessFSRemoveDir | ll.AccessFSRemoveFile | ll.AccessFSMakeDir | ll.AccessFSMakeReg |
@@ -30,7 +30,7 @@ const (
 	handled = onDirs | ll.AccessFSMakeChar | ll.AccessFSMakeBlock
 )
 
-// landlocked refuses a kernel that cannot do it.
+// landlocked returns an error if the kernel lacks Landlock.
 func landlocked() error {
 	version, err := ll.LandlockGetABIVersion()
 	const hint = "use isolation bubblewrap, or a kernel from 6.2 on with landlock among its security modules (lsm=)"
@@ -44,7 +44,7 @@ func landlocked() error {
 	return nil
 }
 
-// restrict keeps this process, and what it becomes and starts, from writing.
+// restrict keeps this process, its later programs and its children from writing.
 func restrict(p *Plan) error {
 	version, err := ll.LandlockGetABIVersion()
 	if err != nil {
@@ -74,8 +74,8 @@ func restrict(p *Plan) error {
 		landlock.PathAccess(onFiles, r.files...).IgnoreIfMissing())
 }
 
-// everywhere is what is protected, under every path by which it can be reached:
-// the same file system may be mounted in other places too.
+// everywhere returns the protected paths, under every path by which they can be reached: the same file system may
+// be mounted in several places.
 func (p *Plan) everywhere() ([]string, error) {
 	f, err := os.Open("/proc/self/mountinfo")
 	if err != nil {
@@ -87,7 +87,7 @@ func (p *Plan) everywhere() ([]string, error) {
 	lines := bufio.NewScanner(f)
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
-		// "36 35 98:0 /mnt1 /mnt2 rw,noatime ...", spaces and the like as \040.
+		// "36 35 98:0 /mnt1 /mnt2 rw,noatime ...", with spaces and such as \040.
 		if words := strings.Fields(lines.Text()); len(words) > 4 {
 			mounts = append(mounts, mount{
 				dev:  words[2],
@@ -129,21 +129,21 @@ func within(path, dir string) bool {
 	return path == dir || dir == "/" || strings.HasPrefix(path, dir+"/")
 }
 
-// rules is everything that may be written: Landlock knows what is allowed only, so
-// all that lies beside the way to what is denied.
+// rules lists everything that may be written: Landlock only knows what is allowed, so that is everything beside the
+// paths to what is denied.
 type rules struct {
 	deny        []string
 	dirs, files []string
 }
 
-// maxRules bounds the rules.
+// maxRules bounds the number of rules.
 const maxRules = 100_000
 
 func (r *rules) allow(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		if errors.Is(err, os.ErrPermission) {
-			return nil // not to be written either
+			return nil // not writable either
 		}
 		return err
 	}
@@ -167,7 +167,7 @@ next:
 			}
 		case kind.IsDir():
 			r.dirs = append(r.dirs, path)
-		case kind&os.ModeSymlink != 0: // a rule would be for what it leads to
+		case kind&os.ModeSymlink != 0: // a rule would apply to its target
 		case kind&os.ModeDevice != 0 && kind&os.ModeCharDevice == 0: // a disk
 		default:
 			r.files = append(r.files, path)
@@ -176,8 +176,7 @@ next:
 	return nil
 }
 
-// dropCapabilities takes root's rights away for good: with them a program gets
-// around what was denied to it.
+// dropCapabilities permanently drops root's capabilities, which let a program bypass the restrictions.
 func dropCapabilities() error {
 	if os.Geteuid() != 0 {
 		return nil
@@ -191,6 +190,6 @@ func dropCapabilities() error {
 		}
 	}
 	_ = unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)
-	// no_new_privs and the empty bounding set leave an exec'd program nothing.
+	// no_new_privs and the empty bounding set leave an exec'd program without any.
 	return nil
 }

@@ -1,4 +1,4 @@
-// Giving files to the user that an agent runs as, while an agent that is still there may move them about.
+// Giving files to the user that an agent runs as, while an agent that still runs may move them around.
 
 package confine
 
@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// own gives a directory and what is in it to a user. It is root that does it, in a place that the user may write
-// already: no name is followed out of the directory, and a file that has another name somewhere stays whose it is.
+// own gives a directory and its contents to a user. It runs as root, in a place that the user may already write: it
+// follows no name out of the directory, and a file with several hard links keeps its owner.
 func own(dir string, uid, gid int) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -35,7 +35,7 @@ func ownOne(root *os.Root, name string, kind fs.FileMode, uid, gid int) error {
 		return root.Lchown(name, uid, gid)
 	}
 	if !kind.IsRegular() {
-		return nil // who may write the directory may replace it
+		return nil // a user who may write the directory may replace it
 	}
 	f, err := root.OpenFile(name, os.O_RDONLY|unix.O_NONBLOCK|unix.O_NOFOLLOW, 0)
 	switch {

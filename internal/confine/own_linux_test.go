@@ -16,8 +16,8 @@ func ownerOf(t *testing.T, name string) int {
 	return int(info.Sys().(*syscall.Stat_t).Uid)
 }
 
-// What an agent may write is given to its user and nothing else is, whatever an agent that is still there does with
-// names meanwhile.
+// Only files that an agent may write are given to its user, whatever a still running agent does with names
+// meanwhile.
 func TestOwnStaysInside(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root gives files away")
@@ -57,7 +57,7 @@ func TestOwnStaysInside(t *testing.T) {
 		}
 	}
 	unchanged()
-	// A directory that is a link to another place the next moment.
+	// A directory that becomes a link to another place the next moment.
 	must(os.Symlink(at("other"), at("free", "swap")))
 	stop, stopped := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -76,7 +76,7 @@ func TestOwnStaysInside(t *testing.T) {
 	}()
 	done := 0
 	for range 2000 {
-		if own(at("free"), uid, gid) == nil { // it may refuse what moves under it
+		if own(at("free"), uid, gid) == nil { // it may refuse files that move during the walk
 			done++
 		}
 	}

@@ -1,4 +1,4 @@
-// Trying an isolation, on the directory it is there for.
+// Testing an isolation on the directory it is for.
 
 package confine
 
@@ -20,9 +20,9 @@ const (
 	tried   = "tried"
 )
 
-// Try starts a program within the plan that sets out to make a file in each protected
-// directory and one in the writable directory free, and reports what is wrong: nil
-// when the isolation holds. What it should not have been able to make is removed.
+// Try starts a program under the plan that tries to make a file in each protected directory and one in the writable
+// directory free, and reports what is wrong: nil when the isolation works. It removes files that should not have
+// been possible.
 func (p *Plan) Try(ctx context.Context, free string) error {
 	plan := *p
 	plan.Writable = append(append([]string(nil), p.Writable...), free)

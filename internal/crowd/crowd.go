@@ -1,7 +1,7 @@
-// What clients hold of a server at most: connections, and bytes of bodies that have not been read to their end.
+// Limits on what all clients of a server hold: connections, and bytes of unread bodies.
 
-// Package crowd bounds what all clients of a server hold together, so that those who hold much and ask for nothing
-// keep no other client out and take no more memory than there is.
+// Package crowd bounds what all clients of a server hold together, so that idle connections and large bodies
+// neither keep other clients out nor exhaust memory.
 package crowd
 
 import (
@@ -12,20 +12,20 @@ import (
 	"sync"
 )
 
-// Listener is a listener of which a number of connections are open at most. When one more comes, the one that has
-// gone longest without asking for anything is closed; when all are being answered, the new one waits.
+// Listener is a listener with a maximum number of open connections. When one more arrives, it closes the one that
+// has been idle longest; when all are being served, the new one waits.
 type Listener struct {
 	net.Listener
 	most int
 
 	mu    sync.Mutex
-	room  *sync.Cond // a connection has ended, or become quiet, or the listener has closed
+	room  *sync.Cond // a connection has ended, or become idle, or the listener has closed
 	open  int
-	quiet *list.List // of *conn that are not being answered, the longest first
+	quiet *list.List // of *conn that are idle, the longest first
 	over  bool
 }
 
-// Limit makes the listener. Its State has to be the server's ConnState.
+// Limit makes a Listener. Its State must be the server's ConnState.
 func Limit(l net.Listener, most int) *Listener {
 	out := &Listener{Listener: l, most: most, quiet: list.New()}
 	out.room = sync.NewCond(&out.mu)
@@ -59,7 +59,7 @@ func (l *Listener) Accept() (net.Conn, error) {
 	return x, nil
 }
 
-// Close ends Accept too where it waits for room.
+// Close also ends an Accept that waits for room.
 func (l *Listener) Close() error {
 	l.mu.Lock()
 	l.over = true
@@ -68,7 +68,7 @@ func (l *Listener) Close() error {
 	return l.Listener.Close()
 }
 
-// State is told what an http.Server does with a connection.
+// State is called with the state of a connection by an http.Server.
 func (l *Listener) State(c net.Conn, s http.ConnState) {
 	var x *conn
 	for x == nil {
@@ -120,10 +120,10 @@ type conn struct {
 	net.Conn
 	l     *Listener
 	here  bool          // it counts
-	place *list.Element // among the quiet ones
+	place *list.Element // position among the idle ones
 }
 
-// Close makes room for another.
+// Close closes the connection and makes room for another.
 func (c *conn) Close() error {
 	err := c.Conn.Close()
 	c.l.mu.Lock()
@@ -132,21 +132,21 @@ func (c *conn) Close() error {
 	return err
 }
 
-// free is how much of each body does not count: small requests are read whatever the large ones take.
+// free is how many bytes of each body do not count: small requests are read however much the large ones take.
 const free = 16 << 10
 
-// Bodies bounds what has been read of the bodies of requests that are not answered yet.
+// Bodies bounds how much has been read of the bodies of unanswered requests.
 type Bodies struct {
 	mu   sync.Mutex
 	left int64
 	full error
 }
 
-// NewBodies bounds it to n bytes, and to a little of each; full is the error of who reads when nothing is left.
+// NewBodies limits the total to n bytes, plus a little for each; full is the read error when nothing is left.
 func NewBodies(n int64, full error) *Bodies { return &Bodies{left: n, full: full} }
 
-// Read counts what is read of a body, of which most bytes are allowed, from now on. The request gives it back with
-// done.
+// Read counts what is read of a body from now on, of which at most most bytes are allowed. The request returns its
+// share with done.
 func (b *Bodies) Read(w http.ResponseWriter, body io.ReadCloser, most int64) (counted io.ReadCloser, done func()) {
 	c := &counting{ReadCloser: http.MaxBytesReader(w, body, most), b: b}
 	return c, c.done
@@ -155,7 +155,7 @@ func (b *Bodies) Read(w http.ResponseWriter, body io.ReadCloser, most int64) (co
 type counting struct {
 	io.ReadCloser
 	b     *Bodies
-	mu    sync.Mutex // a body may be read when its request is over, if only to be thrown away
+	mu    sync.Mutex // a body may be read after its request, if only to be discarded
 	over  bool
 	read  int64
 	taken int64

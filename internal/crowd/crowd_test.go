@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// ended reports whether the server has ended a connection; it waits for that.
+// ended waits for the server to close a connection and reports whether it did.
 func ended(t *testing.T, c net.Conn) bool {
 	t.Helper()
 	_ = c.SetReadDeadline(time.Now().Add(10 * time.Second))
@@ -22,8 +22,7 @@ func ended(t *testing.T, c net.Conn) bool {
 	return err != nil && (!errors.As(err, &late) || !late.Timeout())
 }
 
-// A connection that says nothing makes room for one that comes later, the longest first; those that are being
-// answered stay.
+// An idle connection makes room for a new one, the longest idle first; those being served stay.
 func TestTheQuietMakeRoom(t *testing.T) {
 	inner, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -90,7 +89,7 @@ func TestTheQuietMakeRoom(t *testing.T) {
 	if !ended(t, silent) {
 		t.Error("the silent connection is still there")
 	}
-	// All are being answered: the next one waits for one of them.
+	// All are being served: the next one waits for one of them.
 	others := []net.Conn{dial("/hold")}
 	<-held
 	others = append(others, dial("/hold"))
@@ -139,7 +138,7 @@ func TestCloseEndsAWait(t *testing.T) {
 	}
 	_ = c.Close()
 	_ = c.Close()
-	l.State(c, http.StateIdle) // told late
+	l.State(c, http.StateIdle) // called late
 	if l.open != 0 || l.quiet.Len() != 0 {
 		t.Errorf("%d are open, %d quiet", l.open, l.quiet.Len())
 	}

@@ -6,5 +6,5 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/testleak"
 )
 
-// TestMain looks for goroutines that the tests left.
+// TestMain checks for goroutines that the tests left behind.
 func TestMain(m *testing.M) { testleak.Main(m) }

@@ -36,8 +36,8 @@ const (
 	releaseNotes = "# Release Notes\n\n## User Impact\n\nPeople can be greeted by name.\n\n## Verification Summary\n\nBoth requirements were tested.\n"
 )
 
-// planning: a result without the mandatory challenge is refused and redone; an agent that
-// signs for a person is refused; the gate waits, and a person says no before saying yes.
+// planning: a result without the mandatory challenge is rejected and redone; an agent that signs for a person is
+// refused; the gate waits, and a person says no before saying yes.
 func (p *play) planning() error {
 	a, err := p.assign("")
 	if err != nil {
@@ -114,7 +114,7 @@ func (p *play) planning() error {
 	return p.approve()
 }
 
-// implementation: real code with a real test; its evidence is run again.
+// implementation: real code with a real test; its evidence is reproduced.
 func (p *play) implementation() error {
 	a, err := p.assign("")
 	if err != nil {
@@ -157,7 +157,7 @@ func (p *play) implementation() error {
 	return err
 }
 
-// shipping: qa challenges, fills the matrix and asks to complete the run.
+// shipping: qa raises a challenge, fills in the matrix and asks to complete the run.
 func (p *play) shipping() error {
 	a, err := p.assign("")
 	if err != nil {

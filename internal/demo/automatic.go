@@ -1,4 +1,4 @@
-// A scratch project whose turns a program carries out: what a service is tried with.
+// A scratch project whose turns a program carries out, for trying a service.
 
 package demo
 
@@ -49,8 +49,7 @@ func automaticConfig(command []string) *ojson.Object {
 	)
 }
 
-// Turn carries out one turn of such a project: it stages a result that changes
-// nothing, and moves the run on.
+// Turn carries out one turn of such a project: it stages a result that changes nothing, and advances the run.
 func Turn(ctx context.Context, r *runner.Runner, turnID string) error {
 	doc, err := r.Template(ctx, turnID)
 	if err != nil {

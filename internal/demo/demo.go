@@ -20,11 +20,11 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
-// Options of Run.
+// Options are the options of Run.
 type Options struct {
 	Dir  string // an empty directory for the scratch repository
 	Now  func() time.Time
-	Seed func() string // of ids, as runner.Options has it; random when nil
+	Seed func() string // for ids, as in runner.Options; random when nil
 	Tell func(Moment)  // called as things happen
 }
 
@@ -40,9 +40,9 @@ type Moment struct {
 type Kind int
 
 const (
-	Did     Kind = iota // somebody did something
-	Passed              // the rules agreed
-	Refused             // the rules said no
+	Did     Kind = iota // a participant did something
+	Passed              // the rules allowed it
+	Refused             // the rules refused it
 )
 
 // Outcome is how the demo ended.
@@ -61,8 +61,8 @@ type play struct {
 	tell func(Moment)
 }
 
-// Run plays the demo. An error means that something did not go as a governed
-// run has to go; the demo is a check as much as a show.
+// Run plays the demo. An error means that a step did not go as it must in a governed run; the demo is a check as
+// much as a show.
 func Run(ctx context.Context, o Options) (*Outcome, error) {
 	p := &play{ctx: ctx, dir: o.Dir, tell: o.Tell}
 	if err := p.setUp(o); err != nil {
@@ -123,7 +123,7 @@ func (p *play) write(path, content string) error {
 	return os.WriteFile(full, []byte(content), 0o666)
 }
 
-// assign gives the next turn and says who has it.
+// assign assigns the next turn and tells to whom.
 func (p *play) assign(role string) (*runner.Assigned, error) {
 	a, err := p.r.AssignTurn(p.ctx, runner.AssignOptions{Role: role})
 	if err != nil {
@@ -136,7 +136,7 @@ func (p *play) assign(role string) (*runner.Assigned, error) {
 	return a, nil
 }
 
-// stage writes a turn result: the template of the turn with the given members.
+// stage writes a turn result: the template of the turn with the given members set.
 func (p *play) stage(a *runner.Assigned, members ...any) error {
 	doc := a.Template.Clone()
 	doc.Set("decisions", []any{})
@@ -178,7 +178,7 @@ func (p *play) accept(a *runner.Assigned) (*runner.Accepted, error) {
 	return out, nil
 }
 
-// refused insists that an error is the refusal it should be.
+// refused checks that an error is the expected refusal.
 func (p *play) refused(err error, code string) error {
 	if got := runner.ErrorCode(err); got != code {
 		return fmt.Errorf("the demo expected the refusal %s, got %q: %w", code, got, errors.Join(err))

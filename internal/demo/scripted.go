@@ -1,4 +1,4 @@
-// The project of serve --init: a script carries its turns out.
+// The project of serve --init: a script carries out its turns.
 
 package demo
 
@@ -9,17 +9,17 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
-// AgentFile is the script, beside agentxchain.json.
+// AgentFile is the name of the script, beside agentxchain.json.
 const AgentFile = "agent.sh"
 
 //go:embed agent.sh
 var agent []byte
 
-// Agent is the script.
+// Agent returns the script.
 func Agent() []byte { return agent }
 
-// ScriptedConfig is the agentxchain.json of a project of that name: two phases, gates
-// that no person has to open, and one role that the script is bound to.
+// ScriptedConfig returns the agentxchain.json of a project with that name: two phases, gates that open without a
+// person, and one role bound to the script.
 func ScriptedConfig(name string) []byte {
 	doc := automaticConfig([]string{"sh", AgentFile})
 	id := strings.Trim(strings.Map(func(r rune) rune {

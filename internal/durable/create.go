@@ -14,10 +14,9 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 )
 
-// CreateRoot makes the file name below root with data: it is written and synced under
-// a temporary name beside it, as WriteFileRoot does, and then gets its own, which must
-// be free (fs.ErrExist). That is durable only once the directory has been synced. perm
-// is masked by the umask.
+// CreateRoot creates the file name below root with data: it writes and syncs a temporary file beside it, as
+// WriteFileRoot does, and renames it; the name must be free (fs.ErrExist). The name is durable only once the
+// directory has been synced. perm is masked by the umask.
 func CreateRoot(root *os.Root, name string, data []byte, perm fs.FileMode) error {
 	dir, base := filepath.Split(filepath.Clean(name))
 	var tmp string
@@ -47,7 +46,7 @@ func CreateRoot(root *os.Root, name string, data []byte, perm fs.FileMode) error
 		faults.Point("durable.create.named")
 		return err
 	}
-	// Some file systems have no links.
+	// Some file systems have no hard links.
 	if _, lerr := root.Lstat(name); lerr == nil {
 		return &os.PathError{Op: "create", Path: name, Err: fs.ErrExist}
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 )
 
-// SizeError says that a file was not as long as the caller believed, so that
-// appending to it would have joined two writers' records.
+// SizeError says that a file was not as long as the caller expected, so that appending would have mixed two
+// writers' records.
 type SizeError struct {
 	Path string
 	Want int64 // bytes the caller expected
@@ -63,9 +63,8 @@ func WriteFileRoot(root *os.Root, name string, data []byte, perm fs.FileMode) er
 	return nil
 }
 
-// Temps lists what writes of the named files in a directory below root have left there
-// that were ended in the middle: ".<name><digits>". Whose lock covers the files may
-// remove them.
+// Temps lists the files that interrupted writes of the named files left in a directory below root:
+// ".<name><digits>". The holder of the lock that covers the files may remove them.
 func Temps(root *os.Root, dir string, names ...string) []string {
 	list, err := fs.ReadDir(root.FS(), path.Clean(filepath.ToSlash(dir)))
 	if err != nil {
@@ -86,13 +85,13 @@ func Temps(root *os.Root, dir string, names ...string) []string {
 	return out
 }
 
-// RemoveUnfinished removes what a WriteFileRoot of data to name has left beside it that was ended in the middle: files
-// with its temporary names that hold a part of data, or zeros where a power cut took it. It is for directories of people,
-// where nothing else may be taken away.
+// RemoveUnfinished removes what an interrupted WriteFileRoot of data to name has left beside it: files with its
+// temporary names that hold a part of data, or zeros after a power cut. It is for people's directories, where
+// nothing else may be removed.
 func RemoveUnfinished(root *os.Root, name string, data []byte) {
 	for _, temp := range Temps(root, filepath.Dir(name), filepath.Base(name)) {
 		if fi, err := root.Lstat(temp); err != nil || fi.Size() > int64(len(data)) {
-			continue // not a beginning of it, however large
+			continue // not a beginning of data, however large
 		}
 		if have, err := root.ReadFile(temp); err == nil && Torn(have, nil, data) {
 			_ = root.Remove(temp)
@@ -100,11 +99,10 @@ func RemoveUnfinished(root *os.Root, name string, data []byte) {
 	}
 }
 
-// AppendRoot adds data to the end of a file below root and syncs it. expectedSize is
-// the length in bytes the file must have before; 0 also allows that it does not exist.
-// A different length is a *SizeError and nothing is written. When the write fails half
-// way (a full disk) the file is cut back to expectedSize, so that no torn record is
-// left by a process that could still clean up.
+// AppendRoot appends data to a file below root and syncs it. expectedSize is the required length of the file in
+// bytes; 0 also allows a missing file. With any other length it returns a *SizeError and writes nothing. If the
+// write fails half way (a full disk) it truncates the file to expectedSize, so that no torn record is left as long
+// as the process can still clean up.
 func AppendRoot(root *os.Root, name string, expectedSize int64, data []byte, perm fs.FileMode) error {
 	f, created, err := openAppend(root, name, expectedSize, perm)
 	if err != nil {
@@ -150,8 +148,8 @@ func appendTo(f *os.File, name string, expectedSize int64, data []byte) error {
 		err = sync(f)
 	}
 	if err != nil {
-		// Best effort: the caller learns of the first error either way, and a
-		// reader recognises a torn tail by its missing newline.
+		// Best effort: the caller gets the first error either way, and a reader recognises a torn tail by its
+		// missing newline.
 		_ = f.Truncate(expectedSize)
 		_ = f.Close()
 		return fmt.Errorf("append to %s: %w", name, err)
@@ -163,8 +161,8 @@ func appendTo(f *os.File, name string, expectedSize int64, data []byte) error {
 	return nil
 }
 
-// SyncDir makes the names in dir durable: files created, renamed or removed in
-// it before the call are found so after a power cut.
+// SyncDir makes the names in dir durable: files created, renamed or removed in it before the call stay so after a
+// power cut.
 func SyncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {

@@ -1,4 +1,4 @@
-// Files without a name, which a crash leaves nothing of, and giving them one.
+// Files without a name, which leave nothing after a crash, and naming them.
 
 package durable
 
@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Nameless makes a file in dir that has no name yet and is gone when it is closed
-// without one. Not every file system can: an error says so.
+// Nameless creates a file in dir that has no name yet and is gone when it is closed without one. File systems
+// without support return an error.
 func Nameless(dir string) (*os.File, error) {
 	fd, err := unix.Open(dir, unix.O_TMPFILE|unix.O_RDWR|unix.O_CLOEXEC, 0o666)
 	if err != nil {
@@ -19,7 +19,7 @@ func Nameless(dir string) (*os.File, error) {
 	return os.NewFile(uintptr(fd), "a file in "+dir), nil // never a path: a caller might remove it
 }
 
-// Name gives a file of Nameless a name, which must be free.
+// Name gives a file of Nameless a name, which must not exist.
 func Name(f *os.File, path string) error {
 	err := unix.Linkat(unix.AT_FDCWD, "/proc/self/fd/"+strconv.Itoa(int(f.Fd())), unix.AT_FDCWD, path,
 		unix.AT_SYMLINK_FOLLOW)
@@ -29,8 +29,8 @@ func Name(f *os.File, path string) error {
 	return nil
 }
 
-// StartWriting has the system begin to write a part of a file to the disk, so that
-// there is less to wait for when it is synced. It promises nothing.
+// StartWriting makes the system begin to write a part of a file to the disk, so that a later sync takes less time.
+// It guarantees nothing.
 func StartWriting(f *os.File, offset, n int64) {
 	_ = unix.SyncFileRange(int(f.Fd()), offset, n, unix.SYNC_FILE_RANGE_WRITE)
 }

@@ -1,6 +1,6 @@
 //go:build !linux
 
-// Files without a name: only Linux has them.
+// Files without a name exist only on Linux.
 
 package durable
 

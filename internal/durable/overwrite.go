@@ -11,12 +11,11 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 )
 
-// OverwriteRoot replaces the end of a file below root: old, which must be all that
-// follows offset, by data, which must not be shorter. Its cost depends on the length of
-// the end, not of the file, but it is not atomic: after a crash the end may be any
-// mixture of the two, block by block, and the caller must be able to detect that and to
-// write data again. A file of another length or with another end is a *SizeError or an
-// error, and nothing is written; when the write fails half way the old end is put back.
+// OverwriteRoot replaces the end of a file below root: old, which must be everything after offset, by data, which
+// must not be shorter. Its cost depends on the length of the end, not of the file, but it is not atomic: after a
+// crash the end may be any mixture of the two, block by block, and the caller must be able to detect that and to
+// write data again. A file of another length or with another end is a *SizeError or an error, and nothing is
+// written; if the write fails half way the old end is restored.
 func OverwriteRoot(root *os.Root, name string, offset int64, old, data []byte) error {
 	if len(data) < len(old) {
 		return fmt.Errorf("overwrite %s: %d bytes cannot replace %d", name, len(data), len(old))
@@ -35,9 +34,9 @@ func OverwriteRoot(root *os.Root, name string, offset int64, old, data []byte) e
 	return nil
 }
 
-// Torn reports whether data is what an interrupted change in place of old into full, or an append of full, with old nil,
-// can leave: every byte is of one or the other, or, from where they differ, was never written, which a power cut leaves
-// as zeros. Neither of the two may hold a zero byte.
+// Torn reports whether data is a possible result of an interrupted in-place change from old to full, or of an
+// append of full if old is nil: every byte is from one or the other, or, after their first difference, was never
+// written, which a power cut leaves as zeros. Neither of the two may hold a zero byte.
 func Torn(data, old, full []byte) bool {
 	if len(data) < min(len(old), len(full)) || len(data) > max(len(old), len(full)) {
 		return false
@@ -78,7 +77,7 @@ func overwrite(f *os.File, name string, offset int64, old, data []byte) error {
 		err = sync(f)
 	}
 	if err != nil {
-		// Best effort: the caller learns of the first error either way.
+		// Best effort: the caller gets the first error either way.
 		_, _ = f.WriteAt(old, offset)
 		_ = f.Truncate(size)
 		return err

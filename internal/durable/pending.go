@@ -1,4 +1,4 @@
-// Replacements in two steps: the data first, the name later.
+// Replacing files in two steps: the data first, the name later.
 
 package durable
 
@@ -11,9 +11,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 )
 
-// Pending is a file whose new contents are on disk beside it under a temporary
-// name. Several can wait for the disk at once and then take their names in the
-// order that matters. Publish or Discard it.
+// Pending is a file whose new contents are on disk beside it under a temporary name. Several can be written
+// concurrently and then renamed in the order that matters. Publish or Discard it.
 type Pending struct {
 	name    string
 	publish func() error
@@ -21,9 +20,8 @@ type Pending struct {
 	close   func()
 }
 
-// PrepareRoot writes and syncs the new contents of name below root. No component
-// of name can lead outside of it; its directory must exist. The temporary file
-// lies beside the target, not in the root's top directory, so a crash never
+// PrepareRoot writes and syncs the new contents of name below root. No component of name can lead outside root; its
+// directory must exist. The temporary file is beside the target, not in the root's top directory, so a crash never
 // litters the user's project directory. perm is masked by the umask.
 func PrepareRoot(root *os.Root, name string, data []byte, perm fs.FileMode) (*Pending, error) {
 	dir, base := filepath.Split(filepath.Clean(name))
@@ -44,9 +42,8 @@ func PrepareRoot(root *os.Root, name string, data []byte, perm fs.FileMode) (*Pe
 	return p, nil
 }
 
-// Publish gives the contents their name, replacing what had it; a symbolic link
-// is replaced, never followed. That is durable only once the directory has been
-// synced.
+// Publish renames the contents to their name, replacing an existing file; a symbolic link is replaced, never
+// followed. The name is durable only once the directory has been synced.
 func (p *Pending) Publish() error {
 	if err := p.end(p.publish); err != nil {
 		return fmt.Errorf("write %s: %w", p.name, err)

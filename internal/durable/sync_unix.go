@@ -15,17 +15,16 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 )
 
-// stage writes and syncs a temporary file beside name; root is nil for a path of
-// the whole system. Exactly one of the functions is to be called: publish renames
-// the file over name and cleans up when it cannot, discard removes it.
+// stage writes and syncs a temporary file beside name; root is nil for an ordinary path. The caller must call
+// exactly one of the functions: publish renames the file over name and cleans up on failure, discard removes it.
 func stage(root *os.Root, name string, data []byte,
 	perm fs.FileMode) (publish func() error, discard func(), err error) {
 	opts := []renameio.Option{renameio.WithPermissions(perm)}
 	if root != nil {
 		opts = append(opts, renameio.WithRoot(root))
 	} else {
-		// Without a directory renameio may choose TMPDIR when that is on the
-		// same mount; a temporary file elsewhere would escape our cleanup.
+		// Without a directory renameio may choose TMPDIR when it is on the same mount; we would not clean up a
+		// temporary file elsewhere.
 		opts = append(opts, renameio.WithTempDir(parent(name)))
 	}
 	f, err := renameio.NewPendingFile(name, opts...)
@@ -44,7 +43,7 @@ func stage(root *os.Root, name string, data []byte,
 	}
 	return func() error {
 		defer discard() // does nothing after success
-		// It syncs again, which costs nothing as there is nothing new to write.
+		// It syncs again, which costs nothing because nothing is left to write.
 		return f.CloseAtomicallyReplace()
 	}, discard, nil
 }
@@ -60,9 +59,8 @@ func parent(name string) string {
 
 func sync(f *os.File) error { return f.Sync() }
 
-// syncDirFile tolerates the errors of file systems that cannot sync a
-// directory at all (some network and FUSE ones): there is nothing better to do
-// there, and failing would make the tool unusable on them.
+// syncDirFile tolerates the errors of file systems that cannot sync a directory at all (some network and FUSE
+// ones): nothing better can be done there, and failing would make the tool unusable on them.
 func syncDirFile(f *os.File) error {
 	err := f.Sync()
 	if errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.ENOTSUP) || errors.Is(err, syscall.ENOSYS) {

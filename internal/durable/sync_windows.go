@@ -15,9 +15,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 )
 
-// stage writes and syncs a temporary file beside name; root is nil for a path of
-// the whole system. Exactly one of the functions is to be called: publish renames
-// the file over name and cleans up when it cannot, discard removes it.
+// stage writes and syncs a temporary file beside name; root is nil for an ordinary path. The caller must call
+// exactly one of the functions: publish renames the file over name and cleans up on failure, discard removes it.
 func stage(root *os.Root, name string, data []byte,
 	perm fs.FileMode) (publish func() error, discard func(), err error) {
 	tmp := filepath.Join(filepath.Dir(name), "."+filepath.Base(name)+"."+rand.Text())
@@ -43,8 +42,8 @@ func stage(root *os.Root, name string, data []byte,
 		return nil, nil, err
 	}
 	return func() error {
-		// A scanner or an editor that has the target open makes the rename fail
-		// for a moment; the retries are bounded to about a second.
+		// A scanner or an editor that has the target open makes the rename fail for a moment; the retries are
+		// limited to about a second.
 		var err error
 		for wait := time.Millisecond; ; wait *= 2 {
 			if err = rename(tmp, name); err == nil || wait > 512*time.Millisecond {

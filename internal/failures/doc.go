@@ -1,3 +1,3 @@
-// Package failures makes several failures of one piece of work one error, and says what to do about those of
-// permissions.
+// Package failures combines several failures of one piece of work into one error, and gives remedies for permission
+// errors.
 package failures

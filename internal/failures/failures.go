@@ -12,8 +12,8 @@ import (
 // maxShown bounds how many failures one message spells out.
 const maxShown = 10
 
-// All is the failures among errs as one error: nil when there are none, the failure
-// itself when there is only one. errors.Is and errors.As look at each in turn.
+// All returns the failures among errs as one error: nil when there are none, the failure itself when there is only
+// one. errors.Is and errors.As examine each in turn.
 func All(errs ...error) error {
 	var all *multierror.Error
 	for _, err := range errs {
@@ -31,8 +31,7 @@ func All(errs ...error) error {
 	return all
 }
 
-// format writes failures one after the other, in one line where theirs are: messages
-// end up in tables and logs.
+// format writes the failures in sequence, on one line if each has only one: messages end up in tables and logs.
 func format(errs []error) string {
 	var b strings.Builder
 	for i, err := range errs {

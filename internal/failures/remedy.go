@@ -1,4 +1,4 @@
-// What to do about a file that may not be used.
+// Remedies for a file that may not be used.
 
 package failures
 
@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// Remedy says what to do about a file or directory that this user may not use, or whose file system takes no more; "" where
-// err is about something else. name is that of the file, "" where the message has it.
+// Remedy returns what to do about a file or directory that this user may not use, or whose file system is full; ""
+// if err is something else. name is the file's name, "" if the message contains it.
 func Remedy(name string, err error) string {
 	if name == "" {
 		name = "the file"

@@ -1,9 +1,8 @@
 // Package faults kills the process at named points, for crash tests.
 //
-// A test sets AGENTXCHAIN_FAULT=name or AGENTXCHAIN_FAULT=name:n in the
-// environment of a child; the child dies by SIGKILL when it reaches the n-th
-// hit of that point (the first by default). Without the variable a point costs
-// one atomic load, so points may stand on hot paths of the release binary.
+// A test sets AGENTXCHAIN_FAULT=name or AGENTXCHAIN_FAULT=name:n in the environment of a child; the child dies by
+// SIGKILL when it reaches the n-th hit of that point (the first by default). Without the variable a point costs one
+// atomic load, so points may be on hot paths of the release binary.
 package faults
 
 import (
@@ -27,7 +26,7 @@ var plan = sync.OnceValue(func() *armed { return parse(os.Getenv(Env)) })
 // die is replaced in tests; it must not return in production.
 var die = kill
 
-// Point ends the process here if the environment armed this name.
+// Point kills the process here if the environment armed this name.
 func Point(name string) {
 	if p := plan(); p != nil {
 		p.hit(name)
@@ -57,13 +56,12 @@ func parse(v string) *armed {
 	return p
 }
 
-// kill sends SIGKILL to the own process (TerminateProcess on Windows), so no
-// deferred call, exit handler or buffered write runs: the nearest thing to a
-// power cut that a test can do to one process.
+// kill sends SIGKILL to its own process (TerminateProcess on Windows), so no deferred call, exit handler or
+// buffered write runs: the nearest thing to a power cut that a test can do to one process.
 func kill() {
 	if p, err := os.FindProcess(os.Getpid()); err == nil {
 		_ = p.Kill()
 	}
-	// The signal is delivered asynchronously; run nothing more.
+	// The signal is delivered asynchronously; run nothing else.
 	select {}
 }

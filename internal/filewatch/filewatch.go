@@ -1,6 +1,5 @@
-// Package filewatch tells that files have changed, by looking at what stat(2) says
-// of them. It works on every file system and for changes of any process, needs no
-// descriptor a file, and cannot overflow; what it costs is one stat a file and look.
+// Package filewatch reports changed files, by polling stat(2). It works on every file system and for changes by any
+// process, needs no descriptor per file, and cannot overflow; each poll costs one stat per file.
 package filewatch
 
 import (
@@ -11,12 +10,11 @@ import (
 	"time"
 )
 
-// Watch looks at files every so often until ctx ends and sends the paths that are not
-// as they were, in the order they were given. A path is compared by existence, size,
-// modification time and, for a directory, its entries' names; it need not exist. paths
-// is asked before every look, so what is watched may change; a path that is new to it
-// is not a change. While no receiver is ready, changes are gathered: none is lost, and
-// no look waits. The channel is closed when ctx ends.
+// Watch polls files at an interval until ctx ends and sends the paths that have changed, in the given order. A path
+// is compared by existence, size, modification time and, for a directory, its entries' names; it need not exist.
+// paths is called before every poll, so the set of files may change; a path that is new to it is not a change.
+// While no receiver is ready, changes accumulate: none is lost, and no poll is delayed. The channel is closed when
+// ctx ends.
 func Watch(ctx context.Context, every time.Duration, paths func() []string) <-chan []string {
 	out := make(chan []string)
 	go func() {
@@ -50,7 +48,7 @@ func Watch(ctx context.Context, every time.Duration, paths func() []string) <-ch
 	return out
 }
 
-// mark is what a file looked like.
+// mark is a snapshot of a file's metadata.
 type mark struct {
 	exists bool
 	dir    bool
@@ -78,15 +76,14 @@ func markOf(p string) mark {
 	}
 	m := mark{exists: true, dir: fi.IsDir(), size: fi.Size(), time: fi.ModTime()}
 	if m.dir {
-		// Its own time has the grain of the file system; two files made within one
-		// grain would pass for one.
+		// A directory's own time has the file system's granularity: two files made within it would look like one.
 		m.names = hashNames(p)
 	}
 	return m
 }
 
-// hashNames is FNV-1a over the names, sizes and times of a directory's entries,
-// in whatever order they come: each is hashed alone and the sums are added up.
+// hashNames is FNV-1a over the names, sizes and times of a directory's entries, in any order: each is hashed alone
+// and the sums are added up.
 func hashNames(dir string) uint64 {
 	var sum uint64
 	entries, err := os.ReadDir(filepath.Clean(dir))

@@ -13,8 +13,8 @@ import (
 func TestWatch(t *testing.T) {
 	dir := t.TempDir()
 	a, b, sub := filepath.Join(dir, "a"), filepath.Join(dir, "b"), filepath.Join(dir, "sub")
-	// A file that is renamed into place changes once; one that is written in place changes
-	// when it is truncated, too.
+	// A file that is renamed into place changes once; one that is written in place also changes when it is
+	// truncated.
 	made := t.TempDir()
 	write := func(name, data string) {
 		t.Helper()
@@ -36,7 +36,7 @@ func TestWatch(t *testing.T) {
 		looks.Add(1)
 		return []string{a, b, sub}
 	})
-	// A look is done when the next one begins.
+	// A poll is done when the next one begins.
 	await := func(n int64) {
 		t.Helper()
 		for until := looks.Load() + n; looks.Load() < until; {
@@ -44,8 +44,8 @@ func TestWatch(t *testing.T) {
 		}
 	}
 	await(2)
-	// told is what the expectation before was told of. A directory that changes in the middle
-	// of a look differs in the next one, too, so it may be told of twice.
+	// told is what the previous expectation received. A directory that changes in the middle of a poll differs in
+	// the next one, too, so it may be reported twice.
 	var told []string
 	expect := func(want ...string) {
 		t.Helper()
@@ -80,7 +80,7 @@ func TestWatch(t *testing.T) {
 	expect(sub)
 	write(filepath.Join(sub, "x"), "12")
 	expect(sub)
-	// What happens without a receiver is told afterwards.
+	// Changes without a receiver are reported later.
 	write(a, "again and longer")
 	write(b, "new")
 	await(20)

@@ -1,4 +1,4 @@
-// What became of a ledger between two versions.
+// Changes of a ledger between two versions.
 
 package ledgermerge
 
@@ -12,22 +12,21 @@ import (
 // Record is a line of a version.
 type Record struct {
 	Line int    // 1-based
-	Text string // its digest: two records with one are the same bytes
+	Text string // its digest: two records with the same digest are the same bytes
 }
 
 // Difference is how a later version of a ledger relates to an earlier one. A
 // ledger that was only ever appended to has nothing but Added.
 type Difference struct {
-	Gone    []Record // of the earlier version
-	Changed []Record // of the later version: the same record with other bytes
-	Added   []Record // of the later version
-	Moved   bool     // records of both are in another order
+	Gone    []Record // records of the earlier version
+	Changed []Record // records of the later version with the same identity and other bytes
+	Added   []Record // records of the later version
+	Moved   bool     // common records are in another order
 	Bad     *Conflict
 }
 
-// Compare relates later to earlier. Bad is the first line of the later version
-// that is no record; the earlier one is taken as it is, as far as it can be
-// read. The error is for sources that cannot be read.
+// Compare relates later to earlier. Bad is the first line of the later version that is not a record; the earlier
+// one is accepted as far as it can be read. An error means that a source cannot be read.
 func Compare(ledger string, earlier, later Source) (Difference, error) {
 	var d Difference
 	old, _, err := scan(ledger, Base, earlier)
@@ -63,9 +62,9 @@ func Compare(ledger string, earlier, later Source) (Difference, error) {
 	return d, nil
 }
 
-// Texts yields the digests of all lines of a version, whatever they hold. With
-// unmarked, a history row that a checkpoint has marked is also yielded as it was
-// before (docs/spec/observation.md#checkpoint-commits): both are what was recorded.
+// Texts yields the digests of all lines of a version, whatever they hold. With unmarked, a history row that a
+// checkpoint has marked is also yielded in its earlier form (docs/spec/observation.md#checkpoint-commits): both
+// were recorded.
 func Texts(data []byte, unmarked bool) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for line := range bytes.Lines(data) {

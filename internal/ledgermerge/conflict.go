@@ -1,4 +1,4 @@
-// Writing a conflict down for a person, and records for reading.
+// Showing a conflict to a person, and formatting records for reading.
 
 package ledgermerge
 
@@ -11,9 +11,9 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
-// WriteConflict writes both sides with git's conflict markers around what
-// differs, from the first line that differs to the last. Nothing of either side
-// is left out. size is the length of a marker, 7 when it is not positive.
+// WriteConflict writes both sides with git's conflict markers around the differing part, from the first line that
+// differs to the last. Nothing of either side is left out. size is the length of a marker, 7 when it is not
+// positive.
 func WriteConflict(w io.Writer, ours, theirs []byte, size int, oursLabel, theirsLabel string) error {
 	if size <= 0 {
 		size = 7
@@ -41,7 +41,7 @@ func WriteConflict(w io.Writer, ours, theirs []byte, size int, oursLabel, theirs
 	return out.Flush()
 }
 
-// commonLines returns the length of the whole lines both begin with.
+// commonLines returns the length of the complete lines that both begin with.
 func commonLines(a, b []byte) int {
 	n := 0
 	for i := 0; i < min(len(a), len(b)) && a[i] == b[i]; i++ {
@@ -52,8 +52,8 @@ func commonLines(a, b []byte) int {
 	return n
 }
 
-// commonTail returns the length of the whole lines both end with. The byte
-// before it is a newline, or it is everything.
+// commonTail returns the length of the complete lines that both end with. The byte before it is a newline, or it is
+// everything.
 func commonTail(a, b []byte) int {
 	n, tail := 0, 0
 	for n < min(len(a), len(b)) && a[len(a)-1-n] == b[len(b)-1-n] {
@@ -67,9 +67,8 @@ func commonTail(a, b []byte) int {
 
 func startsLine(text []byte, n int) bool { return n == len(text) || text[len(text)-1-n] == '\n' }
 
-// Readable writes each record of a ledger as a block of lines, one member a
-// line, so that a diff shows what changed inside a record. A line that holds no
-// record is written as it is.
+// Readable writes each record of a ledger as a block of lines, one member per line, so that a diff shows what
+// changed inside a record. A line that is not a record is written as it is.
 func Readable(w io.Writer, ledger io.Reader) error {
 	in := bufio.NewReaderSize(ledger, 256<<10)
 	out := bufio.NewWriter(w)
@@ -77,7 +76,7 @@ func Readable(w io.Writer, ledger io.Reader) error {
 	for {
 		line, err := readLine(in, &long)
 		switch err {
-		case nil, io.ErrUnexpectedEOF: // the end is met again at the next line
+		case nil, io.ErrUnexpectedEOF: // the next line meets the end again
 		case io.EOF:
 			return out.Flush()
 		case bufio.ErrTooLong:

@@ -1,5 +1,4 @@
-// Joining two indexed versions: records known to both hold the frame, what each
-// has alone goes between them by time.
+// Merging two indexed versions: common records form the frame, and those of one side go between them by time.
 
 package ledgermerge
 
@@ -13,13 +12,13 @@ type merge struct {
 	conflicts          []Conflict
 }
 
-// pick is a record of the result and the version whose bytes it takes.
+// pick is a record of the result and the version from which to copy it.
 type pick struct {
 	file *file
 	row  *row
 }
 
-// maxConflicts bounds what is reported: after these a person looks at the file.
+// maxConflicts bounds how many conflicts are reported: after these a person should look at the file.
 const maxConflicts = 20
 
 func (m *merge) conflict(c Conflict) {
@@ -71,7 +70,7 @@ func (m *merge) join() []pick {
 
 func (f *file) has(id digest) bool { _, ok := f.byID[id]; return ok }
 
-// disordered reports that the sides hold the same records in another order.
+// disordered reports whether the sides hold the common records in another order.
 func (m *merge) disordered(a, b int) {
 	c := Conflict{Side: Ours, Why: "both sides hold the same records in another order"}
 	if a < len(m.ours.rows) {
@@ -82,9 +81,8 @@ func (m *merge) disordered(a, b int) {
 	m.conflict(c)
 }
 
-// same chooses between two texts of one record: the protocol amends a few, such
-// as the history row of a turn that was checkpointed, and then the amended one
-// counts.
+// same chooses between two texts of one record: the protocol amends a few, such as the history row of a
+// checkpointed turn, and then the amended text wins.
 func (m *merge) same(a, b *row) pick {
 	ours, theirs := pick{m.ours, a}, pick{m.theirs, b}
 	if a.text == b.text {
@@ -102,9 +100,8 @@ func (m *merge) same(a, b *row) pick {
 	return ours
 }
 
-// interleave joins two stretches that have no record in common. Each keeps its
-// order; between them a record's place is the latest time seen so far on its
-// side, so that the join of joins does not depend on which came first.
+// interleave merges two sequences without common records. Each keeps its order; between them a record's place is
+// the latest time seen so far on its side, so that merging merges does not depend on which came first.
 func (m *merge) interleave(a, b []row) []pick {
 	out := make([]pick, 0, len(a)+len(b))
 	var highA, highB *row
@@ -132,7 +129,7 @@ func (m *merge) interleave(a, b []row) []pick {
 	return out
 }
 
-// step moves on by one record; high is the greatest one seen.
+// step advances by one record; high is the greatest one seen.
 func step(rows []row, high *row) ([]row, *row) {
 	rows = rows[1:]
 	if len(rows) > 0 && compare(&rows[0], high) > 0 {
@@ -141,8 +138,7 @@ func step(rows []row, high *row) ([]row, *row) {
 	return rows, high
 }
 
-// compare orders records by time, and at one time by their bytes, so that the
-// order does not depend on the side.
+// compare orders records by time, and at equal times by their bytes, so that the order does not depend on the side.
 func compare(a, b *row) int {
 	if c := strings.Compare(a.at, b.at); c != 0 {
 		return c

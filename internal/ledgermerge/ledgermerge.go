@@ -1,4 +1,4 @@
-// Joining two versions of a ledger.
+// Merging two versions of a ledger.
 
 package ledgermerge
 
@@ -8,18 +8,18 @@ import (
 	"io"
 )
 
-// Source is one version of a ledger, read at random.
+// Source is one version of a ledger, with random access.
 type Source interface {
 	io.ReaderAt
 	Size() int64
 }
 
-// Conflict is a place where the two sides cannot be joined.
+// Conflict is a place where the two sides cannot be merged.
 type Conflict struct {
-	Record string // identity of the record, "" when the whole file is concerned
+	Record string // identity of the record, "" for the whole file
 	Line   int    // 1-based line of the side that shows it, 0 when none
 	Side   Side
-	Why    string // a clause: what is wrong
+	Why    string // a clause: the problem
 }
 
 func (c Conflict) Error() string {
@@ -42,10 +42,9 @@ const (
 	Theirs Side = "theirs"
 )
 
-// Merge joins ours and theirs, which grew from base, and writes the result.
-// ledger is the name that says what identifies a record (see Identity). With
-// conflicts nothing is written. The error is for sources that cannot be read
-// and a writer that cannot be written.
+// Merge merges ours and theirs, which grew from base, and writes the result. ledger is the name that determines how
+// records are identified (see Identity). With conflicts it writes nothing. An error means that a source cannot be
+// read or the writer failed.
 func Merge(w io.Writer, ledger string, base, ours, theirs Source) ([]Conflict, error) {
 	var conflicts []Conflict
 	var files [3]*file

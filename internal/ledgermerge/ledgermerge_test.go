@@ -117,8 +117,8 @@ func TestTornLastLine(t *testing.T) {
 	}
 }
 
-// grown is a base with up to three branches that share no new record, each with
-// its own clock, ties between branches and steps back included.
+// grown is a base with up to three branches that share no new record, each with its own clock, including ties
+// between branches and steps back.
 type grown struct{ base, a, b, c []string }
 
 func drawGrown(t *rapid.T) grown {

@@ -1,4 +1,4 @@
-// Indexing one version of a ledger: what identifies each line and when it was written.
+// Indexing one version of a ledger: the identity and time of each line.
 
 package ledgermerge
 
@@ -12,7 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
-// Bounds of a ledger that is merged.
+// Limits of a ledger to be merged.
 const (
 	maxLine = 32 << 20
 	maxRows = 4 << 20
@@ -25,17 +25,17 @@ func digestOf(b []byte) digest {
 	return digest(sum[:16])
 }
 
-// row is one record; its text stays in the file.
+// row is one record; its text remains in the file.
 type row struct {
-	id    digest // what identifies the record
-	text  digest // its very bytes
+	id    digest // the record's identity
+	text  digest // of its exact bytes
 	at    string // its timestamp, "" when it has none
 	start int64
 	size  int32 // without the newline
 	line  int32
 }
 
-// file is an indexed version. byID gives the position of each record.
+// file is an indexed version. byID maps to the position of each record.
 type file struct {
 	side Side
 	src  io.ReaderAt
@@ -50,11 +50,11 @@ func (f *file) copy(w *bufio.Writer, r *row) error {
 	return w.WriteByte('\n')
 }
 
-// scan indexes a version. The conflict is the first line that is no record.
+// scan indexes a version. The conflict is the first line that is not a record.
 func scan(ledger string, side Side, src Source) (*file, *Conflict, error) {
 	f := &file{side: side, src: src, byID: make(map[digest]int)}
 	in := bufio.NewReaderSize(io.NewSectionReader(src, 0, src.Size()), 256<<10)
-	seen := make(map[digest]int) // how often an identity was met: the second one is another record
+	seen := make(map[digest]int) // occurrences of each identity: the second one is another record
 	var offset int64
 	var long []byte
 	for n := int32(1); ; n++ {
@@ -95,8 +95,8 @@ func scan(ledger string, side Side, src Source) (*file, *Conflict, error) {
 	}
 }
 
-// readLine returns the next line without its newline; it is valid until the next
-// call. io.ErrUnexpectedEOF comes with a last line that has no newline.
+// readLine returns the next line without its newline; it is valid until the next call. io.ErrUnexpectedEOF is
+// returned with a last line that has no newline.
 func readLine(in *bufio.Reader, long *[]byte) ([]byte, error) {
 	line, err := in.ReadSlice('\n')
 	if err == nil {
@@ -125,8 +125,8 @@ func readLine(in *bufio.Reader, long *[]byte) ([]byte, error) {
 	return nil, err
 }
 
-// timestamp of a record, whatever its ledger calls it. Records of one ledger
-// use one spelling of UTC with milliseconds, so that text order is time order.
+// timestamp returns the time of a record, whatever its ledger calls it. Records of one ledger use the same notation
+// of UTC with milliseconds, so that text order is time order.
 func timestamp(o *ojson.Object) string {
 	for _, key := range []string{"timestamp", "accepted_at", "created_at", "resolved_at", "recorded_at", "emitted_at",
 		"completed_at", "started_at"} {
@@ -137,10 +137,9 @@ func timestamp(o *ojson.Object) string {
 	return ""
 }
 
-// Identity returns what makes a record of the ledger that record, "" when it is
-// known by its whole text only (docs/spec/state.md#events, docs/spec/gates.md#policies,
-// docs/notifications.md#human-escalations). ledger is the base name of the file, such as
-// "history.jsonl".
+// Identity returns what identifies a record of the ledger, "" when only its whole text does
+// (docs/spec/state.md#events, docs/spec/gates.md#policies, docs/notifications.md#human-escalations). ledger is the
+// base name of the file, such as "history.jsonl".
 func Identity(ledger string, o *ojson.Object) string {
 	join := func(keys ...string) string {
 		id := ledger
@@ -158,7 +157,7 @@ func Identity(ledger string, o *ojson.Object) string {
 		return join("event_id")
 	case "history.jsonl":
 		if o.String("status") == "reissued" {
-			return join("turn_id", "status") // the turn it stands for may be accepted later
+			return join("turn_id", "status") // the turn in question may be accepted later
 		}
 		return join("turn_id")
 	case "decision-ledger.jsonl":

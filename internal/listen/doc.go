@@ -1,3 +1,3 @@
-// Package listen opens the sockets of the servers: on this machine alone, unless a token, and where it is asked for TLS, guards
-// what other machines would reach.
+// Package listen opens the sockets of the servers: on this machine only, unless a token, and TLS where required,
+// protects an address that other machines can reach.
 package listen

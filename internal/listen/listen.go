@@ -1,4 +1,4 @@
-// Addresses that are listened on, and which of them need a guard.
+// Listening addresses, and which of them need protection.
 
 package listen
 
@@ -15,21 +15,21 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// minPublicToken is the least length of a token that guards an address other machines can reach.
+// minPublicToken is the minimum length of a token that protects an address other machines can reach.
 const minPublicToken = 16
 
-// Options say what guards a server.
+// Options say what protects a server.
 type Options struct {
 	Token    string
-	Exposes  string // what everyone who reaches it without a token could do: "start the project's agents"
-	GiveWith string // how the token is given
-	InClear  bool   // the token would travel in the clear, which is not enough
+	Exposes  string // what anyone who reaches it without a token could do: "start the project's agents"
+	GiveWith string // how to set the token
+	InClear  bool   // the token would be sent unencrypted, which is not enough
 }
 
-// TCP opens a socket. addr is HOST:PORT, :PORT or PORT; without HOST it is 127.0.0.1, and port 0 picks a free one. An
-// address that other machines can reach needs a token of at least 16 characters that does not travel in the clear.
+// TCP opens a socket. addr is HOST:PORT, :PORT or PORT; without HOST it is 127.0.0.1, and port 0 picks a free one.
+// An address that other machines can reach needs a token of at least 16 characters that is not sent unencrypted.
 //
-// Errors: usage for an address that cannot be served on, io_failed.
+// Errors: usage for an invalid or unavailable address, io_failed.
 func TCP(ctx context.Context, addr string, o Options) (net.Listener, error) {
 	if !strings.Contains(addr, ":") {
 		addr = ":" + addr
@@ -51,7 +51,7 @@ func TCP(ctx context.Context, addr string, o Options) (net.Listener, error) {
 	}
 	network := "tcp"
 	if ip, err := netip.ParseAddr(host); err == nil && ip.Is4() {
-		network = "tcp4" // 0.0.0.0 would open the addresses of IPv6 too
+		network = "tcp4" // 0.0.0.0 would also open the IPv6 addresses
 	}
 	l, err := new(net.ListenConfig).Listen(ctx, network, net.JoinHostPort(host, port))
 	if err != nil {
@@ -65,7 +65,7 @@ func TCP(ctx context.Context, addr string, o Options) (net.Listener, error) {
 	if Only(l.Addr()) {
 		return l, nil
 	}
-	// What a name stands for is known only now.
+	// Only now is it known what a name resolves to.
 	if err := o.guards(text.Clip(host, 100)); err != nil {
 		_ = l.Close()
 		return nil, err
@@ -73,7 +73,7 @@ func TCP(ctx context.Context, addr string, o Options) (net.Listener, error) {
 	return l, nil
 }
 
-// guards reports why the options are not enough for a host that other machines can reach.
+// guards returns an error if the options do not protect a host that other machines can reach.
 func (o Options) guards(host string) error {
 	switch {
 	case o.Token == "":
@@ -90,13 +90,13 @@ func unfit(hint, format string, args ...any) error {
 	return &wire.Error{Code: "usage", Field: "listen", Message: fmt.Sprintf(format, args...), Hint: hint}
 }
 
-// Only reports whether nothing but this machine can connect to an address.
+// Only reports whether only this machine can connect to an address.
 func Only(a net.Addr) bool {
 	host, _, err := net.SplitHostPort(a.String())
 	return err == nil && Local(host)
 }
 
-// Local reports whether a host name or address stands for this machine alone.
+// Local reports whether a host name or address means only this machine.
 func Local(host string) bool {
 	host = strings.TrimSuffix(strings.ToLower(strings.Trim(host, "[]")), ".")
 	if host == "localhost" || strings.HasSuffix(host, ".localhost") {

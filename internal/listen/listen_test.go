@@ -44,7 +44,7 @@ func TestTCP(t *testing.T) {
 	}
 }
 
-// Every address of IPv4 is not every address: what is served is what was asked for, and is said.
+// All of IPv4 is not all addresses: only what was requested is served and shown.
 func TestTCPOfIPv4(t *testing.T) {
 	l, err := listen.TCP(t.Context(), "0.0.0.0:0", listen.Options{Token: "long enough for it"})
 	if err != nil {

@@ -1,21 +1,21 @@
-// The clients, each with its line and its file.
+// The clients, each with its command line and its file.
 
 package mcpclients
 
-// Server is the name our server is registered under.
+// Server is the name under which our server is registered.
 const Server = "agentxchain"
 
 // Client is a program that starts MCP servers.
 type Client struct {
 	ID     string
 	Title  string
-	Line   string // registers the server, "" where the client has no such command
-	Scope  string // for whom the line does it: project or user; "" without one
-	File   string // of the project, slashes
-	Trust  string // what the client asks for before it starts a server of a project's file, "" for nothing
-	Tested bool   // a test has the real program list what stands in the file
+	Line   string // command that registers the server, "" where the client has none
+	Scope  string // scope of the line: project or user; "" without one
+	File   string // project file, with slashes
+	Trust  string // what the client asks before it starts a server from a project's file, "" for nothing
+	Tested bool   // a test has the real program list the servers in the file
 
-	member string // of the file that holds the servers; "" for TOML
+	member string // member of the file that holds the servers; "" for TOML
 	entry  string // our server, a JSON object
 }
 
@@ -25,8 +25,7 @@ const (
 	openCode = `{"type": "local", "command": ["git-agentxchain", "mcp"], "enabled": true}`
 )
 
-// Clients returns the clients that are known by name. Their commands and files are those of
-// the versions docs/agents.md names.
+// Clients returns the known clients. Their commands and files are those of the versions in docs/agents.md.
 func Clients() []Client {
 	return []Client{
 		{
@@ -85,7 +84,7 @@ func IDs() []string {
 	return ids
 }
 
-// Find returns the client of that name, nil when there is none.
+// Find returns the client of that name, nil for an unknown one.
 func Find(id string) *Client {
 	for _, c := range Clients() {
 		if c.ID == id {
@@ -95,20 +94,19 @@ func Find(id string) *Client {
 	return nil
 }
 
-// Example is the client's file with nothing in it but our server.
+// Example returns the client's file with only our server in it.
 func (c *Client) Example() string {
 	data, err := c.Register(nil)
 	if err != nil {
-		panic(err) // the table above; a test makes each
+		panic(err) // from the table above; a test makes each
 	}
 	return string(data)
 }
 
-// Register returns the client's file, data, with our server in it; data itself when it is
-// there already. Everything else stays byte for byte.
+// Register returns the client's file, data, with our server in it; data itself when it is there already. Everything
+// else stays byte for byte.
 //
-// Errors: a file that is not what the client's documentation says, or one that has another
-// server of our name.
+// Errors: a file that does not match the client's documentation, or one that has another server of our name.
 func (c *Client) Register(data []byte) ([]byte, error) {
 	if c.member == "" {
 		return registerTOML(data)

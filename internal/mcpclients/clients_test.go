@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestRegister: what is there stays byte for byte, with its line ends and its indentation.
+// TestRegister checks that existing content stays byte for byte, with its line ends and its indentation.
 func TestRegister(t *testing.T) {
 	const ours = "\"agentxchain\": {\n    \"command\": \"git-agentxchain\",\n    \"args\": [\n      \"mcp\"\n    ]\n  }"
 	deeper := strings.ReplaceAll(ours, "\n", "\n  ")
@@ -63,7 +63,8 @@ func TestRegisterRefuses(t *testing.T) {
 	}
 }
 
-// TestClients: what is shown of each is what its file would hold, and docs/mcp.md says the same.
+// TestClients checks that the example shown for each client is what its file would hold, and that docs/mcp.md
+// agrees.
 func TestClients(t *testing.T) {
 	page, err := os.ReadFile("../../docs/mcp.md")
 	if err != nil {

@@ -1,4 +1,3 @@
-// Package mcpclients knows how programs that speak the Model Context Protocol are told of our
-// server: the line to type, the project's file they read, and how an entry gets into it. It
-// touches no disk.
+// Package mcpclients knows how to register our server with programs that speak the Model Context Protocol: the
+// command line, the project file they read, and how to add an entry to it. It does not touch the disk.
 package mcpclients

@@ -1,4 +1,4 @@
-// A server in a JSON file that the person wrote.
+// Adding a server to a JSON file that the person wrote.
 
 package mcpclients
 
@@ -14,8 +14,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/personfile"
 )
 
-// registerJSON puts entry into the object member of data, as its first one. The bytes that
-// are there stay: only those of the entry, and of an object that is missing, come in.
+// registerJSON inserts entry as the first member of the object member of data. The existing bytes stay: it only
+// adds those of the entry, and of a missing object.
 func registerJSON(data []byte, member, entry string) ([]byte, error) {
 	body := bytes.TrimPrefix(data, []byte("\ufeff"))
 	mark := data[:len(data)-len(body)]
@@ -59,14 +59,14 @@ func registerJSON(data []byte, member, entry string) ([]byte, error) {
 		text += "," + lead
 	}
 	out := slices.Concat(mark, body[:at], []byte(text), rest)
-	// A member that stands twice could have taken it in where it is not read.
+	// If the member occurs twice, the entry may be in the one that is not read.
 	if object, err = servers(out[len(mark):], member); err != nil || object == nil || !object.Has(Server) {
 		return nil, errors.New("it has a member twice")
 	}
 	return out, nil
 }
 
-// servers returns the object member of data, nil when there is none.
+// servers returns the object member of data, nil when it is missing.
 func servers(data []byte, member string) (*ojson.Object, error) {
 	doc, err := ojson.DecodeObject(data)
 	if err != nil {
@@ -93,8 +93,8 @@ func starts(v ojson.Value) bool {
 	return len(words) > 1 && strings.HasSuffix(words[0], "git-agentxchain") && words[len(words)-1] == "mcp"
 }
 
-// inside returns where the top object begins in data, for depth 1, or that of member, for
-// depth 2: the place behind its brace.
+// inside returns the position after the opening brace of the top object in data, for depth 1, or of that of member,
+// for depth 2.
 func inside(data []byte, member string, depth int) (int, error) {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	if _, err := dec.Token(); err != nil || depth == 1 {
@@ -117,7 +117,7 @@ func inside(data []byte, member string, depth int) (int, error) {
 	return 0, errors.New("it has no member " + member)
 }
 
-// indent is what the first line that is indented begins with, two spaces when none is.
+// indent returns the indentation of the first indented line, two spaces if there is none.
 func indent(data []byte) string {
 	for line := range bytes.Lines(data) {
 		if n := len(line) - len(bytes.TrimLeft(line, " \t")); n > 0 && n < 9 {

@@ -1,4 +1,4 @@
-// A server in Codex's configuration, which is TOML.
+// Adding a server to Codex's configuration, which is TOML.
 
 package mcpclients
 
@@ -14,9 +14,8 @@ import (
 
 const table = "[mcp_servers." + Server + "]\ncommand = \"git-agentxchain\"\nargs = [\"mcp\"]\n"
 
-// registerTOML puts our table at the end of data: a table may stand anywhere in TOML, so that
-// nothing has to be understood but whether it is there. Servers that are not written as tables
-// are refused.
+// registerTOML appends our table to data: in TOML a table may be anywhere, so it only needs to know whether the
+// table is there already. It refuses servers that are not written as tables.
 func registerTOML(data []byte) ([]byte, error) {
 	var (
 		ourTable   = regexp.MustCompile(`^\s*\[\s*["']?mcp_servers["']?\s*\.\s*["']?` + Server + `["']?\s*\]`)

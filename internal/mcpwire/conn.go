@@ -1,10 +1,9 @@
-// MCP messages over a byte stream: one JSON-RPC message a line, bounded, and not upset by what is no message.
+// MCP messages over a byte stream: one bounded JSON-RPC message per line, tolerating other lines.
 
-// Package mcpwire carries the messages of the Model Context Protocol over a pair
-// of streams. It stands in for the SDK's own stdio connection, which ends at the
-// first line that is not JSON and takes any number of unanswered requests: here
-// such a line is answered or passed over, and the other side has to wait once
-// too much of what it asked is still being worked on.
+// Package mcpwire carries the messages of the Model Context Protocol over a pair of streams. It replaces the SDK's
+// own stdio connection, which ends at the first line that is not JSON and accepts any number of unanswered
+// requests: here such a line is answered or skipped, and the other side must wait when too many of its requests are
+// still in progress.
 package mcpwire
 
 import (
@@ -19,38 +18,36 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Limits of a stream that names none.
+// Default limits of a stream.
 const (
 	DefaultLine    = 16 << 20 // bytes of one message
-	DefaultPending = 64       // requests of the other side not yet answered
+	DefaultPending = 64       // unanswered requests of the other side
 )
 
-// ErrTooLong is the error of a line beyond the limit.
+// ErrTooLong is the error for a line beyond the limit.
 var ErrTooLong = errors.New("the message is longer than allowed")
 
-// Stream is an mcp.Transport over In and Out. The zero limits stand for the defaults.
+// Stream is an mcp.Transport over In and Out. Zero limits mean the defaults.
 type Stream struct {
 	In  io.Reader
 	Out io.Writer
-	// End is called once when the connection closes; may be nil. It should make a
-	// read of In that is under way return.
+	// End is called once when the connection closes; may be nil. It should unblock a pending read of In.
 	End func() error
 
 	Line    int // longest line, in bytes
-	Pending int // most requests of the other side worked on at a time
+	Pending int // most concurrent requests of the other side
 
-	// InTurn names a method whose requests are handed on one after the other, in
-	// the order they came; others pass them by. "" for none.
+	// InTurn names a method whose requests are passed on one at a time, in order; other requests overtake them. ""
+	// for none.
 	InTurn string
 
-	// Drain keeps the end of In back until what was asked before it is answered: who
-	// pipes a few requests in expects the answers.
+	// Drain delays the end of In until earlier requests are answered: a caller that pipes in a few requests expects
+	// the answers.
 	Drain bool
 
-	// Odd is told of a line that is no message, with what is wrong with it; line is
-	// nil when it was too long to be kept. What it returns is sent back as a line of
-	// its own, nil for nothing; an error ends the connection. A nil Odd passes such
-	// lines over.
+	// Odd is called with a line that is not a message, and with what is wrong with it; line is nil when it was too
+	// long to keep. What it returns is sent back as a line of its own, nil for nothing; an error ends the
+	// connection. A nil Odd skips such lines.
 	Odd func(line []byte, problem error) (answer []byte, err error)
 }
 
@@ -82,8 +79,7 @@ type incoming struct {
 	err error
 }
 
-// conn is the connection. Reading has a goroutine of its own, because a read of
-// standard input cannot be called back.
+// conn is the connection. Reading has its own goroutine, because a read of standard input cannot be cancelled.
 type conn struct {
 	s      *Stream
 	in     chan incoming
@@ -92,11 +88,11 @@ type conn struct {
 	ending error
 
 	write   sync.Mutex
-	slots   chan struct{} // one for every request that waits for its answer
+	slots   chan struct{} // one for every unanswered request
 	mu      sync.Mutex
 	open    map[any]chan struct{} // those requests by id; closed with the answer
-	turns   chan *jsonrpc.Request // of the method InTurn
-	drained chan struct{}         // closed when there are none left; nil unless waited for
+	turns   chan *jsonrpc.Request // requests of the method InTurn
+	drained chan struct{}         // closed when all are answered; nil unless waited for
 }
 
 func (c *conn) SessionID() string { return "" }
@@ -122,8 +118,7 @@ func (c *conn) Read(ctx context.Context) (jsonrpc.Message, error) {
 	}
 }
 
-// admit waits for room for one more request of the other side; false when the
-// connection has closed meanwhile.
+// admit waits for room for one more request of the other side; false when the connection has closed meanwhile.
 func (c *conn) admit(m jsonrpc.Message) bool {
 	req, ok := m.(*jsonrpc.Request)
 	if !ok || !req.ID.IsValid() {
@@ -136,7 +131,7 @@ func (c *conn) admit(m jsonrpc.Message) bool {
 	}
 	c.mu.Unlock()
 	if known {
-		return true // an id that is in use gets an answer without one
+		return true // an id in use is answered without a slot
 	}
 	select {
 	case c.slots <- struct{}{}:
@@ -146,7 +141,7 @@ func (c *conn) admit(m jsonrpc.Message) bool {
 	}
 }
 
-// pass hands a message on, or puts it where it waits for its turn.
+// pass passes a message on, or queues it for its turn.
 func (c *conn) pass(m incoming) bool {
 	if req, ok := m.msg.(*jsonrpc.Request); ok && req.ID.IsValid() && c.s.InTurn != "" && req.Method == c.s.InTurn {
 		select {
@@ -164,7 +159,7 @@ func (c *conn) pass(m incoming) bool {
 	}
 }
 
-// inTurn hands on requests one after the other.
+// inTurn passes queued requests on one at a time.
 func (c *conn) inTurn() {
 	for {
 		select {
@@ -191,7 +186,7 @@ func (c *conn) inTurn() {
 	}
 }
 
-// answered makes room again.
+// answered frees the slot of an answered request.
 func (c *conn) answered(m jsonrpc.Message) {
 	resp, ok := m.(*jsonrpc.Response)
 	if !ok || !resp.ID.IsValid() {
@@ -244,8 +239,8 @@ func (c *conn) Write(ctx context.Context, m jsonrpc.Message) error {
 	return c.line(data)
 }
 
-// plain is an answer that can be encoded in the place of one that cannot, which would end the connection. The SDK puts the
-// name of a resource that it does not know into the data of its error, and control characters make that no JSON.
+// plain returns an encodable answer in place of one that cannot be encoded, which would end the connection. The SDK
+// puts the name of an unknown resource into the data of its error, and control characters make that invalid JSON.
 func plain(resp *jsonrpc.Response) *jsonrpc.Response {
 	said := jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "The answer cannot be written as JSON."}
 	if e, ok := errors.AsType[*jsonrpc.Error](resp.Error); ok {
@@ -261,7 +256,7 @@ func (c *conn) line(data []byte) error {
 	return err
 }
 
-// read hands on every message until the stream ends.
+// read passes on every message until the stream ends.
 func (c *conn) read() {
 	r := bufio.NewReaderSize(c.s.In, 64<<10)
 	for {
@@ -308,8 +303,8 @@ func (c *conn) odd(line []byte, problem error) error {
 	return c.line(answer)
 }
 
-// readLine reads up to a newline, at most limit bytes; the rest of a longer line
-// is read and forgotten. The last line may lack its end.
+// readLine reads up to a newline, at most limit bytes; it discards the rest of a longer line. The last line may
+// lack a newline.
 func readLine(r *bufio.Reader, limit int) ([]byte, error) {
 	var line []byte
 	long := false

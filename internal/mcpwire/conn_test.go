@@ -1,4 +1,4 @@
-// The connection against streams that are not what they should be.
+// Tests of the connection with malformed streams.
 
 package mcpwire
 
@@ -50,7 +50,7 @@ func ping(id int, method string) string {
 func TestOddLines(t *testing.T) {
 	var odd []string
 	out := &lockedBuffer{}
-	// the last line lacks its end
+	// the last line lacks a newline
 	in := strings.Join([]string{"garbage", "", "  \t\r", ping(1,
 		"a"), strings.Repeat("z", 200), `[1]`, `{"jsonrpc":"2.0","id":2,"method":"b"}`}, "\n")
 	c := connect(t, &Stream{
@@ -91,7 +91,7 @@ func TestOddCanEndIt(t *testing.T) {
 	}
 }
 
-// A third request is not read before one of two has its answer.
+// A third request is not read before one of two is answered.
 func TestPending(t *testing.T) {
 	in, feed := io.Pipe()
 	out := &lockedBuffer{}
@@ -143,7 +143,7 @@ func TestPending(t *testing.T) {
 	}
 }
 
-// Requests of one method come one after the other, others pass them by.
+// Requests of one method are handled one at a time, and others overtake them.
 func TestInTurn(t *testing.T) {
 	var lines []string
 	for i := 1; i <= 20; i++ {
@@ -216,7 +216,8 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// TestAnswersThatAreNoJSON answers with what cannot be encoded: the request has an answer, and the connection stays.
+// TestAnswersThatAreNoJSON gives answers that cannot be encoded: the request is answered, and the connection stays
+// open.
 func TestAnswersThatAreNoJSON(t *testing.T) {
 	out := &lockedBuffer{}
 	c := connect(t, &Stream{In: strings.NewReader(""), Out: out})

@@ -8,9 +8,9 @@ import (
 	"sync"
 )
 
-// Extra, as a field of a struct, receives the members no other field names and
-// remembers the order in which all members were read. Marshal puts both back,
-// so a document written by another implementation survives our rewrite.
+// Extra, as a field of a struct, receives the members that no other field names and remembers the order in which
+// all members were read. Marshal restores both, so a document written by another implementation survives our
+// rewrite.
 type Extra struct {
 	order   []string
 	unknown map[string]Value
@@ -19,7 +19,7 @@ type Extra struct {
 // Get returns an unknown member.
 func (e *Extra) Get(key string) (Value, bool) { v, ok := e.unknown[key]; return v, ok }
 
-// Value returns the value of an unknown member, nil without it.
+// Value returns the value of an unknown member, nil if it is missing.
 func (e *Extra) Value(key string) Value { return e.unknown[key] }
 
 // Set adds or replaces an unknown member.
@@ -39,7 +39,7 @@ func (e *Extra) Delete(key string) { delete(e.unknown, key) }
 // Clone returns an independent copy; value copies each unknown member, nil
 // means CloneValue.
 func (e *Extra) Clone(value func(Value) Value) Extra {
-	c := Extra{order: slices.Clip(e.order)} // none of it is changed where it stands
+	c := Extra{order: slices.Clip(e.order)} // it is never changed in place
 	if value == nil {
 		value = CloneValue
 	}
@@ -74,11 +74,11 @@ func (e FieldError) Error() string {
 	return fmt.Sprintf("%s must be %s, not %s", e.Path, e.Want, e.Got)
 }
 
-// slots is a Map of any type, whose values the codec knows by reflection only.
+// slots is a Map of any type, for which the codec knows values by reflection only.
 type slots interface {
 	Keys() []string
 	reset()
-	slot(key string) any // a pointer to the value of key, which is made where it is missing
+	slot(key string) any // a pointer to the value of key, which is created if missing
 }
 
 func decodeMap(m slots, v Value, path string, errs *[]FieldError) {
@@ -103,12 +103,11 @@ func encodeMap(m slots) *Object {
 	return o
 }
 
-// Unmarshal fills the struct dst points to from o and returns every member of
-// the wrong type; those members are left at their zero value.
+// Unmarshal fills the struct that dst points to from o and returns every member of the wrong type; those members
+// keep their zero value.
 //
-// Field types: string, bool, int, float64, pointers to these and to structs
-// (nil is null), slices, Map, structs, Value (any JSON), *Object. The fields of
-// an embedded struct are members of the object itself.
+// Field types: string, bool, int, float64, pointers to these and to structs (nil is null), slices, Map, structs,
+// Value (any JSON), *Object. The fields of an embedded struct are members of the object itself.
 func Unmarshal(o *Object, dst any) []FieldError {
 	var errs []FieldError
 	decodeStruct(o, reflect.ValueOf(dst).Elem(), "", &errs)
@@ -158,8 +157,8 @@ func layoutOf(t reflect.Type) *layout {
 	return l
 }
 
-// add takes in the fields of t, which stands at the path at of the struct. An
-// embedded struct without a tag lends its members to the object it is in.
+// add adds the fields of t, which is at index path at of the struct. The members of an embedded struct without a
+// tag belong to the enclosing object.
 func (l *layout) add(t reflect.Type, at []int) {
 	for i := range t.NumField() {
 		f := t.Field(i)

@@ -13,10 +13,10 @@ type Limits struct {
 	Bytes     int  // longest document; 0 means DefaultBytes
 	Depth     int  // deepest nesting; 0 means DefaultDepth
 	LastWins  bool // accept duplicate keys, the last one wins; otherwise they are an error
-	AllowTail bool // accept white space only after the value when false; stop at the value's end when true
+	AllowTail bool // if false, only white space may follow the value; if true, stop at the value's end
 }
 
-// Limits used when a caller leaves them zero.
+// Defaults for limits that a caller leaves zero.
 const (
 	DefaultBytes = 64 << 20
 	DefaultDepth = 128
@@ -101,8 +101,7 @@ type decoder struct {
 	pos  int
 	lim  Limits
 
-	// What the objects and arrays that are open have so far, so that each is made once,
-	// of the size it has.
+	// The contents of the open objects and arrays, so that each is allocated once, with the right size.
 	keys []string
 	vals []any
 }
@@ -275,7 +274,7 @@ func (d *decoder) number() (Value, error) {
 func (d *decoder) str() (string, error) {
 	d.pos++
 	start := d.pos
-	// Fast path: no escapes. Validity is checked once over the whole run.
+	// Fast path: no escapes. UTF-8 is checked once over the whole run.
 	for d.pos < len(d.data) {
 		c := d.data[d.pos]
 		if c == '"' {

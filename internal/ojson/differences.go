@@ -1,4 +1,4 @@
-// Where two documents differ, member by member.
+// Differences between two documents, member by member.
 
 package ojson
 
@@ -6,14 +6,14 @@ import (
 	"slices"
 )
 
-// Difference is one place at which two documents differ.
+// Difference is one place where two documents differ.
 type Difference struct {
 	At            string // JSON pointer
 	Before, After Value
-	Had, Has      bool // whether the place is there before, and after
+	Had, Has      bool // whether the place exists before, and after
 }
 
-// Object is the difference as {at, before, after}: a side that lacks the place has no member.
+// Object returns the difference as {at, before, after}: a side that lacks the place has no member.
 func (d Difference) Object() *Object {
 	o := NewObject("at", d.At)
 	if d.Had {
@@ -25,9 +25,8 @@ func (d Difference) Object() *Object {
 	return o
 }
 
-// Differences lists where b differs from a: only the members that do, however deep they are.
-// What is only in one of the two is one difference, with all that is below it. A nil document
-// is an empty one.
+// Differences lists where b differs from a, as deep as possible. What is in only one of the two is one difference,
+// with everything below it. A nil document is an empty one.
 func Differences(a, b *Object) []Difference { return memberDifferences("", a, b) }
 
 func valueDifferences(at string, a, b Value) []Difference {
@@ -62,7 +61,7 @@ func memberDifferences(at string, a, b *Object) []Difference {
 	return out
 }
 
-// UnionKeys are the members of b, then those that only a has.
+// UnionKeys returns the members of b, then those that only a has.
 func UnionKeys(a, b *Object) []string {
 	keys := slices.Clone(b.Keys())
 	for _, k := range a.Keys() {
@@ -73,7 +72,7 @@ func UnionKeys(a, b *Object) []string {
 	return keys
 }
 
-// entryDifferences leaves out what two lists begin and end with in common.
+// entryDifferences leaves out the common beginning and end of two lists.
 func entryDifferences(at string, a, b []any) []Difference {
 	start := 0
 	for start < min(len(a), len(b)) && Equal(a[start], b[start]) {
@@ -87,7 +86,7 @@ func entryDifferences(at string, a, b []any) []Difference {
 	var out []Difference
 	both := 0
 	if endA-start == endB-start {
-		both = endA - start // each in its place
+		both = endA - start // compare entries at the same index
 	}
 	for i := start; i < start+both; i++ {
 		out = append(out, valueDifferences(place(i), a[i], b[i])...)

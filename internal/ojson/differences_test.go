@@ -1,4 +1,4 @@
-// Differences name only what differs, and enough of it to make the one document of the other.
+// Tests that differences name only what differs, and enough to turn one document into the other.
 
 package ojson
 
@@ -37,8 +37,8 @@ func TestDifferences(t *testing.T) {
 	}
 }
 
-// TestDifferencesAreOfTheTwo looks each place up in both documents, and requires that there is
-// none exactly when the two are equal.
+// TestDifferencesAreOfTheTwo looks up each place in both documents, and requires that there are none exactly when
+// the two are equal.
 func TestDifferencesAreOfTheTwo(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := drawnDocument(t, 3), drawnDocument(t, 3)

@@ -1,4 +1,4 @@
-// Embedded structs lend their members to the object they are in.
+// Tests that the members of embedded structs belong to the enclosing object.
 
 package ojson
 

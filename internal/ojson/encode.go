@@ -24,12 +24,12 @@ func Pretty(v any) []byte {
 	return out
 }
 
-// encodings are what documents are encoded in before they are copied out in their size.
+// encodings are buffers in which documents are encoded before they are copied to their exact size.
 var encodings = sync.Pool{New: func() any { return new([]byte) }}
 
 const keptEncoding = 1 << 20
 
-// lineStart begins the lines of nested values, as far as they commonly are.
+// lineStart is the beginning of lines of nested values, up to a common depth.
 const lineStart = "\n                                        "
 
 func deeper(nl, indent string) string {
@@ -91,12 +91,12 @@ func appendValue(b []byte, v Value, indent, nl string) []byte {
 		b = append(b, nl...)
 		return append(b, '}')
 	}
-	// Records are built from Values only; anything else is a programming error
-	// that must not reach a ledger silently.
+	// Records are built from Values only; anything else is a programming error that must not reach a ledger
+	// unnoticed.
 	panic(fmt.Sprintf("ojson: cannot encode %T", v))
 }
 
-// plain reports whether a byte stands for itself in a JSON string.
+// plain reports whether a byte needs no escape in a JSON string.
 func plain(c byte) bool { return c >= 0x20 && c < utf8.RuneSelf && c != '"' && c != '\\' }
 
 // AppendString appends s as a JSON string with JSON.stringify's escapes.
@@ -138,7 +138,7 @@ func AppendString(b []byte, s string) []byte {
 				i += 3
 				continue
 			}
-			// A byte that is no text (a file name from git): say so, keep the line valid.
+			// An invalid byte (a file name from git): show that, keep the line valid.
 			b = append(b, "\ufffd"...)
 			i++
 			continue

@@ -1,4 +1,4 @@
-// Where the members of a document stand.
+// Line numbers of the members of a document.
 
 package ojson
 
@@ -7,9 +7,8 @@ import (
 	"encoding/json"
 )
 
-// Lines finds the line of every member and element, by JSON Pointer (RFC 6901); the
-// document itself is "". Of a document that is not JSON it finds what comes before the
-// mistake. Lines are counted from 1.
+// Lines finds the line of every member and element, by JSON Pointer (RFC 6901); the document itself is "". In
+// invalid JSON it finds what comes before the error. Lines are counted from 1.
 func Lines(data []byte) map[string]int {
 	out := map[string]int{"": 1}
 	dec := json.NewDecoder(bytes.NewReader(data))

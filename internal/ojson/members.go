@@ -1,4 +1,4 @@
-// Members in document order: Map, and what it has in common with Object.
+// Members in document order: Map, and what it shares with Object.
 
 package ojson
 
@@ -7,15 +7,15 @@ import (
 	"slices"
 )
 
-// fewMembers is up to where the names are looked through one by one, which costs less
-// than an index of them.
+// fewMembers is how many names are searched linearly, which costs less than an index.
 const fewMembers = 24
 
-// names are the names of members in order, with their places. They know no type of value, and what looks through them
-// is not inlined: most packages read members in hundreds of places, which doubled the time of compiling them.
+// names holds the names of members in order, with their positions. They are independent of the type of value, and
+// their lookups are not inlined: most packages read members in hundreds of places, which doubled their compile
+// time.
 type names struct {
 	keys []string
-	at   map[string]int // place of each name; nil for few
+	at   map[string]int // position of each name; nil for few
 }
 
 // Len returns the number of members.
@@ -27,7 +27,7 @@ func (n *names) Keys() []string { return n.keys }
 // Has reports whether the member exists.
 func (n *names) Has(key string) bool { return n.find(key) >= 0 }
 
-// find returns the place of a name, -1 for none.
+// find returns the position of a name, -1 for none.
 func (n *names) find(key string) int { return n.among(n.keys, key) }
 
 // among is find with the names that n will have.
@@ -43,7 +43,7 @@ func (n *names) among(keys []string, key string) int {
 	return -1
 }
 
-// append adds a name that is not there yet.
+// append adds a new name.
 func (n *names) append(key string) {
 	n.keys = append(n.keys, key)
 	n.note(n.keys)
@@ -73,7 +73,7 @@ func (n *names) index(keys []string) {
 	}
 }
 
-// remove takes the name at place i out, not changing the list where it stands.
+// remove removes the name at position i without changing the list in place.
 //
 //go:noinline
 func (n *names) remove(i int) {
@@ -87,10 +87,10 @@ func (n *names) clone() names {
 	return c
 }
 
-// Map is a JSON object with values of one type, in document order. The zero
-// value is empty and ready for use.
+// Map is a JSON object with values of one type, in document order. The zero value is empty and ready for use.
 //
-// Every package that names one compiles its methods for that type: what needs no V belongs to names and to the codec.
+// Every package that uses one compiles its methods for that type: code that does not need V belongs in names and in
+// the codec.
 type Map[V any] struct {
 	names
 	vals []V
@@ -104,7 +104,7 @@ func (m *Map[V]) Get(key string) (v V, ok bool) {
 	return v, false
 }
 
-// Value returns the value of key, the zero value without it.
+// Value returns the value of key, the zero value if it is missing.
 func (m *Map[V]) Value(key string) V { v, _ := m.Get(key); return v }
 
 // Set replaces the value of key in place, or appends it.
@@ -118,7 +118,7 @@ func (m *Map[V]) Set(key string, v V) {
 	m.vals[i] = v
 }
 
-// Delete removes key. A walk over the members that is under way goes on.
+// Delete removes key. A concurrent iteration over the members continues.
 func (m *Map[V]) Delete(key string) {
 	if i := m.find(key); i >= 0 {
 		m.vals = append(append([]V(nil), m.vals[:i]...), m.vals[i+1:]...)
@@ -126,8 +126,8 @@ func (m *Map[V]) Delete(key string) {
 	}
 }
 
-// Clone returns a copy; value copies each value, nil means they need no copying. The names
-// are shared: none is ever changed where it stands.
+// Clone returns a copy; value copies each value, nil means they need no copying. The names are shared: they are
+// never changed in place.
 func (m *Map[V]) Clone(value func(V) V) Map[V] {
 	c := Map[V]{m.names.clone(), append([]V(nil), m.vals...)}
 	if value != nil {
@@ -138,8 +138,7 @@ func (m *Map[V]) Clone(value func(V) V) Map[V] {
 	return c
 }
 
-// All iterates in document order over the names there are when it begins, each with the value it has when its turn
-// comes.
+// All iterates in document order over the names present when it begins, each with its value when it is reached.
 func (m *Map[V]) All() iter.Seq2[string, V] {
 	return func(yield func(string, V) bool) {
 		for i, k := range m.keys {

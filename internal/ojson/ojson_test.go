@@ -88,7 +88,7 @@ func TestRoundTripKeepsWhatWasRead(t *testing.T) {
 	}
 }
 
-// TestFloatIsECMAScript: the spellings JSON.stringify gives these doubles.
+// TestFloatIsECMAScript compares with the output of JSON.stringify for these doubles.
 func TestFloatIsECMAScript(t *testing.T) {
 	tenth, fifth := 0.1, 0.2 // variables: constants would be added exactly
 	for want, f := range map[string]float64{
@@ -234,9 +234,9 @@ func TestCloneIsDeep(t *testing.T) {
 	}
 }
 
-// FuzzDecode: no input panics; what is accepted is accepted by encoding/json too, which reads the same
-// of it, and survives a round trip; what is refused is refused there too, or for one of the reasons
-// that make us stricter.
+// FuzzDecode checks that no input panics; that encoding/json also accepts what is accepted and reads the same; that
+// this survives a round trip; and that what is refused is refused there too, or for one of the reasons why we are
+// stricter.
 func FuzzDecode(f *testing.F) {
 	for _, s := range []string{`{"a":[1,"\ud83d\ude00",null]}`, `"\ud83d"`, "[1e5,-0.0]", "{\"\":{}}", "\"\xff\"",
 		`{"a":1,"a":2}`} {

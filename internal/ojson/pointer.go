@@ -1,4 +1,4 @@
-// JSON Pointers (RFC 6901): where in a document something is.
+// JSON Pointers (RFC 6901): locations in a document.
 
 package ojson
 

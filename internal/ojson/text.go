@@ -1,11 +1,10 @@
-// Values as the protocol's own language sees them, and as a message shows them.
+// Values as ECMAScript sees them, and as a message shows them.
 
 package ojson
 
 import "strconv"
 
-// Truthy is ECMAScript's notion of truth: null, false, "", 0 and what is not
-// there are false, everything else is true.
+// Truthy is ECMAScript's notion of truth: null, false, "", 0 and missing values are false, everything else is true.
 func Truthy(v Value) bool {
 	switch v := v.(type) {
 	case nil:
@@ -21,7 +20,7 @@ func Truthy(v Value) bool {
 	return true
 }
 
-// Shown is a value in a message: short, quoted, on one line.
+// Shown returns a value for a message: short, quoted, on one line.
 func Shown(v Value) string {
 	const limit = 60
 	switch v := v.(type) {

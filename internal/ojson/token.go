@@ -1,4 +1,4 @@
-// What every reader of JSON text has to know of numbers and escapes.
+// Numbers and escapes, for all readers of JSON text.
 
 package ojson
 
@@ -9,11 +9,11 @@ import (
 	"unicode/utf8"
 )
 
-// MaxNumber is how many characters a number may have: far more than any double needs.
+// MaxNumber is the maximum length of a number: far more than any double needs.
 const MaxNumber = 400
 
-// NumberPrefix returns how many of the first bytes of b are a JSON number. When there
-// is none ok is false and n is where it goes wrong.
+// NumberPrefix returns how many of the first bytes of b are a JSON number. If there is none ok is false and n is
+// the position of the error.
 func NumberPrefix(b []byte) (n int, ok bool) {
 	digits := func() bool {
 		start := n
@@ -47,9 +47,9 @@ func NumberPrefix(b []byte) (n int, ok bool) {
 	return n, true
 }
 
-// Unescape appends what the escape at the beginning of b stands for to out: b[0] is a
-// backslash. n is the length of the escape in bytes, or where it goes wrong. A pair of
-// surrogates is one escape; a lone one gets its three-byte form.
+// Unescape appends the decoded escape at the beginning of b to out: b[0] is a backslash. n is the length of the
+// escape in bytes, or the position of the error. A surrogate pair is one escape; a lone surrogate gets its
+// three-byte form.
 func Unescape(out, b []byte) (decoded []byte, n int, err error) {
 	if len(b) < 2 {
 		return out, 1, errors.New("unexpected end of input inside a string")
@@ -109,7 +109,7 @@ func hex4(b []byte) (rune, bool) {
 	return v, true
 }
 
-// appendWTF8 appends r, keeping a lone surrogate as its generalised UTF-8 form.
+// appendWTF8 appends r, keeping a lone surrogate in its generalised UTF-8 form.
 func appendWTF8(buf []byte, r rune) []byte {
 	if utf16.IsSurrogate(r) {
 		return append(buf, 0xED, byte(0x80|(r>>6)&0x3F), byte(0x80|r&0x3F))

@@ -1,4 +1,4 @@
-// The values of a document, and the object that keeps the order of its members.
+// The values of a document, and the object that preserves the order of its members.
 
 package ojson
 
@@ -39,13 +39,13 @@ func Float(f float64) Number {
 	return Number(s)
 }
 
-// Float64 returns the number as a double; false when it does not fit one.
+// Float64 returns the number as a double; false when it is out of range.
 func (n Number) Float64() (float64, bool) {
 	f, err := strconv.ParseFloat(string(n), 64)
 	return f, err == nil && !math.IsInf(f, 0)
 }
 
-// Int64 returns the number when it is an integer in any spelling (1, 1.0, 1e0).
+// Int64 returns the number when it is an integer in any notation (1, 1.0, 1e0).
 func (n Number) Int64() (int64, bool) {
 	if i, err := strconv.ParseInt(string(n), 10, 64); err == nil {
 		return i, true
@@ -63,7 +63,7 @@ type Object struct{ anyMap }
 
 type anyMap = Map[any]
 
-// OrNull is s as a value, null for the empty text.
+// OrNull returns s as a value, null for the empty string.
 func OrNull(s string) Value {
 	if s == "" {
 		return nil
@@ -80,7 +80,7 @@ func NewObject(pairs ...any) *Object {
 	return o
 }
 
-// withRoom is an empty object that n members fit into.
+// withRoom returns an empty object with room for n members.
 func withRoom(n int) *Object {
 	return &Object{anyMap{names: names{keys: make([]string, 0, n)}, vals: make([]any, 0, n)}}
 }
@@ -101,8 +101,8 @@ func (o *Object) Keys() []string {
 	return o.keys
 }
 
-// Get returns the value of key, and whether the member exists. As names, it is not inlined; nor are the others that
-// most packages call in many places.
+// Get returns the value of key, and whether the member exists. Like the methods of names, it is not inlined; nor
+// are the others that most packages call in many places.
 //
 //go:noinline
 func (o *Object) Get(key string) (Value, bool) {
@@ -112,7 +112,7 @@ func (o *Object) Get(key string) (Value, bool) {
 	return o.anyMap.Get(key)
 }
 
-// Value returns the value of key, nil without the member.
+// Value returns the value of key, nil if it is missing.
 //
 //go:noinline
 func (o *Object) Value(key string) Value { v, _ := o.Get(key); return v }
@@ -128,7 +128,7 @@ func (o *Object) Set(key string, v any) {
 	o.anyMap.Set(key, Of(v))
 }
 
-// Delete removes a member; absent members are no error.
+// Delete removes a member; a missing member is not an error.
 func (o *Object) Delete(key string) {
 	if o != nil {
 		o.anyMap.Delete(key)

@@ -1,3 +1,3 @@
-// Package personfile changes one file of the person's, into which a part of ours goes. What the
-// part is and where it goes is for the caller; here is how the file is read and written.
+// Package personfile changes a person's file that is to contain a part of ours. The caller decides what the part is
+// and where it goes; this package reads and writes the file.
 package personfile

@@ -1,4 +1,4 @@
-// One file below a project's directory, read and put in place.
+// One file below a project's directory, read and replaced.
 
 package personfile
 
@@ -15,12 +15,12 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// maxSize is how many bytes a file may have that is to be changed.
+// maxSize is the maximum size of a file to be changed, in bytes.
 const maxSize = 4 << 20
 
-// File is a file as it was when it was read.
+// File is a file as it was read.
 type File struct {
-	Path   string // below the directory, slashes
+	Path   string // below the directory, with slashes
 	Data   []byte
 	Exists bool
 
@@ -28,7 +28,7 @@ type File struct {
 	perm fs.FileMode
 }
 
-// Error says why a file is left as it is.
+// Error says why a file is not changed.
 type Error struct {
 	Code    string // unsafe_target, unreadable_file, io_failed
 	Message string
@@ -39,8 +39,8 @@ func (e *Error) Error() string     { return e.Message }
 func (e *Error) ErrorCode() string { return e.Code }
 func (e *Error) ErrorHint() string { return e.Hint }
 
-// Read reads the file of that name below dir. One that is not there has no Data. A link,
-// also to another file of dir, is unsafe_target: the change would be made somewhere else.
+// Read reads the file of that name below dir. A missing file has no Data. A link, even to another file of dir, is
+// unsafe_target: the change would be made elsewhere.
 func Read(dir, name string) (*File, error) {
 	clean, problem := wire.CleanPath(name)
 	if problem != "" {
@@ -98,8 +98,8 @@ func readAll(root *os.Root, name string) ([]byte, error) {
 	return data, nil
 }
 
-// Write puts data in the file's place, whole or not at all, and makes its directory. A
-// file that was changed since Read is left alone.
+// Write replaces the file with data, completely or not at all, and creates its directory. It refuses if the file
+// was changed since Read.
 func (f *File) Write(data []byte) error {
 	return f.change(func(root *os.Root) error {
 		if err := root.MkdirAll(path.Dir(f.Path), 0o777); err != nil {
@@ -109,7 +109,7 @@ func (f *File) Write(data []byte) error {
 	})
 }
 
-// Remove takes the file away, unless it was changed since Read.
+// Remove removes the file, unless it was changed since Read.
 func (f *File) Remove() error {
 	return f.change(func(root *os.Root) error { return root.Remove(f.Path) })
 }
@@ -137,7 +137,7 @@ func (f *File) change(do func(*os.Root) error) error {
 	return nil
 }
 
-// LineEnd is how the lines of data end: "\r\n" where its first line does, else "\n".
+// LineEnd returns the line end of data: "\r\n" if its first line has it, else "\n".
 func LineEnd(data []byte) string {
 	if i := bytes.IndexByte(data, '\n'); i > 0 && data[i-1] == '\r' {
 		return "\r\n"

@@ -1,6 +1,6 @@
 //go:build !unix
 
-// Whether a process exists, where only opening it tells.
+// Whether a process exists, where only opening it can tell.
 
 package process
 

@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// Alive reports whether a process of any user has this number: one of another user
-// answers "not permitted". A zombie counts (see Dead).
+// Alive reports whether a process of any user has this number: another user's answers "not permitted". A zombie
+// counts (see Dead).
 func Alive(pid int) bool {
 	if pid <= 0 {
 		return false // 0 and negative numbers address groups

@@ -1,18 +1,18 @@
-// Keeping a bounded part of an output stream.
+// Keeping a limited part of an output stream.
 
 package process
 
 import "io"
 
-// capture is a writer that keeps the first or the last limit bytes written to
-// it and takes any amount in constant memory.
+// capture is a writer that keeps the first or the last limit bytes written to it and accepts any amount in constant
+// memory.
 type capture struct {
 	limit    int
 	tail     bool
 	buf      []byte
-	start    int // tail: where the oldest byte is, once buf is full
+	start    int // for KeepTail: the position of the oldest byte, once buf is full
 	total    int64
-	overflow chan<- struct{} // told once when more than limit was written; may be nil
+	overflow chan<- struct{} // signalled once when more than limit was written; may be nil
 }
 
 func newCapture(s Spec, overflow chan<- struct{}) *capture {
@@ -30,7 +30,7 @@ func (c *capture) Write(p []byte) (int, error) {
 	if c.total > int64(c.limit) && c.overflow != nil {
 		select {
 		case c.overflow <- struct{}{}:
-		default: // the other stream was first
+		default: // the other stream signalled first
 		}
 		c.overflow = nil
 	}
@@ -45,7 +45,7 @@ func (c *capture) Write(p []byte) (int, error) {
 	if len(p) > c.limit {
 		p = p[len(p)-c.limit:]
 	}
-	for len(p) > 0 { // buf is full: it is a ring now
+	for len(p) > 0 { // buf is full: it is now a ring
 		k := copy(c.buf[c.start:], p)
 		c.start = (c.start + k) % c.limit
 		p = p[k:]
@@ -53,7 +53,7 @@ func (c *capture) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// over reports that more was written than is kept.
+// over reports whether more was written than is kept.
 func (c *capture) over() bool { return c.total > int64(c.limit) }
 
 // bytes returns what was kept, oldest first.
@@ -65,7 +65,7 @@ func (c *capture) bytes() []byte {
 	return append(append(out, c.buf[c.start:]...), c.buf[:c.start]...)
 }
 
-// tee also hands on to w, when there is one, whatever comes.
+// tee returns a writer that also passes everything on to w, if w is set.
 func (c *capture) tee(w io.Writer) io.Writer {
 	if w == nil {
 		return c

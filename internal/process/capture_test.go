@@ -1,4 +1,4 @@
-// What is kept of a stream, against keeping all of it.
+// Tests that compare the kept part of a stream with the whole stream.
 
 package process
 

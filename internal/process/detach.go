@@ -1,4 +1,4 @@
-// What starting a program that is left alone has in common on every system.
+// Starting a detached program, the part common to all systems.
 
 package process
 

@@ -1,6 +1,6 @@
 //go:build unix
 
-// Starting a program that is to outlive us.
+// Starting a program that outlives us.
 
 package process
 
@@ -9,10 +9,9 @@ import (
 	"syscall"
 )
 
-// Detach starts a program in a session of its own and leaves it alone: it is neither
-// waited for nor ended. argv[0] is the program's file, as Find returns it. files are
-// its standard streams and what follows them; a missing one is the null device. The
-// caller releases the process.
+// Detach starts a program in its own session and detaches it: it is neither waited for nor ended. argv[0] is the
+// program's file, as Find returns it. files are its standard streams and further descriptors; a missing one is the
+// null device. The caller releases the process.
 func Detach(argv []string, dir string, env []string, files ...*os.File) (*os.Process, error) {
 	return detach(argv, dir, env, files, &syscall.SysProcAttr{Setsid: true})
 }

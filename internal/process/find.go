@@ -1,4 +1,4 @@
-// Whether a program is there, without running it.
+// Whether a program exists, without running it.
 
 package process
 
@@ -18,7 +18,7 @@ func Find(name, dir string, env []string) (string, error) {
 		return path, nil
 	}
 	if strings.ContainsRune(name, '/') && !filepath.IsAbs(name) {
-		name = filepath.Join(dir, name) // as a program is found after the change of directory
+		name = filepath.Join(dir, name) // relative to dir, where the program will be started
 	}
 	return exec.LookPath(name)
 }

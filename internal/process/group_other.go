@@ -11,8 +11,7 @@ import (
 	"time"
 )
 
-// prepare resolves a relative program against the directory it will run in,
-// which Unix does by itself.
+// prepare resolves a relative program against the directory it will run in, which Unix does by itself.
 func (g *group) prepare(cmd *exec.Cmd) {
 	if cmd.Dir != "" && filepath.Base(cmd.Path) != cmd.Path && !filepath.IsAbs(cmd.Path) {
 		cmd.Path = filepath.Join(cmd.Dir, cmd.Path)
@@ -47,7 +46,7 @@ func (g *group) mark(env []string) []string { return env }
 func (g *group) awaitExit() bool            { return false }
 func (g *group) end() int                   { return 0 }
 
-// terminate ends the program: there is no polite way.
+// terminate kills the program: there is no gentler way.
 func (g *group) terminate() { _ = g.process.Kill() }
 func (g *group) kill() int  { _ = g.process.Kill(); return 0 }
 

@@ -15,24 +15,24 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// endWait is how long killed processes are given to be gone.
+// endWait is how long to wait for killed processes to disappear.
 const endWait = 2 * time.Second
 
-// household is every program of this process that has not been waited for.
+// household lists the programs of this process that have not been waited for.
 var household = struct {
 	sync.Mutex
 	programs map[int]*group // by process number
-	since    uint64         // when the first of the sessions began that have been at work without a break
-	spared   []string       // marks of programs whose detached children are to live on
+	since    uint64         // start of the first session in the current uninterrupted series of sessions
+	spared   []string       // marks of programs whose detached children may live on
 }{programs: make(map[int]*group)}
 
-// group is a program, the process group it leads, and what left that group.
+// group is a program, its process group, and the processes that left that group.
 type group struct {
 	pid          int
 	keepDetached bool
 	session      bool
 	trace        trace    // how processes outside the group are found
-	terminal     *os.File // that the group has the foreground of, nil for none
+	terminal     *os.File // whose foreground the group has, nil for none
 }
 
 func newGroup(keepDetached, session bool) *group {
@@ -47,7 +47,7 @@ func (g *group) prepare(cmd *exec.Cmd) {
 	}
 }
 
-// foreground lets the group have a terminal, if that is ours to give.
+// foreground puts the group in the foreground of a terminal, if we may.
 func (g *group) foreground(terminal *os.File) {
 	front, err := unix.IoctlGetInt(int(terminal.Fd()), unix.TIOCGPGRP)
 	if err == nil && front == unix.Getpgrp() {
@@ -55,8 +55,8 @@ func (g *group) foreground(terminal *os.File) {
 	}
 }
 
-// background takes the terminal back. We are no longer in its foreground then, and
-// who is not would be stopped for taking it.
+// background takes the terminal back. We are then no longer in its foreground, and a background process would be
+// stopped for doing that.
 func (g *group) background() {
 	if g.terminal == nil {
 		return
@@ -66,8 +66,7 @@ func (g *group) background() {
 	_ = unix.IoctlSetPointerInt(int(g.terminal.Fd()), unix.TIOCSPGRP, unix.Getpgrp())
 }
 
-// start starts the program and takes note of it in one step: what is not noted
-// could be taken for an orphan.
+// start starts the program and registers it in one step: an unregistered program could be mistaken for an orphan.
 func (g *group) start(cmd *exec.Cmd) error {
 	household.Lock()
 	defer household.Unlock()
@@ -80,14 +79,14 @@ func (g *group) start(cmd *exec.Cmd) error {
 	return nil
 }
 
-// forget is for a program that has been waited for.
+// forget unregisters a program that has been waited for.
 func (g *group) forget() {
 	household.Lock()
 	defer household.Unlock()
 	delete(household.programs, g.pid)
 }
 
-// beside reports whether other sessions are at work beside that of g.
+// beside reports whether other sessions run beside that of g.
 func (g *group) beside() bool { return g.session && othersAtWork(g.pid) }
 
 // othersAtWork reports whether programs with a session run beside that of pid.
@@ -107,23 +106,21 @@ const tidyEvery = 5 * time.Second
 
 func (g *group) tidy() *time.Ticker { return time.NewTicker(tidyEvery) }
 
-// terminate asks the group to end. A stopped process must run to hear it.
+// terminate asks the group to end. A stopped process must be continued to receive it.
 func (g *group) terminate() {
 	_ = syscall.Kill(-g.pid, syscall.SIGTERM)
 	_ = syscall.Kill(-g.pid, syscall.SIGCONT)
 }
 
-// kill ends the group, and what left it, without asking. It is called while the leader
-// is not yet waited for, so no other process has its number. It returns how many
-// processes besides the leader were found.
+// kill ends the group, and the processes that left it, forcibly. It is called before the leader is waited for, so
+// no other process has its number. It returns how many processes besides the leader were found.
 func (g *group) kill() int {
 	_ = syscall.Kill(-g.pid, syscall.SIGKILL)
 	return g.trace.members(g.pid, !g.keepDetached)
 }
 
-// end kills until nothing is left that can be found, or it takes too long;
-// it returns how many processes are still there. Processes die a moment after
-// the signal, and one that was forking may have got a child away meanwhile.
+// end kills until no process can be found, or it takes too long; it returns how many remain. Processes die a moment
+// after the signal, and one may fork a child in the meantime.
 func (g *group) end() int {
 	deadline := time.Now().Add(endWait)
 	for pause := time.Millisecond; ; pause = min(2*pause, 50*time.Millisecond) {

@@ -1,8 +1,8 @@
-// Locks that keep processes apart.
+// Locks between processes.
 
 package process
 
 import "errors"
 
-// ErrLocked is what TryLock returns while another process holds the lock.
+// ErrLocked is returned by TryLock while another process holds the lock.
 var ErrLocked = errors.New("the file is locked")

@@ -1,6 +1,6 @@
 //go:build unix && !solaris && !aix
 
-// flock(2): the kernel gives the lock back when its last holder dies.
+// flock(2): the kernel releases the lock when its last holder dies.
 
 package process
 
@@ -10,10 +10,9 @@ import (
 	"syscall"
 )
 
-// TryLock takes the lock of an open file or directory and does not wait for it. The
-// descriptor may have been opened below an os.Root; programs that inherit it hold the
-// lock as well. Errors: ErrLocked; errors.ErrUnsupported where the file system has no
-// locks.
+// TryLock takes the lock of an open file or directory without waiting for it. The descriptor may have been opened
+// below an os.Root; programs that inherit it hold the lock as well. Errors: ErrLocked; errors.ErrUnsupported where
+// the file system has no locks.
 func TryLock(f *os.File) error {
 	for {
 		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
@@ -29,5 +28,5 @@ func TryLock(f *os.File) error {
 	}
 }
 
-// Unlock frees the lock, for everybody who inherited it too.
+// Unlock releases the lock, also for every process that inherited it.
 func Unlock(f *os.File) { _ = syscall.Flock(int(f.Fd()), syscall.LOCK_UN) }

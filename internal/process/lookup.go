@@ -1,4 +1,4 @@
-// Finding a program on the search path it will itself run with.
+// Finding a program on the search path of its own environment.
 
 package process
 
@@ -12,11 +12,9 @@ import (
 	"strings"
 )
 
-// lookup returns the file that a bare program name stands for with the PATH of
-// env, "" when there is none. own is false when the search is left to exec: the
-// name has a separator, env has no PATH, or the system is Windows, whose rules
-// exec knows. Relative entries of PATH are skipped: what they name depends on
-// who looks.
+// lookup returns the file of a bare program name with the PATH of env, "" when there is none. own is false when the
+// search is left to exec: the name has a separator, env has no PATH, or the system is Windows, whose rules exec
+// knows. Relative entries of PATH are skipped: their meaning depends on the current directory.
 func lookup(name string, env []string) (file string, own bool) {
 	if runtime.GOOS == "windows" || name == "" || strings.ContainsRune(name, '/') {
 		return "", false
@@ -39,8 +37,7 @@ func lookup(name string, env []string) (file string, own bool) {
 	return "", own
 }
 
-// Missing reports whether a program could not be started because it is not
-// there at all.
+// Missing reports whether a program could not be started because it does not exist.
 func Missing(err error) bool {
 	return errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist)
 }

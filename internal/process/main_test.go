@@ -1,6 +1,6 @@
 //go:build unix
 
-// Helpers of the tests: programs as shell text, and a look at what is running.
+// Test helpers: programs as shell text, and checks of what is running.
 
 package process
 
@@ -32,8 +32,8 @@ func run(t *testing.T, s Spec) *Result {
 	return Run(context.Background(), s)
 }
 
-// gone reports whether the process whose number is in the file has ended. One that is ending has left its memory and runs
-// nothing of its program any more; when the kernel gets round to the rest of it is not ours to say.
+// gone reports whether the process whose number is in the file has ended. An exiting process has freed its memory
+// and no longer runs its program; when the kernel completes the rest is outside our control.
 func gone(t *testing.T, file string) bool {
 	t.Helper()
 	data, err := os.ReadFile(file)

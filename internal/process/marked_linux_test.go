@@ -1,4 +1,4 @@
-// Reading the environment of a process that is just replacing its program.
+// Tests of reading the environment of a process during an exec.
 
 package process
 
@@ -12,9 +12,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
-// TestMarkedWhileReplacing: a process that does nothing but replace its program
-// is known by its marker at every moment, also by one at the end of an environment
-// that takes many reads.
+// TestMarkedWhileReplacing checks that a process that only execs itself is recognised by its marker at every
+// moment, even by one at the end of an environment that takes many reads.
 func TestMarkedWhileReplacing(t *testing.T) {
 	testrepo.Serving(t)
 	mark := markName + "=the-one-that-is-looked-for"

@@ -1,4 +1,4 @@
-// Orphans on Linux: becoming the parent of what programs leave behind, so that nothing gets out of sight.
+// Orphans on Linux: becoming the parent of processes that programs leave behind, so that none escapes.
 
 package process
 
@@ -12,15 +12,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// adopting says that orphans of our programs come to us.
+// adopting says that orphans of our programs become our children.
 var adopting atomic.Bool
 
-// AdoptOrphans makes this process the parent of every descendant whose own parent
-// dies, whatever it has done to its session and its environment, for as long as
-// it lives (prctl(2), PR_SET_CHILD_SUBREAPER). What programs with Session leave
-// behind is then found by its descent, ended and collected. It is for a process
-// that is alone with the programs it runs: children in other sessions that were
-// not started by Run are taken for orphans.
+// AdoptOrphans makes this process the parent of every descendant whose own parent dies, whatever it has done to its
+// session and its environment, until this process ends (prctl(2), PR_SET_CHILD_SUBREAPER). Processes left by
+// programs with Session are then found by descent, ended and collected. It is for a process that is alone with the
+// programs it runs: children in other sessions that Run did not start are mistaken for orphans.
 func AdoptOrphans() error {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return os.NewSyscallError("prctl", err)
@@ -29,7 +27,7 @@ func AdoptOrphans() error {
 	return nil
 }
 
-// ownSession is the session this process is in.
+// ownSession returns the session of this process.
 func ownSession() int {
 	sid, err := unix.Getsid(0)
 	if err != nil {
@@ -38,8 +36,8 @@ func ownSession() int {
 	return sid
 }
 
-// adopted reports whether a process came to us by the death of its parent: it is
-// our child in a session that is not ours, and none of our programs.
+// adopted reports whether a process became ours by the death of its parent: it is our child in a different session,
+// and none of our programs.
 func adopted(pid int, p Stat) bool {
 	if !adopting.Load() || p.Parent != os.Getpid() || p.Session == ownSession() {
 		return false
@@ -49,9 +47,9 @@ func adopted(pid int, p Stat) bool {
 	return household.programs[pid] == nil
 }
 
-// stray reports whether an orphan was left by the program of t. It was if no other
-// program can have left it; with other programs still at work, an orphan that has wiped
-// its marks cannot be told from theirs and stays until the last of them is done.
+// stray reports whether the program of t left an orphan. That is so if no other program can have left it; while
+// other programs are running, an orphan without marks cannot be distinguished from theirs and stays until the last
+// of them ends.
 func (t *trace) stray(pid int, p Stat) bool {
 	if !adopted(pid, p) {
 		return false
@@ -72,7 +70,7 @@ func (t *trace) stray(pid int, p Stat) bool {
 	return true
 }
 
-// collect waits for an orphan that has died; no other process will.
+// collect waits for a dead orphan; no other process will.
 func collect(pid int, p Stat) bool {
 	if p.State != 'Z' || !adopted(pid, p) {
 		return false

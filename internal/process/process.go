@@ -1,4 +1,4 @@
-// Running one program within limits: time, output, everything it started.
+// Running one program within limits on time, output and everything it starts.
 
 package process
 
@@ -15,48 +15,46 @@ import (
 // DefaultGrace is the time between SIGTERM and SIGKILL when none is given.
 const DefaultGrace = 2 * time.Second
 
-// pipeDelay is how long Run waits for output after the program and all that
-// could be found of it is gone.
+// pipeDelay is how long Run waits for output after the program and all its known processes are gone.
 const pipeDelay = time.Second
 
 // Spec says what to run and within which limits.
 type Spec struct {
-	Argv    []string      // the program and its arguments; no shell is involved
+	Argv    []string      // the program and its arguments, without a shell
 	Dir     string        // working directory
 	Env     []string      // the whole environment, "NAME=value"; nil inherits ours
-	Stdin   []byte        // given on standard input, which is empty otherwise
-	Input   io.Reader     // in place of Stdin; an *os.File is handed over as it is
-	Files   []*os.File    // open in the program from descriptor 3 on
-	Timeout time.Duration // from the start; 0 is no limit
-	Grace   time.Duration // between SIGTERM and SIGKILL, 2 s when 0; a cause of ctx with a method Grace says otherwise
+	Stdin   []byte        // standard input, empty by default
+	Input   io.Reader     // instead of Stdin; an *os.File is passed directly
+	Files   []*os.File    // open in the program as descriptors from 3 on
+	Timeout time.Duration // since the start; 0 is no limit
+	Grace   time.Duration // between SIGTERM and SIGKILL, 2 s when 0; a cause of ctx with a method Grace overrides it
 
 	Limit          int  // bytes kept of each output stream
 	KeepTail       bool // keep the last Limit bytes instead of the first
 	KillOnOverflow bool // end the program once a stream exceeds Limit
 
-	// Stdout and Stderr get what the program says as it comes, whatever Limit is,
-	// each from a goroutine of its own. Their errors are not looked at.
+	// Stdout and Stderr receive the program's output as it arrives, regardless of Limit, each from its own
+	// goroutine. Their errors are ignored.
 	Stdout, Stderr io.Writer
 
-	// Started is told the number of the process before Run waits for it.
+	// Started is called with the process number before Run waits for it.
 	Started func(pid int)
 
-	// Session gives the program a session of its own: it has no terminal to ask at
-	// or to be stopped by, and no descendant can get back into ours.
+	// Session gives the program its own session: it has no terminal to prompt on or to be stopped by, and no
+	// descendant can return to ours.
 	Session bool
 
-	// Terminal is the terminal the program may ask at: while it runs its group is in
-	// the foreground there, if ours was. Unix only; a program with a Session has none.
+	// Terminal is a terminal on which the program may prompt: while it runs its group is in the foreground there,
+	// if ours was. Unix only; a program with a Session has none.
 	Terminal *os.File
 
-	// KeepDetached spares processes that left the program's group: daemons that
-	// were started on purpose. Only the group is ended.
+	// KeepDetached spares processes that left the program's group: daemons that were started on purpose. Only the
+	// group is ended.
 	KeepDetached bool
 }
 
-// Result is how it went. Exit is nil when the program did not start or a signal
-// ended it. The causes Overflow, TimedOut and Canceled exclude each other: the
-// first that occurs ends the program.
+// Result describes how the program ended. Exit is nil when the program did not start or a signal ended it. The
+// causes Overflow, TimedOut and Canceled exclude each other: the first that occurs ends the program.
 type Result struct {
 	Exit           *int
 	Signal         string // SIGTERM and the like, "" when it ended by itself
@@ -69,14 +67,13 @@ type Result struct {
 	Duration       time.Duration // until the program itself ended
 }
 
-// OK reports that the program ended by itself, in time, with status 0.
+// OK reports whether the program ended by itself, in time, with status 0.
 func (r *Result) OK() bool {
 	return r.Exit != nil && *r.Exit == 0 && r.StartErr == nil && !r.Overflow && !r.TimedOut && !r.Canceled
 }
 
-// Run runs a program to its end. It returns when the program and everything
-// that could be found of it is gone. That the program closed its standard input
-// early is no failure.
+// Run runs a program to its end. It returns when the program and all its known processes are gone. It is not a
+// failure if the program closes its standard input early.
 func Run(ctx context.Context, s Spec) *Result {
 	res := &Result{}
 	if len(s.Argv) == 0 || s.Argv[0] == "" {
@@ -109,14 +106,13 @@ func Run(ctx context.Context, s Spec) *Result {
 	clean := false // nothing was left behind; no need to look again
 	go func() {
 		defer close(done)
-		// What the program left behind holds its pipes open; it is ended before
-		// the pipes are waited for.
+		// Leftover processes hold the pipes open; they are ended before waiting for the pipes.
 		if g.awaitExit() {
 			res.Duration = time.Since(start)
 			beside := g.beside()
 			clean = g.kill() == 0 && !beside && !g.beside()
 		}
-		_ = cmd.Wait() // the state says more than the error
+		_ = cmd.Wait() // the state is more informative than the error
 		if res.Duration == 0 {
 			res.Duration = time.Since(start)
 		}
@@ -124,21 +120,19 @@ func Run(ctx context.Context, s Spec) *Result {
 	watch(ctx, s, g, res, overflow, done)
 	g.background()
 	g.forget()
-	// What a session left without a trace belongs to the last program that ends, and
-	// that may be this one only now.
+	// An unmarked leftover of a session belongs to the last program that ends, which may be this one only now.
 	if !clean {
 		res.Survivors = g.end()
 	}
-	g.reap() // also what died a moment after an earlier program was done
+	g.reap() // also processes that died a moment after an earlier program ended
 	res.Stdout, res.Stderr = stdout.bytes(), stderr.bytes()
-	// Also when it ended by itself just then: that must not depend on who was first.
+	// Even if it ended by itself just then: the result must not depend on a race.
 	res.Overflow = s.KillOnOverflow && (stdout.over() || stderr.over()) && !res.TimedOut && !res.Canceled
 	res.take(cmd.ProcessState)
 	return res
 }
 
-// watch waits for the end of the program and brings it about when a limit is
-// reached.
+// watch waits for the end of the program and ends it when a limit is reached.
 func watch(ctx context.Context, s Spec, g *group, res *Result, overflow, done <-chan struct{}) {
 	var deadline <-chan time.Time
 	if s.Timeout > 0 {
@@ -189,7 +183,7 @@ wait:
 	}
 }
 
-// take reads exit status and signal.
+// take reads the exit status and signal.
 func (r *Result) take(ps *os.ProcessState) {
 	if ps == nil {
 		return

@@ -1,6 +1,6 @@
 //go:build unix
 
-// Programs within limits: ends, time, output, what is left behind.
+// Tests of programs within limits: their end, time, output, leftovers.
 
 package process
 
@@ -72,8 +72,7 @@ func TestStartFails(t *testing.T) {
 	}
 }
 
-// TestPathOfTheProgram: a bare name is looked for where the program itself will
-// look, not where we do.
+// TestPathOfTheProgram checks that a bare name is looked up on the program's own PATH, not on ours.
 func TestPathOfTheProgram(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "probe-tool"), []byte("#!/bin/sh\necho found\n"), 0o700); err != nil {
@@ -133,8 +132,8 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// TestLeftBehind: whatever a program starts is gone when Run returns, also what
-// keeps the pipes open and what left the group.
+// TestLeftBehind checks that everything a program starts is gone when Run returns, even processes that hold the
+// pipes or left the group.
 func TestLeftBehind(t *testing.T) {
 	scripts := map[string]string{
 		"background":          "sleep 60 & echo $! > pid",
@@ -163,7 +162,7 @@ func TestLeftBehind(t *testing.T) {
 	}
 }
 
-// TestKeepDetached: a daemon started on purpose stays, even while it holds our pipe.
+// TestKeepDetached checks that a daemon started on purpose stays, even while it holds our pipe.
 func TestKeepDetached(t *testing.T) {
 	testrepo.Serving(t)
 	if runtime.GOOS != "linux" {
@@ -178,7 +177,7 @@ func TestKeepDetached(t *testing.T) {
 	if gone(t, filepath.Join(s.Dir, "pid")) {
 		t.Error("it was ended")
 	}
-	// And the mark still finds it: end it.
+	// The mark still finds it: end it.
 	data, _ := os.ReadFile(filepath.Join(s.Dir, "pid"))
 	_ = exec.Command("kill", "-KILL", "--", "-"+strings.TrimSpace(string(data))).Run()
 }
@@ -217,7 +216,7 @@ func TestFlood(t *testing.T) {
 	}
 }
 
-// TestOverflowAtTheEnd: too much is too much, also when the program ends at once.
+// TestOverflowAtTheEnd checks that too much output is reported even when the program ends at once.
 func TestOverflowAtTheEnd(t *testing.T) {
 	for range 20 {
 		s := sh("head -c 65537 /dev/zero")
@@ -242,7 +241,7 @@ func TestTail(t *testing.T) {
 	}
 }
 
-// TestLeaks: no goroutine and no descriptor stays behind.
+// TestLeaks checks that no goroutine or descriptor is left behind.
 func TestLeaks(t *testing.T) {
 	testrepo.Serving(t)
 	if _, err := os.Stat("/proc/self/fd"); err != nil {

@@ -1,4 +1,4 @@
-// Sessions, orphans, streams: what a program of its own session may leave behind.
+// Tests of sessions, orphans and streams: what a program in its own session may leave behind.
 
 package process
 
@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// adoptOrphans undoes itself: other tests count on orphans going elsewhere.
+// adoptOrphans is undone at the end: other tests rely on orphans going elsewhere.
 func adoptOrphans(t *testing.T) {
 	t.Helper()
 	if err := AdoptOrphans(); err != nil {
@@ -55,15 +55,14 @@ func TestOrphansAreFound(t *testing.T) {
 				if n == 100 {
 					t.Fatal("its remains were not adopted")
 				}
-				// One that dies a moment later is collected by the next program's end.
+				// An orphan that dies a moment later is collected at the end of the next program.
 				Run(context.Background(), session("sleep 0.01"))
 			}
 		})
 	}
 }
 
-// TestOthersAreSpared leaves alone what another program started and what was
-// started on purpose.
+// TestOthersAreSpared checks that processes of other programs, and those started on purpose, stay.
 func TestOthersAreSpared(t *testing.T) {
 	adoptOrphans(t)
 	dir := t.TempDir()
@@ -102,8 +101,8 @@ func TestOthersAreSpared(t *testing.T) {
 	_ = syscall.Kill(pid, syscall.SIGKILL)
 }
 
-// TestLastOneOutEndsStrays lets a program leave a process without a trace while
-// another one, which began later, is still at work.
+// TestLastOneOutEndsStrays has a program leave an unmarked process while another one, which began later, is still
+// running.
 func TestLastOneOutEndsStrays(t *testing.T) {
 	adoptOrphans(t)
 	dir := t.TempDir()
@@ -186,7 +185,7 @@ type patient struct{ error }
 
 func (patient) Grace() time.Duration { return 5 * time.Second }
 
-// TestCauseSetsGrace lets who cancels say how long the program may take to go.
+// TestCauseSetsGrace has the cause of a cancellation set the program's grace period.
 func TestCauseSetsGrace(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	s := sh("trap 'sleep 0.6; echo tidied; exit 0' TERM; echo up; while :; do sleep 0.01; done")

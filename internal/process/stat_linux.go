@@ -1,4 +1,4 @@
-// Telling a process from a later one that got its number, on Linux.
+// Distinguishing a process from a later one with the same number, on Linux.
 
 package process
 
@@ -11,9 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Started identifies when a process started: boot id and clock ticks since boot, so
-// that neither a reused number nor a reboot is mistaken for the same process. "" when
-// unknown or when the process is dead.
+// Started identifies when a process started: boot id and clock ticks since boot, so that neither a reused number
+// nor a reboot is mistaken for the same process. "" when unknown or when the process is dead.
 func Started(pid int) string {
 	p, ok := readStat(pid)
 	if !ok || p.Dead() {
@@ -26,14 +25,13 @@ func Started(pid int) string {
 	return strings.TrimSpace(string(boot)) + ":" + strconv.FormatUint(p.Start, 10)
 }
 
-// Dead reports that a process that still answers signals is a zombie.
+// Dead reports whether a process that still answers signals is a zombie.
 func Dead(pid int) bool {
 	p, ok := readStat(pid)
 	return ok && p.Dead()
 }
 
-// Space names the set of process numbers this process sees: two containers on one
-// machine have different ones.
+// Space names the pid namespace of this process: two containers on one machine have different ones.
 func Space() string {
 	ns, err := os.Readlink("/proc/self/ns/pid")
 	if err != nil {
@@ -42,23 +40,23 @@ func Space() string {
 	return ns
 }
 
-// Stat is the part of /proc/PID/stat that tells processes apart (proc_pid_stat(5)).
+// Stat is the part of /proc/PID/stat that identifies a process (proc_pid_stat(5)).
 type Stat struct {
 	State                  byte // 'Z' and 'X' are dead
 	Parent, Group, Session int
-	Kernel                 bool   // a thread of the kernel
-	Start                  uint64 // clock ticks since boot: with the number it names one process
-	Env                    uint64 // bytes of the environment it was started with; 0 when that is not ours to know
+	Kernel                 bool   // a kernel thread
+	Start                  uint64 // clock ticks since boot: with the number it identifies the process
+	Env                    uint64 // size of the initial environment in bytes; 0 when we may not see it
 }
 
-// Dead reports a process that ended and was not collected by its parent yet.
+// Dead reports whether a process has ended and its parent has not collected it yet.
 func (p Stat) Dead() bool { return p.State == 'Z' || p.State == 'X' }
 
-// kernelThread is the flag of a process that runs no program (PF_KTHREAD).
+// kernelThread is the flag of a kernel thread (PF_KTHREAD).
 const kernelThread = 0x00200000
 
 func readStat(pid int) (Stat, bool) {
-	// By plain system calls: every process of the machine is looked at.
+	// Plain system calls, because every process of the machine is read.
 	fd, err := unix.Open("/proc/"+strconv.Itoa(pid)+"/stat", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return Stat{}, false

@@ -1,7 +1,7 @@
 //go:build !linux
 
-// Telling a process from a later one that got its number, where there is no
-// /proc: ps knows the start time to the second.
+// Distinguishing a process from a later one with the same number, where there is no /proc: ps knows the start time
+// to the second.
 
 package process
 
@@ -23,11 +23,11 @@ func Started(pid int) string {
 	return strings.Join(strings.Fields(string(out)), " ")
 }
 
-// Dead reports a zombie, by ps's state letter.
+// Dead reports whether a process is a zombie, by ps's state letter.
 func Dead(pid int) bool {
 	out, err := exec.Command("ps", "-o", "stat=", "-p", strconv.Itoa(pid)).Output()
 	return err == nil && strings.HasPrefix(strings.TrimSpace(string(out)), "Z")
 }
 
-// Space is empty: process numbers are the machine's.
+// Space is empty: all processes of the machine are visible.
 func Space() string { return "" }

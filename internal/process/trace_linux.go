@@ -1,4 +1,4 @@
-// Finding the processes a program left behind: Linux, through /proc.
+// Finding the processes that a program left behind, on Linux through /proc.
 
 package process
 
@@ -15,20 +15,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// markName is the variable by which descendants are known. Programs run by
-// programs that were run have the marks of all of them, so that the outermost
-// can end everything.
+// markName is the variable that marks descendants. A program run by a program that was run has the marks of both,
+// so that the outermost caller can end everything.
 const (
 	markName  = "AGENTXCHAIN_PROCESS_MARK"
 	maxMarks  = 8
-	maxEnvLen = 4 << 20 // of a process, as far as it is looked at
+	maxEnvLen = 4 << 20 // how much of a process's environment is read
 )
 
 // trace knows the processes that descend from one program.
 type trace struct {
 	mark    string // unique to this program
 	since   uint64 // start time of the program in clock ticks since boot
-	session int    // it leads, 0 for none
+	session int    // the session it leads, 0 for none
 }
 
 // mark adds the marker to the environment of the program.
@@ -51,7 +50,7 @@ func (g *group) mark(env []string) []string {
 	return out
 }
 
-// started is called with the household locked.
+// started records the program's start; the caller holds the household's lock.
 func (t *trace) started(g *group) {
 	if p, ok := readStat(g.pid); ok {
 		t.since = p.Start
@@ -70,8 +69,8 @@ func (t *trace) started(g *group) {
 	}
 }
 
-// awaitExit returns true when the program has ended and is not yet waited for,
-// so that its group can be ended before its pipes are waited for.
+// awaitExit returns true when the program has ended and is not yet waited for, so that its group can be ended
+// before its pipes are waited for.
 func (g *group) awaitExit() bool {
 	for {
 		err := unix.Waitid(unix.P_PID, g.pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
@@ -81,16 +80,15 @@ func (g *group) awaitExit() bool {
 	}
 }
 
-// members kills what is left of the group and of the marked processes and
-// returns how many were still alive.
+// members kills the rest of the group and the marked processes, and returns how many were still alive.
 func (t *trace) members(pgid int, detached bool) int {
 	n := 0
 	t.each(pgid, detached, func() { n++ })
 	return n
 }
 
-// each kills the processes of the group (0: none) and the marked ones. One that
-// is dead and only waits to be collected by its parent does not count.
+// each kills the processes of the group (0: none) and the marked ones. A dead process that its parent has not
+// collected yet does not count.
 func (t *trace) each(pgid int, detached bool, found func()) {
 	dir, err := os.Open("/proc")
 	if err != nil {
@@ -111,8 +109,8 @@ func (t *trace) each(pgid int, detached bool, found func()) {
 		if !ok || collect(pid, stat) || !t.ours(pid, stat, pgid, detached) {
 			continue
 		}
-		// The handle is bound to the process; what it is bound to is looked at
-		// again, for the number may have passed to another meanwhile.
+		// The handle is bound to the process; check again what it is bound to, because the number may have been
+		// reused in the meantime.
 		p, err := os.FindProcess(pid)
 		if err != nil {
 			continue
@@ -127,8 +125,8 @@ func (t *trace) each(pgid int, detached bool, found func()) {
 	}
 }
 
-// ours reports whether a process belongs to the group or carries the marker.
-// What is older than the program cannot descend from it.
+// ours reports whether a process belongs to the group or carries the marker. A process older than the program
+// cannot descend from it.
 func (t *trace) ours(pid int, p Stat, pgid int, detached bool) bool {
 	if p.Dead() {
 		return false
@@ -145,25 +143,23 @@ func (t *trace) ours(pid int, p Stat, pgid int, detached bool) bool {
 	return detached && marked(pid, t.mark)
 }
 
-// execWait is how long a process may take to replace its program until it is
-// taken for one without an environment, in steps of a millisecond; execLooks is
-// how often one that has arguments and sleeps must be seen without a whole
+// execWait is how long a process may take for an exec before it counts as one without an environment, in steps of a
+// millisecond; execLooks is how often a sleeping process with arguments must be seen without a complete
 // environment.
 const (
 	execWait  = 100
 	execLooks = 8
 )
 
-// marked looks for the marker in the environment a process was started with.
-// Those of other people cannot be read, and could not be ended. While a process
-// replaces its program its environment and its arguments read as empty, and what
-// is being read of them breaks off; it must not get away for that.
+// marked looks for the marker in the initial environment of a process. Other users' environments are unreadable,
+// and their processes could not be ended. During an exec a process's environment and arguments read as empty, and a
+// read in progress is cut short; the process must not escape because of that.
 func marked(pid int, mark string) bool {
 	if mark == "" {
 		return false
 	}
 	dir := "/proc/" + strconv.Itoa(pid)
-	without := 0 // looks in a row that found it at work, but all of no environment
+	without := 0 // consecutive looks that found it running, but without a complete environment
 	for range execWait {
 		env, ok := readSome(dir+"/environ", maxEnvLen)
 		if !ok || bytes.Contains(env, []byte(mark)) {
@@ -185,8 +181,8 @@ func marked(pid int, mark string) bool {
 			without = 0
 			time.Sleep(time.Millisecond)
 		default:
-			// It may have come to be, or to be replaced again, between the looks. One that waits for a processor may have
-			// been stopped where its new arguments are there and its environment is not: it is let go on.
+			// It may have been created, or have called exec again, between the looks. A process waiting for a CPU
+			// may have been stopped where its new arguments are set and its environment is not: let it continue.
 			if without++; without < execLooks {
 				continue
 			}

@@ -1,4 +1,4 @@
-// Reading /proc/PID/stat.
+// Tests of reading /proc/PID/stat.
 
 package process
 
@@ -27,8 +27,8 @@ func TestParseStat(t *testing.T) {
 	}
 }
 
-// TestNestedMarks: a program that is run by a program that was run carries the marks of
-// both, so that the outermost caller finds it.
+// TestNestedMarks checks that a program run by a program that was run carries the marks of both, so that the
+// outermost caller finds it.
 func TestNestedMarks(t *testing.T) {
 	t.Setenv(markName, "outermost")
 	r := run(t, sh("echo $"+markName))

@@ -1,4 +1,4 @@
-// Reading one file, and the refusal of one that cannot be read.
+// Reading one file, and the error for an unreadable one.
 
 package projectfile
 
@@ -39,8 +39,8 @@ func Read(root, path string, limit int64) ([]byte, error) {
 	if !info.Mode().IsRegular() {
 		return nil, notRegular(path)
 	}
-	// An agent at work can put a pipe in the place of what was just looked at: opening it does not wait, and what was
-	// opened is looked at again.
+	// A running agent can replace the file that was just checked with a pipe: opening it does not block, and what
+	// was opened is checked again.
 	f, err := dir.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, Unreadable(path, err)
@@ -65,8 +65,8 @@ func Read(root, path string, limit int64) ([]byte, error) {
 	return data, nil
 }
 
-// intoGit reports that a link on the way leads into a .git. What is read of a project goes into prompts and into the
-// record, which is pushed; git keeps passwords and tokens there.
+// intoGit reports whether a link on the path leads into a .git. What is read from a project goes into prompts and
+// into the record, which is pushed; git keeps passwords and tokens there.
 func intoGit(dir *os.Root, root, path string) bool {
 	linked := false
 	for p := filepath.Clean(path); p != "." && !linked; p = filepath.Dir(p) {
@@ -91,10 +91,10 @@ func intoGit(dir *os.Root, root, path string) bool {
 
 func notRegular(path string) error { return Unreadable(path, errors.New("not a regular file")) }
 
-// PutPlain is what to do about a file that is of the wrong kind or size.
+// PutPlain is the hint for a file of the wrong kind or size.
 const PutPlain = "put a plain file of the project in its place"
 
-// Unreadable is the refusal of a file that cannot be read.
+// Unreadable returns the error for a file that cannot be read.
 func Unreadable(path string, err error) error {
 	var pe *fs.PathError
 	if errors.As(err, &pe) {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestLinks: a link may lead to another file of the project, and neither out of it nor to what git keeps.
+// TestLinks checks that a link may lead to another file of the project, but neither out of it nor into .git.
 func TestLinks(t *testing.T) {
 	root := filepath.Join(t.TempDir(), "p")
 	for name, data := range map[string]string{
@@ -26,7 +26,7 @@ func TestLinks(t *testing.T) {
 		"module": "sub/.git/config", "out": "../out", "loop": "loop",
 	} {
 		if err := os.Symlink(filepath.FromSlash(to), filepath.Join(root, link)); err != nil {
-			t.Skip(err) // Windows without the right to make links
+			t.Skip(err) // Windows without the privilege to make links
 		}
 	}
 	for path, want := range map[string]string{

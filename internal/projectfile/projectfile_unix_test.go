@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// TestAPipeInTheFilesPlaceKeepsNoReader: whoever writes the file can exchange it for a pipe between a look and an open.
+// TestAPipeInTheFilesPlaceKeepsNoReader: a process that can write the file can replace it with a pipe between check
+// and open.
 func TestAPipeInTheFilesPlaceKeepsNoReader(t *testing.T) {
 	root := t.TempDir()
 	name, file, pipe := filepath.Join(root, "f"), filepath.Join(root, "file"), filepath.Join(root, "pipe")

@@ -18,21 +18,21 @@ const Namespace = "file"
 // MaxFile bounds each of the files that Check is given, in bytes.
 const MaxFile = 1 << 20
 
-// CodeUnlisted is the code of a binary that the list does not name.
+// CodeUnlisted is the code for a binary that the list does not name.
 const CodeUnlisted = "binary_unlisted"
 
-// Files is what a binary is held against.
+// Files are what a binary is checked against.
 type Files struct {
 	Checksums      []byte // lines as sha256sum writes them
-	Signature      []byte // of Checksums, as ssh-keygen -Y sign writes it
+	Signature      []byte // signature of Checksums, as ssh-keygen -Y sign writes it
 	AllowedSigners []byte // lines as in ssh-keygen(1), ALLOWED SIGNERS
 }
 
-// Verdict is a binary that was released.
+// Verdict describes a binary that was released.
 type Verdict struct {
-	SHA256  string   // of the binary, 64 lower case hex digits
-	Name    string   // of the file in the list
-	Signers []string // principals of the key
+	SHA256  string   // of the binary, 64 lower-case hex digits
+	Name    string   // its file name in the list
+	Signers []string // principals of the signing key
 	KeyID   string   // SHA256:BASE64
 }
 
@@ -42,7 +42,7 @@ func Check(binary io.Reader, f Files, now time.Time) (*Verdict, error) {
 	signers, problems := attest.ParseSigners(map[string][]byte{attest.AllowedSignersPath: f.AllowedSigners})
 	signature, refusal := signers.VerifyFile(f.Signature, f.Checksums, Namespace, now)
 	if refusal != nil {
-		// A line that cannot be read lets no one sign; perhaps it was the one that counts.
+		// An unreadable line allows no signer; it may have been the relevant one.
 		if refusal.Code == wire.CodeSignerUnknown && len(problems) > 0 {
 			refusal.Message += fmt.Sprintf("; a line of the allowed signers cannot be read: %s", problems[0].Message)
 		}
@@ -69,7 +69,7 @@ func Check(binary io.Reader, f Files, now time.Time) (*Verdict, error) {
 	}, nil
 }
 
-// find returns the file name of the line that begins with a sum.
+// find returns the file name of the line that begins with sum.
 func find(checksums []byte, sum string) (string, bool) {
 	for line := range strings.Lines(string(checksums)) {
 		digest, rest, ok := strings.Cut(strings.TrimRight(line, "\r\n"), " ")

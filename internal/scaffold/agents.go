@@ -1,4 +1,4 @@
-// The agents a project can be set up for: how each is started so that it works alone.
+// The agents that a project can be set up for, and how each is started to work unattended.
 
 package scaffold
 
@@ -9,22 +9,21 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
-// Agent is a program on the command line that carries out turns.
+// Agent is a command-line program that carries out turns.
 type Agent struct {
 	ID        string   // also the id of its runtime
-	Title     string   // as its makers write it
-	Command   []string // without a person: nothing is asked, files may be edited, commands run
+	Title     string   // as spelled by its makers
+	Command   []string // unattended: it asks nothing, may edit files and run commands
 	Transport string   // docs/runtimes.md#local_cli: stdin or argv
-	Tested    bool     // a test lets the real program carry a run
-	Leaves    []string // patterns of files that it leaves in the project, as .gitignore has them
-	Guide     string   // the file of the project that it reads before it works; GuideFile when empty
+	Tested    bool     // a test carries out a run with the real program
+	Leaves    []string // patterns of files that it leaves in the project, in .gitignore syntax
+	Guide     string   // the project file that it reads before it works; GuideFile when empty
 }
 
-// GuideFile is what most agents read of a project before they work in it.
+// GuideFile is the project file that most agents read before they work.
 const GuideFile = "AGENTS.md"
 
-// Agents returns the agents that are known by name. Their options are those of
-// the versions docs/agents.md names.
+// Agents returns the known agents. Their options are those of the versions in docs/agents.md.
 func Agents() []Agent {
 	return []Agent{
 		{
@@ -102,12 +101,11 @@ func AgentIDs() []string {
 	return ids
 }
 
-// customAgent is the runtime of an agent that is given as a command.
+// customAgent is the runtime id of an agent given as a command.
 const customAgent = "agent"
 
-// FindAgent returns the agent of that name; any other text is a command, its words
-// separated by white space. A command with {prompt} is given the prompt there, every
-// other one on standard input.
+// FindAgent returns the agent of that name; any other text is a command, its words separated by white space. A
+// command with {prompt} gets the prompt there, every other one on standard input.
 //
 // Errors: *Error with invalid_argument for a text that is blank or would need a shell.
 func FindAgent(text string) (*Agent, error) {
@@ -144,7 +142,7 @@ func FindAgent(text string) (*Agent, error) {
 	return a, nil
 }
 
-// runtime is the agent's entry in agentxchain.json.
+// runtime returns the agent's entry in agentxchain.json.
 func (a *Agent) runtime() *ojson.Object {
 	return ojson.NewObject("type", "local_cli", "command", a.Command, "prompt_transport", a.Transport)
 }

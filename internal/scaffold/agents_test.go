@@ -12,8 +12,8 @@ import (
 	cfgrules "github.com/git-agentxchain/git-agentxchain/protocol/config"
 )
 
-// TestAgentProjects holds every template for every agent against the rules a
-// configuration has to pass: each role is bound to a runtime that may carry it.
+// TestAgentProjects checks every template with every agent against the rules for a configuration: each role is
+// bound to a runtime that may have it.
 func TestAgentProjects(t *testing.T) {
 	agents := Agents()
 	custom, err := FindAgent("./agent --do {prompt}")
@@ -88,7 +88,7 @@ func TestFindAgent(t *testing.T) {
 	}
 }
 
-// TestAgentsPage holds docs/agents.md to what init writes.
+// TestAgentsPage compares docs/agents.md with what init writes.
 func TestAgentsPage(t *testing.T) {
 	data, err := os.ReadFile("../../docs/agents.md")
 	if err != nil {
@@ -107,7 +107,8 @@ func TestAgentsPage(t *testing.T) {
 	}
 }
 
-// TestAgentPages: each agent has a page that explains every argument init writes, and the index names it.
+// TestAgentPages checks that each agent has a page that explains every argument init writes, and that the index
+// names it.
 func TestAgentPages(t *testing.T) {
 	index, err := os.ReadFile("../../docs/agents.md")
 	if err != nil {

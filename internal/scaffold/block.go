@@ -1,4 +1,4 @@
-// A block of lines of ours in a file of the person's.
+// A block of our lines in a person's file.
 
 package scaffold
 
@@ -13,11 +13,9 @@ type blockGroup struct {
 	lines   []string
 }
 
-// mergeBlock appends the lines that are missing from an existing file, under a
-// marker comment, and returns the result. What is there is kept byte for byte,
-// its line ends are used for the new lines, and merging twice changes nothing.
-// subject says what a line decides: a line whose subject is decided already is
-// not added.
+// mergeBlock appends the missing lines to an existing file, under a marker comment, and returns the result. The
+// existing content stays byte for byte, new lines use its line ends, and merging twice changes nothing. subject
+// returns what a line decides: a line whose subject is already decided is not added.
 func mergeBlock(existing []byte, marker string, groups []blockGroup, subject func(line string) string) []byte {
 	decided := map[string]bool{}
 	marked := false

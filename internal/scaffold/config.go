@@ -9,14 +9,13 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
-// SchemaAddress is where editors find the schema of agentxchain.json (docs/schemas). It is that of
-// the newest version: members keep their meaning, and the schema takes those that it does not know.
+// SchemaAddress is where editors find the schema of agentxchain.json (docs/schemas). It is the newest version:
+// members keep their meaning, and the schema accepts unknown ones.
 const SchemaAddress = "https://raw.githubusercontent.com/git-agentxchain/git-agentxchain/main/docs/schemas/agentxchain.json"
 
-// config renders agentxchain.json (docs/spec/configuration.md#members): roles, phases
-// with a gate each, a budget, and gates that wait for a person. Without an agent
-// every runtime is manual, so a new project works without a key, a vendor or a program to
-// install.
+// config renders agentxchain.json (docs/spec/configuration.md#members): roles, phases with a gate each, a budget,
+// and gates that wait for a person. Without an agent every runtime is manual, so a new project works without a key,
+// a vendor or a program to install.
 func config(t Template, p Params) []byte {
 	obj := ojson.NewObject
 	project := obj("id", p.ProjectID, "name", p.ProjectName)
@@ -28,8 +27,8 @@ func config(t Template, p Params) []byte {
 	roles, prompts := obj(), obj()
 	for _, r := range t.roles {
 		if p.Agent != nil {
-			// A program on this machine can write whatever its role may do, so a role that
-			// only reviews cannot be bound to one (docs/runtimes.md).
+			// A program on this machine can write whatever its role may do, so a role that only reviews cannot be
+			// bound to one (docs/runtimes.md).
 			r.authority, r.runtime = "authoritative", p.Agent.ID
 		}
 		roles.Set(r.id, obj("title", r.title, "mandate", t.mandate[r.id], "write_authority", r.authority,
@@ -56,7 +55,7 @@ func config(t Template, p Params) []byte {
 	))
 }
 
-// runtimes are one for each role that people play, or the agent.
+// runtimes returns one runtime for each role that people play, or the agent.
 func runtimes(roles []role, agent *Agent) *ojson.Object {
 	out := ojson.NewObject()
 	if agent != nil {
@@ -69,7 +68,7 @@ func runtimes(roles []role, agent *Agent) *ojson.Object {
 	return out
 }
 
-// routing has the phases in the order of the work: that of its keys is what counts.
+// routing returns the phases in the order of the work: the order of its keys is significant.
 func routing(phases []phase) *ojson.Object {
 	out := ojson.NewObject()
 	for _, p := range phases {
@@ -80,9 +79,8 @@ func routing(phases []phase) *ojson.Object {
 	return out
 }
 
-// workflowKit gives the document that a phase is judged by to the role that the phase begins
-// with: its gate stays shut until that role has had a turn in the phase, so that dev cannot
-// skip qa by asking for the end itself.
+// workflowKit assigns the document by which a phase is judged to the phase's entry role: its gate stays shut until
+// that role has had a turn in the phase, so that dev cannot skip qa by asking for the end itself.
 func workflowKit(phases []phase) *ojson.Object {
 	obj := ojson.NewObject
 	out := obj()
@@ -92,7 +90,7 @@ func workflowKit(phases []phase) *ojson.Object {
 	return obj("phases", out)
 }
 
-// gateRules has the gate at the end of each phase.
+// gateRules returns the gate at the end of each phase.
 func gateRules(phases []phase) *ojson.Object {
 	out := ojson.NewObject()
 	for _, p := range phases {
@@ -109,8 +107,7 @@ func gateRules(phases []phase) *ojson.Object {
 	return out
 }
 
-// approvalPolicy leaves every gate that asks for a person to a person, and so does the
-// end of the run.
+// approvalPolicy leaves to a person every gate that asks for one, and the end of the run.
 func approvalPolicy() *ojson.Object {
 	obj := ojson.NewObject
 	return obj(
@@ -119,9 +116,8 @@ func approvalPolicy() *ojson.Object {
 	)
 }
 
-// authority names the person who sets the project up as the one who approves
-// (docs/spec/configuration.md#authority). Where git knows no address, any person may
-// approve; sign-off documents are signed by a person either way.
+// authority names the person who sets up the project as the approver (docs/spec/configuration.md#authority). If git
+// knows no address, any person may approve; sign-off documents are signed by a person either way.
 func authority(phases []phase, approver string) *ojson.Object {
 	obj := ojson.NewObject
 	out := &ojson.Object{}

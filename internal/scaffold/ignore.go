@@ -1,15 +1,15 @@
-// The .gitignore block of a governed project, and merging it into a file that is there.
+// The .gitignore block of a governed project, and merging it into an existing file.
 
 package scaffold
 
 import "strings"
 
-// ignoreMarker opens the block; a file that has it was merged before.
+// ignoreMarker opens the block; a file that contains it was merged before.
 const ignoreMarker = "# git-agentxchain: local working files of governed runs"
 
-// ignoreGroups lists what git need not see: the record of a run is kept under
-// refs/agentxchain/, and what lies in the work tree is a copy of it, or secret,
-// or short-lived. The paths are those of the reference layout (docs/spec/state.md#files).
+// ignoreGroups lists what git need not see: the record of a run is under refs/agentxchain/, and the files in the
+// work tree are a copy of it, or secret, or temporary. The paths are those of the reference layout
+// (docs/spec/state.md#files).
 func ignoreGroups() []blockGroup {
 	return []blockGroup{
 		{"# secrets", []string{".env"}},
@@ -56,14 +56,14 @@ func ignoreGroups() []blockGroup {
 	}
 }
 
-// MergeIgnore appends the lines that are missing from an existing .gitignore. A
-// line the person negated ("!TALK.md") counts as decided and is not added again.
+// MergeIgnore appends the missing lines to an existing .gitignore. A line that the person negated ("!TALK.md")
+// counts as decided and is not added again.
 func MergeIgnore(existing []byte) []byte {
 	return (*Agent)(nil).mergeIgnore(existing)
 }
 
-// mergeIgnore is MergeIgnore with the files that the agent, which may be nil, leaves
-// in the project: no turn would account for them.
+// mergeIgnore is MergeIgnore with the files that the agent, which may be nil, leaves in the project: no turn would
+// account for them.
 func (a *Agent) mergeIgnore(existing []byte) []byte {
 	groups := ignoreGroups()
 	if a != nil && len(a.Leaves) > 0 {
@@ -72,5 +72,5 @@ func (a *Agent) mergeIgnore(existing []byte) []byte {
 	return mergeBlock(existing, ignoreMarker, groups, decided)
 }
 
-// decided is the path that a line of .gitignore decides on.
+// decided returns the path that a line of .gitignore decides on.
 func decided(line string) string { return strings.TrimPrefix(strings.TrimPrefix(line, "!"), "/") }

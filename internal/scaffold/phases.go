@@ -1,8 +1,8 @@
-// The roles and phases of a template: who works where, and what each phase is judged by.
+// The roles and phases of a template: who works where, and how each phase is judged.
 
 package scaffold
 
-// role is one role as people play it; an agent gives it its own runtime and authority.
+// role is a role as people play it; an agent gives it its own runtime and authority.
 type role struct{ id, title, authority, runtime string }
 
 // phase is one phase with its gate.
@@ -12,7 +12,7 @@ type phase struct {
 	kit       string   // the workflow kit's template for its documents
 	own       string   // the document that needs a turn of the entry role
 	gate      string
-	files     []string // besides own
+	files     []string // in addition to own
 	person    bool     // a person opens the gate
 	verified  bool     // only after a verification that passes
 }
@@ -48,7 +48,7 @@ func basePhases() []phase {
 	}
 }
 
-// enterpriseRoles adds those who answer for the design and for its safety.
+// enterpriseRoles adds the roles that are responsible for design and security.
 func enterpriseRoles() []role {
 	b := baseRoles()
 	return []role{
@@ -60,7 +60,7 @@ func enterpriseRoles() []role {
 	}
 }
 
-// enterprisePhases puts a design between plan and code, and a security review before QA.
+// enterprisePhases puts a design phase between plan and code, and a security review before QA.
 func enterprisePhases() []phase {
 	b := basePhases()
 	b[0].next = []string{"pm", "architect", "eng_director"}

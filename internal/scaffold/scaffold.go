@@ -30,8 +30,7 @@ type File struct {
 	Path    string // project-relative, slashes
 	Content []byte
 	Mode    fs.FileMode // permission bits
-	// Merge, when not nil, combines this file with one that is there already;
-	// init leaves every other existing file as it is.
+	// Merge, when not nil, combines this file with an existing one; init leaves every other existing file as it is.
 	Merge func(existing []byte) []byte
 }
 
@@ -48,13 +47,12 @@ func (e *Error) ErrorHint() string { return e.Hint }
 
 const maxGoalUnits = 500
 
-// Files returns what a new project of the given template contains, in the
-// order to write it: agentxchain.json last, so that a scaffold that was
-// interrupted is not taken for a project. state.json is not among them, it is
-// the engine's to write.
+// Files returns the files of a new project with the given template, in the order to write them: agentxchain.json
+// last, so that an interrupted scaffold does not count as a project. state.json is not among them; the engine
+// writes it.
 //
-// Errors: *Error with unknown_template, or invalid_argument for parameters that
-// agentxchain.json would not accept (docs/spec/configuration.md#members).
+// Errors: *Error with unknown_template, or invalid_argument for parameters that agentxchain.json would not accept
+// (docs/spec/configuration.md#members).
 func Files(template string, p Params) ([]File, error) {
 	t, ok := find(template)
 	if !ok {
@@ -96,9 +94,9 @@ func Files(template string, p Params) ([]File, error) {
 	), nil
 }
 
-// Bare returns what a project needs that has its own agentxchain.json: the empty
-// ledgers, the talk file and git's rules for them, in the order of Files. Nothing
-// is planned in it, so there are no planning documents and no prompts.
+// Bare returns the files for a project that has its own agentxchain.json: the empty ledgers, the talk file and
+// git's rules for them, in the order of Files. Nothing is planned in it, so there are no planning documents and no
+// prompts.
 func Bare(name string, config []byte) []File {
 	return []File{
 		{Path: ".agentxchain/history.jsonl", Content: []byte{}, Mode: 0o644},
@@ -110,7 +108,7 @@ func Bare(name string, config []byte) []File {
 	}
 }
 
-// Dirs are the directories a new project has besides those of its files.
+// Dirs returns the directories of a new project besides those of its files.
 func Dirs() []string {
 	return []string{".agentxchain/staging", ".agentxchain/reviews", ".agentxchain/dispatch"}
 }
@@ -119,8 +117,8 @@ func talk(name string) string {
 	return "# " + name + ": the talk\n\nEvery accepted turn adds a section below, oldest first.\n\n---\n\n"
 }
 
-// check applies the rules of agentxchain.json to the parameters, so that init
-// never writes a configuration it would refuse to read.
+// check applies the rules of agentxchain.json to the parameters, so that init never writes a configuration that it
+// would refuse to read.
 func (p Params) check() error {
 	bad := func(format string, args ...any) error {
 		return &Error{Code: "invalid_argument", Message: fmt.Sprintf(format, args...)}
@@ -138,8 +136,8 @@ func (p Params) check() error {
 		if !utf8.ValidString(f.value) {
 			return bad("the %s is not valid UTF-8", f.what)
 		}
-		// The values stand in headings and labels of documents that gates read
-		// line by line; a line feed could forge a line such as "Approved: YES".
+		// The values go into headings and labels of documents that gates read line by line; a line feed could forge
+		// a line such as "Approved: YES".
 		if strings.ContainsFunc(f.value, func(r rune) bool {
 			return r < 0x20 || r == 0x7f || r == 0x85 || r == 0x2028 || r == 0x2029
 		}) {
@@ -155,9 +153,8 @@ func (p Params) check() error {
 	return nil
 }
 
-// ProjectID makes a project id from a directory's name: lower case, runs of
-// anything but letters and digits become one dash. A name with nothing usable
-// in it gives "project".
+// ProjectID makes a project id from a directory's name: lower case, runs of other characters than letters and
+// digits become one dash. A name with nothing usable in it gives "project".
 func ProjectID(dir string) string {
 	var b strings.Builder
 	for _, r := range strings.ToLower(dir) {
@@ -174,7 +171,7 @@ func ProjectID(dir string) string {
 	return "project"
 }
 
-// renderer fills in the embedded documents.
+// renderer renders the embedded documents.
 type renderer struct {
 	t     Template
 	p     Params
@@ -188,8 +185,7 @@ func (r *renderer) add(to, from string) {
 		r.err = fmt.Errorf("project template %s: %w", r.t.ID, err)
 		return
 	}
-	// One pass with plain replacement: a project name that looks like a
-	// placeholder stays what it is.
+	// A single pass with plain replacement: a project name that looks like a placeholder stays as it is.
 	text := strings.NewReplacer(
 		"{{name}}", r.p.ProjectName,
 		"{{pm}}", r.t.mandate["pm"], "{{dev}}", r.t.mandate["dev"],
@@ -205,7 +201,7 @@ func (r *renderer) add(to, from string) {
 		"{{advice.pm}}", advice(r.t.advice["pm"]), "{{advice.dev}}", advice(r.t.advice["dev"]),
 		"{{advice.qa}}", advice(r.t.advice["qa"]),
 	).Replace(string(data))
-	// A part that is empty for this template must not leave blank lines behind.
+	// A part that is empty for this template must not leave blank lines.
 	text = strings.TrimRight(text, "\n") + "\n"
 	r.files = append(r.files, File{Path: to, Content: []byte(text), Mode: 0o644})
 }
@@ -217,7 +213,7 @@ func (r *renderer) goal() string {
 	return ""
 }
 
-// after is the phase that follows one.
+// after returns the next phase.
 func (r *renderer) after(phase string) string {
 	for i, p := range r.t.phases[:len(r.t.phases)-1] {
 		if p.id == phase {
@@ -227,8 +223,8 @@ func (r *renderer) after(phase string) string {
 	return ""
 }
 
-// limits says what a role may write, which depends on who plays it: people who review
-// are held to that, while an agent on this machine can write everything.
+// limits says what a role may write, which depends on who plays it: people who review are held to that, while an
+// agent on this machine can write everything.
 func (r *renderer) limits(role string) string {
 	agent := r.p.Agent != nil
 	if role == "architect" || role == "security_reviewer" {

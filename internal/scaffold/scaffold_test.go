@@ -1,4 +1,4 @@
-// What a new project contains, and that nothing a user types can change its shape.
+// Tests of what a new project contains, and that nothing a user types can change its structure.
 
 package scaffold
 
@@ -88,7 +88,7 @@ func TestFileList(t *testing.T) {
 	}
 }
 
-// TestConfigShape pins the wire content that other implementations read.
+// TestConfigShape pins the content that other implementations read.
 func TestConfigShape(t *testing.T) {
 	files := scaffold(t, "cli-tool", Params{ProjectID: "my-tool", ProjectName: "My Tool", Goal: " Do it. "})
 	o, err := ojson.DecodeObject([]byte(files["agentxchain.json"]))
@@ -173,8 +173,8 @@ func TestRefusedParameters(t *testing.T) {
 	}
 }
 
-// TestNamesAreOnlyText: whatever the project is called, the configuration is
-// valid JSON that says so and the documents keep their lines.
+// TestNamesAreOnlyText checks that with any project name, the configuration is valid JSON that contains it and the
+// documents keep their lines.
 func TestNamesAreOnlyText(t *testing.T) {
 	plain := scaffold(t, "library", Params{ProjectID: "p", ProjectName: "P"})
 	rapid.Check(t, func(rt *rapid.T) {
@@ -243,7 +243,7 @@ func TestMergeIgnore(t *testing.T) {
 		"\n# files of Aider\n.aider*\n") || strings.Contains(fresh, "aider") {
 		t.Error("the files of an agent")
 	}
-	// What the person decided stays decided.
+	// The person's decisions stay.
 	got := string(MergeIgnore([]byte(".env\n!TALK.md\n/HUMAN_TASKS.md\n")))
 	if strings.Count(got, ".env") != 1 || strings.Count(got, "TALK.md") != 1 ||
 		strings.Count(got, "HUMAN_TASKS.md") != 1 {

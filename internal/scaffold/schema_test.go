@@ -1,4 +1,4 @@
-// The configuration of a new project is one that its schema describes.
+// Tests that the configuration of a new project matches its schema.
 
 package scaffold
 

@@ -1,4 +1,4 @@
-// The gates refuse the scaffold as it is and accept it once it is filled in.
+// Tests that the gates refuse the scaffold as it is and accept it once it is filled in.
 
 package scaffold
 
@@ -11,7 +11,7 @@ import (
 )
 
 func TestScaffoldFailsItsGatesUntilFilled(t *testing.T) {
-	// What a person has to change at least, file by file.
+	// The minimum that a person has to change, file by file.
 	fill := map[string]*strings.Replacer{
 		".planning/PM_SIGNOFF.md":  strings.NewReplacer("Approved: NO", "Approved: YES"),
 		".planning/SYSTEM_SPEC.md": nil, // every section, see below

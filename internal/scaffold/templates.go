@@ -1,4 +1,4 @@
-// The project templates: what differs between them.
+// The project templates and their differences.
 
 package scaffold
 
@@ -8,19 +8,18 @@ type Template struct {
 	Title   string
 	Summary string // one line, for people choosing
 
-	agent    string // plays every role where none is named, "" for people
+	agent    string // plays every role by default, "" for people
 	roles    []role
 	phases   []phase
-	planning []string          // further documents under .planning/
-	mandate  map[string]string // role to mandate
-	advice   map[string]string // role to a paragraph at the end of its prompt
+	planning []string          // additional documents under .planning/
+	mandate  map[string]string // role -> mandate
+	advice   map[string]string // role -> a paragraph at the end of its prompt
 	checks   []string          // advice in the acceptance matrix
 	spec     specHints
 }
 
-// specHints are the placeholder lines of SYSTEM_SPEC.md. Each is wholly
-// parenthesised: that is what the planning gate takes for "not filled in yet"
-// (docs/spec/gates.md#semantic-evaluators).
+// specHints are the placeholder lines of SYSTEM_SPEC.md. Each is entirely in parentheses, which the planning gate
+// takes to mean "not filled in yet" (docs/spec/gates.md#semantic-evaluators).
 type specHints struct{ purpose, iface, behavior, errors string }
 
 // Templates returns every template, generic first.
@@ -34,7 +33,7 @@ func Templates() []Template {
 	return list
 }
 
-// DefaultAgent is the agent that plays the roles of a template where none is named, "" for people.
+// DefaultAgent returns the agent that plays the roles of a template by default, "" for people.
 func DefaultAgent(template string) string {
 	t, _ := find(template)
 	return t.agent

@@ -1,4 +1,4 @@
-// The workspace of an initiative: its agentxchain-multi.json and what git need not see.
+// The workspace of an initiative: its agentxchain-multi.json and the files that git need not see.
 
 package scaffold
 
@@ -12,8 +12,8 @@ import (
 type Workspace struct {
 	ID, Name string
 	Repos    []Repo   // at least one
-	Phases   []string // of the repositories, at least one
-	Approver string   // e-mail address of who passes the gates; "" leaves that to any person
+	Phases   []string // phases of the repositories, at least one
+	Approver string   // e-mail address of the approver of gates; "" is any person
 }
 
 // Repo is a repository of a Workspace.
@@ -22,8 +22,8 @@ type Repo struct {
 	Path string // relative to the workspace, with slashes, or absolute
 }
 
-// Config is the agentxchain-multi.json: a workstream for each phase, which is done once each repository has accepted a
-// turn, and the end once all of them have come there.
+// Config returns the agentxchain-multi.json: a workstream for each phase, which ends once each repository has
+// accepted a turn; the initiative ends once all of them have.
 func (w Workspace) Config() []byte {
 	obj := ojson.NewObject
 	repos, streams, routing := obj(), obj(), obj()

@@ -1,4 +1,5 @@
-// The configuration of a new workspace is one that the coordinator takes, for any number of repositories and phases.
+// Tests that the coordinator accepts the configuration of a new workspace, for any number of repositories and
+// phases.
 
 package scaffold
 

@@ -1,4 +1,3 @@
-// Package schematest holds the JSON Schemas of docs/schemas against the code: what a schema and the
-// code say of the same documents, schemas made from types, and the files they are kept in. Only tests
-// import it.
+// Package schematest compares the JSON Schemas of docs/schemas with the code: the judgements of a schema and of the
+// code about the same documents, schemas made from types, and the files that hold them. Only tests import it.
 package schematest

@@ -1,4 +1,4 @@
-// Schema files: how they are laid out, and keeping them equal to what makes them.
+// Schema files: their layout, and keeping them equal to generated ones.
 
 package schematest
 
@@ -17,12 +17,12 @@ var update = flag.Bool("update-schemas", false, "write the schemas of docs/schem
 // Updating reports whether the flag -update-schemas is given.
 func Updating() bool { return *update }
 
-// Address is where a published schema can be fetched.
+// Address returns the URL of a published schema.
 func Address(name string) string {
 	return "https://raw.githubusercontent.com/git-agentxchain/git-agentxchain/main/docs/schemas/" + name
 }
 
-// Head begins a schema: what it is called and of what it is.
+// Head returns the beginning of a schema: its id and title.
 func Head(name, title string) *ojson.Object {
 	return ojson.NewObject("$schema", "https://json-schema.org/draft/2020-12/schema", "$id", Address(name),
 		"title", title)
@@ -77,7 +77,7 @@ func layout(b []byte, v ojson.Value, indent string) []byte {
 	return append(b, one...)
 }
 
-// filled puts many short words on a line.
+// filled puts many short words on each line.
 func filled(list []any, indent string) (string, bool) {
 	text, width := "[", 120
 	for i, e := range list {

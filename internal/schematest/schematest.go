@@ -1,4 +1,4 @@
-// Holding a published JSON Schema against the code that judges the same documents.
+// Comparing a published JSON Schema with the code that judges the same documents.
 
 package schematest
 
@@ -16,7 +16,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
-// Load resolves a schema file of docs/schemas, with those that it refers to.
+// Load resolves a schema file of docs/schemas, with the schemas it refers to.
 func Load(file string) (*jsonschema.Resolved, error) {
 	top, rest, _ := strings.Cut(filepath.ToSlash(file), "docs/schemas/")
 	at := func(name string) (*jsonschema.Schema, error) {
@@ -55,9 +55,9 @@ func Validate(s *jsonschema.Resolved, doc ojson.Value) error {
 	return s.Validate(v)
 }
 
-// Agree changes each place of a document in each of some ways. What the schema refuses, the code
-// refuses. What the code refuses, the schema refuses, except for findings with one of the words of
-// beyond: they are of a kind that a schema cannot have. The document itself passes both.
+// Agree changes each place of a document in several ways. Whatever the schema refuses, the code must refuse.
+// Whatever the code refuses, the schema must refuse, except for findings with one of the words in beyond, which a
+// schema cannot express. The document itself must pass both.
 func Agree(t *testing.T, s *jsonschema.Resolved, document string, judge func(*ojson.Object) []string,
 	beyond ...string) {
 	t.Helper()
@@ -102,7 +102,7 @@ func Agree(t *testing.T, s *jsonschema.Resolved, document string, judge func(*oj
 	}
 }
 
-// places are the ways to every member and entry of a document.
+// places returns the paths of all members and entries of a document.
 func places(v ojson.Value, at []any) (out [][]any) {
 	step := func(key any, v ojson.Value) {
 		here := append(slices.Clip(at), key)
@@ -122,7 +122,7 @@ func places(v ojson.Value, at []any) (out [][]any) {
 	return out
 }
 
-// put sets a place to a JSON text; "" takes a member out and makes an entry null.
+// put sets a place to a JSON text; "" removes a member and makes an entry null.
 func put(doc *ojson.Object, place []any, text string) {
 	var at ojson.Value = doc
 	last := len(place) - 1

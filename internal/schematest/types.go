@@ -9,8 +9,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
-// OfType describes what ojson.Marshal writes of a struct: the members of its json tags, those
-// without omitempty required. Named structs below it become definitions; unknown members may come.
+// OfType describes what ojson.Marshal writes for a struct: the members in its json tags, those without omitempty
+// required. Named structs in it become definitions; unknown members are allowed.
 func OfType(t reflect.Type) *ojson.Object {
 	m := &typeMaker{defs: &ojson.Object{}}
 	out := m.members(t)
@@ -61,7 +61,7 @@ func (m *typeMaker) of(t reflect.Type) *ojson.Object {
 		return ojson.NewObject("type", "object", "additionalProperties", m.of(present(get.Type.Out(0))))
 	case t.Kind() == reflect.Struct:
 		if !m.defs.Has(t.Name()) {
-			m.defs.Set(t.Name(), &ojson.Object{}) // it may hold itself
+			m.defs.Set(t.Name(), &ojson.Object{}) // the type may be recursive
 			m.defs.Set(t.Name(), m.members(t))
 		}
 		return ojson.NewObject("$ref", "#/$defs/"+t.Name())
@@ -88,7 +88,7 @@ func (m *typeMaker) of(t reflect.Type) *ojson.Object {
 	panic("schematest: " + t.String() + " is of a kind that internal/ojson does not encode")
 }
 
-// present is the type of an entry, which is there and so not null.
+// present returns the type of an entry, which is never null.
 func present(t reflect.Type) reflect.Type {
 	if t.Kind() == reflect.Pointer && t.Elem().Kind() == reflect.Struct && t != reflect.TypeFor[*ojson.Object]() {
 		return t.Elem()

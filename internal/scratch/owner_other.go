@@ -1,6 +1,6 @@
 //go:build !unix
 
-// Where files have no owner all directories stay.
+// Where files have no owner all leftover directories stay.
 
 package scratch
 

@@ -1,6 +1,6 @@
 //go:build unix
 
-// Whose a directory is, on Unix.
+// Ownership of a directory, on Unix.
 
 package scratch
 
@@ -10,7 +10,7 @@ import (
 	"syscall"
 )
 
-// ours reports a directory of the person this process works for.
+// ours reports whether a directory belongs to this process's user.
 func ours(fi fs.FileInfo) bool {
 	st, ok := fi.Sys().(*syscall.Stat_t)
 	return ok && int(st.Uid) == os.Geteuid()

@@ -1,4 +1,4 @@
-// Temporary directories of which a killed process leaves none behind for long.
+// Temporary directories that do not stay around for long after a kill.
 
 package scratch
 
@@ -18,13 +18,13 @@ type Dir struct {
 	lock *os.File
 }
 
-// unsettled is how old a directory is before it can be taken for a left one: it has
-// no lock in the moment after it was made.
+// unsettled is the age a directory must reach before it can count as left behind: right after its creation it has
+// no lock.
 const unsettled = time.Hour
 
-// New makes a directory in the place for temporary files. Its name is prefix and
-// digits, and no other code may use prefix. Directories with such a name which are the
-// caller's and which no process holds are removed first, as far as that is possible.
+// New creates a directory in the system's temporary directory. Its name is prefix and digits, and no other code may
+// use prefix. It first removes, as far as possible, directories with such a name that belong to the caller and that
+// no process holds.
 func New(prefix string) (*Dir, error) {
 	sweep(os.TempDir(), prefix, time.Now().Add(-unsettled))
 	path, err := os.MkdirTemp("", prefix)
@@ -45,20 +45,18 @@ func New(prefix string) (*Dir, error) {
 	return d, nil
 }
 
-// Remove takes the directory away with everything in it, read-only or not.
+// Remove removes the directory with everything in it, read-only or not.
 func (d *Dir) Remove() error {
 	err := RemoveAll(d.Path)
 	d.release()
 	return err
 }
 
-// Keep leaves the directory to the person: from now on it is called with as
-// prefix, which no call of New may use.
+// Keep leaves the directory to the person: its prefix becomes with, which no call of New may use.
 func (d *Dir) Keep(with string) error {
 	parent, name := filepath.Split(d.Path)
 	to := filepath.Join(parent, with+name[strings.LastIndexByte(name, '-')+1:])
-	// Renaming onto something else is refused: it would have to be an empty
-	// directory of the same person.
+	// Do not rename onto something else: it would have to be an empty directory of the same person.
 	if _, err := os.Lstat(to); err == nil {
 		return &fs.PathError{Op: "rename", Path: to, Err: fs.ErrExist}
 	}
@@ -77,7 +75,7 @@ func (d *Dir) release() {
 	}
 }
 
-// RemoveAll removes a directory, its own read-only ones opened up first. No link is followed.
+// RemoveAll removes a directory, making its own read-only ones writable first. It follows no links.
 func RemoveAll(path string) error {
 	root, err := os.OpenRoot(filepath.Dir(path))
 	if err != nil {
@@ -97,8 +95,8 @@ func RemoveAll(path string) error {
 	return root.RemoveAll(name)
 }
 
-// sweep removes what was left in dir: directories older than before, called prefix and
-// digits, of the same person, that no process holds.
+// sweep removes leftovers in dir: directories older than before, named prefix and digits, of the same person, that
+// no process holds.
 func sweep(dir, prefix string, before time.Time) {
 	list, _ := os.ReadDir(dir)
 	for _, e := range list {

@@ -1,4 +1,4 @@
-// What is swept and what is not, with processes that are really killed.
+// Tests of what is swept and what is not, with processes that are really killed.
 
 package scratch
 
@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// child makes a directory in another process and returns it and how to kill it.
+// child creates a directory in another process and returns it with a function that kills the process.
 func child(t *testing.T) (dir string, kill func()) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
@@ -129,7 +129,7 @@ func TestWhatAKilledProcessLeavesGoes(t *testing.T) {
 	if !exists(outside) {
 		t.Error("a link was followed")
 	}
-	// The process of a young one may not have taken its lock yet.
+	// The process of a recent one may not have taken its lock yet.
 	young := filepath.Join(tmp, "test-scratch-99")
 	if err := os.Mkdir(young, 0o700); err != nil {
 		t.Fatal(err)

@@ -1,4 +1,4 @@
-// The real agents, each from init to a completed run, with a scripted model behind them.
+// Tests with the real agents, each from init to a completed run, with a scripted model behind them.
 
 package scriptedmodel
 
@@ -18,8 +18,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
-// setting is what an agent needs so that it asks our server and nothing else: files
-// below its home directory, and its environment. @URL@ stands for the server's address.
+// setting makes an agent talk to our server and nothing else: files below its home directory, and its environment.
+// @URL@ is the server's address.
 type setting struct {
 	files map[string]string
 	env   []string
@@ -61,9 +61,8 @@ var settings = map[string]setting{
 	},
 }
 
-// TestAgentsCarryARun needs the agents in the directories of AGENTXCHAIN_TEST_AGENTS.
-// Each starts with an empty environment and a home directory of its own; no key, no
-// setting and no network of the person running the tests is used.
+// TestAgentsCarryARun needs the agents in the directories of AGENTXCHAIN_TEST_AGENTS. Each starts with an empty
+// environment and its own home directory; it uses no key, setting or network of the person running the tests.
 func TestAgentsCarryARun(t *testing.T) {
 	testrepo.Thorough(t)
 	dirs := os.Getenv("AGENTXCHAIN_TEST_AGENTS")
@@ -94,7 +93,7 @@ func found(dirs, name string) bool {
 	return false
 }
 
-// programDir is a directory that has our program.
+// programDir returns a directory with our program.
 func programDir(t *testing.T) string {
 	t.Helper()
 	file, err := testrepo.Program(t.TempDir())
@@ -111,8 +110,8 @@ type world struct {
 	env []string
 }
 
-// newWorld makes a home directory, with an empty repository in it. The environment of a
-// program is extra and what it cannot start without.
+// newWorld creates a home directory with an empty repository. A program's environment is extra plus what it cannot
+// start without.
 func newWorld(t *testing.T, dirs, program string, extra []string) *world {
 	home := t.TempDir()
 	w := &world{t: t, dir: filepath.Join(home, "project"), env: append([]string{
@@ -153,7 +152,7 @@ func carry(t *testing.T, agent, dirs, program string) {
 		env = append(env, strings.ReplaceAll(kv, "@URL@", server.URL))
 	}
 	w := newWorld(t, dirs, program, env)
-	// Copilot starts nothing outside of the project and TMPDIR
+	// Copilot starts nothing outside the project and TMPDIR
 	worker = filepath.Join(filepath.Dir(w.dir), "tmp", "worker.sh")
 	put(t, worker, string(script))
 	for name, text := range s.files {
@@ -165,7 +164,7 @@ func carry(t *testing.T, agent, dirs, program string) {
 	w.run(0, "git", "commit", "-q", "-m", "governed project")
 	w.run(0, "git", "agentxchain", "hooks", "trust", "--yes")
 
-	w.run(0, "git", "agentxchain", "run") // planning, until the person is asked
+	w.run(0, "git", "agentxchain", "run") // planning, until a person is needed
 	w.run(0, "git", "agentxchain", "approve", "--yes")
 	w.run(0, "git", "agentxchain", "run") // implementation and qa
 	w.run(0, "git", "agentxchain", "approve", "--yes")
@@ -187,7 +186,7 @@ func carry(t *testing.T, agent, dirs, program string) {
 	if history := w.run(0, "git", "agentxchain", "history"); bytes.Count(history, []byte("turn_")) != 3 {
 		t.Errorf("three turns were wanted:\n%s", history)
 	}
-	// Two requests a turn, each reported as 100 tokens in and 10 out; the result says 0.
+	// Two requests per turn, each reported as 100 tokens in and 10 out; the result says 0.
 	reported := 3
 	if s.mute {
 		reported = 0
@@ -209,7 +208,7 @@ var assignment = regexp.MustCompile(
 	`(?s)\((pm|dev|qa|eng_director)\).*?\*\*Run:\*\* (run_\w+)\s.*?\*\*Turn:\*\* (turn_\w+)\s` +
 		`.*?\*\*Phase:\*\* (\w+)\s.*?\*\*Runtime:\*\* (\w+)\s`)
 
-// command is what the model wants done, read from the prompt as a model would.
+// command returns the command that the model would request, read from the prompt as a model would.
 func command(worker, text string) string {
 	m := assignment.FindStringSubmatch(text)
 	if m == nil {

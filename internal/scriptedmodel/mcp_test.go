@@ -1,4 +1,4 @@
-// The real agents list the server that mcp install registered with them.
+// Tests that the real agents list the server that mcp install registered with them.
 
 package scriptedmodel
 
@@ -13,14 +13,14 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
-// trusting are the files below the home directory by which agents trust a project, @DIR@.
+// trusting lists the files in the home directory that make agents trust a project, @DIR@.
 var trusting = map[string]map[string]string{
 	"codex":   {".codex/config.toml": "[projects.\"@DIR@\"]\ntrust_level = \"trusted\"\n"},
 	"copilot": {".copilot/config.json": `{"trustedFolders": ["@DIR@"]}`},
 	"gemini":  {".gemini/trustedFolders.json": `{"@DIR@": "TRUST_FOLDER"}`},
 }
 
-// TestAgentsListTheServer lets each agent of AGENTXCHAIN_TEST_AGENTS read the project's file.
+// TestAgentsListTheServer has each agent of AGENTXCHAIN_TEST_AGENTS read the project's file.
 func TestAgentsListTheServer(t *testing.T) {
 	testrepo.Thorough(t)
 	dirs := os.Getenv("AGENTXCHAIN_TEST_AGENTS")

@@ -27,7 +27,7 @@ func (s *Server) responses(w http.ResponseWriter, doc map[string]any) {
 		"content": []any{map[string]any{"type": "output_text", "text": a.text, "annotations": []any{}}},
 	}
 	if a.tool != nil {
-		delete(a.args, "description") // Codex refuses arguments that it does not know
+		delete(a.args, "description") // Codex refuses unknown arguments
 		item = map[string]any{
 			"type": "function_call", "id": "fc_scripted", "call_id": "call_scripted", "status": "completed",
 			"name": a.tool.name, "arguments": compact(a.args),

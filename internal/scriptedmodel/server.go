@@ -1,4 +1,4 @@
-// The server: which path speaks which format, and what is answered.
+// The server: the format for each path, and the answers.
 
 package scriptedmodel
 
@@ -14,38 +14,38 @@ import (
 // maxRequest bounds a request's body, in bytes.
 const maxRequest = 16 << 20
 
-// Server answers agents. The first request of a conversation that offers a tool for
-// shell commands is answered with a call of it, every other one with a sentence.
+// Server answers agents. It answers the first request of a conversation that offers a shell tool with a call of it,
+// and every other one with a sentence.
 type Server struct {
-	// Command returns the shell command that the model asks for; text is everything
-	// the agent has sent so far. An empty command answers with a sentence.
+	// Command returns the shell command that the model requests; text is everything the agent has sent so far. An
+	// empty command answers with a sentence.
 	Command func(text string) string
-	// Log, when not nil, is told of each request.
+	// Log, when not nil, is called for each request.
 	Log func(format string, args ...any)
 
 	mu    sync.Mutex
 	calls int
 }
 
-// Calls is how often the model asked for a command.
+// Calls returns how often the model requested a command.
 func (s *Server) Calls() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.calls
 }
 
-// turn is a request as far as it decides the answer.
+// turn is the part of a request that decides the answer.
 type turn struct {
 	text   string // all texts of the conversation, in order
-	tool   *tool  // for shell commands; nil when none is offered
+	tool   *tool  // shell tool; nil when none is offered
 	done   bool   // a tool has been called already
 	stream bool
 }
 
-// tool is how a shell command is passed to an agent.
+// tool describes how an agent's shell tool takes a command.
 type tool struct {
 	name   string
-	member string // of the arguments that holds the command
+	member string // argument with the command
 	list   bool   // the command is a list of words
 }
 
@@ -81,7 +81,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	var doc map[string]any
 	if len(body) > 0 {
-		_ = json.Unmarshal(body, &doc) // what is not JSON is answered as an empty request
+		_ = json.Unmarshal(body, &doc) // a body that is not JSON is answered as an empty request
 	}
 	if s.Log != nil {
 		s.Log("%s %s %d", r.Method, r.URL.Path, len(body))
@@ -131,7 +131,7 @@ func compact(doc any) string {
 	return string(data)
 }
 
-// texts appends every string below v to b, members in no order.
+// texts appends every string in v to b; members come in no order.
 func texts(b *strings.Builder, v any) {
 	switch v := v.(type) {
 	case string:
@@ -154,8 +154,8 @@ func textOf(v any) string {
 	return b.String()
 }
 
-// shellTool picks the tool for shell commands among those offered: by name, and by
-// the member of its schema that takes the command.
+// shellTool picks the shell tool among those offered: by name, and by the member of its schema that takes the
+// command.
 func shellTool(name string, schema any) *tool {
 	lower := strings.ToLower(name)
 	if !strings.Contains(lower, "bash") && !strings.Contains(lower, "shell") && lower != "exec_command" {

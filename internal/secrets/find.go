@@ -10,20 +10,19 @@ import (
 	"sync"
 )
 
-// maxSecret is how long a secret may be, in bytes; a private key is longer than
-// every token.
+// maxSecret is the maximum length of a secret, in bytes; a private key is longer than every token.
 const maxSecret = 16 << 10
 
 // Finding is one secret in a text. It never holds the value.
 type Finding struct {
 	Rule        string
-	Line        int    // 1 for the first
-	Fingerprint string // 16 hex digits of the value's SHA-256: the same value has the same
+	Line        int    // counted from 1
+	Fingerprint string // 16 hex digits of the value's SHA-256: equal values have equal fingerprints
 
 	from, to int
 }
 
-// Find returns the secrets of a text in order, none inside another.
+// Find returns the secrets of a text in order, never one inside another.
 func Find(data []byte) []Finding {
 	var out []Finding
 	line, counted := 1, 0
@@ -42,8 +41,8 @@ func Find(data []byte) []Finding {
 	return out
 }
 
-// pairs has the first two bytes of everything a rule looks for, so that nearly all
-// places of a text are passed by with one look. It is made when it is first needed.
+// pairs has the first two bytes of everything that a rule looks for, so that one lookup skips nearly all positions
+// of a text. It is made on first use.
 var pairs = sync.OnceValue(func() *[1 << 16]bool {
 	var out [1 << 16]bool
 	add := func(a, b byte) { out[int(a)<<8|int(b)] = true }
@@ -62,10 +61,10 @@ var pairs = sync.OnceValue(func() *[1 << 16]bool {
 	return &out
 })
 
-// names are the ends of names whose value is a secret, in small letters.
+// names are the lower-case suffixes of names whose value is a secret.
 var names = [...]string{"key", "secret", "token", "passwd", "password"}
 
-// scan tells every secret that begins at start or later.
+// scan calls tell for every secret that begins at start or later.
 func scan(data []byte, start int, tell func(rule string, from, to int)) {
 	wanted := pairs()
 	for i := start; i+1 < len(data); i++ {
@@ -135,12 +134,11 @@ func at(data []byte, i int) (rule string, from, to int) {
 	return "", 0, 0
 }
 
-// fencing begins the fencing tokens of leases (docs/leases.md): they tell which runner
-// came later, and open nothing.
+// fencing is the prefix of the fencing tokens of leases (docs/leases.md): they say which runner came later, and
+// give no access.
 const fencing = "fence-run_"
 
-// Redact returns a text with its secrets replaced by their rules' names, and the
-// known values too.
+// Redact returns a text with its secrets and the known values replaced by the names of their rules.
 func Redact(s string, known ...string) string {
 	for _, v := range known {
 		s = strings.ReplaceAll(s, v, mark("environment-value"))
@@ -160,5 +158,5 @@ func Redact(s string, known ...string) string {
 	return b.String()
 }
 
-// mark is what stands in the place of a secret.
+// mark returns the replacement for a secret.
 func mark(rule string) string { return "[REDACTED " + rule + "]" }

@@ -1,4 +1,4 @@
-// Taking a known value out of a JSON document, however it is spelled there.
+// Removing a known value from a JSON document, however it is escaped there.
 
 package secrets
 
@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// Mask replaces a value in JSON, or in JSON within its texts: there each of its characters
-// may be escaped, and a backslash before that too.
+// Mask replaces a value in JSON, or in JSON inside its strings: there each of its characters may be escaped, and
+// the backslash of the escape too.
 func Mask(data []byte, value, by string) []byte {
 	if value == "" {
 		return data
@@ -19,7 +19,7 @@ func Mask(data []byte, value, by string) []byte {
 	for i := 0; i < len(data); {
 		n := 0
 		switch {
-		case data[i] == '\\' && (i == 0 || data[i-1] != '\\'), // a run of them is looked through once
+		case data[i] == '\\' && (i == 0 || data[i-1] != '\\'), // a run of backslashes is scanned once
 			data[i] == value[0]:
 			n = spelled(data[i:], value)
 		}
@@ -37,7 +37,7 @@ func Mask(data []byte, value, by string) []byte {
 	return append(out, data[last:]...)
 }
 
-// spelled is how many bytes at the beginning of data say value, 0 when they do not.
+// spelled returns how many bytes at the beginning of data encode value, 0 when they do not.
 func spelled(data []byte, value string) int {
 	var buf [utf8.UTFMax]byte
 	i := 0

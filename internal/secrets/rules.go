@@ -1,4 +1,4 @@
-// The rules: what a credential looks like.
+// The rules: the formats of credentials.
 
 package secrets
 
@@ -18,8 +18,8 @@ func upper(c byte) bool    { return '0' <= c && c <= '9' || 'A' <= c && c <= 'Z'
 func base64(c byte) bool   { return alnum(c) || c == '+' || c == '/' || c == '=' }
 func lowerHex(c byte) bool { return '0' <= c && c <= '9' || 'a' <= c && c <= 'f' }
 
-// shape is a token with a prefix of its own: the prefix, then at least min bytes of
-// the class. What follows them must not be of the class when max is reached.
+// shape is a token with its own prefix: the prefix, then at least min bytes of the class. After max bytes, the next
+// byte must not be of the class.
 type shape struct {
 	rule, prefix string
 	of           class
@@ -64,7 +64,7 @@ var shapes = [...]shape{
 	{"azure-storage-key", "AccountKey=", base64, 80, 100},
 }
 
-// match reports the end of a secret that begins with the shape's prefix at i, or 0.
+// match returns the end of a secret that begins with the shape's prefix at i, or 0.
 func (s *shape) match(data []byte, i int) int {
 	if i > 0 && alnum(data[i-1]) && alnum(s.prefix[0]) && !escaped(data, i) {
 		return 0
@@ -83,8 +83,8 @@ func (s *shape) match(data []byte, i int) int {
 	return end
 }
 
-// escaped reports that what stands before i is the escape of a control character, such as the \n of a
-// JSON string: its last byte is no part of a word.
+// escaped reports whether the bytes before i are the escape of a control character, such as the \n of a JSON
+// string: its last byte does not belong to a word.
 func escaped(data []byte, i int) bool {
 	before := data[max(0, i-6):i]
 	if n := len(before); n >= 2 && before[n-2] == '\\' && bytes.IndexByte([]byte("nrtbf"), before[n-1]) >= 0 {
@@ -93,7 +93,7 @@ func escaped(data []byte, i int) bool {
 	return bytes.HasPrefix(before, []byte(`\u00`)) && len(before) == 6
 }
 
-// dull reports a value that is an example, not a secret: few different bytes.
+// dull reports whether a value is an example, not a secret: it has few different bytes.
 func dull(v []byte) bool {
 	var seen [256]bool
 	n := 0
@@ -106,7 +106,7 @@ func dull(v []byte) bool {
 	return n < 6
 }
 
-// entropy is that of a value, in bits for each byte.
+// entropy returns the entropy of a value, in bits per byte.
 func entropy(v []byte) float64 {
 	var count [256]int
 	for _, c := range v {
@@ -122,8 +122,7 @@ func entropy(v []byte) float64 {
 	return sum
 }
 
-// jwt reports the end of a JSON web token at i: three parts of base64, of which the
-// first two are objects.
+// jwt returns the end of a JSON web token at i: three parts in base64, of which the first two are objects.
 func jwt(data []byte, i int) int {
 	if i > 0 && word(data[i-1]) && !escaped(data, i) {
 		return 0
@@ -152,8 +151,7 @@ func jwt(data []byte, i int) int {
 	return 0
 }
 
-// password reports the password of user:password@ after "://" at i: its beginning
-// and end.
+// password returns the beginning and end of the password of user:password@ after "://" at i.
 func password(data []byte, i int) (from, to int) {
 	colon := -1
 	for at := i + len("://"); at < len(data) && at-i < 512; at++ {
@@ -173,7 +171,7 @@ func password(data []byte, i int) (from, to int) {
 	return 0, 0
 }
 
-// placeholder reports a value that stands for a secret.
+// placeholder reports whether a value is a placeholder for a secret.
 func placeholder(v []byte) bool {
 	if dull(v) || v[0] == '$' || v[0] == '<' || v[0] == '{' || v[0] == '%' || bytes.HasPrefix(v, []byte("[REDACTED")) {
 		return true
@@ -188,8 +186,8 @@ func placeholder(v []byte) bool {
 	return false
 }
 
-// assigned reports the value that a name which ends at i assigns, such as
-// API_KEY="...": its beginning and end. It must look random.
+// assigned returns the beginning and end of the value assigned to a name that ends at i, such as API_KEY="...". The
+// value must look random.
 func assigned(data []byte, i int) (from, to int) {
 	at := i
 	skip := func(set string) {

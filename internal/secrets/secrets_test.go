@@ -8,8 +8,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/secrets/secretstest"
 )
 
-// tokens are made up; each is put together here, so that no scanner takes this file
-// for a leak.
+// tokens returns made-up tokens, assembled here so that no scanner mistakes this file for a leak.
 func tokens() map[string]string {
 	r := "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8s9T0u1V2w3X4y5Z6" + "b7C8d9E0f1G2h3J4"
 	hex := "0123456789abcdef"
@@ -42,7 +41,7 @@ func TestRules(t *testing.T) {
 			{`{"a":"`, `"}`},
 			{"a=", "\n"},
 			{"(", ")"},
-			{`{"a":"x\n`, `\n"}`}, // within a string of a JSON document
+			{`{"a":"x\n`, `\n"}`}, // in a string of a JSON document
 			{`{"a":"x\u000a`, `"}`},
 		} {
 			in := around[0] + value + around[1]
@@ -70,7 +69,7 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// TestEveryShape finds each kind that tests plant, and there is one to plant of each shape.
+// TestEveryShape finds each kind that secretstest can plant, and checks that it can plant one of each shape.
 func TestEveryShape(t *testing.T) {
 	for _, k := range secretstest.Tokens("every shape") {
 		for _, around := range [][2]string{{"", "\n"}, {`{"a":"it was\n`, `\nthen"}`}} {
@@ -105,7 +104,7 @@ func TestWhatIsNoSecret(t *testing.T) {
 	}
 }
 
-// TestWriterInPieces writes every token split at every place.
+// TestWriterInPieces writes every token split at every position.
 func TestWriterInPieces(t *testing.T) {
 	for rule, value := range tokens() {
 		text := "before " + value + " after\nnext\n"

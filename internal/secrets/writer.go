@@ -1,4 +1,4 @@
-// Taking secrets out of a stream.
+// Removing secrets from a stream.
 
 package secrets
 
@@ -11,31 +11,30 @@ import (
 	"sync"
 )
 
-// Writer hands what is written to it on to To, without secrets. Text that could be
-// the beginning of one waits for what follows, at most until the line ends, so a
-// secret that comes in pieces is found; of a private key only the end waits. It is
-// safe for concurrent use.
+// Writer passes what is written to it on to To, without secrets. Text that could be the beginning of a secret is
+// held until more follows, at most until the line ends, so a secret that arrives in pieces is found; for a private
+// key only the end is held. It is safe for concurrent use.
 type Writer struct {
 	To io.Writer
-	// Known are values that are secrets whatever they look like. The longest go first.
+	// Known are values that are secret whatever they look like. Longer ones are replaced first.
 	Known []string
 
 	mu    sync.Mutex
 	held  []byte
-	inKey bool // within a private key; its end is to come
+	inKey bool // within a private key whose end has not arrived
 }
 
-// heldMost is how much of a line without end waits, twice what a token can be.
+// heldMost is how many bytes of an unfinished line are held, twice the length of a token.
 const heldMost = 2 * 2048
 
-// Write never fails but with an error of To. It counts bytes as they came.
+// Write only fails with an error of To. It counts bytes as they arrived.
 func (w *Writer) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.held = append(w.held, p...)
 	end := bytes.LastIndexByte(w.held, '\n') + 1
 	if rest := len(w.held) - end; rest > heldMost {
-		// Between two tokens, where there is such a place.
+		// Split between two tokens, if possible.
 		end = len(w.held) - heldMost/2
 		if at := bytes.LastIndexAny(w.held[:end], " \t,;\"'<>|"); at > len(w.held)-heldMost {
 			end = at + 1
@@ -52,7 +51,7 @@ func (w *Writer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Flush hands on what waits.
+// Flush passes on the held text.
 func (w *Writer) Flush() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -101,16 +100,15 @@ func (w *Writer) pass(data []byte) error {
 	return err
 }
 
-// Names tells whether the name of a variable or of a header says that its value is secret.
+// Names reports whether the name of a variable or of a header says that its value is secret.
 func Names(name string) bool {
 	name = strings.ToUpper(name)
 	ends := []string{"KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIALS", "AUTHORIZATION", "COOKIE"}
 	return slices.ContainsFunc(ends, func(end string) bool { return strings.HasSuffix(name, end) })
 }
 
-// FromEnvironment returns the values of variables whose names say that they are
-// secret and of the ones named besides, for Writer.Known. Values shorter than eight
-// bytes are too common to be told from other text.
+// FromEnvironment returns, for Writer.Known, the values of the named variables and of those whose names say that
+// they are secret. Values shorter than eight bytes are too common to distinguish from other text.
 func FromEnvironment(environ []string, named ...string) []string {
 	var out []string
 	for _, kv := range environ {

@@ -1,4 +1,3 @@
-// Package signing makes signatures of statements as git makes those of commits: with
-// the person's own settings, programs, agents and hardware keys
-// (docs/spec/approvals.md#making-a-signature).
+// Package signing signs statements in the way git signs commits: with the person's own settings, programs, agents
+// and hardware keys (docs/spec/approvals.md#making-a-signature).
 package signing

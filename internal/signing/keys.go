@@ -1,4 +1,4 @@
-// Which SSH keys the person has to sign with.
+// The SSH keys with which the person can sign.
 
 package signing
 
@@ -17,14 +17,14 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// Key is an SSH key to sign with.
+// Key is an SSH signing key.
 type Key struct {
-	Name    string // what user.signingKey takes: the file of the public key, or key::TYPE BASE64
+	Name    string // a value for user.signingKey: the file of the public key, or key::TYPE BASE64
 	Public  string // "TYPE BASE64"
 	Comment string // of the key, "" for none
 }
 
-// Bounds of what is looked through for keys.
+// Limits on the search for keys.
 const (
 	maxKeyFile  = 16 << 10 // bytes of a public key
 	maxKeyFiles = 200
@@ -32,9 +32,8 @@ const (
 	agentTime   = 5 * time.Second
 )
 
-// Keys lists the keys that the person can sign with: the one that git is set to first,
-// then those in ~/.ssh whose private half lies beside them or in the agent, then those
-// that the agent alone has. What cannot be read is left out.
+// Keys lists the keys that the person can sign with: first git's configured one, then those in ~/.ssh whose private
+// key is beside them or in the agent, then those that only the agent has. It skips what it cannot read.
 func Keys(ctx context.Context, s Settings) []Key {
 	agent := agentKeys(ctx)
 	var out []Key
@@ -67,7 +66,7 @@ func Keys(ctx context.Context, s Settings) []Key {
 	return out
 }
 
-// agentKeys asks the agent; none where there is no agent or it does not answer.
+// agentKeys asks the agent; it returns none if there is no agent or it does not answer.
 func agentKeys(ctx context.Context) []Key {
 	if os.Getenv("SSH_AUTH_SOCK") == "" {
 		return nil
@@ -90,8 +89,8 @@ func agentKeys(ctx context.Context) []Key {
 	return out
 }
 
-// ReadKey reads the public key that name stands for: a file of it or beside it, or
-// the key itself. Fails with signing_not_configured.
+// ReadKey reads the public key that name identifies: a file with it or beside it, or the key itself. It fails with
+// signing_not_configured.
 func (s Settings) ReadKey(name string) (Key, error) {
 	if literal(name) {
 		if k, ok := publicKey(strings.TrimPrefix(name, "key::")); ok {
@@ -126,7 +125,7 @@ func (s Settings) ReadKey(name string) (Key, error) {
 	return k, nil
 }
 
-// publicKey reads a line TYPE BASE64 [COMMENT].
+// publicKey parses a line TYPE BASE64 [COMMENT].
 func publicKey(line string) (Key, bool) {
 	fields := strings.Fields(line)
 	if len(fields) < 2 {
@@ -137,7 +136,7 @@ func publicKey(line string) (Key, bool) {
 	if !strings.HasPrefix(kind, "ssh-") && !strings.HasPrefix(kind, "ecdsa-") || len(line) > maxKeyFile {
 		return Key{}, false
 	}
-	// It becomes a line of the file of signers: nothing else may be in it.
+	// It becomes a line of the file of signers: it must contain nothing else.
 	if strings.ContainsFunc(public, func(r rune) bool {
 		return r < ' ' || r > '~' || strings.ContainsRune("\"'\\#", r)
 	}) {

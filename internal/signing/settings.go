@@ -1,4 +1,4 @@
-// What git's configuration says about signing, and what it lacks.
+// git's configuration of signing, and what is missing from it.
 
 package signing
 
@@ -16,27 +16,26 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/attest"
 )
 
-// Pattern is what to ask git for: the answer of git config --null --get-regexp with it
-// is what From takes.
+// Pattern is the pattern for git config --null --get-regexp whose answer From parses.
 const Pattern = `^(user\.(name|email|signingkey)|gpg\..*)$`
 
-// defaultGPG is the program of OpenPGP where no configuration names one.
+// defaultGPG is the OpenPGP program if none is configured.
 const defaultGPG = "gpg"
 
-// Settings is how the person signs, by the names of git-config(1).
+// Settings says how the person signs, by the names of git-config(1).
 type Settings struct {
-	Format            string // gpg.format; "openpgp" where it is not set, as in git
+	Format            string // gpg.format; "openpgp" when unset, as in git
 	Key               string // user.signingKey
 	Program           string // gpg.openpgp.program or gpg.program
 	SSHProgram        string // gpg.ssh.program
 	X509Program       string // gpg.x509.program
 	DefaultKeyCommand string // gpg.ssh.defaultKeyCommand
 	AllowedSigners    string // gpg.ssh.allowedSignersFile, for git's own verification
-	Committer         string // "Name <address>": OpenPGP and X.509 look for its key where Key is ""
-	Dir               string // where programs run and relative names begin; "" for here
+	Committer         string // "Name <address>": OpenPGP and X.509 look for its key if Key is ""
+	Dir               string // where programs run and relative names start; "" for here
 }
 
-// From reads git's answer; nil is one without a setting. The last value of each counts.
+// From parses git's answer; nil has no settings. The last value of each key wins.
 func From(answer []byte) Settings {
 	s := Settings{
 		Format:      attest.FormatOpenPGP,
@@ -74,7 +73,7 @@ func From(answer []byte) Settings {
 	return s
 }
 
-// home replaces the ~/ that a path of git's configuration may begin with.
+// home replaces a leading ~/ in a path from git's configuration.
 func home(path string) string {
 	rest, ok := strings.CutPrefix(path, "~/")
 	if dir, err := os.UserHomeDir(); ok && err == nil {
@@ -83,20 +82,20 @@ func home(path string) string {
 	return path
 }
 
-// Setup is whether signing is set up.
+// Setup says whether signing is set up.
 type Setup struct {
 	Ready   bool
 	Missing []Lack
 }
 
-// Lack is one thing that has to be done before signing works.
+// Lack is one thing to be done before signing works.
 type Lack struct {
 	What    string // a sentence without a full stop
-	Command string // what sets it up
+	Command string // the command that sets it up
 }
 
-// Setup says what signing lacks on this machine. Nothing is run: that a key can be used
-// only its use shows.
+// Setup says what is missing for signing on this machine. It runs nothing: only signing shows whether a key is
+// usable.
 func (s Settings) Setup() Setup {
 	var out Setup
 	lack := func(command, format string, args ...any) {
@@ -127,8 +126,8 @@ func (s Settings) Setup() Setup {
 	return out
 }
 
-// Lacks is what Setup finds missing, and a key that gpg does not have. It asks the gpg of this machine alone: another
-// program is named by a configuration, and looking may not start what that names.
+// Lacks returns what Setup finds missing, and a key that gpg does not have. It asks only the default gpg: other
+// programs come from a configuration, and a check must not start them.
 func (s Settings) Lacks(ctx context.Context) []Lack {
 	missing := s.Setup().Missing
 	if len(missing) > 0 || s.Format != attest.FormatOpenPGP || s.Program != defaultGPG {
@@ -154,7 +153,7 @@ func (s Settings) Lacks(ctx context.Context) []Lack {
 	}}
 }
 
-// gpgKey is how gpg and gpgsm are told which key signs.
+// gpgKey returns the key for gpg and gpgsm.
 func (s Settings) gpgKey() string { return cmp.Or(s.Key, s.Committer) }
 
 func (s Settings) lookup(program string) error {
@@ -162,7 +161,7 @@ func (s Settings) lookup(program string) error {
 	return err
 }
 
-// program is the one that signs, "" for a format that git does not have.
+// program returns the signing program, "" for a format unknown to git.
 func (s Settings) program() string {
 	switch s.Format {
 	case attest.FormatSSH:
@@ -177,7 +176,7 @@ func (s Settings) program() string {
 
 func (s Settings) programKey() string { return "gpg." + s.Format + ".program" }
 
-// keyFile is the file user.signingKey names.
+// keyFile returns the file that user.signingKey names.
 func (s Settings) keyFile() string {
 	path := home(s.Key)
 	if !filepath.IsAbs(path) {
@@ -186,7 +185,7 @@ func (s Settings) keyFile() string {
 	return path
 }
 
-// literal reports a value of user.signingKey that is a public key and no file.
+// literal reports whether a value of user.signingKey is a public key and not a file.
 func literal(key string) bool {
 	return strings.HasPrefix(key, "key::") || strings.HasPrefix(key, "ssh-")
 }

@@ -17,12 +17,12 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// maxShown is how much of what a program says a message repeats, in bytes.
+// maxShown is how many bytes of a program's output a message repeats.
 const maxShown = 600
 
-// Sign signs a statement's bytes as settings say. The program may ask for a passphrase
-// at the terminal, or for a touch; it is ended, with all it started but an agent, when
-// ctx ends. Fails with signing_not_configured or signing_failed.
+// Sign signs a statement's bytes according to the settings. The program may ask for a passphrase at the terminal,
+// or for a touch; it is ended, with everything it started except an agent, when ctx ends. It fails with
+// signing_not_configured or signing_failed.
 func Sign(ctx context.Context, s Settings, payload []byte) (*attest.Envelope, error) {
 	if setup := s.Setup(); !setup.Ready {
 		first := setup.Missing[0]
@@ -78,7 +78,7 @@ func (s Settings) ssh(ctx context.Context, message []byte) ([]byte, error) {
 	return s.run(ctx, append(argv, file, "-U"), message)
 }
 
-// defaultKey asks gpg.ssh.defaultKeyCommand for a public key.
+// defaultKey runs gpg.ssh.defaultKeyCommand to get a public key.
 func (s Settings) defaultKey(ctx context.Context) (string, error) {
 	argv, ok := words(s.DefaultKeyCommand)
 	if !ok || len(argv) == 0 {
@@ -100,7 +100,7 @@ func (s Settings) gpg(ctx context.Context, message []byte) ([]byte, error) {
 	return s.run(ctx, []string{s.program(), "--status-fd=2", "-bsau", s.gpgKey()}, message)
 }
 
-// run runs a program of the person's and returns what it printed.
+// run runs a program of the person's and returns its output.
 func (s Settings) run(ctx context.Context, argv []string, stdin []byte) ([]byte, error) {
 	spec := process.Spec{
 		Argv:           argv,
@@ -108,7 +108,7 @@ func (s Settings) run(ctx context.Context, argv []string, stdin []byte) ([]byte,
 		Stdin:          stdin,
 		Limit:          attest.MaxSignature,
 		KillOnOverflow: true,
-		KeepDetached:   true, // an agent that it starts is the person's
+		KeepDetached:   true, // an agent that it starts belongs to the person
 	}
 	if tty, err := os.OpenFile("/dev/tty", os.O_RDWR, 0); err == nil {
 		spec.Terminal = tty
@@ -128,7 +128,7 @@ func (s Settings) run(ctx context.Context, argv []string, stdin []byte) ([]byte,
 	return bytes.ReplaceAll(res.Stdout, []byte("\r\n"), []byte("\n")), nil
 }
 
-// said is what a program said of its failure, on one line, without gpg's status lines.
+// said returns a program's own message about its failure, on one line, without gpg's status lines.
 func said(stderr []byte) string {
 	var kept []string
 	for line := range strings.Lines(string(stderr)) {
@@ -157,8 +157,8 @@ func failed(program, why string) error {
 	}
 }
 
-// words splits a command into its arguments as git does: white space separates outside
-// of quotes, a backslash takes the next byte as it is but in single quotes.
+// words splits a command into its arguments as git does: white space separates words outside quotes, and a
+// backslash quotes the next byte except in single quotes.
 func words(s string) (argv []string, ok bool) {
 	var b strings.Builder
 	var quote byte

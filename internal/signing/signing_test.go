@@ -1,4 +1,4 @@
-// Signatures by the stock tools, from settings as git gives them, verified in Go.
+// Tests of signatures by the standard tools, from settings as git gives them, verified in Go.
 
 package signing
 
@@ -20,7 +20,7 @@ import (
 
 var payload = []byte(`{"_type":"https://in-toto.io/Statement/v1"}`)
 
-// tools makes a home for the programs, or skips where one is missing.
+// tools creates a home for the programs, or skips the test if one is missing.
 func tools(t *testing.T, names ...string) string {
 	t.Helper()
 	for _, n := range names {
@@ -61,7 +61,7 @@ func run(t *testing.T, dir, stdin string, argv ...string) string {
 	return string(out)
 }
 
-// settings are those of git config in a file of the test's.
+// settings returns the settings that git config reads from a file of the test.
 func settings(t *testing.T, dir string, pairs ...string) Settings {
 	t.Helper()
 	file := filepath.Join(dir, "config")
@@ -76,7 +76,7 @@ func settings(t *testing.T, dir string, pairs ...string) Settings {
 	return s
 }
 
-// verified signs and checks that it counts, for the principal.
+// verified signs and checks that the signature counts for the principal.
 func verified(t *testing.T, s Settings, file, text, principal string) *attest.Envelope {
 	t.Helper()
 	e, err := Sign(t.Context(), s, payload)
@@ -180,7 +180,7 @@ func TestX509(t *testing.T) {
 	run(t, dir, "", "openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", "k.pem", "-out", "c.pem",
 		"-days", "9", "-subj", "/CN=A", "-addext", "subjectAltName=email:a@example.org", "-addext",
 		"keyUsage=digitalSignature")
-	for try := range 5 { // gpgsm cannot decrypt a few of them, by the salt that each has
+	for try := range 5 { // gpgsm cannot decrypt a few of them, depending on their salt
 		run(t, dir, "", "openssl", "pkcs12", "-export", "-legacy", "-inkey", "k.pem", "-in", "c.pem", "-out", "k.p12",
 			"-passout", "pass:x")
 		key := exec.Command("gpgsm", "--batch", "--pinentry-mode", "loopback", "--passphrase-fd", "0", "--import", "k.p12")
@@ -194,7 +194,7 @@ func TestX509(t *testing.T) {
 	finger := run(t, dir, "", "openssl", "x509", "-in", "c.pem", "-noout", "-fingerprint", "-sha1")
 	_, finger, _ = strings.Cut(strings.TrimSpace(finger), "=")
 	write("trustlist.txt", finger+" S relax\n")
-	// The agent keeps the key without a passphrase from here on: nothing is there to ask at.
+	// From here on the agent keeps the key without a passphrase: it has nowhere to ask.
 	write("sign.sh", "#!/bin/sh\nexec gpgsm --batch --pinentry-mode loopback --passphrase-fd 3 \"$@\" 3<<E\nx\nE\n")
 	if err := os.Chmod(filepath.Join(dir, "sign.sh"), 0o700); err != nil {
 		t.Fatal(err)

@@ -11,11 +11,11 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// Long reports that every page is to be looked at, not only those that stand for others.
+// Long reports whether to test every page, not only representative ones.
 func Long() bool { return os.Getenv("AGENTXCHAIN_LONG_TESTS") == "1" }
 
-// Start starts Chromium for as long as the test runs, at most limit, and returns the
-// context of a tab. Where there is none the test is skipped, a long one fails.
+// Start starts Chromium for the duration of the test, at most limit, and returns the context of a tab. If there is
+// none the test is skipped; a long one fails.
 func Start(t *testing.T, limit time.Duration) context.Context {
 	t.Helper()
 	path := ""

@@ -1,4 +1,4 @@
-// How the tests of a package end.
+// Checking for goroutines at the end of a package's tests.
 
 package testleak
 
@@ -10,7 +10,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-// patience is how long the last goroutines may take to end: on a busy machine longer than goleak waits by itself.
+// patience is how long the last goroutines may take to end: on a busy machine longer than goleak's default.
 const patience = 15 * time.Second
 
 // Main runs the tests of a package, for its TestMain, and ends the process.

@@ -1,6 +1,5 @@
-// Package testproject sets up governed projects for tests whose agents pass gates by
-// themselves: as projects were before they named who approves, and as a configuration
-// can still ask for in plain words.
+// Package testproject sets up governed projects for tests whose agents pass gates by themselves: like projects from
+// before approvers had to be named, which a configuration can still request explicitly.
 package testproject
 
 import (
@@ -13,7 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
-// openPolicy passes planning and the end of the run when their gates hold.
+// openPolicy opens planning and the end of the run when the conditions of their gates hold.
 const openPolicy = `{"phase_transitions":{"default":"require_human","rules":[` +
 	`{"from_phase":"planning","to_phase":"implementation","action":"auto_approve",` +
 	`"when":{"gate_passed":true,"credentialed_gate":false}}]},` +
@@ -29,8 +28,8 @@ func Init(ctx context.Context, dir string, opt runner.ProjectOptions) (*runner.P
 	return p, OpenGates(dir)
 }
 
-// OpenGates takes authority and the roles of documents out of the configuration of a new
-// project and lets its policy open the gates whose documents are in order.
+// OpenGates removes authority and the roles of documents from the configuration of a new project and lets its
+// policy open the gates whose documents are in order.
 func OpenGates(dir string) error {
 	path := filepath.Join(dir, wire.ConfigPath)
 	data, err := os.ReadFile(path)
@@ -46,7 +45,7 @@ func OpenGates(dir string) error {
 		return err
 	}
 	doc.Delete("authority")
-	doc.Delete("workflow_kit") // tests bring roles and phases of their own
+	doc.Delete("workflow_kit") // tests use their own roles and phases
 	doc.Set("approval_policy", policy)
 	return os.WriteFile(path, ojson.Pretty(doc), 0o666)
 }

@@ -1,4 +1,4 @@
-// Texts that change as files do.
+// Texts that change like files.
 
 package testrepo
 
@@ -8,7 +8,7 @@ import (
 	"math/rand/v2"
 )
 
-// Edited changes a text as histories change files: lines come, go and move.
+// Edited changes a text the way histories change files: lines appear, disappear and move.
 func Edited(rnd *rand.Rand, data []byte) []byte {
 	out := bytes.Clone(data)
 	for range 1 + rnd.IntN(4) {

@@ -14,9 +14,8 @@ import (
 	"testing"
 )
 
-// Matrix runs f as a subtest on {sha1, sha256} x {files, reftable} x {main,
-// linked work tree}. Reftable is left out when the installed git lacks it. The
-// everyday run has two of them, which between them have each of these; see Thorough.
+// Matrix runs f as a subtest on {sha1, sha256} x {files, reftable} x {main, linked work tree}. Reftable is left out
+// when the installed git lacks it. By default two of them run, which together cover each value; see Thorough.
 func Matrix(t *testing.T, f func(t *testing.T, r *Repo)) {
 	t.Helper()
 	for _, o := range KindsFor(t) {
@@ -27,7 +26,7 @@ func Matrix(t *testing.T, f func(t *testing.T, r *Repo)) {
 	}
 }
 
-// KindsFor is what Matrix runs the test with.
+// KindsFor returns the kinds with which Matrix runs the test.
 func KindsFor(t *testing.T) []Options {
 	t.Helper()
 	all := Kinds()
@@ -37,7 +36,7 @@ func KindsFor(t *testing.T) []Options {
 	return all
 }
 
-// Kinds are all kinds of repository the installed git can make.
+// Kinds returns all kinds of repository that the installed git can make.
 func Kinds() []Options {
 	refFormats := []string{"files"}
 	if HasReftable() {
@@ -54,7 +53,7 @@ func Kinds() []Options {
 	return out
 }
 
-// Name is a short name of the kind, for subtests.
+// Name returns a short name of the kind, for subtests.
 func (o Options) Name() string {
 	name := o.ObjectFormat + "-" + o.RefFormat
 	if o.LinkedWorktree {
@@ -89,7 +88,7 @@ var gitRelease = sync.OnceValue(func() (v [2]int) {
 	return v
 })
 
-// SyncedRefs leaves a test of power cuts out where git does not sync the refs that it moves: before 2.36.
+// SyncedRefs skips a test of power cuts where git does not sync refs: before 2.36.
 func SyncedRefs(t *testing.T) {
 	t.Helper()
 	if !HasGit(2, 36) {
@@ -97,9 +96,9 @@ func SyncedRefs(t *testing.T) {
 	}
 }
 
-// Thorough leaves a test out of the everyday run: kills at every point, long histories, deadlines
-// that are waited for, walks through everything a page of documentation says. AGENTXCHAIN_TESTS=all and -run with the name of
-// a test run it; AGENTXCHAIN_TESTS=2/3, as .ci/run sets it, runs the second of three parts of them.
+// Thorough skips a test by default: kills at every point, long histories, deadlines that are waited for, walks
+// through everything a page of documentation says. AGENTXCHAIN_TESTS=all and -run with the name of a test run it;
+// AGENTXCHAIN_TESTS=2/3, as .ci/run sets it, runs the second third of them.
 func Thorough(t *testing.T) {
 	t.Helper()
 	if !All(t.Name()) {
@@ -107,8 +106,8 @@ func Thorough(t *testing.T) {
 	}
 }
 
-// Serving leaves out a thorough test of something that does many things at a time. Where .ci/run has
-// the race detector, AGENTXCHAIN_TESTS=serving, it runs too.
+// Serving skips a thorough test of concurrent code. Where .ci/run uses the race detector,
+// AGENTXCHAIN_TESTS=serving, it runs too.
 func Serving(t *testing.T) {
 	t.Helper()
 	if os.Getenv("AGENTXCHAIN_TESTS") != "serving" {
@@ -116,8 +115,8 @@ func Serving(t *testing.T) {
 	}
 }
 
-// Times is how often the test or script of that name tries what it tries: few times in the everyday run,
-// many times where it runs as thoroughly as it can.
+// Times returns how often the test or script of that name should repeat its work: few times by default, many times
+// where it runs thoroughly.
 func Times(name string, few, many int) int {
 	if All(name) {
 		return many

@@ -2,8 +2,8 @@ package testrepo
 
 import "golang.org/x/sys/unix"
 
-// roomInMemory reports whether the tests' files fit into memory: a place for them is
-// there, programs can be started from it, and much of it is free.
+// roomInMemory reports whether the tests' files fit into memory: there is a place for them, programs can be started
+// from it, and enough of it is free.
 func roomInMemory() bool {
 	var fs unix.Statfs_t
 	if unix.Statfs(memory, &fs) != nil || unix.Access(memory, unix.W_OK) != nil {

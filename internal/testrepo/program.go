@@ -1,4 +1,4 @@
-// The program itself, for tests that people would do with it.
+// The program itself, for tests that use it like people.
 
 package testrepo
 
@@ -10,9 +10,9 @@ import (
 	"strings"
 )
 
-// Program is git-agentxchain: the file that AGENTXCHAIN_TEST_PROGRAM names, which .ci/run has built, or one built into
-// dir. It is built as this test is, which has compiled most of it, but without the race detector: what is tried is the
-// program people have.
+// Program returns git-agentxchain: the file that AGENTXCHAIN_TEST_PROGRAM names, which .ci/run has built, or one
+// built into dir. It is built like this test, which has compiled most of it, but without the race detector: the
+// tests try the program that people have.
 func Program(dir string) (string, error) {
 	if have := os.Getenv("AGENTXCHAIN_TEST_PROGRAM"); have != "" {
 		return have, nil

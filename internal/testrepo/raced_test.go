@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestWhatStartsGoroutinesIsRaced: .ci/run names every package that starts a goroutine in its step
-// with the race detector.
+// TestWhatStartsGoroutinesIsRaced checks that .ci/run names every package that starts a goroutine in its step with
+// the race detector.
 func TestWhatStartsGoroutinesIsRaced(t *testing.T) {
 	script, err := os.ReadFile("../../.ci/run")
 	if err != nil {

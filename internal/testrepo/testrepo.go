@@ -17,7 +17,7 @@ import (
 type Options struct {
 	ObjectFormat   string // "sha1" (also "") or "sha256"
 	RefFormat      string // "files" (also "") or "reftable"
-	LinkedWorktree bool   // Dir is a linked work tree on a branch of its own
+	LinkedWorktree bool   // Dir is a linked work tree on its own branch
 	Subdir         string // Dir is this directory below the work tree's root
 	Unborn         bool   // no commit yet; not with LinkedWorktree
 }
@@ -32,8 +32,8 @@ type Repo struct {
 	t testing.TB
 }
 
-// Isolate keeps the developer's git configuration and the repository a hook
-// may be running in out of the tests of this process. New calls it.
+// Isolate keeps the developer's git configuration, and the repository a hook may be running in, out of the tests of
+// this process. New calls it.
 func Isolate() { isolate() }
 
 var isolate = sync.OnceFunc(func() {
@@ -55,10 +55,9 @@ var isolate = sync.OnceFunc(func() {
 	InMemory()
 })
 
-// InMemory has the temporary directories of this process, and of those it starts, made
-// in memory, where there is room: tests make thousands of repositories and sync every
-// write, and that takes a third of the time there. A person who wants them on a disk
-// sets TMPDIR. Isolate calls it.
+// InMemory puts the temporary directories of this process and its children into memory, if there is room: tests
+// make thousands of repositories and sync every write, which takes a third of the time there. Set TMPDIR to use a
+// disk instead. Isolate calls it.
 func InMemory() {
 	if os.Getenv("TMPDIR") == "" && roomInMemory() {
 		_ = os.Setenv("TMPDIR", memory)
@@ -67,7 +66,7 @@ func InMemory() {
 
 const (
 	memory    = "/dev/shm"
-	memoryMin = 4 << 30 // bytes that have to be free there
+	memoryMin = 4 << 30 // bytes that must be free there
 )
 
 // New makes a repository of two commits: a.txt, "b c.txt" and d/e.txt.
@@ -115,8 +114,8 @@ func New(t testing.TB, o Options) *Repo {
 	return r
 }
 
-// UpkeepNow is a configuration by which git does its upkeep within the command that starts it: from version 2.47 on it
-// goes on beside what a test does next.
+// UpkeepNow is a configuration with which git does its maintenance within the command that starts it: from version
+// 2.47 on it otherwise continues beside the test.
 const UpkeepNow = "[maintenance]\n\tautoDetach = false\n[gc]\n\tautoDetach = false\n"
 
 func keepInForeground(t testing.TB, gitDir string) {

@@ -1,4 +1,5 @@
-// What a power cut may leave: a directory as it was, the recorded calls, and which of them were on the disk.
+// The possible results of a power cut: a directory's initial state, the recorded calls, and which of them had
+// reached the disk.
 
 package testtrace
 
@@ -18,57 +19,55 @@ import (
 	"time"
 )
 
-// Disk is a directory at a moment and what was done to it since. A write is on the disk
-// for certain when its file has been synced after it, and a name when its directory
-// has; everything else may be there or not, in any combination.
+// Disk is a directory at a moment and what was done to it since. A write is certainly on the disk when its file has
+// been synced after it, and a name when its directory has; everything else may be there or not, in any combination.
 type Disk struct {
 	base   string
-	spared []string // below base, not on this disk
+	spared []string // below base, on another machine's disk
 	before Image
 	now    Image
 	ops    []op
-	open   map[uint64]int // number that the kernel gave a file -> ours
+	open   map[uint64]int // the kernel's number of a file -> ours
 }
 
-// Image is the contents of a directory: its files by number, of which 0 is the
-// directory itself.
+// Image is the contents of a directory: its files by number; 0 is the directory itself.
 type Image []file
 
-// file is a file, a directory or a symbolic link, whatever its names.
+// file is a file, a directory or a symbolic link, independent of its names.
 type file struct {
 	mode  fs.FileMode
 	mtime time.Time
 	data  []byte         // the target of a link
-	names map[string]int // of a directory
+	names map[string]int // entries of a directory
 }
 
 type opKind int
 
 const (
-	opMake  opKind = iota // a file that has no name yet
-	opName                // a name is made, or given to another file
+	opMake  opKind = iota // a file without a name yet
+	opName                // a name is created, or moved to another file
 	opErase               // a name is removed
-	opMove                // a name is removed and another made, as one
+	opMove                // a name is removed and another created, atomically
 	opWrite
 	opCut
 	opMode
 	opSync
 )
 
-// op is one step. Files are named by their numbers.
+// op is one step. It identifies files by their numbers.
 type op struct {
 	kind     opKind
-	file     int // that is made, named, written or synced
-	dir, to  int // the directories of the names
+	file     int // file that is created, named, written or synced
+	dir, to  int // directories of the names
 	name, as string
-	offset   int64 // of what is written; the length of a file that is cut
+	offset   int64 // of a write; the length of a truncated file
 	data     []byte
 	mode     fs.FileMode
-	spared   bool // it is of another machine, and lasts
+	spared   bool // it is on another machine, and durable
 }
 
-// NewDisk reads the directory, which is taken to be on the disk as it is. What is done below the
-// directories spared lasts without being synced: they are another machine's, whose power is not cut.
+// NewDisk reads the directory, which is assumed to be on disk as it is. Changes below the directories spared are
+// durable without a sync: they belong to another machine, whose power is not cut.
 func NewDisk(base string, spared ...string) (*Disk, error) {
 	d := &Disk{base: base, spared: spared, open: make(map[uint64]int)}
 	if _, err := d.read(base); err != nil {
@@ -117,7 +116,7 @@ func (m Image) clone() Image {
 	return out
 }
 
-// find is the file of a name, or its directory and the name in it when there is none.
+// find returns the file of a name, or its directory and the name in it when there is none.
 func (d *Disk) find(path string) (n, dir int, name string, err error) {
 	rel, err := filepath.Rel(d.base, path)
 	if err != nil || !filepath.IsLocal(rel) {
@@ -142,8 +141,7 @@ func (d *Disk) find(path string) (n, dir int, name string, err error) {
 	return -1, dir, name, nil
 }
 
-// Record takes in the calls of a Run in their order. It fails for one that it cannot
-// tell the effect of.
+// Record adds the calls of a Run in their order. It fails for a call whose effect it does not know.
 func (d *Disk) Record(calls []*Call) error {
 	for _, c := range calls {
 		if !c.Done {
@@ -165,14 +163,14 @@ func (d *Disk) do(o op) {
 	d.now = d.now.apply(o, whole)
 }
 
-// create is a new file without a name.
+// create creates a new file without a name.
 func (d *Disk) create(mode fs.FileMode, data []byte) int {
 	n := len(d.now)
 	d.do(op{kind: opMake, file: n, mode: mode, data: data})
 	return n
 }
 
-// opened is the file that a call on a descriptor is about.
+// opened returns the file of a call's descriptor.
 func (d *Disk) opened(c *Call) (int, error) {
 	if n, ok := d.open[c.Inode]; ok {
 		return n, nil
@@ -228,7 +226,7 @@ func (d *Disk) record(c *Call) error {
 	}
 	n, dir, name, err := d.find(c.Path)
 	if c.Inode != 0 && (err != nil || n < 0) {
-		n, err = d.opened(c) // a file without a name, by its descriptor
+		n, err = d.opened(c) // an unnamed file, by its descriptor
 	}
 	if err != nil {
 		return err
@@ -260,13 +258,13 @@ func (d *Disk) record(c *Call) error {
 	return nil
 }
 
-// part is how much of a step has come to the disk.
+// part is how much of a step has reached the disk.
 type part int
 
 const (
 	whole part = iota
-	half       // of what was written
-	zeros      // the file is as long, and there are zeros
+	half       // of the written data
+	zeros      // the file has its length, but contains zeros
 	none
 )
 
@@ -313,13 +311,13 @@ func (m Image) apply(o op, p part) Image {
 	return m
 }
 
-// Now is the directory after every step.
+// Now returns the directory after every step.
 func (d *Disk) Now() Image { return d.now }
 
-// Len is how many steps there are. A power cut may come before each, and after the last.
+// Len returns the number of steps. A power cut may come before each, and after the last.
 func (d *Disk) Len() int { return len(d.ops) }
 
-// durable reports for each of the first k steps whether it is on the disk for certain.
+// durable reports for each of the first k steps whether it is certainly on the disk.
 func (d *Disk) durable(k int) []bool {
 	out := make([]bool, k)
 	synced := make(map[int]bool)
@@ -340,8 +338,8 @@ func (d *Disk) durable(k int) []bool {
 	return out
 }
 
-// Cut returns images that a power cut after the first k steps may leave: all of it there, none of what was not
-// synced, names without contents, contents without names, halves, zeros, and as many more by chance.
+// Cut returns images that a power cut after the first k steps may leave: everything there, nothing that was not
+// synced, names without contents, contents without names, halves, zeros, and more random ones.
 func (d *Disk) Cut(k, more int, draw *rand.Rand) []Image {
 	sure := d.durable(k)
 	names := func(o op) bool { return o.kind == opName || o.kind == opErase || o.kind == opMove }
@@ -356,7 +354,7 @@ func (d *Disk) Cut(k, more int, draw *rand.Rand) []Image {
 	ways := []func(int, op) part{choose(whole, whole), choose(none, none), choose(whole, none), choose(none, whole),
 		choose(whole, half), choose(whole, zeros)}
 	for range more {
-		// A journal keeps names in order up to a moment; writes come as they please.
+		// A journal keeps names in order up to a moment; writes arrive in any order.
 		upTo := draw.IntN(k + 1)
 		ordered := draw.IntN(2) == 0
 		ways = append(ways, func(i int, o op) part {
@@ -388,7 +386,7 @@ func (d *Disk) Cut(k, more int, draw *rand.Rand) []Image {
 	return out
 }
 
-// Sum is the same for the same names with the same contents.
+// Sum returns a hash of all names and contents.
 func (m Image) Sum() (sum [sha256.Size]byte) {
 	h := sha256.New()
 	_ = m.walk(0, "", func(name string, f *file) error {
@@ -399,7 +397,7 @@ func (m Image) Sum() (sum [sha256.Size]byte) {
 	return sum
 }
 
-// Differences names the files that are not the same in both.
+// Differences lists the files that differ.
 func (m Image) Differences(other Image) []string {
 	list := func(m Image) map[string]string {
 		out := make(map[string]string)
@@ -424,7 +422,7 @@ func (m Image) Differences(other Image) []string {
 	return out
 }
 
-// Step says what the k-th step is, from 0.
+// Step describes the k-th step, counted from 0.
 func (d *Disk) Step(k int) string {
 	if k >= len(d.ops) {
 		return "the end"
@@ -455,7 +453,7 @@ func (m Image) walk(n int, name string, f func(string, *file) error) error {
 	return nil
 }
 
-// Write makes a directory of the image.
+// Write creates a directory from the image.
 func (m Image) Write(base string) error {
 	return m.walk(0, base, func(name string, f *file) error {
 		switch {
@@ -473,7 +471,7 @@ func (m Image) Write(base string) error {
 		_, err = io.Copy(w, bytes.NewReader(f.data))
 		at := f.mtime
 		if at.IsZero() {
-			at = time.Now().Add(-time.Minute) // a machine takes a while to start again
+			at = time.Now().Add(-time.Minute) // a machine takes a while to restart
 		}
 		if err = errors.Join(err, w.Close()); err == nil {
 			err = os.Chtimes(name, at, at)

@@ -1,4 +1,4 @@
-// Tests of what a power cut leaves of a few known steps.
+// Tests of power cuts after a few known steps.
 
 package testtrace
 
@@ -29,7 +29,7 @@ func TestCut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// One file is synced and its name is not, one name without the file, and one neither.
+	// One file is synced but not its name, one name but not the file, and one neither.
 	script := "dd of=synced bs=4 conv=fsync status=none <<end\ndata\nend\n" +
 		"mkdir d; echo lost >d/unsynced; sync d; echo gone >>old; mv old new; ln -s new link; rm d/unsynced; rmdir d"
 	r, err := (&Run{Dir: dir, Env: os.Environ(), Args: []string{"sh", "-c", script}, Below: dir, Record: true}).Do()
@@ -91,7 +91,7 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// TestCutSpares: what another machine has written lasts, synced or not.
+// TestCutSpares checks that what another machine has written stays, synced or not.
 func TestCutSpares(t *testing.T) {
 	if !Available() {
 		t.Skip("processes cannot be traced here")

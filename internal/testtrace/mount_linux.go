@@ -1,4 +1,4 @@
-// A disk that is simulated: a file system in memory, which programs use through FUSE.
+// A simulated disk: a file system in memory, which programs use through FUSE.
 
 package testtrace
 
@@ -17,13 +17,13 @@ import (
 	"github.com/hanwen/go-fuse/v2/fuse"
 )
 
-// fake is the file system. It is served by a process of its own: one that stops all its threads while a child of it
-// waits for the disk would wait for ever.
+// fake is the file system. It is served by its own process: one that stops all its threads while a child of it
+// waits for the disk would wait forever.
 type fake struct {
 	fuse.RawFileSystem
 	draw   *rand.Rand
 	server *fuse.Server
-	skew   time.Duration // of the disk's clock
+	skew   time.Duration // of the disk's clock from the system's
 
 	mu     sync.Mutex
 	disk   *Disk
@@ -34,7 +34,7 @@ type fake struct {
 	frozen bool // the processes are being killed: nothing is carried out any more
 }
 
-// meta is what is known of a file beside its contents.
+// meta is the metadata of a file.
 type meta struct {
 	links           uint32
 	changed, stated time.Time
@@ -54,7 +54,7 @@ func (m *fake) mount(d *Disk) error {
 	for _, f := range d.now {
 		at := f.mtime
 		if at.IsZero() {
-			at = m.clock().Add(-time.Minute) // a machine takes a while to start again
+			at = m.clock().Add(-time.Minute) // a machine takes a while to restart
 		}
 		m.meta = append(m.meta, meta{changed: at, stated: at})
 	}
@@ -80,10 +80,10 @@ func (m *fake) mount(d *Disk) error {
 	return server.WaitMount()
 }
 
-// clock is a coarse one, as those of kernels are.
+// clock is coarse, like those of kernels.
 func (m *fake) clock() time.Time { return time.Now().Add(m.skew).Truncate(4 * time.Millisecond) }
 
-// disk is one with what the image holds, without the files that have no name.
+// disk returns a Disk with the contents of the image, without unnamed files.
 func (m Image) disk(base string) *Disk {
 	d := &Disk{base: base, open: make(map[uint64]int)}
 	number := make(map[int]int)
@@ -114,7 +114,7 @@ func (m Image) disk(base string) *Disk {
 // FUSE numbers files from 1.
 func index(node uint64) int { return int(node - 1) }
 
-const forever = uint64(1 << 30) // seconds for which the kernel may keep what it knows: nothing changes beside it
+const forever = uint64(1 << 30) // seconds for which the kernel may cache its knowledge: nothing else changes the disk
 
 func (m *fake) attr(n int, out *fuse.Attr) {
 	f, t := m.disk.now[n], m.meta[n]
@@ -151,7 +151,7 @@ func (m *fake) entry(n int, out *fuse.EntryOut) {
 	m.attr(n, &out.Attr)
 }
 
-// do carries a step out, and gives the files concerned their times.
+// do carries out a step, and sets the times of the files concerned.
 func (m *fake) do(o op) {
 	m.disk.do(o)
 	now := m.clock()
@@ -179,7 +179,7 @@ func (m *fake) do(o op) {
 	}
 }
 
-// path is a name of a file, for people.
+// path returns a name of a file, for people.
 func (m *fake) path(n int) string {
 	found := ""
 	_ = m.disk.now.walk(0, m.disk.base, func(name string, f *file) error {
@@ -192,7 +192,7 @@ func (m *fake) path(n int) string {
 	return cmp.Or(found, fmt.Sprintf("%s (file %d, without a name)", m.disk.base, n))
 }
 
-// at is the file of a name in a directory.
+// at returns the file of a name in a directory.
 func (m *fake) at(dir uint64, name string) (int, fuse.Status) {
 	n, ok := m.disk.now[index(dir)].names[name]
 	if !ok {
@@ -201,7 +201,7 @@ func (m *fake) at(dir uint64, name string) (int, fuse.Status) {
 	return n, fuse.OK
 }
 
-// What programs ask without changing anything.
+// Requests that change nothing.
 
 func (m *fake) Init(*fuse.Server)     {}
 func (m *fake) OnUnmount()            {}
@@ -213,7 +213,7 @@ func (m *fake) Lookup(_ <-chan struct{}, h *fuse.InHeader, name string, out *fus
 	defer m.mu.Unlock()
 	n, status := m.at(h.NodeId, name)
 	if !status.Ok() {
-		out.NodeId, out.EntryValid = 0, forever // the kernel may keep that as well
+		out.NodeId, out.EntryValid = 0, forever // the kernel may cache that as well
 		return fuse.OK
 	}
 	m.entry(n, out)
@@ -286,7 +286,7 @@ func (m *fake) StatFs(_ <-chan struct{}, _ *fuse.InHeader, out *fuse.StatfsOut) 
 
 func (m *fake) Release(<-chan struct{}, *fuse.ReleaseIn) {}
 
-// What programs change. Each first asks call whether it goes wrong.
+// Requests that change something. Each first asks call whether it goes wrong.
 
 func (m *fake) SetAttr(_ <-chan struct{}, in *fuse.SetAttrIn, out *fuse.AttrOut) fuse.Status {
 	m.mu.Lock()
@@ -378,7 +378,7 @@ func (m *fake) Open(_ <-chan struct{}, in *fuse.OpenIn, out *fuse.OpenOut) fuse.
 		out.OpenFlags = fuse.FOPEN_KEEP_CACHE
 		return fuse.OK
 	}
-	out.OpenFlags = fuse.FOPEN_KEEP_CACHE | fuse.FOPEN_NOFLUSH // it changes nothing when it is closed
+	out.OpenFlags = fuse.FOPEN_KEEP_CACHE | fuse.FOPEN_NOFLUSH // closing it changes nothing
 	return fuse.OK
 }
 

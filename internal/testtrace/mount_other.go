@@ -1,6 +1,6 @@
 //go:build !linux
 
-// Where no disk is simulated.
+// Systems on which no disk is simulated.
 
 package testtrace
 
@@ -12,7 +12,7 @@ import (
 // Mount is a simulated disk; there is none here.
 type Mount struct{}
 
-// MountAvailable says no.
+// MountAvailable returns false.
 func MountAvailable() bool { return false }
 
 // NewMount fails.

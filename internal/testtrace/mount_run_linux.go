@@ -1,4 +1,4 @@
-// Programs on a simulated disk: which of them goes on, and which of their calls goes wrong.
+// Programs on a simulated disk: which of them continues, and which of their calls goes wrong.
 
 package testtrace
 
@@ -28,26 +28,26 @@ type mounted struct {
 	over   bool
 }
 
-// turns are the programs on the disk, and which of two goes on.
+// turns holds the programs on the disk, and which of two continues.
 type turns struct {
 	runs  []*mounted
-	owner map[uint32]int // thread -> its program, -1 for none of them
+	owner map[uint32]int // thread -> its program, -1 for none
 	turn  int
-	left  int       // calls until the other one goes on
+	left  int       // calls until the other one continues
 	last  time.Time // of the last call
 }
 
-// patience is how long a program may take to its next call: another one goes on when it waits for something.
+// patience is how long a program may take until its next call: another one continues when it waits for something.
 const patience = 3 * time.Millisecond
 
 // limit is how long a run may take.
 const limit = 2 * time.Minute
 
-// called is what happens to a call.
+// called is the outcome of a call.
 type called struct {
 	fail  fuse.Status // it is not carried out
-	short bool        // a half of it is
-	kill  uint32      // the process, afterwards
+	short bool        // only half of it is carried out
+	kill  uint32      // the process to kill afterwards
 }
 
 func (c called) done() {
@@ -56,8 +56,8 @@ func (c called) done() {
 	}
 }
 
-// call counts a call that changes a file, once it is its turn, and says what happens to it. The file is n, or
-// has the name in the directory n, and is to get another name.
+// call waits until it is the program's turn, counts a call that changes a file, and decides its outcome. The file
+// is n, or has the name in the directory n, and is to get the name as.
 func (m *fake) call(h *fuse.InHeader, what string, n int, name, as string) called {
 	if len(m.turns.runs) == 0 {
 		return called{} // the test itself
@@ -100,19 +100,19 @@ func (m *fake) call(h *fuse.InHeader, what string, n int, name, as string) calle
 	return called{fail: fuse.Status(errnos[f.Kind])}
 }
 
-// now kills at once.
+// now carries out the kill immediately.
 func (c called) now() called {
 	c.done()
 	return c
 }
 
-// await returns the number of the program of a thread when it is its turn.
+// await waits for the turn of a thread's program and returns the program's number.
 func (m *fake) await(thread uint32) int {
 	t := &m.turns
 	mine, known := t.owner[thread]
 	for !known {
 		if slices.ContainsFunc(t.runs, func(r *mounted) bool { return r.pid == 0 }) {
-			m.pause() // it may be one that has just been started
+			m.pause() // it may have just been started
 			continue
 		}
 		mine, known = m.ownerOf(int(thread)), true
@@ -134,17 +134,17 @@ func (m *fake) await(thread uint32) int {
 	return mine
 }
 
-// pause lets others have the lock.
+// pause gives up the lock for a moment.
 func (m *fake) pause() {
 	m.mu.Unlock()
 	time.Sleep(patience / 20)
 	m.mu.Lock()
 }
 
-// some draws how many calls a program makes before the other goes on.
+// some draws how many calls a program makes before the other continues.
 func (m *fake) some() int { return 1 + m.draw.IntN(1<<m.draw.IntN(7)) }
 
-// ownerOf finds the program that a thread is a part of, -1 when it is of none.
+// ownerOf returns the program of a thread, -1 for none.
 func (m *fake) ownerOf(thread int) int {
 	for pid := statusOf(thread, "Tgid:"); pid > 1; {
 		for i, r := range m.turns.runs {
@@ -161,7 +161,7 @@ func (m *fake) ownerOf(thread int) int {
 	return -1
 }
 
-// statusOf reads a number that the kernel tells of a process or a thread.
+// statusOf reads a number from the kernel's status of a process or a thread.
 func statusOf(pid int, field string) int {
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	_, rest, _ := strings.Cut(string(text), "\n"+field)
@@ -170,7 +170,7 @@ func statusOf(pid int, field string) int {
 	return n
 }
 
-// children are the processes that a process has started, or that were left to it.
+// children returns the processes that a process has started or inherited.
 func children(pid int) (list []int) {
 	names, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
 	for _, name := range names {
@@ -184,7 +184,7 @@ func children(pid int) (list []int) {
 	return list
 }
 
-// killBelow kills all that a process has started.
+// killBelow kills everything that a process has started.
 func killBelow(pid int) {
 	for _, child := range children(pid) {
 		_ = unix.Kill(child, unix.SIGKILL)
@@ -192,9 +192,9 @@ func killBelow(pid int) {
 	}
 }
 
-// run runs programs to their end, two of them by turns, and waits for everything they started.
+// run runs programs to their end, two of them alternating, and waits for everything they started.
 func (m *fake) run(runs []*Run) ([]*Result, error) {
-	// What a program leaves behind becomes a child of this process.
+	// Processes that a program leaves behind become children of this process.
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return nil, err
 	}
@@ -257,7 +257,7 @@ func (m *fake) carry(r *mounted) error {
 		r.over = true
 		r.pid = cmp.Or(r.pid, -1)
 	}()
-	// Files, and no pipes: what a program leaves behind holds them open.
+	// Files, not pipes: leftover processes would hold pipes open.
 	var printed [2]*os.File
 	for i := range printed {
 		fd, err := unix.MemfdCreate("output", unix.MFD_CLOEXEC)
@@ -267,7 +267,7 @@ func (m *fake) carry(r *mounted) error {
 		printed[i] = os.NewFile(uintptr(fd), "output")
 		defer func() { _ = printed[i].Close() }()
 	}
-	// The shell goes to the directory: a child that has not become another program yet stops this process.
+	// The shell changes the directory: a child before its exec would block this process.
 	cmd := exec.Command("/bin/sh", append([]string{"-c", `cd "$0" && exec "$@"`, r.run.Dir}, r.run.Args...)...)
 	cmd.Env, cmd.Stdout, cmd.Stderr = r.run.Env, printed[0], printed[1]
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}

@@ -1,4 +1,4 @@
-// The process that serves a simulated disk, and how it is asked.
+// The process that serves a simulated disk, and requests to it.
 
 package testtrace
 
@@ -18,18 +18,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Mount is a Disk that programs use as any other. Its calls go wrong, its power is cut, its clock jumps, and of two
-// programs it carries on the one or the other. A seed draws all of that.
+// Mount is a Disk that programs use like any other. Its calls go wrong, its power is cut, its clock jumps, and it
+// makes two programs alternate. A seed determines all of that.
 type Mount struct {
 	process *exec.Cmd
 	client  *rpc.Client
 	errors  strings.Builder
 }
 
-// mountStage is set in the environment of the process that serves: the seed and the directory.
+// mountStage is set in the environment of the serving process: the seed and the directory.
 const mountStage = "TESTTRACE_MOUNT"
 
-// NewMount puts a simulated disk with the same contents in the place of a directory, until Close.
+// NewMount mounts a simulated disk with the same contents over a directory, until Close.
 func NewMount(base string, seed uint64) (*Mount, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -53,7 +53,7 @@ func NewMount(base string, seed uint64) (*Mount, error) {
 	return m, m.ask("Ready", 0, new(int))
 }
 
-// MountAvailable reports whether a disk can be simulated here: there is FUSE, and the right to mount.
+// MountAvailable reports whether a disk can be simulated here, which needs FUSE and the right to mount.
 func MountAvailable() bool { return mountAvailable() }
 
 var mountAvailable = sync.OnceValue(func() bool {
@@ -66,7 +66,7 @@ var mountAvailable = sync.OnceValue(func() bool {
 	return err == nil && m.Close() == nil
 })
 
-// duplex is one pipe to read and one to write.
+// duplex is a pipe to read from and one to write to.
 type duplex struct {
 	io.ReadCloser
 	to io.WriteCloser
@@ -82,29 +82,29 @@ func (m *Mount) ask(what string, question, answer any) error {
 	return nil
 }
 
-// Do runs programs to their end, two of them by turns, and waits for everything they started.
+// Do runs programs to their end, two of them alternating, and waits for everything they started.
 func (m *Mount) Do(runs ...*Run) (results []*Result, err error) {
 	return results, m.ask("Do", runs, &results)
 }
 
-// Len is how many steps are not settled.
+// Len returns how many steps are not settled.
 func (m *Mount) Len() (n int, err error) { return n, m.ask("Len", 0, &n) }
 
-// Cut has the power fail after the first k of the steps that are not settled, and starts the machine again.
+// Cut cuts the power after the first k unsettled steps, and restarts the machine.
 func (m *Mount) Cut(k int) error { return m.ask("Cut", k, new(int)) }
 
-// Settle writes back everything, as time does.
+// Settle writes everything to the disk, as time does.
 func (m *Mount) Settle() error { return m.ask("Settle", 0, new(int)) }
 
-// Jump moves the clock that gives files their times.
+// Jump moves the clock of file times.
 func (m *Mount) Jump(by time.Duration) error { return m.ask("Jump", by, new(int)) }
 
-// Close takes the disk away. What was on it is gone.
+// Close removes the disk with its contents.
 func (m *Mount) Close() error {
 	return errors.Join(m.ask("Close", 0, new(int)), m.client.Close(), m.process.Wait())
 }
 
-// serve is the process.
+// serve is the main function of the serving process.
 func serve(what string) error {
 	number, base, _ := strings.Cut(what, " ")
 	seed, err := strconv.ParseUint(number, 10, 64)
@@ -115,7 +115,7 @@ func serve(what string) error {
 	if err != nil {
 		return err
 	}
-	// Without a wait: a program that is still there must not keep the directory.
+	// Without waiting: a surviving program must not keep the directory.
 	defer func() { _ = unix.Unmount(base, unix.MNT_DETACH) }()
 	s := rpc.NewServer()
 	if err := s.RegisterName("Mount", &answers{m}); err != nil {
@@ -125,7 +125,7 @@ func serve(what string) error {
 	return nil
 }
 
-// orphaned ends all programs when the test is gone: none is to wait for a disk that is not served any more.
+// orphaned ends all programs when the test is gone: none must wait for a disk that is no longer served.
 type orphaned struct{ io.ReadCloser }
 
 func (o orphaned) Read(p []byte) (int, error) {
@@ -136,7 +136,7 @@ func (o orphaned) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// answers are the methods that Mount asks.
+// answers has the methods that Mount calls.
 type answers struct{ m *fake }
 
 func (a *answers) Ready(int, *int) error { return nil }

@@ -1,4 +1,4 @@
-// Tests of the simulated disk: it is a disk as others are, to programs that know nothing of it.
+// Tests that the simulated disk behaves like any other for programs that know nothing about it.
 
 package testtrace
 
@@ -12,7 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
-// newMount is an empty disk.
+// newMount returns an empty disk.
 func newMount(t *testing.T) (m *Mount, dir string) {
 	t.Helper()
 	if !MountAvailable() {
@@ -57,7 +57,7 @@ test "$(stat -c %h g1)" = 2; printf x >>g1; test "$(tail -c 1 h1)" = x`, Fault{}
 }
 
 func TestMountFaults(t *testing.T) {
-	// Of each echo the shell opens, closes, writes and closes.
+	// For each echo the shell opens, closes, writes and closes.
 	const script = `echo a >a; echo b >b; (sleep 0.05; echo c >c) & wait; mv b d; echo end`
 	for _, c := range []struct {
 		f        Fault
@@ -116,7 +116,7 @@ func TestMountLosesPower(t *testing.T) {
 			t.Fatal(err)
 		}
 		seen[contentsOf(dir)] = true
-		m.sh(t, dir, `echo after >after`, Fault{}) // it goes on
+		m.sh(t, dir, `echo after >after`, Fault{}) // the disk still works
 		if data, _ := os.ReadFile(filepath.Join(dir, "after")); string(data) != "after\n" {
 			t.Errorf("after the power cut a file holds %q", data)
 		}

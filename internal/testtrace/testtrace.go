@@ -1,4 +1,4 @@
-// What is traced, what goes wrong, and what was seen.
+// What is traced, the faults, and the results.
 
 package testtrace
 
@@ -12,17 +12,17 @@ import (
 // Kind is a way in which a system call goes wrong.
 type Kind string
 
-// The faults there are. Beside these every name of an errno in errnos is one.
+// The faults. In addition every name of an errno in errnos is one.
 const (
-	KillBefore Kind = "kill-before" // the process is killed, the call is not carried out
-	KillAfter  Kind = "kill-after"  // the process is killed when the call is done
-	KillAll    Kind = "kill-all"    // every process is killed, the call is not carried out
-	Orphan     Kind = "orphan"      // the program is killed, what it started goes on
-	Short      Kind = "short"       // a write takes half of the bytes
-	Pause      Kind = "pause"       // the call waits until Run.Meanwhile has returned; nothing goes wrong
+	KillBefore Kind = "kill-before" // kill the process, do not carry out the call
+	KillAfter  Kind = "kill-after"  // kill the process after the call
+	KillAll    Kind = "kill-all"    // kill every process, do not carry out the call
+	Orphan     Kind = "orphan"      // kill the program; its children continue
+	Short      Kind = "short"       // write half of the bytes
+	Pause      Kind = "pause"       // wait until Run.Meanwhile has returned; nothing goes wrong
 )
 
-// errnos are the failures a call can be given.
+// errnos are the errors that a call can return.
 var errnos = map[Kind]syscall.Errno{
 	"EIO":    syscall.EIO,
 	"ENOSPC": syscall.ENOSPC,
@@ -32,11 +32,11 @@ var errnos = map[Kind]syscall.Errno{
 	"EDQUOT": syscall.EDQUOT,
 }
 
-// Fault is what goes wrong, and where. The zero value is nothing.
+// Fault is a fault and its place. The zero value is none.
 type Fault struct {
 	At   int // number of the call, from 1
 	Kind Kind
-	// Lasting has every call fail that follows, as on a disk that is full.
+	// Lasting makes every later call fail too, like a full disk.
 	Lasting bool
 }
 
@@ -48,21 +48,21 @@ func (f Fault) String() string {
 	return s
 }
 
-// Call is a system call that changed a file, or was to.
+// Call is a system call that changed a file, or was about to.
 type Call struct {
 	N       int    // its number in the tree
 	Process int    // number of the process in the tree, 1 for the program
-	Program string // what that process runs, without its directory
+	Program string // the program of that process, without directory
 	Name    string // of the call, such as openat
 	Path    string // the file, absolute
 	To      string // the second name of a rename or a link
-	Done    bool   // it was carried out and did not fail
+	Done    bool   // it was carried out and succeeded
 
 	// Only when calls are recorded.
-	Inode  uint64 // of the file, where it has been opened
-	Offset int64  // of what was written
+	Inode  uint64 // of the file, if it has been opened
+	Offset int64  // of the write
 	Data   []byte // what was written, or the target of a symbolic link
-	Size   int64  // a truncation's
+	Size   int64  // of a truncation
 	Mode   uint32 // of a new file
 }
 
@@ -74,9 +74,8 @@ func (c *Call) String() string {
 	return s
 }
 
-// Applies reports whether the kind of fault can happen to the call: only a new
-// descriptor can be one too many, only a write can be short, and no file system has
-// fsync wait for a signal.
+// Applies reports whether this kind of fault can happen to the call: EMFILE only happens to an open, Short only to a
+// write, and no file system interrupts fsync with a signal.
 func (c *Call) Applies(k Kind) bool {
 	opens, writes := strings.HasPrefix(c.Name, "open"), strings.Contains(c.Name, "write")
 	switch k {
@@ -94,34 +93,34 @@ func (c *Call) Applies(k Kind) bool {
 	return true
 }
 
-// Run is what is traced.
+// Run is a program to trace.
 type Run struct {
 	Dir    string   // where the program is started
 	Env    []string // its environment
 	Args   []string // the program and its arguments
 	Below  string   // only calls that concern files below it count; absolute, without links
-	Except []string // directories below it that are another machine's: calls there do not count
+	Except []string // directories below it that belong to another machine: calls there do not count
 	Fault  Fault
-	Record bool // note Offset, Data and the like of each call
-	// Meanwhile is what happens before the call at which the fault is a Pause. Until it returns no process of
-	// the tree gets beyond its next call.
+	Record bool // record Offset, Data and the like of each call
+	// Meanwhile is called before the call at which the fault is a Pause. Until it returns, no process of the tree
+	// gets past its next call.
 	Meanwhile func()
 }
 
 // within reports whether path is dir or below it.
 func within(dir, path string) bool { return path == dir || strings.HasPrefix(path, dir+"/") }
 
-// Result is how it went.
+// Result is the outcome of a Run.
 type Result struct {
 	Output   []byte // standard output
 	Errors   []byte // standard error
-	Status   int    // of the program, -1 when a signal ended it
+	Status   int    // exit status of the program, -1 when a signal ended it
 	Calls    []*Call
 	Hit      *Call // the call that went wrong, nil when none did
 	Finished bool  // the program ended by itself
 }
 
-// stage is set in the environment of the process that puts the filter in place.
+// stage is set in the environment of the process that installs the filter.
 const stage = "TESTTRACE_STAGE"
 
 // Helper turns the test binary into the process that becomes the traced program, or into the one that serves a

@@ -100,7 +100,7 @@ func TestFaults(t *testing.T) {
 			t.Errorf("%s: there is %q, want %q", c.fault, got, c.there)
 		}
 	}
-	// A writer that goes on with the rest is asked to do so several times.
+	// A writer that retries with the rest is asked to do so several times.
 	dir, r := shell(t, "dd if=/dev/zero of=a bs=100 count=1 iflag=fullblock status=none", Fault{
 		At:      1,
 		Kind:    Short,

@@ -21,7 +21,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// calls are the system calls that change files, and where their arguments are.
+// calls are the system calls that change files, and the positions of their arguments.
 var calls = map[uint64]shape{
 	unix.SYS_OPEN:            {name: "open", path: 0, flags: 1, mode: 2},
 	unix.SYS_OPENAT:          {name: "openat", dir: 1, path: 1, flags: 2, mode: 3},
@@ -52,18 +52,17 @@ var calls = map[uint64]shape{
 	unix.SYS_MKDIRAT:         {name: "mkdirat", dir: 1, path: 1, mode: 2},
 }
 
-// shape says which arguments of a call are what. Directories are numbered from 1, 0 is
-// none.
+// shape says what the arguments of a call are. Directories are numbered from 1; 0 is none.
 type shape struct {
 	name   string
-	path   int  // argument with the name
-	dir    int  // 1 + argument with the directory it is relative to
-	to     int  // argument with the second name, 0 for none
+	path   int  // argument with the path
+	dir    int  // 1 + argument with the directory of the path
+	to     int  // argument with the second path, 0 for none
 	toDir  int  // 1 + argument
 	flags  int  // argument with the flags of an open, 0 for no open
 	mode   int  // argument with the mode
-	fd     bool // it is about a descriptor
-	fdAt   int  // the argument with it
+	fd     bool // it works on a descriptor
+	fdAt   int  // the argument with the descriptor
 	target bool // argument 0 is a link's target
 }
 
@@ -75,7 +74,7 @@ var available = sync.OnceValue(func() bool {
 	return err == nil && r.Finished && r.Status == 0
 })
 
-// filter has the kernel stop for the calls above, and for no others.
+// filter makes the kernel stop for the calls above, and for no others.
 func filter() []unix.SockFilter {
 	const ret, trace, allow = unix.BPF_RET | unix.BPF_K, 0x7ff00000, 0x7fff0000
 	out := []unix.SockFilter{{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: 0}} // the number
@@ -89,7 +88,7 @@ func filter() []unix.SockFilter {
 	return append(out, unix.SockFilter{Code: ret, K: allow})
 }
 
-// become puts the filter in place and turns into the program, which is traced already.
+// become installs the filter and execs the program, which is traced already.
 func become(path string) {
 	runtime.LockOSThread()
 	f := filter()
@@ -103,23 +102,23 @@ func become(path string) {
 	_ = unix.Exec(path, os.Args[1:], os.Environ())
 }
 
-// tracer is what the thread knows.
+// tracer is the state of the tracing thread.
 type tracer struct {
 	run    *Run
 	root   int
 	order  map[int]int      // process -> its number
 	groups map[int]int      // thread -> process
-	inside map[int]*pending // threads between the begin and the end of a call
+	inside map[int]*pending // threads inside a call
 	begun  bool             // the program itself is running
-	over   bool             // everything is to be killed
+	over   bool             // kill everything
 	result *Result
 }
 
-// pending is a call that is being carried out.
+// pending is a call in progress.
 type pending struct {
 	call   *Call
-	fail   syscall.Errno // to be given at its end, 0 for none
-	kill   bool          // the process, at its end
+	fail   syscall.Errno // error to return from it, 0 for none
+	kill   bool          // kill the process at its end
 	append bool
 	fd     int
 }
@@ -132,7 +131,7 @@ func (r *Run) Do() (*Result, error) {
 	}
 	done := make(chan answer)
 	go func() {
-		// The thread is given up with what it traced.
+		// The thread ends with what it traced.
 		runtime.LockOSThread()
 		res, err := r.trace()
 		done <- answer{res, err}
@@ -227,8 +226,7 @@ func (t *tracer) follow() error {
 	}
 }
 
-// wait is for what this thread started alone: the tests of the same process have
-// children too.
+// wait waits only for processes of this thread: the tests of the same process have children too.
 func wait(pid int, ws *syscall.WaitStatus) (int, error) {
 	for {
 		tid, err := syscall.Wait4(pid, ws, syscall.WALL|unix.WNOTHREAD, nil)
@@ -238,7 +236,7 @@ func wait(pid int, ws *syscall.WaitStatus) (int, error) {
 	}
 }
 
-// groupOf is the process a thread belongs to.
+// groupOf returns the process of a thread.
 func groupOf(tid int) int {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", tid))
 	if err != nil {
@@ -254,7 +252,7 @@ func groupOf(tid int) int {
 	return tid
 }
 
-// stopped decides how a thread goes on. A thread that is gone meanwhile does not.
+// stopped decides how a thread continues. A thread that has disappeared meanwhile does not.
 func (t *tracer) stopped(tid int, ws syscall.WaitStatus) {
 	sig := ws.StopSignal()
 	switch {
@@ -286,7 +284,7 @@ func (t *tracer) killEverything() {
 	}
 }
 
-// enter looks at a call before it is carried out.
+// enter handles a call before it is carried out.
 func (t *tracer) enter(tid int) {
 	if t.over {
 		t.killProcess(t.groups[tid])
@@ -330,7 +328,7 @@ func (t *tracer) enter(tid int) {
 		default:
 			p.fail = errnos[f.Kind]
 			if c.Name != "close" {
-				// The call is left out, and its answer is the failure.
+				// The call is skipped, and returns the error.
 				regs.Orig_rax, regs.Rax = ^uint64(0), -uint64(p.fail)
 				_ = syscall.PtraceSetRegs(tid, &regs)
 				_ = syscall.PtraceCont(tid, 0)
@@ -347,7 +345,8 @@ func (t *tracer) enter(tid int) {
 	_ = syscall.PtraceCont(tid, 0)
 }
 
-// aside calls f from another thread: what it starts is no child of the one that waits for the traced processes.
+// aside calls f on another thread: what it starts is then not a child of the thread that waits for the traced
+// processes.
 func aside(f func()) {
 	done := make(chan struct{})
 	go func() {
@@ -357,7 +356,7 @@ func aside(f func()) {
 	<-done
 }
 
-// leave looks at a call after it has been carried out.
+// leave handles a call after it has been carried out.
 func (t *tracer) leave(tid int) {
 	p := t.inside[tid]
 	delete(t.inside, tid)
@@ -381,7 +380,7 @@ func (t *tracer) leave(tid int) {
 	_ = syscall.PtraceCont(tid, 0)
 }
 
-// shorten has a write take half of its bytes.
+// shorten makes a write write half of its bytes.
 func shorten(tid int, regs *syscall.PtraceRegs) {
 	if regs.Rdx > 1 && (regs.Orig_rax == unix.SYS_WRITE || regs.Orig_rax == unix.SYS_PWRITE64) {
 		regs.Rdx /= 2
@@ -389,7 +388,7 @@ func shorten(tid int, regs *syscall.PtraceRegs) {
 	}
 }
 
-// look tells a call that changes a file below the directory, nil for every other one.
+// look returns a call that changes a file below the directory, nil for every other one.
 func (t *tracer) look(tid int, regs *syscall.PtraceRegs) *pending {
 	s, ok := calls[regs.Orig_rax]
 	if !ok {
@@ -431,7 +430,7 @@ func (t *tracer) look(tid int, regs *syscall.PtraceRegs) *pending {
 		c.Name = "rmdir"
 	}
 	if fd, ok := strings.CutPrefix(c.Path, "/proc/self/fd/"); ok {
-		if n, err := strconv.Atoi(fd); err == nil { // a file without a name gets one
+		if n, err := strconv.Atoi(fd); err == nil { // an unnamed file gets a name
 			p.fd = n
 			c.Path = linkOf(tid, n)
 		}
@@ -442,8 +441,7 @@ func (t *tracer) look(tid int, regs *syscall.PtraceRegs) *pending {
 	return p
 }
 
-// descriptor fills in what a call on an open file is about; one that only closes what
-// was read is none.
+// descriptor fills in the file of a call on a descriptor; closing a file that was only read does not count.
 func (t *tracer) descriptor(tid int, p *pending, regs *syscall.PtraceRegs, args [6]uint64) *pending {
 	c := p.call
 	info, err := os.ReadFile(fmt.Sprintf("/proc/%d/fdinfo/%d", tid, p.fd))
@@ -499,7 +497,7 @@ func (t *tracer) descriptor(tid int, p *pending, regs *syscall.PtraceRegs, args 
 	return p
 }
 
-// record completes a call that is done.
+// record completes a finished call.
 func (t *tracer) record(tid int, p *pending, ret int64) {
 	c := p.call
 	switch c.Name {
@@ -507,7 +505,7 @@ func (t *tracer) record(tid int, p *pending, ret int64) {
 		p.fd = int(ret)
 		c.Path = linkOf(tid, p.fd)
 	case "copy_file_range", "sendfile":
-		// What was copied is in the file.
+		// The copied data is in the file.
 		c.Data = make([]byte, ret)
 		f, err := os.Open(fmt.Sprintf("/proc/%d/fd/%d", tid, p.fd))
 		if err == nil {
@@ -532,8 +530,8 @@ func (t *tracer) below(path string) bool {
 		!slices.ContainsFunc(t.run.Except, func(dir string) bool { return within(dir, path) })
 }
 
-// name is the absolute name that an argument gives; dir is 1 + the argument with the
-// directory it is relative to, 0 for the working directory.
+// name returns the absolute path in an argument; dir is 1 + the argument with the directory it is relative to, 0
+// for the working directory.
 func (t *tracer) name(tid, dir int, args [6]uint64, at int) string {
 	text := readText(tid, args[at])
 	if filepath.IsAbs(text) {
@@ -548,7 +546,7 @@ func (t *tracer) name(tid, dir int, args [6]uint64, at int) string {
 	return filepath.Join(base, text)
 }
 
-// linkOf is what a descriptor is open on. The name of a removed file is its last one.
+// linkOf returns the path of a descriptor. For a removed file it is the last one.
 func linkOf(tid, fd int) string {
 	text, err := os.Readlink(fmt.Sprintf("/proc/%d/fd/%d", tid, fd))
 	if err != nil || !filepath.IsAbs(text) {
@@ -564,7 +562,7 @@ func programOf(pid int) string {
 	}
 	words := bytes.Split(data, []byte{0})
 	name := filepath.Base(string(words[0]))
-	// Which of git's commands it is, behind its settings.
+	// The git command, after its settings.
 	for i := 1; name == "git" && i < len(words); i++ {
 		if string(words[i]) == "-c" || string(words[i]) == "-C" {
 			i++
@@ -589,8 +587,7 @@ func readBytes(tid int, at uint64, n int) []byte {
 	return buf[:got]
 }
 
-// readText reads a string that NUL ends. It never crosses into a page that may not be
-// there.
+// readText reads a NUL-terminated string. It never crosses into a page that may be missing.
 func readText(tid int, at uint64) string {
 	var out []byte
 	for len(out) < unix.PathMax {

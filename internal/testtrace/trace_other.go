@@ -1,6 +1,6 @@
 //go:build !linux || !amd64
 
-// Where processes are not traced.
+// Systems on which processes are not traced.
 
 package testtrace
 
@@ -9,7 +9,7 @@ import "errors"
 // Available reports whether processes can be traced here.
 func Available() bool { return false }
 
-// Do fails: Available says so before.
+// Do fails; check Available first.
 func (r *Run) Do() (*Result, error) { return nil, errors.ErrUnsupported }
 
 func become(string) {}

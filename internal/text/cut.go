@@ -1,4 +1,4 @@
-// Cutting text to a size, never within a character.
+// Truncating text, never within a character.
 
 package text
 
@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// Cut is the beginning of s, n bytes at most.
+// Cut returns the beginning of s, at most n bytes.
 func Cut(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -20,7 +20,7 @@ func Cut(s string, n int) string {
 	return s[:n]
 }
 
-// Clip is Cut with an ellipsis after what was cut.
+// Clip is Cut with an ellipsis if something was cut.
 func Clip(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -28,7 +28,7 @@ func Clip(s string, n int) string {
 	return Cut(s, n) + "…"
 }
 
-// CutRunes is the beginning of s, n characters at most.
+// CutRunes returns the beginning of s, at most n characters.
 func CutRunes(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -42,7 +42,7 @@ func CutRunes(s string, n int) string {
 	return s
 }
 
-// ClipRunes is CutRunes with an ellipsis after what was cut.
+// ClipRunes is CutRunes with an ellipsis if something was cut.
 func ClipRunes(s string, n int) string {
 	if short := CutRunes(s, n); len(short) < len(s) {
 		return short + "…"
@@ -50,7 +50,7 @@ func ClipRunes(s string, n int) string {
 	return s
 }
 
-// Count is a number of things: "1 warning", "2 warnings".
+// Count returns a number of things: "1 warning", "2 warnings".
 func Count(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
@@ -58,8 +58,7 @@ func Count(n int, one, many string) string {
 	return strconv.Itoa(n) + " " + many
 }
 
-// CutUnits is the beginning of s, n UTF-16 code units at most: the measure of the
-// protocol's documents.
+// CutUnits returns the beginning of s, at most n UTF-16 code units: the unit of the protocol's documents.
 func CutUnits(s string, n int) string {
 	if len(s) <= n {
 		return s

@@ -1,12 +1,11 @@
-// Taking terminal sequences out of the output of programs.
+// Removing terminal sequences from the output of programs.
 
 package text
 
 import "strings"
 
-// Uncoloured is s without terminal sequences: colours, cursor movements, titles and
-// links that a program wrote for a terminal. It is for showing output elsewhere; a
-// lone escape goes as well.
+// Uncoloured returns s without terminal sequences: colours, cursor movements, titles and links that a program wrote
+// for a terminal. It is for showing output elsewhere; it also removes a lone escape.
 func Uncoloured(s string) string {
 	at := strings.IndexByte(s, 0x1b)
 	if at < 0 {
@@ -22,7 +21,7 @@ func Uncoloured(s string) string {
 	return b.String()
 }
 
-// escapeLen is the length of the terminal escape sequence b begins with.
+// escapeLen returns the length of the terminal escape sequence at the beginning of b.
 func escapeLen(b string) int {
 	if len(b) < 2 {
 		return len(b)

@@ -14,15 +14,13 @@ type hostileRange struct {
 	what   string
 }
 
-// hostile is the table, in ascending order. Line feed and tab are in it; the
-// functions that keep lines let the two through.
+// hostile is the table, in ascending order. It includes line feed and tab; the functions that keep lines let the
+// two through.
 //
-// Two decisions are not in it, because they depend on the neighbours of a rune
-// (see meant): the joiners U+200C and U+200D stay between letters of scripts that
-// need them and between emoji, and U+FE0E and U+FE0F stay after the symbol they
-// style. Private use is in: two readers see such a rune differently, and many
-// see nothing. Tag characters are in everywhere, so the flags of England,
-// Scotland and Wales are spelled out.
+// Two cases depend on neighbouring runes and are not in it (see meant): the joiners U+200C and U+200D stay between
+// letters of scripts that need them and between emoji, and U+FE0E and U+FE0F stay after the symbol they style.
+// Private use is included: different readers see such a rune differently, and many see nothing. Tag characters are
+// included everywhere, so the flags of England, Scotland and Wales are spelled out.
 var hostile = [...]hostileRange{
 	{0x0000, 0x001f, "C0 control"},
 	{0x007f, 0x009f, "delete and C1 control"},
@@ -93,9 +91,8 @@ func Hostile(r rune) bool {
 	return false
 }
 
-// HostileRunes gives every rune of the table but the surrogates, which no text
-// in UTF-8 can hold. Of the areas of private use it gives both ends. It is
-// what the tests of the rooms that show text go through.
+// HostileRunes yields every rune of the table except the surrogates, which UTF-8 text cannot hold. Of the private
+// use areas it yields both ends. Tests of packages that show text iterate over it.
 func HostileRunes() iter.Seq2[rune, string] {
 	return func(yield func(rune, string) bool) {
 		for _, row := range hostile {
@@ -114,8 +111,7 @@ func HostileRunes() iter.Seq2[rune, string] {
 	}
 }
 
-// appendShown spells a hostile rune out: ^X for C0 controls, \uXXXX or \UXXXXXXXX
-// for all others.
+// appendShown appends a hostile rune spelled out: ^X for C0 controls, \uXXXX or \UXXXXXXXX for all others.
 func appendShown(dst []byte, r rune) []byte {
 	switch {
 	case r < 0x20:
@@ -137,10 +133,9 @@ func appendDigits(dst []byte, r rune, bits int) []byte {
 	return dst
 }
 
-// meant reports a rune of the table that is part of ordinary writing where it
-// stands: a joiner between two letters of a script that joins, or between two
-// symbols; a selector of text or emoji style after the symbol it styles. Each needs
-// a visible rune before it, so no run of them can carry a hidden message.
+// meant reports whether a rune of the table is part of ordinary writing in its place: a joiner between two letters
+// of a script that joins, or between two symbols; a selector of text or emoji style after the symbol it styles.
+// Each needs a visible rune before it, so no run of them can carry a hidden message.
 func meant(before, r, after rune) bool {
 	switch r {
 	case 0x200c:
@@ -153,7 +148,7 @@ func meant(before, r, after rune) bool {
 	return false
 }
 
-// joins reports a letter or mark of a script whose words are spelled with joiners.
+// joins reports whether r is a letter or mark of a script whose words are spelled with joiners.
 func joins(r rune) bool {
 	return r >= 0x600 && !Hostile(r) && (unicode.IsLetter(r) || unicode.IsMark(r)) &&
 		unicode.In(r, unicode.Arabic, unicode.Syriac, unicode.Nko, unicode.Mandaic, unicode.Mongolian,
@@ -162,7 +157,7 @@ func joins(r rune) bool {
 			unicode.Tibetan, unicode.Inherited)
 }
 
-// symbol reports the blocks that emoji come from.
+// symbol reports whether r is in one of the blocks of emoji.
 func symbol(r rune) bool {
 	switch {
 	case r < 0x203c:
@@ -174,7 +169,7 @@ func symbol(r rune) bool {
 	return 0x1f000 <= r && r <= 0x1faff
 }
 
-// decode is utf8.DecodeRuneInString with the width of an invalid byte as a sign.
+// decode is utf8.DecodeRuneInString that reports an invalid byte.
 func decode(s string) (r rune, size int, valid bool) {
 	r, size = utf8.DecodeRuneInString(s)
 	return r, size, r != utf8.RuneError || size != 1

@@ -13,7 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 )
 
-// forms are every way of this package to make text visible.
+// forms are all functions of this package that make text visible.
 var forms = map[string]func(string) string{
 	"Visible": text.Visible,
 	"Lines":   text.Lines,
@@ -33,8 +33,7 @@ var forms = map[string]func(string) string{
 	},
 }
 
-// carried is where a rune of the table is tried: between letters, alone, repeated,
-// after a symbol, at the ends.
+// carried returns texts with a rune of the table: between letters, alone, repeated, after a symbol, at the ends.
 func carried(r rune) []string {
 	c := string(r)
 	return []string{"a" + c + "b", c, c + c + c, c + "a", "a" + c, "漢" + c + "字", "☃" + c + c, "سلا" + c + c + "م",
@@ -51,7 +50,7 @@ func TestNoRuneOfTheTablePasses(t *testing.T) {
 		for name, show := range forms {
 			for _, in := range carried(r) {
 				out := show(in)
-				// A selector or joiner may stay once, after what it belongs to.
+				// One selector or joiner may stay, after what it belongs to.
 				most := 0
 				if r == 0xfe0e || r == 0xfe0f {
 					most = 1
@@ -74,13 +73,13 @@ func TestNoRuneOfTheTablePasses(t *testing.T) {
 	}
 }
 
-// TestTableHasWhatUnicodeHides holds the table against Unicode's own properties.
+// TestTableHasWhatUnicodeHides compares the table with Unicode's own properties.
 func TestTableHasWhatUnicodeHides(t *testing.T) {
 	for r := rune(0); r <= unicode.MaxRune; r++ {
 		hidden := unicode.IsControl(r) || unicode.In(r, unicode.Bidi_Control, unicode.Join_Control,
 			unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector, unicode.Noncharacter_Code_Point,
 			unicode.Zl, unicode.Zp, unicode.Co, unicode.Cs)
-		// Signs of the category Cf that have a shape of their own are no harm.
+		// Characters of the category Cf with a visible shape are harmless.
 		hidden = hidden || unicode.Is(unicode.Cf, r) && !unicode.Is(unicode.Prepended_Concatenation_Mark, r)
 		if hidden && !text.Hostile(r) {
 			t.Errorf("%U is hidden and not in the table", r)

@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// Visible spells hostile runes out and replaces bytes that are not UTF-8 with
-// U+FFFD. Line feeds and tabs stay. Harmless text comes back as it is.
+// Visible spells hostile runes out and replaces bytes that are not UTF-8 with U+FFFD. Line feeds and tabs stay. It
+// returns harmless text unchanged.
 func Visible(s string) string {
 	at := plain(s)
 	if at == len(s) {
@@ -43,7 +43,7 @@ func Visible(s string) string {
 	return string(out)
 }
 
-// plain is the length of the beginning of s that is ASCII and harmless.
+// plain returns the length of the beginning of s that is ASCII and harmless.
 func plain(s string) int {
 	for i := range len(s) {
 		if c := s[i]; c >= 0x7f || c < 0x20 && c != '\n' && c != '\t' {
@@ -53,8 +53,8 @@ func plain(s string) int {
 	return len(s)
 }
 
-// Lines is Visible with every kind of line end as a line feed: no separator that
-// only some readers take for a line end is left.
+// Lines is Visible with every kind of line end as a line feed: no separator remains that only some readers take for
+// a line end.
 func Lines(s string) string {
 	if strings.ContainsAny(s, "\r\u0085\u2028\u2029") {
 		s = lineEnds.Replace(s)
@@ -64,11 +64,11 @@ func Lines(s string) string {
 
 var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\u0085", "\n", "\u2028", "\n", "\u2029", "\n")
 
-// OneLine is Visible on one line: every run of white space, line ends among it,
-// is one space, and none is left at the ends.
+// OneLine is Visible on one line: every run of white space, including line ends, becomes one space, and none is
+// left at the ends.
 func OneLine(s string) string { return Visible(strings.Join(strings.Fields(s), " ")) }
 
-// Brief is OneLine, n bytes at most; three dots stand for what was cut.
+// Brief is OneLine truncated to n bytes, with three dots for what was cut.
 func Brief(s string, n int) string {
 	s = OneLine(s)
 	if short := Cut(s, n); len(short) < len(s) {
@@ -77,8 +77,7 @@ func Brief(s string, n int) string {
 	return s
 }
 
-// JSON spells the hostile runes of a JSON text out, as JSON does: the text says
-// the same. They are in its strings only.
+// JSON escapes the hostile runes in a JSON text without changing its meaning. They occur only in its strings.
 func JSON(doc []byte) []byte {
 	if bytes.IndexFunc(doc, outsideASCII) < 0 {
 		return doc

@@ -1,4 +1,4 @@
-// How wide text is on a terminal.
+// The width of text on a terminal.
 
 package text
 
@@ -19,8 +19,7 @@ func Width(s string) int {
 	return n
 }
 
-// runeWidth is 0 for controls, combining marks and format characters, 2 for wide
-// characters, 1 otherwise.
+// runeWidth returns 0 for controls, combining marks and format characters, 2 for wide characters, 1 otherwise.
 func runeWidth(r rune) int {
 	switch {
 	case r < 0x20:
@@ -37,7 +36,7 @@ func runeWidth(r rune) int {
 	return 1
 }
 
-// Truncate cuts s to a number of columns, with an ellipsis for what was cut.
+// Truncate truncates s to a number of columns, with an ellipsis for what was cut.
 func Truncate(s string, columns int) string {
 	if Width(s) <= columns {
 		return s
@@ -63,8 +62,8 @@ func Pad(s string, columns int) string {
 	return s
 }
 
-// Wrap breaks s into lines of at most so many columns, between words where it can; there
-// is at least one line. Blanks where a line ends are left out.
+// Wrap breaks s into lines of at most columns, between words if possible; there is at least one line. It drops
+// blanks at line ends.
 func Wrap(s string, columns int) []string {
 	columns = max(columns, 1)
 	lines, line, width := []string{}, "", 0
@@ -92,7 +91,7 @@ func Wrap(s string, columns int) []string {
 	return lines
 }
 
-// fitting is how s begins, as far as the columns reach and one rune at least.
+// fitting returns the beginning of s that fits the columns, at least one rune.
 func fitting(s string, columns int) string {
 	width := 0
 	for i, r := range s {

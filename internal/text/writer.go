@@ -7,15 +7,15 @@ import (
 	"unicode/utf8"
 )
 
-// Writer makes what is written to it visible and hands it to To. A character that
-// has only begun waits for the rest of it.
+// Writer makes what is written to it visible and passes it to To. It holds an incomplete character until the rest
+// arrives.
 type Writer struct {
 	To io.Writer
 
-	part []byte // of a character, at most three bytes
+	part []byte // an incomplete character, at most three bytes
 }
 
-// Write reports an error of To. It counts bytes as they came.
+// Write returns an error of To. It counts bytes as they arrived.
 func (w *Writer) Write(p []byte) (int, error) {
 	data := p
 	if len(w.part) > 0 {

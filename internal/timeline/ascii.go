@@ -9,7 +9,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 )
 
-// Signs of the drawing in characters.
+// sign returns the character for an outcome.
 func sign(outcome string) byte {
 	switch outcome {
 	case Accepted:
@@ -24,10 +24,10 @@ func sign(outcome string) byte {
 	return '#'
 }
 
-// gutter is what the names of lanes take.
+// gutter is the width of the lane names.
 const gutter = 12
 
-// ASCII renders a drawing, columns wide (40 at least), a line a row of a lane.
+// ASCII renders a drawing, columns wide (at least 40), with a text line for each row of a lane.
 func (d *Drawing) ASCII(columns int) string {
 	columns = max(columns, 40)
 	c := &canvas{width: columns - gutter}
@@ -98,7 +98,7 @@ func (d *Drawing) ASCII(columns int) string {
 	return out.String()
 }
 
-// wrap sets words in lines.
+// wrap joins words into lines.
 func wrap(words []string, between string, columns int) string {
 	var out strings.Builder
 	line := ""
@@ -173,8 +173,8 @@ func (c *canvas) line(name string, row runes) string {
 	return strings.TrimRight(text.Pad(text.Truncate(ascii(name), gutter-2), gutter)+string(row), " ") + "\n"
 }
 
-// ascii replaces what is not ASCII, so that every character takes one column, and what
-// could end a block of code in a page.
+// ascii replaces non-ASCII characters, so that every character takes one column, and what could end a code block in
+// a page.
 func ascii(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < 0x20 || r > 0x7e || strings.ContainsRune("`<[&", r) {

@@ -22,7 +22,7 @@ type builder struct {
 	done    bool
 }
 
-// Build makes the picture of one run. The order of facts of one time is kept.
+// Build makes the picture of one run. Facts with equal times keep their order.
 func Build(facts []*Fact, opt Options) *Picture {
 	var rows []*Fact
 	for _, f := range facts {
@@ -95,7 +95,7 @@ func decides(kind string) bool {
 	return kind == kindApproval || kind == kindDenial || kind == kindPolicy
 }
 
-// turn is what happened to a turn.
+// turn adds a fact about a turn.
 func (b *builder) turn(f *Fact) {
 	if f.Kind == run.EventPhaseCleanup {
 		b.giveUp(f)
@@ -157,7 +157,7 @@ func (b *builder) accepted(t *Turn, f *Fact) {
 	t.Outcome = Accepted
 }
 
-// started is when a fact says its turn began, no later than the fact.
+// started returns when a fact says its turn began, never later than the fact.
 func started(f *Fact) time.Time {
 	if f.Start.IsZero() || f.Start.After(f.At) {
 		return f.At
@@ -165,7 +165,7 @@ func started(f *Fact) time.Time {
 	return f.Start
 }
 
-// history adds what only the row of a turn knows.
+// history adds what only the history row of a turn knows.
 func (b *builder) history(t *Turn, f *Fact) {
 	if f.Status == run.HistoryReissued {
 		if len(t.Attempts) == 0 {
@@ -175,7 +175,7 @@ func (b *builder) history(t *Turn, f *Fact) {
 		t.Outcome = GivenUp
 		return
 	}
-	if t.Outcome != Accepted { // no event told: another tool's run, or a cut log
+	if t.Outcome != Accepted { // there was no event: another tool's run, or a truncated log
 		b.accepted(t, f)
 	}
 	t.Phase, t.Summary = cmp.Or(f.Phase, t.Phase), f.Why
@@ -195,7 +195,7 @@ func (t *Turn) begin(at time.Time) {
 	}
 }
 
-// end ends the open attempt; a second answer to one that ended already is its own.
+// end ends the open attempt; a second answer after the end becomes its own attempt.
 func (t *Turn) end(f *Fact, outcome string) {
 	n := len(t.Attempts)
 	if n == 0 {
@@ -209,7 +209,7 @@ func (t *Turn) end(f *Fact, outcome string) {
 	}
 }
 
-// maxAttempts bounds the segments of one bar.
+// maxAttempts bounds the segments of a bar.
 const maxAttempts = 100
 
 func (b *builder) giveUp(f *Fact) {
@@ -260,15 +260,15 @@ func (b *builder) post(f *Fact, opened bool) *Post {
 
 func (b *builder) alarm(f *Fact) {
 	if n := len(b.p.Alarms); n > 0 && b.p.Alarms[n-1].At.Equal(f.At) {
-		return // a block and the escalation it raises are one
+		return // a block and the escalation it raises count as one
 	}
 	b.p.Alarms = append(b.p.Alarms, Alarm{f.At, f.Why})
 }
 
-// finish closes what is open and names who decided.
+// finish closes open items and adds who decided.
 func (b *builder) finish(rows []*Fact, opt Options) {
 	p := b.p
-	// Who decided is said of what else is there: such a row may be of a run before.
+	// Decisions only annotate what is already there: such a row may belong to an earlier run.
 	rows = slices.DeleteFunc(rows, func(f *Fact) bool { return decides(f.Kind) })
 	if len(rows) > 0 {
 		p.Start, p.End = rows[0].At, rows[len(rows)-1].At
@@ -299,7 +299,7 @@ func (b *builder) finish(rows []*Fact, opt Options) {
 	slices.SortStableFunc(p.Turns, func(a, b Turn) int { return a.Start.Compare(b.Start) })
 }
 
-// close gives a turn the times of its attempts.
+// close sets the times of a turn's attempts.
 func (t *Turn) close(p *Picture) {
 	if len(t.Attempts) == 0 {
 		t.Attempts = []Attempt{{Start: t.Start, End: t.Start, Outcome: t.Outcome}}
@@ -312,7 +312,7 @@ func (t *Turn) close(p *Picture) {
 	t.Start, t.End = t.Attempts[0].Start, t.Attempts[len(t.Attempts)-1].End
 }
 
-// only keeps what belongs to one phase, and its time.
+// only restricts the picture to one phase and its time.
 func (p *Picture) only(phase string) {
 	p.Phase = phase
 	p.Phases = slices.DeleteFunc(p.Phases, func(s Span) bool { return s.Name != phase })

@@ -1,4 +1,4 @@
-// The layout: lanes, rows within them, and where in time everything stands.
+// The layout: lanes, rows within them, and positions in time.
 
 package timeline
 
@@ -12,25 +12,25 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 )
 
-// Bounds of a drawing, whatever the length of the run.
+// Limits of a drawing, whatever the length of the run.
 const (
-	maxBars     = 150   // of more turns, neighbours are one bar
-	maxLanes    = 16    // of more roles, the last ones share one
-	maxRows     = 6     // of a lane
-	maxSegments = 6     // of a bar
-	maxMarks    = 60    // posts, waits, escalations, arrows, each: the newest are drawn
-	minShare    = 0.006 // of the width: a bar is never thinner
+	maxBars     = 150   // with more turns, neighbours share a bar
+	maxLanes    = 16    // with more roles, the last ones share a lane
+	maxRows     = 6     // per lane
+	maxSegments = 6     // per bar
+	maxMarks    = 60    // posts, waits, escalations, arrows, each: only the newest are drawn
+	minShare    = 0.006 // minimum width of a bar, as a share
 )
 
-// Drawing is a picture laid out. Places in time are shares of the width, 0 to 1.
+// Drawing is a picture with its layout. Positions in time are fractions of the width, 0 to 1.
 type Drawing struct {
 	*Picture
 	Lanes  []Lane
-	Merged bool // some bars stand for several turns
+	Merged bool // some bars represent several turns
 	scale  scale
 }
 
-// Lane is the turns of one role, or of one repository of an initiative. Bars of one row do not overlap.
+// Lane holds the turns of one role, or of one repository of an initiative. Bars in one row do not overlap.
 type Lane struct {
 	Name  string
 	Turns int
@@ -49,10 +49,10 @@ type Bar struct {
 	USD      float64
 	End      time.Time
 
-	counts [len(outcomes)]int // of a bar that stands for several turns
+	counts [len(outcomes)]int // for a bar of several turns
 }
 
-// Segment is an attempt. Its places are shares of the width.
+// Segment is an attempt. Its positions are fractions of the width.
 type Segment struct {
 	From, To float64
 	Outcome  string
@@ -110,7 +110,7 @@ func (d *Drawing) add(l *Lane, t *Turn) {
 		b.Segments = append(b.Segments,
 			Segment{max(d.scale.at(a.Start), b.From), min(d.scale.at(a.End), b.To), a.Outcome})
 	}
-	if k := len(b.Segments) - 1; k >= maxSegments { // all before the last are one
+	if k := len(b.Segments) - 1; k >= maxSegments { // merge all but the last
 		worst := slices.MaxFunc(b.Segments[:k], func(x, y Segment) int {
 			return cmp.Compare(badness(x.Outcome), badness(y.Outcome))
 		})
@@ -121,7 +121,7 @@ func (d *Drawing) add(l *Lane, t *Turn) {
 	l.Bars = append(l.Bars, b)
 }
 
-// merge makes one bar of those that begin in the same of n slices of time.
+// merge merges the bars that begin in the same of n slices of time.
 func (l *Lane) merge(n int) {
 	sort.SliceStable(l.Bars, func(i, j int) bool { return l.Bars[i].From < l.Bars[j].From })
 	out := l.Bars[:0]
@@ -141,8 +141,8 @@ func (l *Lane) merge(n int) {
 	l.Bars = out
 }
 
-// join takes another bar in. The parts of what stands for several turns are how many of
-// them came to what, the worst of each turn.
+// join merges another bar into b. The segments of a bar of several turns show how many turns had which outcome, the
+// worst of each.
 func (b *Bar) join(o *Bar) {
 	b.counted()
 	o.counted()
@@ -172,7 +172,7 @@ func (b *Bar) spread() {
 	}
 }
 
-// counted counts the one turn of a bar that was not joined yet.
+// counted counts the single turn of an unmerged bar.
 func (b *Bar) counted() {
 	if b.Turns != 1 {
 		return
@@ -184,13 +184,13 @@ func (b *Bar) counted() {
 	b.counts[worst] = 1
 }
 
-// outcomes of a turn, the worst last.
+// outcomes of a turn, worst last.
 var outcomes = [...]string{Accepted, Open, GivenUp, Refused, SentBack, Conflict, Stalled, Failed}
 
 func badness(outcome string) int { return max(slices.Index(outcomes[:], outcome), 0) }
 
-// stack gives every bar the first row with room; where no row has, it joins the last
-// bar of the last row.
+// stack puts every bar into the first row with room; if none has room, it merges it into the last bar of the last
+// row.
 func (l *Lane) stack() {
 	sort.SliceStable(l.Bars, func(i, j int) bool { return l.Bars[i].From < l.Bars[j].From })
 	var last []int // by row: the index of its last bar in out
@@ -213,14 +213,14 @@ func (l *Lane) stack() {
 	l.Bars, l.Rows = out, max(len(last), 1)
 }
 
-// scale maps time to the width. Times in which no turn is worked on are drawn short:
-// a night of waiting would leave no room for what was done.
+// scale maps time to the width. Times without work on any turn are drawn short: a night of waiting would leave no
+// room for the work.
 type scale struct {
 	times []time.Time
 	place []float64
 }
 
-// idleShare is how much of the worked time one idle time may take at most.
+// idleShare is the maximum share of the worked time that one idle time may take.
 const idleShare = 0.08
 
 func newScale(p *Picture) scale {
@@ -272,7 +272,7 @@ func newScale(p *Picture) scale {
 	return sc
 }
 
-// at is the place of a time, between 0 and 1.
+// at returns the position of a time, between 0 and 1.
 func (s scale) at(t time.Time) float64 {
 	i := sort.Search(len(s.times), func(i int) bool { return s.times[i].After(t) })
 	if i == 0 {
@@ -285,7 +285,7 @@ func (s scale) at(t time.Time) float64 {
 	return s.place[i-1] + part*(s.place[i]-s.place[i-1])
 }
 
-// Label is a bar in a few words.
+// Label describes a bar in a few words.
 func (b *Bar) Label() string {
 	if b.Turns > 1 {
 		return text.Count(b.Turns, "turn", "turns")
@@ -316,26 +316,26 @@ func (b *Bar) Title() string {
 	return text.ClipRunes(s, 400)
 }
 
-// Dollars is a sum to the cent.
+// Dollars formats a sum to the cent.
 func Dollars(usd float64) string { return fmt.Sprintf("$%.2f", usd) }
 
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05") }
 
-// Head and Rows are the picture as a table: what it shows, in the order of time. Of a
-// long run the rows are those of the drawing: neighbouring turns are one.
+// Head and Rows give the picture as a table in the order of time. For a long run the rows are those of the drawing:
+// neighbouring turns are merged.
 func Head() []string {
 	return []string{"Begun (UTC)", "What", "Role", "Phase", "Outcome", "Took", "Cost", "Why"}
 }
 
-// Row is a line of the table. Turn is set where the line is about one turn.
+// Row is a line of the table. Turn is set if the line is about one turn.
 type Row struct {
 	At    time.Time
 	Turn  string
 	Bad   bool
-	Cells []string // as Head names them
+	Cells []string // in the order of Head
 }
 
-// Rows are the lines, at most limit; left is how many more there are.
+// Rows returns the lines, at most limit; left is how many more there are.
 func (d *Drawing) Rows(limit int) (rows []Row, left int) {
 	add := func(at time.Time, turn string, bad bool, cells ...string) {
 		rows = append(rows, Row{at, turn, bad, append([]string{stamp(at)}, cells...)})

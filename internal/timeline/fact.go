@@ -1,4 +1,4 @@
-// Facts: what the picture needs of one recorded row, small enough to keep thousands.
+// Facts: what the picture needs from one recorded row, small enough to keep thousands.
 
 package timeline
 
@@ -12,7 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// Kinds of facts that are no events.
+// Kinds of facts that are not events.
 const (
 	kindHistory  = "history"
 	kindApproval = "human_approval"
@@ -20,24 +20,24 @@ const (
 	kindPolicy   = "approval_policy"
 )
 
-// Fact is a row of events.jsonl, history.jsonl or decision-ledger.jsonl. Its texts are
-// on one line, bounded and free of hostile runes.
+// Fact is a row of events.jsonl, history.jsonl or decision-ledger.jsonl. Its texts are on one line, bounded and
+// free of hostile runes.
 type Fact struct {
 	At                              time.Time
 	Kind                            string // the event's type, or one of the kinds above
 	Run, Turn, Role, Phase, Status  string
-	Repo                            string // of an initiative: the repository that the turn is of
+	Repo                            string // in an initiative: the turn's repository
 	Gate, By, Why, Commit, From, To string // From and To are turns, or phases
 	Others                          []string
 	Start                           time.Time
-	Final                           bool // a refusal after which no attempt follows
+	Final                           bool // a rejection after which no attempt follows
 	USD                             float64
 	Input, Output                   int64 // tokens
 }
 
 const maxOthers = 50
 
-// short is a text on one line, cut, of memory of its own.
+// short returns a truncated copy of a text on one line.
 func short(s string) string {
 	return strings.Clone(text.ClipRunes(text.OneLine(text.Cut(s, 4000)), 160))
 }
@@ -50,7 +50,7 @@ func when(s string) time.Time {
 	return at
 }
 
-// Event is the fact of a row of events.jsonl, nil when the picture does not show it.
+// Event returns the fact of a row of events.jsonl, nil when the picture does not show it.
 func Event(row *ojson.Object) *Fact {
 	kind := row.String("event_type")
 	switch kind {
@@ -90,7 +90,7 @@ func Event(row *ojson.Object) *Fact {
 	return f
 }
 
-// why is the reason an event gives, in one sentence.
+// why returns the reason in an event, in one sentence.
 func why(p *ojson.Object) string {
 	for _, k := range [...]string{"errors", "validation_errors", "reasons", "conflicting_files"} {
 		if list := p.Strings(k); len(list) > 0 {
@@ -112,7 +112,7 @@ func names(list []string) (out []string) {
 	return out
 }
 
-// History is the fact of a row of history.jsonl, nil for a row without a turn.
+// History returns the fact of a row of history.jsonl, nil for a row without a turn.
 func History(row *ojson.Object) *Fact {
 	if row.String("turn_id") == "" {
 		return nil
@@ -130,14 +130,14 @@ func History(row *ojson.Object) *Fact {
 	return f
 }
 
-// tokens keeps a claim between nothing and a sum that cannot overflow.
+// tokens limits a claimed number to between zero and a sum that cannot overflow.
 func tokens(cost *ojson.Object, key string) int64 {
 	n, _ := cost.Float(key)
 	return int64(min(max(0, n), 1e12))
 }
 
-// Decision is the fact of a row of decision-ledger.jsonl that says who opened a gate or
-// refused to, nil for any other.
+// Decision returns the fact of a row of decision-ledger.jsonl that says who opened a gate or refused to, nil for
+// any other.
 func Decision(row *ojson.Object) *Fact {
 	f := &Fact{At: when(row.String("timestamp")), Kind: row.String("type"), Run: short(row.String("run_id")),
 		Gate: short(row.String("gate_id")), Phase: short(row.String("from_phase"))}

@@ -8,9 +8,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// Coordination is the facts of a row of the initiative's history.jsonl
-// (docs/coordinator.md#files-and-refs), none when the picture does not show it. phaseOf
-// is the phase of a workstream.
+// Coordination returns the facts of a row of the initiative's history.jsonl (docs/coordinator.md#files-and-refs),
+// none when the picture does not show it. phaseOf returns the phase of a workstream.
 func Coordination(row *ojson.Object, phaseOf func(workstream string) string) []*Fact {
 	f := &Fact{
 		At:   when(row.String("timestamp")),

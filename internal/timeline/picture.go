@@ -1,4 +1,4 @@
-// The picture: turns with their attempts, gates, waits, and what connects them.
+// The picture: turns with their attempts, gates, waits, and their connections.
 
 package timeline
 
@@ -11,7 +11,7 @@ import (
 const (
 	Open     = "at work"
 	Accepted = "accepted"
-	Refused  = "refused"   // by the rules; the same attempt goes on
+	Refused  = "refused"   // by the rules; the same attempt continues
 	SentBack = "sent back" // a new attempt follows
 	Conflict = "conflict"
 	Stalled  = "stalled"
@@ -19,12 +19,12 @@ const (
 	GivenUp  = "given up"
 )
 
-// Picture is one run, in the order of time.
+// Picture is a run in the order of time.
 type Picture struct {
 	Run    string    `json:"run_id"`
 	Start  time.Time `json:"start"`
 	End    time.Time `json:"end"`
-	Live   bool      `json:"live"` // something is open: End is now
+	Live   bool      `json:"live"` // something is open: End is the current time
 	Phase  string    `json:"only_phase,omitempty"`
 	Phases []Span    `json:"phases"`
 	Turns  []Turn    `json:"turns"`
@@ -34,7 +34,7 @@ type Picture struct {
 	Arrows []Arrow   `json:"arrows"`
 }
 
-// Span is a phase from when it was entered to when it was left.
+// Span is a phase from its beginning to its end.
 type Span struct {
 	Name  string    `json:"phase"`
 	Start time.Time `json:"start"`
@@ -45,7 +45,7 @@ type Span struct {
 type Turn struct {
 	ID           string    `json:"turn_id"`
 	Role         string    `json:"role"`
-	Repo         string    `json:"repo_id,omitempty"` // of an initiative: whose lane it is in
+	Repo         string    `json:"repo_id,omitempty"` // in an initiative: the lane of the turn
 	Phase        string    `json:"phase"`
 	Outcome      string    `json:"outcome"`
 	Start        time.Time `json:"start"`
@@ -67,10 +67,10 @@ type Attempt struct {
 	Why     string    `json:"why,omitempty"`
 }
 
-// lane is the name of the lane that the turn is in.
+// lane returns the name of the turn's lane.
 func (t *Turn) lane() string { return cmp.Or(t.Repo, t.Role, "unknown role") }
 
-// who is the role, and the repository where there are several.
+// who returns the role, with the repository if there are several.
 func (t *Turn) who() string {
 	if t.Repo == "" {
 		return t.Role
@@ -78,7 +78,7 @@ func (t *Turn) who() string {
 	return t.Role + " in " + t.Repo
 }
 
-// Retries is how often the turn was refused, sent back or lost before its end.
+// Retries returns how often the turn was refused, sent back or lost before its end.
 func (t *Turn) Retries() int {
 	n := 0
 	for _, a := range t.Attempts {
@@ -89,7 +89,7 @@ func (t *Turn) Retries() int {
 	return n
 }
 
-// Worked is how long its attempts took together.
+// Worked returns the total duration of its attempts.
 func (t *Turn) Worked() (d time.Duration) {
 	for _, a := range t.Attempts {
 		d += a.End.Sub(a.Start)
@@ -108,7 +108,7 @@ type Post struct {
 	Why    string    `json:"why,omitempty"`
 }
 
-// Wait is a time in which a person was waited for.
+// Wait is a time of waiting for a person.
 type Wait struct {
 	Start time.Time `json:"start"`
 	End   time.Time `json:"end"`
@@ -130,9 +130,9 @@ type Arrow struct {
 	Kind string `json:"kind"` // delegation, conflict, reissue
 }
 
-// Options of Build.
+// Options are the options of Build.
 type Options struct {
-	Run   string    // rows of other runs are left out; rows that name none belong
+	Run   string    // skip rows of other runs; rows that name no run belong
 	Phase string    // only this phase, "" for all
-	Now   time.Time // where what is open ends; zero: at the last row
+	Now   time.Time // the end of open items; zero: at the last row
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// Facts reads the three ledgers the picture is made of, in the order Build wants.
+// Facts reads the three ledgers for the picture, in the order Build expects.
 func Facts(rows func(wire.Ledger) iter.Seq2[*ojson.Object, error]) (facts []*Fact, err error) {
 	for _, l := range [...]struct {
 		ledger wire.Ledger
@@ -28,23 +28,23 @@ func Facts(rows func(wire.Ledger) iter.Seq2[*ojson.Object, error]) (facts []*Fac
 	return facts, nil
 }
 
-// Object is the picture as JSON, with a list for each of its parts, which may be empty.
+// Object returns the picture as JSON, with a list for each of its parts, which may be empty.
 func (p *Picture) Object() *ojson.Object {
 	whole := *p
 	whole.Phases, whole.Turns, whole.Posts = list(p.Phases), list(p.Turns), list(p.Posts)
 	whole.Waits, whole.Alarms, whole.Arrows = list(p.Waits), list(p.Alarms), list(p.Arrows)
 	data, err := json.Marshal(&whole)
 	if err != nil {
-		return nil // a sum that is no number; Sane keeps them out
+		return nil // a sum that is not a number; Sane keeps them out
 	}
 	o, _ := ojson.DecodeObject(data)
 	return o
 }
 
-// list is s, empty where there is none.
+// list returns s, never nil.
 func list[T any](s []T) []T { return append([]T{}, s...) }
 
-// Read is the picture Object wrote, nil for anything else.
+// Read parses a picture that Object wrote, nil for anything else.
 func Read(o *ojson.Object) *Picture {
 	if o == nil {
 		return nil

@@ -1,4 +1,4 @@
-// The picture small, for a page of many runs: bars by role, gates, waits, and no letters.
+// A small version of the picture, for a page of many runs: bars by role, gates, waits, and no text.
 
 package timeline
 
@@ -11,12 +11,12 @@ import (
 const (
 	smallRow  = 8
 	smallBar  = 6
-	smallMax  = 12 // rows; the others are left out
-	smallPost = 4  // how far a gate's post stands out
+	smallMax  = 12 // rows; the rest is left out
+	smallPost = 4  // how far a gate's post protrudes
 )
 
-// Small renders a drawing as one image without links, whose description is its line in words.
-// The ids within it begin with id.
+// Small renders a drawing as one image without links, with its summary line as description. The ids in it begin
+// with id.
 func (d *Drawing) Small(id string) string {
 	w := &svg{d: d, id: id}
 	y, rows := smallPost, 0
@@ -51,7 +51,7 @@ func (d *Drawing) Small(id string) string {
 	return out.String()
 }
 
-// segments draws the parts of a bar.
+// segments draws the segments of a bar.
 func (w *svg) segments(b *Bar, y, height int) {
 	for _, s := range b.Segments {
 		w.f(`<rect class="seg %s" x="%s" y="%d" width="%s" height="%d" rx="2"/>`,

@@ -1,4 +1,4 @@
-// What the turns of a picture took, in all and by role and phase.
+// The time, attempts and cost of a picture's turns, in total and by role and phase.
 
 package timeline
 
@@ -9,7 +9,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 )
 
-// Sum is what a role, a phase or the whole run took.
+// Sum is the total for a role, a phase or the whole run.
 type Sum struct {
 	Name                      string        `json:"name"`
 	Turns                     int           `json:"turns"`
@@ -28,7 +28,7 @@ func (s *Sum) add(t *Turn) {
 	s.Worked += t.Worked()
 }
 
-// Total sums every turn up.
+// Total sums up every turn.
 func (p *Picture) Total() Sum {
 	s := Sum{}
 	for i := range p.Turns {
@@ -37,7 +37,7 @@ func (p *Picture) Total() Sum {
 	return s
 }
 
-// ByRole and ByPhase sum turns up, in the order of their first turn.
+// ByRole and ByPhase sum up turns, in the order of their first turn.
 func (p *Picture) ByRole() []Sum { return p.sums(func(t *Turn) string { return t.Role }) }
 
 func (p *Picture) ByPhase() []Sum { return p.sums(func(t *Turn) string { return t.Phase }) }
@@ -57,7 +57,7 @@ func (p *Picture) sums(of func(*Turn) string) (out []Sum) {
 	return out
 }
 
-// Waited is how long people were waited for.
+// Waited returns how long the run waited for people.
 func (p *Picture) Waited() (d time.Duration) {
 	for _, w := range p.Waits {
 		d += w.End.Sub(w.Start)
@@ -65,7 +65,7 @@ func (p *Picture) Waited() (d time.Duration) {
 	return d
 }
 
-// Line sums the picture up in one line.
+// Line summarises the picture in one line.
 func (p *Picture) Line() string {
 	s := p.Total()
 	out := text.Count(s.Turns, "turn", "turns") + " in " + Lasting(p.End.Sub(p.Start))
@@ -82,7 +82,7 @@ func (p *Picture) Line() string {
 	return out + "."
 }
 
-// Lasting is a duration for people, in two units at most.
+// Lasting formats a duration for people, in at most two units.
 func Lasting(d time.Duration) string {
 	unit := func(n time.Duration, name string) string { return strconv.FormatInt(int64(n), 10) + " " + name }
 	two := func(a time.Duration, an string, b time.Duration, bn string) string {

@@ -1,5 +1,4 @@
-// The picture as SVG: places in time are percentages, so that it fits every width and
-// its letters keep their size.
+// The picture as SVG: positions in time are percentages, so that it fits every width and its text keeps its size.
 
 package timeline
 
@@ -14,17 +13,17 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 )
 
-// CSS is the look of the drawing: light, dark, forced colours, on paper.
+// CSS is the style of the drawing: light, dark, forced colours, on paper.
 //
 //go:embed picture.css
 var CSS string
 
-// Look of SVG.
+// Look holds the options of SVG.
 type Look struct {
-	Alone bool                     // a file of its own: with its style, a size and a ground
-	Turn  func(turn string) string // the address of a turn, nil for no links
+	Alone bool                     // a separate file: with its style, a size and a background
+	Turn  func(turn string) string // returns the address of a turn, nil for no links
 	Zoom  func(phase string) string
-	ID    string // begins the ids within it; "tl" by default
+	ID    string // prefix of the ids in it; "tl" by default
 }
 
 // Heights of the parts, in pixels.
@@ -43,7 +42,7 @@ type svg struct {
 	d  *Drawing
 	l  Look
 	id string
-	at map[string]point // where turns stand, for arrows
+	at map[string]point // positions of turns, for arrows
 	y  int
 }
 
@@ -52,8 +51,8 @@ type point struct {
 	y        int
 }
 
-// SVG renders a drawing. Without links it is one image with a title and a description;
-// Rows say the same in words.
+// SVG renders a drawing. Without links it is one image with a title and a description; Rows gives the same in
+// words.
 func (d *Drawing) SVG(l Look) string {
 	w := &svg{d: d, l: l, id: l.ID, at: make(map[string]point)}
 	if w.id == "" {
@@ -99,16 +98,15 @@ func (w *svg) title() string {
 	return esc(s)
 }
 
-// esc is a text of others as markup. A picture that was read from a file went through
-// no fact.
+// esc escapes foreign text for markup. A picture that was read from a file did not pass through facts.
 func esc(s string) string { return html.EscapeString(text.OneLine(s)) }
 
-// pc is a place as a percentage.
+// pc formats a position as a percentage.
 func pc(share float64) string { return strconv.FormatFloat(share*100, 'f', 2, 64) + "%" }
 
 func (w *svg) f(format string, args ...any) { fmt.Fprintf(&w.b, format, args...) }
 
-// clipped is text that ends where its room does.
+// clipped draws text that is clipped to its room.
 func (w *svg) clipped(from, to float64, y, height int, class, anchor, s string) {
 	x := "0"
 	if anchor == "end" {
@@ -134,7 +132,7 @@ func (w *svg) body() string {
 	return w.b.String()
 }
 
-// phases are a band on top, each a link to itself alone.
+// phases draws the phases as a band on top, each linking to the view of that phase.
 func (w *svg) phases() {
 	for i, s := range w.d.Phases {
 		if i == maxMarks {
@@ -187,7 +185,7 @@ func laneNote(l *Lane, s *Sum) string {
 	return out
 }
 
-// class is the look of an outcome.
+// class returns the CSS class of an outcome.
 func class(outcome string) string {
 	switch outcome {
 	case Accepted:
@@ -227,7 +225,7 @@ func (w *svg) bar(b *Bar, y int) {
 	w.f(`</g>`)
 }
 
-// arrows connect turns that have a bar of their own.
+// arrows draws arrows between turns that have their own bars.
 func (w *svg) arrows() {
 	n := 0
 	for _, a := range w.d.Arrows {
@@ -244,7 +242,7 @@ func (w *svg) arrows() {
 	}
 }
 
-// gates are posts through all lanes, with what leads to them: waits, hatched.
+// gates draws gates as posts through all lanes, with the waits before them, hatched.
 func (w *svg) gates() {
 	if len(w.d.Posts)+len(w.d.Waits)+len(w.d.Alarms) == 0 {
 		return
@@ -270,7 +268,7 @@ func (w *svg) gates() {
 	w.y += gateHeight
 }
 
-// post is one gate. Its name has the room up to the next one.
+// post draws one gate. Its name has the room up to the next one.
 func (w *svg) post(posts []Post, i, y int) {
 	p := &posts[i]
 	x := w.d.scale.at(p.At)
@@ -288,8 +286,8 @@ func (w *svg) post(posts []Post, i, y int) {
 	w.f(`<g><title>%s</title><line class="post%s" x1="%s" x2="%s" y1="%d" y2="%d"/><circle class="flag%s" cx="%s" cy="%d" r="5"/></g>`,
 		esc(title), shut, pc(x), pc(x), bandHeight, y+20, shut, pc(x), y+9)
 	from, to, anchor := x, 1.0, "start"
-	side := func(k int) bool { return w.d.scale.at(posts[k].At) > 0.85 } // its name stands to the left
-	// about what its name takes, of a width of 700 pixels
+	side := func(k int) bool { return w.d.scale.at(posts[k].At) > 0.85 } // its name is on the left
+	// approximate width of its name, for a total width of 700 pixels
 	need := func(k int) float64 {
 		return float64(max(len(posts[k].Gate), len(posts[k].By))) * 7 / 700
 	}
@@ -330,7 +328,7 @@ func (w *svg) axis() {
 	w.y += 26
 }
 
-// legend explains what is in the drawing, and nothing else.
+// legend explains only what is in the drawing.
 func (w *svg) legend() {
 	have := map[string]bool{}
 	for i := range w.d.Lanes {

@@ -40,8 +40,8 @@ func rows(t *testing.T, of func(*ojson.Object) *Fact, lines string) (out []*Fact
 	return out
 }
 
-// aRun is two phases: a turn refused, sent back and accepted, a gate denied and then
-// approved, a delegated turn in parallel with a conflict, a block, a reissue.
+// aRun returns two phases: a turn refused, sent back and accepted, a gate denied and then approved, a delegated
+// turn in parallel with a conflict, a block, a reissue.
 func aRun(t *testing.T) []*Fact {
 	facts := rows(t, Event, `
 		0 {"event_type":"run_started","run_id":"run_1","phase":"plan","status":"active"}
@@ -113,7 +113,7 @@ arrow reissue t3 t4
 		t.Errorf("sums by role: %+v", s)
 	}
 
-	// The night of waiting leaves room for what was done.
+	// The night of waiting leaves room for the work.
 	d := Draw(p)
 	if b := d.Lanes[0].Bars[0]; b.To-b.From < 0.1 {
 		t.Errorf("a turn of 8 minutes beside a wait of 10 hours takes %v of the width", b.To-b.From)
@@ -150,7 +150,7 @@ gates                                      ::::O                 !::::
 	}
 }
 
-// randomRun is n turns of some roles, several at a time, with hostile names.
+// randomRun returns n turns of several roles, some concurrent, with hostile names.
 func randomRun(r *rand.Rand, n int) (facts []*Fact) {
 	at := t0
 	event := func(kind string, more Fact) {
@@ -183,7 +183,7 @@ func randomRun(r *rand.Rand, n int) (facts []*Fact) {
 	return facts
 }
 
-// TestAbandoned gives up the turns that a run was abandoned with.
+// TestAbandoned checks the turns of an abandoned run.
 func TestAbandoned(t *testing.T) {
 	p := Build(rows(t, Event, `
 		0 {"event_type":"turn_dispatched","run_id":"run_1","phase":"plan","status":"active","turn":{"turn_id":"t1","role_id":"pm"}}
@@ -273,8 +273,7 @@ func BenchmarkPicture(b *testing.B) {
 	}
 }
 
-// What neighbours came to is told by the parts of the bar they share: one failure does
-// not colour hundreds.
+// A shared bar shows the outcomes of its turns by its segments: one failure does not colour hundreds.
 func TestSharedBars(t *testing.T) {
 	var facts []*Fact
 	at := t0
@@ -305,7 +304,7 @@ func TestSharedBars(t *testing.T) {
 	}
 }
 
-// A reader iterates over each list, also over one without entries.
+// Readers iterate over each list, even an empty one.
 func TestObjectHasListsAndNoNull(t *testing.T) {
 	o := (&Picture{}).Object()
 	for _, name := range []string{"phases", "turns", "gates", "waits", "escalations", "arrows"} {

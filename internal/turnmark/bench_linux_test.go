@@ -2,7 +2,7 @@ package turnmark
 
 import "testing"
 
-// BenchmarkInside is what each operation pays for the question who asks.
+// BenchmarkInside measures how long each operation takes to find out who asks.
 func BenchmarkInside(b *testing.B) {
 	none := func(string) string { return "" }
 	for b.Loop() {

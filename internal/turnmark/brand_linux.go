@@ -1,4 +1,4 @@
-// A mark that the kernel hands down from parent to child and that only root can lift.
+// A mark that the kernel passes from parent to child and that only root can remove.
 
 package turnmark
 
@@ -10,12 +10,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// rlimitLocks is the limit on file locks. No kernel since Linux 2.4.25 looks at it;
-// it still passes to every child, through every program, session and namespace, and
-// only root may raise it again.
+// rlimitLocks is the limit on file locks. No kernel since Linux 2.4.25 uses it; every child still inherits it,
+// through every program, session and namespace, and only root may raise it again.
 const rlimitLocks = 10
 
-// brand is the limit an agent gets. Any limit at all counts: it can be lowered.
+// brand is the limit for an agent. Any limit at all counts, because it can be lowered.
 const brand = 0x4158_4300_0000
 
 // branded reports whether this process has the mark.
@@ -25,7 +24,7 @@ func branded() bool {
 	return err == nil && r.Max != unix.RLIM_INFINITY
 }
 
-// Brand marks a process that was just started, and what it may have started by now.
+// Brand marks a process that was just started, and the children it may already have.
 func Brand(pid int) error {
 	if err := brandOne(pid); err != nil {
 		return err
@@ -35,7 +34,7 @@ func Brand(pid int) error {
 		for _, child := range children(todo[0]) {
 			if !seen[child] {
 				seen[child] = true
-				_ = brandOne(child) // gone, or another's by now
+				_ = brandOne(child) // gone, or reused by another
 				todo = append(todo, child)
 			}
 		}
@@ -43,7 +42,7 @@ func Brand(pid int) error {
 	return nil
 }
 
-// BrandSelf marks this process and what it will start.
+// BrandSelf marks this process and its future children.
 func BrandSelf() error { return brandOne(0) }
 
 func brandOne(pid int) error {

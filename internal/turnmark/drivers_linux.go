@@ -1,4 +1,4 @@
-// Which process carries a turn out, by the lock it has on the turn's file.
+// Finding the process that carries out a turn, by its lock on the turn's file.
 
 package turnmark
 
@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Owner is the process that carries the turn out and has its mark for itself, 0
-// when there is none or it cannot be seen.
+// Owner returns the process that carries out the turn and holds its mark, 0 when there is none or it cannot be
+// seen.
 func Owner(turnID string) int {
 	proc, err := openProc()
 	if err != nil {
@@ -33,10 +33,9 @@ func Owner(turnID string) int {
 	return owner
 }
 
-// drivers are the living processes of our pid namespace that have locked the turn's
-// file. The kernel's table of locks names them whatever their user; where the table
-// does not know the file by the number that stat gives, the processes are looked
-// through.
+// drivers returns the living processes of our pid namespace that have locked the turn's file. The kernel's table of
+// locks names them whatever their user; where the table does not know the file by stat's number, it examines the
+// processes.
 func (p *procfs) drivers(root *os.Root, turn string) []int {
 	info, err := root.Stat(Path(turn))
 	if err != nil {
@@ -68,8 +67,8 @@ func (p *procfs) drivers(root *os.Root, turn string) []int {
 		}
 		major, err1 := strconv.ParseUint(file[0], 16, 32)
 		minor, err2 := strconv.ParseUint(file[1], 16, 32)
-		// Some file systems give a file another device than the table has: then the
-		// process itself has to show that it is this file.
+		// On some file systems stat and the table give a file different devices: then the process itself must show
+		// that it has this file.
 		same := err1 == nil && err2 == nil && uint64(unix.Major(dev)) == major && uint64(unix.Minor(dev)) == minor
 		if (same || p.holds(pid, turn, info)) && p.alive(pid) {
 			out = append(out, pid)
@@ -91,7 +90,7 @@ func (p *procfs) alive(pid int) bool {
 	return err == nil && !s.Dead()
 }
 
-// holds reports whether a process has this very file open and has locked it.
+// holds reports whether a process has this very file open and locked.
 func (p *procfs) holds(pid int, turn string, want os.FileInfo) bool {
 	files, _ := p.files(pid)
 	for _, f := range files {

@@ -1,5 +1,5 @@
-// What a turn's programs inherit: the same file with a lock of its own, so that an
-// agent has no way to give up the lock of the process that drives it.
+// What a turn's programs inherit: the same file with its own lock, so that an agent cannot release the lock of the
+// process that carries out the turn.
 
 package turnmark
 
@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// openHeir opens the locked file own a second time for the turn's programs. Its lock
-// is of another kind (F_OFD_SETLK), which does not meet flock(2), and lasts until the
-// last program has closed it. Where that cannot be had they get own itself.
+// openHeir opens the locked file own a second time for the turn's programs. Its lock is of another kind
+// (F_OFD_SETLK), which does not conflict with flock(2), and lasts until the last program has closed it. If that is
+// not possible the programs get own itself.
 func openHeir(root *os.Root, name string, own *os.File) *os.File {
 	f, err := root.OpenFile(name, os.O_RDWR|openFlags, 0)
 	if err != nil {
@@ -38,7 +38,7 @@ func unlockHeir(f *os.File) {
 	_ = unix.FcntlFlock(f.Fd(), unix.F_OFD_SETLK, &lock)
 }
 
-// covered reports whether something is mounted over the directory of the marks.
+// covered reports whether something is mounted over the marks' directory.
 func covered(root *os.Root) bool {
 	dir, err := root.Open(".")
 	if err != nil {

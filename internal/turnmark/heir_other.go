@@ -1,6 +1,6 @@
 //go:build !linux
 
-// Elsewhere than on Linux the turn's programs inherit the locked file itself.
+// On other systems the turn's programs inherit the locked file itself.
 
 package turnmark
 

@@ -12,17 +12,15 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/process"
 )
 
-// lookTime bounds the walk up the ancestors. It takes some 20 microseconds for one.
+// lookTime bounds the walk up the ancestors. Each takes about 20 microseconds.
 const lookTime = 20 * time.Second
 
-// Look tells which turn this process belongs to. getenv looks into the environment
-// of the process itself, or of the caller it acts for. root is the directory of the
-// project that is to be changed, nil when there is none.
+// Look determines which turn this process belongs to. getenv reads the environment of the process itself, or of the
+// caller it acts for. root is the directory of the project to be changed, nil when there is none.
 //
-// What cannot be seen does not speak for the process. A /proc whose word cannot be
-// taken counts as inside. Ancestors that cannot be followed to the first process,
-// and a driver in another pid namespace, count as inside while a turn of the project
-// is carried out.
+// Missing information never counts in the process's favour. An untrustworthy /proc counts as inside. Ancestors that
+// cannot be followed to the first process, and a driver in another pid namespace, count as inside while a turn of
+// the project is being carried out.
 func Look(getenv func(string) string, root *os.Root) Verdict {
 	if id := getenv(Variable); id != "" {
 		return Verdict{Turn: id}
@@ -52,8 +50,7 @@ func Look(getenv func(string) string, root *os.Root) Verdict {
 	return l.driven(err)
 }
 
-// Inside returns the turn this process belongs to, "" for none, without regard to a
-// project.
+// Inside returns the turn this process belongs to, "" for none, regardless of a project.
 func Inside(getenv func(string) string) string { return Look(getenv, nil).Turn }
 
 type looker struct {
@@ -62,9 +59,8 @@ type looker struct {
 	chain []link
 }
 
-// memory is how long the ancestors are remembered, once they were all followed and
-// none had a mark: one command asks several times. What a process descends from was
-// settled when it was started.
+// memory is how long the ancestors are cached after a complete walk without a mark: one command asks several times.
+// A process's ancestry is fixed when it starts.
 const memory = time.Second
 
 var last struct {
@@ -73,7 +69,7 @@ var last struct {
 	chain []link
 }
 
-// remembered takes the ancestors from the look before.
+// remembered uses the ancestors from the previous look.
 func (l *looker) remembered() bool {
 	last.Lock()
 	defer last.Unlock()
@@ -93,7 +89,7 @@ func (l *looker) remember() {
 // link is one ancestor.
 type link struct {
 	pid    int
-	strict bool // its child on the way to us is in another session
+	strict bool // its child on our path is in another session
 }
 
 var errEndless = fmt.Errorf("its ancestors could not be followed within %s", lookTime)
@@ -105,7 +101,7 @@ func (l *looker) verdict(id string, err error) Verdict {
 	return l.unsure(err.Error())
 }
 
-// unsure is inside for want of a sight of anything else.
+// unsure returns inside because something could not be determined.
 func (l *looker) unsure(why string) Verdict {
 	v := Verdict{Turn: Unknown, Why: why}
 	if l.root != nil {
@@ -118,12 +114,12 @@ func (l *looker) unsure(why string) Verdict {
 	return v
 }
 
-// inherited looks at the files of this process besides those it has taken itself.
+// inherited examines the files of this process except those it has opened itself.
 func (l *looker) inherited() (string, error) {
 	own := heldFiles()
 	files, err := l.proc.files(os.Getpid())
 	if err != nil {
-		return "", err // our own files are ours to read
+		return "", err // a process can always read its own files
 	}
 	for _, f := range files {
 		if !own[f.fd] && !f.closing {
@@ -133,7 +129,7 @@ func (l *looker) inherited() (string, error) {
 	return "", nil
 }
 
-// ancestors walks up to the first process. An error: the walk got stuck there.
+// ancestors walks up to the first process. An error means that the walk got stuck.
 func (l *looker) ancestors() (string, error) {
 	if l.chain != nil {
 		return "", nil
@@ -154,12 +150,11 @@ func (l *looker) ancestors() (string, error) {
 		if id != "" || errors.Is(err, errCovered) {
 			return id, err
 		}
-		// As long as the child is still there and has still that parent, the parent
-		// was the same process all along.
+		// While the child still exists with the same parent, the parent was the same process all along.
 		now, again := l.proc.stat(child)
 		switch {
 		case again != nil || now.Start != at.Start:
-			// The child has gone, and its own child has another parent now.
+			// The child is gone, and its own child has another parent now.
 			clear(seen)
 			l.chain = l.chain[:0]
 			child = os.Getpid()
@@ -184,14 +179,13 @@ func (l *looker) ancestors() (string, error) {
 	return "", nil
 }
 
-// ancestor looks at one ancestor for marks; child is what is known of the one that
-// led here.
+// ancestor examines one ancestor for marks; child describes the one below it.
 func (l *looker) ancestor(pid int, child process.Stat) (string, process.Stat, error) {
 	parent, err := l.proc.stat(pid)
 	if err != nil {
 		return "", parent, err
 	}
-	// Those of other people cannot be read; of them only the lock tells.
+	// Other users' environments cannot be read; for their processes only the lock tells.
 	id, err := l.proc.variable(pid)
 	if id != "" || errors.Is(err, errCovered) {
 		return id, parent, err
@@ -201,8 +195,8 @@ func (l *looker) ancestor(pid int, child process.Stat) (string, process.Stat, er
 		return "", parent, err
 	}
 	for _, f := range files {
-		// Who carries the turn out keeps the file to itself; its agents have it
-		// passed on to them. What else it starts is in its own session.
+		// The driver of the turn keeps the file to itself; its agents inherit it. Its other children are in its own
+		// session.
 		if !f.closing || parent.Session != child.Session {
 			return f.turn, parent, nil
 		}
@@ -210,8 +204,8 @@ func (l *looker) ancestor(pid int, child process.Stat) (string, process.Stat, er
 	return "", parent, nil
 }
 
-// driven asks whether a turn of the project is being carried out by an ancestor, or
-// by a process that cannot be seen from here. stuck is where the walk up ended early.
+// driven determines whether a turn of the project is being carried out by an ancestor, or by a process that cannot
+// be seen from here. stuck is why the walk up ended early.
 func (l *looker) driven(stuck error) Verdict {
 	if l.root == nil {
 		return Verdict{}
@@ -249,8 +243,7 @@ func (l *looker) driven(stuck error) Verdict {
 	return Verdict{}
 }
 
-// Processes lists the living processes that carry a mark of the turn themselves,
-// besides this one and its ancestors.
+// Processes lists the living processes that themselves carry a mark of the turn, except this one and its ancestors.
 func Processes(turnID string) []int {
 	proc, err := openProc()
 	if err != nil {

@@ -1,12 +1,12 @@
 //go:build !linux
 
-// Elsewhere than on Linux only the environment tells.
+// On other systems only the environment tells.
 
 package turnmark
 
 import "os"
 
-// Look tells which turn this process belongs to.
+// Look determines which turn this process belongs to.
 func Look(getenv func(string) string, _ *os.Root) Verdict { return Verdict{Turn: getenv(Variable)} }
 
 // Inside returns the turn this process belongs to, "" for none.

@@ -4,5 +4,5 @@ package turnmark
 
 import "syscall"
 
-// openFlags keep us from following a link or waiting at a pipe in the file's place.
+// openFlags prevent following a link or blocking on a pipe in place of the file.
 const openFlags = syscall.O_NOFOLLOW | syscall.O_NONBLOCK

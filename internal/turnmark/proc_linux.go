@@ -1,4 +1,4 @@
-// Reading /proc in a way that nothing else can be put in its place (proc(5), openat2(2)).
+// Reading /proc so that nothing can be substituted for it (proc(5), openat2(2)).
 
 package turnmark
 
@@ -24,19 +24,17 @@ const (
 // errCovered means that something is mounted over a file of /proc.
 var errCovered = errors.New("something is mounted over files of /proc")
 
-// procfs is the proc file system of this process's own pid namespace. Files are
-// opened below its root without crossing into another mount, so that a file bound
-// over one of them is not taken for it.
+// procfs is the proc file system of this process's own pid namespace. Files are opened below its root without
+// crossing into another mount, so that a file bound over one of them is not mistaken for it.
 type procfs struct {
 	root int
 	dev  uint64
-	old  bool // a kernel, or a filter, without openat2: what is opened is looked at instead
+	old  bool // a kernel, or a filter, without openat2: opened files are checked instead
 	buf  []byte
 }
 
-// openProc opens /proc, and says what is wrong with it when its word cannot be
-// taken: it is not there, is no proc file system, or is that of other processes
-// than ours.
+// openProc opens /proc, and returns an error when it cannot be trusted: it is missing, not a proc file system, or
+// that of another pid namespace.
 func openProc() (*procfs, error) {
 	fd, err := unix.Open("/proc", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -71,9 +69,8 @@ func (p *procfs) check() error {
 	if err != nil {
 		return fmt.Errorf("/proc cannot be read: %w", err)
 	}
-	// One number: that in the namespace of /proc is the one we know ourselves by.
-	// A /proc of an outer namespace names one number for each level. Kernels before
-	// 4.1 name none.
+	// One number: our number in the namespace of /proc is the one we know. A /proc of an outer namespace has one
+	// number for each level. Kernels before 4.1 have none.
 	if _, rest, ok := bytes.Cut(status, []byte("\nNSpid:")); ok {
 		line, _, _ := bytes.Cut(rest, []byte("\n"))
 		if ids := strings.Fields(string(line)); len(ids) != 1 || ids[0] != self {
@@ -85,7 +82,7 @@ func (p *procfs) check() error {
 
 func (p *procfs) close() { _ = unix.Close(p.root) }
 
-// open opens a file below /proc. errCovered: something else lies there.
+// open opens a file below /proc. errCovered: something else is mounted there.
 func (p *procfs) open(name string, flags int) (int, error) {
 	flags |= unix.O_RDONLY | unix.O_CLOEXEC | unix.O_NOFOLLOW
 	for !p.old {
@@ -116,8 +113,8 @@ func (p *procfs) open(name string, flags int) (int, error) {
 	return fd, nil
 }
 
-// read reads at most limit bytes of a file. They are good until the next read: a
-// process has many ancestors, and each operation asks for them.
+// read reads at most limit bytes of a file. They are valid until the next read: a process has many ancestors, and
+// each operation asks for them.
 func (p *procfs) read(name string, limit int) ([]byte, error) {
 	fd, err := p.open(name, 0)
 	if err != nil {
@@ -144,7 +141,7 @@ func (p *procfs) read(name string, limit int) ([]byte, error) {
 	}
 }
 
-// names reads a directory that is open as fd.
+// names reads the directory open as fd.
 func names(fd int) ([]string, error) {
 	var out []string
 	buf := make([]byte, 8<<10)
@@ -184,7 +181,7 @@ func readlinkat(dir int, name string) (string, error) {
 	return string(buf[:n]), nil
 }
 
-// stat reads the part of /proc/PID/stat that matters here.
+// stat reads the relevant part of /proc/PID/stat.
 func (p *procfs) stat(pid int) (process.Stat, error) {
 	data, err := p.read(procPath(pid, "stat"), 4096)
 	if err != nil {
@@ -197,7 +194,7 @@ func (p *procfs) stat(pid int) (process.Stat, error) {
 	return s, nil
 }
 
-// variable reads the turn from the environment a process was started with.
+// variable reads the turn from the initial environment of a process.
 func (p *procfs) variable(pid int) (string, error) {
 	env, err := p.read(procPath(pid, "environ"), maxEnviron)
 	if err != nil {
@@ -211,15 +208,15 @@ func (p *procfs) variable(pid int) (string, error) {
 	return "", nil
 }
 
-// markFile is a turn's file as a process has it open.
+// markFile is a turn's file that a process has open.
 type markFile struct {
 	turn    string
 	fd      int
-	closing bool // not handed on to programs the process starts
+	closing bool // closed on exec
 	locked  bool // the process itself has locked it
 }
 
-// files lists the turns' files a process has open.
+// files lists the turns' files that a process has open.
 func (p *procfs) files(pid int) ([]markFile, error) {
 	fd, err := p.open(procPath(pid, "fd"), unix.O_DIRECTORY)
 	if err != nil {
@@ -251,9 +248,8 @@ func (p *procfs) files(pid int) ([]markFile, error) {
 	return out, nil
 }
 
-// descriptor reads whether a descriptor is closed in programs that are started, and
-// whether the process has locked the file through it; one that cannot be read counts
-// as handed on.
+// descriptor reads whether a descriptor is closed on exec, and whether the process has locked the file through it;
+// an unreadable one counts as inherited.
 func (p *procfs) descriptor(pid int, fd string) (closing, locked bool, err error) {
 	data, err := p.read(procPath(pid, "fdinfo/"+fd), maxEnviron)
 	if err != nil {

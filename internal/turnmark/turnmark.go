@@ -14,7 +14,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/process"
 )
 
-// Variable is set to the turn's id in the environment of its processes.
+// Variable is the environment variable with the turn's id in its processes.
 const Variable = "AGENTXCHAIN_TURN_ID"
 
 const (
@@ -23,39 +23,37 @@ const (
 	fileSuffix = ".lock"
 )
 
-// ErrHeld means that another process carries the turn out, or that an agent of one
-// that is gone still works on it.
+// ErrHeld means that another process carries out the turn, or that an agent of one that is gone still works on it.
 var ErrHeld = errors.New("another process is at work on the turn")
 
-// Unknown stands for the turn of a process that counts as inside one while nothing
-// tells which.
+// Unknown is the turn of a process that counts as inside although nothing says which turn it is.
 const Unknown = "unknown"
 
 // Verdict says which turn a process belongs to.
 type Verdict struct {
 	Turn string // "" for none
-	Why  string // when no mark names the turn: why the process counts as inside all the same
+	Why  string // if no mark names the turn: why the process nevertheless counts as inside
 }
 
-// Mark is the right to carry out a turn, and what its processes are known by.
+// Mark is the right to carry out a turn, and what its processes are recognised by.
 type Mark struct {
 	root *os.Root
 	name string
-	own  *os.File // closed in programs that are started
-	heir *os.File // handed on to them; own itself where there is no other way
+	own  *os.File // closed on exec
+	heir *os.File // inherited by programs; own itself if there is no other way
 
-	// Found means that the mark lay there already: who had it before was killed, and
-	// its agents may still be at work.
+	// Found means that the mark existed already: its previous owner was killed, and its agents may still be at
+	// work.
 	Found bool
 }
 
-// held are the marks of this process: they do not make it part of a turn.
+// held lists the marks of this process: they do not make it part of a turn.
 var held = struct {
 	sync.Mutex
 	files map[*os.File]string // the turn
 }{files: make(map[*os.File]string)}
 
-// heldTurns are the turns this process carries out itself.
+// heldTurns returns the turns that this process itself carries out.
 func heldTurns() map[string]bool {
 	held.Lock()
 	defer held.Unlock()
@@ -66,7 +64,7 @@ func heldTurns() map[string]bool {
 	return turns
 }
 
-// heldFiles are the descriptors of the marks of this process.
+// heldFiles returns the descriptors of the marks of this process.
 func heldFiles() map[int]bool {
 	held.Lock()
 	defer held.Unlock()
@@ -77,11 +75,11 @@ func heldFiles() map[int]bool {
 	return own
 }
 
-// Path is where the mark of a turn lies, project-relative.
+// Path returns the path of a turn's mark, project-relative.
 func Path(turnID string) string { return lockDir + "/" + filePrefix + turnID + fileSuffix }
 
-// Hold takes the mark of a turn below the project directory root, whose locks directory
-// must exist. ErrHeld when another process has it.
+// Hold takes the mark of a turn below the project directory root, whose locks directory must exist. It returns
+// ErrHeld when another process has the mark.
 func Hold(root *os.Root, turnID string) (*Mark, error) {
 	name := Path(turnID)
 	if path.Clean(name) != name || strings.ContainsAny(turnID, "/\\\x00") {
@@ -111,8 +109,8 @@ func Hold(root *os.Root, turnID string) (*Mark, error) {
 			_ = f.Close()
 			return nil, ErrHeld
 		}
-		// Its last holder may have removed it between opening and locking: a lock on a
-		// file without a name guards nothing.
+		// Its last holder may have removed it between opening and locking: a lock on an unnamed file guards
+		// nothing.
 		mine, err1 := f.Stat()
 		there, err2 := root.Lstat(name)
 		if err1 == nil && err2 == nil && os.SameFile(mine, there) {
@@ -133,10 +131,10 @@ func Hold(root *os.Root, turnID string) (*Mark, error) {
 	return nil, ErrHeld
 }
 
-// File is what programs of the turn are to be started with.
+// File returns the file that the turn's programs must inherit.
 func (m *Mark) File() *os.File { return m.heir }
 
-// Release gives the turn up. What still has the file open no longer holds it.
+// Release gives the turn up. Processes that still have the file open no longer hold it.
 func (m *Mark) Release() {
 	held.Lock()
 	defer held.Unlock()
@@ -154,8 +152,7 @@ func (m *Mark) Release() {
 	_ = m.own.Close()
 }
 
-// List names the turns below root whose marks are held, and those whose marks a killed
-// process left behind.
+// List returns the turns below root whose marks are held, and those whose marks a killed process left behind.
 func List(root *os.Root) (held, left []string) {
 	dir, err := root.Open(lockDir)
 	if err != nil {
@@ -168,10 +165,10 @@ func List(root *os.Root) (held, left []string) {
 		if turn == "" {
 			continue
 		}
-		// Opened for itself, so that a lock of this very process counts too.
+		// Opened separately, so that this process's own lock counts too.
 		f, err := root.OpenFile(lockDir+"/"+name, os.O_RDWR|openFlags, 0)
 		if err != nil {
-			left = append(left, turn) // whatever lies there, it is no mark of one that ended well
+			left = append(left, turn) // whatever it is, it is not the mark of a turn that ended normally
 			continue
 		}
 		if errors.Is(lock(f), ErrHeld) || heirs(f) {
@@ -184,8 +181,8 @@ func List(root *os.Root) (held, left []string) {
 	return held, left
 }
 
-// turnOfFile reads the turn off the name of an open file, "" when it is none of
-// ours. A file that was removed shows as "<name> (deleted)".
+// turnOfFile reads the turn from the name of an open file, "" when it is not one of ours. A removed file appears as
+// "<name> (deleted)".
 func turnOfFile(name string) string {
 	name = strings.TrimSuffix(name, " (deleted)")
 	dir, base := path.Split(name)
@@ -200,8 +197,7 @@ func turnOfFile(name string) string {
 	return id
 }
 
-// lock takes the lock of a turn. A file system without locks: the progress file has
-// to do.
+// lock takes the lock of a turn. On a file system without locks the progress file must suffice.
 func lock(f *os.File) error {
 	err := process.TryLock(f)
 	switch {

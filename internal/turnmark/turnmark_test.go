@@ -66,7 +66,7 @@ func TestHoldWhatWasLeftBehind(t *testing.T) {
 	}
 }
 
-// TestHeldByAnHeir holds a mark through a program that outlives who took it.
+// TestHeldByAnHeir holds a mark through a program that outlives its owner.
 func TestHeldByAnHeir(t *testing.T) {
 	root := project(t)
 	m := hold(t, root, "turn_1")
@@ -84,7 +84,7 @@ func TestHeldByAnHeir(t *testing.T) {
 			t.Errorf("processes %v, want %d", got, cmd.Process.Pid)
 		}
 	}
-	// As when the holder is killed: its descriptor closes, the lock stays.
+	// As when the holder is killed: its descriptor is closed, the lock stays.
 	held.Lock()
 	delete(held.files, m.own)
 	delete(held.files, m.heir)

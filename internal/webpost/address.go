@@ -1,4 +1,4 @@
-// Addresses as they may be shown, and the host they stand for.
+// Addresses in a form that may be shown, and their hosts.
 
 package webpost
 
@@ -8,8 +8,8 @@ import (
 	"net/url"
 )
 
-// ShownURL is an address without credentials, query and fragment, which may hold
-// keys; "" when it is none.
+// ShownURL returns an address without credentials, query and fragment, which may hold keys; "" for an invalid
+// address.
 func ShownURL(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" {
@@ -19,7 +19,7 @@ func ShownURL(address string) string {
 	return u.String()
 }
 
-// HostPort is where a connection to an http or https address goes, "host:port".
+// HostPort returns the target of a connection to an http or https address, "host:port".
 func HostPort(address string) (string, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https" {

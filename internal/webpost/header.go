@@ -12,10 +12,9 @@ import (
 // Header is one header of a request.
 type Header struct{ Name, Value string }
 
-// Resolve returns the headers of a configuration object with every ${NAME} in a
-// value replaced by what lookup gives. missing names the variables that are not
-// set, as "<Header>:<NAME>"; with any, the request must not be made. Values that
-// are not strings are left out: the configuration check names them.
+// Resolve returns the headers of a configuration object with every ${NAME} in a value replaced by the value from
+// lookup. missing names the unset variables, as "<Header>:<NAME>"; if there are any, the request must not be made.
+// Values that are not strings are skipped: the configuration check reports them.
 func Resolve(headers *ojson.Object, lookup func(name string) (string, bool)) (hs []Header, missing []string) {
 	for name, v := range headers.All() {
 		text, ok := v.(string)
@@ -31,7 +30,7 @@ func Resolve(headers *ojson.Object, lookup func(name string) (string, bool)) (hs
 	return hs, missing
 }
 
-// expand replaces what \$\{([^}]+)\} matches.
+// expand replaces matches of \$\{([^}]+)\}.
 func expand(text string, lookup func(string) (string, bool)) (out string, unset []string) {
 	var b strings.Builder
 	for {
@@ -58,8 +57,7 @@ func expand(text string, lookup func(string) (string, bool)) (out string, unset 
 	return b.String(), unset
 }
 
-// check refuses what would end the header or begin another one. The value is
-// never repeated.
+// check refuses characters that would end the header or begin another one. It never repeats the value.
 func (h Header) check() error {
 	if h.Name == "" {
 		return fmt.Errorf("a header has no name")
@@ -77,7 +75,7 @@ func (h Header) check() error {
 	return nil
 }
 
-// tokenByte tells whether c may be in a header name (RFC 9110 §5.6.2).
+// tokenByte reports whether c may be in a header name (RFC 9110 §5.6.2).
 func tokenByte(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' ||
 		strings.IndexByte("!#$%&'*+-.^_`|~", c) >= 0

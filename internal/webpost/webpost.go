@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// Limits of a request that names none.
+// Default limits of a request.
 const (
 	DefaultTimeout = 30 * time.Second
 	DefaultMaxBody = 1 << 20
@@ -26,33 +26,31 @@ const (
 	userAgent      = "git-agentxchain"
 )
 
-// Request is one POST. Zero Timeout and MaxBody stand for the defaults.
+// Request is one POST. Zero Timeout and MaxBody mean the defaults.
 type Request struct {
 	URL     string   // http or https
 	Headers []Header // as configured; Content-Type is ignored
 	Body    []byte
 	Timeout time.Duration // total: from dialling to the last byte of the answer
-	MaxBody int64         // bytes of the answer that are read
+	MaxBody int64         // maximum of the answer that is read, in bytes
 }
 
-// Response is what came back. Err is set when no complete answer was read: the
-// request could not be made or sent, or the time was up; Status is then what had
-// arrived, mostly 0. A status outside 200..299 is no error. Overflow means that
-// the answer was longer than MaxBody: Body holds its beginning, the rest was not
-// read.
+// Response is the answer. Err is set when no complete answer was read: the request could not be made or sent, or
+// the time was up; Status is then what had arrived, usually 0. A status outside 200..299 is not an error. Overflow
+// means that the answer was longer than MaxBody: Body holds its beginning, the rest was not read.
 type Response struct {
 	Status   int
 	Body     []byte
 	Overflow bool
 	TimedOut bool
-	Invalid  bool  // nothing was sent: the address or a header cannot be used as it is
-	Err      error // without header values, and without userinfo and query of the address
+	Invalid  bool  // nothing was sent: the address or a header is unusable
+	Err      error // without header values, userinfo and query of the address
 	Duration time.Duration
 
-	RetryAfter time.Duration // how long the answer asks to wait before another try; 0 when it does not say
+	RetryAfter time.Duration // how long the answer asks to wait before another try; 0 if unspecified
 }
 
-// OK tells whether a complete answer with a status of 200..299 arrived in time.
+// OK reports whether a complete answer with a status of 200..299 arrived in time.
 func (r *Response) OK() bool {
 	return r.Err == nil && !r.TimedOut && r.Status >= 200 && r.Status <= 299
 }
@@ -115,13 +113,12 @@ func newRequest(ctx context.Context, r Request) (*http.Request, error) {
 	return req, nil
 }
 
-// exchange sends req over a connection of its own and reads at most limit bytes
-// of the answer.
+// exchange sends req over its own connection and reads at most limit bytes of the answer.
 func exchange(req *http.Request, limit int64) (Response, error) {
 	transport := &http.Transport{
 		Proxy:                  proxy,
 		DisableKeepAlives:      true,
-		DisableCompression:     true, // the cap holds for what was sent
+		DisableCompression:     true, // the limit is for the bytes sent
 		MaxResponseHeaderBytes: maxHeaderBytes,
 	}
 	defer transport.CloseIdleConnections()
@@ -145,8 +142,8 @@ func exchange(req *http.Request, limit int64) (Response, error) {
 	return out, err
 }
 
-// Switched is the error of an answer that goes over to another protocol, which was not
-// asked for. Its body is the bare connection: no deadline ends a read of that.
+// Switched returns an error for an answer that switches to another protocol, which was not requested. Its body is
+// the bare connection: no deadline ends a read of it.
 func Switched(resp *http.Response) error {
 	if resp.StatusCode != http.StatusSwitchingProtocols {
 		return nil
@@ -154,12 +151,11 @@ func Switched(resp *http.Response) error {
 	return errors.New("the answer is not HTTP: it changes to another protocol (status 101)")
 }
 
-// maxRetryAfter is what a longer wait counts as: it is beyond every deadline, and can
-// still be added to a time.
+// maxRetryAfter is the value for any longer wait: it is beyond every deadline, and can still be added to a time.
 const maxRetryAfter = math.MaxInt32 * time.Second
 
-// RetryAfter is how long the header of an answer asks to wait, in seconds or until a
-// date (RFC 9110 §10.2.3); 0 when it does not say.
+// RetryAfter returns how long the header of an answer asks to wait, in seconds or until a date (RFC 9110 §10.2.3);
+// 0 if unspecified.
 func RetryAfter(h http.Header, now time.Time) time.Duration {
 	v := h.Get("Retry-After")
 	switch n, err := strconv.ParseUint(v, 10, 31); {
@@ -174,8 +170,7 @@ func RetryAfter(h http.Header, now time.Time) time.Duration {
 	return 0
 }
 
-// proxy is http.ProxyFromEnvironment with an error that does not repeat the
-// setting, which may hold a password.
+// proxy is http.ProxyFromEnvironment with an error that does not repeat the setting, which may contain a password.
 func proxy(req *http.Request) (*url.URL, error) {
 	u, err := http.ProxyFromEnvironment(req)
 	if err != nil {
@@ -184,7 +179,7 @@ func proxy(req *http.Request) (*url.URL, error) {
 	return u, nil
 }
 
-// scrub takes the address and every configured value out of an error.
+// scrub removes the address and every configured value from an error.
 func (r Request) scrub(err error) error {
 	var ue *url.Error
 	for errors.As(err, &ue) {
@@ -193,7 +188,7 @@ func (r Request) scrub(err error) error {
 	return errors.New(r.Redact(inWords(err)))
 }
 
-// inWords says of an answer that is none what it is: the library's words are for programmers.
+// inWords describes an invalid answer: the library's wording is for programmers.
 func inWords(err error) string {
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF):
@@ -213,7 +208,7 @@ func inWords(err error) string {
 	return text
 }
 
-// unreached says of a connection that did not come about why.
+// unreached explains why a connection failed.
 func unreached(op *net.OpError) string {
 	var name *net.DNSError
 	var errno syscall.Errno
@@ -228,17 +223,15 @@ func unreached(op *net.OpError) string {
 	return op.Err.Error()
 }
 
-// The shortest texts that Redact takes for secrets: shorter ones are in every
-// sentence. Part of a path is one when it is long: many webhook addresses carry
-// their key there.
+// The minimum length of texts that Redact takes for secrets: shorter ones occur in every sentence. A long part of a
+// path counts: many webhook addresses carry their key there.
 const (
 	minSecret     = 6
 	minPathSecret = 16
 )
 
-// Redact masks in text what r must not give away: header values, their words,
-// and the credentials, keys and query of the address. It is for texts that quote the
-// other side, which may repeat what it was sent.
+// Redact masks in text what r must not reveal: header values, their words, and the credentials, keys and query of
+// the address. It is for texts that quote the other side, which may repeat what it received.
 func (r Request) Redact(text string) string {
 	for _, h := range r.Headers {
 		text = mask(text, h.Value)

@@ -1,3 +1,3 @@
-// Package yamljson turns one YAML document into the JSON text it means, so that what a
-// person wrote in YAML passes through the decoder that JSON passes through.
+// Package yamljson converts one YAML document to the JSON text it means, so that YAML written by a person goes
+// through the same decoder as JSON.
 package yamljson

@@ -13,7 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
-// What is taken, in bytes of YAML, in levels, and in bytes of JSON that aliases make of it.
+// Limits, in bytes of YAML, in levels, and in bytes of JSON after expanding aliases.
 const (
 	maxBytes = 1 << 20
 	maxDepth = 200
@@ -22,7 +22,7 @@ const (
 
 // Error says what is wrong with a document, and where.
 type Error struct {
-	Line int // from 1; 0 when the parser does not tell
+	Line int // counted from 1; 0 if the parser does not say
 	Msg  string
 }
 
@@ -33,13 +33,12 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("line %d: %s", e.Line, e.Msg)
 }
 
-// Convert returns the JSON text of a YAML document. Every value begins on the line it has in
-// the YAML, so that errors about the JSON name the line of the file. Texts and numbers are
-// spelled as they are written.
+// Convert returns the JSON text of a YAML document. Every value begins on the same line as in the YAML, so that
+// errors about the JSON name the line of the file. Texts and numbers keep their spelling.
 //
-// Plain words are read by the core schema of YAML 1.2. What YAML 1.1 reads otherwise (no,
-// 010) or JSON cannot say (.inf, 0x1f) is refused, and so are tags, merge keys, names given
-// twice and a second document. Errors are of type *Error.
+// Plain scalars follow the core schema of YAML 1.2. Those that YAML 1.1 reads differently (no, 010) or that JSON
+// cannot express (.inf, 0x1f) are refused, and so are tags, merge keys, duplicate names and a second document.
+// Errors are of type *Error.
 func Convert(data []byte) ([]byte, error) {
 	if len(data) > maxBytes {
 		return nil, &Error{0, fmt.Sprintf("%d bytes are more than a YAML document may have (%d); write it as JSON",
@@ -66,7 +65,7 @@ func Convert(data []byte) ([]byte, error) {
 	return w.out, nil
 }
 
-// located gives an error of the parser, "yaml: line 3: ...", our form.
+// located converts an error of the parser, "yaml: line 3: ...".
 func located(err error) error {
 	text := strings.TrimPrefix(err.Error(), "yaml: ")
 	if at, rest, ok := strings.Cut(strings.TrimPrefix(text, "line "), ": "); ok {
@@ -84,11 +83,11 @@ func refuse(n *yaml.Node, format string, args ...any) error {
 // writer appends the JSON of nodes.
 type writer struct {
 	out   []byte
-	line  int // of the end of out
+	line  int // at the end of out
 	named map[string]span
 }
 
-// span is where in the output a value with an anchor begins and ends.
+// span is the range of output of a value with an anchor.
 type span struct{ from, to int }
 
 func (w *writer) value(n *yaml.Node, depth int) error {
@@ -123,7 +122,7 @@ func (w *writer) value(n *yaml.Node, depth int) error {
 	return err
 }
 
-// begin ends lines until that of the node is reached.
+// begin adds line ends up to the line of the node.
 func (w *writer) begin(n *yaml.Node) {
 	for ; w.line < n.Line; w.line++ {
 		w.out = append(w.out, '\n')
@@ -162,7 +161,7 @@ func (w *writer) mapping(n *yaml.Node, depth int) error {
 	return nil
 }
 
-// alias repeats the value that it names.
+// alias repeats the value that it refers to.
 func (w *writer) alias(n *yaml.Node) error {
 	at, ok := w.named[n.Value]
 	if !ok {
@@ -175,7 +174,7 @@ func (w *writer) alias(n *yaml.Node) error {
 	return nil
 }
 
-// scalar writes a text, or what a plain word stands for.
+// scalar writes a text, or the value of a plain scalar.
 func (w *writer) scalar(n *yaml.Node) error {
 	if n.Style != 0 {
 		w.out = ojson.AppendString(w.out, n.Value)

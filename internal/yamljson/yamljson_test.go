@@ -74,7 +74,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// What is converted is JSON; and of JSON, which is YAML, it says the same on the same lines.
+// FuzzConvert checks that the result is JSON; and that JSON, which is YAML, converts to the same on the same lines.
 func FuzzConvert(f *testing.F) {
 	for _, s := range []string{"a: 1\nb: [x, {y: z}]\n", "a: |+\n  x\n\n\nb: >\n c\n  d\n", "a: &x \"q\\t\"\nc: *x\n",
 		"- 'x''y'\n- - 1e3\n",

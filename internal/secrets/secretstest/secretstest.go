@@ -1,5 +1,5 @@
-// Package secretstest makes secrets of every kind that package secrets knows, for tests that plant them
-// and look where they turn up.
+// Package secretstest makes secrets of every kind that package secrets knows, for tests that plant them and check
+// where they turn up.
 package secretstest
 
 import (
@@ -9,15 +9,15 @@ import (
 	"strings"
 )
 
-// Token is a made-up secret as a text would hold it.
+// Token is a made-up secret as it would appear in a text.
 type Token struct {
-	Kind  string // the rule that finds it, and the beginning of the token where the rule has several
-	Text  string // on one line but for a private key
-	Value string // the part of Text that must not be seen
+	Kind  string // its rule, and the beginning of the token where the rule has several
+	Text  string // on one line except for a private key
+	Value string // the part of Text that must stay hidden
 }
 
-// kinds are rule, beginning, alphabet and length of what follows. The beginnings are divided, so that
-// no search for secrets takes this file for one.
+// kinds lists rule, beginning, alphabet and length of the rest. The beginnings are split, so that no scanner
+// mistakes this file for a leak.
 var kinds = [...]struct {
 	rule, begin, of string
 	length          int
@@ -52,7 +52,7 @@ const (
 	hexa  = "0123456789abcdef"
 )
 
-// Begins are the beginnings of the tokens that have one of their own, by rule and beginning.
+// Begins returns the distinct beginnings of the tokens that have one, by rule and beginning.
 func Begins() map[[2]string]bool {
 	out := make(map[[2]string]bool)
 	for _, k := range kinds {
@@ -61,7 +61,7 @@ func Begins() map[[2]string]bool {
 	return out
 }
 
-// Tokens makes one of each kind. Those of one seed are always the same, those of two never.
+// Tokens makes one token of each kind. The same seed gives the same tokens, different seeds different ones.
 func Tokens(seed string) []Token {
 	var out []Token
 	for _, k := range kinds {
@@ -84,7 +84,7 @@ func Tokens(seed string) []Token {
 			"\n-----END OPENSSH " + "PRIVATE KEY-----", line})
 }
 
-// random is a text of length bytes of an alphabet, which the seed decides.
+// random returns a text of length characters from an alphabet, determined by the seed.
 func random(seed, alphabet string, length int) string {
 	var b strings.Builder
 	for n := 0; b.Len() < length; n++ {

@@ -1,5 +1,4 @@
-// Package texttest holds what shows other people's text against the table of
-// hostile runes. It is for tests.
+// Package texttest tests functions that show other people's text with the table of hostile runes.
 package texttest
 
 import (
@@ -9,12 +8,10 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 )
 
-// batch is how many runes one text carries: what is held against the table may
-// cut what is long.
+// batch is how many runes one text carries: the tested function may truncate.
 const batch = 16
 
-// Passes fails the test for each rune of the table that show lets through. Line
-// feeds and tabs may pass.
+// Passes fails the test for each rune of the table that show does not spell out. Line feeds and tabs may pass.
 func Passes(t *testing.T, name string, show func(string) string) {
 	t.Helper()
 	var runes []rune
@@ -46,5 +43,5 @@ func Clean(t *testing.T, name, out string) {
 	}
 }
 
-// Hostile is text.Hostile without line feeds and tabs.
+// Hostile is text.Hostile except for line feeds and tabs.
 func Hostile(r rune) bool { return r != '\n' && r != '\t' && text.Hostile(r) }

@@ -1,4 +1,4 @@
-// Package sample has one function for each way a code can come about.
+// Package sample has one function for each way in which a code can arise.
 package sample
 
 const (
