@@ -11,13 +11,13 @@ import (
 // Abandoned is an initiative that a person has ended early.
 type Abandoned struct {
 	Before initiative.Status
-	Gate   string // that waited, "" for none
+	Gate   string // the gate that waited, "" for none
 	State  *initiative.State
 	Next   []initiative.Action
 }
 
 // Abandon ends the initiative of the workspace for good, with a reason for the record. The repositories keep their
-// runs and what they have accepted; a recovery report is put away. Errors: inside_dispatched_turn, and those of the
+// runs and what they have accepted; a recovery report is archived. Errors: inside_dispatched_turn, and those of the
 // pure Abandon.
 func (c *Coordinator) Abandon(ctx context.Context, reason string) (*Abandoned, error) {
 	env := c.env(ctx)

@@ -1,5 +1,5 @@
-// Turns the coordinator finds without a record of its own: assigned by a command that
-// was killed, or run by a person in the repository (docs/coordinator.md#a-turn).
+// Turns that the coordinator finds without a record of its own: assigned by a command that was killed, or run by a
+// person in the repository (docs/coordinator.md#a-turn).
 
 package coordinator
 
@@ -16,9 +16,9 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
 )
 
-// adopt records the dispatch of turns whose bundle holds one of our contexts and
-// that no row knows: the command that gave them out was killed before it could
-// say so. It follows a run that such a command has begun and given no turn in.
+// adopt records the dispatch of turns whose bundle holds one of our contexts and that no row mentions: the command
+// that assigned them was killed before it could record them. It also follows a run that such a command started
+// without assigning a turn in it.
 func (c *Coordinator) adopt(ctx context.Context, s *Seen, env protocol.Env) *initiative.Change {
 	newest := make(map[string]*ojson.Object) // repository -> its newest context
 	for _, row := range s.History.Rows() {
@@ -62,9 +62,8 @@ func (c *Coordinator) adopt(ctx context.Context, s *Seen, env protocol.Env) *ini
 	return total
 }
 
-// settle lets a repository complete its working files when its run has a turn
-// whose bundle is not there to its end, the seal: a kill, or a disk that failed, may
-// have come in between.
+// settle lets a repository complete its working files when its run has a turn whose bundle is incomplete, that is,
+// has no seal: a kill or a disk failure may have interrupted it.
 func (c *Coordinator) settle(ctx context.Context, repo, dir, turn string) {
 	if _, err := os.Lstat(filepath.Join(dir,
 		filepath.FromSlash(dispatch.BundleDir(turn)), dispatch.ManifestFile)); !errors.Is(err, fs.ErrNotExist) {
@@ -80,7 +79,7 @@ func (c *Coordinator) settle(ctx context.Context, repo, dir, turn string) {
 	}
 }
 
-// noteFound is noteTurn for a turn that was found.
+// noteFound is noteTurn for a found turn.
 func (c *Coordinator) noteFound(ctx context.Context, s *Seen, repo, dir, turn string) {
 	if r, err := c.childRunner(ctx, dir, nil); err == nil {
 		c.noteTurn(r.Record().Repository(), s, repo, turn)

@@ -1,4 +1,4 @@
-// How the initiatives recorded here stand to another side, without following it.
+// How the initiatives recorded here relate to another side, without following it.
 
 package coordinator
 
@@ -28,8 +28,8 @@ func (c *Coordinator) Against(ctx context.Context, remote, name string) (*travel
 	return travel.AgainstInitiatives(ctx, home.Repository(), remote, name, cfg.ProjectID)
 }
 
-// AgainstKind says what a name given to fsck --against means: a remote, else a file that is to
-// be an export. Errors: not_found.
+// AgainstKind says what a name given to fsck --against means: a remote, or otherwise a file that should be an
+// export. Errors: not_found.
 func (c *Coordinator) AgainstKind(ctx context.Context, name, file string) (string, error) {
 	home, _, err := c.recorded(ctx)
 	if err != nil {
@@ -55,8 +55,8 @@ func (c *Coordinator) recorded(ctx context.Context) (*gitstore.Store, *initiativ
 	return home, cfg, nil
 }
 
-// AgainstFiles places the files of an export artifact, which holds no changes, in the record of
-// its initiative: the change that left them like that, else the newest that they go on from.
+// AgainstFiles locates the files of an export artifact, which contains no changes, in the record of its initiative:
+// at the change that left them, or otherwise the newest change that they continue.
 func (c *Coordinator) AgainstFiles(ctx context.Context, files map[string][]byte) (*travel.AgainstRun, error) {
 	home, _, err := c.recorded(ctx)
 	if err != nil {
@@ -100,7 +100,7 @@ func (c *Coordinator) AgainstFiles(ctx context.Context, files map[string][]byte)
 		}
 		return out, nil
 	}
-	// Histories only grow, so that the place can be halved: the last yes is the newest change.
+	// Histories only grow, so a binary search works: the last match is the newest change.
 	base := sort.Search(len(changes), func(i int) bool {
 		was, _, ferr := chain.FileAt(ctx, repo, changes[i].Op, initiative.HistoryPath)
 		if err = cmp.Or(err, ferr); !bytes.HasPrefix(rows, was) {

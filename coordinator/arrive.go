@@ -1,5 +1,5 @@
-// Clones that no command has worked in: git ignores state.json, so that a fresh clone has
-// the record of its run in refs alone, or on its remote alone.
+// Clones in which no command has run: git ignores state.json, so a fresh clone has the record of its run only in
+// refs, or only on its remote.
 
 package coordinator
 
@@ -15,9 +15,9 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// arrivals finds the recorded runs of repositories without a state.json, by repository. Their
-// children stand as those runs do; nothing is written. why names the repositories whose runs
-// have to be brought first: to start another would leave the repository with two.
+// arrivals finds the recorded runs of repositories without a state.json, by repository. It sets their children to
+// the state of those runs and writes nothing. why names the repositories whose runs must be fetched first: starting
+// another would leave the repository with two.
 func (c *Coordinator) arrivals(ctx context.Context, s *Seen) (runs map[string]string, why map[string]wire.Problem) {
 	runs, why = make(map[string]string), make(map[string]wire.Problem)
 	for id := range s.Config.Repos.All() {
@@ -30,7 +30,7 @@ func (c *Coordinator) arrivals(ctx context.Context, s *Seen) (runs map[string]st
 		switch {
 		case p != nil:
 			why[id] = *p
-			child.Fresh = false // it does not begin a run
+			child.Fresh = false // it does not start a run
 		case name != "":
 			runs[id] = name
 			s.Children[id] = initiative.NewChild(id, dir, child.Config, state, nil, nil)
@@ -39,7 +39,7 @@ func (c *Coordinator) arrivals(ctx context.Context, s *Seen) (runs map[string]st
 	return runs, why
 }
 
-// better is a list of problems in which those that more is known of say it.
+// better replaces problems in a list by the more specific ones in why.
 func better(list wire.Problems, why map[string]wire.Problem) wire.Problems {
 	for i, p := range list {
 		if w, ok := why[p.Value]; ok {
@@ -49,8 +49,8 @@ func better(list wire.Problems, why map[string]wire.Problem) wire.Problems {
 	return list
 }
 
-// arrived is the recorded run that a clone would go on with: the newest that has not ended,
-// else the newest. A problem says that it is on a remote alone, or cannot be believed.
+// arrived returns the recorded run with which a clone would continue: the newest that has not ended, else the
+// newest. A problem says that the run is only on a remote, or cannot be believed.
 func (c *Coordinator) arrived(ctx context.Context, id, dir string) (string, *run.State, *wire.Problem) {
 	problem := func(code, format string, args ...any) *wire.Problem {
 		return &wire.Problem{Code: code, Field: "repos." + id, Value: id,
@@ -83,7 +83,7 @@ func (c *Coordinator) arrived(ctx context.Context, id, dir string) (string, *run
 		}
 	}
 	if best != "" {
-		if _, err := store.OpenRun(ctx, best, ""); err != nil { // is what the ref holds to be believed?
+		if _, err := store.OpenRun(ctx, best, ""); err != nil { // can the ref's content be believed?
 			return "", nil, problem("repo_no_state", "%s", firstLine(err.Error()))
 		}
 		return best, state, nil
@@ -103,8 +103,7 @@ func (c *Coordinator) arrived(ctx context.Context, id, dir string) (string, *run
 	return "", nil, nil
 }
 
-// enter brings the working files of a recorded run into a clone that has none; run is "" where
-// the clone has them.
+// enter creates the working files of a recorded run in a clone that has none; run is "" if the clone has them.
 func (c *Coordinator) enter(ctx context.Context, s *Seen, repo, run string) error {
 	if run == "" {
 		return nil

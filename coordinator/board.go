@@ -11,17 +11,17 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
 )
 
-// Cells of the board: how far a repository is with its part of a workstream.
+// Cells of the board: the progress of a repository with its part of a workstream.
 const (
 	CellDone     = "accepted"     // its part counts
 	CellPartial  = "decisions"    // accepted, but declared decisions are missing
-	CellWorking  = "working"      // a turn is out
+	CellWorking  = "working"      // a turn is in progress
 	CellAccepted = "uncounted"    // accepted in the repository; the next step counts it
-	CellLoose    = "unassigned"   // it accepted a turn that the initiative did not give out
+	CellLoose    = "unassigned"   // it accepted a turn that the initiative did not assign
 	CellBlocked  = "blocked"      // its run is blocked
-	CellGate     = "pending_gate" // it waits for a person at a gate of its own
+	CellGate     = "pending_gate" // it waits for a person at its own gate
 	CellBehind   = "behind"       // its run has not reached the phase of the workstream
-	CellOpen     = "open"         // nothing of it has begun
+	CellOpen     = "open"         // none of it has begun
 	CellAbsent   = "unreadable"   // its state cannot be read
 )
 
@@ -29,7 +29,7 @@ const (
 type Cell struct {
 	Repo    string
 	State   string   // one of the Cell constants
-	Turn    string   // that is out, or was accepted and does not count, or not yet
+	Turn    string   // the turn in progress, or one that was accepted and does not count (yet)
 	Missing []string // declared decisions it has not accepted
 	Entry   bool     // the workstream begins here
 }
@@ -38,9 +38,9 @@ type Cell struct {
 type Row struct {
 	Workstream *initiative.Workstream
 	Barrier    *initiative.Barrier // nil when barriers.json has none
-	Current    bool                // it is in the phase of the initiative
+	Current    bool                // it belongs to the current phase of the initiative
 	Cells      []Cell
-	WaitsFor   []string // in words; empty when the barrier is satisfied and nothing is left to do
+	WaitsFor   []string // in words; empty when the barrier is satisfied and there is nothing left to do
 }
 
 // Board returns the workstreams in the order of the phases.
@@ -120,7 +120,7 @@ func (s *Standing) cell(stream *initiative.Workstream, b *initiative.Barrier, re
 	return c
 }
 
-// loose is the newest turn that a repository accepted, where the initiative did not give it out; "" for none.
+// loose returns the newest turn that a repository accepted, if the initiative did not assign it; "" otherwise.
 func (s *Standing) loose(repo string) string {
 	child := s.Children[repo]
 	if child.State.LastCompletedTurnID == nil || child.Run() != s.State.RunOf(repo) {
@@ -138,7 +138,7 @@ func (s *Standing) loose(repo string) string {
 	return turn
 }
 
-// waitsFor says in words what a barrier still waits for.
+// waitsFor describes what a barrier still waits for.
 func (s *Standing) waitsFor(stream *initiative.Workstream, b *initiative.Barrier) []string {
 	if b == nil {
 		return []string{fmt.Sprintf("barriers.json has no barrier %s", initiative.BarrierID(stream.ID))}
@@ -176,9 +176,8 @@ func (s *Standing) waitsFor(stream *initiative.Workstream, b *initiative.Barrier
 	return out
 }
 
-// Object is the row for --json: {workstream_id, phase, current, depends_on,
-// barrier_id, type, status, repos [{repo_id, entry, state, turn_id,
-// missing_decisions}], waits_for}.
+// Object returns the row for --json: {workstream_id, phase, current, depends_on, barrier_id, type, status, repos
+// [{repo_id, entry, state, turn_id, missing_decisions}], waits_for}.
 func (r *Row) Object() *ojson.Object {
 	cells := []*ojson.Object{}
 	for _, c := range r.Cells {

@@ -1,5 +1,5 @@
-// Bringing the record up to what the repositories have done, on every command that
-// changes it (docs/coordinator.md#when-it-is-blocked).
+// Updating the record with what the repositories have done, on every command that changes it
+// (docs/coordinator.md#when-it-is-blocked).
 
 package coordinator
 
@@ -17,15 +17,14 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// CaughtUp is what bringing the record up to date came to.
+// CaughtUp is the result of updating the record.
 type CaughtUp struct {
-	Mismatches []initiative.Mismatch // that were found
+	Mismatches []initiative.Mismatch // those found
 	Resync     *initiative.Resynced
 }
 
-// catchUp takes over what the repositories have done and tells the hooks of each
-// acceptance. The error is run_blocked when this blocks the initiative; the findings
-// are still recorded.
+// catchUp adopts what the repositories have done and calls the hooks for each acceptance. The error is run_blocked
+// when this blocks the initiative; the findings are still recorded.
 func (c *Coordinator) catchUp(ctx context.Context, tx *Tx) (*Seen, *CaughtUp, error) {
 	s := c.see(ctx, tx.Docs, true)
 	env := c.env(ctx)
@@ -58,9 +57,8 @@ func (c *Coordinator) catchUp(ctx context.Context, tx *Tx) (*Seen, *CaughtUp, er
 	return s, out, orNil(r.Behind)
 }
 
-// acceptances tells the hooks of every acceptance that counts now. A hook that changes
-// a protected file blocks the initiative; the hooks are still told of the other
-// acceptances (docs/siblings.md).
+// acceptances calls the hooks for every acceptance that counts now. A hook that changes a protected file blocks the
+// initiative; the hooks are still called for the other acceptances (docs/siblings.md).
 func (c *Coordinator) acceptances(ctx context.Context, tx *Tx, s *Seen, before *initiative.History,
 	r *initiative.Resynced) error {
 	if len(r.Projected) == 0 || len(s.Config.Hooks.Array(HookAfterAcceptance)) == 0 {
@@ -102,8 +100,8 @@ func (c *Coordinator) acceptances(ctx context.Context, tx *Tx, s *Seen, before *
 	return blockedError(s.State)
 }
 
-// invalidations are the contexts that an acceptance has overtaken, as hooks are
-// told of them (docs/coordinator.md#what-counts).
+// invalidations returns the contexts that an acceptance has made obsolete, in the form for hooks
+// (docs/coordinator.md#what-counts).
 func invalidations(h *initiative.History, a initiative.Acceptance) []*ojson.Object {
 	out := []*ojson.Object{}
 	for _, row := range h.Rows() {
@@ -129,8 +127,7 @@ func invalidations(h *initiative.History, a initiative.Acceptance) []*ojson.Obje
 	return out
 }
 
-// block stops the initiative until a person resumes it, scaffolds the report they
-// will fill in and tells the hooks.
+// block blocks the initiative until a person resumes it, creates the report they will fill in and calls the hooks.
 func (c *Coordinator) block(ctx context.Context, tx *Tx, s *Seen, reason string) error {
 	env := c.env(ctx)
 	ch := initiative.Block(&s.Workspace, reason, env)
@@ -143,8 +140,7 @@ func (c *Coordinator) block(ctx context.Context, tx *Tx, s *Seen, reason string)
 	return nil
 }
 
-// escalate tells the on_escalation hooks. Whatever comes of them, the block
-// stands.
+// escalate calls the on_escalation hooks. Whatever their result, the block stays.
 func (c *Coordinator) escalate(ctx context.Context, tx *Tx, s *Seen) {
 	if len(s.Config.Hooks.Array(HookOnEscalation)) == 0 {
 		return
@@ -166,7 +162,7 @@ func (c *Coordinator) escalate(ctx context.Context, tx *Tx, s *Seen) {
 	}
 }
 
-// blockedError is the refusal of a blocked initiative.
+// blockedError returns the error for a blocked initiative.
 func blockedError(s *initiative.State) *wire.Error {
 	if s.Abandoned() {
 		return initiative.AbandonedError(s)
@@ -181,7 +177,7 @@ func blockedError(s *initiative.State) *wire.Error {
 			" multi resume"}
 }
 
-// reportFile is the report of a block, unless there is one.
+// reportFile returns the report of a block; an existing report is kept.
 func reportFile(reason string, env protocol.Env) initiative.File {
 	return initiative.File{
 		Path: initiative.ReportPath,
@@ -190,7 +186,7 @@ func reportFile(reason string, env protocol.Env) initiative.File {
 	}
 }
 
-// hasReport reports whether there is a recovery report, or something in its place.
+// hasReport reports whether a recovery report exists, or something in its place.
 func (c *Coordinator) hasReport() bool {
 	_, err := c.store.root.Lstat(initiative.ReportPath)
 	return !errors.Is(err, fs.ErrNotExist)

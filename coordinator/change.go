@@ -1,4 +1,4 @@
-// Carrying a change out: all of its files become the new ones, or a later reader finishes it (docs/siblings.md).
+// Applying a change: all of its files become the new ones, or a later reader finishes it (docs/siblings.md).
 
 package coordinator
 
@@ -19,8 +19,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// step is one file of a change: rows for the end of a ledger, or the new
-// contents of a document.
+// step is one file of a change: rows to append to a ledger, or the new contents of a document.
 type step struct {
 	File   string `json:"file"`
 	Data   string `json:"data"`
@@ -34,8 +33,8 @@ type pendingChange struct {
 	Steps         []step `json:"steps"`
 }
 
-// steps returns the files of a change in the order they are written: history
-// first, because everything else can be computed from it.
+// steps returns the files of a change in write order: history first, because everything else can be computed from
+// it.
 func (d *Documents) steps(c *initiative.Change) []step {
 	var out []step
 	rows := func(name string, list []*ojson.Object) {
@@ -45,7 +44,7 @@ func (d *Documents) steps(c *initiative.Change) []step {
 		var b bytes.Buffer
 		end := d.ledgers[name]
 		if end.torn {
-			b.WriteByte('\n') // the torn line must not swallow ours
+			b.WriteByte('\n') // our row must not be appended to the torn line
 		}
 		for _, row := range list {
 			b.Write(ojson.Compact(row))
@@ -75,8 +74,8 @@ func (d *Documents) steps(c *initiative.Change) []step {
 	return out
 }
 
-// carryOut writes a change. One of more than a document is written down first, so that finish can complete
-// what a crash has interrupted: a row that is added may reach the disk in part.
+// carryOut writes a change. Unless it only replaces one document, it is first written to a pending file, so that
+// finish can complete it after a crash: an appended row may reach the disk in part.
 func carryOut(root *os.Root, steps []step) error {
 	if len(steps) == 0 {
 		return nil
@@ -119,10 +118,10 @@ func (s *step) write(root *os.Root) error {
 const (
 	stepOpen  = iota // not written, or a ledger's rows written in part
 	stepDone         // written
-	stepOther        // another program has written there since
+	stepOther        // another program has written to it since
 )
 
-// progress says how far a step came; written is what a ledger has of the rows of an open one.
+// progress returns how far a step got; written is what a ledger has of the rows of an open one.
 func (s *step) progress(root *os.Root) (state int, written []byte, err error) {
 	if !s.Append {
 		data, err := readRegular(root, s.File, limitOf(s.File))
@@ -178,10 +177,9 @@ func readTail(root *os.Root, name string, offset int64, limit int) ([]byte, int6
 	return buf, info.Size(), nil
 }
 
-// finish completes a change that was interrupted. Where another program has
-// written in the meantime its word stands: that step is left out and reported,
-// and the barriers are derived again from the history there is. The lock must be
-// held.
+// finish completes an interrupted change. Where another program has written in the meantime its content stays: that
+// step is skipped and reported, and the barriers are derived again from the actual history. The caller holds the
+// lock.
 func finish(root *os.Root) (wire.Problems, error) {
 	data, err := readRegular(root, pendingPath, maxDocumentBytes+maxLedgerBytes)
 	if err != nil || data == nil {
@@ -202,7 +200,7 @@ func finish(root *os.Root) (wire.Problems, error) {
 	return problems, dropPending(root)
 }
 
-// complete carries out those of the steps that have not been.
+// complete carries out the steps that are not done yet.
 func complete(root *os.Root, steps []step) (problems wire.Problems, err error) {
 	for _, s := range steps {
 		if !s.known() {
@@ -238,7 +236,7 @@ func abandoned(name, why string) wire.Problems {
 	}}
 }
 
-// limitOf is how much of a coordinator's file is read.
+// limitOf returns how much of a coordinator's file is read.
 func limitOf(name string) int64 {
 	if strings.HasSuffix(name, ".jsonl") {
 		return maxLedgerBytes
@@ -246,8 +244,8 @@ func limitOf(name string) int64 {
 	return maxDocumentBytes
 }
 
-// known reports a file that a change may write. The record of a change lies in
-// a directory that others can write to.
+// known reports whether a change may write the file. The record of a change is in a directory that others can write
+// to.
 func (s *step) known() bool {
 	switch s.File {
 	case initiative.HistoryPath, initiative.DecisionsPath, initiative.BarrierLedgerPath, initiative.HookAuditPath,

@@ -1,4 +1,5 @@
-// The use-cases of an initiative: a workspace, its repositories, and who is asking (docs/coordinator.md#a-turn).
+// The use cases of an initiative: a workspace, its repositories, and the person or agent who asks
+// (docs/coordinator.md#a-turn).
 
 package coordinator
 
@@ -24,36 +25,36 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
-// Options configures a Coordinator. The zero value is what the command line uses.
+// Options configures a Coordinator. The command line uses the zero value.
 type Options struct {
 	Now  func() time.Time // clock; time.Now when nil
 	Seed func() string    // 32 hex digits for each operation's ids; random when nil
-	// for other commands on the workspace and its repositories; 10 s when 0, none when negative
+	// waiting time for other commands on the workspace and its repositories; 10 s when 0, none when negative
 	LockWait time.Duration
 	Getenv   func(string) string // for identity, trust and dispatch markers; os.Getenv when nil
 	Terminal bool                // a person at a terminal is asking
 	Trust    bool                // use hooks without stored trust; not inside a dispatched turn
 
-	// Background is told of a remote that a change is to be pushed to (agentxchain.sync=auto), and of
-	// the directory to do that in; it must not wait. Nothing is pushed when nil.
+	// Background is called with a remote to which a change is to be pushed (agentxchain.sync=auto), and the
+	// directory to do that in; it must not block. Nothing is pushed when it is nil.
 	Background func(dir, remote string)
 
-	Untouched bool // Status writes nothing at all, not even to the cache of what was proven
+	Untouched bool // Status writes nothing at all, not even to the cache of proven operations
 }
 
-// Coordinator drives the initiative of one workspace. It is not safe for
-// concurrent use; other processes are kept apart by the workspace's lock.
+// Coordinator runs the initiative of one workspace. It is not safe for concurrent use; the workspace's lock keeps
+// other processes out.
 type Coordinator struct {
 	store   *Store
 	opt     Options
-	home    *gitstore.Store // the workspace's own repository, nil when it has none
-	sought  bool            // home was looked for
-	moved   bool            // the record has, and that was not pushed yet
+	home    *gitstore.Store // the workspace's own repository, nil if it has none
+	sought  bool            // home has been looked up
+	moved   bool            // the record has moved and is not pushed yet
 	notices []string
 }
 
-// At opens the workspace in exactly this directory; nothing above it is looked
-// at (docs/coordinator.md, conventions). Close the Coordinator. The error is unreadable_file.
+// At opens the workspace in exactly this directory, not in a parent (docs/coordinator.md, conventions). Close the
+// Coordinator after use. The error is unreadable_file.
 func At(dir string, opt Options) (*Coordinator, error) {
 	s, err := Open(dir)
 	if err != nil {
@@ -86,8 +87,8 @@ func (c *Coordinator) Close() error {
 	return c.store.Close()
 }
 
-// Notices are sentences for the person at the terminal that have come up since
-// the last call: what was repaired, taken in or could not be told.
+// Notices returns sentences for the person at the terminal since the last call: what was repaired, adopted or could
+// not be determined.
 func (c *Coordinator) Notices() []string {
 	out := c.notices
 	c.notices = nil
@@ -96,11 +97,10 @@ func (c *Coordinator) Notices() []string {
 
 func (c *Coordinator) note(text string) { c.notices = append(c.notices, text) }
 
-// wait is the time for a lock as gitstore takes it.
+// wait returns the waiting time for a lock in gitstore's form.
 func (c *Coordinator) wait() time.Duration { return max(c.opt.LockWait, 0) }
 
-// env is the surroundings of one change. Who acts is asked of git only when the
-// workspace has a repository.
+// env returns the environment of one change. It asks git for the identity only when the workspace has a repository.
 func (c *Coordinator) env(ctx context.Context) protocol.Env {
 	e := protocol.Env{Now: c.opt.Now().UTC().Truncate(time.Millisecond), Seed: c.opt.Seed()}
 	e.Actor = evidence.Actor{Terminal: c.opt.Terminal}
@@ -111,8 +111,8 @@ func (c *Coordinator) env(ctx context.Context) protocol.Env {
 	return e
 }
 
-// projects are the directories in which turns of the initiative are carried out, as
-// far as the configuration can be read.
+// projects returns the directories in which turns of the initiative are carried out, as far as the configuration
+// can be read.
 func (c *Coordinator) projects() []string {
 	cfg, e := newReader(c.store.root).config(c.store.Dir())
 	if e != nil {
@@ -129,8 +129,7 @@ func (c *Coordinator) projects() []string {
 	return dirs
 }
 
-// repository returns the repository the workspace is part of, nil when it has
-// none that can be used.
+// repository returns the repository that contains the workspace, nil if there is no usable one.
 func (c *Coordinator) repository(ctx context.Context) *gitstore.Store {
 	if c.sought {
 		return c.home
@@ -150,17 +149,17 @@ func (c *Coordinator) repository(ctx context.Context) *gitstore.Store {
 type Seen struct {
 	*Documents
 	Children  initiative.Children
-	Refused   wire.Problems                // what was refused of the repositories, and why
-	Checkouts map[string]*sibling.Checkout // where their work trees stand; Status alone asks
+	Refused   wire.Problems                // what was refused in the repositories, and why
+	Checkouts map[string]*sibling.Checkout // the state of their work trees; only Status reads them
 }
 
-// see reads the repositories of a workspace. With all, every accepted turn of them is
-// read; otherwise those that were assigned and do not count yet.
+// see reads the repositories of a workspace. With all it reads every accepted turn of them; otherwise those that
+// were assigned and do not count yet.
 func (c *Coordinator) see(ctx context.Context, d *Documents, all bool) *Seen {
 	return c.look(ctx, d, all, ReadOptions{})
 }
 
-// look is see that reads as opt says beyond that.
+// look is see with additional reading options.
 func (c *Coordinator) look(ctx context.Context, d *Documents, all bool, opt ReadOptions) *Seen {
 	opt.Untouched = c.opt.Untouched
 	if d.State != nil {
@@ -178,14 +177,14 @@ func (c *Coordinator) look(ctx context.Context, d *Documents, all bool, opt Read
 	s := &Seen{Documents: d, Checkouts: opt.Checkouts}
 	s.Children, s.Refused = ReadChildren(ctx, d.Config, d.Roots, opt)
 	if opt.Turns != nil && initiative.Ending(&s.Workspace, s.Children) {
-		// What is said of such a run rests on what it accepted, turns that were not given out included.
+		// Statements about such a run depend on everything it accepted, even unassigned turns.
 		return c.look(ctx, d, true, ReadOptions{Checkouts: opt.Checkouts})
 	}
 	return s
 }
 
-// lock takes the workspace's lock, and has the locks of git's removed that killed commands have left in the
-// workspace's repository, and the packs given free that they held. fresh reads everything anew.
+// lock takes the workspace's lock, removes git's locks that killed commands have left in the workspace's
+// repository, and releases the packs that they held. fresh reads everything again.
 func (c *Coordinator) lock(ctx context.Context, purpose string, fresh bool) (*Tx, error) {
 	tx, err := c.store.lock(ctx, purpose, c.wait(), fresh)
 	if err != nil {
@@ -199,8 +198,7 @@ func (c *Coordinator) lock(ctx context.Context, purpose string, fresh bool) (*Tx
 	return tx, nil
 }
 
-// begin takes the workspace's lock for a command. Repositories that are required
-// and have no usable place stop it here.
+// begin takes the workspace's lock for a command. It fails if required repositories have no usable place.
 func (c *Coordinator) begin(ctx context.Context, purpose string) (*Tx, error) {
 	tx, err := c.lock(ctx, purpose, false)
 	if err != nil {
@@ -220,8 +218,7 @@ func (c *Coordinator) begin(ctx context.Context, purpose string) (*Tx, error) {
 	return tx, nil
 }
 
-// end gives the workspace's lock back, then has what was recorded pushed in the background. It
-// neither waits nor fails.
+// end releases the workspace's lock, then pushes what was recorded in the background. It neither waits nor fails.
 func (c *Coordinator) end(ctx context.Context, tx *Tx) {
 	tx.Close()
 	if c.moved {
@@ -230,7 +227,7 @@ func (c *Coordinator) end(ctx context.Context, tx *Tx) {
 	}
 }
 
-// pushLater has what a repository recorded pushed in the background, where it is set up to.
+// pushLater pushes what a repository recorded in the background, if configured.
 func (c *Coordinator) pushLater(ctx context.Context, in *git.Repository, dir string) {
 	if c.opt.Background == nil {
 		return
@@ -240,7 +237,7 @@ func (c *Coordinator) pushLater(ctx context.Context, in *git.Repository, dir str
 	}
 }
 
-// unresolved refuses a workspace whose required repositories cannot be found.
+// unresolved returns an error for a workspace whose required repositories cannot be found.
 func unresolved(d *Documents) error {
 	if len(d.RepoProblems) == 0 {
 		return nil
@@ -263,9 +260,9 @@ func unresolved(d *Documents) error {
 	return e
 }
 
-// commit carries a change out and records it in the workspace's repository. op is
-// one word, subject the same for people. A record that cannot be written is no
-// failure of the command: the next change is recorded with all before it.
+// commit applies a change and records it in the workspace's repository. op is one word, subject describes it to
+// people. A failure to write the record does not fail the command: the next change is recorded together with all
+// before it.
 func (c *Coordinator) commit(ctx context.Context, tx *Tx, op, subject string, ch *initiative.Change) error {
 	if ch.Empty() {
 		return nil
@@ -277,7 +274,7 @@ func (c *Coordinator) commit(ctx context.Context, tx *Tx, op, subject string, ch
 	return nil
 }
 
-// nextObjects are the next actions for --json.
+// nextObjects returns the next actions for --json.
 func nextObjects(list []initiative.Action) []*ojson.Object {
 	out := []*ojson.Object{}
 	for _, a := range list {
@@ -286,5 +283,5 @@ func nextObjects(list []initiative.Action) []*ojson.Object {
 	return out
 }
 
-// Program is the name commands are called by in what a person is told to do.
+// Program is the name of the program in commands shown to a person.
 const Program = "git agentxchain"

@@ -18,27 +18,25 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
 )
 
-// Participant is a repository that a decision moves.
+// Participant is a repository that takes part in a decision.
 type Participant struct {
 	Repo string // its id in the configuration, "" for the coordinator's own record
 
-	// Act runs the repository's own command for the decision on a store that was
-	// opened with gitstore.Options.Publish set to publish, or calls publish itself
-	// with a prepared update. Publish lets operations pass at once that are not
-	// those of the decision (hook records and the like); for the one that is it
-	// waits until every participant has come as far, and returns nil once all of
-	// them have moved, or an error when none will. Act runs beside the Acts of the
-	// other participants. An Act that ends without having moved anything is a
-	// refusal when it returns an error, and no part of the decision otherwise.
+	// Act runs the repository's own command for the decision on a store that was opened with
+	// gitstore.Options.Publish set to publish, or calls publish itself with a prepared update. publish lets other
+	// operations than the decision's pass immediately (hook records and the like); for the decision's own it waits
+	// until every participant has reached that point, and returns nil once all of them have moved, or an error if
+	// none will. Act runs concurrently with the Acts of the other participants. An Act that ends without having
+	// moved anything refuses the decision if it returns an error, and takes no part in it otherwise.
 	Act func(ctx context.Context, publish decision.Publish) error
 
-	// Ops are the wire names of the operations that are the decision; by default
-	// approve_transition and approve_completion.
+	// Ops are the wire names of the operations that make up the decision; by default approve_transition and
+	// approve_completion.
 	Ops []string
 }
 
-// MoveRef is a participant that moves one prepared ref, such as that of the
-// coordinator's own record (gitstore.PrepareInitiative).
+// MoveRef returns a participant that moves one prepared ref, such as that of the coordinator's own record
+// (gitstore.PrepareInitiative).
 func MoveRef(repo string, r *git.Repository, m decision.Move) Participant {
 	return Participant{
 		Repo: repo,
@@ -47,28 +45,25 @@ func MoveRef(repo string, r *git.Repository, m decision.Move) Participant {
 	}
 }
 
-// Decided is what a decision moved.
+// Decided is the result of a decision.
 type Decided struct {
-	Moved map[string]object.OID // repository -> the operation its run is at now
-	// Late are repositories that moved but whose command failed after that (working
-	// files that could not be written, a hook); their next command completes them.
+	Moved map[string]object.OID // repository -> its run's current operation
+	// Late holds repositories that moved but whose command failed after that (working files that could not be
+	// written, a hook); their next command completes them.
 	Late map[string]error
 }
 
-// Decide carries out a change together with moves of repositories; without
-// participants it is Commit.
+// Decide applies a change together with moves of repositories; without participants it is Commit.
 //
-// Nothing of it has happened before everything can happen: each participant
-// writes its objects and locks its ref (git update-ref, prepared), what is to
-// move is written down in gitstore.DecisionFile, then the outcome, and only then
-// do the refs and the coordinator's files move. A participant that refuses or is
-// killed before the outcome is written undoes the decision for all. After a kill
-// at any moment the next command on the workspace or in any of the repositories
-// finishes what was decided or takes back what was not.
+// Nothing happens before everything can happen: each participant writes its objects and locks its ref (git
+// update-ref, prepared), the planned moves are written to gitstore.DecisionFile, then the outcome, and only then do
+// the refs and the coordinator's files move. A participant that refuses or is killed before the outcome is written
+// undoes the decision for all. After a kill at any moment the next command on the workspace or in any of the
+// repositories finishes what was decided or undoes what was not.
 //
-// Errors: those of Commit; decision_undone when a participant refused or could not
-// be prepared, which wraps its error and names it: nothing has moved then;
-// decision_unsettled when the outcome is written and could not be carried out yet.
+// Errors: those of Commit; decision_undone when a participant refused or could not be prepared, which wraps its
+// error and names it: nothing has moved then; decision_unsettled when the outcome is written but could not be
+// carried out yet.
 func (tx *Tx) Decide(ctx context.Context, c *initiative.Change, parts []Participant) (*Decided, error) {
 	r := newRound(ctx, parts)
 	moves, err := r.gather()
@@ -96,7 +91,7 @@ func (tx *Tx) Decide(ctx context.Context, c *initiative.Change, parts []Particip
 		for _, p := range pending {
 			p.Abort()
 		}
-		// What cannot be settled now stays on record for the next command.
+		// What cannot be settled now stays recorded for the next command.
 		_, serr := d.Settle(context.WithoutCancel(ctx))
 		if serr == nil {
 			serr = d.Remove()
@@ -110,7 +105,7 @@ func (tx *Tx) Decide(ctx context.Context, c *initiative.Change, parts []Particip
 	return out, err
 }
 
-// move is what one participant is about to do.
+// move is the pending move of one participant.
 type move struct {
 	index int
 	repo  string
@@ -118,16 +113,16 @@ type move struct {
 	decision.Move
 }
 
-// round is one decision: the Acts and where they wait.
+// round is one decision: the Acts and their channels.
 type round struct {
 	ctx    context.Context
 	stop   context.CancelCauseFunc
 	parts  []Participant
-	ready  chan move    // from an Act that has come to its operation
+	ready  chan move    // from an Act that has reached its operation
 	over   chan ended   // from an Act that has ended
-	answer []chan error // to the Act that waits: nil when it has moved
+	answer []chan error // to a waiting Act: nil when it has moved
 	left   int          // Acts that have not ended
-	waits  map[int]bool // Acts that wait
+	waits  map[int]bool // waiting Acts
 }
 
 type ended struct {
@@ -153,7 +148,7 @@ func newRound(ctx context.Context, parts []Participant) *round {
 	return r
 }
 
-// publish is where the Act of a participant comes to its operation.
+// publish returns the function that a participant's Act calls when it reaches its operation.
 func (r *round) publish(i int) decision.Publish {
 	ops := r.parts[i].Ops
 	if ops == nil {
@@ -181,7 +176,7 @@ func (r *round) publish(i int) decision.Publish {
 	}
 }
 
-// gather waits until every Act has come to its operation or has ended.
+// gather waits until every Act has reached its operation or has ended.
 func (r *round) gather() (moves []move, err error) {
 	for len(r.waits) < r.left {
 		select {
@@ -232,7 +227,7 @@ func (r *round) undo(cause error) error {
 	return e
 }
 
-// wait waits for the Acts that are left and returns those that failed.
+// wait waits for the remaining Acts and returns those that failed.
 func (r *round) wait() map[string]error {
 	failed := make(map[string]error)
 	for ; r.left > 0; r.left-- {

@@ -1,4 +1,4 @@
-// Records of decisions that are not to be believed, and true ones whose workspace has been moved.
+// Tests of forged decision records, and of genuine ones whose workspace has been moved.
 
 package coordinator
 
@@ -31,9 +31,8 @@ func gitOut(t testing.TB, dir string, args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// TestForeignDecisionMovesNothing is about a clone that an attacker has prepared: it
-// claims to take part in a decision, whose record the attacker wrote too, naming a
-// repository that is not part of it.
+// TestForeignDecisionMovesNothing uses a clone that an attacker has prepared: it claims to take part in a decision,
+// whose record the attacker wrote too, naming a repository that does not take part.
 func TestForeignDecisionMovesNothing(t *testing.T) {
 	ctx := context.Background()
 	victim := filepath.Join(clones(t), "repos", "web")
@@ -47,7 +46,7 @@ func TestForeignDecisionMovesNothing(t *testing.T) {
 	run := gitOut(t, victim, "for-each-ref", "--format=%(refname)", git.RunRefPrefix)
 	for _, c := range []struct {
 		name, ref string
-		own       bool // the clone itself is a participant too
+		own       bool // the clone itself is also a participant
 	}{{"a run", run, false}, {"a run, with the clone", run, true}, {"a branch", "refs/heads/main", true}} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := clones(t)

@@ -1,4 +1,4 @@
-// The steps of a decision once every participant has come to its operation.
+// The steps of a decision once every participant has reached its operation.
 
 package coordinator
 
@@ -17,7 +17,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// afterStep is told of each step of a decision by tests that kill what takes part.
+// afterStep is called after each step of a decision, for tests that kill processes.
 var afterStep = func(string, []*decision.Pending) {}
 
 func reached(name string, pending []*decision.Pending) {
@@ -41,8 +41,8 @@ func (r *round) start(moves []move) (pending []*decision.Pending, err error) {
 	return pending, nil
 }
 
-// prepare writes down what is to move, locks every ref and writes the outcome.
-// When it returns nil the decision is made.
+// prepare writes down the planned moves, locks every ref and writes the outcome. If it returns nil the decision is
+// made.
 func (r *round) prepare(tx *Tx, c *initiative.Change, d *decision.Decision, pending []*decision.Pending) error {
 	if err := tx.held.Check(); err != nil {
 		return err
@@ -64,7 +64,7 @@ func (r *round) prepare(tx *Tx, c *initiative.Change, d *decision.Decision, pend
 		}
 		reached("decision.prepared", pending)
 	}
-	// The lock is what lets others judge us dead.
+	// Only because of the lock may others judge us dead.
 	if err := tx.held.Check(); err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ func (r *round) prepare(tx *Tx, c *initiative.Change, d *decision.Decision, pend
 	return nil
 }
 
-// carryOut moves the refs and the coordinator's files and lets the Acts go on.
+// carryOut moves the refs and the coordinator's files and releases the Acts.
 func (r *round) carryOut(tx *Tx, d *decision.Decision, steps []step, moves []move,
 	pending []*decision.Pending) (*Decided, error) {
 	failed := make([]error, len(pending))
@@ -93,8 +93,8 @@ func (r *round) carryOut(tx *Tx, d *decision.Decision, steps []step, moves []mov
 	}
 	wg.Wait()
 	reached("decision.moved", pending)
-	// A git that was killed at this moment has moved its ref or not, and its lock
-	// may be left. That is settled as the next command would settle it.
+	// A git that was killed at this moment may have moved its ref, and may have left its lock. Settle that as the
+	// next command would.
 	moved, err := d.Settle(context.WithoutCancel(r.ctx))
 	switch {
 	case err == nil && moved:
@@ -125,15 +125,14 @@ func (r *round) carryOut(tx *Tx, d *decision.Decision, steps []step, moves []mov
 	return out, err
 }
 
-// settleDecision finishes or undoes the decision that a command which was ended
-// left behind. The lock must be held.
+// settleDecision finishes or undoes the decision of an interrupted command. The caller holds the lock.
 func (s *Store) settleDecision(ctx context.Context) (wire.Problems, error) {
 	d, err := decision.ReadDecision(s.dir)
 	if err != nil || d == nil {
 		return nil, err
 	}
 	if d.Workspace != s.dir {
-		// The workspace was moved; what is written down names the old place.
+		// The workspace was moved; the record names the old place.
 		if err := d.Relocate(s.dir); err != nil {
 			return nil, unwritten(err)
 		}

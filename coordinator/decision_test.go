@@ -1,4 +1,4 @@
-// Kills at every step of a decision over several clones: of the coordinator, and of any git it has at work.
+// Kills at every step of a decision over several clones: of the coordinator, and of each of its gits.
 
 package coordinator
 
@@ -122,8 +122,7 @@ func clones(t testing.TB) string {
 	return dir
 }
 
-// decideAll decides to give a turn out in every repository and to block the
-// initiative.
+// decideAll decides to assign a turn in every repository and to block the initiative.
 func decideAll(dir string) (*Decided, error) {
 	s, err := Open(dir)
 	if err != nil {
@@ -149,8 +148,8 @@ func decideAll(dir string) (*Decided, error) {
 	return tx.Decide(context.Background(), initiative.Block(&tx.Docs.Workspace, "decided", at("block")), parts)
 }
 
-// where says which of the runs have moved, and whether the initiative's own files
-// have, by refs and files alone.
+// where returns which of the runs have moved, and whether the initiative's own files have, judging by refs and
+// files alone.
 func where(t testing.TB, dir string) (moved []string, blocked bool) {
 	t.Helper()
 	for _, repo := range []string{"web", "api", "docs"} {
@@ -166,8 +165,8 @@ func where(t testing.TB, dir string) (moved []string, blocked bool) {
 	return moved, strings.Contains(contents(t, dir, initiative.StatePath), `"status": "blocked"`)
 }
 
-// settledAll fails unless all have moved or none, nothing is left over, and the
-// repositories and the workspace can go on.
+// settledAll fails unless all have moved or none, nothing is left over, and the repositories and the workspace can
+// continue.
 func settledAll(t testing.TB, dir string) (moved bool) {
 	t.Helper()
 	repos, blocked := where(t, dir)
@@ -219,7 +218,7 @@ func TestDecideMovesAll(t *testing.T) {
 
 func TestDecideUndoesWhenOneRefuses(t *testing.T) {
 	dir := clones(t)
-	// A turn is active already, so that no other can be given out there.
+	// A turn is active already, so no other can be assigned there.
 	if err := operate(context.Background(), filepath.Join(dir, "repos", "api"), nil, "x", giveTurn); err != nil {
 		t.Fatal(err)
 	}
@@ -248,7 +247,7 @@ func TestDecideUndoesWhenOneRefIsLocked(t *testing.T) {
 	if code(err) != decision.CodeDecisionUndone {
 		t.Fatal(err)
 	}
-	// The lock is not ours. It stays, and so does everything else.
+	// The lock is not ours. It stays, and nothing else changes.
 	if _, err := os.Lstat(refs[0] + ".lock"); err != nil {
 		t.Fatal("a foreign lock was removed")
 	}
@@ -320,8 +319,7 @@ func decideProcess(t testing.TB, dir string, env ...string) (killed bool) {
 	return ee != nil && ee.ExitCode() == -1
 }
 
-// TestDecisionKilled kills the deciding process at every point it passes, a git of
-// it at every step, and both.
+// TestDecisionKilled kills the deciding process at every fault point, one of its gits at every step, and both.
 func TestDecisionKilled(t *testing.T) {
 	testrepo.Serving(t)
 	if _, err := os.Stat("/proc/self/stat"); err != nil {
@@ -393,7 +391,7 @@ func TestDecisionKilled(t *testing.T) {
 			if settledAll(t, dir) {
 				return
 			}
-			// What was taken back can be decided again.
+			// What was undone can be decided again.
 			if _, err := decideAll(dir); err != nil {
 				t.Fatalf("%+v", err)
 			}
@@ -424,7 +422,7 @@ func TestDecisionKilledByAnotherClock(t *testing.T) {
 			err = os.Chtimes(name, at, at)
 		}
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil // the two gits that were not killed take their own locks away meanwhile
+			return nil // the two surviving gits remove their own locks meanwhile
 		}
 		if lock && err == nil {
 			locks++

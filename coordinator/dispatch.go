@@ -1,5 +1,5 @@
-// Giving a turn to a repository: its own assignment, hooks and seal, and the context
-// inside what the actor reads (docs/coordinator.md#a-turn).
+// Assigning a turn in a repository: its own assignment, hooks and seal, and the context in the files for the actor
+// (docs/coordinator.md#a-turn).
 
 package coordinator
 
@@ -24,7 +24,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
-// Given is a turn that was assigned.
+// Given is an assigned turn.
 type Given struct {
 	initiative.Assignment
 	RunID      string // the repository's run
@@ -35,17 +35,17 @@ type Given struct {
 	Warnings   []string
 }
 
-// Object is the dispatch for --json: {repo_id, turn_id, workstream_id, role,
-// bundle_path} (docs/commands.md), then what is ours.
+// Object returns the dispatch for --json: {repo_id, turn_id, workstream_id, role, bundle_path} (docs/commands.md),
+// followed by our own members.
 func (g *Given) Object() *ojson.Object {
 	return ojson.NewObject("action", "turn_dispatched", "repo_id", g.Repo, "turn_id", g.TurnID,
 		"workstream_id", g.Workstream, "role", g.Role, "bundle_path", g.BundlePath, "repo_run_id", g.RunID,
 		"context_ref", g.ContextRef, "reason", g.Reason, "run_started", g.Started)
 }
 
-// give gives a turn out. The context is recorded once the repository agrees, and before its run moves: a refusal there
-// leaves nothing here, and a kill in between a turn that the next command finds by its context, or a run without one
-// that the context names.
+// give assigns a turn. The context is recorded once the repository agrees, and before its run moves: a refusal
+// there leaves nothing here, and a kill in between leaves a turn that the next command finds by its context, or a
+// run without a turn that the context names.
 func (c *Coordinator) give(ctx context.Context, tx *Tx, s *Seen, a *initiative.Assignment) (*Given, error) {
 	dir, ok := s.Roots.Path(a.Repo)
 	if !ok {
@@ -122,16 +122,15 @@ func (c *Coordinator) give(ctx context.Context, tx *Tx, s *Seen, a *initiative.A
 	return g, nil
 }
 
-// noteTurn tells the repository which initiative gave the turn out.
+// noteTurn notes in the repository which initiative assigned the turn.
 func (c *Coordinator) noteTurn(in *git.Repository, s *Seen, repo, turn string) {
 	if err := sibling.NoteTurn(in, s.State.SuperRunID, turn); err != nil {
 		c.note(repo + ": it could not be noted there which initiative gave the turn out: " + err.Error())
 	}
 }
 
-// unstarted follows a repository that has started a run and then not given the turn:
-// the run still belongs to the initiative, and must not be mistaken for a foreign one
-// (docs/siblings.md).
+// unstarted follows a repository that has started a run and then refused the turn: the run still belongs to the
+// initiative, and must not be mistaken for a foreign one (docs/siblings.md).
 func (c *Coordinator) unstarted(ctx context.Context, tx *Tx, s *Seen, a *initiative.Assignment, out *runner.Assigned,
 	why error) error {
 	if out.Run == "" || out.Run == s.State.RunOf(a.Repo) || !out.Started {
@@ -145,8 +144,8 @@ func (c *Coordinator) unstarted(ctx context.Context, tx *Tx, s *Seen, a *initiat
 	return why
 }
 
-// childRunner opens the project of a repository for an operation of its own.
-// Nothing of the repository this process was started in counts there.
+// childRunner opens the project of a repository for an operation of its own. The repository in which this process
+// was started has no influence there.
 func (c *Coordinator) childRunner(ctx context.Context, dir string, publish decision.Publish) (*runner.Runner, error) {
 	s, err := gitstore.OpenForeign(ctx, dir, gitstore.Options{Now: c.opt.Now, Publish: publish})
 	if err != nil {

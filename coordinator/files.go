@@ -1,4 +1,5 @@
-// The coordinator's files below .agentxchain/multirepo/: places, bounds, reading (docs/coordinator.md#files-and-refs).
+// The coordinator's files below .agentxchain/multirepo/: locations, limits, reading
+// (docs/coordinator.md#files-and-refs).
 
 package coordinator
 
@@ -20,28 +21,26 @@ import (
 
 // Files of a change, which no other tool reads.
 const (
-	pendingPath = initiative.Dir + "/pending-change.json" // a change that is being carried out
+	pendingPath = initiative.Dir + "/pending-change.json" // a change in progress
 	lockPath    = initiative.Dir + "/coordinator.lock"
 )
 
-// Bounds of the files. An attacker may have prepared a workspace; a larger file is
-// refused before it is read.
+// Limits of the files. An attacker may have prepared a workspace; a larger file is refused before it is read.
 const (
 	maxDocumentBytes = 16 << 20
 	maxLedgerBytes   = 256 << 20
 	maxFindings      = 100
 )
 
-// Documents is a workspace as it was read from its files.
+// Documents is a workspace as read from its files.
 type Documents struct {
 	initiative.Workspace
 	Roots *Roots
 
-	// RepoProblems say why a required repository cannot be used, OptionalProblems
-	// the same of the others.
+	// RepoProblems say why required repositories cannot be used, OptionalProblems the same for the others.
 	RepoProblems, OptionalProblems wire.Problems
 
-	// Findings are rows that could not be read and were passed over.
+	// Findings are rows that could not be read and were skipped.
 	Findings wire.Problems
 
 	ledgers map[string]ledgerEnd
@@ -60,10 +59,9 @@ type reader struct {
 	docs *Documents
 }
 
-// read reads everything. The errors are config_missing,
-// invalid_coordinator_config, workstream_cycle, invalid_json,
-// no_coordinator_run, invalid_state and unreadable_file; with fresh, a workspace
-// without an initiative is not an error and has no State.
+// read reads everything. The errors are config_missing, invalid_coordinator_config, workstream_cycle, invalid_json,
+// no_coordinator_run, invalid_state and unreadable_file; with fresh, a workspace without an initiative is not an
+// error and has no State.
 func read(root *os.Root, dir string, fresh bool) (*Documents, *wire.Error) {
 	r := newReader(root)
 	cfg, e := r.config(dir)
@@ -73,8 +71,7 @@ func read(root *os.Root, dir string, fresh bool) (*Documents, *wire.Error) {
 	return r.documents(cfg, dir, fresh)
 }
 
-// readBare reads what is recorded without the configuration: no repository is
-// known then.
+// readBare reads the record without the configuration: no repositories are known then.
 func readBare(root *os.Root, dir string) (*Documents, *wire.Error) {
 	return newReader(root).documents(&initiative.Config{Raw: ojson.NewObject()}, dir, false)
 }
@@ -152,7 +149,7 @@ func (r *reader) documents(cfg *initiative.Config, dir string, fresh bool) (*Doc
 	return d, nil
 }
 
-// file returns the contents of a regular file, nil when there is none.
+// file returns the contents of a regular file, nil if there is none.
 func (r *reader) file(name string, limit int64) ([]byte, *wire.Error) {
 	data, err := readRegular(r.root, name, limit)
 	if err != nil {
@@ -165,8 +162,8 @@ func (r *reader) file(name string, limit int64) ([]byte, *wire.Error) {
 	return data, nil
 }
 
-// readRegular reads a file of at most limit bytes, nil when it does not exist. Anything
-// but a regular file is an error: opening a pipe in its place would wait for ever.
+// readRegular reads a file of at most limit bytes, nil if it does not exist. Anything but a regular file is an
+// error: opening a pipe would block forever.
 func readRegular(root *os.Root, name string, limit int64) ([]byte, error) {
 	info, err := root.Lstat(name)
 	switch {
@@ -216,8 +213,7 @@ func (r *reader) document(name string) (*ojson.Object, *wire.Error) {
 	return o, nil
 }
 
-// ledger reads the rows of a JSONL file. A line that cannot be read costs that
-// line alone, not the file (docs/siblings.md).
+// ledger reads the rows of a JSONL file. An unreadable line costs only that line, not the file (docs/siblings.md).
 func (r *reader) ledger(name string) ([]*ojson.Object, *wire.Error) {
 	data, e := r.file(name, maxLedgerBytes)
 	if e != nil {
@@ -232,7 +228,7 @@ func (r *reader) ledger(name string) ([]*ojson.Object, *wire.Error) {
 	return rows, nil
 }
 
-// end notes where a ledger ends whose rows no rule reads.
+// end notes the end of a ledger whose rows no rule reads.
 func (r *reader) end(name string) *wire.Error {
 	last, size, err := readTail(r.root, name, 0, 0)
 	if err == nil && size > 0 {

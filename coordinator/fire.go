@@ -1,5 +1,5 @@
-// The coordinator's hooks: when they are asked, what they are shown, and what is guarded
-// meanwhile (docs/coordinator.md#hooks).
+// The coordinator's hooks: when they run, what they are shown, and what is guarded meanwhile
+// (docs/coordinator.md#hooks).
 
 package coordinator
 
@@ -33,11 +33,10 @@ const (
 	HookOnEscalation     = "on_escalation"
 )
 
-// TrustCommand is what a person runs to let the hooks of a workspace run.
+// TrustCommand is the command with which a person trusts the hooks of a workspace.
 const TrustCommand = Program + " multi hooks --trust"
 
-// Hooks returns the hooks of the workspace for looking at them and for trusting
-// them. Errors: those of reading the configuration.
+// Hooks returns the hooks of the workspace, to show or trust them. Errors: those of reading the configuration.
 func (c *Coordinator) Hooks(ctx context.Context) (*trust.OtherHooks, error) {
 	data, err := readRegular(c.store.root, initiative.ConfigFile, initiative.MaxConfigBytes)
 	if err != nil {
@@ -71,8 +70,8 @@ func (c *Coordinator) hooksOf(ctx context.Context, cfg *initiative.Config) trust
 	return trust.OtherHooks{Dir: c.store.Dir(), Hooks: cfg.Hooks, By: by}
 }
 
-// willRun refuses a command, before anything of it has happened, when it would
-// run hooks that are not trusted on this machine.
+// willRun refuses a command, before any of it has happened, if it would run hooks that are not trusted on this
+// machine.
 func (c *Coordinator) willRun(ctx context.Context, cfg *initiative.Config, phases ...string) error {
 	if !slices.ContainsFunc(phases, func(p string) bool { return len(cfg.Hooks.Array(p)) > 0 }) {
 		return nil
@@ -85,9 +84,8 @@ func (c *Coordinator) willRun(ctx context.Context, cfg *initiative.Config, phase
 	return err
 }
 
-// fire runs the hooks of a phase and records their answers. Without hooks the outcome
-// is OK. The error is not caused by the hooks: they are not trusted, another process is
-// changing a repository, or the guard has failed.
+// fire runs the hooks of a phase and records their answers. Without hooks the outcome is OK. The error is not
+// caused by the hooks: they are not trusted, another process is changing a repository, or the guard has failed.
 func (c *Coordinator) fire(ctx context.Context, tx *Tx, s *Seen, phase string,
 	payload *ojson.Object) (*hooks.Outcome, error) {
 	list := hooks.FromObject(s.Config.Hooks, phase)
@@ -128,8 +126,7 @@ func (c *Coordinator) fire(ctx context.Context, tx *Tx, s *Seen, phase string,
 	return out, err
 }
 
-// hold takes the locks of the repositories: only the hook can then change something
-// there while it runs.
+// hold takes the locks of the repositories: then only the hook can change something there while it runs.
 func (c *Coordinator) hold(ctx context.Context, s *Seen) (func(), error) {
 	var held []*lockfile.Lock
 	unlock := func() {
@@ -158,7 +155,7 @@ func (c *Coordinator) hold(ctx context.Context, s *Seen) (func(), error) {
 	return unlock, nil
 }
 
-// makeDirIn makes a directory below dir without following a link out of it.
+// makeDirIn creates a directory below dir without following a link out of it.
 func makeDirIn(dir, name string) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -168,8 +165,7 @@ func makeDirIn(dir, name string) error {
 	return root.MkdirAll(name, 0o777)
 }
 
-// siblings are the repositories as the guard names them, relative to the
-// workspace where that is possible.
+// siblings returns the repositories as the guard names them, relative to the workspace if possible.
 func (c *Coordinator) siblings(s *Seen) []hooks.Sibling {
 	var out []hooks.Sibling
 	for _, repo := range s.Config.Repos.Keys() {
@@ -184,8 +180,8 @@ func (c *Coordinator) siblings(s *Seen) []hooks.Sibling {
 	return out
 }
 
-// guarded are the coordinator's own files that no hook may change: those of the
-// protocol first, in its order, then the decisions, reports and contexts (docs/coordinator.md).
+// guarded returns the coordinator's own files that no hook may change: those of the protocol first, in its order,
+// then the decisions, reports and contexts (docs/coordinator.md).
 func (c *Coordinator) guarded() []string {
 	out := []string{initiative.StatePath, initiative.HistoryPath, initiative.BarriersPath,
 		initiative.BarrierLedgerPath, initiative.DecisionsPath, initiative.ReportPath, initiative.HookAuditPath,
@@ -196,7 +192,7 @@ func (c *Coordinator) guarded() []string {
 	return out
 }
 
-// common adds the tail that every payload has (docs/coordinator.md#hooks).
+// common adds the members that every payload has (docs/coordinator.md#hooks).
 func (c *Coordinator) common(s *Seen, o *ojson.Object) {
 	pending := []*ojson.Object{}
 	all := ojson.NewObject()
@@ -219,9 +215,8 @@ func (c *Coordinator) common(s *Seen, o *ojson.Object) {
 	o.Set("barriers", all)
 }
 
-// stopped is the refusal that follows from an outcome that is not OK, nil when it
-// is. Code hook_blocked, or that of the tampering; Details {hook_phase,
-// hook_name, verdict}.
+// stopped returns the error for an outcome that is not OK, nil if it is. Code hook_blocked, or that of the
+// tampering; Details {hook_phase, hook_name, verdict}.
 func stopped(phase string, out *hooks.Outcome) *wire.Error {
 	switch {
 	case out.OK:
@@ -252,9 +247,9 @@ func stopped(phase string, out *hooks.Outcome) *wire.Error {
 	}
 }
 
-// stepAgain lets a refusal of an assignment that the initiative made name the step that makes
-// it: an assignment by hand would be a turn that the initiative does not know, and a run that was started
-// by hand would be in its way. newRun says that the step was to start one.
+// stepAgain makes the refusal of an assignment by the initiative name the step command: an assignment by hand would
+// be a turn that the initiative does not know, and a run started by hand would be in its way. newRun says that the
+// step was to start one.
 func stepAgain(err error, newRun bool) error {
 	var e *wire.Error
 	if !errors.As(err, &e) {
@@ -271,7 +266,7 @@ func stepAgain(err error, newRun bool) error {
 	return &out
 }
 
-// inRepo says in which repository an error arose and where to put it right.
+// inRepo adds to an error the repository in which it arose and where to fix it.
 func inRepo(repo, dir string, err error) error {
 	var e *wire.Error
 	if errors.As(err, &e) {
@@ -291,16 +286,16 @@ func inRepo(repo, dir string, err error) error {
 	return fmt.Errorf("repository %s (%s): %w", repo, dir, err)
 }
 
-// hintIn is a hint of a repository as it is followed in the workspace.
+// hintIn adapts a repository's hint so that it can be followed in the workspace.
 func hintIn(dir, hint string) string {
-	commandWords := regexp.MustCompile(`\bgit (` + // of git's own, those that a repository tells a person to run
+	commandWords := regexp.MustCompile(`\bgit (` + // git commands that a repository tells a person to run
 		`agentxchain [a-z-]+|am|bisect|cherry-pick|config|fetch|log|ls-remote|merge|pull|rebase|remote|restore|revert|status|` +
 		`switch|update-ref)\b`)
 	return commandWords.ReplaceAllStringFunc(hint, func(s string) string {
 		program := "git"
 		switch {
 		case strings.HasSuffix(s, " multi"):
-			return s // of the workspace
+			return s // for the workspace
 		case strings.HasPrefix(s, Program):
 			program = Program
 		}

@@ -1,4 +1,4 @@
-// The files of the workspace follow its record; what is no beginning of the new ones is kept.
+// Updating the files of the workspace to its record; files that the new ones do not continue are kept.
 
 package coordinator
 
@@ -19,8 +19,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// place makes the coordinator's files those of a recorded change, and reads them again. It
-// returns where the files are that were displaced, "" when they only went on.
+// place makes the coordinator's files those of a recorded change, and reads them again. It returns the directory of
+// the displaced files, "" when all were only continued.
 func (c *Coordinator) place(ctx context.Context, tx *Tx, op object.OID) (kept string, err error) {
 	files, err := record.InitiativeFiles(ctx, c.repository(ctx).Repository(), op)
 	if err != nil {
@@ -32,8 +32,7 @@ func (c *Coordinator) place(ctx context.Context, tx *Tx, op object.OID) (kept st
 	return kept, err
 }
 
-// placeFiles is place for files; whole says that contexts and reports that are not among them
-// are no longer part of the initiative.
+// placeFiles is place for files; whole says that other contexts and reports are no longer part of the initiative.
 func (c *Coordinator) placeFiles(tx *Tx, files map[string][]byte, whole bool) (kept string, err error) {
 	root := c.store.root
 	if err := tx.held.Check(); err != nil {
@@ -48,7 +47,7 @@ func (c *Coordinator) placeFiles(tx *Tx, files map[string][]byte, whole bool) (k
 		}
 		data, want := files[name]
 		if !want {
-			data = now // a record without it says nothing of it
+			data = now // a record without the file says nothing about it
 		}
 		before := ""
 		if now != nil {
@@ -56,7 +55,7 @@ func (c *Coordinator) placeFiles(tx *Tx, files map[string][]byte, whole bool) (k
 		}
 		switch {
 		case now == nil && want && len(data) == 0:
-			// An empty ledger is one too: without it the files would not be the record's.
+			// Even an empty ledger counts: without it the files would not be the record's.
 			steps = append(steps, step{File: name})
 		case bytes.Equal(now, data):
 		case !strings.HasSuffix(name, ".jsonl"):
@@ -103,13 +102,12 @@ func (c *Coordinator) placeFiles(tx *Tx, files map[string][]byte, whole bool) (k
 	return kept, nil
 }
 
-// travelFiles are the files that make an initiative, ledgers first: everything else can be
-// derived from them.
+// travelFiles returns the files that make an initiative, ledgers first: everything else can be derived from them.
 func travelFiles() []string {
 	return append(initiative.Ledgers(), initiative.BarriersPath, initiative.StatePath)
 }
 
-// dropFiles moves contexts and reports aside that a record does not have.
+// dropFiles moves aside contexts and reports that a record lacks.
 func (c *Coordinator) dropFiles(files map[string][]byte) error {
 	root := c.store.root
 	names := append(filesBelow(root, initiative.ContextDir), filesBelow(root, initiative.ReportArchive)...)
@@ -131,13 +129,13 @@ func (c *Coordinator) dropFiles(files map[string][]byte) error {
 	return nil
 }
 
-// displaced is the directory for files that a record takes the place of.
+// displaced returns the directory for files that a record replaces.
 func (c *Coordinator) displaced() string {
 	at := strings.NewReplacer(":", "", ".", "").Replace(wire.FormatTime(c.opt.Now()))
 	return path.Join(initiative.Dir, "archive", "displaced-"+at)
 }
 
-// keepFiles copies the coordinator's files to a directory of their own.
+// keepFiles copies the coordinator's files to a separate directory.
 func (c *Coordinator) keepFiles() (string, error) {
 	dir := c.displaced()
 	for _, name := range travelFiles() {

@@ -21,38 +21,37 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
-// ApproveOptions says how to decide on the gate that waits.
+// ApproveOptions are the options of a decision on the gate that waits.
 type ApproveOptions struct {
 	Gate           string // refuse any other gate; "" takes the one that waits
-	InitiativeOnly bool   // leave the repositories' own completion gates to their own approvals
+	InitiativeOnly bool   // leave the repositories' own completion gates to separate approvals
 	AllowActions   bool   // run the actions of the repositories' completion gates
 	Consent        runner.ConsentOptions
 }
 
-// Decision is what was decided on a gate.
+// Decision is the result of a decision on a gate.
 type Decision struct {
 	Gate  *initiative.PendingGate
-	State *initiative.State // after it
+	State *initiative.State // after the decision
 	Moved map[string]string // repository -> operation that completed its run
 	Next  []initiative.Action
-	Hook  *wire.Error      // the hook that stopped it, nil when none did
-	Tally *agreement.Tally // who agreed, nil where any person's word is enough
+	Hook  *wire.Error      // the hook that stopped it, nil if none did
+	Tally *agreement.Tally // who agreed, nil if any person may decide
 }
 
-// Waits reports that people agreed, and that the gate waits for more of them.
+// Waits reports whether people agreed, but the gate waits for more of them.
 func (d *Decision) Waits() bool { return d.Tally != nil && !d.Tally.Reached() }
 
-// Approve passes the gate that waits. It is judged again on what the repositories
-// hold now and asked of the before_gate hooks. The completion of the initiative
-// also approves the completion that repositories wait for: all of them and the
-// initiative are complete afterwards, or none is.
+// Approve passes the gate that waits. It is judged again on the current state of the repositories and the
+// before_gate hooks are asked. The completion of the initiative also approves the completion that repositories wait
+// for: afterwards all of them and the initiative are complete, or none is.
 //
-// Where rules ask for people, the yes of each counts, and the gate waits until enough of
-// them have agreed. With Consent.Only nothing is decided, and the error is a *runner.Signed.
+// If rules require certain people, each yes counts, and the gate waits until enough of them have agreed. With
+// Consent.Only nothing is decided, and the error is a *runner.Signed.
 //
-// Errors: inside_dispatched_turn, nothing_pending, run_blocked, gate_failed, not_recorded,
-// hook_blocked and the tamper codes, those of agreement.Moment.Agree and of Store.Decide.
-// The Decision holds the gate and what to do next, also beside an error.
+// Errors: inside_dispatched_turn, nothing_pending, run_blocked, gate_failed, not_recorded, hook_blocked and the
+// tamper codes, those of agreement.Moment.Agree and of Store.Decide. The Decision holds the gate and what to do
+// next, even with an error.
 func (c *Coordinator) Approve(ctx context.Context, opt ApproveOptions) (*Decision, error) {
 	out := &Decision{Moved: make(map[string]string)}
 	err := c.approve(ctx, out, opt, c.env(ctx))
@@ -96,7 +95,7 @@ func (c *Coordinator) approve(ctx context.Context, out *Decision, opt ApproveOpt
 	if err != nil {
 		return err
 	}
-	// The engine decides first: no hook is asked about a gate that would be refused, or that goes on waiting.
+	// The engine decides first: no hook is asked about a gate that would be refused or would keep waiting.
 	ch, sum, e := initiative.Approve(&s.Workspace, s.Children, yes, env)
 	if e != nil {
 		return hinted(e, s.lostHint())
@@ -114,7 +113,7 @@ func (c *Coordinator) approve(ctx context.Context, out *Decision, opt ApproveOpt
 	return c.decide(ctx, tx, out, opt, yes, env)
 }
 
-// hinted says where to look when a refusal of the rules does not; lost is for one over repositories that have lost
+// hinted adds a hint to a refusal of the rules that has none; lost is the hint for repositories that have lost
 // operations.
 func hinted(e *wire.Error, lost string) *wire.Error {
 	if e.Hint != "" {
@@ -153,7 +152,7 @@ func (c *Coordinator) beforeGate(ctx context.Context, tx *Tx, s *Seen, out *Deci
 	return nil
 }
 
-// expected refuses a decision on another gate than the person has in mind.
+// expected refuses a decision on a gate other than the one that the person has in mind.
 func expected(g *initiative.PendingGate, want string) *wire.Error {
 	switch {
 	case want == "" || g != nil && g.Gate == want:
@@ -174,14 +173,13 @@ func expected(g *initiative.PendingGate, want string) *wire.Error {
 	}
 }
 
-// decide carries the approval out in the initiative, in every repository that
-// moves with it, and in the record of the workspace's own repository. The
-// repositories are judged once more: hooks take their time.
+// decide carries out the approval in the initiative, in every repository that moves with it, and in the record of
+// the workspace's own repository. The repositories are judged once more, because hooks take time.
 func (c *Coordinator) decide(ctx context.Context, tx *Tx, out *Decision, opt ApproveOptions, yes *initiative.Yes,
 	env protocol.Env) error {
 	s := c.see(ctx, tx.Docs, false)
 	if yes != nil {
-		yes.Repositories = standing(s) // a statement is about where they stood
+		yes.Repositories = standing(s) // a statement names their positions
 	}
 	ch, sum, e := initiative.Approve(&s.Workspace, s.Children, yes, env)
 	if e != nil {
@@ -225,9 +223,8 @@ func (c *Coordinator) decide(ctx context.Context, tx *Tx, out *Decision, opt App
 	return nil
 }
 
-// recording is the record of a change as a participant of a decision, nil when it
-// cannot be written now: the files are the authority, and the next change is
-// recorded with all before it.
+// recording returns the record of a change as a participant of a decision, nil when it cannot be written now: the
+// files are the authority, and the next change is recorded together with all before it.
 func (c *Coordinator) recording(ctx context.Context, tx *Tx, op, subject string, ch *initiative.Change) *Participant {
 	home := c.repository(ctx)
 	if home == nil {
@@ -253,8 +250,7 @@ func (c *Coordinator) recording(ctx context.Context, tx *Tx, op, subject string,
 	return nil
 }
 
-// completing are the repositories whose runs wait for the approval of their
-// completion.
+// completing returns the repositories whose runs wait for the approval of their completion.
 func (c *Coordinator) completing(s *Seen, opt ApproveOptions) []Participant {
 	var out []Participant
 	yes := true
@@ -273,7 +269,7 @@ func (c *Coordinator) completing(s *Seen, opt ApproveOptions) []Participant {
 				runner.ApproveOptions{Completion: &yes, AllowActions: opt.AllowActions}); err != nil {
 				return inRepo(repo, dir, err)
 			}
-			if r.RemoteDecides() { // but not on this: it was recorded here first
+			if r.RemoteDecides() { // but not for this: it was recorded here first
 				c.pushLater(ctx, r.Record().Repository(), dir)
 			}
 			return nil
@@ -282,9 +278,9 @@ func (c *Coordinator) completing(s *Seen, opt ApproveOptions) []Participant {
 	return out
 }
 
-// ownFirst refuses to begin with the completion while a repository asks for what is not given here: a signature of its
-// own, or more people than the one who decides. Its run moves with them, and what people had said to the initiative would
-// not count any more. dir is where the repository is.
+// ownFirst refuses to begin with the completion while a repository requires what is missing here: its own
+// signature, or more people than the one who decides. Its run moves with their approvals, and what people had said
+// to the initiative would no longer count. dir is the repository's directory.
 func (s *Seen) ownFirst(opt ApproveOptions) (dir string, refusal *wire.Error) {
 	if g := s.State.PendingGate; g == nil || g.GateType != initiative.GateCompletion || opt.InitiativeOnly {
 		return "", nil
@@ -306,7 +302,7 @@ func (s *Seen) ownFirst(opt ApproveOptions) (dir string, refusal *wire.Error) {
 	return "", nil
 }
 
-// ownRule is the rule of a repository for the completion that it waits for; nil where any person may give it.
+// ownRule returns the rule of a repository for the completion that it waits for; nil if any person may approve.
 func ownRule(c *initiative.Child) (gate string, r *config.GateRule) {
 	if gate = c.State.PendingRunCompletion.Gate; c.Config == nil {
 		return gate, nil
@@ -314,7 +310,7 @@ func ownRule(c *initiative.Child) (gate string, r *config.GateRule) {
 	return gate, c.Config.GateRule(gate)
 }
 
-// ownApprovals refuses the completion over a repository whose own gate needs more than this command gives.
+// ownApprovals refuses the completion because a repository's own gate needs more than this command gives.
 func ownApprovals(repo, dir, gate, needs string) *wire.Error {
 	return &wire.Error{
 		Code:  wire.CodeApprovalsMissing,
@@ -326,8 +322,8 @@ func ownApprovals(repo, dir, gate, needs string) *wire.Error {
 	}
 }
 
-// completed publishes the approval of a completion if it completes the run. A yes that is not the last one which the
-// repository asks for moves its run as well.
+// completed publishes the approval of a completion if it completes the run. A yes that is not the last one required
+// by the repository also moves its run.
 func completed(repo, dir string, publish decision.Publish) decision.Publish {
 	return func(ctx context.Context, r *git.Repository, m decision.Move) error {
 		if m.Op != (*protocol.ApproveCompletion)(nil).Name() {
@@ -344,14 +340,13 @@ func completed(repo, dir string, publish decision.Publish) decision.Publish {
 	}
 }
 
-// waitsToComplete reports a repository whose run waits for the approval of its completion.
+// waitsToComplete reports whether a repository's run waits for the approval of its completion.
 func (s *Seen) waitsToComplete(repo string) bool {
 	st := s.Children.State(repo)
 	return st != nil && st.PendingRunCompletion != nil && st.Run() == s.State.RunOf(repo)
 }
 
-// actsOnServer refuses an approval that would have to complete the run of a repository that is not
-// here.
+// actsOnServer refuses an approval that would have to complete the run of a repository that is not here.
 func actsOnServer(s *Seen, opt ApproveOptions) *wire.Error {
 	if s.State.PendingGate.GateType != initiative.GateCompletion || opt.InitiativeOnly {
 		return nil
@@ -366,8 +361,8 @@ func actsOnServer(s *Seen, opt ApproveOptions) *wire.Error {
 	return nil
 }
 
-// Deny takes the gate that waits back for a reason: work goes on in the phase it
-// is in. Errors: inside_dispatched_turn, and those of the pure Deny.
+// Deny withdraws the gate that waits, for a reason: work continues in the current phase. Errors:
+// inside_dispatched_turn, and those of the pure Deny.
 func (c *Coordinator) Deny(ctx context.Context, gate, reason string) (*Decision, error) {
 	out := &Decision{}
 	env := c.env(ctx)
@@ -394,8 +389,8 @@ func (c *Coordinator) Deny(ctx context.Context, gate, reason string) (*Decision,
 	return out, err
 }
 
-// after fills in where the initiative is now. What cannot be read is left out: the
-// decision's own error says why.
+// after fills in the current state of the initiative. It leaves out what cannot be read: the decision's own error
+// says why.
 func (c *Coordinator) after(ctx context.Context, out *Decision) {
 	d, err := c.store.Read()
 	if err != nil {

@@ -1,4 +1,4 @@
-// How the gate that waits stands to the people who are asked (docs/coordinator.md#who-may-approve).
+// The approvals of the gate that waits (docs/coordinator.md#who-may-approve).
 
 package coordinator
 
@@ -14,18 +14,18 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// GateStanding is who is asked at the gate that waits, and who has agreed.
+// GateStanding says who must approve the gate that waits, and who has agreed.
 type GateStanding struct {
 	*initiative.Yes
 
-	Counting []*run.Vote // for the repositories and the configuration of now
-	Dropped  []*run.Vote // that were given for something else
+	Counting []*run.Vote // for the current repositories and configuration
+	Dropped  []*run.Vote // given for something else
 	Need     int
 	Missing  []string // people whose yes would count
 	Signed   bool     // only signed statements count
 }
 
-// people fills in how the gate that waits stands, and whether those before it hold.
+// people fills in the approvals of the gate that waits, and whether earlier approvals are valid.
 func (c *Coordinator) people(ctx context.Context, s *Standing) error {
 	a, err := c.judgingHere(ctx, s.State)
 	if err == nil {
@@ -43,8 +43,8 @@ func (c *Coordinator) people(ctx context.Context, s *Standing) error {
 	return err
 }
 
-// tell says beside what is to be done at the gate how people say yes, and whose yes is waited for; asker is told to
-// say yes where theirs is.
+// tell adds to the next actions at the gate how people approve, and whose approval is missing; asker is told to
+// approve if theirs is.
 func (g *GateStanding) tell(next []initiative.Action, asker string) {
 	for i := range next {
 		a := &next[i]
@@ -53,7 +53,7 @@ func (g *GateStanding) tell(next []initiative.Action, asker string) {
 		}
 		counts := func(v *run.Vote) bool { return agreement.SamePerson(v.Principal, asker) }
 		switch {
-		case len(g.Counting) >= g.Need: // on two machines, and a sync has joined them
+		case len(g.Counting) >= g.Need: // given on two machines, and joined by a sync
 			a.Reason += fmt.Sprintf(" It has %d of %d approvals, and is passed with this.", len(g.Counting), g.Need)
 		case slices.ContainsFunc(g.Counting, counts):
 			a.Command, a.Reason = a.Command+" --show", a.Reason+" You have agreed."
@@ -89,7 +89,7 @@ func (c *Coordinator) standingAt(ctx context.Context, a *approvals, s *Seen) (*G
 			out.Missing = unheard
 			continue
 		}
-		// Each rule has to hold, so that a person counts whom all of them name.
+		// Every rule must be satisfied, so a person counts only if all of them name them.
 		out.Missing = agreement.Others(out.Missing, agreement.Others(out.Missing, unheard))
 	}
 	if sum.Reached() {
@@ -98,7 +98,8 @@ func (c *Coordinator) standingAt(ctx context.Context, a *approvals, s *Seen) (*G
 	return out, nil
 }
 
-// People are who is asked and who has agreed, each a label and a text; none where any person may pass the gate.
+// People returns who must approve and who has agreed, each a label and a text; none if any person may pass the
+// gate.
 func (g *GateStanding) People() (facts [][2]string) {
 	if g == nil {
 		return nil
@@ -120,7 +121,7 @@ func (g *GateStanding) People() (facts [][2]string) {
 	return facts
 }
 
-// Value is the standing for --json, null where any person may pass the gate.
+// Value returns the standing for --json, null if any person may pass the gate.
 func (g *GateStanding) Value() any {
 	if g == nil {
 		return nil

@@ -1,4 +1,4 @@
-// Work handed over from one repository's intake to a workstream (docs/coordinator.md#a-turn).
+// Work handed over from a repository's intake to a workstream (docs/coordinator.md#a-turn).
 
 package coordinator
 
@@ -13,8 +13,7 @@ import (
 // maxHandoffs bounds how many records are read.
 const maxHandoffs = 1000
 
-// handoffs returns the records of this super run for a workstream, in the order
-// of their names. One that cannot be read is passed over.
+// handoffs returns the records of this super run for a workstream, sorted by name. It skips unreadable ones.
 func handoffs(root *os.Root, superRun, workstream string) []*ojson.Object {
 	out := []*ojson.Object{}
 	for _, name := range filesBelow(root, initiative.HandoffDir) {

@@ -1,4 +1,4 @@
-// The hints of a repository, as a person reads them in the workspace.
+// Tests of a repository's hints as a person reads them in the workspace.
 
 package coordinator
 

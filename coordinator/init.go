@@ -17,21 +17,19 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
-// CodeStartFailed means that an initiative could not start because of its
-// repositories; the Problems say which and why.
+// CodeStartFailed means that an initiative could not start because of its repositories; the Problems say which and
+// why.
 const CodeStartFailed = "repo_init_failed"
 
-// Started is an initiative that has begun.
+// Started is a started initiative.
 type Started struct {
 	State    *initiative.State
-	Optional wire.Problems // repositories it goes on without, and why
+	Optional wire.Problems // repositories that it continues without, and why
 }
 
-// Init starts an initiative. Every repository is judged before any is touched. A
-// live initiative is never replaced (run_exists); one that has ended is kept
-// below archive/. Errors: config_missing and those of the configuration,
-// repo_unresolved, repo_init_failed with a Problem for each required repository,
-// run_exists, locked.
+// Init starts an initiative. Every repository is checked before any is touched. A live initiative is never replaced
+// (run_exists); one that has ended is kept below archive/. Errors: config_missing and those of the configuration,
+// repo_unresolved, repo_init_failed with a Problem for each required repository, run_exists, locked.
 func (c *Coordinator) Init(ctx context.Context) (*Started, error) {
 	tx, err := c.lock(ctx, "init", true)
 	if err != nil {
@@ -126,8 +124,8 @@ func (c *Coordinator) Init(ctx context.Context) (*Started, error) {
 	return out, nil
 }
 
-// noneRecorded refuses a start in a workspace whose repository has the record of an initiative
-// that goes on, or a remote that may have one: a second one would give the same repositories turns.
+// noneRecorded refuses a start in a workspace whose repository has the record of an unfinished initiative, or a
+// remote that may have one: a second initiative would assign turns in the same repositories.
 func (c *Coordinator) noneRecorded(ctx context.Context, d *Documents) error {
 	home := c.repository(ctx)
 	if home == nil {
@@ -143,7 +141,7 @@ func (c *Coordinator) noneRecorded(ctx context.Context, d *Documents) error {
 		}
 		files, err := record.InitiativeFiles(ctx, home.Repository(), t.Op)
 		if err != nil {
-			continue // what cannot be read cannot be gone on with either
+			continue // an unreadable initiative cannot be continued either
 		}
 		st, err := stateOf(files)
 		if err != nil || st.Over() || st.ProjectID != d.Config.ProjectID {
@@ -175,8 +173,8 @@ func (c *Coordinator) noneRecorded(ctx context.Context, d *Documents) error {
 	}
 }
 
-// notStarted has the refusal of a workspace without an initiative name what brings one, where the repository of the
-// workspace knows of one or its remote was not asked.
+// notStarted makes the refusal of a workspace without an initiative name the command that brings one, if the
+// repository of the workspace knows of one or its remote was not asked.
 func (c *Coordinator) notStarted(ctx context.Context, err error) error {
 	e := refusalOf(err)
 	if e == nil || e.Code != initiative.CodeNoCoordinator {
@@ -193,7 +191,7 @@ func (c *Coordinator) notStarted(ctx context.Context, err error) error {
 	return e
 }
 
-// safeName keeps what comes from a file from being a path.
+// safeName turns a name from a file into one that is not a path.
 func safeName(s string) string {
 	out := []rune(s)
 	for i, r := range out {
@@ -207,7 +205,7 @@ func safeName(s string) string {
 	return string(out)
 }
 
-// startRun starts a run in a repository with its own operation.
+// startRun starts a run in a repository with the repository's own operation.
 func (c *Coordinator) startRun(ctx context.Context, s *Seen, repo string) (run, phase string, err error) {
 	dir, ok := s.Roots.Path(repo)
 	if !ok {
@@ -241,8 +239,7 @@ func phaseProblems(cfg *initiative.Config, children initiative.Children) wire.Pr
 	return out
 }
 
-// startFailed is the refusal to start; why a repository could not be read is said
-// beside what that means.
+// startFailed returns the error of a failed start; it adds why a repository could not be read.
 func startFailed(problems, refused wire.Problems) *wire.Error {
 	for i, p := range problems {
 		if p.Code == initiative.RemoteOnly {

@@ -1,5 +1,5 @@
-// Joining what two machines did to one initiative: what people said counts on both, what was only counted is counted
-// again (docs/coordinator.md#on-another-machine).
+// Joining the work of two machines on one initiative: approvals count on both sides, and what was only counted is
+// counted again (docs/coordinator.md#on-another-machine).
 
 package coordinator
 
@@ -14,10 +14,11 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
 )
 
-// joined is the change with which this side goes on where both went on from base; "" where they cannot be brought
-// together. What was only counted or requested here the next command counts and requests again; what people said here
-// to the gate that waits is put on top of there, where it counts beside what was said there. Without a base the files
-// came here by another way than the record, as part of a branch: then they have to be those of a change there.
+// joined returns the change with which this side continues if both continued from base; "" if they cannot be
+// combined. The next command counts and requests again what was only counted or requested here; what people said
+// here to the gate that waits is put on top of there, where it counts beside what was said there. Without a base
+// the files came here in another way than the record, as part of a branch: then they must be those of a change
+// there.
 func (c *Coordinator) joined(ctx context.Context, tx *Tx, base, here, there object.OID) (object.OID, error) {
 	repo := c.repository(ctx).Repository()
 	now, err := record.InitiativeFiles(ctx, repo, here)
@@ -74,8 +75,8 @@ func (c *Coordinator) joined(ctx context.Context, tx *Tx, base, here, there obje
 	return there, nil
 }
 
-// withSaid is a change on top of there to which was added what people said here; there itself where that adds nothing,
-// and "" where it cannot be added.
+// withSaid returns a change on top of there that adds what people said here; there itself if that adds nothing, and
+// "" if it cannot be added.
 func (c *Coordinator) withSaid(ctx context.Context, tx *Tx, said *initiative.Said, there object.OID) (object.OID, error) {
 	repo := c.repository(ctx).Repository()
 	files, err := record.InitiativeFiles(ctx, repo, there)
@@ -88,7 +89,7 @@ func (c *Coordinator) withSaid(ctx context.Context, tx *Tx, said *initiative.Sai
 	}
 	a, err := c.judging(ctx, st, there, tx.Docs.Config, false)
 	if refusalOf(err) != nil {
-		return there, nil // it is refused in a moment, and says why
+		return there, nil // the caller will refuse it and say why
 	} else if err != nil {
 		return "", err
 	}

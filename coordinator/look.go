@@ -1,4 +1,4 @@
-// An initiative laid out to be looked at: repositories that are files only.
+// An initiative laid out for viewing: repositories that consist only of files.
 
 package coordinator
 
@@ -13,9 +13,9 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// StandingOfFiles is Status of a workspace whose repositories are directories of
-// files without a record, as a replayed artifact has them: their working files are
-// all there is and are taken as they are. Errors: those of Store.Read.
+// StandingOfFiles is Status for a workspace whose repositories are directories of files without a record, as in a
+// replayed artifact: only their working files exist, and they are accepted as they are. Errors: those of
+// Store.Read.
 func StandingOfFiles(dir string) (*Standing, error) {
 	st, err := Open(dir)
 	if err != nil {
@@ -76,7 +76,7 @@ func childOfFiles(id, path string, refused *wire.Problems) *initiative.Child {
 	return initiative.NewChild(id, path, cfg, state, rowsIn(root, wire.LedgerHistory), rowsIn(root, wire.LedgerEvents))
 }
 
-// rowsIn are the rows of a ledger; what is not a row is left out.
+// rowsIn returns the rows of a ledger, skipping what is not a row.
 func rowsIn(root *os.Root, l wire.Ledger) []*ojson.Object {
 	data, err := readRegular(root, l.Path(), maxLedgerBytes)
 	if err != nil {

@@ -1,4 +1,4 @@
-// Laying out the workspace of an initiative: agentxchain-multi.json from the repositories that are to take part
+// Laying out the workspace of an initiative: writing agentxchain-multi.json from its repositories
 // (docs/coordinator.md#from-nothing-to-done).
 
 package coordinator
@@ -21,14 +21,14 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// CodeWorkspaceExists means that the directory is the workspace of an initiative already.
+// CodeWorkspaceExists means that the directory is already the workspace of an initiative.
 const CodeWorkspaceExists = "workspace_exists"
 
 const ignoreFile = ".gitignore"
 
-// NewOptions says what the workspace is laid out for.
+// NewOptions are the options of New.
 type NewOptions struct {
-	Name  string   // of the initiative; that of the directory when ""
+	Name  string   // name of the initiative; the directory's when ""
 	Repos []string // PATH or ID=PATH, relative to the workspace
 }
 
@@ -39,8 +39,8 @@ type Laid struct {
 	Recorded bool     // the workspace is in a git repository
 }
 
-// New writes agentxchain-multi.json for the repositories: a workstream for each of their phases, gates that the person
-// who asks passes. They must be governed projects with the same phases; none of them is touched.
+// New writes agentxchain-multi.json for the repositories: a workstream for each of their phases, and gates that the
+// calling person passes. They must be governed projects with the same phases; New changes none of them.
 //
 // Errors: inside_dispatched_turn, workspace_exists, invalid_argument, repo_unresolved, repo_init_failed, io_failed.
 func (c *Coordinator) New(ctx context.Context, opt NewOptions) (*Laid, error) {
@@ -104,7 +104,7 @@ func (c *Coordinator) New(ctx context.Context, opt NewOptions) (*Laid, error) {
 	return out, nil
 }
 
-// namedRepos reads PATH and ID=PATH; without an id the last name of the path is one.
+// namedRepos parses PATH and ID=PATH; the default id is the last element of the path.
 func namedRepos(args []string) ([]scaffold.Repo, *wire.Error) {
 	var out []scaffold.Repo
 	seen := make(map[string]string)
@@ -138,7 +138,7 @@ func namedRepos(args []string) ([]scaffold.Repo, *wire.Error) {
 	return out, nil
 }
 
-// phasesOf are the phases that the repositories go through, which must be the same.
+// phasesOf returns the phases of the repositories, which must all be the same.
 func (c *Coordinator) phasesOf(ctx context.Context, w scaffold.Workspace) ([]string, *wire.Error) {
 	w.Phases = []string{"planning"}
 	cfg, problems, e := initiative.Decode(w.Config())
@@ -184,7 +184,7 @@ func (c *Coordinator) phasesOf(ctx context.Context, w scaffold.Workspace) ([]str
 	return phases, twins(ctx, cfg, d.Roots, children)
 }
 
-// placeHint is what to name in place of a path that no repository can be at.
+// placeHint says what to give instead of a path that cannot be a repository's.
 func placeHint(p wire.Problem) string {
 	switch p.Code {
 	case problemDuplicate:
@@ -194,7 +194,7 @@ func placeHint(p wire.Problem) string {
 	case problemWorkspace:
 		return "name the repositories beside this directory or below it: " + Program + " multi new ../api ../web"
 	case problemMissing:
-		if strings.Contains(p.Value, ":/") || strings.Contains(p.Value, "@") { // the address of a server
+		if strings.Contains(p.Value, ":/") || strings.Contains(p.Value, "@") { // a server address
 			return "git clone URL, then name the directory of the clone; a repository that is to be on its server only gets " +
 				"its \"remote\" in " + initiative.ConfigFile + " afterwards"
 		}
@@ -203,7 +203,7 @@ func placeHint(p wire.Problem) string {
 		initiative.ConfigFile + " afterwards"
 }
 
-// ungoverned says why a directory is not a governed project, and what makes it one.
+// ungoverned says why a directory is not a governed project, and how to make it one.
 func (c *Coordinator) ungoverned(ctx context.Context, id, dir string, child *initiative.Child) *wire.Error {
 	at := wire.ShellWord(dir)
 	message, hint := "", Program+" -C "+at+" validate"

@@ -1,4 +1,4 @@
-// Judging again whether the gates that an initiative passed were approved by the people whom its rules ask for
+// Judging again whether the people required by the rules approved the gates that an initiative passed
 // (docs/coordinator.md#what-is-believed).
 
 package coordinator
@@ -22,27 +22,27 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner/consent"
 )
 
-// CodeUnapproved means that a gate counts as passed without the people whom its rules ask for.
+// CodeUnapproved means that a gate counts as passed without the people required by its rules.
 const CodeUnapproved = "gate_unapproved"
 
-// approvals judges the gates that a history says were passed.
+// approvals judges the gates that were passed according to a history.
 type approvals struct {
 	c    *Coordinator
 	home *git.Repository
 	st   *initiative.State
-	tip  object.OID         // of the record, "" where there is none to look into
-	here *initiative.Config // whose rules count besides those of the beginning, nil for none
+	tip  object.OID         // tip of the record, "" if there is none
+	here *initiative.Config // the configuration whose rules count in addition to those of the beginning, nil for none
 
-	base      *agreement.Base // signers and rules of the beginning; empty where it names none
+	base      *agreement.Base // signers and rules of the beginning; empty if it names none
 	founded   *initiative.Config
-	protected consent.Place // Names are none where no branch is
+	protected consent.Place // Names is empty if there is no branch
 
-	brought int // rows of the first change of the record, -1 where that was not asked yet
+	brought int // number of rows in the record's first change, -1 if not known yet
 }
 
-// judging prepares it. here is the configuration of this workspace for a record that came from elsewhere: who
-// wrote that may have chosen a beginning that asks for less. Of one that is taken up anew the beginning has to be on a
-// branch here; a record that goes on from one that was believed here has the same beginning.
+// judging prepares approvals. here is the configuration of this workspace, for a record from elsewhere: its author
+// may have chosen a beginning with fewer requirements. For a newly adopted record the beginning must be on a branch
+// here; a record that continues one believed here has the same beginning.
 func (c *Coordinator) judging(ctx context.Context, st *initiative.State, tip object.OID, here *initiative.Config,
 	anew bool) (*approvals, error) {
 	a := &approvals{c: c, st: st, tip: tip, here: here, brought: -1, base: &agreement.Base{}}
@@ -75,7 +75,8 @@ func (c *Coordinator) judging(ctx context.Context, st *initiative.State, tip obj
 	return a, err
 }
 
-// known refuses a beginning that no branch here has: a record must not bring the commit along that says who may sign.
+// known refuses a beginning that no branch here has: a record must not itself bring the commit that says who may
+// sign.
 func (a *approvals) known(ctx context.Context) error {
 	if !a.home.HasCommit(ctx, object.OID(a.st.AuthorityBase)) {
 		return a.away(ctx)
@@ -86,7 +87,7 @@ func (a *approvals) known(ctx context.Context) error {
 		return err
 	}
 	for ref := range strings.Lines(string(out)) {
-		// Records of remotes have tracking names too, and those who push them may push no branch.
+		// Records of remotes have tracking refs too, and those who push them may not be able to push a branch.
 		if !transport.IsTracking(strings.TrimSpace(ref)) {
 			return nil
 		}
@@ -114,8 +115,8 @@ func (a *approvals) away(ctx context.Context) *wire.Error {
 	return e
 }
 
-// beginningGone reports a refusal over a beginning that is not here: no gate can be judged by it, and all that is left
-// where no clone has it is to end the initiative.
+// beginningGone reports whether err is a refusal because the beginning is missing: no gate can be judged without
+// it, and if no clone has it the initiative can only be ended.
 func beginningGone(err error) bool {
 	e := refusalOf(err)
 	return e != nil && e.Code == CodeUnapproved && e.Field == fieldBeginning
@@ -123,8 +124,8 @@ func beginningGone(err error) bool {
 
 const fieldBeginning = "authority_base"
 
-// unapproved is the first gate of a history that was passed without its people, nil where all hold. The first ones, as
-// many as are known to hold, are not judged.
+// unapproved returns the first gate of a history that was passed without its people, nil if all are valid. It skips
+// the first known gates, which are known to be valid.
 func (a *approvals) unapproved(ctx context.Context, h *initiative.History, known int) error {
 	if !a.asks() {
 		return nil
@@ -162,8 +163,8 @@ func (a *approvals) unapproved(ctx context.Context, h *initiative.History, known
 	return nil
 }
 
-// passages are the gates that a history says were passed, the votes that count at the one that waits, and the phase that
-// they lead to.
+// passages returns the gates that were passed according to a history, the votes that count at the one that waits,
+// and the resulting phase.
 func (a *approvals) passages(ctx context.Context, h *initiative.History) ([]initiative.Passage, []*run.Vote, string) {
 	return h.Passages(a.st.SuperRunID, a.ground(ctx))
 }
@@ -177,9 +178,9 @@ func (a *approvals) ground(ctx context.Context) initiative.Ground {
 	}
 }
 
-// answers refuses a yes that does not answer the request of its gate, as far as there is a record to look into: else one
-// from before a denial would count again. The change that it answers is part of what was signed, so that what that change
-// says needs no other proof. One that came with all that an artifact brought answers a change of another record.
+// answers refuses a yes that does not answer the request of its gate, as far as there is a record: otherwise a yes
+// from before a denial would count again. The answered change was signed too, so what that change says needs no
+// other proof. A yes that came with an artifact's initial content answers a change of another record.
 func (a *approvals) answers(ctx context.Context, y *initiative.Yes, asked initiative.Asking) *wire.Error {
 	if y == nil || a.tip == "" || asked.Request {
 		return nil
@@ -187,7 +188,7 @@ func (a *approvals) answers(ctx context.Context, y *initiative.Yes, asked initia
 	at, nth := "", 0
 	op := object.OID(y.Consent.Answers)
 	if op.Valid(a.home.ObjectFormat) {
-		found, data, err := record.InitiativeRequest(ctx, a.home, op) // a change that is not here requested nothing
+		found, data, err := record.InitiativeRequest(ctx, a.home, op) // a change that is not here has no known request
 		switch {
 		case err == nil:
 			at, nth = found, a.history(data).Requests()
@@ -209,7 +210,7 @@ func (a *approvals) history(data []byte) *initiative.History {
 	return initiative.NewHistory(rows, a.st.SuperRunID)
 }
 
-// first counts the rows with which the record begins.
+// first returns the number of rows with which the record begins.
 func (a *approvals) first(ctx context.Context) int {
 	if a.brought < 0 {
 		a.brought = 0
@@ -220,20 +221,21 @@ func (a *approvals) first(ctx context.Context) int {
 	return a.brought
 }
 
-// asks reports that there may be rules.
+// asks reports whether there may be rules.
 func (a *approvals) asks() bool {
 	return a.founded != nil || a.here != nil && a.here.Authority != nil || len(a.protected.Names) > 0
 }
 
-// grounds are what applied to a row. Which commit of the protected branch says so is the word of who wrote it: one that
-// only a merge brought was never the branch, and one before that by which an earlier yes was judged, since, is over.
+// grounds returns the rules that applied to a row. The row's author chose the commit of the protected branch: a
+// commit that only a merge brought was never the branch's tip, and one before since, the commit for an earlier yes,
+// is outdated.
 func (a *approvals) grounds(ctx context.Context, y *initiative.Yes, since string) (*initiative.Grounds, *wire.Error) {
 	g := &initiative.Grounds{Base: a.base, Configs: []*initiative.Config{a.founded}, Today: a.here}
 	if len(a.protected.Names) == 0 {
 		return g, nil
 	}
 	if y == nil || y.Consent.Base == nil || y.Consent.Base.Ref == "" {
-		// What the branch says now is asked where the row does not say what it said then.
+		// If the row does not say what the branch said then, use what it says now.
 		base, cfg, err := baseOf(ctx, a.protected)
 		if err != nil {
 			return nil, unjudged(err)
@@ -250,7 +252,7 @@ func (a *approvals) grounds(ctx context.Context, y *initiative.Yes, since string
 			return nil, unjudged(err)
 		}
 		if tip == "" {
-			continue // it is not here under this name
+			continue // it does not exist here under this name
 		}
 		if on, err := history.Ancestor(ctx, a.home, object.OID(at.Commit), tip); err != nil {
 			return nil, unjudged(err)
@@ -284,7 +286,7 @@ func (a *approvals) grounds(ctx context.Context, y *initiative.Yes, since string
 	}
 }
 
-// unjudged is why a passage cannot be judged.
+// unjudged says why a passage cannot be judged.
 func unjudged(err error) *wire.Error {
 	if e := refusalOf(err); e != nil {
 		return e
@@ -294,8 +296,8 @@ func unjudged(err error) *wire.Error {
 
 func sentence(s string) string { return strings.TrimSuffix(s, ".") + "." }
 
-// approved refuses a history with a gate that was passed without its people. Those of before are known to hold; here and
-// anew are as for judging.
+// approved refuses a history with a gate that was passed without its people. Gates in before are known to be valid;
+// here and anew are as for judging.
 func (c *Coordinator) approved(ctx context.Context, st *initiative.State, history, before []byte, tip object.OID,
 	here *initiative.Config, anew bool) error {
 	a, err := c.judging(ctx, st, tip, here, anew)
@@ -308,9 +310,9 @@ func (c *Coordinator) approved(ctx context.Context, st *initiative.State, histor
 		initiative.NewHistory(was, st.SuperRunID).Passed())
 }
 
-// recordable refuses files that pass a gate without its people, or choose other people: another program has written them,
-// and they are neither recorded nor gone on with. tip is the newest change that is recorded, at the one whose files they
-// are; "" for none.
+// recordable refuses files that pass a gate without its people, or choose other people: another program has written
+// them, and they are neither recorded nor continued. tip is the newest recorded change, at the change with these
+// files; "" for none.
 func (c *Coordinator) recordable(ctx context.Context, tx *Tx, in *record.Initiative, tip, at object.OID) error {
 	st := tx.Docs.State
 	var recorded []byte

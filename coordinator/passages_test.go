@@ -1,4 +1,4 @@
-// Tests of who may have approved by the protected branch, whatever a row says of it.
+// Tests of who may have approved according to the protected branch, whatever a row says about it.
 
 package coordinator
 
@@ -13,8 +13,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner/consent"
 )
 
-// TestGroundsOfTheProtectedBranch names commits by which a row says that it was judged: each is asked what the branch
-// said, never what only a branch that it merged did.
+// TestGroundsOfTheProtectedBranch tries commits in a row: each is asked what the branch itself said, never what
+// only a merged branch did.
 func TestGroundsOfTheProtectedBranch(t *testing.T) {
 	ctx := context.Background()
 	r := testrepo.New(t, testrepo.Options{})

@@ -1,4 +1,4 @@
-// Where the repositories are and which of them a path belongs to, judged by real paths
+// The locations of the repositories and which of them a path belongs to, judged by real paths
 // (docs/coordinator.md#the-configuration).
 
 package coordinator
@@ -18,29 +18,26 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// Roots are the places of the repositories on this machine.
+// Roots holds the locations of the repositories on this machine.
 type Roots struct {
 	Workspace string // real path
 	list      ojson.Map[root]
 }
 
 type root struct {
-	path   string // real as far as it exists
+	path   string // resolved as far as it exists
 	exists bool
-	info   fs.FileInfo   // of the directory, nil when it does not exist
-	bad    *wire.Problem // why the place cannot be used, nil when it can
-	remote string        // its server, where nothing is at the path
+	info   fs.FileInfo   // of the directory, nil if it does not exist
+	bad    *wire.Problem // why the location cannot be used, nil if it can
+	remote string        // its server, if nothing is at the path
 }
 
-// Resolve finds the repositories of a configuration. The problems are in the
-// order of the repositories; those of a repository that is not required are in
-// optional instead, and the initiative can do without it.
+// Resolve finds the repositories of a configuration. The problems are in the order of the repositories; those of
+// optional repositories are in optional instead, and the initiative can do without them.
 //
-// Paths are resolved against the workspace and through symbolic links. A
-// repository may lie anywhere its declared path openly says; refused are a path
-// inside the workspace that a link leads out of it, the workspace itself or a
-// directory around it, and two repositories in one place or one inside the other
-// (docs/siblings.md).
+// Paths are resolved against the workspace and through symbolic links. A repository may be anywhere its declared
+// path openly says; refused are a path inside the workspace that a link leads out of it, the workspace itself or a
+// directory around it, and two repositories in one place or one inside the other (docs/siblings.md).
 func Resolve(cfg *initiative.Config, workspace string) (r *Roots, problems, optional wire.Problems) {
 	r = &Roots{}
 	abs, err := filepath.Abs(workspace)
@@ -87,7 +84,7 @@ func (r *Roots) place(id string, repo *initiative.Repo) (problem *wire.Problem) 
 	}
 	at.path = real
 	if exists {
-		// Asked once for each: every repository is compared with every other.
+		// Once for each: every repository is compared with every other.
 		at.info, _ = os.Stat(real)
 	}
 	if within(r.Workspace, declared) && !within(r.Workspace, real) {
@@ -126,38 +123,36 @@ func (r *Roots) place(id string, repo *initiative.Repo) (problem *wire.Problem) 
 	return nil
 }
 
-// problemMissing is the finding about a missing directory. Its place is known, so the
-// paths inside it can still be judged.
+// problemMissing is the finding for a missing directory. Its location is known, so the paths inside it can still be
+// judged.
 const problemMissing = "repo_path_missing"
 
-// Findings about a place that no repository can be at.
+// Findings for locations that cannot hold a repository.
 const (
 	problemWorkspace = "repo_path_workspace"
 	problemDuplicate = "repo_path_duplicate"
 	problemNested    = "repo_path_nested"
 )
 
-// Path returns the real path of a repository's root; false when it has none that
-// can be used.
+// Path returns the real path of a repository's root; false if it has no usable one.
 func (r *Roots) Path(repo string) (string, bool) {
 	at, ok := r.list.Get(repo)
 	return at.path, ok && at.bad == nil && at.remote == ""
 }
 
-// missing reports that there is nothing at the place of a repository.
+// missing reports whether nothing exists at the location of a repository.
 func (r *Roots) missing(repo string) bool {
 	bad := r.list.Value(repo).bad
 	return bad != nil && bad.Code == problemMissing
 }
 
-// Remote returns the address of a repository that is only on its server, "" for one that is here.
+// Remote returns the address of a repository that exists only on its server, "" for one that is here.
 func (r *Roots) Remote(repo string) string {
 	return r.list.Value(repo).remote
 }
 
-// Owner implements Places. A path is followed through symbolic links, the last
-// component included: what counts is where a write would land. Where a file
-// system could read a backslash as a separator, the path must be inside under
+// Owner implements Places. It follows a path through symbolic links, including the last component: what counts is
+// where a write would end up. If a file system could read a backslash as a separator, the path must be inside in
 // both readings.
 func (r *Roots) Owner(repo, file string) (string, *wire.Error) {
 	at, ok := r.list.Get(repo)
@@ -189,7 +184,7 @@ func (r *Roots) Owner(repo, file string) (string, *wire.Error) {
 	return owner, e
 }
 
-// maxPathBytes is what common systems accept for one path.
+// maxPathBytes is the maximum length of a path on common systems.
 const maxPathBytes = 4096
 
 func (r *Roots) owner(base, file string) (string, *wire.Error) {
@@ -207,7 +202,7 @@ func (r *Roots) owner(base, file string) (string, *wire.Error) {
 	}
 	owner, deepest := "", -1
 	for id, at := range r.list.All() {
-		// Where an optional repository lies inside another the inner one counts.
+		// If an optional repository is inside another, the inner one counts.
 		if within(at.path, real) && len(at.path) > deepest {
 			owner, deepest = id, len(at.path)
 		}
@@ -215,7 +210,7 @@ func (r *Roots) owner(base, file string) (string, *wire.Error) {
 	return owner, nil
 }
 
-// hasDrive reports a path that another system reads as absolute.
+// hasDrive reports whether another system reads a path as absolute.
 func hasDrive(p string) bool {
 	return len(p) >= 2 && p[1] == ':' && (p[0]|0x20 >= 'a' && p[0]|0x20 <= 'z')
 }
@@ -232,11 +227,10 @@ const maxLinks = 40
 
 var errTooManyLinks = errors.New("too many symbolic links")
 
-// realPath returns where p, relative to the real directory base or absolute
-// (base is "" then), ends up after every symbolic link, and whether that exists.
-// Unlike filepath.EvalSymlinks it goes on where nothing exists any more: a file
-// that a turn removed still has a place. ".." is applied after the link before
-// it, as the system does, not to the text.
+// realPath returns where p, relative to the real directory base or absolute (base is "" then), ends up after every
+// symbolic link, and whether that exists. Unlike filepath.EvalSymlinks it continues beyond what exists: a file that
+// a turn removed still has a location. ".." is applied after the link before it, as the system does, not to the
+// text.
 func realPath(base, p string) (real string, exists bool, err error) {
 	sep := string(filepath.Separator)
 	cur, rest := base, p
@@ -284,7 +278,7 @@ func realPath(base, p string) (real string, exists bool, err error) {
 	if _, err := os.Lstat(cur); err != nil {
 		exists = false
 	} else if !exists {
-		exists = true // ".." led back to what exists
+		exists = true // ".." led back to an existing directory
 	}
 	return cur, exists, nil
 }
@@ -293,11 +287,11 @@ func split(p string) []string {
 	return slices.Collect(strings.FieldsFuncSeq(p, func(r rune) bool { return r == '/' || r == filepath.Separator }))
 }
 
-// isNotDir reports that a component before the last is a file. What is below it
-// does not exist, but has a place.
+// isNotDir reports whether a component before the last is a file. Anything below it does not exist, but has a
+// location.
 func isNotDir(err error) bool { return errors.Is(err, syscall.ENOTDIR) }
 
-// reason is a system error without the path, which the message has already.
+// reason returns a system error without the path, which the message already contains.
 func reason(err error) string {
 	var pe *fs.PathError
 	if errors.As(err, &pe) {

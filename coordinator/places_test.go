@@ -1,4 +1,4 @@
-// Tests of places: which paths are refused as repositories, and where a file really is.
+// Tests of locations: which paths are refused as repositories, and where a file really is.
 
 package coordinator
 
@@ -129,7 +129,7 @@ func TestOwner(t *testing.T) {
 		{"a", "tob/../a/x", "a", ""},
 		{"a", "deep/../../b/x", "b", ""},
 		{"b", "home/src/f", "a", ""},
-		{"d", "x", "d", ""}, // not there, not required, and still a place
+		{"d", "x", "d", ""}, // missing and optional, but still a location
 		{"d", "../a/x", "a", ""},
 		{"a", "../gone/x", "d", ""},
 		{"a", "loop/x", "", wire.CodeInvalidArgument},
@@ -149,8 +149,7 @@ func TestOwner(t *testing.T) {
 	}
 }
 
-// A place that is refused judges nothing, and an inner repository keeps its
-// files from the outer one.
+// A refused location owns nothing, and an inner repository keeps its files from the outer one.
 func TestOwnerOfRefusedPlaces(t *testing.T) {
 	dir := tree(t, "ws/a/inner/")
 	r, problems, optional := Resolve(repoConfig("a", "?a/inner", "?."), filepath.Join(dir, "ws"))

@@ -24,50 +24,43 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// CodeForged means that a repository's working history says something was accepted
-// that its record does not bear out.
+// CodeForged means that a repository's working history claims an acceptance that its record does not support.
 const CodeForged = "acceptance_forged"
 
 // ReadOptions says how much of the repositories is read.
 type ReadOptions struct {
-	// Acceptances reads what was accepted too, and proves it: the chain of
-	// operations behind each row is applied again, from the last one that is known
-	// to be sound. Showing a status needs no acceptances, projecting does.
+	// Acceptances also reads what was accepted, and proves it: the chain of operations behind each row is replayed,
+	// from the last one that is known to be sound. Showing a status does not need acceptances, projecting does.
 	Acceptances bool
-	// Turns are the turns that matter, by repository, as OpenTurns returns them; nil
-	// reads every row. With it only the end of a ledger is read as a rule.
+	// Turns are the relevant turns, by repository, as OpenTurns returns them; nil reads every row. With it usually
+	// only the end of a ledger is read.
 	Turns map[string][]string
-	// Cache is a directory for what was found sound; "" is the one of the workspace
-	// (see cacheDir), "-" means no cache.
+	// Cache is a directory for notes of sound operations; "" is the workspace's (see cacheDir), "-" means no cache.
 	Cache string
-	// Checkouts is filled with where the work tree of each repository stands, when it is not
-	// nil.
+	// Checkouts, if not nil, is filled with the state of each repository's work tree.
 	Checkouts map[string]*sibling.Checkout
-	// Home is the repository that keeps what was fetched of repositories that are only on their
-	// server, nil for none.
+	// Home is the repository that keeps what was fetched from repositories that exist only on their server, nil for
+	// none.
 	Home *git.Repository
-	// Runs is the run that the initiative is in of each repository; nil where the newest is meant.
+	// Runs holds each repository's run in the initiative; nil means the newest.
 	Runs map[string]string
-	// Untouched leaves the cache as it is: nothing that is found is noted there.
+	// Untouched leaves the cache unchanged.
 	Untouched bool
-	// Relink are repositories that a person goes on with although they have lost operations that the
-	// cache knows: what is left is proven by itself, and read.
+	// Relink lists repositories that a person continues with although they have lost operations that the cache
+	// knows: what is left is proven by itself, and read.
 	Relink []string
 }
 
-// ReadChildren reads the repositories side by side. Each is read by its files alone: no
-// program of it runs, no setting of it counts beyond the format of its repository,
-// nothing outside of it is read. Where its run is recorded in a ref the ref decides;
-// working files count beyond it when another implementation has carried the run on in a
-// way the store would record. Without a ref the working files are all there is, and the
-// Child is Unproven. A repository owned by another user is refused unless git's
-// safe.directory allows it.
+// ReadChildren reads the repositories concurrently. Each is read from its files alone: none of its programs runs,
+// none of its settings counts beyond the format of its repository, nothing outside it is read. If its run is
+// recorded in a ref the ref decides; working files count beyond it when another implementation has continued the
+// run in a way the store would record. Without a ref there are only the working files, and the Child is Unproven. A
+// repository owned by another user is refused unless git's safe.directory allows it.
 //
-// A repository that cannot be read, or whose record does not hold, is a Child
-// without a State; one without a place is absent. The problems say of every
-// repository what was refused and why: Field is repos.<id>, Value the repository.
-// Codes: those of sibling.Open, gitstore.ReadSibling and fsck, those of decoding
-// a state, repo_not_governed, and acceptance_forged.
+// A repository that cannot be read, or whose record is invalid, is a Child without a State; one without a location
+// is absent. The problems say for every repository what was refused and why: Field is repos.<id>, Value the
+// repository. Codes: those of sibling.Open, gitstore.ReadSibling and fsck, those of decoding a state,
+// repo_not_governed, and acceptance_forged.
 func ReadChildren(ctx context.Context, cfg *initiative.Config, roots *Roots,
 	opt ReadOptions) (initiative.Children, wire.Problems) {
 	r := &childReader{ctx: ctx, opt: opt}
@@ -108,7 +101,7 @@ func ReadChildren(ctx context.Context, cfg *initiative.Config, roots *Roots,
 	return children, problems
 }
 
-// childReader reads siblings; what they have in common is decoded once.
+// childReader reads siblings; it decodes shared data once.
 type childReader struct {
 	ctx     context.Context
 	opt     ReadOptions
@@ -116,7 +109,7 @@ type childReader struct {
 	configs sync.Map // sha256 -> *config.Config
 }
 
-// childRead is one repository as it was read.
+// childRead is the result of reading one repository.
 type childRead struct {
 	child    *initiative.Child
 	problems wire.Problems
@@ -210,7 +203,7 @@ func (r *childReader) read(id, path string) (out childRead) {
 		out.child.Given, out.child.Loose = x.InitiativeTurns(), its.Unrecorded()
 	}
 	out.child.State, out.child.Unproven = state, its.Run != "" && its.Op == ""
-	if !its.Ahead { // beyond its record nothing stands for what the repository holds
+	if !its.Ahead { // nothing but the record supports what the repository holds
 		out.child.Op = string(its.Op)
 	}
 	if its.Refused != nil {
@@ -237,7 +230,7 @@ func (r *childReader) config(data []byte) (*config.Config, error) {
 	return cfg, nil
 }
 
-// sound proves the record of a run, from the operation that is known to be sound.
+// sound proves the record of a run, starting at the operation known to be sound.
 func (r *childReader) sound(out *childRead, run *gitstore.SiblingRun, path string, known object.OID) bool {
 	if run.Op == "" {
 		return true
@@ -250,7 +243,7 @@ func (r *childReader) sound(out *childRead, run *gitstore.SiblingRun, path strin
 	if v.Lost {
 		out.child.Lost = string(known)
 		if len(v.Findings) == 1 && slices.Contains(r.opt.Relink, out.child.ID) {
-			return true // and nothing is noted: it is so only for the command that was told to
+			return true // not noted: this applies only to the command with Relink
 		}
 	}
 	for i, f := range v.Findings {

@@ -1,4 +1,4 @@
-// What was found sound of the repositories' records, so that each operation is proven once.
+// A cache of what was found sound in the repositories' records, so that each operation is proven once.
 
 package coordinator
 
@@ -13,9 +13,9 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// cacheDir returns where a workspace keeps what it found sound: its own git
-// directory, else the person's cache directory; "-" when there is neither. It is
-// never in a repository of the initiative: what is read there is believed.
+// cacheDir returns where a workspace keeps its notes of sound operations: in its own git directory, else in the
+// person's cache directory; "-" when there is neither. It is never in a repository of the initiative, because the
+// notes are believed.
 func cacheDir(workspace string) string {
 	git := filepath.Join(workspace, ".git")
 	if fi, err := os.Lstat(git); err == nil && fi.IsDir() {
@@ -34,8 +34,7 @@ func cacheName(path, run string) string {
 	return wire.SHA256([]byte(path + "\x00" + run))[:32]
 }
 
-// known returns the operation up to which the run of the repository at path was
-// found sound, "" when it never was.
+// known returns the operation up to which the run of the repository at path was found sound, "" if it never was.
 func (r *childReader) known(path, run string) object.OID {
 	if r.opt.Cache == "-" || run == "" {
 		return ""
@@ -56,8 +55,8 @@ func (r *childReader) known(path, run string) object.OID {
 	return object.OID(o.String("op"))
 }
 
-// remember notes that a run is sound up to op. It is a cache: that it cannot be
-// written, or is lost, costs a proof.
+// remember notes that a run is sound up to op. It is a cache: a failure to write it, or its loss, only costs a
+// proof.
 func (r *childReader) remember(path, run string, op object.OID) {
 	if r.opt.Cache == "-" || r.opt.Untouched || op == r.known(path, run) || os.MkdirAll(r.opt.Cache, 0o700) != nil {
 		return
@@ -78,7 +77,7 @@ func (r *childReader) remember(path, run string, op object.OID) {
 	}
 }
 
-// forget drops what a workspace knows of a run, so that it is proven from its beginning.
+// forget drops what a workspace knows about a run, so that it is proven from its beginning.
 func forget(workspace, path, run string) error {
 	cache := cacheDir(workspace)
 	if cache == "-" {

@@ -1,4 +1,4 @@
-// The rows of a repository that matter to the initiative, and rows that claim to.
+// The rows of a repository that matter to the initiative, and rows that only claim to.
 
 package coordinator
 
@@ -12,11 +12,10 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// rows gives the child the rows that count. Ledgers are read from their ends, no
-// further than to the turns that matter.
+// rows sets the child's rows that count. Ledgers are read from their ends, no further than to the relevant turns.
 func (r *childReader) rows(out *childRead, its *gitstore.SiblingRun, state *run.State) error {
 	want, all := r.opt.Turns[out.child.ID], r.opt.Turns == nil
-	// A turn that is at work has not ended; only a forgery says otherwise.
+	// An active turn has not ended; only a forgery says otherwise.
 	over := slices.DeleteFunc(slices.Clone(want), state.ActiveTurns.Has)
 	history, newest, err := r.history(its, over, all)
 	if err != nil {
@@ -48,8 +47,8 @@ func settled(rows []*ojson.Object, turn string) bool {
 	})
 }
 
-// history returns rows in the order they were appended: all of them, or from the
-// oldest that is of one of the turns on. newest is the last row.
+// history returns rows in the order they were appended: all of them, or from the oldest row of one of the turns on.
+// newest is the last row.
 func (r *childReader) history(its *gitstore.SiblingRun, turns []string,
 	all bool) (rows []*ojson.Object, newest *ojson.Object, err error) {
 	left := slices.Clone(turns)
@@ -72,7 +71,7 @@ func (r *childReader) history(its *gitstore.SiblingRun, turns []string,
 	return rows, newest, nil
 }
 
-// reissues returns the events that tell of a reissued turn.
+// reissues returns the events about reissued turns.
 func (r *childReader) reissues(its *gitstore.SiblingRun) (rows []*ojson.Object, err error) {
 	for row, err := range its.Rows(r.ctx, wire.LedgerEvents, "turn_reissued") {
 		if err != nil {
@@ -86,8 +85,8 @@ func (r *childReader) reissues(its *gitstore.SiblingRun) (rows []*ojson.Object, 
 	return rows, nil
 }
 
-// forged names acceptances in the working history that the record does not have.
-// They are looked for behind the newest row that counts.
+// forged reports acceptances in the working history that the record does not have. It looks for them after the
+// newest row that counts.
 func (r *childReader) forged(out *childRead, its *gitstore.SiblingRun, want []string, all bool, newest *ojson.Object) {
 	named := 0
 	for row, err := range its.Working(r.ctx, wire.LedgerHistory, "") {

@@ -151,7 +151,7 @@ func TestReadChildrenWithoutARecord(t *testing.T) {
 	if len(problems) > 0 || !got["api"].Unproven || got["api"].Accepted(turn) == nil {
 		t.Fatalf("%v %+v", problems, got["api"])
 	}
-	// What was recorded once cannot become a mere claim.
+	// What was once recorded cannot become a mere claim.
 	got, problems = readAll(t, dir, ReadOptions{Acceptances: true, Cache: cache})
 	if codes := about(problems, "api"); len(codes) != 1 || codes[0] != record.CodeChainBroken ||
 		got["api"].State != nil || got["api"].Accepted(turn) != nil {
@@ -159,8 +159,8 @@ func TestReadChildrenWithoutARecord(t *testing.T) {
 	}
 }
 
-// TestForgedAcceptancesAreNamed forges in ways that must never count, and leaves
-// the other repositories as they are.
+// TestForgedAcceptancesAreNamed forges acceptances in ways that must never count, and leaves the other repositories
+// as they are.
 func TestForgedAcceptancesAreNamed(t *testing.T) {
 	state := string(wire.DocState)
 	edit := func(t *testing.T, dir string, f func(*ojson.Object)) {
@@ -178,7 +178,7 @@ func TestForgedAcceptancesAreNamed(t *testing.T) {
 			"run_id", o.String("run_id"), "role", "qa", "status", "completed", "summary", "forged", "phase", "review",
 			"accepted_at", "2026-01-02T04:04:05.000Z")))+"\n")
 	}
-	// told claims it with all that goes with it, but for what the row is given.
+	// told makes a complete claim, except for the given changes to the row.
 	told := func(row ...any) func(t *testing.T, dir, turn string) {
 		return func(t *testing.T, dir, turn string) {
 			o, _ := ojson.DecodeObject([]byte(contents(t, dir, state)))
@@ -309,8 +309,7 @@ func TestReadChildrenNamesWhatItRefuses(t *testing.T) {
 	}
 }
 
-// manyClones makes a configuration of n repositories that all are clones with a
-// run of some operations.
+// manyClones makes a configuration of n repositories that are all clones with a run of some operations.
 func manyClones(t testing.TB, n, turns int) (*initiative.Config, *Roots) {
 	t.Helper()
 	dir := t.TempDir()

@@ -14,9 +14,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
 )
 
-// record writes the coordinator's files into the ref of the super run. The files
-// are the authority; what could not be recorded now is recorded with the next
-// change.
+// record writes the coordinator's files to the ref of the super run. The files are the authority; what cannot be
+// recorded now is recorded with the next change.
 func (c *Coordinator) record(ctx context.Context, d *Documents, op, subject string) {
 	home := c.repository(ctx)
 	if home == nil || d.State == nil {
@@ -45,8 +44,8 @@ func (c *Coordinator) keepBeginning(ctx context.Context, st *initiative.State) {
 	}
 }
 
-// initiative gathers what is recorded: the documents and ledgers, contexts and
-// reports, but nothing that belongs to this machine alone.
+// initiative collects what is recorded: the documents and ledgers, contexts and reports, but nothing that belongs
+// only to this machine.
 func (c *Coordinator) initiative(ctx context.Context, d *Documents, op, subject string) (record.Initiative, error) {
 	in := record.Initiative{
 		Run:     d.State.SuperRunID,
@@ -82,7 +81,7 @@ func (c *Coordinator) initiative(ctx context.Context, d *Documents, op, subject 
 // maxRecordedFiles bounds how many contexts and reports one record holds.
 const maxRecordedFiles = 10000
 
-// filesBelow lists the regular files of a directory, none when there is none.
+// filesBelow lists the regular files of a directory, none if it does not exist.
 func filesBelow(root *os.Root, dir string) []string {
 	var out []string
 	_ = fs.WalkDir(root.FS(), dir, func(name string, e fs.DirEntry, err error) error {

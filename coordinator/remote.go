@@ -1,5 +1,5 @@
-// Repositories of an initiative that are only on their server: what a sync fetched of their runs
-// is counted, and nothing is done in them (docs/coordinator.md#only-on-a-server).
+// Repositories of an initiative that exist only on their server: a sync fetches their runs, which count, and
+// nothing is done in them (docs/coordinator.md#only-on-a-server).
 
 package coordinator
 
@@ -18,12 +18,12 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// fetched has a reading look for the runs that the initiative is in, and into what was fetched of repositories that are
-// only on their server. Git is asked for nothing where there is none.
+// fetched sets up reading of the runs in the initiative, and of what was fetched from repositories that exist only
+// on their server. It does not use git if there are none.
 func (c *Coordinator) fetched(ctx context.Context, d *Documents, opt *ReadOptions) {
 	opt.Runs = make(map[string]string)
 	for id := range d.Config.Repos.All() {
-		if d.State != nil && !d.State.Over() { // the next initiative goes on with the newest run
+		if d.State != nil && !d.State.Over() { // the next initiative continues with the newest run
 			opt.Runs[id] = d.State.RunOf(id)
 		}
 		if d.Roots.Remote(id) == "" || opt.Home != nil {
@@ -35,8 +35,8 @@ func (c *Coordinator) fetched(ctx context.Context, d *Documents, opt *ReadOption
 	}
 }
 
-// fetchRemotes brings the runs of such repositories. What cannot be had or believed of one is
-// said, and stops nothing.
+// fetchRemotes fetches the runs of such repositories. A failure to fetch or verify one is reported, and stops
+// nothing.
 func (c *Coordinator) fetchRemotes(ctx context.Context, d *Documents, home *gitstore.Store) {
 	for id := range d.Config.Repos.All() {
 		address := d.Roots.Remote(id)
@@ -56,7 +56,7 @@ func (c *Coordinator) fetchRemotes(ctx context.Context, d *Documents, home *gits
 	}
 }
 
-// remote reads a repository from what was fetched of its server.
+// remote reads a repository from what was fetched from its server.
 func (r *childReader) remote(id, address string) (out childRead) {
 	child := initiative.NewChild(id, address, nil, nil, nil, nil)
 	child.Remote, out.child = true, child
@@ -119,7 +119,7 @@ func remoteState(rec *chain.RunRecord, cfg *config.Config) (*run.State, error) {
 	return state, nil
 }
 
-// recordedRows are the rows of a recorded ledger; what is no row is left out.
+// recordedRows returns the rows of a recorded ledger, skipping what is not a row.
 func recordedRows(rec *chain.RunRecord, l wire.Ledger) ([]*ojson.Object, error) {
 	data, err := rec.Ledger(l)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Going on with an initiative here: from its record, from that of a remote where both sides
-// went on, or from an export artifact (docs/coordinator.md#on-another-machine).
+// Continuing an initiative here: from its record, from a remote's record if both sides continued, or from an export
+// artifact (docs/coordinator.md#on-another-machine).
 
 package coordinator
 
@@ -21,11 +21,11 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// RestoreOptions of Restore.
+// RestoreOptions are the options of Restore.
 type RestoreOptions struct {
-	Name   string            // super run; "" is the newest one that has not ended
-	Theirs string            // remote whose record counts where both sides went on; "" for none
-	Files  map[string][]byte // of an artifact that was verified, by path; nil for none
+	Name   string            // super run; "" is the newest unfinished one
+	Theirs string            // remote whose record wins if both sides continued; "" for none
+	Files  map[string][]byte // files of a verified artifact, by path; nil for none
 	DryRun bool
 }
 
@@ -34,20 +34,20 @@ type Restored struct {
 	Name   string
 	Status initiative.Status
 	Phase  string
-	Op     object.OID // the recorded change, "" for an artifact that was not recorded yet
+	Op     object.OID // the recorded change, "" for an artifact that is not recorded yet
 	From   string     // in words
-	Kept   string     // directory of files that were displaced, "" for none
-	Lost   string     // ref that keeps changes that were given up, "" for none
+	Kept   string     // directory of displaced files, "" for none
+	Lost   string     // ref of changes that were given up, "" for none
 	Same   bool       // the files were in place
 	Done   bool
 	Next   []initiative.Action
 }
 
-// Restore brings an initiative into this workspace. What comes is verified, and each acceptance
-// in it has to be one that a repository's own record holds.
+// Restore brings an initiative into this workspace. It verifies what comes, and each acceptance in it must be in a
+// repository's own record.
 //
-// Errors: no_initiative, run_exists for another initiative that has not ended, record_unproven,
-// run_foreign, acceptance_forged, initiative_diverged, not_a_git_repository, repo_unresolved.
+// Errors: no_initiative, run_exists for another unfinished initiative, record_unproven, run_foreign,
+// acceptance_forged, initiative_diverged, not_a_git_repository, repo_unresolved.
 func (c *Coordinator) Restore(ctx context.Context, opt RestoreOptions) (*Restored, error) {
 	tx, home, err := c.arriving(ctx, "multi restore")
 	if err != nil {
@@ -82,7 +82,7 @@ func (c *Coordinator) Restore(ctx context.Context, opt RestoreOptions) (*Restore
 	return r.out, nil
 }
 
-// restoring is one restore under way.
+// restoring is a restore in progress.
 type restoring struct {
 	c    *Coordinator
 	tx   *Tx
@@ -90,10 +90,10 @@ type restoring struct {
 	opt  RestoreOptions
 	out  *Restored
 
-	forged bool // the files here pass a gate without its people, and give way to what is recorded
+	forged bool // the files here pass a gate without its people, and are replaced by what is recorded
 }
 
-// describe says what comes, and refuses it in the place of another initiative that goes on.
+// describe says what comes, and refuses to replace another unfinished initiative.
 func (r *restoring) describe(files map[string][]byte, from string) error {
 	st, err := stateOf(files)
 	if err != nil {
@@ -112,7 +112,7 @@ func (r *restoring) describe(files map[string][]byte, from string) error {
 	return nil
 }
 
-// record restores from a ref here, or from what was fetched of a remote.
+// record restores from a ref here, or from what was fetched from a remote.
 func (r *restoring) record(ctx context.Context) error {
 	tip, err := r.choose(ctx)
 	if err != nil {
@@ -155,7 +155,7 @@ func (r *restoring) record(ctx context.Context) error {
 
 func (r *restoring) judge(ctx context.Context, _ string, from, to object.OID) error {
 	if r.forged {
-		from = "" // what is here does not hold, so that nothing is known by it
+		from = "" // what is here is invalid, so it proves nothing
 	}
 	return r.c.vouched(ctx, r.tx, from, to)
 }
@@ -168,7 +168,7 @@ func (r *restoring) place(ctx context.Context, op object.OID) (err error) {
 	return err
 }
 
-// choose finds the record that is meant.
+// choose finds the requested record.
 func (r *restoring) choose(ctx context.Context) (travel.InitiativeTip, error) {
 	tips, err := travel.InitiativeTips(ctx, r.home.Repository())
 	if err != nil {
@@ -213,7 +213,7 @@ func (r *restoring) choose(ctx context.Context) (travel.InitiativeTip, error) {
 	return travel.InitiativeTip{}, e
 }
 
-// theirs goes on from the remote's record where both sides went on.
+// theirs continues from the remote's record if both sides continued.
 func (r *restoring) theirs(ctx context.Context) error {
 	name := r.opt.Name
 	if name == "" && r.tx.Docs.State != nil {
@@ -250,8 +250,7 @@ func (r *restoring) theirs(ctx context.Context) error {
 	return r.place(ctx, to)
 }
 
-// artifact restores the files of an export. Where the initiative is recorded here they have to
-// go on from the record.
+// artifact restores the files of an export. If the initiative is recorded here they must continue the record.
 func (r *restoring) artifact(ctx context.Context) error {
 	files := r.opt.Files
 	if err := r.describe(files, "an export artifact"); err != nil {
@@ -307,7 +306,7 @@ func (r *restoring) artifact(ctx context.Context) error {
 	return err
 }
 
-// goesOnFrom refuses files of an initiative whose ledgers do not go on from the recorded ones.
+// goesOnFrom refuses files of an initiative whose ledgers do not continue the recorded ones.
 func goesOnFrom(recorded, files map[string][]byte) error {
 	older := false
 	for _, name := range travelFiles() {

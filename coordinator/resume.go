@@ -1,5 +1,4 @@
-// Resync on request, recovery from a block, and taking over a run that was started anew
-// (docs/coordinator.md#when-it-is-blocked).
+// Resync on request, recovery from a block, and adopting a restarted run (docs/coordinator.md#when-it-is-blocked).
 
 package coordinator
 
@@ -18,19 +17,18 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// ResyncDone is what Resync on request came to.
+// ResyncDone is the result of Resync on request.
 type ResyncDone struct {
 	DryRun     bool
 	Mismatches []initiative.Mismatch
-	Resync     *initiative.Resynced // nil when there was nothing to do, or with DryRun
+	Resync     *initiative.Resynced // nil when there was nothing to do, or with dryRun
 	State      *initiative.State
 	Next       []initiative.Action
-	Lost       string // what to do where repositories have lost operations they had; "" where none has
+	Lost       string // what to do if repositories have lost operations; "" if none has
 }
 
-// Resync compares the record with the repositories and brings it up to date. With
-// dryRun nothing is changed. The error is run_blocked when the initiative is blocked
-// afterwards; ResyncDone is filled in even then.
+// Resync compares the record with the repositories and updates it. With dryRun it changes nothing. The error is
+// run_blocked when the initiative is blocked afterwards; ResyncDone is filled in even then.
 func (c *Coordinator) Resync(ctx context.Context, dryRun bool) (*ResyncDone, error) {
 	if dryRun {
 		d, err := c.store.Read()
@@ -68,21 +66,20 @@ func (c *Coordinator) Resync(ctx context.Context, dryRun bool) (*ResyncDone, err
 	return out, err
 }
 
-// Resumed is what taking a blocked initiative up again came to.
+// Resumed is the result of resuming a blocked initiative.
 type Resumed struct {
 	Before initiative.Status // blocked, unless only a repository had lost operations
 	Reason string            // of the block
-	Status initiative.Status // now
+	Status initiative.Status // current status
 	State  *initiative.State
 	Resync *initiative.Resynced
 	Next   []initiative.Action
 }
 
-// Resume takes a blocked initiative up again: the recovery report is checked, the
-// record brought up to date, and the report put away for the next incident.
-// Repositories named in relink are followed to the runs they are on now. Errors: those
-// of the pure Resume, and invalid_argument for a repository that cannot be followed;
-// Resumed holds what is known even then.
+// Resume resumes a blocked initiative: it checks the recovery report, updates the record, and archives the report
+// so that the next incident gets a new one. Repositories named in relink are followed to their current runs.
+// Errors: those of the pure Resume, and invalid_argument for a repository that cannot be followed; Resumed holds
+// what is known even then.
 func (c *Coordinator) Resume(ctx context.Context, relink []string) (*Resumed, error) {
 	tx, err := c.begin(ctx, "resume")
 	if err != nil {
@@ -171,8 +168,8 @@ func (c *Coordinator) Resume(ctx context.Context, relink []string) (*Resumed, er
 	return out, nil
 }
 
-// setBack reports repositories that have lost operations for good, or are in a run that the initiative has left: an
-// initiative that is not blocked cannot go on with them either.
+// setBack reports whether repositories have lost operations for good, or are in a run that the initiative has left:
+// even an initiative that is not blocked cannot continue with them.
 func setBack(w *initiative.Workspace, children initiative.Children, repos []string) bool {
 	return !w.State.Over() && len(repos) > 0 && !slices.ContainsFunc(repos, func(id string) bool {
 		c := children[id]
@@ -180,7 +177,7 @@ func setBack(w *initiative.Workspace, children initiative.Children, repos []stri
 	})
 }
 
-// lostHint names what goes on with the first repository that has lost operations, "" when none has.
+// lostHint names the command that continues with the first repository that has lost operations, "" if none has.
 func (s *Seen) lostHint() string {
 	for _, id := range s.Config.Repos.Keys() {
 		if c := s.Children[id]; c != nil && c.Lost != "" {
@@ -191,7 +188,7 @@ func (s *Seen) lostHint() string {
 	return ""
 }
 
-// goOnSetBack records that an initiative that is not blocked goes on with what such repositories have left.
+// goOnSetBack records that an initiative that is not blocked continues with what such repositories have left.
 func (c *Coordinator) goOnSetBack(ctx context.Context, tx *Tx, s *Seen, ch *initiative.Change, repos []string,
 	out *Resumed) error {
 	out.Reason = ""
@@ -207,7 +204,7 @@ func (c *Coordinator) goOnSetBack(ctx context.Context, tx *Tx, s *Seen, ch *init
 	return err
 }
 
-// relinked has the runs proven from their beginning that went on without operations they had. It comes after the
+// relinked has runs that continued without some of their operations proven from the beginning. It comes after the
 // record: until then they are refused.
 func (c *Coordinator) relinked(s *Seen, repos []string) {
 	for _, id := range repos {
@@ -219,13 +216,13 @@ func (c *Coordinator) relinked(s *Seen, repos []string) {
 	}
 }
 
-// archived is the copy of a recovery report that is kept.
+// archived returns the copy of a recovery report that is kept.
 func archived(report []byte, env protocol.Env) initiative.File {
 	name := "RECOVERY_REPORT-" + strings.NewReplacer(":", "", ".", "").Replace(env.Time()) + ".md"
 	return initiative.File{Path: path.Join(initiative.ReportArchive, name), Data: report}
 }
 
-// putReportAway removes a recovery report whose copy is safe: every incident needs a report of its own.
+// putReportAway removes a recovery report whose copy is safe: every incident needs its own report.
 func (c *Coordinator) putReportAway() {
 	if err := c.store.root.Remove(initiative.ReportPath); err != nil {
 		c.note("the recovery report could not be moved away: " + err.Error())
@@ -245,9 +242,8 @@ func personOnly(a evidence.Actor, what, command string) *wire.Error {
 	}
 }
 
-// Relink follows a repository whose run was restarted on purpose: the initiative
-// continues with its current run, and what was accepted in the old one still counts. So it is with
-// a run that was set back, and has lost operations for good.
+// Relink follows a repository whose run was restarted on purpose: the initiative continues with its current run,
+// and what was accepted in the old one still counts. The same applies to a run that has lost operations for good.
 // Errors: unknown_repo, and invalid_argument when the repository is on no other run.
 func Relink(w *initiative.Workspace, children initiative.Children, repo string,
 	env protocol.Env) (*initiative.Change, *wire.Error) {
@@ -286,8 +282,8 @@ func Relink(w *initiative.Workspace, children initiative.Children, repo string,
 	return followRun(w, repo, child.Run(), child, env), nil
 }
 
-// followRun records that a repository is on another run from now on, or on what is left of its own. Turns that were
-// assigned in what it is on no more are over.
+// followRun records that a repository is on another run from now on, or on the rest of its own. Turns assigned in
+// what it has left are over.
 func followRun(w *initiative.Workspace, repo, run string, child *initiative.Child,
 	env protocol.Env) *initiative.Change {
 	was, lost := w.State.RunOf(repo), ""

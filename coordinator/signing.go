@@ -1,4 +1,4 @@
-// The workspace of an initiative as a place to set signing up in.
+// Setting up signing in the workspace of an initiative.
 
 package coordinator
 
@@ -8,8 +8,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner/doctor"
 )
 
-// SigningPlace is the workspace as a place to set signing up in. Errors: not_a_git_repository, and those of reading the
-// configuration.
+// SigningPlace returns the workspace as a place for setting up signing. Errors: not_a_git_repository, and those of
+// reading the configuration.
 func (c *Coordinator) SigningPlace(ctx context.Context) (*doctor.SigningPlace, error) {
 	home, cfg, err := c.recorded(ctx)
 	if err != nil {

@@ -1,4 +1,4 @@
-// Starting an initiative on disk.
+// Tests of starting an initiative on disk.
 
 package coordinator
 
@@ -59,8 +59,8 @@ func TestStartOnDisk(t *testing.T) {
 		!strings.Contains(got, `"category":"initialization"`) {
 		t.Error(got)
 	}
-	// A live initiative is not replaced, a complete one is followed by the next,
-	// and what the first accepted says nothing about the second.
+	// A live initiative is not replaced, a complete one is followed by the next, and acceptances of the first do
+	// not count for the second.
 	if _, err := begin(); code(err) != wire.CodeRunExists {
 		t.Error(err)
 	}

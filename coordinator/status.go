@@ -1,4 +1,4 @@
-// Where an initiative stands, read without changing anything (docs/coordinator.md#when-it-is-blocked).
+// The status of an initiative, read without changing anything (docs/coordinator.md#when-it-is-blocked).
 
 package coordinator
 
@@ -18,26 +18,26 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// Standing is where an initiative stands.
+// Standing is the status of an initiative.
 type Standing struct {
 	*Seen
 	Next     []initiative.Action
 	Warnings *ojson.Object // {count, reconciliation_required, warnings}, docs/coordinator.md#when-it-is-blocked
-	// Uncounted are acceptances of the repositories that do not count yet.
+	// Uncounted lists acceptances of the repositories that do not count yet.
 	Uncounted []initiative.Mismatch
-	// Remotes is how the record stands to what was last seen of it on remotes.
+	// Remotes says how the record relates to what was last seen of it on remotes.
 	Remotes []transport.Standing
-	// Gate is how the gate that waits stands to the people who are asked; nil where any person may pass it.
+	// Gate says who must approve the gate that waits and who has; nil if any person may pass it.
 	Gate *GateStanding
-	// Unapproved says which gate counts as passed without the people whom its rules ask for; nil where all hold.
+	// Unapproved says which gate counts as passed without the people required by its rules; nil if all are valid.
 	Unapproved *wire.Error
-	// Unread says why the configuration cannot be used; nil when it can. The record is
-	// still shown, without the repositories (docs/commands.md).
+	// Unread says why the configuration cannot be used; nil if it can. The record is still shown, without the
+	// repositories (docs/commands.md).
 	Unread *wire.Error
 }
 
-// Status reads the workspace and its repositories. Errors: those of Store.Read;
-// for a configuration that cannot be used only when nothing is recorded.
+// Status reads the workspace and its repositories. Errors: those of Store.Read; an unusable configuration is an
+// error only when nothing is recorded.
 func (c *Coordinator) Status(ctx context.Context) (*Standing, error) {
 	d, err := c.store.Read()
 	var unread *wire.Error
@@ -84,8 +84,8 @@ func (c *Coordinator) Status(ctx context.Context) (*Standing, error) {
 	return s, nil
 }
 
-// behind is what brings what was fetched and not taken over, of the repositories first: they are the authority on
-// what they accepted.
+// behind returns the commands that adopt what was fetched, the repositories' first: they are the authority on what
+// they accepted.
 func (s *Standing) behind() []initiative.Action {
 	var out []initiative.Action
 	for _, repo := range s.Config.Repos.Keys() {
@@ -114,7 +114,7 @@ func (s *Standing) behind() []initiative.Action {
 	return out
 }
 
-// bothWent ends a sentence about what is lacking; ahead is what the other side lacks.
+// bothWent ends a sentence about missing changes; ahead is what the other side lacks.
 func bothWent(ahead int) string {
 	if ahead > 0 {
 		return "; both sides continued."
@@ -122,7 +122,7 @@ func bothWent(ahead int) string {
 	return "."
 }
 
-// unusable is what refuses every command that would go on, nil when nothing does.
+// unusable returns the error of every command that would continue, nil if there is none.
 func (s *Standing) unusable() *wire.Error {
 	if s.Unread != nil {
 		return s.Unread
@@ -130,7 +130,7 @@ func (s *Standing) unusable() *wire.Error {
 	return refusalOf(unresolved(s.Documents))
 }
 
-// problems are the configuration's, then those of the repositories.
+// problems returns the configuration's problems, then those of the repositories.
 func (s *Standing) problems() []*ojson.Object {
 	var all wire.Problems
 	if s.Unread != nil {
@@ -142,8 +142,7 @@ func (s *Standing) problems() []*ojson.Object {
 	return problemRows(append(append(all, s.RepoProblems...), s.Refused...))
 }
 
-// Object is the standing for --json, in the order of docs/commands.md; what is ours
-// comes after it.
+// Object returns the standing for --json, in the order of docs/commands.md, followed by our own members.
 func (s *Standing) Object() *ojson.Object {
 	st := s.State
 	runs, gates := ojson.NewObject(), ojson.NewObject()
@@ -163,7 +162,7 @@ func (s *Standing) Object() *ojson.Object {
 			pending = append(pending, o)
 		}
 	}
-	abandoned := "" // one that another implementation took up again has the member still
+	abandoned := "" // an initiative that another implementation resumed still has the member
 	if st.Abandoned() {
 		abandoned = st.AbandonedAt
 	}
@@ -200,8 +199,8 @@ func problemRows(list wire.Problems) []*ojson.Object {
 	return out
 }
 
-// Repos are the repositories as they are now (docs/coordinator.md#when-it-is-blocked, last rows): {repo_id,
-// run_id, status, phase, active_turns, details [{label, value}], path, checkout, turns}.
+// Repos returns the current state of the repositories (docs/coordinator.md#when-it-is-blocked, last rows):
+// {repo_id, run_id, status, phase, active_turns, details [{label, value}], path, checkout, turns}.
 func (s *Standing) Repos() []*ojson.Object {
 	out := []*ojson.Object{}
 	for _, repo := range s.Config.Repos.Keys() {
@@ -235,7 +234,7 @@ func (s *Standing) Repos() []*ojson.Object {
 			}
 			turns = append(turns, child.ActiveTurns.Keys()...)
 		} else if known {
-			// What was recorded of it says nothing of now.
+			// Its record says nothing about the present.
 			if status = CellAbsent; s.Roots != nil && s.Roots.missing(repo) {
 				status = RepoMissing
 			}
@@ -248,10 +247,10 @@ func (s *Standing) Repos() []*ojson.Object {
 	return out
 }
 
-// RepoMissing is the status of a repository whose place holds nothing.
+// RepoMissing is the status of a repository with nothing at its location.
 const RepoMissing = "missing"
 
-// checkoutObject is a checkout for --json, null where none was read.
+// checkoutObject returns a checkout for --json, null if none was read.
 func checkoutObject(c *sibling.Checkout) any {
 	if c == nil {
 		return nil
@@ -262,7 +261,7 @@ func checkoutObject(c *sibling.Checkout) any {
 		"operations_behind", c.OpsBehind)
 }
 
-// CheckoutText says in words where the work tree of a repository stands, "" when it was not read.
+// CheckoutText describes the state of a repository's work tree, "" if it was not read.
 func (s *Standing) CheckoutText(repo string) string {
 	c := s.Checkouts[repo]
 	if child := s.Children[repo]; child != nil && child.Remote {

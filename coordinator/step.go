@@ -13,33 +13,32 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// Codes of steps that came to nothing.
+// Codes of steps without a result.
 const (
 	CodeNotAssignable = "not_assignable" // no turn can be assigned and the gate is not ready
 	CodeHookBlocked   = "hook_blocked"
 )
 
-// What a step did.
+// Results of a step.
 const (
 	DidDispatch   = "turn_dispatched"
 	DidPhase      = "phase_transition_requested"
 	DidCompletion = "run_completion_requested"
-	DidNothing    = "completed" // the initiative is complete already
+	DidNothing    = "completed" // the initiative is already complete
 )
 
-// Stepped is what a step did. Exactly one of Given and Gate is set, none for an
-// initiative that is complete.
+// Stepped is the result of a step. Exactly one of Given and Gate is set, none for an initiative that is complete.
 type Stepped struct {
 	Did        string
 	SuperRunID string
 	Given      *Given
 	Gate       *initiative.PendingGate
-	Signed     bool                 // the gate asks for signatures
-	RefusedBy  string               // the repository that refused the turn, "" where none did
-	Resync     *initiative.Resynced // what was taken over first; nil when the step went no further
+	Signed     bool                 // the gate requires signatures
+	RefusedBy  string               // the repository that refused the turn, "" if none did
+	Resync     *initiative.Resynced // what was adopted first; nil if the step did nothing else
 }
 
-// Object is the step for --json (docs/commands.md).
+// Object returns the step for --json (docs/commands.md).
 func (s *Stepped) Object() *ojson.Object {
 	switch {
 	case s.Given != nil:
@@ -56,17 +55,15 @@ func (s *Stepped) Object() *ojson.Object {
 	return ojson.NewObject("action", s.Did, "super_run_id", s.SuperRunID, "status", string(initiative.StatusCompleted))
 }
 
-// Step takes over what the repositories have done, then gives one turn out or asks
-// for the gate that is ready.
+// Step adopts what the repositories have done, then assigns one turn or requests the gate that is ready.
 //
-// Errors: those of Lock; run_blocked, awaiting_approval, hook_blocked and the
-// tamper codes of hooks, hooks_untrusted; not_assignable with the reason and the
-// gate's blockers in Details {reason, workstream_id, repo_id, detail, gate}; and
-// those of the assignment in the repository.
+// Errors: those of Lock; run_blocked, awaiting_approval, hook_blocked and the tamper codes of hooks,
+// hooks_untrusted; not_assignable with the reason and the gate's blockers in Details {reason, workstream_id,
+// repo_id, detail, gate}; and those of the assignment in the repository.
 func (c *Coordinator) Step(ctx context.Context) (*Stepped, error) { return c.step(ctx, nil) }
 
-// step is Step that leaves out repositories which have refused a turn before. If nothing else can be assigned it does
-// nothing, not even ask for a gate.
+// step is Step without repositories that have refused a turn before. If nothing else can be assigned it does
+// nothing and does not even request a gate.
 func (c *Coordinator) step(ctx context.Context, without []string) (*Stepped, error) {
 	tx, err := c.begin(ctx, "step")
 	if err != nil {
@@ -149,7 +146,7 @@ func (c *Coordinator) beforeAssignment(ctx context.Context, tx *Tx, s *Seen,
 	return stopped(HookBeforeAssignment, out), nil
 }
 
-// request asks for the gate out of the phase, or for completion in the last one.
+// request requests the gate out of the phase, or completion in the last one.
 func (c *Coordinator) request(ctx context.Context, tx *Tx, s *Seen, no *initiative.Refusal, out *Stepped) error {
 	ev, did := initiative.EvaluatePhase(&s.Workspace, s.Children, ""), DidPhase
 	if s.Config.NextPhase(s.State.Phase) == "" {
@@ -173,7 +170,7 @@ func (c *Coordinator) request(ctx context.Context, tx *Tx, s *Seen, no *initiati
 	}
 	out.Did, out.Gate = did, tx.Docs.State.PendingGate
 	if unread != nil {
-		c.note(unread.Error()) // the gate waits all the same
+		c.note(unread.Error()) // the gate waits nevertheless
 		return nil
 	}
 	for _, r := range initiative.RulesOf(s.State.Phase, out.Gate.To, g.Configs...) {
@@ -182,7 +179,7 @@ func (c *Coordinator) request(ctx context.Context, tx *Tx, s *Seen, no *initiati
 	return nil
 }
 
-// groundsHere is groundsNow by what is recorded here.
+// groundsHere is groundsNow with what is recorded here.
 func (c *Coordinator) groundsHere(ctx context.Context, s *Seen) (*initiative.Grounds, error) {
 	a, err := c.judgingHere(ctx, s.State)
 	if err != nil {
@@ -205,22 +202,21 @@ func notReady(no *initiative.Refusal, ev *initiative.Evaluation) *wire.Error {
 	return e
 }
 
-// Ran is what steps until the end came to.
+// Ran is the result of running steps to the end.
 type Ran struct {
-	Steps   []*Stepped  // those that did something
-	Stopped *wire.Error // why there are no more; nil when the initiative is complete or a gate was asked for
+	Steps   []*Stepped  // steps that did something
+	Stopped *wire.Error // why it stopped; nil when the initiative is complete or a gate was requested
 
-	Refused []*wire.Error // what repositories have refused their turn for
+	Refused []*wire.Error // why repositories refused their turn
 
-	Counted *initiative.Resynced // what the step took over that did nothing else; nil when it took nothing over
+	Counted *initiative.Resynced // what a step adopted that did nothing else; nil if it adopted nothing
 }
 
-// Run steps until nothing more can be done: the repositories are at work, a gate
-// waits, or the initiative is blocked or complete. each is called after every
-// step that did something; it may be nil. A repository that refuses its turn holds
-// up no other. The error is what stopped it, nil when all that can be done now was
-// done: a gate was asked for, the initiative is complete, or the repositories are at
-// work. Where repositories have refused it is the first refusal.
+// Run steps until nothing more can be done: the repositories are at work, a gate waits, or the initiative is
+// blocked or complete. each is called after every step that did something; it may be nil. A repository that refuses
+// its turn does not hold up the others. The error is what stopped it, nil when everything possible was done: a gate
+// was requested, the initiative is complete, or the repositories are at work. If repositories have refused it is
+// the first refusal.
 func (c *Coordinator) Run(ctx context.Context, each func(*Stepped)) (*Ran, error) {
 	out := &Ran{}
 	var without []string
@@ -258,7 +254,7 @@ func (c *Coordinator) Run(ctx context.Context, each func(*Stepped)) (*Ran, error
 	}
 }
 
-// atWork reports a stop that ends by itself when the repositories are done.
+// atWork reports whether a stop ends by itself when the repositories are done.
 func atWork(e *wire.Error) bool {
 	if e == nil {
 		return false

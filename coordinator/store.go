@@ -17,15 +17,14 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// Store is a coordinator's workspace. Every path it reads or writes stays inside
-// the workspace; symbolic links out of it are not followed.
+// Store is a coordinator's workspace. Every path it reads or writes is inside the workspace; it does not follow
+// symbolic links out of it.
 type Store struct {
 	dir  string
 	root *os.Root
 }
 
-// Open opens the workspace at dir; it needs no configuration yet. Close it. The
-// error is unreadable_file.
+// Open opens the workspace at dir; it needs no configuration yet. Close it after use. The error is unreadable_file.
 func Open(dir string) (*Store, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
@@ -38,8 +37,8 @@ func Open(dir string) (*Store, error) {
 	return &Store{dir: abs, root: root}, nil
 }
 
-// IsWorkspace reports a directory of an initiative that is not itself a governed project. It
-// takes what a look-up of the directory answers.
+// IsWorkspace reports whether a directory is the workspace of an initiative and not itself a governed project. err
+// is the result of looking the directory up.
 func IsWorkspace(dir string, err error) bool {
 	if err != nil {
 		return false
@@ -55,10 +54,9 @@ func (s *Store) Close() error { return s.root.Close() }
 // Dir returns the workspace's absolute path.
 func (s *Store) Dir() string { return s.dir }
 
-// Read reads the workspace. It takes no lock and writes nothing: a change that
-// is being carried out may be visible in part, but what is derived is derived
-// from the history that was read. Errors: those of Update before its function
-// runs, except locked.
+// Read reads the workspace. It takes no lock and writes nothing: a change in progress may be visible in part, but
+// derived data always follows from the history that was read. Errors: those of Update before its function runs,
+// except locked.
 func (s *Store) Read() (*Documents, error) {
 	d, e := read(s.root, s.dir, false)
 	if e != nil {
@@ -67,14 +65,12 @@ func (s *Store) Read() (*Documents, error) {
 	return d, nil
 }
 
-// Update reads the workspace, asks decide for a change and carries it out, all under
-// the workspace's lock, for which it waits up to wait; purpose is a word for the
-// processes that wait. It returns what was read before the change.
+// Update reads the workspace, calls decide for a change and applies it, all under the workspace's lock, for which
+// it waits up to wait; purpose is a word for waiting processes. It returns what was read before the change.
 //
-// Errors: config_missing, invalid_coordinator_config, workstream_cycle,
-// invalid_json, no_coordinator_run, invalid_state, unreadable_file, locked,
-// io_failed, and what decide returns; then nothing was written, unless the code
-// is io_failed.
+// Errors: config_missing, invalid_coordinator_config, workstream_cycle, invalid_json, no_coordinator_run,
+// invalid_state, unreadable_file, locked, io_failed, and what decide returns; then nothing was written, unless the
+// code is io_failed.
 func (s *Store) Update(ctx context.Context, purpose string, wait time.Duration,
 	decide func(*Documents) (*initiative.Change, *wire.Error)) (*Documents, *initiative.Change, error) {
 	return s.update(ctx, purpose, wait, false, decide)

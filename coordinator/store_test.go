@@ -1,4 +1,4 @@
-// Tests of a workspace on disk: shapes of the files, bad lines, other writers, kills between the files of a change.
+// Tests of a workspace on disk: file formats, bad lines, other writers, kills between the files of a change.
 
 package coordinator
 
@@ -120,7 +120,7 @@ func TestUpdateWritesTheProtocolsFiles(t *testing.T) {
 		"s"); code(err) != initiative.CodeCrossRepoWrite || contents(t, dir, initiative.HistoryPath) != before {
 		t.Errorf("%v", err)
 	}
-	// state.json keeps what it does not know.
+	// state.json keeps unknown members.
 	d.State.Phase = "make"
 	if got := string(ojson.Compact(d.State.Object())); !strings.Contains(got, `"mine":[1]`) ||
 		!strings.HasPrefix(got, `{"super_run_id"`) {
@@ -146,7 +146,7 @@ func TestBadLinesCostThemselvesOnly(t *testing.T) {
 	if got := d.History.Accepted("polish"); len(got) != 1 {
 		t.Errorf("%v", got)
 	}
-	// The next row does not become part of the torn one.
+	// The next row is not appended to the torn one.
 	if _, err := project(s, handedIn("api", "polish", "t2"), "s"); err != nil {
 		t.Fatal(err)
 	}
@@ -187,7 +187,7 @@ func TestReadRefuses(t *testing.T) {
 	}
 }
 
-// Files that are not what they seem are not followed and not waited for.
+// Files that are not regular are neither followed nor waited for.
 func TestHostileFiles(t *testing.T) {
 	outside := tree(t, "state.json")
 	for name, prepare := range map[string]func(dir string){
@@ -218,8 +218,8 @@ func TestHostileFiles(t *testing.T) {
 	}
 }
 
-// TestKilledBetweenTheFiles kills a projection at every point and lets the next
-// one find the workspace: the turn counts once, and the barriers agree.
+// TestKilledBetweenTheFiles kills a projection at every point and lets the next one find the workspace: the turn
+// counts once, and the barriers agree.
 func TestKilledBetweenTheFiles(t *testing.T) {
 	if dir := os.Getenv("COORDINATOR_KILLED"); dir != "" {
 		s, err := Open(dir)
@@ -240,7 +240,7 @@ func TestKilledBetweenTheFiles(t *testing.T) {
 	}
 	for _, point := range points {
 		dir := workspaceDir(t)
-		write(t, dir, initiative.BarrierLedgerPath, "{}\n") // the second append continues a file
+		write(t, dir, initiative.BarrierLedgerPath, "{}\n") // so that the second append continues a file
 		cmd := exec.Command(os.Args[0], "-test.run=^TestKilledBetweenTheFiles$")
 		cmd.Env = append(os.Environ(), "COORDINATOR_KILLED="+dir, faults.Env+"="+point)
 		if out, err := cmd.CombinedOutput(); err == nil {
@@ -267,8 +267,8 @@ func TestKilledBetweenTheFiles(t *testing.T) {
 	}
 }
 
-// Where another program has written after a crash, its word stands and ours is
-// reported; the barriers are derived from the history there is.
+// If another program has written after a crash, its content stays and ours is reported; the barriers are derived
+// from the actual history.
 func TestInterruptedChangeAndAnotherWriter(t *testing.T) {
 	dir := workspaceDir(t)
 	write(t, dir, initiative.HistoryPath, "{\"type\":\"other\"}\n{\"type\":\"more\"}\n")
@@ -312,7 +312,7 @@ func TestInterruptedChangeAndAnotherWriter(t *testing.T) {
 	}
 }
 
-// TestOneRowIsWrittenDownFirst has the end come in the middle of a change of one row.
+// TestOneRowIsWrittenDownFirst interrupts a change of a single row in the middle.
 func TestOneRowIsWrittenDownFirst(t *testing.T) {
 	row := ojson.NewObject("type", "context_generated", "text", strings.Repeat("x", 100))
 	add := func(s *Store) error {
@@ -406,7 +406,7 @@ const shop = `{
   "note": "kept"
 }`
 
-// decoded is a configuration without findings.
+// decoded returns a configuration without findings.
 func decoded(t testing.TB, text string) *initiative.Config {
 	t.Helper()
 	c, p, e := initiative.Decode([]byte(text))
@@ -416,12 +416,12 @@ func decoded(t testing.TB, text string) *initiative.Config {
 	return c
 }
 
-// at is the surroundings of a change made at a fixed time.
+// at returns the environment of a change at a fixed time.
 func at(seed string) protocol.Env {
 	return protocol.Env{Now: time.Date(2026, 1, 2, 3, 4, 5, 678e6, time.UTC), Seed: seed}
 }
 
-// handedIn is an accepted turn of a repository.
+// handedIn returns an accepted turn of a repository.
 func handedIn(repo, stream, turn string, files ...string) initiative.Acceptance {
 	return initiative.Acceptance{Repo: repo, Workstream: stream, TurnID: turn, FilesChanged: files}
 }

@@ -1,5 +1,5 @@
-// An initiative on another machine: its record comes with a sync, and the files of the
-// workspace follow it (docs/coordinator.md#on-another-machine).
+// An initiative on another machine: its record comes with a sync, and the files of the workspace follow it
+// (docs/coordinator.md#on-another-machine).
 
 package coordinator
 
@@ -17,18 +17,18 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// SyncOptions of Sync.
+// SyncOptions are the options of Sync.
 type SyncOptions struct {
 	Remote string
 	Forget []string
 	NoPush bool
 }
 
-// Sync brings the initiatives of this workspace and of a remote of its repository together. The
-// files of the workspace follow; where it has no initiative, the newest that goes on is brought.
+// Sync syncs the initiatives of this workspace with a remote of its repository. The files of the workspace follow;
+// if it has no initiative, it enters the newest unfinished one.
 //
-// Errors: those of travel.SyncInitiatives; not_a_git_repository where nothing is recorded in
-// git; inside_dispatched_turn.
+// Errors: those of travel.SyncInitiatives; not_a_git_repository if nothing is recorded in git;
+// inside_dispatched_turn.
 func (c *Coordinator) Sync(ctx context.Context, opt SyncOptions) (*travel.Synced, error) {
 	tx, home, err := c.travelling(ctx, "sync")
 	if err != nil {
@@ -68,7 +68,7 @@ func (c *Coordinator) Sync(ctx context.Context, opt SyncOptions) (*travel.Synced
 	return y, c.takeUp(ctx, y)
 }
 
-// takeUp goes on with the newest initiative in a workspace that has none, or one that has ended.
+// takeUp enters the newest initiative in a workspace that has none, or one that has ended.
 func (c *Coordinator) takeUp(ctx context.Context, y *travel.Synced) error {
 	tx, home, err := c.travelling(ctx, "sync")
 	if err != nil {
@@ -82,7 +82,7 @@ func (c *Coordinator) takeUp(ctx context.Context, y *travel.Synced) error {
 	if err != nil || name == "" || tx.Docs.State != nil && name == tx.Docs.State.SuperRunID {
 		return err
 	}
-	// Its ref may have come here by another way than this sync.
+	// Its ref may have come here in another way than by this sync.
 	if err := record.VerifyInitiative(ctx, home.Repository(), name, op, "", tx.Docs.Config.ProjectID); err != nil {
 		return err
 	}
@@ -99,7 +99,8 @@ func (c *Coordinator) takeUp(ctx context.Context, y *travel.Synced) error {
 	return nil
 }
 
-// travelling takes the lock for a command that brings an initiative from elsewhere, and brings files and record together.
+// travelling takes the lock for a command that brings an initiative from elsewhere, and brings files and record
+// together.
 func (c *Coordinator) travelling(ctx context.Context, purpose string) (*Tx, *gitstore.Store, error) {
 	tx, home, err := c.arriving(ctx, purpose)
 	if err != nil {
@@ -112,7 +113,7 @@ func (c *Coordinator) travelling(ctx context.Context, purpose string) (*Tx, *git
 	return tx, home, nil
 }
 
-// arriving is travelling that leaves files and record as they are.
+// arriving is travelling without changing files and record.
 func (c *Coordinator) arriving(ctx context.Context, purpose string) (*Tx, *gitstore.Store, error) {
 	tx, err := c.lock(ctx, purpose, true)
 	if err != nil {
@@ -140,9 +141,9 @@ func (c *Coordinator) arriving(ctx context.Context, purpose string) (*Tx, *gitst
 	return tx, home, nil
 }
 
-// catchUpRecord brings files and record together: files of an earlier change, or of one that was given up for that of a
-// remote, are late and follow; anything else that the record lacks, by another implementation or by a command that
-// was killed, is recorded.
+// catchUpRecord brings files and record together: late files of an earlier change, or of one given up for a
+// remote's, are updated; anything else that the record lacks, from another implementation or a killed command, is
+// recorded.
 func (c *Coordinator) catchUpRecord(ctx context.Context, tx *Tx) error {
 	home := c.repository(ctx)
 	if home == nil || tx.Docs.State == nil {
@@ -156,7 +157,7 @@ func (c *Coordinator) catchUpRecord(ctx context.Context, tx *Tx) error {
 		known := in.Files[initiative.HistoryPath]
 		if err == nil && tip != "" && at == "" {
 			if at, err = record.InitiativeGivenUp(ctx, home.Repository(), in); at != "" {
-				known = nil // of what went on from elsewhere
+				known = nil // if it was continued elsewhere
 				c.note("a command that was killed had gone over to the changes of a remote, and the files follow; those that were " +
 					"here are kept under " + record.LostRefPrefix + record.InitiativeNames + in.Run)
 			}
@@ -169,7 +170,7 @@ func (c *Coordinator) catchUpRecord(ctx context.Context, tx *Tx) error {
 			}
 		default:
 			if err := c.recordable(ctx, tx, &in, tip, at); err != nil {
-				return err // what comes after them is judged below, and they are not
+				return err // later files are judged below, these are not
 			}
 			if err := record.VerifyInitiative(ctx, home.Repository(), in.Run, tip, "",
 				tx.Docs.Config.ProjectID); err != nil {
@@ -199,7 +200,7 @@ func (c *Coordinator) catchUpRecord(ctx context.Context, tx *Tx) error {
 	return nil
 }
 
-// goesOn is the newest initiative that is recorded here and has not ended, else the newest.
+// goesOn returns the newest unfinished initiative recorded here, else the newest.
 func (c *Coordinator) goesOn(ctx context.Context, home *gitstore.Store) (string, object.OID, error) {
 	tips, err := travel.InitiativeTips(ctx, home.Repository())
 	if err != nil {
@@ -239,8 +240,7 @@ func stateOf(files map[string][]byte) (*initiative.State, error) {
 	return st, nil
 }
 
-// enterRepos brings the working files of repositories that have the run of an initiative in
-// their record alone.
+// enterRepos creates the working files of repositories that have an initiative's run only in their record.
 func (c *Coordinator) enterRepos(ctx context.Context, tx *Tx, op object.OID) error {
 	files, err := record.InitiativeFiles(ctx, c.repository(ctx).Repository(), op)
 	if err != nil {

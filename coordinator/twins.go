@@ -15,25 +15,25 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// origin says where a project comes from, as far as its repository tells.
+// origin is where a project comes from, as far as its repository tells.
 type origin struct {
 	repo, project string
-	prefix        string   // of the project in its repository
-	top           string   // where the repository is
+	prefix        string   // path of the project in its repository
+	top           string   // root of the repository's work tree
 	from          string   // the address it was cloned from, "" for none
-	roots         []string // the commits its history begins with
+	roots         []string // the root commits of its history
 }
 
-// twins refuses two repositories that are the same project: one is a clone of the other, both are of one address, or
-// their histories begin with one commit and nothing says that one is a fork. A run that both are in says it too, once
-// there is one.
+// twins refuses two repositories that are the same project: one is a clone of the other, both were cloned from one
+// address, or their histories have a common root and nothing says that one is a fork. Once there is a run, being in
+// the same run also shows it.
 func twins(ctx context.Context, cfg *initiative.Config, roots *Roots, children initiative.Children) *wire.Error {
 	var seen []origin
 	for id := range cfg.Repos.All() {
 		dir, _ := roots.Path(id)
 		s, err := gitstore.OpenForeign(ctx, dir, gitstore.Options{})
 		if err != nil {
-			continue // said already
+			continue // already reported
 		}
 		o := originOf(ctx, s.Repository())
 		_ = s.Close()
@@ -69,19 +69,19 @@ func originOf(ctx context.Context, repo *git.Repository) origin {
 	return o
 }
 
-// same says why two are one project, "" if they are not, or if it cannot be told.
+// same says why two are one project, "" if they are not, or if that is unknown.
 func (o origin) same(other origin) string {
 	switch {
 	case o.prefix != other.prefix:
-		return "" // two projects of one repository
+		return "" // two projects in one repository
 	case o.from != "" && o.from == other.from:
-		return "both were cloned from one address" // which may have a password in it
+		return "both were cloned from one address" // which may contain a password
 	case o.from != "" && o.from == other.top:
 		return fmt.Sprintf("%s was cloned from %s", o.repo, other.repo)
 	case other.from != "" && other.from == o.top:
 		return fmt.Sprintf("%s was cloned from %s", other.repo, o.repo)
 	case o.project != other.project || o.from != "" && other.from != "":
-		return "" // a fork, or made from one template
+		return "" // a fork, or made from the same template
 	}
 	for _, root := range o.roots {
 		if slices.Contains(other.roots, root) {

@@ -17,30 +17,30 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// Tx holds the lock of a workspace. Every Commit is a change of its own: a crash
-// between two of them leaves the workspace as the first has made it.
+// Tx holds the lock of a workspace. Every Commit is a separate change: a crash between two of them leaves the
+// workspace after the first.
 type Tx struct {
-	Docs *Documents // as it is after the newest change
+	Docs *Documents // after the newest change
 
 	store *Store
 	held  *lockfile.Lock
 }
 
-// Lock takes the lock of the workspace, for which it waits up to wait, completes a
-// change that was interrupted and reads everything; purpose is a word for the processes
-// that wait. Close the Tx. Errors: those of Update before its function runs.
+// Lock takes the lock of the workspace, for which it waits up to wait, completes an interrupted change and reads
+// everything; purpose is a word for waiting processes. Close the Tx after use. Errors: those of Update before its
+// function runs.
 func (s *Store) Lock(ctx context.Context, purpose string, wait time.Duration) (*Tx, error) {
 	return s.lock(ctx, purpose, wait, false)
 }
 
 func (s *Store) lock(ctx context.Context, purpose string, wait time.Duration, fresh bool) (*Tx, error) {
-	// Nothing is made in a directory that is not a workspace.
+	// Create nothing in a directory that is not a workspace.
 	if data, err := readRegular(s.root, initiative.ConfigFile, initiative.MaxConfigBytes); err != nil {
 		return nil, failed(initiative.ConfigFile, err)
 	} else if data == nil {
 		return nil, noConfig(s.dir)
 	}
-	// The directory is opened below the root before the lock is made by its name.
+	// Open the directory below the root before creating the lock by its name.
 	if err := s.root.MkdirAll(initiative.Dir, 0o777); err != nil {
 		return nil, failed(initiative.Dir, err)
 	}
@@ -74,13 +74,12 @@ func (s *Store) lock(ctx context.Context, purpose string, wait time.Duration, fr
 	return tx, nil
 }
 
-// Close gives the lock back. It may be called more than once.
+// Close releases the lock. It may be called more than once.
 func (tx *Tx) Close() { _ = tx.held.Release() }
 
-// Commit carries a change out and brings Docs up to it. The files of a context or
-// a report come first: without the rows that name them they mean nothing. Errors:
-// lock_lost, and io_failed when it may have been carried out in part; the next
-// command completes it then.
+// Commit applies a change and updates Docs. The files of a context or a report come first: without the rows that
+// name them they mean nothing. Errors: lock_lost, and io_failed when the change may have been applied in part; the
+// next command completes it then.
 func (tx *Tx) Commit(c *initiative.Change) error {
 	if err := tx.held.Check(); err != nil {
 		return err
@@ -96,7 +95,7 @@ func (tx *Tx) Commit(c *initiative.Change) error {
 	return nil
 }
 
-// files writes the files that belong to a change.
+// files writes the files of a change.
 func (tx *Tx) files(c *initiative.Change) error {
 	for _, f := range c.Files {
 		if err := writeNew(tx.store.root, f); err != nil {
@@ -107,9 +106,9 @@ func (tx *Tx) files(c *initiative.Change) error {
 	return nil
 }
 
-// advance brings Docs up to a change that was carried out.
+// advance updates Docs to an applied change.
 func (tx *Tx) advance(c *initiative.Change, steps []step) {
-	// Callers may hold Docs: what they have read does not change.
+	// Callers may hold Docs: what they have read must not change.
 	d := *tx.Docs
 	d.Workspace = *d.With(c)
 	d.ledgers, d.digests = maps.Clone(d.ledgers), maps.Clone(d.digests)

@@ -1,5 +1,4 @@
-// Verifying again what people said to the gates of initiatives, from the record alone
-// (docs/coordinator.md#who-may-approve).
+// Verifying the approvals of initiatives' gates again, from the record alone (docs/coordinator.md#who-may-approve).
 
 package coordinator
 
@@ -20,8 +19,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// VerifyApprovals judges again who approved the gates of an initiative that is recorded here: the named one; "" is the
-// one of the workspace, and with all every one. Errors: no_initiative, not_a_git_repository, those of reading objects.
+// VerifyApprovals judges again who approved the gates of an initiative that is recorded here: the named one; "" is
+// the workspace's, and with all every one. Errors: no_initiative, not_a_git_repository, those of reading objects.
 func (c *Coordinator) VerifyApprovals(ctx context.Context, name string, all bool) ([]*approval.Report, error) {
 	home, _, err := c.recorded(ctx)
 	if err != nil {
@@ -64,8 +63,8 @@ func (c *Coordinator) VerifyApprovals(ctx context.Context, name string, all bool
 	return out, nil
 }
 
-// VerifyExported is VerifyApprovals for the files of an initiative that an artifact has laid out in dir. The commit by
-// which people approve, and the record that a yes answers, are those of this workspace. Errors: those of reading.
+// VerifyExported is VerifyApprovals for the files of an initiative that an artifact has laid out in dir. The commit
+// with the approvers, and the record that a yes answers, are those of this workspace. Errors: those of reading.
 func (c *Coordinator) VerifyExported(ctx context.Context, dir string) (*approval.Report, error) {
 	home, _, err := c.recorded(ctx)
 	if err != nil {
@@ -93,7 +92,7 @@ func (c *Coordinator) VerifyExported(ctx context.Context, dir string) (*approval
 	return c.verified(ctx, files, tip)
 }
 
-// verified judges the gates of an initiative by its files; tip is of its record, "" for none.
+// verified judges the gates of an initiative by its files; tip is its record's, "" for none.
 func (c *Coordinator) verified(ctx context.Context, files map[string][]byte, tip object.OID) (*approval.Report, error) {
 	st, err := stateOf(files)
 	if err != nil {
@@ -108,13 +107,13 @@ func (c *Coordinator) verified(ctx context.Context, files map[string][]byte, tip
 	return reportOf(st.SuperRunID, passages, h.Acts()), nil
 }
 
-// reportOf is the verdict on what people said to an initiative, oldest first. Saying no, and ending a block or the
-// initiative, takes no proof.
+// reportOf returns the verdict on what people said to an initiative, oldest first. Denials, and ending a block or
+// the initiative, need no proof.
 func reportOf(name string, passages []initiative.Passage, acts []initiative.Act) *approval.Report {
 	out := &approval.Report{Run: name, Initiative: true}
 	for _, p := range passages {
 		votes := p.Votes
-		if len(votes) == 0 { // any person's word was enough, or nothing of it holds
+		if len(votes) == 0 { // any person could decide, or none of it is valid
 			votes = []*run.Vote{{Principal: p.By.Email, Name: p.By.Name, Terminal: p.By.Terminal, At: p.At}}
 		}
 		for _, v := range votes {

@@ -1,4 +1,4 @@
-// Whether the repositories have accepted what a record from elsewhere says of them.
+// Whether the repositories have accepted what a record from elsewhere says about them.
 
 package coordinator
 
@@ -18,8 +18,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// vouched refuses a record whose new acceptances the repositories do not bear out: they are the
-// authority on what they accepted.
+// vouched refuses a record whose new acceptances the repositories do not confirm: they are the authority on what
+// they accepted.
 func (c *Coordinator) vouched(ctx context.Context, tx *Tx, from, to object.OID) error {
 	repo := c.repository(ctx).Repository()
 	files, err := record.InitiativeFiles(ctx, repo, to)
@@ -37,9 +37,9 @@ func (c *Coordinator) vouched(ctx context.Context, tx *Tx, from, to object.OID) 
 	return c.vouch(ctx, tx, files, before, to, from == "")
 }
 
-// vouch is vouched for files; before is the history of which the acceptances are known to count, and op the change that
-// recorded them: "" for those of an artifact, which has the runs of the repositories too. anew says that nothing of the
-// initiative was believed here before.
+// vouch is vouched for files; before is the history whose acceptances are known to count, and op the change that
+// recorded them: "" for those of an artifact, which has the runs of the repositories too. anew says that nothing of
+// the initiative was believed here before.
 func (c *Coordinator) vouch(ctx context.Context, tx *Tx, files map[string][]byte, before []byte, op object.OID,
 	anew bool) error {
 	st, err := stateOf(files)
@@ -102,15 +102,15 @@ func (c *Coordinator) vouch(ctx context.Context, tx *Tx, files map[string][]byte
 	return nil
 }
 
-// runsOf are the turns that recorded runs of a repository have accepted, by run.
+// runsOf maps recorded runs of a repository to their accepted turns.
 type runsOf map[string]map[string]bool
 
-// acceptedIn reads the recorded runs of a clone, which may be in no run, or in another than the
-// one that the initiative went on with. Of a repository that is only on its server it reads what was fetched.
+// acceptedIn reads the recorded runs of a clone, which may be in no run, or in another run than the initiative's.
+// For a repository that exists only on its server it reads what was fetched.
 func (c *Coordinator) acceptedIn(ctx context.Context, d *Documents, repo string) runsOf {
 	runs := make(runsOf)
 	if home := c.repository(ctx); home != nil && d.Roots.Remote(repo) != "" {
-		fetched, _ := travel.FetchedRuns(ctx, home.Repository(), repo) // proven before they were kept
+		fetched, _ := travel.FetchedRuns(ctx, home.Repository(), repo) // verified before they were kept
 		for _, rec := range fetched {
 			rows, _ := recordedRows(rec, wire.LedgerHistory)
 			runs[rec.Run] = acceptedTurns(rows)
@@ -131,7 +131,7 @@ func (c *Coordinator) acceptedIn(ctx context.Context, d *Documents, repo string)
 		return runs
 	}
 	for _, t := range tips {
-		rec, err := store.OpenRun(ctx, t.Run, "") // only what holds
+		rec, err := store.OpenRun(ctx, t.Run, "") // only valid ones
 		if err != nil {
 			continue
 		}

@@ -1,4 +1,4 @@
-// Whose yes passes the gate that waits: who is asked, by which rules, and what they sign
+// Whose approval passes the gate that waits: who must approve, by which rules, and what they sign
 // (docs/coordinator.md#who-may-approve).
 
 package coordinator
@@ -20,12 +20,12 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner/consent"
 )
 
-// CodeNotRecorded means that a signed approval cannot say what it is about: the gate's request or the run of a
+// CodeNotRecorded means that a signed approval cannot name its subject: the gate's request or the run of a
 // repository is in no record.
 const CodeNotRecorded = "not_recorded"
 
-// governing is the configuration that a commit or a protected branch has, nil where it has none. One that cannot be
-// read lets no gate pass: what it asked for is unknown.
+// governing returns the configuration of a commit or a protected branch, nil if it has none. An unreadable one lets
+// no gate pass: its requirements are unknown.
 func governing(b *agreement.Base) (*initiative.Config, *wire.Error) {
 	if b == nil || b.Config == nil {
 		return nil, nil
@@ -42,7 +42,7 @@ func governing(b *agreement.Base) (*initiative.Config, *wire.Error) {
 	return cfg, e
 }
 
-// baseOf reads a place; nil where none of its commits is here.
+// baseOf reads a place; nil if none of its commits is here.
 func baseOf(ctx context.Context, p consent.Place) (*agreement.Base, *initiative.Config, error) {
 	p.Config = initiative.ConfigFile
 	base, _, err := p.Base(ctx)
@@ -56,9 +56,9 @@ func baseOf(ctx context.Context, p consent.Place) (*agreement.Base, *initiative.
 	return base, cfg, nil
 }
 
-// protectedBy is the place of the branch whose signers and rules count: the one that the configuration of the beginning
-// names. Where that names none, or one that is gone because it was renamed, it is the one that the configuration here
-// names. Branch is "" where none is protected.
+// protectedBy returns the place of the branch whose signers and rules count: the one named by the configuration of
+// the beginning. If that names none, or one that is gone because it was renamed, it is the one named by the
+// configuration here. Branch is "" if none is protected.
 func protectedBy(ctx context.Context, home *git.Repository, on string, founded, here *initiative.Config) (p consent.Place,
 	err error) {
 	for _, cfg := range []*initiative.Config{founded, here} {
@@ -83,10 +83,10 @@ func protectedBy(ctx context.Context, home *git.Repository, on string, founded, 
 	return p, nil
 }
 
-// protects reports a configuration that names a protected branch.
+// protects reports whether a configuration names a protected branch.
 func protects(cfg *initiative.Config) bool { return cfg != nil && cfg.ProtectedBranch != "" }
 
-// groundsNow are what a decision is judged by now, where a judges those before it.
+// groundsNow returns the rules for a decision now; a judges those before it.
 func (c *Coordinator) groundsNow(ctx context.Context, a *approvals, d *Documents) (*initiative.Grounds, error) {
 	out := &initiative.Grounds{Base: a.base, Configs: []*initiative.Config{d.Config, a.founded}}
 	if a.home == nil || !protects(a.founded) && !protects(d.Config) {
@@ -107,7 +107,7 @@ func (c *Coordinator) groundsNow(ctx context.Context, a *approvals, d *Documents
 	switch {
 	case base != nil:
 		out.Base, out.Configs = base, append(out.Configs, cfg)
-	case p.Branch != on: // a workspace that was never pushed has it as its own branch alone
+	case p.Branch != on: // a workspace that was never pushed has it only as its own branch
 		return nil, &wire.Error{
 			Code:    CodeUnapproved,
 			Field:   "authority.protected_branch",
@@ -120,7 +120,7 @@ func (c *Coordinator) groundsNow(ctx context.Context, a *approvals, d *Documents
 	return out, nil
 }
 
-// asking is what people are asked at the gate that waits; nil where any person's word is enough and none is signed.
+// asking returns what people must approve at the gate that waits; nil if any person may and no signature is needed.
 func (c *Coordinator) asking(ctx context.Context, a *approvals, s *Seen, proves bool) (*initiative.Yes, error) {
 	g, err := c.groundsNow(ctx, a, s.Documents)
 	if err != nil {
@@ -149,8 +149,8 @@ func (c *Coordinator) asking(ctx context.Context, a *approvals, s *Seen, proves 
 	return y, nil
 }
 
-// behind refuses a yes where the protected branch lacks the commit that was known with the request: it would be judged by
-// that everywhere else.
+// behind refuses a yes if the protected branch lacks the commit that was known at the request: elsewhere the yes
+// would be judged by that commit.
 func (a *approvals) behind(ctx context.Context, s *Seen) *wire.Error {
 	b := s.History.AskedBy()
 	if b == nil || b.Ref == "" || len(a.protected.Names) == 0 {
@@ -170,7 +170,7 @@ func (a *approvals) behind(ctx context.Context, s *Seen) *wire.Error {
 	}
 }
 
-// judgingHere is judging by what is recorded here.
+// judgingHere is judging with what is recorded here.
 func (c *Coordinator) judgingHere(ctx context.Context, st *initiative.State) (*approvals, error) {
 	tip := object.OID("")
 	if home := c.repository(ctx); home != nil {
@@ -182,7 +182,7 @@ func (c *Coordinator) judgingHere(ctx context.Context, st *initiative.State) (*a
 	return c.judging(ctx, st, tip, nil, false)
 }
 
-// standing is where the runs of the gate's repositories stand, as far as they are recorded.
+// standing returns the positions of the runs of the gate's repositories, as far as they are recorded.
 func standing(s *Seen) []attest.Repository {
 	var out []attest.Repository
 	for _, id := range initiative.Reevaluate(&s.Workspace, s.Children).RequiredRepos {
@@ -193,7 +193,7 @@ func standing(s *Seen) []attest.Repository {
 	return out
 }
 
-// recordedWhole refuses a signature over a question that is not recorded, or over a repository that is not.
+// recordedWhole refuses a signature for a request that is not recorded, or for a repository that is not.
 func recordedWhole(s *Seen, y *initiative.Yes) *wire.Error {
 	if y.Consent.Answers == "" {
 		return &wire.Error{
@@ -225,7 +225,7 @@ func recordedWhole(s *Seen, y *initiative.Yes) *wire.Error {
 	return nil
 }
 
-// said gathers the proof of a person who approves: statements that were handed in, and one that is signed now.
+// said collects the proof of a person who approves: statements that were submitted, and one that is signed now.
 func (c *Coordinator) said(ctx context.Context, s *Seen, opt consent.Options, env protocol.Env) (*initiative.Yes, error) {
 	a, err := c.judgingHere(ctx, s.State)
 	if err != nil {
@@ -240,7 +240,7 @@ func (c *Coordinator) said(ctx context.Context, s *Seen, opt consent.Options, en
 	}
 	d := y.Question(s.State)
 	if opt.Sign {
-		// Not to ask for a key, or its passphrase, where the signature would count for nothing.
+		// Do not ask for a key, or its passphrase, if the signature would not count.
 		if e := d.Excludes(env.Actor.Email); e != nil {
 			return nil, e
 		}
@@ -274,8 +274,8 @@ func (c *Coordinator) said(ctx context.Context, s *Seen, opt consent.Options, en
 	return y, nil
 }
 
-// beginning is the commit that says who may approve in an initiative that begins, "" where its configuration names no
-// people. What is committed counts, so that no one may change it between the two.
+// beginning returns the commit that says who may approve in a new initiative, "" if its configuration names no
+// people. Only what is committed counts, so that it cannot be changed in between.
 func (c *Coordinator) beginning(ctx context.Context, cfg *initiative.Config) (string, error) {
 	if cfg.Authority == nil {
 		return "", nil
