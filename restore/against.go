@@ -1,6 +1,5 @@
-// An export held against the run here: the record that it carries is judged and compared as that
-// of a remote is. Of one without a record the files are compared, so what can be told is which
-// operation left them like that.
+// Comparing an export with the run here: its record is verified and compared like a remote's. An export without a
+// record is compared by its files, which only show which operation left them.
 
 package restore
 
@@ -23,16 +22,15 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// exportLedgers place an export in a run: ledgers of which no row is ever changed.
+// exportLedgers are the ledgers that locate an export in a run: none of their rows is ever changed.
 var exportLedgers = []wire.Ledger{wire.LedgerHistory, wire.LedgerEvents}
 
-// Against compares the run of an artifact with the one that the project at dir, or the repository
-// without a work tree there, has recorded, only if it is that of run when that is not "". The
-// artifact is verified first, as by Verify.
+// Against compares the run of an artifact with the one that the project at dir, or the repository without a work
+// tree there, has recorded; if run is not "", the artifact must be of that run. It verifies the artifact first,
+// like Verify.
 //
-// Errors: artifact_unreadable, artifact_unverified, history_invalid for a record that is not whole;
-// invalid_argument for an initiative, for another run, and for an artifact that leaves out what is
-// compared.
+// Errors: artifact_unreadable, artifact_unverified, history_invalid for an incomplete record; invalid_argument for
+// an initiative, for another run, and for an artifact that leaves out what is compared.
 func Against(ctx context.Context, dir string, r io.Reader, run string) (*travel.Against, error) {
 	in, err := receive(ctx, r, "", VerifyOptions{})
 	if err != nil {
@@ -57,8 +55,7 @@ func Against(ctx context.Context, dir string, r io.Reader, run string) (*travel.
 	return &travel.Against{Kind: travel.AgainstExport, Files: true, Runs: []*travel.AgainstRun{x.out}}, nil
 }
 
-// recorded compares the record that the artifact carries, whose newest operation has to have left
-// the files as they are beside it.
+// recorded compares the record in the artifact, whose newest operation must have left the files beside it.
 func (x *placing) recorded(ctx context.Context) (*travel.Against, error) {
 	file, remove, err := x.in.recordFile()
 	if err != nil {
@@ -95,17 +92,17 @@ func (x *placing) recorded(ctx context.Context) (*travel.Against, error) {
 	return a, nil
 }
 
-// placing is an artifact on the way to its place in a run.
+// placing locates an artifact in a run.
 type placing struct {
 	in    *taken
 	store *gitstore.Store
-	repo  *git.Repository // whose operations the files are held against
+	repo  *git.Repository // with whose operations the files are compared
 	out   *travel.AgainstRun
 	state []byte
 	rows  map[wire.Ledger][]byte
 }
 
-// comparable reads what is compared.
+// comparable reads the files to compare.
 func (x *placing) comparable(run string) (err error) {
 	refuse := func(format string, args ...any) error {
 		return &wire.Error{
@@ -141,7 +138,7 @@ func (x *placing) comparable(run string) (err error) {
 	return nil
 }
 
-// read returns a file of the artifact, nil when it has none.
+// read returns a file of the artifact, nil if it has none.
 func (x *placing) read(name string) ([]byte, error) {
 	if _, there := x.in.at[name]; !there {
 		return nil, nil
@@ -157,12 +154,12 @@ func (x *placing) read(name string) ([]byte, error) {
 	return data, nil
 }
 
-// How the ledgers of an artifact stand to those of an operation.
+// How the ledgers of an artifact relate to those of an operation.
 type ledgerPlace int
 
 const (
 	placeApart ledgerPlace = iota
-	placeAfter             // they go on from them
+	placeAfter             // they continue them
 	placeSame
 )
 
@@ -183,8 +180,7 @@ func (x *placing) stands(ctx context.Context, op object.OID) (ledgerPlace, error
 	return at, nil
 }
 
-// place finds the operation that left the files as they are in the artifact, else the newest
-// one that they go on from.
+// place finds the operation that left the artifact's files, else the newest one that they continue.
 func (x *placing) place(ctx context.Context) error {
 	out := x.out
 	tip, err := chain.Tip(ctx, x.store.Repository(), out.Run)
@@ -223,7 +219,7 @@ func (x *placing) place(ctx context.Context) error {
 	return x.beyond(ctx, ops, digest)
 }
 
-// found notes the operation.
+// found sets the operation.
 func (x *placing) found(ops []chain.OpInfo, i int) {
 	x.out.State, x.out.There, x.out.Base = travel.RunEqual, ops[i].Op, ops[i].Op
 	if x.out.Ahead = len(ops) - 1 - i; x.out.Ahead > 0 {
@@ -234,8 +230,7 @@ func (x *placing) found(ops []chain.OpInfo, i int) {
 // beyond places an artifact that no operation here recorded.
 func (x *placing) beyond(ctx context.Context, ops []chain.OpInfo, digest string) error {
 	out := x.out
-	// The ledgers of a later operation go on from those of an earlier one, so the place can
-	// be halved.
+	// The ledgers of a later operation continue those of an earlier one, so a binary search works.
 	lo, hi := 0, len(ops)
 	for lo < hi {
 		mid := (lo + hi) / 2

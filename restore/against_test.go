@@ -21,7 +21,7 @@ func TestAnExportHasItsPlaceInTheRun(t *testing.T) {
 	goOn(t, src.dir) // two operations
 	_, second := exported(t, src.dir, ExportOptions{})
 
-	// events changes the text of the events in an artifact that stays true to itself.
+	// events changes the text of the events in an artifact and keeps it consistent.
 	events := func(change func([]byte) []byte) func(o *ojson.Object) {
 		return func(o *ojson.Object) {
 			path := wire.LedgerEvents.Path()
@@ -48,7 +48,7 @@ func TestAnExportHasItsPlaceInTheRun(t *testing.T) {
 		artifact     []byte
 		change       func(o *ojson.Object)
 		state, code  string
-		ahead, after int // after: 1 when rows are only in the artifact
+		ahead, after int // after: 1 if only the artifact has these rows
 	}{
 		{name: "as recorded now", artifact: second, state: travel.RunEqual},
 		{name: "as recorded before", artifact: first, state: travel.RunAhead, ahead: 2},
@@ -101,9 +101,9 @@ func TestTheRecordInAnExportIsJudged(t *testing.T) {
 	goOn(t, s.dir) // two operations
 	_, artifact := exported(t, s.dir, ExportOptions{Record: true})
 	tip := testGit(t, s.dir, "rev-parse", ref)
-	goOn(t, s.clone) // the same two, by itself
+	goOn(t, s.clone) // the same two, made separately
 
-	// carrying is the artifact with other bytes for its record, of which all that it claims is true.
+	// carrying returns the artifact with other bytes for its record, with consistent claims.
 	carrying := func(name string) []byte {
 		op := testGit(t, s.dir, "rev-parse", name)
 		file := filepath.Join(t.TempDir(), "bundle")
@@ -164,7 +164,7 @@ func TestTheRecordInAnExportIsJudged(t *testing.T) {
 	}
 }
 
-// mustRead is the content of a file in an artifact.
+// mustRead returns the content of a file in an artifact.
 func mustRead(t *testing.T, artifact []byte, path string) []byte {
 	t.Helper()
 	in, err := receive(t.Context(), bytes.NewReader(artifact), "", VerifyOptions{})

@@ -9,7 +9,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// What an artifact calls itself.
+// Kinds of artifacts, in their own words.
 const (
 	SchemaVersion   = "0.3"
 	KindRun         = "agentxchain_run_export"
@@ -23,10 +23,10 @@ const (
 	formatText  = "text"
 )
 
-// Codes of errors, beside those of the rooms below.
+// Codes of errors, in addition to those of the packages used.
 const (
 	CodeInput    = "artifact_unreadable" // the artifact cannot be read or is not JSON
-	CodeContent  = "export_content"      // a governed file of the project is not what its name says
+	CodeContent  = "export_content"      // a governed file of the project does not match its name
 	CodeNoExport = "nothing_to_export"   // neither a run nor an initiative
 )
 
@@ -38,13 +38,13 @@ const (
 	multiDir        = ".agentxchain/multirepo"
 )
 
-// runRoots are what a run artifact collects, files and directories.
+// runRoots returns the files and directories that a run artifact collects.
 func runRoots() []string {
 	return slices.Concat([]string{wire.ConfigPath}, wire.ContinuityFiles(), wire.ContinuityRoots(),
 		[]string{pidFile, dashboardFile, ".planning"})
 }
 
-// RestoreRoots are the roots a restore replaces: all but the dashboard's session.
+// RestoreRoots returns the roots that a restore replaces: all except the dashboard's session.
 func RestoreRoots() []string {
 	roots := runRoots()
 	out := roots[:0]
@@ -66,7 +66,7 @@ func Restorable(path string) bool {
 	return false
 }
 
-// coordinatorRoots are the files a coordinator artifact collects.
+// coordinatorRoots returns the files that a coordinator artifact collects.
 func coordinatorRoots() []string {
 	return []string{
 		coordinatorFile,
@@ -79,7 +79,7 @@ func coordinatorRoots() []string {
 	}
 }
 
-// formatOf is the format a name stands for.
+// formatOf returns the format of a file by its name.
 func formatOf(path string) string {
 	switch {
 	case strings.HasSuffix(path, ".jsonl"):

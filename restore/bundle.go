@@ -12,14 +12,14 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// ExportedBundle says what a bundle carries.
+// ExportedBundle describes an exported bundle.
 type ExportedBundle struct {
 	Refs  []string
 	Bytes int64
 }
 
-// bundleOf writes the refs of the run in the artifact to the new file at path. The
-// run's lock is held, so it is the history of the very state in the artifact.
+// bundleOf writes the refs of the run in the artifact to the new file at path. The caller holds the run's lock, so
+// the history matches the state in the artifact.
 func bundleOf(ctx context.Context, store *gitstore.Store, run string, opt ExportOptions) (*ExportedBundle, error) {
 	if run == "" {
 		return nil, &wire.Error{

@@ -1,5 +1,5 @@
-// Histories as bundles: brought over whole, never over another one, and not at all
-// when anything about them is odd.
+// Tests of histories as bundles: transferred completely, never over another history, and not at all when anything
+// about them is odd.
 
 package restore
 
@@ -20,7 +20,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
-// bundled is the artifact and bundle of a project as it is.
+// bundled returns the artifact and bundle of a project as it is.
 func bundled(t *testing.T, dir string) (artifact []byte, file string) {
 	t.Helper()
 	file = filepath.Join(t.TempDir(), "run.bundle")
@@ -42,7 +42,7 @@ func TestBundleBringsTheHistory(t *testing.T) {
 	s := newSource(t)
 	ref := runRef(t, s.artifact)
 	id := strings.TrimPrefix(ref, git.RunRefPrefix)
-	// Refs of other kinds that belong to the run, and such that do not.
+	// Refs of other kinds, with and without connection to the run.
 	testGit(t, s.dir, "update-ref", "refs/agentxchain/proofs/"+id, "HEAD")
 	testGit(t, s.dir, "update-ref", "refs/agentxchain/signatures/"+id+"/ada", "HEAD")
 	testGit(t, s.dir, "update-ref", "refs/agentxchain/proofs/run_other", "HEAD")
@@ -59,7 +59,7 @@ func TestBundleBringsTheHistory(t *testing.T) {
 		}
 	}
 	sound(t, s.clone)
-	// A behind bundle changes nothing, one that goes on moves the ref forward.
+	// A bundle that is behind changes nothing, one that is ahead moves the ref forward.
 	goOn(t, s.clone)
 	tip := testGit(t, s.clone, "rev-parse", ref)
 	newer, ahead := bundled(t, s.clone)
@@ -125,11 +125,11 @@ func TestHostileBundlesAreRefused(t *testing.T) {
 		return data
 	}
 	flip := func(at int) []byte { d := slices.Clone(good); d[at] ^= 0x41; return d }
-	// Histories that are well formed as git has it, and no runs.
+	// Histories that are well formed for git, but not runs.
 	empty := testGit(t, s.dir, "commit-tree", "-m", "x", testGit(t, s.dir, "mktree", "--missing"))
 	tip := testGit(t, s.dir, "rev-parse", ref)
 	tree := testGit(t, s.dir, "rev-parse", ref+"^{tree}")
-	rootless := testGit(t, s.dir, "commit-tree", "-m", "forged", tree) // an assignment without what it was assigned on
+	rootless := testGit(t, s.dir, "commit-tree", "-m", "forged", tree) // an assignment without its evidence
 	merged := testGit(t, s.dir, "commit-tree", "-m", "two parents", "-p", tip, "-p", "HEAD", tree)
 	forged := func(commit string) []byte {
 		testGit(t, s.dir, "update-ref", "refs/agentxchain/runs/run_forged", commit)

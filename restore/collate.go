@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// collation is the ASCII part of the root collation order; a letter's two cases
-// differ only where everything else is equal.
+// collation is the ASCII part of the root collation order; the two cases of a letter differ only if everything else
+// is equal.
 const collation = " _-,;:!?.'\"()[]{}@*/\\&#%`^+<=>|~$0123456789abcdefghijklmnopqrstuvwxyz"
 
 var ranks = sync.OnceValue(func() *[utf8.RuneSelf]byte {
@@ -23,8 +23,8 @@ var ranks = sync.OnceValue(func() *[utf8.RuneSelf]byte {
 	return &t
 })
 
-// collate compares two names. Characters beyond ASCII sort behind it, by code
-// point: their order carries no meaning in an artifact.
+// collate compares two names. Characters beyond ASCII sort after it, by code point: their order has no meaning in
+// an artifact.
 func collate(a, b string) int {
 	t := ranks()
 	ra, rb := []rune(a), []rune(b)
@@ -42,7 +42,7 @@ func collate(a, b string) int {
 	if d := len(ra) - len(rb); d != 0 {
 		return d
 	}
-	// Lower case first: the byte order of the first difference, turned round.
+	// Lower case first: the reverse of the byte order at the first difference.
 	return strings.Compare(b, a)
 }
 

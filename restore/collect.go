@@ -13,15 +13,15 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// collected are the files to export, and what stays behind.
+// collected are the files to export, and those left out.
 type collected struct {
 	paths  []string
 	behind []string // sentences: names that no artifact can hold, links that lead out
 	seen   map[string]bool
 }
 
-// collect finds the regular files at and below roots in the order of an artifact.
-// Links below a root are not followed, a root that is one is, within the project.
+// collect finds the regular files at and below roots in the order of an artifact. It follows a root that is a link,
+// within the project, but no links below a root.
 func collect(root *os.Root, roots []string) (*collected, error) {
 	c := &collected{seen: make(map[string]bool)}
 	for _, r := range roots {
@@ -51,7 +51,7 @@ func (c *collected) walk(root *os.Root, dir string) error {
 	return fs.WalkDir(root.FS(), dir, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case errors.Is(err, fs.ErrNotExist) && path != dir:
-			return nil // gone since its directory was read
+			return nil // gone since the directory was read
 		case err != nil:
 			return failed(CodeContent, path, "cannot be examined: %v", err)
 		case strings.EqualFold(d.Name(), ".git"):
@@ -81,9 +81,8 @@ func (c *collected) leave(format, path string) {
 	c.behind = append(c.behind, "Not in the artifact: "+strings.Replace(format, "%s", path, 1))
 }
 
-// bound keeps at most max files: the configuration, the state and the ledgers in
-// any case, then what else is governed, then bundles and staged results, then
-// planning documents (docs/export.md#nothing-is-left-out-in-silence).
+// bound keeps at most max files: always the configuration, the state and the ledgers, then other governed files,
+// then bundles and staged results, then planning documents (docs/export.md#nothing-is-left-out-in-silence).
 func bound(paths []string, max int) []string {
 	if max <= 0 || len(paths) <= max {
 		return paths
@@ -111,8 +110,7 @@ func bound(paths []string, max int) []string {
 
 func max0(n int) int { return max(n, 0) }
 
-// essential are the files without which an artifact says nothing, or nothing that
-// can be verified.
+// essential reports whether an artifact without the file would say nothing, or nothing verifiable.
 func essential(path string) bool {
 	if path == wire.ConfigPath || path == statePath {
 		return true

@@ -1,4 +1,4 @@
-// What the exporting machine saw of a dashboard (docs/export.md#what-is-in-it).
+// The exporting machine's dashboard (docs/export.md#what-is-in-it).
 
 package restore
 
@@ -12,9 +12,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/process"
 )
 
-// DashboardSession is {status, pid, url, started_at}: what the files below dir and the
-// processes of this machine tell of a dashboard, as an export records it. It changes
-// nothing.
+// DashboardSession returns {status, pid, url, started_at}: the state of a dashboard, from the files below dir and
+// the processes of this machine, as an export records it. It changes nothing.
 func DashboardSession(dir string) *ojson.Object {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -29,8 +28,8 @@ func noDashboard() *ojson.Object {
 	return ojson.NewObject("status", "not_running", "pid", nil, "url", nil, "started_at", nil)
 }
 
-// dashboardSession looks at the files a dashboard leaves, and changes nothing.
-// live is true when its process exists.
+// dashboardSession reads the files that a dashboard leaves, without changing anything. live is true when its
+// process exists.
 func dashboardSession(root *os.Root, lives func(int) bool) (session *ojson.Object, live bool) {
 	pid := 0
 	if text, ok := small(root, pidFile); ok {
@@ -68,7 +67,7 @@ func dashboardSession(root *os.Root, lives func(int) bool) (session *ojson.Objec
 	return noDashboard(), false
 }
 
-// small reads a little file.
+// small reads a small file.
 func small(root *os.Root, name string) ([]byte, bool) {
 	fi, err := root.Stat(name)
 	if err != nil || !fi.Mode().IsRegular() {
@@ -83,9 +82,8 @@ func small(root *os.Root, name string) ([]byte, bool) {
 	return data, err == nil
 }
 
-// DecisionSummary is the summary of the rows of repo-decisions.jsonl an artifact
-// carries (docs/export.md#what-is-in-it), nil without any. config is agentxchain.json as it is
-// written, nil without one.
+// DecisionSummary returns the summary of the rows of repo-decisions.jsonl in an artifact
+// (docs/export.md#what-is-in-it), nil without any. config is agentxchain.json as written, nil without one.
 func DecisionSummary(rows []*ojson.Object, config *ojson.Object) *ojson.Object {
 	return summarizeDecisions(rows, config)
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/ledger"
 )
 
-// summarizeDecisions returns the summary of the rows of repo-decisions.jsonl, nil
-// without any. config is agentxchain.json as it is written.
+// summarizeDecisions returns the summary of the rows of repo-decisions.jsonl, nil without any. config is
+// agentxchain.json as written.
 func summarizeDecisions(rows []*ojson.Object, config *ojson.Object) *ojson.Object {
 	if len(rows) == 0 {
 		return nil
@@ -68,14 +68,13 @@ func summarizeDecisions(rows []*ojson.Object, config *ojson.Object) *ojson.Objec
 			"superseding_active_count", supersede, "overridden_with_successor_count", succeeded))
 }
 
-// authority returns the level and source a role has, as an artifact spells them;
-// nil for none.
+// authority returns a role's authority level and its source, in an artifact's form; nil for none.
 func authority(config *ojson.Object, role any) (level, source any) {
 	declared := get(config, "roles")
 	if !truthy(declared) {
 		return nil, nil
 	}
-	roles := objectOf(declared) // none has a role when it is something else
+	roles := objectOf(declared) // if it is not an object there are no roles
 	name, _ := role.(string)
 	entry, known := roles.Get(name)
 	if n, ok := get(objectOf(entry), "decision_authority").(ojson.Number); ok {

@@ -8,8 +8,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
-// delegations gathers what history says about delegated work. Ids are kept as
-// their JSON spelling: nothing makes another tool's ids strings.
+// delegations collects delegated work from history. Ids keep their JSON spelling: another tool's ids need not be
+// strings.
 type delegations struct {
 	parents  ojson.Map[*delegating]
 	children map[string]*ojson.Object // delegation -> {turn_id, status}
@@ -18,8 +18,8 @@ type delegations struct {
 
 type delegating struct{ turn, role, issued any }
 
-// mayDelegate is a cheap look at a history row: rows without these characters,
-// nearly all, need no decoding. A name can hide behind escapes.
+// mayDelegate quickly checks a history row: nearly all rows lack these characters and need no decoding. A name can
+// be hidden by escapes.
 func mayDelegate(row []byte) bool {
 	return bytes.Contains(row, []byte("delegation")) || bytes.Contains(row, []byte(`\u`))
 }
@@ -31,7 +31,7 @@ func idKey(v any) string {
 	return string(ojson.Compact(v))
 }
 
-// add takes in a history row; other values than objects say nothing.
+// add adds a history row; values other than objects are ignored.
 func (d *delegations) add(row *ojson.Object) {
 	if row == nil {
 		return
@@ -54,8 +54,7 @@ func (d *delegations) add(row *ojson.Object) {
 	}
 }
 
-// set gives o a member unless the value is absent: a member that has no source is
-// left out, as JSON does.
+// set sets a member of o unless the value is absent: such a member is left out, as in JSON.
 func set(o *ojson.Object, key string, v any) {
 	if _, ok := v.(absent); !ok {
 		o.Set(key, v)

@@ -1,4 +1,4 @@
-// Events of several repositories in one order (docs/export.md#what-is-in-it).
+// Ordering the events of several repositories (docs/export.md#what-is-in-it).
 
 package restore
 
@@ -13,15 +13,15 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/restore/internal/scan"
 )
 
-// event is what the order and the counts need of one event.
+// event is what ordering and counting need from one event.
 type event struct {
 	repo string
-	at   float64 // milliseconds; infinite when there is no such time
+	at   float64 // milliseconds; infinite without a valid time
 	id   string
 	kind string
 
-	digest scan.Digest // of the event with its repo_id, when verifying
-	start  int64       // where its text is in the spool, when exporting
+	digest scan.Digest // of the event with its repo_id, for verifying
+	start  int64       // where its text is in the spool, for exporting
 	length int
 }
 
@@ -34,7 +34,7 @@ func newEvent(repo string, row *ojson.Object) event {
 	return e
 }
 
-// textOf is a value as a JavaScript string, "" for what counts as false.
+// textOf converts a value to a JavaScript string, "" if it is falsy.
 func textOf(v any) string {
 	switch v := v.(type) {
 	case string:
@@ -49,7 +49,7 @@ func textOf(v any) string {
 	return ""
 }
 
-// sortEvents puts events in the order of an artifact: time, then id.
+// sortEvents sorts events in the order of an artifact: time, then id.
 func sortEvents(list []event) {
 	slices.SortStableFunc(list, func(a, b event) int {
 		switch {
@@ -62,8 +62,7 @@ func sortEvents(list []event) {
 	})
 }
 
-// countEvents returns the repositories with events, sorted, and how many there are
-// of each type.
+// countEvents returns the repositories with events, sorted, and the number of events of each type.
 func countEvents(list []event) (repos []any, types *ojson.Object) {
 	seen := make(map[string]bool)
 	counts := make(map[string]int)
@@ -89,7 +88,7 @@ func countEvents(list []event) (repos []any, types *ojson.Object) {
 	return repos, types
 }
 
-// codeUnits is the order of UTF-16 code units.
+// codeUnits compares strings by UTF-16 code units.
 func codeUnits(a, b string) int {
 	if isASCII(a) && isASCII(b) {
 		return strings.Compare(a, b)

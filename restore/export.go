@@ -1,5 +1,4 @@
-// Exporting: what is asked for, what comes of it, and which kind it is
-// (docs/export.md#what-is-in-it).
+// Exporting: the options, the result, and which kind of artifact (docs/export.md#what-is-in-it).
 
 package restore
 
@@ -17,35 +16,35 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// ExportOptions of Prepare. The zero value leaves no file out.
+// ExportOptions are the options of Prepare. The zero value leaves no file out.
 type ExportOptions struct {
 	Now      func() time.Time // clock; time.Now when nil
-	From     string           // directory that places in the artifact are relative to; the one exported from when ""
+	From     string           // directory to which paths in the artifact are relative; the exported one when ""
 	LockWait time.Duration    // how long to wait for an operation to end; 10 s when 0
-	TempDir  string           // where files wait until the artifact is written; the system's when ""
-	InPlace  bool             // TempDir is where the artifact goes: Export.Take may spare a copy
+	TempDir  string           // directory of temporary files until the artifact is written; the system's when ""
+	InPlace  bool             // TempDir is the artifact's destination: Export.Take may save a copy
 
-	// MaxFiles keeps the artifact to that many files and MaxJSONLEntries every
-	// ledger to its last entries, 0 for no bound. The configuration, the state and
-	// the ledgers are never left out, decisions that outlive their run never cut.
+	// MaxFiles limits the artifact to that many files and MaxJSONLEntries every ledger to its last entries, 0 for
+	// no limit. The configuration, the state and the ledgers are never left out, and decisions that outlive their
+	// run are never cut.
 	MaxFiles        int
 	MaxJSONLEntries int
 
 	// AllowSecrets are fingerprints of secrets that may be in the artifact.
 	AllowSecrets []string
 
-	// Bundle is a new file for the history of the run as a git bundle; "" for none.
+	// Bundle is the name of a new file for the history of the run as a git bundle; "" for none.
 	Bundle string
 
-	// Record carries the record of the run, or of the run of each repository, in the artifact, unless
-	// Bundle takes it or something was cut. MaxRecord bounds it; 32 MiB when 0.
+	// Record includes the record of the run, or of each repository's run, in the artifact, unless Bundle takes it
+	// or something was cut. MaxRecord bounds it; 32 MiB when 0.
 	Record    bool
 	MaxRecord int64
 
-	// WithWork carries changes of the checkout that are not committed.
+	// WithWork includes uncommitted changes of the checkout.
 	WithWork bool
 
-	// Live reports whether a process exists; asked about a dashboard.
+	// Live reports whether a process exists; it is called for a dashboard's process.
 	Live     func(pid int) bool
 	Progress func(done, total int) // files
 }
@@ -69,37 +68,37 @@ func (o ExportOptions) filled(dir string) ExportOptions {
 	return o
 }
 
-// Export is an artifact that is ready to be written: everything in it was read in
-// one moment, and no lock is held any more. Close it.
+// Export is an artifact ready to be written: everything in it was read at one moment, and no lock is held any more.
+// Close it after use.
 type Export struct {
 	Kind     string
 	Run      string // id of the run or of the initiative, "" for none
-	Files    int    // files in it, those of repositories included
+	Files    int    // number of files in it, including those of repositories
 	Repos    int
-	Failed   int      // repositories that could not be exported
+	Failed   int      // number of repositories that could not be exported
 	Blockers []string // why a run artifact cannot be restored
-	Offer    bool     // WithWork, which was not given, would carry some of what blocks
-	Notices  []string // what was left out and what was put right, for a person
-	Cut      []string // what was left out because it was asked for
+	Offer    bool     // WithWork, which was not set, would include some of what blocks
+	Notices  []string // what was left out and what was corrected, for a person
+	Cut      []string // what was left out on request
 	Bundle   *ExportedBundle
-	Record   *ExportedRecord // nil when it carries none
-	Records  int             // of repositories, in the artifact of an initiative
-	Work     int             // files of work in progress in it
+	Record   *ExportedRecord // nil if it has none
+	Records  int             // number of records of repositories, in the artifact of an initiative
+	Work     int             // number of files of work in progress in it
 
-	head   []part // up to the files
-	tail   []part // behind them
+	head   []part // before the files
+	tail   []part // after the files
 	spool  *spool
-	events []event // of a run inside an initiative
+	events []event // events of a run inside an initiative
 	repos  []*Export
 }
 
-// part is a piece of an artifact: text, or something that writes itself.
+// part is a piece of an artifact: text, or a function that writes itself.
 type part struct {
 	text  []byte
 	write func(io.Writer) error
 }
 
-// Close removes what waits on the disk.
+// Close removes the temporary files.
 func (e *Export) Close() {
 	if e == nil {
 		return
@@ -124,9 +123,8 @@ func (e *Export) WriteTo(w io.Writer) (int64, error) {
 	return c.n, err
 }
 
-// Take returns a large artifact as a file that is written whole, but neither synced
-// nor named (durable.Name), with its size. It is nil where that cannot be; then
-// WriteTo writes the artifact. Otherwise the file is the caller's to close and the
+// Take returns a large artifact as a completely written file, but neither synced nor named (durable.Name), with its
+// size. It returns nil if that is not possible; then use WriteTo. Otherwise the caller closes the file and the
 // export is used up.
 func (e *Export) Take() (*os.File, int64, error) {
 	if len(e.repos) > 0 {
@@ -142,7 +140,7 @@ func (e *Export) Take() (*os.File, int64, error) {
 	return e.spool.take(head, append(tail, '\n'), gap)
 }
 
-// plain is the text of parts, false when one of them writes itself.
+// plain returns the text of parts, false if one of them writes itself.
 func plain(parts []part) (text []byte, ok bool) {
 	for _, p := range parts {
 		if p.write != nil {
@@ -188,18 +186,17 @@ func (c *countingWriter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// ReadFrom lets files be copied to files.
+// ReadFrom allows efficient copying from file to file.
 func (c *countingWriter) ReadFrom(r io.Reader) (int64, error) {
 	n, err := io.Copy(c.w, r)
 	c.n += n
 	return n, err
 }
 
-// Prepare reads what is governed around dir: the run of the nearest project at or
-// above it, or the initiative of the nearest coordinator's workspace.
+// Prepare reads the governed files around dir: the run of the nearest project at or above it, or the initiative of
+// the nearest coordinator's workspace.
 //
-// Errors: nothing_to_export, export_content, io_failed, locked, and those of
-// opening and looking at a run.
+// Errors: nothing_to_export, export_content, io_failed, locked, and those of opening and reading a run.
 func Prepare(ctx context.Context, dir string, opt ExportOptions) (*Export, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
@@ -220,7 +217,7 @@ func Prepare(ctx context.Context, dir string, opt ExportOptions) (*Export, error
 		case isFile(filepath.Join(at, coordinatorFile)):
 			return exportCoordinator(ctx, at, opt)
 		}
-		// A directory above the repository's top is not part of it.
+		// A directory above the repository's root is not part of it.
 		_, noRepo := os.Lstat(filepath.Join(at, ".git"))
 		if up := filepath.Dir(at); up == at || noRepo == nil {
 			return nil, nothing(abs)
@@ -239,12 +236,12 @@ func isFile(path string) bool {
 	return err == nil && fi.Mode().IsRegular()
 }
 
-// failed is an error about a file.
+// failed returns an error about a file.
 func failed(code, path, format string, args ...any) error {
 	return &wire.Error{Code: code, Field: path, Message: path + " " + fmt.Sprintf(format, args...) + "."}
 }
 
-// place is a directory as an artifact names it.
+// place returns the name of a directory in an artifact.
 func place(from, dir string) string {
 	rel, err := filepath.Rel(from, dir)
 	if err != nil {
@@ -253,8 +250,7 @@ func place(from, dir string) string {
 	return filepath.ToSlash(rel)
 }
 
-// member starts a top-level member: each is on a line of its own, so that two
-// artifacts can be compared with tools for lines.
+// member starts a top-level member: each is on its own line, so that line-based tools can compare two artifacts.
 func member(first bool, key string, v any) part {
 	return part{text: append(memberName(first, key), ojson.Compact(v)...)}
 }

@@ -22,17 +22,16 @@ import (
 // coordinatorLock is held while an initiative is exported.
 const coordinatorLock = initiative.Dir + "/coordinator.lock"
 
-// exportCoordinator reads the workspace at dir. Its lock is held until the last of
-// its repositories was read, so that the initiative does not move meanwhile, and where
-// it cannot be taken the initiative must be the same afterwards; each repository is
-// read under its own.
+// exportCoordinator reads the workspace at dir. Its lock is held until the last of its repositories was read, so
+// that the initiative does not change meanwhile, and if it cannot be taken the initiative must be the same
+// afterwards; each repository is read under its own lock.
 func exportCoordinator(ctx context.Context, dir string, opt ExportOptions) (_ *Export, err error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, failed(CodeContent, dir, "cannot be opened: %v", err)
 	}
 	defer func() { _ = root.Close() }()
-	unlocked := false // what cannot be written here is looked at again when all was read
+	unlocked := false // an initiative that is not writable here is read again at the end
 	if _, err := root.Stat(initiative.Dir); err == nil {
 		lock, err := lockfile.Acquire(ctx, filepath.Join(dir, filepath.FromSlash(coordinatorLock)), "export",
 			opt.LockWait)
@@ -103,8 +102,7 @@ func exportCoordinator(ctx context.Context, dir string, opt ExportOptions) (_ *E
 	return e, nil
 }
 
-// repositories exports every repository of the configuration, in its order, and
-// returns the member that holds them.
+// repositories exports every repository of the configuration, in order, and returns the member that holds them.
 func (e *Export) repositories(ctx context.Context, dir string, cfg *ojson.Object, opt ExportOptions) ([]part, error) {
 	parts := []part{{text: append(memberName(false, "repos"), '{')}}
 	separator := "\n"
@@ -116,7 +114,7 @@ func (e *Export) repositories(ctx context.Context, dir string, cfg *ojson.Object
 		e.Repos++
 		child, err := exportRepository(ctx, dir, id, declared, remote, opt)
 		if err != nil {
-			// A command at work there, or our own end, is not a fault of the repository.
+			// A concurrent command there, or our own end, is not the repository's fault.
 			if ctx.Err() != nil || wire.ErrorCode(err) == fail.CodeLocked || wire.ErrorCode(err) == "io_failed" {
 				return nil, err
 			}
@@ -148,11 +146,11 @@ func (e *Export) repositories(ctx context.Context, dir string, cfg *ojson.Object
 	return append(parts, part{text: []byte("\n}\n}")}), nil
 }
 
-// errOnServer is why a repository is not exported that nothing is wrong with.
+// errOnServer says why a repository without a problem is not exported.
 var errOnServer = errors.New("it is only on its server here; git agentxchain export in a clone of it exports its run")
 
-// exportRepository exports one repository; remote is its server, "" for none. A project above a missing one must not
-// pass for it (docs/compatibility.md#where-we-differ-on-purpose).
+// exportRepository exports one repository; remote is its server, "" for none. A project above a missing one must
+// not be mistaken for it (docs/compatibility.md#where-we-differ-on-purpose).
 func exportRepository(ctx context.Context, dir, id, declared, remote string, opt ExportOptions) (*Export, error) {
 	if declared == "" {
 		return nil, errors.New("agentxchain-multi.json gives it no path")
@@ -170,8 +168,7 @@ func exportRepository(ctx context.Context, dir, id, declared, remote string, opt
 	return exportRun(ctx, at, id, opt)
 }
 
-// coordinatorSummary returns the summary, and a function that writes the member
-// with the events behind it.
+// coordinatorSummary returns the summary, and a function that writes the member with the events after it.
 func (e *Export) coordinatorSummary(w *entryWriter, cfg *ojson.Object) (*ojson.Object, func(io.Writer) error) {
 	document := func(name string) *ojson.Object {
 		v, err := lenient(w.documents[multiDir+"/"+name])

@@ -18,23 +18,22 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/restore/internal/scan"
 )
 
-// entryWriter writes file entries into a spool, and keeps what the summary is made
-// from.
+// entryWriter writes file entries to a spool, and keeps what the summary needs.
 type entryWriter struct {
 	spool *spool
-	max   int // entries of a ledger, 0 for all
+	max   int // maximum entries of a ledger, 0 for all
 
 	paths     []string // written so far
 	cut       []string
 	content   []byte
 	scratch   []byte
 	reader    *scan.Reader      // of what is written, reused
-	documents map[string][]byte // state, configuration: the bytes
+	documents map[string][]byte // bytes of state and configuration
 	rows      map[string]int
 	history   delegations
 	decisions []*ojson.Object
 	events    []event
-	wantRepo  string // events are wanted, for this repository
+	wantRepo  string // collect events, for this repository
 }
 
 func newEntryWriter(spool *spool, max int) *entryWriter {
@@ -111,8 +110,8 @@ func (w *entryWriter) entry(f *fileRead) error {
 	return err
 }
 
-// mayBeText reports files that people write: one that is not JSON although it is
-// called so must not keep a run from being exported (docs/compatibility.md#where-we-differ-on-purpose).
+// mayBeText reports whether people write the file: one that is not JSON despite its name must not keep a run from
+// being exported (docs/compatibility.md#where-we-differ-on-purpose).
 func mayBeText(path string) bool {
 	for _, dir := range [...]string{".planning/", wire.ProposedDir + "/", wire.ReviewsDir + "/", wire.StagingDir + "/",
 		wire.DispatchDir + "/", wire.RejectedDir + "/", ".agentxchain/reports/"} {
@@ -189,7 +188,7 @@ func (w *entryWriter) document(f *fileRead) error {
 	return writeJSON(w.spool, w.reader, w.content, f.strict)
 }
 
-// lines writes the entries of a file of JSON lines but the first skip ones.
+// lines writes the entries of a file of JSON lines except the first skip ones.
 func (w *entryWriter) lines(path string, skip int, strict bool) error {
 	separator := "["
 	next := lines(w.content)
@@ -220,7 +219,7 @@ func (w *entryWriter) lines(path string, skip int, strict bool) error {
 	return err
 }
 
-// row keeps what the summary needs of an entry.
+// row keeps what the summary needs from an entry.
 func (w *entryWriter) row(path string, line []byte, start int64) error {
 	switch path {
 	case wire.LedgerHistory.Path():
@@ -255,8 +254,7 @@ func (w *entryWriter) row(path string, line []byte, start int64) error {
 	return nil
 }
 
-// checkJSON reports whether doc is one JSON document; strict is false when only
-// lenient readers think so.
+// checkJSON reports whether doc is one JSON document; strict is false if only lenient readers accept it.
 func checkJSON(doc []byte) (strict bool, err error) {
 	r := scan.Bytes(doc, scan.Limits{})
 	err = r.Skip()
@@ -272,9 +270,8 @@ func checkJSON(doc []byte) (strict bool, err error) {
 	return false, err
 }
 
-// writeJSON writes a document without white space. Numbers and strings keep their
-// spelling: another one might stand for another value elsewhere. strict is what
-// checkJSON said of it.
+// writeJSON writes a document without white space. Numbers and strings keep their spelling: another spelling might
+// mean another value to other readers. strict is the result of checkJSON.
 func writeJSON(w io.Writer, r *scan.Reader, doc []byte, strict bool) error {
 	if strict {
 		r.Reset(doc)
@@ -288,7 +285,7 @@ func writeJSON(w io.Writer, r *scan.Reader, doc []byte, strict bool) error {
 	return err
 }
 
-// compact is writeJSON into memory.
+// compact is writeJSON to memory.
 func compact(doc []byte) ([]byte, error) {
 	strict, err := checkJSON(doc)
 	if err != nil {

@@ -1,5 +1,4 @@
-// Reading the files of an artifact: one is read, hashed and checked while the one
-// before it is written.
+// Reading the files of an artifact: one is read, hashed and checked while its predecessor is written.
 
 package restore
 
@@ -16,27 +15,27 @@ import (
 )
 
 const (
-	// maxExportFile is the longest file that verifiers read.
+	// maxExportFile is the maximum length of a file that verifiers read.
 	maxExportFile = 2 << 30
-	// besideOthers is the longest file that is read while another one is in memory, so
-	// that there is never room taken for two large ones.
+	// besideOthers is the maximum length of a file that is read while another is in memory, so that two large files
+	// never take memory at once.
 	besideOthers = 4 << 20
 )
 
 // fileRead is one file, read once.
 type fileRead struct {
 	path    string
-	err     error // it cannot be read
+	err     error // if it cannot be read
 	content []byte
 	digest  [sha256.Size]byte
-	compact []byte // a document without its white space; nil when it is large or not strict
+	compact []byte // a document without its white space; nil if it is large or not strict
 	total   int    // entries of JSON lines
-	strict  bool   // strict readers take it for JSON
-	wrong   error  // why it is not what its name says
+	strict  bool   // strict readers accept it as JSON
+	wrong   error  // why it does not match its name
 }
 
-// readFiles reads files in their order and hands each to take, whose end gives its
-// memory up. It returns the first error of take.
+// readFiles reads files in order and passes each to take; its memory is reused when take returns. It returns the
+// first error of take.
 func readFiles(root *os.Root, paths []string, take func(f *fileRead) error) error {
 	free, full, stop := make(chan *fileRead, 2), make(chan *fileRead), make(chan struct{})
 	free <- &fileRead{}
@@ -52,7 +51,7 @@ func readFiles(root *os.Root, paths []string, take func(f *fileRead) error) erro
 			}
 			var other *fileRead
 			if fi, err := root.Stat(path); err == nil && fi.Size() > besideOthers {
-				// The file before this one must be written first. Of the two the larger room is kept.
+				// The previous file must be written first. Keep the larger of the two buffers.
 				if other = <-free; cap(other.content) > cap(f.content) {
 					f, other = other, f
 				}
@@ -71,7 +70,7 @@ func readFiles(root *os.Root, paths []string, take func(f *fileRead) error) erro
 	}()
 	defer func() {
 		close(stop)
-		for range full { // until the reader is gone
+		for range full { // until the reader is done
 			free <- &fileRead{}
 		}
 	}()
@@ -124,7 +123,7 @@ func (f *fileRead) load(root *os.Root) error {
 	case fi.Size() > maxExportFile:
 		return fmt.Errorf("it has %d bytes, an artifact takes %d of one file", fi.Size(), int64(maxExportFile))
 	}
-	room(&f.content, fi.Size()+1) // one byte more shows the end without growing
+	room(&f.content, fi.Size()+1) // one extra byte reveals the end without growing the buffer
 	for {
 		n, err := file.Read(f.content[len(f.content):cap(f.content)])
 		f.content = f.content[:len(f.content)+n]

@@ -18,8 +18,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// exportRun reads the project at dir while it stands still. repo is what a coordinator
-// calls it; then its events are kept track of.
+// exportRun reads the project at dir while it does not change. repo is a coordinator's name for it; if set, its
+// events are collected.
 func exportRun(ctx context.Context, dir, repo string, opt ExportOptions) (_ *Export, err error) {
 	store, err := gitstore.Open(ctx, dir, gitstore.Options{Now: opt.Now})
 	if err != nil {
@@ -90,14 +90,14 @@ func temporary(err error) error {
 	}
 }
 
-// runExport is one run artifact in the making.
+// runExport is one run artifact under construction.
 type runExport struct {
 	opt       ExportOptions
 	e         *Export
 	store     *gitstore.Store
 	root      *os.Root
 	w         *entryWriter
-	total     int // files before the bound
+	total     int // number of files before the bound
 	left      []string
 	dashboard *ojson.Object
 	live      bool // its session files are in the artifact
@@ -105,8 +105,8 @@ type runExport struct {
 	git       *ojson.Object
 }
 
-// largeFile is from which size on a person is told what a file does to an artifact: it is in
-// there twice, for programs and for people.
+// largeFile is the size from which a person is told how much a file adds to an artifact: it is in there twice, for
+// programs and for people.
 const largeFile = 16 << 20
 
 // files writes the entries of all files.
@@ -117,8 +117,8 @@ func (r *runExport) files(ctx context.Context) error {
 	}
 	r.dashboard, r.live = dashboardSession(r.root, r.opt.Live)
 	if !r.live {
-		// What a dashboard that is gone has left proves nothing, and a restore
-		// would stumble over it (docs/compatibility.md#where-we-differ-on-purpose).
+		// Leftovers of an ended dashboard prove nothing, and a restore would refuse them
+		// (docs/compatibility.md#where-we-differ-on-purpose).
 		c.paths = slices.DeleteFunc(c.paths, func(p string) bool { return p == pidFile || p == dashboardFile })
 	}
 	r.left = c.behind
@@ -161,17 +161,16 @@ func (r *runExport) files(ctx context.Context) error {
 	return nil
 }
 
-// maxUnfit is how many files a restore would refuse are named.
+// maxUnfit is how many files that a restore would refuse are named.
 const maxUnfit = 20
 
-// unfit takes note of files whose names a restore refuses, so that the artifact
-// does not promise what it cannot keep.
+// unfit notes files whose names a restore refuses, so that the artifact does not promise what it cannot keep.
 func (r *runExport) unfit(paths []string) {
 	var rules pathRules
 	n := 0
 	for _, p := range paths {
 		if !Restorable(p) {
-			continue // a restore leaves it alone
+			continue // a restore ignores it
 		}
 		var refusal *wire.Error
 		if !errors.As(rules.check(p), &refusal) {
@@ -188,7 +187,7 @@ func (r *runExport) unfit(paths []string) {
 	}
 }
 
-// assemble puts the members around the files.
+// assemble adds the members around the files.
 func (r *runExport) assemble() error {
 	e, w := r.e, r.w
 	config, err := lenient(w.documents[wire.ConfigPath])
@@ -222,7 +221,7 @@ func (r *runExport) assemble() error {
 	}
 	before := memberName(false, "config")
 	if e.Record == nil {
-		before = append([]byte("\n}"), before...) // the record ends the files itself
+		before = append([]byte("\n}"), before...) // the record itself ends the files
 	}
 	tail := append(memberName(false, "state"), rawState...)
 	if e.Work = len(r.carried); e.Work > 0 {
@@ -235,7 +234,7 @@ func (r *runExport) assemble() error {
 	return nil
 }
 
-// projectOf identifies the project (docs/export.md#what-is-in-it).
+// projectOf returns the project's identity (docs/export.md#what-is-in-it).
 func projectOf(cfg, state *ojson.Object) *ojson.Object {
 	p := objectOf(get(cfg, "project"))
 	o := &ojson.Object{}
@@ -253,7 +252,7 @@ func projectOf(cfg, state *ojson.Object) *ojson.Object {
 	return o
 }
 
-// summary is made from the very bytes that are in the artifact (docs/export.md#what-is-in-it).
+// summary is computed from exactly the bytes in the artifact (docs/export.md#what-is-in-it).
 func (r *runExport) summary(cfg, st *ojson.Object) *ojson.Object {
 	w := r.w
 	var delegated any
@@ -305,8 +304,8 @@ func turnList(turns any) []string {
 	return ids
 }
 
-// phaseOrder is the order of the phases in routing, null without one. An order
-// that would contradict the rest of the summary is left out.
+// phaseOrder returns the order of the phases in routing, null without one. It leaves out an order that would
+// contradict the rest of the summary.
 func phaseOrder(cfg *ojson.Object, phase any) any {
 	routing := objectOf(get(cfg, "routing"))
 	if routing.Len() == 0 {
@@ -324,7 +323,7 @@ func phaseOrder(cfg *ojson.Object, phase any) any {
 	return order
 }
 
-// provenanceOf is a run's provenance as artifacts have it (docs/export.md#what-is-in-it).
+// provenanceOf returns a run's provenance in the form of artifacts (docs/export.md#what-is-in-it).
 func provenanceOf(v any) any {
 	p := objectOf(v)
 	trigger := p.String("trigger")

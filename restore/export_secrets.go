@@ -1,4 +1,4 @@
-// Secrets keep an artifact from being made: it is meant to be passed on.
+// Secrets prevent an export, because an artifact is meant to be passed on.
 
 package restore
 
@@ -16,18 +16,18 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// CodeSecretFound is the refusal to export files that hold a secret.
+// CodeSecretFound is the code for refusing to export files that hold a secret.
 const CodeSecretFound = "secret_found"
 
-// maxSecrets is how many secrets a refusal names.
+// maxSecrets is how many secrets an error lists.
 const maxSecrets = 20
 
-// secretSearch looks through the files of an artifact.
+// secretSearch searches the files of an artifact for secrets.
 type secretSearch struct {
 	allowed []string
 	found   []*ojson.Object
 	history bool     // something was found in the run's history
-	prints  []string // fingerprints of what was found, each once
+	prints  []string // fingerprints of the findings, each once
 	more    int
 }
 
@@ -38,8 +38,8 @@ func (s *secretSearch) look(f *fileRead) {
 	s.search(f.path, f.content)
 }
 
-// lookBack looks through the history that a bundle would pass on: what every
-// operation recorded, also where the files of now say something else.
+// lookBack searches the history that a bundle would pass on: what every operation recorded, even if the current
+// files differ.
 func (s *secretSearch) lookBack(ctx context.Context, repo *git.Repository, refs []git.Ref) error {
 	before := len(s.found) + s.more
 	err := repo.EachObject(ctx, refs, func(oid object.OID, kind, path string, data []byte) error {
@@ -69,7 +69,7 @@ func (s *secretSearch) search(path string, content []byte) {
 	}
 }
 
-// places lists what was found by file, line, rule and fingerprint.
+// places lists the findings by file, line, rule and fingerprint.
 func (s *secretSearch) places() string {
 	var places []string
 	for _, o := range s.found {
@@ -83,7 +83,7 @@ func (s *secretSearch) places() string {
 	return strings.Join(places, ", ")
 }
 
-// refusal names what was found by file, line and rule, never by value.
+// refusal lists the findings by file, line and rule, never by value.
 func (s *secretSearch) refusal() error {
 	if len(s.found) == 0 {
 		return nil

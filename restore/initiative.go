@@ -27,7 +27,7 @@ func InitiativeFiles(ctx context.Context, r io.Reader) (map[string][]byte, error
 		wanted{take: func(path string, e *entry, content []byte) error {
 			switch {
 			case !known[path]:
-				// That of a run is refused by its kind.
+				// A run's artifact is refused by its kind.
 				refused = unsafePath(path, "it is not among the coordinator's files")
 			case e.content != true:
 				refused = &wire.Error{
@@ -65,7 +65,7 @@ func (a *artifact) kindOf() (string, bool) {
 	return kind, ok
 }
 
-// held names the repositories whose runs an artifact of an initiative holds.
+// held returns the repositories whose runs are in an artifact of an initiative.
 func (a *artifact) held() []string {
 	var out []string
 	for _, e := range a.repos {
@@ -76,8 +76,7 @@ func (a *artifact) held() []string {
 	return out
 }
 
-// of returns the artifact of one repository inside the artifact of an initiative, the artifact
-// itself for "".
+// of returns the artifact of one repository in the artifact of an initiative, the artifact itself for "".
 func (a *artifact) of(repo string) (*artifact, error) {
 	if repo == "" {
 		return a, nil

@@ -9,9 +9,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/restore/internal/scan"
 )
 
-// countLines counts the entries of a file of JSON lines; strict is false when only
-// lenient readers take one of them for JSON. The error names the entry that none
-// does.
+// countLines counts the entries of a file of JSON lines; strict is false if only lenient readers accept one of them
+// as JSON. The error names an entry that no reader accepts.
 func countLines(data []byte) (n int, strict bool, err error) {
 	next := lines(data)
 	r := scan.Bytes(nil, scan.Limits{})
@@ -31,14 +30,13 @@ func countLines(data []byte) (n int, strict bool, err error) {
 	}
 }
 
-// lenient reads a document as JavaScript's parser does: of a member that is there
-// twice the last counts, and bytes that are not text are replaced.
+// lenient reads a document as JavaScript's parser does: the last of several members with the same name wins, and
+// invalid bytes are replaced.
 func lenient(doc []byte) (ojson.Value, error) {
 	return ojson.DecodeLimited([]byte(toText(doc)), ojson.Limits{Bytes: 3*len(doc) + 1, Depth: 256, LastWins: true})
 }
 
-// sameRepeated compares the digest of data with content that the strict reader
-// refuses.
+// sameRepeated compares the digest of data with content that the strict reader refuses.
 func (v *verifier) sameRepeated(mine scan.Digest, doc []byte, refused error) (bool, string, error) {
 	value, err := lenient(doc)
 	if err != nil {

@@ -1,18 +1,16 @@
-// Bytes as text: what is not UTF-8 becomes U+FFFD, one for each maximal part of a
-// sequence (docs/export.md).
+// Bytes as text: invalid UTF-8 becomes U+FFFD, one for each maximal part of a sequence (docs/export.md).
 
 package restore
 
 import "unicode/utf8"
 
-// step returns the length of the first character or of the first bytes that are
-// none; ok is false for those. b is not empty.
+// step returns the length of the first character or, with ok false, of the first invalid bytes. b is not empty.
 func step(b []byte) (n int, ok bool) {
 	if r, n := utf8.DecodeRune(b); r != utf8.RuneError || n > 1 {
 		return n, true
 	}
-	// The second byte has a narrower range after some first bytes; what follows a
-	// first byte as a continuation would is one broken character together with it.
+	// The second byte has a narrower range after some first bytes; a following continuation byte belongs to the
+	// same broken character as its first byte.
 	lo, hi, want := byte(0x80), byte(0xbf), 0
 	switch c := b[0]; {
 	case c >= 0xc2 && c <= 0xdf:
@@ -37,8 +35,7 @@ func step(b []byte) (n int, ok bool) {
 	return n, false
 }
 
-// lossy appends the text of some first bytes of b to out, about size of them, and
-// returns the rest.
+// lossy appends the text of some first bytes of b to out, about size of them, and returns the rest.
 func lossy(out, b []byte, size int) (text, rest []byte) {
 	for len(b) > 0 && len(out) < size {
 		n, ok := step(b)
@@ -52,7 +49,7 @@ func lossy(out, b []byte, size int) (text, rest []byte) {
 	return out, b
 }
 
-// toText is all of b as text.
+// toText returns all of b as text.
 func toText(b []byte) string {
 	if utf8.Valid(b) {
 		return string(b)

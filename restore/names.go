@@ -1,4 +1,4 @@
-// Names of the store that a restore uses.
+// Names from the store that callers of a restore use.
 
 package restore
 
@@ -8,12 +8,12 @@ import (
 )
 
 type (
-	Store  = gitstore.Store       // of the project a run is restored into
+	Store  = gitstore.Store       // of the project to restore into
 	Plan   = gitstore.RestorePlan // what a restore does
 	Action = incoming.Action      // to one file
 )
 
-// How a restored run relates to what is there.
+// How a restored run relates to the existing one.
 const (
 	Adopts    = gitstore.RestoreAdopts
 	Same      = gitstore.RestoreSame

@@ -1,5 +1,4 @@
-// Restoring onto a HEAD that has moved on since the export: which paths decide, and
-// what they say.
+// Restoring onto a HEAD that has moved on since the export: which paths decide, and how.
 
 package restore
 
@@ -17,32 +16,32 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// How the checkout's commit stands to the exported one.
+// How the checkout's commit relates to the exported one.
 const (
-	headAhead   = "ahead"    // it goes on from it
+	headAhead   = "ahead"    // it continues it
 	headBehind  = "behind"   // the other way round
 	headApart   = "diverged" // neither
-	headUnborn  = "unborn"   // there is no commit on the branch that is checked out
+	headUnborn  = "unborn"   // the current branch has no commit
 	headUnknown = "unknown"  // the exported commit is not in this repository
 )
 
-// Onto is the outcome of comparing the exported commit with the checkout's.
+// Onto is the result of comparing the exported commit with the checkout's.
 type Onto struct {
 	Exported, Head object.OID
 	Relation       string
-	Commits        int // that the checkout has more
+	Commits        int // commits that only the checkout has
 	Deciding       []Deciding
-	Passed         int // changed paths that say nothing: no baseline holds them
+	Passed         int // changed paths that do not matter: they are in no baseline
 }
 
-// Deciding is a path, or a commit the run refers to, that was looked at.
+// Deciding is a path, or a commit that the run refers to, that was examined.
 type Deciding struct {
 	Path  string
 	Holds bool
 	Why   string
 }
 
-// Object is it as JSON.
+// Object returns the comparison as JSON.
 func (o *Onto) Object() *ojson.Object {
 	list := []*ojson.Object{}
 	for _, d := range o.Deciding {
@@ -80,10 +79,9 @@ func (t *restoring) relate(ctx context.Context, want, have object.OID) (*Onto, e
 	return o, nil
 }
 
-// judge decides whether the commits since the export contradict it. A governed file
-// they changed must be what the artifact has. While turns are active, what they
-// observe since their baseline must still be their own doing: no other file may have
-// changed. Commits the run refers to must be part of this history.
+// judge decides whether the commits since the export contradict it. A governed file they changed must equal the
+// artifact's. While turns are active, what they observe since their baseline must still be their own work: no other
+// file may have changed. Commits that the run refers to must be in this history.
 func (o *Onto) judge(ctx context.Context, t *restoring) error {
 	switch o.Relation {
 	case headUnknown:
@@ -145,7 +143,7 @@ func (o *Onto) judge(ctx context.Context, t *restoring) error {
 	return o.verdict(t)
 }
 
-// otherwise says how the artifact differs from a file in the checkout.
+// otherwise describes how the artifact differs from a file in the checkout.
 func (t *restoring) otherwise(p string) string {
 	if !t.in.Brings(p) {
 		return "the artifact does not have it"
@@ -153,7 +151,7 @@ func (t *restoring) otherwise(p string) string {
 	return "it is not here as the artifact has it"
 }
 
-// whereFrom says how to come by a commit that is not here.
+// whereFrom says how to get a missing commit.
 func whereFrom(t *restoring) string {
 	if len(history.ShallowCommits(t.store.Repository())) > 0 {
 		return "this clone is shallow: git fetch --unshallow, then try again"

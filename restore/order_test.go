@@ -1,4 +1,4 @@
-// Orders, texts and numbers as other implementations have them.
+// Tests of orders, texts and numbers as in other implementations.
 
 package restore
 

@@ -1,17 +1,17 @@
-// Where our verdict on an artifact is another one than the reference's, and why.
+// Where our verdict on an artifact differs from the reference's, and why.
 
 package restore
 
 import "strings"
 
 type exception struct {
-	name   string // of the mutant; a * at the end stands for anything
+	name   string // of the mutant; a trailing * stands for anything
 	ours   string // our paths, "*" for any
 	reason string
 	used   bool
 }
 
-// fits reports a verdict that is as the exception has it: one that does not pass.
+// fits reports whether a verdict matches the exception: one that does not pass.
 func (x *exception) fits(have string) bool { return x.ours == have || x.ours == "*" && have != "" }
 
 const (
@@ -23,8 +23,8 @@ const (
 	notMembers = "The reference counts the characters of a text as if they were members. The text is reported where it does not belong."
 )
 
-// exceptions is the whole list; docs/export.md says the same in words. Add to it only
-// with the reason why the reference is wrong.
+// exceptions is the complete list; docs/export.md says the same in words. Add to it only with the reason why the
+// reference is wrong.
 var exceptions = []exception{
 	{name: "run summary/repo_decisions removed", ours: "summary.repo_decisions", reason: itCrashes},
 	{name: "run files removed", ours: withoutFiles, reason: itCrashes},

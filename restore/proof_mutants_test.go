@@ -1,4 +1,4 @@
-// Artifacts changed in every way: by rule at every member, and by hand.
+// Mutated artifacts: by rule at every member, and by hand.
 
 package restore
 
@@ -11,14 +11,14 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
-// mutant is a changed artifact. Its name says of which artifact, where and how.
+// mutant is a changed artifact. Its name says which artifact, where and how.
 type mutant struct {
 	name string
 	data []byte
 }
 
-// mutateAll changes every member of doc by every rule that fits its value. Names
-// start with base; below members that enter refuses nothing is changed.
+// mutateAll changes every member of doc by every rule that fits its value. Names start with base; nothing is
+// changed below members that enter refuses.
 func mutateAll(t testing.TB, base string, doc []byte, enter func(path string) bool) []mutant {
 	t.Helper()
 	var out []mutant
@@ -57,7 +57,7 @@ func parsed(t testing.TB, doc []byte) *ojson.Object {
 	return o
 }
 
-// rules yields what a value can be changed to, by the name of the change.
+// rules yields changed versions of a value, by the name of the change.
 func rules(v any) func(func(string, any) bool) {
 	return func(yield func(string, any) bool) {
 		var list []struct {
@@ -119,7 +119,7 @@ func rules(v any) func(func(string, any) bool) {
 	}
 }
 
-// flip changes one character in the middle that is a letter or a digit.
+// flip changes a letter or a digit in the middle.
 func flip(s string) string {
 	b := []byte(s)
 	for i := len(b) / 2; i < len(b); i++ {
@@ -132,8 +132,8 @@ func flip(s string) string {
 	return s
 }
 
-// handmadeInitiative is a coordinator artifact with a repository that has events, one
-// without and one that failed.
+// handmadeInitiative returns a coordinator artifact with a repository that has events, one without and one that
+// failed.
 func handmadeInitiative(t testing.TB) *ojson.Object {
 	api, web := handmade(t), handmade(t)
 	event := func(id, at, kind string) string {
@@ -177,7 +177,7 @@ func handmadeInitiative(t testing.TB) *ojson.Object {
 			"gone", ojson.NewObject("ok", false, "path", "gone", "error", "there is nothing")))
 }
 
-// setFile puts a file into an artifact as an exporter would.
+// setFile adds a file to an artifact like an exporter.
 func setFile(artifact *ojson.Object, name, format, content string, data any) {
 	e := textEntry(content)
 	e.Set("format", format)
@@ -185,12 +185,12 @@ func setFile(artifact *ojson.Object, name, format, content string, data any) {
 	artifact.Object("files").Set(name, e)
 }
 
-// mutants of two artifacts by rule, and those no rule makes.
+// allMutants returns mutants of two artifacts by rule, and those that no rule makes.
 func allMutants(t testing.TB) []mutant {
 	run, initiative := ojson.Compact(handmade(t)), ojson.Compact(handmadeInitiative(t))
 	list := []mutant{{"run unchanged", run}, {"initiative unchanged", initiative}}
 	list = append(list, mutateAll(t, "run", run, func(path string) bool {
-		// The members of each file are alike; three formats show all there is.
+		// The members of all files are alike; three formats cover everything.
 		in, ok := strings.CutPrefix(path, "files/")
 		return !ok || in == "TALK.md" || in == ".agentxchain/state.json" || in == ".agentxchain/history.jsonl"
 	})...)
@@ -203,7 +203,7 @@ func allMutants(t testing.TB) []mutant {
 	return append(list, byHand(t, run, initiative)...)
 }
 
-// byHand are the mutants that no rule makes, of text rather than of members.
+// byHand returns the mutants that no rule makes, of text rather than of members.
 func byHand(t testing.TB, run, initiative []byte) []mutant {
 	t.Helper()
 	var list []mutant

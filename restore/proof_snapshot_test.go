@@ -1,5 +1,5 @@
-// An export is one moment: while another process accepts turns, and while an
-// initiative is at work; and its memory does not grow with the artifact.
+// Tests that an export is of one moment, while another process accepts turns and while an initiative is at work,
+// and that its memory does not grow with the artifact.
 
 package restore
 
@@ -24,8 +24,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// Every artifact of a run that moves on meanwhile must verify: state, ledgers and
-// summary are of one moment.
+// Every artifact of a run that changes meanwhile must verify: state, ledgers and summary are of one moment.
 func TestExportsWhileTurnsAreAccepted(t *testing.T) {
 	testrepo.Serving(t)
 	rounds := 1
@@ -47,7 +46,7 @@ func exportWhileTurnsAreAccepted(t *testing.T) {
 	go func() {
 		exports <- func() error {
 			for last := false; !last; {
-				last = ended.Load() // once more behind the last turn
+				last = ended.Load() // once more after the last turn
 				e, err := Prepare(context.Background(), repo.Dir,
 					ExportOptions{LockWait: time.Minute, TempDir: os.TempDir()})
 				if err != nil {
@@ -96,8 +95,7 @@ func TestInitiativeIsReadUnderItsLock(t *testing.T) {
 	passes(t, func() []byte { _, data := exported(t, dir, ExportOptions{}); return data }())
 }
 
-// What is read ahead is given back when an export ends early, and files are whole
-// whatever their sizes and order.
+// Read-ahead memory is returned when an export ends early, and files are complete whatever their sizes and order.
 func TestFilesAreReadInOrder(t *testing.T) {
 	testrepo.Thorough(t)
 	dir := t.TempDir()
@@ -134,10 +132,10 @@ func TestFilesAreReadInOrder(t *testing.T) {
 	}
 }
 
-// The artifact is much larger than the memory that writing and verifying it takes.
+// The artifact is much larger than the memory that writing and verifying it needs.
 func TestMemoryDoesNotGrowWithTheArtifact(t *testing.T) {
 	testrepo.Thorough(t)
-	count, size := 20, 2<<20 // with base64 and data 100 MB
+	count, size := 20, 2<<20 // 100 MB with base64 and data
 	if long() {
 		count = 420 // 2 GB
 	}
@@ -197,7 +195,7 @@ func TestMemoryDoesNotGrowWithTheArtifact(t *testing.T) {
 	}
 }
 
-// A disk that is full, or a reader that goes away, is an error and nothing else.
+// A full disk, or a reader that goes away, is an error and nothing else.
 func TestWritingFails(t *testing.T) {
 	repo := testrepo.New(t, testrepo.Options{})
 	project(t, repo.Dir)

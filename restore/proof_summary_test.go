@@ -1,5 +1,5 @@
-// Each claim of a summary is forged in turn: what can be computed is found, with its place, and
-// what cannot is listed here with the reason (docs/export.md#what-verification-proves).
+// Each claim of a summary is forged in turn: a forgery that can be detected is found, with its place, and one that
+// cannot is listed here with the reason (docs/export.md#what-verification-proves).
 
 package restore
 
@@ -17,15 +17,15 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
-// incomputable are the claims that nothing in an artifact proves: member and forged value, with
-// the reason. A test finds a row that is not needed.
+// incomputable lists the claims that nothing in an artifact proves: member and forged value, with the reason. A
+// test finds unneeded rows.
 var incomputable = map[string]string{
 	"initiative aggregated_events=null":     "the format lets the events be left out, and null says no more",
 	"run dashboard_session/status=pid_only": "whether the session file was readable then is known to the exporting machine alone",
 	"run dashboard_session/status=stale":    "whether the process lived is known to the exporting machine alone",
 }
 
-// everyMember are files of a project in which every member of the summary says something.
+// everyMember are files of a project in which every member of the summary has a value.
 var everyMember = map[string]string{
 	"agentxchain.json": `{"schema_version":"1.0","template":"lib","project":{"id":"p","name":"P","goal":"Ship it"},
 		"roles":{"pm":{"decision_authority":50},"dev":{}},"routing":{"plan":{},"build":{},"ship":{}}}`,
@@ -53,7 +53,7 @@ var everyMember = map[string]string{
 	".planning/ROADMAP.md":              "# Roadmap\n",
 }
 
-// artifactOf puts files together as the export does.
+// artifactOf assembles files like the export.
 func artifactOf(t *testing.T, files map[string]string) []byte {
 	t.Helper()
 	repo := testrepo.New(t, testrepo.Options{})
@@ -186,15 +186,15 @@ func forgeSummary(t *testing.T, doc []byte) {
 	}
 }
 
-// spelledAnew reports a change that says the same: a member more in an object that has
-// room for what other versions add.
+// spelledAnew reports whether a change is equivalent: an additional member in an object that allows members of
+// other versions.
 func spelledAnew(from, to any) bool {
 	have, ok := from.(*ojson.Object)
 	grown, also := to.(*ojson.Object)
 	return ok && also && grown.Len() > have.Len()
 }
 
-// Where files were left out, their number is the exporter's word, within what the rest says.
+// If files were left out, their number is the exporter's claim, within what the rest allows.
 func TestFileCountsOfAnArtifactThatLacksFiles(t *testing.T) {
 	for _, tc := range []struct {
 		truncated       any
@@ -234,7 +234,7 @@ func TestFileCountsOfAnArtifactThatLacksFiles(t *testing.T) {
 	}
 }
 
-// JavaScript gives members whose names are whole numbers out first.
+// JavaScript enumerates members whose names are integers first.
 func TestPhaseOrderOfNumberedPhases(t *testing.T) {
 	for order, want := range map[string]string{
 		`["10","plan","2","build"]`: "",

@@ -1,6 +1,5 @@
-// Our verdict on every mutant beside the reference's, which is recorded in
-// testdata/reference-verdicts.txt. With AGENTXCHAIN_REFERENCE naming the reference
-// CLI's program it is asked again; -update-verdicts records its answers.
+// Our verdict on every mutant beside the reference's, which is recorded in testdata/reference-verdicts.txt. If
+// AGENTXCHAIN_REFERENCE names the reference CLI's program it is asked again; -update-verdicts records its answers.
 
 package restore
 
@@ -28,7 +27,7 @@ const (
 	unreadable   = "INPUT" // there is no artifact to judge
 )
 
-// verdict is the failing paths in their order, "" when everything holds.
+// ourVerdict returns the failing paths in order, "" when everything is valid.
 func ourVerdict(t *testing.T, data []byte) string {
 	t.Helper()
 	r, err := Verify(t.Context(), bytes.NewReader(data), VerifyOptions{})
@@ -50,8 +49,7 @@ func ourVerdict(t *testing.T, data []byte) string {
 	return strings.Join(paths, " ")
 }
 
-// nested is the path in an error of an embedded artifact: that of the repository,
-// then the one inside.
+// nested returns the path in an error of an embedded artifact: the repository's, then the inner one.
 func nested(finding string) string {
 	outer, rest, _ := strings.Cut(finding, ": ")
 	if inner, more, ok := strings.Cut(rest, ": "); ok && !strings.Contains(inner, " ") {
@@ -63,9 +61,8 @@ func nested(finding string) string {
 	return outer
 }
 
-// askReference returns the reference's verdicts. A run of it takes long, so that the
-// mutants are embedded in one coordinator artifact, which it verifies recursively;
-// should it crash, half of them at a time.
+// askReference returns the reference's verdicts. Running it takes long, so the mutants are embedded in one
+// coordinator artifact, which it verifies recursively; if it crashes, it is given half of them at a time.
 func askReference(t *testing.T, program string, list []mutant) map[string]string {
 	t.Helper()
 	out := make(map[string]string)
@@ -95,7 +92,7 @@ func askReference(t *testing.T, program string, list []mutant) map[string]string
 		outer, inner, _ := strings.Cut(e, ": ")
 		var i int
 		if n, err := fmt.Sscanf(outer, "repos.m%d.export", &i); n != 1 || err != nil {
-			continue // of the artifact around them
+			continue // of the enclosing artifact
 		}
 		path := nested(outer + ": " + inner)
 		path = strings.TrimPrefix(strings.TrimPrefix(path, outer), ">")
@@ -165,7 +162,7 @@ func TestMutantsAsTheReferenceJudgesThem(t *testing.T) {
 		}
 	} else if program != "" {
 		want := readVerdicts(t)
-		// Those it is known to crash on are asked one by one.
+		// Mutants known to crash it are tried one by one.
 		var alone, together []mutant
 		for _, m := range list {
 			if want[m.name] == crashes {

@@ -30,24 +30,24 @@ const (
 	recordMember = "record"
 	recordFormat = "git-bundle"
 
-	// maxRecord bounds the bundle, for exporting and for what another exporter wrote.
+	// maxRecord bounds the bundle, both our own and another exporter's.
 	maxRecord = 32 << 20
 )
 
-// ExportedRecord says what an artifact carries of the run's record.
+// ExportedRecord describes the record in an artifact.
 type ExportedRecord struct {
 	Op    string // its newest operation
 	Bytes int    // of the bundle
 }
 
-// record puts the run's record behind the files. The run's lock is held, so it is the record
-// of the very state in the artifact. What keeps it out is said in a notice.
+// record adds the run's record after the files. The caller holds the run's lock, so the record matches the state in
+// the artifact. If the record is left out, a notice says why.
 func (r *runExport) record(ctx context.Context, run string) error {
 	data, tip, why, err := r.packRecord(ctx, run)
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
-	case err != nil: // an object that is gone, a partial clone without its remote: the files are here
+	case err != nil: // a missing object, a partial clone without its remote: the files are here
 		why = fmt.Sprintf("it cannot be read as a whole: %v; git agentxchain fsck says more", err)
 	}
 	switch {
@@ -62,8 +62,8 @@ func (r *runExport) record(ctx context.Context, run string) error {
 	return r.writeRecord(string(tip), data)
 }
 
-// packRecord returns the record as a bundle with its newest operation, or why it stays out.
-// All of it is empty when nothing is recorded.
+// packRecord returns the record as a bundle with its newest operation, or why it is left out. All results are empty
+// when nothing is recorded.
 func (r *runExport) packRecord(ctx context.Context, run string) (data []byte, tip object.OID, why string, err error) {
 	repo := r.store.Repository()
 	refs, err := bundle.CarriedRefs(ctx, repo, run)
@@ -88,7 +88,7 @@ func (r *runExport) packRecord(ctx context.Context, run string) (data []byte, ti
 			"git agentxchain export --allow-secret %s", found.places(), strings.Join(found.prints, " --allow-secret "))
 		return nil, "", why, nil
 	}
-	// The refs as they were packed.
+	// The refs as packed.
 	if refs, err = bundle.Head(bytes.NewReader(data)); err != nil {
 		return nil, "", "", err
 	}
@@ -122,16 +122,16 @@ func (r *runExport) writeRecord(tip string, data []byte) error {
 	return err
 }
 
-// recordRead is the member as it was read.
+// recordRead is the member as read.
 type recordRead struct {
 	entry
 
 	tip  any
 	refs []git.Ref // from the head of the bundle
-	head error     // what is wrong with it
+	head error     // error in the head
 }
 
-// record reads the member; content goes to keep when that is not nil.
+// record reads the member; content goes to keep if that is not nil.
 func (v *verifier) record(a *artifact, keep func(content []byte) error) error {
 	no := absent{}
 	x := &recordRead{
@@ -181,7 +181,7 @@ func (v *verifier) record(a *artifact, keep func(content []byte) error) error {
 	return keep(v.content)
 }
 
-// judge returns what is wrong with the record of a run.
+// judge returns the problems of a run's record.
 func (x *recordRead) judge(run any) []Finding {
 	switch {
 	case !x.isObject:
@@ -218,7 +218,7 @@ func (x *recordRead) judge(run any) []Finding {
 	return x.list
 }
 
-// keepRecord keeps the record of an artifact that is taken in.
+// keepRecord keeps the record of an artifact being received.
 func (in *taken) keepRecord(content []byte) error {
 	in.hasRecord, in.recordAt, in.recordSize = true, in.spool.n, int64(len(content))
 	if _, err := in.spool.Write(content); err != nil {
@@ -227,7 +227,7 @@ func (in *taken) keepRecord(content []byte) error {
 	return nil
 }
 
-// recordFile writes the record to a file of its own, which done removes.
+// recordFile writes the record to a separate file, which done removes.
 func (in *taken) recordFile() (file string, done func(), err error) {
 	dir, err := scratch.New("agentxchain-record-")
 	if err != nil {
@@ -249,8 +249,7 @@ func (in *taken) recordFile() (file string, done func(), err error) {
 	return file, done, nil
 }
 
-// openHistory takes the history apart that comes along: the bundle that was named, else the
-// record in the artifact.
+// openHistory unpacks the history to be restored: the named bundle, else the record in the artifact.
 func (t *restoring) openHistory(ctx context.Context) (done func(), err error) {
 	file, remove := t.opt.Bundle, func() {}
 	if file == "" && t.a != nil && t.a.hasRecord && !t.opt.NoRecord {
@@ -271,7 +270,7 @@ func (t *restoring) openHistory(ctx context.Context) (done func(), err error) {
 	return func() { b.Close(); remove() }, nil
 }
 
-// insideHint says what to do about a record that came inside of the artifact.
+// insideHint adds a hint about a record inside an artifact.
 func (t *restoring) insideHint(err error) error {
 	var e *fail.Error
 	if !t.inside || !errors.As(err, &e) {
@@ -287,7 +286,7 @@ func (t *restoring) insideHint(err error) error {
 	return err
 }
 
-// agrees refuses a record that is not that of the files beside it.
+// agrees refuses a record that does not match the files beside it.
 func (t *restoring) agrees(ctx context.Context) error {
 	if !t.inside {
 		return nil

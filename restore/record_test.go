@@ -1,5 +1,5 @@
-// The record inside of an artifact: it comes along whole, it is the record of the very files,
-// and nothing odd about it changes a byte.
+// Tests of the record in an artifact: it is transferred completely, it matches exactly these files, and nothing odd
+// about it changes a byte.
 
 package restore
 
@@ -23,7 +23,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// operations lists what the operations of a run did, newest first.
+// operations lists the operations of a run, newest first.
 func operations(t *testing.T, dir, ref string) []string {
 	t.Helper()
 	return strings.Split(testGit(t, dir, "log", "--format=%s", ref), "\n")
@@ -58,7 +58,7 @@ func TestRecordInTheArtifact(t *testing.T) {
 	}
 	sound(t, s.dir)
 
-	// Both go on: nothing is overwritten, and the files alone can be restored.
+	// Both continue: nothing is overwritten, and the files alone can be restored.
 	goOn(t, s.dir)
 	goOn(t, s.clone)
 	_, newer := exported(t, s.dir, ExportOptions{Record: true})
@@ -125,7 +125,7 @@ func TestRecordIsBoundedAndSteady(t *testing.T) {
 	}
 }
 
-// without is an artifact without the line of its record.
+// without returns an artifact without the line of its record.
 func without(t *testing.T, artifact []byte) []byte {
 	t.Helper()
 	at := bytes.Index(artifact, []byte("\n\"record\":"))
@@ -224,7 +224,7 @@ func TestHostileRecordsAreRefused(t *testing.T) {
 	if left, _ := filepath.Glob(filepath.Join(tmp, "agentxchain-*")); len(left) > 0 {
 		t.Errorf("left over: %v", left)
 	}
-	// The same bundle with the claims true passes, so it is the lies that are refused.
+	// The same bundle with true claims passes, so it is the false ones that are refused.
 	out, err := into(t, s.clone, honest(good, tip)(t, artifact), Options{})
 	if err != nil || out.Plan.Relation != gitstore.RestoreSame {
 		t.Errorf("%v", err)
@@ -232,7 +232,7 @@ func TestHostileRecordsAreRefused(t *testing.T) {
 	sound(t, s.clone)
 }
 
-// TestOnlyTheRunThatWasNamedIsTakenOut: what an artifact inside another has around it or inside it is
+// TestOnlyTheRunThatWasNamedIsTakenOut checks that what surrounds an embedded artifact, or is embedded in it, is
 // not part of the run.
 func TestOnlyTheRunThatWasNamedIsTakenOut(t *testing.T) {
 	o := handmadeInitiative(t)

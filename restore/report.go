@@ -1,4 +1,4 @@
-// What a verification found, in the shape of the published report.
+// The result of a verification, in the format of the published report.
 
 package restore
 
@@ -6,34 +6,32 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
-// Finding is one thing that is not as it should be. Path is where in the artifact,
-// as the members lead there.
+// Finding is one problem found. Path is its location in the artifact, by member names.
 type Finding struct{ Path, Message string }
 
 func (f Finding) String() string { return f.Path + ": " + f.Message }
 
-// maxFindings bounds what is listed of one artifact.
+// maxFindings bounds how many findings are listed for one artifact.
 const maxFindings = 10000
 
 // Report is the outcome of Verify (docs/export.md#what-verification-proves).
 type Report struct {
-	SchemaVersion any // string or nil, as the artifact has them
+	SchemaVersion any // string or nil, as in the artifact
 	ExportKind    any
 	FileCount     int
 	RepoCount     int
 	Findings      []Finding
-	// Unproven are the files whose bytes the artifact does not carry: their data
-	// is its word alone.
+	// Unproven lists the files whose bytes are not in the artifact: their data is only its claim.
 	Unproven []string
 	// LeftOut says in words what the exporter was asked to leave out.
 	LeftOut []string
-	More    int // findings that are not listed
+	More    int // number of unlisted findings
 }
 
-// Passed reports an artifact without findings.
+// Passed reports whether there are no findings.
 func (r *Report) Passed() bool { return len(r.Findings) == 0 }
 
-// Object is the report as JSON. input names where the artifact came from.
+// Object returns the report as JSON. input names the source of the artifact.
 func (r *Report) Object(input string) *ojson.Object {
 	overall := "pass"
 	if !r.Passed() {
@@ -48,8 +46,8 @@ func (r *Report) Object(input string) *ojson.Object {
 		"input", input, "unproven", append([]string{}, r.Unproven...), "left_out", append([]string{}, r.LeftOut...))
 }
 
-// InputError says that there is no artifact to judge: it cannot be read, or it is
-// not JSON. Its code is artifact_unreadable.
+// InputError says that there is no artifact to judge: it cannot be read, or it is not JSON. Its code is
+// artifact_unreadable.
 type InputError struct {
 	Message string
 	Err     error
@@ -60,7 +58,7 @@ func (e *InputError) Error() string { return e.Message }
 // Unwrap returns the cause.
 func (e *InputError) Unwrap() error { return e.Err }
 
-// ErrorCode and ErrorHint make it presentable by the command line.
+// ErrorCode returns the code artifact_unreadable, for the command line.
 func (e *InputError) ErrorCode() string { return CodeInput }
 
 // ErrorHint returns what to do about it.

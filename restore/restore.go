@@ -1,5 +1,5 @@
-// Restoring a run artifact into a checkout: what is asked for, the preconditions in
-// their order, and what comes of it (docs/restore.md).
+// Restoring a run artifact into a checkout: the options, the preconditions in order, and the outcome
+// (docs/restore.md).
 
 package restore
 
@@ -22,39 +22,39 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// Codes of what keeps an artifact from being restored.
+// Codes of what prevents a restore of an artifact.
 const (
-	CodeUnverified      = "artifact_unverified"   // a claim of the artifact does not hold
+	CodeUnverified      = "artifact_unverified"   // a claim of the artifact is false
 	CodeKind            = "artifact_kind"         // it is not the artifact of a run
 	CodeNoWorkspace     = "workspace_missing"     // it does not say which commit it belongs to
-	CodeUnsupported     = "restore_unsupported"   // its exporter says that it cannot be restored
+	CodeUnsupported     = "restore_unsupported"   // its exporter marked it as not restorable
 	CodeUnsafePath      = "unsafe_path"           // a file in it may not be written
-	CodeContentMissing  = "content_missing"       // the bytes of a file are not in it
+	CodeContentMissing  = "content_missing"       // the bytes of a file are missing
 	CodeNothing         = "nothing_to_restore"    // it holds no files
 	CodeProjectMismatch = "project_mismatch"      // it belongs to another project
 	CodeHeadMismatch    = "head_mismatch"         // the checkout is at another commit
 	CodeContradicted    = "baseline_contradicted" // what was committed since contradicts it
 )
 
-// Options of Restore.
+// Options are the options of Restore.
 type Options struct {
-	// Into hands the project to restore into to use, with nothing else at work on it. It is called when the artifact
-	// was found good, and returns what use does.
+	// Into calls use with the project to restore into, with nothing else at work on it. It is called once the
+	// artifact was found good, and returns what use returns.
 	Into func(ctx context.Context, use func(*gitstore.Store) error) error
 
-	Repo   string // restore the run of this repository out of the artifact of an initiative; "" for none
-	Bundle string // a git bundle with the run's history, to be taken along; "" for none
-	// NoRecord leaves out the history that the artifact carries itself.
+	Repo   string // restore the run of this repository from the artifact of an initiative; "" for none
+	Bundle string // a git bundle with the run's history, to be restored too; "" for none
+	// NoRecord ignores the history in the artifact itself.
 	NoRecord bool
-	Onto     bool // accept a HEAD that has moved on when nothing contradicts the artifact
-	DryRun   bool // find out and change nothing
-	Plan     bool // as DryRun, and what keeps it from being carried out is listed, not refused
+	Onto     bool // accept a HEAD that has moved on if nothing contradicts the artifact
+	DryRun   bool // check only and change nothing
+	Plan     bool // like DryRun, but list obstacles instead of refusing
 
-	// GiveUp is asked, in words for a person, whether turns at work here that the artifact
-	// does not know are given up. They are not when it is nil.
+	// GiveUp is asked, in words for a person, whether to give up active turns here that the artifact does not know.
+	// If it is nil they are not given up.
 	GiveUp func(question string) (bool, error)
-	// Work is asked, in words for a person, whether work in progress that the artifact carries
-	// is written; decided is false when no person said.
+	// Work is asked, in words for a person, whether to write the work in progress in the artifact; decided is false
+	// if no person answered.
 	Work     func(question string) (yes, decided bool, err error)
 	LockWait time.Duration
 	Verify   VerifyOptions
@@ -68,27 +68,26 @@ type Outcome struct {
 	Run       string // "" for none
 	Status    string // of the run, "" when unknown
 	Exported  string // when the artifact was made, "" without one
-	Files     int    // files the artifact brings
+	Files     int    // number of files from the artifact
 	Plan      *gitstore.RestorePlan
 	Head      *Onto
-	Bundle    *bundle.Bundle // closed; only what it says is of use
+	Bundle    *bundle.Bundle // closed; only its fields are of use
 	Notices   []string
 	Keep      []Kept         // changes of the checkout that stay
-	Obstacles []*wire.Error  // of a plan: what keeps it from being carried out
+	Obstacles []*wire.Error  // for a plan: what prevents the restore
 	SameTree  bool           // the checkout is at another commit with the same files
-	Work      []RestoredWork // work in progress that the artifact carries
+	Work      []RestoredWork // work in progress in the artifact
 	WithWork  bool           // it is part of the plan
-	Unwritten []string       // files in the artifact that belong to the machine it was made on
+	Unwritten []string       // files in the artifact that belong to the exporting machine
 }
 
-// Restore makes the governed files of a project those of the run artifact in r, and
-// records them as an operation of the run, so that work goes on from there. Nothing
-// is written before everything has been checked, and then all of it takes effect or
-// nothing (gitstore.Store.Restore). r may be nil when Bundle is set: then the files
-// are those the newest operation in the bundle recorded.
+// Restore makes the governed files of a project those of the run artifact in r, and records them as an operation of
+// the run, so that work continues from there. It writes nothing before everything has been checked, and then takes
+// effect completely or not at all (gitstore.Store.Restore). r may be nil when Bundle is set: then the files are
+// those recorded by the newest operation in the bundle.
 //
-// Errors: an *InputError when there is no artifact, the Code constants above in
-// that order, dirty_tree, and those of the store.
+// Errors: an *InputError when there is no artifact, the Code constants above in that order, dirty_tree, and those
+// of the store.
 func Restore(ctx context.Context, r io.Reader, opt Options) (*Outcome, error) {
 	var a *taken
 	if r != nil {
@@ -144,19 +143,19 @@ func restoreInto(ctx context.Context, store *gitstore.Store, a *taken, opt Optio
 	return t.out, t.carryOut(ctx)
 }
 
-// restoring is one restore under way.
+// restoring is a restore in progress.
 type restoring struct {
 	opt   Options
 	store *gitstore.Store
-	a     *taken // nil for a bundle alone
+	a     *taken // nil if there is only a bundle
 	in    *incoming.Set
 	out   *Outcome
-	head  object.OID // of the checkout
+	head  object.OID // HEAD of the checkout
 
 	inside bool // the history came in the artifact
 }
 
-// prepare says what comes in.
+// prepare determines what will be restored.
 func (t *restoring) prepare(ctx context.Context) error {
 	b := t.out.Bundle
 	if t.a == nil {
@@ -191,7 +190,7 @@ func (t *restoring) prepare(ctx context.Context) error {
 	}
 }
 
-// fromBundle brings in the governed files of the newest operation in a bundle.
+// fromBundle restores the governed files of the newest operation in a bundle.
 func (t *restoring) fromBundle(ctx context.Context, b *bundle.Bundle) error {
 	files, err := b.Files(ctx)
 	if err != nil {
@@ -224,7 +223,8 @@ func (t *restoring) fromBundle(ctx context.Context, b *bundle.Bundle) error {
 	return nil
 }
 
-// check asks everything that depends on the checkout, in the order of docs/restore.md#what-is-checked-in-this-order.
+// check checks everything that depends on the checkout, in the order of
+// docs/restore.md#what-is-checked-in-this-order.
 func (t *restoring) check(ctx context.Context) error {
 	if err := t.sameProject(ctx); err != nil {
 		return err
@@ -235,7 +235,7 @@ func (t *restoring) check(ctx context.Context) error {
 	return t.clean(ctx)
 }
 
-// carryOut plans, and unless that was all that was asked for does it.
+// carryOut plans, and makes the restore unless only a plan was requested.
 func (t *restoring) carryOut(ctx context.Context) (err error) {
 	if t.opt.DryRun || t.opt.Plan {
 		if t.out.Plan, err = t.store.PlanRestore(ctx, t.in); err == nil {
@@ -258,8 +258,8 @@ func (t *restoring) carryOut(ctx context.Context) (err error) {
 	return err
 }
 
-// unasked tells of a run whose record is neither here nor in the artifact, where a remote may have it: records that
-// began apart do not go together.
+// unasked reports a run whose record is neither here nor in the artifact, while a remote may have it: records that
+// began separately cannot be joined.
 func (t *restoring) unasked(ctx context.Context, how string) {
 	if t.out.Plan == nil || t.out.Plan.Relation != gitstore.RestoreAdopts {
 		return
@@ -272,8 +272,8 @@ func (t *restoring) unasked(ctx context.Context, how string) {
 		fmt.Sprintf(how, wire.OneLine(remote), wire.ShellWord(remote)))
 }
 
-// configIsNew reports that the restore brought a configuration other than the
-// committed one. The same one with the line ends of a checkout is not other.
+// configIsNew reports whether the restore brought a configuration other than the committed one. A difference in the
+// line ends of a checkout does not count.
 func (t *restoring) configIsNew(ctx context.Context) bool {
 	if !slices.ContainsFunc(t.out.Plan.Actions,
 		func(a incoming.Action) bool { return a.Path == wire.ConfigPath }) {

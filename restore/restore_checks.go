@@ -1,5 +1,5 @@
-// What the checkout must be like for an artifact to be restored into it
-// (docs/restore.md#what-is-checked-in-this-order, checks 8 to 11).
+// Requirements of the checkout for restoring an artifact (docs/restore.md#what-is-checked-in-this-order, checks 8
+// to 11).
 
 package restore
 
@@ -21,7 +21,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// sameProject refuses what another project exported.
+// sameProject refuses an artifact of another project.
 func (t *restoring) sameProject(ctx context.Context) error {
 	here, err := t.projectHere()
 	if err != nil {
@@ -54,8 +54,8 @@ func named(id string) string {
 	return fmt.Sprintf("%q", id)
 }
 
-// projectHere is the id of the target. Only the id is needed: a configuration that
-// is wrong otherwise may be what the restore puts right.
+// projectHere returns the id of the target. It only needs the id: the restore may be the repair of an otherwise
+// wrong configuration.
 func (t *restoring) projectHere() (string, error) {
 	data, err := t.store.Work().Config()
 	if err != nil {
@@ -72,8 +72,7 @@ func (t *restoring) projectHere() (string, error) {
 	return o.Object("project").String("id"), nil
 }
 
-// sameHead refuses another commit than the exported one, unless --onto finds that it
-// does not matter.
+// sameHead refuses any commit but the exported one, unless --onto finds that it does not matter.
 func (t *restoring) sameHead(ctx context.Context) error {
 	if t.a == nil {
 		return nil // the history in a bundle belongs to no commit
@@ -123,9 +122,8 @@ func (t *restoring) sameHead(ctx context.Context) error {
 	return err
 }
 
-// sameTree reports that the checkout's commit is another one with the same files: the
-// exported one was amended, squashed or rebased. What active turns are compared with has
-// to be here all the same.
+// sameTree reports whether the checkout's commit is a different one with the same files: the exported one was
+// amended, squashed or rebased. The baselines of active turns must be here nevertheless.
 func (t *restoring) sameTree(ctx context.Context, want, have object.OID) (bool, error) {
 	repo := t.store.Repository()
 	here, err := repo.TreeOf(ctx, have)
@@ -166,13 +164,12 @@ func shown(oid object.OID) string {
 	return oid.Short()
 }
 
-// operationalNow reports what a restore neither reads nor replaces, and may itself
-// have made a moment ago.
+// operationalNow reports whether a restore neither reads nor replaces a path, and may itself have just made it.
 func operationalNow(path string) bool {
 	return strings.HasPrefix(path, ".agentxchain/locks/") || strings.HasPrefix(path, ".agentxchain/transactions/")
 }
 
-// printable quotes a name that would do something to a terminal.
+// printable quotes a name that would affect a terminal.
 func printable(name string) string {
 	if strings.ContainsFunc(name, func(r rune) bool { return unicode.IsControl(r) || r == utf8.RuneError }) {
 		return strconv.Quote(name)

@@ -1,5 +1,5 @@
-// Restores that are killed: afterwards the checkout has the old files or the new
-// ones, the next command works, and nothing is left over.
+// Tests of killed restores: afterwards the checkout has the old files or the new ones, the next command works, and
+// nothing is left over.
 
 package restore
 
@@ -55,7 +55,7 @@ func child(spec, fault string) *exec.Cmd {
 	return cmd
 }
 
-// crashCase is a checkout to restore into and what becomes of it.
+// crashCase is a checkout to restore into and the expected result.
 type crashCase struct {
 	name, dir, artifact, bundle string
 	before, after               map[string]string
@@ -102,7 +102,7 @@ func crashCases(t *testing.T) []*crashCase {
 	return []*crashCase{fresh, behind, whole}
 }
 
-// copied is a copy of the checkout for one crash.
+// copied returns a copy of the checkout for one crash.
 func (c *crashCase) copied(t *testing.T) (dir, spec string) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "clone")
@@ -116,7 +116,7 @@ func (c *crashCase) copied(t *testing.T) (dir, spec string) {
 	return dir, spec
 }
 
-// settled runs the next command, whichever it is, and judges what it left.
+// settled runs the next command, whichever it is, and checks the result.
 func (c *crashCase) settled(t *testing.T, dir, where string, n int) (isNew bool) {
 	t.Helper()
 	switch n % 3 {
@@ -159,7 +159,7 @@ func (c *crashCase) settled(t *testing.T, dir, where string, n int) (isNew bool)
 	}
 	testGit(t, dir, "fsck", "--strict", "--no-dangling")
 	if isOld {
-		// What did not happen can be done again.
+		// What did not happen can be repeated.
 		if out, err := child(dir+"|"+c.artifact+map[bool]string{true: "|" + c.bundle}[c.bundle != ""],
 			"").CombinedOutput(); err != nil {
 			t.Fatalf("%s: %s: again: %v\n%s", c.name, where, err, out)
@@ -192,13 +192,13 @@ func TestRestoreKilledAtEveryPoint(t *testing.T) {
 			dir, spec := c.copied(t)
 			out, err := child(spec, point).CombinedOutput()
 			if err == nil {
-				continue // this case does not come by it
+				continue // this case does not reach it
 			}
 			if !strings.Contains(err.Error(), "killed") {
 				t.Fatalf("%s: %s: %v\n%s", c.name, point, err, out)
 			}
 			reached++
-			// The one who completes it may be killed too.
+			// The process that completes it may be killed too.
 			if second := []string{"restore.placed:2", "restore.before-state", "restore.swept"}[n%3]; n%2 == 0 {
 				_ = child(dir, second).Run()
 			}
@@ -213,7 +213,7 @@ func TestRestoreKilledAtEveryPoint(t *testing.T) {
 	}
 }
 
-// TestRestoreKilledAnyTime kills without knowing where.
+// TestRestoreKilledAnyTime kills at random times.
 func TestRestoreKilledAnyTime(t *testing.T) {
 	testrepo.Thorough(t)
 	kills := 6

@@ -1,5 +1,5 @@
-// Changes of the checkout that are not committed: which of them a restore would mix with,
-// and which stay as they are (docs/restore.md#changes-of-the-checkout).
+// Uncommitted changes of the checkout: which conflict with a restore, and which stay as they are
+// (docs/restore.md#changes-of-the-checkout).
 
 package restore
 
@@ -17,20 +17,19 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// CodeTurnDisplaced means that a turn is at work here which the artifact does not know.
+// CodeTurnDisplaced means that a turn is active here which the artifact does not know.
 const CodeTurnDisplaced = "turn_displaced"
 
-// Kept is a change of the checkout that a restore leaves as it is.
+// Kept is a change of the checkout that a restore keeps.
 type Kept struct {
 	Path string
 	Kind string // such as untracked
-	Turn string // an active turn of the run that the change counts as work of, "" for none
+	Turn string // the active turn of the run whose work includes the change, "" for none
 }
 
-// clean decides on each change that is not committed. What the artifact brings or takes
-// away must be as committed, or have the restored content already. Of other files an
-// untracked one stays, and counts as work of a turn that is active; a changed one stays
-// unless a turn is active, which would be taken for its author.
+// clean decides on each uncommitted change. What the artifact writes or removes must be as committed, or already
+// have the restored content. Of other files an untracked one stays, and counts as work of an active turn; a changed
+// one stays unless a turn is active, to which it would be attributed.
 func (t *restoring) clean(ctx context.Context) error {
 	repo := t.store.Repository()
 	status, err := gitstatus.Of(ctx, repo, repo.Prefix)
@@ -66,15 +65,15 @@ func (t *restoring) clean(ctx context.Context) error {
 	return t.obstacle(e)
 }
 
-// activeTurns are the turns that are active in what comes in.
+// activeTurns returns the active turns in the artifact.
 func (t *restoring) activeTurns() []string {
 	if t.a == nil {
-		return nil // a bundle alone: the files of the product are not its subject
+		return nil // only a bundle: it does not cover the files of the product
 	}
 	return objectOf(get(objectOf(t.a.a.state), "active_turns")).Keys()
 }
 
-// obstacle is what keeps a restore from being carried out. A plan lists it and goes on.
+// obstacle handles what prevents a restore. A plan lists it and continues.
 func (t *restoring) obstacle(e *wire.Error) error {
 	if !t.opt.Plan {
 		return e
@@ -83,12 +82,11 @@ func (t *restoring) obstacle(e *wire.Error) error {
 	return nil
 }
 
-// ownTurns asks about turns that are at work here and that the artifact has never heard
-// of: restoring takes them out of the run.
+// ownTurns asks about active turns here that the artifact does not know: restoring removes them from the run.
 func (t *restoring) ownTurns(ctx context.Context) error {
 	v, err := t.store.View(ctx)
 	if err != nil || v.State == nil {
-		return nil // what is here cannot be read: the restore is what puts it right
+		return nil // what is here cannot be read: the restore repairs it
 	}
 	var names []string
 	for id, turn := range v.State.ActiveTurns.All() {

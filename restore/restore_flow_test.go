@@ -1,5 +1,5 @@
-// Restoring honest artifacts: the way to another machine and back, what a checkout
-// must be like, and commits made since.
+// Tests of restoring honest artifacts: to another machine and back, requirements of the checkout, and later
+// commits.
 
 package restore
 
@@ -55,8 +55,8 @@ func TestThereAndBack(t *testing.T) {
 	goOn(t, s.dir)
 	sound(t, s.dir)
 
-	// An older artifact is one person's decision; what it displaces is kept, and the
-	// newer operations stay in the run's history.
+	// Restoring an older artifact is a person's decision; what it displaces is kept, and the newer operations stay
+	// in the run's history.
 	before := governedBytes(t, s.dir)
 	if _, err := into(t, s.dir, bytes.NewReader(s.artifact), Options{}); codeIn(err) != CodeTurnDisplaced {
 		t.Fatalf("a turn at work was not asked about: %v", err)
@@ -74,7 +74,7 @@ func TestThereAndBack(t *testing.T) {
 		t.Errorf("status: %s", d)
 	}
 	sound(t, s.dir)
-	// The state it is at is what the next command sees, not the newer one.
+	// The next command sees the restored state, not the newer one.
 	withRunner(t, s.dir, func(r *runner.Runner) {
 		v, err := r.View(t.Context())
 		if err != nil || len(v.Notices) > 0 || v.Op != out.Plan.Op {
@@ -83,7 +83,7 @@ func TestThereAndBack(t *testing.T) {
 	})
 	goOn(t, s.dir)
 	sound(t, s.dir)
-	// Once more: nothing is left to do.
+	// Again: there is nothing left to do.
 	_, again := exported(t, s.dir, ExportOptions{})
 	if out = restoreOK(t, s.dir, again, Options{}); out.Plan.Relation != gitstore.RestoreSame ||
 		len(out.Plan.Actions) > 0 {
@@ -91,8 +91,7 @@ func TestThereAndBack(t *testing.T) {
 	}
 }
 
-// TestRestoreReplacesWhatIsThere has files that go, files that stay, and places that
-// were a file and become a directory.
+// TestRestoreReplacesWhatIsThere has files that are removed, files that stay, and files that become directories.
 func TestRestoreReplacesWhatIsThere(t *testing.T) {
 	s := newSource(t)
 	write(t, s.dir, ".agentxchain/intake/a/b.txt", "in a directory\n")
@@ -211,12 +210,12 @@ func TestCheckoutIsRefused(t *testing.T) {
 	}
 }
 
-// lockAsAnother leaves a lock of a process that lives: this one's parent.
+// lockAsAnother leaves a lock of another live process: this one's parent.
 func lockAsAnother(t *testing.T, dir string) {
 	t.Helper()
 	lock, err := lockfile.Acquire(t.Context(), filepath.Join(dir, filepath.FromSlash(wire.LockPath)), "test", 0)
 	if err != nil {
-		// The file is torn for now; it is replaced by a whole one.
+		// The file is torn for now; it is replaced by a complete one.
 		_ = os.Remove(filepath.Join(dir, filepath.FromSlash(wire.LockPath)))
 		if lock, err = lockfile.Acquire(t.Context(), filepath.Join(dir, filepath.FromSlash(wire.LockPath)), "test",
 			0); err != nil {
@@ -230,7 +229,7 @@ func TestOnto(t *testing.T) {
 	s := newSource(t)
 	idle := filepath.Join(t.TempDir(), "idle")
 	testGit(t, t.TempDir(), "clone", "-q", "-c", "maintenance.autoDetach=false", s.dir, idle)
-	testGit(t, idle, "remote", "remove", "origin") // whose run would be the one to go on with
+	testGit(t, idle, "remote", "remove", "origin") // otherwise its run would be the one to continue
 	withRunner(t, idle, func(r *runner.Runner) {
 		if _, err := r.InitRun(t.Context(), runner.InitRunOptions{}); err != nil {
 			t.Fatal(err)
@@ -311,8 +310,7 @@ func TestInitiativesAreRefused(t *testing.T) {
 	}
 }
 
-// TestProjectsWithoutARun can be restored as well, also over one that has a run; the
-// run then stays on record.
+// TestProjectsWithoutARun can also be restored, even over one that has a run; the run then stays recorded.
 func TestProjectsWithoutARun(t *testing.T) {
 	r := testrepo.New(t, testrepo.Options{})
 	if _, err := testproject.Init(t.Context(), r.Dir, runner.ProjectOptions{ID: "proj"}); err != nil {

@@ -1,5 +1,5 @@
-// Artifacts that must not be restored: every one is refused with its code, and not a
-// byte of the checkout or its repository changes.
+// Tests of artifacts that must not be restored: every one is refused with its code, and not a byte of the checkout
+// or its repository changes.
 
 package restore
 
@@ -28,7 +28,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
-// digestTree notes every file, link and directory below dir, .git included.
+// digestTree hashes every file, link and directory below dir, including .git.
 func digestTree(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	out := make(map[string]string)
@@ -128,14 +128,14 @@ func codeIn(err error) string {
 	return ""
 }
 
-// textEntry is a true file entry.
+// textEntry returns a correct file entry.
 func textEntry(content string) *ojson.Object {
 	sum := sha256.Sum256([]byte(content))
 	return ojson.NewObject("format", "text", "bytes", len(content), "sha256", hex.EncodeToString(sum[:]),
 		"content_base64", base64.StdEncoding.EncodeToString([]byte(content)), "data", content)
 }
 
-// hostile is one artifact and what it must be refused with.
+// hostile is one artifact and its expected error.
 type hostile struct {
 	name, code string
 	make       func(t *testing.T, artifact []byte) io.Reader
@@ -163,13 +163,13 @@ func replaced(old, text string) func(*testing.T, []byte) io.Reader {
 	}
 }
 
-// withFile adds a file whose claims are all true.
+// withFile adds a file with correct claims.
 func withFile(paths ...string) func(*testing.T, []byte) io.Reader {
 	return edited(func(o *ojson.Object) {
 		for _, p := range paths {
 			o.Object("files").Set(p, textEntry("planted\n"))
 		}
-		// The summary is made to agree, so that it is the path that is refused.
+		// The summary is adjusted, so that it is the path that is refused.
 		n := o.Object("files").Len()
 		o.Object("summary").Set("included_files", n)
 		o.Object("summary").Set("total_collected_files", n)
@@ -217,7 +217,7 @@ func hostiles() []hostile {
 	} {
 		add(CodeUnsafePath, fmt.Sprintf("twins %q %q", pair[0], pair[1]), withFile(pair[0], pair[1]))
 	}
-	// A document that two readers read differently.
+	// Documents that two readers read differently.
 	input := map[string]func(*testing.T, []byte) io.Reader{
 		"empty": func(*testing.T, []byte) io.Reader { return strings.NewReader("") },
 		"truncated": func(_ *testing.T, a []byte) io.Reader {
@@ -255,7 +255,7 @@ func hostiles() []hostile {
 	for _, name := range slices.Sorted(maps.Keys(input)) {
 		add(CodeInput, name, input[name])
 	}
-	// What is a document whose claims do not hold.
+	// Documents with false claims.
 	file := func(f func(e *ojson.Object)) func(*testing.T, []byte) io.Reader {
 		return edited(func(o *ojson.Object) { f(entryOf(o, planned)) })
 	}
@@ -298,7 +298,7 @@ func hostiles() []hostile {
 	for _, name := range slices.Sorted(maps.Keys(false_)) {
 		add(CodeUnverified, name, false_[name])
 	}
-	// What holds, and still cannot be restored.
+	// Valid artifacts that still cannot be restored.
 	git := func(o *ojson.Object) *ojson.Object { return o.Object("workspace").Object("git") }
 	add(CodeNoWorkspace, "no workspace", edited(func(o *ojson.Object) {
 		o.Set("schema_version", "0.2")
@@ -339,8 +339,7 @@ func hostiles() []hostile {
 	return list
 }
 
-// bigNumber has another integer past 2^53 in data than in the content, which is the
-// same double.
+// bigNumber puts different integers past 2^53 into data and content, which are the same double.
 func bigNumber(t *testing.T, artifact []byte) io.Reader {
 	o, err := ojson.DecodeObject(artifact)
 	if err != nil {
@@ -353,7 +352,7 @@ func bigNumber(t *testing.T, artifact []byte) io.Reader {
 	return bytes.NewReader(ojson.Compact(o))
 }
 
-// runNamed gives the run another id, with all claims about it adjusted.
+// runNamed gives the run another id, adjusting all claims about it.
 func runNamed(id string) func(*testing.T, []byte) io.Reader {
 	return edited(func(o *ojson.Object) {
 		state := o.Object("state").Clone()
@@ -398,7 +397,7 @@ func TestHostileArtifactsAreRefused(t *testing.T) {
 			t.Fatalf("%s: changed %v", h.name, changedNames(before, now))
 		}
 	}
-	// The checkout is still good for an honest one.
+	// The checkout still accepts an honest one.
 	if _, err := into(t, s.clone, bytes.NewReader(zstded(s.artifact)), Options{}); err != nil {
 		t.Fatal(err)
 	}
@@ -435,7 +434,7 @@ func TestHostileTargets(t *testing.T) {
 		},
 	} {
 		s := newSource(t)
-		// Ignored, so that only the look at the target can find it.
+		// Ignored, so that only the check of the target can find it.
 		write(t, s.clone, ".git/info/exclude", ".agentxchain\nTALK.md\n")
 		for _, tracked := range []string{".agentxchain"} {
 			_ = os.RemoveAll(filepath.Join(s.clone, tracked, "prompts"))

@@ -1,5 +1,4 @@
-// Restoring in every kind of repository, beside other processes, and on disks that
-// do not take it.
+// Tests of restoring in every kind of repository, beside other processes, and on failing disks.
 
 package restore
 
@@ -74,8 +73,8 @@ func TestRestoreInEveryKindOfRepository(t *testing.T) {
 	}
 }
 
-// TestRestoreBesideOthers has several restores and commands at once: each succeeds or
-// is told that another command is at work, and the result is consistent.
+// TestRestoreBesideOthers runs several restores and commands at once: each succeeds or reports that another command
+// is at work, and the result is consistent.
 func TestRestoreBesideOthers(t *testing.T) {
 	s := newSource(t)
 	var wg sync.WaitGroup
@@ -107,7 +106,7 @@ func TestRestoreBesideOthers(t *testing.T) {
 	sound(t, s.clone)
 }
 
-// TestRestoreLosesARace has the run's ref move between the look and the decision.
+// TestRestoreLosesARace moves the run's ref between check and decision.
 func TestRestoreLosesARace(t *testing.T) {
 	s := newSource(t)
 	restoreOK(t, s.clone, s.artifact, Options{})
@@ -134,7 +133,7 @@ func TestRestoreLosesARace(t *testing.T) {
 			}
 		},
 	})
-	// Nothing is built on a commit that is not an operation.
+	// Nothing may build on a commit that is not an operation.
 	if codeIn(err) != record.CodeUnproven {
 		t.Fatalf("%v (%s), want %s", err, codeIn(err), record.CodeUnproven)
 	}
@@ -143,7 +142,7 @@ func TestRestoreLosesARace(t *testing.T) {
 	}
 }
 
-// TestRestoreCancelled is ended while it stages: the checkout stays as it is.
+// TestRestoreCancelled is cancelled while staging: the checkout stays as it is.
 func TestRestoreCancelled(t *testing.T) {
 	s := newSource(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -169,8 +168,8 @@ func TestRestoreCancelled(t *testing.T) {
 	}
 }
 
-// TestPathsThatAreAllowed: whatever an exporter collects under an ordinary name can
-// be restored, and what is allowed stays inside.
+// TestPathsThatAreAllowed checks that whatever an exporter collects under an ordinary name can be restored, and
+// that allowed paths stay inside.
 func TestPathsThatAreAllowed(t *testing.T) {
 	for _, p := range []string{"agentxchain.json", "TALK.md", ".agentxchain/state.json",
 		".agentxchain/dispatch/turns/turn_1/PROMPT.md", ".planning/a b/\u00e9 'x'.md", ".planning/.hidden",

@@ -1,4 +1,4 @@
-// What a person is told about a checkout at another commit, and about line ends.
+// Tests of messages about a checkout at another commit, and of line ends.
 
 package restore
 
@@ -27,7 +27,7 @@ func TestOtherCommitsAreExplained(t *testing.T) {
 		artifact []byte
 		make     func(dir string)
 		code     string
-		say      []string // in the message or the hint
+		say      []string // expected in the message or the hint
 	}{
 		{"renamed", nil, s.artifact, commit("mv", planned,
 			".planning/other.md"), CodeContradicted, []string{"(1 commit)",
@@ -59,7 +59,7 @@ func TestOtherCommitsAreExplained(t *testing.T) {
 	}
 }
 
-// A checkout with other line ends has the committed configuration all the same.
+// A checkout with other line ends still has the committed configuration.
 func TestLineEndsAreNoOtherConfiguration(t *testing.T) {
 	s := newSource(t)
 	dir := filepath.Join(t.TempDir(), "clone")
@@ -77,7 +77,7 @@ func TestLineEndsAreNoOtherConfiguration(t *testing.T) {
 	if !replaced {
 		t.Error("the file had no other line ends")
 	}
-	// The bytes are the artifact's; git knows them for what is committed.
+	// The bytes are the artifact's; git recognises them as the committed ones.
 	if d := testGit(t, dir, "-c", "core.safecrlf=false", "diff", "--stat"); d != "" {
 		t.Errorf("diff: %s", d)
 	}

@@ -1,5 +1,5 @@
-// Which paths of an artifact may be written (docs/restore.md): names that mean the
-// same file on every system, at or below the roots a restore replaces.
+// Which paths of an artifact may be written (docs/restore.md): names that mean the same file on every system, at or
+// below the roots that a restore replaces.
 
 package restore
 
@@ -21,8 +21,8 @@ const (
 	maxSegment = 255
 )
 
-// pathRules checks paths one after the other; a later one can be refused because of
-// an earlier one. The zero value is ready.
+// pathRules checks paths in sequence; a path can be refused because of an earlier one. The zero value is ready to
+// use.
 type pathRules struct {
 	files map[string]string // folded -> path
 	dirs  map[string]string // folded directory -> path of a file in it
@@ -69,7 +69,7 @@ func (r *pathRules) check(path string) error {
 	return r.unique(path)
 }
 
-// badSegment says what is wrong with one component, "" when nothing is.
+// badSegment says what is wrong with one component, "" if it is fine.
 func badSegment(part string) string {
 	switch {
 	case part == "":
@@ -90,9 +90,8 @@ func badSegment(part string) string {
 	return ""
 }
 
-// gitName reports names that stand for .git somewhere: in another case, with
-// characters HFS+ ignores, as NTFS shortens it, with endings Windows drops or that
-// name a stream of it.
+// gitName reports whether a name means .git on some system: in another case, with characters that HFS+ ignores, as
+// NTFS shortens it, with endings that Windows drops or that name a stream of it.
 func gitName(part string) bool {
 	if i := strings.IndexByte(part, ':'); i >= 0 {
 		part = part[:i]
@@ -105,9 +104,8 @@ func gitName(part string) bool {
 	return ok && digits != "" && strings.Trim(digits, "0123456789") == ""
 }
 
-// fold is what names are compared by: characters without a shape of their own are
-// dropped, as HFS+ does, and dots and spaces at the end, as Windows does; forms that
-// look alike and case do not count.
+// fold returns the form by which names are compared: characters without a visible shape are dropped, as HFS+ does,
+// and dots and spaces at the end, as Windows does; compatibility forms and case are ignored.
 func fold(part string) string {
 	part = strings.Map(func(r rune) rune {
 		switch {
@@ -125,8 +123,8 @@ func fold(part string) string {
 	return part
 }
 
-// unique refuses two paths that are one file somewhere, directories that are one
-// somewhere and spelled differently, and a file that is also a directory.
+// unique refuses two paths that are the same file on some system, directories that are the same on some system and
+// spelled differently, and a file that is also a directory.
 func (r *pathRules) unique(path string) error {
 	if r.files == nil {
 		r.files, r.dirs, r.names = make(map[string]string), make(map[string]string), make(map[string]string)

@@ -12,8 +12,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
-// Another commit with the same files is the same place: amended or squashed, where the
-// exported commit is known here, and where only its tree is.
+// Another commit with the same files counts as the same: amended or squashed, whether the exported commit is known
+// here or only its tree.
 func TestSameFilesAreTheSamePlace(t *testing.T) {
 	testrepo.Serving(t)
 	s := newSource(t)
@@ -26,13 +26,13 @@ func TestSameFilesAreTheSamePlace(t *testing.T) {
 	goOn(t, s.clone)
 	sound(t, s.clone)
 
-	// The exported commit was amended away before anybody fetched it. A turn that began
-	// at it cannot go on elsewhere; a run without one can.
+	// The exported commit was amended before anyone fetched it. A turn that began at it cannot continue elsewhere;
+	// a run without one can.
 	for _, active := range []bool{true, false} {
 		s := newSource(t)
 		if !active {
 			s.dir = s.clone
-			testGit(t, s.dir, "remote", "remove", "origin") // whose run would be the one to go on with
+			testGit(t, s.dir, "remote", "remove", "origin") // otherwise its run would be the one to continue
 			withRunner(t, s.dir, func(r *runner.Runner) {
 				if _, err := r.InitRun(t.Context(), runner.InitRunOptions{}); err != nil {
 					t.Fatal(err)
@@ -54,7 +54,7 @@ func TestSameFilesAreTheSamePlace(t *testing.T) {
 	}
 }
 
-// What the artifact does not touch stays; a plan tells everything that is in the way.
+// What the artifact does not touch stays; a plan lists everything in the way.
 func TestChangesOfTheCheckout(t *testing.T) {
 	s := newSource(t)
 	write(t, s.clone, "notes.txt", "mine\n")

@@ -1,5 +1,5 @@
-// Taking an artifact in: verified in one pass, its files put aside outside of the
-// project until everything is known to be good.
+// Receiving an artifact: verified in one pass, its files kept outside the project until everything is known to be
+// good.
 
 package restore
 
@@ -15,29 +15,28 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// maxRestoreFiles bounds the list of files that is held in memory.
+// maxRestoreFiles bounds the list of files in memory.
 const maxRestoreFiles = 200_000
 
-// taken is an artifact that was taken in.
+// taken is a received artifact.
 type taken struct {
 	a       *artifact
 	spool   *spool
 	files   []incoming.File
 	at      map[string]int64 // where a file's bytes begin
 	without []string         // files whose bytes were left out
-	skipped []string         // files that no machine takes from another
+	skipped []string         // files that no machine accepts from another
 	paths   pathRules
-	work    []workFile // in progress
-	refused error      // first path that may not be written
+	work    []workFile // work in progress
+	refused error      // error for the first path that may not be written
 
-	hasRecord            bool // and where its bytes are in the spool
+	hasRecord            bool // with the position of its bytes in the spool
 	recordAt, recordSize int64
 }
 
 func (in *taken) Close() { in.spool.Close() }
 
-// receive verifies the artifact in r and keeps its files, or those of one repository when repo is
-// not "".
+// receive verifies the artifact in r and keeps its files, or those of one repository when repo is not "".
 func receive(ctx context.Context, r io.Reader, repo string, opt VerifyOptions) (_ *taken, err error) {
 	in := &taken{at: make(map[string]int64)}
 	if in.spool, err = newSpool("", false); err != nil {
@@ -67,7 +66,7 @@ func receive(ctx context.Context, r io.Reader, repo string, opt VerifyOptions) (
 			in.refused = err
 		}
 	}
-	debug.FreeOSMemory() // the largest file is read again, by others
+	debug.FreeOSMemory() // others will read the largest file again
 	incoming.Sort(in.files)
 	return in, nil
 }
@@ -135,7 +134,7 @@ func (in *taken) open(path string) (io.Reader, error) {
 
 func (in *taken) summary() *ojson.Object { return objectOf(in.a.summary) }
 
-// git is workspace.git, nil when it is not there.
+// git returns workspace.git, nil if it is missing.
 func (in *taken) git() *ojson.Object { return objectOf(get(objectOf(in.a.workspace), "git")) }
 
 func (in *taken) head() string       { return in.git().String("head_sha") }
@@ -146,8 +145,7 @@ func (in *taken) projectID() string {
 	return objectOf(get(objectOf(in.a.config), "project")).String("id")
 }
 
-// restorable judges what can be judged without a checkout, of what
-// docs/restore.md#what-is-checked-in-this-order lists.
+// restorable checks everything in docs/restore.md#what-is-checked-in-this-order that does not need a checkout.
 func (in *taken) restorable() error {
 	kind, _ := in.a.kind.(string)
 	if kind != KindRun {

@@ -1,6 +1,5 @@
-// There and back with both implementations in every combination: who exports, who
-// restores, who goes on. Skipped unless AGENTXCHAIN_REFERENCE names the reference
-// CLI's program (agentxchain.js).
+// Tests of restoring back and forth with both implementations in every combination: who exports, who restores, who
+// continues. Skipped unless AGENTXCHAIN_REFERENCE names the reference CLI's program (agentxchain.js).
 
 package restore
 
@@ -104,7 +103,7 @@ func (r referenceHand) goOn(t *testing.T, dir string) {
 	r.run(t, dir, "resume", "--role", "pm")
 }
 
-// adopt takes up, as a person does, a run whose files alone another program has brought.
+// adopt adopts, as a person does, a run of which another program has brought only the files.
 func adopt(t *testing.T, dir string) {
 	t.Helper()
 	withRunner(t, dir, func(r *runner.Runner) {
@@ -133,7 +132,7 @@ func TestThereAndBackWithTheReference(t *testing.T) {
 						adopt(t, s.clone)
 					}
 					goesOn.goOn(t, s.clone)
-					// Back with the roles exchanged: who restored exports.
+					// Back with the roles exchanged: now the restoring side exports.
 					onA.restore(t, s.dir, onB.export(t, s.clone))
 					if x, y := governedBytes(t, s.dir), governedBytes(t, s.clone); !maps.Equal(x, y) {
 						t.Fatalf("on the way back: %v", changedNames(x, y))

@@ -1,4 +1,5 @@
-// Artifacts of real projects: exported, verified, exported again; hooks for the other tests of the package.
+// Tests of artifacts of real projects: exported, verified, exported again; helpers for the other tests of the
+// package.
 
 package restore
 
@@ -54,7 +55,7 @@ func write(t *testing.T, dir, name, content string) {
 	}
 }
 
-// exported is what an export of dir says.
+// exported returns the export of dir.
 func exported(t *testing.T, dir string, opt ExportOptions) (*Export, []byte) {
 	t.Helper()
 	opt.TempDir = t.TempDir()
@@ -95,7 +96,7 @@ func TestExportedRunsVerify(t *testing.T) {
 	testrepo.Matrix(t, func(t *testing.T, repo *testrepo.Repo) {
 		dir := repo.Dir
 		project(t, dir)
-		// As in projects whose ignore rules are older than the dashboard.
+		// As in projects with ignore rules from before the dashboard.
 		ignore, err := os.ReadFile(filepath.Join(dir, ".gitignore"))
 		if err != nil {
 			t.Fatal(err)
@@ -255,8 +256,8 @@ func TestExportInitiative(t *testing.T) {
 	mutants(t, data)
 }
 
-// TestExportSaysWhatCannotBeRestored: a file whose name a restore refuses is in the
-// artifact, which then does not promise to be restorable.
+// TestExportSaysWhatCannotBeRestored checks that a file whose name a restore refuses is in the artifact, which then
+// does not claim to be restorable.
 func TestExportSaysWhatCannotBeRestored(t *testing.T) {
 	repo := testrepo.New(t, testrepo.Options{})
 	project(t, repo.Dir)

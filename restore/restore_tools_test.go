@@ -1,4 +1,4 @@
-// What the tests of restoring share.
+// Shared helpers of the restore tests.
 
 package restore
 
@@ -77,7 +77,7 @@ func goOn(t *testing.T, dir string) {
 	assign(t, dir)
 }
 
-// sound makes sure that the run passes fsck with replay and that nothing is left over.
+// sound checks that the run passes fsck with replay and that nothing is left over.
 func sound(t *testing.T, dir string) {
 	t.Helper()
 	s, err := gitstore.Open(t.Context(), dir, gitstore.Options{})
@@ -90,7 +90,7 @@ func sound(t *testing.T, dir string) {
 		t.Fatal(err)
 	}
 	for _, f := range report.Findings {
-		// A clone that was restored into has an origin that was not asked.
+		// A restored clone has an origin that was not asked.
 		if !f.Note && f.Code != proof.FindUnfetched {
 			t.Fatalf("%s: %+v", dir, report.Findings)
 		}
@@ -104,7 +104,7 @@ func sound(t *testing.T, dir string) {
 	}
 }
 
-// governedBytes are the files an artifact carries, by path.
+// governedBytes returns the files that an artifact carries, by path.
 func governedBytes(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	out := make(map[string]string)

@@ -4,11 +4,11 @@ package restore
 
 import "runtime/debug"
 
-// large is when the memory of a buffer that has become too small is given back
-// before a larger one is made: two of the largest files must not be held at once.
+// large is the size from which a buffer that has become too small is freed before a larger one is allocated: two of
+// the largest files must not be in memory at once.
 const large = 8 << 20
 
-// room makes *buf empty with room for n bytes.
+// room makes *buf empty with capacity for n bytes.
 func room(buf *[]byte, n int64) {
 	if *buf = (*buf)[:0]; int64(cap(*buf)) >= n {
 		return

@@ -1,4 +1,4 @@
-// What rooms that read artifacts share with the one that writes and judges them.
+// Functions shared with other packages that read artifacts.
 
 package restore
 
@@ -29,12 +29,12 @@ func DelegationSummary(history []*ojson.Object) *ojson.Object {
 	return summary
 }
 
-// Provenance is a run's provenance as artifacts have it, nil when v is not one
+// Provenance returns a run's provenance in the form of artifacts, nil if v is not one
 // (docs/export.md#what-is-in-it).
 func Provenance(v any) *ojson.Object { return objectOf(provenanceOf(v)) }
 
-// Paths checks the paths of one artifact's files, one after the other: names that
-// mean the same file on every system, below the governed roots, no two the same.
+// Paths checks the paths of one artifact's files in sequence: names that mean the same file on every system, below
+// the governed roots, no two the same.
 type Paths struct{ rules pathRules }
 
 // Check refuses a path that may not be written; the code is unsafe_path.
@@ -45,6 +45,6 @@ func (p *Paths) Check(path string) error {
 	return p.rules.check(path)
 }
 
-// OfThisMachine reports files that tell of a process on the machine of the export:
-// no other machine takes them over.
+// OfThisMachine reports whether a file describes a process on the exporting machine: no other machine adopts such
+// files.
 func OfThisMachine(path string) bool { return path == pidFile || path == dashboardFile }

@@ -1,4 +1,4 @@
-// Where an artifact is read from: plain or compressed, counted, cancellable.
+// Reading an artifact: plain or compressed, counted, cancellable.
 
 package restore
 
@@ -11,11 +11,11 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// maxWindow is the most memory a compressed artifact can ask for. Writers use 8
-// MiB at most unless they are told otherwise.
+// maxWindow is the maximum memory that a compressed artifact can request. Writers use at most 8 MiB unless told
+// otherwise.
 const maxWindow = 32 << 20
 
-// open returns the artifact in r, decompressed when it starts as zstd does.
+// open returns the artifact in r, decompressed if it begins like zstd.
 func open(r io.Reader) (io.Reader, func(), error) {
 	b := bufio.NewReaderSize(r, 64<<10)
 	head, _ := b.Peek(4)
@@ -30,8 +30,8 @@ func open(r io.Reader) (io.Reader, func(), error) {
 	return z, z.Close, nil
 }
 
-// readAhead reads from src while what it read before is looked at. It is for files,
-// which never keep a reader waiting. done ends it.
+// readAhead reads from src while the previous data is processed. It is for files, which never block a reader. done
+// ends it.
 func readAhead(src io.Reader) (r io.Reader, done func()) {
 	a := &ahead{
 		full:  make(chan chunk),
@@ -56,7 +56,7 @@ type ahead struct {
 	free        chan []byte
 	stop, ended chan struct{}
 	now         chunk
-	rest        []byte // of now
+	rest        []byte // of the current block
 }
 
 func (a *ahead) read(src io.Reader) {
@@ -98,18 +98,18 @@ func (a *ahead) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// counting passes reads on until ctx ends, and tells how far they came.
+// counting passes reads through until ctx ends, and reports progress.
 type counting struct {
 	ctx  context.Context
 	r    io.Reader
 	n    int64
 	max  int64
 	tell func(int64)
-	raw  *counting // what this is decompressed from, when it is
+	raw  *counting // the compressed source, if any
 }
 
-// A compressed artifact may always expand to this size, and beyond it to so many times
-// its own size: a file that was packed to fill a disk grows faster.
+// A compressed artifact may always expand to this size, and beyond it to this multiple of its own size: only a file
+// made to fill a disk grows faster.
 const (
 	freeInflation = 16 << 30
 	maxInflation  = 1000

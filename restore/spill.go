@@ -1,4 +1,4 @@
-// A place for what must be seen again: memory first, then a temporary file.
+// A buffer for data that is read again: in memory first, then in a temporary file.
 
 package restore
 
@@ -63,8 +63,8 @@ func (s *spill) Close() {
 	}
 }
 
-// tempFile makes a file that is gone when it is closed, or at the latest with
-// closeTemp where files in use cannot be removed.
+// tempFile creates a file that disappears when it is closed, or at the latest with closeTemp where files in use
+// cannot be removed.
 func tempFile() (*os.File, error) {
 	f, err := os.CreateTemp("", "agentxchain-artifact-")
 	if err == nil {

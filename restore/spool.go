@@ -1,5 +1,5 @@
-// Where the files of an artifact wait until everything that comes before them is
-// known: in a temporary file, which may become the artifact itself.
+// The temporary file that holds the files of an artifact until everything before them is known; it may become the
+// artifact itself.
 
 package restore
 
@@ -12,29 +12,27 @@ import (
 )
 
 const (
-	// headRoom is what is left free before the files in a spool that may become the
-	// artifact, for the members in front of them; the rest of it is filled with white
-	// space.
+	// headRoom is the space left free before the files in a spool that may become the artifact, for the members in
+	// front of them; unused space is filled with white space.
 	headRoom = 32 << 10
-	// worthKeeping is from how much on an artifact is made in place: before that a
-	// copy costs nothing, and white space would be in the way.
+	// worthKeeping is the size from which an artifact is made in place: below that a copy costs nothing, and white
+	// space would be in the way.
 	worthKeeping = 8 << 20
-	// writeAhead is after how much the disk is asked to begin.
+	// writeAhead is after how many bytes the disk is asked to begin writing.
 	writeAhead = 16 << 20
 )
 
-// spool is a temporary file that is written once and read any number of times. A
-// nil one is empty.
+// spool is a temporary file that is written once and read any number of times. A nil spool is empty.
 type spool struct {
 	file    *os.File
 	w       *bufio.Writer
 	n       int64
 	base    int64 // where it begins in the file
-	begun   int64 // written to the disk up to here, or on the way
+	begun   int64 // written to the disk up to here, or in progress
 	inPlace bool  // it has no name and can be given one
 }
 
-// newSpool makes a spool in dir; inPlace for one that stays there, if that can be.
+// newSpool makes a spool in dir; inPlace for one that stays there, if possible.
 func newSpool(dir string, inPlace bool) (*spool, error) {
 	if inPlace {
 		if f, err := durable.Nameless(dir); err == nil {
@@ -49,11 +47,11 @@ func newSpool(dir string, inPlace bool) (*spool, error) {
 	if err != nil {
 		return nil, err
 	}
-	_ = os.Remove(f.Name()) // where a file in use cannot go, Close removes it
+	_ = os.Remove(f.Name()) // if a file in use cannot be removed, Close removes it
 	return &spool{file: f, w: bufio.NewWriterSize(f, 256<<10)}, nil
 }
 
-// Write fails as the disk does: that is not a fault of the file being exported.
+// Write only fails because of the disk, never because of the exported file.
 func (s *spool) Write(p []byte) (int, error) {
 	n, err := s.w.Write(p)
 	s.n += int64(n)
@@ -67,7 +65,7 @@ func (s *spool) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// copyTo writes everything that was written to w.
+// copyTo writes the whole content to w.
 func (s *spool) copyTo(w io.Writer) error {
 	if s == nil {
 		return nil
@@ -78,11 +76,11 @@ func (s *spool) copyTo(w io.Writer) error {
 	if _, err := s.file.Seek(s.base, io.SeekStart); err != nil {
 		return err
 	}
-	_, err := io.Copy(w, io.LimitReader(s.file, s.n)) // from file to file the kernel does it
+	_, err := io.Copy(w, io.LimitReader(s.file, s.n)) // the kernel copies from file to file
 	return err
 }
 
-// at returns a piece of what was written.
+// at returns a piece of the content.
 func (s *spool) at(start int64, length int) ([]byte, error) {
 	if err := s.w.Flush(); err != nil {
 		return nil, err
@@ -92,8 +90,8 @@ func (s *spool) at(start int64, length int) ([]byte, error) {
 	return b, err
 }
 
-// take makes the spool an artifact by putting head before and tail behind it, and
-// gives the file away. nil when that cannot be, and then nothing has changed.
+// take turns the spool into an artifact by putting head before and tail after it, and gives the file away. It
+// returns nil if that is not possible, and then nothing has changed.
 func (s *spool) take(head, tail []byte, gap int) (*os.File, int64, error) {
 	if s == nil || !s.inPlace || s.n < worthKeeping || len(head) > headRoom {
 		return nil, 0, nil
@@ -125,7 +123,7 @@ func (s *spool) Close() {
 		return
 	}
 	if s.inPlace {
-		_ = s.file.Close() // it has no name that could be removed
+		_ = s.file.Close() // it has no name to remove
 	} else {
 		closeTemp(s.file)
 	}

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestSpoolLeavesItsPlace gives up a spool that was to stay where it is: its directory,
-// even if empty, has another owner.
+// TestSpoolLeavesItsPlace abandons a spool that was to stay in place: its directory, even if empty, belongs to
+// someone else.
 func TestSpoolLeavesItsPlace(t *testing.T) {
 	for _, inPlace := range []bool{false, true} {
 		dir := filepath.Join(t.TempDir(), "out")

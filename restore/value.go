@@ -1,5 +1,5 @@
-// JSON values as JavaScript's operators see them: absent is not null, equality
-// is strict, and what counts as false.
+// JSON values as JavaScript's operators see them: absent is not null, equality is strict, and some values are
+// falsy.
 
 package restore
 
@@ -11,7 +11,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/restore/internal/scan"
 )
 
-// absent is a member that is not there, which is not the same as null.
+// absent is a missing member, which differs from null.
 type absent struct{}
 
 // get returns a member, absent{} when o has none or is nil.
@@ -22,13 +22,13 @@ func get(o *ojson.Object, key string) any {
 	return absent{}
 }
 
-// objectOf returns v when it is an object, else nil.
+// objectOf returns v if it is an object, else nil.
 func objectOf(v any) *ojson.Object {
 	o, _ := v.(*ojson.Object)
 	return o
 }
 
-// none reports null or absent.
+// none reports whether v is null or absent.
 func none(v any) bool {
 	if _, ok := v.(absent); ok {
 		return true
@@ -36,7 +36,7 @@ func none(v any) bool {
 	return v == nil
 }
 
-// orNull returns v, or null for what counts as false.
+// orNull returns v, or null if v is falsy.
 func orNull(v any) any {
 	if truthy(v) {
 		return v
@@ -44,7 +44,7 @@ func orNull(v any) any {
 	return nil
 }
 
-// or returns v, or other for what counts as false.
+// or returns v, or other if v is falsy.
 func or(v, other any) any {
 	if truthy(v) {
 		return v
@@ -98,7 +98,7 @@ func deepEqual(a, b any) bool {
 
 func sum(data []byte) (scan.Digest, error) { return scan.Sum(scan.Bytes(data, scan.Limits{})) }
 
-// integer returns v when it is an integer that doubles hold exactly.
+// integer returns v if it is an integer that doubles represent exactly.
 func integer(v any) (int64, bool) {
 	n, ok := v.(ojson.Number)
 	if !ok {
@@ -111,7 +111,7 @@ func integer(v any) (int64, bool) {
 	return int64(f), true
 }
 
-// isCount reports a non-negative integer.
+// isCount reports whether v is a non-negative integer.
 func isCount(v any) bool {
 	n, ok := integer(v)
 	return ok && n >= 0
@@ -120,13 +120,13 @@ func isCount(v any) bool {
 // counts reports whether v is the number n.
 func counts(v any, n int) bool { return identical(v, ojson.Int(n)) }
 
-// isText reports a string that is not empty.
+// isText reports whether v is a non-empty string.
 func isText(v any) bool {
 	s, ok := v.(string)
 	return ok && s != ""
 }
 
-// texts reports an array of strings that are not empty.
+// texts reports whether v is an array of non-empty strings.
 func texts(v any) bool {
 	list, ok := v.([]any)
 	for _, s := range list {

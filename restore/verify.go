@@ -1,4 +1,4 @@
-// Verifying an artifact: the walk over its members, and the checks of all kinds
+// Verifying an artifact: reading its members, and the checks common to all kinds
 // (docs/export.md#what-verification-proves).
 
 package restore
@@ -18,18 +18,16 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/restore/internal/scan"
 )
 
-// VerifyOptions bounds and watches a verification; the zero value is what the
-// command uses.
+// VerifyOptions limits and observes a verification; the command uses the zero value.
 type VerifyOptions struct {
 	MaxBytes int64       // of the artifact, decompressed; 1 TiB when 0
 	MaxFile  int64       // of one file's content; 2 GiB when 0
 	MaxSpill int64       // of temporary disk space; 16 GiB when 0
-	Progress func(int64) // gets the bytes read so far
+	Progress func(int64) // called with the number of bytes read so far
 }
 
-// Verify checks an artifact of schema 0.2 or 0.3, of a run or a coordinator, plain
-// or compressed with zstd. It needs memory for the largest single file, whatever
-// the artifact's size, and no seeking: r may be a pipe.
+// Verify checks an artifact of schema 0.2 or 0.3, of a run or a coordinator, plain or compressed with zstd. It
+// needs memory for the largest single file, whatever the artifact's size, and no seeking: r may be a pipe.
 //
 // The error is an *InputError when there is no artifact to judge, or ctx's cause.
 func Verify(ctx context.Context, r io.Reader, opt VerifyOptions) (*Report, error) {
@@ -37,17 +35,17 @@ func Verify(ctx context.Context, r io.Reader, opt VerifyOptions) (*Report, error
 	return report, err
 }
 
-// wanted is what a reader wants of an artifact beside its verdict.
+// wanted is what a caller wants from an artifact besides its verdict.
 type wanted struct {
-	repo string // of the artifact of this repository inside that of an initiative; "" for its own
+	repo string // from the artifact of this repository in that of an initiative; "" for its own
 
-	// take is handed each file entry, content its bytes until it returns, when it has any. nil: the
-	// reader does not want the files.
+	// take is called with each file entry; content holds its bytes, if any, until take returns. nil: the caller
+	// does not want the files.
 	take func(path string, e *entry, content []byte) error
-	keep func(content []byte) error // of the record; nil as well
+	keep func(content []byte) error // called with the record; may also be nil
 }
 
-// verifyArtifact is Verify that also returns what was read, and hands out what is wanted.
+// verifyArtifact is Verify that also returns what was read, and passes on what is wanted.
 func verifyArtifact(ctx context.Context, r io.Reader, opt VerifyOptions, want wanted) (*artifact, *Report, error) {
 	if opt.MaxBytes == 0 {
 		opt.MaxBytes = 1 << 40
@@ -115,14 +113,14 @@ type verifier struct {
 	opt     VerifyOptions
 	report  *Report
 	r       *scan.Reader
-	content []byte // of the file being looked at, reused
+	content []byte // of the current file, reused
 	want    wanted
-	depth   int // artifacts around the one being read
+	depth   int // number of enclosing artifacts
 	lossy   []byte
 }
 
-// wants reports whether the artifact being read, of a repository when repo is not "", is the one
-// whose files are wanted.
+// wants reports whether the artifact being read, of a repository when repo is not "", is the one whose files are
+// wanted.
 func (v *verifier) wants(repo string) bool {
 	return repo == v.want.repo && v.depth == min(len(repo), 1)
 }
@@ -135,12 +133,11 @@ func (v *verifier) find(f Finding) {
 	v.report.Findings = append(v.report.Findings, f)
 }
 
-// maxValue bounds the members that are looked at whole: the configuration, the
-// state, the summary. None of them comes near it.
+// maxValue bounds the members that are read whole: the configuration, the state, the summary. None of them comes
+// near it.
 const maxValue = 32 << 20
 
-// artifact is what is known of an artifact, or of one inside another, once it was
-// read.
+// artifact holds what is known about an artifact, or an embedded one, after reading it.
 type artifact struct {
 	list []Finding
 
@@ -153,17 +150,17 @@ type artifact struct {
 	aggregated               *aggregated
 	workspace, config, state any
 	work                     []workFile
-	badWork                  []Finding   // what is wrong with it
+	badWork                  []Finding   // problems of the work in progress
 	record                   *recordRead // nil for none
 
 	filesOK   bool
 	fileCount int
-	inFiles   map[string]bool // those that checks ask for
+	inFiles   map[string]bool // paths that checks ask for
 	dispatch  int
 	staging   int
 	intake    bool
 	multi     bool
-	rows      map[string]int // file -> entries, of arrays only
+	rows      map[string]int // file -> number of entries, for arrays only
 	sums      map[string]scan.Digest
 	documents map[string]any
 	history   delegations
@@ -181,7 +178,7 @@ func (a *artifact) add(path, format string, args ...any) {
 	a.list = append(a.list, Finding{path, fmt.Sprintf(format, args...)})
 }
 
-// leftOut is what was left out of an artifact and of those in it.
+// leftOut returns what was left out of an artifact and of those embedded in it.
 func (a *artifact) leftOut() []string {
 	out := slices.Clone(a.cut)
 	for _, e := range a.repos {
@@ -195,8 +192,8 @@ func (a *artifact) leftOut() []string {
 	return out[:min(len(out), maxFindings)]
 }
 
-// artifact reads the artifact that comes next. repo is what a coordinator calls
-// it; events asks for its events.
+// artifact reads the artifact that comes next. repo is a coordinator's name for it; events says whether to collect
+// its events.
 func (v *verifier) artifact(repo string, events bool) (*artifact, error) {
 	no := absent{}
 	a := &artifact{
@@ -277,8 +274,7 @@ func (v *verifier) artifact(repo string, events bool) (*artifact, error) {
 	}
 }
 
-// aggregated is summary.aggregated_events; of the events themselves only digests
-// are kept.
+// aggregated is summary.aggregated_events; of the events themselves only digests are kept.
 type aggregated struct {
 	value  any
 	array  bool // events is an array
@@ -313,8 +309,7 @@ func (v *verifier) summary(a *artifact) error {
 	return err
 }
 
-// members reads a value, an object member by member: those that special takes are
-// left out of the result.
+// members reads a value, an object member by member: those that special takes are left out of the result.
 func (v *verifier) members(special func(key string) (taken bool, err error)) (any, error) {
 	if kind, err := v.r.Kind(); err != nil {
 		return nil, err
@@ -396,9 +391,9 @@ func (a *artifact) findings() []Finding {
 	return a.list
 }
 
-// isTime reports a string that is a time of ISO 8601 or RFC 3339 (docs/export.md). What
-// the clock of a run never writes is taken too: small letters, a space before the
-// hour, years of six digits, the midnight that ends a day.
+// isTime reports whether a string is a time of ISO 8601 or RFC 3339 (docs/export.md). It also accepts what the
+// clock of a run never writes: lower-case letters, a space before the hour, six-digit years, the midnight that ends
+// a day.
 func isTime(v any) bool {
 	s, ok := v.(string)
 	if !ok || len(s) > 40 {
@@ -420,7 +415,7 @@ func isTime(v any) bool {
 	return err == nil
 }
 
-// show quotes a value in a message, in short.
+// show quotes a value in a message, truncated.
 func show(v any) string {
 	if _, ok := v.(absent); ok {
 		return "missing"

@@ -1,4 +1,4 @@
-// The content of a file entry, and whether its data says the same (docs/export.md#what-verification-proves).
+// The content of a file entry, and whether its data agrees (docs/export.md#what-verification-proves).
 
 package restore
 
@@ -27,13 +27,13 @@ func (v *verifier) base64(e *entry) error {
 		return v.r.Skip()
 	}
 	e.content = true
-	// The declared length saves growing; a false one costs address space only.
+	// The declared length avoids reallocation; a false one only costs address space.
 	n, ok := integer(e.bytes)
 	if !ok || n < 0 || n > min(v.opt.MaxFile, 1<<30) {
 		n = 0
 	}
 	room(&v.content, n+4)
-	var tail []byte // up to three characters that wait for the rest of their group
+	var tail []byte // up to three characters of an incomplete group
 	ended := false
 	group := func(p []byte) {
 		switch {
@@ -53,7 +53,7 @@ func (v *verifier) base64(e *entry) error {
 			return
 		}
 		if n != len(p)/4*3-padding {
-			e.broken = "it has white space in it" // the decoder passes over line ends
+			e.broken = "it has white space in it" // the decoder skips line ends
 		}
 		v.content = v.content[:at+n]
 	}
@@ -82,15 +82,14 @@ func (v *verifier) base64(e *entry) error {
 		e.broken = "it ends in the middle of a group"
 	}
 	e.size = int64(len(v.content))
-	// The digest is made while the data is read and compared.
+	// The digest is computed while the data is read and compared.
 	content, done := v.content, make(chan [sha256.Size]byte, 1)
 	e.hashed = done
 	go func() { done <- sha256.Sum256(content) }()
 	return nil
 }
 
-// compare reads the data of an entry, hands it to the collector and, if asked,
-// compares it with the content.
+// compare reads the data of an entry, passes it to the collector and, if asked, compares it with the content.
 func (v *verifier) compare(e *entry, c collector, proven bool) error {
 	var err error
 	if e.data, err = v.r.Kind(); err != nil {
@@ -148,7 +147,7 @@ func (v *verifier) compareText(e *entry) error {
 	}
 	rest, valid := v.content, utf8.Valid(v.content)
 	same := true
-	var text []byte // of the content, decoded, when it is not valid
+	var text []byte // the decoded content, if it is not valid UTF-8
 	err := v.r.Text(func(p []byte) error {
 		for same && len(p) > 0 {
 			if valid {
@@ -174,12 +173,12 @@ func (v *verifier) compareText(e *entry) error {
 	return err
 }
 
-// sideBySide is the longest content whose data is compared while both are read:
-// the data must be kept to be read again should only the order of members differ.
+// sideBySide is the maximum length of content whose data is compared during reading: the data must be kept to be
+// read again if only the order of members differs.
 const sideBySide = 8 << 20
 
-// sameValue compares the next value of the artifact with a document, and passes
-// it. wrong says what is wrong with the document, "" if nothing.
+// sameValue compares the next value of the artifact with a document, and consumes it. wrong says what is wrong with
+// the document, "" if it is fine.
 func (v *verifier) sameValue(content *scan.Reader, doc []byte, keep bool) (same bool, wrong string, err error) {
 	content.Reset(doc)
 	if len(doc) <= sideBySide {
@@ -230,8 +229,7 @@ func (v *verifier) compareJSON(e *entry) error {
 	return nil
 }
 
-// items reads data that is an array, and compares it with the lines of the content
-// if asked.
+// items reads data that is an array, and compares it with the lines of the content if asked.
 func (v *verifier) items(e *entry, c collector, proven bool) error {
 	if c.array != nil {
 		c.array()
@@ -295,7 +293,7 @@ func (v *verifier) items(e *entry, c collector, proven bool) error {
 	return err
 }
 
-// lines returns the lines of a file that are not blank, one a call.
+// lines returns a function that returns the next non-blank line of a file.
 func lines(data []byte) func() (line []byte, more bool) {
 	return func() ([]byte, bool) {
 		for len(data) > 0 {
@@ -309,7 +307,7 @@ func lines(data []byte) func() (line []byte, more bool) {
 	}
 }
 
-// blank reports a line that JavaScript's trim leaves nothing of.
+// blank reports whether JavaScript's trim leaves nothing of a line.
 func blank(line []byte) bool {
 	for len(line) > 0 {
 		if c := line[0]; c > ' ' && c < utf8.RuneSelf {

@@ -1,4 +1,4 @@
-// The checks of a coordinator artifact, and the artifacts inside it (docs/export.md#what-verification-proves).
+// The checks of a coordinator artifact and its embedded artifacts (docs/export.md#what-verification-proves).
 
 package restore
 
@@ -39,7 +39,7 @@ func (v *verifier) repos(a *artifact) error {
 		if err := v.repo(e); err != nil {
 			return err
 		}
-		// What a failed repository carries beside its error proves nothing.
+		// What a failed repository has besides its error proves nothing.
 		if e.nested != nil && e.ok == any(true) {
 			for _, p := range e.nested.unproven {
 				if len(a.unproven) < maxFindings {
@@ -122,7 +122,7 @@ func (a *artifact) checkCoordinator() {
 	a.checkEvents()
 }
 
-// size is how many members an object, or items an array, has.
+// size returns the number of members of an object, or of items of an array.
 func size(v any) int {
 	switch v := v.(type) {
 	case *ojson.Object:
@@ -150,8 +150,7 @@ func (a *artifact) checkCoordinatorSummary(summary *ojson.Object) {
 		"entries of multirepo/decision-ledger.jsonl")
 }
 
-// repoStatuses are the statuses of the repositories as a coordinator's state, nil
-// for none, has them.
+// repoStatuses returns the statuses of the repositories in a coordinator's state, nil for none.
 func repoStatuses(state *ojson.Object) *ojson.Object {
 	out := &ojson.Object{}
 	for id, run := range objectOf(get(state, "repo_runs")).All() {
@@ -192,8 +191,7 @@ func (a *artifact) checkRepo(e *repoEntry) {
 	}
 }
 
-// checkEvents checks summary.aggregated_events against the events that the
-// artifacts of the repositories carry.
+// checkEvents compares summary.aggregated_events with the events in the artifacts of the repositories.
 func (a *artifact) checkEvents() {
 	const path = "summary.aggregated_events"
 	if a.aggregated == nil || none(a.aggregated.value) {

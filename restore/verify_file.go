@@ -13,7 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/restore/internal/scan"
 )
 
-// entry is what is known of one file entry once it was read.
+// entry holds what is known about one file entry after reading it.
 type entry struct {
 	path string
 	list []Finding
@@ -26,10 +26,10 @@ type entry struct {
 	size                  int64
 	digest                string
 	hashed                <-chan [sha256.Size]byte
-	broken                string // what is wrong with the base64
-	data                  string // kind of the data, "" when it is missing
-	dataLen               int    // items of an array
-	mismatch              string // what is wrong with data that was compared
+	broken                string // problem of the base64
+	data                  string // kind of the data, "" if it is missing
+	dataLen               int    // number of items in an array
+	mismatch              string // problem of data that was compared
 	kept                  *spill // data that came before what it is compared with
 }
 
@@ -104,8 +104,7 @@ func (a *artifact) seen(path string) {
 	}
 }
 
-// collector gathers what later checks need of the data of one file. Its functions
-// may be nil.
+// collector collects what later checks need from the data of one file. Its functions may be nil.
 type collector struct {
 	array    func()           // the data is an array
 	item     func(raw []byte) // one of its items
@@ -227,14 +226,14 @@ func (v *verifier) entry(path string, c collector) (*entry, error) {
 	if e.kept != nil {
 		err = v.later(e, c)
 	}
-	if e.hashed != nil { // the content is needed no more when the next entry comes
+	if e.hashed != nil { // the content is no longer needed at the next entry
 		digest := <-e.hashed
 		e.digest = hex.EncodeToString(digest[:])
 	}
 	return e, err
 }
 
-// later looks at data that came before the content.
+// later reads data that came before the content.
 func (v *verifier) later(e *entry, c collector) error {
 	src, err := e.kept.reader()
 	if err != nil {
@@ -246,10 +245,10 @@ func (v *verifier) later(e *entry, c collector) error {
 	return v.compare(e, c, e.comparable())
 }
 
-// maxEntryValue bounds a member of an entry that is not its content.
+// maxEntryValue bounds a member of an entry other than its content.
 const maxEntryValue = 1 << 20
 
-// entryMember reads a member that every entry with content has; others are passed over.
+// entryMember reads a member that every entry with content has, and skips others.
 func (v *verifier) entryMember(e *entry, key string) (err error) {
 	switch key {
 	case "format":
@@ -273,8 +272,8 @@ func (e *entry) comparable() bool {
 
 func knownFormat(v any) bool { return v == formatJSON || v == formatJSONL || v == formatText }
 
-// data looks at the data of an entry, at once when everything it is compared with
-// has come before it, as exporters write it.
+// data reads the data of an entry, immediately if everything it is compared with has come before it, as exporters
+// write it.
 func (v *verifier) data(e *entry, c collector) error {
 	_, noFormat := e.format.(absent)
 	_, noContent := e.content.(absent)
@@ -292,7 +291,7 @@ func (v *verifier) data(e *entry, c collector) error {
 	return v.compare(e, c, e.comparable())
 }
 
-// judge returns what is wrong with the entry, in the order of docs/export.md#what-verification-proves.
+// judge returns the problems of the entry, in the order of docs/export.md#what-verification-proves.
 func (e *entry) judge() []Finding {
 	if !e.isObject {
 		e.add("not a file entry, which is an object")

@@ -82,9 +82,8 @@ func (a *artifact) checkRun() {
 	a.checkFileCounts(summary)
 }
 
-// checkFileCounts checks what the summary says of the files themselves. How many files
-// were left out is known to the exporter alone; that some were left out is not.
-// Artifacts of older versions leave these members out.
+// checkFileCounts checks the summary's claims about the files themselves. Only the exporter knows how many files
+// were left out, but not whether some were. Artifacts of older versions leave these members out.
 func (a *artifact) checkFileCounts(summary *ojson.Object) {
 	const truncated, total, included = "export_files_truncated", "total_collected_files", "included_files"
 	if summary.Has(included) {
@@ -113,8 +112,8 @@ func (a *artifact) checkFileCounts(summary *ojson.Object) {
 	}
 }
 
-// checkOrigin checks what the summary repeats of the run's purpose and descent.
-// Artifacts of older versions leave these members out.
+// checkOrigin checks the summary's copy of the run's purpose and origin. Artifacts of older versions leave these
+// members out.
 func (a *artifact) checkOrigin(summary, config, state *ojson.Object) {
 	for _, c := range [...]struct {
 		key  string
@@ -131,7 +130,7 @@ func (a *artifact) checkOrigin(summary, config, state *ojson.Object) {
 	}
 }
 
-// same compares a scalar with what it repeats.
+// same compares a scalar with its original.
 func (a *artifact) same(path string, have, want any, of string) {
 	if !identical(have, want) {
 		a.add(path, "this must be %s, %s, and is %s", of, show(want), show(have))
@@ -144,7 +143,7 @@ func (a *artifact) count(path string, have any, want int, of string) {
 	}
 }
 
-// sameDocument compares a member with the file it repeats.
+// sameDocument compares a member with the file that it repeats.
 func (a *artifact) sameDocument(path string, have any, file string) {
 	want, ok := a.sums[file]
 	_, missing := have.(absent)
@@ -192,7 +191,7 @@ func (a *artifact) checkWorkspace() {
 	list("restore_blockers")
 }
 
-// turnIDs compares a list of turns with the state's, in their order.
+// turnIDs compares a list of turns with the state's, in order.
 func (a *artifact) turnIDs(key string, have, turns any, of string) {
 	want := slices.Clone(objectOf(turns).Keys())
 	slices.SortStableFunc(want, collate)
@@ -204,7 +203,7 @@ func (a *artifact) turnIDs(key string, have, turns any, of string) {
 		given[i], ok = s, ok && isString
 	}
 	if ok && slices.ContainsFunc(want, func(s string) bool { return !isASCII(s) }) {
-		// What order another tool's collation gives such ids is its own affair.
+		// Another tool's collation may order such ids differently.
 		slices.Sort(want)
 		slices.Sort(given)
 	}
@@ -266,8 +265,7 @@ func (a *artifact) checkPhaseOrder(summary *ojson.Object) {
 	}
 }
 
-// numbersFirst is the order in which JavaScript gives the members of an object out:
-// those whose names are whole numbers come first, by size.
+// numbersFirst returns keys in the order in which JavaScript enumerates members: integer names come first, by size.
 func numbersFirst(keys []string) []any {
 	size := func(key string) int64 {
 		n, err := strconv.ParseInt(key, 10, 64)
@@ -381,8 +379,8 @@ func (a *artifact) checkDashboard(have any) {
 	a.checkDashboardFiles(s, status)
 }
 
-// checkDashboardFiles compares the session with the dashboard's own files where the
-// artifact has them. Whether its process lived is known to the exporting machine alone.
+// checkDashboardFiles compares the session with the dashboard's own files if the artifact has them. Only the
+// exporting machine knows whether its process was alive.
 func (a *artifact) checkDashboardFiles(session *ojson.Object, status string) {
 	const path = "summary.dashboard_session"
 	if status == "not_running" {
@@ -408,5 +406,5 @@ func (a *artifact) checkDashboardFiles(session *ojson.Object, status string) {
 	same("started_at", get(doc, "started_at"), dashboardFile)
 }
 
-// isSpace is what JavaScript trims.
+// isSpace reports whether JavaScript trims r.
 func isSpace(r rune) bool { return blank([]byte(string(r))) }

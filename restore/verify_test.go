@@ -1,4 +1,4 @@
-// Artifacts that were tampered with, and ones that are none.
+// Tests of tampered artifacts, and of input that is not an artifact.
 
 package restore
 
@@ -19,7 +19,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
-// handmade is an artifact with everything a summary is checked against.
+// handmade returns an artifact with everything that a summary is checked against.
 func handmade(t testing.TB) *ojson.Object {
 	files := &ojson.Object{}
 	add := func(name, format, content string) {
@@ -85,7 +85,7 @@ func handmade(t testing.TB) *ojson.Object {
 func TestFindings(t *testing.T) {
 	passes(t, ojson.Pretty(handmade(t)))
 	for _, c := range []struct {
-		member string // dotted, / for a dot in a name
+		member string // dotted, with / for a dot in a name
 		value  string // JSON; "" removes it
 		paths  string
 	}{
@@ -207,7 +207,7 @@ func checked(where string) bool {
 	return false
 }
 
-// unchecked are members that nothing in an artifact proves.
+// unchecked reports whether nothing in an artifact proves a member.
 func unchecked(where string) bool {
 	for _, k := range []string{"exported_at", "project_root", "project.schema_version", "workspace", ".path",
 		".error", "dashboard", "coordinator.schema_version", "export.summary", "export.project."} {
@@ -218,7 +218,7 @@ func unchecked(where string) bool {
 	return strings.Count(where, ".") < 2
 }
 
-// mutate changes one scalar somewhere below o and says where.
+// mutate changes one scalar somewhere below o and returns its location.
 func mutate(rng *rand.Rand, o *ojson.Object, at string) string {
 	if o.Len() == 0 {
 		return ""
@@ -251,10 +251,10 @@ func TestEveryChangeOfEvidenceIsFound(t *testing.T) {
 	mutants(t, data)
 }
 
-// Whatever the order of the members and the size of the reads, the verdict is one.
+// The order of the members and the size of the reads do not change the verdict.
 func TestOrderAndPiecesDoNotMatter(t *testing.T) {
 	doc := handmade(t)
-	doc.Object("files").Set("big.md", bigEntry(300000)) // data first, and too much for memory
+	doc.Object("files").Set("big.md", bigEntry(300000)) // data first, and too large for memory
 	passes(t, ojson.Compact(doc))
 	doc.Object("files").Set("big.md", bigEntry(2000))
 	whole := ojson.Compact(doc)
@@ -289,7 +289,7 @@ func bigEntry(lines int) *ojson.Object {
 		"content_base64", base64.StdEncoding.EncodeToString([]byte(text)))
 }
 
-// shuffle puts the members of every object into another order.
+// shuffle shuffles the members of every object.
 func shuffle(rng *rand.Rand, o *ojson.Object) *ojson.Object {
 	out := &ojson.Object{}
 	keys := append([]string(nil), o.Keys()...)

@@ -1,5 +1,5 @@
-// Work in progress in an artifact: files of the project that are not committed, carried on
-// request and written only when a person says yes (docs/restore.md#work-in-progress).
+// Work in progress in an artifact: uncommitted files of the project, included on request and written only when a
+// person says yes (docs/restore.md#work-in-progress).
 
 package restore
 
@@ -19,25 +19,24 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// CodeWorkUndecided means that an artifact carries work in progress, and no person said whether
-// it is to be written.
+// CodeWorkUndecided means that an artifact has work in progress, and no person said whether to write it.
 const CodeWorkUndecided = "work_undecided"
 
-// Bounds of the work in progress of one artifact: what lies beyond them is for a commit. They
-// hold for exporting and for what another exporter wrote.
+// Limits on the work in progress of one artifact: anything larger should be committed. They apply to exporting and
+// to other exporters' artifacts.
 const (
 	maxWorkFiles = 2000
 	maxWorkBytes = 32 << 20
 	maxWorkValue = 64 << 20 // of the member, which holds them in base64
 )
 
-// What work in progress does with a file.
+// What work in progress does to a file.
 const (
 	workWrite  = "write"
 	workDelete = "delete"
 )
 
-// workFile is one file of it.
+// workFile is one file of the work in progress.
 type workFile struct {
 	path, change string
 	exec         bool
@@ -45,8 +44,8 @@ type workFile struct {
 	digest       string
 }
 
-// work collects the changes of the checkout that are not governed. What cannot be carried stays
-// a blocker, with the reason in a notice.
+// work collects the changes of the checkout that are not governed. What cannot be included stays a blocker, with
+// the reason in a notice.
 func (r *runExport) work(status *gitstatus.Status, dirty []string) error {
 	leave := func(p, why string) {
 		r.e.Notices = append(r.e.Notices, "Not carried as work in progress: "+p+" "+why)
@@ -104,7 +103,7 @@ func readWork(root *os.Root, name string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, maxWorkBytes))
 }
 
-// workPath says why a path may not be written as work in progress, "" when it may.
+// workPath says why a path may not be written as work in progress, "" if it may.
 func workPath(p string) string {
 	if p == "" || len(p) > maxPath || strings.ContainsAny(p, "\\\x00\ufffd") || p[0] == '/' {
 		return "it is no path of a file in the project"
@@ -120,7 +119,7 @@ func workPath(p string) string {
 	return ""
 }
 
-// withoutCarried are the reasons against restoring that the work in the artifact does not take away.
+// withoutCarried returns the blockers that the work in the artifact does not remove.
 func withoutCarried(blockers []string, work []workFile) []string {
 	carried := make(map[string]bool)
 	for _, f := range work {
@@ -132,7 +131,7 @@ func withoutCarried(blockers []string, work []workFile) []string {
 	})
 }
 
-// workMember is the member of an artifact.
+// workMember returns the member for an artifact.
 func workMember(files []workFile, head string) []byte {
 	rows := []*ojson.Object{}
 	for _, f := range files {
@@ -148,7 +147,7 @@ func workMember(files []workFile, head string) []byte {
 	return append(memberName(false, "work"), ojson.Compact(ojson.NewObject("head_sha", head, "files", rows))...)
 }
 
-// readWorkMember reads the member and says what is wrong with it.
+// readWorkMember reads the member and returns its problems.
 func readWorkMember(v any) (files []workFile, found []Finding) {
 	bad := func(path, format string, args ...any) {
 		found = append(found, Finding{path, fmt.Sprintf(format, args...)})
@@ -254,11 +253,11 @@ func (t *restoring) takeWork() error {
 	return nil
 }
 
-// RestoredWork is a file of the work in progress that an artifact carries.
+// RestoredWork is a file of the work in progress in an artifact.
 type RestoredWork struct{ Path, Change string }
 
-// isWork reports a path that the restore writes or takes away as work in progress. A path that
-// ends in a slash stands for what is below it.
+// isWork reports whether the restore writes or removes a path as work in progress. A path that ends in a slash
+// includes everything below it.
 func (t *restoring) isWork(p string) bool {
 	if !t.out.WithWork {
 		return false

@@ -1,5 +1,4 @@
-// The source checkout of a run artifact, and what keeps the artifact from being
-// restored (docs/export.md#what-is-in-it).
+// The source checkout of a run artifact, and what prevents restoring the artifact (docs/export.md#what-is-in-it).
 
 package restore
 
@@ -20,8 +19,7 @@ const (
 	blockerDirty  = "Dirty path outside governed continuity roots: "
 )
 
-// workspace asks git about the checkout. It does so while it holds the lock, whose own
-// file does not count as a change.
+// workspace asks git about the checkout. It holds the lock meanwhile, and the lock file does not count as a change.
 func (r *runExport) workspace(ctx context.Context) error {
 	repo := r.store.Repository()
 	status, err := gitstatus.Of(ctx, repo, repo.Prefix)
@@ -83,7 +81,7 @@ func (r *runExport) workspace(ctx context.Context) error {
 		if err := r.work(status, dirty); err != nil {
 			return err
 		}
-		// Readers that know nothing of work in progress must not restore without it.
+		// Readers that do not know work in progress must not restore without it.
 		e.Blockers = withoutCarried(all, r.carried)
 	}
 	orEmpty := func(list []string) []string {

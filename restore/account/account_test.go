@@ -1,4 +1,4 @@
-// Reports of real projects: what the model says and what people are shown.
+// Tests of reports of real projects: the model, and what people are shown.
 
 package account
 
@@ -30,8 +30,8 @@ const run, oldRun = "run_00000000000000aa", "run_00000000000000bb"
 
 var now = time.Date(2026, 3, 4, 12, 10, 0, 0, time.UTC)
 
-// fixture is a project as another tool may have left it: a blocked run, and rows of
-// an earlier one in the same ledgers. change may edit the documents.
+// fixture is a project as another tool may have left it: a blocked run, and rows of an earlier one in the same
+// ledgers. change may edit the documents.
 type fixture struct {
 	state     *ojson.Object
 	config    *ojson.Object
@@ -91,7 +91,7 @@ func newFixture(t testing.TB) *fixture {
 	}
 }
 
-// lay writes the fixture into a repository of its own.
+// lay writes the fixture to its own repository.
 func (f *fixture) lay(t testing.TB, dir string) {
 	t.Helper()
 	if _, err := testproject.Init(context.Background(), dir,
@@ -120,9 +120,9 @@ func (f *fixture) lay(t testing.TB, dir string) {
 		}
 	}
 	if f.files[pathHookAudit] != "" {
-		return // a record that cannot be read is not taken up either
+		return // an unreadable record cannot be adopted either
 	}
-	// A person takes up what no operation made.
+	// A person adopts what no operation made.
 	r, err := runner.Open(context.Background(), dir, runner.Options{Now: func() time.Time { return now }})
 	if err != nil {
 		t.Fatal(err)
@@ -133,7 +133,7 @@ func (f *fixture) lay(t testing.TB, dir string) {
 	}
 }
 
-// exported is the artifact of what is governed in dir.
+// exported returns the artifact of the governed project in dir.
 func exported(t testing.TB, dir string) []byte {
 	t.Helper()
 	e, err := restore.Prepare(context.Background(), dir,
@@ -165,7 +165,7 @@ func loaded(t testing.TB, data []byte) *Artifact {
 	return a
 }
 
-// runOf is the run of the report of the fixture.
+// runOf returns the run in the report of the fixture.
 func runOf(t testing.TB, data []byte, opt Options) *ojson.Object {
 	t.Helper()
 	a := loaded(t, data)
@@ -250,7 +250,7 @@ func TestRunTellsWhoAndWhy(t *testing.T) {
 	}
 }
 
-// TestPersonActs reads the rows of every decision of a person, and of nothing else.
+// TestPersonActs reads the rows of every decision of a person, and nothing else.
 func TestPersonActs(t *testing.T) {
 	row := func(s string) *ojson.Object {
 		o, err := ojson.DecodeObject([]byte(s))
@@ -287,7 +287,7 @@ func TestPersonActs(t *testing.T) {
 	}
 }
 
-// TestShape holds the published members of a report in their order (docs/reports.md#what-a-report-says).
+// TestShape checks the published members of a report and their order (docs/reports.md#what-a-report-says).
 func TestShape(t *testing.T) {
 	a := loaded(t, newFixture(t).artifact(t))
 	report := Build(a, "x.json", Options{Now: now})

@@ -1,5 +1,5 @@
-// The HTML page in a real browser: nothing runs, nothing is loaded, it fits a
-// telephone, it is dark where that is asked for, it prints.
+// Tests of the HTML page in a real browser: nothing runs, nothing is loaded, it fits a telephone, it follows the
+// dark colour scheme, it prints.
 
 package account
 
@@ -24,7 +24,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
-// browser is a tab of a real browser, for as long as the test runs.
+// browser returns a tab of a real browser for the duration of the test.
 func browser(t *testing.T) context.Context {
 	t.Helper()
 	return testbrowser.Start(t, 2*time.Minute)
@@ -154,7 +154,7 @@ func ask[T any](ctx context.Context, t *testing.T, expression string) T {
 	return v
 }
 
-// luminance tells whether the background is lighter than the text.
+// luminance reports whether the background is lighter than the text.
 func luminance(t *testing.T, colours string) bool {
 	t.Helper()
 	var a, b [3]int

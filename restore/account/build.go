@@ -1,4 +1,4 @@
-// The report around what is told: verified, not verified, not readable (docs/export.md).
+// The outer part of the report: verified, not verified, not readable (docs/export.md).
 
 package account
 
@@ -8,7 +8,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/restore"
 )
 
-// Version of the report's shape.
+// Version is the version of the report's format.
 const Version = "0.1"
 
 // Kinds of subjects.
@@ -17,9 +17,9 @@ const (
 	KindCoordinator = "coordinator_workspace"
 )
 
-// Build returns the report of an artifact: {report_version, overall, generated_at,
-// input, export_kind, verification, subject}, or without a subject and with a
-// message when the artifact does not verify. input names where it came from.
+// Build returns the report of an artifact: {report_version, overall, generated_at, input, export_kind,
+// verification, subject}, or without a subject and with a message when the artifact does not verify. input names
+// its source.
 func Build(a *Artifact, input string, opt Options) *ojson.Object {
 	verification := a.Verification.Object(input)
 	verification.Delete("input")
@@ -42,13 +42,12 @@ func Build(a *Artifact, input string, opt Options) *ojson.Object {
 	return report
 }
 
-// Failure is the report when there is no artifact.
+// Failure returns the report for a missing artifact.
 func Failure(input, message string) *ojson.Object {
 	return ojson.NewObject("overall", "error", "input", input, "message", message)
 }
 
-// Contradiction is the report when what would have to be read is not what was
-// recorded.
+// Contradiction returns the report for files that differ from what was recorded.
 func Contradiction(input, message string) *ojson.Object {
 	return ojson.NewObject("overall", "fail", "input", input, "message", message,
 		"verification", ojson.NewObject("overall", "fail", "errors", []string{message}))

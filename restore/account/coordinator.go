@@ -11,21 +11,21 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
-// coordinatorModel derives what is told of a coordinator artifact.
+// coordinatorModel derives the report of a coordinator artifact.
 type coordinatorModel struct {
-	*runModel                   // of the coordinator's own files
+	*runModel                   // from the coordinator's own files
 	super     *ojson.Object     // multirepo/state.json
 	own       []*ojson.Object   // its history
 	decisions []*ojson.Object   // its decision ledger
-	ledger    []*ojson.Object   // of barriers
-	children  []childRun        // in the order of their ids
-	status    map[string]string // what is known of each repository's status
+	ledger    []*ojson.Object   // of the barriers
+	children  []childRun        // sorted by id
+	status    map[string]string // known status of each repository
 }
 
-// childRun is a repository beside what the coordinator thinks of it.
+// childRun is a repository with the coordinator's record of it.
 type childRun struct {
 	Repo
-	summary           *ojson.Object // of its export, nil without
+	summary           *ojson.Object // of its export, nil without one
 	label, run, phase string        // the coordinator's record
 }
 
@@ -59,7 +59,7 @@ func newCoordinatorModel(a *Artifact, opt Options) *coordinatorModel {
 	return m
 }
 
-// RepoStatus is a repository's status: its own word before the coordinator's label.
+// RepoStatus returns a repository's status: its own status takes precedence over the coordinator's label.
 func RepoStatus(r Repo, label string) string {
 	if r.OK && r.Export != nil {
 		if summary := r.Export.Head.Object("summary"); summary != nil {
@@ -168,8 +168,7 @@ func (m *coordinatorModel) superRun() *ojson.Object {
 		"repo_error_count", len(m.children)-good)
 }
 
-// disagreements are repositories on another run, or in another status, than the
-// coordinator has on record.
+// disagreements returns the repositories on another run, or in another status, than the coordinator has recorded.
 func (m *coordinatorModel) disagreements() (mismatches, drifts []*ojson.Object) {
 	for _, c := range m.children {
 		if c.summary == nil {
@@ -256,7 +255,7 @@ func (m *coordinatorModel) nextActions(blocked any, gate *ojson.Object,
 	return out
 }
 
-// repos are the repositories with the sections of their runs.
+// repos returns the repositories with the sections of their runs.
 func (m *coordinatorModel) repos() []*ojson.Object {
 	out := []*ojson.Object{}
 	for _, c := range m.children {
@@ -282,7 +281,7 @@ func (m *coordinatorModel) repos() []*ojson.Object {
 	return out
 }
 
-// barriers are the barriers in the order of their ids.
+// barriers returns the barriers, sorted by id.
 func (m *coordinatorModel) barriers() []*ojson.Object {
 	all := m.document(multiBarriers)
 	out := []*ojson.Object{}
@@ -300,7 +299,7 @@ func (m *coordinatorModel) barriers() []*ojson.Object {
 	return out
 }
 
-// satisfied are those of the required decisions that accepted turns carry.
+// satisfied returns the required decisions that accepted turns contain.
 func (m *coordinatorModel) satisfied(workstream string, required *ojson.Object) *ojson.Object {
 	out := &ojson.Object{}
 	for _, repo := range required.Keys() {

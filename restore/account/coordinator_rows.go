@@ -38,14 +38,14 @@ func (m *coordinatorModel) recoveryReport() *ojson.Object {
 	} {
 		v := strings.TrimSpace(sections[s[1]])
 		if strings.HasPrefix(v, "(") && strings.HasSuffix(v, ")") && !strings.Contains(v, "\n") {
-			v = "" // the placeholder of an empty report
+			v = "" // the placeholder in an empty report
 		}
 		o.Set(s[0], orNull(v))
 	}
 	return o
 }
 
-// childEvents are the events of the repositories, as the artifact puts them together.
+// childEvents returns the events of the repositories, as the artifact combines them.
 func (m *coordinatorModel) childEvents() []*ojson.Object {
 	return m.summary.Object("aggregated_events").Objects("events")
 }
@@ -63,7 +63,7 @@ func (m *coordinatorModel) aggregated() []*ojson.Object {
 	return out
 }
 
-// asEvents are the rows of the coordinator's history in the shape of events.
+// asEvents returns the rows of the coordinator's history in the form of events.
 func (m *coordinatorModel) asEvents() []*ojson.Object {
 	out := make([]*ojson.Object, 0, len(m.own))
 	for _, r := range m.own {
@@ -98,7 +98,7 @@ func (m *coordinatorModel) timeline() []*ojson.Object {
 	return out
 }
 
-// historySummary is a row of the coordinator's history in a sentence.
+// historySummary summarises a row of the coordinator's history in a sentence.
 func historySummary(r *ojson.Object) string {
 	name := func(key string) string { return cmp.Or(r.String(key), "?") }
 	switch kind := r.String("type"); kind {

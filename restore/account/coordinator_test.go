@@ -1,4 +1,4 @@
-// Reports of an initiative: repositories, barriers, what differs, what comes next.
+// Tests of reports of an initiative: repositories, barriers, disagreements, next actions.
 
 package account
 
@@ -17,8 +17,8 @@ const superState = `{"schema_version":"0.1","super_run_id":"srun_1","project_id"
 	"repo_runs":{"api":{"run_id":"run_00000000000000ff","status":"linked","phase":"planning"},"web":{"run_id":"run_x","status":"initialized","phase":"planning"}},
 	"created_at":"2026-03-04T09:00:00.000Z","updated_at":"2026-03-04T12:00:00.000Z"}`
 
-// initiative lays out a coordinator's workspace with a repository api, and one web
-// that cannot be exported, and returns its artifact.
+// initiative lays out a coordinator's workspace with a repository api, and one web that cannot be exported, and
+// returns its artifact.
 func initiative(t *testing.T, status, reason, gate string) []byte {
 	t.Helper()
 	top := testrepo.New(t, testrepo.Options{}).Dir

@@ -1,4 +1,4 @@
-// When the run needed a person, for what, and what became of it.
+// When the run needed a person, for what, and the outcome.
 
 package account
 
@@ -11,10 +11,9 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// humanEscalations are the records of human-escalations.jsonl (docs/notifications.md#human-escalations) in the
-// order they were raised: {escalation_id, status open|resolved, type, category,
-// blocked_on, detail, action, phase, turn_id, role, raised_at, resolved_at,
-// resolved_via, resolution_notes, waited_seconds}.
+// humanEscalations returns the records of human-escalations.jsonl (docs/notifications.md#human-escalations) in the
+// order they were raised: {escalation_id, status open|resolved, type, category, blocked_on, detail, action, phase,
+// turn_id, role, raised_at, resolved_at, resolved_via, resolution_notes, waited_seconds}.
 func (m *runModel) humanEscalations() []*ojson.Object {
 	list := []*ojson.Object{}
 	for _, row := range slices.Backward(agentrun.ListEscalations(m.rows(pathHuman))) {
@@ -33,7 +32,7 @@ func (m *runModel) humanEscalations() []*ojson.Object {
 	return list
 }
 
-// escalationsSection tells what the run waited for a person for, and how long.
+// escalationsSection shows what the run waited for a person for, and how long.
 func escalationsSection(r *ojson.Object) section {
 	return listing("Human Escalations", "escalations", r.Objects("human_escalations"), []string{"When", "Standing",
 		"Type", "Why", "Turn", "Resolved", "After"}, func(o *ojson.Object) []cell {

@@ -1,4 +1,4 @@
-// What the run needed a person for.
+// Tests of escalations to a person.
 
 package account
 
@@ -30,7 +30,7 @@ func TestRunTellsWhatAPersonWasNeededFor(t *testing.T) {
 		`{"kind":"resolved","escalation_id":"hesc_0","resolved_at":"2026-03-01T11:00:00.000Z","resolved_via":"operator_unblock","resolution_notes":null}`,
 		`{"kind":"resolved","escalation_id":"hesc_1","resolved_at":"2026-03-04T11:02:00.000Z","resolved_via":"operator_unblock","resolution_notes":"wrote the notes"}`,
 		`{"kind":"resolved","escalation_id":"hesc_nobody","resolved_at":"2026-03-04T11:02:00.000Z"}`,
-		// The one that is open is what the run is blocked on.
+		// The open one is what the run is blocked on.
 		strings.Replace(raised("hesc_2", run, "2026-03-04T12:00:00.000Z", "all is spent"), "non_progress",
 			"budget:exhausted", 1),
 		`{"kind":"raised"}`, `{"kind":7,"escalation_id":[]}`,
@@ -65,7 +65,7 @@ func TestRunTellsWhatAPersonWasNeededFor(t *testing.T) {
 	}
 }
 
-// A ledger of which everything is open has to be read once, not once a row.
+// A ledger with only open escalations must be read once, not once per row.
 func TestManyOpenEscalations(t *testing.T) {
 	f := newFixture(t)
 	var b bytes.Buffer

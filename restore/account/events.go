@@ -1,5 +1,4 @@
-// Events: the latest, how fresh it is, and what recovered or did not (docs/export.md
-// §5.3.2, §5.3.5).
+// Events: the latest, its age, and recoveries (docs/export.md §5.3.2, §5.3.5).
 
 package account
 
@@ -16,7 +15,7 @@ import (
 
 const recentWindow = 15 * time.Minute
 
-// recent sums an event log up: {window_minutes, freshness, recent_count, latest_event}.
+// recent summarises an event log: {window_minutes, freshness, recent_count, latest_event}.
 func recent(events []*ojson.Object, now time.Time) *ojson.Object {
 	fresh := func(e *ojson.Object) (known, is bool) {
 		at, err := wire.ParseTime(e.String("timestamp"))
@@ -70,7 +69,7 @@ func eventObject(e *ojson.Object) *ojson.Object {
 		"repo_id", ojson.OrNull(e.String("repo_id")), "summary", eventSummary(e))
 }
 
-// eventSummary is an event in a few words.
+// eventSummary describes an event in a few words.
 func eventSummary(e *ojson.Object) string {
 	kind := eventType(e, "unknown_event")
 	p := e.Object("payload")
@@ -129,7 +128,7 @@ func eventSummary(e *ojson.Object) string {
 	return s
 }
 
-// recoveryKind is what an event says about a recovery.
+// recoveryKind is how an event counts as a recovery.
 type recoveryKind struct{ domain, severity, outcome, mechanism, summary string }
 
 func recoveryOf(e *ojson.Object) (k recoveryKind, ok bool) {
@@ -170,7 +169,7 @@ func recoveryOf(e *ojson.Object) (k recoveryKind, ok bool) {
 	return k, false
 }
 
-// classify sums recoveries up; nil without any.
+// classify summarises recoveries; nil if there are none.
 func classify(events []*ojson.Object) *ojson.Object {
 	outcomes := [...]string{"recovered", "exhausted", "manual", "pending"}
 	domains, total := &ojson.Object{}, &ojson.Object{}

@@ -8,7 +8,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 )
 
-// harmless is a foreign text on one line; a text that is too long is cut and says so.
+// harmless puts a foreign text on one line; it truncates a long text and marks it as such.
 func harmless(s string) string {
 	short := text.Cut(s, maxShownText)
 	if left := len(s) - len(short); left > 0 {

@@ -1,4 +1,4 @@
-// What this package shows of other people's text, held against the table of hostile runes.
+// Tests that other people's text is shown harmlessly, with the table of hostile runes.
 
 package account
 

@@ -1,4 +1,4 @@
-// Artifacts made to break a rendering: markup, controls, wrong types, huge texts.
+// Tests with artifacts made to break a rendering: markup, controls, wrong types, huge texts.
 
 package account
 
@@ -20,8 +20,7 @@ import (
 
 const poison = "<script>alert(1)</script><img src=x onerror=alert(2)>\" style=\"x' --></style></title>|`*_[a](http://evil)\x1b[31m\x07\u202egnp\u2066\x00\r\n::error::x\ufeff\u0085"
 
-// poisoned replaces every text of a value; names of members stay, but for maps that
-// are keyed by what a run calls things.
+// poisoned replaces every text in a value; member names stay, except in maps keyed by names from a run.
 func poisoned(v any, with func(string) any) any {
 	switch v := v.(type) {
 	case string:
@@ -52,8 +51,7 @@ func reportOf(data []byte) (*ojson.Object, error) {
 	return Build(a, "x", Options{Now: now}), nil
 }
 
-// checkPages renders a report in every format and fails when one of them is not
-// what it should be, whatever the report holds.
+// checkPages renders a report in every format and fails when a page is not valid, whatever the report holds.
 func checkPages(t *testing.T, report *ojson.Object) {
 	t.Helper()
 	if _, err := ojson.DecodeLimited(Render(report, "json"), ojson.Limits{Bytes: 1 << 30, Depth: 1000}); err != nil {
@@ -73,7 +71,7 @@ func checkPages(t *testing.T, report *ojson.Object) {
 	checkMarkdown(t, string(Render(report, "markdown")))
 }
 
-// checkHTML parses a page: only the elements and attributes that the writer makes.
+// checkHTML parses a page and allows only the elements and attributes that the writer makes.
 func checkHTML(t *testing.T, page []byte) {
 	t.Helper()
 	elements := strings.Fields(
@@ -116,7 +114,7 @@ func checkHTML(t *testing.T, page []byte) {
 	}
 }
 
-// checkMarkdown makes sure that nothing in it could be HTML, an image or a link.
+// checkMarkdown checks that nothing in a page could be HTML, an image or a link.
 func checkMarkdown(t *testing.T, page string) {
 	t.Helper()
 	page = strings.ReplaceAll(page, "<!---->", "")
@@ -169,8 +167,8 @@ func TestHostileTexts(t *testing.T) {
 	}
 }
 
-// TestHostileReport renders reports whose every text is poisoned, after the model
-// was made: nothing may rely on what the model filters.
+// TestHostileReport renders reports in which every text is poisoned after the model was made: nothing may rely on
+// the model's filtering.
 func TestHostileReport(t *testing.T) {
 	report := Build(loaded(t, newFixture(t).artifact(t)), poison, Options{Now: now})
 	bad := poisoned(report, func(s string) any {

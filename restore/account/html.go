@@ -13,8 +13,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/timeline"
 )
 
-// htmlHead comes before the title. The policy forbids what the page does not need,
-// should anything ever slip through: it needs nothing but its own style.
+// htmlHead comes before the title. The policy forbids everything the page does not need, in case something slips
+// through: it only needs its own style.
 const htmlHead = `<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -64,7 +64,7 @@ func (p *page) html() []byte {
 	return w.b.Bytes()
 }
 
-// htmlWriter tells our own markup from other people's text.
+// htmlWriter keeps our own markup apart from other people's text.
 type htmlWriter struct{ b bytes.Buffer }
 
 func (w *htmlWriter) raw(markup string) { w.b.WriteString(markup) }
@@ -98,7 +98,7 @@ func (w *htmlWriter) cell(c cell) {
 		class = "badge " + string(c.tone)
 	}
 	if utf8.RuneCountInString(c.text) <= 24 {
-		class = strings.TrimSpace(class + " short") // not to be broken
+		class = strings.TrimSpace(class + " short") // must not be broken
 	}
 	w.raw("<" + tag)
 	if class != "" {
@@ -166,7 +166,7 @@ func (w *htmlWriter) section(s *section, level int, id string) {
 	w.raw("</section>\n")
 }
 
-// table names every cell after its column: on narrow screens rows become blocks.
+// table labels every cell with its column: on narrow screens rows become blocks.
 func (w *htmlWriter) table(t *table) {
 	w.raw("<table>\n<thead><tr>")
 	for _, h := range t.head {
@@ -185,7 +185,7 @@ func (w *htmlWriter) table(t *table) {
 				w.raw("\"")
 			}
 			if !c.code && utf8.RuneCountInString(c.text) > 40 {
-				w.raw(" class=\"text\"") // a line of its own on a telephone
+				w.raw(" class=\"text\"") // on its own line on a telephone
 			}
 			w.raw(">")
 			w.cell(c)

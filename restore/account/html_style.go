@@ -1,4 +1,4 @@
-// How the HTML page looks: light and dark, on paper, on a telephone.
+// The style of the HTML page: light and dark, on paper, on a telephone.
 
 package account
 

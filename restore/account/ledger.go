@@ -1,5 +1,5 @@
-// What the decision ledger tells: decisions, gates, conflicts, time limits,
-// approvals (docs/reports.md#what-a-report-says).
+// Sections from the decision ledger: decisions, gates, conflicts, time limits, approvals
+// (docs/reports.md#what-a-report-says).
 
 package account
 
@@ -10,8 +10,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
-// ledgerSections returns the sections of a decision ledger in the order of the
-// model. A coordinator's decisions also tell their category.
+// ledgerSections returns the sections of a decision ledger in the order of the model. A coordinator's decisions
+// also have their category.
 func ledgerSections(rows []*ojson.Object, coordinator bool) *ojson.Object {
 	var decisions, policy, governance, failures, actions, timeouts []*ojson.Object
 	for _, r := range rows {
@@ -85,8 +85,8 @@ func gateAction(r *ojson.Object) *ojson.Object {
 	return o
 }
 
-// governanceEvent is a row that says what became of a conflict, a policy or an
-// escalation, nil for any other.
+// governanceEvent returns a row that reports the outcome of a conflict, a policy or an escalation, nil for any
+// other.
 func governanceEvent(r *ojson.Object) *ojson.Object {
 	kind := r.String("decision")
 	o := ojson.NewObject("type", kind)
@@ -130,9 +130,8 @@ func governanceEvent(r *ojson.Object) *ojson.Object {
 	return o
 }
 
-// approvals are the opened gates and who opened them: a person, or a rule of the
-// approval policy. Where the ledger names no one, as in the reference, the event
-// log at least says that it happened.
+// approvals returns the opened gates and who opened them: a person, or a rule of the approval policy. If the ledger
+// names no one, as in the reference, the event log at least says that it happened.
 func (m *runModel) approvals() []*ojson.Object {
 	var out []*ojson.Object
 	named := make(map[string]bool)

@@ -1,4 +1,4 @@
-// Reading an artifact: once to verify it, once for what a report tells.
+// Reading an artifact: once to verify it, once for the report.
 
 package account
 
@@ -15,22 +15,21 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/restore/internal/scan"
 )
 
-// Artifact is what reports know of an export artifact.
+// Artifact is what reports need from an export artifact.
 type Artifact struct {
-	Kind         string          // restore.KindRun, restore.KindCoordinator or what it calls itself
-	Verification *restore.Report // nil for an artifact inside another: the outer one covers it
-	Head         *ojson.Object   // the members beside files and repos
+	Kind         string          // restore.KindRun, restore.KindCoordinator or what the artifact says
+	Verification *restore.Report // nil for an artifact inside another, which covers it
+	Head         *ojson.Object   // all members except files and repos
 	HasFiles     bool            // files is an object
 	Files        map[string]*File
 	Repos        []Repo
 }
 
-// File is a file of an artifact. Data and Rows are there only of files that reports
-// look into.
+// File is a file of an artifact. Data and Rows are only set for files that reports read.
 type File struct {
-	Truncated bool            // the artifact has only a part of it
+	Truncated bool            // the artifact has only part of it
 	Data      any             // decoded document or text
-	Rows      []*ojson.Object // of a ledger; rows that are not objects are left out
+	Rows      []*ojson.Object // of a ledger, without rows that are not objects
 }
 
 // Repo is a repository of an initiative.
@@ -38,26 +37,25 @@ type Repo struct {
 	ID          string
 	OK          bool
 	Path, Error string
-	Export      *Artifact // nil when it has none
+	Export      *Artifact // nil if it has none
 }
 
-// Limits of what is held in memory of one artifact.
+// Memory limits for one artifact.
 const (
-	maxMember = 32 << 20 // of one value: a row, a document, the state
-	maxHeld   = 1 << 30  // of all values together, about
+	maxMember = 32 << 20 // for one value: a row, a document, the state
+	maxHeld   = 1 << 30  // for all values together, approximately
 )
 
 var errHeld = errors.New("its ledgers are larger than a report can hold")
 
-// LoadOptions of Load.
+// LoadOptions are the options of Load.
 type LoadOptions struct {
 	Verify   restore.VerifyOptions
-	HeadOnly bool // leave out what is in files: enough to compare artifacts
+	HeadOnly bool // skip the contents of files: enough to compare artifacts
 }
 
-// Load verifies the artifact in r and reads it. r may be a pipe; it is kept in a
-// temporary file meanwhile. The artifact is returned even when it does not verify:
-// whether it does is in Verification.
+// Load verifies the artifact in r and reads it. r may be a pipe; Load keeps it in a temporary file meanwhile. The
+// artifact is returned even if it does not verify: see Verification.
 //
 // The error is a *restore.InputError when there is no artifact, or ctx's cause.
 func Load(ctx context.Context, r io.Reader, opt LoadOptions) (*Artifact, error) {
@@ -65,7 +63,7 @@ func Load(ctx context.Context, r io.Reader, opt LoadOptions) (*Artifact, error) 
 	if err != nil {
 		return nil, err
 	}
-	_ = os.Remove(spool.Name()) // where a file in use cannot go, it is removed below
+	_ = os.Remove(spool.Name()) // if a file in use cannot be removed, it is removed below
 	defer func() { _ = spool.Close(); _ = os.Remove(spool.Name()) }()
 	verdict, err := restore.Verify(ctx, io.TeeReader(r, spool), opt.Verify)
 	if err != nil {
@@ -114,11 +112,11 @@ func (c *cancellable) Read(p []byte) (int, error) {
 
 type loader struct {
 	r        *scan.Reader
-	left     int64 // how much more may be held
+	left     int64 // remaining memory
 	headOnly bool
 }
 
-// hold counts a value that is kept.
+// hold counts the memory of a value that is kept.
 func (l *loader) hold(v any) (any, error) {
 	if l.left -= weight(v); l.left < 0 {
 		return nil, errHeld
@@ -134,8 +132,7 @@ func (l *loader) value() (any, error) {
 	return l.hold(v)
 }
 
-// members reads an object member by member; another value is passed over, and ok
-// is false.
+// members reads an object member by member; it skips any other value, and ok is false.
 func (l *loader) members(member func(key string) error) (ok bool, err error) {
 	kind, err := l.r.Kind()
 	if err != nil {
@@ -214,7 +211,7 @@ func (l *loader) repo(id string) (Repo, error) {
 	return repo, err
 }
 
-// told reports whether a report looks into a file, and whether it is a ledger.
+// told reports whether a report reads a file, and whether the file is a ledger.
 func told(path string) (wanted, ledger bool) {
 	switch path {
 	case pathHistory, pathDecisions, pathEvents, pathHookAudit, pathHuman, multiHistory, multiDecisions,
@@ -226,7 +223,7 @@ func told(path string) (wanted, ledger bool) {
 	return strings.HasPrefix(path, pathIntents) && strings.HasSuffix(path, ".json"), false
 }
 
-// file reads a file entry. Rows of a ledger are taken one at a time.
+// file reads a file entry, and the rows of a ledger one at a time.
 func (l *loader) file(path string) (*File, error) {
 	f := &File{}
 	wanted, ledger := told(path)

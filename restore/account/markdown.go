@@ -40,7 +40,7 @@ func markdownSection(b *bytes.Buffer, s *section, level int) {
 		fmt.Fprintf(b, "%s\n\n", MarkdownText(s.note))
 	}
 	if s.drawing != nil {
-		fmt.Fprintf(b, "```text\n%s```\n\n", s.drawing.ASCII(80)) // no backtick begins a line of it
+		fmt.Fprintf(b, "```text\n%s```\n\n", s.drawing.ASCII(80)) // none of its lines begins with a backtick
 	}
 	for _, c := range s.items {
 		fmt.Fprintf(b, "- %s\n", markdownCell(c))
@@ -70,7 +70,7 @@ func markdownSection(b *bytes.Buffer, s *section, level int) {
 	}
 }
 
-// markdownCell is a value; ids and paths are code where they can be.
+// markdownCell formats a value; ids and paths become code where possible.
 func markdownCell(c cell) string {
 	switch {
 	case c.text == "":
@@ -83,9 +83,8 @@ func markdownCell(c cell) string {
 	return MarkdownText(c.text)
 }
 
-// MarkdownText escapes a text that is on one line. Letters and digits apart, every
-// ASCII character that Markdown, its tables and links, or HTML in it could take for
-// its own is escaped.
+// MarkdownText escapes a text on one line: every ASCII character other than letters and digits that Markdown, its
+// tables and links, or HTML in it could interpret.
 func MarkdownText(s string) string {
 	var b strings.Builder
 	for i, r := range s {
@@ -95,10 +94,9 @@ func MarkdownText(s string) string {
 		case (r == '-' || r == '+') && i == 0:
 			b.WriteByte('\\')
 		case (r == '.' || r == ')') && i > 0 && strings.Trim(s[:i], "0123456789") == "":
-			b.WriteByte('\\') // would begin a numbered list
+			b.WriteByte('\\') // otherwise it begins a numbered list
 		case r == ':' && strings.HasPrefix(s[i:], "://"), r == '.' && i >= 3 && strings.EqualFold(s[i-3:i], "www"):
-			// Bare addresses become links where escapes are resolved first: an
-			// empty comment comes between.
+			// Bare addresses become links where escapes are resolved first: break them with an empty comment.
 			b.WriteString("<!---->")
 		}
 		b.WriteRune(r)

@@ -1,4 +1,4 @@
-// The page: what every rendering for people shows, in plain text and in order.
+// The page: the content of every rendering for people, in plain text and in order.
 
 package account
 
@@ -13,7 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// tone is how a value is meant.
+// tone is the connotation of a value.
 type tone string
 
 const (
@@ -23,12 +23,12 @@ const (
 	bad     tone = "bad"
 )
 
-// cell is a value in plain text, made harmless already. share, between 0 and 1, is
-// drawn as a bar where there are bars.
+// cell is a value in plain text, already harmless. share, between 0 and 1, is drawn as a bar where bars are
+// supported.
 type cell struct {
 	text  string
 	tone  tone
-	code  bool // an id, a path, a command
+	code  bool // an id, a path or a command
 	share float64
 }
 
@@ -42,7 +42,7 @@ type table struct {
 	rows [][]cell
 }
 
-// section is a part of the page: a note, facts, items and a table, each or none.
+// section is a part of the page: a note, facts, items and a table, all optional.
 type section struct {
 	title string
 	note  string
@@ -60,7 +60,7 @@ func (s *section) empty() bool {
 
 type page struct {
 	title    string // of the run or the initiative
-	lead     string // where it stands, in one or two sentences
+	lead     string // its status, in one or two sentences
 	verdict  cell   // of the verification
 	cards    []fact // the figures at the top
 	head     []fact
@@ -68,20 +68,20 @@ type page struct {
 	footer   string
 }
 
-// add adds a section that has something in it.
+// add adds a section unless it is empty.
 func (p *page) add(s section) {
 	if !s.empty() {
 		p.sections = append(p.sections, s)
 	}
 }
 
-// Limits of what people are shown; json has everything.
+// Limits of what people are shown; json contains everything.
 const (
 	maxShownRows = 500
 	maxShownText = 4000
 )
 
-// rowsOf makes a table of objects; of long lists the end is shown.
+// rowsOf makes a table of objects; for long lists it shows the end.
 func rowsOf(what string, list []*ojson.Object, head []string, row func(*ojson.Object) []cell) (*table, string) {
 	if len(list) == 0 {
 		return nil, ""
@@ -102,11 +102,11 @@ func listing(title, what string, list []*ojson.Object, head []string, row func(*
 	return section{title: title, note: note, table: t}
 }
 
-// Plain is any value of a report as people may be shown it: on one line, of bounded
-// length, without anything that drives a terminal or reorders text.
+// Plain formats any value of a report for people: on one line, of bounded length, without anything that drives a
+// terminal or reorders text.
 func Plain(v any) string { return say(v) }
 
-// say is a value of the model as plain text.
+// say formats a value of the model as plain text.
 func say(v any) string {
 	switch v := v.(type) {
 	case nil:
@@ -144,7 +144,7 @@ func code(v any) cell { return cell{text: say(v), code: true} }
 
 func toned(v any, t tone) cell { return cell{text: say(v), tone: t} }
 
-// standing is a status with its tone.
+// standing formats a status with its tone.
 func standing(v any) cell {
 	s := say(v)
 	c := cell{text: s}
@@ -161,7 +161,7 @@ func standing(v any) cell {
 	return c
 }
 
-// moment is a time as people read it, in UTC: reports travel.
+// moment formats a time for people, in UTC because reports travel.
 func moment(v any) cell {
 	s, _ := v.(string)
 	at, err := wire.ParseTime(s)
@@ -171,7 +171,7 @@ func moment(v any) cell {
 	return cell{text: at.Format("2006-01-02 15:04:05")}
 }
 
-// money is an amount in dollars; small ones keep their digits.
+// money formats an amount in dollars; small amounts keep their digits.
 func money(v any) string {
 	n, ok := v.(ojson.Number)
 	if !ok {
@@ -189,7 +189,7 @@ func money(v any) string {
 	return fmt.Sprintf("$%.2f", f)
 }
 
-// lasting is a number of seconds as people read it.
+// lasting formats a number of seconds for people.
 func lasting(v any) string {
 	n, ok := v.(ojson.Number)
 	if !ok {
@@ -201,7 +201,7 @@ func lasting(v any) string {
 	}
 	d := time.Duration(f * float64(time.Second))
 	switch {
-	case f == 0: // of the artifact, in whole seconds
+	case f == 0: // the artifact's times are whole seconds
 		return "less than 1 s"
 	case d < time.Second:
 		return fmt.Sprintf("%d ms", d.Milliseconds())
@@ -215,7 +215,7 @@ func lasting(v any) string {
 	return fmt.Sprintf("%.1f days", d.Hours()/24)
 }
 
-// milliseconds is lasting for them.
+// milliseconds is lasting for milliseconds.
 func milliseconds(v any) string {
 	n, ok := v.(ojson.Number)
 	if !ok {
@@ -276,7 +276,7 @@ func newPage(r *ojson.Object) *page {
 	return p
 }
 
-// integrity is what can be relied on.
+// integrity says what can be relied on.
 func (p *page) integrity(r, v *ojson.Object) {
 	s := section{title: "Integrity", facts: []fact{{"Verification", p.verdict},
 		{"Schema", plain(v.Value("schema_version"))}, {"Files", plain(v.Value("file_count"))}}}
@@ -308,11 +308,11 @@ func (p *page) integrity(r, v *ojson.Object) {
 	p.add(s)
 }
 
-// Formats are the renderings there are.
+// Formats returns the formats of Render.
 func Formats() []string { return []string{"text", "json", "markdown", "html"} }
 
-// Render writes a report, as Build or Failure made it or any other object, in one
-// of Formats. The result ends with a line feed.
+// Render writes a report, made by Build or Failure or any other object, in one of Formats. The result ends with a
+// line feed.
 func Render(report *ojson.Object, format string) []byte {
 	switch format {
 	case "json":

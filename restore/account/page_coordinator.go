@@ -185,7 +185,7 @@ func barrierSection(subject *ojson.Object) section {
 	})
 }
 
-// repositorySection is one repository with the sections of its run.
+// repositorySection shows one repository with the sections of its run.
 func repositorySection(repo *ojson.Object) section {
 	s := section{title: "Repository " + say(repo.Value("repo_id"))}
 	if !repo.Bool("ok") {

@@ -1,4 +1,4 @@
-// The rest of a run's page: what went wrong, what else was recorded.
+// The rest of a run's page: problems and further records.
 
 package account
 
@@ -104,7 +104,7 @@ func (p *page) rest(r *ojson.Object) {
 	}
 }
 
-// reasonsOf is why a gate stayed shut.
+// reasonsOf says why a gate stayed shut.
 func reasonsOf(o *ojson.Object) []string {
 	list := o.Strings("reasons")
 	for _, f := range o.Strings("missing_files") {
@@ -118,7 +118,7 @@ func reasonsOf(o *ojson.Object) []string {
 	return list
 }
 
-// events are the sections that runs and initiatives share.
+// events adds the sections that runs and initiatives share.
 func (p *page) events(r *ojson.Object) {
 	p.add(listing("Approval Policy", "approvals", r.Objects("approval_policy_events"), []string{"When", "Gate",
 		"Action", "Why"}, func(o *ojson.Object) []cell {
@@ -210,7 +210,7 @@ func repoDecisionSection(d *ojson.Object) section {
 	return s
 }
 
-// personOf is who decided, by name and address.
+// personOf returns the name and address of the person who decided.
 func personOf(o *ojson.Object) string {
 	name, email := o.String("name"), o.String("email")
 	switch {

@@ -31,7 +31,7 @@ func (p *page) run(subject *ojson.Object) {
 	p.rest(r)
 }
 
-// runLead says where a run stands.
+// runLead describes the status of a run.
 func runLead(r *ojson.Object) string {
 	status, phase := say(r.Value("status")), say(r.Value("phase"))
 	var s []string
@@ -97,7 +97,7 @@ func runCards(r *ojson.Object) []fact {
 	return cards
 }
 
-// costCard is what was spent; the budget counts what refused attempts cost too.
+// costCard shows the cost; the budget includes the cost of refused attempts.
 func costCard(r *ojson.Object) fact {
 	b := r.Object("budget_status")
 	spent, hasSpent := finite(b, "spent_usd")
@@ -190,7 +190,7 @@ func runHead(project, r, artifacts *ojson.Object) []fact {
 	return head
 }
 
-// named is a count with the names of what is counted.
+// named formats a count with the names of what is counted.
 func named(n, names any) cell {
 	c := plain(n)
 	if s := say(names); s != "" {
@@ -248,8 +248,7 @@ func blockSection(r *ojson.Object) section {
 	return s
 }
 
-// gatesSection shows the phases in order with their gates, then gates that are no
-// phase's exit.
+// gatesSection shows the phases in order with their gates, then gates that are not the exit of a phase.
 func gatesSection(r *ojson.Object) section {
 	s := section{title: "Gate Outcomes"}
 	statuses := make(map[string]*ojson.Object)

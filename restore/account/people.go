@@ -8,10 +8,9 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
-// PersonActs returns what one row of a decision ledger says that people did, one object
-// for each of them; nil for any other row. {type, gate_id, name, email, key_id (null:
-// unsigned), terminal, reason, timestamp, votes_needed (null where the row does not
-// say)}. Strings are those of the row, whatever is in them.
+// PersonActs returns what people did according to one row of a decision ledger, one object for each act; nil for
+// any other row. {type, gate_id, name, email, key_id (null: unsigned), terminal, reason, timestamp, votes_needed
+// (null if the row does not say)}. Strings are copied from the row, whatever they contain.
 func PersonActs(r *ojson.Object) []*ojson.Object {
 	kind := r.String("type")
 	member := map[string]string{
@@ -50,7 +49,7 @@ func PersonActs(r *ojson.Object) []*ojson.Object {
 		return []*ojson.Object{act(by.String("name"), by.String("email"), "", reason, at, r.Bool("terminal"))}
 	}
 	if kind == "human_approval_vote" {
-		votes = votes[len(votes)-1:] // those before have rows of their own
+		votes = votes[len(votes)-1:] // earlier ones have their own rows
 	}
 	var out []*ojson.Object
 	for _, v := range votes {
@@ -72,7 +71,7 @@ func (m *runModel) personActs() []*ojson.Object {
 	return out
 }
 
-// ProofText says how an act of a person is proven.
+// ProofText describes the proof of a person's act.
 func ProofText(act *ojson.Object) string {
 	if key := act.String("key_id"); key != "" {
 		return "signed with " + key

@@ -10,7 +10,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// picture is the run as it was when the artifact was made.
+// picture returns the run as it was when the artifact was made.
 func (m *runModel) picture() *ojson.Object {
 	rows := map[wire.Ledger][]*ojson.Object{
 		wire.LedgerEvents:    m.events,
@@ -38,7 +38,7 @@ func (m *runModel) picture() *ojson.Object {
 	return p.Object()
 }
 
-// pictureRows is how many rows of the picture stand below it.
+// pictureRows is how many rows are listed below the picture.
 const pictureRows = 200
 
 func pictureSection(r *ojson.Object) section {
@@ -49,7 +49,7 @@ func pictureSection(r *ojson.Object) section {
 	return section{title: "The run in time", drawing: timeline.Draw(p)}
 }
 
-// pictureTable is what the picture shows, for those who do not see it.
+// pictureTable gives the picture's content to those who cannot see it.
 func pictureTable(d *timeline.Drawing) *table {
 	rows, _ := d.Rows(pictureRows)
 	t := &table{head: timeline.Head()}

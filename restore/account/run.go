@@ -13,14 +13,14 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/restore"
 )
 
-// runModel derives what is told of a run artifact.
+// runModel derives the report of a run artifact.
 type runModel struct {
 	a              *Artifact
 	opt            Options
 	summary, state *ojson.Object
-	config         *ojson.Object // as it is written; nil without one
+	config         *ojson.Object // as written; nil without one
 	scope          *scope
-	history        []*ojson.Object // of the run
+	history        []*ojson.Object // rows of this run
 	ledger         []*ojson.Object
 	events         []*ojson.Object
 }
@@ -56,7 +56,7 @@ func (m *runModel) document(path string) *ojson.Object {
 	return nil
 }
 
-// subject is the governed_run subject.
+// subject returns the governed_run subject.
 func (m *runModel) subject() *ojson.Object {
 	p := m.a.Head.Object("project")
 	project := ojson.NewObject("id", orNull(p.Value("id")), "name", orNull(p.Value("name")),
@@ -115,7 +115,7 @@ func (m *runModel) run() *ojson.Object {
 	r.Set("ship_status", m.ship())
 	r.Set("human_attention", m.attention())
 	r.Set("role_charters", m.charters())
-	// Beyond the published shape.
+	// In addition to the published format.
 	r.Set("phases", m.phases())
 	r.Set("objections", m.objections())
 	r.Set("approvals", m.approvals())
@@ -127,8 +127,7 @@ func (m *runModel) run() *ojson.Object {
 	return r
 }
 
-// abandoned says who ended the run for good and why, null for a run that no person
-// did.
+// abandoned says who ended the run for good and why, null if no person did.
 func (m *runModel) abandoned() any {
 	a := m.state.Object("abandoned")
 	if a == nil || m.state.String("status") != string(wire.StatusFailed) {
@@ -148,7 +147,7 @@ func (m *runModel) activeRoles() []string {
 	return sortedNames(roles)
 }
 
-// told says how much of the ledgers is told: {run_id, all_runs, turns_of_other_runs}.
+// told says how much of the ledgers the report covers: {run_id, all_runs, turns_of_other_runs}.
 func (m *runModel) told() *ojson.Object {
 	others := 0
 	for _, row := range m.rows(pathHistory) {
@@ -160,7 +159,7 @@ func (m *runModel) told() *ojson.Object {
 		"turns_of_other_runs", others)
 }
 
-// phases are the phases in their order: {phase, status (done, current, ahead), gate}.
+// phases returns the phases in order: {phase, status (done, current, ahead), gate}.
 func (m *runModel) phases() []*ojson.Object {
 	order := m.summary.Strings("workflow_phase_order")
 	now := slices.Index(order, m.summary.String("phase"))
@@ -210,7 +209,7 @@ func dashboard(d *ojson.Object) *ojson.Object {
 		"url", ojson.OrNull(d.String("url")), "started_at", ojson.OrNull(d.String("started_at")))
 }
 
-// gateSummary is phase_gate_status as a list.
+// gateSummary returns phase_gate_status as a list.
 func gateSummary(gates *ojson.Object) []*ojson.Object {
 	out := []*ojson.Object{}
 	for _, id := range sortedNames(gates.Keys()) {
@@ -240,7 +239,7 @@ func hookSummary(rows []*ojson.Object) *ojson.Object {
 	return ojson.NewObject("total", len(rows), "blocked", blocked, "events", events)
 }
 
-// intake are the intents that point at the run.
+// intake returns the intents that refer to the run.
 func (m *runModel) intake() []*ojson.Object {
 	var out []*ojson.Object
 	var paths []string
@@ -276,8 +275,7 @@ func (m *runModel) continuity() *ojson.Object {
 	return o
 }
 
-// delegations is the summary's block, or what history says where it is missing or
-// not whole.
+// delegations returns the summary's block, or one derived from history if that is missing or incomplete.
 func (m *runModel) delegations() *ojson.Object {
 	if d := m.summary.Object("delegation_summary"); d.Has("delegation_chains") {
 		return d
@@ -288,8 +286,8 @@ func (m *runModel) delegations() *ojson.Object {
 	return restore.DelegationSummary(m.history)
 }
 
-// Options of Build.
+// Options are the options of Build.
 type Options struct {
-	Now     time.Time // when the report is made
-	AllRuns bool      // rows of every run in the ledgers, not of the artifact's own run only
+	Now     time.Time // time of the report
+	AllRuns bool      // include rows of every run in the ledgers, not only of the artifact's own
 }

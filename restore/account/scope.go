@@ -1,4 +1,4 @@
-// Which rows belong to the run that is told about: ledgers outlive runs.
+// Which rows belong to the reported run: ledgers outlive runs.
 
 package account
 
@@ -9,13 +9,13 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// scope tells the rows of one run from those of others. Rows name their run, or a
-// turn of it, or at least a time.
+// scope distinguishes the rows of one run from those of others. Rows name their run, or one of its turns, or at
+// least a time.
 type scope struct {
-	all     bool // every run
+	all     bool // include every run
 	run     string
 	turns   map[string]string // turn -> its run
-	created time.Time         // when the run began; zero when not known
+	created time.Time         // when the run began; zero if unknown
 }
 
 func newScope(run string, state *ojson.Object, history []*ojson.Object, all bool) *scope {
@@ -29,7 +29,7 @@ func newScope(run string, state *ojson.Object, history []*ojson.Object, all bool
 	return s
 }
 
-// holds reports whether a row is told.
+// holds reports whether a row is included.
 func (s *scope) holds(row *ojson.Object) bool {
 	if s.all {
 		return true

@@ -1,4 +1,4 @@
-// Rows of the ledgers that grow with every turn, without what no report tells.
+// Rows of the ledgers that grow with every turn, without what no report uses.
 
 package account
 
@@ -6,8 +6,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
-// slim returns a row with the members a report looks at. An accepted turn's digests
-// of every file it saw are most of a history.
+// slim returns a row with only the members that a report uses. Most of a history consists of each turn's digests of
+// every file it saw.
 func slim(path string, row *ojson.Object) *ojson.Object {
 	switch path {
 	case pathHistory:
@@ -39,7 +39,7 @@ func slim(path string, row *ojson.Object) *ojson.Object {
 	return row
 }
 
-// filesChanged holds, in a slim row, how many there are.
+// filesChanged holds the number of files in a slim row.
 const filesChanged = "files_changed"
 
 func only(o *ojson.Object, keys ...string) *ojson.Object {
@@ -52,7 +52,7 @@ func only(o *ojson.Object, keys ...string) *ojson.Object {
 	return out
 }
 
-// weight is about how much memory a value takes, in bytes.
+// weight estimates the memory of a value, in bytes.
 func weight(v any) int64 {
 	n := int64(32)
 	switch v := v.(type) {

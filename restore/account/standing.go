@@ -1,5 +1,5 @@
-// Where a run stands: what stops it, what comes next, whether it could ship, who
-// has to look (docs/reports.md#what-a-report-says).
+// The status of a run: what stops it, what comes next, whether it could ship, who has to look
+// (docs/reports.md#what-a-report-says).
 
 package account
 
@@ -14,7 +14,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/restore"
 )
 
-// recovery is the way out of a block, nil when there is none on record.
+// recovery returns the recorded way out of a block, nil if there is none.
 func (m *runModel) recovery() *ojson.Object {
 	b := m.state.Object("blocked_reason")
 	r := b.Object("recovery")
@@ -36,8 +36,8 @@ func (m *runModel) recovery() *ojson.Object {
 		"turn_id", ojson.OrNull(b.String("turn_id")), "runtime_guidance", guidance)
 }
 
-// nextActions are the commands that get the run going again, [{command, reason}].
-// An artifact whose state or configuration the rules cannot read yields none.
+// nextActions returns the commands that continue the run, [{command, reason}]. It returns none if the rules cannot
+// read the artifact's state or configuration.
 func (m *runModel) nextActions() []*ojson.Object {
 	out := []*ojson.Object{}
 	if m.state == nil || m.config == nil {
@@ -57,8 +57,7 @@ func (m *runModel) nextActions() []*ojson.Object {
 	return out
 }
 
-// kit are the artifacts the workflow asks for in the current phase: nil without a
-// workflow kit.
+// kit returns the artifacts that the workflow requires in the current phase: nil without a workflow kit.
 func (m *runModel) kit() any {
 	kit, phase := m.config.Object("workflow_kit"), m.summary.String("phase")
 	if kit == nil || phase == "" {
@@ -89,8 +88,8 @@ func (m *runModel) kit() any {
 	return out
 }
 
-// ship tells whether the run could be shipped. A report never says that it can:
-// whether the release is aligned is not in an artifact.
+// ship says whether the run could be shipped. A report never says that it can, because an artifact does not say
+// whether the release is aligned.
 func (m *runModel) ship() *ojson.Object {
 	type dimension struct{ standing, reason string }
 	dims := []dimension{}
@@ -179,7 +178,7 @@ func (m *runModel) ship() *ojson.Object {
 		"blocking_reasons", reasons)
 }
 
-// verdict reads the line "## Verdict: ..." of the ship verdict: is it affirmative?
+// verdict reads the line "## Verdict: ..." of the ship verdict and reports whether it is affirmative.
 func (m *runModel) verdict() bool {
 	f := m.a.Files[pathVerdict]
 	if f == nil {
@@ -199,7 +198,7 @@ func (m *runModel) verdict() bool {
 	return false
 }
 
-// attention is what waits for a person: {overall, items_count, blocking_count, categories}.
+// attention returns what waits for a person: {overall, items_count, blocking_count, categories}.
 func (m *runModel) attention() *ojson.Object {
 	var categories []string
 	items, blocking := 0, 0
@@ -232,7 +231,7 @@ func (m *runModel) attention() *ojson.Object {
 		"categories", sortedNames(categories))
 }
 
-// charters tells which roles say what they are for; nil without a configuration.
+// charters returns which roles have a mandate; nil without a configuration.
 func (m *runModel) charters() *ojson.Object {
 	if m.config == nil {
 		return nil

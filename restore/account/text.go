@@ -56,8 +56,7 @@ func writeText(b *bytes.Buffer, s *section, indent string) {
 	}
 }
 
-// maxColumn is how wide a column is made for the rows below each other; a longer
-// value pushes the rest of its own row only.
+// maxColumn is the maximum width of aligned columns; a longer value only shifts the rest of its own row.
 const maxColumn = 40
 
 func tableText(b *bytes.Buffer, t *table, indent string) {
@@ -95,7 +94,7 @@ func tableText(b *bytes.Buffer, t *table, indent string) {
 	}
 }
 
-// columns is about how wide a text is on a terminal.
+// columns estimates the width of a text on a terminal.
 func columns(s string) int {
 	if len(s) > 4*maxColumn {
 		return len(s)

@@ -1,4 +1,4 @@
-// Turns, what they cost, what they objected to (docs/reports.md#what-a-report-says).
+// Turns, their cost and their objections (docs/reports.md#what-a-report-says).
 
 package account
 
@@ -10,7 +10,7 @@ import (
 	agentrun "github.com/git-agentxchain/git-agentxchain/protocol/run"
 )
 
-// accepted are the run's accepted turns. Rows of turns that were reissued do not count.
+// accepted returns the run's accepted turns, without rows of reissued turns.
 func (m *runModel) accepted() []*ojson.Object {
 	var rows []*ojson.Object
 	for _, r := range m.history {
@@ -59,8 +59,7 @@ func (m *runModel) turns() []*ojson.Object {
 	return out
 }
 
-// costOf is what a turn cost in dollars: total_usd, or usd, which is what results
-// normally carry.
+// costOf returns the cost of a turn in dollars: total_usd, or usd, which results normally contain.
 func costOf(cost *ojson.Object) any {
 	for _, k := range [...]string{"total_usd", "usd"} {
 		if f, ok := finite(cost, k); ok && f >= 0 {
@@ -70,7 +69,7 @@ func costOf(cost *ojson.Object) any {
 	return nil
 }
 
-// ids are the ids of a list of records, which may also be ids themselves.
+// ids returns the ids in a list of records, which may also be plain ids.
 func ids(row *ojson.Object, key string) []string {
 	out := []string{}
 	for _, v := range row.Array(key) {
@@ -86,7 +85,7 @@ func ids(row *ojson.Object, key string) []string {
 	return out
 }
 
-// costs adds the turns up by role and by phase; nil without turns.
+// costs sums up the turns by role and by phase; nil without turns.
 func costs(turns []*ojson.Object) *ojson.Object {
 	if len(turns) == 0 {
 		return nil
@@ -145,7 +144,7 @@ func costs(turns []*ojson.Object) *ojson.Object {
 		"by_role", byRole, "by_phase", byPhase)
 }
 
-// objections are what the run's turns objected to.
+// objections returns what the run's turns objected to.
 func (m *runModel) objections() []*ojson.Object {
 	out := []*ojson.Object{}
 	for _, r := range m.accepted() {

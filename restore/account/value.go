@@ -1,4 +1,4 @@
-// Values of an artifact as a report takes them, whatever their type.
+// Reading values of an artifact for a report, whatever their type.
 
 package account
 
@@ -11,7 +11,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/restore"
 )
 
-// Files that reports look into.
+// Files that reports read.
 const (
 	pathHistory   = ".agentxchain/history.jsonl"
 	pathDecisions = ".agentxchain/decision-ledger.jsonl"
@@ -30,7 +30,7 @@ const (
 	multiRecovery      = ".agentxchain/multirepo/RECOVERY_REPORT.md"
 )
 
-// orNull is v, or null for what counts as false.
+// orNull returns v, or null if v is falsy.
 func orNull(v any) any {
 	if ojson.Truthy(v) {
 		return v
@@ -38,7 +38,7 @@ func orNull(v any) any {
 	return nil
 }
 
-// first is the first member with a value that does not count as false, or null.
+// first returns the first member with a truthy value, or null.
 func first(o *ojson.Object, keys ...string) any {
 	for _, k := range keys {
 		if v := o.Value(k); ojson.Truthy(v) {
@@ -48,7 +48,7 @@ func first(o *ojson.Object, keys ...string) any {
 	return nil
 }
 
-// integer is a member that is an integer, or null.
+// integer returns an integer member, or null.
 func integer(o *ojson.Object, key string) any {
 	if f, ok := o.Float(key); ok && f == math.Trunc(f) && math.Abs(f) < 1<<53 {
 		return int(f)
@@ -56,7 +56,7 @@ func integer(o *ojson.Object, key string) any {
 	return nil
 }
 
-// finite is a member that is a number doubles can hold.
+// finite returns a member that is a finite number.
 func finite(o *ojson.Object, key string) (float64, bool) {
 	f, ok := o.Float(key)
 	return f, ok && !math.IsInf(f, 0) && !math.IsNaN(f)
@@ -70,13 +70,13 @@ func numberOrNull(o *ojson.Object, key string) any {
 	return nil
 }
 
-// count is a member that is a count, else 0.
+// count returns a member that is a count, else 0.
 func count(o *ojson.Object, key string) int {
 	n, _ := integer(o, key).(int)
 	return max(n, 0)
 }
 
-// texts is the texts in an array member, never nil.
+// texts returns the strings in an array member, never nil.
 func texts(o *ojson.Object, key string) []string {
 	if list := o.Strings(key); list != nil {
 		return list
@@ -84,7 +84,7 @@ func texts(o *ojson.Object, key string) []string {
 	return []string{}
 }
 
-// pick copies members that are texts, null for others.
+// pick copies string members, null for others.
 func pick(from *ojson.Object, keys ...string) *ojson.Object {
 	o := &ojson.Object{}
 	for _, k := range keys {
@@ -93,11 +93,11 @@ func pick(from *ojson.Object, keys ...string) *ojson.Object {
 	return o
 }
 
-// dollars rounds away what adding binary fractions leaves behind.
+// dollars rounds away the errors of adding binary fractions.
 func dollars(f float64) ojson.Number { return ojson.Float(math.Round(f*1e9) / 1e9) }
 
-// byTime sorts rows by the text of their time, stable: ledgers are in order where
-// times are equal or missing.
+// byTime sorts rows stably by the text of their time: ledgers are already in order where times are equal or
+// missing.
 func byTime(rows []*ojson.Object) []*ojson.Object {
 	slices.SortStableFunc(rows, func(a, b *ojson.Object) int {
 		return restore.CodeUnits(a.String("timestamp"), b.String("timestamp"))
@@ -105,7 +105,7 @@ func byTime(rows []*ojson.Object) []*ojson.Object {
 	return rows
 }
 
-// orEmpty makes rows an array that is written as one.
+// orEmpty converts rows to an array that is never null.
 func orEmpty(rows []*ojson.Object) []*ojson.Object {
 	if rows == nil {
 		return []*ojson.Object{}
@@ -113,7 +113,7 @@ func orEmpty(rows []*ojson.Object) []*ojson.Object {
 	return rows
 }
 
-// sortedNames are the distinct names in the order of an artifact.
+// sortedNames returns the distinct names in the order of an artifact.
 func sortedNames(names []string) []string {
 	names = slices.Clone(names)
 	slices.SortStableFunc(names, restore.Collate)
@@ -124,8 +124,7 @@ func sortedNames(names []string) []string {
 	return names
 }
 
-// seconds is the rounded time between two instants, null when one is not a time or the
-// second is the earlier.
+// seconds returns the rounded time between two instants, null when one is not a time or the second is the earlier.
 func seconds(from, to any) any {
 	a, _ := from.(string)
 	b, _ := to.(string)

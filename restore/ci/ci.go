@@ -1,4 +1,4 @@
-// What a report says to a build: the tests it passed, failed or has still before it.
+// A report as test results for a build: passed, failed or still pending.
 
 package ci
 
@@ -15,17 +15,16 @@ const (
 	Passed  = "passed"
 	Failed  = "failed"
 	Skipped = "skipped" // not decided yet
-	Broken  = "error"   // could not be looked at
+	Broken  = "error"   // could not be checked
 )
 
-// Case is one thing that is in order or is not. Texts are on one line and free of
-// control characters.
+// Case is one check. Texts are on one line and free of control characters.
 type Case struct {
 	Name    string
 	Outcome string
-	Message string // why it is not in order
+	Message string // the reason for the outcome
 	Seconds float64
-	File    string // the file it is about, or ""
+	File    string // the file concerned, or ""
 }
 
 // Suite is a group of cases.
@@ -34,9 +33,8 @@ type Suite struct {
 	Cases       []Case
 }
 
-// Suites are the cases of a report as account.Build and account.Failure make it.
-// The first suite is about the artifact itself, so that a report that could not be
-// made is not an empty success.
+// Suites returns the cases of a report made by account.Build or account.Failure. The first suite is about the
+// artifact itself, so that a report that could not be made does not count as an empty success.
 func Suites(report *ojson.Object) []Suite {
 	s := Suite{Name: "Verification", Class: "agentxchain.verification"}
 	switch report.String("overall") {
@@ -135,7 +133,7 @@ func gateOutcome(status string) string {
 	return Skipped
 }
 
-// lastFailure is the last time a gate stayed shut.
+// lastFailure returns the last time a gate stayed shut.
 func lastFailure(r *ojson.Object, gate string) *ojson.Object {
 	var last *ojson.Object
 	for _, f := range r.Objects("gate_failures") {
@@ -146,8 +144,7 @@ func lastFailure(r *ojson.Object, gate string) *ojson.Object {
 	return last
 }
 
-// blockedOn is why a run stands still, in words; "" when it does not. blocked_reason
-// may be an object of any shape.
+// blockedOn says in words why a run is blocked; "" if it is not. blocked_reason may be an object of any form.
 func blockedOn(r *ojson.Object) string {
 	if s := r.Object("recovery_summary").String("detail"); s != "" {
 		return line(s)
@@ -202,7 +199,7 @@ func coordinatorSuites(subject *ojson.Object) []Suite {
 		repos.Cases = append(repos.Cases, x)
 		if repo.Bool("ok") {
 			body := repo.Clone()
-			body.Delete("status") // told above
+			body.Delete("status") // already shown above
 			inner = append(inner, runSuites(line(repo.String("repo_id")), body)...)
 		}
 	}
@@ -213,7 +210,7 @@ func coordinatorSuites(subject *ojson.Object) []Suite {
 	}, barriers, repos}, inner...)
 }
 
-// InOrder reports whether no case failed or could not be looked at.
+// InOrder reports whether every case could be checked and none failed.
 func InOrder(suites []Suite) bool {
 	for _, s := range suites {
 		for _, c := range s.Cases {

@@ -1,4 +1,4 @@
-// JUnit and annotations: counts, what fails, texts that want to be commands.
+// Tests of JUnit and annotations: counts, failures, texts that look like commands.
 
 package ci
 
@@ -132,8 +132,8 @@ func TestGitHub(t *testing.T) {
 	}
 }
 
-// TestHostile puts commands, markup and controls into every text: each line is a
-// command of ours, and the XML is what it was.
+// TestHostile puts commands, markup and controls into every text: each line must be one of our commands, and the
+// XML must keep its structure.
 func TestHostile(t *testing.T) {
 	const poison = "x\n::error title=y::forged\r\n%0A::stop-commands::t]]>\"'<&\x00\x1b[31m\u202e,a:b"
 	var poisoned func(v any) any
@@ -171,7 +171,7 @@ func TestHostile(t *testing.T) {
 	junit(t, JUnit(Suites(bad)))
 }
 
-// checkLines makes sure that every line is one command with the properties we write.
+// checkLines checks that every line is one command with the properties we write.
 func checkLines(t *testing.T, data []byte) {
 	t.Helper()
 	for line := range strings.Lines(string(data)) {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestEditorsPage: the problem matcher of docs/editors.md finds the file and the message of an
-// annotation, and every piece of JSON on the page is JSON.
+// TestEditorsPage checks that the problem matcher of docs/editors.md finds the file and the message of an
+// annotation, and that every piece of JSON on the page is valid.
 func TestEditorsPage(t *testing.T) {
 	page, err := os.ReadFile("../../docs/editors.md")
 	if err != nil {

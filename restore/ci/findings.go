@@ -1,4 +1,4 @@
-// What is not in order, as code scanners tell it: SARIF, and GitLab's code quality.
+// Failures in the formats of code scanners: SARIF, and GitLab's code quality.
 
 package ci
 
@@ -10,7 +10,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// failures hands on the cases that are not in order, with the rule each breaks.
+// failures passes each failed case to each, with the rule it breaks.
 func failures(suites []Suite, each func(rule string, c Case)) {
 	for _, s := range suites {
 		for _, c := range s.Cases {
@@ -21,7 +21,7 @@ func failures(suites []Suite, each func(rule string, c Case)) {
 	}
 }
 
-// placed is the file a finding is shown at: scanners take none without a place.
+// placed returns the file at which to show a finding: scanners require a location.
 func placed(c Case) string {
 	if c.File == "" {
 		return wire.ConfigPath
@@ -29,12 +29,12 @@ func placed(c Case) string {
 	return c.File
 }
 
-// fingerprint names a finding the same in each report.
+// fingerprint identifies a finding across reports.
 func fingerprint(parts ...string) string {
 	return wire.SHA256([]byte(strings.Join(parts, "\x00")))
 }
 
-// SARIF writes what is not in order as SARIF 2.1.0.
+// SARIF writes the failures as SARIF 2.1.0.
 func SARIF(tool string, suites []Suite) []byte {
 	results, rules := []*ojson.Object{}, []*ojson.Object{}
 	for _, s := range suites {
@@ -55,7 +55,7 @@ func SARIF(tool string, suites []Suite) []byte {
 			"results", results)}))
 }
 
-// GitLab writes what is not in order as a code quality report.
+// GitLab writes the failures as a code quality report.
 func GitLab(suites []Suite) []byte {
 	list := []*ojson.Object{}
 	failures(suites, func(rule string, c Case) {

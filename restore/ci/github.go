@@ -11,12 +11,11 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/restore/account"
 )
 
-// maxDecisions is how many decisions are told: a step shows few annotations.
+// maxDecisions is how many decisions are annotated: a step shows only a few annotations.
 const maxDecisions = 20
 
-// annotations collects commands. Their escapes are those of the runner: a value
-// ends at a line end, a property also at a comma or colon, and a percent sign
-// starts an escape.
+// annotations collects commands with the runner's escapes: a value ends at a line end, a property also at a comma
+// or colon, and a percent sign starts an escape.
 type annotations struct{ b bytes.Buffer }
 
 func (a *annotations) add(level, title, file, message string) {
@@ -99,7 +98,7 @@ func decisions(subject *ojson.Object) []*ojson.Object {
 	return subject.Object("run").Objects("decisions")
 }
 
-// Outputs are the lines for the file GITHUB_OUTPUT names. No value has a line end.
+// Outputs returns the lines for the file that GITHUB_OUTPUT names. No value contains a line end.
 func Outputs(report *ojson.Object) []byte {
 	subject := report.Object("subject")
 	r := subject.Object("run")
@@ -122,7 +121,7 @@ func Outputs(report *ojson.Object) []byte {
 	return b.Bytes()
 }
 
-// Annotations writes what is not in order in suites of a caller's own.
+// Annotations writes the failures in a caller's own suites.
 func Annotations(suites []Suite) []byte {
 	a := &annotations{}
 	for _, s := range suites {

@@ -80,7 +80,7 @@ func writeCase(b *bytes.Buffer, class string, c Case) {
 	}
 }
 
-// attribute quotes a value; what XML has no place for becomes U+FFFD.
+// attribute quotes a value; characters not allowed in XML become U+FFFD.
 func attribute(s string) string {
 	var b bytes.Buffer
 	b.WriteByte('"')

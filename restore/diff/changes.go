@@ -12,11 +12,11 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/restore"
 )
 
-// field is a member of a side and how people call it.
+// field is a member of a side with its label for people.
 type field struct{ key, label string }
 
-// Changed yields what differs in a comparison, each with its label for people: {left, right} and,
-// of numbers, delta.
+// Changed yields the differences in a comparison, each with its label for people: {left, right} and, for numbers,
+// delta.
 func Changed(d *ojson.Object) iter.Seq2[string, *ojson.Object] {
 	return func(yield func(string, *ojson.Object) bool) {
 		for _, group := range [...]string{"scalar_changes", "numeric_changes", "list_changes"} {
@@ -48,7 +48,7 @@ func scalars(left, right *ojson.Object, fields []field) *ojson.Object {
 	return out
 }
 
-// numbers is scalars with the difference, null where there is none.
+// numbers is scalars with the difference, null if there is none.
 func numbers(left, right *ojson.Object, fields []field) *ojson.Object {
 	out := scalars(left, right, fields)
 	for _, f := range fields {
@@ -77,7 +77,7 @@ func lists(left, right *ojson.Object, fields []field) *ojson.Object {
 	return out
 }
 
-// entries compares the members of two maps that hold one kind of thing.
+// entries compares the members of two maps with values of one kind.
 func entries(left, right *ojson.Object, label string, withDelta bool) []*ojson.Object {
 	out := []*ojson.Object{}
 	for _, k := range names(slices.Concat(left.Keys(), right.Keys())) {
@@ -91,7 +91,7 @@ func entries(left, right *ojson.Object, label string, withDelta bool) []*ojson.O
 	return out
 }
 
-// Without are the items of list that are not in other.
+// Without returns the items of list that are not in other.
 func Without(list, other []string) []string {
 	out := []string{}
 	has := make(map[string]bool, len(other))
@@ -106,14 +106,14 @@ func Without(list, other []string) []string {
 	return out
 }
 
-// names are distinct names in the order of an artifact.
+// names returns distinct names in the order of an artifact.
 func names(list []string) []string {
 	list = slices.Clone(list)
 	slices.SortStableFunc(list, restore.Collate)
 	return slices.Compact(list)
 }
 
-// changed counts what changed in groups of changes.
+// changed counts the changes in groups of changes.
 func changed(groups ...any) int {
 	n := 0
 	one := func(v any) {
@@ -145,7 +145,7 @@ func number(v any) (float64, bool) {
 	return f, ok && !math.IsInf(f, 0)
 }
 
-// numeric is a member that is a number, or null.
+// numeric returns a numeric member, or null.
 func numeric(o *ojson.Object, key string) any {
 	if v := o.Value(key); v != nil {
 		if _, ok := number(v); ok {

@@ -1,5 +1,4 @@
-// Comparisons: every category of regression with its id, the summaries, runs by
-// reference, any input.
+// Tests of comparisons: every category of regression with its id, the summaries, runs by reference, any input.
 
 package diff
 
@@ -25,7 +24,7 @@ func object(t testing.TB, text string) *ojson.Object {
 	return o
 }
 
-// artifact is a run's with these members of the summary and the state.
+// artifact returns a run's artifact with these members of the summary and the state.
 func artifact(t testing.TB, summary, state string) *account.Artifact {
 	return &account.Artifact{Kind: restore.KindRun, Head: ojson.NewObject("export_kind", restore.KindRun,
 		"summary", object(t, summary), "state", object(t, state))}
@@ -191,8 +190,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestAnything compares objects of any shape: no panic, and nothing became worse
-// between a thing and itself.
+// TestAnything compares objects of any form: no panic, and no regression between an object and itself.
 func TestAnything(t *testing.T) {
 	leaf := rapid.SampledFrom([]any{nil, true, "blocked", "passed", "failed", "completed", ojson.Number("1e999"),
 		ojson.Number("-1"), []any{"a", nil, ojson.Number("1")}, &ojson.Object{}})

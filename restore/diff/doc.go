@@ -1,3 +1,3 @@
-// Package diff compares two runs by their rows in run-history.jsonl, or two export
-// artifacts, and names what became worse (docs/reports.md#diff).
+// Package diff compares two runs by their rows in run-history.jsonl, or two export artifacts, and lists regressions
+// (docs/reports.md#diff).
 package diff

@@ -1,4 +1,4 @@
-// Two artifacts (docs/reports.md#diff).
+// Comparing two artifacts (docs/reports.md#diff).
 
 package diff
 
@@ -93,8 +93,7 @@ func Exports(left, right *account.Artifact, leftRef, rightRef string) (*ojson.Ob
 			groups = append(groups, rows)
 		}
 	} else {
-		// What the published groups leave out: a gate or a budget that changes is
-		// a change too.
+		// The published groups leave these out, but a changed gate or budget is a change too.
 		gates := entries(l.Object("phase_gate_status"), r.Object("phase_gate_status"), "Gate", false)
 		out.Set("gate_changes", gates)
 		groups = append(groups, gates)
@@ -127,7 +126,7 @@ func kindName(kind string) string {
 	return ojson.Shown(kind)
 }
 
-// runSide is what is compared of a run artifact.
+// runSide returns the compared part of a run artifact.
 func runSide(a *account.Artifact) *ojson.Object {
 	s, st := a.Head.Object("summary"), a.Head.Object("state")
 	project := a.Head.Object("project")
@@ -177,7 +176,7 @@ func runSide(a *account.Artifact) *ojson.Object {
 	return o
 }
 
-// order is workflow_phase_order, null without phases.
+// order returns workflow_phase_order, null without phases.
 func order(s *ojson.Object) any {
 	if list := s.Strings("workflow_phase_order"); len(list) > 0 {
 		return list
@@ -195,7 +194,7 @@ func idsOf(rows []*ojson.Object) []string {
 	return names(out)
 }
 
-// coordinatorSide is what is compared of a coordinator artifact.
+// coordinatorSide returns the compared part of a coordinator artifact.
 func coordinatorSide(a *account.Artifact) *ojson.Object {
 	s := a.Head.Object("summary")
 	events := s.Object("aggregated_events")

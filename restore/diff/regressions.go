@@ -1,4 +1,4 @@
-// What became worse (docs/reports.md#diff).
+// Regressions (docs/reports.md#diff).
 
 package diff
 
@@ -16,7 +16,7 @@ const (
 	mild   = "warning"
 )
 
-// findings are numbered as they come.
+// findings are numbered in order.
 type findings struct{ list []*ojson.Object }
 
 func (f *findings) add(prefix, category, severity, message, field string, left, right any) {
@@ -43,7 +43,7 @@ func (f *findings) messages() []string {
 	return out
 }
 
-// shown is a value in a sentence.
+// shown formats a value for a sentence.
 func shown(v any) string {
 	switch v := v.(type) {
 	case nil:
@@ -59,7 +59,7 @@ func summary(outcome, risk string, highlights []string, n int) *ojson.Object {
 		"changed_field_count", n)
 }
 
-// highlights are plain changes in words.
+// highlights describes plain changes in words.
 func highlights(groups ...any) []string {
 	var out []string
 	one := func(v any) {
@@ -102,13 +102,13 @@ func highlights(groups ...any) []string {
 	return out
 }
 
-// fell reports a status that is bad where it was not.
+// fell reports whether a status became bad.
 func fell(left, right any) bool {
 	bad := func(v any) bool { return v == "blocked" || v == "failed" || v == "error" || v == "crashed" }
 	return bad(right) && !bad(left)
 }
 
-// regressions of an artifact against an earlier one, in their order.
+// regressions returns the regressions of an artifact against an earlier one, in order.
 func regressions(l, r *ojson.Object, coordinator bool) *findings {
 	f := &findings{}
 	if a, b := l.Value("status"), r.Value("status"); fell(a, b) {
@@ -193,7 +193,7 @@ func (f *findings) gates(l, r *ojson.Object) {
 	}
 }
 
-// repositories are passed over once both initiatives are complete.
+// repositories adds the regressions of repositories, which are skipped once both initiatives are complete.
 func (f *findings) repositories(l, r *ojson.Object) {
 	if l.String("status") == "completed" && r.String("status") == "completed" {
 		return

@@ -1,4 +1,4 @@
-// Two runs by what run-history.jsonl says of them (docs/reports.md#diff).
+// Comparing two runs by run-history.jsonl (docs/reports.md#diff).
 
 package diff
 
@@ -13,8 +13,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/restore"
 )
 
-// Find returns the last row of the run that ref names: its whole id, or the
-// beginning of one id only. A run has a row for each time it was blocked.
+// Find returns the last row of the run that ref identifies: its whole id, or a unique prefix. A run has a row for
+// each time it was blocked.
 //
 // Errors: not_found; invalid_argument when several runs begin like that.
 func Find(rows []*ojson.Object, ref string) (*ojson.Object, error) {
@@ -48,7 +48,7 @@ func Find(rows []*ojson.Object, ref string) (*ojson.Object, error) {
 	}
 }
 
-// side is what is compared of a run.
+// side returns the compared part of a run.
 func side(row *ojson.Object) *ojson.Object {
 	retro := row.Object("retrospective")
 	trigger := "legacy"
@@ -119,7 +119,7 @@ func Runs(leftRow, rightRow *ojson.Object) *ojson.Object {
 		"summary", runSummary(worse, better, n, highlights(scalar, numeric, list, gates)))
 }
 
-// statusRank orders how well a run ended.
+// statusRank ranks how well a run ended.
 func statusRank(status any) int {
 	switch status {
 	case "completed":
@@ -132,12 +132,12 @@ func statusRank(status any) int {
 	return 0
 }
 
-// shut and open are outcomes of a gate.
+// shut and open classify the outcomes of a gate.
 func shut(v any) bool { return v == "failed" || v == "blocked" || v == "pending" }
 
 func open(v any) bool { return v == "passed" || v == "approved" }
 
-// signals are what became worse, and what became better.
+// signals returns what became worse, and what became better.
 func signals(l, r *ojson.Object) (worse *findings, better []string) {
 	worse = &findings{}
 	ls, rs := l.Value("status"), r.Value("status")
@@ -172,7 +172,7 @@ func signals(l, r *ojson.Object) (worse *findings, better []string) {
 	return worse, better
 }
 
-// runSummary is {outcome, risk_level, highlights, changed_field_count}.
+// runSummary returns {outcome, risk_level, highlights, changed_field_count}.
 func runSummary(worse *findings, better []string, n int, plain []string) *ojson.Object {
 	outcome, risk := "changed", "low"
 	switch {

@@ -1,4 +1,4 @@
-// Writing the files of an artifact as they come out of it.
+// Writing the files of an artifact as they are read.
 
 package replay
 
@@ -20,7 +20,7 @@ import (
 )
 
 const (
-	maxValue = 32 << 20 // of a document that is held
+	maxValue = 32 << 20 // of a document in memory
 	maxFiles = 200_000
 )
 
@@ -158,8 +158,7 @@ func (l *layer) child(c *child) error {
 	})
 }
 
-// file writes one entry: its bytes where the artifact carries them, else what it
-// tells of them.
+// file writes one entry: its bytes if the artifact has them, else its data.
 func (l *layer) file(dir, name string, paths *restore.Paths) error {
 	if restore.OfThisMachine(name) {
 		return l.r.Skip()
@@ -207,8 +206,7 @@ func (l *layer) file(dir, name string, paths *restore.Paths) error {
 	return l.told(to, format, data)
 }
 
-// told writes what an artifact tells of a file whose bytes it leaves out; nothing
-// when it tells nothing.
+// told writes the data of a file whose bytes are not in the artifact; nothing if there is none.
 func (l *layer) told(to, format string, data any) error {
 	var text []byte
 	switch v := data.(type) {
@@ -254,7 +252,7 @@ func (l *layer) decode(to string) error {
 	})
 }
 
-// write makes a file that was not there, with its directories.
+// write creates a new file, with its directories.
 func (l *layer) write(to string, body func(io.Writer) error) error {
 	if i := strings.LastIndexByte(to, '/'); i > 0 {
 		if err := l.root.MkdirAll(to[:i], 0o700); err != nil {

@@ -1,5 +1,5 @@
-// The repositories of an initiative: inside of the workspace, and a stand-in for
-// each that could not be exported (docs/reports.md#replay-export).
+// The repositories of an initiative: inside the workspace, with a placeholder for each that could not be exported
+// (docs/reports.md#replay-export).
 
 package replay
 
@@ -18,8 +18,7 @@ const (
 	replayRole  = "replay"
 )
 
-// coordinator gives every repository its place and has the initiative's own files
-// name it.
+// coordinator gives every repository its place and makes the initiative's own files name it.
 func (l *layer) coordinator(children []child) error {
 	config := l.head.Object("config").Clone()
 	if config == nil {
@@ -43,15 +42,14 @@ func (l *layer) coordinator(children []child) error {
 			repos.Set(c.id, "./"+c.dir)
 		}
 	}
-	// The paths of the repositories on the machine of the export are dropped: followed
-	// here, they would lead out of the workspace.
+	// The repositories' paths on the exporting machine are dropped: here they would lead out of the workspace.
 	if err := l.root.Remove(multiConfig); err != nil && !os.IsNotExist(err) {
 		return failed(err)
 	}
 	return l.document(multiConfig, config)
 }
 
-// phases are those of the initiative in order.
+// phases returns the phases of the initiative in order.
 func phases(config *ojson.Object) []string {
 	list := slices.Clone(config.Object("routing").Keys())
 	if len(list) == 0 {
@@ -123,7 +121,7 @@ func (l *layer) placeholder(c child, config *ojson.Object) error {
 	return nil
 }
 
-// superState is the initiative's state as it was laid out, nil without one.
+// superState returns the initiative's state as laid out, nil without one.
 func (l *layer) superState() *ojson.Object {
 	data, err := l.root.ReadFile(multiState)
 	if err != nil || len(data) > maxValue {

@@ -1,4 +1,4 @@
-// A workspace out of an artifact, to look at and to throw away.
+// A temporary workspace from an artifact, for viewing.
 
 package replay
 
@@ -23,18 +23,17 @@ type Workspace struct {
 	Dir    string // absolute
 	Kind   string // restore.KindRun or restore.KindCoordinator
 	Schema string
-	// Exported is when the artifact was made, as it says; "" when it does not.
+	// Exported is when the artifact was made, according to itself; "" if it does not say.
 	Exported string
 	Run      string // id of the run or the initiative, "" for none
 	Files    int
 	Repos    []Repo
-	Partial  []string // files of which the artifact has a part or nothing
+	Partial  []string // files that the artifact has only in part or not at all
 
 	dir *scratch.Dir
 }
 
-// Names of workspaces: one that was left by a killed process is removed by the next
-// that opens one, one that was kept is not.
+// Name prefixes of workspaces: the next Open removes one that a killed process left, but not one that was kept.
 const (
 	prefix     = "agentxchain-replay-"
 	keptPrefix = "agentxchain-kept-"
@@ -44,7 +43,7 @@ const (
 type Repo struct {
 	ID          string
 	Path        string // relative to the workspace, with slashes
-	Placeholder string // why there is only a placeholder, "" for a whole repository
+	Placeholder string // why there is only a placeholder, "" for a complete repository
 }
 
 // Open verifies the artifact in r and lays it out below the system's directory for
@@ -57,7 +56,7 @@ func Open(ctx context.Context, r io.Reader, opt restore.VerifyOptions) (_ *Works
 	if err != nil {
 		return nil, failed(err)
 	}
-	_ = os.Remove(spool.Name()) // where a file in use cannot go, it is removed below
+	_ = os.Remove(spool.Name()) // if a file in use cannot be removed, it is removed below
 	defer func() { _ = spool.Close(); _ = os.Remove(spool.Name()) }()
 	report, err := restore.Verify(ctx, io.TeeReader(r, spool), opt)
 	if err != nil {
@@ -108,7 +107,7 @@ func unverified(report *restore.Report) error {
 	return e
 }
 
-// failed is an error of the disk.
+// failed returns an error of the disk.
 func failed(err error) error {
 	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
@@ -124,8 +123,8 @@ func failed(err error) error {
 	}
 }
 
-// seal removes the right to write. The files are a record: an editor or a command that
-// runs there by habit should fail instead of changing it.
+// seal removes write permissions. The files are a record: an editor or a command that runs there by habit should
+// fail instead of changing them.
 func (w *Workspace) seal(ctx context.Context) error {
 	root, err := os.OpenRoot(w.Dir)
 	if err != nil {
@@ -157,9 +156,8 @@ func (w *Workspace) Keep() error {
 	return nil
 }
 
-// Session is the workspace as JSON: {port, url, export_file, run_id,
-// export_schema_version, files_restored, temp_dir, export_kind, repos, partial}.
-// port and url are those of the dashboard that shows it, null for port 0.
+// Session returns the workspace as JSON: {port, url, export_file, run_id, export_schema_version, files_restored,
+// temp_dir, export_kind, repos, partial}. port and url are those of the dashboard that shows it, null for port 0.
 func (w *Workspace) Session(input string, port int, url string) *ojson.Object {
 	repos := []*ojson.Object{}
 	for _, r := range w.Repos {
@@ -182,12 +180,12 @@ func (w *Workspace) Session(input string, port int, url string) *ojson.Object {
 		"repos", repos, "partial", w.Partial)
 }
 
-// repoDir is where a repository goes: by its name when that is a plain one.
+// repoDir returns the directory of a repository: its name if that is a plain one.
 func repoDir(id string, n int) string {
 	plain := id != "" && len(id) <= 64 && strings.Trim(id, "abcdefghijklmnopqrstuvwxyz0123456789_-") == ""
 	if !plain {
 		id = "repository-" + strconv.Itoa(n+1)
 	}
-	// The number keeps apart what a file system may take for one name.
+	// The number distinguishes names that a file system may treat as equal.
 	return "repos/" + strconv.Itoa(n+1) + "-" + id
 }

@@ -1,5 +1,5 @@
-// Workspaces out of real and of hostile artifacts: what is in them, what is refused,
-// and that nothing stays behind.
+// Tests of workspaces from real and from hostile artifacts: their content, refusals, and that nothing is left
+// behind.
 
 package replay
 
@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// project makes a governed project with a run in it, in dir or a repository of its own.
+// project makes a governed project with a run in it, in dir or in its own repository.
 func project(t *testing.T, dir string) string {
 	t.Helper()
 	if dir == "" {
@@ -80,8 +80,7 @@ func exported(t *testing.T, dir string, opt restore.ExportOptions) []byte {
 	return b.Bytes()
 }
 
-// alone gives the test a directory for temporary files of its own; it must be empty
-// in the end.
+// alone gives the test its own directory for temporary files, which must be empty at the end.
 func alone(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", dir)
@@ -153,7 +152,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestPartial lays out what an artifact tells of files whose bytes it leaves out.
+// TestPartial lays out the data of files whose bytes are not in the artifact.
 func TestPartial(t *testing.T) {
 	const notes = ".agentxchain/reviews/notes.jsonl"
 	dir := project(t, "")
@@ -246,7 +245,7 @@ func with(t *testing.T, data []byte, files map[string]string) []byte {
 func TestHostileNames(t *testing.T) {
 	data := exported(t, project(t, ""), restore.ExportOptions{})
 	alone(t)
-	open(t, with(t, data, map[string]string{".planning/fine.md": "x"})) // the tool for the test works
+	open(t, with(t, data, map[string]string{".planning/fine.md": "x"})) // the test's tool works
 	long := ".planning/" + strings.Repeat("x", 300)
 	for _, name := range []string{"../x", "/abs", "..", ".", "", ".agentxchain/reviews/../../x", ".planning/./x",
 		`a\b`, `.planning\..\..\x`, ".planning//x", ".planning/.git/config", ".planning/.GIT/config",
@@ -295,7 +294,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// cutting stops a context when so much was read.
+// cutting cancels a context after reading a number of bytes.
 type cutting struct {
 	data   []byte
 	n, at  int
@@ -314,7 +313,7 @@ func (c *cutting) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// TestInterrupted stops in the middle of reading: nothing stays behind, see alone.
+// TestInterrupted stops in the middle of reading: nothing is left behind, see alone.
 func TestInterrupted(t *testing.T) {
 	data := exported(t, project(t, ""), restore.ExportOptions{})
 	alone(t)

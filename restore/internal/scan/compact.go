@@ -8,10 +8,9 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
-// Compact copies the next value of a document in memory (see Bytes) to w without
-// white space between tokens. Numbers and strings keep their spelling, member
-// names get JavaScript's. The value is checked on the way: what was written before
-// an error is of no use. w should be buffered.
+// Compact copies the next value of a document in memory (see Bytes) to w without white space between tokens.
+// Numbers and strings keep their spelling, member names get JavaScript's. It checks the value while copying: what
+// was written before an error is useless. w should be buffered.
 func (r *Reader) Compact(w io.Writer) error {
 	c, err := r.Peek()
 	if err != nil {

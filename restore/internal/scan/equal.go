@@ -1,5 +1,5 @@
-// Comparing values: side by side while they are spelled alike, else by a digest
-// that does not depend on the order of members.
+// Comparing values: side by side as long as their spelling agrees, else by a digest that does not depend on the
+// order of members.
 
 package scan
 
@@ -14,10 +14,9 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
-// Same compares the next values of two documents side by side and passes both
-// while they agree. Member names must come in the same order: when the answer is
-// false the values may still be equal by Sum, and both positions are somewhere
-// inside. Integers past 2^53 may be rounded in a, as JavaScript rounds them.
+// Same compares the next values of two documents side by side and advances both while they agree. Member names must
+// come in the same order: when the answer is false the values may still be equal by Sum, and both positions are
+// somewhere inside. Integers past 2^53 may be rounded in a, as JavaScript rounds them.
 func Same(a, b *Reader) (bool, error) {
 	ca, err := a.Peek()
 	if err != nil {
@@ -52,8 +51,7 @@ func Same(a, b *Reader) (bool, error) {
 		(bytes.Equal(canonicalNumber(ta), canonicalNumber(tb)) || rounded(ta, tb)), nil
 }
 
-// rounded reports whether a is what JavaScript makes of the number b when it reads
-// and writes it: no other integer is.
+// rounded reports whether a is the number b after JavaScript has read and written it: no other integer is.
 func rounded(a, b []byte) bool {
 	f, err := strconv.ParseFloat(string(b), 64)
 	return err == nil && math.Abs(f) >= 1<<53 && string(a) == string(ojson.Float(f))
@@ -95,9 +93,8 @@ func sameObjects(a, b *Reader) (bool, error) {
 	}
 }
 
-// expect passes the name of the next member if it is key, spelled plainly, and passes
-// nothing else. The name is not remembered: a caller that expects different names need
-// not look for duplicates.
+// expect consumes the name of the next member if it is key, spelled plainly, and otherwise nothing. It does not
+// remember the name: a caller that expects distinct names need not check for duplicates.
 func (r *Reader) expect(key []byte) bool {
 	if r.end-r.pos < len(key)+4 || plainRun(key) != len(key) {
 		return false
@@ -191,11 +188,11 @@ func sameText(a, b *Reader) (bool, error) {
 	}
 }
 
-// Digest stands for a value: equal values have equal digests, whatever the order
-// of their members and the spelling of their strings and numbers.
+// Digest identifies a value: equal values have equal digests, whatever the order of their members and the spelling
+// of their strings and numbers.
 type Digest = [sha256.Size]byte
 
-// Sum passes over the next value and returns its digest.
+// Sum consumes the next value and returns its digest.
 func Sum(r *Reader) (Digest, error) {
 	c, err := r.Peek()
 	if err != nil {
@@ -272,10 +269,9 @@ func sumObject(r *Reader) (Digest, error) {
 	return Digest(h.Sum(nil)), nil
 }
 
-// canonicalNumber returns one spelling for all spellings of a number. Numbers are
-// equal as doubles, -0 apart from 0, but integers past 2^53 only when they are the
-// same integer: as doubles, neighbours that different readers tell apart would
-// pass for each other.
+// canonicalNumber returns one spelling for all spellings of a number. Numbers are equal as doubles, -0 differs from
+// 0, but integers past 2^53 are equal only when they are the same integer: as doubles, neighbours that other
+// readers distinguish would be equal.
 func canonicalNumber(t []byte) []byte {
 	plain := len(t) <= 15
 	for i := 0; plain && i < len(t); i++ {

@@ -1,4 +1,4 @@
-// The reader: a window over the document, the position in it, and what is kept.
+// The reader: a window of the document, the position in it, and what is kept.
 
 package scan
 
@@ -13,7 +13,7 @@ type Limits struct {
 	Depth   int // deepest nesting; 256
 	Members int // most members of one object; 1<<20
 	Key     int // longest member name in bytes; 64 KiB
-	Mark    int // most bytes kept from a mark on; 32 MiB
+	Mark    int // maximum number of bytes kept from a mark on; 32 MiB
 }
 
 func (l Limits) filled() Limits {
@@ -41,7 +41,7 @@ type SyntaxError struct {
 
 const endsEarly = "the document ends too early"
 
-// Empty reports that there is no document at all.
+// Empty reports whether there is no document at all.
 func (e *SyntaxError) Empty() bool { return e.Offset == 0 && e.Msg == endsEarly }
 
 func (e *SyntaxError) Error() string { return fmt.Sprintf("%s (at byte %d)", e.Msg, e.Offset) }
@@ -52,12 +52,12 @@ type ReadError struct{ Err error }
 func (e *ReadError) Error() string { return e.Err.Error() }
 func (e *ReadError) Unwrap() error { return e.Err }
 
-// window is how much of a document is held when nothing is marked. A token that
-// is looked at whole (a number, an escape, a rune) is much shorter.
+// window is how much of a document is held when nothing is marked. Tokens that must be read whole (a number, an
+// escape, a rune) are much shorter.
 const window = 256 << 10
 
-// Reader walks one document. Methods that read a value leave the position
-// behind it. After an error the Reader is of no use.
+// Reader reads one document. Methods that read a value leave the position after it. After an error the Reader is
+// useless.
 type Reader struct {
 	src  io.Reader // nil when buf is the whole document
 	buf  []byte
@@ -68,7 +68,7 @@ type Reader struct {
 
 	stack   []frame
 	names   []*names // one set for each open object, reused
-	open    int      // objects open
+	open    int      // number of open objects
 	scratch []byte   // decoded pieces of strings
 	quote   []byte   // spelled names
 	lone    bool     // the string just read had a lone surrogate
@@ -77,7 +77,7 @@ type Reader struct {
 	lost    bool
 	depth   int // of the stack at the mark
 	capture io.Writer
-	from    int // start of what the capture has not got yet
+	from    int // start of what the capture has not received yet
 }
 
 type frame struct {
@@ -85,7 +85,7 @@ type frame struct {
 	n      int // members or items so far
 }
 
-// New returns a Reader of a document that is read as it is needed.
+// New returns a Reader of a document that is read on demand.
 func New(src io.Reader, lim Limits) *Reader {
 	return &Reader{src: src, buf: make([]byte, window), mark: -1, lim: lim.filled()}
 }
@@ -116,8 +116,7 @@ func (r *Reader) errorf(format string, args ...any) error {
 	return &SyntaxError{Offset: r.Offset(), Msg: fmt.Sprintf(format, args...), r: r}
 }
 
-// fill reads more of the document behind what is held. It reports false at the
-// end of the document.
+// fill reads more of the document after what is held. It returns false at the end of the document.
 func (r *Reader) fill() (bool, error) {
 	if r.src == nil {
 		return false, nil
@@ -161,7 +160,7 @@ func (r *Reader) fill() (bool, error) {
 	return false, &ReadError{io.ErrNoProgress}
 }
 
-// need makes n bytes available where the document has as many.
+// need makes n bytes available if the document has as many.
 func (r *Reader) need(n int) error {
 	for r.end-r.pos < n {
 		if more, err := r.fill(); err != nil {
@@ -173,7 +172,7 @@ func (r *Reader) need(n int) error {
 	return nil
 }
 
-// drain hands what was passed since the last time to the capture.
+// drain passes what was read since the last call to the capture.
 func (r *Reader) drain() error {
 	if r.capture == nil || r.from == r.pos {
 		return nil
@@ -186,8 +185,8 @@ func (r *Reader) drain() error {
 	return nil
 }
 
-// Capture copies to w every byte the Reader passes until Stop is called. w should
-// not be small in its taste: it gets pieces of any size.
+// Capture copies to w every byte that the Reader consumes until Stop is called. w must handle pieces of any size
+// efficiently.
 func (r *Reader) Capture(w io.Writer) { r.capture, r.from = w, r.pos }
 
 // Stop ends a capture.
@@ -197,13 +196,11 @@ func (r *Reader) Stop() error {
 	return err
 }
 
-// Mark keeps the document from here on, so that it can be read again or looked at
-// as it was spelled. There is one mark at a time. What is longer than Limits.Mark
-// is lost.
+// Mark keeps the document from here on, so that it can be read again or examined in its original spelling. There is
+// one mark at a time. It is lost if the text exceeds Limits.Mark.
 func (r *Reader) Mark() { r.mark, r.lost, r.depth = r.pos, false, len(r.stack) }
 
-// Marked returns the bytes since the mark, valid until the next use of the Reader;
-// false when they were too many.
+// Marked returns the bytes since the mark, valid until the next use of the Reader; false when they were too many.
 func (r *Reader) Marked() ([]byte, bool) {
 	if r.lost || r.mark < 0 {
 		return nil, false
@@ -211,7 +208,7 @@ func (r *Reader) Marked() ([]byte, bool) {
 	return r.buf[r.mark:r.pos], true
 }
 
-// Unmark gives up the mark.
+// Unmark drops the mark.
 func (r *Reader) Unmark() { r.mark, r.lost = -1, false }
 
 // Rewind goes back to the mark and keeps it; false when it was lost.

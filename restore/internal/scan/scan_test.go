@@ -1,4 +1,4 @@
-// Reading, comparing and copying documents, against package ojson and whatever the pieces they arrive in.
+// Tests of reading, comparing and copying documents, against package ojson and with any splitting of the input.
 
 package scan
 
@@ -16,7 +16,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
-// documents are values with white space and escapes, as text.
+// documents generates values with white space and escapes, as text.
 func documents() *rapid.Generator[string] {
 	space := rapid.SampledFrom([]string{"", "", "", " ", "\n", "\t\r\n  "})
 	text := rapid.SampledFrom([]string{`""`, `"a"`, `"é€😀"`, `"\u00e9\n\"\\\/"`, `"\ud83d\ude00"`, `"\ud83d"`,
@@ -51,7 +51,7 @@ func documents() *rapid.Generator[string] {
 	return value(2)
 }
 
-// broken is a document with a byte changed, dropped or put in.
+// broken returns a document with a byte changed, dropped or inserted.
 func broken(t *rapid.T, doc string) string {
 	if len(doc) == 0 {
 		return doc

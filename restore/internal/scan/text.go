@@ -10,10 +10,10 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
-// pieceSize is about how much of a string with escapes is decoded at a time.
+// pieceSize is approximately how much of a string with escapes is decoded at a time.
 const pieceSize = 16 << 10
 
-// openString passes the opening quote.
+// openString consumes the opening quote.
 func (r *Reader) openString() error {
 	c, err := r.Peek()
 	if err != nil {
@@ -27,10 +27,10 @@ func (r *Reader) openString() error {
 	return nil
 }
 
-// piece returns the next piece of a string, decoded, valid until the next use of
-// the Reader. done is true with the last one, which may be empty.
+// piece returns the next piece of a string, decoded, valid until the next use of the Reader. done is true with the
+// last one, which may be empty.
 func (r *Reader) piece() (text []byte, done bool, err error) {
-	// Where nothing has to be decoded the piece is a part of the window itself.
+	// If nothing has to be decoded the piece is a part of the window itself.
 	n := plainRun(r.buf[r.pos:r.end])
 	if at := r.pos + n; at < r.end && r.buf[at] == '"' {
 		text, r.pos = r.buf[r.pos:at], at+1
@@ -79,9 +79,8 @@ func (r *Reader) piece() (text []byte, done bool, err error) {
 	return out, false, nil
 }
 
-// plainRun returns how many of the first bytes stand for themselves. It looks at
-// eight of them at a time, and at four such words before it stops to see which:
-// most of an artifact goes through here.
+// plainRun returns how many of the first bytes need no decoding. It examines eight bytes at a time, and four such
+// words before it checks which differ: most of an artifact passes through here.
 func plainRun(b []byte) int {
 	i := 0
 	for ; i+32 <= len(b); i += 32 {
@@ -104,8 +103,8 @@ func plainRun(b []byte) int {
 	return i
 }
 
-// special has the high bit of each byte of w set that is below a space, a quote, a
-// backslash, or not ASCII. Borrowing falsifies only bytes behind one that is meant.
+// special sets the high bit of each byte of w that is below a space, a quote, a backslash, or not ASCII. Borrows
+// only falsify bytes after a genuine hit.
 func special(w uint64) uint64 {
 	const (
 		ones = 0x0101010101010101
@@ -115,7 +114,7 @@ func special(w uint64) uint64 {
 }
 
 func (r *Reader) escape(out []byte) ([]byte, error) {
-	if err := r.need(12); err != nil { // a pair of surrogates
+	if err := r.need(12); err != nil { // a surrogate pair
 		return nil, err
 	}
 	out, n, err := ojson.Unescape(out, r.buf[r.pos:r.end])
@@ -162,12 +161,11 @@ func (r *Reader) short(max int) ([]byte, error) {
 	return all, nil
 }
 
-// Lone reports whether the name or string read last had a lone surrogate in it,
-// which stands for no character.
+// Lone reports whether the last name or string contained a lone surrogate, which is not a character.
 func (r *Reader) Lone() bool { return r.lone }
 
-// Text hands the string that comes next to f, decoded, in pieces that are valid
-// during the call. An error of f ends the reading and is returned.
+// Text passes the next string to f, decoded, in pieces that are valid during the call. An error of f ends the
+// reading and is returned.
 func (r *Reader) Text(f func(piece []byte) error) error {
 	if err := r.openString(); err != nil {
 		return err

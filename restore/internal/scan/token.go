@@ -1,4 +1,4 @@
-// Tokens: what kind of value comes next, members, items, numbers, literals.
+// Tokens: the kind of the next value, members, items, numbers, literals.
 
 package scan
 
@@ -8,8 +8,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
-// Peek skips white space and returns the first byte of what follows: one of
-// { [ " t f n - 0..9 for a value. At the end of the document it is an error.
+// Peek skips white space and returns the first byte of what follows: one of { [ " t f n - 0..9 for a value. The end
+// of the document is an error.
 func (r *Reader) Peek() (byte, error) {
 	if r.pos < r.end {
 		if c := r.buf[r.pos]; c > ' ' {
@@ -67,7 +67,7 @@ func (r *Reader) unexpected(c byte) error {
 	return r.errorf("there is %q where a value should be", string(rune(c)))
 }
 
-// End makes sure that nothing follows the document.
+// End checks that nothing follows the document.
 func (r *Reader) End() error {
 	for {
 		if c, err := r.Peek(); err == nil {
@@ -83,7 +83,7 @@ func (r *Reader) End() error {
 	}
 }
 
-// Enter goes into the object or array that comes next: c is '{' or '['.
+// Enter enters the object or array that comes next: c is '{' or '['.
 func (r *Reader) Enter(c byte) error {
 	have, err := r.Peek()
 	if err != nil {
@@ -114,8 +114,8 @@ func (r *Reader) pop() {
 	r.stack = r.stack[:len(r.stack)-1]
 }
 
-// Key returns the name of the next member of the object entered last, valid until
-// the next use of the Reader; false behind its last one, which leaves the object.
+// Key returns the name of the next member of the object entered last, valid until the next use of the Reader; after
+// the last member it returns false and leaves the object.
 func (r *Reader) Key() (key []byte, more bool, err error) {
 	if key := r.plainKey(); key != nil {
 		return key, true, nil
@@ -151,9 +151,8 @@ func (r *Reader) Key() (key []byte, more bool, err error) {
 	return key, true, nil
 }
 
-// plainKey is Key for a name as programs write it, in the window as a whole, without
-// escapes and with nothing around it but one space before; nil, with nothing passed,
-// when it is not like that. Names are most of the tokens of an artifact.
+// plainKey is Key for a name as programs write it, entirely in the window, without escapes and with at most one
+// space before it; it returns nil and consumes nothing for any other. Names are most of the tokens of an artifact.
 func (r *Reader) plainKey() []byte {
 	top := &r.stack[len(r.stack)-1]
 	b := r.buf[r.pos:r.end]
@@ -184,8 +183,8 @@ func (r *Reader) plainKey() []byte {
 	return set.last(b[at : at+n])
 }
 
-// Item goes to the next item of the array entered last; false behind its last
-// one, which leaves the array.
+// Item advances to the next item of the array entered last; after the last item it returns false and leaves the
+// array.
 func (r *Reader) Item() (bool, error) { return r.next(']') }
 
 func (r *Reader) next(closing byte) (bool, error) {
@@ -215,7 +214,7 @@ func (r *Reader) next(closing byte) (bool, error) {
 	return true, nil
 }
 
-// Skip passes over a value, which it checks.
+// Skip consumes and checks a value.
 func (r *Reader) Skip() error {
 	c, err := r.Peek()
 	if err != nil {
@@ -273,8 +272,8 @@ func (r *Reader) Value(max int) (ojson.Value, error) {
 	return v, nil
 }
 
-// Raw reads a value of at most max bytes and returns its spelling, valid until the
-// next use of the Reader. It takes the mark.
+// Raw reads a value of at most max bytes and returns its spelling, valid until the next use of the Reader. It uses
+// the mark.
 func (r *Reader) Raw(max int) ([]byte, error) {
 	if _, err := r.Peek(); err != nil {
 		return nil, err
@@ -329,15 +328,15 @@ func (r *Reader) number() ([]byte, error) {
 	return b[:n], nil
 }
 
-// names are the member names of one object.
+// names holds the member names of one object.
 type names struct {
 	arena []byte
 	ends  []int
 	many  map[string]struct{}
 }
 
-// few is how many names are compared one by one: most objects have fewer, and
-// looking at twenty short names is cheaper than hashing one.
+// few is how many names are compared one by one: most objects have fewer, and comparing twenty short names is
+// cheaper than hashing one.
 const few = 24
 
 func (n *names) clear() {
@@ -380,8 +379,7 @@ func (n *names) add(key []byte) bool {
 	return true
 }
 
-// last returns a copy of key that stays while its object is open and no further
-// member is asked for.
+// last returns a copy of key that stays valid while its object is open and no other member is requested.
 func (n *names) last(key []byte) []byte {
 	if len(n.ends) <= few && len(n.many) == 0 {
 		start := 0
