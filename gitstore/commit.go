@@ -360,7 +360,7 @@ func (tx *Tx) derive(ctx context.Context, ch Change, run string, state []byte) (
 	return d, nil
 }
 
-// commitPlan is what commitTree needs beside the tree.
+// commitPlan is what commitTree needs besides the tree.
 type commitPlan struct {
 	run      string
 	parent   *chain.RecordedRun // nil for a run's first commit

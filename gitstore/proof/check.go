@@ -35,7 +35,7 @@ type Options struct {
 	Progress func(done, total int)
 }
 
-// Finding codes of Check, beside the store's error codes.
+// Finding codes of Check, in addition to the store's error codes.
 const (
 	FindRecord   = chain.CodeRecordInvalid // an operation's record, evidence, index or message is wrong
 	FindReplay   = "replay_mismatch"       // an operation does not yield what was recorded

@@ -103,7 +103,7 @@ func DecodeLoose(r io.Reader, limit int64) (kind string, data []byte, err error)
 	return kind, data, err
 }
 
-// Modes returns the file mode for new files, from that of the objects directory.
+// Modes returns the mode bits of the objects directory, for new files.
 func (s Loose) Modes() (fs.FileMode, error) {
 	fi, err := os.Stat(s.Dir)
 	if err != nil {
