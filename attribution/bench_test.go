@@ -1,4 +1,4 @@
-// What an answer costs beside git blame: a file of 5,000 lines and 300 commits.
+// The cost of an answer besides git blame: a file of 5,000 lines and 300 commits.
 
 package attribution_test
 
@@ -18,8 +18,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
-// longFile is a world whose file big.x has 5,000 lines and so many commits, half of
-// them turns', and, when rewritten is set, every one rebased once.
+// longFile returns a world whose file big.x has 5,000 lines and the given number of commits, half of them turns',
+// all rebased once if rewritten is set.
 func longFile(tb testing.TB, commits int, rewritten bool) *world {
 	w := newWorld(tb, 3)
 	var lines []string

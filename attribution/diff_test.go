@@ -8,8 +8,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// What the hunks say must turn one version into the other, and no more lines may
-// change than the shorter way does, which is told by a slow and plain algorithm.
+// The hunks must turn one version into the other, and no more lines may change than in the shortest way, which a
+// slow and plain algorithm finds.
 func TestDifference(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		line := rapid.SampledFrom([]string{"a", "b", "c", "", "}"})

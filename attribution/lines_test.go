@@ -1,5 +1,5 @@
-// Single cases: common lines, work that another person began, checkpoints that hold
-// more than was accepted, clones and formats.
+// Single cases: common lines, work that another person began, checkpoints with more than was accepted, clones and
+// formats.
 
 package attribution_test
 
@@ -26,7 +26,7 @@ func (w *world) write(name, text string) {
 	w.must(os.WriteFile(path, []byte(text), 0o666))
 }
 
-// answers is one word a line: the kind, and with a turn the evidence.
+// answers returns one word per line: the kind, or for a turn the evidence.
 func (w *world) answers(name string, ranges ...history.LineRange) string {
 	w.t.Helper()
 	report, err := attribution.Lines(w.ctx, w.r.Record().Repository(), attribution.Query{
@@ -55,7 +55,7 @@ func (w *world) want(name, answers string) {
 	}
 }
 
-// begin gives the pm a turn; finish accepts it with a text in a file.
+// begin assigns the pm a turn; finish accepts it with a text in a file.
 func (w *world) begin() string {
 	w.t.Helper()
 	a, err := w.r.AssignTurn(w.ctx, runner.AssignOptions{Role: "pm"})
@@ -69,8 +69,8 @@ func (w *world) checkpoint(turn string) {
 	w.must(err)
 }
 
-// Braces and empty lines are given to a turn with the lines they stand beside, and
-// with the whole change; a person's among them is not.
+// Braces and empty lines are attributed to a turn with the lines next to them, and with the whole change; a
+// person's line among them is not.
 func TestCommonLines(t *testing.T) {
 	w := newWorld(t, 1)
 	w.write("a.go", "func before() {\n}\n")
@@ -93,8 +93,7 @@ func TestCommonLines(t *testing.T) {
 	w.want("b.go", "person person person")
 }
 
-// What a person adds between acceptance and checkpoint is in the checkpoint, and its
-// lines cannot be told apart.
+// What a person adds between acceptance and checkpoint is in the checkpoint, and its lines cannot be distinguished.
 func TestCheckpointWithMore(t *testing.T) {
 	w := newWorld(t, 1)
 	turn := w.begin()
@@ -107,7 +106,7 @@ func TestCheckpointWithMore(t *testing.T) {
 	w.want("b.txt", "checkpoint")
 }
 
-// A reviewer's document that was begun before the turn.
+// A reviewer's document from before the turn.
 func TestBegunBefore(t *testing.T) {
 	w := newWorld(t, 1)
 	cfg := filepath.Join(w.dir, wire.ConfigPath)
@@ -188,8 +187,8 @@ func TestClones(t *testing.T) {
 	if got := clone(true, "--depth=2"); !strings.HasPrefix(got, "unknown ") {
 		t.Errorf("shallow: %s", got)
 	}
-	// The amended checkpoint still builds on the baseline: what was accepted is in
-	// it, and what was there before is known.
+	// The amended checkpoint still builds on the baseline: it contains what was accepted, and what was there before
+	// is known.
 	w.git("reset", "-q", "--hard", "HEAD^")
 	w.git("commit", "-q", "--amend", "--no-edit", "-m", "reworded")
 	if got := clone(true); !strings.HasPrefix(got, "turn ") || !strings.HasSuffix(got, ", person") {
@@ -211,8 +210,8 @@ func TestFormats(t *testing.T) {
 	w.want("a.txt", "patch")
 }
 
-// What git was told to ignore is passed over as git does, and never gives a line to
-// a turn that did not write it.
+// Revisions that git is told to ignore are skipped as git does, and never attribute a line to a turn that did not
+// write it.
 func TestIgnoredRevisions(t *testing.T) {
 	w := newWorld(t, 1)
 	turn := w.begin()

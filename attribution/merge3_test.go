@@ -34,8 +34,7 @@ func TestMerge3(t *testing.T) {
 	}
 }
 
-// What merge3 makes of two changes is what git makes of them; it may give up where git
-// does not.
+// merge3 merges two changes as git does; it may give up where git does not.
 func TestMerge3IsGitsMerge(t *testing.T) {
 	rng := rand.New(rand.NewPCG(rand.Uint64(), 5))
 	edited := func(lines []string) []string {

@@ -1,5 +1,4 @@
-// Random histories with an independent record of who wrote each line: an answer is
-// right or it is that it cannot be told.
+// Random histories with an independent record of who wrote each line: an answer is either right or unknown.
 
 package attribution_test
 
@@ -36,8 +35,7 @@ type world struct {
 	owner map[string]string // token -> turn id or human
 	log   []string
 	stats map[string]int
-	// prunes: what no ref leads to is thrown away at once now and then. Git itself
-	// keeps it for weeks.
+	// prunes: objects that no ref reaches are now and then deleted at once. Git itself keeps them for weeks.
 	prunes bool
 }
 
@@ -105,7 +103,7 @@ func (w *world) git(args ...string) string {
 	return out
 }
 
-// files are the test's own files at HEAD.
+// files returns the test's own files at HEAD.
 func (w *world) files() []string {
 	var names []string
 	for name := range strings.SplitSeq(w.git("ls-files", "--", ":(glob)*.x?"), "\n") {
@@ -130,14 +128,14 @@ func (w *world) lines(name string) []string {
 	return strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")
 }
 
-// edit writes n new lines of a writer into a file: some in between, some in place
-// of others, and now and then takes one out.
+// edit writes n new lines of a writer into a file: some inserted, some replacing others, and now and then removes
+// one.
 func (w *world) edit(name, writer string, n int) {
 	lines := w.lines(name)
 	for range n {
 		token := fmt.Sprintf("token%07d", len(w.owner))
 		w.owner[token] = writer
-		// What follows the token is what many lines have in common.
+		// Many lines have the text after the token in common.
 		text := token + " " + []string{"return nil, err", "}", "", "value := call(x)"}[w.rnd.IntN(4)]
 		switch at := w.rnd.IntN(len(lines) + 1); {
 		case at < len(lines) && w.rnd.IntN(4) == 0:
@@ -154,7 +152,7 @@ func (w *world) edit(name, writer string, n int) {
 	w.must(os.WriteFile(filepath.Join(w.dir, name), []byte(strings.Join(lines, "\n")+"\n"), 0o666))
 }
 
-// turn is a whole turn through the runner, in one of the ways they go.
+// turn performs a whole turn through the runner, in one of the possible ways.
 func (w *world) turn() string {
 	a, err := w.r.AssignTurn(w.ctx, runner.AssignOptions{Role: "pm"})
 	w.must(err)
@@ -284,7 +282,7 @@ func (w *world) step() string {
 		w.git(args...)
 		return fmt.Sprintf("squash of %d%s", k, out)
 	case n < 77:
-		// Any commit git still has, turns' abandoned ones included.
+		// Any commit that git still has, including turns' abandoned ones.
 		all := strings.Split(w.git("rev-list", "--all", "--no-merges", "--max-count=40",
 			"--exclude=refs/agentxchain/*", "--reflog"), "\n")
 		all = slices.DeleteFunc(all, func(s string) bool { return len(s) != 40 })
@@ -327,7 +325,7 @@ func (w *world) step() string {
 
 var tokenOf = regexp.MustCompile(`^token\d{7}`)
 
-// check asks about every line of a file and compares with who wrote it.
+// check asks about every line of a file and compares the answers with the writers.
 func (w *world) check(name string) {
 	w.t.Helper()
 	report, err := attribution.Lines(w.ctx, w.r.Record().Repository(), attribution.Query{

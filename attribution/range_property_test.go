@@ -1,5 +1,5 @@
-// Random histories judged commit by commit: what no turn wrote is never a turn's work, and
-// work that was only moved is found again.
+// Random histories judged commit by commit: what no turn wrote never counts as a turn's work, and work that was
+// only moved is recognised.
 
 package attribution_test
 
@@ -17,7 +17,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
-// added are the writers of the lines that a commit adds to a file.
+// added returns the writers of the lines that a commit adds to a file.
 func (w *world) added(commit, file string) []string {
 	var out []string
 	for line := range strings.Lines(w.git("show", "-U0", "--format=", "--no-renames", commit, "--", file)) {
@@ -29,8 +29,8 @@ func (w *world) added(commit, file string) []string {
 	return out
 }
 
-// judge asks for the range base..HEAD, fails when a line that a turn is credited with is
-// another's, and counts the commits that hold nothing but the lines of turns.
+// judge judges the range base..HEAD, fails when a line credited to a turn is another's, and counts the commits with
+// only turns' lines.
 func (w *world) judge(base string) {
 	w.t.Helper()
 	r, err := attribution.Commits(w.ctx, w.r.Record().Repository(), base, "HEAD")
@@ -45,7 +45,7 @@ func (w *world) judge(base string) {
 			if len(writers) == 0 || slices.Contains(writers, human) {
 				governed = false
 			}
-			// What equals an accepted file is that turn's, whoever wrote the lines it began with.
+			// A file equal to an accepted one counts as that turn's, even with lines of earlier writers.
 			if f.How == "" || f.How == attribution.FileContent {
 				continue
 			}
@@ -77,7 +77,7 @@ func seeds(long int) (first, last uint64) {
 	return 1, 1
 }
 
-// Everything that can be done to a history: nothing foreign is taken for a turn's work.
+// Any rewriting of a history: nothing foreign counts as a turn's work.
 func TestRandomRanges(t *testing.T) {
 	testrepo.Thorough(t)
 	first, last := seeds(20)
@@ -98,8 +98,8 @@ func TestRandomRanges(t *testing.T) {
 	}
 }
 
-// moved changes a history as people do before they merge it, and changes no line: onto
-// another base, in another order, in other portions, under other messages.
+// moved rewrites a history as people do before they merge it, without changing a line: onto another base, in
+// another order, split differently, with other messages.
 func (w *world) moved(base string) string {
 	script := filepath.Join(w.t.TempDir(), "edit")
 	edit := func(body string) []string {
@@ -149,7 +149,7 @@ func (w *world) moved(base string) string {
 	}
 }
 
-// Work that was moved and not changed is found again, but for 2 % of the commits.
+// Work that was moved unchanged is recognised, except in 2 % of the commits.
 func TestMovedWork(t *testing.T) {
 	testrepo.Thorough(t)
 	first, last := seeds(20)
@@ -176,7 +176,7 @@ func TestMovedWork(t *testing.T) {
 	}
 }
 
-// plainTurn is a turn whose files are what it wrote and nothing else.
+// plainTurn performs a turn whose files contain exactly what it wrote.
 func (w *world) plainTurn() string {
 	a, err := w.r.AssignTurn(w.ctx, runner.AssignOptions{Role: "pm"})
 	w.must(err)

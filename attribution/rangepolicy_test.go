@@ -10,7 +10,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/attribution"
 )
 
-// The schema that editors complete with says the same as the command.
+// The schema that editors use for completion agrees with the command.
 func TestRangePolicySchema(t *testing.T) {
 	data, err := os.ReadFile("../docs/schemas/range-policy.json")
 	if err != nil {
@@ -63,7 +63,7 @@ func TestRangePolicySchema(t *testing.T) {
 	}
 }
 
-// FuzzRangePolicy: no policy panics, and one that is taken has no rule that is not understood.
+// FuzzRangePolicy: no policy causes a panic, and an accepted policy has no rule that is not understood.
 func FuzzRangePolicy(f *testing.F) {
 	f.Add([]byte(`{"schema_version":"1.0","people":["ada@example.org"],"paths":["docs/**"],"gates":["planning_signoff"],"approvals":1,"signed":true}`))
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -8,8 +8,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The lines that are not new stand in the old file in that order, and spans are apart,
-// in order and within the file.
+// The lines that are not new occur in the old file in that order, and spans are apart, in order and within the
+// file.
 func TestNewLines(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		line := rapid.SampledFrom([]string{"a", "b", "c", "", "d\r"})

@@ -1,5 +1,5 @@
-// Challenges: an altered expectation holds for nothing, a renamed fixture is the same
-// fixture, no faithful adapter is accused.
+// Challenges: nothing satisfies an altered expectation, a renamed fixture is equivalent, and no faithful adapter
+// fails.
 
 package conformance
 
@@ -114,7 +114,7 @@ func TestAlteredExpectationsHoldForNothing(t *testing.T) {
 	})
 }
 
-// faithful is the engine itself as a target, without processes.
+// faithful returns the engine itself as a target, without processes.
 func faithful() Target {
 	return &EngineTarget{Adapter: testAdapter(), Apart: nowhere{}, Timeout: time.Minute}
 }
@@ -125,7 +125,7 @@ func (nowhere) Execute(context.Context, *Fixture) Outcome {
 	return Outcome{Status: StatusNotImplemented, Message: "starts programs"}
 }
 
-// corpora returns the embedded corpus and, when it is here, the public one.
+// corpora returns the embedded corpus and, if present, the public one.
 func corpora(t testing.TB) map[string]*Corpus {
 	t.Helper()
 	own, err := EmbeddedCorpus()
@@ -162,16 +162,16 @@ func TestChallengesAccuseNoFaithfulAdapter(t *testing.T) {
 		for _, tier := range r.Tiers {
 			passed += tier.Count.Passed
 		}
-		// Nearly every fixture must be put to all five tests: variants our own
-		// engine answers wrongly are withheld, and that may not become a habit.
+		// Nearly every fixture must get all five tests: variants that our own engine answers wrongly are withheld,
+		// and that must stay rare.
 		if r.Challenges.Run < passed*47/10 {
 			t.Errorf("%s: only %d challenges for %d fixtures", name, r.Challenges.Run, passed)
 		}
 	}
 }
 
-// TestNoVariantIsWithheld: the engine must answer every variant with other ids
-// as it must be answered, except where the id is the subject.
+// TestNoVariantIsWithheld: the engine must answer every variant with other ids correctly, except where the id is
+// the subject.
 func TestNoVariantIsWithheld(t *testing.T) {
 	for name, c := range corpora(t) {
 		c = sample(c, 200)
@@ -290,14 +290,14 @@ func TestChallengesCatchStubs(t *testing.T) {
 		for _, tier := range r.Tiers {
 			passed += tier.Count.Passed
 		}
-		// Not merely somewhere: nearly every fixture gives the stub away.
+		// Not just in one place: nearly every fixture exposes the stub.
 		if r.Overall == StatusPass || len(accused) < passed*9/10 {
 			t.Errorf("%s: %s, %d of %d fixtures accuse it", name, r.Overall, len(accused), passed)
 		}
 	}
 }
 
-// sample is about n fixtures of a corpus, from all of it.
+// sample returns about n fixtures, spread over a corpus.
 func sample(c *Corpus, n int) *Corpus {
 	out := &Corpus{Root: c.Root}
 	for i := 0; i < len(c.Fixtures); i += max(1, len(c.Fixtures)/n) {

@@ -93,7 +93,7 @@ func TestCompare(t *testing.T) {
 		{`{"0":{"assert":"present"}}`, `[null]`, true},
 		{`{"assert":"absent"}`, `{}`, false},
 		{`{"assert":"absent"}`, `{"assert":"absent"}`, false},
-		{`{"assert":7}`, `{"assert":7}`, true}, // no assertion: its name is not a string
+		{`{"assert":7}`, `{"assert":7}`, true}, // not an assertion: its name is not a string
 		{`{"assert":7}`, `{}`, false},
 
 		{`{"assert":"unordered_array","items":[1,2]}`, `[2,1]`, true},
@@ -103,8 +103,7 @@ func TestCompare(t *testing.T) {
 		{`{"assert":"unordered_array","items":[]}`, `{}`, false},
 		{`{"assert":"unordered_array"}`, `[]`, false},
 		{`{"assert":"unordered_array","items":{"length":0}}`, `[]`, false},
-		// The first item could take either element; taking the first one leaves
-		// nothing for the second item.
+		// Either element fits the first item; taking the first one leaves nothing for the second item.
 		{`{"assert":"unordered_array","items":[{"a":1},{"a":1,"b":2}]}`, `[{"a":1,"b":2},{"a":1}]`, true},
 		{`{"assert":"unordered_array","items":[{"assert":"present"},"x","y"]}`, `["x","y","z"]`, true},
 		{`{"assert":"unordered_array","items":[{"assert":"present"},{"assert":"nonempty_string"},"x"]}`, `["x","y",1]`,
@@ -130,7 +129,7 @@ func TestMismatchNamesThePlace(t *testing.T) {
 	}
 }
 
-// TestCompareIsBounded: hostile expectations end, whatever they match.
+// TestCompareIsBounded: comparing hostile expectations ends, whatever they match.
 func TestCompareIsBounded(t *testing.T) {
 	testrepo.Serving(t)
 	items := make([]any, 20000)
@@ -170,8 +169,7 @@ func genValue(depth int) *rapid.Generator[any] {
 		}))
 }
 
-// TestComparePlain: without assertions a value matches itself and nothing that
-// differs from it in a member it names.
+// TestComparePlain: without assertions a value matches itself and nothing that differs in a member it names.
 func TestComparePlain(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		v := genValue(3).Draw(t, "value")
@@ -185,7 +183,7 @@ func TestComparePlain(t *testing.T) {
 	})
 }
 
-// holdsEmpty reports an object inside v that can be held against an array.
+// holdsEmpty reports whether v contains an object that can be compared with an array.
 func holdsEmpty(v ojson.Value) bool {
 	switch v := v.(type) {
 	case *ojson.Object:
@@ -238,8 +236,8 @@ func assignable(items, got []any, used []bool) bool {
 	return false
 }
 
-// TestFlippedExpectationsFail changes one asserted scalar at a time in every
-// fixture that passes: each must be seen.
+// TestFlippedExpectationsFail changes one asserted scalar at a time in every fixture that passes: each change must
+// be detected.
 func TestFlippedExpectationsFail(t *testing.T) {
 	testrepo.Thorough(t)
 	t.Parallel() // hooks of fixtures wait
@@ -255,7 +253,7 @@ func TestFlippedExpectationsFail(t *testing.T) {
 		}
 		actual, err := testAdapter().Outcome(f)
 		if err != nil {
-			continue // not offered
+			continue // not supported
 		}
 		for where, changed := range flipped("$", f.Expected) {
 			flips++

@@ -1,4 +1,4 @@
-// The page an adapter's author reads beside the fixtures names what adapters are asked for.
+// The page for authors of adapters names everything that adapters are asked for.
 
 package conformance
 
@@ -28,15 +28,15 @@ func contractColumn(t *testing.T, heading string) (names []string) {
 	return names
 }
 
-// TestContractNamesEveryHelper: the list is the adapter's own, member by member.
+// TestContractNamesEveryHelper: the page lists the adapter's own helpers, member by member.
 func TestContractNamesEveryHelper(t *testing.T) {
 	if got := contractColumn(t, "Setup helpers"); !slices.Equal(got, setupKeys()) {
 		t.Errorf("CONTRACT.md lists %v, the adapter knows %v", got, setupKeys())
 	}
 }
 
-// TestContractNamesEveryOperation: each operation of the page is offered, and the
-// fixtures use no other and no other argument.
+// TestContractNamesEveryOperation: the adapter has each operation of the page, and the fixtures use no others and
+// no other arguments.
 func TestContractNamesEveryOperation(t *testing.T) {
 	named := contractColumn(t, "Operations")
 	for _, name := range named {

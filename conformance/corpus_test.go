@@ -1,4 +1,4 @@
-// The public corpus through the adapter, as it is and with every name changed.
+// The public corpus through the adapter, unchanged and with every name changed.
 
 package conformance
 
@@ -27,7 +27,7 @@ func corpus(t testing.TB) map[string][]byte {
 	return files
 }
 
-// corpusOrNone is corpus for tests that have fixtures besides it.
+// corpusOrNone is like corpus, for tests that also have other fixtures.
 func corpusOrNone(t testing.TB) map[string][]byte {
 	t.Helper()
 	root := os.Getenv("AGENTXCHAIN_CORPUS")
@@ -87,8 +87,8 @@ func TestPublicCorpus(t *testing.T) {
 	}
 }
 
-// TestPublicCorpusRenamed gives runs, turns, roles, gates, runtimes and files of
-// the fixtures other names: an adapter that knows the names fails here.
+// TestPublicCorpusRenamed gives runs, turns, roles, gates, runtimes and files of the fixtures other names: an
+// adapter that depends on the names fails here.
 func TestPublicCorpusRenamed(t *testing.T) {
 	rename := regexp.MustCompile(
 		`\b(dev|pm|qa|run_001|turn_abc|turn_001|local|cloud|quality_gate|planning_gate|ship_gate|qa_ship_verdict|feature)\b`)

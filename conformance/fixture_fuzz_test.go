@@ -2,7 +2,7 @@ package conformance
 
 import "testing"
 
-// FuzzFixture: a fixture of a stranger's corpus is refused with a reason, or has a shape.
+// FuzzFixture: a fixture of any corpus has a valid shape or is refused with a reason.
 func FuzzFixture(f *testing.F) {
 	f.Add([]byte(`{"fixture_id":"A-1","tier":1,"description":"d","setup":{},"input":{"operation":"x","args":{}},"expected":{"result":"success"}}`))
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -1,5 +1,5 @@
-// Our own fixtures: the embedded corpus must pass, and each directory of testdata must
-// end in the verdict it is named after.
+// Our own fixtures: the embedded corpus must pass, and each directory of testdata must yield the verdict it is
+// named after.
 
 package conformance
 

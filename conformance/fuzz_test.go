@@ -1,4 +1,4 @@
-// Hostile fixtures: whatever the bytes, one line of JSON comes out, nothing breaks and nothing stays behind.
+// Hostile fixtures: any bytes yield one line of JSON, break nothing and leave nothing behind.
 
 package conformance
 
@@ -51,8 +51,8 @@ func FuzzAdapter(f *testing.F) {
 	})
 }
 
-// surroundings gives the tests a directory of their own for temporary files and
-// returns a check that it is empty and that the working directory is as it was.
+// surroundings gives the tests their own temporary directory and returns a check that it is empty and that the
+// working directory is unchanged.
 func surroundings(t interface {
 	testing.TB
 	Setenv(name, value string)
@@ -85,9 +85,8 @@ func namesIn(t testing.TB, dir string) (names []string) {
 	return names
 }
 
-// harmless returns a fixture that starts programs with its programs replaced by ones
-// that do nothing to this machine, and its addresses by one without a listener; what is
-// not a fixture of that kind is returned as it is.
+// harmless returns a fixture that starts programs with harmless programs instead, and with an address that has no
+// listener; any other fixture is returned unchanged.
 func harmless(data []byte) []byte {
 	f, err := ReadFixture(data)
 	if err != nil || !startsPrograms(f) {
@@ -98,7 +97,7 @@ func harmless(data []byte) []byte {
 	return ojson.Compact(doc)
 }
 
-// programs do nothing but read, write and end; the last is not there.
+// programs returns commands that only read, write and end; the last does not exist.
 func programs() []string {
 	return []string{"true", "false", "cat", "echo", "agentxchain-no-such-program"}
 }
@@ -114,11 +113,11 @@ func disarm(v ojson.Value) {
 			switch k {
 			case "command":
 				if argv, ok := member.([]any); ok && len(argv) > 0 {
-					// The fixture chooses which, through its length.
+					// The fixture's length chooses which.
 					list := programs()
 					argv[0] = list[len(ojson.Compact(argv))%len(list)]
 					if argv[0] == "cat" {
-						argv = argv[:1] // it would wait for ever on some files
+						argv = argv[:1] // it would wait forever on some files
 					}
 					v.Set(k, argv)
 				} else if member != nil && !ok {
@@ -140,7 +139,7 @@ func disarm(v ojson.Value) {
 	}
 }
 
-// TestAdapterLeavesNothing runs every fixture at hand and looks around after each.
+// TestAdapterLeavesNothing runs every available fixture and checks for remains after each.
 func TestAdapterLeavesNothing(t *testing.T) {
 	testrepo.Thorough(t)
 	look := surroundings(t)
@@ -152,8 +151,7 @@ func TestAdapterLeavesNothing(t *testing.T) {
 	}
 }
 
-// TestProcessTargetLeavesNothing: an adapter that is killed or crashes cannot
-// remove what it made; who started it does.
+// TestProcessTargetLeavesNothing: an adapter that is killed or crashes cannot remove what it made; its caller does.
 func TestProcessTargetLeavesNothing(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {

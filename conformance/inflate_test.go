@@ -1,4 +1,4 @@
-// What a fixture leaves out is filled in, what it says is kept, and what cannot be is refused.
+// What a fixture omits is completed, what it says is kept, and what cannot be completed is refused.
 
 package conformance
 
@@ -23,7 +23,7 @@ func TestInflateConfig(t *testing.T) {
 		{`{"project":{},"roles":{"smith":{"title":"S","mandate":"M","write_authority":"proposed","runtime":"forge"}},"runtimes":{"forge":{}}}`,
 			`{"project":{},"schema_version":"1.0","routing":{},"gates":{},"rules":{"challenge_required":true},"runtimes":{"forge":{"type":"manual"}},
 			  "roles":{"smith":{"title":"S","mandate":"M","write_authority":"proposed","runtime":"forge"}}}`},
-		// Only manual is declared by itself.
+		// Only manual is declared implicitly.
 		{`{"project":{},"roles":{"smith":{"title":"S","mandate":"M","write_authority":"proposed","runtime":"forge"}}}`,
 			`{"project":{},"schema_version":"1.0","routing":{},"gates":{},"rules":{"challenge_required":true},"runtimes":{},
 			  "roles":{"smith":{"title":"S","mandate":"M","write_authority":"proposed","runtime":"forge"}}}`},
@@ -118,8 +118,8 @@ func TestSetupMembersAreCheckedByOperation(t *testing.T) {
 	}
 }
 
-// TestOutcomesAreReproducible: the same fixture under the same clock gives the
-// same bytes, ids included; only how long a hook ran is its own affair.
+// TestOutcomesAreReproducible: the same fixture under the same clock gives the same bytes, including ids; only the
+// duration of hooks may differ.
 func TestOutcomesAreReproducible(t *testing.T) {
 	testrepo.Thorough(t)
 	t.Parallel() // hooks of fixtures wait

@@ -1,4 +1,4 @@
-// The test binary as an adapter, for tests that need one in a process of its own.
+// The test binary as an adapter, for tests that need an adapter process.
 
 package conformance
 
@@ -12,8 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
-// adapterVariable makes the test binary play an adapter: "1" a real one, other
-// values those that go wrong.
+// adapterVariable makes the test binary act as an adapter: "1" a real one, other values faulty ones.
 const adapterVariable = "AGENTXCHAIN_TEST_ADAPTER"
 
 func TestMain(m *testing.M) {
@@ -34,7 +33,7 @@ func TestMain(m *testing.M) {
 		r := Result{Status: StatusPass, Actual: ojson.NewObject("env", actual, "dir", dir, "tmp", os.TempDir())}
 		_, _ = os.Stdout.Write(r.Line())
 	case "locked":
-		// Leaves a tree behind that cannot be removed as it is.
+		// Leaves behind a tree that cannot be removed as it is.
 		dir := filepath.Join(os.TempDir(), "a", "b")
 		_ = os.MkdirAll(dir, 0o777)
 		_ = os.WriteFile(filepath.Join(dir, "c"), nil, 0o666)

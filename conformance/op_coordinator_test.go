@@ -1,4 +1,4 @@
-// Tests of the coordinator's operations: names do not matter, what is refused, what the setup may hold.
+// Tests of the coordinator's operations: names do not matter, what is refused, what the setup may contain.
 
 package conformance
 
@@ -11,8 +11,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
-// coordinatorFixture is an initiative of two repositories of which the first has
-// accepted already.
+// coordinatorFixture is an initiative of two repositories, of which the first has already accepted.
 const coordinatorFixture = `{
   "fixture_id": "X", "tier": 3, "surface": "coordinator", "description": "d", "type": "transition",
   "setup": {
@@ -122,8 +121,7 @@ func TestCoordinatorConfigOperation(t *testing.T) {
 	}
 }
 
-// The public fixtures of coordinators with every name changed: an adapter that
-// knows the names fails here.
+// The public coordinator fixtures with every name changed: an adapter that depends on the names fails here.
 func TestCoordinatorCorpusRenamed(t *testing.T) {
 	names := map[string]string{
 		"api":                "engine",

@@ -1,6 +1,6 @@
 //go:build unix
 
-// run_hooks: what the hooks find in the workspace, and that nothing stays behind.
+// run_hooks: what the hooks find in the workspace, and that nothing is left behind.
 
 package conformance
 

@@ -1,4 +1,4 @@
-// Profiles: which fixtures are run by default, and what is known of a target.
+// Profiles: which fixtures run by default, and what is known of a target.
 
 package conformance
 
@@ -65,8 +65,8 @@ func TestProfileMembers(t *testing.T) {
 	}
 }
 
-// TestKnownDeviation: what is known of a target is chosen by its name and its
-// version, said beside a failure, and forgives nothing.
+// TestKnownDeviation: what is known of a target is selected by its name and version, shown beside a failure, and
+// excuses nothing.
 func TestKnownDeviation(t *testing.T) {
 	known := `,"known_deviations":[{"implementation":"x","version":"2","reason":"it cannot"}]`
 	c := &Corpus{Fixtures: []CorpusFixture{

@@ -1,4 +1,4 @@
-// The remote client against servers that answer, and servers that do everything wrong
+// The remote client against servers that answer, and servers that misbehave in every way
 // (docs/conformance.md#the-endpoint).
 
 package conformance
@@ -294,7 +294,7 @@ func TestRemoteBrokenConnections(t *testing.T) {
 	}
 }
 
-// TestRemoteFlood: a body without end costs bounded memory and time.
+// TestRemoteFlood: an endless body costs bounded memory and time.
 func TestRemoteFlood(t *testing.T) {
 	block := make([]byte, 1<<20)
 	url := rawServer(t, func(conn net.Conn) {

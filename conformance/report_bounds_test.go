@@ -1,4 +1,4 @@
-// What an adapter answers is kept in a report up to a bound.
+// A report keeps an adapter's answer up to a bound.
 
 package conformance
 

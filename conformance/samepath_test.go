@@ -1,5 +1,5 @@
-// One path: what validate_turn_result says of a result is what its acceptance says, whether
-// results are repaired or taken at their word.
+// One path: validate_turn_result and the acceptance say the same of a result, whether results are repaired or
+// strict.
 
 package conformance
 
@@ -14,7 +14,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// inMode returns a workspace of the fixture whose project treats results as mode says.
+// inMode returns a workspace of the fixture whose project treats results according to mode.
 func inMode(t *testing.T, data []byte, mode string) *workspace {
 	t.Helper()
 	o, err := ojson.DecodeObject(data)
@@ -66,10 +66,10 @@ func TestValidationAndAcceptanceAgree(t *testing.T) {
 				if !refusedIn[mode] {
 					t.Errorf("%s: a result without a turn passes", name)
 				}
-				continue // an acceptance has nothing to accept
+				continue // nothing to accept
 			}
 			if w.state.Status != wire.StatusActive {
-				w.state.Status = wire.StatusActive // what waits is another question
+				w.state.Status = wire.StatusActive // a waiting run is another question
 			}
 			op := &protocol.AcceptTurn{
 				TurnID:     turn.TurnID,

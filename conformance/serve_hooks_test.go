@@ -1,6 +1,6 @@
 //go:build linux
 
-// Fixtures whose hooks will not end: nothing of them outlives the answer.
+// Fixtures whose hooks do not end: none of their processes outlives the answer.
 
 package conformance
 
@@ -15,8 +15,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
-// sleepers is a fixture whose hook starts a child in its group, one in a session
-// of its own, and waits; all of them are told by their argument.
+// sleepers is a fixture whose hook starts a child in its group, one in a session of its own, and waits; their
+// arguments identify them.
 const sleepers = `{"fixture_id":"X","tier":2,"surface":"hook_audit","description":"d","type":"validate","setup":{` +
 	`"state":{"status":"active","phase":"implementation","run_id":"r"},"config":{"roles":{"dev":{"runtime":"manual"}},` +
 	`"hooks":{"after_acceptance":[{"name":"h","type":"process","mode":"advisory","timeout_ms":60000,` +

@@ -31,8 +31,8 @@ type served struct {
 	stop     func() error // asks it to stop and waits for that
 }
 
-// serveFor starts an endpoint whose adapter is the test binary in a mode of
-// adapterVariable, with a directory of its own for temporary files.
+// serveFor starts an endpoint whose adapter is the test binary in a mode of adapterVariable, with its own temporary
+// directory.
 func serveFor(t *testing.T, mode string, change func(*Server)) *served {
 	t.Helper()
 	self, err := os.Executable()

@@ -146,7 +146,7 @@ func TestOrderIsThatOfTheCorpus(t *testing.T) {
 	}
 	c := testCorpus(t, rows...)
 	slow := stub(func(f *Fixture) Outcome {
-		time.Sleep(time.Duration(len(f.ID)+int(f.ID[2])) % 7 * time.Millisecond) // any order will do
+		time.Sleep(time.Duration(len(f.ID)+int(f.ID[2])) % 7 * time.Millisecond) // any order is acceptable
 		return Outcome{Status: StatusFail, Message: f.ID}
 	})
 	r, err := (&Verifier{Capabilities: caps(1), Target: slow, Corpus: c, Tier: 1, Jobs: 8}).Run(context.Background())
@@ -296,7 +296,7 @@ func TestOpenCorpus(t *testing.T) {
 	if err != nil || len(c.Fixtures) != 2 || c.Fixtures[1].Path != "2/deep/er/b.json" {
 		t.Fatalf("%+v %v", c, err)
 	}
-	// What was not read is told, what cannot be a fixture is not.
+	// What was not read is reported, what cannot be a fixture is not.
 	for link, to := range map[string]string{
 		"more":      "..",
 		"notes":     "1/notes.md",
@@ -316,7 +316,7 @@ func TestOpenCorpus(t *testing.T) {
 		`"more"` + passed}, c.Warnings); diff != "" {
 		t.Error(diff)
 	}
-	// Every file is checked, that of another tier too.
+	// Every file is checked, even of another tier.
 	write(root+"3/c.json", `{"fixture_id":"C","tier":"3","surface":"s"}`)
 	_, err = OpenCorpus(dir)
 	file := filepath.Join(dir, filepath.FromSlash(root), "3", "c.json") + ": "
@@ -356,8 +356,7 @@ func FuzzCapabilities(f *testing.F) {
 	})
 }
 
-// FuzzChallenge: whatever a fixture holds, the engine that passes it passes its
-// challenges.
+// FuzzChallenge: an engine that passes a fixture also passes its challenges, whatever the fixture contains.
 func FuzzChallenge(f *testing.F) {
 	own, err := EmbeddedCorpus()
 	if err != nil {

@@ -122,7 +122,7 @@ func TestApprovalOutlook(t *testing.T) {
 	}
 }
 
-// Where a person signs, no agent is told to write the yes, and no policy is promised.
+// Where a person signs, no agent is told to write the sign-off, and no policy is promised.
 func TestPersonSigns(t *testing.T) {
 	for name, tc := range map[string]struct {
 		authority *config.Authority
@@ -360,8 +360,7 @@ func TestBuildRefuses(t *testing.T) {
 	}
 }
 
-// Whatever results, intents and file contents hold, they add no section and
-// leave no fence open.
+// Results, intents and file contents, whatever they contain, add no section and leave no fence open.
 func TestForeignTextIsNeverStructure(t *testing.T) {
 	_, wantPrompt, wantContext := build(t, fullInput(t, wire.ReviewOnly, "manual"))
 	hostile := rapid.StringOf(rapid.SampledFrom([]rune("`#~|>-*ab \n\r\t\\\x1b\x00\u2028é")))

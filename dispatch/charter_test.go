@@ -10,8 +10,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// A turn that works on a charter is told its goal, what the plan gives it, what it
-// builds on and what it is held to; and that it has nothing to ask for.
+// A turn that works on a charter is told its goal, what the plan adds, what it builds on and how it is judged; and
+// that it need not request anything.
 func TestPromptOfACharter(t *testing.T) {
 	in := newInput(wire.Authoritative, "manual")
 	in.Turn.IntakeContext = obj(t,

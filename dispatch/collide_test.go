@@ -1,4 +1,4 @@
-// Names that some file system takes for one.
+// Names that some file system treats as the same.
 
 package dispatch
 
@@ -57,8 +57,7 @@ func FuzzNames(f *testing.F) {
 	})
 }
 
-// A manifest of as many names as one may hold, all of one shape, is still judged
-// in a moment.
+// A manifest with the maximum number of names, all of one shape, is still judged in a moment.
 func TestNamesStayCheap(t *testing.T) {
 	n := newNames()
 	for i := range maxManifestFiles {

@@ -55,7 +55,7 @@ func TestCrossRepoIsAbsentElsewhere(t *testing.T) {
 	}
 }
 
-// Whatever the document holds, the bundle is built and the sections stay ours.
+// Whatever the document contains, the bundle is built and the sections stay ours.
 func TestCrossRepoOddDocuments(t *testing.T) {
 	for _, text := range []string{`{}`, `{"upstream_acceptances":7,"active_barriers":[3],"required_followups":{}}`,
 		`{"upstream_acceptances":[{"decisions":[null,5,{"id":7},{"id":"x"}],"files_changed":"f"}],"intake_handoffs":[{}]}`} {

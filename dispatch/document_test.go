@@ -1,4 +1,4 @@
-// Bullets of the documents say something.
+// No bullet of the documents is empty.
 
 package dispatch
 
@@ -13,8 +13,8 @@ import (
 
 var emptyBullet = regexp.MustCompile(`^\s*- *$|^\s*- .*(:\*\*| —|[^*]:) *$|\*\* *$`)
 
-// emptyBullets are the bullets of a document that say nothing; a label says something when
-// bullets are nested below it.
+// emptyBullets returns the bullets of a document without content; a label has content when bullets are nested below
+// it.
 func emptyBullets(doc string) (found []string) {
 	lines := strings.Split(doc, "\n")
 	for i, l := range lines {
@@ -26,7 +26,7 @@ func emptyBullets(doc string) (found []string) {
 	return found
 }
 
-// Whatever other tools left empty makes no bullet without content.
+// Members that other tools left empty make no empty bullets.
 func TestNoBulletIsEmpty(t *testing.T) {
 	objects := map[string]func(*Input) *ojson.Object{
 		"last row":         func(in *Input) *ojson.Object { return in.LastRow },

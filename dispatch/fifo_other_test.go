@@ -1,6 +1,6 @@
 //go:build !unix
 
-// Entries that would hold a reader up, where there are none.
+// Entries that would block a reader, on systems that have none.
 
 package dispatch
 

@@ -1,6 +1,6 @@
 //go:build unix
 
-// Entries that would hold a reader up.
+// Entries that would block a reader.
 
 package dispatch
 
@@ -37,7 +37,7 @@ func TestPipesAreNotWaitedFor(t *testing.T) {
 	if want := []OddFile{{"PROMPT.md", KindFIFO}, {"extra", KindFIFO}}; err != nil || !slices.Equal(c.Odd, want) {
 		t.Errorf("%q %v", c.Odd, err)
 	}
-	// A pipe that takes a file's place after the look at the directory.
+	// A pipe that replaces a file after the directory was listed.
 	f := found{path: "PROMPT.md"}
 	if f.info, err = root.Lstat(testBundle + "/CONTEXT.md"); err != nil {
 		t.Fatal(err)

@@ -1,4 +1,4 @@
-// What this package shows of other people's text, held against the table of hostile runes.
+// How this package shows other people's text, checked with the table of hostile runes.
 
 package dispatch
 
@@ -28,7 +28,7 @@ func TestHostileRunes(t *testing.T) {
 			files["f"] = s
 			p, _ := v.sample("f")
 			if p.binary {
-				return "x" // no preview of it
+				return "x" // not previewed
 			}
 			return p.preview(changedLines)
 		},

@@ -1,4 +1,4 @@
-// A thousand bundles that differ from their seal and that an attacker wants accepted.
+// A thousand bundles that differ from their seal, as an attacker would try to get them accepted.
 
 package dispatch
 
@@ -19,21 +19,20 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// attack is a bundle under attack: files on disk and the manifest about to be
-// written beside them.
+// attack is a bundle under attack: files on disk and the manifest to write beside them.
 type attack struct {
 	rnd   *rand.Rand
 	dir   string
-	free  []string // files no mutation has touched: two must not undo each other
+	free  []string // files that no mutation has touched: two must not undo each other
 	doc   *ojson.Object
 	rows  []*ojson.Object
-	bytes []byte // the manifest as it stands, when it is no longer a document
+	bytes []byte // the present manifest, once it is not a document
 	skip  bool   // there is no manifest to write
 }
 
 func (a *attack) path(name string) string { return filepath.Join(a.dir, filepath.FromSlash(name)) }
 
-// take returns a file of its own for a mutation.
+// take returns a file for a mutation to change.
 func (a *attack) take() string {
 	i := a.rnd.IntN(len(a.free))
 	name := a.free[i]
@@ -63,8 +62,8 @@ func (a *attack) encode() []byte {
 
 func pickFrom[T any](a *attack, list ...T) T { return list[a.rnd.IntN(len(list))] }
 
-// mutation changes an attack and names the finding it must lead to; whole ones end
-// the comparison before any other finding.
+// mutation changes an attack and names the finding it must cause; whole ones end the comparison before any other
+// finding.
 type mutation struct {
 	name  string
 	want  string
@@ -259,8 +258,8 @@ func TestHostileBundles(t *testing.T) {
 		if i >= 2*len(all) {
 			for range rnd.IntN(3) {
 				next := all[rnd.IntN(len(all))]
-				// One that replaces the manifest as a whole comes last and once, and no
-				// two may be after the same fixed name.
+				// A mutation that replaces the whole manifest comes last and once, and no two may use the same
+				// fixed name.
 				if !chosen[len(chosen)-1].whole &&
 					!slices.ContainsFunc(chosen, func(m mutation) bool { return m.name == next.name }) {
 					chosen = append(chosen, next)
@@ -316,7 +315,7 @@ func judge(t *testing.T, root *os.Root, dir string, chosen []mutation, what stri
 			t.Errorf("%s: %v, want %s alone", what, kinds(r.Problems), last.want)
 		}
 	} else {
-		// An entry that passes for another one hides what is wrong with that one.
+		// An entry that hides another one hides what is wrong with that one.
 		for _, mu := range chosen {
 			if !types[mu.want] && !strings.Contains(what, "the same") {
 				t.Errorf("%s: %v, want %s among them", what, kinds(r.Problems), mu.want)

@@ -56,7 +56,7 @@ func TestIndexKeepsWarnings(t *testing.T) {
 	first := Index(in)
 	sibling := in.Turn
 
-	// Another turn is dispatched: what was said of the first still stands.
+	// Another turn is dispatched: the first one's warnings still stand.
 	next := in
 	next.Turn = &run.Turn{
 		TurnID:       "turn_b",
@@ -81,7 +81,7 @@ func TestIndexKeepsWarnings(t *testing.T) {
 		t.Error(got)
 	}
 
-	// It ends: nothing of it is left, and the other's are not lost either.
+	// It ends: nothing of it is left, and the other's warnings are not lost either.
 	next.State.ActiveTurns.Delete("turn_b")
 	next.Turn, next.PreviousIndex = nil, second
 	third := obj(t, string(Index(next))).Object("active_turns")
@@ -89,7 +89,7 @@ func TestIndexKeepsWarnings(t *testing.T) {
 		t.Errorf("%s", ojson.Compact(third))
 	}
 
-	// A new attempt, another run or a broken index say nothing any more.
+	// After a new attempt, another run or a broken index, nothing is kept.
 	sibling.Attempt = 2
 	for name, previous := range map[string]string{
 		"attempt": string(second),

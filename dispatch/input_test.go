@@ -23,8 +23,7 @@ func obj(t testing.TB, text string) *ojson.Object {
 
 func ptr[T any](v T) *T { return &v }
 
-// newInput is a run in its planning phase with one turn of the given authority
-// and runtime type.
+// newInput returns a run in its planning phase with one turn of the given authority and runtime type.
 func newInput(authority, runtime string) Input {
 	c := &config.Config{Raw: &ojson.Object{}}
 	c.Project = config.Project{ID: "demo", Name: "Demo", Goal: "Build the thing."}

@@ -102,7 +102,7 @@ func TestVerifyManifest(t *testing.T) {
 	none := func(m map[string]FileInfo) { clear(m) }
 	for name, tc := range map[string]struct {
 		id       *Identity
-		manifest string // "" takes the sealed one
+		manifest string // "" means the sealed one
 		edit     func(map[string]FileInfo)
 		want     []string
 	}{

@@ -1,4 +1,4 @@
-// Bundles as directories: sealing, verifying, taking in, handing out.
+// Bundles as directories: sealing, verifying, collecting, passing on.
 
 package dispatch
 
@@ -149,7 +149,7 @@ func TestFinalizeRefuses(t *testing.T) {
 	if data, _ := os.ReadFile(filepath.Join(dir, ManifestFile)); string(data) != "old" {
 		t.Error("a refused seal was written")
 	}
-	// The directory itself may not be a link either.
+	// The directory itself must not be a link either.
 	if err := os.Symlink(dir, dir+"l"); err != nil {
 		t.Fatal(err)
 	}
@@ -260,8 +260,8 @@ func TestOpenVerified(t *testing.T) {
 	}
 }
 
-// Swapping files while a bundle is opened has no effect or gets the bundle refused; the
-// bytes handed out are always the sealed ones.
+// Swapping files while a bundle is opened has no effect or gets the bundle refused; the returned bytes are always
+// the sealed ones.
 func TestSwapsNeverReachTheAdapter(t *testing.T) {
 	files := threeFiles()
 	root, dir := sealedBundle(t, files)

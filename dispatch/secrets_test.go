@@ -7,7 +7,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// TestSecretsInPreviews quotes a file and a log that hold a key.
+// TestSecretsInPreviews quotes a file and a log that contain a key.
 func TestSecretsInPreviews(t *testing.T) {
 	key := "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
 	in := newInput(wire.ReviewOnly, "manual")

@@ -1,4 +1,4 @@
-// The turn-result template, held against the rules of the result (docs/spec/results.md#members).
+// The turn-result template, checked against the rules for results (docs/spec/results.md#members).
 
 package dispatch
 

@@ -42,7 +42,7 @@ func TestSiblingsAreGuarded(t *testing.T) {
 			after := tree(t, sibling)
 			for name := range after {
 				if name == "d" || strings.HasPrefix(name, "d"+string(filepath.Separator)) {
-					delete(after, name) // its new place is not guarded
+					delete(after, name) // its new location is not guarded
 				}
 			}
 			if diff := cmp.Diff(before, after); diff != "" {

@@ -1,7 +1,6 @@
 //go:build unix
 
-// Arbitrary changes while a hook is asked: noticed exactly when they touch what
-// is protected, and then undone.
+// Arbitrary changes while a hook runs: detected exactly when they touch protected files, and then undone.
 
 package hooks
 
@@ -32,7 +31,7 @@ func TestTamperProperty(t *testing.T) {
 		_, _ = io.WriteString(w, `{"verdict":"allow"}`)
 	}))
 	defer server.Close()
-	// What of a tree is protected: files and links, not the directories.
+	// The protected part of a tree: files and links, not the directories.
 	guarded := func(all map[string]string) map[string]string {
 		out := make(map[string]string)
 		for p, text := range all {
@@ -68,7 +67,7 @@ func TestTamperProperty(t *testing.T) {
 			for _, c := range changes {
 				p := filepath.Join(r.Root, c.path)
 				_ = os.MkdirAll(filepath.Dir(p), 0o755)
-				switch c.kind { // what does not work here changes nothing
+				switch c.kind { // an action that fails here changes nothing
 				case "write":
 					_ = os.WriteFile(p, []byte("x"), 0o644)
 				case "append":

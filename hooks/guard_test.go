@@ -1,6 +1,6 @@
 //go:build unix
 
-// Hooks that change what they must not, in every way a program can.
+// Hooks that change protected files, in every way a program can.
 
 package hooks
 
@@ -98,7 +98,7 @@ func TestTamper(t *testing.T) {
 	}
 }
 
-// TestSwappedParents: a directory in the place of which there is a link now.
+// TestSwappedParents: a link replaces a directory.
 func TestSwappedParents(t *testing.T) {
 	for _, script := range []string{
 		"mv .agentxchain ../moved; ln -s ../moved .agentxchain",
@@ -115,7 +115,7 @@ func TestSwappedParents(t *testing.T) {
 		out := run(t, r, call(), shell("h", script+"; "+allow, false))
 		if out.Tamper == nil {
 			if os.Getuid() == 0 && strings.HasPrefix(script, "chmod") {
-				continue // root sees through it
+				continue // root is not stopped by it
 			}
 			t.Fatalf("%s: %+v", script, out)
 		}
@@ -134,7 +134,7 @@ func TestSwappedParents(t *testing.T) {
 	}
 }
 
-// TestLinksOfTheProject: a protected file that always was a link stays one.
+// TestLinksOfTheProject: a protected file that was always a link stays one.
 func TestLinksOfTheProject(t *testing.T) {
 	r := project(t)
 	talk := filepath.Join(r.Root, "TALK.md")
@@ -262,8 +262,7 @@ func TestGuardFails(t *testing.T) {
 	fails("no project")
 }
 
-// TestHostile: hooks that will not end, or leave something behind that would
-// write later.
+// TestHostile: hooks that do not end, or leave behind something that would write later.
 func TestHostile(t *testing.T) {
 	testrepo.Thorough(t)
 	later := "sleep 0.3; echo tampered > .agentxchain/state.json"
@@ -303,8 +302,7 @@ func TestHostile(t *testing.T) {
 			if strings.HasPrefix(tc.name, "floods") && (e.ExitCode != nil || e.TimedOut) {
 				t.Errorf("exit %v, timed out %v", e.ExitCode, e.TimedOut)
 			}
-			// Whatever was left has been ended, so what would have been written
-			// later is not: hooks are over when Run returns.
+			// Remaining processes have been ended, so nothing is written later: hooks are over when Run returns.
 			c.Payload = nil
 			run(t, r, c, shell("wait", "sleep 0.5; "+allow, true))
 			if diff := cmp.Diff(before, tree(t, r.Root)); diff != "" {

@@ -131,8 +131,7 @@ func TestHTTP(t *testing.T) {
 	}
 }
 
-// TestHTTPRequest: what the server is sent, and that its knowledge of the secret
-// does not come back into the record.
+// TestHTTPRequest: what the server receives, and that the secret it learns does not appear in the record.
 func TestHTTPRequest(t *testing.T) {
 	var requests atomic.Int32
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -178,7 +177,7 @@ func TestHTTPRequest(t *testing.T) {
 	}
 }
 
-// TestHTTPTamper: the guard also watches while an http hook is asked.
+// TestHTTPTamper: the guard also watches during an http hook.
 func TestHTTPTamper(t *testing.T) {
 	r := project(t)
 	state := filepath.Join(r.Root, ".agentxchain/state.json")

@@ -1,6 +1,6 @@
 //go:build unix
 
-// Files that must stay although their contents may change: the lock of the command.
+// Files that must remain although their contents may change: the command's lock.
 
 package hooks
 
@@ -14,7 +14,7 @@ func TestKept(t *testing.T) {
 	const lock = ".agentxchain/locks/accept-turn.lock"
 	for _, tc := range []struct {
 		name, script string
-		tamper       string // the file named, "" when it is none
+		tamper       string // the reported file, "" for none
 	}{
 		{"renewed", "echo later > " + lock, ""},
 		{"removed", "rm " + lock, lock},

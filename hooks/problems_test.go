@@ -1,6 +1,6 @@
 //go:build unix
 
-// What hooks need and a machine does not have.
+// What hooks need and a machine lacks.
 
 package hooks
 

@@ -171,7 +171,7 @@ func TestProgramMissing(t *testing.T) {
 	}
 }
 
-// TestEnvironment: nothing of ours is seen that is not in the list or asked for.
+// TestEnvironment: a hook sees none of our variables except those in the list or requested.
 func TestEnvironment(t *testing.T) {
 	r := project(t)
 	r.Environ = func() []string {
@@ -201,7 +201,7 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-// TestSecretsOfAProcess: what was handed on does not come back in the record.
+// TestSecretsOfAProcess: values passed to the hook do not appear in the record.
 func TestSecretsOfAProcess(t *testing.T) {
 	r := project(t)
 	r.Environ = func() []string { return []string{"PATH=/usr/bin:/bin", "TOKEN=very-secret-token"} }
@@ -286,7 +286,7 @@ func BenchmarkNoHooks(b *testing.B) {
 	}
 }
 
-// A type we do not know is not run as a program, and it fails as its mode says.
+// An unknown type is not run as a program, and it fails according to its mode.
 func TestUnknownTypeDoesNotRun(t *testing.T) {
 	r := project(t)
 	h := shell("h", "touch ran; "+allow, true)

@@ -68,8 +68,7 @@ func TestParseAnswerBounds(t *testing.T) {
 	}
 }
 
-// TestAnswerProperty: any object with a verdict among others is read, whatever
-// else is in it; what is kept obeys the bounds.
+// TestAnswerProperty: any object with a verdict among other members is read; what is kept obeys the bounds.
 func TestAnswerProperty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		o := ojson.NewObject("verdict",

@@ -1,4 +1,4 @@
-// Tests of the intents of a run: which is handed out, hostile files, and decision ids of turns side by side.
+// Tests of the intents of a run: which is handed out, hostile files, and decision ids of concurrent turns.
 
 package protocol
 
@@ -46,8 +46,8 @@ func TestNextIntent(t *testing.T) {
 	}
 }
 
-// FuzzIntents gives a file of an intent to an assignment: whatever it holds, the run goes on, at most one intent comes
-// of it, and the turn that gets it is told what the record says.
+// FuzzIntents gives an intent file to an assignment: whatever it contains, the run goes on, at most one intent
+// results, and its turn is told what the record says.
 func FuzzIntents(f *testing.F) {
 	const waits = `{"intent_id":"intent_1700000000000_abcd","status":"approved","priority":"p0","cross_run_durable":true,"created_at":"2026-01-01T00:00:00.000Z"`
 	f.Add([]byte(waits + `,"charter":"fix it","acceptance_contract":["it works"]}`))
@@ -81,7 +81,7 @@ func FuzzIntents(f *testing.F) {
 	})
 }
 
-// TestDecisionIDsSideBySide: two turns at work choose the same id, as they cannot see each other. The second is
+// TestDecisionIDsSideBySide: two concurrent turns choose the same id, as they cannot see each other. The second is
 // refused by name, or renumbered where results are repaired; the ledger never has an id of a run twice.
 func TestDecisionIDsSideBySide(t *testing.T) {
 	for _, mode := range []string{"strict", "reference"} {

@@ -1,5 +1,5 @@
-// A chain of verdicts says how the decision came about, changes nothing about it, and an
-// equal configuration gives an equal chain.
+// A chain of verdicts says how the decision came about and does not affect it, and an equal configuration gives an
+// equal chain.
 
 package protocol
 
@@ -20,8 +20,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// judged holds the chain of an operation against what the operation came to: for every
-// operation that a test of the engine makes.
+// judged checks the chain of an operation against its outcome, for every operation in the engine's tests.
 func (w *opsWorld) judged(snap *change.Snapshot, op Operation, env change.Env, tr *change.Transition,
 	err *wire.Error) {
 	w.t.Helper()
@@ -56,8 +55,8 @@ func (w *opsWorld) judged(snap *change.Snapshot, op Operation, env change.Env, t
 	}
 }
 
-// equal is the configuration decoded anew from its document, nil when the test has changed
-// the decoded one only. It is decoded once for each configuration.
+// equal returns the configuration decoded again from its document, nil when the test changed only the decoded one.
+// Each configuration is decoded once.
 func (w *opsWorld) equal(cfg *config.Config) *config.Config {
 	if w.same == nil || w.sameOf != cfg {
 		same, problems, err := config.Decode(ojson.Pretty(cfg.Raw))
@@ -74,7 +73,7 @@ func (w *opsWorld) equal(cfg *config.Config) *config.Config {
 	return w.same
 }
 
-// Every section that a rule or a code names is there.
+// Every section that a rule or a code names exists.
 func TestSectionsOfRulesExist(t *testing.T) {
 	anchors := map[string]bool{}
 	for _, page := range []string{"approvals", "configuration", "gates", "lifecycle", "observation", "results",

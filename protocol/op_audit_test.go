@@ -130,9 +130,8 @@ func TestAuditInEveryStatus(t *testing.T) {
 	keep(wire.StatusCompleted)
 }
 
-// Whatever the rows are: either all of them are recorded, byte for byte and in
-// order, or none and the refusal says why; a replay from the record's own bytes
-// makes the same (the world holds every operation against that).
+// For any rows: either all are recorded, byte for byte and in order, or none, and the refusal says why; a replay
+// from the record's own bytes gives the same (the world checks this for every operation).
 func TestAuditRapid(t *testing.T) {
 	ledgers := append(wire.Ledgers(), "", "nothing")
 	rapid.Check(t, func(t *rapid.T) {

@@ -1,4 +1,4 @@
-// Tests of AbandonRun: from every state of a run that is not over, and to no other.
+// Tests of AbandonRun: from every state of an unended run, and from no other.
 
 package protocol
 
@@ -13,7 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// over checks what is true of every abandoned run.
+// wantAbandoned checks what is true of every abandoned run.
 func (w *opsWorld) wantAbandoned(tr *change.Transition, from wire.Status) {
 	w.t.Helper()
 	s := w.state
@@ -94,7 +94,7 @@ func TestAbandonABlockedRun(t *testing.T) {
 	tr := w.must(w.abandonment("no use"))
 	w.wantEvents(tr, "human_escalation_resolved escalation_resolved run_abandoned")
 	w.wantAbandoned(tr, wire.StatusBlocked)
-	// A gate that waits behind a block goes with it.
+	// A gate waiting behind a block goes with it.
 	w = paused(t, nil)
 	w.must(&Block{
 		BlockedOn:   "dispatch:x",
@@ -128,8 +128,7 @@ func TestAbandonFailsDelegations(t *testing.T) {
 	}
 }
 
-// Another tool that revives an abandoned run, or gives one up, claims what only a
-// person decides.
+// Another tool that revives an abandoned run, or abandons one, claims what only a person decides.
 func TestAbandonedClaims(t *testing.T) {
 	cfg := twoPhaseConfig()
 	for _, tc := range []struct {

@@ -245,7 +245,7 @@ func TestFailedAndBlockedTurnsDoNotMoveTheRun(t *testing.T) {
 		if w.state.Phase != "planning" || len(tr.Result.(*AcceptResult).Warnings) == 0 {
 			t.Errorf("%s: phase %s", status, w.state.Phase)
 		}
-		// Nor are they refused for a gate they will not reach.
+		// Nor are they refused because of a gate that they will not reach.
 		w = startedWorld(t, nil).inPhase("build")
 		delete(w.work, "docs/build.md")
 		w.commit()

@@ -1,4 +1,4 @@
-// What the tests of the operations do and look at in their world.
+// What the tests of the operations do and read in their world.
 
 package protocol
 
@@ -34,7 +34,7 @@ func (w *opsWorld) turn(id string) *run.Turn {
 	return t
 }
 
-// result is a valid result of the turn with members replaced.
+// result returns a valid result of the turn with some members replaced.
 func (w *opsWorld) result(turn *run.Turn, members ...any) *ojson.Object {
 	role := w.cfg.Role(turn.AssignedRole)
 	doc := ojson.NewObject("schema_version", "1.0", "run_id", w.state.Run(), "turn_id", turn.TurnID,
@@ -43,7 +43,7 @@ func (w *opsWorld) result(turn *run.Turn, members ...any) *ojson.Object {
 		"files_changed", []any{},
 		"verification", ojson.NewObject("status", "pass", "evidence_summary", "looked at it"),
 		"artifact", ojson.NewObject("type", "review"), "proposed_next_role", "human",
-		"run_completion_request", false) // said outright, so that nothing is inferred for a review
+		"run_completion_request", false) // explicit, so that nothing is inferred for a review
 	if role != nil && role.WriteAuthority == wire.ReviewOnly {
 		doc.Set("objections", arr(`[{"id":"OBJ-001","severity":"low","statement":"a doubt","status":"raised"}]`))
 	}
@@ -69,7 +69,7 @@ func (w *opsWorld) stage(turnID string, members ...any) {
 	w.staged[turnID] = w.result(w.turn(turnID), members...)
 }
 
-// acceptance is the operation on what is staged.
+// acceptance returns the operation for what is staged.
 func (w *opsWorld) acceptance(turnID string) *AcceptTurn {
 	op := &AcceptTurn{
 		TurnID:     turnID,
@@ -131,7 +131,7 @@ func (w *opsWorld) reissue(turnID, role string) *ReissueTurn {
 	return op
 }
 
-// abandonment is the operation with everything that is staged.
+// abandonment returns the operation with everything that is staged.
 func (w *opsWorld) abandonment(reason string) *AbandonRun {
 	return &AbandonRun{Reason: reason, Staged: w.stagedTurns()}
 }
@@ -174,7 +174,7 @@ func (w *opsWorld) approval() Operation {
 	return &ApproveCompletion{Approval: a}
 }
 
-// checkpoint commits the files of an accepted turn and records it.
+// checkpointOf commits the files of an accepted turn and returns the operation that records it.
 func (w *opsWorld) checkpointOf(turnID string) *commits.Checkpoint {
 	op := &commits.Checkpoint{TurnID: turnID}
 	for line := range bytes.Lines(w.ledgers[wire.LedgerHistory]) {
@@ -216,7 +216,7 @@ func (w *opsWorld) env() change.Env {
 	}
 }
 
-// apply runs an operation and, when it is recorded, makes it the world's state.
+// apply runs an operation and, if it is recorded, makes its result the world's state.
 func (w *opsWorld) apply(op Operation) (*change.Transition, *wire.Error) {
 	w.t.Helper()
 	w.ops++
@@ -285,7 +285,7 @@ func (w *opsWorld) take(tr *change.Transition) {
 	w.index = index
 }
 
-// must applies an operation that has to succeed.
+// must applies an operation that must succeed.
 func (w *opsWorld) must(op Operation) *change.Transition {
 	w.t.Helper()
 	tr, err := w.apply(op)
@@ -299,8 +299,8 @@ func (w *opsWorld) must(op Operation) *change.Transition {
 	return tr
 }
 
-// fails applies an operation that has to be refused with the code, recorded or
-// not, and returns the transition of a recorded one.
+// fails applies an operation that must be refused with the code, recorded or not, and returns the transition of a
+// recorded one.
 func (w *opsWorld) fails(code string, op Operation) *change.Transition {
 	w.t.Helper()
 	before := w.state.Encode()
@@ -366,7 +366,7 @@ func added(tr *change.Transition, l wire.Ledger) []*ojson.Object {
 	return out
 }
 
-// events are the types of a transition's events, in order.
+// eventTypes returns the types of a transition's events, in order.
 func eventTypes(tr *change.Transition) string {
 	var out []string
 	for _, e := range added(tr, wire.LedgerEvents) {

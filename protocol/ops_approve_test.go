@@ -36,7 +36,7 @@ func TestApprovePhase(t *testing.T) {
 	w.fails(wire.CodeInvalidStateTransition, &ApprovePhase{})
 }
 
-// A person's no sends the run back to work, and says why.
+// A denial sends the run back to work, and says why.
 func TestDenyGate(t *testing.T) {
 	w := paused(t, nil)
 	by := w.state.PendingPhaseTransition.RequestedByTurn
@@ -100,7 +100,7 @@ func TestApprovalFromInsideATurn(t *testing.T) {
 	w.must(w.approval())
 }
 
-// What was true at the pause need not be true at the approval.
+// What was true at the pause may not be true at the approval.
 func TestApprovalLooksAgain(t *testing.T) {
 	w := paused(t, nil)
 	delete(w.work, "docs/plan.md")
@@ -109,7 +109,7 @@ func TestApprovalLooksAgain(t *testing.T) {
 		t.Errorf("problems %v", err.Problems)
 	}
 	w.write("docs/plan.md", "plan")
-	// A configuration changed since then: the order of phases does not fit any more.
+	// The configuration has changed since: the order of phases no longer fits.
 	order := w.cfg.Routing
 	w.cfg.Routing = ojson.Map[*config.Route]{}
 	for _, p := range []string{"planning", "ship", "build"} {
@@ -140,7 +140,7 @@ func TestGateActions(t *testing.T) {
 	w := paused(t, sets("gates.plan_ok.gate_actions",
 		arr(`[{"run":"make release","label":"release"},{"run":"make announce"}]`)))
 	good := func() *ApprovePhase { return w.approval().(*ApprovePhase) }
-	// They must have been run: all, as configured, in order.
+	// They must have run: all, as configured, in order.
 	op := good()
 	op.Approval.Actions = []ActionRun{}
 	w.fails(wire.CodeInvalidArgument, op)
@@ -153,7 +153,7 @@ func TestGateActions(t *testing.T) {
 	op = good()
 	op.Approval.Actions = append(op.Approval.Actions, op.Approval.Actions[1])
 	w.fails(wire.CodeInvalidArgument, op)
-	// Before they are run, it can be asked whether the gate would be passed.
+	// Before they run, one can ask whether the gate would pass.
 	if _, err := Apply(w.snapshot(), &ApprovePhase{Approval{Files: w.gateFiles(), Preview: true}},
 		w.env()); err != nil {
 		t.Fatal(err)
@@ -174,7 +174,7 @@ func TestGateActions(t *testing.T) {
 	}
 	w.fails(wire.CodeAwaitingApproval, &Reactivate{})
 	w.fails(wire.CodeRunBlocked, w.assignment("pm"))
-	// A second failure asks nobody twice; a success closes the record.
+	// A second failure does not ask anyone twice; a success closes the record.
 	op.Approval.Actions[0].OK = false
 	op.Approval.Actions = op.Approval.Actions[:1]
 	tr = w.fails(wire.CodeGateActionFailed, op)
@@ -220,8 +220,8 @@ func TestApprovalOfABlockedRun(t *testing.T) {
 	}
 }
 
-// A gate that a hook or an action stopped goes on by an approval of the kind it asks for, and the step names the gate, not
-// what was said.
+// A gate stopped by a hook or an action proceeds with an approval of the kind it needs, and the step names the
+// gate, not what was said.
 func TestNextStepOfAStoppedGate(t *testing.T) {
 	w := paused(t, people(`{"approvers":{"team":{"principals":["a@x"],"threshold":1}},
 		"gates":{"plan_ok":{"by":"team","signed":true}}}`))

@@ -142,7 +142,7 @@ func TestAssignWarnsOutsideRouting(t *testing.T) {
 	}
 }
 
-// paused is a run that waits for the approval of the planning gate.
+// paused returns a run that waits for the approval of the planning gate.
 func paused(t testingT, edit func(*ojson.Object)) *opsWorld {
 	t.Helper()
 	w := startedWorld(t, edit)

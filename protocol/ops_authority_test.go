@@ -1,4 +1,4 @@
-// Tests of who may approve: people, votes, sign-offs, documents that are not fresh.
+// Tests of who may approve: people, votes, sign-offs, stale documents.
 
 package protocol
 
@@ -24,15 +24,16 @@ func people(text string) func(*ojson.Object) { return sets("authority", obj(text
 const threeOfFour = `{"approvers":{"team":{"principals":["a@x","b@x","c@x","d@x"],"threshold":3}},
 	"gates":{"plan_ok":{"by":"team"}}}`
 
-// A gate passes with as many different people as it needs, and not before; each can take their own yes back until then.
+// A gate passes with as many different people as it needs, and not before; until then each can take back their own
+// vote.
 func TestVotesProperty(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		w := paused(rt, people(threeOfFour))
-		agreed, given := map[string]bool{}, map[string]bool{} // given: for what has changed since, too
+		agreed, given := map[string]bool{}, map[string]bool{} // given: also for what has changed since
 		for range rapid.IntRange(1, 12).Draw(rt, "tries") {
 			who := rapid.SampledFrom([]string{"a@x", "A@X", "b@x", "c@x", "d@x", "e@x", ""}).Draw(rt, "who")
 			if rapid.Bool().Draw(rt, "edited") {
-				// What was approved is not what is approved now.
+				// What was approved differs from the present.
 				w.write("docs/plan.md", fmt.Sprintf("plan %d", rapid.IntRange(0, 1000000).Draw(rt, "text")))
 				w.commit()
 				agreed = map[string]bool{}
@@ -63,7 +64,7 @@ func TestVotesProperty(t *testing.T) {
 			}
 			tr := w.must(w.approval())
 			if len(agreed) == 0 {
-				clear(given) // what was said of other contents is dropped with the next yes
+				clear(given) // votes for other contents are dropped with the next vote
 			}
 			agreed[person], given[person] = true, true
 			res := tr.Result.(*ApproveResult)
@@ -95,7 +96,7 @@ func TestAuthorityOutranksPolicy(t *testing.T) {
 	w.wantStatus(wire.StatusPaused, "human_approval:plan_ok")
 }
 
-// A vote is for the gate that waits: a no, or leaving it, ends it.
+// A vote is for the waiting gate: denying or leaving the gate ends it.
 func TestVotesEndWithTheRequest(t *testing.T) {
 	for name, leave := range map[string]func(w *opsWorld) Operation{
 		"deny":   func(*opsWorld) Operation { return &DenyGate{Reason: "no"} },
@@ -115,8 +116,7 @@ func TestVotesEndWithTheRequest(t *testing.T) {
 
 const signs = `{"signoff_documents":"person"}`
 
-// signoffWorld has a gate over one sign-off document; what the documents are is told to
-// every operation.
+// signoffWorld has a gate over one sign-off document; every operation gets the documents' contents.
 func signoffWorld(t testingT, policy string) *opsWorld {
 	return newOpsWorld(t, sets("authority", obj(signs), "approval_policy", obj(policy),
 		"gates.plan_ok", obj(`{"requires_files":[".planning/PM_SIGNOFF.md"]}`)))
@@ -134,8 +134,7 @@ func (w *opsWorld) facts() []gates.DocumentFact {
 	return out
 }
 
-// Whatever a turn writes, the gate opens by a person alone, and a turn that changes the
-// sign-off is refused.
+// Whatever a turn writes, only a person opens the gate, and a turn that changes the sign-off is refused.
 func TestSignoffProperty(t *testing.T) {
 	const doc = ".planning/PM_SIGNOFF.md"
 	text := rapid.SampledFrom([]string{"Approved: YES\n", "Approved: NO\n", "# S\n\napproved :  yes \n", "nothing\n",
@@ -158,7 +157,7 @@ func TestSignoffProperty(t *testing.T) {
 		}
 		w.stage(turn, "phase_transition_request", "build", "files_changed", changed)
 		op := w.acceptance(turn)
-		w.fails(wire.CodeInvalidArgument, op) // it does not say what the documents hold
+		w.fails(wire.CodeInvalidArgument, op) // it lacks the contents of the documents
 		op.Documents = w.facts()
 		if yes(before) != yes(after) {
 			w.fails(CodeSignoffByAgent, op)
@@ -169,7 +168,7 @@ func TestSignoffProperty(t *testing.T) {
 	})
 }
 
-// Signing gives a document that says yes, once, and leaves one that does as it is.
+// Signing yields a document that says yes, once, and leaves an already signed one as it is.
 func TestSign(t *testing.T) {
 	cfg := opsConfig(t, sets("authority", obj(signs),
 		"gates.plan_ok.requires_files", arr(`[".planning/PM_SIGNOFF.md"]`),
@@ -209,7 +208,7 @@ func TestSign(t *testing.T) {
 	}
 }
 
-// A document of before the phase opens no gate by itself, and a touched one does.
+// A document from before the phase does not open a gate by itself; a touched one does.
 func TestStaleDocuments(t *testing.T) {
 	w := newOpsWorld(t, sets("authority", obj(signs)))
 	w.write("docs/plan.md", "plan")
@@ -235,7 +234,7 @@ func TestStaleDocuments(t *testing.T) {
 	}
 }
 
-// inPhaseOf is inPhase for a project that asks people, one step from planning.
+// inPhaseOf is like inPhase for a project that asks people, one step from planning.
 func (w *opsWorld) inPhaseOf(phase string) {
 	as := w.assignment("pm")
 	as.Documents = w.facts()
@@ -249,7 +248,7 @@ func (w *opsWorld) inPhaseOf(phase string) {
 	w.must(approval)
 }
 
-// What decides who has approved what is changed by operations alone.
+// Only operations change what decides who has approved what.
 func TestAuthorityClaims(t *testing.T) {
 	w := paused(t, people(threeOfFour))
 	w.actor = evidence.Actor{Name: "A", Email: "a@x"}
@@ -264,7 +263,7 @@ func TestAuthorityClaims(t *testing.T) {
 	}
 }
 
-// Leading a phase around the gate that has approvers takes them.
+// Leading a phase around a gate with approvers needs their approval.
 func TestUnguards(t *testing.T) {
 	was := opsConfig(t, people(threeOfFour))
 	gate := was.Route(was.Phases()[0]).ExitGate
@@ -294,8 +293,8 @@ func TestUnguards(t *testing.T) {
 	}
 }
 
-// A record that does not say that its adoption leads a phase around such a gate is refused: leaving the word out is no way
-// around the approvers. One of an earlier rule set is replayed, and does not hold today.
+// A record that omits that its adoption leads a phase around such a gate is refused: omitting the word must not
+// avoid the approvers. A record of an earlier rule set is replayed, and does not hold today.
 func TestUnguardsIsSaid(t *testing.T) {
 	w := startedWorld(t, people(threeOfFour))
 	was := w.cfg
@@ -325,7 +324,7 @@ func TestUnguardsIsSaid(t *testing.T) {
 	w.fails(agreement.CodeApproverNotAllowed, op)
 }
 
-// Who changes the approvers needs those who were.
+// A change of the approvers needs the previous approvers.
 func TestAdoptionRules(t *testing.T) {
 	was := opsConfig(t, people(`{"approvers":{"team":{"principals":["a@x"]},"ops":{"principals":["o@x"]}},
 		"gates":{"plan_ok":{"by":"team"},"ship_ok":{"by":"ops","signed":true}}}`))

@@ -1,4 +1,4 @@
-// Benchmarks of the engine: what replay pays for each operation.
+// Benchmarks of the engine: the cost of each operation in a replay.
 
 package protocol
 
@@ -9,7 +9,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 )
 
-// benchWorld is a run with some history and a staged result of its writer.
+// benchWorld returns a run with some history and a staged result of its writer.
 func benchWorld(b *testing.B) (*opsWorld, *AcceptTurn) {
 	w := startedWorld(b, patient)
 	w.checks = false

@@ -90,7 +90,7 @@ func TestBlockNeedsItsWholeDescriptor(t *testing.T) {
 	w.fails(wire.CodeTurnNotActive, &b)
 	tr := w.must(&whole)
 	w.wantEvents(tr, "human_escalation_raised run_blocked")
-	// Another block may not take the place of one that a person has to answer.
+	// Another block may not replace one that a person has to answer.
 	other := whole
 	other.BlockedOn, other.Category, other.TypedReason = "hook:before_acceptance:x", "hook_block", "hook_block"
 	w.fails(wire.CodeRunBlocked, &other)

@@ -40,7 +40,7 @@ func TestBudgetWarns(t *testing.T) {
 	tr := w.accept(w.assign("qa").TurnID, cost(3)...)
 	w.wantEvents(tr, "turn_accepted budget_exceeded_warn")
 	at, _ := w.state.BudgetStatus.Extra.Get("exhausted_at")
-	// The run may end with the very turn that overspends: run_completed is last.
+	// The run may end with the same turn that overspends: run_completed is last.
 	tr = w.accept(w.assign("qa").TurnID, append(cost(1), "run_completion_request", true)...)
 	w.wantEvents(tr, "turn_accepted budget_exceeded_warn run_completed")
 	if again, _ := w.state.BudgetStatus.Extra.Get("exhausted_at"); at == nil || again != at {
@@ -67,7 +67,7 @@ func TestRefusedAttemptsAreCharged(t *testing.T) {
 	if w.state.BudgetStatus.SpentUSD != 0.4 || w.index.CostUSD != 0 {
 		t.Errorf("spent %v", w.state.BudgetStatus.SpentUSD)
 	}
-	// Claims of less or of nonsense give nothing back.
+	// Negative and nonsensical costs give nothing back.
 	for _, usd := range []string{"-5", `"x"`, "1e999"} {
 		w.staged[turn.TurnID] = nil
 		op := w.rejection(turn.TurnID, "no")
@@ -174,7 +174,7 @@ func TestPhaseTimeouts(t *testing.T) {
 	w.wantEvents(tr, "turn_accepted gate_failed run_blocked")
 	w.wantEntries(tr, "gate_failure timeout_skip_failed timeout")
 	w.wantStatus(wire.StatusBlocked, "timeout:phase")
-	// A person's gate is never skipped, whatever the policy would approve.
+	// A person's gate is never skipped, even if the policy would approve.
 	w, turn = over(sets("approval_policy", obj(`{"phase_transitions":{"default":"auto_approve"}}`)), "planning")
 	w.write("docs/plan.md", "plan")
 	w.commit()

@@ -1,4 +1,4 @@
-// Tests of the charters of a plan: order, binding, gates, what leaves one open.
+// Tests of the charters of a plan: order, binding, gates, and what leaves one open.
 
 package protocol
 
@@ -31,7 +31,7 @@ func queue(lines ...string) *charters.QueueCharters {
 	return op
 }
 
-// plannedWorld is a run whose gates open by themselves.
+// plannedWorld returns a run whose gates open by themselves.
 func plannedWorld(t testingT, edit func(*ojson.Object), lines ...string) *opsWorld {
 	t.Helper()
 	w := startedWorld(t, func(doc *ojson.Object) {
@@ -101,7 +101,7 @@ func TestCharterStaysOpen(t *testing.T) {
 		!strings.Contains(strings.Join(res.Warnings, " "), "stays open") {
 		t.Fatalf("charter %+v, warnings %q", c, res.Warnings)
 	}
-	// A rejected attempt and one given to a new turn keep the charter.
+	// A rejected attempt and a reissued turn keep the charter.
 	turn := w.assign("")
 	w.must(w.rejection(turn.TurnID, "no"))
 	re := w.must(w.reissue(turn.TurnID, "")).Result.(*ReissueResult)
@@ -127,7 +127,7 @@ func TestCharterStaysOpen(t *testing.T) {
 	}
 }
 
-// An agent that asks for what does not come next does not stop the plan.
+// An agent that asks for the wrong next step does not stop the plan.
 func TestPlanAsksForWhatComesNext(t *testing.T) {
 	w := plannedWorld(t, nil, "a planning pm", "b build pm a", "c ship pm b")
 	tr := w.accept(w.assign("").TurnID, "run_completion_request", true)
@@ -151,13 +151,13 @@ func TestCharterGateReadsTheTasksThatAskedForIt(t *testing.T) {
 	if w.state.Phase != "build" {
 		t.Fatalf("phase %s, failure %+v", w.state.Phase, w.state.LastGateFailure)
 	}
-	// Without a task that asks, it is the turn's own.
+	// Without a task that asks, it reads the turn's own.
 	w = plannedWorld(t, sets("gates.plan_ok.requires_verification_pass", true), "a planning pm")
 	w.accept(w.assign("").TurnID, "verification", obj(`{"status":"skipped"}`))
 	if w.state.Phase != "planning" || w.state.LastGateFailure == nil {
 		t.Fatal("the gate passed")
 	}
-	// The turn that mends it works on no charter, and the plan asks once more.
+	// The turn that fixes it works on no charter, and the plan asks again.
 	turn := w.assign("")
 	if turn.CharterID() != "" {
 		t.Fatal("a done charter was given out again")

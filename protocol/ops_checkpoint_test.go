@@ -65,8 +65,8 @@ func TestCheckpointAfterCompletion(t *testing.T) {
 	w.wantStatus(wire.StatusCompleted, "")
 }
 
-// Of two turns that changed one file, the later checkpoint settles both claims;
-// a checkpoint of the earlier turn leaves the later one's.
+// When two turns changed one file, the later checkpoint settles both claims; a checkpoint of the earlier turn
+// leaves the later turn's claim.
 func TestCheckpointOrder(t *testing.T) {
 	for _, first := range []int{0, 1} {
 		w := startedWorld(t, nil).inPhase("build")
@@ -87,8 +87,7 @@ func TestCheckpointOrder(t *testing.T) {
 	}
 }
 
-// A turn of an earlier run can still be checkpointed; the present run's last
-// turn is not it.
+// A turn of an earlier run can still be checkpointed; it is not the present run's last turn.
 func TestCheckpointOfAnEarlierRun(t *testing.T) {
 	w := startedWorld(t, nil)
 	turn := w.assign("pm")

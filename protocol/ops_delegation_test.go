@@ -14,7 +14,7 @@ import (
 const twoDelegations = `[{"id":"del-001","to_role":"dev","charter":"build it","acceptance_contract":["it builds"],"required_decision_ids":["DEC-010"]},
 	{"id":"del-002","to_role":"qa","charter":"check it","acceptance_contract":["it is checked"]}]`
 
-// patient does not take turns that leave the gate alone for an idle loop.
+// patient does not treat turns that leave the gate alone as an idle loop.
 var patient = sets("run_loop.non_progress_threshold", 99)
 
 func TestDelegationLifecycle(t *testing.T) {
@@ -84,8 +84,8 @@ func TestDelegationRequiredDecisionIsSatisfied(t *testing.T) {
 	w.wantStatus(wire.StatusPaused, "human_approval:plan_ok")
 }
 
-// A turn of the parent's role that was never given the results has not reviewed
-// them, and a second parent's review waits for the first.
+// A turn of the parent's role that never received the results has not reviewed them, and a second parent's review
+// waits for the first.
 func TestDelegationReviewIsNotLost(t *testing.T) {
 	w := startedWorld(t, patient)
 	one := `[{"id":"del-001","to_role":"dev","charter":"c","acceptance_contract":["a"]}]`
@@ -118,8 +118,8 @@ func TestDelegationReviewIsNotLost(t *testing.T) {
 	}
 }
 
-// Delegated work that is open holds every way on: requests of any turn, those that wait
-// for siblings, the reviewer's silence, and time.
+// Open delegated work blocks every way on: requests of any turn, those that wait for siblings, the reviewer's
+// silence, and time.
 func TestDelegationHoldsTheRun(t *testing.T) {
 	w := startedWorld(t, func(cfg *ojson.Object) {
 		patient(cfg)
@@ -159,7 +159,7 @@ func TestDelegationHoldsTheRun(t *testing.T) {
 	}
 }
 
-// A turn of the last phase may delegate and say nothing of completion.
+// A turn of the last phase may delegate without mentioning completion.
 func TestLastPhaseDelegates(t *testing.T) {
 	w := startedWorld(t, func(cfg *ojson.Object) {
 		patient(cfg)

@@ -22,8 +22,8 @@ func TestDerivedReview(t *testing.T) {
 		strings.Count(body, "\n## Verification") != 1 || !strings.Contains(body, "OBJ-001") {
 		t.Errorf("files %v\n%s", tr.Files, body)
 	}
-	// A name in the turn's own name is kept; an earlier turn's review is not
-	// written over, nor a path that leaves the directory.
+	// A name that contains the turn's name is kept; an earlier turn's review, or a path that leaves the directory,
+	// is not written.
 	own := w.assign("crit")
 	for _, ref := range []string{path, wire.ReviewsDir + "/x.md"} {
 		w.stage(own.TurnID, "artifact", ojson.NewObject("type", "review", "ref", ref))
@@ -144,8 +144,7 @@ func TestRepoDecisions(t *testing.T) {
 	w.refuse(wire.CodeOverrideFailed, w.assign("pm").TurnID, "decisions", decisionsOf("DEC-003 DEC-001"))
 }
 
-// In the next run a durable decision takes a number that no repo decision has:
-// overrides find their target by it.
+// In the next run a durable decision gets a number that no repo decision has: overrides find their target by it.
 func TestRepoDecisionIDsAcrossRuns(t *testing.T) {
 	w := startedWorld(t, nil)
 	w.accept(w.assign("pm").TurnID, "decisions", decisionsOf("DEC-001 repo"))

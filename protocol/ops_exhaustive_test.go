@@ -1,4 +1,4 @@
-// Every interleaving of three agents and six kinds of operations, up to a depth: what must always hold does.
+// Every interleaving of three agents and six kinds of operations, up to a depth, keeps the invariants.
 
 package protocol
 
@@ -20,8 +20,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// invariants are what docs/durability.md lists; checked holds each operation against those of its own besides
-// (a function of its record, which is replay; an index that follows from the ledgers; what was spent).
+// invariants are those of docs/durability.md; checked also checks each operation against its own (a function of its
+// record, which is replay; an index that follows from the ledgers; what was spent).
 var invariants = map[string]func(before, after *opsWorld, op Operation, tr *change.Transition) string{
 	"ledgers only grow": func(before, after *opsWorld, _ Operation, tr *change.Transition) string {
 		for l, was := range before.ledgers {
@@ -97,7 +97,7 @@ var invariants = map[string]func(before, after *opsWorld, op Operation, tr *chan
 	},
 }
 
-// clone is a world that goes its own way.
+// clone returns an independent copy of the world.
 func (w *opsWorld) clone() *opsWorld {
 	c := *w
 	c.ledgers, c.files, c.work, c.staged = maps.Clone(w.ledgers), maps.Clone(w.files), maps.Clone(w.work),
@@ -112,7 +112,7 @@ func (w *opsWorld) clone() *opsWorld {
 var drawn = regexp.MustCompile(
 	`(turn|run|esc|hesc|gate|sess|evt)_[0-9a-f]{8,}|[0-9a-f]{16,}|\d{4}-\d\d-\d\dT[0-9:.]+Z`)
 
-// key is the same for worlds that differ in names and times alone.
+// key is the same for worlds that differ only in names and times.
 func (w *opsWorld) key() string {
 	names := make(map[string]string)
 	text := string(w.state.Encode()) + string(w.index.Encode())
@@ -130,7 +130,7 @@ func (w *opsWorld) key() string {
 	})
 }
 
-// moves are what three agents and the person can ask for: six kinds of operations.
+// moves returns what three agents and the person can ask for: six kinds of operations.
 func (w *opsWorld) moves() map[string]func(*opsWorld) Operation {
 	out := map[string]func(*opsWorld) Operation{
 		"approve":  func(w *opsWorld) Operation { return w.approval() },
@@ -159,7 +159,7 @@ func (w *opsWorld) moves() map[string]func(*opsWorld) Operation {
 	return out
 }
 
-// TestExhaustive looks at every state that can be reached, once each, and at every operation in it.
+// TestExhaustive visits every reachable state once, and tries every operation in it.
 func TestExhaustive(t *testing.T) {
 	testrepo.Thorough(t)
 	depth := 3
@@ -217,7 +217,7 @@ func TestExhaustive(t *testing.T) {
 	}
 }
 
-// TestInvariantsTell breaks each of them by hand.
+// TestInvariantsTell violates each of them by hand.
 func TestInvariantsTell(t *testing.T) {
 	w := startedWorld(t, func(cfg *ojson.Object) {
 		set(cfg, "budget", obj(`{"per_run_max_usd": 1, "per_turn_max_usd": 0.5, "on_exceed": "pause_and_escalate"}`))

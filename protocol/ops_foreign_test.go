@@ -1,4 +1,4 @@
-// Tests of operations on states and ledgers that another tool has left, and of records.
+// Tests of operations on states and ledgers left by another tool, and of records.
 
 package protocol
 
@@ -61,7 +61,7 @@ func TestSettlingOneTurnFindsTheNext(t *testing.T) {
 			t.Errorf("%s: %s", status, ojson.Compact(ojson.Marshal(w.state.BlockedReason)))
 		}
 	}
-	// One that may still try again holds nobody up.
+	// A turn that may still try again blocks no other.
 	w := startedWorld(t, nil)
 	pm, dev := w.assign("pm"), w.assign("dev")
 	w.must(&Block{
@@ -111,8 +111,8 @@ func turnOfRole(s *run.State, role string) *run.Turn {
 	return nil
 }
 
-// A run that another tool led to its gate over open delegations is not approved; the
-// delegate's turn takes the gate back, and the review leads to it again.
+// A run that another tool led to its gate over open delegations is not approved; the delegate's turn takes the gate
+// back, and the review leads to it again.
 func TestApprovalWaitsForDelegations(t *testing.T) {
 	w := startedWorld(t, patient)
 	w.write("docs/plan.md", "plan")
@@ -232,13 +232,12 @@ func TestDecodeRecord(t *testing.T) {
 			t.Errorf("%s: read", name)
 		}
 	}
-	// Records of earlier versions list the declared paths that exist; nothing ever
-	// depended on that.
+	// Records of earlier versions list the declared paths that exist; nothing ever depended on them.
 	older := strings.Replace(text, `"siblings": `, `"existing": ["a.md"], "siblings": `, 1)
 	if rec, err := DecodeRecord([]byte(older), from(evidence)); err != nil || rec.Op == nil || older == text {
 		t.Errorf("older: %v", err)
 	}
-	// Another rule set's record is read, but not applied.
+	// A record of another rule set is read, but not applied.
 	if rec, err := DecodeRecord([]byte(strings.Replace(text, rules, `"rules": 99`, 1)), nil); err != nil ||
 		rec.Op != nil {
 		t.Errorf("other rules: %v", err)
@@ -296,7 +295,7 @@ func FuzzDecodeRecord(f *testing.F) {
 	})
 }
 
-// A clock finer than the wire, and ids drawn before, decide nothing.
+// A finer clock than the wire's, and ids drawn before, decide nothing.
 func TestApplyIsAFunctionOfItsRecord(t *testing.T) {
 	w := startedWorld(t, nil)
 	env := w.env()

@@ -54,7 +54,7 @@ func TestPauseForAPerson(t *testing.T) {
 	w.fails(wire.CodeAwaitingApproval, &Reactivate{})
 }
 
-// withTurn puts a turn of another tool's making into a paused run.
+// withTurn puts a turn made by another tool into a paused run.
 func (op AcceptTurn) withTurn(w *opsWorld) *AcceptTurn {
 	w.edit(func(s *run.State) {
 		s.ActiveTurns.Set("turn_odd", &run.Turn{
@@ -178,8 +178,7 @@ func TestGateFailureIsRecordedAndReconciled(t *testing.T) {
 	}
 }
 
-// A failure on verification is not forgotten because a file appears, and a
-// failure of this very acceptance is never forgotten by it.
+// A failed verification is not cleared because a file appears, and an acceptance never clears its own failure.
 func TestGateFailureThatStands(t *testing.T) {
 	w := startedWorld(t, sets("gates.build_ok.requires_verification_pass", true)).inPhase("build")
 	tr := w.accept(w.assign("dev").TurnID, "phase_transition_request", "ship",
@@ -264,7 +263,7 @@ func TestNonProgressInEveryPhase(t *testing.T) {
 	}
 }
 
-// Editing a file the gate fails on is progress even while it still fails.
+// Editing a file on which the gate fails is progress even while it still fails.
 func TestNonProgressCountsOnlyIdleTurns(t *testing.T) {
 	w := startedWorld(t, sets("gates.build_ok.requires_files", []string{"docs/build.md", "docs/never.md"})).inPhase(
 		"build")

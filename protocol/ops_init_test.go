@@ -49,7 +49,7 @@ func TestInitRunStartsARun(t *testing.T) {
 	w.fails(wire.CodeInvalidStateTransition, w.start(InitRun{Restart: true}))
 }
 
-// An idle state is edited by hand and outlives changes of the configuration.
+// An idle state may be edited by hand, and outlives changes of the configuration.
 func TestInitRunBeginsInTheFirstPhase(t *testing.T) {
 	w := newOpsWorld(t, nil)
 	w.edit(func(s *run.State) {

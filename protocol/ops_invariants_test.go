@@ -1,4 +1,4 @@
-// What every operation must keep, whatever it decides.
+// What every operation must preserve, whatever it decides.
 
 package protocol
 
@@ -17,7 +17,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// checked applies an operation and holds everything it did against the invariants.
+// checked applies an operation and checks everything it did against the invariants.
 func (w *opsWorld) checked(snap *change.Snapshot, op Operation, env change.Env) (*change.Transition, *wire.Error) {
 	w.t.Helper()
 	before := frozen(snap)
@@ -56,7 +56,7 @@ func (w *opsWorld) checked(snap *change.Snapshot, op Operation, env change.Env) 
 	return tr, nil
 }
 
-// frozen is everything a snapshot holds, as text.
+// frozen returns the contents of a snapshot as text.
 func frozen(s *change.Snapshot) string {
 	out := string(s.State.Encode()) + string(s.Index.Encode()) + string(s.HumanTasks)
 	for _, l := range s.RepoDecisions {
@@ -68,7 +68,7 @@ func frozen(s *change.Snapshot) string {
 	return out
 }
 
-// outcome is everything a transition says, as text.
+// outcomeText returns the contents of a transition as text.
 func outcomeText(tr *change.Transition, err *wire.Error) string {
 	if err != nil {
 		return fmt.Sprint(err.Code, err.Message, err.Hint, err.Field, err.Stage, err.Problems)
@@ -89,7 +89,7 @@ func outcomeText(tr *change.Transition, err *wire.Error) string {
 	return out + decisionText(tr, nil)
 }
 
-// decisionText is what an operation came to, without what it writes down of it.
+// decisionText returns the outcome of an operation, without what it records about it.
 func decisionText(tr *change.Transition, err *wire.Error) string {
 	if err != nil {
 		return outcomeText(nil, err)
@@ -102,8 +102,7 @@ func decisionText(tr *change.Transition, err *wire.Error) string {
 	return out
 }
 
-// deterministic applies the operation again the way replay does: from its record,
-// on a snapshot read from bytes.
+// deterministic applies the operation again as replay does: from its record, on a snapshot read from bytes.
 func (w *opsWorld) deterministic(snap *change.Snapshot, op Operation, env change.Env, tr *change.Transition,
 	err *wire.Error) {
 	w.t.Helper()
@@ -144,7 +143,7 @@ func (w *opsWorld) deterministic(snap *change.Snapshot, op Operation, env change
 	}
 }
 
-// cost follows what is charged: accepted results, and staged results given up.
+// cost tracks what is charged: accepted results, and staged results that were given up.
 func (w *opsWorld) cost(op Operation, tr *change.Transition, before float64) {
 	w.t.Helper()
 	want := before
@@ -195,7 +194,7 @@ func (w *opsWorld) lineByLine(tr *change.Transition) {
 			}
 			if a.Ledger == wire.LedgerEvents {
 				if slices.Contains(run.OwnEventTypes(), row.String("event_type")) {
-					row.Set("event_type", "dispatch_progress") // ours are like any other but for the type
+					row.Set("event_type", "dispatch_progress") // our events have the common form under another type
 				}
 				if errs := run.ValidateEvent(row); len(errs) > 0 {
 					w.t.Fatalf("invalid event %s: %v", line, errs)
@@ -224,8 +223,7 @@ func (w *opsWorld) timeline() {
 	}
 }
 
-// sameIndex holds the index kept operation by operation against one built from
-// the ledgers.
+// sameIndex compares the index updated by each operation with one built from the ledgers.
 func (w *opsWorld) sameIndex(op Operation) {
 	w.t.Helper()
 	built := run.BuildIndex(w.cfg, w.state, w.lines)

@@ -41,7 +41,7 @@ func TestAssignAtAWaitingGate(t *testing.T) {
 		t.Errorf("%s", ojson.Compact(row))
 	}
 	w.fails(wire.CodeInvalidStateTransition, w.approval())
-	// The gate is asked for anew, and opens.
+	// The gate is requested again, and opens.
 	w.accept(w.state.OnlyTurn().TurnID, "phase_transition_request", "build")
 	w.wantStatus(wire.StatusPaused, "human_approval:plan_ok")
 	w.must(w.approval())

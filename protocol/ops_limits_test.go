@@ -1,4 +1,4 @@
-// What limits of money and time say, and what leads on from them.
+// What the budget and time limits say, and how to go on from them.
 
 package protocol
 
@@ -65,7 +65,7 @@ func TestLimitsSayWhatTheyDid(t *testing.T) {
 	}
 }
 
-// What a person adopts lifts the block of a budget that suffices again, and no other.
+// An adopted budget that is large enough again lifts its block, and no other.
 func TestRaisedBudgetIsAdopted(t *testing.T) {
 	budget := func(usd float64) func(*ojson.Object) {
 		return sets("budget", ojson.NewObject("per_run_max_usd", usd, "per_turn_max_usd", 1))

@@ -16,7 +16,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// mail draws a message or an acknowledgement, mostly one that fits.
+// mail draws a message or an acknowledgement, usually a valid one.
 func (m *opsMachine) mail() Operation {
 	w, d := m.w, m.d
 	sent := w.mailIDs()
@@ -40,7 +40,7 @@ func (m *opsMachine) mail() Operation {
 	return op
 }
 
-// mailIDs are the messages of the run.
+// mailIDs returns the messages of the run.
 func (w *opsWorld) mailIDs() []string {
 	var out []string
 	for _, row := range w.rows(wire.LedgerEvents) {
@@ -51,7 +51,7 @@ func (w *opsWorld) mailIDs() []string {
 	return out
 }
 
-// mailRow is the newest event of a kind about a message, nil for none.
+// mailRow returns the newest event of a kind about a message, or nil.
 func (w *opsWorld) mailRow(kind, id string) *evidence.Blob {
 	var found *evidence.Blob
 	for l := range w.lines(wire.LedgerEvents) {
@@ -111,7 +111,7 @@ func TestMessagesReachTheNextBundle(t *testing.T) {
 	if got := w.waiting(); got != "a:"+turn.TurnID+" b:"+turn.TurnID+" c:" {
 		t.Fatalf("after the retry: %s", got)
 	}
-	// Told once, and again to whoever takes the turn over.
+	// Told once, and again to the turn that takes over.
 	tr = w.must(w.reissue(turn.TurnID, ""))
 	next := w.state.OnlyTurn()
 	w.wantEvents(tr, "turn_reissued turn_dispatched task_message_delivered task_message_delivered")
@@ -123,7 +123,7 @@ func TestMessagesReachTheNextBundle(t *testing.T) {
 		t.Fatalf("after the acceptance: %s", got)
 	}
 	w.fails(wire.CodeTurnNotActive, &mail.SendMessage{To: next.TurnID, Kind: "handoff", Body: "late"})
-	// Who missed it can still be answered for; the ledger has what the index forgot.
+	// A person can still answer for a turn that missed it; the ledger has what the index dropped.
 	w.must(w.ack("a", run.AckAccepted))
 	w.fails(wire.CodeInvalidStateTransition, w.ack("a", run.AckRejected))
 	if ack := w.must(w.ack("a", run.AckResolved)).Result.(*mail.AckResult).Ack; ack.String("task_id") != next.TurnID {
@@ -194,7 +194,7 @@ func TestMessageBounds(t *testing.T) {
 		})
 	}
 	w.must(&mail.SendMessage{To: "dev", Kind: "handoff", Body: strings.Repeat("x", mail.MaxMessageBody)})
-	// A reply names a message that there is; its event is the proof.
+	// A reply names an existing message; its event is the proof.
 	reply := &mail.SendMessage{To: "dev", Kind: mail.KindResponse, Body: "x", ReplyTo: "none"}
 	w.fails(wire.CodeNotFound, reply)
 	reply.Answers = evidence.NewBlob(
@@ -203,7 +203,7 @@ func TestMessageBounds(t *testing.T) {
 	if !testrepo.All(t.Name()) {
 		return
 	}
-	// The index takes so many and no more.
+	// The index takes a limited number.
 	for len(w.index.Mailbox.Open) < run.MaxOpenMessages {
 		w.send("dev", func(op *mail.SendMessage) { op.ID = fmt.Sprint("n", len(w.index.Mailbox.Open)) })
 	}
@@ -223,7 +223,7 @@ func TestMailboxIsClosedWithTheRun(t *testing.T) {
 	w.fails(wire.CodeInvalidStateTransition, w.ack(id, run.AckReceived))
 }
 
-// Rows that somebody wrote into the log must not lead astray whoever reads it.
+// Forged rows in the log must not mislead their readers.
 func TestHostileMailRows(t *testing.T) {
 	x := &run.Index{Run: "r"}
 	for _, row := range []string{

@@ -1,4 +1,4 @@
-// Tests of objections: who closes them, and what an open one holds up.
+// Tests of objections: who closes them, and what an open one blocks.
 
 package protocol
 
@@ -26,7 +26,7 @@ func TestObjectionsAreClosedByPeopleAndTurns(t *testing.T) {
 		t.Fatalf("blocking: %v", got)
 	}
 	w.must(&CloseObjection{ID: "OBJ-002", Reason: "x"})
-	// The id is free again: what a later turn raises under it is another objection.
+	// The id is free again: a later turn raises another objection under it.
 	w.accept(w.assign("dev").TurnID, "objections",
 		object(`[{"id":"OBJ-002","severity":"blocking","statement":"again"},{"id":"OBJ-003","severity":"low","statement":"d","status":"resolved"}]`))
 	var ids []string

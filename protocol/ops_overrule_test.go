@@ -1,4 +1,4 @@
-// Taking a turn as it is: once, for what is there, over that no and no other.
+// Taking a turn as it is: once, for its present contents, against that one refusal.
 
 package protocol
 
@@ -15,7 +15,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// asIs is a person's yes to what stops the run; On is "" where nothing can be taken as it is.
+// asIs returns a person's consent to what stops the run; On is "" where nothing can be taken as it is.
 func (w *opsWorld) asIs(reason string) *Reactivate {
 	op := &Reactivate{AcceptAsIs: true, Reason: reason}
 	o, refusal := Overruled(w.state)
@@ -100,14 +100,14 @@ func TestAsItIsCountsForThatOnly(t *testing.T) {
 	w, turn := streak(t)
 	w.must(w.asIs("fine"))
 	w.refuse(wire.CodePolicyEscalation, turn.TurnID, "summary", "something else")
-	// Another policy, which joins in.
+	// Another policy also refuses.
 	w, turn = streak(t)
 	w.must(w.asIs("fine"))
 	tr := w.refuse(wire.CodePolicyEscalation, turn.TurnID, cost(2)...)
 	if !strings.Contains(tr.Failure.Message, "$2.00") {
 		t.Error(tr.Failure.Message)
 	}
-	// What is wrong with the result.
+	// An error in the result.
 	w, turn = streak(t)
 	w.must(w.asIs("fine"))
 	w.stage(turn.TurnID, "status", "nonsense")
@@ -119,7 +119,7 @@ func TestAsItIsCountsForThatOnly(t *testing.T) {
 	if w.state.Overruled != nil {
 		t.Error("a yes outlives the attempt")
 	}
-	// A plain unblock is no yes.
+	// A plain unblock is not consent.
 	w, turn = streak(t)
 	w.must(&Reactivate{Reason: "look again"})
 	if row := w.lastRow(wire.LedgerDecisions); row.String("type") != "human_unblock" ||
@@ -189,7 +189,7 @@ func TestHookAsItIs(t *testing.T) {
 			t.Errorf("%+v: %v", c, got)
 		}
 	}
-	// A second no needs its own yes; the first one stands.
+	// A second refusal needs its own consent; the first one stands.
 	block("hook:before_acceptance:secrets", "a key")
 	w.must(w.asIs("a test key"))
 	if len(w.state.Overruled) != 2 {

@@ -78,7 +78,7 @@ func TestOwnRequestBeatsTheQueue(t *testing.T) {
 	w.accept(dev.TurnID, "run_completion_request", true)
 	w.wantStatus(wire.StatusCompleted, "")
 
-	// Two kinds of request are each judged by their own row.
+	// Each of two kinds of request is judged by its own row.
 	w = startedWorld(t, sets("gates.plan_ok.requires_verification_pass", true,
 		"gates.plan_ok.requires_human_approval", false))
 	w.write("docs/plan.md", "plan")
@@ -97,7 +97,7 @@ func TestSiblingChangesAreAttributed(t *testing.T) {
 	dev, ops := w.assign("dev"), w.assign("ops")
 	w.write("src/dev.go", "d")
 	w.write("src/ops.go", "o")
-	// Nobody has said whose src/ops.go is.
+	// Nothing says whose src/ops.go is.
 	w.refuse(wire.CodeDirtyTreeMismatch, dev.TurnID, "files_changed", []string{"src/dev.go"})
 	w.stage(ops.TurnID, "files_changed", []string{"src/ops.go"})
 	w.accept(dev.TurnID, "files_changed", []string{"src/dev.go"})
@@ -115,7 +115,7 @@ func TestSiblingChangesAreAttributed(t *testing.T) {
 	}
 }
 
-// blockedSibling is a run whose dev turn has used up its attempts while ops works.
+// blockedSibling returns a run whose dev turn has used up its attempts while ops works.
 func blockedSibling(t testingT, edit func(*ojson.Object)) (w *opsWorld, failed, other *run.Turn) {
 	t.Helper()
 	w = startedWorld(t, edit).inPhase("build")
@@ -175,7 +175,7 @@ func TestTwoFailedTurnsNeedTwoAnswers(t *testing.T) {
 	w.wantStatus(wire.StatusActive, "")
 }
 
-// A run blocked for a reason of its own is not unblocked by accepting a turn
+// Accepting a turn does not unblock a run that is blocked for a reason of its own
 // (docs/compatibility.md#where-we-differ-on-purpose row 4).
 func TestAcceptWhileBlocked(t *testing.T) {
 	for name, block := range map[string]Operation{
@@ -227,7 +227,7 @@ func TestAcceptWhileBlocked(t *testing.T) {
 			}
 		})
 	}
-	// What the acceptance itself ran into is settled by a further one.
+	// A block that the acceptance itself ran into is settled by another acceptance.
 	w := startedWorld(t, nil)
 	turn := w.assign("pm")
 	w.must(&Block{
@@ -243,7 +243,7 @@ func TestAcceptWhileBlocked(t *testing.T) {
 	w.wantStatus(wire.StatusActive, "")
 }
 
-// conflicted has ops' turn in conflict with an accepted one of dev.
+// conflicted returns a run with ops' turn in conflict with an accepted one of dev.
 func conflicted(t testingT, edit func(*ojson.Object)) (w *opsWorld, turn *run.Turn) {
 	t.Helper()
 	w = startedWorld(t, edit).inPhase("build")
@@ -268,7 +268,7 @@ func TestConflictLoop(t *testing.T) {
 	tr := w.fails(wire.CodeConflict, w.acceptance(turn.TurnID))
 	w.wantEvents(tr, "turn_conflicted human_escalation_raised run_blocked")
 	w.wantStatus(wire.StatusBlocked, "human:conflict_loop:"+turn.TurnID)
-	// Again: still the same block, nobody is asked twice.
+	// Again: still the same block, and no second question.
 	tr = w.fails(wire.CodeConflict, w.acceptance(turn.TurnID))
 	w.wantEvents(tr, "turn_conflicted run_blocked")
 	// An agent cannot declare its own work the winner.
@@ -308,7 +308,7 @@ func TestConflictReassign(t *testing.T) {
 	w.accept(turn.TurnID, "files_changed", []string{"src/a.go"})
 }
 
-// A conflict loop beside a failed sibling waits for its turn to be settled.
+// A conflict loop beside a failed sibling waits until the sibling is settled.
 func TestConflictLoopBesideABlockedSibling(t *testing.T) {
 	w := startedWorld(t, nil).inPhase("build")
 	dev, ops, qa := w.assign("dev"), w.assign("ops"), w.assign("qa")

@@ -1,5 +1,4 @@
-// Random runs: any sequence of operations on any valid configuration keeps what
-// must always hold (ops_invariants_test.go).
+// Random runs: any sequence of operations on any valid configuration keeps the invariants (ops_invariants_test.go).
 
 package protocol
 
@@ -19,8 +18,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// dice makes the choices. They come from one drawn seed rather than from many
-// drawn values: rapid prefers small ones, and a run of small choices goes nowhere.
+// dice makes the choices from one drawn seed rather than many drawn values: rapid prefers small ones, and a run of
+// small choices makes no progress.
 type dice struct{ *rand.Rand }
 
 func newDice(t *rapid.T) dice {
@@ -31,7 +30,7 @@ func (d dice) one(in int) bool { return d.IntN(in) == 0 }
 
 func pick[T any](d dice, of ...T) T { return of[d.IntN(len(of))] }
 
-// drawConfig varies everything the operations look at.
+// drawConfig varies everything that the operations look at.
 func drawConfig(d dice) func(*ojson.Object) {
 	return func(cfg *ojson.Object) {
 		for _, phase := range []string{"planning", "build", "ship"} {
@@ -132,7 +131,7 @@ func (m *opsMachine) members(turn *run.Turn) []any {
 			`","charter":"c","acceptance_contract":["a"],"required_decision_ids":["DEC-003"]},
 			{"id":"del-002","to_role":"`+pick(d, to...)+`","charter":"c","acceptance_contract":["a"]}]`))
 	}
-	// Mostly the truth about the work tree, sometimes a claim too many or too few.
+	// Usually the truth about the work tree, sometimes one claim too many or too few.
 	seen := w.observe(turn)
 	files := slices.Clone(seen.FilesChanged)
 	files = append(files, turn.Carried...)
@@ -157,7 +156,7 @@ func (m *opsMachine) members(turn *run.Turn) []any {
 	return out
 }
 
-// override names a repo decision, mostly one that can be overridden.
+// override names a repo decision, usually one that can be overridden.
 func (m *opsMachine) override() string {
 	for _, row := range m.w.rows(wire.LedgerRepoDecisions) {
 		if row.String("status") == "active" && m.d.one(2) {
@@ -167,7 +166,7 @@ func (m *opsMachine) override() string {
 	return pick(m.d, "", "", "", " DEC-001")
 }
 
-// mayWrite are the places a turn at work has leave to change.
+// mayWrite returns the paths that an active turn may change.
 func (m *opsMachine) mayWrite() []string {
 	var paths []string
 	for _, t := range m.w.state.ActiveTurns.All() {
@@ -201,7 +200,7 @@ func (m *opsMachine) accept() Operation {
 		w.stage(id, m.members(turn)...)
 	}
 	if d.one(3) {
-		// The siblings have something to show too.
+		// The siblings also stage results.
 		for other, turn := range w.state.ActiveTurns.All() {
 			if other != id && w.staged[other] == nil {
 				w.stage(other, m.members(turn)...)
@@ -398,8 +397,7 @@ func TestOperationsKeepTheirInvariants(t *testing.T) {
 	}
 }
 
-// prevented names a refusal that comes from the last net instead of from the
-// operation's own rules.
+// prevented names a refusal by the final check instead of the operation's own rules.
 func (w *opsWorld) prevented(op Operation, err *wire.Error) string {
 	if err.Code == wire.CodeInvalidStateTransition && err.Details.Has("operation") {
 		return "only the table of transitions stopped it: " + err.Message
@@ -407,8 +405,7 @@ func (w *opsWorld) prevented(op Operation, err *wire.Error) string {
 	return ""
 }
 
-// agentDid fails when an agent's own process has lifted a person's block or passed
-// a gate that needs one.
+// agentDid fails when an agent's own process lifted a person's block or passed a gate that needs a person.
 func (w *opsWorld) agentDid(op Operation, before []byte) {
 	w.t.Helper()
 	was, _ := run.DecodeState(before)

@@ -1,4 +1,4 @@
-// Commits a person made during a turn.
+// Commits that a person made during a turn.
 
 package protocol
 
@@ -110,8 +110,8 @@ func TestReconcileRefuses(t *testing.T) {
 	w.fails(wire.CodeInvalidStateTransition, w.reconciliation("a"))
 }
 
-// What was dirty when the turn began, and was committed since, is not the turn's; what
-// the turn made of it after that is.
+// What was dirty when the turn began, and was committed since, is not the turn's; what the turn changed in it
+// afterwards is.
 func TestReconcileOfDirtThatWasThere(t *testing.T) {
 	for _, later := range []string{"", "by the turn"} {
 		w := startedWorld(t, nil)

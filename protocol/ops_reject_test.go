@@ -60,7 +60,7 @@ func TestRejectRetryAndExhaustion(t *testing.T) {
 		w.state.Escalation.String("from_turn_id") != turn.TurnID || w.lastRow(wire.LedgerRunHistory) == nil {
 		t.Errorf("state %s", w.state.Encode())
 	}
-	// Its own result cannot undo that, nor another rejection, nor an agent.
+	// Neither its own result, nor another rejection, nor an agent can undo that.
 	w.refuse(wire.CodeRunBlocked, turn.TurnID)
 	w.fails(wire.CodeRunBlocked, w.rejection(turn.TurnID, "x"))
 	w.actor.InsideTurn = turn.TurnID
@@ -133,7 +133,7 @@ func TestReissueGuards(t *testing.T) {
 	w.fails(wire.CodeUnknownRole, w.reissue(pm.TurnID, "nobody"))
 	w.fails(wire.CodeRoleNotRouted, w.reissue(pm.TurnID, "ops"))
 	w.fails(wire.CodeRoleActive, w.reissue(pm.TurnID, "qa"))
-	// A reviewer's turn is no way round the clean tree a writer needs.
+	// A reviewer's turn does not avoid the clean tree that a writer needs.
 	w.write("notes.txt", "x")
 	w.fails(wire.CodeDirtyTree, w.reissue(pm.TurnID, "dev"))
 	w.commit()
@@ -150,7 +150,7 @@ func TestReissueGuards(t *testing.T) {
 	w.fails(wire.CodeRunBlocked, w.reissue(qa.TurnID, ""))
 }
 
-// What a refused attempt changed is still the turn's to answer for.
+// The turn still answers for what a refused attempt changed.
 func TestRetryAnswersForEarlierAttempts(t *testing.T) {
 	for _, again := range []string{"reject", "reissue"} {
 		w := startedWorld(t, sets("rules.max_turn_retries", 9)).inPhase("build")
@@ -169,10 +169,9 @@ func TestRetryAnswersForEarlierAttempts(t *testing.T) {
 		}
 		next()
 		w.refuse(wire.CodeDirtyTreeMismatch, turn.TurnID, "files_changed", []string{"src/a.go"})
-		next() // carried on over another attempt
+		next() // carried over another attempt
 		w.refuse(wire.CodeDirtyTreeMismatch, turn.TurnID, "files_changed", []string{"src/a.go"})
-		// Undone, it is nobody's change any more; the other file counts although
-		// this attempt has not touched it.
+		// Once undone, it is no longer a change; the other file counts although this attempt has not touched it.
 		delete(w.work, "src/secret.go")
 		w.accept(turn.TurnID, "files_changed", []string{"src/a.go"})
 		row := w.lastRow(wire.LedgerHistory)
@@ -200,7 +199,7 @@ func TestReviewRetry(t *testing.T) {
 	w.refuse(wire.CodeArtifactMismatch, turn.TurnID, "files_changed", []string{".planning/old.md"})
 }
 
-// In a conflict the files others changed since are theirs, not carried over.
+// In a conflict the files that others changed since are theirs, and are not carried over.
 func TestConflictRetryDoesNotCarryOthers(t *testing.T) {
 	w := startedWorld(t, nil).inPhase("build")
 	dev, ops := w.assign("dev"), w.assign("ops")

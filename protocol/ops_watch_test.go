@@ -39,7 +39,7 @@ func TestAdvanceTurn(t *testing.T) {
 	}
 	w.fails(wire.CodeInvalidStateTransition, &attempt.AdvanceTurn{TurnID: id, Status: wire.TurnStarting})
 
-	// Dispatched again by another loop: no second event, and time of its own.
+	// Dispatched again by another loop: no second event, and a new time limit.
 	w.now = w.now.Add(5 * time.Hour)
 	w.wantEvents(w.must(&attempt.AdvanceTurn{TurnID: id, Status: wire.TurnDispatched}), "")
 	turn = w.turn(id)
@@ -49,7 +49,7 @@ func TestAdvanceTurn(t *testing.T) {
 	}
 	w.must(&Escalate{Reason: "stop"})
 	w.fails(wire.CodeRunBlocked, &attempt.AdvanceTurn{TurnID: id, Status: wire.TurnDispatched})
-	w.must(&attempt.AdvanceTurn{TurnID: id, Status: wire.TurnStarting, PID: 7}) // it goes on working all the same
+	w.must(&attempt.AdvanceTurn{TurnID: id, Status: wire.TurnStarting, PID: 7}) // it still goes on working
 	w.wantStatus(wire.StatusBlocked, "escalation:operator:stop")
 }
 

@@ -1,5 +1,4 @@
-// Every state has a way forward and a way out: a property over the states that random
-// runs reach.
+// Every state has a way forward and a way out: a property of the states that random runs reach.
 
 package protocol
 
@@ -18,8 +17,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// can reports whether a person could do that now, as things are or after raising the
-// budget. Nothing is done.
+// can reports whether a person could do that now, either directly or after raising the budget. It does nothing.
 func (w *opsWorld) can(op Operation) bool {
 	snap, env := w.snapshot(), w.env()
 	env.Actor.InsideTurn = ""
@@ -34,7 +32,7 @@ func (w *opsWorld) can(op Operation) bool {
 	return false
 }
 
-// clean is an assignment after the person has committed or put away what lay about.
+// clean returns an assignment after the person has committed or removed dirty files.
 func (w *opsWorld) clean(role string, leave bool) *AssignTurn {
 	op := w.assignment(role)
 	op.Dirty, op.LeaveGate = nil, leave
@@ -47,7 +45,7 @@ func (w *opsWorld) reassignment(turn string) *RejectTurn {
 	return op
 }
 
-// waysOn are operations of a person that could lead on, by what they are.
+// waysOn returns the operations of a person that could lead on, by name.
 func (w *opsWorld) waysOn() map[string]Operation {
 	ways := map[string]Operation{
 		"start":   w.start(InitRun{}),
@@ -71,8 +69,7 @@ func (w *opsWorld) waysOn() map[string]Operation {
 	return ways
 }
 
-// checkWays fails when the state has no way forward, no way out, or a next command that
-// is refused.
+// checkWays fails when the state has no way forward, no way out, or a refused next command.
 func (w *opsWorld) checkWays() (forward []string) {
 	w.t.Helper()
 	s := w.state
@@ -97,7 +94,7 @@ func (w *opsWorld) checkWays() (forward []string) {
 	return forward
 }
 
-// checkNext holds the one next command that status names against the rules.
+// checkNext checks the one next command of status against the rules.
 func (w *opsWorld) checkNext() {
 	w.t.Helper()
 	id := run.CurrentEscalation(w.state, w.index.OpenEscalations).String("escalation_id")
@@ -139,7 +136,7 @@ func (w *opsWorld) checkNext() {
 	}
 }
 
-// standing is what of a state decides which ways there are, as text.
+// standing returns as text the parts of a state that decide which ways exist.
 func (w *opsWorld) standing() string {
 	s := w.state
 	out := fmt.Sprint(s.Status, s.Phase, run.PendingGate(s), s.LastApproval != nil, len(s.DelegationQueue) > 0,

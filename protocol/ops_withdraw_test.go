@@ -1,4 +1,4 @@
-// Tests of WithdrawApproval: back to the very wait that the approval ended, and no further.
+// Tests of WithdrawApproval: back to exactly the wait that the approval ended, and no further.
 
 package protocol
 
@@ -14,7 +14,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// waiting is everything of a state that a withdrawal has to bring back.
+// waiting returns everything of a state that a withdrawal must restore.
 func waiting(s *run.State) string {
 	c := s.Clone()
 	c.LastApproval, c.TurnSequence, c.BudgetStatus = nil, 0, run.BudgetStatus{}
@@ -123,7 +123,7 @@ func TestWithdrawWhatNoPersonGave(t *testing.T) {
 	w.accept(turn.TurnID, "run_completion_request", true)
 	w.wantStatus(wire.StatusCompleted, "")
 	w.fails(wire.CodeNothingToWithdraw, w.withdrawal(""))
-	// An approval recorded before there was a way back has none.
+	// An approval recorded before withdrawals existed cannot be withdrawn.
 	w = paused(t, nil)
 	op := w.approval().(*ApprovePhase)
 	op.Approval.Undoable = false
@@ -145,7 +145,7 @@ func TestWithdrawWhatNoPersonGave(t *testing.T) {
 	w.fails(wire.CodeNothingToWithdraw, w.withdrawal(""))
 }
 
-// Another tool that changes where a withdrawal leads to claims a person's authority.
+// Another tool that changes what a withdrawal restores claims a person's authority.
 func TestLastApprovalClaims(t *testing.T) {
 	w := paused(t, nil)
 	w.must(w.approval())

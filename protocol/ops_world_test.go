@@ -1,6 +1,6 @@
-// A governed project in memory for the tests of the operations: a work tree with
-// commits, staged results, ledgers. Every operation is checked against what must
-// always hold (ops_invariants_test.go); ops_acts_test.go is what can be done in it.
+// A governed project in memory for the tests of the operations: a work tree with commits, staged results, ledgers.
+// Every operation is checked against the invariants (ops_invariants_test.go); ops_acts_test.go has the possible
+// actions.
 
 package protocol
 
@@ -42,16 +42,16 @@ type opsWorld struct {
 	staged map[string]*ojson.Object
 
 	now    time.Time
-	step   time.Duration // how far the clock goes per operation
+	step   time.Duration // how far the clock advances per operation
 	ops    int
 	actor  evidence.Actor
-	checks bool // hold every operation against the invariants
+	checks bool // check every operation against the invariants
 
 	same, sameOf *config.Config // see equal
 }
 
-// opsConfig is three phases with a reviewer, two writers and two API roles. edit
-// may change the document.
+// opsConfig returns a configuration of three phases with a reviewer, two writers and two API roles. edit may change
+// the document.
 func opsConfig(t testingT, edit func(cfg *ojson.Object)) *config.Config {
 	t.Helper()
 	doc, err := ojson.DecodeObject([]byte(`{
@@ -128,7 +128,7 @@ func obj(text string) *ojson.Object {
 
 func arr(text string) []any { return obj(`{"a":` + text + `}`).Array("a") }
 
-// newOpsWorld is an idle project with one commit.
+// newOpsWorld returns an idle project with one commit.
 func newOpsWorld(t testingT, edit func(cfg *ojson.Object)) *opsWorld {
 	t.Helper()
 	w := &opsWorld{
@@ -151,7 +151,7 @@ func newOpsWorld(t testingT, edit func(cfg *ojson.Object)) *opsWorld {
 	return w
 }
 
-// startedWorld is one with a run.
+// startedWorld returns a project with a run.
 func startedWorld(t testingT, edit func(cfg *ojson.Object)) *opsWorld {
 	t.Helper()
 	w := newOpsWorld(t, edit)
@@ -246,7 +246,7 @@ func (w *opsWorld) baseline() *run.Baseline {
 	return b
 }
 
-// observe is what a store reports of the work tree (docs/spec/observation.md#what-is-observed).
+// observe returns what a store reports of the work tree (docs/spec/observation.md#what-is-observed).
 func (w *opsWorld) observe(turn *run.Turn) result.Observation {
 	base := turn.Baseline
 	from := len(w.revs) - 1

@@ -74,7 +74,7 @@ func TestDeriveRecovery(t *testing.T) {
 	if v := run.DeriveRecovery(both, cfg); v.TypedReason != "pending_run_completion" {
 		t.Errorf("%+v", v)
 	}
-	// A block at a gate is shown for what it is.
+	// A block at a gate is shown as what it is.
 	s := blockedState("gate_action:g1", "make failed")
 	s.PendingPhaseTransition = &run.PendingTransition{From: "planning", To: "build", Gate: "g1"}
 	if v := run.DeriveRecovery(s, cfg); v.TypedReason != "gate_action_failed" ||
@@ -255,8 +255,8 @@ func TestResolveRole(t *testing.T) {
 	}
 }
 
-// TestRecordedWordsStay has the words that a block records: a change of one makes operations that were recorded with
-// the old ones come to something else, unless it has a rule set of its own.
+// TestRecordedWordsStay has the words that a block records: after a change of one, operations recorded with the old
+// words would have another outcome, unless the change has its own rule set.
 func TestRecordedWordsStay(t *testing.T) {
 	for _, c := range []struct{ reason, on, want string }{
 		{

@@ -14,7 +14,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// activeStateDoc is a valid state of a run with one turn at work.
+// activeStateDoc is a valid state of a run with one active turn.
 const activeStateDoc = `{
   "schema_version": "1.1", "run_id": "run_00112233445566aa", "project_id": "demo", "status": "active", "phase": "planning",
   "vendor_note": {"b": 1, "a": [2.50]},
@@ -37,7 +37,7 @@ func stateFrom(t testing.TB, doc string) *run.State {
 	return s
 }
 
-// stateWith is activeStateDoc with members replaced or added.
+// stateWith returns activeStateDoc with members replaced or added.
 func stateWith(t testing.TB, members string) *run.State {
 	t.Helper()
 	o, err := ojson.DecodeObject([]byte(activeStateDoc))
@@ -187,7 +187,7 @@ var stateKeys = []string{"schema_version", "run_id", "project_id", "status", "ph
 	"delegation_queue",
 	"pending_delegation_review", "next_recommended_role", "charter_materialization_pending", "zzz"}
 
-// genStateObject draws a document that looks like a state, damaged in any way.
+// genStateObject draws a document that resembles a state, with any damage.
 func genStateObject(t *rapid.T) *ojson.Object {
 	o, _ := ojson.DecodeObject([]byte(activeStateDoc))
 	for range rapid.IntRange(0, 6).Draw(t, "changes") {

@@ -14,7 +14,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// twoPhaseConfig has planning (gate g1, people approve) and build (gate g2).
+// twoPhaseConfig returns a configuration with planning (gate g1, people approve) and build (gate g2).
 func twoPhaseConfig() *config.Config {
 	c := &config.Config{Template: "generic", Project: config.Project{ID: "demo", Name: "Demo", DefaultBranch: "main"}}
 	for _, r := range []*config.Role{
@@ -141,7 +141,7 @@ func TestRepairBlockedWithoutReason(t *testing.T) {
 	}
 }
 
-// Row 3: accepting a sibling of a blocking turn left blocked with nothing.
+// Row 3: accepting a sibling of a blocking turn left the run blocked on nothing.
 func TestRepairLostBlocker(t *testing.T) {
 	turn := func(status string) string {
 		return `"active_turns": {"turn_z": {"turn_id": "turn_z", "assigned_role": "qa", "status": "running", "attempt": 1, "runtime_id": "m", "assigned_sequence": 1},
@@ -178,7 +178,7 @@ func TestRepairLostBlocker(t *testing.T) {
 	}
 }
 
-// Row 8: what blocks at a gate is not painted over by the pending approval.
+// Row 8: the pending approval does not hide what blocks at a gate.
 func TestRepairKeepsSpecificReason(t *testing.T) {
 	pending := `"active_turns": {}, "pending_phase_transition": {"from": "planning", "to": "build", "gate": "g1"}`
 	reason := func(typed, action string) string {
@@ -257,7 +257,7 @@ func TestRepairBudget(t *testing.T) {
 		get(r, "zz") == nil {
 		t.Errorf("%s", r.Encode())
 	}
-	// 0.1+0.2 style dust is no change.
+	// Rounding differences such as in 0.1+0.2 are not a change.
 	r, notes := run.RepairState(
 		stateWith(t, `{"budget_status": {"spent_usd": 0.30000000000000004, "remaining_usd": 4.7}}`), cfg)
 	if *r.BudgetStatus.RemainingUSD != 4.7 || len(notes) > 0 {
@@ -324,7 +324,7 @@ func TestRepairDelegations(t *testing.T) {
 	}
 }
 
-// Any mixture of the repairable kinds of damage comes out valid.
+// Any mixture of the repairable kinds of damage becomes valid.
 func TestRepairableDamageComesOutValid(t *testing.T) {
 	cfg := twoPhaseConfig()
 	rapid.Check(t, func(t *rapid.T) {

@@ -11,7 +11,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// inStatus is a minimal state that satisfies what its status requires.
+// inStatus returns a minimal state that satisfies what its status requires.
 func inStatus(st wire.Status) *run.State {
 	s := &run.State{
 		SchemaVersion: run.StateSchema,

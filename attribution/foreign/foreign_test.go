@@ -1,4 +1,4 @@
-// What others said, read from their own forms.
+// What other tools noted, read from their own forms.
 
 package foreign
 
@@ -10,7 +10,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 )
 
-// Notes are other people's text: what is not of the form is refused as a whole, and never read as something else.
+// Notes are other people's text: a note in another form is refused as a whole, and never misread.
 func TestReadNote(t *testing.T) {
 	const who = "---\n" + `{"schema_version": "authorship/3.0.0", "prompts": {"k": {"agent_id": {"tool": "codex"}}}}`
 	for _, tt := range []struct {
@@ -43,7 +43,7 @@ func TestReadNote(t *testing.T) {
 	}
 }
 
-// Of several sessions that claim a line the last one counts, as the tool itself reads it.
+// Of several sessions that claim a line the last one counts, as in the tool itself.
 func TestTheLastWordCounts(t *testing.T) {
 	b := &Book{commits: map[object.OID][]said{"c": {
 		{Claim{Source: GitAI, Agent: "first"}, "a", 1, 9},
@@ -72,7 +72,7 @@ func TestTheLastWordCounts(t *testing.T) {
 	}
 }
 
-// FuzzGitAINote: a note of another tool, whatever it holds, is read or left alone.
+// FuzzGitAINote: any note of another tool is either read or left alone.
 func FuzzGitAINote(f *testing.F) {
 	f.Add("src/a.go\n  s_1 1-3,7\n---\n{\"schema_version\":\"" + gitAISchema +
 		"\",\"sessions\":{\"s_1\":{\"agent_id\":{\"tool\":\"x\",\"model\":\"y\"}}}}")

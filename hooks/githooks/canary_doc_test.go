@@ -1,4 +1,4 @@
-// The table of attempts in docs/git-hooks.md is the list of the rehearsal.
+// The table of attempts in docs/git-hooks.md matches the rehearsal's list.
 
 package githooks
 
@@ -41,7 +41,7 @@ func TestCanaryListIsDocumented(t *testing.T) {
 		t.Errorf("docs/git-hooks.md has\n%s\nthe rehearsal tries\n%s", strings.Join(documented, "\n"),
 			strings.Join(tried, "\n"))
 	}
-	// Every rule of the documented table is tried, but for those the text names.
+	// Every rule of the documented table is tried, except those that the text names.
 	_, after, _ = strings.Cut(string(data), "| rule | refuses | by |\n|---|---|---|\n")
 	untried := []string{RuleOutsideScope, RuleParallelConflict, RuleRunsUnpushed, RuleTurnMissing, RuleTooManyCommits}
 	for line := range strings.Lines(after) {

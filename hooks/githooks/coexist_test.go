@@ -9,8 +9,7 @@ import (
 	"testing"
 )
 
-// What lefthook and pre-commit do with a script that is in their way, without
-// the programs themselves.
+// What lefthook and pre-commit do with a script in their way, without the programs themselves.
 func TestScriptsThatManagersMovedAside(t *testing.T) {
 	for _, tt := range []struct {
 		suffix, text string
@@ -57,7 +56,7 @@ func TestScriptsThatManagersMovedAside(t *testing.T) {
 				}
 				replace()
 			}
-			// The one that is kept is what the manager would put back: not ours.
+			// The kept script is what the manager would restore: not ours.
 			_ = os.Remove(path)
 			w.install()
 			w.uninstall()
@@ -71,7 +70,7 @@ func TestScriptsThatManagersMovedAside(t *testing.T) {
 	}
 }
 
-// TestFrameworkHooks keeps .pre-commit-hooks.yaml to hooks there are.
+// TestFrameworkHooks limits .pre-commit-hooks.yaml to existing hooks.
 func TestFrameworkHooks(t *testing.T) {
 	data, err := os.ReadFile(filepath.Join("..", "..", ".pre-commit-hooks.yaml"))
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 )
 
-// FuzzUpdates reads what git tells reference-transaction and pre-receive. What
-// is taken says again what was read.
+// FuzzUpdates reads git's input to reference-transaction and pre-receive. An accepted update encodes back to what
+// was read.
 func FuzzUpdates(f *testing.F) {
 	one, two, zero := strings.Repeat("1", 40), strings.Repeat("a2", 20), strings.Repeat("0", 40)
 	for _, s := range []string{
@@ -54,8 +54,8 @@ func FuzzUpdates(f *testing.F) {
 	})
 }
 
-// FuzzTrailers picks our trailers out of a message. Nothing that is taken could
-// forge another line, and what is taken reads the same again.
+// FuzzTrailers reads our trailers from a message. No accepted value could forge another line, and each reads the
+// same again.
 func FuzzTrailers(f *testing.F) {
 	for _, s := range []string{
 		"", "Agentxchain-Turn: turn_1\nAgentxchain-Role: pm\n", "agentxchain-turn:turn_1\n",

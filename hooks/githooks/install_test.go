@@ -15,8 +15,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// world is a repository with a stand-in for git-agentxchain that notes what it
-// was started for, and says no when a file tells it to.
+// world is a repository with a stand-in for git-agentxchain that records its calls, and fails when a file tells it
+// to.
 type world struct {
 	t    *testing.T
 	dir  string
@@ -100,15 +100,14 @@ func (w *world) install() *Result {
 	return r
 }
 
-// called returns what the stand-in was started for since the last call.
+// called returns the stand-in's calls since the last time.
 func (w *world) called() string {
 	data, _ := os.ReadFile(w.log)
 	_ = os.Remove(w.log)
 	return string(data)
 }
 
-// snapshot is every file of the git directory that hooks may touch, and the
-// work tree, with modes.
+// snapshot returns every file of the git directory that hooks may touch, and the work tree, with modes.
 func (w *world) snapshot() string {
 	var b strings.Builder
 	_ = filepath.WalkDir(w.dir, func(path string, d fs.DirEntry, err error) error {
@@ -209,14 +208,14 @@ func TestInstallIsUndoneToTheByte(t *testing.T) {
 				t.Errorf("refs that are not governed started %s", got)
 			}
 
-			// The hard stop is not skipped by --no-verify.
+			// --no-verify does not skip the hard stop.
 			w.write(w.log+".no", "", 0o644)
 			if out, err := w.try("commit", "-q", "--no-verify", "--allow-empty", "-m", "two"); err == nil {
 				t.Errorf("git commit --no-verify went through:\n%s", out)
 			}
 			_ = os.Remove(w.log + ".no")
 
-			// A guard whose program is gone says so, and how to get it back.
+			// A guard whose program is gone says so, and how to restore it.
 			gone := w.bin + ".gone"
 			_ = os.Rename(w.bin, gone)
 			if out, err := w.try("commit", "-q", "--allow-empty", "-m", "three"); err == nil ||
@@ -253,7 +252,7 @@ func TestUninstallKeepsWhatWasSetSince(t *testing.T) {
 	w.git("config", "core.hooksPath", ".githooks")
 	w.install()
 	w.git("config", "user.nickname", "kept")
-	w.install() // once more: what was set between is not a part of the installation
+	w.install() // once more: settings made in between are not part of the installation
 	if _, err := Uninstall(context.Background(), w.repo); err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ import (
 type manager struct {
 	name    string
 	prepare func(*world)    // its configuration: pre-commit writes "theirs" into a file of that name
-	install func() []string // the command that puts its hooks in place
+	install func() []string // the command that installs its hooks
 }
 
 func managers() []manager {
@@ -71,9 +71,8 @@ func (w *world) bothRun(when string) {
 	}
 }
 
-// TestManagers puts guards beside the hook managers people use, in both orders,
-// with the real programs. One that is not on PATH is passed over, unless
-// AGENTXCHAIN_TEST_MANAGERS insists on all of them.
+// TestManagers installs guards beside popular hook managers, in both orders, with the real programs. It skips a
+// manager that is not on PATH, unless AGENTXCHAIN_TEST_MANAGERS requires all of them.
 func TestManagers(t *testing.T) {
 	testrepo.Serving(t)
 	for _, m := range managers() {
@@ -90,11 +89,11 @@ func TestManagers(t *testing.T) {
 				w.manage(m)
 				w.write(filepath.Join(w.dir, "file"), "zero\n", 0o644)
 				w.git("add", "file")
-				w.git("commit", "-q", "-m", "zero") // whatever it does at its first run is done
+				w.git("commit", "-q", "-m", "zero") // its first run is then done
 				before := w.hooksAndConfig()
 				w.install()
 				w.bothRun("after ours")
-				w.manage(m) // as it does with every npm install, or when its configuration changed
+				w.manage(m) // as with every npm install, or when its configuration changed
 				w.install()
 				w.bothRun("after both once more")
 				w.uninstall()
@@ -139,7 +138,7 @@ func (w *world) uninstall() {
 	}
 }
 
-// hooksAndConfig is every hook file with its content, and the configuration.
+// hooksAndConfig returns every hook file with its content, and the configuration.
 func (w *world) hooksAndConfig() string {
 	var b strings.Builder
 	for _, pattern := range []string{".git/hooks/*", ".husky/_/*", ".git/config", ".git/agentxchain/*"} {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestRefusesEveryRule holds the sentences against the table of the documentation.
+// TestRefusesEveryRule compares the sentences with the table in the documentation.
 func TestRefusesEveryRule(t *testing.T) {
 	doc, err := os.ReadFile("../../docs/git-hooks.md")
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 )
 
-// A person who has said yes is not waited for, however the address is written.
+// A person who has agreed is not waited for, however the address is written.
 func TestUnheard(t *testing.T) {
 	r := &config.GateRule{Principals: []string{"ann@example.org", "bob@example.org", "cleo@example.org"}}
 	votes := []*run.Vote{{Principal: "Bob@Example.org"}, {Principal: "dan@example.org"}}

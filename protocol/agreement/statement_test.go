@@ -8,7 +8,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/attest"
 )
 
-// A statement that a machine with a fast clock made is no statement about something else.
+// A statement from a machine with a fast clock is not reported as a statement about something else.
 func TestStatementOfAFastClock(t *testing.T) {
 	now := time.Date(2026, 11, 28, 8, 0, 0, 0, time.UTC)
 	m := &Moment{Now: now}

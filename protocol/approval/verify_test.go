@@ -13,7 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/external"
 )
 
-// What no proof goes with is told, and what contradicts itself is found.
+// Sayings without proof are reported, and contradictions are found.
 func TestVerifyApprovalsFindings(t *testing.T) {
 	cfg := &config.Config{Authority: &config.Authority{}}
 	cfg.Authority.Approvers.Set("m", &config.Approvers{
@@ -72,8 +72,8 @@ func TestVerifyApprovalsFindings(t *testing.T) {
 	}
 }
 
-// A statement that answers what came before a withdrawal was signed for the question that was taken back; so it is with a
-// denial, after which a restore may bring the question back.
+// A statement that answers a request from before a withdrawal was signed for the question that was taken back; the
+// same holds for a denial, after which a restore may bring the question back.
 func TestAnswersFromBeforeANo(t *testing.T) {
 	for _, no := range []string{protocol.OpWithdraw, protocol.OpDeny} {
 		answersFromBefore(t, no)
@@ -102,7 +102,7 @@ func answersFromBefore(t *testing.T, no string) {
 	}
 }
 
-// A ledger of an artifact is the word of who made it: nothing in it makes this panic.
+// A ledger of an artifact is only its author's word: nothing in it causes a panic.
 func FuzzExportedApprovals(f *testing.F) {
 	f.Add([]byte(`{"type":"human_approval","gate_id":"g","votes":[{"principal":"a","statement":"sha256:../../x"}],"votes_needed":1}`))
 	f.Fuzz(func(t *testing.T, ledger []byte) {

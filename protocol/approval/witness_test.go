@@ -31,7 +31,7 @@ func TestAWitnessSaysTheNumberOfTheOperation(t *testing.T) {
 	if got, refusal := attest.DecodeStatement(data); refusal != nil || got.Sequence != 7 {
 		t.Errorf("%+v, %v; want the number 7", got, refusal)
 	}
-	// Unsigned it proves nothing, and accuses no run of a loss.
+	// Unsigned, it proves nothing and reports no run as lost.
 	env := (&attest.Envelope{Payload: data, Signature: []byte("none")}).EncodeDSSE()
 	for _, w := range JudgeWitnesses("run_1", [][]byte{env, []byte("{}")}, nil, nil) {
 		if w.Proven || w.Code != FindWitnessInvalid {

@@ -1,4 +1,4 @@
-// The files of signers, and signatures of the real programs judged against them.
+// The files of signers, and signatures of the real programs verified with them.
 
 package attest
 
@@ -29,7 +29,7 @@ import (
 
 var now = time.Now().UTC().Truncate(time.Millisecond)
 
-// program runs one of the stock tools, or skips the test where it is missing.
+// program runs one of the standard tools, or skips the test where it is missing.
 type program struct {
 	*testing.T
 	dir string
@@ -133,7 +133,7 @@ func allowing(t *testing.T, lines ...string) *Signers {
 	return signers(t, map[string]string{AllowedSignersPath: strings.Join(lines, "\n") + "\n"})
 }
 
-// code is how a judgement ended, "" for well; principal is asked for when it is not "".
+// code returns the outcome of a judgement, "" when valid; a principal other than "" is checked too.
 func code(s *Signers, e *Envelope, at time.Time, principal string) string {
 	sig, err := s.Verify(e, at)
 	if err == nil && principal != "" {
@@ -180,7 +180,7 @@ func TestSSHKinds(t *testing.T) {
 	}
 }
 
-// TestAllowedSignersAsSSHReadsThem holds lines against ssh-keygen itself.
+// TestAllowedSignersAsSSHReadsThem compares our reading of lines with ssh-keygen itself.
 func TestAllowedSignersAsSSHReadsThem(t *testing.T) {
 	p := programs(t, "ssh-keygen")
 	payload, _ := example().Encode()
@@ -348,7 +348,7 @@ func TestSSHCertificates(t *testing.T) {
 	}
 }
 
-// TestHardwareKeys plays the hardware: the key signs what an authenticator would.
+// TestHardwareKeys simulates the hardware: the key signs what an authenticator would.
 func TestHardwareKeys(t *testing.T) {
 	pub, private, err := ed25519.GenerateKey(nil)
 	if err != nil {
@@ -423,7 +423,7 @@ func TestOpenPGP(t *testing.T) {
 	sig, err := s.Verify(e, now)
 	if err != nil || !slices.Equal(sig.Principals, []string{"a@example.org"}) || !strings.HasPrefix(sig.KeyID,
 		"openpgp:") {
-		// The key is made within the second that now was cut to.
+		// The key is made within the second to which now was truncated.
 		sig, err = s.Verify(e, now.Add(time.Minute))
 	}
 	if err != nil || !slices.Equal(sig.Principals, []string{"a@example.org"}) {
@@ -534,7 +534,7 @@ func TestX509(t *testing.T) {
 	}
 }
 
-// TestRevokedCertificateInDisguise has the owner of a revoked certificate change bytes of it that nobody signed.
+// TestRevokedCertificateInDisguise lets the owner of a revoked certificate change unsigned bytes of it.
 func TestRevokedCertificateInDisguise(t *testing.T) {
 	p := programs(t, "openssl")
 	payload, _ := example().Encode()
@@ -614,7 +614,7 @@ func TestRevokedCertificateInDisguise(t *testing.T) {
 	}
 }
 
-// TestLimitedAuthority has an authority that may speak for one domain certify an address of another.
+// TestLimitedAuthority lets an authority that is limited to one domain certify an address of another.
 func TestLimitedAuthority(t *testing.T) {
 	testrepo.Thorough(t)
 	p := programs(t, "openssl")
@@ -647,7 +647,7 @@ func TestLimitedAuthority(t *testing.T) {
 	}
 }
 
-// certificate is one of X.509, taken apart.
+// certificate is an X.509 certificate, split into its parts.
 type certificate struct {
 	Signed, Algorithm asn1.RawValue
 	Signature         asn1.BitString

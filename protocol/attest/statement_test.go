@@ -1,4 +1,4 @@
-// Statements and envelopes: there and back, and what is refused.
+// Statements and envelopes: round trips and refusals.
 
 package attest
 
@@ -214,7 +214,7 @@ func TestStatementRefused(t *testing.T) {
 	}
 }
 
-// TestPAE holds the encoding against the example of the DSSE specification.
+// TestPAE compares the encoding with the example of the DSSE specification.
 func TestPAE(t *testing.T) {
 	got := string(PAE("http://example.com/HelloWorld", []byte("hello world")))
 	if want := "DSSEv1 29 http://example.com/HelloWorld 11 hello world"; got != want {

@@ -11,7 +11,7 @@ import (
 	"github.com/secure-systems-lab/go-securesystemslib/dsse"
 )
 
-// sshVerifier is a verifier as third-party tooling would write one: ssh-keygen judges.
+// sshVerifier is a verifier as third-party tools would write one: ssh-keygen judges.
 type sshVerifier struct {
 	p      *program
 	signer string
@@ -27,7 +27,7 @@ func (v *sshVerifier) Verify(_ context.Context, data, sig []byte) error {
 func (v *sshVerifier) KeyID() (string, error)   { return "", errors.New("any key") }
 func (v *sshVerifier) Public() crypto.PublicKey { return nil }
 
-// The envelope is DSSE to a library that is not ours, with ssh-keygen for the signature.
+// A library that is not ours accepts the envelope as DSSE, with ssh-keygen for the signature.
 func TestThirdPartyVerifier(t *testing.T) {
 	p := programs(t, "ssh-keygen")
 	public := p.key("ada", "-t", "ed25519")

@@ -46,7 +46,7 @@ func TestBuildSession(t *testing.T) {
 		t.Error(one.String("session_id"))
 	}
 
-	// The same run keeps the session and what others put there.
+	// The same run keeps the session and other tools' members.
 	one.Set("operator_commit_reconciliation", ojson.NewObject("x", 1))
 	env.Now = time.UnixMilli(5000)
 	s.ActiveTurns.Delete("turn_b")
@@ -69,7 +69,7 @@ func TestBuildSession(t *testing.T) {
 		t.Error("the previous session was modified")
 	}
 
-	// Another run begins another session.
+	// Another run starts another session.
 	s.RunID, s.PendingPhaseTransition, s.PendingRunCompletion = new("run_2"), nil, &run.PendingCompletion{Gate: "g2"}
 	three := BuildSession(two, s, "blocked", env)
 	if three.String("session_id") == two.String("session_id") ||

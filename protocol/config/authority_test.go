@@ -52,7 +52,7 @@ func TestAuthority(t *testing.T) {
 	}
 }
 
-// What cannot be read asks for more, not for less.
+// An unreadable member makes the rule stricter, not weaker.
 func TestAuthorityFailsClosed(t *testing.T) {
 	cfg, _ := withAuthority(t, `{"approvers":{"a":{"principals":["x@y"]}},
 		"gates":{"g":{"by":"a","signed":"no","not_author":0}},"signoff_documents":7}`)

@@ -212,7 +212,7 @@ func TestDecodeConfigFull(t *testing.T) {
 	if p, _ := c.Prompts.Get("coder"); p != ".agentxchain/prompts/coder.md" {
 		t.Errorf("prompts: %q", p)
 	}
-	// What the decoder does not know survives in place.
+	// Members that the decoder does not know survive in place.
 	if diff := cmp.Diff([]string{"z", "a"}, c.Raw.Object("x_other").Keys()); diff != "" {
 		t.Error(diff)
 	}
@@ -289,7 +289,7 @@ func TestDecodeConfigLegacy(t *testing.T) {
 	if len(p) != 1 || p[0].Code != ProblemLegacyConfig || p[0].Field != "version" {
 		t.Errorf("%+v", p)
 	}
-	// A governed document may carry any version member.
+	// A governed document may have any version member.
 	if _, p := cfgDecode(t, `{"version":3,`+cfgMinimal[1:]); len(p) > 0 {
 		t.Error(p.Join())
 	}
@@ -320,7 +320,7 @@ func TestRoutingOrderIsPhaseOrder(t *testing.T) {
 	}
 }
 
-// Best effort: what can be read is there although the document is refused.
+// Best effort: readable members are set although the document is refused.
 func TestDecodeConfigBestEffort(t *testing.T) {
 	c, p := cfgDecode(t, `{"schema_version":"9","roles":{"a":null,"b":{"runtime":"r","write_authority":"owner"}},
 		"runtimes":{"r":{"type":"local_cli"}},"routing":{"x":null,"y":{"entry_role":"b","exit_gate":"g","max_concurrent_turns":9,"allowed_next_roles":["a",5]}},

@@ -1,4 +1,4 @@
-// Words the decoder does not know, and names that are empty, are refused wherever they stand.
+// Words that the decoder does not know, and empty names, are refused wherever they are.
 
 package config
 
@@ -25,14 +25,14 @@ var cfgWords = strings.NewReplacer(
 	`"on_idle": "exit"`, `"on_idle": "exit", "idle_expansion": {"role": "lead"}`,
 ).Replace(cfgFull)
 
-// mayBeEmpty are the strings that say something when they are empty: an argument, a
-// header, a variable, a policy's text. template is told from nothing nowhere.
+// mayBeEmpty matches the strings that may be empty: an argument, a header, a variable, a policy's text, and
+// template, where empty means absent.
 var mayBeEmpty = regexp.MustCompile(
 	`^(template|runtimes\.\w+\.(args\[\d+\]|headers\.\w+)|hooks\..*\.(env|headers)\.\w+|` +
 		`policies\[\d+\]\.message|retention\..*|files\..*)$`)
 
-// free are texts, names, addresses and paths of a person's choice; every other string of a
-// configuration is one of a set of words or refers to something declared.
+// free matches texts, names, addresses and paths that a person chooses; every other string of a configuration is
+// one of a set of words or refers to something declared.
 var free = regexp.MustCompile(
 	`^(template|project\..*|roles\.\w+\.(title|mandate)|retention\..*|files\..*|prompts\..*|` +
 		`runtimes\.\w+\.(command.*|args.*|cwd|model|auth_env|headers\..*|tool_name)|gates\.\w+\.requires_files.*|` +
@@ -66,7 +66,7 @@ func TestUnknownWordsAndEmptyNamesAreRefused(t *testing.T) {
 	refused := func(path, value string) {
 		t.Helper()
 		_, problems := DecodeObject(cfgChanged(t, cfgWords, path, value))
-		// What depends on the member may be named in its place.
+		// Findings may name what depends on the member instead.
 		if len(problems) == 0 {
 			t.Errorf("%s %s passes", path, value)
 		}

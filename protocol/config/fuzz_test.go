@@ -55,7 +55,7 @@ func cfgCheck(t interface{ Fatalf(string, ...any) }, o *ojson.Object) {
 		t.Fatalf("decoding changed the document")
 	}
 	if len(p) == 0 && norm != "" {
-		// A valid document normalises to a document whose phases are the same.
+		// A valid document normalises to a document with the same phases.
 		if !slices.Equal(NormalizedConfig(c).Object("routing").Keys(), c.Phases()) {
 			t.Fatalf("phases lost in %s", norm)
 		}
@@ -112,7 +112,7 @@ func cfgAnyValue() *rapid.Generator[any] {
 	})
 }
 
-// Any member of a full document replaced by anything: always a Config, never a panic.
+// A full document with any member replaced by any value always gives a Config, never a panic.
 func TestDecodeConfigAnyMutation(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		o, err := ojson.DecodeObject([]byte(cfgFull))
@@ -151,7 +151,7 @@ func TestDecodeConfigAnyMutation(t *testing.T) {
 	})
 }
 
-// Phase order is document order whatever the names are.
+// Phase order is document order, whatever the names are.
 func TestPhaseOrderProperty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		names := rapid.SliceOfNDistinct(rapid.StringMatching(`[a-z][a-z0-9_-]{0,6}`), 1, 12, rapid.ID[string]).Draw(t,

@@ -2,7 +2,7 @@ package config
 
 import "testing"
 
-// What a change is judged by can be set by its path: --set knows the member.
+// Every member that changes are judged by can be set by its path: --set knows it.
 func TestLayoutHasTheJudgedMembers(t *testing.T) {
 	root := layoutTree()
 	for section, judged := range map[string]members{

@@ -1,4 +1,4 @@
-// Tests of comparing the rules of two configurations.
+// Tests of the comparison of two configurations' rules.
 
 package config_test
 
@@ -42,7 +42,7 @@ const ruleDoc = `{"schema_version":"1.0","project":{"id":"p","name":"P","goal":"
  "run_loop":{"max_turns":20,"startup_watchdog_ms":5},
  "gate_semantic_coverage_mode":"strict","x_other":{"deep":[1,2]}}`
 
-// at returns the object that holds the last member of a pointer, and that member's name.
+// ruleAt returns the object with the last member of a pointer, and that member's name.
 func ruleAt(t testing.TB, doc *ojson.Object, at string) (*ojson.Object, string) {
 	t.Helper()
 	parts := strings.Split(strings.TrimPrefix(at, "/"), "/")
@@ -57,7 +57,7 @@ func ruleAt(t testing.TB, doc *ojson.Object, at string) (*ojson.Object, string) 
 	return doc, parts[len(parts)-1]
 }
 
-// ruleEdit is ruleDoc with one member replaced, or removed when value is "".
+// ruleEdit returns ruleDoc with one member replaced, or removed when value is "".
 func ruleEdit(t testing.TB, doc, at, value string) *config.Config {
 	t.Helper()
 	root, err := ojson.DecodeObject([]byte(doc))
@@ -255,7 +255,7 @@ func TestRuleChangesOfNoConfiguration(t *testing.T) {
 	}
 }
 
-// ruleChoices are members with values to draw from; "" removes the member.
+// ruleChoices are members and the values to draw for them; "" removes the member.
 var ruleChoices = []struct {
 	at     string
 	values []string
@@ -329,7 +329,7 @@ func ruleDecode(t *rapid.T, picked []string) *config.Config {
 	return cfg
 }
 
-// ruleSituation draws what a run looks like when it wants to leave planning.
+// ruleSituation is a drawn situation of a run that wants to leave planning.
 type ruleSituation struct {
 	gate   gates.Input
 	policy limits.PolicyInput
@@ -372,7 +372,7 @@ func ruleWorld(t *rapid.T) ruleSituation {
 	}
 }
 
-// openness of the way out of planning: 0 closed, 1 for a person, 2 open.
+// openness says how open the way out of planning is: 0 closed, 1 for a person, 2 open.
 func (w ruleSituation) openness(cfg *config.Config) int {
 	in := w.gate
 	in.Config = cfg
@@ -396,7 +396,7 @@ func (w ruleSituation) openness(cfg *config.Config) int {
 	return 1
 }
 
-// What is not called a weakening opens no gate, breaks off no policy and no time limit.
+// A change that does not count as weakening opens no gate and disables no policy and no time limit.
 func TestUnmarkedRuleChangesAreAsStrict(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		before, after := rulePair(t)
@@ -441,7 +441,7 @@ func TestUnmarkedRuleChangesAreAsStrict(t *testing.T) {
 	})
 }
 
-// A difference there is a difference back, and not both ways are stricter.
+// A difference in one direction is a difference in the other, and not both directions are stricter.
 func TestRuleChangesAreOneWay(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		before, after := rulePair(t)
@@ -456,7 +456,7 @@ func TestRuleChangesAreOneWay(t *testing.T) {
 	})
 }
 
-// Any member at any place is accounted for, and nothing panics.
+// Every member at every place is covered, and nothing panics.
 func TestRuleChangesOfAnyDocument(t *testing.T) {
 	leaf := rapid.SampledFrom(
 		[]string{"null", "true", "0", "-0", "1e400", `"x"`, "[]", "{}", `[{"id":"a"},{"id":"a"}]`, `{"a":null}`})

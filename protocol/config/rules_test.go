@@ -311,7 +311,7 @@ func TestConfigRules(t *testing.T) {
 	}
 }
 
-// The named things of the reference findings.
+// The named findings of the reference.
 func TestConfigReferenceFindings(t *testing.T) {
 	for _, tc := range []struct{ path, Member, code, field, named string }{
 		{"routing.build.entry_role", `"pilot"`, ProblemUndeclaredRole, "routing.build.entry_role", "pilot"},
@@ -327,14 +327,14 @@ func TestConfigReferenceFindings(t *testing.T) {
 			t.Errorf("%s = %s: %+v", tc.path, tc.Member, p)
 		}
 	}
-	// A member of the wrong type is declared all the same: one finding, not two.
+	// A member of the wrong type still counts as declared: one finding, not two.
 	_, p := DecodeObject(cfgChanged(t, cfgFull, "gates.ship_ok", "null"))
 	if len(p) != 1 {
 		t.Errorf("null gate: %+v", p)
 	}
 }
 
-// Who is told of a version after the known ones learns that an update may read it.
+// A finding about a later version than the known ones says that an update may read it.
 func TestConfigOfALaterVersion(t *testing.T) {
 	for member, later := range map[string]bool{`"2.0"`: true, `"1.1"`: true, `5`: true, `"0.9"`: false, `3`: false, `"x"`: false} {
 		_, p := DecodeObject(cfgChanged(t, cfgFull, "schema_version", member))

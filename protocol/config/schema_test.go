@@ -1,4 +1,4 @@
-// The published schema of agentxchain.json judges as the decoder does, as far as a schema can.
+// The published schema of agentxchain.json agrees with the decoder, as far as a schema can.
 
 package config
 
@@ -20,7 +20,7 @@ func TestSchemaJudgesAsTheDecoder(t *testing.T) {
 		return found
 	}
 	schematest.Agree(t, schematest.Read(t, "../../docs/schemas/agentxchain.json"), "testdata/every-member.json", judge,
-		// One member is held against another.
+		// One member is compared with another.
 		"which is not declared in", "which is not in", "can only propose changes", "writes files directly",
 		"must contain {prompt}", "must be greater than", "must not be smaller", "must not be greater",
 		"requires_human_approval: true", "but the group has")

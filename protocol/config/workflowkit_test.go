@@ -48,7 +48,7 @@ func TestDefaultKit(t *testing.T) {
 		{`"workflow_kit":null`, []string{"planning", "implementation", "qa"}},
 		{`"routing":{"qa":{},"extra":{},"planning":{}}`, []string{"qa", "planning"}},
 		{`"routing":{"extra":{}}`, nil},
-		// A phase that only looks like the name of another template has no default.
+		// A phase whose name only resembles another template has no default.
 		{`"routing":{"architecture-review":{},"security":{}}`, nil},
 	} {
 		c := cfgKit(t, tc.members)
@@ -92,7 +92,7 @@ func TestExplicitKit(t *testing.T) {
 	}
 }
 
-// A declared artifact overrides the template's one of the same path, member by member, in its place.
+// A declared artifact overrides the template's artifact of the same path, member by member, in its place.
 func TestKitMerge(t *testing.T) {
 	c := cfgKit(t, `"workflow_kit":{"phases":{"planning":{"template":"planning-default","artifacts":[
 		{"path":"own.md","required":false},

@@ -69,7 +69,7 @@ func TestWriteContractMatrix(t *testing.T) {
 		{wire.ReviewOnly, "api_proxy", "direct", "yes", Contract{"planning_only", "yes", true, true}},
 		{wire.ReviewOnly, "api_proxy", "direct", "no", Contract{"review_artifact_only", "no", false, false}},
 
-		// What is not known can do nothing.
+		// What is unknown can do nothing.
 		{"", "manual", "", "", Contract{"unknown", "unknown", false, false}},
 		{"owner", "mcp", "", "", Contract{"unknown", "unknown", false, false}},
 		{wire.Authoritative, "robot", "", "", Contract{"unknown", "unknown", false, false}},

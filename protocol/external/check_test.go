@@ -1,4 +1,4 @@
-// What another tool wrote is held against its rows, member by member.
+// Another tool's state is checked against its rows, member by member.
 
 package external
 
@@ -293,8 +293,8 @@ func editTurn(s *run.State, edit func(*run.Turn)) {
 	edit(t)
 }
 
-// Every member of the state has a rule, also one that is added tomorrow; a change of any
-// of them with no row beside it is refused by its name.
+// Every member of the state has a rule, including future ones; an unrecorded change of any member is refused by
+// name.
 func TestEveryMemberIsAccountedFor(t *testing.T) {
 	members := make(map[string]reflect.StructField)
 	for f := range structFields(reflect.TypeFor[run.State]()) {

@@ -458,8 +458,8 @@ func TestGateResultObject(t *testing.T) {
 	}
 }
 
-// TestGateReadsOnlyGateFiles: whatever the gate decides, files Files does
-// not name have no say in it, and a gate passes only when every reason is gone.
+// TestGateReadsOnlyGateFiles: files that Files does not name never affect a gate's decision, and a gate passes only
+// when every reason is gone.
 func TestGateReadsOnlyGateFiles(t *testing.T) {
 	paths := []string{".planning/PM_SIGNOFF.md", ".planning/SYSTEM_SPEC.md", "a.md", "b.md"}
 	rapid.Check(t, func(t *rapid.T) {

@@ -18,7 +18,7 @@ func TestNonProgress(t *testing.T) {
 		c.Gate("build_gate").RequiresHuman = true
 	})
 	in := Input{Config: c, Files: filesOf("x", "")}
-	// The guard finds the right request in every phase, the last one included.
+	// The guard finds the right request in every phase, including the last.
 	for _, phase := range []string{"plan", "build", "ship"} {
 		in.Phase = phase
 		first := NonProgress(NonProgressInput{Gate: in})
@@ -59,7 +59,7 @@ func TestNonProgressSemanticFailure(t *testing.T) {
 	if len(first.FailingFiles) != 1 {
 		t.Fatalf("got %+v", first)
 	}
-	// Editing the document is work on the gate even when the verdict stays.
+	// Editing the document is work on the gate even if the verdict stays.
 	if got := NonProgress(NonProgressInput{
 		Gate:      in,
 		Signature: first.Signature,

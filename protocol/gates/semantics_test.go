@@ -217,8 +217,8 @@ func TestPathSemantics(t *testing.T) {
 	}
 }
 
-// TestSemanticsHugeInput guards against rules whose cost grows faster than the
-// document: each of these takes hours when it does.
+// TestSemanticsHugeInput guards against rules whose cost grows faster than the document: each of these would take
+// hours.
 func TestSemanticsHugeInput(t *testing.T) {
 	n := 1 << 20
 	if !testrepo.All(t.Name()) {
@@ -239,7 +239,7 @@ func allSemantics() []string {
 		config.SemanticsReleaseNotes, config.SemanticsSectionCheck, SemanticsRecoveryReport}
 }
 
-// genDocument draws text out of the pieces the evaluators look for.
+// genDocument draws text from the pieces that the evaluators look for.
 func genDocument() *rapid.Generator[string] {
 	piece := rapid.SampledFrom([]string{"Approved", ":", "YES", "NO", "## Verdict", "SHIP IT", "## Purpose",
 		"## Interface", "## Acceptance Tests", "(x)", "- [ ] Name the executable checks",

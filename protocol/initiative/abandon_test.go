@@ -35,7 +35,7 @@ func TestAbandon(t *testing.T) {
 		}
 	}
 
-	// Another implementation takes it up again, and keeps the member it does not know.
+	// Another implementation resumes it, and keeps the member it does not know.
 	w.State = w.State.Clone()
 	w.State.Status, w.State.BlockedReason = StatusActive, ""
 	if w.State.Over() {

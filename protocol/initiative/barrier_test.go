@@ -11,7 +11,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
-// accepted is a history of "workstream/repo:decision,decision" acceptances.
+// accepted returns a history of "workstream/repo:decision,decision" acceptances.
 func accepted(list ...string) *History {
 	var rows []*ojson.Object
 	for i, s := range list {
@@ -120,7 +120,7 @@ func TestNewBarriersHaveTheProtocolsShape(t *testing.T) {
 	}
 }
 
-// What somebody else wrote into barriers.json survives our rewrite.
+// What another tool wrote into barriers.json survives our rewrite.
 func TestBarriersKeepWhatTheyDoNotKnow(t *testing.T) {
 	const text = `{"z":{"status":"pending","notes":"n","workstream_id":"polish","type":"all_repos_accepted","required_repos":["api"],"odd":[1]},"a":7}`
 	b, p := DecodeBarriers(object(t, text))

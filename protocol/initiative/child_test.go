@@ -1,4 +1,4 @@
-// Repositories as tests play them: governed states in memory that take, accept, reject and reissue turns.
+// Simulated repositories: governed states in memory that take, accept, reject and reissue turns.
 
 package initiative
 
@@ -57,7 +57,7 @@ func newActors(t testing.TB, w *Workspace) *actors {
 	return a
 }
 
-// read is what the coordinator gets to see.
+// read returns what the coordinator sees.
 func (a *actors) read() Children {
 	out := Children{}
 	for id, s := range a.states {
@@ -70,7 +70,7 @@ func (a *actors) read() Children {
 	return out
 }
 
-// dispatch gives a turn out and returns the change that records it.
+// dispatch dispatches a turn and returns the change that records it.
 func (a *actors) dispatch(w *Workspace, as *Assignment) (turn string, c *Change) {
 	a.turns++
 	turn = fmt.Sprintf("turn_%d", a.turns)
@@ -119,7 +119,7 @@ func TestChildFollowsReissues(t *testing.T) {
 	if c.Follow("a") != "c" || c.Follow("c") != "c" || c.Follow("z") != "z" || c.Follow("none") != "none" {
 		t.Error("links are not followed to their end")
 	}
-	c.Follow("x") // a circle ends
+	c.Follow("x") // must end despite the cycle
 }
 
 func TestCheckPhases(t *testing.T) {

@@ -203,7 +203,7 @@ func TestConfigFindings(t *testing.T) {
 				t.Errorf("%s: poor finding %+v", c.at, f)
 			}
 		}
-		// Phases of a workstream that is not read do not matter to what is tested.
+		// The phases of an unread workstream do not matter to this test.
 		if got := strings.Join(codes, " "); got != c.want {
 			t.Errorf("%s = %s: %s, want %s", c.at, c.value, got, c.want)
 		}
@@ -249,7 +249,7 @@ func TestCycles(t *testing.T) {
 	if len(got) != 2 {
 		t.Errorf("two cycles: %v", got)
 	}
-	// A diamond is no cycle.
+	// A diamond is not a cycle.
 	if got := decode(`"a":` + stream(``) + `,"b":` + stream(`"a"`) + `,"c":` + stream(`"a"`) + `,"d":` +
 		stream(`"b","c"`)); len(got) > 0 {
 		t.Errorf("%v", got)

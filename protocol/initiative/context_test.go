@@ -1,4 +1,4 @@
-// Tests of the context a repository gets and of the record of a turn given out.
+// Tests of a repository's context and of the record of a dispatched turn.
 
 package initiative
 
@@ -43,7 +43,7 @@ func TestContext(t *testing.T) {
 		!strings.HasSuffix(got, want) {
 		t.Error(got)
 	}
-	// The first of all turns has nobody to hear of.
+	// The very first turn has no upstream to hear of.
 	ctx, _ = NewContext(world(t, goodConfig), &Assignment{Workstream: "polish", Repo: "web", Role: "dev"}, env("s"))
 	if strings.Count(ctx.Text, "- None\n") != 1 {
 		t.Error(ctx.Text)
@@ -57,7 +57,7 @@ func TestDispatched(t *testing.T) {
 	if c.State != nil || len(w.With(c).History.Open()) != 1 || c.Decisions[0].String("repo_turn_id") != "t1" {
 		t.Errorf("%+v", c)
 	}
-	// A run that had to be started is the one the initiative knows from now on.
+	// The initiative adopts a run that had to be started.
 	w = w.With(Dispatched(w, a, "run_new", "t2", "", env("s")))
 	if w.State.RunOf("api") != "run_new" {
 		t.Errorf("%+v", w.State)

@@ -1,4 +1,4 @@
-// Words the coordinator's configuration does not know, and names that are empty, are refused wherever they stand.
+// Words that the coordinator's configuration does not know, and empty names, are refused wherever they are.
 
 package initiative
 
@@ -11,11 +11,11 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
-// choice are the texts a person chooses, unknown members among them.
+// choice matches the texts that a person chooses, including unknown members.
 var choice = regexp.MustCompile(
 	`^(note|project\..*|repos\.\w+\.(path|default_branch)|hooks\..*\.(name|command\.\d+)|.*decision_ids_by_repo.*)$`)
 
-// strings calls f with the steps to every string below v.
+// stringsOf calls f with the steps to every string below v.
 func stringsOf(at []string, v ojson.Value, f func(steps []string)) {
 	switch v := v.(type) {
 	case string:
@@ -31,7 +31,7 @@ func stringsOf(at []string, v ojson.Value, f func(steps []string)) {
 	}
 }
 
-// changed is goodConfig with the string at steps replaced.
+// changed returns goodConfig with the string at steps replaced.
 func changed(t *testing.T, steps []string, text string) *ojson.Object {
 	t.Helper()
 	root := object(t, goodConfig)

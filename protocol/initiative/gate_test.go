@@ -11,7 +11,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// blockers is what an evaluation waits for: "code:repo or barrier" for each.
+// blockers returns what an evaluation waits for: "code:repo or barrier" for each.
 func blockers(e *Evaluation) string {
 	var out []string
 	for _, b := range e.Blockers {
@@ -72,7 +72,7 @@ func TestEvaluatePhase(t *testing.T) {
 	}
 }
 
-// shipped is an initiative whose work is done in its last phase.
+// shipped returns an initiative whose work in its last phase is done.
 func shipped(t *testing.T) (*Workspace, *actors) {
 	w := in(world(t, goodConfig), "ship").after(
 		append([]string{"build/web", "build/api", "polish/web", "polish/api", "launch/api"}, designDone...)...)
@@ -95,7 +95,7 @@ func TestEvaluateCompletion(t *testing.T) {
 	if got := blockers(EvaluateCompletion(w, a.read())); got != "repo_not_completion_ready:web" {
 		t.Error(got)
 	}
-	// A gate that names no repositories waits for all that are required.
+	// A gate that names no repositories waits for all required ones.
 	w.Config.Gates.Set(ShipGate, &Gate{})
 	if e := EvaluateCompletion(w, a.read()); strings.Join(e.RequiredRepos, " ") != "web api" {
 		t.Errorf("%v", e.RequiredRepos)
@@ -106,7 +106,7 @@ func TestEvaluateCompletion(t *testing.T) {
 	}
 	w.Barriers = NewBarriers(w.Config, "t")
 	if got := blockers(EvaluateCompletion(w, a.read())); strings.Count(got, "barrier_unsatisfied") != 4 {
-		t.Error(got) // the one for a person is listed for approval
+		t.Error(got) // the barrier for a person is listed for approval
 	}
 }
 
@@ -132,7 +132,7 @@ func TestGateIsAskedForApprovedAndDenied(t *testing.T) {
 		t.Error(e)
 	}
 
-	// What was ready may be ready no more.
+	// What was ready may no longer be.
 	a.states["api"].Status = wire.StatusBlocked
 	if _, _, e := Approve(asked, a.read(), nil, env("s")); e == nil || e.Code != wire.CodeGateFailed ||
 		len(e.Problems) != 1 {

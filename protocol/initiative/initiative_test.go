@@ -1,5 +1,5 @@
-// Whole random initiatives: given out, rejected, reissued, blocked, denied and restarted at will, they come to their
-// end and never get stuck.
+// Complete random initiatives: dispatched, rejected, reissued, blocked, denied and restarted at random, they reach
+// their end and never get stuck.
 
 package initiative
 
@@ -16,8 +16,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 )
 
-// play drives one initiative the way "step" does and returns how many steps it
-// took.
+// play drives one initiative as "step" does and returns the number of steps.
 func play(t *rapid.T, d dice, outer testing.TB) int {
 	raw := drawConfig(d, func(workstream, n int) string {
 		return fmt.Sprintf("DEC-%d%d", workstream, n) // a run records an id once
@@ -26,8 +25,8 @@ func play(t *rapid.T, d dice, outer testing.TB) int {
 	if len(problems) > 0 {
 		t.Fatalf("%v", Lines(problems))
 	}
-	// Workstreams go through the phases in order of their dependencies, else
-	// nobody could ever finish.
+	// Workstreams pass through the phases in order of their dependencies; otherwise an initiative could never
+	// finish.
 	for i, s := range cfg.Workstreams.Keys() {
 		w := cfg.Workstream(s)
 		w.Phase = cfg.Phases()[i*len(cfg.Phases())/cfg.Workstreams.Len()]
@@ -123,7 +122,7 @@ func play(t *rapid.T, d dice, outer testing.TB) int {
 					s.Phase = w.State.Phase // their own gates were passed too
 				}
 			}
-		case NextStep, NextRepo: // the repositories do what they are asked for by themselves
+		case NextStep, NextRepo: // the repositories do by themselves what they are asked for
 			if len(Divergence(w, kids)) > 0 { // what has ended is taken over first
 				c, r := Resync(w, kids, e)
 				if !r.OK {
@@ -158,7 +157,7 @@ func play(t *rapid.T, d dice, outer testing.TB) int {
 			turn, c := a.dispatch(w, as)
 			take(c)
 			if d.one(4) {
-				continue // goes on later
+				continue // continues later
 			}
 			work(d, a, as.Repo, turn, decisionsOf(as))
 		default:
@@ -176,8 +175,7 @@ func play(t *rapid.T, d dice, outer testing.TB) int {
 	return 0
 }
 
-// agree compares every barrier with what the independent model makes of the
-// acceptances recorded so far.
+// agree compares every barrier with the independent model's result for the acceptances recorded so far.
 func agree(t *rapid.T, raw *ojson.Object, w *Workspace) {
 	m := &model{raw: raw, turns: map[string]string{}, done: map[string][]*ojson.Object{}}
 	for _, row := range w.History.Rows() {
@@ -212,13 +210,13 @@ func work(d dice, a *actors, repo, turn string, decisions []any) {
 	case 1:
 		a.reissue(repo, turn)
 	case 2:
-		a.states[repo].ActiveTurns.Delete(turn) // for no reason it gives
+		a.states[repo].ActiveTurns.Delete(turn) // for no reason that it gives
 	default:
 		a.accept(repo, turn, decisions, "src/"+turn)
 	}
 }
 
-// settle ends a turn that is still being worked on; false when there is none.
+// settle ends a turn that is being worked on; false when there is none.
 func settle(d dice, a *actors) bool {
 	for _, repo := range a.cfg.Repos.Keys() {
 		for turn := range a.states[repo].ActiveTurns.All() {
@@ -229,7 +227,7 @@ func settle(d dice, a *actors) bool {
 	return false
 }
 
-// finished holds for a complete initiative.
+// finished checks a complete initiative.
 func finished(t *rapid.T, w *Workspace) {
 	for _, b := range w.Barriers.All() {
 		if b.Status != Satisfied || (b.Type == SharedHumanGate) != (b.ApprovedAt != "") {

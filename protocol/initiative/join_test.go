@@ -1,5 +1,5 @@
-// Random votes, denials and synchronisations of three machines: all come to one record, in which no yes is lost or
-// counted twice.
+// Random votes, denials and synchronisations of three machines: all arrive at one record, in which no approval is
+// lost or counted twice.
 
 package initiative
 
@@ -27,15 +27,15 @@ type joining struct {
 	server   *Workspace
 	machines []*Workspace
 	children Children
-	seconds  int // of the clock, which goes on with every act
+	seconds  int // of the clock, which advances with every act
 
-	states map[string]*State // by the rows that led to them
+	states map[string]*State // by the rows that led to it
 
-	said []string        // names of all yeses and denials that people were told of
-	told map[string]bool // those of which a sync said that they are given up, or add nothing
+	said []string        // names of all approvals and denials that people were told of
+	told map[string]bool // those that a sync reported as given up, or as adding nothing
 }
 
-// request names what a yes answers: the newest request of a gate.
+// request returns what an approval answers: the newest request of a gate.
 func request(w *Workspace) string {
 	at := ""
 	for _, row := range w.History.Rows() {
@@ -54,7 +54,7 @@ func (j *joining) env(who string) protocol.Env {
 	return e
 }
 
-// grounds holds a yes to the request that it answers, as the coordinator does.
+// grounds checks an approval against the request that it answers, as the coordinator does.
 func (j *joining) grounds(y *Yes, asked Asking) (*Grounds, *wire.Error) {
 	if y != nil && !asked.Request && y.Consent.Answers != fmt.Sprintf("%s/%d", asked.At, asked.Nth) {
 		return nil, &wire.Error{Code: agreement.CodeStatementReplayed}
@@ -62,7 +62,7 @@ func (j *joining) grounds(y *Yes, asked Asking) (*Grounds, *wire.Error) {
 	return &Grounds{Base: &agreement.Base{}, Configs: []*Config{j.server.Config, nil}}, nil
 }
 
-// votes are those that the rows of a record prove.
+// votes returns the votes that the rows of a record prove.
 func (j *joining) votes(w *Workspace) []*run.Vote {
 	_, votes, _ := w.History.Passages(w.State.SuperRunID, j.grounds)
 	return votes
@@ -90,13 +90,13 @@ func (j *joining) approve(m int, who string) {
 	j.did(m, c)
 }
 
-// did goes on with a change in which a person said something.
+// did applies a change in which a person said something.
 func (j *joining) did(m int, c *Change) {
 	j.machines[m] = j.after(j.machines[m], c)
 	j.said = append(j.said, names(c.History)...)
 }
 
-// names are those of the yeses and denials in rows: whose it is and what it answers, or when it was.
+// names returns the names of the approvals and denials in rows: whose it is and what it answers, or its time.
 func names(rows []*ojson.Object) (out []string) {
 	for _, row := range rows {
 		if y, _ := yesOf(row); y != nil {
@@ -121,19 +121,19 @@ func (j *joining) ask(m int) {
 	}
 }
 
-// after is a machine's workspace after a change; the state is kept.
+// after returns a machine's workspace after a change, and keeps the state.
 func (j *joining) after(w *Workspace, c *Change) *Workspace {
 	w = w.With(c)
 	j.states[ending(w.History.Rows())] = w.State
 	return w
 }
 
-// ending names rows by their number and the last of them.
+// ending identifies rows by their number and the last of them.
 func ending(rows []*ojson.Object) string {
 	return fmt.Sprintf("%d %s", len(rows), ojson.Compact(rows[len(rows)-1]))
 }
 
-// decisions are those that belong to rows of the history.
+// decisions returns the decisions that belong to rows of the history.
 func decisions(rows []*ojson.Object) (out []*ojson.Object) {
 	for _, row := range rows {
 		if t := row.String("type"); t == rowPhaseAsked || t == rowDenied {
@@ -143,7 +143,7 @@ func decisions(rows []*ojson.Object) (out []*ojson.Object) {
 	return out
 }
 
-// sync is what travel and the coordinator do with the records of both sides. It reports whether anything moved.
+// sync does what travel and the coordinator do with the records of both sides. It reports whether anything moved.
 func (j *joining) sync(m int) bool {
 	here, there := j.machines[m].History.Rows(), j.server.History.Rows()
 	base := 0
@@ -163,7 +163,7 @@ func (j *joining) sync(m int) bool {
 		if ok {
 			y = to.Join(said, j.grounds)
 		}
-		if !ok || y == nil { // initiative_diverged, which is told
+		if !ok || y == nil { // initiative_diverged, which is reported
 			j.tell(true, rows)
 		} else {
 			j.tell(y.Over > 0, rows)

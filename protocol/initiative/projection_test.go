@@ -43,7 +43,7 @@ func (f flatPlaces) Owner(repo, file string) (string, *wire.Error) {
 	return "", nil
 }
 
-// world is a workspace at its beginning.
+// world returns a workspace at its start.
 func world(t testing.TB, text string) *Workspace {
 	t.Helper()
 	cfg := configOf(t, text)
@@ -151,7 +151,7 @@ func TestProjectRecords(t *testing.T) {
 	if e != nil || c.ProjectionRef != ref || !c.Repeated || !c.Empty() || len(c.Effects) > 0 {
 		t.Errorf("repeated: %+v %v", c, e)
 	}
-	// What a crash kept from the barriers is made up for.
+	// Barriers that a crash left behind are brought up to date.
 	after.Barriers = w.Barriers
 	c, e = Project(after, in, env("other"))
 	if e != nil || c.ProjectionRef != ref || len(c.History) > 0 || len(c.Effects) != 1 || c.Barriers == nil {
@@ -231,7 +231,7 @@ func TestOvertakenTurns(t *testing.T) {
 		t.Errorf("%v %v", c, e)
 	}
 	w = w.With(c)
-	// What has been accepted needs no new context.
+	// An accepted turn needs no new context.
 	c, e = Project(w, acceptance("web", "contract", "t_web"), env("s"))
 	if want := []string{"t_dependent", "t_same_repo_elsewhere"}; e != nil || !cmp.Equal(c.Invalidated, want) {
 		t.Errorf("%v %v", c, e)

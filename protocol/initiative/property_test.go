@@ -1,5 +1,5 @@
-// Random initiatives: a barrier is satisfied exactly when an independent model says so, across repetitions, refusals
-// and restarts.
+// Random initiatives: a barrier is satisfied exactly when an independent model says so, despite repetitions,
+// refusals and restarts.
 
 package initiative
 
@@ -33,8 +33,8 @@ func some(d dice, of []string, n int) []string {
 	return of[:n]
 }
 
-// drawConfig is a valid configuration: up to 5 repositories and 6 workstreams. decision names the n-th decision of a
-// workstream.
+// drawConfig returns a valid configuration: up to 5 repositories and 6 workstreams. decision names the n-th
+// decision of a workstream.
 func drawConfig(d dice, decision func(workstream, n int) string) *ojson.Object {
 	var repos, phases []string
 	for i := range 1 + d.IntN(5) {
@@ -75,14 +75,14 @@ func drawConfig(d dice, decision func(workstream, n int) string) *ojson.Object {
 		"workstreams", wo, "routing", po)
 }
 
-// model knows only what was accepted, and the rules as a person would say them.
+// model knows only what was accepted, and the rules in plain terms.
 type model struct {
 	raw   *ojson.Object
 	turns map[string]string          // repo/turn -> workstream
 	done  map[string][]*ojson.Object // workstream/repo -> accepted turns
 }
 
-// accepts says whether the acceptance is to be recorded.
+// accepts says whether the acceptance must be recorded.
 func (m *model) accepts(repo, stream, turn string, files []string) (refused bool) {
 	w := m.raw.Object("workstreams").Object(stream)
 	if w == nil || !slices.Contains(w.Strings("repos"), repo) {
@@ -165,7 +165,7 @@ func restart(t *rapid.T, w *Workspace, all []*ojson.Object) *Workspace {
 	return &out
 }
 
-// oneCheck is how many initiatives a check of rapid stands for: its 100 make 500 where the test runs thoroughly.
+// oneCheck is the number of initiatives per check of rapid: its 100 checks make 500 where the test runs thoroughly.
 func oneCheck(t *testing.T) int { return testrepo.Times(t.Name(), 1, 5) }
 
 func TestBarriersAgreeWithTheModel(t *testing.T) {
@@ -195,7 +195,7 @@ func acceptAtRandom(t *rapid.T) (checks int) {
 		NextDecision: 1,
 		State:        &State{SchemaVersion: Schema, SuperRunID: "srun", Status: StatusActive, Phase: cfg.Phases()[0]},
 	}
-	// Rows of an earlier initiative in the same file say nothing here.
+	// Rows of an earlier initiative in the same file have no effect here.
 	var all []*ojson.Object
 	for range d.IntN(4) {
 		in := Acceptance{

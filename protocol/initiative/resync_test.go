@@ -13,7 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// sent is an initiative whose first turn was given out.
+// sent returns an initiative whose first turn was dispatched.
 func sent(t *testing.T) (w *Workspace, a *actors, turn string) {
 	w = world(t, goodConfig)
 	a = newActors(t, w)
@@ -36,12 +36,12 @@ func kinds(list []Mismatch) string {
 	return strings.Join(out, " ")
 }
 
-// TestBehind has a clone in another run than the initiative: one that the initiative has left blocks nothing.
+// TestBehind has a clone in another run than the initiative's: a run that the initiative has left blocks nothing.
 func TestBehind(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		run   string
-		began string // when the run of the clone began, "" where that is not known
+		began string // when the run of the clone began, "" if unknown
 		want  bool
 	}{
 		{"before the initiative took its run up", "run_x", "2026-01-01T00:00:00.000Z", true},
@@ -154,8 +154,8 @@ func TestResyncAcknowledgesLostTurnsOnce(t *testing.T) {
 	}
 }
 
-// A turn that was acknowledged as gone counts when its repository has accepted it after all: the files that had it
-// were taken up later than a resync looked.
+// A turn acknowledged as gone counts when its repository accepted it after all: its files arrived after the resync
+// looked.
 func TestTurnThatCameBackCounts(t *testing.T) {
 	w, a, turn := sent(t)
 	a.states["api"].ActiveTurns.Delete(turn)
@@ -174,8 +174,8 @@ func TestTurnThatCameBackCounts(t *testing.T) {
 	}
 }
 
-// What the record of a repository lacks says nothing while its working files do not hold: a coordinator of the
-// reference gives turns out there without a row.
+// What a repository's record lacks proves nothing while its working files are invalid: a coordinator of the
+// reference dispatches turns there without a row.
 func TestRefusedFilesMakeNoTurnGone(t *testing.T) {
 	w, a, turn := sent(t)
 	a.states["api"].ActiveTurns.Delete(turn)
@@ -241,7 +241,7 @@ func TestResyncAndAGateThatWaits(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	w = w.With(c)
-	// Without a reason of its own a resync takes none away.
+	// A resync without a reason of its own removes none.
 	a.states["docs"].Status = wire.StatusActive
 	c, r = Resync(w, a.read(), env("s"))
 	if w = w.With(c); !r.OK || w.State.Status != StatusBlocked || w.State.BlockedReason == "" {
@@ -411,7 +411,7 @@ func TestWhatCannotBeReadComesFirst(t *testing.T) {
 	}
 }
 
-// TestARepositoryThatIsBlockedAtTheGateComesFirst: a resync would block the initiative over it.
+// TestARepositoryThatIsBlockedAtTheGateComesFirst: a resync would block the initiative because of it.
 func TestARepositoryThatIsBlockedAtTheGateComesFirst(t *testing.T) {
 	w, a, _ := sent(t)
 	w = gated(w)
@@ -429,8 +429,8 @@ func gated(w *Workspace) *Workspace {
 	return &out
 }
 
-// TestTurnsOfAnotherInitiativeDoNotCount has a turn accepted that nobody of this
-// super run has given out: a person's counts, another initiative's does not.
+// TestTurnsOfAnotherInitiativeDoNotCount has a turn accepted that this super run did not dispatch: a person's turn
+// counts, another initiative's does not.
 func TestTurnsOfAnotherInitiativeDoNotCount(t *testing.T) {
 	for name, c := range map[string]struct {
 		rows  []*ojson.Object

@@ -1,4 +1,4 @@
-// Tests of selection: who is next, and why nobody is.
+// Tests of selection: who is next, and why no repository is.
 
 package initiative
 
@@ -127,7 +127,7 @@ func TestSelect(t *testing.T) {
 	}
 }
 
-// hold writes members into the barrier of build.
+// hold sets members in the barrier of build.
 func hold(text string) func(*Workspace, *actors) {
 	return func(w *Workspace, a *actors) {
 		b := w.Barriers.Get("build_completion")

@@ -1,4 +1,4 @@
-// Tests of who approved a gate: what counts when it is said, and what a history that was written by hand proves.
+// Tests of who approved a gate: what counts when it is given, and what a forged history proves.
 
 package initiative
 
@@ -70,7 +70,7 @@ func (s signer) says(t *testing.T, st attest.Statement) *evidence.Blob {
 	return evidence.NewBlob(env.EncodeDSSE())
 }
 
-// atGate is an initiative that waits at its first gate, which asks for two signatures.
+// atGate is an initiative that waits at its first gate, which needs two signatures.
 type atGate struct {
 	w        *Workspace
 	asked    *State // when the gate began to wait
@@ -83,7 +83,7 @@ func newAtGate(t *testing.T) *atGate {
 	return newAtGateOf(t, `"phase_transition": {"by": "leads", "signed": true}`)
 }
 
-// newAtGateOf is newAtGate with other gates in its authority.
+// newAtGateOf is like newAtGate, with other gates in its authority.
 func newAtGateOf(t *testing.T, gates string) *atGate {
 	t.Helper()
 	cfg := strings.Replace(goodConfig, `"project":`, `"authority": {
@@ -119,7 +119,7 @@ func newAtGateOf(t *testing.T, gates string) *atGate {
 
 func (g *atGate) env() protocol.Env { return env("s") }
 
-// statement is what is signed at the gate.
+// statement returns what is signed at the gate.
 func (g *atGate) statement(nonce int) attest.Statement {
 	p, now := g.asked.PendingGate, g.env().Now
 	return attest.Statement{
@@ -140,7 +140,7 @@ func (g *atGate) statement(nonce int) attest.Statement {
 	}
 }
 
-// approve hands statements in, and carries on with what comes of it.
+// approve hands in statements, and applies the resulting change.
 func (g *atGate) approve(t *testing.T, statements ...*evidence.Blob) (*agreement.Tally, *wire.Error) {
 	t.Helper()
 	y := g.yes
@@ -194,7 +194,7 @@ func TestTwoPeoplePassAGate(t *testing.T) {
 	}
 }
 
-// TestJoinedVotes joins what two people said to one gate, each on their own machine.
+// TestJoinedVotes joins what two people said about one gate, each on their own machine.
 func TestJoinedVotes(t *testing.T) {
 	g := newAtGate(t)
 	asked := g.w
@@ -232,7 +232,7 @@ func TestJoinedVotes(t *testing.T) {
 	if y := join(elsewhere(moved, g.bob, 3)); y != nil {
 		t.Errorf("bob, of a repository that stood elsewhere: %+v; want it refused", y)
 	}
-	// One of two passes nothing, whoever says that no more is needed.
+	// One of two passes nothing, even if the row claims that no more are needed.
 	alone := g.yes
 	_, alone.Votes, _ = g.passages(g.w.History.Rows())
 	if _, _, refusal := Approve(g.w, g.a.read(), &alone, g.env()); refusal == nil {
@@ -261,7 +261,7 @@ func TestJoinedVotes(t *testing.T) {
 	}
 }
 
-// TestJoinedDenial joins a no of one machine with what others did with the gate meanwhile.
+// TestJoinedDenial joins one machine's denial with what others did with the gate meanwhile.
 func TestJoinedDenial(t *testing.T) {
 	g := newAtGate(t)
 	asked := g.w
@@ -317,7 +317,7 @@ func TestJoinedDenial(t *testing.T) {
 	apart("where the initiative is blocked")
 }
 
-// TestSinceTravels: what an earlier yes was judged by is asked for with the next one.
+// TestSinceTravels: the next approval must not be judged by an older commit than an earlier one was.
 func TestSinceTravels(t *testing.T) {
 	g := newAtGate(t)
 	if _, refusal := g.approve(t, g.ada.says(t, g.statement(1))); refusal != nil {
@@ -334,7 +334,7 @@ func TestSinceTravels(t *testing.T) {
 	if want := []string{"", "newer"}; !slices.Equal(asked, want) {
 		t.Errorf("asked since %q, want %q", asked, want)
 	}
-	// So is what was known with the request, unless the branch does not have it.
+	// The same holds for the commit known at the request, unless the branch lacks it.
 	rows := slices.Clone(g.w.History.Rows())
 	i := slices.IndexFunc(rows, func(row *ojson.Object) bool { return row.String("type") == rowPhaseAsked })
 	rows[i] = ojson.CloneValue(rows[i]).(*ojson.Object)
@@ -357,8 +357,8 @@ func TestSinceTravels(t *testing.T) {
 	}
 }
 
-// TestVotesOfAWeakerGate writes votes for the end under the request of a gate that asks for less: no name in them counts,
-// beside a signature or without one.
+// TestVotesOfAWeakerGate records votes for the end under the request of a gate that needs less: no name in them
+// counts, with or without a signature.
 func TestVotesOfAWeakerGate(t *testing.T) {
 	weak := newAtGateOf(t, `"phase_transition": {"by": "leads"}, "initiative_ship": {"by": "leads", "signed": true}`)
 	bob := weak.statement(1)
@@ -386,7 +386,7 @@ func TestVotesOfAWeakerGate(t *testing.T) {
 			t.Errorf("%s: %+v holds", name, got)
 		}
 	}
-	// What the gate itself asks for, two names, passes it.
+	// What the gate itself needs, two names, passes it.
 	got := weak.judge(append(slices.Clip(weak.w.History.Rows()), row(rowVote, weak.asked.PendingGate.Gate, "ada@example.org"),
 		row(rowVote, weak.asked.PendingGate.Gate, "bob@example.org"), func() *ojson.Object {
 			passed := row(rowPhaseApproved, weak.asked.PendingGate.Gate, "")
@@ -399,7 +399,7 @@ func TestVotesOfAWeakerGate(t *testing.T) {
 	}
 }
 
-// TestForgedPassages writes by hand what a history would have to say.
+// TestForgedPassages forges what a history would have to say.
 func TestForgedPassages(t *testing.T) {
 	g := newAtGate(t)
 	asked := g.w
@@ -481,7 +481,7 @@ func TestForgedPassages(t *testing.T) {
 	if got := g.judge(whole); len(got) != 1 || got[0].Refusal != nil {
 		t.Errorf("what was not touched: %+v", got)
 	}
-	// Where a name is enough, one of the people says it; where none is asked for, any person does.
+	// Where a name is enough, one of the named people suffices; where none is required, any person does.
 	named := *asked
 	cfg := *asked.Config
 	cfg.Authority = nil
@@ -492,7 +492,7 @@ func TestForgedPassages(t *testing.T) {
 	}
 }
 
-// TestRulesAroundAGate leads around a gate that has a rule of its own: by phases that are left out or put between.
+// TestRulesAroundAGate tries to avoid a gate with its own rule, by phases left out or inserted.
 func TestRulesAroundAGate(t *testing.T) {
 	decode := func(gate string) *Config {
 		w := world(t, strings.Replace(goodConfig, `"project":`, `"authority": {
@@ -511,7 +511,7 @@ func TestRulesAroundAGate(t *testing.T) {
 		{first, "", "make", 1},
 		{first, "make", "ship", 0},
 		{first, "design", "ship", 1}, // left out
-		{first, "design", "x", 1},    // put between
+		{first, "design", "x", 1},    // inserted
 		{first, "x", "make", 1},
 		{first, "x", "ship", 0},
 		{first, "", "", 1}, // ended early

@@ -78,10 +78,10 @@ func TestCheckOverride(t *testing.T) {
 		{"dev", "DEC-001", "", false},   // its own
 		{"pm", "DEC-001", "", false},    // higher
 		{"peer", "DEC-001", "", false},  // equal
-		{"qa", "DEC-001", "", false},    // takes no part
-		{"dev", "DEC-004", "", false},   // target takes no part
+		{"qa", "DEC-001", "", false},    // without authority
+		{"dev", "DEC-004", "", false},   // target without authority
 		{"human", "DEC-001", "", false}, // 100
-		{"dev", "DEC-005", "", true},    // maker gone
+		{"dev", "DEC-005", "", true},    // its maker is gone
 		{"pm", "DEC-002", ProblemOverrideAuthority, false},
 		{"gone", "DEC-001", ProblemOverrideAuthority, false},
 		{"pm", "DEC-003", ProblemOverrideSpent, false},

@@ -130,7 +130,7 @@ func TestOwnFile(t *testing.T) {
 		want       bool
 	}{
 		{"dev", ".planning/A.md", true},
-		{"ops", ".planning/A.md", false}, // owned by another, although ops plans
+		{"ops", ".planning/A.md", false}, // owned by another role, although ops plans
 		{"ops", ".planning/B.md", true},
 		{"dev", ".planning/B.md", false},
 		{"ops", "src/a", false},

@@ -73,7 +73,7 @@ func TestDecisionIDsEncode(t *testing.T) {
 	if got := string(ojson.Compact(d.Encode())); got != `[[1,3],[5,7],"99999999999999999999"]` {
 		t.Errorf("encoded %s", got)
 	}
-	// Damage is left out, order and overlaps are forgiven.
+	// Damaged items are skipped, order and overlaps tolerated.
 	v, err := ojson.Decode([]byte(
 		`[9,[5,7],[1,3],[2,6],"12","99999999999999999999",-1,1.5,[3,1],[1],"x",null,{},1e300,[1,1e300]]`))
 	if err != nil {

@@ -128,7 +128,7 @@ func TestIdleExpansionSidecar(t *testing.T) {
 		[]string{"idle_expansion_iteration_mismatch idle_expansion_result.expansion_iteration"}) {
 		t.Errorf("%q", findings(v))
 	}
-	// Without the need for one, a sidecar is not looked at.
+	// A sidecar that is not needed is not read.
 	in = resultCase{}.input(t)
 	in.IdleSidecar = side
 	if v := Validate(in); !v.OK || v.Result.Raw.Has("idle_expansion_result") {

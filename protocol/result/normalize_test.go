@@ -301,7 +301,7 @@ func TestAffirms(t *testing.T) {
 		"sign-off":         true,
 		"signoff":          true,
 		"sign  off":        false,
-		// "block" stands alone here
+		// "block" is a word of its own here
 		"approv":                  true,
 		"approved":                false,
 		"shipped":                 false,

@@ -1,4 +1,4 @@
-// Tests of declared against observed changes (docs/spec/observation.md#declared-against-observed).
+// Tests of declared versus observed changes (docs/spec/observation.md#declared-against-observed).
 
 package result
 
@@ -344,9 +344,8 @@ func TestReadOnlyPhantomAndForbiddenTogether(t *testing.T) {
 	}
 }
 
-// TestAcceptedMeansAccountedFor: when a writing turn is accepted alone, each
-// dirty project file is declared, ignorable, somebody's or old, and every
-// effective file has been seen changed.
+// TestAcceptedMeansAccountedFor: when a writing turn is accepted alone, each dirty project file is declared,
+// ignorable, another's or old, and every effective file was seen changed.
 func TestAcceptedMeansAccountedFor(t *testing.T) {
 	path := rapid.SampledFrom([]string{"a", "b", "c", ".planning/p", "TALK.md"})
 	rapid.Check(t, func(t *rapid.T) {

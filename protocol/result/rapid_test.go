@@ -55,7 +55,7 @@ func drawValue(t *rapid.T, depth int) ojson.Value {
 	return o
 }
 
-// drawInput yields a plausible result with some members replaced by anything.
+// drawInput yields a plausible result with some members replaced by any value.
 func drawInput(t *rapid.T, tb testing.TB) Input {
 	in := resultCase{
 		role:  rapid.SampledFrom([]string{"dev", "qa", "pm", "writer"}).Draw(t, "role"),
@@ -123,7 +123,7 @@ func TestValidateTurnResultProperties(t *testing.T) {
 				rt.Fatalf("path %q got through", p)
 			}
 		}
-		// What passed passes again and stays as it is.
+		// What passed passes again unchanged.
 		in.Raw = v.Result.Raw
 		second := Validate(in)
 		if !second.OK || len(second.Events) != 0 || !ojson.Equal(second.Result.Raw, v.Result.Raw) {
@@ -133,7 +133,7 @@ func TestValidateTurnResultProperties(t *testing.T) {
 	})
 }
 
-// Documents with nothing plausible in them.
+// Documents without anything plausible.
 func TestValidateTurnResultOnNoise(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		o := &ojson.Object{}

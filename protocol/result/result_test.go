@@ -1,4 +1,4 @@
-// Tests of the validation pipeline: order of stages, what is reported, what the view holds.
+// Tests of the validation pipeline: order of stages, what is reported, what the view contains.
 
 package result
 
@@ -127,7 +127,7 @@ func (c resultCase) passes(t testing.TB) *Validation {
 	return v
 }
 
-// findings renders the errors as "code field".
+// findings formats the errors as "code field".
 func findings(v *Validation) []string {
 	out := []string{}
 	for _, p := range v.Errors {
@@ -182,8 +182,7 @@ func TestTurnResultNotAnObject(t *testing.T) {
 	}
 }
 
-// Each later stage's fault is present all along; the first faulty stage is the
-// one reported.
+// Each later stage's fault is always present; the first faulty stage is the one reported.
 func TestTurnResultStageOrder(t *testing.T) {
 	faults := []struct{ stage, patch string }{
 		{StageProtocol, `"delegations":[{"id":"del-001","to_role":"dev","charter":"c","acceptance_contract":["a"]}]`},
@@ -227,7 +226,7 @@ func TestValidationCode(t *testing.T) {
 			phase: "qa",
 			patch: `{"phase_transition_request":"nowhere","run_completion_request":true}`,
 		}},
-		// Delegating while completing is another rule, which has no code of its own there.
+		// Delegating while completing violates another rule, which has no code of its own there.
 		{"protocol_error",
 			resultCase{patch: `{"run_completion_request":true,"delegations":[{"id":"del-001","to_role":"qa","charter":"c","acceptance_contract":["a"]}]}`}},
 	} {

@@ -1,4 +1,4 @@
-// What of a configuration results are judged by.
+// The parts of a configuration by which results are judged.
 
 package result
 
@@ -11,7 +11,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 )
 
-// A result is judged by nothing of a configuration but what rulesOf keeps.
+// Results are judged by nothing in a configuration except what rulesOf keeps.
 func TestRulesOfAConfiguration(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		in := drawInput(rt, t)

@@ -1,4 +1,4 @@
-// The published schema of turn results judges as the schema stage does where results are strict.
+// The published schema of turn results agrees with the schema stage where results are strict.
 
 package result
 

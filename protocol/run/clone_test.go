@@ -1,4 +1,4 @@
-// Tests of copies: equal to what a round trip through bytes gives, and independent.
+// Tests of copies: equal to the result of a round trip through bytes, and independent.
 
 package run
 
@@ -12,7 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
-// fill sets every field of a struct to something, unknown members included.
+// fill sets every field of a struct to some value, unknown members included.
 func fill(t *rapid.T, v reflect.Value, depth int) {
 	word := func() string { return rapid.SampledFrom([]string{"", "a", "b c", "é"}).Draw(t, "word") }
 	object := func() *ojson.Object {
@@ -93,7 +93,7 @@ func fill(t *rapid.T, v reflect.Value, depth int) {
 	}
 }
 
-// shared names something that can be changed and that both values reach.
+// shared names mutable data that both values reach.
 func shared(a, b reflect.Value) string {
 	seen := make(map[uintptr]bool)
 	collect(a, seen, nil)
@@ -142,7 +142,7 @@ func collect(v reflect.Value, into map[uintptr]bool, each func(uintptr, reflect.
 		for i := range v.NumField() {
 			if name := v.Type().Field(i).Name; v.Type().PkgPath() == reflect.TypeFor[ojson.Extra]().PkgPath() &&
 				(name == "keys" || name == "order") {
-				continue // names of members are never changed where they stand
+				continue // names of members are never changed in place
 			}
 			collect(v.Field(i), into, each)
 		}

@@ -1,4 +1,4 @@
-// Tests of what is said about money.
+// Tests of texts about money.
 
 package run
 
@@ -9,7 +9,7 @@ func TestLeftText(t *testing.T) {
 		1.5:    "$1.50 left",
 		0:      "$0.00 left",
 		-0.5:   "$0.50 over",
-		-1e-12: "$0.00 left", // what sums of cents are off by
+		-1e-12: "$0.00 left", // rounding error of sums of cents
 		-12.34: "$12.34 over",
 	} {
 		if got := LeftText(usd); got != want {

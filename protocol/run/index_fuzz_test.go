@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// FuzzDecodeIndex: what is read of an index is written again as it was read.
+// FuzzDecodeIndex: an index that is read is written again unchanged.
 func FuzzDecodeIndex(f *testing.F) {
 	f.Add((&Index{}).Encode())
 	f.Add([]byte(`{"cost_usd":1e300,"mailbox":{},"x":[{"y":null}]}`))

@@ -1,4 +1,4 @@
-// The index of a history that is long, and of which nothing was checkpointed.
+// The index of a long history without any checkpoint.
 
 package run
 
@@ -12,7 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// A way through that looks at everything before for each row takes very long here.
+// Scanning all earlier rows for each row would take very long here.
 func TestIndexOfALongHistory(t *testing.T) {
 	testrepo.Thorough(t)
 	const n = 6000

@@ -1,4 +1,4 @@
-// The published schema of a run's state is made from its types.
+// The published schema of a run's state is generated from its types.
 
 package run
 

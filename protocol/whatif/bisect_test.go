@@ -7,13 +7,12 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The operation is found with about log2(n) probes, whatever lies around it that says
-// nothing.
+// The operation is found with about log2(n) probes, despite operations without a verdict around it.
 func TestBisect(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 20000).Draw(t, "n")
 		turn := rapid.IntRange(0, n).Draw(t, "turn")
-		mute := rapid.IntRange(0, 8).Draw(t, "mute") // one in so many says nothing; 0: none
+		mute := rapid.IntRange(0, 8).Draw(t, "mute") // one in this many has no verdict; 0: none
 		first := rapid.Bool().Draw(t, "first")
 		says := func(i int) Standing {
 			return Standing{Judged: mute < 2 || i%mute != 1, Good: (i < turn) == first}
@@ -34,7 +33,7 @@ func TestBisect(t *testing.T) {
 				t.Fatalf("%d probes for %d operations, at most %d", probes, n, limit)
 			}
 		}
-		lo, hi := -1, -1 // the judged neighbours of the turn
+		lo, hi := -1, -1 // the judged neighbours of the change
 		for i := range n {
 			if s := says(i); s.Judged && i < turn {
 				lo = i

@@ -13,7 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 )
 
-// threeRoles is a configuration of three roles and two phases, with members set.
+// threeRoles returns a configuration of three roles and two phases, with members set.
 func threeRoles(t testing.TB, sets ...any) *config.Config {
 	t.Helper()
 	doc, err := ojson.DecodeObject([]byte(`{
@@ -34,8 +34,8 @@ func threeRoles(t testing.TB, sets ...any) *config.Config {
 	return withMembers(t, doc, sets...)
 }
 
-// withMembers is the configuration of a document with members set, by path and value; a
-// text that begins a list or an object is JSON.
+// withMembers returns the configuration of a document with members set, by path and value; a text that begins a
+// list or an object is JSON.
 func withMembers(t testing.TB, doc *ojson.Object, sets ...any) *config.Config {
 	t.Helper()
 	for i := 0; i+1 < len(sets); i += 2 {
@@ -116,7 +116,7 @@ func TestExplore(t *testing.T) {
 					t.Errorf("no deadlock over %s: %v", rule, names(g.Deadlocks))
 				}
 			}
-			// The way to the end is one: played again it ends there.
+			// The way to the end is real: played again, it ends there.
 			w, err := NewWorld(cfg)
 			if err != nil {
 				t.Fatal(err)

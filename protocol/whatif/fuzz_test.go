@@ -7,7 +7,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 )
 
-// A case is foreign input: whatever it holds, it is decided or refused.
+// A case is foreign input: whatever it contains, it is decided or refused.
 func FuzzDecodeCase(f *testing.F) {
 	f.Add([]byte(`{"given":{"phase":"a","role":"r","files":{"x":"y"},"accepted":3},"result":{"files_changed":["x"]},"expect":{"outcome":"accepted"}}`))
 	f.Add([]byte(`{"recorded":{"op":"","state":{},"index":{},"config":{},"operation":{"op":"accept_turn"}},"expect":{"gates":{"g":"open"}}}`))
@@ -30,7 +30,7 @@ func FuzzDecodeCase(f *testing.F) {
 	})
 }
 
-// Setting a member never changes the document it is set in, and what was set is there.
+// Setting a member never changes its original document, and the new document has the member.
 func FuzzSetMember(f *testing.F) {
 	f.Add("policies.0.params.limit", "3")
 	f.Add(`gates."a.b".requires_files`, `["x"]`)

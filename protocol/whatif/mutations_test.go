@@ -30,11 +30,11 @@ func mutated(t *testing.T) []string {
 	return out
 }
 
-// changedRule is rules of the table that a member of the configuration switches off or on.
+// changedRule has rules of the table that a member of the configuration switches off or on.
 type changedRule struct {
 	past    func(*testing.T) (*Past, *config.Config)
 	sets    []any    // paths and values
-	rules   []string // that differ then
+	rules   []string // that then differ
 	refuses bool
 	rows    []string
 }
@@ -82,7 +82,7 @@ func kit(members string) string {
 
 func acceptedCompletion(t *testing.T) (*Past, *config.Config) { return recordedAcceptance(t) }
 
-// acceptedByPM is the result of a reviewer without objections, who proposes dev.
+// acceptedByPM returns the result of a reviewer without objections, who proposes dev.
 func acceptedByPM(t *testing.T) (*Past, *config.Config) {
 	cfg := threeRoles(t, "rules.result_repair", "strict")
 	return played(t, cfg, assignedPM, func(w *World) *protocol.Decided {
@@ -91,7 +91,7 @@ func acceptedByPM(t *testing.T) (*Past, *config.Config) {
 	})
 }
 
-// acceptedRepair is a result that the reference's repairs made whole.
+// acceptedRepair returns a result that the reference's repairs completed.
 func acceptedRepair(t *testing.T) (*Past, *config.Config) {
 	return played(t, threeRoles(t), assignedPM, func(w *World) *protocol.Decided {
 		turn := w.State.OnlyTurn()
@@ -99,7 +99,7 @@ func acceptedRepair(t *testing.T) (*Past, *config.Config) {
 	})
 }
 
-// secondAssignment gives a turn of the second phase out beside another one.
+// secondAssignment assigns a turn of the second phase beside another one.
 func secondAssignment(t *testing.T) (*Past, *config.Config) {
 	cfg := threeRoles(t, "routing.build.max_concurrent_turns", 2)
 	return played(t, cfg, func(w *World) *World {
@@ -116,7 +116,7 @@ func assignedPM(w *World) *World {
 	return w
 }
 
-// played is the last operation of a play, as a record would give it back.
+// played returns the last operation of a play, as a record would give it back.
 func played(t *testing.T, cfg *config.Config, first func(*World) *World, last func(*World) *protocol.Decided) (*Past,
 	*config.Config) {
 	t.Helper()
@@ -133,8 +133,8 @@ func played(t *testing.T, cfg *config.Config, first func(*World) *World, last fu
 		Before: &protocol.Snapshot{Config: cfg, State: before.State, Index: before.Index}}, cfg
 }
 
-// unswitched says of groups of rows, and of single ones, why no member of a configuration
-// does what the mutation does. A row of changedRules needs no reason.
+// unswitched says for groups of rows, and for single ones, why no member of a configuration has the effect of the
+// mutation. A row of changedRules needs no reason.
 var unswitched = map[string]string{
 	"schema":        "the form of a result is the protocol's",
 	"normalisation": "rules.result_repair takes all repairs together, which a row of changedRules does",
@@ -170,8 +170,7 @@ var unswitched = map[string]string{
 	"a bundle that was sealed anew passes for the dispatched one": "the look at the bundle is recorded evidence",
 }
 
-// Each row of the mutation table is switched by a member of the configuration here, or
-// there is a reason why none does.
+// A member of the configuration switches each row of the mutation table here, or a reason says why none does.
 func TestEveryRowIsSwitchedOrSaysWhy(t *testing.T) {
 	switched, used := make(map[string]bool), make(map[string]bool)
 	for _, c := range changedRules {

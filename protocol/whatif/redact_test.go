@@ -9,8 +9,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 )
 
-// A secret in the evidence of an operation does not get into its case, which decides as
-// the operation was decided; what cannot be replaced is refused.
+// A secret in the evidence of an operation does not reach its case, which is still decided as the operation was;
+// what cannot be replaced is refused.
 func TestRedact(t *testing.T) {
 	const token = "ghp_0123456789abcdefghijABCDEFGHIJ012345"
 	p, cfg := recordedAcceptance(t)

@@ -9,8 +9,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 )
 
-// recordedAcceptance is the acceptance of a dev's turn that asks to complete the run, as a
-// record would give it back, with the configuration it was decided under.
+// recordedAcceptance returns the acceptance of a dev turn that asks to complete the run, as a record would give it
+// back, with the configuration it was decided under.
 func recordedAcceptance(t *testing.T) (*Past, *config.Config) {
 	t.Helper()
 	cfg := threeRoles(t, "policies",
@@ -37,7 +37,7 @@ func recordedAcceptance(t *testing.T) (*Past, *config.Config) {
 	if f := d.Failure(); f != nil || d.Chain.Status != "completed" {
 		t.Fatalf("%v, %s", f, d.Chain.Status)
 	}
-	// The operation as the play has decided on it.
+	// The operation as the play decided on it.
 	op := &protocol.AcceptTurn{}
 	*op = *w.last.(*protocol.AcceptTurn)
 	return &Past{
@@ -47,7 +47,7 @@ func recordedAcceptance(t *testing.T) (*Past, *config.Config) {
 	}, cfg
 }
 
-// Each rule that can be changed in the configuration shows exactly where it should.
+// Each rule that the configuration can change shows exactly where it should.
 func TestRuleChangesShow(t *testing.T) {
 	past, cfg := recordedAcceptance(t)
 	for _, c := range []struct {

@@ -59,7 +59,7 @@ func TestMatchPath(t *testing.T) {
 
 func TestDisguiseLooks(t *testing.T) {
 	for path, want := range map[string]string{
-		// Full-width, long s, Kelvin sign, characters that are not shown, compositions.
+		// Full-width letters, long s, Kelvin sign, invisible characters, compositions.
 		"．ａｇｅｎｔｘｃｈａｉｎ/state.json":  ".agentxchain",
 		".agentxchain/ſtate.json":  ".agentxchain/state.json",
 		"TAL\u212a.md":             "TALK.md",
@@ -86,11 +86,11 @@ func TestDisguiseLooks(t *testing.T) {
 		"talk~1.md":                 "",
 		".agentxchain/locks~1/x":    "",
 		"notes~1.md":                "",
-		// A directory in the place of a governed file.
+		// A directory in place of a governed file.
 		"agentxchain.json/x":        ConfigPath,
 		".agentxchain/state.json/x": ".agentxchain/state.json",
 		"TALK.md/x":                 "TALK.md",
-		// Names guarded since.
+		// Names that are guarded since.
 		".agentxchain/Reviews/r.md":         ".agentxchain/reviews",
 		".agentxchain/REPORTS/x":            ".agentxchain/reports",
 		".agentxchain/PROPOS~1/x":           "",
