@@ -25,7 +25,7 @@ const (
 	StatusNotImplemented Status = "not_implemented"
 )
 
-// ExitCode is the exit status of an adapter process with this verdict.
+// ExitCode returns the exit status of an adapter process with this verdict.
 func (s Status) ExitCode() int {
 	switch s {
 	case StatusPass:

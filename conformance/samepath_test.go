@@ -82,7 +82,7 @@ func TestValidationAndAcceptanceAgree(t *testing.T) {
 			}
 			tr, refused := w.propose(op)
 			if tr == nil {
-				// Nothing that could be a result; the engine says so before it validates.
+				// Nothing here could be a result; the engine says so before it validates.
 				if refused.Stage != result.StageSchema || said.String("failed_stage") != result.StageSchema {
 					t.Errorf("%s (%s): %v, the adapter says %s", name, mode, refused, ojson.Compact(said))
 				}

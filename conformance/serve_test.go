@@ -257,8 +257,8 @@ func TestServeManyAtOnce(t *testing.T) {
 	}
 }
 
-// TestServeStopsMidFixture: what runs when the endpoint is stopped is ended with
-// all that it started, and its verifier hears of it.
+// TestServeStopsMidFixture: stopping the endpoint ends the running fixture with everything it started, and its
+// verifier is told.
 func TestServeStopsMidFixture(t *testing.T) {
 	testrepo.Serving(t)
 	v := serveFor(t, "hang", nil)

@@ -85,7 +85,7 @@ func exitMismatch(exit int, status string) string {
 	return fmt.Sprintf("Adapter exit code %d does not match response status %q", exit, status)
 }
 
-// defaultMessage is what a report says when the adapter gives no message.
+// defaultMessage returns the message for a report when the adapter gives none.
 func defaultMessage(s Status) string {
 	switch s {
 	case StatusPass:

@@ -30,7 +30,7 @@ type Input struct {
 	Index  *run.Index
 	Turn   *run.Turn // LastRow is the run's newest accepted history row; nil means Index.LastRow.
 
-	// LastRow is the run's newest accepted history row; nil takes Index.LastRow.
+	// LastRow is the run's newest accepted history row; nil means Index.LastRow.
 	LastRow *ojson.Object
 	// Decisions are decision-ledger rows, oldest first, and DecisionCount is their total number; nil means
 	// Index.RecentDecisions and Index.Decisions.

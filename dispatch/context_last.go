@@ -200,8 +200,7 @@ func (v *view) proposal(d *document) {
 
 type proposedFile struct{ path, action string }
 
-// proposedFiles reads the file list of a PROPOSAL.md: one "- `path` — action"
-// a line below "## Files".
+// proposedFiles reads the file list of a PROPOSAL.md: one "- `path` — action" per line below "## Files".
 func proposedFiles(text string) []proposedFile {
 	var out []proposedFile
 	in := false

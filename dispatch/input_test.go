@@ -97,7 +97,7 @@ func newInput(authority, runtime string) Input {
 	return Input{Config: c, State: s, Turn: t, Index: &run.Index{}, Now: "2026-01-02T03:04:05.678Z"}
 }
 
-// fullInput has every optional section.
+// fullInput returns an input with every optional section.
 func fullInput(t testing.TB, authority, runtime string) Input {
 	in := newInput(authority, runtime)
 	s := in.State

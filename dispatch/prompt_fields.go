@@ -88,7 +88,7 @@ func (v *view) delegationRules(l *list) {
 	l.add("`delegations`: optional, at most 5, not together with `run_completion_request`. Each has `id` (`del-` and three digits), `to_role` (another role the phase routes to), `charter`, a non-empty `acceptance_contract`, and optionally `required_decision_ids`.")
 }
 
-// lifecycleRules tells when to ask for the next phase or for completion.
+// lifecycleRules explains when to ask for the next phase or for completion.
 func (v *view) lifecycleRules(l *list) {
 	phases := v.Config.Phases()
 	if len(phases) == 0 {

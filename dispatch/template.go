@@ -176,7 +176,8 @@ func (v *view) nextRoles() []string {
 	return out
 }
 
-// idleTemplate is required of turns that look for new work (docs/spec/results.md#idle-expansion).
+// idleTemplate returns the member that is required of turns that look for new work
+// (docs/spec/results.md#idle-expansion).
 func (v *view) idleTemplate() *ojson.Object {
 	c := v.Turn.IntakeContext
 	if c.String("source") != "vision_idle_expansion" {

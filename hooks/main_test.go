@@ -54,7 +54,7 @@ func put(t testing.TB, root, p, text string) {
 	}
 }
 
-// tree is everything below root as text: kind, permission bits, contents.
+// tree returns everything below root as text: kind, permission bits, contents.
 func tree(t testing.TB, root string) map[string]string {
 	t.Helper()
 	out := make(map[string]string)

@@ -26,7 +26,7 @@ func stagedCost(b *evidence.Blob) float64 {
 	return run.RowCost(doc.Object("cost"))
 }
 
-// charge books what an attempt cost.
+// charge records what an attempt cost.
 func charge(t *change.Draft, usd float64) {
 	b := &t.State.BudgetStatus
 	b.SpentUSD = min(b.SpentUSD+run.Sane(usd), run.MaxSpentUSD)

@@ -19,7 +19,7 @@ type Decided struct {
 	Chain      *verdict.Chain
 }
 
-// Failure is the refusal, recorded or not; nil when the operation was granted.
+// Failure returns the refusal, recorded or not; nil when the operation was granted.
 func (j *Decided) Failure() *wire.Error {
 	if j.Refusal != nil {
 		return j.Refusal

@@ -124,7 +124,7 @@ func phaseGate(t *change.Draft, in gates.Input) gates.Result {
 	return traceGate(t, in, gates.EvaluatePhaseExit)
 }
 
-// completionGate is phaseGate for the end of the run.
+// completionGate is like phaseGate, for the end of the run.
 func completionGate(t *change.Draft, in gates.Input) gates.Result {
 	return traceGate(t, in, gates.EvaluateRunCompletion)
 }

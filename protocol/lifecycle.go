@@ -121,7 +121,7 @@ func (a *acceptance) tryCompletion(own bool) evaluated {
 	return evaluated{&g, run.GateCompletion}
 }
 
-// tryPhase is tryCompletion for phase requests.
+// tryPhase is like tryCompletion, for phase requests.
 func (a *acceptance) tryPhase(own *string) evaluated {
 	t, s := a.t, a.t.State
 	q := s.QueuedPhaseTransition

@@ -23,7 +23,7 @@ const (
 	ResolutionHumanMerge = "human_merge"
 )
 
-// AcceptTurn carries the staged result and what was seen of the work tree. It checks in the order of
+// AcceptTurn has the staged result and what was observed of the work tree. It checks in the order of
 // docs/spec/lifecycle.md#accepting-a-turn; a refusal changes no file of the user.
 type AcceptTurn struct {
 	TurnID            string         `json:"turn_id,omitempty"` // "" means the only active turn

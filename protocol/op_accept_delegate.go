@@ -121,8 +121,8 @@ func openReview(t *change.Draft) {
 	s.PendingDelegation = review
 }
 
-// DelegationResult is one row of a pending delegation review (docs/spec/state.md#delegation); row
-// is the child's history row, nil when there is none.
+// DelegationResult returns one row of a pending delegation review (docs/spec/state.md#delegation); row is the
+// child's history row, or nil.
 func DelegationResult(d *run.Delegation, row *ojson.Object) *ojson.Object {
 	summary := "(no summary)"
 	verification := ojson.NewObject("status", "skipped")

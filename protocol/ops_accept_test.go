@@ -210,7 +210,7 @@ func TestAcceptNeedsHuman(t *testing.T) {
 	w.write("docs/plan.md", "plan")
 	w.commit()
 	turn := w.assign("pm")
-	// A request beside a call for help is kept in history only.
+	// A phase request in a result that needs a person is kept in history only.
 	tr := w.accept(turn.TurnID, "status", "needs_human", "needs_human_reason", "need an API key for GitHub",
 		"phase_transition_request", "build")
 	w.wantEvents(tr, "turn_accepted human_escalation_raised run_blocked")

@@ -26,7 +26,7 @@ func benchWorld(b *testing.B) (*opsWorld, *AcceptTurn) {
 	return w, w.acceptance(turn.TurnID)
 }
 
-// BenchmarkApplyAccept is one acceptance with everything encoded.
+// BenchmarkApplyAccept measures one acceptance with everything encoded.
 func BenchmarkApplyAccept(b *testing.B) {
 	w, op := benchWorld(b)
 	snap, env := w.snapshot(), w.env()

@@ -14,7 +14,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// queue is lines of "id phase role dep,dep gate,gate".
+// queue reads lines of "id phase role dep,dep gate,gate".
 func queue(lines ...string) *charters.QueueCharters {
 	op := &charters.QueueCharters{Plan: ojson.NewObject("plan_id", "plan-x", "objective", "all of it")}
 	for _, l := range lines {

@@ -14,7 +14,7 @@ const (
 	DefaultSafetyMarginTokens = 2048
 )
 
-// retryClasses are the failures retry_policy.retry_on may name.
+// retryClasses returns the failures that retry_policy.retry_on may name.
 func retryClasses() []string {
 	return []string{"rate_limited", "network_failure", "timeout", "response_parse_failure",
 		"turn_result_extraction_failure", "unknown_api_error", "provider_overloaded"}

@@ -147,7 +147,7 @@ func normalizedSchedules(c *Config) *ojson.Object {
 	return out
 }
 
-// normalizedContinuous is null unless the session is enabled.
+// normalizedContinuous returns null unless the session is enabled.
 func normalizedContinuous(src *ojson.Object) ojson.Value {
 	if !src.Bool("enabled") {
 		return nil

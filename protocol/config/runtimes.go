@@ -1,5 +1,4 @@
-// Runtimes of every type except api_proxy, whose options are in config_apiproxy.go
-// (docs/spec/configuration.md#runtimes).
+// Runtimes of every type except api_proxy, whose options are in apiproxy.go (docs/spec/configuration.md#runtimes).
 
 package config
 

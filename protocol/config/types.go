@@ -1,4 +1,4 @@
-// The types of a decoded agentxchain.json (docs/spec/configuration.md). config.go decodes and validates.
+// The types of a decoded agentxchain.json (docs/spec/configuration.md). decode.go decodes and validates.
 
 package config
 

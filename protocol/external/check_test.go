@@ -264,7 +264,7 @@ func TestCheckExternal(t *testing.T) {
 	}
 }
 
-// threePhases is a configuration with a gate at the end of each phase.
+// threePhases returns a configuration with a gate at the end of each phase.
 func threePhases(t *testing.T) *config.Config {
 	t.Helper()
 	cfg, problems, err := config.Decode([]byte(`{

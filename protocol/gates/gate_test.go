@@ -16,7 +16,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/verdict"
 )
 
-// gateConfig is plan -> build -> ship with one gate each; edit changes it.
+// gateConfig returns plan -> build -> ship with one gate each; edit changes it.
 func gateConfig(edit func(c *config.Config)) *config.Config {
 	c := &config.Config{}
 	for _, p := range []string{"plan", "build", "ship"} {

@@ -316,7 +316,7 @@ func matrixHeader(line string) bool {
 	return true
 }
 
-// separatorRow reports a row whose every cell is :?-{3,}:?.
+// separatorRow reports whether every cell of a row is :?-{3,}:?.
 func separatorRow(cells []string) bool {
 	for _, c := range cells {
 		c = wire.Trim(c)

@@ -8,7 +8,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/verdict"
 )
 
-// Pointer is a JSON Pointer (RFC 6901) into agentxchain.json.
+// Pointer returns a JSON Pointer (RFC 6901) into agentxchain.json.
 func Pointer(names ...string) string {
 	at := ""
 	for _, n := range names {

@@ -29,7 +29,7 @@ const (
 // Action is something to do: a command that the initiative's status allows, and the reason.
 type Action struct {
 	Code    string
-	Command string // words after the program's name, -C goes into a repository; or a command of git's own, with git
+	Command string // words after the program's name (-C enters a repository); or a git command, with git
 	Reason  string
 }
 

@@ -18,7 +18,7 @@ const (
 	ReportArchive     = Dir + "/recovery-reports"
 )
 
-// Ledgers are the files that only ever grow.
+// Ledgers returns the files that only ever grow.
 func Ledgers() []string {
 	return []string{HistoryPath, DecisionsPath, BarrierLedgerPath, HookAuditPath, HookNotesPath}
 }

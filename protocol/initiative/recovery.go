@@ -15,7 +15,7 @@ import (
 // look for it.
 const reportPlaceholder = "(Operator fills this before running multi resume)"
 
-// reportSections are the sections that must be filled in.
+// reportSections returns the sections that must be filled in.
 func reportSections() []string { return []string{"## Trigger", "## Impact", "## Mitigation"} }
 
 // Report returns the recovery report for a person to fill in.

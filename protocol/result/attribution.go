@@ -1,4 +1,4 @@
-// Attribution separates a turn's changes from those of turns at work beside it
+// Attribution separates a turn's changes from those of concurrent turns
 // (docs/spec/observation.md#concurrent-turns).
 
 package result
@@ -97,7 +97,7 @@ func ConcurrentRow(turn *run.Turn, row *ojson.Object) bool {
 		slices.Contains(row.Strings("concurrent_with"), turn.TurnID)
 }
 
-// concurrentActive lists the active turns that work beside turn.
+// concurrentActive lists the active turns that work concurrently with turn.
 func concurrentActive(turn *run.Turn, active *ojson.Map[*run.Turn]) []string {
 	var out []string
 	if active == nil {

@@ -166,8 +166,7 @@ func ownFile(cfg *config.Config, role, path string) bool {
 	return planning != nil && planning.EntryRole == role && strings.HasPrefix(path, ".planning/")
 }
 
-// ConflictSummary is the part of a conflict that ledger rows and events carry.
-// A nil conflict gives an empty summary.
+// ConflictSummary returns the part of a conflict for ledger rows and events. A nil conflict gives an empty summary.
 func ConflictSummary(conflict *ojson.Object) *ojson.Object {
 	files := conflict.Strings("conflicting_files")
 	if files == nil {

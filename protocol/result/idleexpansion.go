@@ -163,7 +163,7 @@ func (n *normalizer) falseVisionExhausted() {
 	}
 }
 
-// checkIdleExpansion is the part of the schema stage for idle_expansion_result.
+// checkIdleExpansion performs the part of the schema stage for idle_expansion_result.
 func checkIdleExpansion(r *stageReport, doc *ojson.Object, t *run.Turn) {
 	c := newIdleContext(t)
 	v, _ := doc.Get(idleField)

@@ -33,7 +33,7 @@ func (e NormalizationEvent) Note() string {
 		e.Rationale)
 }
 
-// normalizer carries one document through the rules.
+// normalizer applies the rules to one document.
 type normalizer struct {
 	in  Input
 	cfg *config.Config

@@ -22,7 +22,7 @@ type Vote struct {
 	Principal string `json:"principal"` // e-mail address
 	Name      string `json:"name,omitempty"`
 	At        string `json:"at"`
-	Content   string `json:"content"`             // sha256:<hex> of what was approved; see Content
+	Content   string `json:"content"`             // sha256:<hex> of what was approved; see agreement.Moment.Content
 	Statement string `json:"statement,omitempty"` // sha256:<hex> of the signed statement, "" for none
 	KeyID     string `json:"key_id,omitempty"`    // key that signed it
 	Key       string `json:"key,omitempty"`       // what counts once, whatever the key's names

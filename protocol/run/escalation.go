@@ -74,9 +74,9 @@ func FoldEscalations(rows []*ojson.Object) (open, completed []*ojson.Object) {
 	return slices.DeleteFunc(open, func(o *ojson.Object) bool { return o == nil }), completed
 }
 
-// ListEscalations is the materialised view of human-escalations.jsonl: every
-// record once, newest first, with status open or resolved and, when resolved, the
-// members of its resolve row (docs/notifications.md#human-escalations).
+// ListEscalations returns the materialised view of human-escalations.jsonl: every record once, newest first, with
+// status open or resolved and, when resolved, the members of its resolve row
+// (docs/notifications.md#human-escalations).
 func ListEscalations(rows []*ojson.Object) []*ojson.Object {
 	open, out := FoldEscalations(rows)
 	for _, row := range out {
@@ -93,8 +93,7 @@ func ListEscalations(rows []*ojson.Object) []*ojson.Object {
 	return out
 }
 
-// EscalationKey is the de-duplication key of a raise row: one open record per
-// run, blocker and turn.
+// EscalationKey returns the de-duplication key of a raise row: one open record per run, blocker and turn.
 func EscalationKey(row *ojson.Object) [3]string {
 	return [3]string{row.String("run_id"), row.String("blocked_on"), row.String("turn_id")}
 }
