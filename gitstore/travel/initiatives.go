@@ -44,9 +44,8 @@ type InitiativeSync struct {
 	// support it? An error refuses the move.
 	Judge func(ctx context.Context, name string, from, to object.OID) error
 	// Join is called when both sides continued from base, "" for two that began separately, and returns the change
-	// with which this side continues. There is one if everything done here since base is what any clone does by
-	// itself (there), or that plus what people said here (a change on top of there), and "" if the two cannot be
-	// combined.
+	// with which this side continues: there if everything done here since base is what any clone does by itself, a
+	// change on top of there if people also said something here, and "" if the two cannot be combined.
 	Join func(ctx context.Context, base, here, there object.OID) (object.OID, error)
 	// Follow updates the files of the workspace after the ref has moved.
 	Follow func(ctx context.Context, name string, to object.OID) error
