@@ -203,6 +203,7 @@ func (d *drive) approver(auto bool) func(context.Context, loop.GateRequest) (boo
 		d.view.stop()
 		defer d.view.start()
 		if pending, perr := d.r.PendingGate(ctx); perr == nil {
+			pending.No = "the gate still waits; git agentxchain approve shows the difference, and takes a no with its reason"
 			d.f.Out.Aside(func(p *term.Printer) { printPendingGate(p, pending) })
 		}
 		yes, err := d.f.Prompt.Confirm(ctx, fmt.Sprintf("Gate %s (%s) waits for you. Approve?", term.OneLine(g.Gate),

@@ -294,7 +294,8 @@ func TestGateQuestion(t *testing.T) {
 		time.Sleep(2 * liveInterval) // time for a picture that must not come
 		r.enter(tt.answer + "\n")
 		status, lines := r.end()
-		if status.ExitStatus() != 0 || having(lines, tt.want) != 1 || having(lines, "Approve? [y/N] "+tt.answer) != 1 {
+		if status.ExitStatus() != 0 || having(lines, tt.want) != 1 || having(lines, "Approve? [y/N] "+tt.answer) != 1 ||
+			having(lines, "the gate still waits; git agentxchain approve") != 1 {
 			t.Errorf("%s: exit status %d:\n%s", tt.answer, status.ExitStatus(), strings.Join(lines, "\n"))
 		}
 		if asked, _, _ := strings.Cut(r.written()[strings.Index(r.written(), "Approve?"):],
