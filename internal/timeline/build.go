@@ -127,7 +127,7 @@ func (b *builder) turn(f *Fact) {
 			b.p.Arrows = append(b.p.Arrows, Arrow{other, t.ID, "conflict"})
 		}
 	case run.EventTurnRejected:
-		t.end(f, SentBack)
+		t.sendBack(f)
 		if f.Final {
 			t.Outcome = Failed
 		}
@@ -207,6 +207,18 @@ func (t *Turn) end(f *Fact, outcome string) {
 			a.Why = f.Why
 		}
 	}
+}
+
+// sendBack ends an attempt. One that was just refused for the same reason, as the loop does it, is not told twice.
+func (t *Turn) sendBack(f *Fact) {
+	if n := len(t.Attempts); n > 1 && t.Attempts[n-1].Outcome == Open {
+		if a := &t.Attempts[n-2]; a.Outcome == Refused && a.Why == f.Why {
+			a.End, a.Outcome = f.At, SentBack
+			t.Attempts = t.Attempts[:n-1]
+			return
+		}
+	}
+	t.end(f, SentBack)
 }
 
 // maxAttempts bounds the segments of a bar.

@@ -78,11 +78,11 @@ func (t *Turn) who() string {
 	return t.Role + " in " + t.Repo
 }
 
-// Retries returns how often the turn was refused, sent back or lost before its end.
+// Retries returns how often the work on the turn began again. A result that was refused, and then sent back, is one of them.
 func (t *Turn) Retries() int {
 	n := 0
-	for _, a := range t.Attempts {
-		if a.Outcome != Accepted && a.Outcome != Open && a.Outcome != GivenUp {
+	for i := 1; i < len(t.Attempts); i++ {
+		if t.Attempts[i].Outcome != SentBack || t.Attempts[i-1].Outcome != Refused {
 			n++
 		}
 	}

@@ -72,6 +72,22 @@ func aRun(t *testing.T) []*Fact {
 		610 {"type":"human_approval","gate_id":"signoff","from_phase":"plan","approved_by":{"name":"Ada"}}`)...)
 }
 
+// A refusal with which the loop sent the turn back is one answer, and what began again is counted, not the answers.
+func TestRefusedAndSentBack(t *testing.T) {
+	facts := rows(t, Event, `
+		0 {"event_type":"run_started","run_id":"run_1","phase":"plan","status":"active"}
+		1 {"event_type":"turn_dispatched","run_id":"run_1","phase":"plan","status":"active","turn":{"turn_id":"t1","role_id":"pm"}}
+		2 {"event_type":"acceptance_failed","run_id":"run_1","phase":"plan","status":"active","turn":{"turn_id":"t1","role_id":"pm"},"payload":{"reason":"no notes"}}
+		3 {"event_type":"turn_rejected","run_id":"run_1","phase":"plan","status":"active","turn":{"turn_id":"t1","role_id":"pm"},"payload":{"retrying":true,"reason":"no notes"}}
+		3 {"event_type":"turn_dispatched","run_id":"run_1","phase":"plan","status":"active","turn":{"turn_id":"t1","role_id":"pm"}}
+		4 {"event_type":"acceptance_failed","run_id":"run_1","phase":"plan","status":"active","turn":{"turn_id":"t1","role_id":"pm"},"payload":{"reason":"no notes"}}
+		5 {"event_type":"turn_rejected","run_id":"run_1","phase":"plan","status":"blocked","turn":{"turn_id":"t1","role_id":"pm"},"payload":{"retrying":false,"reason":"no notes"}}`)
+	p := Build(facts, Options{Run: "run_1", Now: t0.Add(9 * time.Minute)})
+	if len(p.Turns) != 1 || p.Turns[0].Outcome != Failed || len(p.Turns[0].Attempts) != 2 || p.Turns[0].Retries() != 1 {
+		t.Errorf("the picture has %+v", p.Turns)
+	}
+}
+
 func TestPictureOfARun(t *testing.T) {
 	p := Build(aRun(t), Options{Run: "run_1", Now: t0.Add(630 * time.Minute)})
 	var got strings.Builder
@@ -104,7 +120,7 @@ arrow delegation t1 t2
 arrow conflict t2 t3
 arrow reissue t3 t4
 1 escalations, live true
-4 turns in 10 h 30 min, 3 retries. Agents worked 18 min; people were waited for 10 h 11 min; $2.00.
+4 turns in 10 h 30 min, 1 retry. Agents worked 18 min; people were waited for 10 h 11 min; $2.00.
 `
 	if got.String() != want {
 		t.Errorf("the picture is\n%s\nnot\n%s", got.String(), want)
@@ -127,8 +143,8 @@ arrow reissue t3 t4
 
 func TestASCII(t *testing.T) {
 	got := Draw(Build(aRun(t), Options{Run: "run_1", Now: t0.Add(630 * time.Minute)})).ASCII(80)
-	const want = `4 turns in 10 h 30 min, 3 retries. Agents worked 18 min; people were waited for
-10 h 11 min; $2.00.
+	const want = `4 turns in 10 h 30 min, 1 retry. Agents worked 18 min; people were waited for 10
+h 11 min; $2.00.
 
             |plan                              |build
 pm             xxxxxxxxxxxxxx    =========*
