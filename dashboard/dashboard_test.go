@@ -185,7 +185,7 @@ func TestPagesOfARun(t *testing.T) {
 	op := string(v.s.model.now().Ops[0].Op)
 	for path, want := range map[string][]string{
 		"/": {"The run is completed.", run, "aria-current=\"page\"", "Phases", "planning_signoff",
-			"<ol class=\"track\"", "of $50.00 spent", "What was delivered", "<svg class=\"tl\"", "Ann Author",
+			"<ol class=\"track\"", "no cost reported", "What was delivered", "<svg class=\"tl\"", "Ann Author",
 			"greet.sh"},
 		"/timeline": {"19 operations are recorded", "/ops/" + op, "Ann Author"},
 		"/turns":    {"/turns/" + id, "Wrote greet.sh and its test."},

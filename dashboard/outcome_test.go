@@ -12,19 +12,20 @@ import (
 // the picture, of the run or of one phase.
 func TestOutcomes(t *testing.T) {
 	at := time.Date(2026, 1, 1, 2, 0, 0, 0, time.UTC)
-	const ended = `"active_turns":{}}`
 	for _, x := range []struct {
 		name, status, more string
+		active             string // turns
 		want               []string
 	}{
-		{"delivered", "completed", `"completed_at":"2026-01-01T01:00:00.000Z"`,
+		{"delivered", "completed", `"completed_at":"2026-01-01T01:00:00.000Z"`, `{}`,
 			[]string{"Took", "4 turns, 0 retries", "$9.00 of $10.00", "DEC-001", "a.md"}},
 		{"asked", "paused",
-			`"pending_phase_transition":{"from":"planning","to":"building","gate":"signoff","requested_by_turn":"turn_3"}`,
+			`"pending_phase_transition":{"from":"planning","to":"building","gate":"signoff","requested_by_turn":"turn_3"}`, `{}`,
 			[]string{"the step from planning to building", "a person", "PLAN.md", "/turns/turn_3"}},
 		{"waiting", "blocked",
 			`"blocked_reason":{"category":"needs_human","blocked_at":"2026-01-01T00:40:00.000Z","recovery":{"typed_reason":"needs_human","owner":"human","recovery_action":"git agentxchain unblock","detail":"who pays?"}}`,
-			[]string{"The way out", "who pays?", "git agentxchain unblock"}},
+			`{"turn_9":{"turn_id":"turn_9","assigned_role":"dev","status":"failed","attempt":2,"assigned_at":"2026-01-01T00:30:00.000Z","runtime_id":"manual","assigned_sequence":4,"concurrent_with":[],"last_rejection":{"reason":"no notes"}}}`,
+			[]string{"The way out", "who pays?", "git agentxchain unblock", `href="/turns/turn_9"`, "no notes"}},
 	} {
 		dir := laid(t, "")
 		name := filepath.Join(dir, ".agentxchain", "state.json")
@@ -33,7 +34,7 @@ func TestOutcomes(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := string(state)
-		s = s[:strings.Index(s, `"active_turns"`)] + x.more + "," + ended
+		s = s[:strings.Index(s, `"active_turns"`)] + x.more + `,"active_turns":` + x.active + "}"
 		s = strings.Replace(s, `"status":"active"`, `"status":"`+x.status+`"`, 1)
 		if x.status == "blocked" {
 			s = strings.Replace(s, `"blocked_reason":null,`, "", 1)

@@ -163,6 +163,9 @@ func approvers(r *config.GateRule) string {
 // spent returns what the run cost, and of what budget.
 func (v *view) spent() string {
 	b := v.s.Sight.View.State.BudgetStatus
+	if b.SpentUSD == 0 {
+		return agentrun.SpentText(0)
+	}
 	if b.RemainingUSD == nil {
 		return dollars(b.SpentUSD)
 	}
@@ -181,7 +184,10 @@ func (v *view) cost() block {
 		limit := st.BudgetStatus.SpentUSD + *left
 		b.Facts = append(b.Facts, fact{"Left", text(strings.TrimSuffix(agentrun.LeftText(*left), " left"))})
 		b.Meter = newMeter("", st.BudgetStatus.SpentUSD, limit)
-		b.Meter.Label = v.spent() + " spent, " + b.Meter.Percent()
+		b.Meter.Label = v.spent()
+		if st.BudgetStatus.SpentUSD > 0 {
+			b.Meter.Label += " spent, " + b.Meter.Percent()
+		}
 	} else {
 		b.Note = "The run has no budget."
 	}
@@ -194,9 +200,12 @@ func (v *view) cost() block {
 		}
 		t := &table{Head: []string{x.of, "Turns", "Retries", "Worked", "Tokens in", "Tokens out", "Cost"}}
 		for _, s := range x.sums[:min(len(x.sums), 20)] {
+			cost := ""
+			if s.USD > 0 { // else none was reported
+				cost = dollars(s.USD)
+			}
 			t.Rows = append(t.Rows, []cell{text(s.Name), value(s.Turns), value(s.Retries),
-				text(timeline.Lasting(s.Worked)),
-				value(s.InputTokens), value(s.OutputTokens), text(dollars(s.USD))})
+				text(timeline.Lasting(s.Worked)), value(s.InputTokens), value(s.OutputTokens), text(cost)})
 		}
 		b.Parts = append(b.Parts, block{
 			ID:     "cost-" + strings.ToLower(x.of),

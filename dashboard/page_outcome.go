@@ -169,7 +169,7 @@ func (v *view) asked() block {
 // waiting shows why the run waits, and the way out.
 func (v *view) waiting() *block {
 	si := v.s.Sight
-	r := si.Recovery
+	st, r := si.View.State, si.Recovery
 	if r == nil {
 		return nil
 	}
@@ -178,19 +178,27 @@ func (v *view) waiting() *block {
 		Title: "The way out",
 		Facts: []fact{{"Reason", toned(words(r.TypedReason), warn)}, {"Who has to act", text(r.Owner)}},
 	}
-	if d := wire.OrEmpty(r.Detail); d != "" {
-		b.Facts = append(b.Facts, fact{"Detail", text(d)})
+	detail := wire.OrEmpty(r.Detail)
+	if detail != "" {
+		b.Facts = append(b.Facts, fact{"Detail", text(detail)})
+	}
+	for _, t := range st.ActiveTurns.All() {
+		if why := cmp.Or(t.FailureReason, t.LastRejection.String("reason")); why != "" && why != detail {
+			b.Facts = append(b.Facts, fact{"Turn", turnLink(t.TurnID)}, fact{"Last answer", text(why)})
+		}
 	}
 	b.Facts = append(b.Facts, fact{"Way out", code(r.RecoveryAction)})
 	if n := si.Next; n != nil && v.srv.opt.Replay == nil {
-		b.Facts = append(b.Facts, fact{"Command", code(n.Command)}, fact{"Because", text(n.Reason)})
+		b.Facts = append(b.Facts, fact{"Command", code(n.Command)})
 	}
-	if br := si.View.State.BlockedReason; br != nil {
+	if br := st.BlockedReason; br != nil {
 		b.Facts = append(b.Facts, fact{"Since", v.moment(instant(br.BlockedAt))})
 	}
 	if e := si.Escalation; e != nil {
-		b.Facts = append(b.Facts, fact{"Escalation", code(e.String("escalation_id"))},
-			fact{"Asked", text(firstText(e, "detail", "reason", "title"))})
+		b.Facts = append(b.Facts, fact{"Escalation", code(e.String("escalation_id"))})
+		if asked := firstText(e, "detail", "reason", "title"); asked != detail {
+			b.Facts = append(b.Facts, fact{"Asked", text(asked)})
+		}
 	}
 	for _, g := range r.Guidance {
 		b.Facts = append(b.Facts, fact{"Advice", text(g.Reason + " " + g.Command)})
