@@ -19,7 +19,7 @@ h2,h3,h4{break-after:avoid}
 .cards{list-style:none;margin:0 0 1rem;padding:0;display:grid;gap:.75rem;grid-template-columns:repeat(auto-fit,minmax(9.5rem,1fr))}
 .cards li{background:var(--card);border:1px solid var(--line);border-radius:.6rem;padding:.7rem .85rem}
 .label{display:block;color:var(--soft);font-size:.8rem}
-.figure{display:block;font-size:1.25rem;font-weight:600}
+.figure{display:block;font-size:1.05rem;font-weight:600}
 nav ul{list-style:none;display:flex;flex-wrap:wrap;gap:.35rem .9rem;margin:0 0 1.25rem;padding:0;font-size:.9rem}
 a{color:var(--bar)}
 main>section{background:var(--card);border:1px solid var(--line);border-radius:.6rem;padding:1rem 1.1rem;margin:0 0 1rem}

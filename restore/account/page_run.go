@@ -85,8 +85,9 @@ func runCards(r *ojson.Object) []fact {
 				done++
 			}
 		}
-		cards = append(cards, fact{"Phase", cell{text: fmt.Sprintf("%s (%d of %d done)", say(r.Value("phase")), done,
-			len(phases)), share: float64(done) / float64(len(phases))}})
+		c := plain(r.Value("phase"))
+		c.share = float64(done) / float64(len(phases))
+		cards = append(cards, fact{fmt.Sprintf("Phase, %d of %d done", done, len(phases)), c})
 	}
 	cards = append(cards, fact{"Turns", plain(len(r.Array("turns")))},
 		fact{"Decisions", plain(len(r.Array("decisions")))}, fact{"Objections", plain(len(r.Array("objections")))},
@@ -104,6 +105,9 @@ func costCard(r *ojson.Object) fact {
 	left, limited := finite(b, "remaining_usd")
 	if !hasSpent {
 		return fact{"Cost", cell{text: money(r.Object("cost_summary").Value("total_usd"))}}
+	}
+	if spent == 0 {
+		return fact{"Cost", cell{text: agentrun.SpentText(0)}}
 	}
 	c := cell{text: money(b.Value("spent_usd"))}
 	if limit := spent + left; limited && limit > 0 {
