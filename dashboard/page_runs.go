@@ -201,6 +201,9 @@ func costOf(row *ojson.Object) string {
 	if !ok {
 		return "cost unknown"
 	}
+	if usd == 0 {
+		return agentrun.SpentText(0)
+	}
 	return dollars(usd)
 }
 
@@ -327,8 +330,8 @@ func changedFacts(d *ojson.Object) block {
 	b := block{ID: "changed", Title: "What differs", Empty: "Nothing."}
 	t := &table{Head: []string{"What", "First run", "Second run", "Difference"}}
 	for label, o := range diff.Changed(d) {
-		t.Rows = append(t.Rows, []cell{text(label), value(o.Value("left")), value(o.Value("right")),
-			value(o.Value("delta"))})
+		t.Rows = append(t.Rows, []cell{text(label), text(diff.Shown(label, o.Value("left"))),
+			text(diff.Shown(label, o.Value("right"))), text(diff.Shown(label, o.Value("delta")))})
 	}
 	if len(t.Rows) > 0 {
 		b.Empty, b.Table = "", t

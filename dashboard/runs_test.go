@@ -41,10 +41,10 @@ func TestRuns(t *testing.T) {
 		return "/runs/compare?left=" + url.QueryEscape(left) + "&right=" + url.QueryEscape(right)
 	}
 	for path, want := range map[string][]string{
-		"/runs": {"3 runs; the history has 1 completed, 1 failed.", first, second, third, "4 turns", "3 retries",
+		"/runs": {"3 runs; the history has 1 completed, 1 failed.", first, second, third, "4 turns", "2 retries",
 			"Both requirements hold", "the goal is &lt;another&gt;", "gates opened by Ann Author, the rules",
 			`<option value="` + second + `" selected>`},
-		"/runs/" + first: {"Both requirements hold", "completed", "4 turns, 3 retries", "Ann Author",
+		"/runs/" + first: {"Both requirements hold", "completed", "4 turns, 2 retries", "Ann Author",
 			"The run in time", "Gate planning_signoff"},
 		"/runs/" + second: {"failed", "the goal is &lt;another&gt;", "given up"},
 		"/runs/" + third:  {"active", "at work"},

@@ -7,8 +7,11 @@ import (
 	"iter"
 	"math"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/timeline"
 	"github.com/git-agentxchain/git-agentxchain/restore"
 )
 
@@ -36,6 +39,34 @@ func Changed(d *ojson.Object) iter.Seq2[string, *ojson.Object] {
 			}
 		}
 	}
+}
+
+// labelDuration is the label of the one change that is a number of milliseconds.
+const labelDuration = "Duration"
+
+// Shown returns one side of a change, or the difference, as people read it, "" for nothing.
+func Shown(label string, v any) string {
+	switch v := v.(type) {
+	case nil:
+		return ""
+	case string:
+		return v
+	case []any:
+		words := make([]string, len(v))
+		for i, x := range v {
+			words[i] = Shown("", x)
+		}
+		return strings.Join(words, ", ")
+	case ojson.Number:
+		if ms, ok := v.Float64(); ok && label == labelDuration {
+			sign := ""
+			if ms < 0 {
+				sign = "-"
+			}
+			return sign + timeline.Lasting(time.Duration(math.Abs(ms))*time.Millisecond)
+		}
+	}
+	return string(ojson.Compact(v))
 }
 
 // scalars compares members one by one: {key: {label, left, right, changed}}.

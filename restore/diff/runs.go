@@ -81,9 +81,6 @@ func side(row *ojson.Object) *ojson.Object {
 		"roles_used", names(roles), "gate_results", gates, "recorded_at", ojson.OrNull(row.String("recorded_at")))
 }
 
-// LabelDuration is the label of the one change that is a number of milliseconds.
-const LabelDuration = "Duration"
-
 // Runs compares two rows of run-history.jsonl: {changed, left, right,
 // scalar_changes, numeric_changes, list_changes, gate_changes, regressions,
 // regression_count, has_regressions, summary}.
@@ -105,7 +102,7 @@ func Runs(leftRow, rightRow *ojson.Object) *ojson.Object {
 		{"decisions_count", "Decisions"},
 		{"total_cost_usd", "Cost"},
 		{"budget_limit_usd", "Budget"},
-		{"duration_ms", LabelDuration},
+		{"duration_ms", labelDuration},
 	})
 	list := lists(l, r, []field{{"phases_completed", "Phases"}, {"roles_used", "Roles"}})
 	gates := []*ojson.Object{}

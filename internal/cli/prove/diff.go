@@ -3,20 +3,18 @@
 package prove
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"strings"
-	"time"
 
 	ucli "github.com/urfave/cli/v2"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/shared"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/internal/timeline"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/restore/account"
@@ -243,13 +241,13 @@ func printDiff(p *term.Printer, d *ojson.Object) {
 		l, _ := o.Get("left")
 		r, _ := o.Get("right")
 		delta, _ := o.Get("delta")
-		text := diffCell(label, delta)
+		text := diff.Shown(label, delta)
 		if n, ok := delta.(ojson.Number); ok && n != "" && n[0] != '-' && n != "0" {
 			text = "+" + text
 		} else if !ok {
 			text = ""
 		}
-		t.Row(label, diffCell(label, l), diffCell(label, r), text)
+		t.Row(label, cmp.Or(diff.Shown(label, l), "-"), cmp.Or(diff.Shown(label, r), "-"), text)
 	}
 	p.Println()
 	if t.Len() == 0 {
@@ -257,31 +255,6 @@ func printDiff(p *term.Printer, d *ojson.Object) {
 		return
 	}
 	p.Table(t)
-}
-
-// diffCell is one side of a change, as people read it.
-func diffCell(label string, v any) string {
-	switch v := v.(type) {
-	case nil:
-		return "-"
-	case string:
-		return v
-	case []any:
-		words := make([]string, len(v))
-		for i, x := range v {
-			words[i] = diffCell("", x)
-		}
-		return strings.Join(words, ", ")
-	case ojson.Number:
-		if ms, ok := v.Float64(); ok && label == diff.LabelDuration {
-			sign := ""
-			if ms < 0 {
-				sign = "-"
-			}
-			return sign + timeline.Lasting(time.Duration(math.Abs(ms))*time.Millisecond)
-		}
-	}
-	return string(ojson.Compact(v))
 }
 
 func severity(p *term.Printer, s string) string {
