@@ -21,7 +21,7 @@ type entry struct {
 	old, new         object.OID // "" for a missing file
 }
 
-const fileMode, executable, noMode = "100644", "100755", "000000"
+const fileMode, executable, symlink, module, noMode = "100644", "100755", "120000", "160000", "000000"
 
 // regular reports whether the change keeps the kind of file: an ordinary file stays one, and a new file is one.
 func (e *entry) regular() bool {

@@ -25,6 +25,10 @@ type work struct {
 	entry
 }
 
+// unmarked reports whether no mark is of what the turn left: that of a link is of the file it leads to, and a module
+// has none. What the recorded commit has is believed, as the modes of files are.
+func (w *work) unmarked() bool { return w.newMode == symlink || w.newMode == module }
+
 // composite is what one turn, or several in sequence, did to a file.
 type composite struct {
 	entry
@@ -82,7 +86,7 @@ func (j *judge) works() (asked map[*work]string, err error) {
 			continue
 		}
 		for _, p := range t.files {
-			if m, known := t.mark(p); !paths[p] || known && (m == "" || m == gitstore.FingerprintUnreadable) {
+			if m, known := t.mark(p); !paths[p] || known && m == "" {
 				continue
 			}
 			w := &work{turn: t, path: p}
@@ -128,6 +132,8 @@ func (j *judge) knowWorks(asked map[*work]string) error {
 		switch {
 		case !known:
 			w.known = w.commit == w.turn.commitOf(w.path) // believed, like rows without marks
+		case w.unmarked():
+			w.known = true
 		case w.new == "":
 			w.known = m == gitstore.FingerprintDeleted
 		case j.has(w.new, m):
