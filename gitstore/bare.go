@@ -6,6 +6,9 @@ import (
 	"bytes"
 	"context"
 	"path"
+	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
@@ -21,7 +24,9 @@ func OpenBare(ctx context.Context, dir string) (*Store, error) {
 		return nil, err
 	}
 	if repo.Prefix == "" {
-		repo.Prefix = projectPrefix(ctx, repo)
+		if dirs := projects(ctx, repo); len(dirs) == 1 {
+			repo.Prefix = dirs[0]
+		}
 	}
 	return &Store{repo: repo, objects: repo.Objects(), prefix: repo.Prefix}, nil
 }
@@ -50,21 +55,52 @@ func (s *Store) ProjectID(ctx context.Context) string {
 	return ""
 }
 
-// projectPrefix returns the directory of the only governed project in HEAD; "" when that is the root, or unknown.
-// Files there say who may sign.
-func projectPrefix(ctx context.Context, repo *git.Repository) string {
-	out, err := repo.Git.Run(ctx, nil, "ls-tree", "-r", "-z", "--name-only", "HEAD", "--")
+// Around opens the repository around dir, bare or not, and finds the governed project in it: the one in dir or above
+// it, otherwise the only one in HEAD. There may be none, for example in a clone that has the record alone.
+//
+// Errors: not_a_project if HEAD has several and dir is in none of them.
+func Around(ctx context.Context, dir string) (*git.Repository, error) {
+	abs, err := filepath.Abs(dir)
 	if err != nil {
-		return "" // no commit yet
+		return nil, fail.Errorf(fail.CodeUnreadable, err, "the directory %s cannot be entered", dir)
 	}
-	var dirs []string
+	repo, err := git.DiscoverBare(ctx, abs)
+	if err != nil {
+		return nil, err
+	}
+	if root := findProject(git.RealOr(abs)); root != "" && repo.TopLevel != "" && git.Within(repo.TopLevel, root) {
+		if root == repo.ProjectDir {
+			return repo, nil
+		}
+		_ = repo.Close()
+		return git.Discover(ctx, root)
+	}
+	switch dirs := projects(ctx, repo); {
+	case len(dirs) == 1:
+		repo.Prefix = dirs[0]
+	case len(dirs) > 1 && !slices.Contains(dirs, repo.Prefix):
+		_ = repo.Close()
+		hint := "git agentxchain -C " + wire.ShellWord(filepath.Join(repo.TopLevel, filepath.FromSlash(dirs[0]))) + " COMMAND"
+		if repo.TopLevel == "" {
+			hint = "work in a clone, in the directory of the project"
+		}
+		return nil, fail.Errorf(CodeNotProject, nil, "%d directories of this repository have an %s, and %s is in none: %s",
+			len(dirs), wire.ConfigPath, abs, strings.Join(dirs[:min(len(dirs), 5)], ", ")).WithHint("%s", hint)
+	}
+	return repo, nil
+}
+
+// projects returns the directories of the governed projects in HEAD, each "" or with a slash at its end. Files there say
+// who may sign.
+func projects(ctx context.Context, repo *git.Repository) (dirs []string) {
+	out, err := repo.Git.Run(ctx, nil, "ls-tree", "-r", "-z", "--full-tree", "--name-only", "HEAD")
+	if err != nil {
+		return nil // no commit yet
+	}
 	for name := range bytes.SplitSeq(out, []byte{0}) {
 		if dir, base := path.Split(string(name)); base == wire.ConfigPath {
 			dirs = append(dirs, dir)
 		}
 	}
-	if len(dirs) != 1 {
-		return ""
-	}
-	return dirs[0]
+	return dirs
 }

@@ -104,7 +104,7 @@ func approvalsOf(ctx context.Context, f *term.Factory, run string) (*runner.Repo
 	if err != nil {
 		return nil, "", err
 	}
-	repo, err := runner.DiscoverRepository(ctx, dir)
+	repo, err := runner.DiscoverProject(ctx, dir)
 	if err != nil || run != "" {
 		return repo, run, err
 	}

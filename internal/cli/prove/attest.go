@@ -75,7 +75,7 @@ func runAttest(ctx context.Context, f *term.Factory, o *attestOptions) error {
 	if err != nil {
 		return err
 	}
-	repo, err := runner.DiscoverRepository(ctx, dir)
+	repo, err := runner.DiscoverProject(ctx, dir)
 	if err != nil {
 		return err
 	}

@@ -106,7 +106,7 @@ func verifyApprovals(ctx context.Context, f *term.Factory, o *verifyApprovalsOpt
 			if err != nil {
 				return nil, err
 			}
-			repo, err := runner.DiscoverRepository(ctx, dir)
+			repo, err := runner.DiscoverProject(ctx, dir)
 			if err != nil {
 				return nil, err
 			}
@@ -175,7 +175,7 @@ func verifyBundled(ctx context.Context, f *term.Factory, o *verifyApprovalsOptio
 	defer done()
 	here := repo
 	if dir, err := f.Dir(); err == nil {
-		if around, err := runner.DiscoverRepository(ctx, dir); err == nil {
+		if around, err := runner.DiscoverProject(ctx, dir); err == nil {
 			defer func() { _ = around.Close() }()
 			here = around
 		}

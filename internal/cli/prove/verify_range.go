@@ -96,7 +96,7 @@ func runVerifyRange(ctx context.Context, f *term.Factory, o *verifyRangeOptions)
 	if err != nil {
 		return err
 	}
-	repo, err := runner.DiscoverRepository(ctx, dir)
+	repo, err := runner.DiscoverProject(ctx, dir)
 	if err != nil {
 		return err
 	}
