@@ -4,6 +4,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/release"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 func runVersionCheck(ctx context.Context, f *term.Factory, checksums, signature, signers string) error {
@@ -49,6 +51,11 @@ func runVersionCheck(ctx context.Context, f *term.Factory, checksums, signature,
 	}
 	defer func() { _ = binary.Close() }()
 	v, err := release.Check(binary, files, f.Now())
+	var refusal *wire.Error
+	if errors.As(err, &refusal) && strings.HasPrefix(refusal.Code, "signer_") { // not the signers of a project
+		refusal.Hint = "take the line of who signs releases from the project, not from the release; if it is there, do not " +
+			"trust the binary"
+	}
 	if err != nil {
 		return err
 	}
