@@ -75,28 +75,23 @@ func ForNewProject(p *Plan, opt FitOptions) (*Import, *wire.Error) {
 		return nil, err
 	}
 	gates := map[string]bool{}
-	for n, level := range levels(p.Tasks) {
-		for part, tasks := range slices.Collect(slices.Chunk(level, config.MaxConcurrentTurns)) {
-			ph := &Phase{Name: fmt.Sprintf("level-%d", n+1), Level: n + 1}
-			if part > 0 {
-				ph.Name = fmt.Sprintf("level-%d-part-%d", n+1, part+1)
-			}
-			var asked []string
-			for _, t := range tasks {
-				im.place(t, ph, im.newRoleID(t, opt))
-				ph.Human = ph.Human || t.Human
-				for _, g := range t.Gates {
-					if !slices.Contains(asked, g) {
-						asked = append(asked, g)
-					}
+	for _, l := range laidOut(p) {
+		ph := &Phase{Name: l.phase, Level: l.level}
+		var asked []string
+		for _, t := range l.tasks {
+			im.place(t, ph, im.newRoleID(t, opt))
+			ph.Human = ph.Human || t.Human
+			for _, g := range t.Gates {
+				if !slices.Contains(asked, g) {
+					asked = append(asked, g)
 				}
 			}
-			ph.Concurrent = len(ph.Roles)
-			ph.nameGate(asked, gates)
-			im.Phases = append(im.Phases, ph)
 		}
-		if len(level) > config.MaxConcurrentTurns {
-			p.note(fmt.Sprintf("level %d", n+1),
+		ph.Concurrent = len(ph.Roles)
+		ph.nameGate(asked, gates)
+		im.Phases = append(im.Phases, ph)
+		if l.part == 2 {
+			p.note(fmt.Sprintf("level %d", l.level),
 				fmt.Sprintf("a level of more than %d tasks is worked off in parts, as a phase runs no more turns side by side",
 					config.MaxConcurrentTurns))
 		}
@@ -107,6 +102,27 @@ func ForNewProject(p *Plan, opt FitOptions) (*Import, *wire.Error) {
 		return nil, err
 	}
 	return im, im.admit(cfg, run.FreshState(cfg, ""))
+}
+
+// layer is the tasks of one phase in a project made for the plan.
+type layer struct {
+	phase       string
+	level, part int // from 1
+	tasks       []*Task
+}
+
+// laidOut returns the tasks of the plan by the phases of a project made for it.
+func laidOut(p *Plan) (out []layer) {
+	for n, level := range levels(p.Tasks) {
+		for part, tasks := range slices.Collect(slices.Chunk(level, config.MaxConcurrentTurns)) {
+			name := fmt.Sprintf("level-%d", n+1)
+			if part > 0 {
+				name = fmt.Sprintf("level-%d-part-%d", n+1, part+1)
+			}
+			out = append(out, layer{name, n + 1, part + 1, tasks})
+		}
+	}
+	return out
 }
 
 // admit asks the engine whether a run in state s would accept the charters, so that a refusal comes
@@ -157,10 +173,11 @@ func queuedBefore(p *Plan, s *run.State) *wire.Error {
 		Details: ojson.NewObject("plan_id", p.ID, "charters", len(p.Tasks), "done", done)}
 }
 
-// ForProject finds a place for every task in the phases of a project: the first phase, from the
-// present one on, that comes no earlier than those of its dependencies and routes to its role. It
-// changes nothing in agentxchain.json; if something is missing there, the error says what would
-// have to be added. s is the run's state, or that of a run that has not begun.
+// ForProject finds a place for every task in the phases of a project: the phase that the task would
+// have in a project made for the plan, if there is one, otherwise the first from the present one on.
+// The phase comes no earlier than those of the task's dependencies, and routes to its role. ForProject
+// changes nothing in agentxchain.json; if something is missing there, the error says what would have
+// to be added. s is the run's state, or that of a run that has not begun.
 func ForProject(p *Plan, cfg *config.Config, s *run.State, opt FitOptions) (*Import, *wire.Error) {
 	if refusal := queuedBefore(p, s); refusal != nil {
 		return nil, refusal
@@ -179,8 +196,8 @@ func ForProject(p *Plan, cfg *config.Config, s *run.State, opt FitOptions) (*Imp
 			phases[i].Human = g.RequiresHuman
 		}
 	}
-	for _, level := range levels(p.Tasks) {
-		for _, t := range level {
+	for _, l := range laidOut(p) {
+		for _, t := range l.tasks {
 			role := configuredRole(p, t, cfg, opt, bad)
 			if s.Charter(t.ID) != nil {
 				bad.add(CodeUnrepresentable, t.Pointer, t.ID,
@@ -194,10 +211,14 @@ func ForProject(p *Plan, cfg *config.Config, s *run.State, opt FitOptions) (*Imp
 			if role == "" {
 				continue
 			}
-			at := slices.IndexFunc(names[from:], func(name string) bool {
+			routes := func(name string) bool {
 				roles := cfg.PhaseRoles(name)
 				return len(roles) == 0 || slices.Contains(roles, role)
-			})
+			}
+			at := slices.Index(names[from:], l.phase)
+			if at < 0 || !routes(l.phase) {
+				at = slices.IndexFunc(names[from:], routes)
+			}
 			if at < 0 {
 				bad.add(CodeUnrepresentable, pointer(t.Pointer, "role"), role,
 					"no phase from %s on routes to role %s; add it to routing.%s.allowed_next_roles of agentxchain.json.",
@@ -213,9 +234,16 @@ func ForProject(p *Plan, cfg *config.Config, s *run.State, opt FitOptions) (*Imp
 	if err := bad.err("edit agentxchain.json or the plan, then import again; --output FILE writes the agentxchain.json a project of its own would have"); err != nil {
 		return nil, err
 	}
-	for _, ph := range phases {
-		if len(ph.Tasks) > 0 {
+	last := len(phases)
+	for last > start && len(phases[last-1].Tasks) == 0 {
+		last--
+	}
+	for i, ph := range phases[:last] {
+		switch {
+		case len(ph.Tasks) > 0:
 			im.Phases = append(im.Phases, ph)
+		case i >= start:
+			p.note("/routing/"+ph.Name, "no task belongs to this phase of agentxchain.json: the plan goes on when one of its turns asks for the next phase")
 		}
 	}
 	for _, use := range im.Roles {

@@ -27,40 +27,42 @@ type told struct {
 
 // tale is a report and its answer.
 type tale struct {
-	status pb.PlanStatus
-	out    *pb.ReportStepOutcomeResponse
+	said string // see reported
+	out  *pb.ReportStepOutcomeResponse
 }
 
-func (t *told) put(h lease.Holder, status pb.PlanStatus, out *pb.ReportStepOutcomeResponse) {
+func (t *told) put(h lease.Holder, said string, out *pb.ReportStepOutcomeResponse) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.byID == nil || len(t.byID) >= maxTold {
 		t.byID = make(map[lease.Holder]tale)
 	}
-	t.byID[h] = tale{status, proto.CloneOf(out)}
+	t.byID[h] = tale{said, proto.CloneOf(out)}
 }
 
 func (t *told) get(h lease.Holder) (tale, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	one, ok := t.byID[h]
-	return tale{one.status, proto.CloneOf(one.out)}, ok
+	return tale{one.said, proto.CloneOf(one.out)}, ok
 }
 
 // answered returns the answer that ended the lease of h: remembered, else derived from the record. It is nil when the
 // lease did not end by a report, or when another outcome was accepted than is reported now.
-func (s *Server) answered(ctx context.Context, h lease.Holder, status pb.PlanStatus) *pb.ReportStepOutcomeResponse {
+func (s *Server) answered(ctx context.Context, h lease.Holder,
+	req *pb.ReportStepOutcomeRequest) *pb.ReportStepOutcomeResponse {
+	said := reported(req)
 	if s.sessions.get(h.SessionID, h.RunnerID) == nil {
 		return nil
 	}
 	if before, ok := s.told.get(h); ok {
-		if before.out.Accepted && before.status != status {
+		if before.out.Accepted && before.said != said {
 			return nil
 		}
 		return before.out
 	}
 	how, err := s.r.Reported(ctx, h)
-	if err != nil || !s.agrees(ctx, how, h.Ref.StepID, status) {
+	if err != nil || !s.agrees(ctx, how, h.Ref.StepID, said) {
 		return nil
 	}
 	out := s.newOutcomeResponse()
@@ -86,18 +88,30 @@ func (s *Server) answered(ctx context.Context, h lease.Holder, status pb.PlanSta
 	return out
 }
 
-// agrees reports whether an outcome with this status may be what the record has for the turn.
-func (s *Server) agrees(ctx context.Context, how lease.Reported, turn string, status pb.PlanStatus) bool {
+// givenBack stands for a report without a result, after which another runner may have the turn.
+const givenBack = "cancelled"
+
+// reported returns the status of the result that a report has or leads to; givenBack if there is none.
+func reported(req *pb.ReportStepOutcomeRequest) string {
+	switch given, _ := turnResult(req.Extensions); {
+	case given != nil:
+		return resultStatus(given)
+	case req.Status == pb.PlanStatus_CANCELLED:
+		return givenBack
+	}
+	return (&deriving{req: req, run: req.GetRunOutcome()}).status()
+}
+
+// agrees reports whether an outcome that says so may be what the record has for the turn.
+func (s *Server) agrees(ctx context.Context, how lease.Reported, turn, said string) bool {
 	switch {
 	case how == lease.ReportRefused:
 		return true
-	case how == lease.ReportGivenBack || status == pb.PlanStatus_CANCELLED:
-		return how == lease.ReportGivenBack && status == pb.PlanStatus_CANCELLED
-	case status == pb.PlanStatus_COMPLETE:
-		return true // also of a result that was not: the stricter of the two counts
+	case how == lease.ReportGivenBack || said == givenBack:
+		return how == lease.ReportGivenBack && said == givenBack
 	}
 	rows, err := s.r.Record().TailRows(ctx, wire.LedgerHistory, 1, func(row *ojson.Object) bool {
 		return row.String("turn_id") == turn
 	})
-	return err == nil && len(rows) == 1 && rows[0].Row.String("status") != wire.ResultCompleted
+	return err == nil && len(rows) == 1 && rows[0].Row.String("status") == said
 }

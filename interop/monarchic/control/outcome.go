@@ -45,7 +45,7 @@ func (s *Server) ReportStepOutcome(ctx context.Context,
 	}
 	switch lease.Refusal(err) {
 	case run.RejectTerminal, run.RejectSuperseded: // but not of a turn that has changed hands since
-		if before := s.answered(ctx, h, req.Status); before != nil {
+		if before := s.answered(ctx, h, req); before != nil {
 			return before, nil
 		}
 	}
@@ -72,7 +72,7 @@ func (s *Server) newOutcomeResponse() *pb.ReportStepOutcomeResponse {
 // outcome is a report that may be judged.
 type outcome struct {
 	h       lease.Holder
-	status  pb.PlanStatus
+	said    string // see reported
 	given   []byte // the turn's result; nil gives back the turn
 	reason  string // why it is given back
 	payload *ojson.Object
@@ -84,7 +84,7 @@ func (s *Server) read(ctx context.Context, req *pb.ReportStepOutcomeRequest,
 	if bad := inadmissible(req); bad != nil {
 		return nil, bad, nil
 	}
-	o := &outcome{h: h, status: req.Status}
+	o := &outcome{h: h, said: reported(req)}
 	var bad *pb.FailureDetail
 	if o.payload, bad = progress(req.Events, req.Artifacts); bad != nil {
 		return nil, bad, nil
@@ -143,14 +143,9 @@ func contradiction(req *pb.ReportStepOutcomeRequest, result []byte) *pb.FailureD
 	}
 	status := strings.ToLower(req.Status.String())
 	done := false
-	if doc, err := ojson.DecodeObject(result); result != nil && err == nil {
-		// Normalisation reads synonyms of completed as completed.
-		switch said := strings.ToLower(strings.TrimSpace(doc.String("status"))); said {
-		case wire.ResultBlocked, wire.ResultNeedsHuman, wire.ResultFailed:
-		default:
-			if done = true; req.Status != pb.PlanStatus_COMPLETE {
-				return no("The status of the outcome is %s, and its turn_result says %q.", status, oneLine(said, 40))
-			}
+	if result != nil && resultStatus(result) == wire.ResultCompleted {
+		if done = true; req.Status != pb.PlanStatus_COMPLETE {
+			return no("The status of the outcome is %s, and its turn_result says %s.", status, wire.ResultCompleted)
 		}
 	}
 	ro := req.GetRunOutcome()
@@ -171,6 +166,20 @@ func contradiction(req *pb.ReportStepOutcomeRequest, result []byte) *pb.FailureD
 		return no("The status of the outcome is %s, and the final decision of run_outcome is accept.", status)
 	}
 	return nil
+}
+
+// resultStatus returns what a result says about its turn. Normalisation reads synonyms of completed as completed. A
+// document that is no object is refused later, whatever it says.
+func resultStatus(result []byte) string {
+	doc, err := ojson.DecodeObject(result)
+	if err != nil {
+		return ""
+	}
+	switch said := strings.ToLower(strings.TrimSpace(doc.String("status"))); said {
+	case wire.ResultBlocked, wire.ResultNeedsHuman, wire.ResultFailed:
+		return said
+	}
+	return wire.ResultCompleted
 }
 
 // strictest returns the decision of an outcome that weighs most: a final decision cannot override a
@@ -224,7 +233,7 @@ func (s *Server) answer(ctx context.Context, o *outcome, res *runner.Accepted, s
 		}
 		out.Failure.Details.Fields["retryable"] = structpb.NewBoolValue(sent.again)
 	}
-	s.told.put(o.h, o.status, out)
+	s.told.put(o.h, o.said, out)
 	return nil
 }
 
@@ -240,7 +249,7 @@ func (s *Server) giveBack(ctx context.Context, o *outcome, out *pb.ReportStepOut
 	}
 	out.Accepted = true
 	out.Extensions = ext("turn_id", o.h.Ref.StepID, "run_status", string(res.State.Status), "phase", res.State.Phase)
-	s.told.put(o.h, o.status, out)
+	s.told.put(o.h, o.said, out)
 	return nil
 }
 

@@ -385,9 +385,19 @@ func TestAnotherOutcomeGetsNoYes(t *testing.T) {
 	if res := a.outcome(done.Lease, resultOf(done, "done")); !res.Accepted {
 		t.Fatalf("complete: %v", res)
 	}
+	rejected := func(when string) {
+		t.Helper()
+		if res := a.report(done.Lease, pb.PlanStatus_COMPLETE, func(req *pb.ReportStepOutcomeRequest) {
+			req.RunOutcome = &pb.RunOutcome{FinalDecision: pb.OutcomeDecision_REJECT}
+		}); res.Accepted {
+			t.Errorf("%s: a completed step is rejected when it is reported again", when)
+		}
+	}
 	look("at once", done.Lease, pb.PlanStatus_COMPLETE)
+	rejected("at once")
 	restart()
 	look("after a restart", done.Lease, pb.PlanStatus_COMPLETE)
+	rejected("after a restart")
 	bad := a.lease()
 	if res := a.report(bad.Lease, pb.PlanStatus_FAILED, func(req *pb.ReportStepOutcomeRequest) {
 		req.Failure = &pb.FailureDetail{Class: "infra", Code: "no_disk", Message: "the disk is full"}
