@@ -72,7 +72,7 @@ func baseOf(ctx context.Context, s *gitstore.Store, commit object.OID) (*Base, e
 			return nil, err
 		}
 	}
-	hint := "git add " + wire.ConfigPath + ", and git commit"
+	hint := "git add " + wire.ConfigPath + " and the programs that it names, and git commit"
 	if head == "" {
 		return nil, &wire.Error{
 			Code:    CodeNoBase,

@@ -215,11 +215,39 @@ func (s *Server) start(ctx context.Context, r *runner.Runner, rec *record) error
 		return err
 	}
 	if err := r.RuntimeTrusted(ctx, ctxt.Config, bound(ctxt.Config)...); err != nil {
-		return err
+		return s.uncommitted(err, r, ctxt.Config)
 	}
 	_, err = r.StartRun(ctx, rec.Seed,
 		runner.InitRunOptions{Trigger: "manual", TriggerReason: "alx session " + rec.SessionID})
 	return err
+}
+
+// uncommitted returns a refusal of trust that names the programs whose committed contents differ from those in the
+// project's work tree. A person trusts the work tree, and a run begins from the commit.
+func (s *Server) uncommitted(err error, r *runner.Runner, cfg *config.Config) error {
+	var refusal *wire.Error
+	if !errors.As(err, &refusal) || refusal.Code != trust.CodeHooksUntrusted {
+		return err
+	}
+	ours, err1 := trust.Of(s.home.Record().Repository().ProjectDir, cfg)
+	theirs, err2 := trust.Of(r.Record().Repository().ProjectDir, cfg)
+	if err1 != nil || err2 != nil {
+		return err
+	}
+	var names []string
+	for _, f := range ours.Files {
+		if !slices.Contains(theirs.Files, f) {
+			names = append(names, wire.ShellWord(f.Path))
+		}
+	}
+	if len(names) == 0 {
+		return err
+	}
+	told := *refusal
+	told.Message = fmt.Sprintf("%s is not committed as it is in the work tree, where it may be trusted; nothing was started.",
+		strings.Join(names, ", "))
+	told.Hint = "git add -- " + strings.Join(names, " ") + " && git commit"
+	return &told
 }
 
 // bound returns the runtimes that roles are bound to.
