@@ -25,8 +25,8 @@ type work struct {
 	entry
 }
 
-// unmarked reports whether no mark is of what the turn left: that of a link is of the file it leads to, and a module
-// has none. What the recorded commit has is believed, as the modes of files are.
+// unmarked reports whether the turn left something that has no mark of its own: the mark of a link is that of the file
+// it leads to, and a module has none. The recorded commit is believed, as for the modes of files.
 func (w *work) unmarked() bool { return w.newMode == symlink || w.newMode == module }
 
 // composite is what one turn, or several in sequence, did to a file.

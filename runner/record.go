@@ -158,7 +158,9 @@ func DiscoverRepository(ctx context.Context, dir string) (*Repository, error) {
 
 // DiscoverProject opens the repository around dir, bare or not, and finds the governed project in it: that of dir or of
 // a directory above it, else the only one there is. The caller closes it.
-func DiscoverProject(ctx context.Context, dir string) (*Repository, error) { return gitstore.Around(ctx, dir) }
+func DiscoverProject(ctx context.Context, dir string) (*Repository, error) {
+	return gitstore.Around(ctx, dir)
+}
 
 // IsBare reports the refusal of a repository that has no work tree.
 func IsBare(err error) bool { return fail.CodeOf(err) == fail.CodeBareRepository }
