@@ -92,7 +92,7 @@ func Check(ctx context.Context, o Options) (*Report, error) {
 		switch {
 		case len(x.Failures()) > 0:
 			x.Verdict = Fail
-		case len(x.Observations) == 0 && !rule.conditional:
+		case len(x.Observations) == 0 && (!rule.conditional || len(s.seen) == 0):
 			x.Verdict = Unproven
 		default:
 			x.Verdict = Pass

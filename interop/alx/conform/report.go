@@ -9,7 +9,7 @@ import (
 )
 
 // Verdicts of a rule. A rule that could not be judged is not proven, which is not a pass.
-// Conditional rules (WG-09, WG-10) hold when their event was not emitted, and say so.
+// Conditional rules (WG-09, WG-10) hold when events were seen and theirs was not among them, and say so.
 const (
 	Pass     = "pass"
 	Fail     = "fail"
