@@ -4,6 +4,7 @@ package look
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -76,16 +77,47 @@ func listFrom(c *ucli.Context) (listOptions, error) {
 	return o, shared.NoArgs(c)
 }
 
-// ofRun reports whether a row belongs to the requested runs. A row without a run id (a decision of
-// older writers) belongs to the run whose ledger holds it.
+// ofRun reports whether rows of a run were requested.
 func (o listOptions) ofRun(id, current string) bool {
-	switch {
-	case o.Run != "":
+	if o.Run != "" {
 		return strings.HasPrefix(id, o.Run) || "run_"+o.Run == id
-	case o.All || id == "":
-		return true
 	}
-	return id == current
+	return o.All || id == current
+}
+
+// runFinder tells which run a row belongs to. The rows of decisions name a turn, and older rows not even that.
+type runFinder struct {
+	current string
+	begun   time.Time         // of the current run
+	turns   map[string]string // turn -> its run; nil if the rows name their run
+}
+
+func newRunFinder(ctx context.Context, r *runner.Runner, v *runner.View, l wire.Ledger) (*runFinder, error) {
+	x := &runFinder{current: v.Run}
+	x.begun, _ = wire.ParseTime(wire.OrEmpty(v.State.CreatedAt))
+	if l != wire.LedgerDecisions {
+		return x, nil
+	}
+	x.turns = make(map[string]string)
+	_, err := r.Record().ViewRows(ctx, v, wire.LedgerHistory, 1, func(row *ojson.Object) bool {
+		x.turns[row.String("turn_id")] = row.String("run_id")
+		return false // nothing is kept
+	})
+	return x, err
+}
+
+// of returns the run of a row, "" if it is an earlier one that the row does not name.
+func (x *runFinder) of(row *ojson.Object) string {
+	id := cmp.Or(row.String("run_id"), x.turns[row.String("turn_id")], x.turns[row.String("requested_by_turn")])
+	if id != "" {
+		return id
+	}
+	for _, k := range [...]string{"timestamp", "created_at", "failed_at"} {
+		if at, err := wire.ParseTime(row.String(k)); err == nil && at.Before(x.begun) {
+			return ""
+		}
+	}
+	return x.current
 }
 
 // readRows reads the wanted rows of a ledger, oldest first.
@@ -101,8 +133,12 @@ func readRows(ctx context.Context, f *term.Factory, l wire.Ledger, o listOptions
 
 func rowsOf(ctx context.Context, r *runner.Runner, v *runner.View, l wire.Ledger, o listOptions,
 	keep func(*ojson.Object) bool) ([]*ojson.Object, error) {
+	runs, err := newRunFinder(ctx, r, v, l)
+	if err != nil {
+		return nil, err
+	}
 	lines, err := r.Record().ViewRows(ctx, v, l, o.Limit, func(row *ojson.Object) bool {
-		if !o.ofRun(row.String("run_id"), v.Run) {
+		if !o.ofRun(runs.of(row), v.Run) {
 			return false
 		}
 		if o.Role != "" && row.String("role") != o.Role || o.Phase != "" && row.String("phase") != o.Phase {
@@ -110,14 +146,40 @@ func rowsOf(ctx context.Context, r *runner.Runner, v *runner.View, l wire.Ledger
 		}
 		return keep == nil || keep(row)
 	})
-	if err == nil && len(lines) == 0 && o.Run != "" {
-		_, err = r.RunNamed(ctx, o.Run) // no rows, or no such run
+	if err == nil && len(lines) == 0 && o.Run != "" { // no rows, or no such run
+		var list []runner.RunRow
+		list, err = r.RunList(ctx, true, true, 0)
+		if err == nil && !slices.ContainsFunc(list, func(x runner.RunRow) bool { return o.ofRun(x.Run, "") }) {
+			_, err = r.RunNamed(ctx, o.Run)
+		}
 	}
 	out := make([]*ojson.Object, len(lines))
 	for i := range lines {
 		out[i] = lines[i].Row
 	}
 	return out, err
+}
+
+// rowTable is a table of ledger rows. With rows of many runs, the first column names the run: numbers and ids begin anew
+// in each.
+type rowTable struct {
+	term.Table
+	runs bool
+}
+
+// tableOf returns a table whose last column takes the room that is left.
+func tableOf(runs bool, header ...string) *rowTable {
+	if runs {
+		header = slices.Insert(header, 0, "RUN")
+	}
+	return &rowTable{term.Table{Header: header, Flex: len(header) - 1}, runs}
+}
+
+func (t *rowTable) add(run string, cells ...string) {
+	if t.runs {
+		cells = slices.Insert(cells, 0, run)
+	}
+	t.Row(cells...)
 }
 
 func NewHistoryCommand(f *term.Factory) *ucli.Command {
@@ -143,16 +205,16 @@ func runHistory(ctx context.Context, f *term.Factory, o listOptions) error {
 			p.Println(shared.Nothing(o.filtered(), "No turn has been accepted yet.", "No accepted turn matches."))
 			return
 		}
-		t := &term.Table{Header: []string{"#", "TURN", "ROLE", "PHASE", "STATUS", "WHEN", "SUMMARY"}, Flex: 6}
+		t := tableOf(o.All, "#", "TURN", "ROLE", "PHASE", "STATUS", "WHEN", "SUMMARY")
 		for _, r := range rows {
 			n := ""
 			if seq, ok := r.Int("accepted_sequence"); ok {
 				n = strconv.Itoa(seq)
 			}
-			t.Row(n, r.String("turn_id"), r.String("role"), r.String("phase"), r.String("status"),
+			t.add(r.String("run_id"), n, r.String("turn_id"), r.String("role"), r.String("phase"), r.String("status"),
 				shared.Ago(p, r.String("accepted_at")), r.String("summary"))
 		}
-		p.Table(t)
+		p.Table(&t.Table)
 	})
 	return nil
 }
@@ -193,16 +255,17 @@ func runDecisions(ctx context.Context, f *term.Factory, o listOptions, governanc
 			return err
 		}
 	}
+	runs, err := newRunFinder(ctx, r, v, read)
+	if err != nil {
+		return err
+	}
 	f.Out.Emit(ojson.NewObject("decisions", rows), func(p *term.Printer) {
 		if len(rows) == 0 {
 			p.Println(shared.Nothing(o.filtered() || repo, "No decision has been recorded yet.",
 				"No decision matches."))
 			return
 		}
-		t := &term.Table{Header: []string{"ID", "KIND", "ROLE", "PHASE", "STATUS", "STATEMENT"}, Flex: 5}
-		if repo { // rows of many runs; only this ledger has the run in each row
-			t = &term.Table{Header: slices.Insert(t.Header, 0, "RUN"), Flex: t.Flex + 1}
-		}
+		t := tableOf(o.All, "ID", "KIND", "ROLE", "PHASE", "STATUS", "STATEMENT")
 		for _, r := range rows {
 			id, kind, text := r.String("id"), r.String("category"), r.String("statement")
 			if kind == "" {
@@ -216,13 +279,9 @@ func runDecisions(ctx context.Context, f *term.Factory, o listOptions, governanc
 			if by := r.String("overridden_by"); by != "" {
 				status = "overridden by " + by
 			}
-			cells := []string{id, kind, r.String("role"), r.String("phase"), status, text}
-			if repo {
-				cells = slices.Insert(cells, 0, r.String("run_id"))
-			}
-			t.Row(cells...)
+			t.add(runs.of(r), id, kind, r.String("role"), r.String("phase"), status, text)
 		}
-		p.Table(t)
+		p.Table(&t.Table)
 	})
 	return nil
 }
