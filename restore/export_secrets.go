@@ -88,16 +88,23 @@ func (s *secretSearch) refusal() error {
 	if len(s.found) == 0 {
 		return nil
 	}
-	where, way := "Files of the run hold", "revoke the secret and take it out of the file"
-	if s.history {
+	where, way := "Files of the run hold", "revoke the secret and take it out of the file; or,"
+	switch {
+	case s.history:
 		where, way = "The run's history holds",
-			"revoke the secret and export without --bundle, since what was recorded stays"
+			"revoke the secret and export without --bundle, since what was recorded stays; or,"
+	case slices.ContainsFunc(s.found, func(o *ojson.Object) bool {
+		path := o.String("path")
+		return wire.Operational(path) && !wire.Authored(path)
+	}):
+		// Who takes it out of a ledger has a run that was tampered with.
+		way = "revoke the secret; its record cannot be edited. Then, or"
 	}
 	return &wire.Error{
 		Code:    CodeSecretFound,
 		Field:   s.found[0].String("path"),
 		Message: where + " what looks like secrets: " + s.places() + ".",
-		Hint: way + "; or, when it is none: git agentxchain export --allow-secret " + strings.Join(s.prints,
+		Hint: way + " when it is none: git agentxchain export --allow-secret " + strings.Join(s.prints,
 			" --allow-secret "),
 		Details: ojson.NewObject("secrets", s.found, "more", s.more),
 	}

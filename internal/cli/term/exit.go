@@ -156,7 +156,7 @@ func ExitTable() []exitRow {
 			{"runtime_not_automatic", "every role is bound to a manual runtime; nothing would carry a turn out",
 				"bind a role to an agent in agentxchain.json, or do the turn yourself: `git agentxchain turn show`"},
 			{"secret_found",
-				"files that would leave the machine contain what looks like a secret; the message names file, line and rule", "take the secret out of the file; a false alarm is allowed as the message says"},
+				"files that would leave the machine contain what looks like a secret; the message names file, line and rule", "revoke the secret and take it out of the file; one in the run's record stays there: allow it as the message says, like a false alarm"},
 			{"dispatch_rejected", "an agent ended without a turn result; the turn was sent back",
 				"`git agentxchain turn log TURN` shows what the agent printed; the next attempt reads why"},
 			{"override_validation_failed", "a decision override is not allowed", "correct the override in the result"},
