@@ -142,7 +142,7 @@ func FindAgent(text string) (*Agent, error) {
 	return a, nil
 }
 
-// runtime returns the agent's entry in agentxchain.json.
-func (a *Agent) runtime() *ojson.Object {
+// Runtime returns the agent's entry in agentxchain.json.
+func (a *Agent) Runtime() *ojson.Object {
 	return ojson.NewObject("type", "local_cli", "command", a.Command, "prompt_transport", a.Transport)
 }

@@ -59,7 +59,7 @@ func config(t Template, p Params) []byte {
 func runtimes(roles []role, agent *Agent) *ojson.Object {
 	out := ojson.NewObject()
 	if agent != nil {
-		out.Set(agent.ID, agent.runtime())
+		out.Set(agent.ID, agent.Runtime())
 		return out
 	}
 	for _, r := range roles {

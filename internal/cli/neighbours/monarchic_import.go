@@ -52,7 +52,7 @@ func newMonarchicImportCommand(f *term.Factory) *ucli.Command {
 			&ucli.StringFlag{Name: "role", Usage: "the `ROLE` of tasks that name none", DefaultText: "dev"},
 			&ucli.StringFlag{
 				Name:        "agent",
-				Usage:       "in a new project: the `COMMAND` that does the work of all roles",
+				Usage:       "in a new project: the `AGENT` that does the work of all roles, a name or a command as for init",
 				DefaultText: "people do it",
 			},
 			&ucli.BoolFlag{Name: "new-run", Usage: "start another run when the last one is finished"},

@@ -3,6 +3,7 @@
 package bridge
 
 import (
+	"errors"
 	"slices"
 	"strings"
 
@@ -104,10 +105,7 @@ func reviews(id string) bool {
 	return false
 }
 
-const (
-	agentRuntime  = "agent"
-	personRuntime = "person"
-)
+const personRuntime = "person"
 
 // propose writes the agentxchain.json of the plan and reads it back: a refusal of the engine comes
 // here, before anything is written.
@@ -128,8 +126,12 @@ func (im *Import) propose(opt FitOptions) (*config.Config, *wire.Error) {
 	}
 	runtime, rt := personRuntime, obj("type", config.RuntimeManual)
 	if opt.Agent != "" {
-		runtime, rt = agentRuntime, obj("type", "local_cli", "command", []string{opt.Agent},
-			"prompt_transport", "dispatch_bundle_only")
+		agent, err := scaffold.FindAgent(opt.Agent)
+		var bad *scaffold.Error
+		if errors.As(err, &bad) {
+			return nil, &wire.Error{Code: bad.Code, Message: bad.Message, Hint: bad.Hint}
+		}
+		runtime, rt = agent.ID, agent.Runtime()
 	}
 	roles := &ojson.Object{}
 	for _, r := range im.Roles {
