@@ -139,9 +139,13 @@ func runMonarchicImport(ctx context.Context, f *term.Factory, o *monarchicImport
 		payload.Set("created", made.Created)
 		payload.Set("kept", wire.NonNil(made.Kept))
 		payload.Set("updated", wire.NonNil(made.Updated))
+		after := "git agentxchain assign"
+		if o.Fit.Agent != "" {
+			after = "git agentxchain hooks trust, and git agentxchain run"
+		}
 		then = &protocol.NextAction{
 			Command: made.Commit(),
-			Reason:  "A turn that writes files starts from a clean work tree. Then: git agentxchain run",
+			Reason:  "A turn that writes files starts from a clean work tree. Then: " + after,
 		}
 	}
 	payload.Set("started_run", q.Started)
