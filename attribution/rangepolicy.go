@@ -138,7 +138,7 @@ func (p *RangePolicy) Judge(r *Range, runs []*RunFacts) []RangeFinding {
 				Code:    "person",
 				Commit:  string(c.OID),
 				File:    first,
-				Message: fmt.Sprintf("%s changes %s, which is no turn's work", c.Author, some(files)),
+				Message: fmt.Sprintf("%s changes %s, which is not the work of a turn", c.Author, some(files)),
 			})
 		case c.Kind == CommitUnaccounted &&
 			(len(files) > 0 || len(c.Turns) == 0 && len(c.Parents) < 2 || len(c.Files) == 0):

@@ -188,7 +188,7 @@ func (c *Coordinator) decide(ctx context.Context, tx *Tx, out *Decision, opt App
 	if out.Tally = sum; out.Waits() {
 		return hinted(&wire.Error{
 			Code:    wire.CodeGateFailed,
-			Message: "The repositories moved while hooks looked at the gate, and earlier approvals do not count any more.",
+			Message: "The repositories moved while hooks looked at the gate, so earlier approvals no longer count.",
 		}, s.lostHint())
 	}
 	op, subject := "approve_gate", "Approved gate "+out.Gate.Gate

@@ -65,7 +65,7 @@ func childOfFiles(id, path string, refused *wire.Problems) *initiative.Child {
 	}
 	cfg, problems, err := config.Decode(data)
 	if err != nil || len(problems) > 0 {
-		return refuse("its " + wire.ConfigPath + " does not hold")
+		return refuse("its " + wire.ConfigPath + " is not valid")
 	}
 	var state *run.State
 	if data, err := readRegular(root, string(wire.DocState), maxDocumentBytes); err == nil && data != nil {

@@ -199,7 +199,7 @@ func placeHint(p wire.Problem) string {
 				"its \"remote\" in " + initiative.ConfigFile + " afterwards"
 		}
 	}
-	return "name a clone of each repository; one that is to be on its server only gets its \"remote\" in " +
+	return "name a clone of each repository; one that stays on its server only gets its \"remote\" in " +
 		initiative.ConfigFile + " afterwards"
 }
 

@@ -193,7 +193,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		err = nil
 	}
 	if err != nil {
-		return &wire.Error{Code: "io_failed", Message: "The dashboard cannot serve any more: " + err.Error() + "."}
+		return &wire.Error{Code: "io_failed", Message: "The dashboard can no longer serve: " + err.Error() + "."}
 	}
 	return nil
 }

@@ -21,7 +21,7 @@ func integrity(v *view) error {
 		b.Empty = "An artifact has no record in git; git agentxchain verify export FILE says what holds of it."
 		if p := v.srv.opt.Replay; len(p.Partial) > 0 {
 			b.Empty = ""
-			b.Note = "Files the artifact has only a part of, or nothing: what it says of them is its word."
+			b.Note = "Files of which the artifact has only a part, or nothing: what it says about them is not proven."
 			b.Table = fileNames(p.Partial)
 		}
 	case errors.Is(d.Err, errNoRecord), d.Report != nil && d.Report.Runs == 0:

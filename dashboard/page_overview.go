@@ -104,7 +104,7 @@ func (v *view) notices() (out []cell) {
 	}
 	if d := v.m.check.verdict(); d.Report != nil && !d.Report.Clean() {
 		out = append(out, cell{
-			Text: "The record of the run does not hold; see what was found.",
+			Text: "The record of the run is not valid; see the findings.",
 			Href: "/integrity",
 			Tone: bad,
 		})

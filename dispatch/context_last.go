@@ -174,7 +174,7 @@ func (v *view) proposal(d *document) {
 	l.field("Files proposed", strconv.Itoa(len(files)))
 	d.block("### Proposed Artifact\n\n" + l.String())
 	if !ok {
-		d.block("_The proposal's summary is not there any more._")
+		d.block("_The proposal's summary is no longer there._")
 		return
 	}
 	d.block(summary.preview(proposalLines))

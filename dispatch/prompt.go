@@ -90,7 +90,7 @@ func (v *view) writeAuthority() string {
 		l.add("You edit the work tree directly.")
 		nothing := "."
 		if v.implementationDuty() != "" {
-			nothing = ", which is no completed turn here, see below."
+			nothing = ", which is not a completed turn here, see below."
 		}
 		l.add("`artifact.type` is `workspace` for edits left in the work tree, `commit` when you committed them, and `review` when you changed nothing%s", nothing)
 		l.add("Every file you changed, created or deleted is named in `files_changed`. A change that is found but not declared makes the result fail.")

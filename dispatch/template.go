@@ -197,7 +197,7 @@ func (v *view) idleTemplate() *ojson.Object {
 			"vision_heading", "<heading of VISION.md>", "goal", "<what under it this serves>", "kind", "advances")},
 		"new_intake_intent", ojson.NewObject(
 			"title", "<short name of the work>",
-			"charter", "<what is to be done and why>",
+			"charter", "<what to do and why>",
 			"acceptance_contract", []string{"<one checkable condition>"},
 			"priority", "p2",
 			"template", "generic"),

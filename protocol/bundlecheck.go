@@ -66,7 +66,7 @@ func CheckBundle(cfg *config.Config, turn string, changes []BundleChange) (warni
 		Class:   "bundle_error",
 		Field:   wire.BundleDir(turn),
 		Message: message,
-		Hint: fmt.Sprintf("git agentxchain reissue %s gives the work out anew; or %s, then: git agentxchain accept %s",
+		Hint: fmt.Sprintf("git agentxchain reissue %s assigns the work again; or %s, then: git agentxchain accept %s",
 			id, wayBack(changes), id),
 		Details: ojson.NewObject("files", BundleRows(changes)),
 	}

@@ -68,7 +68,7 @@ func (op *Audit) Apply(t *change.Draft) *wire.Error {
 		field := fmt.Sprintf("rows[%d]", i)
 		switch {
 		case !auditLedger(r.Ledger):
-			return wire.InvalidArgument(field, "%q is no ledger for audit rows.", run.Clip(string(r.Ledger), 80))
+			return wire.InvalidArgument(field, "%q is not a ledger for audit rows.", run.Clip(string(r.Ledger), 80))
 		case r.Row.Len() == 0:
 			return wire.InvalidArgument(field, "An audit row must be an object with members.")
 		case !r.Fits():

@@ -95,7 +95,7 @@ func (op *AdoptConfig) Apply(t *change.Draft) *wire.Error {
 		return &wire.Error{
 			Code:    wire.CodeInvalidConfig,
 			Field:   "routing",
-			Message: fmt.Sprintf("The run is in phase %q, which the configuration does not have any more.", s.Phase),
+			Message: fmt.Sprintf("The run is in phase %q, which the configuration no longer has.", s.Phase),
 			Hint:    "put the phase back into agentxchain.json, then: git agentxchain config adopt",
 		}
 	}
@@ -104,7 +104,7 @@ func (op *AdoptConfig) Apply(t *change.Draft) *wire.Error {
 			return &wire.Error{
 				Code:  wire.CodeUnknownRole,
 				Field: "roles",
-				Message: fmt.Sprintf("Turn %s is role %q's, which the configuration does not have any more.", id,
+				Message: fmt.Sprintf("Turn %s is role %q's, which the configuration no longer has.", id,
 					turn.AssignedRole),
 				Hint: "put the role back into agentxchain.json, or give the work to another: git agentxchain reissue " + id + " --role ROLE",
 			}

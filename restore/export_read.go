@@ -119,7 +119,7 @@ func (f *fileRead) load(root *os.Root) error {
 	case err != nil:
 		return err
 	case !fi.Mode().IsRegular():
-		return errors.New("it is not a regular file any more")
+		return errors.New("it is no longer a regular file")
 	case fi.Size() > maxExportFile:
 		return fmt.Errorf("it has %d bytes, an artifact takes %d of one file", fi.Size(), int64(maxExportFile))
 	}

@@ -185,7 +185,7 @@ func (v *verifier) record(a *artifact, keep func(content []byte) error) error {
 func (x *recordRead) judge(run any) []Finding {
 	switch {
 	case !x.isObject:
-		x.add("the record is no object")
+		x.add("the record is not an object")
 		return x.list
 	case x.format != any(recordFormat):
 		x.add("the format must be %s and is %s", recordFormat, show(x.format))

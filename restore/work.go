@@ -106,7 +106,7 @@ func readWork(root *os.Root, name string) ([]byte, error) {
 // workPath says why a path may not be written as work in progress, "" if it may.
 func workPath(p string) string {
 	if p == "" || len(p) > maxPath || strings.ContainsAny(p, "\\\x00\ufffd") || p[0] == '/' {
-		return "it is no path of a file in the project"
+		return "it is not the path of a file in the project"
 	}
 	for part := range strings.SplitSeq(p, "/") {
 		if why := badSegment(part); why != "" {
@@ -154,7 +154,7 @@ func readWorkMember(v any) (files []workFile, found []Finding) {
 	}
 	list, ok := get(objectOf(v), "files").([]any)
 	if !ok {
-		bad("work.files", "the work in progress is no list of files")
+		bad("work.files", "the work in progress is not a list of files")
 		return nil, found
 	}
 	if len(list) > maxWorkFiles {
@@ -185,7 +185,7 @@ func readWorkMember(v any) (files []workFile, found []Finding) {
 			}
 			f.content = data
 		default:
-			bad(at+".change", "what is to be done with the file is unknown: %s", show(get(o, "change")))
+			bad(at+".change", "the change of the file is unknown: %s", show(get(o, "change")))
 			continue
 		}
 		files = append(files, f)

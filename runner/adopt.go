@@ -29,7 +29,7 @@ func (r *Runner) Adoptable(ctx context.Context) (*Adoption, error) {
 		return nil, &wire.Error{
 			Code:    protocol.CodeNothingToConfirm,
 			Field:   "run_id",
-			Message: "No run of another tool waits to be taken up.",
+			Message: "No run of another tool waits to be adopted.",
 			Hint:    "git agentxchain status",
 		}
 	}

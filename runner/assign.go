@@ -106,7 +106,7 @@ func (r *Runner) AssignTurn(ctx context.Context, opt AssignOptions) (*Assigned, 
 		var refusal *wire.Error
 		if errors.As(err, &refusal) && refusal.Code == wire.CodeUnknownRole && view != nil && view.Working != nil &&
 			view.Working.Role(opt.Role) != nil {
-			refusal.Hint = wire.ConfigPath + " has that role, and the run goes by the rules it began with: git agentxchain config adopt"
+			refusal.Hint = wire.ConfigPath + " has that role, and the run uses the rules it began with: git agentxchain config adopt"
 		}
 		return out, err
 	}

@@ -105,7 +105,7 @@ func (r *Runner) AdoptConfig(ctx context.Context, digest string, who ConsentOpti
 			return nil, &wire.Error{
 				Code:    gitstore.CodeStateMoved,
 				Field:   wire.ConfigPath,
-				Message: "What is to be adopted has changed since it was shown.",
+				Message: "What would be adopted has changed since it was shown.",
 				Hint:    "git agentxchain config adopt",
 			}
 		}

@@ -57,7 +57,7 @@ func (r *Runner) confirm(ctx context.Context, purpose string, opt ConfirmOptions
 			return nil, &wire.Error{
 				Code:    gitstore.CodeStateMoved,
 				Field:   "claims",
-				Message: "What waits for confirmation is not what was shown any more.",
+				Message: "What waits for confirmation has changed since it was shown.",
 				Hint:    "git agentxchain confirm --show",
 			}
 		}

@@ -60,7 +60,7 @@ func (r *Runner) Settle(ctx context.Context, name, how, because string) (*Confli
 		return c, "", &wire.Error{
 			Code:    wire.CodeInvalidArgument,
 			Field:   "op",
-			Message: "That is no way out of this conflict, which is about " + c.Name + ".",
+			Message: "That does not settle this conflict, which is about " + c.Name + ".",
 			Hint:    "git agentxchain conflicts " + c.Op[:12] + " shows the ways out",
 		}
 	}

@@ -83,7 +83,7 @@ func tampered(turnID, what, kept string) *wire.Error {
 	e := &wire.Error{
 		Code:    tamper.CodeGitTampered,
 		Field:   "turn_id",
-		Message: fmt.Sprintf("While the agent of turn %s was at work what git is told was changed: %s.", turnID, what),
+		Message: fmt.Sprintf("Git's configuration or hooks changed while the agent of turn %s was at work: %s.", turnID, what),
 		Hint:    "look at what the agent did, then: git agentxchain unblock",
 	}
 	if kept != "" {
@@ -149,7 +149,7 @@ func (r *Runner) TamperNotices() []string {
 	for _, turn := range slices.Sorted(maps.Keys(found)) {
 		if t := found[turn]; len(t.Changes) > 0 {
 			out = append(out,
-				fmt.Sprintf("the agent of turn %s has changed what git is told: %s; the next command that changes anything puts it back and blocks the run", turn, strings.TrimSuffix(t.String(), ".")))
+				fmt.Sprintf("the agent of turn %s changed git's configuration or hooks: %s; the next command that changes the run restores them and blocks it", turn, strings.TrimSuffix(t.String(), ".")))
 		}
 	}
 	return out

@@ -48,7 +48,7 @@ const maxProjectFile = 64 << 20
 func (r *Runner) ReadFile(name string) ([]byte, error) {
 	clean, problem := wire.CleanPath(name)
 	if problem != "" {
-		return nil, projectfile.Unreadable(name, errors.New("it is no path of the project"))
+		return nil, projectfile.Unreadable(name, errors.New("it is not a path in the project"))
 	}
 	return projectfile.Read(r.store.Dir(), clean, maxProjectFile)
 }

@@ -165,7 +165,7 @@ func Survey(ctx context.Context, repo *git.Repository, source string) (*Summary,
 func unknown(source string) error {
 	return &wire.Error{
 		Code: wire.CodeInvalidArgument,
-		Message: fmt.Sprintf("%q is no tool whose notes are read; there are %s.", source,
+		Message: fmt.Sprintf("%q is not a tool whose notes can be imported; the tools are %s.", source,
 			strings.Join(Sources(), " and ")),
 		Hint: "git agentxchain import " + Sources()[0],
 	}

@@ -57,7 +57,7 @@ var outside = []string{"README.md", "CHANGELOG.md", "CODE_OF_CONDUCT.md", "CONTR
 func newSite(root, version string) (*site, error) {
 	if version == "" || strings.Trim(version, "0123456789abcdefghijklmnopqrstuvwxyz.-") != "" ||
 		strings.HasPrefix(version, ".") {
-		return nil, fmt.Errorf("%q is no version: a number such as 0.1.0, or main", version)
+		return nil, fmt.Errorf("%q is not a version: use a number such as 0.1.0, or main", version)
 	}
 	s := &site{root: root, version: version, byFile: make(map[string]*page), files: make(map[string]bool)}
 	sources := slices.Clone(outside)

@@ -99,7 +99,7 @@ func (l *lifecycle) implementation() bool {
 	if !ok {
 		return false
 	}
-	staged, err := l.p.Runner.StageResult(l.ctx, a.Turn.TurnID, []byte(`{"note": "this is no turn result"}`))
+	staged, err := l.p.Runner.StageResult(l.ctx, a.Turn.TurnID, []byte(`{"note": "this is not a turn result"}`))
 	if l.c.Fail("dev: stage", err) {
 		return false
 	}
@@ -112,7 +112,7 @@ func (l *lifecycle) implementation() bool {
 	back, err := l.p.Runner.RejectTurn(l.ctx, runner.RejectOptions{
 		TurnID: a.Turn.TurnID,
 		Stage:  "dispatch",
-		Reason: "what was staged is no turn result",
+		Reason: "what was staged is not a turn result",
 	})
 	if l.c.Fail("rejectTurn", err) {
 		return false

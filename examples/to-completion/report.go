@@ -52,7 +52,7 @@ func (r *Rejection) count(p *proof.Project) {
 		if strings.HasPrefix(e.Name(), r.TurnID+"-attempt-1-") {
 			r.ArtifactCount++
 			data, err := os.ReadFile(p.Path(".agentxchain/dispatch/rejected/" + e.Name()))
-			r.Preserved = err == nil && strings.Contains(string(data), "this is no turn result")
+			r.Preserved = err == nil && strings.Contains(string(data), "this is not a turn result")
 		}
 	}
 }

@@ -245,7 +245,7 @@ func (b *Bundle) judge(ctx context.Context) error {
 	}
 	for _, x := range report.Findings {
 		if !x.Note {
-			return Bad(nil, "the history of run %s does not hold together: %s", x.Run, x.Message)
+			return Bad(nil, "the history of run %s is not consistent: %s", x.Run, x.Message)
 		}
 	}
 	b.Ops = report.Ops
@@ -416,7 +416,7 @@ func (b *Bundle) Project(ctx context.Context, run string) (string, error) {
 	}
 	id, err := chain.ProjectAt(ctx, b.Repo, ref.OID)
 	if err != nil {
-		return "", Bad(err, "%s is no operation of a run", ref.Name)
+		return "", Bad(err, "%s is not an operation of a run", ref.Name)
 	}
 	return id, nil
 }

@@ -91,7 +91,7 @@ func CarriedTip(refs []git.Ref, run string) (object.OID, error) {
 		}
 	}
 	if tip == "" {
-		return "", errors.New("it does not hold the run")
+		return "", errors.New("it does not have the run")
 	}
 	return tip, nil
 }

@@ -182,7 +182,7 @@ func (c *comparison) action(f File) (string, error) {
 	case fi.IsDir():
 		return "create", c.vacated(f.Path)
 	case !fi.Mode().IsRegular() && fi.Mode()&fs.ModeSymlink == 0:
-		return "", unsafeTarget(f.Path, "%s is no regular file")
+		return "", unsafeTarget(f.Path, "%s is not a regular file")
 	}
 	// A root may be a link inside the project; it is read, never written.
 	same, err := f.isAt(c.root)

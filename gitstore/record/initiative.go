@@ -78,13 +78,13 @@ func initiativeTree(r *Reader, tree object.OID) (map[string]object.OID, error) {
 			switch {
 			case e.IsTree():
 				if strings.Count(name, "/") > 3 {
-					return Malformed(tree, "%s is no directory of an initiative", text.OneLine(name))
+					return Malformed(tree, "%s is not a directory of an initiative", text.OneLine(name))
 				}
 				if err := walk(e.OID, name); err != nil {
 					return err
 				}
 			case e.Mode != object.ModeFile || !ofInitiative(name):
-				return Malformed(tree, "%s is no file of an initiative", text.OneLine(name))
+				return Malformed(tree, "%s is not a file of an initiative", text.OneLine(name))
 			case len(files) == maxInitiativeFiles:
 				return Malformed(tree, "it holds more than %d files", maxInitiativeFiles)
 			default:

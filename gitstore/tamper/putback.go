@@ -114,7 +114,7 @@ func (s *Watch) PutBack(ctx context.Context, d *Note) (*Tampering, error) {
 	now, err := s.lookFiles(d.hooks)
 	if err != nil {
 		return nil, fail.Errorf(CodeGitTampered, err,
-			"what git is told cannot be compared with what it was when turn %s began", d.Turn)
+			"git's configuration and hooks cannot be compared with those at the beginning of turn %s", d.Turn)
 	}
 	t := d.compareFiles(now)
 	if len(t.files) > 0 {

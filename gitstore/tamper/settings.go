@@ -19,7 +19,7 @@ func (t *Tampering) config(name string, was, is watched) {
 	before, _ := gitconfig.Parse(was.data)
 	after, err := gitconfig.Parse(is.data)
 	if err != nil {
-		t.change("%s is no configuration file of git any more", name)
+		t.change("%s is no longer a configuration file of git", name)
 		t.files = append(t.files, name)
 		return
 	}

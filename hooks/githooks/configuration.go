@@ -112,7 +112,7 @@ func (j *judge) lost(v *governance, e entry) {
 	case e.oid == "":
 		f.Message = "the configuration would be gone from a branch it governs"
 	case !plainFile(e.mode):
-		f.Message = "the configuration would be no plain file any more"
+		f.Message = "the configuration would no longer be a plain file"
 	default:
 		f.Message = "the configuration would be broken: " + j.broken(e.oid)
 	}
@@ -154,7 +154,7 @@ func (j *judge) weakened(path string, at object.OID, from, to *governor) error {
 	if from.config.ActRule() == nil {
 		ok, err = j.witness.adopted(to.config)
 	} else {
-		who = "those have not adopted whom authority.acts of the branch names: "
+		who = "no person whom the branch's authority.acts names has adopted: "
 		ok, err = j.witness.adoptedBy(to.config, strings.TrimSuffix(path, wire.ConfigPath), at)
 	}
 	if err != nil || ok {

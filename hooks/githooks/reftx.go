@@ -179,7 +179,7 @@ func (g *guarded) archiveMoved(m move) error {
 		lost("archived runs would be gone")
 		return nil
 	case !archive.ValidYear(year):
-		lost(wire.Quoted(year) + " is no year")
+		lost(wire.Quoted(year) + " is not a year")
 		return nil
 	case m.old == "":
 		return nil

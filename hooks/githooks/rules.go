@@ -6,7 +6,7 @@ package githooks
 // refusal itself names it.
 func Refuses(rule string) string {
 	return map[string]string{
-		RuleLedgerRewritten:   "A ledger has a record that was changed, records in another order, or a line that is no record.",
+		RuleLedgerRewritten:   "A ledger has a changed record, records in another order, or a line that is not a record.",
 		RuleLedgerTruncated:   "A ledger lacks records that a commit before had.",
 		RuleLedgerUnconfirmed: "A ledger has a new record that no run holds.",
 		RuleStateUnconfirmed:  "No operation of a run led to this .agentxchain/state.json.",

@@ -116,10 +116,10 @@ func guard(rec *installation, list []setting, top, name string) GuardState {
 	switch rec.Way {
 	case WayConfig:
 		if v, ok := last(list, hookKey(name, "command")); !ok || !startsHook(v, g.Path) {
-			return silent("git's configuration does not name it any more")
+			return silent("git's configuration no longer names it")
 		}
 		if v, ok := last(list, hookKey(name, "event")); !ok || v != name {
-			return silent("git's configuration does not start it for " + name + " any more")
+			return silent("git's configuration no longer starts it for " + name)
 		}
 		for _, key := range []string{hookKey(name, "enabled"), "hook." + name + ".enabled"} {
 			if v, ok := last(list, key); ok && isFalse(v) {
@@ -128,7 +128,7 @@ func guard(rec *installation, list []setting, top, name string) GuardState {
 		}
 	case WayRedirect:
 		if !set || !samePath(dir, rec.Dir) {
-			return silent("core.hooksPath does not lead to it any more")
+			return silent("core.hooksPath no longer leads to it")
 		}
 	case WayDirectory:
 		if set && !samePath(dir, rec.Dir) {

@@ -154,7 +154,7 @@ func guideFiles(cfg *config.Config) []string {
 // planGuide decides how the file name below dir changes.
 func planGuide(dir, name string, remove bool) (*agentsChange, error) {
 	if ext := path.Ext(name); ext != ".md" && ext != ".mdc" {
-		return nil, term.UsageErrorf("%s is no Markdown file: the text stands between comments of Markdown",
+		return nil, term.UsageErrorf("%s is not a Markdown file: the text stands between comments of Markdown",
 			term.OneLine(name))
 	}
 	file, err := personfile.Read(dir, name)

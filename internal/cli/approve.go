@@ -40,7 +40,7 @@ func newApproveCommand(f *term.Factory, name string, completion *bool) *ucli.Com
 		Flags: append([]ucli.Flag{
 			&ucli.BoolFlag{Name: "dry-run", Usage: "only say what would happen"},
 			&ucli.BoolFlag{Name: "allow-actions", Usage: "run the gate's actions (commands in agentxchain.json)"},
-			&ucli.BoolFlag{Name: "show", Usage: "only show what is to be decided"},
+			&ucli.BoolFlag{Name: "show", Usage: "only show the question"},
 			&ucli.BoolFlag{Name: "deny", Usage: "refuse the gate; needs --reason"},
 			&ucli.BoolFlag{Name: "withdraw", Usage: "take the last approval back, until the next turn is accepted"},
 			&ucli.StringFlag{Name: "reason", Usage: "why (`TEXT`); it is recorded"},

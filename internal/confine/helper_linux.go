@@ -64,7 +64,7 @@ func obey(text string, argv []string) error {
 	case Landlock:
 		err = restrict(o.Plan)
 	default:
-		err = fmt.Errorf("%q is no isolation", o.Plan.Kind)
+		err = fmt.Errorf("%q is not an isolation", o.Plan.Kind)
 	}
 	if err != nil {
 		return err

@@ -70,12 +70,12 @@ func registerJSON(data []byte, member, entry string) ([]byte, error) {
 func servers(data []byte, member string) (*ojson.Object, error) {
 	doc, err := ojson.DecodeObject(data)
 	if err != nil {
-		return nil, fmt.Errorf("it is no JSON object without comments: %w", err)
+		return nil, fmt.Errorf("it is not a JSON object without comments: %w", err)
 	}
 	v, have := doc.Get(member)
 	object, ok := v.(*ojson.Object)
 	if have && !ok {
-		return nil, fmt.Errorf("its member %s is no object", member)
+		return nil, fmt.Errorf("its member %s is not an object", member)
 	}
 	return object, nil
 }

@@ -70,7 +70,7 @@ func Unescape(out, b []byte) (decoded []byte, n int, err error) {
 	case 'u':
 	default:
 		if c < 0x20 || c > 0x7e {
-			return out, 1, fmt.Errorf("a backslash before the byte 0x%02x is no escape", c)
+			return out, 1, fmt.Errorf("a backslash before the byte 0x%02x is not an escape", c)
 		}
 		return out, 1, fmt.Errorf("unknown escape \\%c", c)
 	}

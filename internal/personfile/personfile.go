@@ -46,7 +46,7 @@ func Read(dir, name string) (*File, error) {
 	if problem != "" {
 		return nil, &Error{
 			Code:    "unsafe_target",
-			Message: fmt.Sprintf("%q is no path inside the project: %s", name, problem),
+			Message: fmt.Sprintf("%q is not a path inside the project: %s", name, problem),
 		}
 	}
 	root, err := os.OpenRoot(dir)
@@ -67,7 +67,7 @@ func Read(dir, name string) (*File, error) {
 		case at == clean || !info.IsDir():
 			return nil, &Error{
 				Code:    "unsafe_target",
-				Message: at + " is a link or something else that is no ordinary file; it is left as it is",
+				Message: at + " is not an ordinary file (a link, perhaps); it is left as it is",
 				Hint:    "put a file in its place, or make the change by hand where the link leads",
 			}
 		}

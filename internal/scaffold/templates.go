@@ -205,7 +205,7 @@ func enterpriseApp() Template {
 			purpose:  "(Which work of which people does it carry, and what stops when it is down?)",
 			iface:    "(Systems it talks to, data it takes and gives, rights it asks for; details belong in integration-boundaries.md.)",
 			behavior: "(What happens step by step, who may do each step, and what is written down about it.)",
-			errors:   "(What people and neighbouring systems see when a part fails, and how it is put right.)",
+			errors:   "(What people and neighbouring systems see when a part fails, and how it is repaired.)",
 		},
 	}
 	t.mandate["architect"] = "Decide how the parts fit together before they are built, and say what that costs."

@@ -6,7 +6,7 @@ import "github.com/git-agentxchain/git-agentxchain/internal/ojson"
 
 // SolveRequest requests a governed run for an intent.
 type SolveRequest struct {
-	Intent         string      `json:"intent" jsonschema:"what is to be reached; becomes the goal of the run"`
+	Intent         string      `json:"intent" jsonschema:"the result to reach; becomes the goal of the run"`
 	Constraints    ojson.Value `json:"constraints,omitempty" jsonschema:"what must hold on the way; text, a list or an object"`
 	IdempotencyKey string      `json:"idempotencyKey,omitempty" jsonschema:"the same key and request give the same execution"`
 	CorrelationID  string      `json:"correlationId,omitempty" jsonschema:"trace identifier, when the header does not carry one"`

@@ -81,7 +81,7 @@ func (s section) hook(phase string, names map[string]bool) {
 	mode := s.enum("mode", true, "", "blocking", "advisory")
 	if mode == "blocking" && !HookMayBlock(phase) {
 		s.d.add(s.code, s.at("mode"), mode,
-			"%s must be advisory: hooks of %s run when nothing can be held back any more", s.at("mode"), phase)
+			"%s must be advisory: hooks of %s run when nothing can be held back", s.at("mode"), phase)
 	}
 	s.textMap("env")
 	for i, v := range s.texts("env_names") { // names only: values stay on the machine

@@ -104,7 +104,7 @@ func SetMember(doc *ojson.Object, path string, value ojson.Value) (*ojson.Object
 func splitPath(path string) ([]string, *wire.Error) {
 	bad := func(why string) ([]string, *wire.Error) {
 		return nil, &wire.Error{Code: wire.CodeInvalidArgument, Field: path,
-			Message: fmt.Sprintf("%s is no path of a member: %s.", wire.Quoted(path), why),
+			Message: fmt.Sprintf("%s is not the path of a member: %s.", wire.Quoted(path), why),
 			Hint:    "a path is like gates.qa_ship_verdict.requires_human_approval"}
 	}
 	var out []string

@@ -353,7 +353,7 @@ func unread(at *Repo, c *Child, why string) []Action {
 	case c.Fresh:
 		command, why = "sync", why+
 			" No command has worked in that clone yet; its run comes from its remote, once the clone that began it has run sync."+
-			" Where no clone has it any more: "+c.typed("assign --new-run")+". "+c.another()
+			" If no clone has it: "+c.typed("assign --new-run")+". "+c.another()
 	}
 	return []Action{c.run(command, why)}
 }

@@ -71,20 +71,20 @@ func Templates() []string {
 func (sp *Spec) Check(c *config.Config) *wire.Error {
 	switch {
 	case wire.TrimSpace(sp.Description) == "":
-		return wire.InvalidArgument("description", "An intent says what is to be done.")
+		return wire.InvalidArgument("description", "An intent says what to do.")
 	case len(sp.Description) > MaxText || len(sp.Charter) > MaxText:
 		return wire.InvalidArgument("description", "A description or charter has at most %d bytes.", MaxText)
 	case !slices.Contains(Priorities(), sp.Priority):
-		return wire.InvalidArgument("priority", "%s is no priority; it is one of %s.", wire.Shown(sp.Priority),
+		return wire.InvalidArgument("priority", "%s is not a priority; the priorities are %s.", wire.Shown(sp.Priority),
 			wire.List(Priorities()))
 	case !slices.Contains(Templates(), sp.Template):
-		return wire.InvalidArgument("template", "%s is no template; it is one of %s.", wire.Shown(sp.Template),
+		return wire.InvalidArgument("template", "%s is not a template; the templates are %s.", wire.Shown(sp.Template),
 			wire.List(Templates()))
 	case sp.Phase != "" && !slices.Contains(c.Phases(), sp.Phase):
-		return wire.InvalidArgument("phase", "%s is no phase; the phases are %s.", wire.Shown(sp.Phase),
+		return wire.InvalidArgument("phase", "%s is not a phase; the phases are %s.", wire.Shown(sp.Phase),
 			wire.List(c.Phases()))
 	case sp.Role != "" && c.Role(sp.Role) == nil:
-		return wire.InvalidArgument("role", "%s is no role; the roles are %s.", wire.Shown(sp.Role),
+		return wire.InvalidArgument("role", "%s is not a role; the roles are %s.", wire.Shown(sp.Role),
 			wire.List(c.Roles.Keys()))
 	case len(sp.Acceptance) > MaxItems:
 		return wire.InvalidArgument("acceptance", "%d acceptance items are more than an intent takes (%d).",

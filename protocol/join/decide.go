@@ -142,7 +142,7 @@ func Decide(their *TheirOps, snap *protocol.Snapshot, rec *protocol.Record, befo
 			if now := snap.State.OnlyTurn(); now == nil || now.TurnID != turn {
 				return nil, &Refusal{
 					Reason:  Superseded,
-					Message: fmt.Sprintf("turn %s is not the only active turn any more", turn),
+					Message: fmt.Sprintf("turn %s is no longer the only active turn", turn),
 					Ways:    []string{WayAccept, WayReissue, WayDrop},
 				}
 			}
@@ -217,7 +217,7 @@ func waysOf(rec *protocol.Record) []string {
 func FollowsFrom(turn string) *Refusal {
 	return &Refusal{
 		Reason:  Follows,
-		Message: fmt.Sprintf("it is about turn %s, which an operation before it gave and which does not hold", turn),
+		Message: fmt.Sprintf("it concerns turn %s, and the operation that assigned that turn is not valid", turn),
 		Ways:    []string{WayReissue, WayDrop},
 	}
 }

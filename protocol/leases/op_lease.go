@@ -72,7 +72,7 @@ func (op *RecordLease) Apply(t *change.Draft) *wire.Error {
 	var turn *run.Turn
 	if op.Lease != nil {
 		if err := op.Lease.Check(); err != nil {
-			return wire.InvalidArgument("lease", "The lease does not hold together: %s.", err)
+			return wire.InvalidArgument("lease", "The lease contradicts itself: %s.", err)
 		}
 		if op.Lease.RunID != s.Run() {
 			return wire.InvalidArgument("lease.run_id", "The lease is of run %s, not of %s.",
@@ -126,7 +126,7 @@ func (op *RecordLease) judge(t *change.Draft, turn *run.Turn) *wire.Error {
 	}
 	if op.Action == ActRefused {
 		if !slices.Contains(RejectionReasons(), op.Rejection) {
-			return wire.InvalidArgument("lease_rejection_reason", "%q is no reason to refuse a lease.",
+			return wire.InvalidArgument("lease_rejection_reason", "%q is not a reason to refuse a lease.",
 				run.Clip(wire.OneLine(op.Rejection), 40))
 		}
 		return nil // also for a turn that is over

@@ -179,7 +179,7 @@ func (op *SendMessage) recipient(t *change.Draft) (*ojson.Object, *wire.Error) {
 		return ojson.NewObject("human", true), nil
 	}
 	return nil, &wire.Error{Code: wire.CodeTurnNotActive, Field: "to",
-		Message: fmt.Sprintf("%s is no active turn of run %s, no role of agentxchain.json (roles: %s), and not human.",
+		Message: fmt.Sprintf("%s is not an active turn of run %s, a role of agentxchain.json (roles: %s) or human.",
 			wire.Shown(op.To), t.State.Run(), wire.List(t.Config.Roles.Keys())),
 		Hint: "git agentxchain status names the active turns"}
 }
@@ -187,7 +187,7 @@ func (op *SendMessage) recipient(t *change.Draft) (*ojson.Object, *wire.Error) {
 // check checks the form of the message's own members.
 func (op *SendMessage) check(runID string) *wire.Error {
 	if !slices.Contains(MessageKinds(), op.Kind) {
-		return wire.InvalidArgument("kind", "%q is no kind of message (%s).", run.Clip(wire.OneLine(op.Kind), 80),
+		return wire.InvalidArgument("kind", "%q is not a kind of message (%s).", run.Clip(wire.OneLine(op.Kind), 80),
 			wire.List(MessageKinds()))
 	}
 	if strings.TrimSpace(op.Subject) == "" && strings.TrimSpace(op.Body) == "" && len(op.Artifacts) == 0 {
@@ -211,7 +211,7 @@ func (op *SendMessage) check(runID string) *wire.Error {
 	for i, a := range op.Artifacts {
 		if strings.TrimSpace(a) == "" || len(a) > maxArtifactRef || !printable(a) {
 			return wire.InvalidArgument(fmt.Sprintf("artifacts[%d]", i),
-				"%q is no id of an artifact: at most %d printable characters.", run.Clip(wire.OneLine(a), 80),
+				"%q is not the id of an artifact: at most %d printable characters.", run.Clip(wire.OneLine(a), 80),
 				maxArtifactRef)
 		}
 	}

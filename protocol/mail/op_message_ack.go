@@ -48,7 +48,7 @@ func (op *AckMessage) Apply(t *change.Draft) *wire.Error {
 		return unknownMessage("message_id", op.MessageID)
 	}
 	if !slices.Contains(run.AckStatuses(), op.Status) {
-		return wire.InvalidArgument("status", "%q is no status of an acknowledgement (%s).",
+		return wire.InvalidArgument("status", "%q is not a status of an acknowledgement (%s).",
 			run.Clip(wire.OneLine(op.Status), 80),
 			wire.List(run.AckStatuses()))
 	}

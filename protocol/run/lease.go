@@ -185,7 +185,7 @@ func (l *Lease) Check() error {
 	for _, m := range []struct{ name, id string }{{"lease_id", l.LeaseID}, {"run_id", l.RunID}, {"plan_id", l.PlanID},
 		{"step_id", l.StepID}, {"task_id", l.TaskID}} {
 		if m.id == "" || m.id == "." || m.id == ".." || strings.ContainsAny(m.id, "/\\\x00\n") || len(m.id) > 400 {
-			return fmt.Errorf("%s %q is no safe id", m.name, Clip(m.id, 60))
+			return fmt.Errorf("%s %q is not a safe id", m.name, Clip(m.id, 60))
 		}
 	}
 	switch {
@@ -202,7 +202,7 @@ func (l *Lease) Check() error {
 	case LeaseIssued, LeaseActive, LeaseReleased, LeaseExpired, LeaseCancelled, LeaseRejected:
 		return nil
 	}
-	return fmt.Errorf("%q is no status of a lease", Clip(l.Status, 40))
+	return fmt.Errorf("%q is not a status of a lease", Clip(l.Status, 40))
 }
 
 // TurnLease returns the run's record of the newest lease of an active turn: {lease_id, token, issued_at_ms, epoch,

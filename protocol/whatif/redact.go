@@ -24,7 +24,7 @@ func (c *Case) Redact() (clean *Case, texts int, err error) {
 		for digest, e := range c.Recorded.Evidence.All() {
 			if e.Text == nil {
 				if data, err := base64.StdEncoding.DecodeString(e.Base64); err == nil && len(secrets.Find(data)) > 0 {
-					return nil, 0, fmt.Errorf("evidence %s is no text and holds a secret", digest)
+					return nil, 0, fmt.Errorf("evidence %s is not text and holds a secret", digest)
 				}
 				continue
 			}

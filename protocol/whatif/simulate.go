@@ -52,7 +52,7 @@ func ParseEvent(cfg *config.Config, text string) (Event, error) {
 		}
 		return Event{Kind: words[1], Role: words[0]}, nil
 	}
-	return Event{}, fmt.Errorf("%s is no event: ROLE work, ROLE ask, ROLE stop, write, approve or unblock",
+	return Event{}, fmt.Errorf("%s is not an event: write ROLE work, ROLE ask, ROLE stop, write, approve or unblock",
 		wire.Quoted(text))
 }
 

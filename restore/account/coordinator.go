@@ -201,7 +201,7 @@ func (m *coordinatorModel) note(mismatches, drifts []*ojson.Object) any {
 	case len(mismatches) > 0:
 		what = "run of a repository differs"
 	}
-	return "The initiative is completed, so nothing is to be done, but the " + what + " from its record."
+	return "The initiative is completed, so there is nothing to do, but the " + what + " from its record."
 }
 
 func (m *coordinatorModel) nextActions(blocked any, gate *ojson.Object,

@@ -45,11 +45,11 @@ func TestEditorsPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	a := &annotations{}
-	a.add("error", "Commits", "src/odd name.go", "56f9074502: Ann changes it, which is no turn's work: x")
+	a.add("error", "Commits", "src/odd name.go", "56f9074502: Ann changes it, which is not the work of a turn: x")
 	got := regexp.MustCompile(matcher.Pattern.Regexp).FindStringSubmatch(strings.TrimSuffix(a.b.String(), "\n"))
 	p := matcher.Pattern
 	if got == nil || got[p.Severity] != "error" || got[p.File] != "src/odd name.go" ||
-		got[p.Message] != "56f9074502: Ann changes it, which is no turn's work: x" {
+		got[p.Message] != "56f9074502: Ann changes it, which is not the work of a turn: x" {
 		t.Errorf("of %q the problem matcher takes %q", a.b.String(), got)
 	}
 }

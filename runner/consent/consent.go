@@ -212,7 +212,7 @@ func (c *Scene) deniedVotes(ctx context.Context, q Question) error {
 		Field: "gates." + q.Gate,
 		Message: fmt.Sprintf("The yes of %s to gate %s is from before a person denied it; a restore brought it back.",
 			votes[0].Who(), wire.Quoted(q.Gate)),
-		Hint: "git agentxchain approve --deny --reason TEXT takes the gate back again; the next turn asks anew",
+		Hint: "git agentxchain approve --deny --reason TEXT closes the gate again; the next turn asks again",
 	}
 }
 

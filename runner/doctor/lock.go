@@ -116,7 +116,7 @@ func (d *doctor) leftovers(context.Context) {
 		if d.fix {
 			// It was there to be completed, and was not.
 			d.add("leftover", LevelWarning, "look at it, and move it away when that tool is not running",
-				"%s is the journal of another tool and holds nothing that can be completed", p)
+				"%s is the journal of another tool, and nothing in it can be completed", p)
 			continue
 		}
 		d.add("leftover", LevelWarning, "any changing command completes it; at once: git agentxchain doctor --fix",

@@ -18,7 +18,7 @@ func (d *doctor) told(ctx context.Context) {
 	if v := d.out.View; v != nil && v.State != nil && v.State.BlockedOn != nil &&
 		*v.State.BlockedOn == runner.BlockedOnGit {
 		d.add("git", LevelWarning, "look at what the agent did, then: git agentxchain unblock",
-			"an agent has changed what git is told; it was put back, copies are in .agentxchain/transactions/git-*")
+			"an agent changed git's configuration or hooks; they were restored, and copies are in .agentxchain/transactions/git-*")
 	}
 	switch keys, err := d.rec.Repository().UnusedPrograms(ctx); {
 	case err != nil:

@@ -149,7 +149,7 @@ func (b *bisecting) position(name string) (int, error) {
 		return 0, &wire.Error{
 			Code:    wire.CodeNotFound,
 			Field:   name,
-			Message: fmt.Sprintf("%s is no operation of run %s.", wire.Quoted(name), b.ops[0].Run),
+			Message: fmt.Sprintf("%s is not an operation of run %s.", wire.Quoted(name), b.ops[0].Run),
 			Hint:    hint,
 		}
 	}

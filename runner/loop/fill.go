@@ -83,7 +83,7 @@ func (l *loop) takeUp(launched *[]*flight) (moved bool) {
 			})
 			l.adopt(&out.Done, err)
 			if err != nil {
-				l.fail(Blocked, fmt.Sprintf("turn %s (%s) cannot be tried anew", id, turn.AssignedRole), err)
+				l.fail(Blocked, fmt.Sprintf("turn %s (%s) cannot be tried again", id, turn.AssignedRole), err)
 				return true
 			}
 			l.fresh[out.Result.Turn.TurnID] = out.Result.Turn.Attempt

@@ -93,7 +93,7 @@ func RefuseInside(st *gitstatus.Status, files []string) error {
 	}
 	return &wire.Error{Code: wire.CodeDirtyTree, Field: "work_tree",
 		Message: fmt.Sprintf("A submodule has changes that are not committed in it (%s).", wire.ListSome(inside, 3)),
-		Hint: fmt.Sprintf("commit or undo them there, such as with git -C %s commit -a; then try again",
+		Hint: fmt.Sprintf("commit or undo them there (for example: git -C %s commit -a); then try again",
 			wire.ShellWord(inside[0])),
 		Details: ojson.NewObject("files", inside)}
 }

@@ -44,7 +44,7 @@ func (r *Request) Confined(argv []string, dir string, env []string) (words, envi
 	if plan.Kind != confine.None && len(plan.Protected) == 0 {
 		return nil, nil, Unconfined(r.Runtime.ID, &confine.Unavailable{
 			Kind: plan.Kind,
-			Why:  "the caller does not say what is to be protected",
+			Why:  "the caller does not say what to protect",
 		})
 	}
 	c, err := plan.Wrap(confine.Command{

@@ -98,7 +98,7 @@ func runHooksTrust(ctx context.Context, f *term.Factory, yes, revoke bool) error
 			return err
 		}
 		f.Out.Emit(ojson.NewObject("trusted", false, "revoked", true), func(p *term.Printer) {
-			p.Println("Nothing that agentxchain.json names is trusted in this repository any more.")
+			p.Println("This repository no longer trusts anything that agentxchain.json names.")
 		})
 		return nil
 	}

@@ -99,7 +99,7 @@ func (q *linesQuestion) fileOf(f *term.Factory, repo *runner.Repository) (string
 		rest, perr := f.Path(q.Arg[:i])
 		if _, lerr := os.Lstat(rest); perr == nil && (ok || lerr == nil) {
 			if !ok {
-				return "", term.UsageErrorf("%q is no line number; write PATH:LINE or PATH:FROM-TO",
+				return "", term.UsageErrorf("%q is not a line number; write PATH:LINE or PATH:FROM-TO",
 					term.OneLine(q.Arg[i+1:]))
 			}
 			if len(q.Ranges) > 0 {
@@ -141,7 +141,7 @@ func (q *linesQuestion) fileOf(f *term.Factory, repo *runner.Repository) (string
 	case fi.IsDir():
 		return "", term.Errorf(wire.CodeInvalidArgument, "%s is a directory; ask about a file", name)
 	case !fi.Mode().IsRegular():
-		return "", term.Errorf(wire.CodeInvalidArgument, "%s is no ordinary file", name)
+		return "", term.Errorf(wire.CodeInvalidArgument, "%s is not an ordinary file", name)
 	}
 	if binary, err := isBinary(abs); err != nil || binary {
 		if err != nil {

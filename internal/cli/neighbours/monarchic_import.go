@@ -281,7 +281,7 @@ func importConfig(f *term.Factory, o *monarchicImportOptions, plan *bridge.Plan)
 		return err
 	}
 	if fi, err := os.Stat(path); err == nil && !fi.Mode().IsRegular() {
-		return term.Errorf("invalid_argument", "%s is no regular file",
+		return term.Errorf("invalid_argument", "%s is not a regular file",
 			term.OneLine(path)).WithHint("--output - writes to standard output")
 	}
 	if err := durable.WriteFile(filepath.Dir(path), filepath.Base(path), im.Config, 0o644); err != nil {

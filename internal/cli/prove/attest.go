@@ -174,7 +174,7 @@ func (a *attesting) recorded(ctx context.Context) error {
 	}
 	if len(of) == 0 {
 		return term.Errorf("unknown_subject",
-			"%s is no accepted turn, and no run with accepted turns, that is recorded here", term.OneLine(name)).
+			"%s is neither an accepted turn nor a run with accepted turns recorded here", term.OneLine(name)).
 			WithHint("git agentxchain history --all")
 	}
 	if a.options.Format == formatAgentTrace {

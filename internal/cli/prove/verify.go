@@ -138,7 +138,7 @@ func RunVerifyTurn(ctx context.Context, f *term.Factory, o *VerifyTurnOptions) e
 	}
 	if replay.Overall == result.ReplayMismatch {
 		return term.Errorf("verification_replay_drift",
-			"the evidence of turn %s does not hold: %d of %d commands ended otherwise than declared",
+			"the evidence of turn %s is not confirmed: %d of %d commands did not end as declared",
 			turn.TurnID, replay.ReplayedCommands-replay.MatchedCommands, replay.ReplayedCommands).
 			WithHint("git agentxchain reject " + turn.TurnID + " --reason TEXT sends the turn back")
 	}

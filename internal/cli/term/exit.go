@@ -402,7 +402,7 @@ func ExitTable() []exitRow {
 		{ExitBlocked, "blocked: a person is needed", []ExitCode{
 			{"run_blocked", "the run is blocked", "`git agentxchain status` names the reason and the way out"},
 			{"awaiting_approval", "a gate waits for a person's approval",
-				"`git agentxchain approve` shows what is to be decided, and asks"},
+				"`git agentxchain approve` shows the question, and asks"},
 			{"human_required", "only a person may do this", "a person runs it in a terminal of their own"},
 			{"recovery_report_required", "the recovery report of a blocked initiative is not written",
 				"write the report that `git agentxchain multi status` names"},

@@ -82,7 +82,7 @@ func (r *reader) campaignTask(o *ojson.Object, at string) {
 		}
 	}
 	if strings.TrimSpace(t.Goal) == "" && err == nil {
-		r.bad.add(CodePipelineInvalid, inFile, "", "neither the file nor task_milestone says what is to be done.")
+		r.bad.add(CodePipelineInvalid, inFile, "", "neither the file nor task_milestone says what to do.")
 	}
 	for _, key := range []string{"filesystem_policy", "network_mode", "interaction_mode", "runner_args",
 		"required_mcp_ids"} {
@@ -100,7 +100,7 @@ func (r *reader) taskFile(o *ojson.Object) (*ojson.Object, error) {
 	clean, problem := wire.CleanPath(name)
 	switch {
 	case problem != "" || clean == "":
-		return nil, fmt.Errorf("%s is no path below the directory of the plan", ojson.Shown(name))
+		return nil, fmt.Errorf("%s is not a path below the directory of the plan", ojson.Shown(name))
 	case r.files == nil:
 		return nil, fmt.Errorf("%s: the plan comes without files: %w", clean, fs.ErrNotExist)
 	}

@@ -179,7 +179,7 @@ func (r *reader) pipelineTask(o *ojson.Object, at string) {
 	}
 	if strings.TrimSpace(t.Goal) == "" {
 		r.bad.add(CodePipelineInvalid, at, "",
-			"the task does not say what is to be done: it needs goal, or task as text or with a goal.")
+			"the task does not say what to do: it needs goal, or task as text or with a goal.")
 	}
 	r.plan.Tasks = append(r.plan.Tasks, t)
 }
@@ -256,7 +256,7 @@ func (r *reader) portableStep(o *ojson.Object, at string) {
 	}
 	if strings.TrimSpace(t.Goal) == "" {
 		r.bad.add(CodePipelineInvalid, pointer(at, "description"), "",
-			"the step does not say what is to be done: it needs a description, or a goal in its task_template.")
+			"the step does not say what to do: it needs a description, or a goal in its task_template.")
 	}
 	for _, key := range []string{"failure", "kind", "expected_outputs", "policy_tags"} {
 		t.Told.Delete(key)

@@ -55,7 +55,7 @@ func (j *judge) graph(g graph, family, noun string) {
 		kept := g.edges[id][:0]
 		for _, e := range g.edges[id] {
 			if _, ok := g.edges[e.to]; !ok {
-				j.fail(e.at, family+".unknown_dependency", fmt.Sprintf("%s %s waits for %s, which is no %s here", noun,
+				j.fail(e.at, family+".unknown_dependency", fmt.Sprintf("%s %s waits for %s, which is not a %s here", noun,
 					ojson.Shown(id), ojson.Shown(e.to), noun))
 				continue
 			}

@@ -81,11 +81,11 @@ func reflectOn(request []byte) ([]byte, error) {
 	for rest := request; len(rest) > 0; {
 		n, t, size := protowire.ConsumeTag(rest)
 		if size < 0 {
-			return nil, refuse(connect.CodeInvalidArgument, "the request is no message: %w", protowire.ParseError(size))
+			return nil, refuse(connect.CodeInvalidArgument, "the request is not a message: %w", protowire.ParseError(size))
 		}
 		rest = rest[size:]
 		if size = protowire.ConsumeFieldValue(n, t, rest); size < 0 {
-			return nil, refuse(connect.CodeInvalidArgument, "the request is no message: %w", protowire.ParseError(size))
+			return nil, refuse(connect.CodeInvalidArgument, "the request is not a message: %w", protowire.ParseError(size))
 		}
 		if t == protowire.BytesType {
 			text, _ := protowire.ConsumeString(rest)

@@ -137,7 +137,7 @@ func (c *settings) key(getenv func(string) string) (string, *Failure) {
 		return "", c.missing("The environment variable " + c.authEnv + " with the key for " + c.provider +
 			" is not set.")
 	case len(key) < minKey || strings.ContainsFunc(key, func(r rune) bool { return r < ' ' || r > '~' }):
-		return "", c.missing("The environment variable " + c.authEnv + " does not hold a key that can be sent.")
+		return "", c.missing("The environment variable " + c.authEnv + " holds no key that can be sent.")
 	}
 	return key, nil
 }

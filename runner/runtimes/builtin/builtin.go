@@ -33,7 +33,7 @@ func New(rt *config.Runtime) (runtimes.Runtime, error) {
 		return made(apiproxy.New(rt))
 	}
 	return nil, &wire.Error{Code: wire.CodeInvalidArgument, Field: "runtimes." + rt.ID + ".type",
-		Message: fmt.Sprintf("Runtime %s has the type %q, which nothing here can carry out.", rt.ID, rt.Type),
+		Message: fmt.Sprintf("Runtime %s has the type %q, which this program does not support.", rt.ID, rt.Type),
 		Hint:    "git agentxchain validate"}
 }
 

@@ -176,7 +176,7 @@ func (d *exchange) judge(post webpost.Request, res *webpost.Response) *runtimes.
 			strings.TrimSuffix(err.Error(), ".")))
 	}
 	if !runtimes.HasEnvelope(doc) {
-		return rejected("The answer of the remote agent is no turn result: schema_version, the ids or the status are missing.")
+		return rejected("The answer of the remote agent is not a turn result: schema_version, the ids or the status are missing.")
 	}
 	for key, want := range map[string]string{"run_id": d.req.RunID, "turn_id": d.req.TurnID} {
 		if got := doc.String(key); got != "" && got != want {
