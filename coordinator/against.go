@@ -73,7 +73,7 @@ func (c *Coordinator) AgainstFiles(ctx context.Context, files map[string][]byte)
 	}
 	if len(changes) == 0 {
 		out.State, out.Why = travel.RunMissingHere,
-			"an export holds no changes, so that nothing more can be said of it"
+			"an export has no history of changes, so nothing more can be said about it"
 		return out, nil
 	}
 	if why := initiative.Unfounded(files, st.SuperRunID); why != "" {

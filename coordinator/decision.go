@@ -217,7 +217,7 @@ func (r *round) undo(cause error) error {
 		e.Hint = hinted.ErrorHint()
 	}
 	if e.Hint == "" {
-		e.Hint = "put that right and run the command again"
+		e.Hint = "correct that, then run the command again"
 	}
 	r.stop(e)
 	for i := range r.waits {

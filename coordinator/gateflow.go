@@ -315,7 +315,7 @@ func ownApprovals(repo, dir, gate, needs string) *wire.Error {
 	return &wire.Error{
 		Code:  wire.CodeApprovalsMissing,
 		Field: "repos." + repo,
-		Message: fmt.Sprintf("Gate %s of repository %s %s, which is given there and moves its run, so that it comes first.",
+		Message: fmt.Sprintf("Gate %s of repository %s %s, which is given there and moves its run, so it comes first.",
 			wire.OneLine(gate), repo, needs),
 		Hint: "git agentxchain -C " + wire.ShellWord(dir) + " approve --show, and once its run is complete: " + Program +
 			" multi approve-gate; or leave the repositories alone: " + Program + " multi approve-gate --initiative-only",

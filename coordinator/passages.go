@@ -138,7 +138,7 @@ func (a *approvals) unapproved(ctx context.Context, h *initiative.History, known
 			return &wire.Error{
 				Code:  CodeUnapproved,
 				Field: p.Gate,
-				Message: fmt.Sprintf("Gate %s counts as passed since %s, and that does not hold: %s", p.Gate, p.At,
+				Message: fmt.Sprintf("Gate %s counts as passed since %s, but it is not: %s", p.Gate, p.At,
 					sentence(p.Refusal.Message)),
 				Hint: cmp.Or(p.Refusal.Hint, "ask the person who approved it") + "; " + restores,
 			}
@@ -154,10 +154,11 @@ func (a *approvals) unapproved(ctx context.Context, h *initiative.History, known
 	}
 	if g := a.st.PendingGate; g != nil && !g.Fits(a.st.Phase) {
 		return &wire.Error{
-			Code:    CodeUnapproved,
-			Field:   "pending_gate",
-			Message: fmt.Sprintf("By the state gate %s waits, but it is not a gate of phase %s.", g.Gate, a.st.Phase),
-			Hint:    restores,
+			Code:  CodeUnapproved,
+			Field: "pending_gate",
+			Message: fmt.Sprintf("The state says that gate %s waits, but it is not a gate of phase %s.",
+				g.Gate, a.st.Phase),
+			Hint: restores,
 		}
 	}
 	return nil
@@ -344,7 +345,7 @@ func (c *Coordinator) recordable(ctx context.Context, tx *Tx, in *record.Initiat
 		return &wire.Error{
 			Code:    CodeUnapproved,
 			Field:   initiative.StatePath,
-			Message: "The files of the initiative do not hold: " + sentence(why),
+			Message: "The files of the initiative are not valid: " + sentence(why),
 			Hint:    Program + " multi restore brings back what is recorded",
 		}
 	}

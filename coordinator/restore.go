@@ -322,7 +322,7 @@ func goesOnFrom(recorded, files map[string][]byte) error {
 			return &wire.Error{
 				Code:    travel.CodeInitiativeApart,
 				Field:   name,
-				Message: path.Base(name) + " of the artifact does not go on from the record here: both sides went on.",
+				Message: path.Base(name) + " of the artifact does not continue the record here; both have new changes.",
 				Hint:    "bring the two records together over a remote: " + Program + " sync",
 			}
 		}

@@ -63,7 +63,7 @@ func (c *Coordinator) Status(ctx context.Context) (*Standing, error) {
 	}
 	if home := c.repository(ctx); home != nil {
 		if s.Remotes, err = transport.InitiativeStandings(ctx, home.Repository(), d.State.SuperRunID); err != nil {
-			c.note("how the record stands to its remotes cannot be told: " + err.Error())
+			c.note("the record cannot be compared with its remotes: " + err.Error())
 		}
 	}
 	if len(s.Next) > 0 && unread == nil {

@@ -40,13 +40,13 @@ func (s *Store) planBack(ctx context.Context, plan *RepairPlan, name string) (ob
 	}
 	switch {
 	case v.Sound():
-		return "", nil, fail.Errorf(wire.CodeInvalidArgument, nil, "every operation of run %s holds; none is dropped",
+		return "", nil, fail.Errorf(wire.CodeInvalidArgument, nil, "every operation of run %s is valid; none is dropped",
 			plan.Run).WithHint("git agentxchain repair --from-ref")
 	case v.Good == "":
 		return "", nil, v.Err()
 	case op != v.Good:
 		return "", nil, fail.Errorf(wire.CodeInvalidArgument, nil,
-			"the last operation of run %s that holds is %s, not %s", plan.Run, v.Good.Short(), op.Short()).
+			"the last valid operation of run %s is %s, not %s", plan.Run, v.Good.Short(), op.Short()).
 			WithHint("git agentxchain repair --from-op %s --run %s", v.Good.Short(), plan.Run)
 	}
 	for at := tip; at != op && plan.Dropped < proof.MaxVerified; plan.Dropped++ {

@@ -167,7 +167,7 @@ func GateStep(s *run.State, cfg *config.Config, votes []*run.Vote, authors []str
 		said := run.Clip(wire.OneLine(*v.Detail), 200)
 		n.Reason = fmt.Sprintf("Gate %s is stopped: %s", gate, said)
 		if run.ParseBlocker(wire.OrEmpty(s.BlockedOn)).OverruleKind() != "" && s.BlockedReason.Category != "hook_tamper" {
-			n.Reason += ". Mend what the hook asks for, or take the gate over its no: " + run.CmdAsIs
+			n.Reason += ". Do what the hook asks for, or overrule it: " + run.CmdAsIs
 		}
 	}
 	rule := cfg.GateRule(w.Gate)

@@ -194,7 +194,7 @@ func (a *acceptance) gather(ctx context.Context) (*protocol.AcceptTurn, error) {
 		return nil, err
 	}
 	if len(unrecorded) > 0 {
-		a.remark("an intent is on disk and not on record, which another tool or the turn has put there (" +
+		a.remark("an intent is on disk but not on record; another tool or the turn put it there (" +
 			wire.ListSome(unrecorded, 3) + "); the next turn gets it unless its file in .agentxchain/intake/intents is removed")
 	}
 	if op.Replay, err = a.replayForPolicy(ctx, turn, s); err != nil {

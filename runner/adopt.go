@@ -46,7 +46,7 @@ func (r *Runner) Adopt(ctx context.Context, opt ConfirmOptions) (*Confirmed, err
 		return &Confirmed{}, &wire.Error{
 			Code:    wire.CodeInsideTurn,
 			Field:   "turn_id",
-			Message: "Turn " + id + " cannot take up a run: this process was dispatched for it.",
+			Message: "Turn " + id + " cannot adopt a run: this process was dispatched for it.",
 			Hint:    "a person runs git agentxchain repair --adopt outside of the turn",
 		}
 	}

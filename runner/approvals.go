@@ -92,7 +92,7 @@ func OnlyRun(runs []string) (string, error) {
 	}
 	if len(runs) > 1 {
 		e.Message = "The record of " + wire.Quoted(runs[0]) +
-			" and other runs is here, and none of them is the present one."
+			" and other runs is here, and none of them is the current one."
 		e.Hint = "say which one with --run " + runs[0]
 	}
 	return "", e

@@ -300,7 +300,7 @@ func actionsRefused(gate string, actions []config.GateAction) error {
 		Field:   "gates." + gate + ".gate_actions",
 		Details: ojson.NewObject("gate_id", gate, "commands", cmds),
 		Message: fmt.Sprintf(
-			"Gate %q would run %d command(s) named in agentxchain.json, first %q; you have not agreed to that.", gate,
+			"Gate %q would run %d command(s) named in agentxchain.json, first %q; you have not allowed that.", gate,
 			len(actions), cmds[0]),
 		Hint: "read them, then: git agentxchain approve --allow-actions (or git config --global agentxchain.allowGateActions true)",
 	}

@@ -38,7 +38,7 @@ func (r *Runner) BeginDispatch(ctx context.Context, turnID string, left bool) (*
 		return nil, err
 	}
 	if before == nil && left && !r.store.Watch().Settled(turnID) {
-		return nil, tampered(turnID, "what was noted of it when it was handed out is gone", "")
+		return nil, tampered(turnID, "what was noted about it at dispatch is gone", "")
 	}
 	if before != nil {
 		t, err := r.store.Watch().PutBack(ctx, before)
@@ -87,7 +87,7 @@ func tampered(turnID, what, kept string) *wire.Error {
 		Hint:    "look at what the agent did, then: git agentxchain unblock",
 	}
 	if kept != "" {
-		e.Message += " It is back as it was; what was there is in " + kept + "."
+		e.Message += " They were restored; what was there is in " + kept + "."
 	}
 	return e
 }
@@ -143,7 +143,7 @@ func (r *Runner) settleLeft(ctx context.Context) error {
 func (r *Runner) TamperNotices() []string {
 	found, err := r.store.Watch().Peek()
 	if err != nil {
-		return []string{"what git was told when a turn was handed out cannot be compared: " + err.Error()}
+		return []string{"git's configuration and hooks cannot be compared with those at dispatch: " + err.Error()}
 	}
 	var out []string
 	for _, turn := range slices.Sorted(maps.Keys(found)) {

@@ -100,8 +100,8 @@ func (c *change) conclude(ctx context.Context, done *Done, err error) error {
 			kerr = &wire.Error{
 				Code:    CodeHookPostCommit,
 				Field:   "hooks",
-				Hint:    "remove the cause; git agentxchain status says how the run stands",
-				Message: fmt.Sprintf("The operation is recorded, and what its hooks answered could not be: %v", kerr),
+				Hint:    "remove the cause; git agentxchain status shows where the run is",
+				Message: fmt.Sprintf("The operation is recorded, but the answers of its hooks could not be: %v", kerr),
 			}
 		}
 		return errors.Join(err, serr, kerr)

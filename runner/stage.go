@@ -70,7 +70,7 @@ func (r *Runner) stage(ctx context.Context, out *StagedFile, data []byte) error 
 		return &wire.Error{
 			Code:    wire.CodeInvalidArgument,
 			Field:   "turn_result",
-			Message: "An empty object says nothing; it would count as no result at all.",
+			Message: "An empty object is not a result.",
 		}
 	}
 	if err := r.store.Replace(path, data); err != nil {

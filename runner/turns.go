@@ -304,7 +304,7 @@ func (c *change) seen(op object.OID) error {
 	return &wire.Error{
 		Code:    gitstore.CodeStateMoved,
 		Field:   string(wire.DocState),
-		Message: "The run has gone on since it was looked at (operation " + op.Short() + ").",
+		Message: "The run has moved on since it was read (operation " + op.Short() + ").",
 		Hint:    "git agentxchain status",
 	}
 }

@@ -66,7 +66,7 @@ func ReadAll(ctx context.Context, r *git.Repository, prefix string) (List, error
 	for year, commit := range years {
 		l, err := Read(ctx, r, commit)
 		if fail.CodeOf(err) == fail.CodeRefBroken {
-			return nil, fail.Errorf(fail.CodeRefBroken, nil, "the ref %s does not hold what it should: %v",
+			return nil, fail.Errorf(fail.CodeRefBroken, nil, "the ref %s has the wrong content: %v",
 				prefix+year, err).WithHint("git update-ref -d %s removes it; git agentxchain sync brings the list of the remote",
 				prefix+year)
 		}

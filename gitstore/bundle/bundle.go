@@ -285,7 +285,7 @@ func (b *Bundle) compare(ctx context.Context, here *git.Repository, ref *Ref) (e
 	}
 	return fail.Errorf(CodeHistoryDiverged, nil, "%s is at %s here, and the bundle's %s does not go on from it",
 		ref.Name, ref.Here.Short(), ref.OID.Short()).
-		WithHint("both sides went on by themselves: restore the artifact without --bundle, which records it on top of what is here and overwrites nothing")
+		WithHint("both sides have new operations: restore the artifact without --bundle, which records it on top of what is here and overwrites nothing")
 }
 
 // moves reports whether a restore moves the ref here.

@@ -68,12 +68,12 @@ func (v *Verdict) Err() error {
 	e := fail.Errorf(record.CodeUnproven, nil, "operation %s of run %s is not believed: %s", f.Op.Short(), v.Run,
 		f.Message)
 	if v.Good == "" {
-		return e.WithHint("look at it with git agentxchain fsck --replay --run %s; no operation of the run holds: fetch its ref from a clone you trust", v.Run)
+		return e.WithHint("look at it with git agentxchain fsck --replay --run %s; no operation of the run is valid: fetch its ref from a clone you trust", v.Run)
 	}
 	if back := object.WayBack(f.Code, "REMOTE"); back != "" {
-		return e.WithHint("%s; where no remote has it, git agentxchain repair --from-op %s --run %s goes back to the last operation that holds and keeps what it drops", back, v.Good.Short(), v.Run)
+		return e.WithHint("%s; where no remote has it, git agentxchain repair --from-op %s --run %s goes back to the last valid operation and keeps what it drops", back, v.Good.Short(), v.Run)
 	}
-	return e.WithHint("look at it with git agentxchain fsck --replay --run %s; git agentxchain repair --from-op %s --run %s goes back to the last operation that holds and keeps what it drops", v.Run, v.Good.Short(), v.Run)
+	return e.WithHint("look at it with git agentxchain fsck --replay --run %s; git agentxchain repair --from-op %s --run %s goes back to the last valid operation and keeps what it drops", v.Run, v.Good.Short(), v.Run)
 }
 
 // Verify checks the chain of a run from the newest operation that is known to be sound up to op, "" for the tip of

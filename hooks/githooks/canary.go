@@ -65,7 +65,7 @@ func NewCanary(ctx context.Context, repo *git.Repository) (*Canary, error) {
 	parent := filepath.Dir(recordPath(repo.CommonDir))
 	sweepCanaries(parent)
 	if c.top, err = os.MkdirTemp(parent, "canary-"); err != nil {
-		return nil, refuse(CodeHooksUnreadable, "there is no place for the rehearsal: %v", err)
+		return nil, refuse(CodeHooksUnreadable, "no directory for the rehearsal can be made: %v", err)
 	}
 	if err := c.make(ctx); err != nil {
 		c.Close()
@@ -94,7 +94,7 @@ func (c *Canary) make(ctx context.Context) error {
 	c.work, c.server = filepath.Join(c.top, "work"), filepath.Join(c.top, "server.git")
 	c.Project = filepath.Join(c.work, filepath.FromSlash(c.prefix))
 	if err := os.MkdirAll(c.Project, 0o755); err != nil {
-		return refuse(CodeHooksUnreadable, "there is no place for the rehearsal: %v", err)
+		return refuse(CodeHooksUnreadable, "no directory for the rehearsal can be made: %v", err)
 	}
 	c.plain = git.NewForeignGit(c.work)
 	kind := []string{"init", "--quiet", "--template=", "--initial-branch=main",

@@ -30,7 +30,7 @@ func (g *guarded) prePush() error {
 		f := strings.Split(lines.Text(), " ")
 		if len(f) != 4 || !object.OID(f[1]).Valid(g.repo.ObjectFormat) ||
 			!object.OID(f[3]).Valid(g.repo.ObjectFormat) {
-			return refuse(wire.CodeInvalidArgument, "git told of a push that cannot be read: %.80q", lines.Text())
+			return refuse(wire.CodeInvalidArgument, "git announced a push that cannot be read: %.80q", lines.Text())
 		}
 		m := move{ref: f[2], new: object.OID(f[1]), old: object.OID(f[3])}
 		if m.new.IsZero() {

@@ -33,7 +33,7 @@ func parseUpdates(in io.Reader, format string) ([]move, error) {
 	for lines.Scan() {
 		f := strings.SplitN(lines.Text(), " ", 3)
 		if len(f) != 3 || len(out) == maxUpdates {
-			return nil, refuse(wire.CodeInvalidArgument, "git told of an update that cannot be read: %.80q",
+			return nil, refuse(wire.CodeInvalidArgument, "git announced an update that cannot be read: %.80q",
 				lines.Text())
 		}
 		if strings.HasPrefix(f[0], "ref:") || strings.HasPrefix(f[1], "ref:") {
@@ -43,7 +43,7 @@ func parseUpdates(in io.Reader, format string) ([]move, error) {
 		for i, to := range []*object.OID{&m.old, &m.new} {
 			oid := object.OID(f[i])
 			if !oid.Valid(format) {
-				return nil, refuse(wire.CodeInvalidArgument, "git told of an update that cannot be read: %.80q",
+				return nil, refuse(wire.CodeInvalidArgument, "git announced an update that cannot be read: %.80q",
 					lines.Text())
 			}
 			if !oid.IsZero() {

@@ -245,7 +245,7 @@ func readTrailers(text string) (t trailers, bad []Finding) {
 		line = strings.TrimSuffix(line, "\n")
 		if line != "" && (line[0] == ' ' || line[0] == '\t') {
 			if ours != "" {
-				forged(ours, "its value goes on over several lines")
+				forged(ours, "its value continues over several lines")
 			}
 			continue
 		}

@@ -41,7 +41,7 @@ func newAcceptCommand(f *term.Factory) *ucli.Command {
 			&ucli.BoolFlag{Name: "checkpoint", Usage: "commit the turn's files afterwards"},
 			&ucli.BoolFlag{
 				Name:   "normalize-staged-result",
-				Usage:  "accepted for habit's sake: results are always normalised",
+				Usage:  "accepted for compatibility: results are always normalised",
 				Hidden: true,
 			},
 		},

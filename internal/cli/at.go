@@ -75,18 +75,18 @@ func looks(words []string) error {
 	}
 	top := path[0]
 	if top.Name == "at" {
-		return term.UsageErrorf("at looks from one operation only")
+		return term.UsageErrorf("at takes one operation")
 	}
 	if top.Category != shared.CategoryLook && !slices.Contains(lookers, top.Name) ||
 		slices.Contains(doers, term.PathName(path)) {
-		return term.UsageErrorf("at only looks, and %s does more", term.PathName(path))
+		return term.UsageErrorf("at takes only commands that change nothing, and %s is not one", term.PathName(path))
 	}
 	for _, w := range words {
 		if w == "--" {
 			break
 		}
 		if top.Name == "events" && (w == "--follow" || w == "-f" || strings.HasPrefix(w, "--follow=")) {
-			return term.UsageErrorf("nothing more comes to a run as of an operation; leave %s out", w)
+			return term.UsageErrorf("a run as of an operation gets nothing new; leave %s out", w)
 		}
 	}
 	return nil

@@ -43,7 +43,7 @@ func newGateCommand(f *term.Factory) *ucli.Command {
 					&ucli.StringFlag{Name: "gate", Usage: "the gate's `ID` (same as the argument)"},
 					&ucli.BoolFlag{
 						Name:   "evaluate",
-						Usage:  "accepted for habit's sake: gates are always evaluated",
+						Usage:  "accepted for compatibility: gates are always evaluated",
 						Hidden: true,
 					},
 				},

@@ -55,7 +55,7 @@ func newInitCommand(f *term.Factory) *ucli.Command {
 			},
 			&ucli.BoolFlag{
 				Name:   "governed",
-				Usage:  "accepted for habit's sake: every project here is governed",
+				Usage:  "accepted for compatibility: every project here is governed",
 				Hidden: true,
 			},
 		},

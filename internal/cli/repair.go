@@ -83,7 +83,7 @@ func newRepairCommand(f *term.Factory) *ucli.Command {
 			case c.IsSet("from-op") && o.FromOp == "":
 				return term.UsageErrorf("--from-op takes the id of an operation")
 			case from && accept:
-				return term.UsageErrorf("--from-ref and --accept-working contradict each other; give one of them")
+				return term.UsageErrorf("--from-ref and --accept-working cannot be used together; give one of them")
 			case !from && !accept:
 				return term.UsageErrorf(
 					"repair needs --from-ref (the recorded run is right), --adopt (another tool began the run) or --accept-working --reason TEXT (the working files are right); --dry-run shows what either would do")

@@ -37,7 +37,7 @@ func runAdopt(ctx context.Context, f *term.Factory, o *repairOptions) error {
 		for _, line := range adoptionLines(a) {
 			f.Out.Notice("%s", line)
 		}
-		agreed, err := f.Prompt.Confirm(ctx, "Take this run up, and answer for it?", "--yes", false)
+		agreed, err := f.Prompt.Confirm(ctx, "Adopt this run, and answer for it?", "--yes", false)
 		if err != nil {
 			return err
 		}

@@ -31,7 +31,7 @@ func newValidateCommand(f *term.Factory) *ucli.Command {
 		Flags: []ucli.Flag{
 			&ucli.StringFlag{
 				Name:   "mode",
-				Usage:  "accepted for habit's sake: everything is always checked",
+				Usage:  "accepted for compatibility: everything is always checked",
 				Hidden: true,
 			},
 			&ucli.StringFlag{Name: "agent", Usage: "accepted for habit's sake", Hidden: true},

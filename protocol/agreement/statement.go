@@ -148,7 +148,7 @@ func (m *Moment) answers(c *Consent, d *Decision, st *attest.Statement) *wire.Er
 			Code:  CodeStatementMismatch,
 			Field: "issued_at",
 			Message: "The statement was made at " + wire.FormatTime(st.IssuedAt) +
-				", which is still to come by the clock here.",
+				", which is in the future by the clock here.",
 			Hint: "set right the clock of that machine or of this one, then: " + d.Command() + " --sign",
 		}
 	case st.Config != m.Rules:

@@ -164,7 +164,7 @@ func (o *Options) HandedIn() ([]*evidence.Blob, error) {
 			return nil, &wire.Error{
 				Code:  wire.CodeInvalidArgument,
 				Field: "statement",
-				Message: fmt.Sprintf("A statement has %d bytes; %d are the most.", len(s),
+				Message: fmt.Sprintf("The statement has %d bytes; the limit is %d.", len(s),
 					agreement.MaxStatementBytes),
 			}
 		}

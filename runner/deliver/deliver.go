@@ -116,7 +116,7 @@ func (d *Delivery) Finish(s *run.State) []string {
 	var notices []string
 	if d.asked && !d.trusted {
 		notices = append(notices,
-			"webhooks were not told: they are not trusted on this machine (git agentxchain hooks trust)")
+			"webhooks were not called: they are not trusted on this machine (git agentxchain hooks trust)")
 	}
 	for why, events := range d.missed.All() {
 		notices = append(notices, fmt.Sprintf("webhook %s (%s)", why, strings.Join(events, ", ")))
@@ -132,7 +132,7 @@ func (d *Delivery) Finish(s *run.State) []string {
 	defer cancel()
 	if err := d.opt.Record(ctx, d.rows); err != nil {
 		notices = append(notices,
-			"what became of the notifications could not be recorded: "+text.Brief(err.Error(), 300))
+			"the outcome of the notifications could not be recorded: "+text.Brief(err.Error(), 300))
 	}
 	return notices
 }

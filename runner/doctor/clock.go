@@ -24,8 +24,8 @@ func (d *doctor) clock(ctx context.Context, v *gitstore.View) {
 	now := d.r.Now()
 	for _, op := range ops {
 		if ahead := op.Time.Sub(now); ahead > agreement.MaxSkew {
-			d.add("clock", LevelWarning, "set the clock right here, or on the machine of "+op.Actor,
-				"operation %s was made by %s at %s, which is still to come by the clock here", op.Op.Short(), op.Actor,
+			d.add("clock", LevelWarning, "set the clock here, or on the machine of "+op.Actor,
+				"operation %s was made by %s at %s, which is in the future by the clock here", op.Op.Short(), op.Actor,
 				op.Time.UTC().Format(time.RFC3339))
 			return
 		}

@@ -196,7 +196,7 @@ func (d *doctor) run(ctx context.Context) {
 		d.add("config", LevelWarning, fix, "%s", n)
 	}
 	for _, n := range v.StateNotes {
-		d.add("state", LevelNote, "", "%s is read as if mended: %s", wire.DocState, n)
+		d.add("state", LevelNote, "", "%s is read as if corrected: %s", wire.DocState, n)
 	}
 	switch {
 	case v.State == nil, v.State.Run() == "":

@@ -115,11 +115,11 @@ func (d *doctor) worktree(ctx context.Context) {
 	}
 	if command, end := repo.UnderWay(); command != "" && len(st.Unmerged) == 0 {
 		d.add("repository", LevelWarning, end,
-			"a git %s is under way in the work tree: no turn can be assigned, and no checkpoint made, before it ends", command)
+			"a git %s is under way in the work tree: it has to end before a turn is assigned or committed", command)
 	}
 	if len(st.Unmerged) > 0 {
 		d.add("repository", LevelError,
-			"resolve it (git status shows how): no turn can be assigned or accepted before",
+			"resolve it (git status shows how): no turn can be assigned or accepted until then",
 			"a merge is unresolved in the work tree (%s)", wire.ListSome(st.Unmerged, 1))
 	}
 	if what, command := gitstore.LeftOut(ctx, repo); what != "" {
@@ -236,7 +236,7 @@ func (d *doctor) hidden(ctx context.Context) {
 	if fix != "" {
 		fix = "git add -f --" + fix + "; or "
 	}
-	d.add("ignore", LevelWarning, fix+"take the rule away, as other files that it matches stay unseen",
+	d.add("ignore", LevelWarning, fix+"remove the rule, because it hides other files too",
 		"git ignores %s, by %s: no clone has them, and what a turn changes in them is not seen",
 		wire.ListSome(found.Names(), 3), found[0].Rule)
 }

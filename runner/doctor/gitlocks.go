@@ -58,7 +58,7 @@ func (d *doctor) gitLocks(ctx context.Context) {
 	for _, h := range repo.StaleHolds(false) {
 		found = true
 		d.add("lock", LevelNote,
-			"nothing to do, the next command gives it free; at once: git agentxchain doctor --fix",
+			"nothing to do, the next command releases it; at once: git agentxchain doctor --fix",
 			"%s was killed and still holds a pack (%s)", h.By, d.nameFile(h.Path))
 	}
 	if !found {

@@ -58,7 +58,7 @@ func (d *doctor) proposals(ctx context.Context) {
 			continue
 		}
 		d.add("proposal", LevelWarning, "recorded as applied at "+out.Commit[:12],
-			"%s: an apply was ended before it was recorded", what).Mended = true
+			"%s: an apply was interrupted before it was recorded", what).Mended = true
 		if fresh, err := d.view(ctx); err == nil {
 			d.out.View = fresh
 		}

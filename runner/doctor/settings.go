@@ -25,7 +25,7 @@ func (d *doctor) settings(ctx context.Context) {
 		value := d.rec.Repository().Setting(ctx, s.key)
 		if value != "" && !s.known(value) {
 			d.add("repository", LevelWarning, "git config "+s.key+" VALUE",
-				"%s is %q, which is taken for %s: it takes %s", s.key, value, s.taken, s.takes)
+				"%s is %q, which counts as %s; write %s", s.key, value, s.taken, s.takes)
 		}
 	}
 }

@@ -275,11 +275,11 @@ func (d *doctor) signing(ctx context.Context, cfg *config.Config) {
 	}
 	if lacks := consent.Settings(ctx, d.rec.Dir()).Lacks(ctx); len(lacks) > 0 {
 		if _, email := d.r.Identity(ctx); email != "" && !signs(cfg, email) {
-			d.ok("signing", "authority wants signatures (%s), but not that of %s", wire.ListSome(wanted, 1), email)
+			d.ok("signing", "authority requires signatures (%s), but not that of %s", wire.ListSome(wanted, 1), email)
 			return
 		}
 		d.add("signing", LevelWarning, "git agentxchain doctor --signing, or: "+lacks[0].Command,
-			"authority wants signatures (%s), and %s", wire.ListSome(wanted, 1), lacks[0].What)
+			"authority requires signatures (%s), and %s", wire.ListSome(wanted, 1), lacks[0].What)
 		return
 	}
 	files, err := signerFiles(d.r.Record().Dir())
@@ -288,7 +288,7 @@ func (d *doctor) signing(ctx context.Context, cfg *config.Config) {
 		d.failed("signing", err, "correct "+attest.AllowedSignersPath)
 	case len(files) == 0:
 		d.add("signing", LevelWarning, "git agentxchain doctor --signing",
-			"authority wants signatures (%s), and no file says whose count (%s)", wire.ListSome(wanted, 1),
+			"authority requires signatures (%s), and no file says whose count (%s)", wire.ListSome(wanted, 1),
 			attest.AllowedSignersPath)
 	default:
 		signers, problems := attest.ParseSigners(files)

@@ -359,7 +359,7 @@ func (d *Driver) touched(ctx context.Context, turnID string) *runtimes.Outcome {
 	}
 	return &runtimes.Outcome{Kind: runtimes.Blocked, Class: record.CodeStateTampered,
 		Reason: fmt.Sprintf(
-			"While the agent of turn %s was at work something else than git-agentxchain changed %s; they are back as they were recorded%s.", turnID, strings.Join(names, ", "), kept),
+			"While the agent of turn %s was at work, another program changed %s; they were restored%s.", turnID, strings.Join(names, ", "), kept),
 		Recovery: "look at what the agent did, then: git agentxchain unblock"}
 }
 
@@ -408,7 +408,7 @@ func dispatchSafely(ctx context.Context, impl runtimes.Runtime, req *runtimes.Re
 			out = &runtimes.Outcome{
 				Kind:     runtimes.Blocked,
 				Class:    "runtime_failed",
-				Reason:   fmt.Sprintf("The runtime %s broke down: %v.", req.Runtime.ID, p),
+				Reason:   fmt.Sprintf("The runtime %s crashed: %v.", req.Runtime.ID, p),
 				Recovery: "report this, then: git agentxchain unblock",
 			}
 		}

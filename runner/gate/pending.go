@@ -424,7 +424,7 @@ func (g *Pending) Still(gate, by string, files []evidence.FileBlob) error {
 		return &wire.Error{
 			Code:    gitstore.CodeStateMoved,
 			Field:   "gates." + gate,
-			Message: "What was shown is not what waits now: " + what + ".",
+			Message: "What waits has changed since it was shown: " + what + ".",
 			Hint:    "git agentxchain approve",
 		}
 	}

@@ -150,7 +150,7 @@ func Refuse(l *run.Lease, h Holder, reason string) error {
 	case run.RejectStaleToken:
 		say = "the turn has changed hands since; the token is an old one"
 	case run.RejectExpired:
-		say = "its time is up"
+		say = "it has expired"
 	case run.RejectSession:
 		say = "another runner or another session holds it"
 	case run.RejectUnknown:
@@ -168,7 +168,7 @@ func Refuse(l *run.Lease, h Holder, reason string) error {
 		Code:    run.CodeLeaseRefused,
 		Field:   "lease",
 		Details: details(l, reason),
-		Message: fmt.Sprintf("Lease %s of runner %s does not hold: %s.", Shown(h.Ref.LeaseID), Shown(h.RunnerID), say),
+		Message: fmt.Sprintf("Lease %s of runner %s is not valid: %s.", Shown(h.Ref.LeaseID), Shown(h.RunnerID), say),
 		Hint:    "acquire another lease",
 	}
 	if !e.Details.Has("turn_id") {

@@ -62,7 +62,7 @@ func PolicyTests(ctx context.Context, r *runner.Runner, cfg *config.Config, file
 		}
 	}
 	if len(files) > maxCases {
-		return nil, fail.Errorf(wire.CodeInvalidArgument, nil, "%d cases are more than one test takes (%d)",
+		return nil, fail.Errorf(wire.CodeInvalidArgument, nil, "%d cases are too many for one test; the limit is %d",
 			len(files),
 			maxCases)
 	}
@@ -137,8 +137,8 @@ func RecordCase(
 		}
 	}
 	if at < 0 {
-		return "", nil, 0, fail.Errorf(wire.CodeNotFound, nil, "no recorded operation is or decided on %s",
-			turn).WithHint("git agentxchain log")
+		return "", nil, 0, fail.Errorf(wire.CodeNotFound, nil,
+			"%s is neither a recorded operation nor a turn that one decided on", turn).WithHint("git agentxchain log")
 	}
 	if name == "" {
 		name = turn
@@ -148,7 +148,7 @@ func RecordCase(
 			var err error
 			c, err = whatif.RecordCase(name, past(op))
 			if err != nil {
-				err = fail.Errorf(wire.CodeNotFound, err, "operation %s cannot be made a case", op.Op.Short())
+				err = fail.Errorf(wire.CodeNotFound, err, "operation %s cannot become a case", op.Op.Short())
 			}
 			return nil, err
 		})
@@ -157,7 +157,7 @@ func RecordCase(
 	}
 	if c, texts, err = c.Redact(); err != nil {
 		return "", nil, 0, fail.Errorf("secret_found", err,
-			"operation %s cannot be made a case without what looks like a secret in it", ops[at].Op.Short()).
+			"operation %s cannot become a case: it holds what looks like a secret", ops[at].Op.Short()).
 			WithHint("write the case by hand (docs/whatif.md#cases)")
 	}
 	file = path.Join(PolicyTestsDir, name+".json")

@@ -19,7 +19,7 @@ func (l *loop) follow() bool {
 	}
 	was := l.view.Op
 	if err := l.try(func() error { return l.r.Follow(l.work) }); err != nil {
-		l.fail(Blocked, "this clone cannot go on with what the remote has", err)
+		l.fail(Blocked, "this clone cannot continue from what the remote has", err)
 		return false
 	}
 	l.stale = true

@@ -90,7 +90,7 @@ func (l *loop) emit(e Event) {
 	}
 	defer func() {
 		if p := recover(); p != nil {
-			l.report(fmt.Sprintf("the event callback broke down at %s: %v", e.Type, p), nil)
+			l.report(fmt.Sprintf("the event callback crashed at %s: %v", e.Type, p), nil)
 		}
 	}()
 	l.opt.OnEvent(e)
@@ -103,7 +103,7 @@ func (l *loop) notice(turnID, kind, summary string) {
 	}
 	defer func() {
 		if p := recover(); p != nil {
-			l.report(fmt.Sprintf("the activity callback broke down: %v", p), nil)
+			l.report(fmt.Sprintf("the activity callback crashed: %v", p), nil)
 		}
 	}()
 	l.opt.OnActivity(turnID, runtimes.Activity{Type: kind, Summary: summary})

@@ -286,7 +286,7 @@ func (l *loop) choose(tried map[string]bool) (string, bool) {
 func (l *loop) selectRole() (role string, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			role, err = "", fmt.Errorf("the callback broke down: %v", p)
+			role, err = "", fmt.Errorf("the callback crashed: %v", p)
 		}
 	}()
 	return l.opt.SelectRole(l.ctx, l.state(), l.cfg)

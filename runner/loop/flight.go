@@ -118,7 +118,7 @@ func (f *flight) note(tell func(string, runtimes.Activity), a runtimes.Activity)
 	defer func() {
 		if p := recover(); p != nil {
 			f.mu.Lock()
-			f.broken = fmt.Sprintf("the activity callback broke down: %v", p)
+			f.broken = fmt.Sprintf("the activity callback crashed: %v", p)
 			f.mu.Unlock()
 		}
 	}()

@@ -84,7 +84,7 @@ func (l *loop) ask(req GateRequest) (yes bool, err error) {
 	}
 	defer func() {
 		if p := recover(); p != nil {
-			yes, err = false, fmt.Errorf("the callback broke down: %v", p)
+			yes, err = false, fmt.Errorf("the callback crashed: %v", p)
 		}
 	}()
 	return l.opt.ApproveGate(l.ctx, req)

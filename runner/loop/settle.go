@@ -137,10 +137,10 @@ func (l *loop) setAside(f *flight) error {
 // stays; side by side it counts as an answer without a result.
 func (l *loop) threw(f *flight) {
 	if l.slots() == 1 {
-		l.fail(DispatchError, fmt.Sprintf("the dispatch of %s broke down: %s", f.turn.AssignedRole, f.threw), nil)
+		l.fail(DispatchError, fmt.Sprintf("the dispatch of %s crashed: %s", f.turn.AssignedRole, f.threw), nil)
 		return
 	}
-	l.reject(f, "dispatch", "the dispatch broke down: "+f.threw)
+	l.reject(f, "dispatch", "the dispatch crashed: "+f.threw)
 }
 
 // take stages what the agent has returned and has it accepted.

@@ -70,7 +70,7 @@ func Reconciliation(ctx context.Context, repo *git.Repository, v *gitstore.View,
 			return nil, &wire.Error{
 				Code:    commits.CodeMissingBaseline,
 				Field:   "accepted_integration_ref",
-				Message: "Nothing says at which commit the run stood.",
+				Message: "The record does not say at which commit the run was.",
 				Hint:    run.TurnHint(v.State),
 			}
 		}

@@ -109,7 +109,7 @@ func (h *Session) Call(ctx context.Context, call hooks.Call) (*hooks.Outcome, er
 	if scope.Digest != h.digest {
 		e := trust.Untrusted(scope, []string{call.Phase})
 		e.Message = fmt.Sprintf(
-			"What the hooks are made of has changed since this command began; those of %s were not run and it goes no further.", call.Phase)
+			"The hooks or their files changed after this command began; the hooks of %s were not run.", call.Phase)
 		return nil, e
 	}
 	if h.run == nil {

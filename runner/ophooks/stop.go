@@ -74,7 +74,7 @@ func Stopped(s *run.State, call hooks.Call, out *hooks.Outcome) *Stop {
 	e.Message = fmt.Sprintf("The run is blocked by %s.", said)
 	e.Hint = action
 	if action == run.CmdApprove && tamper == "" {
-		e.Hint = "mend what the hook asks for, then: " + action + "; or take the gate over its no: " + run.CmdAsIs
+		e.Hint = "do what the hook asks for, then: " + action + "; or overrule it: " + run.CmdAsIs
 	}
 	e.Details.Set("blocked_on", on)
 	b := &protocol.Block{

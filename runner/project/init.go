@@ -274,7 +274,7 @@ func refuseExisting(s *gitstore.Store) error {
 			Hint:    "git agentxchain status",
 		}
 		if _, problems, _ := config.Decode(data); len(problems) > 0 && problems[0].Code == config.ProblemLegacyConfig {
-			there.Message = "agentxchain.json is there, of version 3, which has no governed runs; init overwrites nothing."
+			there.Message = "agentxchain.json is of version 3, which has no governed runs; init does not overwrite it."
 			there.Hint = "mv agentxchain.json agentxchain.v3.json, then: git agentxchain init"
 		}
 		return errors.Join(there, err)

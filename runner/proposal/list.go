@@ -139,7 +139,7 @@ func Find(ctx context.Context, s *gitstore.Store, runID, turn string) (*Proposal
 				return nil, &wire.Error{
 					Code:    wire.CodeNotFound,
 					Field:   f.Path,
-					Message: fmt.Sprintf("The record of turn %s does not hold %s.", p.Turn, wire.Shown(f.Path)),
+					Message: fmt.Sprintf("The record of turn %s does not contain %s.", p.Turn, wire.Shown(f.Path)),
 					Hint:    "git agentxchain fsck",
 				}
 			}

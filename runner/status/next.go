@@ -75,7 +75,7 @@ func beforeAll(v *gitstore.View) *protocol.NextAction {
 	case len(v.ConfigProblems) > 0:
 		return &protocol.NextAction{
 			Command: "git agentxchain validate",
-			Reason: "Correct " + wire.ConfigPath + " first, no operation goes on with it: " +
+			Reason: "Correct " + wire.ConfigPath + " first; no operation continues with it: " +
 				text.Brief(v.ConfigProblems[0].Message, 200),
 		}
 	case v.Lost != nil:
@@ -83,12 +83,12 @@ func beforeAll(v *gitstore.View) *protocol.NextAction {
 	case v.Begun():
 		return &protocol.NextAction{
 			Command: "git agentxchain repair --adopt",
-			Reason:  "Another tool began the run; nothing is built on it before a person has looked at it and taken it up.",
+			Reason:  "Another tool began the run; nothing is built on it until a person adopts it.",
 		}
 	case len(v.Open) > 0:
 		return &protocol.NextAction{
 			Command: "git agentxchain confirm",
-			Reason:  "Another tool passed what only a person can pass here; nothing is built on it before a person has confirmed it.",
+			Reason:  "Another tool passed what only a person can pass here; nothing is built on it until a person confirms it.",
 		}
 	case v.Unasked != "":
 		return &protocol.NextAction{
@@ -186,7 +186,7 @@ func elsewhere(t Turn) *protocol.NextAction {
 		}
 		reason := h.Who() + " works on the turn, until " + wire.FormatTime(h.Ends) + " by the clock here."
 		if h.Nearby() {
-			reason += " Where that was this clone, and it has moved since: git agentxchain claim " + t.Turn.TurnID +
+			reason += " If that was this clone, and it has moved since: git agentxchain claim " + t.Turn.TurnID +
 				" --steal --because moved"
 		}
 		return &protocol.NextAction{Command: "git agentxchain sync", Reason: reason}

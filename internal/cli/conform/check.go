@@ -88,7 +88,7 @@ func newConformanceCheckCommand(f *term.Factory) *ucli.Command {
 				return term.UsageErrorf("--jobs takes 1 to 1024, not %d", c.Int("jobs"))
 			}
 			if c.IsSet("token") && c.IsSet("token-file") {
-				return term.UsageErrorf("--token and --token-file exclude each other")
+				return term.UsageErrorf("--token and --token-file cannot be used together")
 			}
 			// An empty shell variable must not silently choose something else.
 			for _, name := range []string{"surface", "token", "token-file", "fixtures", "target", "challenge-seed"} {

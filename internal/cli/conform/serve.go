@@ -80,7 +80,7 @@ func newConformanceServeCommand(f *term.Factory) *ucli.Command {
 				o.Jobs = c.Int("jobs")
 			}
 			if c.IsSet("token") && c.IsSet("token-file") {
-				return term.UsageErrorf("--token and --token-file exclude each other")
+				return term.UsageErrorf("--token and --token-file cannot be used together")
 			}
 			if c.IsSet("token") && o.Token == "" || c.IsSet("token-file") && o.TokenFile == "" {
 				// An empty shell variable must not open the endpoint.

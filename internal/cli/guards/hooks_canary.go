@@ -72,7 +72,7 @@ func runHooksCanary(ctx context.Context, f *term.Factory) error {
 				p.Green("The guards hold"), term.Counted(len(trials), "attempt"))
 			return
 		}
-		p.Printf("%s: %s of %d went otherwise.\n", p.Red("The guards do not hold"), term.Counted(failed, "attempt"),
+		p.Printf("%s: %s of %d went otherwise.\n", p.Red("The guards do not work"), term.Counted(failed, "attempt"),
 			len(trials))
 		p.Field("Next", "%s", p.Bold("git agentxchain hooks status")+", then "+p.Bold(githooks.InstallCommand(repo)))
 	})

@@ -72,7 +72,7 @@ func listFrom(c *ucli.Context) (listOptions, error) {
 		return o, term.UsageErrorf("--limit takes 0 or more, not %d", o.Limit)
 	}
 	if o.All && o.Run != "" {
-		return o, term.UsageErrorf("--all and --run exclude each other")
+		return o, term.UsageErrorf("--all and --run cannot be used together")
 	}
 	return o, shared.NoArgs(c)
 }

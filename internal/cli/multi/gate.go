@@ -69,7 +69,7 @@ func newMultiApproveCommand(f *term.Factory) *ucli.Command {
 			case consent.Proves() && (o.Deny || o.Show):
 				return term.UsageErrorf("--sign and --statement are for an approval, not for --deny or --show")
 			case o.Deny && o.Show:
-				return term.UsageErrorf("--show and --deny exclude each other: --show decides nothing")
+				return term.UsageErrorf("--show and --deny cannot be used together: --show decides nothing")
 			}
 			return shared.SignedTo(c, f, onWorkspace(f, c, func(ctx context.Context, co *coordinator.Coordinator) error {
 				if o.Show {

@@ -84,7 +84,7 @@ func runImport(ctx context.Context, f *term.Factory, source, remote string) erro
 			p.Printf("  %s in %s\n", shown, term.Counted(have.Agents[name], "commit"))
 		}
 		if have.Unreadable > 0 {
-			p.Printf("What it says of %s cannot be read.\n", term.Counted(have.Unreadable, "commit"))
+			p.Printf("Its notes on %s cannot be read.\n", term.Counted(have.Unreadable, "commit"))
 		}
 		p.Println("why shows it beside its own answer, as the word of that tool: nothing of it is verified.")
 	})

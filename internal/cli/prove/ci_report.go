@@ -72,7 +72,7 @@ func reportFormat(c *ucli.Context, f *term.Factory, elsewhere string) (string, e
 	format := c.String("format")
 	switch {
 	case f.JSON() && c.IsSet("format") && format != "json":
-		return "", term.UsageErrorf("--json and --format %s contradict each other", format)
+		return "", term.UsageErrorf("--json and --format %s cannot be used together", format)
 	case f.JSON():
 		return "json", nil
 	case format == "auto" && f.Env.Getenv("GITHUB_ACTIONS") == "true":

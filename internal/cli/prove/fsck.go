@@ -51,7 +51,7 @@ func NewFsckCommand(f *term.Factory) *ucli.Command {
 			o := runner.FsckOptions{Run: c.String("run"), Replay: c.Bool("replay")}
 			if c.Bool("all-runs") {
 				if o.Run != "" {
-					return term.UsageErrorf("--run and --all-runs contradict each other")
+					return term.UsageErrorf("--run and --all-runs cannot be used together")
 				}
 				o.Run = "*"
 			} else if o.Run == "*" {
@@ -196,7 +196,7 @@ func printFsck(p *term.Printer, report *runner.FsckReport, replay bool, wrong in
 	case bare:
 		what = "No run is recorded here"
 	default:
-		what = "No run is recorded here; the working files were looked at"
+		what = "No run is recorded here; the working files were checked"
 	}
 	if wrong == 0 {
 		p.Printf("%s: %s\n", what, p.Green("nothing wrong"))

@@ -53,7 +53,7 @@ func reportOptionsFrom(c *ucli.Context, f *term.Factory) (*reportOptions, error)
 	}
 	if f.JSON() {
 		if c.IsSet("format") && o.Format != "json" {
-			return nil, term.UsageErrorf("--json and --format %s contradict each other", o.Format)
+			return nil, term.UsageErrorf("--json and --format %s cannot be used together", o.Format)
 		}
 		o.Format = "json"
 	}

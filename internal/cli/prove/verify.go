@@ -219,7 +219,7 @@ func printStages(p *term.Printer, t *run.Turn, v *result.Validation, warnings []
 }
 
 func printReplay(p *term.Printer, doc *ojson.Object, r *result.ReplayOutcome) {
-	p.Printf("  %s %s\n\n", term.Pad("work tree", 14), p.Dim("not looked at: accept does that, and judges the gate and the policies"))
+	p.Printf("  %s %s\n\n", term.Pad("work tree", 14), p.Dim("not checked: accept checks it, the gate and the policies"))
 	if r.Overall == result.ReplayNotExecuted {
 		p.Printf("Evidence: not run again. --execute runs what the turn declared:\n")
 		for _, e := range doc.Object("verification").Objects("machine_evidence") {

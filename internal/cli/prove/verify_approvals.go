@@ -56,7 +56,7 @@ func newVerifyApprovalsCommand(f *term.Factory) *ucli.Command {
 				Input: c.String("input"),
 			}
 			if o.All && o.Run != "" {
-				return term.UsageErrorf("--run and --all contradict each other")
+				return term.UsageErrorf("--run and --all cannot be used together")
 			}
 			return runVerifyApprovals(c.Context, f, o)
 		},

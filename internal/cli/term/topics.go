@@ -166,8 +166,8 @@ runs them at fixed points of a turn:
   after_validation    after a result is validated   blocks the run (exit 5)
   before_acceptance   before a result is recorded   blocks the run (exit 5)
   before_gate         before a gate is approved     blocks the run (exit 5)
-  after_acceptance    after a result is recorded    nothing but a warning
-  on_escalation       after the run is blocked      nothing but a warning
+  after_acceptance    after a result is recorded    only a warning
+  on_escalation       after the run is blocked      only a warning
 
 A blocked run keeps its turn. An advisory hook can only warn. Every answer is
 recorded in .agentxchain/hook-audit.jsonl, even if the operation is refused. If

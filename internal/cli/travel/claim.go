@@ -56,7 +56,7 @@ func NewClaimCommand(f *term.Factory) *ucli.Command {
 				}
 			}
 			if said > 1 {
-				return term.UsageErrorf("--renew, --release and --steal exclude each other")
+				return term.UsageErrorf("--renew, --release and --steal cannot be used together")
 			}
 			if opt.Because != "" && opt.Action != protocol.ClaimSteal {
 				return term.UsageErrorf("--because needs --steal")

@@ -109,7 +109,7 @@ func NewExportCommand(f *term.Factory) *ucli.Command {
 func runExport(ctx context.Context, f *term.Factory, o *exportOptions) error {
 	toStdout := o.Output == "" || o.Output == "-"
 	if toStdout && o.Compress && f.Env.IsTerminal(f.Env.Stdout) {
-		return term.UsageErrorf("a compressed artifact is nothing for a terminal: name a file with --output")
+		return term.UsageErrorf("a compressed artifact cannot be written to a terminal: name a file with --output")
 	}
 	dir, err := f.Dir()
 	if err != nil {

@@ -98,7 +98,7 @@ func NewRestoreCommand(f *term.Factory) *ucli.Command {
 			}
 			switch {
 			case o.Work && o.NoWork:
-				return term.UsageErrorf("--with-work and --without-work exclude each other")
+				return term.UsageErrorf("--with-work and --without-work cannot be used together")
 			case input == "" && o.Bundle == "":
 				return term.UsageErrorf(
 					"restore needs --input FILE, the artifact of a run (- for standard input), or --bundle FILE")

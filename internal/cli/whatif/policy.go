@@ -60,7 +60,7 @@ func NewPolicyCommand(f *term.Factory) *ucli.Command {
 						term.OneLine(o.Name))
 				}
 				if f.JSON() && o.Format == "junit-xml" {
-					return term.UsageErrorf("--json and --format junit-xml contradict each other")
+					return term.UsageErrorf("--json and --format junit-xml cannot be used together")
 				}
 				if o.Format == "json" {
 					f.Global.JSON = true

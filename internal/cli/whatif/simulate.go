@@ -75,7 +75,7 @@ func NewSimulateCommand(f *term.Factory) *ucli.Command {
 			}
 			switch {
 			case o.Script != "" && o.Random:
-				return term.UsageErrorf("--script and --seed contradict each other")
+				return term.UsageErrorf("--script and --seed cannot be used together")
 			case o.SVG != "" && (o.Script != "" || o.Random):
 				return term.UsageErrorf("--svg draws every reachable state; it goes with neither --script nor --seed")
 			case c.IsSet("events") && !o.Random:

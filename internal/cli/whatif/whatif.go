@@ -42,7 +42,7 @@ func NewWhatifCommand(f *term.Factory) *ucli.Command {
 			}
 			o := &whatifOptions{Runs: c.StringSlice("run"), All: c.Bool("all")}
 			if o.All && len(o.Runs) > 0 {
-				return term.UsageErrorf("--run and --all contradict each other")
+				return term.UsageErrorf("--run and --all cannot be used together")
 			}
 			other, err := otherConfigFrom(f, c)
 			if err != nil {

@@ -158,7 +158,7 @@ func (d *dispatch) ask(ctx context.Context, p prompt) ([]byte, *Failure) {
 			return nil, f
 		}
 		row.Set("next_delay_ms", int(wait.Milliseconds()))
-		d.logf("attempt %d: %s; once more in %s", n, f.Class, wait.Round(time.Millisecond))
+		d.logf("attempt %d: %s; trying again in %s", n, f.Class, wait.Round(time.Millisecond))
 		d.req.Activity(runtimes.Activity{
 			Type:    "heartbeat",
 			Summary: fmt.Sprintf("%s, waiting %s", f.Class, wait.Round(time.Second)),

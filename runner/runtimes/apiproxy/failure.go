@@ -73,7 +73,7 @@ func (c *settings) classify(a *answer) *Failure {
 	f := &Failure{Status: a.status, Detail: detail(a.body), RetryAfter: a.retryAfter, cause: a.err}
 	switch {
 	case errors.Is(a.err, context.Canceled):
-		return f.be(ClassNetwork, true, "The request to "+c.provider+" was given up.", "git agentxchain unblock")
+		return f.be(ClassNetwork, true, "The request to "+c.provider+" was cancelled.", "git agentxchain unblock")
 	case a.timedOut:
 		return f.be(ClassTimeout, true, fmt.Sprintf("%s did not answer in time.", c.provider),
 			"Raise timeout_seconds of runtime "+c.id+" or wait"+thenUnblock)

@@ -91,7 +91,7 @@ func (c *settings) setEndpoint(base string) error {
 	case googleName:
 		origin, path = "https://generativelanguage.googleapis.com", "/v1beta/models/{model}:generateContent"
 	default:
-		return c.invalid("provider", "is none of anthropic, openai, google, ollama")
+		return c.invalid("provider", "is not anthropic, openai, google or ollama")
 	}
 	if base == "" {
 		base = origin

@@ -82,7 +82,7 @@ func (w *watch) classify(c *call, res *process.Result, why string, said, staged 
 		}
 	case !said:
 		out := blocked(noSubprocess,
-			fmt.Sprintf("The agent of runtime %s ended %s without a word and without a result%s.", id, ended(res),
+			fmt.Sprintf("The agent of runtime %s ended %s without any output and without a result%s.", id, ended(res),
 				because(res)), "run its command by hand to see what is wrong, "+unblock)
 		out.Failure = noSubprocess
 		return out
@@ -137,7 +137,7 @@ func spawnRecovery(c *call, err error) string {
 		return `set its prompt_transport to "stdin"`
 	case process.Missing(err):
 		if strings.ContainsAny(c.template[0], " \t") {
-			return "put the program's arguments into args, for command is the name of one program"
+			return "put the program's arguments into args; command names one program"
 		}
 		return "install " + c.template[0] + " or correct the command"
 	}

@@ -58,7 +58,7 @@ func providerFailure(agent, id string, stdout, stderr []byte) *runtimes.Outcome 
 	}
 	if r := find(rateWords, records); r != "" {
 		out := blocked(runtimes.ClassRateLimited,
-			fmt.Sprintf("The provider of runtime %s has limited how much may be asked.", id),
+			fmt.Sprintf("The provider of runtime %s limits how much may be asked.", id),
 			"wait until the limit is lifted, then: git agentxchain unblock")
 		out.Retryable = true
 		for _, record := range append([]string{r}, records...) {

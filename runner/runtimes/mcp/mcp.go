@@ -86,7 +86,7 @@ func (r *Runtime) Dispatch(ctx context.Context, req *runtimes.Request) *runtimes
 	case out.Kind == runtimes.Returned || out.Kind == runtimes.Rejected:
 		// An answer that arrived counts, even when the time was up just then.
 	case ctx.Err() != nil && errors.Is(ctx.Err(), context.Canceled):
-		out.Kind, out.Reason = runtimes.Aborted, "The dispatch was given up."
+		out.Kind, out.Reason = runtimes.Aborted, "The dispatch was cancelled."
 	case timed.Err() != nil || !time.Now().Before(deadline): // the context's own clock may be late
 		out.Kind, out.Class, out.Reason = runtimes.TimedOut, ClassTimeout,
 			"The turn's time was up before the MCP server had answered."

@@ -83,14 +83,14 @@ func (c *settings) programFinding(env []string, root string) *runtimes.Finding {
 	if err != nil {
 		return &runtimes.Finding{
 			Code:    "command_missing",
-			Message: fmt.Sprintf("The program %s of the MCP server is not there.", runtimes.OneLine(name)),
+			Message: fmt.Sprintf("The program %s of the MCP server was not found.", runtimes.OneLine(name)),
 			Hint:    "install it or correct command of runtime " + c.id,
 		}
 	}
 	if info, err := os.Stat(c.dir(root)); err != nil || !info.IsDir() {
 		return &runtimes.Finding{
 			Code:    "directory_missing",
-			Message: fmt.Sprintf("The directory %s of the MCP server is not there.", runtimes.OneLine(c.cwd)),
+			Message: fmt.Sprintf("The directory %s of the MCP server was not found.", runtimes.OneLine(c.cwd)),
 			Hint:    "correct cwd of runtime " + c.id,
 		}
 	}

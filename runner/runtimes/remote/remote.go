@@ -157,7 +157,7 @@ func (d *exchange) judge(post webpost.Request, res *webpost.Response) *runtimes.
 		return d.retryable(classTimeout, fmt.Sprintf("The remote agent had not answered after %dms.",
 			post.Timeout.Milliseconds()), "raise runtimes."+d.id+".timeout_ms or "+again, 0)
 	case res.Err != nil:
-		return d.retryable(classNetwork, fmt.Sprintf("The remote agent could not be talked to: %s.",
+		return d.retryable(classNetwork, fmt.Sprintf("The remote agent could not be reached: %s.",
 			strings.TrimSuffix(res.Err.Error(), ".")), again, 0)
 	case !res.OK():
 		return d.refused(post, res, again)
