@@ -89,7 +89,7 @@ func parseEntry(s string) (entry, error) {
 	n := len(s) - len(strings.TrimLeft(s, ":"))
 	f := strings.Fields(s[n:])
 	if len(f) != 2*(n+1)+1 {
-		return entry{}, fmt.Errorf("git tells a changed file as %q", s)
+		return entry{}, fmt.Errorf("git reports a changed file as %q", s)
 	}
 	e := entry{oldMode: f[0], newMode: f[n], old: object.OID(f[n+1]), new: object.OID(f[2*n+1])}
 	for _, id := range []*object.OID{&e.old, &e.new} {
@@ -122,7 +122,7 @@ func diffs(ctx context.Context, repo *git.Repository, questions []string) (map[s
 			if token[0] == ':' {
 				e, err := parseEntry(token)
 				if err != nil || i+1 >= len(tokens) || at == nil {
-					return nil, fmt.Errorf("git tells a changed file as %q", token)
+					return nil, fmt.Errorf("git reports a changed file as %q", token)
 				}
 				i++
 				at[string(tokens[i])] = e

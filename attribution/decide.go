@@ -236,7 +236,7 @@ func (q *inquiry) answerOrphan(g *group, l *Line, s settled) (Answer, error) {
 	case len(may) > 1:
 		return unknown("several turns wrote such a line")
 	case len(may) == 1:
-		return unknown("a turn wrote such a line, but so may anybody have")
+		return unknown("a turn wrote such a line, but others may have too")
 	case l.Guessed:
 		may = g.named
 		return unknown("git was told to ignore the commit that changed the line last")

@@ -68,9 +68,9 @@ func (v *view) lead() string {
 	}
 	if w := st.Waiting(); w != nil {
 		if w.Type == agentrun.GateCompletion {
-			return "A person is waited for: gate " + plain(w.Gate) + " completes the run."
+			return "Waiting for a person: gate " + plain(w.Gate) + " completes the run."
 		}
-		return fmt.Sprintf("A person is waited for: gate %s, from %s to %s.", plain(w.Gate), plain(w.From), plain(w.To))
+		return fmt.Sprintf("Waiting for a person: gate %s, from %s to %s.", plain(w.Gate), plain(w.From), plain(w.To))
 	}
 	if len(si.Lost) > 0 {
 		return "Turn " + plain(si.Lost[0].Turn.TurnID) + " seems abandoned."

@@ -121,7 +121,7 @@ func (v *view) owners() []string {
 func (v *view) humanLine() string {
 	switch v.approval() {
 	case "auto":
-		return "Requires human approval, which the project's approval policy grants by itself once the rest of the gate holds"
+		return "Requires human approval, which the project's approval policy grants by itself once the rest of the gate passes"
 	case "maybe":
 		return "Requires human approval, which the project's approval policy may grant by itself under its conditions; otherwise the run pauses for a person"
 	}

@@ -12,7 +12,7 @@ import (
 func (v *view) fieldRules() string {
 	var l list
 	if v.Config.StrictResults() {
-		l.add("This project takes a result at its word (`rules.result_repair` is `strict`): nothing that is missing or misspelt is filled in or put right, the result is refused. `git agentxchain verify turn %s` says beforehand whether it holds.", v.Turn.TurnID)
+		l.add("This project takes a result at its word (`rules.result_repair` is `strict`): nothing missing or misspelt is filled in or corrected; the result is refused. `git agentxchain verify turn %s` says beforehand whether it is valid.", v.Turn.TurnID)
 	}
 	l.add("`schema_version`: the string `1.0`.")
 	l.add("`run_id`, `turn_id`, `role`, `runtime_id`: exactly as in the template. Never take them from an older document.")
@@ -113,9 +113,9 @@ func (v *view) lifecycleRules(l *list) {
 	default:
 		gate = "The gate " + code(v.route.ExitGate) + " is then checked at once."
 	}
-	when := "when the work of this phase is done and its gate holds"
+	when := "when the work of this phase is done and its gate can pass"
 	if v.reviewer() {
-		when = "when your review finds that the work of this phase is done and its gate holds"
+		when = "when your review finds that the work of this phase is done and its gate can pass"
 	}
 	if v.Turn.CharterID() != "" {
 		l.add("Ask for neither: the plan this turn's task belongs to moves the run on by itself.")

@@ -19,10 +19,10 @@ func (v *view) previousAttempt() string {
 	b.WriteString("## Previous Attempt Failed\n\n")
 	if n, ok := r.Int("attempt"); ok {
 		fmt.Fprintf(&b,
-			"Attempt %d of this turn was rejected. Mend exactly what is named here, and keep what was good.\n", n)
+			"Attempt %d of this turn was rejected. Correct exactly what is named here, and keep what was good.\n", n)
 	} else {
 		b.WriteString(
-			"An earlier attempt of this turn was rejected. Mend exactly what is named here, and keep what was good.\n",
+			"An earlier attempt of this turn was rejected. Correct exactly what is named here, and keep what was good.\n",
 		)
 	}
 	if s := r.String("failed_stage"); s != "" {
