@@ -368,16 +368,16 @@ func (a *artifact) findings() []Finding {
 	}
 	kind, isString := a.kind.(string)
 	if !isString {
-		a.add("export_kind", "the kind is missing or no text")
+		a.add("export_kind", "the kind is missing or not text")
 	}
 	if !isTime(a.exportedAt) {
-		a.add("exported_at", "the time of the export is missing or no ISO 8601 time")
+		a.add("exported_at", "the time of the export is missing or not an ISO 8601 time")
 	}
 	if objectOf(a.config) == nil {
-		a.add("config", "the configuration is missing or no object")
+		a.add("config", "the configuration is missing or not an object")
 	}
 	if !a.filesOK {
-		a.add("files", "the files are missing or no object of paths")
+		a.add("files", "the files are missing or not an object of paths")
 	}
 	a.list = append(a.list, a.fileFound...)
 	switch kind {

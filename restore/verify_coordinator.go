@@ -94,7 +94,7 @@ func (a *artifact) checkCoordinator() {
 	}
 	config := objectOf(a.config)
 	if c := objectOf(a.coordinator); c == nil {
-		a.add("coordinator", "the coordinator is missing or no object")
+		a.add("coordinator", "the coordinator is missing or not an object")
 	} else {
 		declared := objectOf(get(config, "project"))
 		a.same("coordinator.project_id", get(c, "project_id"), orNull(get(declared, "id")),
@@ -107,13 +107,13 @@ func (a *artifact) checkCoordinator() {
 			"workstreams in the configuration")
 	}
 	if summary := objectOf(a.summary); summary == nil {
-		a.add("summary", "the summary is missing or no object")
+		a.add("summary", "the summary is missing or not an object")
 	} else {
 		a.checkCoordinatorSummary(summary)
 	}
 	a.sameDocument("config", a.config, coordinatorFile)
 	if !a.reposOK {
-		a.add("repos", "the repositories are missing or no object")
+		a.add("repos", "the repositories are missing or not an object")
 		return
 	}
 	for _, e := range a.repos {

@@ -20,7 +20,7 @@ func (a *artifact) checkRun() {
 	}
 	config, state := objectOf(a.config), objectOf(a.state)
 	if p := objectOf(a.project); p == nil {
-		a.add("project", "the project is missing or no object")
+		a.add("project", "the project is missing or not an object")
 	} else {
 		declared := objectOf(get(config, "project"))
 		a.same("project.id", get(p, "id"), get(declared, "id"), "the configuration's project.id")
@@ -35,11 +35,11 @@ func (a *artifact) checkRun() {
 	}
 	summary := objectOf(a.summary)
 	if summary == nil {
-		a.add("summary", "the summary is missing or no object")
+		a.add("summary", "the summary is missing or not an object")
 		return
 	}
 	if state == nil {
-		a.add("state", "the state is missing or no object")
+		a.add("state", "the state is missing or not an object")
 		return
 	}
 	a.sameDocument("config", a.config, wire.ConfigPath)
@@ -169,7 +169,7 @@ func (a *artifact) checkWorkspace() {
 	}
 	git := objectOf(get(w, "git"))
 	if git == nil {
-		a.add("workspace.git", "this is missing or no object")
+		a.add("workspace.git", "this is missing or not an object")
 		return
 	}
 	truth := func(key string) {

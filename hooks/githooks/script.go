@@ -51,7 +51,7 @@ func (s script) text() string {
 		if s.Must {
 			line(`[ -e "$next" ] || [ -h "$next" ] || [ -n "$`, canaryMarker, `" ] || {`)
 			line(`	echo "agentxchain: the `, s.Name,
-				` hook that was here before is gone from $next; put it back, or do without it: git-agentxchain hooks install" >&2`)
+				` hook that was here before is gone from $next; put it back, or do without it: `, s.again(), `" >&2`)
 			line(`	exit 1`)
 			line(`}`)
 		}
@@ -84,7 +84,7 @@ func (s script) text() string {
 	}
 	line(`[ -x "$bin" ] || bin=$(command -v git-agentxchain) || {`)
 	line(`	echo "agentxchain: git-agentxchain is gone, so the `, s.Name,
-		` guard cannot judge this; install it again and run: git-agentxchain hooks install" >&2`)
+		` guard cannot judge this; install it again and run: `, s.again(), `" >&2`)
 	line(`	exit 1`)
 	line(`}`)
 	if buffered {
@@ -93,6 +93,14 @@ func (s script) text() string {
 		line(`exec "$bin" hooks run `, s.Name, ` "$@"`)
 	}
 	return s.signed(b.String())
+}
+
+// again is the command that writes the script again.
+func (s script) again() string {
+	if s.Name == PreReceive {
+		return "git-agentxchain hooks install --server"
+	}
+	return "git-agentxchain hooks install"
 }
 
 // storeMarker is set for every git that git agentxchain starts. It spares a run's own operations a check of what

@@ -3,6 +3,8 @@
 package shared
 
 import (
+	"slices"
+
 	"github.com/git-agentxchain/git-agentxchain/coordinator"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/runner"
@@ -23,7 +25,8 @@ func openCoordinator(f *term.Factory) (*coordinator.Coordinator, error) {
 		Terminal: f.Env.IsTerminal(f.Env.Stdin) && f.Env.IsTerminal(f.Env.Stderr), Background: SyncInBackground})
 }
 
-// WithWorkspace opens the workspace of an initiative for a command, and prints its notices.
+// WithWorkspace opens the workspace of an initiative for a command, and prints its notices, except one that says
+// what the error says.
 func WithWorkspace(f *term.Factory, command func(co *coordinator.Coordinator) error) error {
 	co, err := openCoordinator(f)
 	if err != nil {
@@ -31,6 +34,6 @@ func WithWorkspace(f *term.Factory, command func(co *coordinator.Coordinator) er
 	}
 	defer func() { _ = co.Close() }()
 	err = command(co)
-	TellNotices(f, co.Notices())
+	TellNotices(f, slices.DeleteFunc(co.Notices(), func(n string) bool { return err != nil && n == err.Error() }))
 	return Listed(f, err)
 }
