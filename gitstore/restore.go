@@ -28,6 +28,7 @@ const (
 	RestoreAdopts    = "new"       // nothing of the run is recorded here
 	RestoreSame      = "same"      // the files are what the newest operation recorded
 	RestoreContinues = "continues" // they continue from it
+	RestoreJoins     = "joins"     // both sides have new operations: those made here are decided again (travel.JoinBundle)
 	RestoreReplaces  = "replaces"  // they are older or another branch of it; it stays in the run's history
 )
 

@@ -18,5 +18,6 @@ const (
 	Adopts    = gitstore.RestoreAdopts
 	Same      = gitstore.RestoreSame
 	Continues = gitstore.RestoreContinues
+	Joins     = gitstore.RestoreJoins
 	Replaces  = gitstore.RestoreReplaces
 )

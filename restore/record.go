@@ -278,8 +278,8 @@ func (t *restoring) insideHint(err error) error {
 	}
 	switch e.Code {
 	case bundle.CodeHistoryDiverged:
-		_ = e.WithHint("both sides went on by themselves: git agentxchain sync joins them over a server; " +
-			"restore --no-record records the artifact's files on top of what is here and overwrites nothing")
+		_ = e.WithHint("the records have no operation in common, or what was settled differs: git agentxchain sync brings " +
+			"what a server has; restore --no-record records the artifact's files on top of what is here and overwrites nothing")
 	case bundle.CodeHistoryInvalid:
 		_ = e.WithHint("export it again where it was made; restore --no-record takes its files without the record")
 	}

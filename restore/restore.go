@@ -57,6 +57,8 @@ type Options struct {
 	// if no person answered.
 	Work     func(question string) (yes, decided bool, err error)
 	LockWait time.Duration
+	// Reindex makes dispatch/index.json of operations that are decided again, when two records are joined.
+	Reindex  gitstore.Reindex
 	Verify   VerifyOptions
 	Progress func(done, total int) // files staged
 }
@@ -79,6 +81,7 @@ type Outcome struct {
 	Work      []RestoredWork // work in progress in the artifact
 	WithWork  bool           // it is part of the plan
 	Unwritten []string       // files in the artifact that belong to the exporting machine
+	Joined    *Joined        // of a run with new operations on both sides, nil for none
 }
 
 // Restore makes the governed files of a project those of the run artifact in r, and records them as an operation of
@@ -130,6 +133,12 @@ func restoreInto(ctx context.Context, store *gitstore.Store, a *taken, opt Optio
 	defer done()
 	if err := t.prepare(ctx); err != nil {
 		return nil, err
+	}
+	if joins, err := t.joins(); err != nil || joins {
+		if err == nil {
+			err = t.join(ctx)
+		}
+		return t.out, err
 	}
 	if err := t.takeWork(); err != nil {
 		return nil, err

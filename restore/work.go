@@ -74,7 +74,7 @@ func (r *runExport) work(status *gitstatus.Status, dirty []string) error {
 		case err != nil:
 			return failed(CodeContent, p, "cannot be examined: %v", err)
 		case !fi.Mode().IsRegular():
-			leave(p, "is no regular file")
+			leave(p, "is not a regular file")
 		case len(r.carried) == maxWorkFiles:
 			leave(p, fmt.Sprintf("is one of more than %d files", maxWorkFiles))
 		case total+int(min(fi.Size(), maxWorkBytes+1)) > maxWorkBytes:

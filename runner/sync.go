@@ -31,6 +31,7 @@ type (
 	SyncOptions = travel.SyncOptions
 	Synced      = travel.Synced
 	SyncedRun   = travel.SyncedRun
+	Joined      = gitstore.Joined
 	Conflict    = join.Conflict
 	// RemoteStanding compares a run with what was last seen of a remote.
 	RemoteStanding = transport.Standing
@@ -56,7 +57,9 @@ func (r *Runner) Sync(ctx context.Context, opt SyncOptions) (*Synced, error) {
 	y, err := r.sync(ctx, opt)
 	r.serial.Unlock()
 	if err == nil {
-		r.signJoined(ctx, y)
+		for _, x := range y.Runs {
+			y.Notices = append(y.Notices, r.SignJoined(ctx, x.Joined)...)
+		}
 		if lacks := travel.BranchLacks(ctx, r.store.Repository(), y.Remote); lacks != "" {
 			y.Notices = append(y.Notices, lacks)
 		}
@@ -64,32 +67,29 @@ func (r *Runner) Sync(ctx context.Context, opt SyncOptions) (*Synced, error) {
 	return y, err
 }
 
-// signJoined writes the sign-off of an approval of this clone that passed its gate only when it was decided again: at
-// first the gate waited for others.
-func (r *Runner) signJoined(ctx context.Context, y *Synced) {
-	for _, x := range y.Runs {
-		if x.Joined == nil || !slices.ContainsFunc(x.Joined.Landed, func(o gitstore.JoinedOp) bool {
-			return o.Name == "approve_transition" || o.Name == "approve_completion"
-		}) {
-			continue
-		}
-		docs, err := r.SignDocuments(ctx)
-		switch {
-		case err != nil:
-			y.Notices = append(y.Notices, "the gate is open, but its sign-off documents could not be signed: "+
-				text.OneLine(err.Error())+" (git agentxchain doctor --fix)")
-		case len(docs) > 0:
-			y.Notices = append(y.Notices, "the gate is open: "+wire.ListSome(docs, 1)+
-				" says yes now, in a commit of this branch")
-		}
-		return
+// SignJoined writes the sign-off of an approval of this clone that passed its gate only when a join decided it again:
+// at first the gate waited for others. It returns notices; j may be nil.
+func (r *Runner) SignJoined(ctx context.Context, j *Joined) []string {
+	if j == nil || !slices.ContainsFunc(j.Landed, func(o gitstore.JoinedOp) bool {
+		return o.Name == "approve_transition" || o.Name == "approve_completion"
+	}) {
+		return nil
 	}
+	docs, err := r.SignDocuments(ctx)
+	switch {
+	case err != nil:
+		return []string{"the gate is open, but its sign-off documents could not be signed: " +
+			text.OneLine(err.Error()) + " (git agentxchain doctor --fix)"}
+	case len(docs) > 0:
+		return []string{"the gate is open: " + wire.ListSome(docs, 1) + " says yes now, in a commit of this branch"}
+	}
+	return nil
 }
 
 // sync is Sync for the runner itself; the caller holds the runner.
 func (r *Runner) sync(ctx context.Context, opt SyncOptions) (*Synced, error) {
 	r.after = nil
-	opt.Wait, opt.Reindex = max(0, r.opt.LockWait), reindex
+	opt.Wait, opt.Reindex = max(0, r.opt.LockWait), Reindex
 	if err := r.archiveOld(ctx, opt.Wait); err != nil {
 		return nil, err
 	}
@@ -282,8 +282,8 @@ func (c *change) askElsewhere(ctx context.Context) error {
 	return nil
 }
 
-// reindex builds dispatch/index.json for an operation that is decided again.
-func reindex(cfg *config.Config, before *run.State, after *protocol.Transition, was []byte, now string) []byte {
+// Reindex builds dispatch/index.json for an operation that is decided again.
+func Reindex(cfg *config.Config, before *run.State, after *protocol.Transition, was []byte, now string) []byte {
 	if !turnfiles.TurnsMoved(before, after.State) {
 		return nil
 	}

@@ -105,6 +105,8 @@ const (
 	Same    = "same"     // the same
 	Behind  = "included" // the one here continues it
 	Joined  = "joined"   // the same witness signed on both sides: both lines are kept
+	// Diverged is a run with new operations on both sides: a restore joins them (travel.JoinBundle).
+	Diverged = "diverged"
 )
 
 // Ref is a ref of a bundle.
@@ -283,9 +285,33 @@ func (b *Bundle) compare(ctx context.Context, here *git.Repository, ref *Ref) (e
 		ref.Relation = Joined
 		return nil
 	}
+	if strings.HasPrefix(ref.Name, git.RunRefPrefix) && ref.at != "" {
+		if same, err := b.sameBeginning(ctx, here, ref); err != nil || same {
+			ref.Relation = Diverged
+			return err
+		}
+	}
+	return ref.NotFollowing()
+}
+
+// NotFollowing refuses a ref that neither continues the one here nor is continued by it.
+func (r *Ref) NotFollowing() *fail.Error {
 	return fail.Errorf(CodeHistoryDiverged, nil, "%s is at %s here, and the bundle's %s does not go on from it",
-		ref.Name, ref.Here.Short(), ref.OID.Short()).
+		r.Name, r.Here.Short(), r.OID.Short()).
 		WithHint("both sides have new operations: restore the artifact without --bundle, which records it on top of what is here and overwrites nothing")
+}
+
+// sameBeginning reports whether the run begins with the same operation in the bundle and here.
+func (b *Bundle) sameBeginning(ctx context.Context, here *git.Repository, ref *Ref) (bool, error) {
+	out, err := b.Repo.Git.Run(ctx, nil, "rev-list", "--max-parents=0", string(ref.OID), "--")
+	if err != nil {
+		return false, err
+	}
+	first := object.OID(strings.TrimSpace(string(out)))
+	if !here.HasCommit(ctx, first) {
+		return false, nil
+	}
+	return history.Ancestor(ctx, here, first, ref.at)
 }
 
 // moves reports whether a restore moves the ref here.
@@ -317,6 +343,14 @@ func (b *Bundle) Newest(run string) object.OID {
 		return ref.OID
 	}
 	return ""
+}
+
+// Tips returns the newest operations of the run in the bundle and here, as they were compared; "" for none.
+func (b *Bundle) Tips(run string) (there, here object.OID) {
+	if ref := b.ofRun(run); ref != nil {
+		return ref.OID, ref.at
+	}
+	return "", ""
 }
 
 // ofRun returns the ref of a run in the bundle, nil for none.
@@ -362,7 +396,7 @@ func (b *Bundle) Transfer(ctx context.Context, to *git.Repository, key string) e
 	var locks []git.GitLock
 	any := false
 	for i, ref := range b.Refs {
-		if ref.moves() {
+		if ref.moves() || ref.Relation == Diverged {
 			held := fmt.Sprintf("%s%s/%d", incomingRefs, key, i)
 			args = append(args, "+"+ref.Name+":"+held)
 			locks = append(locks, to.RefLocks([]git.RefUpdate{{Name: held, New: ref.OID}})...)

@@ -512,15 +512,8 @@ func (l *landing) join(ctx context.Context, r *SyncedRun, here, there object.OID
 		r.State, r.Code, r.Why = SyncRefused, record.CodeUnproven, text.OneLine(err.Error())
 		return nil
 	}
-	j, err := s.JoinRun(ctx, r.Run, here, there, l.opt.Reindex)
+	j, n, err := joinRun(ctx, s, r.Run, here, there, l.opt.Reindex)
 	if err != nil {
-		return err
-	}
-	n, err := countOps(ctx, s.Repository(), j.Base, there)
-	if err != nil {
-		return err
-	}
-	if err := s.CommitJoin(ctx, j, here); err != nil {
 		return err
 	}
 	r.Came += n

@@ -26,6 +26,7 @@ var acts = map[string]func(*act){
 	"sync-push":         syncPushAct,
 	"sync-fetch":        syncFetchAct,
 	"restore":           restoreAct,
+	"restore-join":      restoreJoinAct,
 	"repair":            repairAct,
 	"recover":           recoverAct,
 	"archive":           archiveAct,
@@ -205,6 +206,18 @@ func restoreAct(a *act) {
 	a.ag("export", "--no-record", "-o", "../run.json")
 	a.do(".", "git", "clone", "-q", "p", "clone")
 	a.dir, a.trees, a.args = "clone", []string{"clone"}, []string{"restore", "../run.json"}
+}
+
+// restoreJoinAct joins the record in an artifact with what was done here since.
+func restoreJoinAct(a *act) {
+	approveAct(a)
+	a.ag("export", "-o", "../run.json")
+	a.do(".", "git", "clone", "-q", "p", "clone")
+	a.do("clone", "git-agentxchain", "restore", "../run.json")
+	a.do("clone", "git-agentxchain", "inject", "Sort the sidebar", "--priority", "p1")
+	a.ag("inject", "Name the files", "--priority", "p1")
+	a.ag("export", "-o", "../on.json")
+	a.dir, a.trees, a.args = "clone", []string{"clone"}, []string{"restore", "../on.json"}
 }
 
 // repairAct restores overwritten working files of a run.

@@ -160,12 +160,16 @@ func runRestore(ctx context.Context, f *term.Factory, o *restoreOptions) error {
 		Repo: o.Repo, Bundle: bundle, NoRecord: o.NoRec, Onto: o.Onto, DryRun: o.DryRun ||
 			o.Plan, Plan: o.Plan, GiveUp: giveUp(ctx, f, o),
 		Work: takeWork(ctx, f, o), LockWait: 10 * time.Second,
+		Reindex:  runner.Reindex,
 		Verify:   restore.VerifyOptions{Progress: func(n int64) { reading.Step(int(n / unit)) }},
 		Progress: func(done, _ int) { writing.Step(done) },
 	})
 	writing.Done()
 	if err != nil {
 		return shared.Listed(f, err)
+	}
+	if out.Joined != nil {
+		out.Notices = append(out.Notices, r.SignJoined(ctx, out.Joined.Joined)...)
 	}
 	shared.TellNotices(f, out.Notices)
 	for _, u := range out.Unwritten {
@@ -262,9 +266,23 @@ func restorePayload(name string, o *restoreOptions, out *restore.Outcome, then *
 		}
 		doc.Set("bundle", ojson.NewObject("operations", b.Ops, "refs", refs))
 	}
+	doc.Set("joined", joinedObject(out.Joined))
 	doc.Set("next", shared.NextObject(then))
 	doc.Set("notices", wire.NonNil(out.Notices))
 	return doc
+}
+
+// joinedObject is what a join made of the operations of both sides, null for none.
+func joinedObject(j *restore.Joined) any {
+	if j == nil {
+		return nil
+	}
+	conflicts := []*ojson.Object{}
+	for _, c := range j.Conflicts {
+		conflicts = append(conflicts, conflictObject(c))
+	}
+	return ojson.NewObject("came", j.Came, "landed", len(j.Landed), "same", len(j.Same), "conflicts", conflicts,
+		"lost_ref", j.Lost)
 }
 
 func printRestore(p *term.Printer, name string, out *restore.Outcome, then *protocol.NextAction) {
@@ -281,15 +299,23 @@ func printRestore(p *term.Printer, name string, out *restore.Outcome, then *prot
 	if out.Status != "" {
 		p.Field("Status", "%s", term.OneLine(out.Status))
 	}
-	p.Field("Files", "%d, of which %d are in place already", out.Files, out.Plan.Same)
-	if !out.Done {
+	switch inPlace := "%d, of which %d are in place already"; {
+	case out.Joined != nil:
+		j := out.Joined
+		p.Field("Joined", "%s", strings.Join(joinedParts(j.Came, j.Joined, "operation", "the artifact"), ", "))
+		printConflicts(p, j.Conflicts)
+	case out.Plan.Relation == restore.Joins:
+		p.Field("Files", "those of the joined record")
+	case !out.Done:
+		p.Field("Files", inPlace, out.Files, out.Plan.Same)
 		for _, a := range out.Plan.Actions {
 			p.Printf("  %s %s\n", term.Pad(a.Action, 8), term.OneLine(a.Path))
 		}
 		for _, k := range out.Keep {
 			p.Printf("  %s %s (%s)\n", term.Pad("keep", 8), term.OneLine(k.Path), k.Kind)
 		}
-	} else {
+	default:
+		p.Field("Files", inPlace, out.Files, out.Plan.Same)
 		p.Field("Changed", "%s", changes(out.Plan.Actions))
 	}
 	if n := len(out.Work); n > 0 {
@@ -367,6 +393,8 @@ func relationText(plan *restore.Plan) string {
 			return "continues from its history in the bundle"
 		}
 		return "continues from operation " + plan.Before.Short()
+	case restore.Joins:
+		return "new operations here and in the artifact"
 	case restore.Replaces:
 		return "takes the place of operation " + plan.Before.Short() + ", which stays in the run's history"
 	}

@@ -174,10 +174,7 @@ func printSync(p *term.Printer, y *runner.Synced, open int, what string, ended b
 		}
 		p.Printf("%s %s: %s\n", what, term.OneLine(r.Run), syncLine(r, remote, what))
 		if r.Joined != nil {
-			for _, c := range r.Joined.Conflicts {
-				p.Printf("  %s  %s: %s\n", p.Yellow("conflict "+c.Op[:12]), conflictSubject(c),
-					term.OneLine(c.Message))
-			}
+			printConflicts(p, r.Joined.Conflicts)
 		}
 		if r.Why != "" {
 			p.Printf("  %s\n", term.OneLine(r.Why))
@@ -232,21 +229,35 @@ func printSync(p *term.Printer, y *runner.Synced, open int, what string, ended b
 	}
 }
 
+// joinedParts say how many operations came from the other side, and what became of those of this clone; j is nil
+// where none was decided again.
+func joinedParts(came int, j *runner.Joined, unit, side string) (parts []string) {
+	if came > 0 {
+		parts = append(parts, term.Counted(came, unit)+" came from "+side)
+	}
+	if j == nil {
+		return parts
+	}
+	parts = append(parts, term.Counted(len(j.Landed), "operation")+" of this clone decided again after them")
+	if n := len(j.Same); n > 0 {
+		parts = append(parts, text.Count(n, "operation was", "operations were")+" there already")
+	}
+	if len(j.Conflicts) > 0 {
+		parts = append(parts, term.Counted(len(j.Conflicts), "conflict"))
+	}
+	return parts
+}
+
+// printConflicts lists the operations that a join left out.
+func printConflicts(p *term.Printer, list []*runner.Conflict) {
+	for _, c := range list {
+		p.Printf("  %s  %s: %s\n", p.Yellow("conflict "+c.Op[:12]), conflictSubject(c), term.OneLine(c.Message))
+	}
+}
+
 func syncLine(r *runner.SyncedRun, remote, what string) string {
 	unit := shared.UnitOf(what)
-	var parts []string
-	if r.Came > 0 {
-		parts = append(parts, term.Counted(r.Came, unit)+" came from "+remote)
-	}
-	if j := r.Joined; j != nil {
-		parts = append(parts, term.Counted(len(j.Landed), "operation")+" of this clone decided again after them")
-		if n := len(j.Same); n > 0 {
-			parts = append(parts, text.Count(n, "operation was", "operations were")+" there already")
-		}
-		if len(j.Conflicts) > 0 {
-			parts = append(parts, term.Counted(len(j.Conflicts), "conflict"))
-		}
-	}
+	parts := joinedParts(r.Came, r.Joined, unit, remote)
 	if r.Went > 0 {
 		parts = append(parts, term.Counted(r.Went, unit)+" went to "+remote)
 	}
