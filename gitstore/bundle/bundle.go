@@ -406,9 +406,7 @@ func (b *Bundle) Transfer(ctx context.Context, to *git.Repository, key string) e
 	if !any {
 		return nil
 	}
-	return to.LockingGit("bringing a bundle over", locks, func(mark func(*git.Git) *git.Git) error {
-		return to.Fetch(ctx, mark(to.Git), "", nil, args)
-	})
+	return to.FetchLocal(ctx, locks, args)
 }
 
 // DropIncoming removes the refs that kept the objects of a transfer.

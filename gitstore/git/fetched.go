@@ -21,9 +21,25 @@ const fetchTries = 5
 // failed one. remote is the one whose tracking refs move, "" for none; in is the standard input of each. Error:
 // fetch_too_large.
 func (r *Repository) Fetch(ctx context.Context, by *Git, remote string, in []byte, fetches ...[]string) error {
+	return r.fetch(ctx, by, remote, nil, in, fetches)
+}
+
+// FetchLocal runs the fetch from another repository of this machine that moves the refs of the locks, and makes durable
+// what came.
+func (r *Repository) FetchLocal(ctx context.Context, locks []GitLock, args []string) error {
+	return r.fetch(ctx, r.Git, "", locks, nil, [][]string{args})
+}
+
+func (r *Repository) fetch(ctx context.Context, by *Git, remote string, locks []GitLock, in []byte,
+	fetches [][]string,
+) error {
 	limit, unfinished := r.fetchLimit(ctx), r.unfinishedPacks()
 	by = by.writing(limit)
-	return r.tracking(by, "fetch", remote, func(by *Git) (err error) {
+	note := &LockNote{LockOwner: NewOwner("fetch"), Locks: locks}
+	if Within(r.CommonDir, r.packDir()) {
+		note.Packs = r.packDir()
+	}
+	return r.tracking(by, note, remote, func(by *Git) (err error) {
 		for _, args := range fetches {
 			for range fetchTries {
 				if _, err = by.Run(ctx, in, args...); !prunedWhileFetching(err) {
@@ -47,7 +63,7 @@ func (r *Repository) Fetch(ctx context.Context, by *Git, remote string, in []byt
 // Push runs a push with a git, which moves the remote's tracking refs to what the remote accepted, and returns what
 // it printed.
 func (r *Repository) Push(ctx context.Context, by *Git, remote string, args ...string) (out []byte, err error) {
-	err = r.tracking(by, "push", remote, func(by *Git) (err error) {
+	err = r.tracking(by, &LockNote{LockOwner: NewOwner("push")}, remote, func(by *Git) (err error) {
 		out, err = by.Run(ctx, nil, args...)
 		// A lock that was renamed by then must not reappear after a power cut, when its note is gone.
 		if serr := SyncAll(nil, r.trackingDirs(remote)); err == nil && serr != nil {
@@ -58,17 +74,16 @@ func (r *Repository) Push(ctx context.Context, by *Git, remote string, args ...s
 	return out, err
 }
 
-// tracking calls work to start gits that move tracking refs of a remote, under a note of the locks that they take.
-func (r *Repository) tracking(by *Git, what, remote string, work func(*Git) error) error {
-	dir, ok := r.trackingDir(remote)
-	if !ok {
+// tracking calls work to start gits that move tracking refs of a remote, under the note, to which it adds their locks.
+func (r *Repository) tracking(by *Git, note *LockNote, remote string, work func(*Git) error) error {
+	if dir, ok := r.trackingDir(remote); ok {
+		note.Locks = append(note.Locks, GitLock{Path: filepath.Join(r.CommonDir, "packed-refs.lock")})
+		note.Below = []string{dir}
+	}
+	if note.Locks == nil && note.Packs == "" {
 		return work(by)
 	}
-	return r.UnderNote(&LockNote{
-		LockOwner: NewOwner(what),
-		Locks:     []GitLock{{Path: filepath.Join(r.CommonDir, "packed-refs.lock")}},
-		Below:     []string{dir},
-	}, func(mark func(*Git) *Git) error { return work(mark(by)) })
+	return r.UnderNote(note, func(mark func(*Git) *Git) error { return work(mark(by)) })
 }
 
 // prunedWhileFetching reports whether a git failed because the pack it had just written was gone. There is no exit

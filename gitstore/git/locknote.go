@@ -43,6 +43,8 @@ type LockNote struct {
 	Locks   []GitLock
 	// Below lists directories of refs in which the git may take locks under names unknown in advance.
 	Below []string
+	// Packs is the directory of packs in which the git may leave the ".keep" of a pack that it fetches, "" for none.
+	Packs string
 	// Commit is what the git was to commit, nil for any other command.
 	Commit *UnderCommit
 }
@@ -62,6 +64,9 @@ func (n *LockNote) encode() []byte {
 	o.Set("locks", locks)
 	if len(n.Below) > 0 {
 		o.Set("below", n.Below)
+	}
+	if n.Packs != "" {
+		o.Set("packs", n.Packs)
 	}
 	if c := n.Commit; c != nil {
 		o.Set("commit", ojson.NewObject("git_dir", c.GitDir, "before", string(c.Before), "paths", c.Paths))
@@ -87,6 +92,9 @@ func (n *LockNote) dirs() (dirs []string) {
 	for _, dir := range n.Below {
 		dirs = append(dirs, dirsBelow(dir)...)
 	}
+	if n.Packs != "" {
+		dirs = append(dirs, n.Packs)
+	}
 	slices.Sort(dirs)
 	return slices.Compact(dirs)
 }
@@ -110,9 +118,33 @@ func (n *LockNote) names(path string) bool {
 // maxBelow bounds how many names below a directory of a note are examined.
 const maxBelow = 1 << 18
 
+// fetchedKeep is what git writes into the ".keep" of a pack while it fetches: this, its process and its host. git
+// removes the file when the refs have moved, unless it is killed; with it the pack is never repacked.
+const fetchedKeep = "fetch-pack "
+
+// isFetchedKeep reports whether the file is such a ".keep", or the beginning of one.
+func isFetchedKeep(path string) bool {
+	data, err := ReadBounded(path, MaxPointer)
+	return err == nil && (strings.HasPrefix(string(data), fetchedKeep) || BegunText(string(data), fetchedKeep))
+}
+
+// keeps lists the files that the git may have left beside the packs that it fetched.
+func (n *LockNote) keeps() (keeps []GitLock) {
+	if n.Packs == "" {
+		return nil
+	}
+	names, _ := filepath.Glob(filepath.Join(n.Packs, "pack-*"+KeepExt))
+	for _, name := range names {
+		if fi, err := os.Lstat(name); err == nil && fi.Mode().IsRegular() && n.covers(fi) && isFetchedKeep(name) {
+			keeps = append(keeps, GitLock{Path: name})
+		}
+	}
+	return keeps
+}
+
 // locks returns the locks that the note names, and those found below its directories.
 func (n *LockNote) locks() []GitLock {
-	all, seen := slices.Clone(n.Locks), 0
+	all, seen := append(slices.Clone(n.Locks), n.keeps()...), 0
 	for _, dir := range n.Below {
 		_ = filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
 			if seen++; seen > maxBelow {
@@ -171,10 +203,11 @@ func (r *Repository) sealLockNote(n *LockNote) error {
 		return err
 	}
 	n.written = fi.ModTime()
-	n.Locks, n.Below = slices.DeleteFunc(n.locks(), func(l GitLock) bool {
+	n.Locks = slices.DeleteFunc(n.locks(), func(l GitLock) bool {
 		fi, err := os.Lstat(l.Path)
 		return err == nil && !n.covers(fi)
-	}), nil
+	})
+	n.Below, n.Packs = nil, ""
 	n.ended = true
 	return r.WriteLockNote(n)
 }
@@ -274,6 +307,9 @@ func (r *Repository) decodeLockNote(name string, data []byte, written time.Time)
 		}
 		n.Below = append(n.Below, dir)
 	}
+	if n.Packs = o.String("packs"); n.Packs != "" && !r.mayLock(filepath.Join(n.Packs, "pack-x"+KeepExt)) {
+		return nil
+	}
 	if c := o.Object("commit"); c != nil {
 		n.Commit = &UnderCommit{
 			GitDir: c.String("git_dir"),
@@ -287,9 +323,11 @@ func (r *Repository) decodeLockNote(name string, data []byte, written time.Time)
 	return n
 }
 
-// mayLock reports whether a path is a lock file in a git directory of the repository, reached without a link.
+// mayLock reports whether a path is a lock file in a git directory of the repository, or the ".keep" of a pack
+// there, reached without a link.
 func (r *Repository) mayLock(path string) bool {
-	if !filepath.IsAbs(path) || filepath.Clean(path) != path || !strings.HasSuffix(path, ".lock") {
+	keep := filepath.Dir(path) == r.packDir() && filepath.Ext(path) == KeepExt
+	if !filepath.IsAbs(path) || filepath.Clean(path) != path || !keep && !strings.HasSuffix(path, ".lock") {
 		return false
 	}
 	for _, dir := range []string{r.GitDir, r.CommonDir} {

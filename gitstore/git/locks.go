@@ -120,6 +120,9 @@ func (r *Repository) sweepLock(ctx context.Context, n *LockNote, l GitLock) (rem
 			return RemoveLock(l.Path, judged) == nil, false
 		}
 	}
+	if filepath.Ext(l.Path) == KeepExt && !isFetchedKeep(l.Path) {
+		return false, false
+	}
 	// Its content does not tell its owner.
 	if still := LockQuiet - time.Since(judged.ModTime()); still > 0 {
 		select {

@@ -42,7 +42,7 @@ func newObjectFiles(r *Repository, patch pack.Patcher) *ObjectFiles {
 	s := &ObjectFiles{
 		format: r.ObjectFormat,
 		loose:  object.Loose{Dir: r.ObjectsDir, Format: r.ObjectFormat},
-		Packs:  &pack.Set{Dir: filepath.Join(r.ObjectsDir, "pack"), HashLen: object.HexLen(r.ObjectFormat) / 2},
+		Packs:  &pack.Set{Dir: r.packDir(), HashLen: object.HexLen(r.ObjectFormat) / 2},
 		cat:    &catFile{git: r.Git, format: r.ObjectFormat},
 	}
 	s.deltas = &pack.Reader{Packs: s.Packs, Limit: object.MaxSize, Patch: patch, Loose: s.loose.Read,

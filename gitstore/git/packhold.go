@@ -244,11 +244,13 @@ type StaleHold struct {
 	By   string // the command that made it
 }
 
+func (r *Repository) packDir() string { return filepath.Join(r.ObjectsDir, "pack") }
+
 // StaleHolds lists the packs held by our processes that died before releasing them, proven by process number and
 // start time, and whose gits have ended too. With remove it releases them and deletes half-written files; git then
 // cleans up what no ref reaches.
 func (r *Repository) StaleHolds(remove bool) []StaleHold {
-	dir := filepath.Join(r.ObjectsDir, "pack")
+	dir := r.packDir()
 	d, err := os.Open(dir)
 	if err != nil {
 		return nil

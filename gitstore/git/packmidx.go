@@ -14,7 +14,7 @@ import (
 // some may be removed, by git repack or by folding, before the index exists. It is only an accelerator, and git
 // also removes it whenever it removes a pack it names.
 func (r *Repository) DropStaleMidx() {
-	dir := filepath.Join(r.ObjectsDir, "pack")
+	dir := r.packDir()
 	for _, name := range pack.MidxPacks(filepath.Join(dir, pack.MidxName)) {
 		if _, err := os.Lstat(filepath.Join(dir, filepath.Base(name))); Absent(err) {
 			_ = os.Remove(filepath.Join(dir, pack.MidxName))
