@@ -52,6 +52,9 @@ func (s *Store) Fsck(ctx context.Context, opt proof.Options) (*proof.Report, err
 	if _, err := s.SettleRestore(ctx); err != nil {
 		return nil, err
 	}
+	if _, err := s.settleJoined(ctx); err != nil {
+		return nil, err
+	}
 	return proof.Check(ctx, s.repo, s, opt)
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/history"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/lockfile"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
@@ -370,30 +371,57 @@ func (s *Store) abandonJoin(j *Joined) {
 // again: after an interrupted sync, or one in another work tree. The caller holds the lock. What the files held is
 // kept.
 func (s *Store) SettleJoin(ctx context.Context) (string, error) {
+	name, tip, err := s.leftByJoin(ctx)
+	if err != nil || name == "" {
+		return "", err
+	}
+	if err := proof.Believe(ctx, s.repo, name, tip); err != nil {
+		return "", err
+	}
+	plan, err := s.repairFromRef(ctx, RepairOptions{Run: name})
+	if err != nil {
+		return "", fail.Errorf(fail.CodeWorkBehind, err,
+			"run %s is joined, but the working files could not be brought up to operation %s", name, tip.Short()).
+			WithHint("remove the cause and run any git agentxchain command: it completes them")
+	}
+	return "brought the working files to operation " + plan.Op.Short() + " of run " + name +
+		", which was joined with another machine", nil
+}
+
+// leftByJoin returns the run of this work tree and its newest operation when the working files are still at an
+// operation that a join decided again, else "".
+func (s *Store) leftByJoin(ctx context.Context) (name string, tip object.OID, err error) {
 	c := s.readCache()
 	if c == nil || c.Run == "" {
-		return "", nil
+		return "", "", nil
 	}
-	tip, err := chain.Tip(ctx, s.repo, c.Run)
+	tip, err = chain.Tip(ctx, s.repo, c.Run)
 	if err != nil || tip == "" || tip == c.Op {
-		return "", nil // the next inspection reports it
+		return "", "", nil // the next look reports a ref that cannot be read
 	}
 	kept, err := s.repo.ReadRef(ctx, record.LostRefPrefix+c.Run+"/"+string(c.Op))
 	if err != nil || kept != c.Op {
-		return "", err
+		return "", "", err
 	}
 	if in, err := history.Ancestor(ctx, s.repo, c.Op, tip); err != nil || in {
+		return "", "", err
+	}
+	return c.Run, tip, nil
+}
+
+// settleJoined is SettleJoin for a look at the run, which takes the lock for it.
+func (s *Store) settleJoined(ctx context.Context) (string, error) {
+	if name, _, err := s.leftByJoin(ctx); err != nil || name == "" {
 		return "", err
 	}
-	if err := proof.Believe(ctx, s.repo, c.Run, tip); err != nil {
-		return "", err
+	if s.held == nil {
+		lock, err := lockfile.Acquire(ctx, s.lockPath(), "following a joined run", restoreWait)
+		if err != nil {
+			return "", err
+		}
+		defer func() { _ = lock.Release() }()
 	}
-	plan, err := s.repairFromRef(ctx, RepairOptions{Run: c.Run})
-	if err != nil {
-		return "", err
-	}
-	return "brought the working files to operation " + plan.Op.Short() + " of run " + c.Run +
-		", which was joined with another machine", nil
+	return s.SettleJoin(ctx)
 }
 
 // With adds the outcome of another try.

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
@@ -81,7 +82,7 @@ func (v *View) Snapshot() *protocol.Snapshot {
 }
 
 // View inspects the project without locking it or changing anything on disk, except that it first settles an
-// interrupted restore. When the working files are behind the recorded run, View serves the recorded one; when
+// interrupted restore or join. When the working files are behind the recorded run, View serves the recorded one; when
 // another tool changed them in a permitted way, it serves the files. A Notice says so.
 //
 // Errors: ledger_tampered and state_tampered name the file, the line and both remedies; invalid_state, invalid_json
@@ -95,6 +96,11 @@ func (s *Store) View(ctx context.Context) (*View, error) {
 	if err != nil && ctx.Err() == nil {
 		// A restore may have begun, or come and gone, since we started.
 		more, serr := s.SettleRestore(ctx)
+		if serr == nil && fail.CodeOf(err) == record.CodeChainBroken {
+			var joined string
+			joined, serr = s.settleJoined(ctx)
+			more += joined
+		}
 		if serr != nil {
 			return nil, serr
 		}
