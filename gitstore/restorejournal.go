@@ -112,6 +112,9 @@ func (s *Store) settleRestore(ctx context.Context) (notice string, err error) {
 		return "", fail.Errorf(fail.CodeWorkBehind, err, "a restore that was interrupted could not be undone").
 			WithHint("remove the cause and run the command again")
 	}
+	if j.Joins {
+		return "dropped what an interrupted restore had brought", nil
+	}
 	return "undid a restore that had been interrupted before anything was changed", nil
 }
 
@@ -173,6 +176,24 @@ func (s *Store) moveRestoredRefs(ctx context.Context, j *incoming.Journal) error
 		faults.Point("restore.ref")
 	}
 	return late
+}
+
+// Bringing brings the objects of a bundle here, held by refs while use moves the run to them. The caller has begun a
+// transaction. The next command drops what a killed one left, by the journal.
+func (s *Store) Bringing(ctx context.Context, b *bundle.Bundle, use func() error) error {
+	j := &incoming.Journal{Joins: true}
+	var err error
+	if j.Dir, err = s.keepDirFor("restore-"); err != nil {
+		return err
+	}
+	if err := s.writeRestoreJournal(j); err != nil {
+		return err
+	}
+	err = b.Transfer(ctx, s.repo, j.Key())
+	if err == nil {
+		err = use()
+	}
+	return errorsJoin(err, s.endRestore(j))
 }
 
 // undoRestore removes the staged files. Nothing else was changed.

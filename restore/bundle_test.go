@@ -77,10 +77,11 @@ func TestBundleBringsTheHistory(t *testing.T) {
 	sound(t, s.dir)
 }
 
-func TestDivergedHistoryIsKept(t *testing.T) {
+// TestHistoryOfAnotherBeginningIsKept: a clone that restored the run without its record has no operation of it.
+func TestHistoryOfAnotherBeginningIsKept(t *testing.T) {
 	s := newSource(t)
-	artifact, file := bundled(t, s.dir)
-	restoreOK(t, s.clone, artifact, Options{Bundle: file})
+	artifact, _ := bundled(t, s.dir)
+	restoreOK(t, s.clone, artifact, Options{})
 	goOn(t, s.dir)
 	goOn(t, s.clone)
 	newer, ahead := bundled(t, s.dir)

@@ -21,6 +21,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
 // operations lists the operations of a run, newest first.
@@ -58,17 +59,31 @@ func TestRecordInTheArtifact(t *testing.T) {
 	}
 	sound(t, s.dir)
 
-	// Both continue: nothing is overwritten, and the files alone can be restored.
+	// Both continue: what was done here is decided again after what came, or becomes a conflict.
 	goOn(t, s.dir)
 	goOn(t, s.clone)
 	_, newer := exported(t, s.dir, ExportOptions{Record: true})
+	there, here := testGit(t, s.dir, "rev-parse", ref), testGit(t, s.clone, "rev-parse", ref)
 	before := digestTree(t, s.clone)
-	if _, err := into(t, s.clone, bytes.NewReader(newer), Options{}); codeIn(err) != bundle.CodeHistoryDiverged {
-		t.Errorf("%v", err)
+	if out = restoreOK(t, s.clone, newer, Options{DryRun: true}); out.Plan.Relation != gitstore.RestoreJoins || out.Done {
+		t.Errorf("%+v", out.Plan)
 	}
 	if now := digestTree(t, s.clone); !maps.Equal(before, now) {
 		t.Errorf("changed %v", changedNames(before, now))
 	}
+	out = restoreOK(t, s.clone, newer, Options{Reindex: runner.Reindex})
+	ours := len(operations(t, s.clone, tip+".."+here))
+	if j := out.Joined; j == nil || j.Came != len(operations(t, s.dir, tip+".."+there)) ||
+		len(j.Landed)+len(j.Same)+len(j.Conflicts) != ours {
+		t.Fatalf("%+v of %d operations", out.Joined, ours)
+	}
+	testGit(t, s.clone, "merge-base", "--is-ancestor", there, ref)
+	if kept := testGit(t, s.clone, "rev-parse", out.Joined.Lost); kept != here {
+		t.Errorf("kept is %s, want %s", kept, here)
+	}
+	sound(t, s.clone)
+
+	// The files alone are an operation on top.
 	out = restoreOK(t, s.clone, newer, Options{NoRecord: true,
 		GiveUp: func(string) (bool, error) { return true, nil }})
 	if out.Bundle != nil || out.Plan.Op == object.OID(tip) {

@@ -18,6 +18,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
 func TestRestoreInEveryKindOfRepository(t *testing.T) {
@@ -60,8 +61,16 @@ func TestRestoreInEveryKindOfRepository(t *testing.T) {
 					newer, ahead := bundled(t, dir)
 					if b == "" {
 						ahead = ""
+					} else {
+						goOn(t, r.Dir) // so both sides have new operations
 					}
-					restoreOK(t, r.Dir, newer, Options{Bundle: ahead})
+					out := restoreOK(t, r.Dir, newer, Options{Bundle: ahead, Reindex: runner.Reindex})
+					if joined := out.Joined != nil && out.Joined.Came > 0; joined != (b != "") {
+						t.Errorf("%s: %+v", out.Plan.Relation, out.Joined)
+					}
+					if left := testGit(t, r.Dir, "for-each-ref", "refs/agentxchain/incoming"); left != "" {
+						t.Errorf("left over: %s", left)
+					}
 					sound(t, r.Dir)
 					if b == "" {
 						// The next round begins with the same history on both sides.

@@ -19,6 +19,7 @@ import (
 // restore if it is not ready, and completes it otherwise.
 type Journal struct {
 	Ready   bool
+	Joins   bool   // two records are joined; no file is staged, and only what was brought has to be dropped
 	Dir     string // project-relative: staged files in new/, displaced ones in kept/
 	Run     string
 	Refs    []git.RefUpdate
@@ -52,7 +53,7 @@ func (j *Journal) Encode() []byte {
 	for _, u := range j.Refs {
 		refs = append(refs, []any{u.Name, string(u.Old), string(u.New)})
 	}
-	return private.Seal(ojson.Compact(ojson.NewObject("ready", j.Ready, "dir", j.Dir, "run", j.Run, "refs", refs,
+	return private.Seal(ojson.Compact(ojson.NewObject("ready", j.Ready, "joins", j.Joins, "dir", j.Dir, "run", j.Run, "refs", refs,
 		"actions", actions, "empty", append([]string{}, j.Empty...))))
 }
 
@@ -70,7 +71,7 @@ func DecodeJournal(data []byte) (*Journal, error) {
 		return nil, errJournal
 	}
 	j := &Journal{Dir: o.String("dir"), Run: o.String("run")}
-	j.Ready = o.Bool("ready")
+	j.Ready, j.Joins = o.Bool("ready"), o.Bool("joins")
 	name, ok := strings.CutPrefix(j.Dir, record.ProjectDir+"/transactions/restore-")
 	if !ok || strings.Contains(name, "/") {
 		return nil, errJournal

@@ -19,10 +19,6 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// heldForJoin is the key of the refs that hold a bundle's objects during a join. There is one at a time,
-// under the lock; the next join drops what a killed one left.
-const heldForJoin = "join"
-
 // JoinedBundle is the outcome of JoinBundle.
 type JoinedBundle struct {
 	*gitstore.Joined
@@ -59,28 +55,23 @@ func JoinBundle(ctx context.Context, s *gitstore.Store, b *bundle.Bundle, run st
 	if e := MayJoin(ctx, s, b, run); e != nil {
 		return nil, e
 	}
-	if err := bundle.DropIncoming(ctx, repo, heldForJoin); err != nil {
-		return nil, err
+	err = s.Bringing(ctx, b, func() error {
+		if err := believeBoth(ctx, repo, run, ours, theirs); err != nil {
+			return err
+		}
+		if err := b.JoinWitnesses(ctx, repo); err != nil {
+			return err
+		}
+		if err := repo.UpdateRefs(ctx, b.Updates(run), "agentxchain: restored"); err != nil {
+			return err
+		}
+		out.Joined, out.Came, err = joinRun(ctx, s, run, ours, theirs, reindex)
+		return err
+	})
+	if err == nil {
+		_, err = s.SettleJoin(ctx)
 	}
-	if err := b.Transfer(ctx, repo, heldForJoin); err != nil {
-		return nil, err
-	}
-	if err := believeBoth(ctx, repo, run, ours, theirs); err != nil {
-		return nil, err
-	}
-	if err := b.JoinWitnesses(ctx, repo); err != nil {
-		return nil, err
-	}
-	if err := repo.UpdateRefs(ctx, b.Updates(run), "agentxchain: restored"); err != nil {
-		return nil, err
-	}
-	if out.Joined, out.Came, err = joinRun(ctx, s, run, ours, theirs, reindex); err != nil {
-		return nil, err
-	}
-	if _, err := s.SettleJoin(ctx); err != nil {
-		return out, err
-	}
-	return out, bundle.DropIncoming(ctx, repo, heldForJoin)
+	return out, err
 }
 
 // MayJoin says what keeps the run in b from being joined now, nil for nothing: a work tree that is in another run, a

@@ -131,7 +131,8 @@ func records(dir, repo string) ([]string, error) {
 		out = append(out, types)
 	}
 	for ref := range strings.FieldsSeq(list) {
-		if strings.HasPrefix(ref, "refs/agentxchain/initiatives/") {
+		// What a restore brings is held there until it has ended; sound sees that nothing stays.
+		if strings.HasPrefix(ref, "refs/agentxchain/initiatives/") || strings.HasPrefix(ref, heldIncoming) {
 			continue
 		}
 		ops, err := at(dir, nil, "git", "log", "--reverse",
@@ -154,6 +155,8 @@ func unfinished(dir string) bool {
 	_, err := os.Lstat(filepath.Join(dir, filepath.FromSlash(initiative.Dir), "pending-change.json"))
 	return err == nil
 }
+
+const heldIncoming = "refs/agentxchain/incoming/"
 
 func (a *act) records() ([]string, error) {
 	var all []string
@@ -425,6 +428,9 @@ func (a *act) sound() string {
 		if out, err := at(dir, nil, "git", "fsck", "--full", "--strict", "--no-dangling",
 			"--no-progress"); err != nil || out != "" {
 			return fmt.Sprintf("git fsck in %s: %v %s", repo, err, out)
+		}
+		if out, err := at(dir, nil, "git", "for-each-ref", heldIncoming); err != nil || out != "" {
+			return fmt.Sprintf("held in %s: %v %s", repo, err, out)
 		}
 		if left := leftovers(dir); len(left) > 0 {
 			return fmt.Sprintf("left %v", left)

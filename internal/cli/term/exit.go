@@ -48,7 +48,7 @@ func ExitTable() []exitRow {
 				"`git agentxchain runs list` shows the runs there are"},
 			{"not_found", "the named run, turn, gate, operation or decision does not exist",
 				"`git agentxchain log`, `history` or `gate list` show the names there are"},
-			{"base_missing", "the commit a turn started from is not in this repository",
+			{"base_missing", "a commit that a turn started from, or an operation was made at, is not in this repository",
 				"fetch the commit (`git fetch --unshallow` in a shallow clone), then try again"},
 			{"object_too_large", "a git object is larger than a record can be",
 				"keep the file out of the turn, or ignore it"},
@@ -378,7 +378,7 @@ func ExitTable() []exitRow {
 			{"unfit_run", "the files to restore do not make a run that can be recorded", "export the run again"},
 			{"initiative_diverged", "an initiative was continued both here and elsewhere",
 				"`git agentxchain multi restore --theirs REMOTE` continues from the remote's record; the changes here are kept"},
-			{"history_diverged", "a bundle has another history of a run than the refs here",
+			{"history_diverged", "a record to restore and the runs here have no operation in common, or settle something differently",
 				"`git agentxchain sync` joins what two machines did"},
 		}},
 		{exitConflict, "conflict: the run changed meanwhile; retrying is safe", []ExitCode{
