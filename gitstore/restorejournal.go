@@ -193,7 +193,10 @@ func (s *Store) Bringing(ctx context.Context, b *bundle.Bundle, use func() error
 	if err == nil {
 		err = use()
 	}
-	return errorsJoin(err, s.endRestore(j))
+	if end := s.endRestore(j); err != nil {
+		return errorsJoin(err, end)
+	}
+	return nil // the run has moved; what could not be dropped now the next command drops
 }
 
 // undoRestore removes the staged files. Nothing else was changed.

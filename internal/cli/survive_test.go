@@ -659,6 +659,13 @@ var found = []struct {
 	{"accept-checkpoint", "git maintenance", "close", "maintenance.lock", testtrace.KillAfter, false},
 	// The file that was to record a change of an initiative stayed beside the others.
 	{"multi-gate", "git-agentxchain", "rename", "/pending-change.json", testtrace.KillBefore, false},
+	// The pack of a fetch was kept for ever.
+	{"restore-join", "git index-pack", "write", ".keep", "EIO", false},
+	// The run was joined, and the work tree said that its ref was moved aside.
+	{"restore-join", "git-agentxchain", "fsync", "/.agentxchain/intake/events", testtrace.KillAfter, false},
+	// It had failed, and was recorded.
+	{"restore-join", "git-agentxchain", "write", "/.agentxchain/.state.json", "ENOSPC", false},
+	{"restore-join", "git update-ref", "close", "packed-refs.lock", "ENOSPC", true},
 }
 
 // TestSurviveWhatWasFound repeats the faults that once were not survived.

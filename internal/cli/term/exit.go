@@ -378,8 +378,8 @@ func ExitTable() []exitRow {
 			{"unfit_run", "the files to restore do not make a run that can be recorded", "export the run again"},
 			{"initiative_diverged", "an initiative was continued both here and elsewhere",
 				"`git agentxchain multi restore --theirs REMOTE` continues from the remote's record; the changes here are kept"},
-			{"history_diverged", "a record to restore and the runs here have no operation in common, or settle something differently",
-				"`git agentxchain sync` joins what two machines did"},
+			{"history_diverged", "a record to restore and the run here cannot be joined",
+				"do as the hint says; `git agentxchain restore --no-record` records the files on top of the run"},
 		}},
 		{exitConflict, "conflict: the run changed meanwhile; retrying is safe", []ExitCode{
 			{"ref_moved", "another process moved the run's ref first", "run the command again"},
