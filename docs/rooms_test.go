@@ -6,7 +6,6 @@ package docs_test
 import (
 	"go/parser"
 	"go/token"
-	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -81,27 +80,20 @@ func outer(folders []string, room, to string) string {
 func TestRooms(t *testing.T) {
 	folders, says := rooms(t)
 	has := make(map[string]map[string]bool)
-	err := filepath.WalkDir("..", func(name string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if d.IsDir() && (d.Name() == "testdata" || d.Name() == "bench" ||
-			strings.HasPrefix(d.Name(), ".") && name != "..") {
-			return filepath.SkipDir
-		}
-		if d.IsDir() || filepath.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go") {
-			return nil
-		}
+	for _, name := range goFiles(t) {
 		rel, _ := filepath.Rel("..", filepath.Dir(name))
 		pkg := filepath.ToSlash(rel)
+		if strings.HasSuffix(name, "_test.go") || pkg == "bench" || strings.HasPrefix(pkg, "bench/") {
+			continue
+		}
 		room := roomOf(folders, pkg)
 		if room == "" {
 			t.Errorf("%s is in no room of CONTRIBUTING.md", pkg)
-			return nil
+			continue
 		}
 		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ImportsOnly)
 		if err != nil {
-			return err
+			t.Fatal(err)
 		}
 		for _, im := range file.Imports {
 			p, _ := strconv.Unquote(im.Path.Value)
@@ -115,10 +107,6 @@ func TestRooms(t *testing.T) {
 			}
 			has[room][outer(folders, room, to)] = true
 		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
 	}
 	for _, f := range folders {
 		var want []string
@@ -144,13 +132,10 @@ var titled = regexp.MustCompile(`\bdocs/[\w./-]+\.md,? "[A-Z]`)
 func TestCitations(t *testing.T) {
 	all := pages(t)
 	found := 0
-	err := filepath.WalkDir("..", func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || filepath.Ext(name) != ".go" {
-			return err
-		}
+	for _, name := range goFiles(t) {
 		data, err := os.ReadFile(name)
 		if err != nil {
-			return err
+			t.Fatal(err)
 		}
 		for n, line := range strings.Split(string(data), "\n") {
 			_, line, ok := strings.Cut(line, "// ")
@@ -173,10 +158,6 @@ func TestCitations(t *testing.T) {
 				}
 			}
 		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
 	}
 	if found < 500 {
 		t.Fatalf("%d citations were found, expected the comments of the code", found)
