@@ -107,7 +107,7 @@ func TestOutcomes(t *testing.T) {
 		"says why": {sh("echo hi; echo 'no such model' >&2; exit 1"), runtimes.Rejected, "", "",
 			"(no such model)"},
 		"no word at all": {sh("exit 0"), runtimes.Blocked, "no_subprocess_output", "no_subprocess_output",
-			"without a word"},
+			"without any output"},
 		"only stderr": {sh("echo oops >&2; exit 1"), runtimes.Blocked, "no_subprocess_output",
 			"no_subprocess_output", "(oops)"},
 		"ended from outside": {sh("echo hi; kill -TERM $$"), runtimes.TimedOut, "", "", "SIGTERM"},
@@ -136,9 +136,9 @@ func TestOutcomes(t *testing.T) {
 			runtimes.Blocked, "local_cli_command_incompatible", "", "--verbose"},
 		"rate limit record": {sh(
 			`echo '{"type":"error","error":{"type":"rate_limit_error","message":"resets in 42s"}}'; exit 1`),
-			runtimes.Blocked, "rate_limited", "", "limited"},
+			runtimes.Blocked, "rate_limited", "", "limits how much"},
 		"rate limit line": {sh(`echo 'Error: 429 Too Many Requests, retry-after: 7' >&2; exit 1`),
-			runtimes.Blocked, "rate_limited", "", "limited"},
+			runtimes.Blocked, "rate_limited", "", "limits how much"},
 		"rate limit in prose": {sh(
 			`echo 'I made the API answer with too many requests when rate limited.'; exit 1`), runtimes.Rejected, "",
 			"", ""},
