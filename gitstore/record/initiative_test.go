@@ -78,9 +78,9 @@ func TestVerifyInitiativeRefuses(t *testing.T) {
 		"onward":              {set(initiative.HistoryPath, row+row+row), ""},
 		"a row is gone":       {set(initiative.HistoryPath, row), "does not go on"},
 		"a ledger is gone":    {func(in *Initiative) { delete(in.Files, initiative.HistoryPath) }, "does not go on"},
-		"a file of its own":   {set(initiative.Dir+"/run.sh", "x"), "no file of an initiative"},
-		"a name that escapes": {set(initiative.ContextDir+"/nul./x", "x"), "no file of an initiative"},
-		"outside":             {set("src/main.go", "x"), "no file of an initiative"},
+		"a file of its own":   {set(initiative.Dir+"/run.sh", "x"), "not a file of an initiative"},
+		"a name that escapes": {set(initiative.ContextDir+"/nul./x", "x"), "not a file of an initiative"},
+		"outside":             {set("src/main.go", "x"), "not a file of an initiative"},
 		"another state": {func(in *Initiative) {
 			in.State, in.Files[initiative.HistoryPath] = []byte("x"), []byte(row+row+row)
 		}, "not the one it was made with"},
