@@ -12,9 +12,17 @@ import (
 // line, as git runs it: GIT_EDITOR, core.editor, VISUAL, EDITOR, vi. With --json it writes to
 // standard error, so that standard output keeps its one object.
 //
-// Errors: failed when it cannot be started or does not end with 0.
+// Errors: prompt_unavailable when no editor is named and there is no terminal for vi; failed when it cannot be started
+// or does not end with 0.
 func (f *Factory) Edit(ctx context.Context, file string) error {
 	line := f.editorCommand(ctx)
+	if line == "" {
+		if !f.Env.IsTerminal(f.Env.Stdin) || f.Env.Getenv("TERM") == "dumb" {
+			return Errorf("prompt_unavailable", "no editor is named, and vi needs a terminal").
+				WithHint("name one in GIT_EDITOR, or with git config core.editor COMMAND")
+		}
+		line = "vi"
+	}
 	// The trap: a shell that waits for an editor would die of the editor's ^C once the editor has
 	// ended.
 	cmd := exec.CommandContext(ctx, "sh", "-c", "trap : INT; "+line+` "$@"`, line, file)
@@ -36,6 +44,7 @@ func (f *Factory) Edit(ctx context.Context, file string) error {
 	return nil
 }
 
+// editorCommand returns the editor that the person has named, "" for none.
 func (f *Factory) editorCommand(ctx context.Context) string {
 	if e := f.Env.Getenv("GIT_EDITOR"); e != "" {
 		return e
@@ -50,5 +59,5 @@ func (f *Factory) editorCommand(ctx context.Context) string {
 			return e
 		}
 	}
-	return "vi"
+	return ""
 }
