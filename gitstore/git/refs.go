@@ -12,6 +12,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -452,28 +453,34 @@ func (r *Repository) ExplainUpdate(ctx context.Context, updates []RefUpdate, cau
 	return cause
 }
 
-// SyncRefDirs makes the renames durable: git syncs the file of a ref, but not its directory. Reftables and packed
-// refs have no such file.
+// SyncRefDirs makes moves of refs durable: git syncs the file of a ref, but not its directory. A deleted ref takes its
+// empty directories with it, and git locks packed-refs for it. Reftables and packed refs have no such file.
 func (r *Repository) SyncRefDirs(updates []RefUpdate) error {
 	if r.RefFormat != "files" {
 		return nil
 	}
 	done := make(map[string]bool)
+	sync := func(u RefUpdate, dir string) (there bool, err error) {
+		done[dir] = true
+		err = durable.SyncDir(filepath.Join(r.CommonDir, filepath.FromSlash(dir)))
+		if err != nil && !Absent(err) {
+			return true, behindRefs([]RefUpdate{u}, err)
+		}
+		return err == nil, nil
+	}
 	for _, u := range updates {
-		dir := u.Name
-		for {
-			i := strings.LastIndexByte(dir, '/')
-			if i < 0 || done[dir[:i]] {
-				break
+		for dir := path.Dir(u.Name); dir != "." && !done[dir]; dir = path.Dir(dir) {
+			there, err := sync(u, dir)
+			if err != nil {
+				return err
 			}
-			dir = dir[:i]
-			done[dir] = true
-			err := durable.SyncDir(filepath.Join(r.CommonDir, filepath.FromSlash(dir)))
-			if err != nil && !Absent(err) {
-				return behindRefs([]RefUpdate{u}, err)
+			if there && !u.Old.IsZero() {
+				break // the directories above that of an existing ref are durable already
 			}
-			if !u.Old.IsZero() {
-				break // the directories of an existing ref are durable already
+		}
+		if u.New.IsZero() && !done["."] {
+			if _, err := sync(u, "."); err != nil {
+				return err
 			}
 		}
 	}
