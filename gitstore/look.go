@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 )
 
 // Look is View for readers that only show a run: an interrupted restore is not completed but reported
@@ -16,6 +17,9 @@ func (s *Store) Look(ctx context.Context) (*View, error) {
 		return nil, err
 	}
 	in, err := s.inspect(ctx)
+	if fail.CodeOf(err) == record.CodeChainBroken {
+		err = s.explainJoin(ctx, err)
+	}
 	if err == nil {
 		err = s.refuseTouched(in)
 	}
@@ -34,6 +38,18 @@ func (s *Store) Look(ctx context.Context) (*View, error) {
 		v.Notices = append(v.Notices, n)
 	}
 	return v, nil
+}
+
+// explainJoin names the join that keeps the working files from following their run, if that is why; otherwise it
+// returns err.
+func (s *Store) explainJoin(ctx context.Context, err error) error {
+	name, tip, jerr := s.leftByJoin(ctx)
+	if jerr != nil || name == "" {
+		return err
+	}
+	return fail.Errorf(fail.CodeWorkBehind, nil,
+		"run %s was joined with another machine, and the working files are not at operation %s yet", name, tip.Short()).
+		WithHint("git agentxchain status, which brings them there")
 }
 
 func (s *Store) refuseRestoring() error {

@@ -11,8 +11,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
@@ -92,6 +94,43 @@ func TestRunAfterOneThatEndedTheSameThere(t *testing.T) {
 			t.Errorf("a person is asked about what both sides did alike: %+v", all)
 		}
 	}
+}
+
+// A sync that dies between the join and the working files: a reader that changes nothing names the command that brings
+// the files there, and any other look does it.
+func TestLookAfterAJoinThatDied(t *testing.T) {
+	testrepo.Serving(t)
+	a, b := twoMachines(t, 0)
+	_, err := b.p.r.Escalate(b.p.ctx, protocol.Escalate{Reason: "look"})
+	b.p.must(err)
+	b.sync()
+	a.p.stageWork(a.turn())
+	_, err = a.p.r.AcceptTurn(a.p.ctx, runner.AcceptOptions{})
+	a.p.must(err)
+	ours := a.p.op()
+	self, err := os.Executable()
+	a.p.must(err)
+	cmd := exec.Command(self)
+	cmd.Env = append(os.Environ(), childEnv+"="+a.p.dir, "AGENTXCHAIN_TEST_OP=sync",
+		"AGENTXCHAIN_FAULT=refs.update.after:2")
+	if out, err := cmd.CombinedOutput(); err == nil {
+		t.Fatalf("the sync was not killed: %s", out)
+	}
+	a.p.must(a.p.r.Alone(func(s *gitstore.Store) error {
+		tip, err := chain.Tip(a.p.ctx, s.Repository(), s.CurrentRun())
+		if err != nil || string(tip) == string(ours) {
+			t.Fatalf("it died elsewhere: %v, the run is at %s", err, tip)
+		}
+		if _, err := s.Look(a.p.ctx); fail.CodeOf(err) != fail.CodeWorkBehind {
+			t.Errorf("a look that changes nothing: %v (%s), want %s", err, fail.CodeOf(err), fail.CodeWorkBehind)
+		}
+		v, err := s.View(a.p.ctx)
+		if err != nil || v.Op != tip || len(v.Notices) == 0 {
+			t.Errorf("a view: %v, %+v, want operation %s and a notice", err, v, tip)
+		}
+		return nil
+	}))
+	a.whole()
 }
 
 // A sync that dies between the conflict it found and the run leaves the operation in the run. When
