@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/agreement"
 	"github.com/git-agentxchain/git-agentxchain/protocol/attest"
@@ -300,8 +301,8 @@ func actionsRefused(gate string, actions []config.GateAction) error {
 		Field:   "gates." + gate + ".gate_actions",
 		Details: ojson.NewObject("gate_id", gate, "commands", cmds),
 		Message: fmt.Sprintf(
-			"Gate %q would run %d command(s) named in agentxchain.json, first %q; you have not allowed that.", gate,
-			len(actions), cmds[0]),
+			"Gate %q would run %s named in agentxchain.json, first %q; you have not allowed that.", gate,
+			text.Count(len(actions), "command", "commands"), cmds[0]),
 		Hint: "read them, then: git agentxchain approve --allow-actions (or git config --global agentxchain.allowGateActions true)",
 	}
 }

@@ -5,6 +5,7 @@ package control
 import (
 	"fmt"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
@@ -40,8 +41,8 @@ func noRoom(v *runner.View) *wire.Error {
 	st := v.State
 	n, limit := st.ActiveTurns.Len(), runner.MaxConcurrentTurns(v.Config, st.Phase)
 	if n >= limit {
-		return noWork(wire.CodeAtCapacity, fmt.Sprintf("%d turns are active (%s) and phase %q allows %d.", n,
-			wire.ListSome(st.ActiveTurns.Keys(), 4), st.Phase, limit), "wait for their outcomes")
+		return noWork(wire.CodeAtCapacity, fmt.Sprintf("%s active (%s), and phase %q allows %d.",
+			text.Count(n, "turn is", "turns are"), wire.ListSome(st.ActiveTurns.Keys(), 4), st.Phase, limit), "wait for their outcomes")
 	}
 	return noWork(wire.CodeDelegationOpen, "The review of delegated work runs alone.", "wait for its outcome")
 }
@@ -51,12 +52,13 @@ func nobodyNext(v *runner.View) *wire.Error {
 	st := v.State
 	switch {
 	case st.ActiveTurns.Len() == 0:
-		return noWork(CodeNothingReady, "No role of phase "+st.Phase+" is to have a turn.", "git agentxchain status")
+		return noWork(CodeNothingReady, "No role of phase "+st.Phase+" is due for a turn.", "git agentxchain status")
 	case len(st.OpenCharters()) > 0:
-		return noWork(wire.CodeChartersWait,
-			fmt.Sprintf("Every charter that is ready is at work (%s); %d more wait for them.",
-				wire.ListSome(st.ActiveTurns.Keys(), 4), len(st.OpenCharters())-st.ActiveTurns.Len()),
-			"wait for their outcomes")
+		why := "Every charter that is ready is at work (" + wire.ListSome(st.ActiveTurns.Keys(), 4) + ")"
+		if n := len(st.OpenCharters()) - st.ActiveTurns.Len(); n > 0 {
+			why += "; " + text.Count(n, "more waits", "more wait") + " for them"
+		}
+		return noWork(wire.CodeChartersWait, why+".", "wait for their outcomes")
 	}
 	return noWork(wire.CodeRoleActive, fmt.Sprintf("Every role that could have a turn has one (%s).",
 		wire.ListSome(st.ActiveTurns.Keys(), 4)), "wait for their outcomes")
