@@ -122,10 +122,12 @@ const maxBelow = 1 << 18
 // removes the file when the refs have moved, unless it is killed; with it the pack is never repacked.
 const fetchedKeep = "fetch-pack "
 
-// isFetchedKeep reports whether the file is such a ".keep", or the beginning of one.
+// isFetchedKeep reports whether the file is such a ".keep", or what a kill or a power cut leaves of one: its beginning,
+// with zeros.
 func isFetchedKeep(path string) bool {
 	data, err := ReadBounded(path, MaxPointer)
-	return err == nil && (strings.HasPrefix(string(data), fetchedKeep) || BegunText(string(data), fetchedKeep))
+	left := strings.TrimRight(strings.ReplaceAll(string(data), "\x00", ""), "\n")
+	return err == nil && (strings.HasPrefix(left, fetchedKeep) || strings.HasPrefix(fetchedKeep, left))
 }
 
 // keeps lists the files that the git may have left beside the packs that it fetched.

@@ -45,7 +45,8 @@ func TestNoteKnowsFetchedKeeps(t *testing.T) {
 	}
 	keep("mine", "a pack that I want to stay\n")
 	keep("ours", `{"owner_pid": 12}`)
-	want := []string{keep("begun", ""), keep("cut", "fetch-"), keep("whole", "fetch-pack 12 on host\n")}
+	want := []string{keep("begun", ""), keep("cut", "fetch-"), keep("whole", "fetch-pack 12 on host\n"),
+		keep("zeros", "fetch-pack\x00\x00\x00\n")}
 	n := &LockNote{Packs: dir, written: time.Now()}
 	var got []string
 	for _, l := range n.locks() {
