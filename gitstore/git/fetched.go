@@ -53,7 +53,11 @@ func (r *Repository) fetch(ctx context.Context, by *Git, remote string, locks []
 		if err != nil {
 			err = r.endFetch(err, remote, limit, unfinished)
 		}
-		if serr := r.syncFetched(remote); err == nil {
+		serr := r.syncFetched(remote)
+		if len(locks) > 0 {
+			serr = errors.Join(serr, note.sync()) // their removal has to last before the note goes
+		}
+		if err == nil {
 			return serr
 		}
 		return err
