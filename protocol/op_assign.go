@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol/attempt"
 	"github.com/git-agentxchain/git-agentxchain/protocol/change"
 	"github.com/git-agentxchain/git-agentxchain/protocol/charters"
@@ -178,10 +177,9 @@ func capacity(t *change.Draft, role string, route *config.Route) *wire.Error {
 	}
 	if n >= limit {
 		return &wire.Error{
-			Code: wire.CodeAtCapacity,
-			Message: fmt.Sprintf("%s active and phase %q allows %d.", text.Count(n, "turn is", "turns are"), t.State.Phase,
-				limit),
-			Hint: "git agentxchain status",
+			Code:    wire.CodeAtCapacity,
+			Message: fmt.Sprintf("%d turns are active and phase %q allows %d.", n, t.State.Phase, limit),
+			Hint:    "git agentxchain status",
 		}
 	}
 	return nil

@@ -62,7 +62,7 @@ var plantings = map[string][2]string{
 	"branch back": {`git commit -q --allow-empty -m x; git commit -q --amend --allow-empty -m y; git update-ref refs/heads/main $(git commit-tree -m other HEAD^{tree});`, "refs/heads/main"},
 	"run removed": {`git for-each-ref --format='delete %(refname)' refs/agentxchain/runs | git update-ref --stdin;`,
 		"refs/agentxchain/runs/"},
-	"broken": {`echo '[' >> .git/config;`, "no configuration file"},
+	"broken": {`echo '[' >> .git/config;`, "no longer a configuration file"},
 }
 
 // TestPlantedProgramsNeverRun makes agents plant programs in git's configuration: none of them
