@@ -133,12 +133,16 @@ func readRows(ctx context.Context, f *term.Factory, l wire.Ledger, o listOptions
 
 func rowsOf(ctx context.Context, r *runner.Runner, v *runner.View, l wire.Ledger, o listOptions,
 	keep func(*ojson.Object) bool) ([]*ojson.Object, error) {
-	runs, err := newRunFinder(ctx, r, v, l)
-	if err != nil {
-		return nil, err
+	ofRun := func(*ojson.Object) bool { return true }
+	if !o.All {
+		runs, err := newRunFinder(ctx, r, v, l)
+		if err != nil {
+			return nil, err
+		}
+		ofRun = func(row *ojson.Object) bool { return o.ofRun(runs.of(row), v.Run) }
 	}
 	lines, err := r.Record().ViewRows(ctx, v, l, o.Limit, func(row *ojson.Object) bool {
-		if !o.ofRun(runs.of(row), v.Run) {
+		if !ofRun(row) {
 			return false
 		}
 		if o.Role != "" && row.String("role") != o.Role || o.Phase != "" && row.String("phase") != o.Phase {
@@ -255,9 +259,13 @@ func runDecisions(ctx context.Context, f *term.Factory, o listOptions, governanc
 			return err
 		}
 	}
-	runs, err := newRunFinder(ctx, r, v, read)
-	if err != nil {
-		return err
+	runOf := func(*ojson.Object) string { return "" } // a list of one run names none
+	if o.All {
+		runs, err := newRunFinder(ctx, r, v, read)
+		if err != nil {
+			return err
+		}
+		runOf = runs.of
 	}
 	f.Out.Emit(ojson.NewObject("decisions", rows), func(p *term.Printer) {
 		if len(rows) == 0 {
@@ -279,7 +287,7 @@ func runDecisions(ctx context.Context, f *term.Factory, o listOptions, governanc
 			if by := r.String("overridden_by"); by != "" {
 				status = "overridden by " + by
 			}
-			t.add(runs.of(r), id, kind, r.String("role"), r.String("phase"), status, text)
+			t.add(runOf(r), id, kind, r.String("role"), r.String("phase"), status, text)
 		}
 		p.Table(&t.Table)
 	})
