@@ -17,7 +17,7 @@ type Held struct {
 
 // Lost is closed when the lock has another owner: another implementation takes over a lock that
 // looks too old to it. This damages nothing, as the compare-and- swap of the run's ref decides, but
-// there is no use in going on.
+// there is no point in continuing.
 func (h *Held) Lost() <-chan struct{} { return h.lock.Lost() }
 
 // AcquireLock takes the acceptance lock for several operations in a row. It is the lock that every

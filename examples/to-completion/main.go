@@ -42,7 +42,7 @@ func prove(ctx context.Context, at func(step string, p *proof.Project)) *Report 
 	return l.out
 }
 
-// lifecycle is one drive through all phases. A step returns false when there is no use in going on.
+// lifecycle is one drive through all phases. A step returns false when there is no point in continuing.
 type lifecycle struct {
 	ctx  context.Context
 	at   func(string, *proof.Project)

@@ -36,7 +36,7 @@ func (r *Repository) fetchLimit(ctx context.Context) int64 {
 	return n
 }
 
-// writing returns a git that writes no file larger than limit bytes, and neither do its children. 0 is no limit.
+// writing returns a git that writes no file larger than limit bytes, and neither do its children. 0 means no limit.
 func (g *Git) writing(limit int64) *Git {
 	c := g.In(g.Dir)
 	c.maxFile = limit

@@ -106,7 +106,7 @@ func MayJoin(ctx context.Context, s *gitstore.Store, b *bundle.Bundle, run strin
 	}
 }
 
-// believeBoth holds both sides of a run against the one door.
+// believeBoth verifies both sides of a run.
 func believeBoth(ctx context.Context, repo *git.Repository, run string, ours, theirs object.OID) error {
 	v, err := proof.Verify(ctx, repo, run, theirs)
 	if err != nil {

@@ -26,7 +26,7 @@ type Spec struct {
 	Stdin   []byte        // standard input, empty by default
 	Input   io.Reader     // instead of Stdin; an *os.File is passed directly
 	Files   []*os.File    // open in the program as descriptors from 3 on
-	Timeout time.Duration // since the start; 0 is no limit
+	Timeout time.Duration // since the start; 0 means no limit
 	Grace   time.Duration // between SIGTERM and SIGKILL, 2 s when 0; a cause of ctx with a method Grace overrides it
 
 	Limit          int  // bytes kept of each output stream

@@ -265,7 +265,7 @@ func guard[T any](f func() (T, error)) (v T, err error) {
 	return f()
 }
 
-// window says why at is outside a period of validity, "" when it is inside; a zero time is no limit.
+// window says why at is outside a period of validity, "" when it is inside; a zero time means no limit.
 func window(at, after, before time.Time) string {
 	switch {
 	case !after.IsZero() && at.Before(after):

@@ -49,7 +49,7 @@ func numberOr(v ojson.Value, def float64) (float64, bool) {
 	return n.Float64()
 }
 
-// ranked accepts a word that is no earlier in words, which are ordered from lax to strict; def is the word of an
+// ranked accepts a word that is not earlier in words, which are ordered from lax to strict; def is the word of an
 // absent member.
 func ranked(def string, words ...string) judge {
 	rank := func(v ojson.Value) int {

@@ -155,7 +155,7 @@ type ApprovalWhen struct {
 	CredentialedGate  *bool
 }
 
-// Timeouts in minutes; nil is no limit.
+// Timeouts in minutes; nil means no limit.
 type Timeouts struct {
 	PerTurn, PerPhase, PerRun *float64
 	Action                    string // escalate (default), warn

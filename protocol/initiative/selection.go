@@ -235,7 +235,7 @@ func (w *Workspace) ahead(at, phase string) bool {
 	return slices.Index(phases, at) > slices.Index(phases, phase)
 }
 
-// blocks reports whether the barrier declares that the repository waits for it. Waiting for a person is no reason
+// blocks reports whether the barrier declares that the repository waits for it. Waiting for a person is not a reason
 // to stop working (docs/coordinator.md).
 func (b *Barrier) blocks(repo, role string) bool {
 	if b.Status == Satisfied || b.Type == AllReposAccepted {

@@ -57,7 +57,7 @@ func EvaluatePolicies(cfg *config.Config, in PolicyInput) []Violation {
 }
 
 // PoliciesNeedReplay reports whether a policy that applies to the turn needs its verification to be run again. The
-// scope is read first: a policy about other phases or roles is no reason to run an agent's commands
+// scope is read first: a policy about other phases or roles is not a reason to run an agent's commands
 // (docs/compatibility.md#where-we-differ-on-purpose).
 func PoliciesNeedReplay(cfg *config.Config, phase, role string) bool {
 	return slices.ContainsFunc(cfg.Policies, func(p config.Policy) bool {
@@ -65,7 +65,7 @@ func PoliciesNeedReplay(cfg *config.Config, phase, role string) bool {
 	})
 }
 
-// PolicyApplies checks the scope of a policy: an empty list is no restriction.
+// PolicyApplies checks the scope of a policy: an empty list means no restriction.
 func PolicyApplies(p *config.Policy, phase, role string) bool {
 	return (len(p.Phases) == 0 || slices.Contains(p.Phases, phase)) &&
 		(len(p.Roles) == 0 || slices.Contains(p.Roles, role))

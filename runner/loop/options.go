@@ -67,7 +67,7 @@ type Options struct {
 	OnActivity  func(turnID string, a runtimes.Activity) // called from the agents' goroutines
 
 	MaxTurns   int     // accepted turns; 0 takes run_loop.max_turns of the configuration, 50 by default
-	MaxCostUSD float64 // of this loop's turns; 0 is no limit
+	MaxCostUSD float64 // of this loop's turns; 0 means no limit
 
 	// How a run starts (docs/run-loop.md).
 	Start             runner.InitRunOptions

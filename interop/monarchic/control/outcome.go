@@ -169,7 +169,7 @@ func contradiction(req *pb.ReportStepOutcomeRequest, result []byte) *pb.FailureD
 }
 
 // resultStatus returns what a result says about its turn. Normalisation reads synonyms of completed as completed. A
-// document that is no object is refused later, whatever it says.
+// document that is not an object is refused later, whatever it says.
 func resultStatus(result []byte) string {
 	doc, err := ojson.DecodeObject(result)
 	if err != nil {

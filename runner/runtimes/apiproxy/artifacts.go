@@ -13,7 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
 
-// files writes artifacts. It keeps the first error; losing an artifact is no reason to lose the
+// files writes artifacts. It keeps the first error; losing an artifact is not a reason to lose the
 // turn.
 type files struct {
 	root *os.Root
