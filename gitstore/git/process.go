@@ -237,7 +237,7 @@ func (g *Git) Failure(args []string, err error, complaint string) error {
 		if deniedFile(complaint) {
 			e = e.WithHint("%s", failures.Remedy("", fs.ErrPermission))
 		}
-		if full := diskFull(complaint); full != nil {
+		if full := diskFull(g.Dir, complaint); full != nil {
 			e = e.WithHint("%s", fail.WritableHint(g.Dir, full))
 		}
 		if hint := objectsElsewhere(); hint != "" &&
@@ -263,11 +263,18 @@ func badPackedRefs(complaint string) bool {
 	return strings.Contains(complaint, " line in ") && strings.Contains(complaint, "packed-refs: ")
 }
 
-// diskFull returns the system error that a git without disk space quotes, nil for any other.
-func diskFull(complaint string) error {
+// diskFull returns the system error of a git without disk space, nil for any other complaint. git gives no reason
+// for some files that it could not write; where dir has no room, that is the reason.
+func diskFull(dir, complaint string) error {
+	complaint = strings.ToLower(complaint)
 	for _, err := range []syscall.Errno{syscall.ENOSPC, syscall.EDQUOT} {
-		if strings.Contains(strings.ToLower(complaint), err.Error()) {
+		if strings.Contains(complaint, err.Error()) {
 			return err
+		}
+	}
+	for _, words := range []string{"couldn't write", "could not write", "unable to write"} {
+		if strings.Contains(complaint, words) && noRoom(dir) {
+			return syscall.ENOSPC
 		}
 	}
 	return nil
