@@ -389,24 +389,102 @@ func (s *Store) SettleJoin(ctx context.Context) (string, error) {
 }
 
 // leftByJoin returns the run of this work tree and its newest operation when the working files are still at an
-// operation that a join decided again, else "".
+// operation that a join decided again, else "". The stat cache or else the files tell which operation that is: a power
+// cut may take the cache or bring an older one back, and a repair drops it.
 func (s *Store) leftByJoin(ctx context.Context) (name string, tip object.OID, err error) {
 	c := s.readCache()
-	if c == nil || c.Run == "" {
+	if c != nil && c.Run != "" {
+		name = c.Run
+	} else if name = s.CurrentRun(); name == "" {
 		return "", "", nil
 	}
-	tip, err = chain.Tip(ctx, s.repo, c.Run)
-	if err != nil || tip == "" || tip == c.Op {
+	tip, err = chain.Tip(ctx, s.repo, name)
+	if err != nil || tip == "" || c != nil && tip == c.Op {
 		return "", "", nil // the next look reports a ref that cannot be read
 	}
-	kept, err := s.repo.ReadRef(ctx, record.LostRefPrefix+c.Run+"/"+string(c.Op))
-	if err != nil || kept != c.Op {
+	lost, err := s.repo.Tips(ctx, record.LostRefPrefix+name+"/")
+	if err != nil {
 		return "", "", err
 	}
-	if in, err := history.Ancestor(ctx, s.repo, c.Op, tip); err != nil || in {
-		return "", "", err
+	for _, was := range lost {
+		if left, err := s.leftAt(ctx, c, name, was, tip); err != nil || left {
+			return name, tip, err
+		}
 	}
-	return c.Run, tip, nil
+	return "", "", nil
+}
+
+// leftAt reports whether the working files are at an operation that was has and tip has not.
+func (s *Store) leftAt(ctx context.Context, c *statCache, name string, was, tip object.OID) (bool, error) {
+	base, err := history.MergeBase(ctx, s.repo, was, tip)
+	if err != nil || base == "" {
+		return false, err
+	}
+	ops, err := chain.Since(ctx, s.repo, base, was)
+	if err != nil {
+		return false, err
+	}
+	_, docs, err := s.readDocs()
+	if err != nil {
+		return false, nil // the next look reports it
+	}
+	state := wire.Digest(docs[wire.DocState].data)
+	for _, op := range slices.Backward(ops) {
+		if c != nil && op.Op == c.Op {
+			return true, nil
+		}
+		if op.StateDigest != state {
+			continue
+		}
+		if left, err := s.filesAt(ctx, docs, name, op.Op, tip); err != nil || left {
+			return left, err
+		}
+	}
+	return false, nil
+}
+
+// filesAt reports whether the working files were at operation was of a run when its ref moved to tip, and have not
+// all followed. The state follows last, and is known to be the one of was; any other file is the one of either.
+func (s *Store) filesAt(ctx context.Context, docs map[wire.Document]document, name string, was, tip object.OID) (bool,
+	error) {
+	r := s.reader(ctx)
+	old, err := chain.At(r, name, was)
+	if err != nil {
+		return false, err
+	}
+	now, err := chain.At(r, name, tip)
+	if err != nil {
+		return false, err
+	}
+	left := false
+	for _, d := range wire.Documents() {
+		then, err := old.DocOID(d)
+		if err != nil {
+			return false, err
+		}
+		next, err := now.DocOID(d)
+		if err != nil {
+			return false, err
+		}
+		if have := s.docOID(docs[d]); have != then && have != next {
+			return false, nil
+		}
+		left = left || d == wire.DocState && then != next
+	}
+	for _, l := range wire.Ledgers() {
+		diff, err := s.compare(now, l)
+		if err != nil {
+			return false, err
+		}
+		if diff.Kind == record.Same {
+			continue
+		}
+		if diff, err = s.compare(old, l); err != nil || diff.Kind != record.Same {
+			return false, err
+		}
+		left = true
+	}
+	return left, nil
 }
 
 // settleJoined is SettleJoin for a look at the run, which takes the lock for it.

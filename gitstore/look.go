@@ -7,7 +7,6 @@ import (
 	"os"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
-	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 )
 
 // Look is View for readers that only show a run: an interrupted restore is not completed but reported
@@ -17,7 +16,7 @@ func (s *Store) Look(ctx context.Context) (*View, error) {
 		return nil, err
 	}
 	in, err := s.inspect(ctx)
-	if fail.CodeOf(err) == record.CodeChainBroken {
+	if err != nil || in.sit == sitExternal {
 		err = s.explainJoin(ctx, err)
 	}
 	if err == nil {

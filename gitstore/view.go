@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
@@ -93,10 +92,10 @@ func (s *Store) View(ctx context.Context) (*View, error) {
 		return nil, err
 	}
 	in, err := s.inspect(ctx)
-	if err != nil && ctx.Err() == nil {
-		// A restore may have begun, or come and gone, since we started.
+	if (err != nil || in.sit == sitExternal) && ctx.Err() == nil {
+		// A restore may have begun, or come and gone, since we started; a join may not have brought the files along.
 		more, serr := s.SettleRestore(ctx)
-		if serr == nil && fail.CodeOf(err) == record.CodeChainBroken {
+		if serr == nil {
 			var joined string
 			joined, serr = s.settleJoined(ctx)
 			more += joined
@@ -104,8 +103,9 @@ func (s *Store) View(ctx context.Context) (*View, error) {
 		if serr != nil {
 			return nil, serr
 		}
-		settled += more
-		in, err = s.inspect(ctx)
+		if settled += more; err != nil || more != "" {
+			in, err = s.inspect(ctx)
+		}
 	}
 	if err == nil {
 		err = s.refuseTouched(in)
