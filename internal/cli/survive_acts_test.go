@@ -25,6 +25,7 @@ var acts = map[string]func(*act){
 	"proposal":          proposalAct,
 	"sync-push":         syncPushAct,
 	"sync-fetch":        syncFetchAct,
+	"sync-join":         syncJoinAct,
 	"restore":           restoreAct,
 	"restore-join":      restoreJoinAct,
 	"repair":            repairAct,
@@ -189,16 +190,30 @@ func syncPushAct(a *act) {
 
 // syncFetchAct makes a clone take over what was recorded elsewhere.
 func syncFetchAct(a *act) {
-	syncPushAct(a)
-	a.ag("sync")
-	a.do(".", "git", "clone", "-q", "server.git", "clone")
-	a.do("clone", "git", "config", "agentxchain.sync", "manual")
-	a.do("clone", "git", "agentxchain", "sync")
+	a.cloneInSync()
 	a.stage("p", `artifact={"type":"review"}`)
 	a.ag("accept")
 	a.ag("assign", "dev")
 	a.ag("sync")
 	a.dir, a.trees = "clone", []string{"clone"}
+}
+
+// syncJoinAct makes a clone join what was recorded elsewhere with what was done here since.
+func syncJoinAct(a *act) {
+	a.cloneInSync()
+	a.ag("inject", "Name the files", "--priority", "p1")
+	a.ag("sync")
+	a.dir, a.trees = "clone", []string{"clone"}
+	a.ag("inject", "Sort the sidebar", "--priority", "p1")
+}
+
+// cloneInSync makes the server of syncPushAct and a clone of it that has the run.
+func (a *act) cloneInSync() {
+	syncPushAct(a)
+	a.ag("sync")
+	a.do(".", "git", "clone", "-q", "server.git", "clone")
+	a.do("clone", "git", "config", "agentxchain.sync", "manual")
+	a.do("clone", "git", "agentxchain", "sync")
 }
 
 func restoreAct(a *act) {
