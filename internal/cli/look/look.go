@@ -402,8 +402,9 @@ func runEvents(ctx context.Context, f *term.Factory, o *eventsOptions) error {
 				p.Println(shared.Nothing(o.filtered() || !o.Since.IsZero() || len(o.Types) > 0,
 					"No event has been recorded yet.", "No event matches."))
 			}
+			days := slices.ContainsFunc(rows, func(r *ojson.Object) bool { return !isToday(r, f.Now()) })
 			for _, r := range rows {
-				printEvent(p, r)
+				printEvent(p, r, days, o.All)
 			}
 		})
 		return nil
@@ -426,7 +427,7 @@ func followEvents(ctx context.Context, f *term.Factory, o *eventsOptions) error 
 		if f.JSON() {
 			return f.Out.Stream(row)
 		}
-		printEvent(f.Out.Printer(), row)
+		printEvent(f.Out.Printer(), row, !isToday(row, f.Now()), o.All)
 		return f.Out.Flush()
 	}
 	path := filepath.Join(r.Record().Dir(), filepath.FromSlash(wire.LedgerEvents.Path()))
@@ -500,18 +501,31 @@ func readEvents(path string, offset int64) ([]*ojson.Object, int64, error) {
 	}
 }
 
-func printEvent(p *term.Printer, r *ojson.Object) {
+// printEvent prints a line for an event: with its day, with its run where asked.
+func printEvent(p *term.Printer, r *ojson.Object, day, run bool) {
 	at := r.String("timestamp")
 	if t, err := wire.ParseTime(at); err == nil {
-		at = t.Local().Format("15:04:05")
+		layout := time.TimeOnly
+		if day {
+			layout = time.DateTime
+		}
+		at = t.Local().Format(layout)
 	}
-	turn := r.Object("turn")
 	who := ""
-	if turn != nil {
-		who = turn.String("role_id") + " " + turn.String("turn_id")
+	if run {
+		who = r.String("run_id") + " "
+	}
+	if turn := r.Object("turn"); turn != nil {
+		who += turn.String("role_id") + " " + turn.String("turn_id")
 	}
 	p.Printf("%s  %s  %s  %s\n", p.Dim(at), p.Bold(term.Pad(term.OneLine(r.String("event_type")), 26)), term.Pad(
 		term.OneLine(r.String("phase")), 14), term.OneLine(strings.TrimSpace(who+"  "+eventText(r.Object("payload")))))
+}
+
+// isToday reports whether an event is of the day of now.
+func isToday(r *ojson.Object, now time.Time) bool {
+	at, err := wire.ParseTime(r.String("timestamp"))
+	return err == nil && at.Local().Format(time.DateOnly) == now.Local().Format(time.DateOnly)
 }
 
 // eventText returns the informative part of a payload.
