@@ -98,7 +98,7 @@ func runInject(ctx context.Context, f *term.Factory, spec *runner.IntentSpec) er
 		p.Field("Priority", "%s", term.OneLine(doc.String("priority")))
 		p.Field("Charter", "%s", term.OneLine(doc.String("charter")))
 		for _, item := range doc.Strings("acceptance_contract") {
-			p.Field("Accepted by", "%s", term.OneLine(item))
+			p.Field("Acceptance", "%s", term.OneLine(item))
 		}
 		shared.PrintNext(p, n)
 	})

@@ -131,7 +131,7 @@ func printIntent(p *term.Printer, x *intake.Intent) {
 	}
 	p.Field("Charter", "%s", term.OneLine(d.String("charter")))
 	for _, item := range d.Strings("acceptance_contract") {
-		p.Field("Accepted by", "%s", term.OneLine(item))
+		p.Field("Acceptance", "%s", term.OneLine(item))
 	}
 	for _, h := range d.Objects("history") {
 		p.Field("Since", "%s %s: %s", term.OneLine(h.String("at")), term.OneLine(h.String("to")),
