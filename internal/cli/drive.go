@@ -218,7 +218,7 @@ func (d *drive) approver(auto bool) func(context.Context, loop.GateRequest) (boo
 // ready looks at the run before anything is done. It refuses the whole loop to agents: only their
 // dispatcher may carry out turns, and approve gates on the way. It first marks turns whose agents
 // never started or have fallen silent.
-func (d *drive) ready(ctx context.Context, command string) (*runner.View, error) {
+func (d *drive) ready(ctx context.Context, command, role string) (*runner.View, error) {
 	if id := d.r.InsideTurn(); id != "" {
 		return nil, &wire.Error{Code: wire.CodeInsideTurn, Field: "actor",
 			Message: fmt.Sprintf(
@@ -234,6 +234,9 @@ func (d *drive) ready(ctx context.Context, command string) (*runner.View, error)
 	if len(v.ConfigProblems) > 0 {
 		return nil, config.Refusal(v.ConfigProblems)
 	}
+	if err := knownRole(v.Config, role); err != nil {
+		return nil, err
+	}
 	if len(d.r.Health(v)) == 0 {
 		return v, nil
 	}
@@ -243,6 +246,14 @@ func (d *drive) ready(ctx context.Context, command string) (*runner.View, error)
 	}
 	shared.TellNotices(d.f, w.Notices)
 	return d.r.View(ctx)
+}
+
+// knownRole refuses the name of a role that the configuration has not. "" is no name.
+func knownRole(cfg *config.Config, role string) error {
+	if role == "" || cfg.Role(role) != nil {
+		return nil
+	}
+	return run.UnknownRole(cfg, role)
 }
 
 // boundRuntimes returns the runtimes that roles of the configuration are bound to.

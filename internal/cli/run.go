@@ -79,13 +79,11 @@ func newRunCommand(f *term.Factory) *ucli.Command {
 				AutoApprove:  c.Bool("auto-approve"),
 				AllowActions: c.Bool("allow-actions"),
 				NoCheckpoint: c.Bool("no-checkpoint"),
-				NewRun: c.Bool(
-					"new-run"),
-				Parent:  c.String("continue-from"),
-				Inherit: c.Bool("inherit-context"),
-				DryRun: c.Bool(
-					"dry-run"),
-				Claim: c.Bool("claim"),
+				NewRun:       c.Bool("new-run"),
+				Parent:       c.String("continue-from"),
+				Inherit:      c.Bool("inherit-context"),
+				DryRun:       c.Bool("dry-run"),
+				Claim:        c.Bool("claim"),
 			}
 			switch {
 			case c.IsSet("max-turns") && o.MaxTurns < 1:
@@ -122,7 +120,7 @@ func runRun(ctx context.Context, f *term.Factory, o *runOptions) error {
 		})
 	}
 	d := newDrive(f, r)
-	if _, err := d.ready(ctx, "git agentxchain run"); err != nil {
+	if _, err := d.ready(ctx, "git agentxchain run", o.Role); err != nil {
 		return err
 	}
 	opt := loop.Options{

@@ -39,6 +39,9 @@ func runPlan(ctx context.Context, f *term.Factory, r *runner.Runner, o *planOpti
 		return config.Refusal(v.ConfigProblems)
 	}
 	s, cfg := v.State, v.Config
+	if err := knownRole(cfg, o.Role); err != nil {
+		return err
+	}
 	if s.Status == wire.StatusIdle || (s.Status == wire.StatusCompleted || s.Status == wire.StatusFailed) && o.NewRun {
 		s = run.FreshState(cfg, "")
 	}

@@ -96,7 +96,7 @@ func runStep(ctx context.Context, f *term.Factory, o *stepOptions) error {
 	}
 	d := newDrive(f, r)
 	d.once = true
-	v, err := d.ready(ctx, "git agentxchain step")
+	v, err := d.ready(ctx, "git agentxchain step", o.Role)
 	if err != nil {
 		return err
 	}
