@@ -114,7 +114,7 @@ func (c *Coordinator) enter(ctx context.Context, s *Seen, repo, run string) erro
 		return inRepo(repo, dir, err)
 	}
 	defer func() { _ = store.Close() }()
-	if _, err := store.Repair(ctx, gitstore.FromRef, gitstore.RepairOptions{Run: run, Wait: c.wait()}); err != nil {
+	if _, err := store.Repair(ctx, gitstore.FromRef, gitstore.RepairOptions{Run: run, Wait: c.opt.LockWait}); err != nil {
 		return inRepo(repo, dir, err)
 	}
 	c.note(repo + ": the files of run " + run + " were brought from its record")

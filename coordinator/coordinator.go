@@ -97,9 +97,6 @@ func (c *Coordinator) Notices() []string {
 
 func (c *Coordinator) note(text string) { c.notices = append(c.notices, text) }
 
-// wait returns the waiting time for a lock in gitstore's form.
-func (c *Coordinator) wait() time.Duration { return max(c.opt.LockWait, 0) }
-
 // env returns the environment of one change. It asks git for the identity only when the workspace has a repository.
 func (c *Coordinator) env(ctx context.Context) protocol.Env {
 	e := protocol.Env{Now: c.opt.Now().UTC().Truncate(time.Millisecond), Seed: c.opt.Seed()}
@@ -186,7 +183,7 @@ func (c *Coordinator) look(ctx context.Context, d *Documents, all bool, opt Read
 // lock takes the workspace's lock, removes git's locks that killed commands have left in the workspace's
 // repository, and releases the packs that they held. fresh reads everything again.
 func (c *Coordinator) lock(ctx context.Context, purpose string, fresh bool) (*Tx, error) {
-	tx, err := c.store.lock(ctx, purpose, c.wait(), fresh)
+	tx, err := c.store.Lock(ctx, purpose, c.opt.LockWait, fresh)
 	if err != nil {
 		return nil, c.notStarted(ctx, err)
 	}

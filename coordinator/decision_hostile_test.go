@@ -100,7 +100,7 @@ func TestForeignDecisionMovesNothing(t *testing.T) {
 				os.WriteFile(filepath.Join(evil, initiative.ConfigFile), data, 0o666) != nil {
 				t.Fatal(rerr)
 			}
-			if tx, err := open(t, evil).Lock(ctx, "next", time.Second); err == nil {
+			if tx, err := open(t, evil).Lock(ctx, "next", time.Second, false); err == nil {
 				tx.Close()
 			}
 			if gitOut(t, victim, "rev-parse", c.ref) != p.Old {
@@ -133,7 +133,7 @@ func copyOf(t *testing.T, dir string) string {
 func TestDecisionFollowsTheWorkspace(t *testing.T) {
 	settle := func(dir string) {
 		t.Helper()
-		tx, err := open(t, dir).Lock(context.Background(), "next", 5*time.Second)
+		tx, err := open(t, dir).Lock(context.Background(), "next", 5*time.Second, false)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -129,7 +129,7 @@ func decideAll(dir string) (*Decided, error) {
 		return nil, err
 	}
 	defer func() { _ = s.Close() }()
-	tx, err := s.Lock(context.Background(), "test", 5*time.Second)
+	tx, err := s.Lock(context.Background(), "test", 5*time.Second, false)
 	if err != nil {
 		return nil, err
 	}
@@ -258,7 +258,7 @@ func TestDecideUndoesWhenOneRefIsLocked(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := open(t, dir)
-	tx, err := s.Lock(context.Background(), "next", time.Second)
+	tx, err := s.Lock(context.Background(), "next", time.Second, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -382,7 +382,7 @@ func TestDecisionKilled(t *testing.T) {
 			}
 			if killed || c.next != "workspace" {
 				s := open(t, dir)
-				tx, err := s.Lock(context.Background(), "next", 5*time.Second)
+				tx, err := s.Lock(context.Background(), "next", 5*time.Second, false)
 				if err != nil {
 					t.Fatalf("%+v", err)
 				}
@@ -433,7 +433,7 @@ func TestDecisionKilledByAnotherClock(t *testing.T) {
 		t.Fatalf("%d locks are left, %v", locks, err)
 	}
 	s := open(t, dir)
-	tx, err := s.Lock(context.Background(), "next", 5*time.Second)
+	tx, err := s.Lock(context.Background(), "next", 5*time.Second, false)
 	if err != nil {
 		t.Fatalf("%+v", err)
 	}

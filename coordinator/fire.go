@@ -143,7 +143,7 @@ func (c *Coordinator) hold(ctx context.Context, s *Seen) (func(), error) {
 		if err == nil {
 			var l *lockfile.Lock
 			if l, err = lockfile.Acquire(ctx, filepath.Join(dir, filepath.FromSlash(wire.LockPath)),
-				"coordinator hooks", c.wait()); err == nil {
+				"coordinator hooks", c.opt.LockWait); err == nil {
 				held = append(held, l)
 			}
 		}

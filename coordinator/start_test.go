@@ -23,19 +23,23 @@ func TestStartOnDisk(t *testing.T) {
 	if _, err := s.Read(); code(err) != initiative.CodeNoCoordinator {
 		t.Fatal(err)
 	}
-	begin := func() (*initiative.Change, error) {
-		_, c, err := s.update(context.Background(), "start", time.Second, true,
-			func(d *Documents) (*initiative.Change, *wire.Error) {
-				return initiative.Start(d.Config, d.State, d.NextDecision, []initiative.StartedRun{{
-					Repo:        "api",
-					RunID:       "run_1",
-					Phase:       "design",
-					Initialized: true,
-				}, {Repo: "web", RunID: "run_2", Phase: "design", Initialized: false}}, at("s"))
-			})
-		return c, err
+	begin := func(seed string, runs ...initiative.StartedRun) error {
+		tx, err := s.Lock(context.Background(), "start", time.Second, true)
+		if err != nil {
+			return err
+		}
+		defer tx.Close()
+		c, e := initiative.Start(tx.Docs.Config, tx.Docs.State, tx.Docs.NextDecision, runs, at(seed))
+		if e != nil {
+			return e
+		}
+		return tx.Commit(c)
 	}
-	if _, err := begin(); err != nil {
+	runs := []initiative.StartedRun{
+		{Repo: "api", RunID: "run_1", Phase: "design", Initialized: true},
+		{Repo: "web", RunID: "run_2", Phase: "design", Initialized: false},
+	}
+	if err := begin("s", runs...); err != nil {
 		t.Fatal(err)
 	}
 	d, err := s.Read()
@@ -61,7 +65,7 @@ func TestStartOnDisk(t *testing.T) {
 	}
 	// A live initiative is not replaced, a complete one is followed by the next, and acceptances of the first do
 	// not count for the second.
-	if _, err := begin(); code(err) != wire.CodeRunExists {
+	if err := begin("s", runs...); code(err) != wire.CodeRunExists {
 		t.Error(err)
 	}
 	if _, err := project(s, handedIn("web", "polish", "t1"), "s"); err != nil {
@@ -69,11 +73,7 @@ func TestStartOnDisk(t *testing.T) {
 	}
 	write(t, dir, initiative.StatePath,
 		strings.Replace(contents(t, dir, initiative.StatePath), `"active"`, `"completed"`, 1))
-	_, _, err = s.update(context.Background(), "start", time.Second, true,
-		func(d *Documents) (*initiative.Change, *wire.Error) {
-			return initiative.Start(d.Config, d.State, d.NextDecision, nil, at("other"))
-		})
-	if err != nil {
+	if err := begin("other"); err != nil {
 		t.Fatal(err)
 	}
 	if d, err = s.Read(); err != nil || len(d.History.Accepted("polish")) != 0 || d.NextDecision != 3 ||

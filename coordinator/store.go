@@ -73,12 +73,7 @@ func (s *Store) Read() (*Documents, error) {
 // code is io_failed.
 func (s *Store) Update(ctx context.Context, purpose string, wait time.Duration,
 	decide func(*Documents) (*initiative.Change, *wire.Error)) (*Documents, *initiative.Change, error) {
-	return s.update(ctx, purpose, wait, false, decide)
-}
-
-func (s *Store) update(ctx context.Context, purpose string, wait time.Duration, fresh bool,
-	decide func(*Documents) (*initiative.Change, *wire.Error)) (*Documents, *initiative.Change, error) {
-	tx, err := s.lock(ctx, purpose, wait, fresh)
+	tx, err := s.Lock(ctx, purpose, wait, false)
 	if err != nil {
 		return nil, nil, err
 	}

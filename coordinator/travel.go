@@ -30,7 +30,7 @@ type SyncOptions struct {
 // Errors: those of travel.SyncInitiatives; not_a_git_repository if nothing is recorded in git;
 // inside_dispatched_turn.
 func (c *Coordinator) Sync(ctx context.Context, opt SyncOptions) (*travel.Synced, error) {
-	tx, home, err := c.travelling(ctx, "sync")
+	tx, home, err := c.travelling(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +42,7 @@ func (c *Coordinator) Sync(ctx context.Context, opt SyncOptions) (*travel.Synced
 		Forget:  opt.Forget,
 		NoPush:  opt.NoPush,
 		Exclusive: func(ctx context.Context, land func(context.Context) error) (err error) {
-			if tx, _, err = c.travelling(ctx, "sync"); err != nil {
+			if tx, _, err = c.travelling(ctx); err != nil {
 				return err
 			}
 			defer tx.Close()
@@ -70,7 +70,7 @@ func (c *Coordinator) Sync(ctx context.Context, opt SyncOptions) (*travel.Synced
 
 // takeUp enters the newest initiative in a workspace that has none, or one that has ended.
 func (c *Coordinator) takeUp(ctx context.Context, y *travel.Synced) error {
-	tx, home, err := c.travelling(ctx, "sync")
+	tx, home, err := c.travelling(ctx)
 	if err != nil {
 		return err
 	}
@@ -99,10 +99,9 @@ func (c *Coordinator) takeUp(ctx context.Context, y *travel.Synced) error {
 	return nil
 }
 
-// travelling takes the lock for a command that brings an initiative from elsewhere, and brings files and record
-// together.
-func (c *Coordinator) travelling(ctx context.Context, purpose string) (*Tx, *gitstore.Store, error) {
-	tx, home, err := c.arriving(ctx, purpose)
+// travelling takes the lock for a sync, and brings files and record together.
+func (c *Coordinator) travelling(ctx context.Context) (*Tx, *gitstore.Store, error) {
+	tx, home, err := c.arriving(ctx, "sync")
 	if err != nil {
 		return nil, nil, err
 	}

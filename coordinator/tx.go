@@ -27,13 +27,9 @@ type Tx struct {
 }
 
 // Lock takes the lock of the workspace, for which it waits up to wait, completes an interrupted change and reads
-// everything; purpose is a word for waiting processes. Close the Tx after use. Errors: those of Update before its
-// function runs.
-func (s *Store) Lock(ctx context.Context, purpose string, wait time.Duration) (*Tx, error) {
-	return s.lock(ctx, purpose, wait, false)
-}
-
-func (s *Store) lock(ctx context.Context, purpose string, wait time.Duration, fresh bool) (*Tx, error) {
+// everything; purpose is a word for waiting processes, and fresh permits a workspace without an initiative. Close
+// the Tx after use. Errors: those of Update before its function runs.
+func (s *Store) Lock(ctx context.Context, purpose string, wait time.Duration, fresh bool) (*Tx, error) {
 	// Create nothing in a directory that is not a workspace.
 	if data, err := readRegular(s.root, initiative.ConfigFile, initiative.MaxConfigBytes); err != nil {
 		return nil, failed(initiative.ConfigFile, err)

@@ -36,7 +36,7 @@ func (r *Runner) begin(ctx context.Context, purpose string) (*gitstore.Tx, *ahea
 			beside = append(beside, func() { a.hidden, a.hiddenErr = r.hidden(ctx) })
 		}
 	}
-	tx, err := r.store.Begin(ctx, purpose, max(0, r.opt.LockWait), beside...)
+	tx, err := r.store.Begin(ctx, purpose, r.opt.LockWait, beside...)
 	if err == nil && len(tx.View().Notices) > 0 {
 		a.asked = false // the recovery wrote files meanwhile
 	}

@@ -34,7 +34,7 @@ func (h *Held) Lost() <-chan struct{} { return h.lock.Lost() }
 func (r *Runner) AcquireLock(ctx context.Context, purpose string) (*Held, error) {
 	r.serial.Lock()
 	defer r.serial.Unlock()
-	l, err := r.store.Hold(ctx, purpose, max(0, r.opt.LockWait))
+	l, err := r.store.Hold(ctx, purpose, r.opt.LockWait)
 	if err != nil {
 		return &Held{Outcome: OutcomeOf(err)}, err
 	}

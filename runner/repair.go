@@ -29,7 +29,7 @@ func (r *Runner) Repair(ctx context.Context, mode gitstore.RepairMode,
 		}
 	}
 	if opt.Wait == 0 {
-		opt.Wait = max(0, r.opt.LockWait)
+		opt.Wait = r.opt.LockWait
 	}
 	return r.store.Repair(ctx, mode, opt)
 }
@@ -39,7 +39,7 @@ func (r *Runner) Repair(ctx context.Context, mode gitstore.RepairMode,
 func (r *Runner) CompleteFiles(ctx context.Context, purpose string) ([]string, error) {
 	r.serial.Lock()
 	defer r.serial.Unlock()
-	tx, err := r.store.Begin(ctx, purpose, max(0, r.opt.LockWait))
+	tx, err := r.store.Begin(ctx, purpose, r.opt.LockWait)
 	if err != nil {
 		return nil, err
 	}

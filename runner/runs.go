@@ -162,7 +162,7 @@ func (r *Runner) ArchiveRuns(ctx context.Context, opt ArchiveOptions) (*ArchiveD
 	}
 	r.serial.Lock()
 	defer r.serial.Unlock()
-	opt.Wait = max(0, r.opt.LockWait)
+	opt.Wait = r.opt.LockWait
 	return archiving.Archive(ctx, r.store, opt)
 }
 
@@ -173,7 +173,7 @@ func (r *Runner) UnarchiveRuns(ctx context.Context, runs []string) ([]*ArchiveEn
 	}
 	r.serial.Lock()
 	defer r.serial.Unlock()
-	return archiving.Unarchive(ctx, r.store, runs, max(0, r.opt.LockWait))
+	return archiving.Unarchive(ctx, r.store, runs, r.opt.LockWait)
 }
 
 // PruneRuns deletes the operations of archived runs from this clone.
@@ -183,7 +183,7 @@ func (r *Runner) PruneRuns(ctx context.Context, opt PruneOptions) (*PruneDone, e
 	}
 	r.serial.Lock()
 	defer r.serial.Unlock()
-	opt.Wait = max(0, r.opt.LockWait)
+	opt.Wait = r.opt.LockWait
 	return archiving.Prune(ctx, r.store, opt)
 }
 

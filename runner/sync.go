@@ -89,7 +89,7 @@ func (r *Runner) SignJoined(ctx context.Context, j *Joined) []string {
 // sync is Sync for the runner itself; the caller holds the runner.
 func (r *Runner) sync(ctx context.Context, opt SyncOptions) (*Synced, error) {
 	r.after = nil
-	opt.Wait, opt.Reindex = max(0, r.opt.LockWait), Reindex
+	opt.Wait, opt.Reindex = r.opt.LockWait, Reindex
 	if err := r.archiveOld(ctx, opt.Wait); err != nil {
 		return nil, err
 	}

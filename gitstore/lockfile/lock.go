@@ -44,7 +44,7 @@ type Lock struct {
 }
 
 // Acquire takes the lock file at path, whose directory it creates, for purpose (a word shown to a waiting process).
-// It tries for at most wait; zero tries once. The error has the code locked and wraps a *git.LockedError naming the
+// It tries for at most wait; zero or less tries once. The error has the code locked and wraps a *git.LockedError naming the
 // owner, or io_failed where the file cannot be written; when ctx ends first it wraps ctx's cause.
 //
 // The file has the reference's shape, {"owner_pid","acquired_at"}, and more keys of ours. An owner with our keys
