@@ -10,10 +10,9 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/process"
 )
 
-// OpenBrowser shows an address in the browser of the person, and reports whether one could be
-// started. Without a desktop it starts none: a text browser would take the terminal. The address
+// OpenBrowser shows an address in the browser of the person, if one can be started. Without a desktop it starts none: a text browser would take the terminal. The address
 // should be a ticket: every user of the machine can see it.
-func OpenBrowser(address string, getenv func(string) string) bool {
+func OpenBrowser(address string, getenv func(string) string) {
 	for _, argv := range browsers(runtime.GOOS, getenv) {
 		file, err := process.Find(argv[0], ".", os.Environ())
 		if err != nil {
@@ -24,9 +23,8 @@ func OpenBrowser(address string, getenv func(string) string) bool {
 			continue
 		}
 		go func() { _, _ = p.Wait() }() // reaped, whenever it ends
-		return true
+		return
 	}
-	return false
 }
 
 // browsers returns the programs to try, with their arguments before the address.

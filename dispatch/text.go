@@ -101,11 +101,11 @@ func unheaded(s string) string {
 	return strings.Join(lines, "\n")
 }
 
-// longestRun returns the length of the longest run of c in s.
-func longestRun(s string, c byte) int {
+// longestTicks returns the length of the longest run of backticks in s.
+func longestTicks(s string) int {
 	longest, run := 0, 0
 	for i := range len(s) {
-		if s[i] == c {
+		if s[i] == '`' {
 			run++
 			longest = max(longest, run)
 		} else {
@@ -118,7 +118,7 @@ func longestRun(s string, c byte) int {
 // fenced returns body as a code block whose fence is longer than any run of backticks inside, so that no content
 // can end it. The body is otherwise unchanged except for a final newline.
 func fenced(info, body string) string {
-	fence := strings.Repeat("`", max(3, longestRun(body, '`')+1))
+	fence := strings.Repeat("`", max(3, longestTicks(body)+1))
 	if body != "" && !strings.HasSuffix(body, "\n") {
 		body += "\n"
 	}
@@ -137,7 +137,7 @@ func code(s string) string {
 		s = text.Visible(strconv.Quote(s))
 	}
 	s = cut(s, maxLineRunes)
-	mark := strings.Repeat("`", longestRun(s, '`')+1)
+	mark := strings.Repeat("`", longestTicks(s)+1)
 	if strings.HasPrefix(s, "`") || strings.HasSuffix(s, "`") {
 		s = " " + s + " "
 	}

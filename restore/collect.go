@@ -34,7 +34,7 @@ func collect(root *os.Root, roots []string) (*collected, error) {
 				c.leave("%s is a link that leads nowhere inside the project", r)
 				continue
 			}
-			return nil, failed(CodeContent, r, "cannot be examined: %v", err)
+			return nil, failed(r, "cannot be examined: %v", err)
 		case fi.Mode().IsRegular():
 			c.add(r)
 		case fi.IsDir():
@@ -53,7 +53,7 @@ func (c *collected) walk(root *os.Root, dir string) error {
 		case errors.Is(err, fs.ErrNotExist) && path != dir:
 			return nil // gone since the directory was read
 		case err != nil:
-			return failed(CodeContent, path, "cannot be examined: %v", err)
+			return failed(path, "cannot be examined: %v", err)
 		case strings.EqualFold(d.Name(), ".git"):
 			c.leave("%s belongs to a repository of its own", path)
 			if d.IsDir() {

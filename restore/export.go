@@ -200,7 +200,7 @@ func (c *countingWriter) ReadFrom(r io.Reader) (int64, error) {
 func Prepare(ctx context.Context, dir string, opt ExportOptions) (*Export, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
-		return nil, failed(CodeContent, dir, "cannot be resolved: %v", err)
+		return nil, failed(dir, "cannot be resolved: %v", err)
 	}
 	opt = opt.filled(abs)
 	for at := abs; ; at = filepath.Dir(at) {
@@ -237,8 +237,8 @@ func isFile(path string) bool {
 }
 
 // failed returns an error about a file.
-func failed(code, path, format string, args ...any) error {
-	return &wire.Error{Code: code, Field: path, Message: path + " " + fmt.Sprintf(format, args...) + "."}
+func failed(path, format string, args ...any) error {
+	return &wire.Error{Code: CodeContent, Field: path, Message: path + " " + fmt.Sprintf(format, args...) + "."}
 }
 
 // place returns the name of a directory in an artifact.

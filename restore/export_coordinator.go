@@ -28,7 +28,7 @@ const coordinatorLock = initiative.Dir + "/coordinator.lock"
 func exportCoordinator(ctx context.Context, dir string, opt ExportOptions) (_ *Export, err error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return nil, failed(CodeContent, dir, "cannot be opened: %v", err)
+		return nil, failed(dir, "cannot be opened: %v", err)
 	}
 	defer func() { _ = root.Close() }()
 	unlocked := false // an initiative that is not writable here is read again at the end
@@ -64,7 +64,7 @@ func exportCoordinator(ctx context.Context, dir string, opt ExportOptions) (_ *E
 	e.Files, e.Cut, e.Notices = len(c.paths), w.cut, c.behind
 	config, err := lenient(w.documents[coordinatorFile])
 	if err != nil || objectOf(config) == nil {
-		return nil, failed(CodeContent, coordinatorFile, "is not a JSON object")
+		return nil, failed(coordinatorFile, "is not a JSON object")
 	}
 	cfg := objectOf(config)
 	entries, err := e.repositories(ctx, dir, cfg, opt)

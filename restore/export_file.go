@@ -49,7 +49,7 @@ func newEntryWriter(spool *spool, max int) *entryWriter {
 // entry writes the entry of one file.
 func (w *entryWriter) entry(f *fileRead) error {
 	if f.err != nil {
-		return failed(CodeContent, f.path, "cannot be read: %v", f.err)
+		return failed(f.path, "cannot be read: %v", f.err)
 	}
 	path, format, total, strict, wrong := f.path, formatOf(f.path), f.total, f.strict, f.wrong
 	w.content = f.content

@@ -43,7 +43,7 @@ func exportRun(ctx context.Context, dir, repo string, opt ExportOptions) (_ *Exp
 	}()
 	r := &runExport{opt: opt, e: e, store: store}
 	if r.root, err = os.OpenRoot(store.Dir()); err != nil {
-		return nil, failed(CodeContent, ".", "cannot be opened: %v", err)
+		return nil, failed(".", "cannot be opened: %v", err)
 	}
 	defer func() { _ = r.root.Close() }()
 	if e.spool, err = newSpool(opt.TempDir, opt.InPlace && repo == ""); err != nil {
@@ -192,11 +192,11 @@ func (r *runExport) assemble() error {
 	e, w := r.e, r.w
 	config, err := lenient(w.documents[wire.ConfigPath])
 	if err != nil || objectOf(config) == nil {
-		return failed(CodeContent, wire.ConfigPath, "is not a JSON object")
+		return failed(wire.ConfigPath, "is not a JSON object")
 	}
 	state, err := lenient(w.documents[statePath])
 	if err != nil || objectOf(state) == nil {
-		return failed(CodeContent, statePath, "is not a JSON object")
+		return failed(statePath, "is not a JSON object")
 	}
 	rawConfig, err := compact(w.documents[wire.ConfigPath])
 	if err != nil {

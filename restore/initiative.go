@@ -41,7 +41,7 @@ func InitiativeFiles(ctx context.Context, r io.Reader) (map[string][]byte, error
 			}
 			return nil
 		}})
-	switch kind, _ := a.kindOf(); {
+	switch kind := a.kindOf(); {
 	case err != nil:
 		return nil, err
 	case !report.Passed():
@@ -57,12 +57,12 @@ func InitiativeFiles(ctx context.Context, r io.Reader) (map[string][]byte, error
 	return files, refused
 }
 
-func (a *artifact) kindOf() (string, bool) {
+func (a *artifact) kindOf() string {
 	if a == nil {
-		return "", false
+		return ""
 	}
-	kind, ok := a.kind.(string)
-	return kind, ok
+	kind, _ := a.kind.(string)
+	return kind
 }
 
 // held returns the repositories whose runs are in an artifact of an initiative.
@@ -81,7 +81,7 @@ func (a *artifact) of(repo string) (*artifact, error) {
 	if repo == "" {
 		return a, nil
 	}
-	if kind, _ := a.kindOf(); kind != KindCoordinator {
+	if kind := a.kindOf(); kind != KindCoordinator {
 		return nil, &wire.Error{
 			Code:    CodeKind,
 			Field:   "export_kind",

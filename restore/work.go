@@ -72,7 +72,7 @@ func (r *runExport) work(status *gitstatus.Status, dirty []string) error {
 		case git.Absent(err):
 			r.carried = append(r.carried, workFile{path: p, change: workDelete})
 		case err != nil:
-			return failed(CodeContent, p, "cannot be examined: %v", err)
+			return failed(p, "cannot be examined: %v", err)
 		case !fi.Mode().IsRegular():
 			leave(p, "is not a regular file")
 		case len(r.carried) == maxWorkFiles:
@@ -82,7 +82,7 @@ func (r *runExport) work(status *gitstatus.Status, dirty []string) error {
 		default:
 			data, err := readWork(r.root, p)
 			if err != nil {
-				return failed(CodeContent, p, "cannot be read: %v", err)
+				return failed(p, "cannot be read: %v", err)
 			}
 			total += len(data)
 			search.search(p, data)

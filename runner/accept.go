@@ -293,7 +293,7 @@ func (c *change) proposed(turn *run.Turn, s turnfiles.Staged) ([]evidence.FileBl
 		if problem != "" {
 			continue
 		}
-		data, err := c.readFile(clean, projectfile.MaxGate)
+		data, err := c.readFile(clean)
 		if err != nil {
 			return nil, err
 		}

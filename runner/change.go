@@ -152,7 +152,7 @@ func (c *change) through(ctx context.Context, p *plan, done *Done) error {
 		return err
 	}
 	done.Transition = ch.Transition
-	return c.tell(ctx, p, ch.Transition, done)
+	return c.tell(ctx, ch.Transition)
 }
 
 // decide has the engine decide on a plan and prepares the decision for writing.
@@ -217,9 +217,9 @@ func (c *change) commit(ctx context.Context, ch gitstore.Change, done *Done) err
 
 // tell runs the hooks that come after an operation. Other notifications wait until the lock is
 // released. A recorded failure is the error of the command.
-func (c *change) tell(ctx context.Context, p *plan, t *protocol.Transition, done *Done) error {
+func (c *change) tell(ctx context.Context, t *protocol.Transition) error {
 	if c.hooks != nil && c.stop == nil {
-		c.afterCommit(ctx, t, done)
+		c.afterCommit(ctx, t)
 	}
 	if t.Failure != nil {
 		t.Failure.Explain = t.Turn

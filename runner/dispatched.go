@@ -25,7 +25,7 @@ const BlockedOnGit = "dispatch:" + tamper.CodeGitTampered
 func (r *Runner) AnnounceDispatch(turnID string) error { return r.store.Watch().Announce(turnID) }
 
 // ConcludeDispatch forgets what EndDispatch has settled, once the turn's lock is released.
-func (r *Runner) ConcludeDispatch(turnID string) { r.store.Watch().TakeSettled(turnID) }
+func (r *Runner) ConcludeDispatch(turnID string) { r.store.Watch().ForgetSettled(turnID) }
 
 // BeginDispatch notes git's settings when a turn is handed to its agent. left says that the
 // previous process of the turn was killed: its note is checked first, and a missing note counts as
@@ -54,7 +54,7 @@ func (r *Runner) BeginDispatch(ctx context.Context, turnID string, left bool) (*
 	}
 	d, err := r.store.Watch().Take(ctx, turnID)
 	if err == nil {
-		r.store.Watch().TakeSettled(turnID) // from here on a missing note means tampering
+		r.store.Watch().ForgetSettled(turnID) // from here on a missing note means tampering
 	}
 	return d, err
 }

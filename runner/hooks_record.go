@@ -130,7 +130,7 @@ func (c *change) conclude(ctx context.Context, done *Done, err error) error {
 
 // afterCommit runs the hooks of what has just been recorded: after_acceptance,
 // then on_escalation when the operation has blocked the run. Neither can undo it.
-func (c *change) afterCommit(ctx context.Context, t *protocol.Transition, done *Done) {
+func (c *change) afterCommit(ctx context.Context, t *protocol.Transition) {
 	if !c.hooks.Has("after_acceptance", "on_escalation") {
 		return
 	}

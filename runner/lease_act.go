@@ -175,12 +175,12 @@ func (c *change) ends(seen *lease.Seen, next *Lease, op *leases.RecordLease) pro
 // under runs one operation under a held lease. make takes the lease and returns the lease after it
 // (nil: unchanged) and the operation.
 func (r *Runner) under(
-	ctx context.Context, purpose string, h lease.Holder, how lease.Judgement,
+	ctx context.Context, h lease.Holder, how lease.Judgement,
 	make func(c *change, l *Lease) (*Lease, protocol.Operation, error),
 ) (*Leased, error) {
 	out := &Leased{}
 	var after *Lease
-	done, err := r.do(ctx, purpose, func(ctx context.Context, c *change) (*plan, error) {
+	done, err := r.do(ctx, "lease", func(ctx context.Context, c *change) (*plan, error) {
 		seen, err := lease.Judge(ctx, r.store, c.view.State, h, how, c.env.Now)
 		if seen != nil {
 			out.Lease = seen.Lease
@@ -235,7 +235,7 @@ func (r *Runner) CheckLease(ctx context.Context, h lease.Holder) (*Leased, error
 // ActivateLease records that the holder has begun: the lease is active, the turn runs. A second
 // call does nothing.
 func (r *Runner) ActivateLease(ctx context.Context, h lease.Holder) (*Leased, error) {
-	return r.under(ctx, "lease", h, lease.JudgeAll, func(c *change, l *Lease) (*Lease, protocol.Operation, error) {
+	return r.under(ctx, h, lease.JudgeAll, func(c *change, l *Lease) (*Lease, protocol.Operation, error) {
 		turn := c.target(h.Ref.StepID)
 		if l.Status == run.LeaseActive && turn != nil && turn.Status == wire.TurnRunning {
 			return nil, nil, nil
@@ -297,7 +297,7 @@ func (r *Runner) RenewLease(ctx context.Context, h lease.Holder, ttl time.Durati
 	if err != nil || !recorded {
 		return out, out.settle(err)
 	}
-	return r.under(ctx, "lease", h, lease.JudgeAll, func(c *change, l *Lease) (*Lease, protocol.Operation, error) {
+	return r.under(ctx, h, lease.JudgeAll, func(c *change, l *Lease) (*Lease, protocol.Operation, error) {
 		next, _, err := longer(c.view.Config, c.view.State, l, c.env.Now)
 		return next, &leases.RecordLease{Action: leases.ActRenewed, Lease: next}, err
 	})
@@ -307,7 +307,7 @@ func (r *Runner) RenewLease(ctx context.Context, h lease.Holder, ttl time.Durati
 // the former session still sends is refused from then on. session "" keeps the session of the
 // holder.
 func (r *Runner) ResumeLease(ctx context.Context, h lease.Holder, session string, ttl time.Duration) (*Leased, error) {
-	return r.under(ctx, "lease", h, lease.JudgeResume, func(c *change, l *Lease) (*Lease, protocol.Operation, error) {
+	return r.under(ctx, h, lease.JudgeResume, func(c *change, l *Lease) (*Lease, protocol.Operation, error) {
 		turn := c.target(h.Ref.StepID)
 		now := c.env.Now
 		until := leases.End(c.view.Config, c.view.State, turn, now, ttl)
@@ -321,7 +321,7 @@ func (r *Runner) ResumeLease(ctx context.Context, h lease.Holder, session string
 
 // ReleaseLease gives the turn back without a result; it may be acquired again.
 func (r *Runner) ReleaseLease(ctx context.Context, h lease.Holder, reason string) (*Leased, error) {
-	return r.under(ctx, "lease", h, lease.JudgeStopped, func(_ *change, l *Lease) (*Lease, protocol.Operation, error) {
+	return r.under(ctx, h, lease.JudgeStopped, func(_ *change, l *Lease) (*Lease, protocol.Operation, error) {
 		next := l.With(run.LeaseReleased)
 		return next, &leases.RecordLease{Action: leases.ActReleased, Lease: next, Reason: reason}, nil
 	})
@@ -329,7 +329,7 @@ func (r *Runner) ReleaseLease(ctx context.Context, h lease.Holder, reason string
 
 // AskCancel records that a holder was asked to give up its lease.
 func (r *Runner) AskCancel(ctx context.Context, h lease.Holder, reason string, force bool) (*Leased, error) {
-	return r.under(ctx, "lease", h, lease.JudgeStopped, func(c *change, l *Lease) (*Lease, protocol.Operation, error) {
+	return r.under(ctx, h, lease.JudgeStopped, func(c *change, l *Lease) (*Lease, protocol.Operation, error) {
 		next := l.Cancelling(reason, c.env.Now)
 		return next, &leases.RecordLease{Action: leases.ActCancelAsked, Lease: next, Reason: reason,
 			Details: ojson.NewObject("force", force, "requested_at_ms", int(c.env.Now.UnixMilli()))}, nil
@@ -339,7 +339,7 @@ func (r *Runner) AskCancel(ctx context.Context, h lease.Holder, reason string, f
 // AckCancel takes the holder's word that it has stopped: the lease is released, the turn stays with
 // the run. It is refused with invalid_state_transition when the holder was not asked to stop.
 func (r *Runner) AckCancel(ctx context.Context, h lease.Holder, status, message string) (*Leased, error) {
-	return r.under(ctx, "lease", h, lease.JudgeStopped, func(c *change, l *Lease) (*Lease, protocol.Operation, error) {
+	return r.under(ctx, h, lease.JudgeStopped, func(c *change, l *Lease) (*Lease, protocol.Operation, error) {
 		if _, at := l.Cancellation(); at == 0 && c.view.State.Status == StatusActive {
 			return nil, nil, &wire.Error{
 				Code:    wire.CodeInvalidStateTransition,
@@ -360,7 +360,7 @@ func (r *Runner) AckCancel(ctx context.Context, h lease.Holder, status, message 
 // ReportProgress records a holder's report on its work as an event dispatch_progress with the given
 // payload (at most 256 KiB).
 func (r *Runner) ReportProgress(ctx context.Context, h lease.Holder, payload *ojson.Object) (*Leased, error) {
-	return r.under(ctx, "lease", h, lease.JudgeAll, func(_ *change, l *Lease) (*Lease, protocol.Operation, error) {
+	return r.under(ctx, h, lease.JudgeAll, func(_ *change, l *Lease) (*Lease, protocol.Operation, error) {
 		return nil, &leases.RecordLease{Action: leases.ActProgress, Lease: l, Progress: payload}, nil
 	})
 }

@@ -44,7 +44,7 @@ func (c *change) writeSignoffs(
 		if err != nil {
 			return "", false, err
 		}
-		data, err := c.readFile(f.Path, projectfile.MaxGate)
+		data, err := c.readFile(f.Path)
 		if err != nil {
 			return "", false, err
 		}
@@ -132,7 +132,7 @@ func (r *Runner) SignDocuments(ctx context.Context) (written []string, err error
 		}
 		var files []evidence.FileBlob
 		for _, p := range paths {
-			data, err := c.readFile(p, projectfile.MaxGate)
+			data, err := c.readFile(p)
 			if err != nil {
 				return nil, err
 			}

@@ -126,8 +126,8 @@ func (c *change) hidden(ctx context.Context) (*gitstatus.Hidden, error) {
 
 // readFile reads a project file for the rules: a regular file of bounded size, never through a link
 // out of the project. A missing one is nil without error.
-func (c *change) readFile(path string, limit int64) ([]byte, error) {
-	return projectfile.Read(c.r.store.Dir(), path, limit)
+func (c *change) readFile(path string) ([]byte, error) {
+	return projectfile.Read(c.r.store.Dir(), path, projectfile.MaxGate)
 }
 
 // gateFiles reads the files of the current phase's gate and of its last failure.
@@ -141,7 +141,7 @@ func (c *change) gateDocuments(ctx context.Context) ([]gates.DocumentFact, error
 		var data []byte
 		if clean, problem := wire.CleanPath(p); problem == "" {
 			var err error
-			if data, err = c.readFile(clean, projectfile.MaxGate); err != nil {
+			if data, err = c.readFile(clean); err != nil {
 				return nil, err
 			}
 		}

@@ -113,20 +113,14 @@ func (g *Git) WithIndex(name string) *Git {
 // is an *Error: code git_failed wrapping a *GitError when git failed, git_missing when there is no git,
 // git_output_too_large. When ctx ends first the error wraps ctx's cause.
 func (g *Git) Run(ctx context.Context, stdin []byte, args ...string) ([]byte, error) {
-	out, _, err := g.run(ctx, stdin, args...)
-	return out, err
-}
-
-// run also returns the warnings of a git that succeeded.
-func (g *Git) run(ctx context.Context, stdin []byte, args ...string) (stdout, stderr []byte, err error) {
 	if err := ctx.Err(); err != nil {
-		return nil, nil, interrupted(ctx, args)
+		return nil, interrupted(ctx, args)
 	}
 	runCtx, stop := context.WithCancel(ctx)
 	defer stop()
 	cmd, err := g.Command(runCtx, args)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	out := &BoundedBuffer{Limit: g.MaxOutput, full: stop}
 	if out.Limit <= 0 {
@@ -154,16 +148,16 @@ func (g *Git) run(ctx context.Context, stdin []byte, args ...string) (stdout, st
 	}
 	switch {
 	case out.overflow:
-		return nil, nil, fail.Errorf(fail.CodeOutputTooLarge, nil, "git %s printed more than %d bytes", name(args),
+		return nil, fail.Errorf(fail.CodeOutputTooLarge, nil, "git %s printed more than %d bytes", name(args),
 			out.Limit)
 	case waited && ctx.Err() == nil:
-		return nil, nil, waitedAtPipe(args)
+		return nil, waitedAtPipe(args)
 	case ctx.Err() != nil, err != nil && signalled(ctx, cmd):
-		return nil, nil, interrupted(ctx, args)
+		return nil, interrupted(ctx, args)
 	case err != nil:
-		return out.Buf.Bytes(), nil, g.Failure(args, err, complaint.Buf.String())
+		return out.Buf.Bytes(), g.Failure(args, err, complaint.Buf.String())
 	}
-	return out.Buf.Bytes(), complaint.Buf.Bytes(), nil
+	return out.Buf.Bytes(), nil
 }
 
 func waitedAtPipe(args []string) error {

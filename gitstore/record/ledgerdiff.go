@@ -126,8 +126,8 @@ func amendment(l wire.Ledger, was, now []byte) string {
 	switch l {
 	case wire.LedgerHistory:
 		if b.Has("files_changed_recovered_at") && !a.Has("files_changed_recovered_at") {
-			if !superset(a, b, "files_changed") ||
-				!superset(a.Object("observed_artifact"), b.Object("observed_artifact"), "files_changed") {
+			if !keepsFiles(a, b) ||
+				!keepsFiles(a.Object("observed_artifact"), b.Object("observed_artifact")) {
 				return "a recovery removed files from the recorded row"
 			}
 			for _, o := range []*ojson.Object{a, b, a.Object("observed_artifact"), b.Object("observed_artifact")} {
@@ -155,13 +155,13 @@ func amendment(l wire.Ledger, was, now []byte) string {
 	return ""
 }
 
-// superset reports whether b's array key holds every string of a's.
-func superset(a, b *ojson.Object, key string) bool {
+// keepsFiles reports whether b names every changed file that a names.
+func keepsFiles(a, b *ojson.Object) bool {
 	have := make(map[string]bool)
-	for _, s := range b.Strings(key) {
+	for _, s := range b.Strings("files_changed") {
 		have[s] = true
 	}
-	for _, s := range a.Strings(key) {
+	for _, s := range a.Strings("files_changed") {
 		if !have[s] {
 			return false
 		}

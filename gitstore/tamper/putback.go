@@ -99,9 +99,11 @@ func (s *Watch) Settled(turn string) bool {
 	return err == nil && fi.Mode().IsRegular()
 }
 
-// TakeSettled reports, once, whether a turn was settled.
-func (s *Watch) TakeSettled(turn string) bool {
-	return record.SafeName(turn) && os.Remove(s.path(turn)+settledSuffix) == nil
+// ForgetSettled forgets that a turn was settled.
+func (s *Watch) ForgetSettled(turn string) {
+	if record.SafeName(turn) {
+		_ = os.Remove(s.path(turn) + settledSuffix)
+	}
 }
 
 // PutBack compares git's current settings with the note, and restores what an agent must not change. It keeps the

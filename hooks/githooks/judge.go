@@ -247,7 +247,7 @@ func (j *judge) talk(e edit, say sayer) error {
 	}
 	ok, err := j.witness.talk(next)
 	if err == nil && !ok {
-		err = j.unconfirmed1(RuleOrchestratorOwned, say,
+		err = j.reportUnconfirmed(RuleOrchestratorOwned, say,
 			"it is not the talk of any run; only this program appends to it")
 	}
 	return err
@@ -261,7 +261,7 @@ func (j *judge) tasks(e edit, say sayer) error {
 	}
 	ok, err := j.witness.tasks(next)
 	if err == nil && !ok {
-		err = j.unconfirmed1(RuleOrchestratorOwned, say,
+		err = j.reportUnconfirmed(RuleOrchestratorOwned, say,
 			"its managed sections are not what any run recorded; write outside of them")
 	}
 	return err
@@ -274,13 +274,13 @@ func (j *judge) document(e edit, d wire.Document, say sayer) error {
 		return err
 	}
 	if d != wire.DocState {
-		return j.unconfirmed1(RuleOrchestratorOwned, say, "only this program writes it")
+		return j.reportUnconfirmed(RuleOrchestratorOwned, say, "only this program writes it")
 	}
 	next, err := j.blob(e.NewOID)
 	if err != nil || j.isFresh(next) {
 		return err
 	}
-	return j.unconfirmed1(RuleStateUnconfirmed, say, "no operation of a run led to this state")
+	return j.reportUnconfirmed(RuleStateUnconfirmed, say, "no operation of a run led to this state")
 }
 
 // isFresh reports whether data is the state of a project before its first run. No other state is valid without a
@@ -302,7 +302,7 @@ func (j *judge) isFresh(data []byte) bool {
 func (j *judge) work(e edit, path string, say sayer) error {
 	ok, err := j.witness.evidence(path, e.NewOID)
 	if err == nil && !ok {
-		err = j.unconfirmed1(RuleOrchestratorOwned, say, "no run holds it and no accepted turn made it")
+		err = j.reportUnconfirmed(RuleOrchestratorOwned, say, "no run holds it and no accepted turn made it")
 	}
 	return err
 }
@@ -328,13 +328,13 @@ func (j *judge) own(e edit, path string, say sayer) error {
 	return nil
 }
 
-// unconfirmed1 reports that no run confirms a file. When an unverified run might, that is the reason given.
-func (j *judge) unconfirmed1(rule string, say sayer, format string, args ...any) error {
+// reportUnconfirmed reports that no run confirms a file. When an unverified run might, that is the reason given.
+func (j *judge) reportUnconfirmed(rule string, say sayer, text string) error {
 	why, err := j.witness.unproven()
 	if err != nil {
 		return err
 	}
-	text, hint := fmt.Sprintf(format, args...), restoreHint
+	hint := restoreHint
 	if why != "" {
 		text, hint = text+"; not believed is "+why, lookHint
 	}

@@ -101,7 +101,7 @@ func runAssign(ctx context.Context, f *term.Factory, o *assignOptions) error {
 			p.Printf("Gate %s waits no more: its request is taken back.\n", p.Bold(term.OneLine(a.Left)))
 		}
 		p.Printf("Turn %s is assigned to %s.\n\n", p.Bold(a.Turn.TurnID), p.Bold(term.OneLine(a.Turn.AssignedRole)))
-		printDispatched(p, f, a.Turn)
+		printDispatched(p, a.Turn)
 		if auto {
 			shared.PrintNext(p, n)
 			return
@@ -117,7 +117,7 @@ func runAssign(ctx context.Context, f *term.Factory, o *assignOptions) error {
 }
 
 // printDispatched tells the actor of a turn what to read and where to write.
-func printDispatched(p *term.Printer, f *term.Factory, t *run.Turn) {
+func printDispatched(p *term.Printer, t *run.Turn) {
 	p.Field("Instructions", "%s/PROMPT.md", wire.BundleDir(t.TurnID))
 	p.Field("Result to", "%s", wire.StagingPath(t.TurnID))
 	if at, err := wire.ParseTime(t.DeadlineAt); err == nil {

@@ -73,7 +73,7 @@ func runReject(ctx context.Context, f *term.Factory, o runner.RejectOptions) err
 		} else {
 			p.Printf("Turn %s of %s is rejected; attempt %d begins.\n\n", p.Bold(t.TurnID),
 				p.Bold(term.OneLine(t.AssignedRole)), t.Attempt)
-			printDispatched(p, f, t)
+			printDispatched(p, t)
 		}
 		if out.Result.Preserved != "" {
 			p.Field("Kept", "%s", term.OneLine(out.Result.Preserved))
@@ -155,7 +155,7 @@ func runReissue(ctx context.Context, f *term.Factory, o runner.ReissueOptions, y
 	f.Out.Emit(payload, func(p *term.Printer) {
 		p.Printf("Turn %s replaces %s, for %s.\n\n", p.Bold(t.TurnID), term.OneLine(out.Result.OldTurn),
 			p.Bold(term.OneLine(t.AssignedRole)))
-		printDispatched(p, f, t)
+		printDispatched(p, t)
 		shared.PrintWhere(p, &out.Done)
 		shared.PrintNext(p, n)
 	})

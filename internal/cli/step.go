@@ -252,7 +252,7 @@ func showManual(ctx context.Context, f *term.Factory, r *runner.Runner, v *runne
 	payload.Set("next_action", shared.NextObject(n))
 	f.Out.Emit(payload, func(p *term.Printer) {
 		p.Printf("Turn %s of %s is for a person.\n\n", p.Bold(t.TurnID), p.Bold(term.OneLine(t.AssignedRole)))
-		printDispatched(p, f, t)
+		printDispatched(p, t)
 		p.Field("Skeleton", "%s", "git agentxchain turn show --template "+t.TurnID)
 		shared.PrintNext(p, n)
 	})

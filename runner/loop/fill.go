@@ -65,7 +65,8 @@ func (l *loop) takeUp(launched *[]*flight) (moved bool) {
 			if len(l.flights) >= l.slots() {
 				continue
 			}
-			moved = l.resume(turn, launched) || moved
+			l.resume(turn, launched)
+			moved = true
 		case wire.TurnFailedAcceptance:
 			l.reconsider(turn)
 			moved = true
@@ -96,17 +97,17 @@ func (l *loop) takeUp(launched *[]*flight) (moved bool) {
 
 // resume dispatches an active turn. One that is new to this loop may have been carried out already:
 // a result of the present attempt is then used as it is, without asking the agent twice.
-func (l *loop) resume(turn *run.Turn, launched *[]*flight) bool {
+func (l *loop) resume(turn *run.Turn, launched *[]*flight) {
 	if l.fresh[turn.TurnID] != turn.Attempt {
 		if st, err := l.r.LookStaged(turn.TurnID); err == nil && st.Data != nil && envelope(st.Data) == "" &&
 			ofAttempt(turn, st) {
 			l.notice(turn.TurnID, "resumed", "the result was staged already")
 			l.accept(&flight{turn: turn})
-			return true
+			return
 		}
 		inHand := l.inHand(turn)
 		if !inHand && !l.again(turn) {
-			return true
+			return
 		}
 		turn, _ = l.state().ActiveTurns.Get(turn.TurnID)
 		l.fresh[turn.TurnID] = turn.Attempt
@@ -115,7 +116,6 @@ func (l *loop) resume(turn *run.Turn, launched *[]*flight) bool {
 		}
 	}
 	*launched = append(*launched, l.launch(turn))
-	return true
 }
 
 // inHand reports whether a person has the turn and time left for it: resuming it is not recorded

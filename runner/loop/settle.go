@@ -51,7 +51,7 @@ func (l *loop) settle(f *flight) {
 	case runtimes.Returned, runtimes.Staged:
 		l.take(f)
 	case runtimes.Rejected:
-		l.reject(f, "dispatch", cmp.Or(out.Reason, "the agent's answer is no result"))
+		l.reject(f, cmp.Or(out.Reason, "the agent's answer is no result"))
 	case runtimes.Blocked:
 		l.blocked(f)
 	case runtimes.TimedOut:
@@ -69,7 +69,7 @@ func (l *loop) settle(f *flight) {
 			l.fail(CallerStopped, cmp.Or(out.Reason, "the dispatch of turn "+f.turn.TurnID+" was given up"), nil)
 		}
 	default:
-		l.reject(f, "dispatch", fmt.Sprintf("the dispatch ended with an unknown outcome: %q", out.Kind))
+		l.reject(f, fmt.Sprintf("the dispatch ended with an unknown outcome: %q", out.Kind))
 	}
 }
 
@@ -140,7 +140,7 @@ func (l *loop) threw(f *flight) {
 		l.fail(DispatchError, fmt.Sprintf("the dispatch of %s crashed: %s", f.turn.AssignedRole, f.threw), nil)
 		return
 	}
-	l.reject(f, "dispatch", "the dispatch crashed: "+f.threw)
+	l.reject(f, "the dispatch crashed: "+f.threw)
 }
 
 // take stages what the agent has returned and has it accepted.
@@ -151,16 +151,16 @@ func (l *loop) take(f *flight) {
 	} else {
 		st, err := l.r.Staged(f.turn.TurnID)
 		if err != nil {
-			l.reject(f, "dispatch", "the staged result cannot be read: "+err.Error())
+			l.reject(f, "the staged result cannot be read: "+err.Error())
 			return
 		}
 		if data = st.Data; data == nil {
-			l.reject(f, "dispatch", "the agent ended without a result at "+f.job.StagingPath)
+			l.reject(f, "the agent ended without a result at "+f.job.StagingPath)
 			return
 		}
 	}
 	if problem := envelope(data); problem != "" {
-		l.reject(f, "dispatch", problem)
+		l.reject(f, problem)
 		return
 	}
 	priced, changed := withCost(data, f.out)
@@ -171,7 +171,7 @@ func (l *loop) take(f *flight) {
 		}); err != nil {
 			l.stale = true
 			if !overtaken(err) {
-				l.reject(f, "dispatch", "the result cannot be staged: "+err.Error())
+				l.reject(f, "the result cannot be staged: "+err.Error())
 			}
 			return
 		}
@@ -331,8 +331,8 @@ func rejectionOf(err error) rejection {
 }
 
 // reject sends back a turn whose dispatch returned nothing that is a result.
-func (l *loop) reject(f *flight, stage, reason string) {
-	rej := rejection{stage: stage, reason: reason}
+func (l *loop) reject(f *flight, reason string) {
+	rej := rejection{stage: "dispatch", reason: reason}
 	if f.out != nil && f.out.CostUSD != nil {
 		rej.cost = max(0, *f.out.CostUSD)
 	}

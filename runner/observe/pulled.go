@@ -104,7 +104,7 @@ func (w *Work) lookPulled(ctx context.Context, turn *run.Turn, from object.OID, 
 			p.base = string(up.Commit)
 		}
 	}
-	if err := w.compareSides(ctx, p, sides, from, st.Head); err != nil {
+	if err := w.compareSides(ctx, p, sides); err != nil {
 		return nil, err
 	}
 	for _, b := range sides {
@@ -175,7 +175,7 @@ func (w *Work) side(
 
 // compareSides decides for each pulled path whether HEAD has the pulled version: as in the branch
 // or, where the turn's own commit had changed it too, as git merges both.
-func (w *Work) compareSides(ctx context.Context, p *pulled, sides []*brought, from, head object.OID) error {
+func (w *Work) compareSides(ctx context.Context, p *pulled, sides []*brought) error {
 	var merges []merge
 	for _, b := range sides {
 		for f, theirs := range b.files {

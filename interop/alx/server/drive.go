@@ -83,7 +83,7 @@ func (s *Server) carryOut(x *session) {
 	began := s.opt.Now()
 	stopped, again := s.driveSafely(s.runs, x)
 	ctx := context.WithoutCancel(s.runs)
-	if _, err := s.index.refresh(ctx, x); err != nil {
+	if err := s.index.refresh(ctx, x); err != nil {
 		log.Error("the run cannot be read", "error", err.Error())
 		if stopped == nil {
 			stopped = alx.Errorf(alx.CodeInternal, "The run cannot be read: %s.", strings.TrimSuffix(err.Error(), "."))

@@ -154,17 +154,16 @@ func createdAt(st *run.State) int64 {
 	return at.UnixNano()
 }
 
-// refresh updates a session and reports whether anything was new.
-func (x *index) refresh(ctx context.Context, s *session) (bool, error) {
+// refresh updates a session.
+func (x *index) refresh(ctx context.Context, s *session) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	was := s.tip
 	err := x.read(ctx, s)
-	if err != nil || s.tip == was {
-		return false, err
+	if err == nil && s.tip != was {
+		s.show()
 	}
-	s.show()
-	return true, nil
+	return err
 }
 
 // read brings the facts of a session up to its run's ref. What has been read stays; only additions

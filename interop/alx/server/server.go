@@ -160,7 +160,7 @@ func (s *Server) load(ctx context.Context) error {
 	}
 	for _, rec := range list {
 		x := s.newSession(rec)
-		if _, err := s.index.refresh(ctx, x); err != nil {
+		if err := s.index.refresh(ctx, x); err != nil {
 			s.log.Error("a run cannot be read", "sessionId", rec.SessionID, "executionId", rec.ExecutionID,
 				"error", err.Error())
 		}

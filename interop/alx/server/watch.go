@@ -52,7 +52,7 @@ func (s *Server) watch() {
 
 // news updates a session.
 func (s *Server) news(x *session) {
-	if _, err := s.index.refresh(context.WithoutCancel(s.runs), x); err != nil {
+	if err := s.index.refresh(context.WithoutCancel(s.runs), x); err != nil {
 		s.log.Warn("a run cannot be read", "executionId", x.facts.Run, "error", err.Error())
 	}
 }

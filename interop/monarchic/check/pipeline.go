@@ -24,7 +24,7 @@ func RoleAware(spec *ojson.Object) bool {
 func (j *judge) pipeline(o *ojson.Object, at string) {
 	aware := RoleAware(o)
 	if aware {
-		j.filled(o, at, "pipeline.role_aware", "a role-aware pipeline", "version", "objective", "project_key")
+		j.filled(o, at, "a role-aware pipeline", "version", "objective", "project_key")
 	}
 	g := graph{edges: map[string][]edge{}}
 	tasks := ojson.Member(at, "tasks")
@@ -55,7 +55,7 @@ func (j *judge) pipelineTask(t *ojson.Object, at string, aware bool, g *graph) {
 		j.safe(id, ojson.Member(at, key))
 	}
 	if aware {
-		j.filled(t, at, "pipeline.role_aware", "every task of a role-aware pipeline", "role", "goal")
+		j.filled(t, at, "every task of a role-aware pipeline", "role", "goal")
 		j.pipelineRole(t, at)
 	} else if !t.Has("task") {
 		j.fail(ojson.Member(at, "task"), "pipeline.task_body",
@@ -119,15 +119,15 @@ func (j *judge) pipelineRole(t *ojson.Object, at string) {
 }
 
 // filled reports members that must be present and hold more than white space.
-func (j *judge) filled(o *ojson.Object, at, rule, whose string, names ...string) {
+func (j *judge) filled(o *ojson.Object, at, whose string, names ...string) {
 	for _, name := range names {
 		v, ok := o.Get(name)
 		s, isText := v.(string)
 		switch {
 		case !ok:
-			j.fail(ojson.Member(at, name), rule, fmt.Sprintf("%s needs %s", whose, name))
+			j.fail(ojson.Member(at, name), "pipeline.role_aware", fmt.Sprintf("%s needs %s", whose, name))
 		case isText && blank(s):
-			j.fail(ojson.Member(at, name), rule, fmt.Sprintf("%s needs %s, which is blank", whose, name))
+			j.fail(ojson.Member(at, name), "pipeline.role_aware", fmt.Sprintf("%s needs %s, which is blank", whose, name))
 		}
 	}
 }
