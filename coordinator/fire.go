@@ -36,24 +36,23 @@ const (
 // TrustCommand is the command with which a person trusts the hooks of a workspace.
 const TrustCommand = Program + " multi hooks --trust"
 
-// Hooks returns the hooks of the workspace, to show or trust them. Errors: those of reading the configuration.
-func (c *Coordinator) Hooks(ctx context.Context) (*trust.OtherHooks, error) {
-	data, err := readRegular(c.store.root, initiative.ConfigFile, initiative.MaxConfigBytes)
-	if err != nil {
-		return nil, failed(initiative.ConfigFile, err)
-	}
-	if data == nil {
-		return nil, noConfig(c.store.Dir())
-	}
-	cfg, problems, e := initiative.Decode(data)
-	if e == nil {
-		e = initiative.ConfigError(problems)
-	}
+// TrustState returns what the hooks of the workspace would run, and whether that is trusted. Errors: those of reading
+// the configuration.
+func (c *Coordinator) TrustState(ctx context.Context) (*trust.State, error) {
+	cfg, e := newReader(c.store.root).config(c.store.Dir())
 	if e != nil {
 		return nil, e
 	}
-	h := c.hooksOf(ctx, cfg)
-	return &h, nil
+	return c.hooksOf(ctx, cfg).State(ctx)
+}
+
+// Trust agrees to exactly the hooks of the workspace that were shown, as trust.OtherHooks.Trust does.
+func (c *Coordinator) Trust(ctx context.Context, digest string) error {
+	cfg, e := newReader(c.store.root).config(c.store.Dir())
+	if e != nil {
+		return e
+	}
+	return c.hooksOf(ctx, cfg).Trust(ctx, digest)
 }
 
 func (c *Coordinator) hooksOf(ctx context.Context, cfg *initiative.Config) trust.OtherHooks {
@@ -67,7 +66,13 @@ func (c *Coordinator) hooksOf(ctx context.Context, cfg *initiative.Config) trust
 		in.Turn, in.Why = runner.InsideTurnOf(c.opt.Getenv, dirs...)
 		return in
 	}
-	return trust.OtherHooks{Dir: c.store.Dir(), Hooks: cfg.Hooks, By: by}
+	return trust.OtherHooks{
+		Dir:     c.store.Dir(),
+		Hooks:   cfg.Hooks,
+		By:      by,
+		File:    initiative.ConfigFile,
+		Command: TrustCommand,
+	}
 }
 
 // willRun refuses a command, before any of it has happened, if it would run hooks that are not trusted on this
@@ -79,7 +84,7 @@ func (c *Coordinator) willRun(ctx context.Context, cfg *initiative.Config, phase
 	h := c.hooksOf(ctx, cfg)
 	t, err := h.State(ctx)
 	if err == nil && !t.Trusted() {
-		return h.Untrusted(t, initiative.ConfigFile, TrustCommand, phases)
+		return h.Untrusted(t, phases)
 	}
 	return err
 }

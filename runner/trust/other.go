@@ -16,9 +16,11 @@ import (
 
 // OtherHooks holds the hooks of a document other than agentxchain.json.
 type OtherHooks struct {
-	Dir   string        // where their commands start
-	Hooks *ojson.Object // phase -> list of hooks, as in agentxchain.json
-	By    Asker         // who asks, and where the answer is kept
+	Dir     string        // where their commands start
+	Hooks   *ojson.Object // phase -> list of hooks, as in agentxchain.json
+	By      Asker         // who asks, and where the answer is kept
+	File    string        // the document that names them
+	Command string        // with which a person trusts them
 }
 
 // State returns what the hooks would run and whether that is trusted.
@@ -26,11 +28,10 @@ func (h OtherHooks) State(ctx context.Context) (*State, error) {
 	return h.By.State(ctx, h.Dir, &config.Config{Hooks: h.Hooks})
 }
 
-// Trust agrees to exactly what was shown, like runner.Runner.Trust. command is what a person runs
-// instead of an agent. Errors: inside_dispatched_turn, state_moved, and not_a_git_repository where
-// nothing can be kept.
-func (h OtherHooks) Trust(ctx context.Context, digest, command string) error {
-	if err := PersonOnly(h.By.Inside(), "trust hooks", command); err != nil {
+// Trust agrees to exactly what was shown, like runner.Runner.Trust. Errors: inside_dispatched_turn,
+// state_moved, and not_a_git_repository where nothing can be kept.
+func (h OtherHooks) Trust(ctx context.Context, digest string) error {
+	if err := PersonOnly(h.By.Inside(), "trust hooks", h.Command); err != nil {
 		return err
 	}
 	t, err := h.State(ctx)
@@ -42,7 +43,7 @@ func (h OtherHooks) Trust(ctx context.Context, digest, command string) error {
 			Code:    gitstore.CodeStateMoved,
 			Field:   "hooks",
 			Message: "What would be run has changed since it was shown.",
-			Hint:    command,
+			Hint:    h.Command,
 		}
 	case h.By.Repo == nil:
 		return &wire.Error{
@@ -56,7 +57,7 @@ func (h OtherHooks) Trust(ctx context.Context, digest, command string) error {
 }
 
 // Untrusted returns the refusal to run hooks of the given phases.
-func (h OtherHooks) Untrusted(t *State, file, command string, phases []string) *wire.Error {
+func (h OtherHooks) Untrusted(t *State, phases []string) *wire.Error {
 	e := Untrusted(t.Scope, phases)
 	var names []string
 	for _, k := range t.Scope.Hooks {
@@ -64,8 +65,8 @@ func (h OtherHooks) Untrusted(t *State, file, command string, phases []string) *
 			names = append(names, k.Phase+" "+k.Name)
 		}
 	}
-	e.Message = file + " names hooks that are not trusted on this machine (" + wire.ListSome(names, 3) +
+	e.Message = h.File + " names hooks that are not trusted on this machine (" + wire.ListSome(names, 3) +
 		"); nothing was run and nothing was changed."
-	e.Hint = command
+	e.Hint = h.Command
 	return e
 }

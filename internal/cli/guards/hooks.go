@@ -26,12 +26,7 @@ func NewHooksCommand(f *term.Factory) *ucli.Command {
 				}, Usage: "what agentxchain.json would run and contact on this machine",
 				Description: "Lists lifecycle hooks, webhooks, gate actions and runtimes, the project files that " +
 					"their commands name, and whether all of it is trusted here. Runs nothing.",
-				Action: func(c *ucli.Context) error {
-					if err := shared.NoArgs(c); err != nil {
-						return err
-					}
-					return runHooksShow(c.Context, f)
-				},
+				Action: func(c *ucli.Context) error { return runHooksShow(c.Context, f) },
 			},
 			{
 				Name: "trust", Usage: "let what agentxchain.json names run on this machine",
@@ -44,9 +39,6 @@ func NewHooksCommand(f *term.Factory) *ucli.Command {
 					&ucli.BoolFlag{Name: "revoke", Usage: "take back every trust given in this repository"},
 				},
 				Action: func(c *ucli.Context) error {
-					if err := shared.NoArgs(c); err != nil {
-						return err
-					}
 					return runHooksTrust(c.Context, f, c.Bool("yes"), c.Bool("revoke"))
 				},
 			},
@@ -106,24 +98,8 @@ func runHooksTrust(ctx context.Context, f *term.Factory, yes, revoke bool) error
 	if err != nil {
 		return err
 	}
-	if !t.Scope.Empty() && t.How != trust.Stored {
-		if !yes {
-			for _, line := range shared.TrustLines(t.Scope) {
-				f.Out.Notice("%s", line)
-			}
-			agreed, err := f.Prompt.Confirm(ctx, "Let all of this run on this machine?", "--yes", false)
-			if err != nil {
-				return err
-			}
-			if !agreed {
-				return term.Errorf(trust.CodeHooksUntrusted,
-					"nothing was trusted").WithHint("git agentxchain hooks show")
-			}
-		}
-		if err := r.Trust(ctx, t.Scope.Digest); err != nil {
-			return err
-		}
-		t.How = trust.Stored
+	if err := shared.Agree(ctx, f, r, t, yes, "git agentxchain hooks show"); err != nil {
+		return err
 	}
 	f.Out.Emit(shared.TrustObject(t), func(p *term.Printer) {
 		if t.Scope.Empty() {

@@ -8,6 +8,7 @@ import (
 	ucli "github.com/urfave/cli/v2"
 
 	"github.com/git-agentxchain/git-agentxchain/coordinator"
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/shared"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
@@ -20,8 +21,8 @@ func newMultiAbandonCommand(f *term.Factory) *ucli.Command {
 			&ucli.StringFlag{Name: "reason", Usage: "why (`TEXT`); required, and recorded"},
 		},
 		Action: func(c *ucli.Context) error {
-			return onWorkspace(f, c, func(ctx context.Context, co *coordinator.Coordinator) error {
-				return runMultiAbandon(ctx, f, co, c.String("reason"))
+			return shared.WithWorkspace(f, func(co *coordinator.Coordinator) error {
+				return runMultiAbandon(c.Context, f, co, c.String("reason"))
 			})
 		},
 	}

@@ -71,11 +71,11 @@ func newMultiApproveCommand(f *term.Factory) *ucli.Command {
 			case o.Deny && o.Show:
 				return term.UsageErrorf("--show and --deny cannot be used together: --show decides nothing")
 			}
-			return shared.SignedTo(c, f, onWorkspace(f, c, func(ctx context.Context, co *coordinator.Coordinator) error {
+			return shared.SignedTo(c, f, shared.WithWorkspace(f, func(co *coordinator.Coordinator) error {
 				if o.Show {
-					return showGate(ctx, f, co)
+					return showGate(c.Context, f, co)
 				}
-				return runMultiApprove(ctx, f, co, o)
+				return runMultiApprove(c.Context, f, co, o)
 			}))
 		},
 	}
@@ -95,7 +95,7 @@ func runMultiApprove(ctx context.Context, f *term.Factory, co *coordinator.Coord
 		}
 	}
 	var out *coordinator.Decision
-	err := trustingWorkspace(ctx, f, co, func() (err error) {
+	err := shared.TrustingWorkspace(ctx, f, co, func() (err error) {
 		out, err = co.Approve(ctx, o.ApproveOptions)
 		return err
 	})

@@ -11,7 +11,6 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/shared"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
-	"github.com/git-agentxchain/git-agentxchain/runner/trust"
 )
 
 func newMultiHooksCommand(f *term.Factory) *ucli.Command {
@@ -23,40 +22,22 @@ func newMultiHooksCommand(f *term.Factory) *ucli.Command {
 			&ucli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "do not ask"},
 		},
 		Action: func(c *ucli.Context) error {
-			return onWorkspace(f, c, func(ctx context.Context, co *coordinator.Coordinator) error {
-				return runMultiHooks(ctx, f, co, c.Bool("trust"), c.Bool("yes"))
+			return shared.WithWorkspace(f, func(co *coordinator.Coordinator) error {
+				return runMultiHooks(c.Context, f, co, c.Bool("trust"), c.Bool("yes"))
 			})
 		},
 	}
 }
 
 func runMultiHooks(ctx context.Context, f *term.Factory, co *coordinator.Coordinator, agree, yes bool) error {
-	h, err := co.Hooks(ctx)
+	t, err := co.TrustState(ctx)
 	if err != nil {
 		return err
 	}
-	t, err := h.State(ctx)
-	if err != nil {
-		return err
-	}
-	if agree && !t.Scope.Empty() && t.How != trust.Stored {
-		if !yes {
-			for _, line := range shared.TrustLines(t.Scope) {
-				f.Out.Notice("%s", line)
-			}
-			agreed, err := f.Prompt.Confirm(ctx, "Let all of this run on this machine?", "--yes", false)
-			if err != nil {
-				return err
-			}
-			if !agreed {
-				return term.Errorf(trust.CodeHooksUntrusted,
-					"nothing was trusted").WithHint("git agentxchain multi hooks")
-			}
-		}
-		if err := h.Trust(ctx, t.Scope.Digest, coordinator.TrustCommand); err != nil {
+	if agree {
+		if err := shared.Agree(ctx, f, co, t, yes, "git agentxchain multi hooks"); err != nil {
 			return err
 		}
-		t.How = trust.Stored
 	}
 	f.Out.Emit(shared.TrustObject(t), func(p *term.Printer) {
 		if t.Scope.Empty() {

@@ -8,6 +8,7 @@ import (
 	ucli "github.com/urfave/cli/v2"
 
 	"github.com/git-agentxchain/git-agentxchain/coordinator"
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/shared"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
@@ -17,8 +18,8 @@ func newMultiInitCommand(f *term.Factory) *ucli.Command {
 		Name: "init", Usage: "start the initiative of agentxchain-multi.json",
 		Description: "Joins the active run of each repository, and starts one where there is none. Checks all repositories first: if a required one cannot take part, none is changed. Never replaces an initiative that has not ended.",
 		Action: func(c *ucli.Context) error {
-			return onWorkspace(f, c,
-				func(ctx context.Context, co *coordinator.Coordinator) error { return runMultiInit(ctx, f, co) })
+			return shared.WithWorkspace(f,
+				func(co *coordinator.Coordinator) error { return runMultiInit(c.Context, f, co) })
 		},
 	}
 }

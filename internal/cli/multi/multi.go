@@ -3,9 +3,6 @@
 package multi
 
 import (
-	"context"
-	"errors"
-
 	ucli "github.com/urfave/cli/v2"
 
 	"github.com/git-agentxchain/git-agentxchain/coordinator"
@@ -35,49 +32,6 @@ func NewCommand(f *term.Factory) *ucli.Command {
 			newMultiHooksCommand(f),
 		},
 	}
-}
-
-// onWorkspace runs a command on the workspace. A person who can be asked about untrusted hooks is
-// shown what would run, once.
-func onWorkspace(f *term.Factory, c *ucli.Context, command func(ctx context.Context,
-	co *coordinator.Coordinator) error) error {
-	if err := shared.NoArgs(c); err != nil {
-		return err
-	}
-	return shared.WithWorkspace(f, func(co *coordinator.Coordinator) error { return command(c.Context, co) })
-}
-
-// trustingWorkspace is shared.Trusting for the hooks of a workspace.
-func trustingWorkspace(ctx context.Context, f *term.Factory, co *coordinator.Coordinator, command func() error) error {
-	err := command()
-	var refusal *wire.Error
-	if !errors.As(err, &refusal) || refusal.Hint != coordinator.TrustCommand || !f.Interactive() {
-		return err
-	}
-	h, herr := co.Hooks(ctx)
-	if herr != nil {
-		return err
-	}
-	t, terr := h.State(ctx)
-	if terr != nil || t.Scope.Empty() {
-		return err
-	}
-	f.Out.Notice("%s makes this command run programs or contact addresses that are not trusted here:",
-		initiative.ConfigFile)
-	for _, line := range shared.TrustLines(t.Scope) {
-		f.Out.Notice("%s", line)
-	}
-	agreed, perr := f.Prompt.Confirm(ctx, "Trust all of this on this machine, and continue?", "--trust", false)
-	if perr != nil {
-		return perr
-	}
-	if !agreed {
-		return err
-	}
-	if err := h.Trust(ctx, t.Scope.Digest, coordinator.TrustCommand); err != nil {
-		return err
-	}
-	return command()
 }
 
 // actionObjects adds next actions for --json: the command of the first, or null, and all

@@ -9,6 +9,7 @@ import (
 	ucli "github.com/urfave/cli/v2"
 
 	"github.com/git-agentxchain/git-agentxchain/coordinator"
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/shared"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
@@ -23,8 +24,8 @@ func newMultiResyncCommand(f *term.Factory) *ucli.Command {
 			&ucli.BoolFlag{Name: "dry-run", Usage: "only show where the record and the repositories disagree"},
 		},
 		Action: func(c *ucli.Context) error {
-			return onWorkspace(f, c, func(ctx context.Context, co *coordinator.Coordinator) error {
-				return runMultiResync(ctx, f, co, c.Bool("dry-run"))
+			return shared.WithWorkspace(f, func(co *coordinator.Coordinator) error {
+				return runMultiResync(c.Context, f, co, c.Bool("dry-run"))
 			})
 		},
 	}
@@ -32,7 +33,7 @@ func newMultiResyncCommand(f *term.Factory) *ucli.Command {
 
 func runMultiResync(ctx context.Context, f *term.Factory, co *coordinator.Coordinator, dryRun bool) error {
 	var out *coordinator.ResyncDone
-	err := trustingWorkspace(ctx, f, co, func() (err error) {
+	err := shared.TrustingWorkspace(ctx, f, co, func() (err error) {
 		out, err = co.Resync(ctx, dryRun)
 		return err
 	})
@@ -107,8 +108,8 @@ func newMultiResumeCommand(f *term.Factory) *ucli.Command {
 			},
 		},
 		Action: func(c *ucli.Context) error {
-			return onWorkspace(f, c, func(ctx context.Context, co *coordinator.Coordinator) error {
-				return runMultiResume(ctx, f, co, c.StringSlice("relink"))
+			return shared.WithWorkspace(f, func(co *coordinator.Coordinator) error {
+				return runMultiResume(c.Context, f, co, c.StringSlice("relink"))
 			})
 		},
 	}
@@ -116,7 +117,7 @@ func newMultiResumeCommand(f *term.Factory) *ucli.Command {
 
 func runMultiResume(ctx context.Context, f *term.Factory, co *coordinator.Coordinator, relink []string) error {
 	var out *coordinator.Resumed
-	err := trustingWorkspace(ctx, f, co, func() (err error) {
+	err := shared.TrustingWorkspace(ctx, f, co, func() (err error) {
 		out, err = co.Resume(ctx, relink)
 		return err
 	})

@@ -21,8 +21,8 @@ func newMultiStatusCommand(f *term.Factory) *ucli.Command {
 		Name: "status", Usage: "show where the initiative stands and what to do next",
 		Description: "Reads the workspace and its repositories. Changes nothing, and runs no program of any repository.",
 		Action: func(c *ucli.Context) error {
-			return onWorkspace(f, c,
-				func(ctx context.Context, co *coordinator.Coordinator) error { return runMultiStatus(ctx, f, co) })
+			return shared.WithWorkspace(f,
+				func(co *coordinator.Coordinator) error { return runMultiStatus(c.Context, f, co) })
 		},
 	}
 }
@@ -156,8 +156,8 @@ func newMultiBarriersCommand(f *term.Factory) *ucli.Command {
 			&ucli.StringFlag{Name: "workstream", Usage: "show only workstream `ID`"},
 		},
 		Action: func(c *ucli.Context) error {
-			return onWorkspace(f, c, func(ctx context.Context, co *coordinator.Coordinator) error {
-				return runMultiBarriers(ctx, f, co, c.String("workstream"))
+			return shared.WithWorkspace(f, func(co *coordinator.Coordinator) error {
+				return runMultiBarriers(c.Context, f, co, c.String("workstream"))
 			})
 		},
 	}

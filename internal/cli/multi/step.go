@@ -11,6 +11,7 @@ import (
 	ucli "github.com/urfave/cli/v2"
 
 	"github.com/git-agentxchain/git-agentxchain/coordinator"
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/shared"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
@@ -22,15 +23,15 @@ func newMultiStepCommand(f *term.Factory) *ucli.Command {
 		Name: "step", Usage: "count accepted turns, then assign one turn or request the gate",
 		Description: "Assigns the turn in its repository, with the hooks there. The sealed bundle describes what the sibling repositories have done. If no turn can be assigned and the phase is complete, requests the gate to the next phase.",
 		Action: func(c *ucli.Context) error {
-			return onWorkspace(f, c,
-				func(ctx context.Context, co *coordinator.Coordinator) error { return runMultiStep(ctx, f, co) })
+			return shared.WithWorkspace(f,
+				func(co *coordinator.Coordinator) error { return runMultiStep(c.Context, f, co) })
 		},
 	}
 }
 
 func runMultiStep(ctx context.Context, f *term.Factory, co *coordinator.Coordinator) error {
 	var out *coordinator.Stepped
-	err := trustingWorkspace(ctx, f, co, func() (err error) {
+	err := shared.TrustingWorkspace(ctx, f, co, func() (err error) {
 		out, err = co.Step(ctx)
 		return err
 	})
@@ -156,8 +157,8 @@ func newMultiRunCommand(f *term.Factory) *ucli.Command {
 			if c.Duration("wait") < 0 || c.Duration("interval") < 100*time.Millisecond {
 				return term.UsageErrorf("--wait takes a time of at least 0s, --interval one of at least 100ms")
 			}
-			return onWorkspace(f, c, func(ctx context.Context, co *coordinator.Coordinator) error {
-				return runMultiRun(ctx, f, co, c.Duration("wait"), c.Duration("interval"))
+			return shared.WithWorkspace(f, func(co *coordinator.Coordinator) error {
+				return runMultiRun(c.Context, f, co, c.Duration("wait"), c.Duration("interval"))
 			})
 		},
 	}
@@ -172,7 +173,7 @@ func runMultiRun(ctx context.Context, f *term.Factory, co *coordinator.Coordinat
 	var err error
 	for {
 		var out *coordinator.Ran
-		err = trustingWorkspace(ctx, f, co, func() (err error) {
+		err = shared.TrustingWorkspace(ctx, f, co, func() (err error) {
 			out, err = co.Run(ctx, func(s *coordinator.Stepped) {
 				steps = append(steps, s.Object())
 				p := f.Out.Printer()

@@ -9,42 +9,86 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/coordinator"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 	"github.com/git-agentxchain/git-agentxchain/runner/trust"
 )
 
+// Truster is a project or a workspace, whose files name what a command would run or contact.
+type Truster interface {
+	TrustState(ctx context.Context) (*trust.State, error)
+	Trust(ctx context.Context, digest string) error
+}
+
 // Trusting runs a command that may need hooks. A person who can be asked is shown what would run,
 // once, instead of being sent to another command.
 func Trusting(ctx context.Context, f *term.Factory, r *runner.Runner, command func() error) error {
+	return trusting(ctx, f, r, wire.ConfigPath, "git agentxchain hooks trust", command)
+}
+
+// TrustingWorkspace is Trusting for the hooks of a workspace.
+func TrustingWorkspace(ctx context.Context, f *term.Factory, co *coordinator.Coordinator, command func() error) error {
+	return trusting(ctx, f, co, initiative.ConfigFile, coordinator.TrustCommand, command)
+}
+
+// trusting asks about what a file names if the command was refused because of it: the hint says so.
+func trusting(ctx context.Context, f *term.Factory, by Truster, file, hint string, command func() error) error {
 	err := command()
 	var refusal *wire.Error
-	if !errors.As(err, &refusal) || refusal.Code != trust.CodeHooksUntrusted || !f.Interactive() {
+	if !errors.As(err, &refusal) || refusal.Code != trust.CodeHooksUntrusted || refusal.Hint != hint || !f.Interactive() {
 		return err
 	}
-	t, terr := r.TrustState(ctx)
+	t, terr := by.TrustState(ctx)
 	if terr != nil || t.Scope.Empty() {
 		return err
 	}
-	f.Out.Notice("agentxchain.json makes this command run programs or contact addresses that are not trusted here:")
+	f.Out.Notice("%s makes this command run programs or contact addresses that are not trusted here:", file)
+	if e := agree(ctx, f, by, t, "Trust all of this on this machine, and continue?", "--trust", err); e != nil {
+		return e
+	}
+	return command()
+}
+
+// Agree makes all of t trusted, after a person has seen it and agreed, or at once with yes. show is the command that
+// shows it again.
+func Agree(ctx context.Context, f *term.Factory, by Truster, t *trust.State, yes bool, show string) error {
+	if t.Scope.Empty() || t.How == trust.Stored {
+		return nil
+	}
+	var err error
+	if yes {
+		err = by.Trust(ctx, t.Scope.Digest)
+	} else {
+		err = agree(ctx, f, by, t, "Let all of this run on this machine?", "--yes",
+			term.Errorf(trust.CodeHooksUntrusted, "nothing was trusted").WithHint(show))
+	}
+	if err == nil {
+		t.How = trust.Stored
+	}
+	return err
+}
+
+// agree trusts what a person has seen and agreed to; refused is the error if they have not.
+func agree(
+	ctx context.Context, f *term.Factory, by Truster, t *trust.State, question, flag string, refused error,
+) error {
 	for _, line := range TrustLines(t.Scope) {
 		f.Out.Notice("%s", line)
 	}
-	agreed, perr := f.Prompt.Confirm(ctx, "Trust all of this on this machine, and continue?", "--trust", false)
-	if perr != nil {
-		return perr
-	}
-	if !agreed {
+	agreed, err := f.Prompt.Confirm(ctx, question, flag, false)
+	switch {
+	case err != nil:
 		return err
+	case !agreed:
+		return refused
 	}
-	if err := r.Trust(ctx, t.Scope.Digest); err != nil {
-		return err
-	}
-	return command()
+	return by.Trust(ctx, t.Scope.Digest)
 }
 
 // TrustObject returns a scope and its standing for --json. Of headers and variables it has only the
