@@ -22,12 +22,7 @@ func newAbandonCommand(f *term.Factory) *ucli.Command {
 		Flags: []ucli.Flag{
 			&ucli.StringFlag{Name: "reason", Usage: "why (`TEXT`); required, and recorded"},
 		},
-		Action: func(c *ucli.Context) error {
-			if err := shared.NoArgs(c); err != nil {
-				return err
-			}
-			return runAbandon(c.Context, f, c.String("reason"))
-		},
+		Action: func(c *ucli.Context) error { return runAbandon(c.Context, f, c.String("reason")) },
 	}
 }
 

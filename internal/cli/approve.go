@@ -47,9 +47,6 @@ func newApproveCommand(f *term.Factory, name string, completion *bool) *ucli.Com
 			&ucli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "do not ask"},
 		}, shared.ConsentFlags()...),
 		Action: func(c *ucli.Context) error {
-			if err := shared.NoArgs(c); err != nil {
-				return err
-			}
 			switch {
 			case c.Bool("show"):
 				if err := onlyShows(c, "deny", "withdraw", "dry-run", "allow-actions"); err != nil {

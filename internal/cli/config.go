@@ -24,21 +24,11 @@ func newConfigCommand(f *term.Factory) *ucli.Command {
 		Subcommands: []*ucli.Command{
 			{
 				Name: "diff", Usage: "show the rules in agentxchain.json that are not in force",
-				Action: func(c *ucli.Context) error {
-					if err := shared.NoArgs(c); err != nil {
-						return err
-					}
-					return runConfigDiff(c.Context, f)
-				},
+				Action: func(c *ucli.Context) error { return runConfigDiff(c.Context, f) },
 			},
 			{
 				Name: "show", Usage: "show the configuration that the run is judged by",
-				Action: func(c *ucli.Context) error {
-					if err := shared.NoArgs(c); err != nil {
-						return err
-					}
-					return runConfigShow(c.Context, f)
-				},
+				Action: func(c *ucli.Context) error { return runConfigShow(c.Context, f) },
 			},
 			{
 				Name: "adopt", Usage: "put the rules of agentxchain.json in force for the current run",
@@ -48,9 +38,6 @@ func newConfigCommand(f *term.Factory) *ucli.Command {
 					&ucli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "adopt them without asking"},
 				}, shared.ConsentFlags()...),
 				Action: func(c *ucli.Context) error {
-					if err := shared.NoArgs(c); err != nil {
-						return err
-					}
 					consent, err := shared.ConsentOptions(c, f)
 					if err != nil {
 						return err

@@ -35,9 +35,6 @@ func newConfirmCommand(f *term.Factory) *ucli.Command {
 			&ucli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "do not ask"},
 		}, shared.ConsentFlags()...),
 		Action: func(c *ucli.Context) error {
-			if err := shared.NoArgs(c); err != nil {
-				return err
-			}
 			if err := onlyShows(c); err != nil {
 				return err
 			}

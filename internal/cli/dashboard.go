@@ -65,17 +65,9 @@ func newDashboardCommand(f *term.Factory) *ucli.Command {
 			Name: "stop", Usage: "end the dashboard of this project",
 			Description: "Ends the process that the session files name, once it has proved to be the dashboard, " +
 				"and removes what a crashed dashboard left. Without a dashboard it does nothing.",
-			Action: func(c *ucli.Context) error {
-				if err := shared.NoArgs(c); err != nil {
-					return err
-				}
-				return runDashboardStop(c.Context, f)
-			},
+			Action: func(c *ucli.Context) error { return runDashboardStop(c.Context, f) },
 		}},
 		Action: func(c *ucli.Context) error {
-			if err := shared.NoArgs(c); err != nil {
-				return err
-			}
 			port, err := portOf(c)
 			if err != nil {
 				return err

@@ -27,12 +27,7 @@ func newDemoCommand(f *term.Factory) *ucli.Command {
 			Name:  "keep",
 			Usage: "keep the scratch repository and print where it is",
 		}},
-		Action: func(c *ucli.Context) error {
-			if err := shared.NoArgs(c); err != nil {
-				return err
-			}
-			return runDemo(c.Context, f, c.Bool("keep"))
-		},
+		Action: func(c *ucli.Context) error { return runDemo(c.Context, f, c.Bool("keep")) },
 	}
 }
 

@@ -43,9 +43,6 @@ func newDoctorCommand(f *term.Factory) *ucli.Command {
 			},
 		},
 		Action: func(c *ucli.Context) error {
-			if err := shared.NoArgs(c); err != nil {
-				return err
-			}
 			if c.Bool("signing") {
 				if c.Bool("fix") || c.Bool("online") {
 					return term.UsageErrorf("--signing goes alone, without --fix and --online")

@@ -81,9 +81,6 @@ func newUnblockCommand(f *term.Factory) *ucli.Command {
 			},
 		}, shared.ConsentFlags()...),
 		Action: func(c *ucli.Context) error {
-			if c.NArg() > 1 {
-				return term.UsageErrorf("unblock takes one escalation, not %d arguments", c.NArg())
-			}
 			consent, err := shared.ConsentOptions(c, f)
 			if err != nil {
 				return err

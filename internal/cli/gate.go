@@ -28,12 +28,7 @@ func newGateCommand(f *term.Factory) *ucli.Command {
 		Subcommands: []*ucli.Command{
 			{
 				Name: "list", Usage: "evaluate every gate on the current files",
-				Action: func(c *ucli.Context) error {
-					if err := shared.NoArgs(c); err != nil {
-						return err
-					}
-					return runGateList(c.Context, f)
-				},
+				Action: func(c *ucli.Context) error { return runGateList(c.Context, f) },
 			},
 			{
 				Name: "show", ArgsUsage: "[GATE]", Usage: "show one gate in full; by default the current phase's",
@@ -59,12 +54,7 @@ func newGateCommand(f *term.Factory) *ucli.Command {
 				Name: "retry", Usage: "evaluate the failed gate again on the current documents",
 				Description: "It repeats the request of the last accepted turn, so it takes no new turn and costs " +
 					"nothing. First correct what the gate lacks. run and approve do this automatically.",
-				Action: func(c *ucli.Context) error {
-					if err := shared.NoArgs(c); err != nil {
-						return err
-					}
-					return runGateRetry(c.Context, f)
-				},
+				Action: func(c *ucli.Context) error { return runGateRetry(c.Context, f) },
 			},
 		},
 	}

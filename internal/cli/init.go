@@ -60,9 +60,6 @@ func newInitCommand(f *term.Factory) *ucli.Command {
 			},
 		},
 		Action: func(c *ucli.Context) error {
-			if c.NArg() > 1 {
-				return term.UsageErrorf("init takes one directory, not %d", c.NArg())
-			}
 			o.Template = c.String("template")
 			if c.IsSet("agent") && strings.TrimSpace(o.Agent) == "" {
 				return term.UsageErrorf("--agent needs a name or a command: %s",

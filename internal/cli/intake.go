@@ -25,19 +25,12 @@ func newIntakeCommand(f *term.Factory) *ucli.Command {
 		Subcommands: []*ucli.Command{
 			{
 				Name: "list", Usage: "list all intents, newest first",
-				Action: func(c *ucli.Context) error {
-					if err := shared.NoArgs(c); err != nil {
-						return err
-					}
-					return runIntakeList(c.Context, f)
-				},
+				Action: func(c *ucli.Context) error { return runIntakeList(c.Context, f) },
 			},
 			{
 				Name: "show", ArgsUsage: "INTENT",
-				Usage: "show one intent: its charter, its items and what became of it",
-				Action: func(c *ucli.Context) error {
-					return runIntakeShow(c.Context, f, c.Args().First())
-				},
+				Usage:  "show one intent: its charter, its items and what became of it",
+				Action: func(c *ucli.Context) error { return runIntakeShow(c.Context, f, c.Args().First()) },
 			},
 		},
 	}

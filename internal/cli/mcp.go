@@ -21,12 +21,7 @@ func newMCPCommand(f *term.Factory) *ucli.Command {
 			"accepted. Approving gates and lifting blocks stay with people. If the agent starts it outside the " +
 			"project, name the project with -C.",
 		Subcommands: []*ucli.Command{newMCPInstallCommand(f)},
-		Action: func(c *ucli.Context) error {
-			if err := shared.NoArgs(c); err != nil {
-				return err
-			}
-			return runMCP(c.Context, f)
-		},
+		Action:      func(c *ucli.Context) error { return runMCP(c.Context, f) },
 	}
 }
 

@@ -26,9 +26,6 @@ func newMCPInstallCommand(f *term.Factory) *ucli.Command {
 			&ucli.BoolFlag{Name: "write", Usage: "write the client's file in the project"},
 		},
 		Action: func(c *ucli.Context) error {
-			if err := shared.NoArgs(c); err != nil {
-				return err
-			}
 			client := mcpclients.Find(c.String("client"))
 			if c.Bool("write") {
 				if client == nil {

@@ -19,12 +19,7 @@ func newObjectionCommand(f *term.Factory) *ucli.Command {
 		Subcommands: []*ucli.Command{
 			{
 				Name: "list", Usage: "list the open objections of the run",
-				Action: func(c *ucli.Context) error {
-					if err := shared.NoArgs(c); err != nil {
-						return err
-					}
-					return runObjectionList(c.Context, f)
-				},
+				Action: func(c *ucli.Context) error { return runObjectionList(c.Context, f) },
 			},
 			{
 				Name: "close", ArgsUsage: "ID", Usage: "close an objection; the next turn reads the reason",

@@ -53,12 +53,7 @@ func newProposalCommand(f *term.Factory) *ucli.Command {
 		Subcommands: []*ucli.Command{
 			{
 				Name: "list", Usage: "list the proposals of the run",
-				Action: func(c *ucli.Context) error {
-					if err := shared.NoArgs(c); err != nil {
-						return err
-					}
-					return runProposalList(c.Context, f)
-				},
+				Action: func(c *ucli.Context) error { return runProposalList(c.Context, f) },
 			},
 			sub("show", "show one proposal: its files and what became of it", nil,
 				func(ctx context.Context, _ *ucli.Context, r *runner.Runner, turn string) error {

@@ -29,9 +29,6 @@ func newReconcileCommand(f *term.Factory) *ucli.Command {
 			&ucli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "take the commits without asking"},
 		}, shared.ConsentFlags()...),
 		Action: func(c *ucli.Context) error {
-			if err := shared.NoArgs(c); err != nil {
-				return err
-			}
 			if err := onlyShows(c); err != nil {
 				return err
 			}

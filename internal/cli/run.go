@@ -69,9 +69,6 @@ func newRunCommand(f *term.Factory) *ucli.Command {
 			&ucli.BoolFlag{Name: "dry-run", Usage: "only say what would be done, by which role and runtime"},
 		},
 		Action: func(c *ucli.Context) error {
-			if err := shared.NoArgs(c); err != nil {
-				return err
-			}
 			o := &runOptions{
 				Role:         c.String("role"),
 				MaxTurns:     c.Int("max-turns"),

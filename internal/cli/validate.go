@@ -36,12 +36,7 @@ func newValidateCommand(f *term.Factory) *ucli.Command {
 			},
 			&ucli.StringFlag{Name: "agent", Usage: "accepted for habit's sake", Hidden: true},
 		},
-		Action: func(c *ucli.Context) error {
-			if err := shared.NoArgs(c); err != nil {
-				return err
-			}
-			return runValidate(c.Context, f)
-		},
+		Action: func(c *ucli.Context) error { return runValidate(c.Context, f) },
 	}
 }
 

@@ -17,9 +17,6 @@ func newConformanceCapabilitiesCommand(f *term.Factory) *ucli.Command {
 		Description: "The content of " + conformance.CapabilitiesPath + ", bare, --json or not. " +
 			"The adapter is named git-agentxchain when PATH leads to this program by that name, by its absolute path otherwise.",
 		Action: func(c *ucli.Context) error {
-			if err := shared.NoArgs(c); err != nil {
-				return err
-			}
 			doc, err := ownCapabilities()
 			if err != nil {
 				return err

@@ -81,9 +81,6 @@ func newConformanceCheckCommand(f *term.Factory) *ucli.Command {
 			},
 		},
 		Action: func(c *ucli.Context) error {
-			if err := shared.NoArgs(c); err != nil {
-				return err
-			}
 			if c.IsSet("jobs") && (c.Int("jobs") < 1 || c.Int("jobs") > 1024) {
 				return term.UsageErrorf("--jobs takes 1 to 1024, not %d", c.Int("jobs"))
 			}

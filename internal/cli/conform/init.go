@@ -46,9 +46,6 @@ func newConformanceInitCommand(f *term.Factory) *ucli.Command {
 			&ucli.BoolFlag{Name: "force", Aliases: []string{"f"}, Usage: "replace files that have other content"},
 		},
 		Action: func(c *ucli.Context) error {
-			if c.NArg() > 1 {
-				return term.UsageErrorf("conformance init takes one directory, not %d", c.NArg())
-			}
 			if c.IsSet("runner") && strings.TrimSpace(c.String("runner")) == "" {
 				return term.UsageErrorf("--runner is empty")
 			}

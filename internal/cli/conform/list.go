@@ -8,7 +8,6 @@ import (
 	ucli "github.com/urfave/cli/v2"
 
 	"github.com/git-agentxchain/git-agentxchain/conformance"
-	"github.com/git-agentxchain/git-agentxchain/internal/cli/shared"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -32,9 +31,6 @@ func newConformanceListCommand(f *term.Factory) *ucli.Command {
 			&ucli.StringFlag{Name: "fixtures", Usage: "those below `DIR` instead of this program's"},
 		},
 		Action: func(c *ucli.Context) error {
-			if err := shared.NoArgs(c); err != nil {
-				return err
-			}
 			for _, name := range []string{"surface", "fixtures"} {
 				if c.IsSet(name) && c.String(name) == "" {
 					return term.UsageErrorf("--%s is empty", name)

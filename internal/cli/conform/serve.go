@@ -60,9 +60,6 @@ func newConformanceServeCommand(f *term.Factory) *ucli.Command {
 			&ucli.IntFlag{Name: "jobs", Usage: "run `N` fixtures at a time", DefaultText: "one for each processor"},
 		},
 		Action: func(c *ucli.Context) error {
-			if err := shared.NoArgs(c); err != nil {
-				return err
-			}
 			o := &conformanceServeOptions{
 				Listen:    c.String("listen"),
 				Token:     c.String("token"),

@@ -30,12 +30,7 @@ func newGitHooksCommands(f *term.Factory) []*ucli.Command {
 			Usage:       usage,
 			Description: description,
 			Flags:       flags,
-			Action: func(c *ucli.Context) error {
-				if err := shared.NoArgs(c); err != nil {
-					return err
-				}
-				return run(c.Context, f)
-			},
+			Action:      func(c *ucli.Context) error { return run(c.Context, f) },
 		}
 	}
 	return []*ucli.Command{

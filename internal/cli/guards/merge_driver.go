@@ -38,11 +38,6 @@ func NewMergeDriverCommand(f *term.Factory) *ucli.Command {
 			"markers.",
 		Action: func(c *ucli.Context) error {
 			args := c.Args().Slice()
-			if len(args) < 3 || len(args) > 5 {
-				return term.UsageErrorf(
-					"merge-driver takes BASE OURS THEIRS, and may take MARKER-SIZE and PATH; it got %d arguments",
-					len(args))
-			}
 			opts := mergeDriverOptions{Base: args[0], Ours: args[1], Theirs: args[2], Name: args[1]}
 			if len(args) > 3 {
 				n, err := strconv.Atoi(args[3])
@@ -150,12 +145,7 @@ func NewTextconvCommand(f *term.Factory) *ucli.Command {
 		Description: "git calls it for files with the attribute diff=agentxchain, after \"git agentxchain hooks install\" has defined it:\n" +
 			"  diff.agentxchain.textconv = git-agentxchain textconv\n" +
 			"\"git diff\" and \"git log -p\" then show what changed inside a record. --no-textconv shows the lines as they are.",
-		Action: func(c *ucli.Context) error {
-			if c.Args().Len() != 1 {
-				return term.UsageErrorf("textconv takes one FILE")
-			}
-			return runTextconv(f, c.Args().First())
-		},
+		Action: func(c *ucli.Context) error { return runTextconv(f, c.Args().First()) },
 	}
 }
 

@@ -74,7 +74,7 @@ func listFrom(c *ucli.Context) (listOptions, error) {
 	if o.All && o.Run != "" {
 		return o, term.UsageErrorf("--all and --run cannot be used together")
 	}
-	return o, shared.NoArgs(c)
+	return o, nil
 }
 
 // ofRun reports whether rows of a run were requested.

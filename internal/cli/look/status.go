@@ -24,12 +24,7 @@ import (
 func NewStatusCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "status", Category: shared.CategoryLook, Usage: "show where the run is, and the next command",
-		Action: func(c *ucli.Context) error {
-			if err := shared.NoArgs(c); err != nil {
-				return err
-			}
-			return runStatus(c.Context, f)
-		},
+		Action: func(c *ucli.Context) error { return runStatus(c.Context, f) },
 	}
 }
 

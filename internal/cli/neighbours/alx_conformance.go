@@ -55,9 +55,6 @@ func newALXConformanceCommand(f *term.Factory) *ucli.Command {
 			&ucli.BoolFlag{Name: "all", Usage: "show every observation, not only what is wrong"},
 		},
 		Action: func(c *ucli.Context) error {
-			if err := shared.NoArgs(c); err != nil {
-				return err
-			}
 			for _, name := range []string{"url", "token-file", "intent"} {
 				if c.IsSet(name) && c.String(name) == "" {
 					return term.UsageErrorf("--%s is empty", name)

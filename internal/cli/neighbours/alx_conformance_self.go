@@ -30,9 +30,6 @@ func newALXScriptedTurnCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: scriptedTurn, Hidden: true, Usage: "carry out the dispatched turn of a scratch project",
 		Action: func(c *ucli.Context) error {
-			if err := shared.NoArgs(c); err != nil {
-				return err
-			}
 			r, err := shared.Open(c.Context, f)
 			if err != nil {
 				return err

@@ -27,12 +27,7 @@ func newALXSettleCommand(f *term.Factory) *ucli.Command {
 			Usage:       "settle run `ID`",
 			DefaultText: "the run of this work tree",
 		}},
-		Action: func(c *ucli.Context) error {
-			if err := shared.NoArgs(c); err != nil {
-				return err
-			}
-			return runALXSettle(c.Context, f, c.String("run"))
-		},
+		Action: func(c *ucli.Context) error { return runALXSettle(c.Context, f, c.String("run")) },
 	}
 }
 

@@ -68,9 +68,6 @@ func newMonarchicExportCommand(f *term.Factory) *ucli.Command {
 			},
 		},
 		Action: func(c *ucli.Context) error {
-			if err := shared.NoArgs(c); err != nil {
-				return err
-			}
 			o := &monarchicExportOptions{
 				Type:   c.String("type"),
 				Strict: c.Bool("strict"),

@@ -58,9 +58,6 @@ func newMonarchicImportCommand(f *term.Factory) *ucli.Command {
 			&ucli.BoolFlag{Name: "new-run", Usage: "start another run when the last one is finished"},
 		},
 		Action: func(c *ucli.Context) error {
-			if c.NArg() != 1 {
-				return term.UsageErrorf("import takes one file, or - for standard input")
-			}
 			for _, name := range []string{"output", "role", "agent"} {
 				if c.IsSet(name) && term.OneLine(c.String(name)) == "" {
 					return term.UsageErrorf("--%s is empty", name)

@@ -31,9 +31,6 @@ func newMonarchicLeaseCommand(f *term.Factory) *ucli.Command {
 					&ucli.BoolFlag{Name: "all", Usage: "also those that have ended"},
 				},
 				Action: func(c *ucli.Context) error {
-					if err := shared.NoArgs(c); err != nil {
-						return err
-					}
 					return runLeaseList(c.Context, f, c.String("run"), c.Bool("all"))
 				},
 			},

@@ -70,8 +70,6 @@ func newMessageSendCommand(f *term.Factory) *ucli.Command {
 				}
 			}
 			switch {
-			case c.NArg() > 1:
-				return term.UsageErrorf("send takes one body, not %d arguments; quote it", c.NArg())
 			case c.NArg() == 1 && c.IsSet("body"):
 				return term.UsageErrorf("the body is given twice: as an argument and with --body")
 			case c.NArg() == 1:
@@ -147,9 +145,6 @@ func newMessageListCommand(f *term.Factory) *ucli.Command {
 			&ucli.StringFlag{Name: "run", Usage: "of the recorded run `ID`", DefaultText: "the run of this work tree"},
 		},
 		Action: func(c *ucli.Context) error {
-			if err := shared.NoArgs(c); err != nil {
-				return err
-			}
 			return runMessageList(c.Context, f, &messageListOptions{
 				Run:     c.String("run"),
 				For:     c.String("for"),
@@ -245,12 +240,7 @@ func newMessageShowCommand(f *term.Factory) *ucli.Command {
 			Usage:       "of the recorded run `ID`",
 			DefaultText: "the run of this work tree",
 		}},
-		Action: func(c *ucli.Context) error {
-			if c.NArg() != 1 {
-				return term.UsageErrorf("show takes one message, not %d arguments", c.NArg())
-			}
-			return runMessageShow(c.Context, f, c.String("run"), c.Args().First())
-		},
+		Action: func(c *ucli.Context) error { return runMessageShow(c.Context, f, c.String("run"), c.Args().First()) },
 	}
 }
 
@@ -324,10 +314,7 @@ func newMessageAckCommand(f *term.Factory) *ucli.Command {
 			&ucli.StringFlag{Name: "note", Usage: "more about it (`TEXT`)"},
 		},
 		Action: func(c *ucli.Context) error {
-			switch {
-			case c.NArg() != 1:
-				return term.UsageErrorf("ack takes one message, not %d arguments", c.NArg())
-			case c.String("status") == "":
+			if c.String("status") == "" {
 				return term.UsageErrorf("say what has become of the message: --status %s",
 					strings.Join(run.AckStatuses(), ", "))
 			}

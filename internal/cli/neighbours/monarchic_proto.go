@@ -7,7 +7,6 @@ import (
 
 	ucli "github.com/urfave/cli/v2"
 
-	"github.com/git-agentxchain/git-agentxchain/internal/cli/shared"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/proto"
@@ -19,12 +18,7 @@ func newMonarchicProtoCommand(f *term.Factory) *ucli.Command {
 		Description: "Writes " + proto.Name +
 			" to standard output: what protoc, buf and gRPC libraries make clients of. " +
 			"It needs no repository. git agentxchain monarchic serve answers gRPC reflection with the same definitions.",
-		Action: func(c *ucli.Context) error {
-			if err := shared.NoArgs(c); err != nil {
-				return err
-			}
-			return runMonarchicProto(c.Context, f)
-		},
+		Action: func(c *ucli.Context) error { return runMonarchicProto(c.Context, f) },
 	}
 }
 

@@ -75,9 +75,6 @@ func newMonarchicServeCommand(f *term.Factory) *ucli.Command {
 			&ucli.BoolFlag{Name: "no-checkpoint", Usage: "leave the files of accepted turns uncommitted"},
 		},
 		Action: func(c *ucli.Context) error {
-			if err := shared.NoArgs(c); err != nil {
-				return err
-			}
 			o := &monarchicServeOptions{
 				Listen:    c.String("listen"),
 				TokenFile: c.String("token-file"),

@@ -26,9 +26,6 @@ func newMonarchicUpgradeCommand(f *term.Factory) *ucli.Command {
 			"What the strict form has no place for is left out: a plan's objective, status and failures; unknown members. " +
 			"A receipt with more than one task hash is refused, for it would lose them.",
 		Action: func(c *ucli.Context) error {
-			if c.NArg() > 1 {
-				return term.UsageErrorf("upgrade takes one document")
-			}
 			file := "-"
 			if c.NArg() == 1 {
 				file = c.Args().First()

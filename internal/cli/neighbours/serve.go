@@ -85,9 +85,6 @@ func NewServeCommand(f *term.Factory) *ucli.Command {
 			&ucli.StringFlag{Name: "grace", Usage: "when told to end, let requests under way finish for `TIME` (10s)"},
 		},
 		Action: func(c *ucli.Context) error {
-			if err := shared.NoArgs(c); err != nil {
-				return err
-			}
 			if c.Bool("init") {
 				if set := c.LocalFlagNames(); len(set) > 1 {
 					return term.UsageErrorf("--init goes with no other flag of serve")

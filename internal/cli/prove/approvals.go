@@ -29,12 +29,7 @@ func NewApprovalsCommand(f *term.Factory) *ucli.Command {
 		Flags: []ucli.Flag{
 			&ucli.StringFlag{Name: "run", Usage: "of this `RUN`; the current one by default"},
 		},
-		Action: func(c *ucli.Context) error {
-			if err := shared.NoArgs(c); err != nil {
-				return err
-			}
-			return runApprovals(c.Context, f, c.String("run"))
-		},
+		Action: func(c *ucli.Context) error { return runApprovals(c.Context, f, c.String("run")) },
 	}
 }
 

@@ -30,9 +30,6 @@ func NewAuditCommand(f *term.Factory) *ucli.Command {
 			"report on.",
 		Flags: reportFlags(),
 		Action: func(c *ucli.Context) error {
-			if err := shared.NoArgs(c); err != nil {
-				return err
-			}
 			o, err := reportOptionsFrom(c, f)
 			if err != nil {
 				return err

@@ -38,9 +38,6 @@ func NewFsckCommand(f *term.Factory) *ucli.Command {
 			},
 		},
 		Action: func(c *ucli.Context) error {
-			if err := shared.NoArgs(c); err != nil {
-				return err
-			}
 			if c.IsSet("against") {
 				if c.Bool("replay") || c.Bool("all-runs") {
 					return term.UsageErrorf(

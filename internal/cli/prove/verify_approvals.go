@@ -47,9 +47,6 @@ func newVerifyApprovalsCommand(f *term.Factory) *ucli.Command {
 			},
 		},
 		Action: func(c *ucli.Context) error {
-			if err := shared.NoArgs(c); err != nil {
-				return err
-			}
 			o := &verifyApprovalsOptions{
 				Run:   c.String("run"),
 				All:   c.Bool("all"),

@@ -51,9 +51,6 @@ func newVerifyRangeCommand(f *term.Factory) *ucli.Command {
 				"auto", "text", "json", "markdown", "junit-xml", "sarif", "github-actions", "gitlab"),
 		},
 		Action: func(c *ucli.Context) error {
-			if c.Args().Len() != 1 {
-				return term.UsageErrorf("verify range takes one range, BASE..HEAD")
-			}
 			base, head, err := rangeEnds(c.Args().First())
 			if err != nil {
 				return err

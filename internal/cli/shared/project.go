@@ -59,8 +59,6 @@ func TellNotices(f *term.Factory, list []string) {
 func One(c *ucli.Context, what, flag string) (string, error) {
 	fromFlag := c.String(flag)
 	switch {
-	case c.NArg() > 1:
-		return "", term.UsageErrorf("%s takes one %s, not %d arguments", c.Command.Name, what, c.NArg())
 	case c.NArg() == 1 && fromFlag != "" && c.Args().First() != fromFlag:
 		return "", term.UsageErrorf("%s names two: %s and --%s %s", what, term.OneLine(c.Args().First()), flag,
 			term.OneLine(fromFlag))
@@ -68,14 +66,6 @@ func One(c *ucli.Context, what, flag string) (string, error) {
 		return c.Args().First(), nil
 	}
 	return fromFlag, nil
-}
-
-// NoArgs refuses positional arguments.
-func NoArgs(c *ucli.Context) error {
-	if c.NArg() > 0 {
-		return term.UsageErrorf("%s takes no arguments, but got %q", c.Command.Name, term.OneLine(c.Args().First()))
-	}
-	return nil
 }
 
 // TurnFlag returns --turn, for a command that also takes the turn as an argument.

@@ -28,9 +28,7 @@ func CompletionCommand(f *Factory, category string) *ucli.Command {
 			"  fish, in config.fish:\n" +
 			"    git agentxchain completion fish | source",
 		BashComplete: func(c *ucli.Context) { _, _ = io.WriteString(c.App.Writer, "bash\nzsh\nfish\n") },
-		Action: func(c *ucli.Context) error {
-			return runCompletion(f, c.Args().First())
-		},
+		Action:       func(c *ucli.Context) error { return runCompletion(f, c.Args().First()) },
 	}
 }
 

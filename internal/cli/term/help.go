@@ -30,9 +30,7 @@ func HelpCommand(f *Factory, category string) *ucli.Command {
 				_, _ = c.App.Writer.Write([]byte(n + "\n"))
 			}
 		},
-		Action: func(c *ucli.Context) error {
-			return runHelp(f, helpOptions{Words: c.Args().Slice()})
-		},
+		Action: func(c *ucli.Context) error { return runHelp(f, helpOptions{Words: c.Args().Slice()}) },
 	}
 }
 

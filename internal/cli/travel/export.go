@@ -77,9 +77,6 @@ func NewExportCommand(f *term.Factory) *ucli.Command {
 			term.NewChoiceFlag("format", "write `FORMAT`", "json", "json"),
 		},
 		Action: func(c *ucli.Context) error {
-			if err := shared.NoArgs(c); err != nil {
-				return err
-			}
 			for _, name := range []string{"max-files", "max-jsonl-entries"} {
 				if c.IsSet(name) && c.Int(name) < 1 {
 					return term.UsageErrorf("--%s takes a number from 1, not %d", name, c.Int(name))

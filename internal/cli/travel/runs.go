@@ -46,9 +46,6 @@ func NewRunsCommand(f *term.Factory) *ucli.Command {
 					},
 				},
 				Action: func(c *ucli.Context) error {
-					if err := shared.NoArgs(c); err != nil {
-						return err
-					}
 					if c.Int("limit") < 0 {
 						return term.UsageErrorf("--limit takes 0 or more, not %d", c.Int("limit"))
 					}
@@ -58,12 +55,7 @@ func NewRunsCommand(f *term.Factory) *ucli.Command {
 			},
 			{
 				Name: "show", ArgsUsage: "RUN", Usage: "show one run: where it is stored, and its status",
-				Action: func(c *ucli.Context) error {
-					if c.NArg() != 1 {
-						return term.UsageErrorf("name one run: git agentxchain runs list")
-					}
-					return runRunsShow(c.Context, f, c.Args().First())
-				},
+				Action: func(c *ucli.Context) error { return runRunsShow(c.Context, f, c.Args().First()) },
 			},
 			{
 				Name: "archive", ArgsUsage: "[RUN...]", Usage: "move runs that are over into the archive",
@@ -79,12 +71,7 @@ func NewRunsCommand(f *term.Factory) *ucli.Command {
 			},
 			{
 				Name: "unarchive", ArgsUsage: "RUN...", Usage: "take runs out of the archive",
-				Action: func(c *ucli.Context) error {
-					if c.NArg() == 0 {
-						return term.UsageErrorf("name the runs: git agentxchain runs list --archived")
-					}
-					return runRunsUnarchive(c.Context, f, c.Args().Slice())
-				},
+				Action: func(c *ucli.Context) error { return runRunsUnarchive(c.Context, f, c.Args().Slice()) },
 			},
 			{
 				Name: "prune", ArgsUsage: "[RUN...]", Usage: "drop archived operations here that a remote has",

@@ -57,9 +57,6 @@ func NewSimulateCommand(f *term.Factory) *ucli.Command {
 			&ucli.IntFlag{Name: "states", Usage: "examine at most `N` states", Value: whatif.DefaultStates},
 			&ucli.StringFlag{Name: "svg", Usage: "draw the reachable states into `FILE`"}),
 		Action: func(c *ucli.Context) error {
-			if err := shared.NoArgs(c); err != nil {
-				return err
-			}
 			other, err := otherConfigFrom(f, c)
 			if err != nil {
 				return err

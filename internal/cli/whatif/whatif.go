@@ -37,9 +37,6 @@ func NewWhatifCommand(f *term.Factory) *ucli.Command {
 			&ucli.StringSliceFlag{Name: "run", Usage: "judge this `RUN` (repeatable); the current one by default"},
 			&ucli.BoolFlag{Name: "all", Usage: "judge every recorded run of the repository"}),
 		Action: func(c *ucli.Context) error {
-			if err := shared.NoArgs(c); err != nil {
-				return err
-			}
 			o := &whatifOptions{Runs: c.StringSlice("run"), All: c.Bool("all")}
 			if o.All && len(o.Runs) > 0 {
 				return term.UsageErrorf("--run and --all cannot be used together")
