@@ -139,38 +139,19 @@ func (v *verifier) record(a *artifact, keep func(content []byte) error) error {
 		tip:   no,
 	}
 	a.record = x
-	if kind, err := v.r.Kind(); err != nil || kind != "object" {
-		if err == nil {
-			err = v.r.Skip()
-		}
-		return err
-	}
-	x.isObject = true
-	if err := v.r.Enter('{'); err != nil {
-		return err
-	}
 	before := v.opt.MaxFile
 	v.opt.MaxFile = min(before, maxRecord)
 	defer func() { v.opt.MaxFile = before }()
-	for {
-		key, more, err := v.r.Key()
-		if err != nil {
-			return err
-		}
-		if !more {
-			break
-		}
-		if string(key) == "tip" {
+	var err error
+	x.isObject, err = v.r.Members(func(key string) (err error) {
+		if key == "tip" {
 			x.tip, err = v.r.Value(maxEntryValue)
-		} else {
-			err = v.entryMember(&x.entry, string(key))
-		}
-		if err != nil {
 			return err
 		}
-	}
-	if x.content != true {
-		return nil
+		return v.entryMember(&x.entry, key)
+	})
+	if err != nil || x.content != true {
+		return err
 	}
 	digest := <-x.hashed
 	x.digest = hex.EncodeToString(digest[:])

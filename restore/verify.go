@@ -213,14 +213,6 @@ func (v *verifier) artifact(repo string, events bool) (*artifact, error) {
 		sums:          make(map[string]scan.Digest),
 		documents:     make(map[string]any),
 	}
-	kind, err := v.r.Kind()
-	if err != nil || kind != "object" {
-		if err == nil {
-			err = v.r.Skip()
-		}
-		return a, err
-	}
-	a.isObject = true
 	into := map[string]*any{
 		"schema_version": &a.schema,
 		"export_kind":    &a.kind,
@@ -233,18 +225,9 @@ func (v *verifier) artifact(repo string, events bool) (*artifact, error) {
 		"config":         &a.config,
 		"state":          &a.state,
 	}
-	if err := v.r.Enter('{'); err != nil {
-		return nil, err
-	}
-	for {
-		key, more, err := v.r.Key()
-		if err != nil {
-			return nil, err
-		}
-		if !more {
-			return a, nil
-		}
-		switch k := string(key); k {
+	var err error
+	a.isObject, err = v.r.Members(func(key string) (err error) {
+		switch key {
 		case "summary":
 			err = v.summary(a)
 		case "files":
@@ -262,16 +245,18 @@ func (v *verifier) artifact(repo string, events bool) (*artifact, error) {
 			}
 			err = v.record(a, keep)
 		default:
-			if p := into[k]; p != nil {
+			if p := into[key]; p != nil {
 				*p, err = v.r.Value(maxValue)
 			} else {
 				err = v.r.Skip()
 			}
 		}
-		if err != nil {
-			return nil, err
-		}
+		return err
+	})
+	if err != nil {
+		return nil, err
 	}
+	return a, nil
 }
 
 // aggregated is summary.aggregated_events; of the events themselves only digests are kept.
@@ -296,12 +281,12 @@ func (v *verifier) summary(a *artifact) error {
 			if kind, err := v.r.Kind(); err != nil || kind != "array" {
 				return false, err
 			}
-			a.aggregated.array = true
-			return true, v.each(func() error {
+			a.aggregated.array, err = v.r.Items(func() error {
 				d, err := scan.Sum(v.r)
 				a.aggregated.events = append(a.aggregated.events, d)
 				return err
 			})
+			return true, err
 		})
 		return true, err
 	})
@@ -316,45 +301,22 @@ func (v *verifier) members(special func(key string) (taken bool, err error)) (an
 	} else if kind != "object" {
 		return v.r.Value(maxValue)
 	}
-	if err := v.r.Enter('{'); err != nil {
-		return nil, err
-	}
 	o := &ojson.Object{}
 	left := maxValue
-	for {
-		name, more, err := v.r.Key()
-		if err != nil || !more {
-			return o, err
-		}
-		key := string(name)
-		if taken, err := special(key); err != nil {
-			return nil, err
-		} else if taken {
-			continue
+	_, err := v.r.Members(func(key string) error {
+		if taken, err := special(key); err != nil || taken {
+			return err
 		}
 		at := v.r.Offset()
 		value, err := v.r.Value(left)
-		if err != nil {
-			return nil, err
-		}
 		left -= int(v.r.Offset() - at)
 		o.Set(key, value)
-	}
-}
-
-// each reads an array item by item.
-func (v *verifier) each(item func() error) error {
-	if err := v.r.Enter('['); err != nil {
 		return err
+	})
+	if err != nil {
+		return nil, err
 	}
-	for {
-		if more, err := v.r.Item(); err != nil || !more {
-			return err
-		}
-		if err := item(); err != nil {
-			return err
-		}
-	}
+	return o, nil
 }
 
 // findings judges what was read, in the order of docs/export.md#what-verification-proves.

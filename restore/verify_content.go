@@ -240,7 +240,7 @@ func (v *verifier) items(e *entry, c collector, proven bool) error {
 	}
 	content := scan.Bytes(nil, scan.Limits{})
 	number := 0
-	err := v.each(func() error {
+	_, err := v.r.Items(func() error {
 		e.dataLen++
 		number++
 		compare := proven && e.mismatch == ""

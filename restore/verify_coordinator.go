@@ -19,22 +19,9 @@ type repoEntry struct {
 
 // repos reads the repositories of an artifact.
 func (v *verifier) repos(a *artifact) error {
-	if kind, err := v.r.Kind(); err != nil || kind != "object" {
-		if err == nil {
-			err = v.r.Skip()
-		}
-		return err
-	}
-	a.reposOK = true
-	if err := v.r.Enter('{'); err != nil {
-		return err
-	}
-	for {
-		name, more, err := v.r.Key()
-		if err != nil || !more {
-			return err
-		}
-		e := &repoEntry{id: string(name), path: absent{}, ok: absent{}, err: absent{}, export: absent{}}
+	var err error
+	a.reposOK, err = v.r.Members(func(id string) error {
+		e := &repoEntry{id: id, path: absent{}, ok: absent{}, err: absent{}, export: absent{}}
 		a.repos = append(a.repos, e)
 		if err := v.repo(e); err != nil {
 			return err
@@ -47,26 +34,14 @@ func (v *verifier) repos(a *artifact) error {
 				}
 			}
 		}
-	}
+		return nil
+	})
+	return err
 }
 
-func (v *verifier) repo(e *repoEntry) error {
-	if kind, err := v.r.Kind(); err != nil || kind != "object" {
-		if err == nil {
-			err = v.r.Skip()
-		}
-		return err
-	}
-	e.isObject = true
-	if err := v.r.Enter('{'); err != nil {
-		return err
-	}
-	for {
-		key, more, err := v.r.Key()
-		if err != nil || !more {
-			return err
-		}
-		switch string(key) {
+func (v *verifier) repo(e *repoEntry) (err error) {
+	e.isObject, err = v.r.Members(func(key string) (err error) {
+		switch key {
 		case "path":
 			e.path, err = v.r.Value(1 << 20)
 		case "ok":
@@ -82,10 +57,9 @@ func (v *verifier) repo(e *repoEntry) error {
 		default:
 			err = v.r.Skip()
 		}
-		if err != nil {
-			return err
-		}
-	}
+		return err
+	})
+	return err
 }
 
 func (a *artifact) checkCoordinator() {

@@ -38,24 +38,9 @@ func (e *entry) add(format string, args ...any) {
 }
 
 // files reads the files of an artifact.
-func (v *verifier) files(a *artifact, repo string, events bool) error {
-	kind, err := v.r.Kind()
-	if err != nil {
-		return err
-	}
-	if kind != "object" {
-		return v.r.Skip()
-	}
-	a.filesOK = true
-	if err := v.r.Enter('{'); err != nil {
-		return err
-	}
-	for {
-		name, more, err := v.r.Key()
-		if err != nil || !more {
-			return err
-		}
-		path, lone := string(name), v.r.Lone()
+func (v *verifier) files(a *artifact, repo string, events bool) (err error) {
+	a.filesOK, err = v.r.Members(func(path string) error {
+		lone := v.r.Lone()
 		a.seen(path)
 		e, err := v.entry(path, a.collector(path, repo, events))
 		if err != nil {
@@ -84,7 +69,9 @@ func (v *verifier) files(a *artifact, repo string, events bool) error {
 		if e.isObject && e.truncated == true && len(a.cut) < maxFindings {
 			a.cut = append(a.cut, fmt.Sprintf("%s: all but %s of %s entries", path, show(e.retained), show(e.total)))
 		}
-	}
+		return nil
+	})
+	return err
 }
 
 // seen counts a path for the checks of the summary.
@@ -181,30 +168,14 @@ func (v *verifier) entry(path string, c collector) (*entry, error) {
 		retained:  no,
 		content:   no,
 	}
-	if kind, err := v.r.Kind(); err != nil || kind != "object" {
-		if err == nil {
-			err = v.r.Skip()
-		}
-		return e, err
-	}
-	e.isObject = true
-	if err := v.r.Enter('{'); err != nil {
-		return nil, err
-	}
 	defer func() {
 		if e.kept != nil {
 			e.kept.Close()
 		}
 	}()
-	for {
-		key, more, err := v.r.Key()
-		if err != nil {
-			return nil, err
-		}
-		if !more {
-			break
-		}
-		switch string(key) {
+	var err error
+	e.isObject, err = v.r.Members(func(key string) (err error) {
+		switch key {
 		case "truncated":
 			e.truncated, err = v.r.Value(maxEntryValue)
 		case "content_base64_skipped":
@@ -216,13 +187,13 @@ func (v *verifier) entry(path string, c collector) (*entry, error) {
 		case "data":
 			err = v.data(e, c)
 		default:
-			err = v.entryMember(e, string(key))
+			err = v.entryMember(e, key)
 		}
-		if err != nil {
-			return nil, err
-		}
+		return err
+	})
+	if err != nil {
+		return nil, err
 	}
-	var err error
 	if e.kept != nil {
 		err = v.later(e, c)
 	}

@@ -132,41 +132,18 @@ func (l *loader) value() (any, error) {
 	return l.hold(v)
 }
 
-// members reads an object member by member; it skips any other value, and ok is false.
-func (l *loader) members(member func(key string) error) (ok bool, err error) {
-	kind, err := l.r.Kind()
-	if err != nil {
-		return false, err
-	}
-	if kind != "object" {
-		return false, l.r.Skip()
-	}
-	if err := l.r.Enter('{'); err != nil {
-		return false, err
-	}
-	for {
-		key, more, err := l.r.Key()
-		if err != nil || !more {
-			return true, err
-		}
-		if err := member(string(key)); err != nil {
-			return true, err
-		}
-	}
-}
-
 func (l *loader) artifact() (*Artifact, error) {
 	a := &Artifact{Head: &ojson.Object{}, Files: make(map[string]*File)}
-	_, err := l.members(func(key string) (err error) {
+	_, err := l.r.Members(func(key string) (err error) {
 		switch key {
 		case "files":
-			a.HasFiles, err = l.members(func(path string) error {
+			a.HasFiles, err = l.r.Members(func(path string) error {
 				f, err := l.file(path)
 				a.Files[path] = f
 				return err
 			})
 		case "repos":
-			_, err = l.members(func(id string) error {
+			_, err = l.r.Members(func(id string) error {
 				repo, err := l.repo(id)
 				a.Repos = append(a.Repos, repo)
 				return err
@@ -188,7 +165,7 @@ func (l *loader) artifact() (*Artifact, error) {
 
 func (l *loader) repo(id string) (Repo, error) {
 	repo := Repo{ID: id}
-	_, err := l.members(func(key string) (err error) {
+	_, err := l.r.Members(func(key string) (err error) {
 		switch key {
 		case "export":
 			repo.Export, err = l.artifact()
@@ -228,7 +205,7 @@ func (l *loader) file(path string) (*File, error) {
 	f := &File{}
 	wanted, ledger := told(path)
 	wanted = wanted && !l.headOnly
-	_, err := l.members(func(key string) (err error) {
+	_, err := l.r.Members(func(key string) (err error) {
 		switch {
 		case key == "truncated":
 			var v any
@@ -247,34 +224,21 @@ func (l *loader) file(path string) (*File, error) {
 }
 
 func (l *loader) rows(path string) ([]*ojson.Object, error) {
-	kind, err := l.r.Kind()
-	if err != nil {
-		return nil, err
-	}
-	if kind != "array" {
-		return nil, l.r.Skip()
-	}
-	if err := l.r.Enter('['); err != nil {
-		return nil, err
-	}
 	rows := []*ojson.Object{}
-	for {
-		more, err := l.r.Item()
-		if err != nil || !more {
-			return rows, err
-		}
+	array, err := l.r.Items(func() error {
 		v, err := l.r.Value(maxMember)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		o, ok := v.(*ojson.Object)
-		if !ok {
-			continue
+		if o, ok := v.(*ojson.Object); ok {
+			o = slim(path, o)
+			rows = append(rows, o)
+			_, err = l.hold(o)
 		}
-		o = slim(path, o)
-		if _, err := l.hold(o); err != nil {
-			return nil, err
-		}
-		rows = append(rows, o)
+		return err
+	})
+	if !array || err != nil {
+		return nil, err
 	}
+	return rows, nil
 }

@@ -70,31 +70,19 @@ func unreadable(err error) error {
 
 // members reads an object member by member.
 func (l *layer) members(member func(key string) error) error {
-	kind, err := l.r.Kind()
-	if err != nil {
-		return unreadable(err)
-	}
-	if kind != "object" {
-		return unreadable(l.r.Skip())
-	}
-	if err := l.r.Enter('{'); err != nil {
-		return unreadable(err)
-	}
-	for {
+	_, err := l.r.Members(func(key string) error {
 		if l.ctx.Err() != nil {
 			return context.Cause(l.ctx)
 		}
-		key, more, err := l.r.Key()
-		if err != nil {
-			return unreadable(err)
-		}
-		if !more {
-			return nil
-		}
-		if err := member(string(key)); err != nil {
-			return unreadable(err)
-		}
+		return member(key)
+	})
+	switch {
+	case err == nil:
+		return nil
+	case l.ctx.Err() != nil:
+		return context.Cause(l.ctx)
 	}
+	return unreadable(err)
 }
 
 // child is a repository of an initiative.

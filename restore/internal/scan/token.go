@@ -214,6 +214,50 @@ func (r *Reader) next(closing byte) (bool, error) {
 	return true, nil
 }
 
+// Members consumes the next value. If that is an object, it calls member for each name, to consume its value;
+// otherwise it skips the value, and object is false.
+func (r *Reader) Members(member func(name string) error) (object bool, err error) {
+	if kind, err := r.Kind(); err != nil || kind != "object" {
+		if err == nil {
+			err = r.Skip()
+		}
+		return false, err
+	}
+	if err := r.Enter('{'); err != nil {
+		return true, err
+	}
+	for {
+		name, more, err := r.Key()
+		if err != nil || !more {
+			return true, err
+		}
+		if err := member(string(name)); err != nil {
+			return true, err
+		}
+	}
+}
+
+// Items is Members for an array.
+func (r *Reader) Items(item func() error) (array bool, err error) {
+	if kind, err := r.Kind(); err != nil || kind != "array" {
+		if err == nil {
+			err = r.Skip()
+		}
+		return false, err
+	}
+	if err := r.Enter('['); err != nil {
+		return true, err
+	}
+	for {
+		if more, err := r.Item(); err != nil || !more {
+			return true, err
+		}
+		if err := item(); err != nil {
+			return true, err
+		}
+	}
+}
+
 // Skip consumes and checks a value.
 func (r *Reader) Skip() error {
 	c, err := r.Peek()
