@@ -144,12 +144,11 @@ func names(list []string) []string {
 	return slices.Compact(list)
 }
 
-// changed counts the changes in groups of changes.
-func changed(groups ...any) int {
-	n := 0
+// changedIn returns what has changed in groups of members and rows.
+func changedIn(groups ...any) (out []*ojson.Object) {
 	one := func(v any) {
 		if o, ok := v.(*ojson.Object); ok && o.Bool("changed") {
-			n++
+			out = append(out, o)
 		}
 	}
 	for _, g := range groups {
@@ -164,7 +163,7 @@ func changed(groups ...any) int {
 			}
 		}
 	}
-	return n
+	return out
 }
 
 func number(v any) (float64, bool) {

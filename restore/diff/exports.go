@@ -99,7 +99,8 @@ func Exports(left, right *account.Artifact, leftRef, rightRef string) (*ojson.Ob
 		groups = append(groups, gates)
 	}
 	worse := regressions(l, r, coordinator)
-	n := changed(groups...)
+	changes := changedIn(groups...)
+	n := len(changes)
 	out.Set("changed", n > 0 || len(worse.list) > 0)
 	out.Set("regressions", worse.rows())
 	out.Set("regression_count", len(worse.list))
@@ -112,7 +113,7 @@ func Exports(left, right *account.Artifact, leftRef, rightRef string) (*ojson.Ob
 		}
 		out.Set("summary", summary("regressed", risk, worse.messages(), n))
 	case n > 0:
-		out.Set("summary", summary("changed", "low", highlights(groups...), n))
+		out.Set("summary", summary("changed", "low", highlights(changes), n))
 	default:
 		out.Set("summary", summary("unchanged", "none", nil, 0))
 	}

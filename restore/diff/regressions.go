@@ -60,13 +60,9 @@ func summary(outcome, risk string, highlights []string, n int) *ojson.Object {
 }
 
 // highlights describes plain changes in words.
-func highlights(groups ...any) []string {
+func highlights(changes []*ojson.Object) []string {
 	var out []string
-	one := func(v any) {
-		o, _ := v.(*ojson.Object)
-		if !o.Bool("changed") {
-			return
-		}
+	for _, o := range changes {
 		label := o.String("label")
 		switch {
 		case o.String("key") != "":
@@ -83,21 +79,9 @@ func highlights(groups ...any) []string {
 				parts = append(parts, "removed "+strings.Join(removed, ", "))
 			}
 			out = append(out, label+": "+strings.Join(parts, "; "))
-			return
+			continue
 		}
 		out = append(out, fmt.Sprintf("%s: %s -> %s", label, shown(o.Value("left")), shown(o.Value("right"))))
-	}
-	for _, g := range groups {
-		switch g := g.(type) {
-		case *ojson.Object:
-			for _, v := range g.All() {
-				one(v)
-			}
-		case []*ojson.Object:
-			for _, v := range g {
-				one(v)
-			}
-		}
 	}
 	return out
 }

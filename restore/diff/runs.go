@@ -110,13 +110,13 @@ func Runs(leftRow, rightRow *ojson.Object) *ojson.Object {
 		gates = append(gates, ojson.NewObject("gate_id", e.Value("key"), "left", e.Value("left"),
 			"right", e.Value("right"), "changed", e.Bool("changed")))
 	}
-	n := changed(scalar, numeric, list, gates)
+	changes := changedIn(scalar, numeric, list, gates)
 	worse, better := signals(l, r)
 	found := worse.rows()
-	return ojson.NewObject("changed", n > 0, "left", l, "right", r, "scalar_changes", scalar,
+	return ojson.NewObject("changed", len(changes) > 0, "left", l, "right", r, "scalar_changes", scalar,
 		"numeric_changes", numeric, "list_changes", list, "gate_changes", gates, "regressions", found,
 		"regression_count", len(found), "has_regressions", len(found) > 0,
-		"summary", runSummary(worse, better, n, highlights(scalar, numeric, list, gates)))
+		"summary", runSummary(worse, better, len(changes), highlights(changes)))
 }
 
 // statusRank ranks how well a run ended.

@@ -122,40 +122,20 @@ func (s *survey) solve(ctx context.Context) {
 	strange.Set("protocol", ojson.NewObject("protocol_version", strangeMinor,
 		"capabilities", []string{strangeCapability}, strangeMember, true))
 	strange.Set(strangeMember, ojson.NewObject("nested", []any{ojson.Int(1), nil, "two"}))
-	s.tolerant = s.do(ctx, ask{
-		Purpose: "solve with unknown members and capabilities, of another minor version",
-		Method:  "POST",
-		Path:    alx.PathSolve,
-		Body:    compact(strange),
-		Header:  async,
-	})
-	if accepted(s.tolerant) {
-		s.solved = s.tolerant
-		s.again = s.do(ctx, ask{
-			Purpose: "the same solve again",
-			Method:  "POST",
-			Path:    alx.PathSolve,
-			Body:    compact(strange),
-			Header:  async,
-		})
+	post := func(purpose string, body *ojson.Object) *exchange {
+		return s.do(ctx, ask{Purpose: purpose, Method: "POST", Path: alx.PathSolve, Body: compact(body), Header: async})
+	}
+	body := strange
+	s.tolerant = post("solve with unknown members and capabilities, of another minor version", strange)
+	if s.solved = s.tolerant; !accepted(s.solved) {
+		body = plain
+		s.plain = post("solve", plain)
+		s.solved = s.plain
+	}
+	if accepted(s.solved) {
+		s.again = post("the same solve again", body)
 	} else {
-		s.plain = s.do(ctx, ask{
-			Purpose: "solve",
-			Method:  "POST",
-			Path:    alx.PathSolve,
-			Body:    compact(plain),
-			Header:  async,
-		})
-		if accepted(s.plain) {
-			s.solved = s.plain
-			s.again = s.do(ctx, ask{
-				Purpose: "the same solve again",
-				Method:  "POST",
-				Path:    alx.PathSolve,
-				Body:    compact(plain),
-				Header:  async,
-			})
-		}
+		s.solved = nil
 	}
 	if s.solved == nil {
 		return
