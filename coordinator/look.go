@@ -82,11 +82,14 @@ func rowsIn(root *os.Root, l wire.Ledger) []*ojson.Object {
 	if err != nil {
 		return nil
 	}
-	var out []*ojson.Object
-	for line := range bytes.Lines(data) {
+	return readableRows(data)
+}
+
+func readableRows(ledger []byte) (rows []*ojson.Object) {
+	for line := range bytes.Lines(ledger) {
 		if row, err := run.DecodeLedgerLine(bytes.TrimRight(line, "\r\n")); err == nil {
-			out = append(out, row)
+			rows = append(rows, row)
 		}
 	}
-	return out
+	return rows
 }

@@ -4,7 +4,6 @@
 package coordinator
 
 import (
-	"bytes"
 	"context"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
@@ -122,14 +121,5 @@ func remoteState(rec *chain.RunRecord, cfg *config.Config) (*run.State, error) {
 // recordedRows returns the rows of a recorded ledger, skipping what is not a row.
 func recordedRows(rec *chain.RunRecord, l wire.Ledger) ([]*ojson.Object, error) {
 	data, err := rec.Ledger(l)
-	if err != nil {
-		return nil, err
-	}
-	var out []*ojson.Object
-	for line := range bytes.Lines(data) {
-		if row, err := run.DecodeLedgerLine(bytes.TrimRight(line, "\r\n")); err == nil {
-			out = append(out, row)
-		}
-	}
-	return out, nil
+	return readableRows(data), err
 }

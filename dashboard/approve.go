@@ -199,10 +199,7 @@ func gateDocuments(g *gate.Pending) block {
 		t.Rows = append(t.Rows, []cell{code(d.Path), now, code(cut(d.SHA256, 12)), changed(d.SincePhase),
 			changed(d.SinceRun)})
 	}
-	if len(t.Rows) > 0 {
-		b.Empty, b.Table = "", t
-	}
-	return b
+	return b.filled(t)
 }
 
 func openObjections(g *gate.Pending) block {
@@ -216,10 +213,7 @@ func openObjections(g *gate.Pending) block {
 		t.Rows = append(t.Rows, []cell{code(o.String("id")), text(o.String("role")), text(o.String("severity")),
 			text(o.String("statement"))})
 	}
-	if len(t.Rows) > 0 {
-		b.Empty, b.Table = "", t
-	}
-	return b
+	return b.filled(t)
 }
 
 func gateDiff(g *gate.Pending) block {

@@ -71,6 +71,14 @@ type block struct {
 	Folded    bool
 }
 
+// filled returns b with the rows of t, or as it is, with the sentence for nothing, if there are none.
+func (b block) filled(t *table) block {
+	if len(t.Rows) > 0 {
+		b.Empty, b.Table = "", t
+	}
+	return b
+}
+
 // filter is a form above a list.
 type filter struct {
 	Action string

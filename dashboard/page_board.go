@@ -189,10 +189,7 @@ func workstreams(v *view, in *coordinator.Standing, rows []coordinator.Row) bloc
 		}
 		t.Rows = append(t.Rows, append(row, barrier, waits))
 	}
-	if len(t.Rows) > 0 {
-		b.Empty, b.Table = "", t
-	}
-	return b
+	return b.filled(t)
 }
 
 // tally counts the repositories in each state, in the order of appearance.
@@ -256,10 +253,7 @@ func repositories(v *view, in *coordinator.Standing) block {
 			text(in.CheckoutText(r.String("repo_id"))),
 			text(strings.Join(r.Strings("active_turns"), ", ")), v.moment(oldest(r)), text(strings.Join(notes, ", "))})
 	}
-	if len(t.Rows) > 0 {
-		b.Empty, b.Table = "", t
-	}
-	return b
+	return b.filled(t)
 }
 
 // oldest returns since when a repository has had its oldest active turn, the zero time for none.

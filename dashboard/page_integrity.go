@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/restore/account"
 )
@@ -78,7 +79,7 @@ func integrity(v *view) error {
 	for _, l := range v.m.byPath {
 		all = append(all, l)
 	}
-	slices.SortFunc(all, func(a, b *ledger) int { return compare(a.name, b.name) })
+	slices.SortFunc(all, func(a, b *ledger) int { return strings.Compare(a.name, b.name) })
 	v.Blocks = append(v.Blocks, v.findingsOf(all...)...)
 	files := block{
 		ID:    "ledgers",
@@ -102,16 +103,6 @@ func integrity(v *view) error {
 	}
 	v.Blocks = append(v.Blocks, files)
 	return nil
-}
-
-func compare(a, b string) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }
 
 func (l *ledger) bytes() int64 {
@@ -150,10 +141,7 @@ func (v *view) signatures() block {
 				text(cut(act.String("reason"), 300))})
 		}
 	}
-	if len(t.Rows) > 0 {
-		b.Empty, b.Table = "", t
-	}
-	return b
+	return b.filled(t)
 }
 
 // personRows lists the types of decision ledger rows by which people decide on gates and runs.

@@ -17,7 +17,7 @@ func opPage(v *view) error {
 	v.Title = "Operation " + plain(short(id))
 	ctx, cancel := context.WithTimeout(v.r.Context(), 10*time.Second)
 	defer cancel()
-	if len(id) > 64 || len(id) < 4 || !isHex(id) {
+	if len(id) > 64 || len(id) < 4 || strings.Trim(id, "0123456789abcdef") != "" {
 		return errMissing{"This names no operation."}
 	}
 	release, ok := v.srv.slot(ctx)
@@ -68,15 +68,6 @@ func opPage(v *view) error {
 	}
 	v.Blocks = append(v.Blocks, changes, files, record)
 	return nil
-}
-
-func isHex(s string) bool {
-	for _, c := range s {
-		if (c < '0' || c > '9') && (c < 'a' || c > 'f') {
-			return false
-		}
-	}
-	return true
 }
 
 // opChanges shows how the operation changed the state and the ledgers, as a patch of documents.

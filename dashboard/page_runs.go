@@ -333,10 +333,7 @@ func changedFacts(d *ojson.Object) block {
 		t.Rows = append(t.Rows, []cell{text(label), text(diff.Shown(label, o.Value("left"))),
 			text(diff.Shown(label, o.Value("right"))), text(diff.Shown(label, o.Value("delta")))})
 	}
-	if len(t.Rows) > 0 {
-		b.Empty, b.Table = "", t
-	}
-	return b
+	return b.filled(t)
 }
 
 // compareForm asks for two runs; of many, the newest can be chosen, and those already chosen.

@@ -281,10 +281,7 @@ func objections(row *ojson.Object) block {
 		t.Rows = append(t.Rows,
 			[]cell{code(o.String("id")), sev, text(o.String("statement")), text(o.String("status"))})
 	}
-	if len(t.Rows) > 0 {
-		b.Empty, b.Table = "", t
-	}
-	return b
+	return b.filled(t)
 }
 
 func decided(row *ojson.Object) block {
@@ -297,10 +294,7 @@ func decided(row *ojson.Object) block {
 		t.Rows = append(t.Rows, []cell{decisionLink(o.String("id")), text(o.String("category")),
 			text(o.String("statement")), text(o.String("rationale")), decisionLink(o.String("overrides"))})
 	}
-	if len(t.Rows) > 0 {
-		b.Empty, b.Table = "", t
-	}
-	return b
+	return b.filled(t)
 }
 
 // papers shows what the turn was given and what it has staged, if that is in the project.

@@ -341,14 +341,6 @@ func (e *entry) judgeWindow() {
 }
 
 func isDigest(v any) bool {
-	s, ok := v.(string)
-	if !ok || len(s) != 64 {
-		return false
-	}
-	for i := range len(s) {
-		if c := s[i]; (c < '0' || c > '9') && (c < 'a' || c > 'f') {
-			return false
-		}
-	}
-	return true
+	s, _ := v.(string)
+	return len(s) == 64 && strings.Trim(s, "0123456789abcdef") == ""
 }

@@ -16,7 +16,6 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/projectfile"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
-	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner/ophooks"
 	"github.com/git-agentxchain/git-agentxchain/runner/turnfiles"
 )
@@ -32,11 +31,7 @@ const effectiveContext = "CONTEXT.effective.md"
 func (c *change) supplemented(ctx context.Context, turn *run.Turn, core map[string][]byte) (map[string][]byte, error) {
 	dir := dispatch.BundleDir(turn.TurnID)
 	if dir == "" {
-		return nil, &wire.Error{
-			Code:    wire.CodeInvalidState,
-			Field:   "active_turns",
-			Message: "The id of turn " + turn.TurnID + " cannot be part of a path.",
-		}
+		return nil, turnfiles.UnsafeID(turn.TurnID)
 	}
 	root, err := os.OpenRoot(c.r.store.Dir())
 	if err != nil {

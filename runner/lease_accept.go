@@ -5,9 +5,7 @@ package runner
 
 import (
 	"context"
-	"fmt"
 
-	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -31,21 +29,11 @@ func (a *acceptance) admit(ctx context.Context) error {
 		return nil
 	}
 	if len(data) > protocol.MaxStagedBytes {
-		return &wire.Error{
-			Code:    wire.CodeInvalidArgument,
-			Field:   "turn_result",
-			Details: ojson.NewObject("bytes", len(data), "limit", protocol.MaxStagedBytes),
-			Message: fmt.Sprintf("A turn result of %d bytes is too large; the limit is %d.", len(data),
-				protocol.MaxStagedBytes),
-		}
+		return resultTooLarge(len(data))
 	}
 	path := wire.StagingPath(a.turn.TurnID)
 	if clean, problem := wire.CleanPath(path); problem != "" || clean != path {
-		return &wire.Error{
-			Code:    wire.CodeInvalidState,
-			Field:   "active_turns",
-			Message: "The id of turn " + a.turn.TurnID + " cannot be part of a path.",
-		}
+		return turnfiles.UnsafeID(a.turn.TurnID)
 	}
 	if err := a.r.store.Replace(path, data); err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+	"github.com/git-agentxchain/git-agentxchain/runner/turnfiles"
 )
 
 // StagedFile is the outcome of StageResult.
@@ -30,15 +31,18 @@ func (r *Runner) StageResult(ctx context.Context, turnID string, data []byte) (*
 	return out, out.settle(r.stage(ctx, out, data))
 }
 
+func resultTooLarge(size int) *wire.Error {
+	return &wire.Error{
+		Code:    wire.CodeInvalidArgument,
+		Field:   "turn_result",
+		Details: ojson.NewObject("bytes", size, "limit", protocol.MaxStagedBytes),
+		Message: fmt.Sprintf("A turn result of %d bytes is too large; the limit is %d.", size, protocol.MaxStagedBytes),
+	}
+}
+
 func (r *Runner) stage(ctx context.Context, out *StagedFile, data []byte) error {
 	if len(data) > protocol.MaxStagedBytes {
-		return &wire.Error{
-			Code:    wire.CodeInvalidArgument,
-			Field:   "turn_result",
-			Details: ojson.NewObject("bytes", len(data), "limit", protocol.MaxStagedBytes),
-			Message: fmt.Sprintf("A turn result of %d bytes is too large; the limit is %d.", len(data),
-				protocol.MaxStagedBytes),
-		}
+		return resultTooLarge(len(data))
 	}
 	v, err := r.View(ctx)
 	if err != nil {
@@ -55,12 +59,7 @@ func (r *Runner) stage(ctx context.Context, out *StagedFile, data []byte) error 
 	}
 	path := wire.StagingPath(turn.TurnID)
 	if clean, problem := wire.CleanPath(path); problem != "" || clean != path {
-		// A turn id made by another tool could name any file.
-		return &wire.Error{
-			Code:    wire.CodeInvalidState,
-			Field:   "active_turns",
-			Message: "The id of turn " + turn.TurnID + " cannot be part of a path.",
-		}
+		return turnfiles.UnsafeID(turn.TurnID)
 	}
 	if _, refusal := protocol.DecodeStaged(path, data); refusal != nil {
 		refusal.Hint = ""

@@ -232,14 +232,7 @@ func (t trailers) empty() bool { return len(t.runs)+len(t.turns)+len(t.roles) ==
 
 // readTrailers selects our trailers from those of a message, which git has separated but not unfolded.
 func readTrailers(text string) (t trailers, bad []Finding) {
-	forged := func(key, format string, args ...any) {
-		bad = append(bad, Finding{
-			Rule:    RuleForgedTrailer,
-			Path:    key,
-			Message: fmt.Sprintf(format, args...),
-			Hint:    trailerHint,
-		})
-	}
+	forged := func(key, format string, args ...any) { bad = append(bad, forgedTrailer(key, format, args...)) }
 	ours := ""
 	for line := range strings.Lines(text) {
 		line = strings.TrimSuffix(line, "\n")
@@ -271,18 +264,20 @@ func readTrailers(text string) (t trailers, bad []Finding) {
 	return t, bad
 }
 
+func forgedTrailer(key, format string, args ...any) Finding {
+	return Finding{
+		Rule:    RuleForgedTrailer,
+		Path:    key,
+		Message: fmt.Sprintf(format, args...),
+		Hint:    trailerHint,
+	}
+}
+
 const trailerHint = "leave the trailer out; the hook adds what is true, and git agentxchain checkpoint commits a turn's files with it"
 
 // checkTrailers checks the trailers against the runs. A message may name several turns, as a squash's does.
 func checkTrailers(t trailers, runs []*chain.RunRecord) (found []Finding, err error) {
-	forged := func(key, format string, args ...any) {
-		found = append(found, Finding{
-			Rule:    RuleForgedTrailer,
-			Path:    key,
-			Message: fmt.Sprintf(format, args...),
-			Hint:    trailerHint,
-		})
-	}
+	forged := func(key, format string, args ...any) { found = append(found, forgedTrailer(key, format, args...)) }
 	var owners []owner
 	for _, turn := range t.turns {
 		o, err := findTurn(turn, t.runs, runs)

@@ -144,13 +144,7 @@ func printAccepted(p *term.Printer, a *runner.Accepted, saved *runner.Checkpoint
 	for _, b := range e.Object("observed_artifact").Objects("pulled") {
 		p.Field("Pulled", "%s", term.OneLine(pulledText(b)))
 	}
-	for _, d := range e.Objects("decisions") {
-		p.Field("Decision", "%s %s", term.OneLine(d.String("id")), term.OneLine(d.String("statement")))
-	}
-	for _, o := range e.Objects("objections") {
-		p.Field("Objection", "%s (%s) %s", term.OneLine(o.String("id")), term.OneLine(o.String("severity")),
-			term.OneLine(o.String("statement")))
-	}
+	shared.PrintStatements(p, e)
 	if saved != nil && saved.Commit != "" {
 		p.Field("Checkpoint", "%.12s", saved.Commit)
 	}

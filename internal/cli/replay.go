@@ -213,11 +213,9 @@ func tellReplay(f *term.Factory, w *replay.Workspace, session *ojson.Object, nam
 }
 
 func openReplay(ctx context.Context, f *term.Factory, src io.Reader, size int64) (*replay.Workspace, error) {
-	const unit = 1 << 20
-	progress := f.Out.Progress("verifying, MiB", int(size/unit))
-	defer progress.Done()
-	defer shared.Frugal()()
-	return replay.Open(ctx, src, restore.VerifyOptions{Progress: func(n int64) { progress.Step(int(n / unit)) }})
+	opt, done := shared.Verifying(f, size)
+	defer done()
+	return replay.Open(ctx, src, opt)
 }
 
 // waitForEnd waits for a signal, Enter or the end of standard input, which it only reads when the

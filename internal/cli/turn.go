@@ -339,13 +339,7 @@ func printAcceptedTurn(p *term.Printer, row *ojson.Object) {
 	if files := row.Strings("files_changed"); len(files) > 0 {
 		p.Field("Files", "%s", term.OneLine(term.JoinComma(files)))
 	}
-	for _, d := range row.Objects("decisions") {
-		p.Field("Decision", "%s %s", term.OneLine(d.String("id")), term.OneLine(d.String("statement")))
-	}
-	for _, o := range row.Objects("objections") {
-		p.Field("Objection", "%s (%s) %s", term.OneLine(o.String("id")), term.OneLine(o.String("severity")),
-			term.OneLine(o.String("statement")))
-	}
+	shared.PrintStatements(p, row)
 	if n := row.Object("normalized_verification"); n != nil {
 		p.Field("Verification", "%s: %s", term.OneLine(n.String("status")), term.OneLine(n.String("reason")))
 	}

@@ -2,6 +2,8 @@
 
 package wire
 
+import "strings"
+
 // SafeID reports whether an id of another protocol can be used as a name here (docs/monarchic.md): not empty, no
 // path separator, no control byte.
 func SafeID(id string) bool {
@@ -20,15 +22,7 @@ const MaxCharterID = 200
 
 // IsCommit reports whether s is a full object name, SHA-1 or SHA-256.
 func IsCommit(s string) bool {
-	if len(s) != 40 && len(s) != 64 {
-		return false
-	}
-	for i := range len(s) {
-		if c := s[i]; (c < '0' || c > '9') && (c < 'a' || c > 'f') {
-			return false
-		}
-	}
-	return true
+	return (len(s) == 40 || len(s) == 64) && strings.Trim(s, "0123456789abcdef") == ""
 }
 
 // NoEmail is the address of a person for whom git has none.

@@ -116,11 +116,7 @@ func Changes(ctx context.Context, s *gitstore.Store, v *gitstore.View, t *run.Tu
 func Open(ctx context.Context, s *gitstore.Store, v *gitstore.View, t *run.Turn) (*dispatch.Verified, error) {
 	dir := dispatch.BundleDir(t.TurnID)
 	if dir == "" {
-		return nil, &wire.Error{
-			Code:    wire.CodeInvalidState,
-			Field:   "active_turns",
-			Message: "The id of turn " + t.TurnID + " cannot be part of a path.",
-		}
+		return nil, UnsafeID(t.TurnID)
 	}
 	root, err := os.OpenRoot(s.Dir())
 	if err != nil {

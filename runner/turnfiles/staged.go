@@ -23,17 +23,21 @@ type Staged struct {
 // Counts reports whether it is a result; a file that was only cleared is not.
 func (s Staged) Counts() bool { return s.Data != nil && protocol.StagedProof(s.Data) }
 
+// UnsafeID refuses a turn whose id would name a file elsewhere; another tool can have made it.
+func UnsafeID(turnID string) *wire.Error {
+	return &wire.Error{
+		Code:    wire.CodeInvalidState,
+		Field:   "active_turns",
+		Message: "The id of turn " + turnID + " cannot be part of a path.",
+	}
+}
+
 // ReadStaged reads the staged result of a turn: at its own path, else at the shared one of
 // older runners (docs/spec/state.md#files).
 func ReadStaged(root, turnID string) (Staged, error) {
 	s := Staged{Path: wire.StagingPath(turnID)}
 	if clean, problem := wire.CleanPath(s.Path); problem != "" || clean != s.Path {
-		// A turn id made by another tool could name any file.
-		return s, &wire.Error{
-			Code:    wire.CodeInvalidState,
-			Field:   "active_turns",
-			Message: "The id of turn " + turnID + " cannot be part of a path.",
-		}
+		return s, UnsafeID(turnID)
 	}
 	data, err := readResult(root, s.Path, turnID)
 	if err != nil {

@@ -60,13 +60,9 @@ func runMergeDriver(f *term.Factory, o mergeDriverOptions) error {
 	var sources [3]ledgermerge.Source
 	var names [3]string
 	for i, name := range []string{o.Base, o.Ours, o.Theirs} {
-		p, err := f.Path(name)
+		p, file, err := open(f, name)
 		if err != nil {
 			return err
-		}
-		file, err := term.Interruptible(f, func() (*os.File, error) { return os.Open(p) })
-		if err != nil {
-			return term.Errorf("invalid_input", "cannot read %s: %w", name, err)
 		}
 		defer func() { _ = file.Close() }()
 		info, err := file.Stat()
@@ -136,6 +132,19 @@ func replaceFile(name string, write func(io.Writer) error) error {
 	return os.Rename(tmp.Name(), name)
 }
 
+// open opens a file that git names, and returns its path.
+func open(f *term.Factory, name string) (string, *os.File, error) {
+	p, err := f.Path(name)
+	if err != nil {
+		return "", nil, err
+	}
+	file, err := term.Interruptible(f, func() (*os.File, error) { return os.Open(p) })
+	if err != nil {
+		return "", nil, term.Errorf("invalid_input", "cannot read %s: %w", name, err)
+	}
+	return p, file, nil
+}
+
 func NewTextconvCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name:      "textconv",
@@ -150,13 +159,9 @@ func NewTextconvCommand(f *term.Factory) *ucli.Command {
 }
 
 func runTextconv(f *term.Factory, name string) error {
-	p, err := f.Path(name)
+	_, file, err := open(f, name)
 	if err != nil {
 		return err
-	}
-	file, err := term.Interruptible(f, func() (*os.File, error) { return os.Open(p) })
-	if err != nil {
-		return term.Errorf("invalid_input", "cannot read %s: %w", name, err)
 	}
 	defer func() { _ = file.Close() }()
 	if err := ledgermerge.Readable(f.Out.Raw(), file); err != nil {

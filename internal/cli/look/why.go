@@ -195,13 +195,7 @@ func printAttributed(p *term.Printer, t *attribution.Turn, gates []attribution.G
 		p.Field("Accepted", "%s", term.OneLine(shared.Ago(p, at)))
 	}
 	p.Field("Summary", "%s", term.OneLine(row.String("summary")))
-	for _, d := range row.Objects("decisions") {
-		p.Field("Decision", "%s %s", term.OneLine(d.String("id")), term.OneLine(d.String("statement")))
-	}
-	for _, o := range row.Objects("objections") {
-		p.Field("Objection", "%s (%s) %s", term.OneLine(o.String("id")), term.OneLine(o.String("severity")),
-			term.OneLine(o.String("statement")))
-	}
+	shared.PrintStatements(p, row)
 	if n := row.Object("normalized_verification"); n != nil {
 		p.Field("Verification", "%s: %s", term.OneLine(n.String("status")), term.OneLine(n.String("reason")))
 	}

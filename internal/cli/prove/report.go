@@ -12,7 +12,6 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/shared"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/restore"
 	"github.com/git-agentxchain/git-agentxchain/restore/account"
 )
 
@@ -119,14 +118,9 @@ func loadArtifact(ctx context.Context, f *term.Factory, input string, headOnly b
 
 func readArtifact(ctx context.Context, f *term.Factory, src io.Reader, size int64, headOnly bool) (*account.Artifact,
 	error) {
-	const unit = 1 << 20
-	progress := f.Out.Progress("verifying, MiB", int(size/unit))
-	defer progress.Done()
-	defer shared.Frugal()()
-	return account.Load(ctx, src, account.LoadOptions{
-		HeadOnly: headOnly,
-		Verify:   restore.VerifyOptions{Progress: func(n int64) { progress.Step(int(n / unit)) }},
-	})
+	opt, done := shared.Verifying(f, size)
+	defer done()
+	return account.Load(ctx, src, account.LoadOptions{HeadOnly: headOnly, Verify: opt})
 }
 
 // reportPlace refuses, before any work is done, a place that a report cannot be written to.

@@ -183,11 +183,9 @@ func verifyBundled(ctx context.Context, f *term.Factory, o *verifyApprovalsOptio
 // verifyExported judges the contents of an artifact: the ledger, the statements and the files of
 // signers. The artifact itself is verified before.
 func verifyExported(ctx context.Context, f *term.Factory, src io.Reader, size int64) ([]*approval.Report, error) {
-	const unit = 1 << 20
-	progress := f.Out.Progress("verifying, MiB", int(size/unit))
-	defer progress.Done()
-	defer shared.Frugal()()
-	w, err := replay.Open(ctx, src, restore.VerifyOptions{Progress: func(n int64) { progress.Step(int(n / unit)) }})
+	opt, done := shared.Verifying(f, size)
+	defer done()
+	w, err := replay.Open(ctx, src, opt)
 	if err != nil {
 		return nil, err
 	}

@@ -86,12 +86,9 @@ func verifyExport(ctx context.Context, f *term.Factory, input string) (name stri
 		return name, nil, err
 	}
 	defer func() { _ = src.Close() }()
-	const unit = 1 << 20
-	progress := f.Out.Progress("verifying, MiB", int(size/unit))
-	defer progress.Done()
-	defer shared.Frugal()()
-	report, err = restore.Verify(ctx, src,
-		restore.VerifyOptions{Progress: func(n int64) { progress.Step(int(n / unit)) }})
+	opt, done := shared.Verifying(f, size)
+	defer done()
+	report, err = restore.Verify(ctx, src, opt)
 	return name, report, err
 }
 

@@ -72,3 +72,14 @@ func (c *countedWriter) Write(p []byte) (int, error) {
 	c.n += int64(n)
 	return n, err
 }
+
+// Verifying returns the options that show how far the verification of an artifact has come, and what ends that.
+func Verifying(f *term.Factory, size int64) (opt restore.VerifyOptions, done func()) {
+	const unit = 1 << 20
+	progress, usual := f.Out.Progress("verifying, MiB", int(size/unit)), Frugal()
+	opt.Progress = func(n int64) { progress.Step(int(n / unit)) }
+	return opt, func() {
+		usual()
+		progress.Done()
+	}
+}

@@ -122,6 +122,17 @@ func PrintWhere(p *term.Printer, d *runner.Done) {
 		StatusStyle(p, d.State.Status)(string(d.State.Status)))
 }
 
+// PrintStatements prints the decisions and objections of an accepted turn.
+func PrintStatements(p *term.Printer, row *ojson.Object) {
+	for _, d := range row.Objects("decisions") {
+		p.Field("Decision", "%s %s", term.OneLine(d.String("id")), term.OneLine(d.String("statement")))
+	}
+	for _, o := range row.Objects("objections") {
+		p.Field("Objection", "%s (%s) %s", term.OneLine(o.String("id")), term.OneLine(o.String("severity")),
+			term.OneLine(o.String("statement")))
+	}
+}
+
 // StatusStyle returns the colour of a status.
 func StatusStyle(p *term.Printer, s wire.Status) func(string) string {
 	switch s {

@@ -108,13 +108,6 @@ func goodOp(res *lookback.BisectResult) any {
 }
 
 func bisectEnd(p *term.Printer, label string, c *verdict.Chain) {
-	what := c.Kind
-	if c.Turn != "" {
-		what += " " + c.Turn
-	}
-	if c.Role != "" {
-		what += " (" + c.Role + ")"
-	}
-	p.Field(label, "%s  %s  %s, phase %s", shared.ShortOp(c.Op), term.OneLine(c.At), term.OneLine(what),
+	p.Field(label, "%s  %s  %s, phase %s", shared.ShortOp(c.Op), term.OneLine(c.At), chainName(c),
 		term.OneLine(c.Phase))
 }

@@ -135,17 +135,22 @@ func codeMeaning(code string) *term.ExitCode {
 	return nil
 }
 
+// chainName names what was decided: the operation, its turn and role.
+func chainName(c *verdict.Chain) string {
+	name := c.Kind
+	if c.Turn != "" {
+		name += " " + c.Turn
+	}
+	if c.Role != "" {
+		name += " (" + c.Role + ")"
+	}
+	return term.OneLine(name)
+}
+
 // printChain prints one decision as a tree. With a gate it shows only what concerns that gate;
 // without all, it leaves out rules that passed and look at nothing.
 func printChain(p *term.Printer, c *verdict.Chain, gate string, all bool) {
-	head := c.Kind
-	if c.Turn != "" {
-		head += " " + c.Turn
-	}
-	if c.Role != "" {
-		head += " (" + c.Role + ")"
-	}
-	p.Printf("%s: %s", p.Bold(term.OneLine(head)), verdictStyle(p, c.Outcome)(c.Outcome))
+	p.Printf("%s: %s", p.Bold(chainName(c)), verdictStyle(p, c.Outcome)(c.Outcome))
 	if c.Code != "" {
 		p.Printf(" [%s]", term.OneLine(c.Code))
 	}

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/gowebpki/jcs"
 
@@ -108,13 +109,5 @@ func hexSum(text []byte) string {
 
 // isDigest reports whether s is a lower-case hex SHA-256.
 func isDigest(s string) bool {
-	if len(s) != 2*sha256.Size {
-		return false
-	}
-	for i := range len(s) {
-		if c := s[i]; (c < '0' || '9' < c) && (c < 'a' || 'f' < c) {
-			return false
-		}
-	}
-	return true
+	return len(s) == 2*sha256.Size && strings.Trim(s, "0123456789abcdef") == ""
 }

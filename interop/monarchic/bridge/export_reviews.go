@@ -64,7 +64,7 @@ func (x *Export) judged() (decisions, reruns []Object) {
 		}
 		d.add(o.turn, strict.ReviewStep, cmp.Or(o.role, run.Human), what, o.statement, o.at)
 	}
-	slices.SortStableFunc(d.list, func(a, b *strict.ReviewDecision) int { return cmpMs(a.CreatedAt, b.CreatedAt) })
+	slices.SortStableFunc(d.list, func(a, b *strict.ReviewDecision) int { return cmp.Compare(a.CreatedAt, b.CreatedAt) })
 	for _, r := range d.list {
 		decisions = append(decisions, object("client_boundary/review_decision", r))
 	}
@@ -72,16 +72,6 @@ func (x *Export) judged() (decisions, reruns []Object) {
 		reruns = append(reruns, object("client_boundary/rerun_scope", s))
 	}
 	return decisions, reruns
-}
-
-func cmpMs(a, b uint64) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }
 
 // approvals adds those that people gave and those that an approval policy gave for them.
