@@ -12,9 +12,9 @@ import (
 // maxHistory is how many commits are searched to determine what came first.
 const maxHistory = 200_000
 
-// givenAfter reports whether the commit existed before the turn was assigned, by the recorded positions of HEAD
+// existedBefore reports whether the commit existed before the turn was assigned, by the recorded positions of HEAD
 // until then.
-func (q *inquiry) givenAfter(t *Turn, id object.OID) (bool, error) {
+func (q *inquiry) existedBefore(id object.OID, t *Turn) (bool, error) {
 	if t.assigned == 0 {
 		return false, nil // rows of the first versions have no order
 	}
@@ -92,6 +92,6 @@ func (q *inquiry) mayHave(t *Turn, g *group) (bool, error) {
 	if g.commit.Uncommitted() || slices.Contains(g.named, t) {
 		return true, nil
 	}
-	later, err := q.givenAfter(t, g.commit.OID)
-	return !later, err
+	existed, err := q.existedBefore(g.commit.OID, t)
+	return !existed, err
 }

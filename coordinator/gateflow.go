@@ -91,7 +91,7 @@ func (c *Coordinator) approve(ctx context.Context, out *Decision, opt ApproveOpt
 	if _, e := s.ownFirst(opt); e != nil {
 		return e
 	}
-	yes, err := c.said(ctx, s, opt.Consent, env)
+	yes, err := c.collectYes(ctx, s, opt.Consent, env)
 	if err != nil {
 		return err
 	}
@@ -409,7 +409,7 @@ func (c *Coordinator) after(ctx context.Context, out *Decision) {
 		if err != nil {
 			c.note(err.Error())
 		} else if g != nil {
-			g.tell(out.Next, c.env(ctx).Actor.Email)
+			g.explain(out.Next, c.env(ctx).Actor.Email)
 		}
 	}
 }

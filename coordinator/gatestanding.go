@@ -38,14 +38,14 @@ func (c *Coordinator) people(ctx context.Context, s *Standing) error {
 		return nil // and the rest is shown
 	}
 	if err == nil && s.Gate != nil {
-		s.Gate.tell(s.Next, c.env(ctx).Actor.Email)
+		s.Gate.explain(s.Next, c.env(ctx).Actor.Email)
 	}
 	return err
 }
 
-// tell adds to the next actions at the gate how people approve, and whose approval is missing; asker is told to
+// explain adds to the next actions at the gate how people approve, and whose approval is missing; asker is told to
 // approve if theirs is.
-func (g *GateStanding) tell(next []initiative.Action, asker string) {
+func (g *GateStanding) explain(next []initiative.Action, asker string) {
 	for i := range next {
 		a := &next[i]
 		if a.Code != initiative.NextGate {

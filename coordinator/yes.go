@@ -225,8 +225,8 @@ func recordedWhole(s *Seen, y *initiative.Yes) *wire.Error {
 	return nil
 }
 
-// said collects the proof of a person who approves: statements that were submitted, and one that is signed now.
-func (c *Coordinator) said(ctx context.Context, s *Seen, opt consent.Options, env protocol.Env) (*initiative.Yes, error) {
+// collectYes collects the proof of a person who approves: statements that were submitted, and one that is signed now.
+func (c *Coordinator) collectYes(ctx context.Context, s *Seen, opt consent.Options, env protocol.Env) (*initiative.Yes, error) {
 	a, err := c.judgingHere(ctx, s.State)
 	if err != nil {
 		return nil, err

@@ -151,8 +151,16 @@ func (c *change) through(ctx context.Context, p *plan, done *Done) error {
 	if err := c.commit(ctx, ch, done); err != nil {
 		return err
 	}
-	done.Transition = ch.Transition
-	return c.tell(ctx, ch.Transition)
+	t := ch.Transition
+	done.Transition = t
+	if c.hooks != nil && c.stop == nil {
+		c.afterCommit(ctx, t)
+	}
+	if t.Failure != nil { // a recorded failure is the error of the command
+		t.Failure.Explain = t.Turn
+		return t.Failure
+	}
+	return nil
 }
 
 // decide has the engine decide on a plan and prepares the decision for writing.
@@ -211,19 +219,6 @@ func (c *change) commit(ctx context.Context, ch gitstore.Change, done *Done) err
 	c.r.after.State, _ = run.RepairState(t.State, c.view.Config)
 	if c.still {
 		c.r.afterTree = c.tree
-	}
-	return nil
-}
-
-// tell runs the hooks that come after an operation. Other notifications wait until the lock is
-// released. A recorded failure is the error of the command.
-func (c *change) tell(ctx context.Context, t *protocol.Transition) error {
-	if c.hooks != nil && c.stop == nil {
-		c.afterCommit(ctx, t)
-	}
-	if t.Failure != nil {
-		t.Failure.Explain = t.Turn
-		return t.Failure
 	}
 	return nil
 }

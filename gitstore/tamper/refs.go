@@ -16,8 +16,8 @@ import (
 // keptRefs is the prefix of refs that keep what an agent moved a ref to.
 const keptRefs = "refs/agentxchain-kept/"
 
-// standing describes where HEAD is.
-func standing(branch string) string {
+// headPlace describes where HEAD is.
+func headPlace(branch string) string {
 	if branch == "" {
 		return "detached"
 	}
@@ -32,7 +32,7 @@ const replaceRefs = "refs/replace/"
 // an object; everything else is only noted.
 func (s *Watch) putBackRefs(ctx context.Context, d, now *Note, t *Tampering) error {
 	if now.branch != d.branch {
-		t.Moved = "HEAD is " + standing(now.branch) + ", it was " + standing(d.branch)
+		t.Moved = "HEAD is " + headPlace(now.branch) + ", it was " + headPlace(d.branch)
 		t.note("%s", t.Moved)
 	}
 	names := maps.Clone(d.refs)

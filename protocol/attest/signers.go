@@ -132,7 +132,7 @@ func (s *Signature) SpeaksFor(principal string) *wire.Error {
 		case r.refusal == nil:
 			return nil
 		default:
-			refusal = worse(refusal, r.refusal)
+			refusal = milder(refusal, r.refusal)
 		}
 	}
 	if refusal == nil {
@@ -142,8 +142,8 @@ func (s *Signature) SpeaksFor(principal string) *wire.Error {
 	return refusal
 }
 
-// worse returns the milder refusal: an expired signer could once sign.
-func worse(a, b *wire.Error) *wire.Error {
+// milder returns the milder refusal: an expired signer could once sign.
+func milder(a, b *wire.Error) *wire.Error {
 	if a == nil || b.Code == wire.CodeSignerExpired {
 		return b
 	}
@@ -157,7 +157,7 @@ func settle(sig *Signature) (*Signature, *wire.Error) {
 	good := false
 	for _, r := range sig.rules {
 		if r.refusal != nil {
-			refusal = worse(refusal, r.refusal)
+			refusal = milder(refusal, r.refusal)
 			continue
 		}
 		good = true

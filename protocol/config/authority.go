@@ -147,8 +147,8 @@ func (s section) gateAuthority(a *Authority, g *GateAuthority) {
 	if n := s.integer("threshold", 1, math.MaxInt); n != nil {
 		g.Threshold = *n
 	}
-	g.Signed = s.boolean("signed", false) || s.unread("signed")
-	g.NotAuthor = s.boolean("not_author", false) || s.unread("not_author")
+	g.Signed = s.boolean("signed", false) || s.notFlag("signed")
+	g.NotAuthor = s.boolean("not_author", false) || s.notFlag("not_author")
 	if g.By == "" {
 		return
 	}
@@ -163,8 +163,8 @@ func (s section) gateAuthority(a *Authority, g *GateAuthority) {
 	}
 }
 
-// unread reports whether a member exists and is not a flag.
-func (s section) unread(key string) bool {
+// notFlag reports whether a member exists and is not a flag.
+func (s section) notFlag(key string) bool {
 	v, ok := s.value(key)
 	_, flag := v.(bool)
 	return ok && !flag

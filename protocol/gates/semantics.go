@@ -122,10 +122,10 @@ func labelWarnings(text, label string, v labelled, match func(string) int) []str
 // heading that occurs only inside a line is present and never empty.
 func systemSpec(d sectioned) string {
 	headings := []string{"## Purpose", "## Interface", "## Acceptance Tests"}
-	if missing := absent(d, headings); len(missing) > 0 {
+	if missing := missingHeadings(d, headings); len(missing) > 0 {
 		return ".planning/SYSTEM_SPEC.md must define " + strings.Join(missing, ", ") + " before planning can exit."
 	}
-	if empty := hollow(d, headings, specPlaceholder); len(empty) > 0 {
+	if empty := emptyHeadings(d, headings, specPlaceholder); len(empty) > 0 {
 		return strings.Join(empty, " and ") +
 			" in .planning/SYSTEM_SPEC.md still contains only scaffold placeholder text. Replace placeholder content with real spec content before planning can exit."
 	}
@@ -142,21 +142,21 @@ func specPlaceholder(line string) bool {
 }
 
 func sectionCheck(d sectioned, sections []string) string {
-	if missing := absent(d, sections); len(missing) > 0 {
+	if missing := missingHeadings(d, sections); len(missing) > 0 {
 		return "Document must contain sections: " + strings.Join(missing, ", ")
 	}
 	placeholder := func(line string) bool {
 		return equalFoldASCII(line, "(Content here.)") || equalFoldASCII(line, "(Operator fills this in.)")
 	}
-	if empty := hollow(d, sections, placeholder); len(empty) > 0 {
+	if empty := emptyHeadings(d, sections, placeholder); len(empty) > 0 {
 		return "Sections still contain only scaffold placeholder text: " + strings.Join(empty, ", ") +
 			". Replace placeholder content before this gate can pass."
 	}
 	return ""
 }
 
-// absent returns the headings that occur nowhere in the text.
-func absent(d sectioned, headings []string) []string {
+// missingHeadings returns the headings that occur nowhere in the text.
+func missingHeadings(d sectioned, headings []string) []string {
 	var out []string
 	for _, h := range headings {
 		if !strings.Contains(d.text, h) {
@@ -166,8 +166,8 @@ func absent(d sectioned, headings []string) []string {
 	return out
 }
 
-// hollow returns the headings that have a line of their own but no real content.
-func hollow(d sectioned, headings []string, placeholder func(string) bool) []string {
+// emptyHeadings returns the headings that have a line of their own but no real content.
+func emptyHeadings(d sectioned, headings []string, placeholder func(string) bool) []string {
 	var out []string
 	for _, h := range headings {
 		if found, content := d.section(h, placeholder); found && !content {
