@@ -10,6 +10,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/portable"
+	codec "github.com/git-agentxchain/git-agentxchain/interop/monarchic/wire"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -18,7 +19,7 @@ import (
 func get(o *ojson.Object, key string) (ojson.Value, bool) {
 	v, ok := o.Get(key)
 	if !ok {
-		if alias := camel(key); alias != key {
+		if alias := codec.LowerCamel(key); alias != key {
 			v, ok = o.Get(alias)
 		}
 	}
@@ -36,17 +37,6 @@ func list(o *ojson.Object, key string) ([]any, bool) {
 func blank(v ojson.Value) bool {
 	s, ok := v.(string)
 	return !ok || strings.TrimSpace(s) == ""
-}
-
-// camel returns the lowerCamelCase spelling of a snake_case name.
-func camel(key string) string {
-	parts := strings.Split(key, "_")
-	for i, p := range parts[1:] {
-		if p != "" {
-			parts[i+1] = strings.ToUpper(p[:1]) + p[1:]
-		}
-	}
-	return strings.Join(parts, "")
 }
 
 func snake(key string) string {

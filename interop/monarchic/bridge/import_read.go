@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	codec "github.com/git-agentxchain/git-agentxchain/interop/monarchic/wire"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -354,7 +355,7 @@ func (r *reader) rest(doc *ojson.Object, but ...string) {
 	for key, v := range doc.All() {
 		known := false
 		for _, b := range but {
-			known = known || key == b || key == camel(b)
+			known = known || key == b || key == codec.LowerCamel(b)
 		}
 		if !known {
 			r.plan.Rest.Set(key, v)

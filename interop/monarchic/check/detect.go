@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/wire"
 )
 
 // Detection is what was found out about the type of a document.
@@ -136,7 +137,7 @@ func present(t Type, v *ojson.Object, name string) bool {
 		early, ms := strings.CutSuffix(name, "_ms")
 		return ms && isEarly(early) && strings.HasPrefix(string(t), "durable_authority/") && v.Has(early)
 	}
-	c := camel(name)
+	c := wire.LowerCamel(name)
 	return c != name && v.Has(c)
 }
 

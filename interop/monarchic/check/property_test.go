@@ -11,6 +11,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic"
+	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/wire"
 )
 
 // objectSamples returns the valid samples that are objects, by path.
@@ -41,7 +42,7 @@ func TestRequiredMembers(t *testing.T) {
 			c := o.Clone()
 			key := name
 			if !c.Has(name) {
-				key = camel(name)
+				key = wire.LowerCamel(name)
 			}
 			c.Delete(key)
 			f, err := Value(typ, c, Options{})

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/wire"
 )
 
 func (j *judge) authorityRules(t Type, o *ojson.Object, at string) {
@@ -97,7 +98,7 @@ func (j *judge) queueJob(o *ojson.Object, at string) {
 	}
 	snapshot := o.Object("run_snapshot")
 	for _, name := range []string{"tenant_id", "project_key", "run_id"} {
-		for _, spelling := range []string{name, camel(name)} {
+		for _, spelling := range []string{name, wire.LowerCamel(name)} {
 			if v, ok := snapshot.Get(spelling); ok && dispatch != nil && v != dispatch.String(name) {
 				j.fail(ojson.Member(ojson.Member(at, "run_snapshot"), spelling), "queue.mismatch",
 					fmt.Sprintf("must be the %s of the dispatch", name))

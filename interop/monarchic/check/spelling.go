@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/wire"
 )
 
 // canonical returns v in the spelling that the schemas describe (docs/monarchic.md): in the
@@ -119,7 +120,7 @@ func meantBy(p place, k string) string {
 		return ""
 	}
 	for name := range p.Properties {
-		if camel(name) == k {
+		if wire.LowerCamel(name) == k {
 			return name
 		}
 	}
@@ -140,28 +141,6 @@ func isEarly(k string) bool { return k == "issued_at" || k == "expires_at" || k 
 // mixed reports whether a name has capitals, as every lowerCamelCase spelling of a member has.
 func mixed(name string) bool {
 	return strings.ContainsFunc(name, func(r rune) bool { return 'A' <= r && r <= 'Z' })
-}
-
-// camel returns protobuf's JSON name of a field: task_id becomes taskId.
-func camel(name string) string {
-	if !strings.Contains(name, "_") {
-		return name
-	}
-	b := make([]byte, 0, len(name))
-	up := false
-	for i := range len(name) {
-		c := name[i]
-		switch {
-		case c == '_':
-			up = true
-			continue
-		case up && 'a' <= c && c <= 'z':
-			c -= 'a' - 'A'
-		}
-		up = false
-		b = append(b, c)
-	}
-	return string(b)
 }
 
 // isDecimal reports whether s is an integer as protobuf writes a 64-bit one.

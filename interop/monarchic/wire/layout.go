@@ -65,12 +65,12 @@ func layoutOf(t reflect.Type) *layout {
 				l.bare = len(l.members)
 			case "alias":
 				l.alias[value] = m.name
-				l.alias[lowerCamel(value)] = m.name
+				l.alias[LowerCamel(value)] = m.name
 			default:
 				m.mode, m.preset = key, value
 			}
 		}
-		if camel := lowerCamel(m.name); camel != m.name {
+		if camel := LowerCamel(m.name); camel != m.name {
 			l.alias[camel] = m.name
 		}
 		l.byName[m.name] = len(l.members)
@@ -80,8 +80,8 @@ func layoutOf(t reflect.Type) *layout {
 	return l
 }
 
-// lowerCamel returns the second spelling of a member: task_id is also taskId.
-func lowerCamel(name string) string {
+// LowerCamel returns the second spelling of a member: task_id is also taskId.
+func LowerCamel(name string) string {
 	if !strings.Contains(name, "_") {
 		return name
 	}
