@@ -23,7 +23,6 @@ type Fixture struct {
 	Tier        int    // 1, 2 or 3
 	Surface     string
 	Description string
-	Type        string
 	Profile     string // ProfileCore or ProfileStrict
 	Deviations  []Deviation
 	Operation   string
@@ -80,7 +79,6 @@ func shape(v ojson.Value) (*Fixture, []string) {
 		ID:          textOf(o, "fixture_id"),
 		Surface:     textOf(o, "surface"),
 		Description: textOf(o, "description"),
-		Type:        textOf(o, "type"),
 	}
 	f.Profile, f.Deviations, bad = profile(o, bad)
 	if o.Has("tier") {

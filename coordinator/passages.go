@@ -27,7 +27,6 @@ const CodeUnapproved = "gate_unapproved"
 
 // approvals judges the gates that were passed according to a history.
 type approvals struct {
-	c    *Coordinator
 	home *git.Repository
 	st   *initiative.State
 	tip  object.OID         // tip of the record, "" if there is none
@@ -45,7 +44,7 @@ type approvals struct {
 // here; a record that continues one believed here has the same beginning.
 func (c *Coordinator) judging(ctx context.Context, st *initiative.State, tip object.OID, here *initiative.Config,
 	anew bool) (*approvals, error) {
-	a := &approvals{c: c, st: st, tip: tip, here: here, brought: -1, base: &agreement.Base{}}
+	a := &approvals{st: st, tip: tip, here: here, brought: -1, base: &agreement.Base{}}
 	home := c.repository(ctx)
 	if home == nil {
 		return a, nil

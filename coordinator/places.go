@@ -25,8 +25,7 @@ type Roots struct {
 }
 
 type root struct {
-	path   string // resolved as far as it exists
-	exists bool
+	path   string        // resolved as far as it exists
 	info   fs.FileInfo   // of the directory, nil if it does not exist
 	bad    *wire.Problem // why the location cannot be used, nil if it can
 	remote string        // its server, if nothing is at the path
@@ -119,7 +118,6 @@ func (r *Roots) place(id string, repo *initiative.Repo) (problem *wire.Problem) 
 	case !info.IsDir():
 		return fail("repo_path_not_directory", "%s is not a directory", real)
 	}
-	at.exists = true
 	return nil
 }
 

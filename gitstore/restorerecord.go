@@ -53,7 +53,7 @@ func (s *Store) shadow(in *incoming.Set) *Store {
 		f, ok := files[name]
 		switch {
 		case ok && f.Size > limit:
-			return nil, git.Stat{}, false, &workdir.TooLongError{Path: name, Limit: limit}
+			return nil, git.Stat{}, false, &workdir.TooLongError{Path: name}
 		case ok:
 			r, err := in.Open(name)
 			if err != nil {

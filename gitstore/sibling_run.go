@@ -120,7 +120,7 @@ func (out *SiblingRun) carriedOn(state []byte) error {
 	for _, l := range wire.Ledgers() {
 		if st, ok, err := s.work.Stat(l.Path()); err != nil || ok && st.Size > maxSiblingLedger {
 			return unreadable(l.Path(),
-				errors.Join(err, &workdir.TooLongError{Path: l.Path(), Limit: maxSiblingLedger}))
+				errors.Join(err, &workdir.TooLongError{Path: l.Path()}))
 		}
 	}
 	if _, err := s.diffAll(in); err != nil {
@@ -234,7 +234,7 @@ func (out *SiblingRun) Working(ctx context.Context, l wire.Ledger, mark string) 
 		if err == nil {
 			defer func() { _ = f.Close() }()
 			if st.Size > maxSiblingLedger {
-				err = &workdir.TooLongError{Path: l.Path(), Limit: maxSiblingLedger}
+				err = &workdir.TooLongError{Path: l.Path()}
 			}
 		}
 		if err != nil {

@@ -69,7 +69,6 @@ type Outcome struct {
 	Dir       string
 	Run       string // "" for none
 	Status    string // of the run, "" when unknown
-	Exported  string // when the artifact was made, "" without one
 	Files     int    // number of files from the artifact
 	Plan      *gitstore.RestorePlan
 	Head      *Onto
@@ -171,8 +170,7 @@ func (t *restoring) prepare(ctx context.Context) error {
 		return t.fromBundle(ctx, b)
 	}
 	a := t.a
-	t.out.Run, t.out.Status, t.out.Exported, t.out.Files, t.out.Unwritten = a.run(), a.status(), a.exportedAt(),
-		len(a.files), a.skipped
+	t.out.Run, t.out.Status, t.out.Files, t.out.Unwritten = a.run(), a.status(), len(a.files), a.skipped
 	t.in = &incoming.Set{
 		Files:  a.files,
 		Open:   a.open,

@@ -14,9 +14,7 @@ import (
 
 // RunFiles holds the governed files as one operation recorded them, by project-relative path.
 type RunFiles struct {
-	Run     string
 	Op      object.OID
-	Config  []byte            // the operation's configuration
 	State   []byte            // state.json
 	Files   map[string][]byte // ledgers, documents, bundles of active turns, files of operations
 	Ledgers map[string]bool   // which of Files are ledgers
@@ -46,12 +44,9 @@ func NoRun(run string) *fail.Error {
 
 // Files reads all governed files as the operation recorded them.
 func (x *RecordedRun) Files() (*RunFiles, error) {
-	f := &RunFiles{Run: x.Run, Op: x.Op, Files: make(map[string][]byte), Ledgers: make(map[string]bool)}
+	f := &RunFiles{Op: x.Op, Files: make(map[string][]byte), Ledgers: make(map[string]bool)}
 	var ok bool
 	var err error
-	if f.Config, _, err = x.Reader.File(x.Root, record.FileConfig); err != nil {
-		return nil, err
-	}
 	for _, d := range wire.Documents() {
 		data, found, err := x.Reader.File(x.Root, record.DocumentFile(d))
 		if err != nil {

@@ -25,8 +25,6 @@ type RunRecord struct {
 	Run string
 	Op  object.OID
 	rec *RecordedRun
-
-	repo *git.Repository
 }
 
 // RunRecords returns the runs of the repository, including archived ones whose operations are here, most recently
@@ -101,7 +99,7 @@ func ArchivedRecords(ctx context.Context, r *git.Repository) ([]*RunRecord, erro
 
 // RunRecordAt returns a run as one operation recorded it.
 func RunRecordAt(ctx context.Context, r *git.Repository, run string, op object.OID) *RunRecord {
-	return &RunRecord{Run: run, Op: op, rec: &RecordedRun{Run: run, Op: op, Reader: record.NewReader(ctx, r)}, repo: r}
+	return &RunRecord{Run: run, Op: op, rec: &RecordedRun{Run: run, Op: op, Reader: record.NewReader(ctx, r)}}
 }
 
 // root loads the tree of the operation once.

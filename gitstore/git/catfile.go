@@ -19,8 +19,7 @@ import (
 
 // catFile requests objects from one git process, one after another.
 type catFile struct {
-	git    *Git
-	format string
+	git *Git
 
 	mu        sync.Mutex
 	cmd       *exec.Cmd

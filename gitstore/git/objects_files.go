@@ -43,7 +43,7 @@ func newObjectFiles(r *Repository, patch pack.Patcher) *ObjectFiles {
 		format: r.ObjectFormat,
 		loose:  object.Loose{Dir: r.ObjectsDir, Format: r.ObjectFormat},
 		Packs:  &pack.Set{Dir: r.packDir(), HashLen: object.HexLen(r.ObjectFormat) / 2},
-		cat:    &catFile{git: r.Git, format: r.ObjectFormat},
+		cat:    &catFile{git: r.Git},
 	}
 	s.deltas = &pack.Reader{Packs: s.Packs, Limit: object.MaxSize, Patch: patch, Loose: s.loose.Read,
 		Bases: &pack.Bases{}}

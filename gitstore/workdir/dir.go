@@ -25,10 +25,7 @@ const (
 )
 
 // TooLongError says that a governed file is larger than the store reads.
-type TooLongError struct {
-	Path  string
-	Limit int64
-}
+type TooLongError struct{ Path string }
 
 func (e *TooLongError) Error() string { return e.Path + " is larger than any governed file may be" }
 
@@ -63,7 +60,7 @@ func (w *Dir) Read(name string, limit int64) ([]byte, git.Stat, bool, error) {
 	defer func() { _ = f.Close() }()
 	data, err := git.ReadLimited(f, st.Size, limit)
 	if errors.Is(err, git.ErrTooLong) {
-		err = &TooLongError{name, limit}
+		err = &TooLongError{name}
 	}
 	return data, st, err == nil, err
 }

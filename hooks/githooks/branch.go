@@ -22,13 +22,12 @@ type move struct {
 
 // course is the context in which one move of a ref is judged.
 type course struct {
-	g       *guarded
-	move    move
-	pushed  bool // it arrives at a server
-	judges  []*judge
-	rules   []*governance
-	list    []history.NewCommit
-	witness *witness
+	g      *guarded
+	move   move
+	pushed bool // it arrives at a server
+	judges []*judge
+	rules  []*governance
+	list   []history.NewCommit
 }
 
 // branch judges all commits that a ref gains. Commits that a branch already holds were judged when they came there,
@@ -41,7 +40,7 @@ func (g *guarded) branch(m move, pushed bool, w *witness) error {
 	if err != nil {
 		return err
 	}
-	c := &course{g: g, move: m, pushed: pushed, witness: w}
+	c := &course{g: g, move: m, pushed: pushed}
 	for _, prefix := range prefixes {
 		c.judges = append(c.judges, &judge{
 			ctx:     g.ctx,

@@ -4,9 +4,7 @@ package scaffold
 
 // Template is a kind of project.
 type Template struct {
-	ID      string
-	Title   string
-	Summary string // one line, for people choosing
+	ID string
 
 	agent    string // plays every role by default, "" for people
 	roles    []role
@@ -68,7 +66,7 @@ func mandates(dev string) map[string]string {
 
 func generic() Template {
 	return Template{
-		ID: "generic", Title: "Generic", Summary: "any project: planning, implementation, qa",
+		ID:      "generic",
 		mandate: mandates("Build what was approved, and show with real commands that it works."),
 		spec: specHints{
 			purpose:  "(What problem does this solve, for whom, and why now?)",
@@ -81,7 +79,7 @@ func generic() Template {
 
 func apiService() Template {
 	return Template{
-		ID: "api-service", Title: "API service", Summary: "a service that other programs call over the network",
+		ID:       "api-service",
 		planning: []string{"api-contract.md", "operational-readiness.md", "error-budget.md"},
 		mandate:  mandates("Build the approved endpoints without breaking those who already call them, and show that they behave."),
 		advice: map[string]string{
@@ -105,7 +103,7 @@ func apiService() Template {
 
 func cliTool() Template {
 	return Template{
-		ID: "cli-tool", Title: "Command line tool", Summary: "a program that people and scripts run in a terminal",
+		ID:       "cli-tool",
 		planning: []string{"command-surface.md", "platform-support.md", "distribution-checklist.md"},
 		mandate:  mandates("Build the approved commands, with the help, errors and exit codes that make them usable, and show that they work."),
 		advice: map[string]string{
@@ -128,7 +126,7 @@ func cliTool() Template {
 
 func library() Template {
 	return Template{
-		ID: "library", Title: "Library", Summary: "a package that other code imports",
+		ID:       "library",
 		planning: []string{"public-api.md", "compatibility-policy.md", "release-adoption.md"},
 		mandate:  mandates("Build the approved API, keep the promises made to existing importers, and show both with tests."),
 		advice: map[string]string{
@@ -152,7 +150,7 @@ func library() Template {
 
 func webApp() Template {
 	return Template{
-		ID: "web-app", Title: "Web application", Summary: "an application that people use in a browser",
+		ID:       "web-app",
 		planning: []string{"user-flows.md", "ui-acceptance.md", "browser-support.md"},
 		mandate:  mandates("Build the approved flows so that people can finish them on the devices they have, and show that they can."),
 		advice: map[string]string{
@@ -176,19 +174,16 @@ func webApp() Template {
 // fullLocalCLI is generic with an agent in every role; people open the gates.
 func fullLocalCLI() Template {
 	t := generic()
-	t.ID, t.Title, t.Summary = "full-local-cli", "Agents in every role",
-		"an agent on this machine plays every role, people open the gates"
+	t.ID = "full-local-cli"
 	t.agent = "claude"
 	return t
 }
 
 func enterpriseApp() Template {
 	t := Template{
-		ID:      "enterprise-app",
-		Title:   "Enterprise application",
-		Summary: "with phases for the design and for its security review",
-		roles:   enterpriseRoles(),
-		phases:  enterprisePhases(),
+		ID:     "enterprise-app",
+		roles:  enterpriseRoles(),
+		phases: enterprisePhases(),
 		planning: []string{"ARCHITECTURE.md", "SECURITY_REVIEW.md", "data-classification.md",
 			"integration-boundaries.md", "risk-register.md"},
 		mandate: mandates("Build what the design says, where every interface and every right was thought of, and show that it works."),

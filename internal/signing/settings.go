@@ -30,7 +30,6 @@ type Settings struct {
 	SSHProgram        string // gpg.ssh.program
 	X509Program       string // gpg.x509.program
 	DefaultKeyCommand string // gpg.ssh.defaultKeyCommand
-	AllowedSigners    string // gpg.ssh.allowedSignersFile, for git's own verification
 	Committer         string // "Name <address>": OpenPGP and X.509 look for its key if Key is ""
 	Dir               string // where programs run and relative names start; "" for here
 }
@@ -59,8 +58,6 @@ func From(answer []byte) Settings {
 			s.X509Program = home(value)
 		case "gpg.ssh.defaultkeycommand":
 			s.DefaultKeyCommand = value
-		case "gpg.ssh.allowedsignersfile":
-			s.AllowedSigners = home(value)
 		case "user.name":
 			name = value
 		case "user.email":

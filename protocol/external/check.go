@@ -43,7 +43,6 @@ func Check(before, after *run.State, appended run.LedgerReader) *wire.Error {
 
 // witness is what the rows say that came with a state.
 type witness struct {
-	run     string
 	rows    bool                       // any row of the run, in any ledger
 	events  map[string][]*ojson.Object // by kind, whole rows
 	history map[string]*ojson.Object   // the row that ended a turn, by turn
@@ -53,7 +52,6 @@ type witness struct {
 
 func newWitness(id string, ledgers run.LedgerReader) *witness {
 	w := &witness{
-		run:     id,
 		events:  make(map[string][]*ojson.Object),
 		history: make(map[string]*ojson.Object),
 		turns:   make(map[string]bool),

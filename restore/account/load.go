@@ -20,16 +20,14 @@ type Artifact struct {
 	Kind         string          // restore.KindRun, restore.KindCoordinator or what the artifact says
 	Verification *restore.Report // nil for an artifact inside another, which covers it
 	Head         *ojson.Object   // all members except files and repos
-	HasFiles     bool            // files is an object
 	Files        map[string]*File
 	Repos        []Repo
 }
 
 // File is a file of an artifact. Data and Rows are only set for files that reports read.
 type File struct {
-	Truncated bool            // the artifact has only part of it
-	Data      any             // decoded document or text
-	Rows      []*ojson.Object // of a ledger, without rows that are not objects
+	Data any             // decoded document or text
+	Rows []*ojson.Object // of a ledger, without rows that are not objects
 }
 
 // Repo is a repository of an initiative.
@@ -137,7 +135,7 @@ func (l *loader) artifact() (*Artifact, error) {
 	_, err := l.r.Members(func(key string) (err error) {
 		switch key {
 		case "files":
-			a.HasFiles, err = l.r.Members(func(path string) error {
+			_, err = l.r.Members(func(path string) error {
 				f, err := l.file(path)
 				a.Files[path] = f
 				return err
@@ -207,10 +205,6 @@ func (l *loader) file(path string) (*File, error) {
 	wanted = wanted && !l.headOnly
 	_, err := l.r.Members(func(key string) (err error) {
 		switch {
-		case key == "truncated":
-			var v any
-			v, err = l.value()
-			f.Truncated = ojson.Truthy(v)
 		case key == "data" && wanted && ledger:
 			f.Rows, err = l.rows(path)
 		case key == "data" && wanted:

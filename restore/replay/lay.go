@@ -87,9 +87,9 @@ func (l *layer) members(member func(key string) error) error {
 
 // child is a repository of an initiative.
 type child struct {
-	id, path, failure string
-	ok                bool
-	dir               string
+	id, failure string
+	ok          bool
+	dir         string
 }
 
 // artifact writes an artifact's files below dir and keeps the members around them.
@@ -130,13 +130,11 @@ func (l *layer) child(c *child) error {
 				return l.document(name, head.Object("config"))
 			}
 			return nil
-		case "ok", "path", "error":
+		case "ok", "error":
 			v, err := l.r.Value(maxValue)
 			switch key {
 			case "ok":
 				c.ok = v != any(false)
-			case "path":
-				c.path, _ = v.(string)
 			case "error":
 				c.failure, _ = v.(string)
 			}

@@ -17,13 +17,12 @@ import (
 
 // Info is a lease for people and lists.
 type Info struct {
-	Lease   *run.Lease
-	Ref     string
-	Op      object.OID
-	At      time.Time // of its last change
-	Subject string
-	Live    bool // held at this moment
-	Turn    bool // its turn is active
+	Lease *run.Lease
+	Ref   string
+	Op    object.OID
+	At    time.Time // of its last change
+	Live  bool      // held at this moment
+	Turn  bool      // its turn is active
 }
 
 // List lists the leases of the run runID; v is the run of the work tree. problems lists refs that
@@ -54,7 +53,7 @@ func List(
 }
 
 func infoOf(rec *lease.Record, l *run.Lease) Info {
-	return Info{Lease: l, Ref: rec.Ref, Op: rec.Op, At: rec.At, Subject: rec.Subject}
+	return Info{Lease: l, Ref: rec.Ref, Op: rec.Op, At: rec.At}
 }
 
 // History returns the states of a turn's lease, newest first, at most limit.

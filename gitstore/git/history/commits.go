@@ -129,10 +129,10 @@ type NewCommit struct {
 	Trailers string
 }
 
-// CommitChange is a commit's change against one of its parents, "" for none.
+// CommitChange is a commit's change against one of its parents, or against nothing.
 type CommitChange struct {
-	Commit, Parent object.OID
-	Changes        []TreeChange
+	Commit  object.OID
+	Changes []TreeChange
 }
 
 // TreeChange is one path that differs between two trees, or between a tree and the index.
@@ -212,7 +212,7 @@ func CommitChanges(ctx context.Context, r *git.Repository, commits []object.OID,
 	for _, c := range commits {
 		for _, p := range parents[c] {
 			fmt.Fprintf(&in, "%s %s\n", c, p)
-			out = append(out, CommitChange{Commit: c, Parent: p})
+			out = append(out, CommitChange{Commit: c})
 		}
 		if len(parents[c]) == 0 {
 			fmt.Fprintf(&in, "%s\n", c)

@@ -50,7 +50,6 @@ type watch struct {
 	first     time.Time // of the first proof of life, zero for none
 	pid       int
 	stdout    int64
-	stderr    int64
 	lines     int
 	midLine   bool // stderr: the next byte continues a line
 	why       string
@@ -273,8 +272,6 @@ func (w *watch) said(name string, lines int, last string) {
 		if !begun {
 			w.first = now
 		}
-	} else {
-		w.stderr++
 	}
 	w.mu.Unlock()
 	if name == "stdout" && !begun {

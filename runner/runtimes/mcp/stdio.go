@@ -57,7 +57,6 @@ type stdio struct {
 	res    *process.Result
 	tail   tailWriter
 	log    io.Writer
-	start  error
 }
 
 // startStdio starts the server in a session of its own; stop is called when it has ended.
@@ -65,7 +64,7 @@ func startStdio(c *settings, l link, stop context.CancelCauseFunc) *stdio {
 	s := &stdio{done: make(chan struct{}), log: l.log}
 	theirs, ours, err := os.Pipe()
 	if err != nil {
-		s.start, s.res = err, &process.Result{StartErr: err}
+		s.res = &process.Result{StartErr: err}
 		s.out, _ = io.Pipe()
 		_ = s.out.Close()
 		close(s.done)
