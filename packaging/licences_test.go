@@ -8,11 +8,14 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/licensecheck"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
 // allowedLicences lists SPDX identifiers, as licensecheck names them.
@@ -60,13 +63,14 @@ func licencesOf(t *testing.T, dir string) (known, unknown []string) {
 	return known, unknown
 }
 
-// TestLicences judges every module that any of the released systems links.
+// TestLicences judges every module that any of the released systems links; the thorough form looks at all of them.
 func TestLicences(t *testing.T) {
-	if testing.Short() {
-		t.Skip("lists the modules of three systems")
+	systems := []string{runtime.GOOS}
+	if testrepo.All(t.Name()) {
+		systems = []string{"linux", "darwin", "windows"}
 	}
 	modules := make(map[string]string)
-	for _, system := range []string{"linux", "darwin", "windows"} {
+	for _, system := range systems {
 		cmd := exec.Command("go", "list", "-deps", "-tags", "urfave_cli_no_docs",
 			"-f", "{{with .Module}}{{if not .Main}}{{.Path}} {{.Dir}}{{end}}{{end}}", "../cmd/git-agentxchain")
 		cmd.Env = append(os.Environ(), "GOOS="+system, "CGO_ENABLED=0")

@@ -13,6 +13,7 @@ import (
 
 // The proof as its user runs it.
 func TestProofPasses(t *testing.T) {
+	testrepo.Thorough(t)
 	data, err := exec.Command("go", "run", ".", "--json").Output()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, data)
@@ -46,6 +47,7 @@ func TestProofPasses(t *testing.T) {
 }
 
 func TestWrongFlagIsRefused(t *testing.T) {
+	testrepo.Thorough(t)
 	cmd := exec.Command("go", "run", ".", "--yaml")
 	out, err := cmd.CombinedOutput()
 	if err == nil {
