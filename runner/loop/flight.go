@@ -33,6 +33,9 @@ type flight struct {
 	late  bool   // the callback did not return in time
 	over  bool   // the deadline had passed
 
+	halt   chan struct{} // closed to end the dispatch
+	halted bool          // it is closed
+
 	mu     sync.Mutex
 	pid    int
 	stream string // of the first proof of life
@@ -42,6 +45,7 @@ type flight struct {
 
 var (
 	errDeadline = errors.New("the time of the dispatch is up")
+	errEnded    = errors.New("the attempt is over")
 )
 
 const (
@@ -51,12 +55,15 @@ const (
 	// slowAfter is how long a dispatch may take before its progress is recorded: a record costs a
 	// commit, and a short turn has nothing to report.
 	slowAfter = time.Second
+
+	// watchEvery is how often the loop looks whether the attempts under way still count.
+	watchEvery = time.Second
 )
 
 // launch prepares the flight of a turn; the caller starts it.
 func (l *loop) launch(turn *run.Turn) *flight {
 	now := l.clock.Now()
-	f := &flight{turn: turn, began: now, claimed: now, told: wire.TurnDispatched}
+	f := &flight{turn: turn, began: now, claimed: now, told: wire.TurnDispatched, halt: make(chan struct{})}
 	f.job = Dispatch{
 		Turn:        turn,
 		View:        l.view,
@@ -135,6 +142,8 @@ func (l *loop) fly(f *flight) {
 		select {
 		case <-expired:
 			cancel(errDeadline)
+		case <-f.halt:
+			cancel(errEnded)
 		case <-ctx.Done():
 		}
 	}()
@@ -214,7 +223,7 @@ func (l *loop) call(ctx context.Context, f *flight) {
 	}
 }
 
-// await waits for a turn, and meanwhile records the progress of slow ones.
+// await waits for a turn, and meanwhile records the progress of slow ones and ends those that no longer count.
 func (l *loop) await() {
 	if first := l.order[0]; l.here[first] {
 		l.landed(first)
@@ -228,6 +237,8 @@ func (l *loop) await() {
 	}
 	renew, giveUp := l.untilRenewal()
 	defer giveUp()
+	watch, giveUp := l.clock.After(max(0, l.watched.Add(watchEvery).Sub(l.clock.Now())))
+	defer giveUp()
 	gone := l.ctx.Done()
 	if l.stopped {
 		gone = nil // already known
@@ -239,6 +250,8 @@ func (l *loop) await() {
 		l.advance()
 	case <-renew:
 		l.renew()
+	case <-watch:
+		l.endAttempts()
 	case <-gone:
 		l.stop(CallerStopped, CauseCancelled)
 	}

@@ -37,6 +37,7 @@ type loop struct {
 	parked    map[string]bool    // turns that a person works on
 	fresh     map[string]int     // attempts this loop has dispatched or seen assigned
 	done      chan *flight
+	watched   time.Time // when the attempts under way were last looked at
 	stopped   bool
 	polls     int             // looks at the remote since it last had something new
 	elsewhere map[string]bool // turns that other clones worked on at the last look
@@ -57,9 +58,8 @@ func Run(ctx context.Context, r *runner.Runner, opt Options) *Result {
 		flights: make(map[string]*flight),
 		here:    make(map[*flight]bool),
 		parked:  make(map[string]bool),
-		fresh: make(
-			map[string]int),
-		done: make(chan *flight),
+		fresh:   make(map[string]int),
+		done:    make(chan *flight),
 	}
 	l.clock = l.opt.Clock
 	if l.opt.Claim > 0 {

@@ -443,6 +443,54 @@ func TestAttemptEndsWhileAtWork(t *testing.T) {
 	}
 }
 
+// The agent of such an attempt is stopped: it would go on with work that is not taken. One whose turn is accepted ends
+// by itself.
+func TestAgentOfAnEndedAttemptIsStopped(t *testing.T) {
+	testrepo.Thorough(t)
+	for name, end := range map[string]func(*project, string) error{
+		"sent back": func(p *project, id string) error {
+			_, err := p.r.RejectTurn(t.Context(), runner.RejectOptions{TurnID: id, Reason: "stop that"})
+			return err
+		},
+		"given up": func(p *project, id string) error {
+			_, err := p.r.ReissueTurn(t.Context(), runner.ReissueOptions{TurnID: id, Reason: "stop that"})
+			return err
+		},
+		"accepted": func(p *project, id string) error {
+			_, err := p.r.AcceptTurn(t.Context(), runner.AcceptOptions{TurnID: id})
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newProject(t, 1, []string{"dev"}, nil)
+			asked, stopped := 0, false
+			patience := time.Minute
+			if name == "accepted" {
+				patience = 2 * time.Second
+			}
+			run(p, loop.Options{
+				MaxTurns: 2,
+				Dispatch: func(ctx context.Context, d *loop.Dispatch) *runtimes.Outcome {
+					if asked++; asked > 1 {
+						return returned(d.Turn)
+					}
+					p.write(d.StagingPath, string(result(d.Turn)))
+					p.must(end(p, d.Turn.TurnID))
+					select {
+					case <-ctx.Done():
+						stopped = true
+					case <-time.After(patience):
+					}
+					return &runtimes.Outcome{Kind: runtimes.Staged}
+				},
+			})
+			if want := name != "accepted"; stopped != want || asked < 2 {
+				t.Errorf("asked %d times; the agent was stopped: %t, want %t", asked, stopped, want)
+			}
+		})
+	}
+}
+
 // A turn that its agent has accepted by itself, over MCP or by the command, is done, however the agent ends.
 func TestAgentAccepts(t *testing.T) {
 	p := newProject(t, 1, []string{"dev"}, nil)

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/attempt"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -85,6 +86,29 @@ func (l *loop) over(f *flight) bool {
 	return !active || turn.Attempt != f.turn.Attempt
 }
 
+// endAttempts stops agents whose attempt a person has ended. One whose turn is accepted ends by itself.
+func (l *loop) endAttempts() {
+	l.watched = l.clock.Now()
+	if tip, err := l.r.RunTip(l.work, l.view.Run); err != nil || tip == l.view.Op {
+		return
+	}
+	for _, f := range l.order {
+		if !f.halted && l.over(f) && !l.inHistory(f.turn.TurnID) {
+			l.notice(f.turn.TurnID, ActivityWaiting, "the attempt was ended by a person; stopping its agent")
+			f.halted = true
+			close(f.halt)
+		}
+	}
+}
+
+// inHistory reports whether a turn is in the history as accepted.
+func (l *loop) inHistory(id string) bool {
+	rows, err := l.r.Record().ViewRows(l.work, l.view, wire.LedgerHistory, 1, func(row *ojson.Object) bool {
+		return row.String("turn_id") == id && run.SaysAccepted(row)
+	})
+	return err == nil && len(rows) > 0
+}
+
 // superseded drops what a dispatch brought if its attempt is over. The attempt after it is not judged by that, and does not
 // find it staged.
 func (l *loop) superseded(f *flight) bool {
@@ -93,7 +117,7 @@ func (l *loop) superseded(f *flight) bool {
 	}
 	id := f.turn.TurnID
 	turn, active := l.state().ActiveTurns.Get(id)
-	if last := l.state().LastCompletedTurnID; !active && last != nil && *last == id {
+	if !active && l.inHistory(id) {
 		return true // its agent, or a person, has had it accepted
 	}
 	what := "it was given up while its agent was at work; what that brought was not taken"
