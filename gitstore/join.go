@@ -6,6 +6,7 @@ package gitstore
 
 import (
 	"context"
+	"maps"
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
@@ -403,51 +404,43 @@ func (s *Store) leftByJoin(ctx context.Context) (name string, tip object.OID, er
 		return "", "", nil // the next look reports a ref that cannot be read
 	}
 	lost, err := s.repo.Tips(ctx, record.LostRefPrefix+name+"/")
-	if err != nil {
+	if err != nil || len(lost) == 0 {
 		return "", "", err
 	}
-	for _, was := range lost {
-		if left, err := s.leftAt(ctx, c, name, was, tip); err != nil || left {
-			return name, tip, err
+	ops, err := history.CommitsLeft(ctx, s.repo, slices.Collect(maps.Values(lost)), tip)
+	if err != nil {
+		return "", "", context.Cause(ctx) // fsck reports a ref of lost operations that leads nowhere
+	}
+	_, docs, err := s.readDocs()
+	if err != nil {
+		return "", "", nil // the next look reports it
+	}
+	state := wire.Digest(docs[wire.DocState].data)
+	r := s.reader(ctx)
+	for _, id := range ops {
+		left := c != nil && id == c.Op
+		if !left {
+			op, err := chain.Operation(r, id)
+			if err != nil {
+				return "", "", err
+			}
+			if op.StateDigest == state {
+				if left, err = s.filesAt(r, docs, name, id, tip); err != nil {
+					return "", "", err
+				}
+			}
+		}
+		if left {
+			return name, tip, nil
 		}
 	}
 	return "", "", nil
 }
 
-// leftAt reports whether the working files are at an operation that was has and tip has not.
-func (s *Store) leftAt(ctx context.Context, c *statCache, name string, was, tip object.OID) (bool, error) {
-	base, err := history.MergeBase(ctx, s.repo, was, tip)
-	if err != nil || base == "" {
-		return false, err
-	}
-	ops, err := chain.Since(ctx, s.repo, base, was)
-	if err != nil {
-		return false, err
-	}
-	_, docs, err := s.readDocs()
-	if err != nil {
-		return false, nil // the next look reports it
-	}
-	state := wire.Digest(docs[wire.DocState].data)
-	for _, op := range slices.Backward(ops) {
-		if c != nil && op.Op == c.Op {
-			return true, nil
-		}
-		if op.StateDigest != state {
-			continue
-		}
-		if left, err := s.filesAt(ctx, docs, name, op.Op, tip); err != nil || left {
-			return left, err
-		}
-	}
-	return false, nil
-}
-
 // filesAt reports whether the working files were at operation was of a run when its ref moved to tip, and have not
 // all followed. The state follows last, and is known to be the one of was; any other file is the one of either.
-func (s *Store) filesAt(ctx context.Context, docs map[wire.Document]document, name string, was, tip object.OID) (bool,
+func (s *Store) filesAt(r *record.Reader, docs map[wire.Document]document, name string, was, tip object.OID) (bool,
 	error) {
-	r := s.reader(ctx)
 	old, err := chain.At(r, name, was)
 	if err != nil {
 		return false, err

@@ -25,6 +25,16 @@ func (tx *Tx) recover(ctx context.Context) error {
 		return err
 	}
 	in, err := s.inspect(ctx)
+	if err != nil || in.sit == sitExternal {
+		joined, jerr := s.SettleJoin(ctx)
+		if jerr != nil {
+			return jerr
+		}
+		if joined != "" {
+			notices = append(notices, joined)
+			in, err = s.inspect(ctx)
+		}
+	}
 	if err != nil {
 		return err
 	}
@@ -52,8 +62,8 @@ func (tx *Tx) recover(ctx context.Context) error {
 	return nil
 }
 
-// settle finishes what interrupted commands left: git's locks, decisions, a restore, journals of the reference, a
-// run that was being joined. The notices say what it did.
+// settle finishes what interrupted commands left: git's locks, decisions, a restore, journals of the reference. The
+// notices say what it did.
 func (s *Store) settle(ctx context.Context) (notices []string, err error) {
 	s.repo.DropStaleMidx()
 	swept := s.repo.SweepLocks(ctx, gitcommit.Settle)
@@ -74,18 +84,10 @@ func (s *Store) settle(ctx context.Context) (notices []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	joined, err := s.SettleJoin(ctx)
-	if err != nil {
-		return nil, err
-	}
 	if settled != "" {
 		notices = append(notices, settled)
 	}
-	notices = slices.Concat(notices, swept, decided, replayed)
-	if joined != "" {
-		notices = append(notices, joined)
-	}
-	return notices, nil
+	return slices.Concat(notices, swept, decided, replayed), nil
 }
 
 // agree brings the working files to the recorded run, or records what another tool did to them. It returns the

@@ -105,6 +105,23 @@ func CommitsBeyond(ctx context.Context, r *git.Repository, tip object.OID, limit
 	return list, false, nil
 }
 
+// CommitsLeft lists the commits reachable from any of tips and not from tip, newest first. It starts one git process.
+func CommitsLeft(ctx context.Context, r *git.Repository, tips []object.OID, tip object.OID) ([]object.OID, error) {
+	args := []string{"rev-list"}
+	for _, t := range tips {
+		args = append(args, string(t))
+	}
+	out, err := r.Git.Run(ctx, nil, append(args, "--not", string(tip), "--")...)
+	if err != nil {
+		return nil, err
+	}
+	var list []object.OID
+	for oid := range strings.FieldsSeq(string(out)) {
+		list = append(list, object.OID(oid))
+	}
+	return list, nil
+}
+
 // PathCommits lists the newest commits, up to commit, that changed a file against one of their parents, newest
 // first.
 func PathCommits(ctx context.Context, r *git.Repository, commit object.OID, path string, limit int) ([]object.OID,
