@@ -52,10 +52,10 @@ type JoinedOp struct {
 
 // sideOp is an operation of one side, replayed where it was recorded.
 type sideOp struct {
-	info   chain.OpInfo
-	rec    *protocol.Record
-	before *run.State
-	was    *protocol.Transition // nil for one that cannot be replayed
+	info chain.OpInfo
+	rec  *protocol.Record
+	then *protocol.Snapshot   // what it was decided on
+	was  *protocol.Transition // nil for one that cannot be replayed
 }
 
 // JoinRun computes the join of a run and writes its objects; no ref moves. The caller holds the lock, and has
@@ -71,7 +71,7 @@ func (s *Store) JoinRun(ctx context.Context, name string, ours, theirs object.OI
 	j := &Joined{Run: name, Base: base, Lost: record.LostRefPrefix + name + "/" + string(ours)}
 	their := join.NewTheirOps()
 	if err := s.eachOp(ctx, base, theirs, func(o sideOp) error {
-		their.Add(o.rec, o.before, o.was != nil && o.was.Failure == nil)
+		their.Add(o.rec, o.then, o.was != nil && o.was.Failure == nil)
 		return nil
 	}); err != nil {
 		return nil, err
@@ -137,10 +137,6 @@ func (s *Store) eachOp(ctx context.Context, base, tip object.OID, f func(sideOp)
 		if o.rec, err = p.Reader.Record(info.Tree); err != nil {
 			return err
 		}
-		st, perr := run.DecodeState(p.State)
-		if perr != nil {
-			return perr
-		}
 		root, err := p.Reader.Entries(info.Tree)
 		if err != nil {
 			return err
@@ -149,7 +145,9 @@ func (s *Store) eachOp(ctx context.Context, base, tip object.OID, f func(sideOp)
 		if err != nil {
 			return err
 		}
-		o.before, _ = run.RepairState(st, cfg)
+		if o.then, err = p.Snapshot(cfg); err != nil {
+			return err
+		}
 		if o.rec.Op != nil {
 			diffs, err := p.Replay(info.Tree, o.rec)
 			if err != nil {
@@ -203,10 +201,10 @@ func (s *Store) joinOp(ctx context.Context, j *Joined, cur *chain.RecordedRun, o
 	var tr *protocol.Transition
 	if refusal == nil && !there {
 		o.rec = rec
-		tr, refusal = join.Decide(their, snap, rec, o.before, o.was)
+		tr, refusal = join.Decide(their, snap, rec, o.then, o.was)
 	}
 	if refusal != nil && refusal.Reason == join.Refused && lost[o.info.Turn] {
-		refusal = join.FollowsFrom(o.info.Turn)
+		refusal = join.FollowsFrom(o.rec.Op, o.info.Turn)
 	}
 	switch {
 	case refusal != nil:
@@ -223,7 +221,7 @@ func (s *Store) joinOp(ctx context.Context, j *Joined, cur *chain.RecordedRun, o
 		return nil, addConflict(ctx, s.repo, j, cur.Op, o, &join.Refusal{
 			Reason:  join.Refused,
 			Message: "it changes a row of a ledger that is another one there",
-			Ways:    []string{join.WayReissue, join.WayDrop},
+			Ways:    join.WaysOf(o.rec.Op),
 		})
 	}
 	if err != nil {

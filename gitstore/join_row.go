@@ -35,13 +35,13 @@ func onRowThere(r *record.Reader, root object.OID, rec *protocol.Record, lost ma
 	case bytes.Equal(line, op.Row.Data):
 		return rec, false, nil, nil
 	case lost[op.TurnID]:
-		return nil, false, join.FollowsFrom(op.TurnID), nil
+		return nil, false, join.FollowsFrom(op, op.TurnID), nil
 	case row == nil:
 		return nil, false, &join.Refusal{
 			Reason:  join.Refused,
 			Code:    wire.CodeNotFound,
 			Message: "turn " + op.TurnID + " was not accepted there",
-			Ways:    []string{join.WayDrop},
+			Ways:    join.WaysOf(op),
 		}, nil
 	}
 	switch sha := row.String("checkpoint_sha"); sha {

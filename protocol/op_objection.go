@@ -82,6 +82,15 @@ func (op *CloseObjection) Apply(t *change.Draft) *wire.Error {
 	return nil
 }
 
+// Objection returns the open objection that the operation closes, nil where it is not exactly one.
+func (op *CloseObjection) Objection(x *run.Index) *ojson.Object {
+	at, err := op.find(x)
+	if err != nil {
+		return nil
+	}
+	return x.OpenObjections[at]
+}
+
 // find returns the index of the objection among the open ones.
 func (op *CloseObjection) find(x *run.Index) (int, *wire.Error) {
 	var at []int

@@ -97,6 +97,9 @@ func (a *approving) decide(ctx context.Context, c *change) (*plan, error) {
 	if refusal := protocol.CheckApprovable(s, a.completion, c.env.Actor); refusal != nil {
 		return nil, refusal
 	}
+	if err := c.sameAsThen(&protocol.ApprovePhase{}); err != nil {
+		return nil, err // before the gate's actions run
+	}
 	res := a.asked(s)
 	out.Result = res
 	if g := c.view.Config.Gate(res.Gate); g != nil {

@@ -62,6 +62,8 @@ type change struct {
 	asIs   []protocol.Overruling // hooks whose no a person has overruled
 	notice string                // about hooks that could not run, for the person
 
+	then *protocol.Snapshot // the run when the command began, where the remote decides; nil else
+
 	signed *consent.Signed // the person's signature, when nothing else is wanted; nil
 
 	lease *lease.Hold // the lease that the change is made under; nil for none
@@ -88,7 +90,8 @@ func (r *Runner) do(ctx context.Context, purpose string, steps ...step) (*Done, 
 }
 
 // locked carries out steps under the lock and returns how many were completed.
-func (r *Runner) locked(ctx context.Context, purpose string, done *Done, steps []step) (taken int, err error) {
+func (r *Runner) locked(ctx context.Context, purpose string, done *Done, then *protocol.Snapshot,
+	steps []step) (taken int, err error) {
 	r.serial.Lock()
 	defer r.serial.Unlock()
 	tx, pre, err := r.begin(ctx, purpose)
@@ -105,6 +108,7 @@ func (r *Runner) locked(ctx context.Context, purpose string, done *Done, steps [
 			view: tx.View(),
 			env:  protocol.Env{Now: r.Now(), Seed: r.opt.Seed(), Actor: pre.actor},
 			pre:  pre,
+			then: then,
 		}
 		if err := r.ready(ctx, c.view); err != nil {
 			return taken, err
@@ -126,6 +130,7 @@ func (r *Runner) locked(ctx context.Context, purpose string, done *Done, steps [
 		if err := c.carryOut(ctx, steps[taken], done); err != nil {
 			return taken, err
 		}
+		then = nil // later steps follow from this one
 	}
 	return len(steps), nil
 }
@@ -166,6 +171,9 @@ func (c *change) through(ctx context.Context, p *plan, done *Done) error {
 // decide has the engine decide on a plan and prepares the decision for writing.
 func (c *change) decide(ctx context.Context, p *plan, done *Done) (gitstore.Change, error) {
 	ch := gitstore.Change{}
+	if err := c.sameAsThen(p.op); err != nil {
+		return ch, err
+	}
 	if p.bundle == nil { // else it is recorded with the answers of after_dispatch
 		if err := c.keep(ctx, done); err != nil {
 			return ch, err

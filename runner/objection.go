@@ -21,8 +21,15 @@ type ObjectionClosed struct {
 // invalid_argument, and those of every change.
 func (r *Runner) CloseObjection(ctx context.Context, id, turn, reason string) (*ObjectionClosed, error) {
 	out := &ObjectionClosed{}
-	done, err := r.do(ctx, "objection", func(context.Context, *change) (*plan, error) {
-		return &plan{op: &protocol.CloseObjection{ID: id, Turn: turn, Reason: reason}}, nil
+	done, err := r.do(ctx, "objection", func(_ context.Context, c *change) (*plan, error) {
+		op := &protocol.CloseObjection{ID: id, Turn: turn, Reason: reason}
+		if err := c.sameAsThen(op); err != nil {
+			return nil, err
+		}
+		if o := op.Objection(c.view.Index); o != nil {
+			op.Turn = o.String("turn_id") // another machine may have recorded the same id of another turn
+		}
+		return &plan{op: op}, nil
 	})
 	out.Done = *done
 	if err == nil {

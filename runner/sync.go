@@ -134,8 +134,12 @@ const maxTries = 5
 // on the new state.
 func (r *Runner) decided(ctx context.Context, purpose string, done *Done, steps []step) error {
 	remote, branch := r.strict(ctx)
+	var then *protocol.Snapshot
 	if remote {
 		ctx = transport.Hurried(ctx)
+		if v, err := r.View(ctx); err == nil && v.Run != "" {
+			then = v.Snapshot()
+		}
 	}
 	for try := 1; ; try++ {
 		if remote {
@@ -143,11 +147,32 @@ func (r *Runner) decided(ctx context.Context, purpose string, done *Done, steps 
 				return err
 			}
 		}
-		taken, err := r.locked(ctx, purpose, done, steps)
+		taken, err := r.locked(ctx, purpose, done, then, steps)
 		if try == maxTries || fail.CodeOf(err) != fail.CodeRefMoved {
 			return err
 		}
+		if taken > 0 {
+			then = nil
+		}
 		steps = steps[taken:]
+	}
+}
+
+// sameAsThen refuses an operation that would concern something else than when the command began: the remote decides,
+// and other machines have gone on. A person who approves, denies or unblocks means what they saw.
+func (c *change) sameAsThen(op protocol.Operation) error {
+	if c.then == nil {
+		return nil
+	}
+	was, now := join.About(op, c.then, nil), join.About(op, c.view.Snapshot(), nil)
+	if was == "" || now == "" || was == now {
+		return nil
+	}
+	return &wire.Error{
+		Code:    gitstore.CodeStateMoved,
+		Field:   string(wire.DocState),
+		Message: "The run has gone on elsewhere. This was about " + was + "; now it would be about " + now + ".",
+		Hint:    "git agentxchain status",
 	}
 }
 

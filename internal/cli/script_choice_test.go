@@ -56,7 +56,7 @@ var thorough = []string{
 	"serve_clients", "serve_guide", "settings_misspelt", "simulate", "staging_elsewhere", "status_dashboard",
 	"step_interrupted", "step_person", "store_versions", "sync", "sync_branch_hook", "sync_branch_refused",
 	"sync_bundles", "sync_checkpoint", "sync_damaged", "sync_declined", "sync_hostile", "sync_many",
-	"sync_servers", "sync_ssh", "sync_trust", "sync_withdrawn", "teams_guide", "trust", "turn_commits",
+	"sync_meant", "sync_servers", "sync_ssh", "sync_trust", "sync_withdrawn", "teams_guide", "trust", "turn_commits",
 	"turn_encoding", "turn_hidden", "turn_log", "validate_misspelt", "verify_approvals", "verify_bundle",
 	"verify_export", "verify_range", "verify_range_filtered", "verify_range_listed", "verify_range_place",
 	"verify_range_server", "verify_range_shallow", "version_check", "ways_out", "whatif", "whatif_guide", "why",

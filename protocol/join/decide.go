@@ -45,6 +45,7 @@ type TheirOps struct {
 	accepted map[string]string    // turn -> digest of the accepted result
 	approved map[run.Waiting]bool // requests that a person approved
 	withdrew bool                 // a person took an approval back
+	lifted   map[string]bool      // blocks that a person lifted
 	adopted  bool
 	commits  map[string]bool // turn and commit of checkpoints
 }
@@ -55,17 +56,19 @@ func NewTheirOps() *TheirOps {
 		same:     make(map[string]bool),
 		accepted: make(map[string]string),
 		approved: make(map[run.Waiting]bool),
+		lifted:   make(map[string]bool),
 		commits:  make(map[string]bool),
 	}
 }
 
-// Add notes an operation of the other side. before is the state it was applied to; landed says that the operation
-// did what was asked (it did not record a refusal).
-func (o *TheirOps) Add(rec *protocol.Record, before *run.State, landed bool) {
+// Add notes an operation of the other side. then is what it was decided on; landed says that the operation did what
+// was asked (it did not record a refusal).
+func (o *TheirOps) Add(rec *protocol.Record, then *protocol.Snapshot, landed bool) {
 	o.same[sameKey(rec)] = true
 	if !landed {
 		return
 	}
+	before := then.State
 	switch op := rec.Op.(type) {
 	case *protocol.AcceptTurn:
 		if turn := acceptTarget(op, before); turn != "" && op.Staged != nil {
@@ -75,6 +78,10 @@ func (o *TheirOps) Add(rec *protocol.Record, before *run.State, landed bool) {
 		o.approved[request(before)] = true
 	case *protocol.WithdrawApproval:
 		o.withdrew = true
+	case *protocol.Reactivate:
+		if !op.AcceptAsIs {
+			o.lifted[About(op, then, nil)] = true
+		}
 	case *protocol.AdoptConfig:
 		o.adopted = true
 	case *commits.Checkpoint:
@@ -106,11 +113,11 @@ func request(s *run.State) run.Waiting {
 }
 
 // Decide decides again on one of our operations after those of the other side. snap is what the operation is
-// applied to now, before the state it was applied to when it was recorded, was its result then.
+// applied to now, then what it was applied to when it was recorded, was its result then.
 //
 // A transition means that the operation holds. No transition and no refusal means that the other side already has
 // it. The function is pure: the same records give the same answer on every machine.
-func Decide(their *TheirOps, snap *protocol.Snapshot, rec *protocol.Record, before *run.State,
+func Decide(their *TheirOps, snap *protocol.Snapshot, rec *protocol.Record, then *protocol.Snapshot,
 	was *protocol.Transition) (*protocol.Transition, *Refusal) {
 	if their.same[sameKey(rec)] {
 		return nil, nil
@@ -122,6 +129,7 @@ func Decide(their *TheirOps, snap *protocol.Snapshot, rec *protocol.Record, befo
 			Ways:    []string{WayDrop},
 		}
 	}
+	before := then.State
 	switch op := rec.Op.(type) {
 	case *protocol.AcceptTurn:
 		turn := acceptTarget(op, before)
@@ -167,6 +175,10 @@ func Decide(their *TheirOps, snap *protocol.Snapshot, rec *protocol.Record, befo
 				Ways:    []string{WayAgain, WayDrop},
 			}
 		}
+	case *protocol.Reactivate:
+		if !op.AcceptAsIs && their.lifted[About(op, then, was)] {
+			return nil, nil
+		}
 	case *commits.Checkpoint:
 		if their.commits[string(ojson.Compact(ojson.Marshal(op)))] {
 			return nil, nil
@@ -191,34 +203,40 @@ func Decide(their *TheirOps, snap *protocol.Snapshot, rec *protocol.Record, befo
 		refusal = now.Failure
 	}
 	if refusal == nil {
+		if a, b := About(rec.Op, then, was), About(rec.Op, snap, now); a != b {
+			return nil, otherwise(a, b)
+		}
 		return now, nil
 	}
 	return nil, &Refusal{
 		Reason:  Refused,
 		Code:    refusal.Code,
 		Message: refusal.Message,
-		Ways:    waysOf(rec),
+		Ways:    WaysOf(rec.Op),
 	}
 }
 
-// waysOf returns the ways out of a refusal by the rules.
-func waysOf(rec *protocol.Record) []string {
-	switch rec.Op.(type) {
+// WaysOf returns the ways out of a refusal by the rules. Only an acceptance has a result to go on with.
+func WaysOf(op protocol.Operation) []string {
+	switch op.(type) {
 	case *protocol.AcceptTurn:
 		return []string{WayAccept, WayReissue, WayDrop}
-	case *protocol.ApprovePhase, *protocol.ApproveCompletion, *protocol.AdoptConfig, *protocol.DenyGate,
-		*protocol.WithdrawApproval:
-		return []string{WayAgain, WayDrop}
+	case *commits.Checkpoint:
+		return []string{WayDrop}
 	}
-	return []string{WayReissue, WayDrop}
+	return []string{WayAgain, WayDrop}
 }
 
 // FollowsFrom refuses an operation about a turn that an earlier conflict took.
-func FollowsFrom(turn string) *Refusal {
+func FollowsFrom(op protocol.Operation, turn string) *Refusal {
+	ways := []string{WayDrop}
+	if _, ok := op.(*protocol.AcceptTurn); ok {
+		ways = []string{WayReissue, WayDrop}
+	}
 	return &Refusal{
 		Reason:  Follows,
-		Message: fmt.Sprintf("it concerns turn %s, and the operation that assigned that turn is not valid", turn),
-		Ways:    []string{WayReissue, WayDrop},
+		Message: fmt.Sprintf("it concerns turn %s, and an earlier operation on that turn is not valid", turn),
+		Ways:    ways,
 	}
 }
 

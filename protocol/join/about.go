@@ -1,0 +1,87 @@
+// What an operation concerns where its arguments leave that to the state.
+
+package join
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+)
+
+// About names what an operation concerns in the run it is applied to: a rejection this attempt of a turn, an unblock
+// this block, an approval this request. Who decided it had that in mind, so decided again it may concern nothing else.
+// It returns "" for an operation whose arguments say it all, and where there is nothing of the kind. tr is the outcome,
+// nil where it is not known.
+func About(op protocol.Operation, snap *protocol.Snapshot, tr *protocol.Transition) string {
+	s := snap.State
+	switch op := op.(type) {
+	case *protocol.AssignTurn:
+		what := ""
+		if op.Role == "" && tr != nil {
+			what = "a turn of role " + tr.Role
+		}
+		if op.LeaveGate {
+			what += " " + waiting(s)
+		}
+		return strings.TrimSpace(what)
+	case *protocol.RejectTurn:
+		if turn, err := run.ResolveTurn(s, op.TurnID, "reject"); err == nil {
+			return fmt.Sprintf("attempt %d of turn %s", turn.Attempt, turn.TurnID)
+		}
+	case *protocol.ReissueTurn:
+		if turn, err := run.ResolveTurn(s, op.TurnID, "reissue"); err == nil {
+			return "turn " + turn.TurnID
+		}
+	case *protocol.Reactivate:
+		if s.BlockedOn == nil {
+			return ""
+		}
+		what := "the block " + *s.BlockedOn
+		if id := run.CurrentEscalation(s, snap.Index.OpenEscalations).String("escalation_id"); id != "" {
+			what += " (" + id + ")"
+		}
+		return what
+	case *protocol.ApprovePhase, *protocol.ApproveCompletion, *protocol.DenyGate:
+		return waiting(s)
+	case *protocol.WithdrawApproval:
+		if op.Vote {
+			return waiting(s)
+		}
+		_, gate, _ := s.LastApproval.Gate()
+		if s.LastApproval != nil {
+			return "the approval of gate " + gate + " at " + s.LastApproval.At
+		}
+	case *protocol.RetryGate:
+		if f := s.LastGateFailure; f != nil {
+			return fmt.Sprintf("gate %s, which turn %s asked for", wire.OrEmpty(f.GateID),
+				wire.OrEmpty(f.RequestedByTurn))
+		}
+	case *protocol.CloseObjection:
+		if o := op.Objection(snap.Index); o != nil {
+			return fmt.Sprintf("objection %s of turn %s: %s", o.String("id"), o.String("turn_id"),
+				run.Clip(o.String("statement"), 200))
+		}
+	}
+	return ""
+}
+
+// waiting names the request for which a run waits for a person, "" for none.
+func waiting(s *run.State) string {
+	w := request(s)
+	if w == (run.Waiting{}) {
+		return ""
+	}
+	return fmt.Sprintf("the request of turn %s for gate %s", w.By, w.Gate)
+}
+
+// otherwise refuses an operation that would now concern something else.
+func otherwise(was, now string) *Refusal {
+	return &Refusal{
+		Reason:  AskAgain,
+		Message: "it was about " + was + "; now it would be about " + now,
+		Ways:    []string{WayAgain, WayDrop},
+	}
+}
