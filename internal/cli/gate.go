@@ -202,7 +202,7 @@ func gateNow(p *term.Printer, g *gateRow) (string, func(string) string) {
 		return "lacks 1", p.Red
 	case g.standing.Result.Action == gates.ActionGateFailed:
 		return "lacks " + strconv.Itoa(n), p.Red
-	case g.standing.HumanNeeded:
+	case g.standing.HumanNeeded && gateStatus(g) != wire.GatePassed:
 		return "approval", p.Yellow
 	}
 	return "in order", p.Green
@@ -430,18 +430,22 @@ func printGate(p *term.Printer, v *runner.View, g *gateRow, files []gateFileRow)
 		p.Table(t)
 	}
 	p.Println()
+	passed := gateStatus(g) == wire.GatePassed
 	switch {
 	case run.PendingGate(v.State) == g.id:
 		p.Field("Now", "%s: git agentxchain approve", p.Yellow("waits for a person"))
 	case g.standing.Result.Action == gates.ActionGateFailed:
 		p.Field("Now", "%s", p.Red("lacks"))
-	case g.standing.HumanNeeded:
+	case g.standing.HumanNeeded && !passed:
 		p.Field("Now", "the files are in order; a person or the approval policy decides")
 	default:
 		p.Field("Now", "%s", p.Green("in order"))
 	}
 	for _, reason := range g.standing.Result.Reasons {
 		p.Printf("%s - %s\n", term.Pad("", 14), term.OneLine(reason))
+	}
+	if passed {
+		return // the notes are for the person who decides, and this gate is decided
 	}
 	for _, fr := range files {
 		for _, note := range fr.notes {
