@@ -102,5 +102,12 @@ func (s *Store) askIdentity(ctx context.Context) (name, email string) {
 		name = cmp.Or(name, conf["author.name"], conf["user.name"])
 		email = cmp.Or(email, conf["author.email"], conf["user.email"], os.Getenv("EMAIL"))
 	}
-	return cmp.Or(name, "agentxchain"), cmp.Or(email, wire.NoEmail)
+	return cmp.Or(inCommits(name), "agentxchain"), cmp.Or(inCommits(email), wire.NoEmail)
+}
+
+// inCommits returns a name or an address as git writes it into commits: without spaces and punctuation around it, and
+// without what would end it there. A person is the same as the author of their commits.
+func inCommits(s string) string {
+	s = strings.TrimFunc(s, func(c rune) bool { return c <= ' ' || strings.ContainsRune(`,:;<>"\'`, c) })
+	return strings.NewReplacer("<", "", ">", "", "\n", "").Replace(s)
 }
