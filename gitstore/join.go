@@ -200,8 +200,8 @@ func (s *Store) joinOp(ctx context.Context, j *Joined, cur *chain.RecordedRun, o
 	}
 	var tr *protocol.Transition
 	if refusal == nil && !there {
-		o.rec = rec
-		tr, refusal = join.Decide(their, snap, rec, o.then, o.was)
+		o.rec = join.WithoutNewIntent(rec, o.was)
+		tr, refusal = join.Decide(their, snap, o.rec, o.then, o.was)
 	}
 	if refusal != nil && refusal.Reason == join.Refused && lost[o.info.Turn] {
 		refusal = join.FollowsFrom(o.rec.Op, o.info.Turn)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -19,14 +20,14 @@ func About(op protocol.Operation, snap *protocol.Snapshot, tr *protocol.Transiti
 	s := snap.State
 	switch op := op.(type) {
 	case *protocol.AssignTurn:
-		what := ""
-		if op.Role == "" && tr != nil {
-			what = "a turn of role " + tr.Role
+		var what []string
+		if tr != nil {
+			what = handedOut(tr)
 		}
-		if op.LeaveGate {
-			what += " " + waiting(s)
+		if op.LeaveGate && waiting(s) != "" {
+			what = append(what, waiting(s))
 		}
-		return strings.TrimSpace(what)
+		return strings.Join(what, ", ")
 	case *protocol.RejectTurn:
 		if turn, err := run.ResolveTurn(s, op.TurnID, "reject"); err == nil {
 			return fmt.Sprintf("attempt %d of turn %s", turn.Attempt, turn.TurnID)
@@ -66,6 +67,45 @@ func About(op protocol.Operation, snap *protocol.Snapshot, tr *protocol.Transiti
 		}
 	}
 	return ""
+}
+
+// handedOut names the role of a new turn and the work that it was given besides: its instructions contain that.
+func handedOut(tr *protocol.Transition) []string {
+	what := []string{"a turn of role " + tr.Role}
+	out, ok := tr.Result.(*protocol.AssignResult)
+	if !ok {
+		return what
+	}
+	for _, given := range []struct {
+		by        *ojson.Object
+		as, names string
+	}{
+		{out.Turn.IntakeContext, "intent", "intent_id"},
+		{out.Turn.IntakeContext, "charter", "charter_id"},
+		{out.Turn.DelegationContext, "delegation", "delegation_id"},
+		{out.Turn.DelegationReview, "the review of what was delegated by", "parent_turn_id"},
+	} {
+		if id := given.by.String(given.names); id != "" {
+			what = append(what, given.as+" "+id)
+		}
+	}
+	return what
+}
+
+// WithoutNewIntent returns the record of an assignment such that it binds no intent, where it bound none: the turn's
+// instructions do not contain an intent that another machine has recorded since. The next turn gets it.
+func WithoutNewIntent(rec *protocol.Record, was *protocol.Transition) *protocol.Record {
+	op, ok := rec.Op.(*protocol.AssignTurn)
+	if !ok || op.NoIntent || was == nil {
+		return rec
+	}
+	if out, ok := was.Result.(*protocol.AssignResult); !ok || out.Turn.IntakeContext.String("intent_id") != "" {
+		return rec
+	}
+	fresh, assign := *rec, *op
+	assign.NoIntent = true
+	fresh.Op = &assign
+	return &fresh
 }
 
 // waiting names the request for which a run waits for a person, "" for none.

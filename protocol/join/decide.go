@@ -203,7 +203,11 @@ func Decide(their *TheirOps, snap *protocol.Snapshot, rec *protocol.Record, then
 		refusal = now.Failure
 	}
 	if refusal == nil {
-		if a, b := About(rec.Op, then, was), About(rec.Op, snap, now); a != b {
+		outcome := now
+		if was == nil {
+			outcome = nil // nothing to compare it with
+		}
+		if a, b := About(rec.Op, then, was), About(rec.Op, snap, outcome); a != b {
 			return nil, otherwise(a, b)
 		}
 		return now, nil
