@@ -93,9 +93,10 @@ func ExplainIn(ctx context.Context, r *runner.Runner, ops []chain.OpInfo, of str
 	return out, nil
 }
 
-// called reports whether name is the operation's commit or a prefix of it that log prints.
+// called reports whether name is the operation's commit or a prefix of it that log prints, now or before the operation
+// was decided again after those of another machine.
 func called(op *chain.OpInfo, name string) bool {
-	return len(name) >= 4 && strings.HasPrefix(string(op.Op), name)
+	return len(name) >= 4 && (strings.HasPrefix(string(op.Op), name) || strings.HasPrefix(string(op.Origin), name))
 }
 
 // JudgesGate reports whether the chain evaluated or decided on the gate.
