@@ -5,6 +5,7 @@ package attribution
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -241,11 +242,7 @@ func RunGates(t *Turn) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := make(map[string]string)
-	for gate, status := range state.PhaseGateStatus.All() {
-		out[gate] = status
-	}
-	return out, nil
+	return maps.Collect(state.PhaseGateStatus.All()), nil
 }
 
 // maxRuleOps bounds how many operations of a run are searched for its rules.

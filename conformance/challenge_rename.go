@@ -3,6 +3,7 @@
 package conformance
 
 import (
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -23,9 +24,7 @@ func (m *renames) empty() bool { return len(m.order) == 0 }
 // with returns m with one more word.
 func (m *renames) with(old, word string) *renames {
 	out := &renames{names: m.names, order: append(slices.Clone(m.order), old), to: map[string]string{old: word}}
-	for k, v := range m.to {
-		out.to[k] = v
-	}
+	maps.Copy(out.to, m.to)
 	return out
 }
 

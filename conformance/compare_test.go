@@ -4,12 +4,14 @@ package conformance
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
-	"pgregory.net/rapid"
 )
 
 func parse(t testing.TB, s string) ojson.Value {
@@ -194,10 +196,8 @@ func holdsEmpty(v ojson.Value) bool {
 		}
 		return true
 	case []any:
-		for _, e := range v {
-			if holdsEmpty(e) {
-				return true
-			}
+		if slices.ContainsFunc(v, holdsEmpty) {
+			return true
 		}
 	}
 	return false

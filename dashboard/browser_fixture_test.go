@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"os"
 	"os/exec"
@@ -114,7 +115,7 @@ func begin(t testing.TB, dir string, args ...string) (session map[string]any, cm
 func stage(t testing.TB, dir string, assigned map[string]any, summary string) {
 	t.Helper()
 	result := assigned["result_template"].(map[string]any)
-	for k, v := range map[string]any{
+	maps.Copy(result, map[string]any{
 		"summary":            summary,
 		"files_changed":      []any{},
 		"proposed_next_role": "human",
@@ -132,9 +133,7 @@ func stage(t testing.TB, dir string, assigned map[string]any, summary string) {
 			"evidence_summary": "Read only.",
 			"machine_evidence": []any{},
 		},
-	} {
-		result[k] = v
-	}
+	})
 	data, err := json.Marshal(result)
 	if err != nil {
 		t.Fatal(err)

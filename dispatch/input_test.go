@@ -21,8 +21,6 @@ func obj(t testing.TB, text string) *ojson.Object {
 	return o
 }
 
-func ptr[T any](v T) *T { return &v }
-
 // newInput returns a run in its planning phase with one turn of the given authority and runtime type.
 func newInput(authority, runtime string) Input {
 	c := &config.Config{Raw: &ojson.Object{}}
@@ -35,7 +33,7 @@ func newInput(authority, runtime string) Input {
 			WriteAuthority:    authority,
 			RuntimeID:         "rt",
 			RuntimeType:       runtime,
-			DecisionAuthority: ptr(30),
+			DecisionAuthority: new(30),
 		},
 		{
 			ID:             "dev",
@@ -76,12 +74,12 @@ func newInput(authority, runtime string) Input {
 
 	s := &run.State{
 		SchemaVersion: "1.1",
-		RunID:         ptr("run_00112233445566aa"),
+		RunID:         new("run_00112233445566aa"),
 		ProjectID:     "demo",
 		Status:        wire.StatusActive,
 		Phase:         "planning",
 	}
-	s.BudgetStatus = run.BudgetStatus{SpentUSD: 0.254, RemainingUSD: ptr(4.746)}
+	s.BudgetStatus = run.BudgetStatus{SpentUSD: 0.254, RemainingUSD: new(4.746)}
 	t := &run.Turn{
 		TurnID:           "turn_00112233445566bb",
 		RunID:            *s.RunID,
@@ -101,9 +99,9 @@ func newInput(authority, runtime string) Input {
 func fullInput(t testing.TB, authority, runtime string) Input {
 	in := newInput(authority, runtime)
 	s := in.State
-	s.LastCompletedTurnID = ptr("turn_00000000000000aa")
-	s.AcceptedIntegrationRef = ptr("git:0123456789abcdef0123456789abcdef01234567")
-	s.BlockedOn = ptr("escalation:operator:x")
+	s.LastCompletedTurnID = new("turn_00000000000000aa")
+	s.AcceptedIntegrationRef = new("git:0123456789abcdef0123456789abcdef01234567")
+	s.BlockedOn = new("escalation:operator:x")
 	s.Escalation = obj(t, `{"from_role":"dev","reason":"stuck"}`)
 	s.InheritedContext = obj(t,
 		`{"parent_run_id":"run_p","parent_status":"completed","recent_decisions":[{"id":"DEC-009","statement":"old","decided_by":"dev","phase":"qa"}]}`)

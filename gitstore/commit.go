@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 
@@ -329,9 +330,7 @@ func (tx *Tx) derive(ctx context.Context, ch Change, run string, state []byte) (
 		if d.Edit, err = tx.rec.Reader.Edit(tx.rec.Root); err != nil {
 			return nil, err
 		}
-		for l, m := range tx.marks {
-			d.Marks[l] = m
-		}
+		maps.Copy(d.Marks, tx.marks)
 		if tx.rec.Run != run {
 			// The bundles belong to the previous run.
 			if err := d.Edit.Remove(record.DirBundles); err != nil {

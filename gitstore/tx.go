@@ -5,6 +5,7 @@ package gitstore
 import (
 	"context"
 	"errors"
+	"maps"
 	"path"
 	"path/filepath"
 	"sync"
@@ -187,9 +188,7 @@ func (tx *Tx) advance(done *chain.RecordedRun, work *workdir.Plan, state *run.St
 		diffs:   make(map[wire.Ledger]*record.LedgerDiff),
 		docs:    make(map[wire.Document]document),
 	}
-	for d, doc := range tx.in.docs {
-		in.docs[d] = doc
-	}
+	maps.Copy(in.docs, tx.in.docs)
 	for d, data := range work.Docs {
 		in.docs[d] = document{data, true}
 	}

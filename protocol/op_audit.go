@@ -4,6 +4,7 @@ package protocol
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/change"
@@ -90,10 +91,5 @@ func (op *Audit) Apply(t *change.Draft) *wire.Error {
 }
 
 func auditLedger(l wire.Ledger) bool {
-	for _, known := range AuditLedgers() {
-		if l == known {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(AuditLedgers(), l)
 }

@@ -8,6 +8,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/gitstatus"
@@ -129,10 +130,8 @@ func (t *restoring) knows(id string) (bool, error) {
 	if t.a == nil {
 		return true, nil
 	}
-	for _, name := range t.activeTurns() {
-		if name == id {
-			return true, nil
-		}
+	if slices.Contains(t.activeTurns(), id) {
+		return true, nil
 	}
 	events := wire.LedgerEvents.Path()
 	if !t.in.Brings(events) {

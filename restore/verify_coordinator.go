@@ -4,6 +4,7 @@ package restore
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
@@ -210,10 +211,5 @@ func (a *artifact) checkEvents() {
 }
 
 func contains(list []any, s string) bool {
-	for _, v := range list {
-		if v == any(s) {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(list, any(s))
 }

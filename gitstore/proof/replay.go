@@ -5,6 +5,7 @@ package proof
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -184,9 +185,7 @@ func (p *Replayer) tail(l wire.Ledger, oid object.OID) []byte {
 // carry makes the replayed outcome what the next operation follows.
 func (p *Replayer) carry(tree object.OID, tr *protocol.Transition, state []byte, d *record.Derivation) {
 	p.Prev, p.State, p.index, p.Last = tree, state, d.Index, tr
-	for doc, data := range tr.Documents {
-		p.docs[doc] = data
-	}
+	maps.Copy(p.docs, tr.Documents)
 	blobs := make(map[object.OID][]byte, len(d.Edit.Objects))
 	for _, o := range d.Edit.Objects {
 		blobs[o.OID] = o.Data

@@ -4,6 +4,7 @@ package workdir
 
 import (
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 
@@ -27,9 +28,7 @@ func (p *Plan) Supplements(turn string, files map[string]object.OID, format stri
 	if p.added[turn] == nil {
 		p.added[turn] = make(map[string]object.OID)
 	}
-	for name, oid := range files {
-		p.added[turn][name] = oid
-	}
+	maps.Copy(p.added[turn], files)
 	p.format = format
 }
 

@@ -128,10 +128,8 @@ func commandWord(s string) bool {
 
 func hasFlag(cmd *ucli.Command, name string) bool {
 	for _, f := range cmd.Flags {
-		for _, n := range f.Names() {
-			if n == name {
-				return true
-			}
+		if slices.Contains(f.Names(), name) {
+			return true
 		}
 	}
 	return false

@@ -10,6 +10,7 @@ import (
 	"os/user"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -206,10 +207,8 @@ func outOfReach(path string, o *order) error {
 		if left--; left < 0 {
 			return fmt.Errorf("%s has more than %d files; they were not all looked at", path, maxLooked)
 		}
-		for _, free := range o.Plan.Writable {
-			if name == free {
-				return filepath.SkipDir
-			}
+		if slices.Contains(o.Plan.Writable, name) {
+			return filepath.SkipDir
 		}
 		if e.Type()&os.ModeSymlink == 0 && may(name) {
 			return fmt.Errorf("user %s may write %s", o.Plan.User, name)

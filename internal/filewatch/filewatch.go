@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 )
 
@@ -35,10 +36,8 @@ func Watch(ctx context.Context, every time.Duration, paths func() []string) <-ch
 				changed = nil
 			case <-tick.C:
 				seen = look(seen, paths(), func(p string) {
-					for _, c := range changed {
-						if c == p {
-							return
-						}
+					if slices.Contains(changed, p) {
+						return
 					}
 					changed = append(changed, p)
 				})

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -152,9 +153,7 @@ func (x *exported) readSigners() error {
 		for _, set := range sets {
 			for _, data := range versions[p] {
 				with := map[string][]byte{p: data}
-				for k, v := range set {
-					with[k] = v
-				}
+				maps.Copy(with, set)
 				more = append(more, with)
 			}
 		}

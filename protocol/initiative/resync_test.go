@@ -267,14 +267,14 @@ func TestRecoveryReport(t *testing.T) {
 	}{
 		{"none", nil, 0},
 		{"fresh", &fresh, 3},
-		{"empty", ref(""), 3},
-		{"filled", ref("## Trigger\nx\n## Impact\n\n y \n## Mitigation\nz"), -1},
+		{"empty", new(""), 3},
+		{"filled", new("## Trigger\nx\n## Impact\n\n y \n## Mitigation\nz"), -1},
 		{"one left",
-			ref("## Trigger\nx\n## Impact\n(operator FILLS this before running multi resume)\n## Mitigation\nz"), 1},
+			new("## Trigger\nx\n## Impact\n(operator FILLS this before running multi resume)\n## Mitigation\nz"), 1},
 		{"the placeholder and more",
-			ref("## Trigger\n" + reportPlaceholder + "\nx\n## Impact\ny\n## Mitigation\nz\r\n"), -1},
-		{"text above the sections", ref("x\n## Trigger\n## Impact\ny\n## Mitigation\nz"), 1},
-		{"a deeper heading is text", ref("## Trigger\n### a\n## Impact\ny\n## Mitigation\nz"), -1},
+			new("## Trigger\n" + reportPlaceholder + "\nx\n## Impact\ny\n## Mitigation\nz\r\n"), -1},
+		{"text above the sections", new("x\n## Trigger\n## Impact\ny\n## Mitigation\nz"), 1},
+		{"a deeper heading is text", new("## Trigger\n### a\n## Impact\ny\n## Mitigation\nz"), -1},
 	} {
 		e := CheckReport(c.text)
 		if c.want < 0 != (e == nil) || e != nil && (e.Code != CodeReportRequired || len(e.Problems) != c.want) {
@@ -282,8 +282,6 @@ func TestRecoveryReport(t *testing.T) {
 		}
 	}
 }
-
-func ref(s string) *string { return &s }
 
 func TestResume(t *testing.T) {
 	report := strings.ReplaceAll(Report("r", "t"), reportPlaceholder, "done")

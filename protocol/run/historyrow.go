@@ -5,6 +5,7 @@ package run
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
@@ -19,10 +20,8 @@ const MaxLedgerLine = 8 << 20
 // DecodeLedgerLine reads one line of a JSONL ledger, without its newline:
 // strict UTF-8, one object, no duplicate members, bounded size and depth.
 func DecodeLedgerLine(line []byte) (*ojson.Object, error) {
-	for _, c := range line {
-		if c == '\n' {
-			return nil, fmt.Errorf("a ledger row spans several lines")
-		}
+	if slices.Contains(line, '\n') {
+		return nil, fmt.Errorf("a ledger row spans several lines")
 	}
 	v, err := ojson.DecodeLimited(line, ojson.Limits{Bytes: MaxLedgerLine, Depth: maxStateDepth})
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -107,9 +108,7 @@ func (f *fixture) lay(t testing.TB, dir string) {
 	if f.config != nil {
 		files[wire.ConfigPath] = string(ojson.Pretty(f.config))
 	}
-	for k, v := range f.files {
-		files[k] = v
-	}
+	maps.Copy(files, f.files)
 	for k, v := range files {
 		p := filepath.Join(dir, filepath.FromSlash(k))
 		if err := os.MkdirAll(filepath.Dir(p), 0o777); err != nil {

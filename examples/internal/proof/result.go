@@ -4,6 +4,7 @@ package proof
 
 import (
 	"encoding/json"
+	"maps"
 
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
@@ -45,9 +46,7 @@ func Result(run string, t *runner.Turn, change Map) ([]byte, error) {
 		"needs_human_reason":       nil,
 		"cost":                     Map{"input_tokens": 0, "output_tokens": 0, "usd": 0},
 	}
-	for k, v := range change {
-		doc[k] = v
-	}
+	maps.Copy(doc, change)
 	return json.MarshalIndent(doc, "", "  ")
 }
 

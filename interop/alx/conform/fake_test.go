@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -202,9 +203,7 @@ func (f *fake) fail(w http.ResponseWriter, r *http.Request, code string) {
 func (f *fake) send(w http.ResponseWriter, r *http.Request, status int, doc map[string]any) {
 	ok, has := doc["ok"]
 	head := members(alx.NewEnvelope(!has || ok == true, r.Header.Get(alx.HeaderCorrelationID)))
-	for k, v := range head {
-		doc[k] = v
-	}
+	maps.Copy(doc, head)
 	if f.edit != nil {
 		status = f.edit(r, status, doc)
 	}

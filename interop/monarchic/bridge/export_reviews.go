@@ -5,6 +5,7 @@ package bridge
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -113,9 +114,7 @@ func gateScope(kind string) strict.ReviewDecisionScope {
 func (x *Export) again(d *decided) []*strict.RerunScope {
 	var out []*strict.RerunScope
 	actors := make(map[string][]string)
-	for turn, list := range x.facts.rejected {
-		actors[turn] = list
-	}
+	maps.Copy(actors, x.facts.rejected)
 	attempts := make(map[string]int)
 	scope := func(row *ojson.Object, turn string, attempt int, trigger strict.RerunTrigger, reason string,
 		source *string) {

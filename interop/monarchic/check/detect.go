@@ -197,10 +197,8 @@ func likeness(t Type, v *ojson.Object) (score, have int) {
 // isCampaign distinguishes a campaign's pipeline from a PipelineSpec, with which it shares
 // everything that a PipelineSpec has at the top.
 func isCampaign(v *ojson.Object) bool {
-	for _, name := range []string{"continue_on_error", "gate_policy", "connections"} {
-		if v.Has(name) {
-			return true
-		}
+	if slices.ContainsFunc([]string{"continue_on_error", "gate_policy", "connections"}, v.Has) {
+		return true
 	}
 	return slices.ContainsFunc(v.Objects("tasks"), func(t *ojson.Object) bool { return t.Has("task_artifact") })
 }

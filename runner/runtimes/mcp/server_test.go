@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -157,7 +158,7 @@ func answer(ctx context.Context, mode string, args map[string]any, req *mcp.Call
 			files = []string{}
 		}
 		delete(result, "arguments")
-		for k, v := range map[string]any{
+		maps.Copy(result, map[string]any{
 			"decisions":         []any{},
 			"objections":        []any{},
 			"files_changed":     files,
@@ -173,9 +174,7 @@ func answer(ctx context.Context, mode string, args map[string]any, req *mcp.Call
 			"phase_transition_request": nil,
 			"run_completion_request":   false,
 			"needs_human_reason":       nil,
-		} {
-			result[k] = v
-		}
+		})
 	case "env":
 		result["environment"] = os.Environ()
 		wd, _ := os.Getwd()
