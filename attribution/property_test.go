@@ -5,6 +5,7 @@ package attribution_test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -405,12 +406,7 @@ func TestRandomHistories(t *testing.T) {
 			if share := 100 * w.stats["unknown"] / w.stats["lines"]; !w.prunes && share > 25 {
 				t.Errorf("%d%% of the lines cannot be told with everything still there", share)
 			}
-			keys := make([]string, 0, len(w.stats))
-			for k := range w.stats {
-				keys = append(keys, k)
-			}
-			slices.Sort(keys)
-			for _, k := range keys {
+			for _, k := range slices.Sorted(maps.Keys(w.stats)) {
 				t.Logf("%6d %5.1f%% %s", w.stats[k], 100*float64(w.stats[k])/float64(w.stats["lines"]), k)
 			}
 		})

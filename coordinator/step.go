@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
@@ -265,10 +266,7 @@ func atWork(e *wire.Error) bool {
 	if e.Code != CodeNotAssignable {
 		return false
 	}
-	for _, b := range e.Details.Object("gate").Objects("blockers") {
-		if b.String("code") == initiative.BlockActiveTurns {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(e.Details.Object("gate").Objects("blockers"), func(b *ojson.Object) bool {
+		return b.String("code") == initiative.BlockActiveTurns
+	})
 }

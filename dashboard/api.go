@@ -5,6 +5,7 @@ package dashboard
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -191,12 +192,7 @@ func (a *ask) events() {
 }
 
 func contains(list []string, s string) bool {
-	for _, x := range list {
-		if strings.TrimSpace(x) == s {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(list, func(x string) bool { return strings.TrimSpace(x) == s })
 }
 
 // runHistory answers GET /api/run-history?limit: the newest first.

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -170,12 +171,7 @@ func (s *Server) known(r *http.Request) bool {
 	if t := r.Header.Get(tokenHeader); t != "" {
 		return s.isToken(t)
 	}
-	for _, c := range r.CookiesNamed(s.cookie()) {
-		if s.isToken(c.Value) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.CookiesNamed(s.cookie()), func(c *http.Cookie) bool { return s.isToken(c.Value) })
 }
 
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request) {

@@ -10,6 +10,7 @@ import (
 	"html/template"
 	"net/http"
 	"net/url"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -367,10 +368,5 @@ func choices(n int, of func(i int) string, also string) []string {
 
 // holds reports whether one of the texts contains the searched text, ignoring case.
 func holds(lower string, texts ...string) bool {
-	for _, t := range texts {
-		if strings.Contains(strings.ToLower(t), lower) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(texts, func(t string) bool { return strings.Contains(strings.ToLower(t), lower) })
 }

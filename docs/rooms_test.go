@@ -6,6 +6,7 @@ package docs_test
 import (
 	"go/parser"
 	"go/token"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -109,11 +110,7 @@ func TestRooms(t *testing.T) {
 		}
 	}
 	for _, f := range folders {
-		var want []string
-		for to := range has[f] {
-			want = append(want, to)
-		}
-		slices.Sort(want)
+		want := slices.Sorted(maps.Keys(has[f]))
 		got := slices.Clone(says[f])
 		slices.Sort(got)
 		if !slices.Equal(got, want) {

@@ -8,6 +8,7 @@ package gitstore
 
 import (
 	"encoding/binary"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -53,20 +54,11 @@ func (c *statCache) encode() []byte {
 		}
 	}
 	b = binary.AppendUvarint(b, uint64(len(c.Trees)))
-	for _, oid := range sortedKeys(c.Trees) {
+	for _, oid := range slices.Sorted(maps.Keys(c.Trees)) {
 		b = private.PutBytes(b, []byte(oid))
 		b = private.PutBytes(b, c.Trees[oid])
 	}
 	return private.Seal(private.PutBytes(b, c.Index))
-}
-
-func sortedKeys[V any](m map[object.OID]V) []object.OID {
-	keys := make([]object.OID, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }
 
 // decodeCache parses the output of encode; any damage is private.ErrDamaged.

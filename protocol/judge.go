@@ -5,6 +5,7 @@ package protocol
 
 import (
 	"cmp"
+	"slices"
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/protocol/change"
@@ -63,10 +64,7 @@ func Judge(snap *change.Snapshot, op Operation, env change.Env) *Decided {
 
 // refuses reports whether one of the steps accounts for a refusal.
 func refuses(steps []*verdict.Step) bool {
-	for _, s := range steps {
-		if s.Verdict == verdict.Fail || s.Verdict == verdict.Unknown {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(steps, func(s *verdict.Step) bool {
+		return s.Verdict == verdict.Fail || s.Verdict == verdict.Unknown
+	})
 }

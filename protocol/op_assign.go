@@ -4,6 +4,7 @@ package protocol
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/attempt"
@@ -251,12 +252,7 @@ func dirtyError(t *change.Draft, dirty []string) *wire.Error {
 
 // owned reports whether accepted turns account for every dirty path.
 func owned(t *change.Draft, dirty []string) bool {
-	for _, p := range dirty {
-		if !t.Index.Uncheckpointed.Has(p) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(dirty, func(p string) bool { return !t.Index.Uncheckpointed.Has(p) })
 }
 
 // bindDelegation attaches the delegation or the review that the turn is for.

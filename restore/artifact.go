@@ -58,12 +58,9 @@ func RestoreRoots() []string {
 
 // Restorable reports whether a restore would write a path.
 func Restorable(path string) bool {
-	for _, r := range RestoreRoots() {
-		if path == r || strings.HasPrefix(path, r+"/") {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(RestoreRoots(), func(r string) bool {
+		return path == r || strings.HasPrefix(path, r+"/")
+	})
 }
 
 // coordinatorRoots returns the files that a coordinator artifact collects.

@@ -115,10 +115,5 @@ func essential(path string) bool {
 	if path == wire.ConfigPath || path == statePath {
 		return true
 	}
-	for _, l := range wire.Ledgers() {
-		if l.JSONL() && path == l.Path() {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(wire.Ledgers(), func(l wire.Ledger) bool { return l.JSONL() && path == l.Path() })
 }

@@ -262,10 +262,7 @@ func (t *restoring) isWork(p string) bool {
 	if !t.out.WithWork {
 		return false
 	}
-	for _, w := range t.out.Work {
-		if w.Path == p || strings.HasSuffix(p, "/") && strings.HasPrefix(w.Path, p) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(t.out.Work, func(w RestoredWork) bool {
+		return w.Path == p || strings.HasSuffix(p, "/") && strings.HasPrefix(w.Path, p)
+	})
 }

@@ -6,6 +6,7 @@ package foreign
 import (
 	"cmp"
 	"context"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -28,12 +29,7 @@ func entireCommits(ctx context.Context, repo *git.Repository) ([]object.OID, err
 	if err != nil {
 		return nil, err
 	}
-	var commits []object.OID
-	for c := range named {
-		commits = append(commits, c)
-	}
-	slices.Sort(commits)
-	return commits, nil
+	return slices.Sorted(maps.Keys(named)), nil
 }
 
 // entireNamed runs git log and returns the checkpoints that messages name.

@@ -3,6 +3,7 @@
 package chain
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -22,12 +23,7 @@ type RunFiles struct {
 
 // Paths returns the paths in order.
 func (f *RunFiles) Paths() []string {
-	out := make([]string, 0, len(f.Files))
-	for p := range f.Files {
-		out = append(out, p)
-	}
-	slices.Sort(out)
-	return out
+	return slices.Sorted(maps.Keys(f.Files))
 }
 
 // CodeNoRun means that there is no record of a run here.

@@ -2,6 +2,7 @@ package git
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -164,11 +165,7 @@ func TestLookUpOdd(t *testing.T) {
 		"of another user":        func(r *testrepo.Repo) { _ = os.Lchown(filepath.Join(r.Dir, ".git"), 4321, -1) },
 		"in another's directory": func(r *testrepo.Repo) { _ = os.Lchown(r.Dir, 4321, -1) },
 	}
-	names := make([]string, 0, len(odd))
-	for name := range odd {
-		names = append(names, name)
-	}
-	slices.Sort(names)
+	names := slices.Sorted(maps.Keys(odd))
 	looked, said := 0, 0
 	try := func(o testrepo.Options, what string, does ...func(*testrepo.Repo)) {
 		r := testrepo.New(t, o)

@@ -80,12 +80,9 @@ func (r *Repository) ReadRef(ctx context.Context, name string) (object.OID, erro
 // sharedRef reports whether a ref is in the common directory for all work trees; bisect, worktree and rewritten
 // refs are not.
 func sharedRef(name string) bool {
-	for _, p := range []string{"refs/agentxchain/", "refs/heads/", "refs/tags/", "refs/remotes/"} {
-		if strings.HasPrefix(name, p) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{"refs/agentxchain/", "refs/heads/", "refs/tags/", "refs/remotes/"}, func(p string) bool {
+		return strings.HasPrefix(name, p)
+	})
 }
 
 // maxPackedScan is the size of a packed-refs file up to which reading it beats

@@ -5,6 +5,7 @@ package record
 import (
 	"bytes"
 	"fmt"
+	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
@@ -161,12 +162,7 @@ func keepsFiles(a, b *ojson.Object) bool {
 	for _, s := range b.Strings("files_changed") {
 		have[s] = true
 	}
-	for _, s := range a.Strings("files_changed") {
-		if !have[s] {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(a.Strings("files_changed"), func(s string) bool { return !have[s] })
 }
 
 // CheckAppended is CheckAppended for the lines appended after the recorded ones.

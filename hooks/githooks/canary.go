@@ -199,12 +199,9 @@ func (c *Canary) arm(ctx context.Context) error {
 
 // concerns reports whether a setting enables or disables one of our guards.
 func (c *Canary) concerns(key string) bool {
-	for _, name := range c.rec.Names {
-		if strings.HasPrefix(key, "hook.agentxchain-"+name+".") || key == "hook."+name+".enabled" {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(c.rec.Names, func(name string) bool {
+		return strings.HasPrefix(key, "hook.agentxchain-"+name+".") || key == "hook."+name+".enabled"
+	})
 }
 
 // said is the answer of a git with guards.

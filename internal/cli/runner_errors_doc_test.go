@@ -5,6 +5,7 @@ package cli
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -153,12 +154,7 @@ What each code means, and the exit status the command line gives it, is in the s
 			all[c] = append(all[c], o.name)
 		}
 	}
-	codes := []string{}
-	for c := range all {
-		codes = append(codes, c)
-	}
-	slices.Sort(codes)
-	for _, c := range codes {
+	for _, c := range slices.Sorted(maps.Keys(all)) {
 		if _, ok := meaning[c]; !ok {
 			t.Errorf("code %s has no row in exit.go", c)
 		}

@@ -8,6 +8,7 @@ package mcpwire
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -326,10 +327,5 @@ func readLine(r *bufio.Reader, limit int) ([]byte, error) {
 }
 
 func blank(line []byte) bool {
-	for _, b := range line {
-		if b != ' ' && b != '\t' && b != '\r' && b != '\n' {
-			return false
-		}
-	}
-	return true
+	return len(bytes.Trim(line, " \t\r\n")) == 0
 }

@@ -5,6 +5,7 @@ package process
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -62,12 +63,7 @@ func (t *trace) stray(pid int, p Stat) bool {
 	if p.Start < household.since {
 		return false
 	}
-	for _, mark := range household.spared {
-		if marked(pid, mark) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(household.spared, func(mark string) bool { return marked(pid, mark) })
 }
 
 // collect waits for a dead orphan; no other process will.

@@ -2,6 +2,8 @@
 
 package alx
 
+import "slices"
+
 // Codes of error.code. They are never renamed or given another meaning within major version 1.
 const (
 	CodeInvalidJSON                = "invalid_json"
@@ -83,12 +85,7 @@ func HTTPStatus(code string) int {
 
 // KnownErrorCode reports whether code is in the closed list.
 func KnownErrorCode(code string) bool {
-	for _, c := range ErrorCodes() {
-		if c.Code == code {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(ErrorCodes(), func(c ErrorCode) bool { return c.Code == code })
 }
 
 // MachineCode reports whether code can be a stable token at all: a letter, then letters, digits and

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"fmt"
 	"iter"
+	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
@@ -93,12 +94,7 @@ func (w *witness) event(row *ojson.Object) {
 
 // told reports whether the rows have an event of one of the kinds.
 func (w *witness) told(kinds ...string) bool {
-	for _, k := range kinds {
-		if len(w.events[k]) > 0 {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(kinds, func(k string) bool { return len(w.events[k]) > 0 })
 }
 
 // worked reports whether the rows have an event of a turn, or of what becomes of its work.

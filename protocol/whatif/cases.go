@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -282,12 +283,7 @@ func RecordCase(name string, p *Past) (*Case, error) {
 	for _, l := range p.Before.RepoDecisions {
 		r.Decisions = append(r.Decisions, l.Row)
 	}
-	digests := make([]string, 0, len(evidence))
-	for digest := range evidence {
-		digests = append(digests, digest)
-	}
-	slices.Sort(digests)
-	for _, digest := range digests {
+	for _, digest := range slices.Sorted(maps.Keys(evidence)) {
 		e := &Evidence{}
 		if data := evidence[digest]; utf8.Valid(data) {
 			e.Text = new(string(data))

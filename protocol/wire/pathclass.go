@@ -117,12 +117,9 @@ func Continuity(path string) bool {
 	if path != humanTasksPath && slices.Contains(orchestratorFiles, path) {
 		return true
 	}
-	for _, root := range continuityRoots {
-		if path == root || strings.HasPrefix(path, root+"/") {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(continuityRoots, func(root string) bool {
+		return path == root || strings.HasPrefix(path, root+"/")
+	})
 }
 
 // ContinuityRoots returns the continuity directories, without trailing slash.
@@ -189,12 +186,7 @@ func TestPath(path string) bool {
 }
 
 func hasAnyPrefix(s string, prefixes []string) bool {
-	for _, p := range prefixes {
-		if strings.HasPrefix(s, p) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(s, p) })
 }
 
 // SortPaths sorts paths in place by UTF-16 code unit, the order of file lists

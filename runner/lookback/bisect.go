@@ -5,6 +5,7 @@ package lookback
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -212,12 +213,7 @@ func changed(a, b *probe) []string {
 	for _, c := range config.RuleChanges(a.config, b.config) {
 		out = append(out, fmt.Sprintf("configuration: %s: %s, then %s", c.Pointer, orNone(c.Before), orNone(c.After)))
 	}
-	paths := make([]string, 0, len(b.evidence))
-	for path := range b.evidence {
-		paths = append(paths, path)
-	}
-	slices.Sort(paths)
-	for _, path := range paths {
+	for _, path := range slices.Sorted(maps.Keys(b.evidence)) {
 		if was, ok := a.evidence[path]; ok && was != b.evidence[path] {
 			out = append(out, fmt.Sprintf("evidence: %s: %s, then %s", path, digestText(was),
 				digestText(b.evidence[path])))

@@ -4,6 +4,7 @@
 package runtimes
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -18,12 +19,7 @@ func HasEnvelope(v ojson.Value) bool {
 		return false
 	}
 	has := func(keys ...string) bool {
-		for _, k := range keys {
-			if strings.TrimSpace(o.String(k)) != "" {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(keys, func(k string) bool { return strings.TrimSpace(o.String(k)) != "" })
 	}
 	return has("schema_version") && has("run_id", "turn_id") && has("status", "role", "runtime_id")
 }

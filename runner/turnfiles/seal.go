@@ -5,6 +5,7 @@ package turnfiles
 import (
 	"bytes"
 	"context"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -30,12 +31,7 @@ type Bundle struct {
 
 // Names returns the bundle's paths sorted by bytes.
 func (b *Bundle) Names() []string {
-	var out []string
-	for name := range b.Files {
-		out = append(out, name)
-	}
-	slices.Sort(out)
-	return out
+	return slices.Sorted(maps.Keys(b.Files))
 }
 
 // Check compares the bundle of an active turn with its seal, and the seal with the recorded one

@@ -5,6 +5,7 @@ package gitstatus
 import (
 	"bytes"
 	"context"
+	"maps"
 	"slices"
 	"strings"
 
@@ -39,12 +40,7 @@ type Status struct {
 
 // Paths returns the dirty paths sorted by bytes.
 func (s *Status) Paths() []string {
-	out := make([]string, 0, len(s.Dirty))
-	for p := range s.Dirty {
-		out = append(out, p)
-	}
-	slices.Sort(out)
-	return out
+	return slices.Sorted(maps.Keys(s.Dirty))
 }
 
 // Of runs git status once on the directory projectPrefix, slash-separated and relative to the work tree's root (""

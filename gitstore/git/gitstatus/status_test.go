@@ -335,7 +335,7 @@ func TestStatusModel(t *testing.T) {
 				r.Git("reset", "-q")
 			}
 		}
-		want := []string{}
+		var want []string
 		for _, name := range pool {
 			if tree[name] != committed[name] {
 				want = append(want, name)

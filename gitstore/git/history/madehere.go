@@ -5,6 +5,7 @@ package history
 import (
 	"bytes"
 	"context"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -60,10 +61,7 @@ func takenOver(how string) bool {
 			return true
 		}
 	}
-	for _, step := range []string{"(start)", "(finish)", "(abort)"} {
-		if strings.HasSuffix(what, step) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{"(start)", "(finish)", "(abort)"}, func(step string) bool {
+		return strings.HasSuffix(what, step)
+	})
 }

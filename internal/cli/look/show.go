@@ -4,6 +4,7 @@ package look
 
 import (
 	"context"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -174,12 +175,7 @@ func showObject(d *runner.OpDetail, before, after *ojson.Object) *ojson.Object {
 }
 
 func evidenceNames(d *runner.OpDetail) []string {
-	var names []string
-	for sum := range d.Evidence {
-		names = append(names, sum)
-	}
-	slices.Sort(names)
-	return names
+	return slices.Sorted(maps.Keys(d.Evidence))
 }
 
 func shownValue(v ojson.Value) string { return term.Shown(ojson.Compact(v)) }

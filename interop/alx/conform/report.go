@@ -3,6 +3,7 @@
 package conform
 
 import (
+	"slices"
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -58,12 +59,7 @@ type Report struct {
 
 // Passed reports whether every rule holds.
 func (r *Report) Passed() bool {
-	for _, x := range r.Rules {
-		if x.Verdict != Pass {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(r.Rules, func(x *Rule) bool { return x.Verdict != Pass })
 }
 
 // Object returns the report for programs.

@@ -7,6 +7,7 @@ import (
 	"context"
 	"crypto/rand"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -344,12 +345,9 @@ func ended(x *exchange) bool {
 	if x.doc().Bool("ended") {
 		return true
 	}
-	for _, e := range x.doc().Objects("events") {
-		if alx.RunEventType(e.String("type")).Ends() {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(x.doc().Objects("events"), func(e *ojson.Object) bool {
+		return alx.RunEventType(e.String("type")).Ends()
+	})
 }
 
 // doc returns the document of an exchange that may not have taken place.

@@ -154,10 +154,7 @@ func (j *judge) explainChoice(p place, list []*jsonschema.Schema, value any, at 
 
 // refusesAll reports whether the library refuses a value by a choice alone.
 func (st *store) refusesAll(p place, list []*jsonschema.Schema, value any) bool {
-	for _, s := range list {
-		if st.accepts(place{s, p.file}, value) == nil {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(list, func(s *jsonschema.Schema) bool {
+		return st.accepts(place{s, p.file}, value) == nil
+	})
 }

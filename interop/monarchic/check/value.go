@@ -4,6 +4,7 @@ package check
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -20,12 +21,7 @@ func Value(t Type, v ojson.Value, o Options) ([]Finding, error) {
 
 // Valid reports whether a document with these findings is valid: warnings are allowed.
 func Valid(findings []Finding) bool {
-	for _, f := range findings {
-		if f.Severity == Error {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(findings, func(f Finding) bool { return f.Severity == Error })
 }
 
 // reading is a document read as a type: in canonical spelling, and the

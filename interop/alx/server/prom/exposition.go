@@ -4,6 +4,7 @@ package prom
 
 import (
 	"io"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -95,12 +96,7 @@ func (f *family) write(w io.StringWriter) {
 		return
 	}
 	put(w, "# HELP ", f.name, " ", escapeHelp(f.help), "\n# TYPE ", f.name, " ", f.kind, "\n")
-	keys := make([]string, 0, len(f.rows))
-	for key := range f.rows {
-		keys = append(keys, key)
-	}
-	slices.Sort(keys)
-	for _, key := range keys {
+	for _, key := range slices.Sorted(maps.Keys(f.rows)) {
 		s := f.rows[key]
 		if f.kind != histogram {
 			put(w, f.name, braced(key), " ", number(s.value), "\n")
