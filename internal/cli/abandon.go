@@ -31,7 +31,6 @@ func runAbandon(ctx context.Context, f *term.Factory, reason string) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = r.Close() }()
 	out, err := r.Abandon(ctx, reason)
 	shared.TellNotices(f, out.Notices)
 	if err != nil {

@@ -65,7 +65,6 @@ func runAccept(ctx context.Context, f *term.Factory, o *acceptOptions) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = r.Close() }()
 	var a *runner.Accepted
 	var saved *runner.Checkpointed
 	var unsaved error

@@ -63,7 +63,6 @@ func runAgentsInstall(ctx context.Context, f *term.Factory, names []string, o ag
 		return err
 	}
 	dir, cfg := r.Record().Dir(), r.CheckDocuments().Config
-	_ = r.Close()
 	if len(names) == 0 {
 		names = guideFiles(cfg)
 	} else if names, err = belowProject(f, dir, names); err != nil {

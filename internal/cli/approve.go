@@ -108,7 +108,6 @@ func runApprove(ctx context.Context, f *term.Factory, o runner.ApproveOptions, y
 	if err != nil {
 		return err
 	}
-	defer func() { _ = r.Close() }()
 	decides := !o.DryRun && !o.Consent.Only && r.InsideTurn() == ""
 	if decides {
 		// Corrected documents make a failed gate wait now.

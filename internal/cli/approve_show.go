@@ -23,7 +23,6 @@ func runApproveShow(ctx context.Context, f *term.Factory) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = r.Close() }()
 	g, err := r.PendingGate(ctx)
 	if err != nil {
 		return err

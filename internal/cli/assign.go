@@ -57,7 +57,6 @@ func runAssign(ctx context.Context, f *term.Factory, o *assignOptions) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = r.Close() }()
 	var a *runner.Assigned
 	err = shared.Trusting(ctx, f, r, func() (err error) {
 		a, err = r.AssignTurn(ctx, runner.AssignOptions{

@@ -36,7 +36,6 @@ func runCheckpoint(ctx context.Context, f *term.Factory, turn string) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = r.Close() }()
 	out, err := r.Checkpoint(ctx, turn)
 	shared.TellNotices(f, out.Notices)
 	if err != nil {

@@ -27,7 +27,6 @@ func offered(f *term.Factory, kind string) (words []term.Word) {
 	if err != nil {
 		return nil
 	}
-	defer func() { _ = r.Close() }()
 	if kind == "RUN" {
 		tips, _ := r.Record().RunTips(ctx, maxOffered)
 		for _, tip := range tips {

@@ -54,7 +54,6 @@ func runConfigDiff(ctx context.Context, f *term.Factory) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = r.Close() }()
 	st, err := r.ConfigState(ctx)
 	if err != nil {
 		return err
@@ -89,7 +88,6 @@ func runConfigShow(ctx context.Context, f *term.Factory) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = r.Close() }()
 	st, err := r.ConfigState(ctx)
 	if err != nil {
 		return err
@@ -106,7 +104,6 @@ func runConfigAdopt(ctx context.Context, f *term.Factory, yes bool, who runner.C
 	if err != nil {
 		return err
 	}
-	defer func() { _ = r.Close() }()
 	st, err := r.ConfigState(ctx)
 	if err != nil {
 		return err

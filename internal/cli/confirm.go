@@ -57,7 +57,6 @@ func runConfirm(ctx context.Context, f *term.Factory, o *confirmOptions) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = r.Close() }()
 	v, err := r.View(ctx)
 	if err != nil {
 		return err

@@ -263,7 +263,6 @@ func runDashboardStop(ctx context.Context, f *term.Factory) error {
 		if _, serr := os.Stat(dir + "/" + dashboard.SessionFile); serr != nil {
 			dir = r.Record().Dir()
 		}
-		_ = r.Close()
 	}
 	was, err := dashboard.Stop(ctx, dir, stopWait)
 	if err != nil {

@@ -16,7 +16,6 @@ func runDeny(ctx context.Context, f *term.Factory, reason string) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = r.Close() }()
 	return denyWith(ctx, f, r, reason)
 }
 

@@ -69,7 +69,6 @@ func runDoctor(ctx context.Context, f *term.Factory, opt doctor.Options) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = r.Close() }()
 	ex, err := doctor.Examine(ctx, r, opt)
 	if err != nil {
 		return err

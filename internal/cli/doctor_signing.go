@@ -35,7 +35,6 @@ func runDoctorSigning(ctx context.Context, f *term.Factory, opt signingOptions) 
 	if err != nil {
 		return err
 	}
-	defer func() { _ = r.Close() }()
 	return setUpSigning(ctx, f, doctor.SigningIn(ctx, r), opt)
 }
 

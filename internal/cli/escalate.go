@@ -44,7 +44,6 @@ func runEscalate(ctx context.Context, f *term.Factory, op protocol.Escalate) err
 	if err != nil {
 		return err
 	}
-	defer func() { _ = r.Close() }()
 	out, err := r.Escalate(ctx, op)
 	shared.TellNotices(f, out.Notices)
 	if err != nil {
@@ -103,7 +102,6 @@ func runUnblock(ctx context.Context, f *term.Factory, o runner.ReactivateOptions
 	if err != nil {
 		return err
 	}
-	defer func() { _ = r.Close() }()
 	out, err := r.ReactivateRun(ctx, o)
 	shared.TellNotices(f, out.Notices)
 	if err != nil {

@@ -65,7 +65,6 @@ func runGateRetry(ctx context.Context, f *term.Factory) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = r.Close() }()
 	out, err := r.RetryGate(ctx)
 	shared.TellNotices(f, out.Notices)
 	if err != nil {
@@ -134,7 +133,6 @@ func readGates(ctx context.Context, f *term.Factory) (*runner.View, []gateRow, e
 	if err != nil {
 		return nil, nil, err
 	}
-	defer func() { _ = r.Close() }()
 	v, standings, err := r.GateStandings(ctx)
 	if err != nil {
 		return nil, nil, err

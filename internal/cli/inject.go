@@ -70,7 +70,6 @@ func runInject(ctx context.Context, f *term.Factory, spec *runner.IntentSpec) er
 	if err != nil {
 		return err
 	}
-	defer func() { _ = r.Close() }()
 	out, err := r.Inject(ctx, spec)
 	shared.TellNotices(f, out.Notices)
 	if err != nil {

@@ -41,7 +41,6 @@ func runIntakeList(ctx context.Context, f *term.Factory) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = r.Close() }()
 	all, err := r.Intents(ctx)
 	if err != nil {
 		return err
@@ -72,7 +71,6 @@ func runIntakeShow(ctx context.Context, f *term.Factory, id string) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = r.Close() }()
 	all, err := r.Intents(ctx)
 	if err != nil {
 		return err

@@ -81,7 +81,6 @@ func writeMCPFile(ctx context.Context, f *term.Factory, c *mcpclients.Client) er
 		return err
 	}
 	dir := r.Record().Dir()
-	_ = r.Close()
 	file, err := personfile.Read(dir, c.File)
 	if err != nil {
 		return err

@@ -38,11 +38,10 @@ func newObjectionCommand(f *term.Factory) *ucli.Command {
 }
 
 func runObjectionList(ctx context.Context, f *term.Factory) error {
-	r, v, err := shared.OpenView(ctx, f)
+	_, v, err := shared.OpenView(ctx, f)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = r.Close() }()
 	rows := nonNilObjects(v.Index.OpenObjections)
 	f.Out.Emit(ojson.NewObject("run_id", ojson.OrNull(v.State.Run()), "objections", rows), func(p *term.Printer) {
 		if len(rows) == 0 {
@@ -66,7 +65,6 @@ func runObjectionClose(ctx context.Context, f *term.Factory, id, turn, reason st
 	if err != nil {
 		return err
 	}
-	defer func() { _ = r.Close() }()
 	out, err := r.CloseObjection(ctx, id, turn, reason)
 	shared.TellNotices(f, out.Notices)
 	if err != nil {

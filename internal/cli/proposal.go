@@ -39,7 +39,6 @@ func newProposalCommand(f *term.Factory) *ucli.Command {
 				if err != nil {
 					return err
 				}
-				defer func() { _ = r.Close() }()
 				return do(c.Context, c, r, turn)
 			},
 		}
@@ -87,7 +86,6 @@ func runProposalList(ctx context.Context, f *term.Factory) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = r.Close() }()
 	all, err := r.Proposals(ctx)
 	if err != nil {
 		return err

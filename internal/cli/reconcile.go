@@ -47,7 +47,6 @@ func runReconcile(ctx context.Context, f *term.Factory, o runner.ReconcileOption
 	if err != nil {
 		return err
 	}
-	defer func() { _ = r.Close() }()
 	look, err := r.Unreconciled(ctx)
 	if err != nil {
 		return err

@@ -47,7 +47,6 @@ func runReject(ctx context.Context, f *term.Factory, o runner.RejectOptions) err
 	if err != nil {
 		return err
 	}
-	defer func() { _ = r.Close() }()
 	var out *runner.Rejected
 	err = shared.Trusting(ctx, f, r, func() (err error) {
 		out, err = r.RejectTurn(ctx, o)
@@ -119,7 +118,6 @@ func runReissue(ctx context.Context, f *term.Factory, o runner.ReissueOptions, y
 	if err != nil {
 		return err
 	}
-	defer func() { _ = r.Close() }()
 	if o.TakeCommits {
 		agreed, err := takeCommits(ctx, f, r, &o, yes)
 		if err != nil {

@@ -111,7 +111,6 @@ func runRepair(ctx context.Context, f *term.Factory, o *repairOptions) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = r.Close() }()
 	if f.Interactive() && !o.DryRun && !o.Yes {
 		agreed, err := agreeToRepair(ctx, f, func(opt runner.RepairOptions) (*runner.RepairPlan, error) {
 			return r.Repair(ctx, o.Mode, opt)

@@ -16,7 +16,6 @@ func runAdopt(ctx context.Context, f *term.Factory, o *repairOptions) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = r.Close() }()
 	a, err := r.Adoptable(ctx)
 	if err != nil {
 		return err

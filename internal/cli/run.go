@@ -104,7 +104,6 @@ func runRun(ctx context.Context, f *term.Factory, o *runOptions) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = r.Close() }()
 	if o.NewRun {
 		r = r.Afresh()
 	}

@@ -87,7 +87,6 @@ func runStep(ctx context.Context, f *term.Factory, o *stepOptions) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = r.Close() }()
 	if o.NewRun {
 		r = r.Afresh()
 	}

@@ -110,7 +110,6 @@ func runTurnShow(ctx context.Context, f *term.Factory, o *turnShowOptions) error
 	if err != nil {
 		return err
 	}
-	defer func() { _ = r.Close() }()
 	turn, err := shared.ActiveTurn(v, o.Turn, "turn show")
 	if err != nil {
 		if o.Template || o.Artifact != "" || o.Turn == "" {

@@ -39,7 +39,6 @@ func editStaged(ctx context.Context, f *term.Factory, id string) (turn string, e
 	if err != nil {
 		return "", err
 	}
-	defer func() { _ = r.Close() }()
 	v, err := r.View(ctx)
 	if err != nil {
 		return "", err

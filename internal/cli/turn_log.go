@@ -29,7 +29,6 @@ func runTurnLog(ctx context.Context, f *term.Factory, o *turnLogOptions) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = r.Close() }()
 	id, attempts, err := loggedTurn(ctx, r, o.Turn)
 	if err != nil {
 		return err

@@ -50,7 +50,6 @@ func runValidate(ctx context.Context, f *term.Factory) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = r.Close() }()
 	docs := r.CheckDocuments()
 	if docs.Config != nil && docs.ConfigErr == nil && len(docs.ConfigProblems) == 0 {
 		// Here and not where documents are checked: a person should know what a configuration can

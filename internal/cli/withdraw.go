@@ -17,7 +17,6 @@ func runWithdraw(ctx context.Context, f *term.Factory, reason string) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = r.Close() }()
 	out, err := r.Withdraw(ctx, reason)
 	shared.TellNotices(f, out.Notices)
 	if err != nil {

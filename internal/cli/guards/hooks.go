@@ -51,7 +51,6 @@ func runHooksShow(ctx context.Context, f *term.Factory) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = r.Close() }()
 	t, err := r.TrustState(ctx)
 	if err != nil {
 		return err
@@ -84,7 +83,6 @@ func runHooksTrust(ctx context.Context, f *term.Factory, yes, revoke bool) error
 	if err != nil {
 		return err
 	}
-	defer func() { _ = r.Close() }()
 	if revoke {
 		if err := r.Revoke(ctx); err != nil {
 			return err

@@ -91,7 +91,6 @@ func runHooksInstall(ctx context.Context, f *term.Factory, server bool) error {
 		if err != nil {
 			return err
 		}
-		defer func() { _ = r.Close() }()
 		repo, opt.Project = r.Record().Repository(), r.Record().Repository().Prefix
 	}
 	var err error

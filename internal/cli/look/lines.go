@@ -250,7 +250,6 @@ func linesAction(f *term.Factory, show func(context.Context, *term.Factory, *lin
 		if err != nil {
 			return err
 		}
-		defer func() { _ = r.Close() }()
 		report, err := attribute(c.Context, f, r, q)
 		if err != nil {
 			return err

@@ -83,7 +83,6 @@ func runLog(ctx context.Context, f *term.Factory, o *logOptions) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = r.Close() }()
 	limit := o.Limit
 	if o.Turn != "" || o.Role != "" || o.Op != "" {
 		limit = 0 // the wanted ones may be further back
@@ -152,7 +151,6 @@ func runLogRuns(ctx context.Context, f *term.Factory, limit int) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = r.Close() }()
 	tips, err := r.Record().RunTips(ctx, shared.OneMore(limit))
 	if err != nil {
 		return err

@@ -127,7 +127,6 @@ func readRows(ctx context.Context, f *term.Factory, l wire.Ledger, o listOptions
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = r.Close() }()
 	return rowsOf(ctx, r, v, l, o, keep)
 }
 
@@ -247,7 +246,6 @@ func runDecisions(ctx context.Context, f *term.Factory, o listOptions, governanc
 	if err != nil {
 		return err
 	}
-	defer func() { _ = r.Close() }()
 	rows, err := rowsOf(ctx, r, v, read, o, func(row *ojson.Object) bool {
 		return governance || ledger.ValidDecisionID(row.String("id"))
 	})
@@ -422,7 +420,6 @@ func followEvents(ctx context.Context, f *term.Factory, o *eventsOptions) error 
 	if err != nil {
 		return err
 	}
-	defer func() { _ = r.Close() }()
 	emit := func(row *ojson.Object) error {
 		if f.JSON() {
 			return f.Out.Stream(row)

@@ -43,7 +43,6 @@ func runShow(ctx context.Context, f *term.Factory, name, raw string, full bool) 
 	if err != nil {
 		return err
 	}
-	defer func() { _ = r.Close() }()
 	d, err := findOp(ctx, f, r, name)
 	if err != nil {
 		return err

@@ -33,7 +33,6 @@ func runStatus(ctx context.Context, f *term.Factory) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = r.Close() }()
 	st, err := r.Standing(ctx)
 	if err != nil {
 		return err

@@ -86,7 +86,6 @@ func recordedPicture(ctx context.Context, f *term.Factory, o *timelineOptions) (
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = r.Close() }()
 	rec, err := r.OpenRun(ctx, o.Run, "")
 	if err != nil {
 		return nil, err

@@ -34,7 +34,6 @@ func newALXScriptedTurnCommand(f *term.Factory) *ucli.Command {
 			if err != nil {
 				return err
 			}
-			defer func() { _ = r.Close() }()
 			turn := r.InsideTurn()
 			if turn == "" {
 				return term.UsageErrorf("%s is for the runtime of a scratch project, inside a dispatched turn",

@@ -36,7 +36,6 @@ func runALXSettle(ctx context.Context, f *term.Factory, run string) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = r.Close() }()
 	recorded, err := r.OpenRun(ctx, run, "")
 	if err != nil {
 		return err

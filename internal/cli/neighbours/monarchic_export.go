@@ -101,7 +101,6 @@ func runMonarchicExport(ctx context.Context, f *term.Factory, o *monarchicExport
 	if err != nil {
 		return err
 	}
-	defer func() { _ = r.Close() }()
 	x, err := bridge.Read(ctx, r, o.Options)
 	if err != nil {
 		return err

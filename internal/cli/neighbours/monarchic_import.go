@@ -93,9 +93,6 @@ func runMonarchicImport(ctx context.Context, f *term.Factory, o *monarchicImport
 		return importConfig(f, o, plan)
 	}
 	r, im, err := fitPlan(ctx, f, o, plan)
-	if r != nil {
-		defer func() { _ = r.Close() }()
-	}
 	if err != nil {
 		return shared.Listed(f, err)
 	}
@@ -117,9 +114,6 @@ func runMonarchicImport(ctx context.Context, f *term.Factory, o *monarchicImport
 		}
 	}
 	made, r, err := importProject(ctx, f, im, r)
-	if r != nil {
-		defer func() { _ = r.Close() }()
-	}
 	if err != nil {
 		return err
 	}

@@ -73,7 +73,6 @@ func runLeaseList(ctx context.Context, f *term.Factory, run string, all bool) er
 	if err != nil {
 		return err
 	}
-	defer func() { _ = r.Close() }()
 	leases, problems, err := r.Leases(ctx, run)
 	if err != nil {
 		return err
@@ -130,7 +129,6 @@ func runLeaseShow(ctx context.Context, f *term.Factory, run, turn string) error 
 	if err != nil {
 		return err
 	}
-	defer func() { _ = r.Close() }()
 	leases, _, err := r.Leases(ctx, run)
 	if err != nil {
 		return err
@@ -192,7 +190,6 @@ func runLeaseRevoke(ctx context.Context, f *term.Factory, turn, reason string) e
 	if err != nil {
 		return err
 	}
-	defer func() { _ = r.Close() }()
 	res, err := r.RevokeLease(ctx, turn, reason)
 	if err != nil {
 		return shared.Listed(f, err)

@@ -103,7 +103,6 @@ func runMessageSend(ctx context.Context, f *term.Factory, op mail.SendMessage) e
 	if err != nil {
 		return err
 	}
-	defer func() { _ = r.Close() }()
 	out, err := r.SendMessage(ctx, op)
 	shared.TellNotices(f, out.Notices)
 	if err != nil {
@@ -161,7 +160,6 @@ func readMailbox(ctx context.Context, f *term.Factory, run string) (string, []*b
 	if err != nil {
 		return "", nil, err
 	}
-	defer func() { _ = r.Close() }()
 	x, err := bridge.Read(ctx, r, bridge.Options{Run: run, Version: shared.ReadBuild().Version})
 	if err != nil {
 		return "", nil, err
@@ -328,7 +326,6 @@ func runMessageAck(ctx context.Context, f *term.Factory, id, status, note string
 	if err != nil {
 		return err
 	}
-	defer func() { _ = r.Close() }()
 	out, err := r.AckMessage(ctx, id, status, note)
 	shared.TellNotices(f, out.Notices)
 	if err != nil {

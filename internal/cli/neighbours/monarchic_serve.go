@@ -132,7 +132,6 @@ func runMonarchicServe(ctx context.Context, f *term.Factory, o *monarchicServeOp
 	if err != nil {
 		return err
 	}
-	defer func() { _ = r.Close() }()
 	if id := r.InsideTurn(); id != "" {
 		return &wire.Error{
 			Code:    wire.CodeInsideTurn,

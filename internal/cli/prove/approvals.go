@@ -114,7 +114,6 @@ func approvalsOf(ctx context.Context, f *term.Factory, run string) (*runner.Repo
 // fetched nothing but the record is not a project.
 func presentRun(ctx context.Context, f *term.Factory, repo *runner.Repository) (string, error) {
 	if r, err := shared.Open(ctx, f); err == nil {
-		defer func() { _ = r.Close() }()
 		// Even without a record here: another run would be a wrong answer.
 		if run := r.CurrentRun(); run != "" {
 			return run, nil

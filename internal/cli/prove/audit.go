@@ -127,7 +127,6 @@ func checkChain(ctx context.Context, f *term.Factory) (*ojson.Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = r.Close() }()
 	found, err := r.Record().Fsck(ctx, runner.FsckOptions{})
 	if err != nil || found.Runs == 0 {
 		return nil, err

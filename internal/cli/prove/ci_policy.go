@@ -26,7 +26,6 @@ func policySections(ctx context.Context, f *term.Factory) ([]ci.Suite, *ojson.Ob
 	if err != nil {
 		return nil, data // the report says so
 	}
-	defer func() { _ = r.Close() }()
 	var suites []ci.Suite
 	if results, err := whatif.PolicyTests(ctx, r, &lookback.OtherConfig{}, nil); err == nil && len(results) > 0 {
 		suite, list, failed := whatif.CaseSuite(results)

@@ -126,7 +126,6 @@ func runRows(ctx context.Context, f *term.Factory) ([]*ojson.Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = r.Close() }()
 	v, err := r.View(ctx)
 	if err != nil {
 		return nil, err

@@ -4,7 +4,6 @@ package prove
 
 import (
 	"context"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -62,16 +61,14 @@ func NewFsckCommand(f *term.Factory) *ucli.Command {
 // checked is what fsck checks: the project around the directory, or the runs in a repository without a work
 // tree.
 type checked struct {
-	io.Closer
 	runner.Checks
-
 	bare bool
 }
 
 func openFsck(ctx context.Context, f *term.Factory) (*checked, error) {
 	r, err := shared.Open(ctx, f)
 	if err == nil {
-		return &checked{Closer: r, Checks: r.Record()}, nil
+		return &checked{Checks: r.Record()}, nil
 	}
 	if !runner.IsBare(err) {
 		return nil, err
@@ -84,7 +81,8 @@ func openFsck(ctx context.Context, f *term.Factory) (*checked, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &checked{Closer: bare, Checks: bare, bare: true}, nil
+	f.CloseAtEnd(bare)
+	return &checked{Checks: bare, bare: true}, nil
 }
 
 func runFsck(ctx context.Context, f *term.Factory, o runner.FsckOptions) error {
@@ -92,7 +90,6 @@ func runFsck(ctx context.Context, f *term.Factory, o runner.FsckOptions) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = s.Close() }()
 	var progress *term.Progress
 	o.Progress = func(done, total int) {
 		if progress == nil || progress.Total != total {

@@ -27,7 +27,6 @@ func runFsckAgainst(ctx context.Context, f *term.Factory, side, run string) erro
 	if err != nil {
 		return err
 	}
-	defer func() { _ = s.Close() }()
 	a, err := against(ctx, f, s, side, run)
 	if err != nil {
 		return err

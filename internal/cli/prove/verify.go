@@ -72,7 +72,6 @@ func RunVerifyTurn(ctx context.Context, f *term.Factory, o *VerifyTurnOptions) e
 	if err != nil {
 		return err
 	}
-	defer func() { _ = r.Close() }()
 	view, err := r.View(ctx)
 	if err != nil {
 		return err

@@ -38,7 +38,6 @@ func runVerifyBundle(ctx context.Context, f *term.Factory, id string) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = r.Close() }()
 	var turns []*run.Turn
 	switch {
 	case id != "":

@@ -39,7 +39,6 @@ func runWitness(ctx context.Context, f *term.Factory, run string) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = r.Close() }()
 	st, err := r.Witness(ctx, run)
 	if err != nil {
 		return err

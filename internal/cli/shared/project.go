@@ -17,18 +17,21 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
-// Open opens the governed project around the working directory.
+// Open opens the governed project around the working directory, until the command has ended.
 func Open(ctx context.Context, f *term.Factory) (*runner.Runner, error) {
 	dir, err := f.Dir()
 	if err != nil {
 		return nil, err
 	}
-	return runner.Open(ctx, dir, runner.Options{Now: f.Env.Now, Getenv: f.Env.Getenv, Trust: f.Global.Trust,
+	r, err := runner.Open(ctx, dir, runner.Options{Now: f.Env.Now, Getenv: f.Env.Getenv, Trust: f.Global.Trust,
 		Terminal: f.Env.IsTerminal(f.Env.Stdin) && f.Env.IsTerminal(f.Env.Stderr), Background: SyncInBackground})
+	if err == nil {
+		f.CloseAtEnd(r)
+	}
+	return r, err
 }
 
-// OpenView opens the project and reads its view, and prints what was repaired on the way. The
-// caller closes the runner.
+// OpenView opens the project and reads its view, and prints what was repaired on the way.
 func OpenView(ctx context.Context, f *term.Factory) (*runner.Runner, *runner.View, error) {
 	r, err := Open(ctx, f)
 	if err != nil {
@@ -36,7 +39,6 @@ func OpenView(ctx context.Context, f *term.Factory) (*runner.Runner, *runner.Vie
 	}
 	v, err := r.View(ctx)
 	if err != nil {
-		_ = r.Close()
 		return nil, nil, err
 	}
 	TellNotices(f, v.Notices)

@@ -81,6 +81,17 @@ type Factory struct {
 	Global  GlobalOptions
 	correl  func() string
 	gitConf func() map[string]string
+	opened  []io.Closer // what to close when the command has ended
+}
+
+// CloseAtEnd closes c when the command has ended.
+func (f *Factory) CloseAtEnd(c io.Closer) { f.opened = append(f.opened, c) }
+
+func (f *Factory) close() {
+	for _, c := range f.opened {
+		_ = c.Close()
+	}
+	f.opened = nil
 }
 
 // Open prepares f for one invocation. Commands capture f before their line is parsed, so it is

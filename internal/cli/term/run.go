@@ -56,6 +56,7 @@ func Run(ctx context.Context, args []string, env Env, p Program) (status int) {
 }
 
 func dispatch(ctx context.Context, f *Factory, app *ucli.App, inv *invocation) error {
+	defer f.close()
 	if inv.Global.Version {
 		return f.Program.Version(f)
 	}

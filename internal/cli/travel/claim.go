@@ -75,7 +75,6 @@ func runClaim(ctx context.Context, f *term.Factory, opt runner.ClaimOptions) err
 	if err != nil {
 		return err
 	}
-	defer func() { _ = r.Close() }()
 	out, err := r.ClaimTurn(ctx, opt)
 	shared.TellNotices(f, out.Notices)
 	if err != nil {

@@ -89,7 +89,6 @@ func runConflicts(ctx context.Context, f *term.Factory, op, how, because string,
 	if err != nil {
 		return err
 	}
-	defer func() { _ = r.Close() }()
 	switch {
 	case how != "":
 		c, file, err := r.Settle(ctx, op, how, term.OneLine(because))
@@ -154,7 +153,6 @@ func openConflicts(ctx context.Context, f *term.Factory) (ops []string) {
 	if err != nil {
 		return nil
 	}
-	defer func() { _ = r.Close() }()
 	list, _ := r.Conflicts(ctx)
 	for _, c := range list {
 		if c.Status == join.ConflictOpen {

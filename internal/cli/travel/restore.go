@@ -140,11 +140,6 @@ func runRestore(ctx context.Context, f *term.Factory, o *restoreOptions) error {
 	reading, writing := f.Out.Progress("verifying, MiB", int(size/unit)), f.Out.Progress("restoring, files", 0)
 	defer reading.Done()
 	var r *runner.Runner
-	defer func() {
-		if r != nil {
-			_ = r.Close()
-		}
-	}()
 	out, err := restore.Restore(ctx, src, restore.Options{
 		Into: func(ctx context.Context, use func(*restore.Store) error) error {
 			reading.Done()

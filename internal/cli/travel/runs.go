@@ -121,7 +121,6 @@ func runRunsList(ctx context.Context, f *term.Factory, live, archived bool, limi
 	if err != nil {
 		return err
 	}
-	defer func() { _ = r.Close() }()
 	all, err := r.RunList(ctx, live, archived, shared.OneMore(limit))
 	if err != nil {
 		return err
@@ -168,7 +167,6 @@ func runRunsShow(ctx context.Context, f *term.Factory, name string) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = r.Close() }()
 	row, err := r.RunNamed(ctx, name)
 	if err != nil {
 		return err
@@ -199,7 +197,6 @@ func runRunsArchive(ctx context.Context, f *term.Factory, opt runner.ArchiveOpti
 	if err != nil {
 		return err
 	}
-	defer func() { _ = r.Close() }()
 	done, err := r.ArchiveRuns(ctx, opt)
 	if err != nil {
 		return err
@@ -255,7 +252,6 @@ func runRunsUnarchive(ctx context.Context, f *term.Factory, runs []string) error
 	if err != nil {
 		return err
 	}
-	defer func() { _ = r.Close() }()
 	done, err := r.UnarchiveRuns(ctx, runs)
 	if err != nil {
 		return err
@@ -274,7 +270,6 @@ func runRunsPrune(ctx context.Context, f *term.Factory, opt runner.PruneOptions)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = r.Close() }()
 	done, err := r.PruneRuns(ctx, opt)
 	if err != nil {
 		return err

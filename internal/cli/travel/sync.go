@@ -64,7 +64,6 @@ func runSync(ctx context.Context, f *term.Factory, opt runner.SyncOptions) error
 	if err != nil {
 		return err
 	}
-	defer func() { _ = r.Close() }()
 	y, err := r.Sync(ctx, opt)
 	if y == nil || err != nil && len(y.Runs) == 0 {
 		return err

@@ -50,7 +50,6 @@ func runBisect(ctx context.Context, f *term.Factory, o *lookback.BisectOptions) 
 	if err != nil {
 		return err
 	}
-	defer func() { _ = r.Close() }()
 	res, err := lookback.Bisect(ctx, r, o)
 	if err != nil {
 		return err

@@ -119,7 +119,6 @@ func explanation(ctx context.Context, f *term.Factory, o *explainOptions) (*look
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = r.Close() }()
 	return lookback.Explain(ctx, r, o.Run, o.Of)
 }
 

@@ -88,7 +88,6 @@ func runPolicyTest(ctx context.Context, f *term.Factory, o *policyTestOptions) e
 	if err != nil {
 		return err
 	}
-	defer func() { _ = r.Close() }()
 	if o.Record != "" {
 		return recordCase(ctx, f, r, o)
 	}

@@ -122,7 +122,6 @@ func simulatedConfig(ctx context.Context, f *term.Factory, o *simulateOptions) (
 		if err != nil {
 			return nil, err
 		}
-		defer func() { _ = r.Close() }()
 		if data, err = os.ReadFile(filepath.Join(r.Record().Dir(), wire.ConfigPath)); err != nil {
 			return nil, term.Errorf("unreadable_file", "%s cannot be read: %w", wire.ConfigPath, err)
 		}

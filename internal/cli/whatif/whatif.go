@@ -99,7 +99,6 @@ func runWhatif(ctx context.Context, f *term.Factory, o *whatifOptions) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = r.Close() }()
 	defer shared.Roomy()()
 	runs := o.Runs
 	if o.All {
