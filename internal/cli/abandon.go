@@ -41,9 +41,7 @@ func runAbandon(ctx context.Context, f *term.Factory, reason string) error {
 	payload.Set("reason", out.Result.Reason)
 	payload.Set("gate_id", ojson.OrNull(out.Result.Gate))
 	payload.Set("dropped_turns", out.Result.Dropped)
-	n := r.Next(ctx)
-	payload.Set("next_action", shared.NextObject(n))
-	f.Out.Emit(payload, func(p *term.Printer) {
+	shared.EmitDone(ctx, f, r, &out.Done, payload, func(p *term.Printer) {
 		p.Printf("Run %s is abandoned. Its record stays.\n\n", p.Bold(term.OneLine(out.Run)))
 		p.Field("Reason", "%s", term.OneLine(out.Result.Reason))
 		if len(out.Result.Dropped) > 0 {
@@ -52,8 +50,6 @@ func runAbandon(ctx context.Context, f *term.Factory, reason string) error {
 		if out.Result.Gate != "" {
 			p.Field("Gate", "%s waits no more", term.OneLine(out.Result.Gate))
 		}
-		shared.PrintWhere(p, &out.Done)
-		shared.PrintNext(p, n)
 	})
 	return nil
 }

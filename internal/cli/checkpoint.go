@@ -41,22 +41,18 @@ func runCheckpoint(ctx context.Context, f *term.Factory, turn string) error {
 	if err != nil {
 		return err
 	}
-	n := r.Next(ctx)
 	payload := shared.DonePayload(&out.Done)
 	payload.Set("turn_id", out.Turn)
 	payload.Set("commit", ojson.OrNull(out.Commit))
 	payload.Set("files", wire.NonNil(out.Files))
 	payload.Set("skipped", ojson.OrNull(out.Skipped))
-	payload.Set("next_action", shared.NextObject(n))
-	f.Out.Emit(payload, func(p *term.Printer) {
+	shared.EmitDone(ctx, f, r, &out.Done, payload, func(p *term.Printer) {
 		if out.Skipped != "" {
 			p.Printf("Turn %s: nothing to commit, %s.\n\n", p.Bold(term.OneLine(out.Turn)), out.Skipped)
 		} else {
 			p.Printf("Turn %s is checkpointed at %s (%s).\n\n", p.Bold(term.OneLine(out.Turn)),
 				p.Bold(out.Commit[:min(12, len(out.Commit))]), term.Counted(len(out.Files), "file"))
 		}
-		shared.PrintWhere(p, &out.Done)
-		shared.PrintNext(p, n)
 	})
 	return nil
 }

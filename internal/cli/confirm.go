@@ -97,14 +97,10 @@ func runConfirm(ctx context.Context, f *term.Factory, o *confirmOptions) error {
 	payload := shared.DonePayload(&out.Done)
 	payload.Set("claims", shared.ClaimObjects(out.Claims))
 	payload.Set("upto", string(out.Upto))
-	n := r.Next(ctx)
-	payload.Set("next_action", shared.NextObject(n))
-	f.Out.Emit(payload, func(p *term.Printer) {
+	shared.EmitDone(ctx, f, r, &out.Done, payload, func(p *term.Printer) {
 		p.Printf("Confirmed, up to operation %s:\n", p.Yellow(out.Upto.Short()))
 		printClaims(p, out.Claims)
 		p.Println()
-		shared.PrintWhere(p, &out.Done)
-		shared.PrintNext(p, n)
 	})
 	return nil
 }

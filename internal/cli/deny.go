@@ -31,14 +31,10 @@ func denyWith(ctx context.Context, f *term.Factory, r *runner.Runner, reason str
 	payload.Set("from", ojson.OrNull(out.Result.From))
 	payload.Set("to", ojson.OrNull(out.Result.To))
 	payload.Set("reason", out.Result.Reason)
-	n := r.Next(ctx)
-	payload.Set("next_action", shared.NextObject(n))
-	f.Out.Emit(payload, func(p *term.Printer) {
+	shared.EmitDone(ctx, f, r, &out.Done, payload, func(p *term.Printer) {
 		p.Printf("Gate %s is denied: the run continues in phase %s.\n\n", p.Bold(term.OneLine(out.Result.Gate)),
 			term.OneLine(out.Result.From))
 		p.Field("Reason", "%s", term.OneLine(out.Result.Reason))
-		shared.PrintWhere(p, &out.Done)
-		shared.PrintNext(p, n)
 	})
 	return nil
 }

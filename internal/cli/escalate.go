@@ -49,18 +49,14 @@ func runEscalate(ctx context.Context, f *term.Factory, op protocol.Escalate) err
 	if err != nil {
 		return err
 	}
-	n := r.Next(ctx)
 	payload := shared.DonePayload(&out.Done)
 	payload.Set("blocked_on", out.Result.BlockedOn)
 	payload.Set("escalation_id", ojson.OrNull(out.Result.EscalationID))
-	payload.Set("next_action", shared.NextObject(n))
-	f.Out.Emit(payload, func(p *term.Printer) {
+	shared.EmitDone(ctx, f, r, &out.Done, payload, func(p *term.Printer) {
 		p.Printf("The run is blocked on %s.\n\n", p.Bold(term.OneLine(out.Result.BlockedOn)))
 		if out.Result.EscalationID != "" {
 			p.Field("Escalation", "%s (also in HUMAN_TASKS.md)", out.Result.EscalationID)
 		}
-		shared.PrintWhere(p, &out.Done)
-		shared.PrintNext(p, n)
 	})
 	return nil
 }
@@ -107,7 +103,6 @@ func runUnblock(ctx context.Context, f *term.Factory, o runner.ReactivateOptions
 	if err != nil {
 		return err
 	}
-	n := r.Next(ctx)
 	payload := shared.DonePayload(&out.Done)
 	payload.Set("was", out.Result.Was)
 	payload.Set("escalation_id", ojson.OrNull(out.Result.EscalationID))
@@ -115,15 +110,12 @@ func runUnblock(ctx context.Context, f *term.Factory, o runner.ReactivateOptions
 		payload.Set("overruled",
 			ojson.NewObject("on", v.On, "kind", v.Kind, "turn_id", ojson.OrNull(v.TurnID), "said", v.Said))
 	}
-	payload.Set("next_action", shared.NextObject(n))
-	f.Out.Emit(payload, func(p *term.Printer) {
+	shared.EmitDone(ctx, f, r, &out.Done, payload, func(p *term.Printer) {
 		if v := out.Result.Overruled; v != nil {
 			printTaken(p, v)
 		} else {
 			p.Printf("Resolved: %s. The run continues.\n\n", p.Bold(term.OneLine(out.Result.Was)))
 		}
-		shared.PrintWhere(p, &out.Done)
-		shared.PrintNext(p, n)
 	})
 	return nil
 }

@@ -76,17 +76,13 @@ func runGateRetry(ctx context.Context, f *term.Factory) error {
 	payload.Set("gate_id", g.GateID)
 	payload.Set("requested_by_turn", out.Result.Turn)
 	payload.Set("gate", g.Object(out.Result.GateType == run.GatePhase))
-	n := r.Next(ctx)
-	payload.Set("next_action", shared.NextObject(n))
-	f.Out.Emit(payload, func(p *term.Printer) {
+	shared.EmitDone(ctx, f, r, &out.Done, payload, func(p *term.Printer) {
 		what := "opens"
 		if out.State.Status == wire.StatusPaused {
 			what = "is in order now and waits for a person"
 		}
 		p.Printf("Gate %s %s; turn %s had asked for it.\n\n",
 			p.Bold(term.OneLine(wire.OrEmpty(g.GateID))), what, term.OneLine(out.Result.Turn))
-		shared.PrintWhere(p, &out.Done)
-		shared.PrintNext(p, n)
 	})
 	return nil
 }

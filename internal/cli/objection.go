@@ -74,16 +74,12 @@ func runObjectionClose(ctx context.Context, f *term.Factory, id, turn, reason st
 	payload.Set("closed", out.Result.Closed)
 	payload.Set("reason", out.Result.Reason)
 	payload.Set("open", out.Result.Left)
-	n := r.Next(ctx)
-	payload.Set("next_action", shared.NextObject(n))
-	f.Out.Emit(payload, func(p *term.Printer) {
+	shared.EmitDone(ctx, f, r, &out.Done, payload, func(p *term.Printer) {
 		o := out.Result.Closed
 		p.Printf("Objection %s of %s is closed: %s\n\n", p.Bold(term.OneLine(o.String("id"))),
 			term.OneLine(o.String("role")), term.OneLine(o.String("statement")))
 		p.Field("Because", "%s", term.OneLine(out.Result.Reason))
 		p.Field("Open", "%s", term.Counted(out.Result.Left, "objection"))
-		shared.PrintWhere(p, &out.Done)
-		shared.PrintNext(p, n)
 	})
 	return nil
 }

@@ -85,20 +85,16 @@ func runReconcile(ctx context.Context, f *term.Factory, o runner.ReconcileOption
 	if err != nil {
 		return err
 	}
-	n := r.Next(ctx)
 	done := shared.DonePayload(&out.Done)
 	for _, k := range payload.Keys() {
 		done.Set(k, payload.Value(k))
 	}
-	done.Set("next_action", shared.NextObject(n))
-	f.Out.Emit(done, func(p *term.Printer) {
+	shared.EmitDone(ctx, f, r, &out.Done, done, func(p *term.Printer) {
 		p.Printf("%s taken into the baseline; the run stands at %s.\n\n",
 			term.Counted(len(out.Result.Commits), "commit"), p.Bold(look.Head.Short()))
 		for _, id := range out.Result.Turns {
 			p.Field("Turn", "%s answers for its own changes only", term.OneLine(id))
 		}
-		shared.PrintWhere(p, &out.Done)
-		shared.PrintNext(p, n)
 	})
 	return nil
 }

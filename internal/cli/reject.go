@@ -57,15 +57,13 @@ func runReject(ctx context.Context, f *term.Factory, o runner.RejectOptions) err
 		return err
 	}
 	t := out.Result.Turn
-	n := r.Next(ctx)
 	payload := shared.DonePayload(&out.Done)
 	payload.Set("turn", shared.TurnObject(t))
 	payload.Set("turn_id", t.TurnID)
 	payload.Set("escalated", out.Result.Escalated)
 	payload.Set("preserved", ojson.OrNull(out.Result.Preserved))
 	payload.Set("staging_path", wire.StagingPath(t.TurnID))
-	payload.Set("next_action", shared.NextObject(n))
-	f.Out.Emit(payload, func(p *term.Printer) {
+	shared.EmitDone(ctx, f, r, &out.Done, payload, func(p *term.Printer) {
 		if out.Result.Escalated {
 			p.Printf("Turn %s of %s is rejected and its attempts are used up: the run is blocked.\n\n",
 				p.Bold(t.TurnID), p.Bold(term.OneLine(t.AssignedRole)))
@@ -77,8 +75,6 @@ func runReject(ctx context.Context, f *term.Factory, o runner.RejectOptions) err
 		if out.Result.Preserved != "" {
 			p.Field("Kept", "%s", term.OneLine(out.Result.Preserved))
 		}
-		shared.PrintWhere(p, &out.Done)
-		shared.PrintNext(p, n)
 	})
 	return nil
 }
@@ -142,20 +138,16 @@ func runReissue(ctx context.Context, f *term.Factory, o runner.ReissueOptions, y
 		f.Out.Notice("commits made since turn %s began stay part of the work; to take them out: git agentxchain reissue %s --take-commits",
 			term.OneLine(out.Result.OldTurn), term.OneLine(t.TurnID))
 	}
-	n := r.Next(ctx)
 	payload := shared.DonePayload(&out.Done)
 	payload.Set("turn", shared.TurnObject(t))
 	payload.Set("turn_id", t.TurnID)
 	payload.Set("old_turn_id", out.Result.OldTurn)
 	payload.Set("baseline_delta", out.Result.Delta)
 	payload.Set("staging_path", wire.StagingPath(t.TurnID))
-	payload.Set("next_action", shared.NextObject(n))
-	f.Out.Emit(payload, func(p *term.Printer) {
+	shared.EmitDone(ctx, f, r, &out.Done, payload, func(p *term.Printer) {
 		p.Printf("Turn %s replaces %s, for %s.\n\n", p.Bold(t.TurnID), term.OneLine(out.Result.OldTurn),
 			p.Bold(term.OneLine(t.AssignedRole)))
 		printDispatched(p, t)
-		shared.PrintWhere(p, &out.Done)
-		shared.PrintNext(p, n)
 	})
 	return nil
 }

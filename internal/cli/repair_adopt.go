@@ -53,9 +53,7 @@ func runAdopt(ctx context.Context, f *term.Factory, o *repairOptions) error {
 	for _, m := range []string{"run_id", "op"} {
 		payload.Set(m, shared.DonePayload(&out.Done).Value(m))
 	}
-	n := r.Next(ctx)
-	payload.Set("next_action", shared.NextObject(n))
-	f.Out.Emit(payload, func(p *term.Printer) {
+	shared.EmitDone(ctx, f, r, &out.Done, payload, func(p *term.Printer) {
 		if o.Yes {
 			for _, line := range adoptionLines(a) {
 				p.Printf("%s\n", line)
@@ -63,8 +61,6 @@ func runAdopt(ctx context.Context, f *term.Factory, o *repairOptions) error {
 			p.Println()
 		}
 		p.Printf("Run %s is adopted (operation %s).\n\n", term.OneLine(out.Run), p.Yellow(out.Op.Short()))
-		shared.PrintWhere(p, &out.Done)
-		shared.PrintNext(p, n)
 	})
 	return nil
 }

@@ -32,9 +32,7 @@ func runWithdraw(ctx context.Context, f *term.Factory, reason string) error {
 	payload.Set("dropped_turns", out.Result.Dropped)
 	left := out.Result.Left
 	payload.Set("votes", run.VoteRows(left))
-	n := r.Next(ctx)
-	payload.Set("next_action", shared.NextObject(n))
-	f.Out.Emit(payload, func(p *term.Printer) {
+	shared.EmitDone(ctx, f, r, &out.Done, payload, func(p *term.Printer) {
 		gate := p.Bold(term.OneLine(out.Result.Gate))
 		if out.Result.Vote {
 			p.Printf("Your approval of gate %s is taken back; the gate still waits.\n\n", gate)
@@ -51,8 +49,6 @@ func runWithdraw(ctx context.Context, f *term.Factory, reason string) error {
 		if len(out.Result.Dropped) > 0 {
 			p.Field("Dropped", "%s", term.OneLine(strings.Join(out.Result.Dropped, ", ")))
 		}
-		shared.PrintWhere(p, &out.Done)
-		shared.PrintNext(p, n)
 	})
 	return nil
 }

@@ -115,6 +115,21 @@ func DonePayload(d *runner.Done) *ojson.Object {
 	return o
 }
 
+// EmitDone gives out what a command has changed: text, then where the run is and what comes next. payload has the
+// members for --json, without next_action.
+func EmitDone(
+	ctx context.Context, f *term.Factory, r *runner.Runner, d *runner.Done, payload *ojson.Object,
+	text func(p *term.Printer),
+) {
+	n := r.Next(ctx)
+	payload.Set("next_action", NextObject(n))
+	f.Out.Emit(payload, func(p *term.Printer) {
+		text(p)
+		PrintWhere(p, d)
+		PrintNext(p, n)
+	})
+}
+
 // PrintWhere prints run, phase and status on one line.
 func PrintWhere(p *term.Printer, d *runner.Done) {
 	if d.State == nil {

@@ -87,17 +87,13 @@ func runClaim(ctx context.Context, f *term.Factory, opt runner.ClaimOptions) err
 	payload.Set("action", opt.Action)
 	payload.Set("assigned", out.Assigned)
 	payload.Set("claim", ojson.Marshal(&now))
-	n := r.Next(ctx)
-	payload.Set("next_action", shared.NextObject(n))
-	f.Out.Emit(payload, func(p *term.Printer) {
+	shared.EmitDone(ctx, f, r, &out.Done, payload, func(p *term.Printer) {
 		if now.Held() {
 			p.Printf("Turn %s (%s) is claimed by this clone for %s.\n", p.Bold(turn.TurnID), turn.AssignedRole,
 				now.Time())
 		} else {
 			p.Printf("Turn %s (%s) is free.\n", p.Bold(turn.TurnID), turn.AssignedRole)
 		}
-		shared.PrintWhere(p, &out.Done)
-		shared.PrintNext(p, n)
 	})
 	return nil
 }
