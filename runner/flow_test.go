@@ -8,8 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore"
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git/gitcommit"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/testproject"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -31,22 +29,8 @@ func newProject(t *testing.T, edit func(cfg *ojson.Object)) *project {
 	t.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)
 	t.Setenv("GIT_CONFIG_SYSTEM", os.DevNull)
 	t.Setenv(runner.TurnMarker, "")
-	p := &project{t: t, ctx: context.Background(), dir: t.TempDir()}
-	repo, err := gitstore.Create(p.ctx, p.dir, "main", "Ada", "ada@example.org")
-	p.must(err)
-	_, err = testproject.Init(p.ctx, p.dir, runner.ProjectOptions{ID: "proj"})
-	p.must(err)
-	if edit != nil {
-		data, err := os.ReadFile(filepath.Join(p.dir, wire.ConfigPath))
-		p.must(err)
-		cfg, err := ojson.DecodeObject(data)
-		p.must(err)
-		edit(cfg)
-		p.write(wire.ConfigPath, string(ojson.Pretty(cfg)))
-	}
-	_, err = gitcommit.Paths(p.ctx, repo, []string{"."}, "governed project")
-	p.must(err)
-	p.must(repo.Close())
+	p := &project{t: t, ctx: context.Background(), dir: testproject.New(t, edit)}
+	var err error
 	p.r, err = runner.Open(p.ctx, p.dir, runner.Options{})
 	p.must(err)
 	t.Cleanup(func() { _ = p.r.Close() })

@@ -11,14 +11,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore"
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git/gitcommit"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/testproject"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
-	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 	"github.com/git-agentxchain/git-agentxchain/runner/driver"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
@@ -91,29 +88,18 @@ type project struct {
 // to itself.
 func newProject(t testing.TB, runtime *ojson.Object, opt runner.Options, edit ...func(*ojson.Object)) *project {
 	t.Helper()
-	ctx := context.Background()
-	p := &project{t: t, dir: t.TempDir()}
-	repo, err := gitstore.Create(ctx, p.dir, "main", "Ada", "ada@example.org")
-	p.must(err)
-	_, err = testproject.Init(ctx, p.dir, runner.ProjectOptions{ID: "proj"})
-	p.must(err)
-	data, err := os.ReadFile(filepath.Join(p.dir, wire.ConfigPath))
-	p.must(err)
-	cfg, err := ojson.DecodeObject(data)
-	p.must(err)
-	cfg.Object("runtimes").Set("agent", runtime)
-	cfg.Object("roles").Object("dev").Set("runtime", "agent")
-	planning := cfg.Object("routing").Object("planning")
-	planning.Set("entry_role", "dev")
-	planning.Set("allowed_next_roles", []string{"dev", "human"})
-	for _, e := range edit {
-		e(cfg)
-	}
-	p.write(wire.ConfigPath, string(ojson.Pretty(cfg)))
-	_, err = gitcommit.Paths(ctx, repo, []string{"."}, "governed project")
-	p.must(err)
-	p.must(repo.Close())
-	p.r, err = runner.Open(ctx, p.dir, opt)
+	p := &project{t: t, dir: testproject.New(t, func(cfg *ojson.Object) {
+		cfg.Object("runtimes").Set("agent", runtime)
+		cfg.Object("roles").Object("dev").Set("runtime", "agent")
+		planning := cfg.Object("routing").Object("planning")
+		planning.Set("entry_role", "dev")
+		planning.Set("allowed_next_roles", []string{"dev", "human"})
+		for _, e := range edit {
+			e(cfg)
+		}
+	})}
+	var err error
+	p.r, err = runner.Open(context.Background(), p.dir, opt)
 	p.must(err)
 	t.Cleanup(func() { _ = p.r.Close() })
 	return p

@@ -7,8 +7,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore"
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git/gitcommit"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/testproject"
@@ -32,39 +30,27 @@ type project struct {
 func newProject(t testing.TB, slots int, roles []string, edit func(cfg *ojson.Object)) *project {
 	t.Helper()
 	testrepo.Isolate()
-	p := &project{t: t, dir: t.TempDir()}
-	ctx := context.Background()
-	repo, err := gitstore.Create(ctx, p.dir, "main", "Ada", "ada@example.org")
-	p.must(err)
-	_, err = testproject.Init(ctx, p.dir, runner.ProjectOptions{ID: "proj"})
-	p.must(err)
-	data, err := os.ReadFile(filepath.Join(p.dir, wire.ConfigPath))
-	p.must(err)
-	cfg, err := ojson.DecodeObject(data)
-	p.must(err)
-	all := &ojson.Object{}
-	for _, id := range roles {
-		all.Set(id, ojson.NewObject("title", id, "mandate", "Build.", "write_authority", "authoritative",
-			"runtime", "agent"))
-	}
-	cfg.Set("roles", all)
-	cfg.Set("runtimes", ojson.NewObject("agent", ojson.NewObject("type", "local_cli", "command", []string{"true"})))
-	cfg.Set("routing", ojson.NewObject("build", ojson.NewObject("entry_role", roles[0],
-		"allowed_next_roles", append(append([]string{}, roles...), "human"), "max_concurrent_turns", slots)))
-	for _, k := range []string{"gates", "prompts"} {
-		cfg.Set(k, &ojson.Object{})
-	}
-	for _, k := range []string{"approval_policy", "budget", "workflow_kit"} {
-		cfg.Delete(k)
-	}
-	cfg.Set("rules", ojson.NewObject("challenge_required", false, "max_turn_retries", 2))
-	if edit != nil {
-		edit(cfg)
-	}
-	p.write(wire.ConfigPath, string(ojson.Pretty(cfg)))
-	_, err = gitcommit.Paths(ctx, repo, []string{"."}, "governed project")
-	p.must(err)
-	p.must(repo.Close())
+	p := &project{t: t, dir: testproject.New(t, func(cfg *ojson.Object) {
+		all := &ojson.Object{}
+		for _, id := range roles {
+			all.Set(id, ojson.NewObject("title", id, "mandate", "Build.", "write_authority", "authoritative",
+				"runtime", "agent"))
+		}
+		cfg.Set("roles", all)
+		cfg.Set("runtimes", ojson.NewObject("agent", ojson.NewObject("type", "local_cli", "command", []string{"true"})))
+		cfg.Set("routing", ojson.NewObject("build", ojson.NewObject("entry_role", roles[0],
+			"allowed_next_roles", append(append([]string{}, roles...), "human"), "max_concurrent_turns", slots)))
+		for _, k := range []string{"gates", "prompts"} {
+			cfg.Set(k, &ojson.Object{})
+		}
+		for _, k := range []string{"approval_policy", "budget", "workflow_kit"} {
+			cfg.Delete(k)
+		}
+		cfg.Set("rules", ojson.NewObject("challenge_required", false, "max_turn_retries", 2))
+		if edit != nil {
+			edit(cfg)
+		}
+	})}
 	p.open()
 	return p
 }

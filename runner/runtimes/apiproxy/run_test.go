@@ -18,8 +18,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore"
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git/gitcommit"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/testproject"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
@@ -37,41 +35,26 @@ const secret = "sk-ant-0123456789-TOP-SECRET"
 func project(t *testing.T, runtime *ojson.Object) (string, *runner.Runner) {
 	t.Helper()
 	testrepo.Isolate()
-	ctx, dir := context.Background(), t.TempDir()
-	must := func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
+	dir := testproject.New(t, func(cfg *ojson.Object) {
+		cfg.Set("roles", ojson.NewObject("qa",
+			ojson.NewObject("title", "QA", "mandate", "Judge it.", "write_authority", "review_only", "runtime", "model")))
+		cfg.Set("runtimes", ojson.NewObject("model", runtime))
+		cfg.Set("routing", ojson.NewObject("review",
+			ojson.NewObject("entry_role", "qa", "allowed_next_roles", []any{"qa", "human"})))
+		cfg.Set("rules", ojson.NewObject("challenge_required", true, "max_turn_retries", 2))
+		cfg.Set("budget", ojson.NewObject("cost_rates",
+			ojson.NewObject("some-model", ojson.NewObject("input_per_1m", 1000, "output_per_1m", 2000))))
+		for _, k := range []string{"gates", "prompts"} {
+			cfg.Set(k, &ojson.Object{})
 		}
+		for _, k := range []string{"approval_policy", "workflow_kit"} {
+			cfg.Delete(k)
+		}
+	})
+	r, err := runner.Open(context.Background(), dir, runner.Options{Trust: true, Getenv: func(string) string { return "" }})
+	if err != nil {
+		t.Fatal(err)
 	}
-	repo, err := gitstore.Create(ctx, dir, "main", "Ada", "ada@example.org")
-	must(err)
-	_, err = testproject.Init(ctx, dir, runner.ProjectOptions{ID: "proj"})
-	must(err)
-	data, err := os.ReadFile(filepath.Join(dir, wire.ConfigPath))
-	must(err)
-	cfg, err := ojson.DecodeObject(data)
-	must(err)
-	cfg.Set("roles", ojson.NewObject("qa",
-		ojson.NewObject("title", "QA", "mandate", "Judge it.", "write_authority", "review_only", "runtime", "model")))
-	cfg.Set("runtimes", ojson.NewObject("model", runtime))
-	cfg.Set("routing", ojson.NewObject("review",
-		ojson.NewObject("entry_role", "qa", "allowed_next_roles", []any{"qa", "human"})))
-	cfg.Set("rules", ojson.NewObject("challenge_required", true, "max_turn_retries", 2))
-	cfg.Set("budget", ojson.NewObject("cost_rates",
-		ojson.NewObject("some-model", ojson.NewObject("input_per_1m", 1000, "output_per_1m", 2000))))
-	for _, k := range []string{"gates", "prompts"} {
-		cfg.Set(k, &ojson.Object{})
-	}
-	for _, k := range []string{"approval_policy", "workflow_kit"} {
-		cfg.Delete(k)
-	}
-	must(os.WriteFile(filepath.Join(dir, wire.ConfigPath), ojson.Pretty(cfg), 0o644))
-	_, err = gitcommit.Paths(ctx, repo, []string{"."}, "governed project")
-	must(err)
-	must(repo.Close())
-	r, err := runner.Open(ctx, dir, runner.Options{Trust: true, Getenv: func(string) string { return "" }})
-	must(err)
 	t.Cleanup(func() { _ = r.Close() })
 	return dir, r
 }

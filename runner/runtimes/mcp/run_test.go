@@ -9,12 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore"
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git/gitcommit"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/testproject"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
-	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 	"github.com/git-agentxchain/git-agentxchain/runner/driver"
 	"github.com/git-agentxchain/git-agentxchain/runner/loop"
@@ -24,39 +21,29 @@ import (
 
 func TestRunWithAnAgent(t *testing.T) {
 	testrepo.Isolate()
-	ctx, dir := context.Background(), t.TempDir()
+	ctx := context.Background()
 	must := func(err error) {
 		t.Helper()
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	repo, err := gitstore.Create(ctx, dir, "main", "Ada", "ada@example.org")
-	must(err)
-	_, err = testproject.Init(ctx, dir, runner.ProjectOptions{ID: "proj"})
-	must(err)
-	data, err := os.ReadFile(filepath.Join(dir, wire.ConfigPath))
-	must(err)
-	cfg, err := ojson.DecodeObject(data)
-	must(err)
 	exe, err := os.Executable()
 	must(err)
-	cfg.Set("roles", ojson.NewObject("dev",
-		ojson.NewObject("title", "Dev", "mandate", "Build.", "write_authority", "authoritative", "runtime", "agent")))
-	cfg.Set("runtimes", ojson.NewObject("agent", ojson.NewObject("type", "mcp", "command", []any{exe})))
-	cfg.Set("routing", ojson.NewObject("build",
-		ojson.NewObject("entry_role", "dev", "allowed_next_roles", []any{"dev", "human"})))
-	cfg.Set("rules", ojson.NewObject("challenge_required", false, "max_turn_retries", 2))
-	for _, k := range []string{"gates", "prompts"} {
-		cfg.Set(k, &ojson.Object{})
-	}
-	for _, k := range []string{"approval_policy", "workflow_kit", "budget"} {
-		cfg.Delete(k)
-	}
-	must(os.WriteFile(filepath.Join(dir, wire.ConfigPath), ojson.Pretty(cfg), 0o644))
-	_, err = gitcommit.Paths(ctx, repo, []string{"."}, "governed project")
-	must(err)
-	must(repo.Close())
+	dir := testproject.New(t, func(cfg *ojson.Object) {
+		cfg.Set("roles", ojson.NewObject("dev",
+			ojson.NewObject("title", "Dev", "mandate", "Build.", "write_authority", "authoritative", "runtime", "agent")))
+		cfg.Set("runtimes", ojson.NewObject("agent", ojson.NewObject("type", "mcp", "command", []any{exe})))
+		cfg.Set("routing", ojson.NewObject("build",
+			ojson.NewObject("entry_role", "dev", "allowed_next_roles", []any{"dev", "human"})))
+		cfg.Set("rules", ojson.NewObject("challenge_required", false, "max_turn_retries", 2))
+		for _, k := range []string{"gates", "prompts"} {
+			cfg.Set(k, &ojson.Object{})
+		}
+		for _, k := range []string{"approval_policy", "workflow_kit", "budget"} {
+			cfg.Delete(k)
+		}
+	})
 	r, err := runner.Open(ctx, dir, runner.Options{Trust: true, Getenv: func(string) string { return "" }})
 	must(err)
 	defer func() { _ = r.Close() }()
