@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/agreement"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
@@ -16,7 +18,6 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/gates"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
-	"pgregory.net/rapid"
 )
 
 func people(text string) func(*ojson.Object) { return sets("authority", obj(text)) }
@@ -302,14 +303,7 @@ func TestUnguardsIsSaid(t *testing.T) {
 		people(threeOfFour)(doc)
 		set(doc, "routing."+was.Phases()[0]+".exit_gate", "ship_ok")
 	})
-	op := &AdoptConfig{
-		Before: config.RulesDigest(was),
-		After:  config.RulesDigest(w.cfg),
-		Was:    evidence.NewBlob(ojson.Pretty(was.Raw)),
-	}
-	for _, c := range config.RuleChanges(was, w.cfg) {
-		op.Changes = append(op.Changes, AdoptedChange(c))
-	}
+	op := w.adopting(was)
 	w.fails(wire.CodeInvalidArgument, op)
 	snap := w.snapshot()
 	rec := &Record{Op: op, Env: w.env().Under(4)}

@@ -38,14 +38,7 @@ func TestSettlingOneTurnFindsTheNext(t *testing.T) {
 	} {
 		w := startedWorld(t, nil)
 		pm, dev := w.assign("pm"), w.assign("dev")
-		w.must(&Block{
-			BlockedOn:   "hook:before_acceptance:h",
-			Category:    "hook_block",
-			TypedReason: "hook_block",
-			Owner:       "human",
-			Action:      "x",
-			TurnID:      pm.TurnID,
-		})
+		w.blockOnHook(pm.TurnID)
 		w.edit(func(s *run.State) {
 			turn, _ := s.ActiveTurns.Get(dev.TurnID)
 			turn.Status, turn.Attempt = status, 2
@@ -64,14 +57,7 @@ func TestSettlingOneTurnFindsTheNext(t *testing.T) {
 	// A turn that may still try again blocks no other.
 	w := startedWorld(t, nil)
 	pm, dev := w.assign("pm"), w.assign("dev")
-	w.must(&Block{
-		BlockedOn:   "hook:before_acceptance:h",
-		Category:    "hook_block",
-		TypedReason: "hook_block",
-		Owner:       "human",
-		Action:      "x",
-		TurnID:      pm.TurnID,
-	})
+	w.blockOnHook(pm.TurnID)
 	w.edit(func(s *run.State) {
 		turn, _ := s.ActiveTurns.Get(dev.TurnID)
 		turn.Status, turn.ConflictState = wire.TurnConflicted, obj(`{"detection_count":1}`)

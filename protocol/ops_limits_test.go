@@ -9,8 +9,6 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/change"
-	"github.com/git-agentxchain/git-agentxchain/protocol/config"
-	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -82,15 +80,7 @@ func TestRaisedBudgetIsAdopted(t *testing.T) {
 		was := w.cfg
 		w.cfg = opsConfig(t, budget(usd))
 		w.state = w.reread(w.state)
-		op := &AdoptConfig{
-			Before: config.RulesDigest(was),
-			After:  config.RulesDigest(w.cfg),
-			Was:    evidence.NewBlob(ojson.Pretty(was.Raw)),
-		}
-		for _, c := range config.RuleChanges(was, w.cfg) {
-			op.Changes = append(op.Changes, AdoptedChange(c))
-		}
-		w.must(op)
+		w.must(w.adopting(was))
 		w.state = w.reread(w.state)
 	}
 	adopt(3)

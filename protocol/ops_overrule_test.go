@@ -9,8 +9,6 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/change"
-	"github.com/git-agentxchain/git-agentxchain/protocol/config"
-	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -135,15 +133,7 @@ func TestAdoptedRulesAreJudgedAnew(t *testing.T) {
 		t.Helper()
 		was := w.cfg
 		w.cfg = opsConfig(t, edit)
-		op := &AdoptConfig{
-			Before: config.RulesDigest(was),
-			After:  config.RulesDigest(w.cfg),
-			Was:    evidence.NewBlob(ojson.Pretty(was.Raw)),
-		}
-		for _, c := range config.RuleChanges(was, w.cfg) {
-			op.Changes = append(op.Changes, AdoptedChange(c))
-		}
-		w.must(op)
+		w.must(w.adopting(was))
 	}
 	adopt(sets("policies", arr(streakOf2), "run_loop.non_progress_threshold", 9, "rules.max_turn_retries", 5))
 	w.wantStatus(wire.StatusBlocked, "policy:streak")

@@ -307,3 +307,28 @@ func (w *opsWorld) gateFiles() []evidence.FileBlob {
 	}
 	return out
 }
+
+// adopting adopts the present configuration in place of was.
+func (w *opsWorld) adopting(was *config.Config) *AdoptConfig {
+	op := &AdoptConfig{
+		Before: config.RulesDigest(was),
+		After:  config.RulesDigest(w.cfg),
+		Was:    evidence.NewBlob(ojson.Pretty(was.Raw)),
+	}
+	for _, c := range config.RuleChanges(was, w.cfg) {
+		op.Changes = append(op.Changes, AdoptedChange(c))
+	}
+	return op
+}
+
+// blockOnHook blocks the run as a hook does that refuses to accept a turn.
+func (w *opsWorld) blockOnHook(turn string) {
+	w.must(&Block{
+		BlockedOn:   "hook:before_acceptance:h",
+		Category:    "hook_block",
+		TypedReason: "hook_block",
+		Owner:       "human",
+		Action:      "x",
+		TurnID:      turn,
+	})
+}
