@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/hooks/githooks"
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/shared"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -16,11 +17,10 @@ import (
 )
 
 func runHooksCanary(ctx context.Context, f *term.Factory) error {
-	repo, err := openRepository(ctx, f)
+	repo, err := shared.Repository(ctx, f, runner.DiscoverRepository)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = repo.Close() }()
 	begin := time.Now()
 	canary, err := githooks.NewCanary(ctx, repo)
 	if err != nil {

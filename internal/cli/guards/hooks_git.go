@@ -64,20 +64,11 @@ func newGitHooksCommands(f *term.Factory) []*ucli.Command {
 	}
 }
 
-// openRepository opens the repository around the directory, bare or not.
-func openRepository(ctx context.Context, f *term.Factory) (*runner.Repository, error) {
-	dir, err := f.Dir()
-	if err != nil {
-		return nil, err
-	}
-	return runner.DiscoverRepository(ctx, dir)
-}
-
 func runHooksInstall(ctx context.Context, f *term.Factory, server bool) error {
 	opt := githooks.Options{Server: server}
 	var repo *runner.Repository
 	if server {
-		r, err := openRepository(ctx, f)
+		r, err := shared.Repository(ctx, f, runner.DiscoverRepository)
 		if err != nil {
 			return err
 		}
@@ -149,11 +140,10 @@ func hooksResult(res *githooks.Result) *ojson.Object {
 }
 
 func runHooksUninstall(ctx context.Context, f *term.Factory) error {
-	repo, err := openRepository(ctx, f)
+	repo, err := shared.Repository(ctx, f, runner.DiscoverRepository)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = repo.Close() }()
 	res, err := githooks.Uninstall(ctx, repo)
 	if err != nil {
 		return err
@@ -169,11 +159,10 @@ func runHooksUninstall(ctx context.Context, f *term.Factory) error {
 }
 
 func runHooksStatus(ctx context.Context, f *term.Factory) error {
-	repo, err := openRepository(ctx, f)
+	repo, err := shared.Repository(ctx, f, runner.DiscoverRepository)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = repo.Close() }()
 	st, err := githooks.Check(ctx, repo)
 	if err != nil {
 		return err

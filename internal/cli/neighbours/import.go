@@ -39,15 +39,10 @@ func NewImportCommand(f *term.Factory) *ucli.Command {
 }
 
 func runImport(ctx context.Context, f *term.Factory, source, remote string) error {
-	dir, err := f.Dir()
+	repo, err := shared.Repository(ctx, f, runner.DiscoverRepository)
 	if err != nil {
 		return err
 	}
-	repo, err := runner.DiscoverRepository(ctx, dir)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = repo.Close() }()
 	if remote, err = foreign.Fetch(ctx, repo, source, remote); err != nil {
 		return err
 	}

@@ -84,7 +84,6 @@ func sayings(ctx context.Context, f *term.Factory, run string) (string, []*appro
 	if err != nil {
 		return "", nil, err
 	}
-	defer func() { _ = repo.Close() }()
 	a, err := runner.ReadApprovals(ctx, repo, run)
 	if err != nil {
 		return "", nil, err
@@ -95,19 +94,11 @@ func sayings(ctx context.Context, f *term.Factory, run string) (string, []*appro
 // approvalsOf opens the repository around the directory and returns the run that is meant: the
 // named one, or that of presentRun.
 func approvalsOf(ctx context.Context, f *term.Factory, run string) (*runner.Repository, string, error) {
-	dir, err := f.Dir()
-	if err != nil {
-		return nil, "", err
+	repo, err := shared.Repository(ctx, f, runner.DiscoverProject)
+	if err == nil && run == "" {
+		run, err = presentRun(ctx, f, repo)
 	}
-	repo, err := runner.DiscoverProject(ctx, dir)
-	if err != nil || run != "" {
-		return repo, run, err
-	}
-	if run, err = presentRun(ctx, f, repo); err != nil {
-		_ = repo.Close()
-		return nil, "", err
-	}
-	return repo, run, nil
+	return repo, run, err
 }
 
 // presentRun returns the present run of the project, or the only one there is: a clone that has

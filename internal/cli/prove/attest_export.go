@@ -41,7 +41,6 @@ func runAttestExport(ctx context.Context, f *term.Factory, run, dir string) erro
 	if err != nil {
 		return err
 	}
-	defer func() { _ = repo.Close() }()
 	a, err := runner.ReadApprovals(ctx, repo, run)
 	if err != nil {
 		return err

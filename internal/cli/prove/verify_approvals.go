@@ -99,22 +99,16 @@ func verifyApprovals(ctx context.Context, f *term.Factory, o *verifyApprovalsOpt
 			return out, err
 		}
 		if o.All {
-			dir, err := f.Dir()
+			repo, err := shared.Repository(ctx, f, runner.DiscoverProject)
 			if err != nil {
 				return nil, err
 			}
-			repo, err := runner.DiscoverProject(ctx, dir)
-			if err != nil {
-				return nil, err
-			}
-			defer func() { _ = repo.Close() }()
 			return verifyRecorded(ctx, repo, repo, o)
 		}
 		repo, run, err := approvalsOf(ctx, f, o.Run)
 		if err != nil {
 			return nil, err
 		}
-		defer func() { _ = repo.Close() }()
 		o.Run = run
 		return verifyRecorded(ctx, repo, repo, o)
 	}
@@ -171,11 +165,8 @@ func verifyBundled(ctx context.Context, f *term.Factory, o *verifyApprovalsOptio
 	}
 	defer done()
 	here := repo
-	if dir, err := f.Dir(); err == nil {
-		if around, err := runner.DiscoverProject(ctx, dir); err == nil {
-			defer func() { _ = around.Close() }()
-			here = around
-		}
+	if around, err := shared.Repository(ctx, f, runner.DiscoverProject); err == nil {
+		here = around
 	}
 	return verifyRecorded(ctx, repo, here, o)
 }

@@ -89,15 +89,10 @@ type rangeVerdict struct {
 }
 
 func runVerifyRange(ctx context.Context, f *term.Factory, o *verifyRangeOptions) error {
-	dir, err := f.Dir()
+	repo, err := shared.Repository(ctx, f, runner.DiscoverProject)
 	if err != nil {
 		return err
 	}
-	repo, err := runner.DiscoverProject(ctx, dir)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = repo.Close() }()
 	v, err := judgeRange(ctx, f, repo, o)
 	if err != nil {
 		return err

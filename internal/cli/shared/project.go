@@ -31,6 +31,21 @@ func Open(ctx context.Context, f *term.Factory) (*runner.Runner, error) {
 	return r, err
 }
 
+// Repository opens the repository that discover finds around the working directory, until the command has ended.
+func Repository(
+	ctx context.Context, f *term.Factory, discover func(context.Context, string) (*runner.Repository, error),
+) (*runner.Repository, error) {
+	dir, err := f.Dir()
+	if err != nil {
+		return nil, err
+	}
+	repo, err := discover(ctx, dir)
+	if err == nil {
+		f.CloseAtEnd(repo)
+	}
+	return repo, err
+}
+
 // OpenView opens the project and reads its view, and prints what was repaired on the way.
 func OpenView(ctx context.Context, f *term.Factory) (*runner.Runner, *runner.View, error) {
 	r, err := Open(ctx, f)
