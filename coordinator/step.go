@@ -238,20 +238,17 @@ func (c *Coordinator) Run(ctx context.Context, each func(*Stepped)) (*Ran, error
 			refused = cmp.Or(refused, err)
 			continue
 		}
-		if refused != nil && (err == nil && s.Given == nil || atWork(refusalOf(err))) {
-			out.Stopped = out.Refused[0]
-			return out, refused
+		if err == nil && s.Given != nil {
+			continue
 		}
-		if err != nil {
-			out.Stopped = refusalOf(err)
-			if atWork(out.Stopped) {
-				return out, nil
-			}
-			return out, err
+		out.Stopped = refusalOf(err)
+		switch waits := atWork(out.Stopped); {
+		case refused != nil && (err == nil || waits):
+			out.Stopped, err = out.Refused[0], refused
+		case waits:
+			err = nil
 		}
-		if s.Given == nil {
-			return out, nil
-		}
+		return out, err
 	}
 }
 
