@@ -9,12 +9,12 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 )
 
-// Create makes an empty repository in dir with the given first branch and its own identity, independent of the
+// Create makes an empty repository in dir with the branch main and its own identity, independent of the
 // person's settings and templates.
-func Create(ctx context.Context, dir, branch, name, email string) (*git.Repository, error) {
+func Create(ctx context.Context, dir, name, email string) (*git.Repository, error) {
 	g := git.NewForeignGit(dir)
 	for _, args := range [][]string{
-		{"init", "--quiet", "--template=", "--initial-branch=" + branch},
+		{"init", "--quiet", "--template=", "--initial-branch=main"},
 		{"config", "user.name", name},
 		{"config", "user.email", email},
 		{"config", "commit.gpgSign", "false"},

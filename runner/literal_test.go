@@ -217,7 +217,7 @@ func newBareProject(t *testing.T, opt runner.ProjectOptions) *project {
 	t.Setenv("GIT_CONFIG_SYSTEM", os.DevNull)
 	t.Setenv(runner.TurnMarker, "")
 	p := &project{t: t, ctx: t.Context(), dir: t.TempDir()}
-	repo, err := gitstore.Create(p.ctx, p.dir, "main", "Ada", "ada@example.org")
+	repo, err := gitstore.Create(p.ctx, p.dir, "Ada", "ada@example.org")
 	p.must(err)
 	_, err = runner.InitProject(p.ctx, p.dir, opt)
 	p.must(err)

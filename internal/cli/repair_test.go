@@ -28,7 +28,7 @@ func tamperedProject(t *testing.T) (dir, events string) {
 		t.Setenv(k, v)
 	}
 	ctx, dir := context.Background(), t.TempDir()
-	repo, err := gitstore.Create(ctx, dir, "main", "Ada", "ada@example.org")
+	repo, err := gitstore.Create(ctx, dir, "Ada", "ada@example.org")
 	if err != nil {
 		t.Fatal(err)
 	}

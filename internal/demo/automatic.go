@@ -15,7 +15,7 @@ import (
 // dir. It has two phases and one role, which command carries out; no gate waits
 // for a person.
 func Automatic(ctx context.Context, dir string, command []string) error {
-	repo, err := gitstore.Create(ctx, dir, "main", "Demo Person", "person@example.org")
+	repo, err := gitstore.Create(ctx, dir, "Demo Person", "person@example.org")
 	if err != nil {
 		return err
 	}

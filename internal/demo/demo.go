@@ -84,7 +84,7 @@ func (p *play) say(kind Kind, who, what, detail string) {
 }
 
 func (p *play) setUp(o Options) error {
-	repo, err := gitstore.Create(p.ctx, p.dir, "main", "Demo Person", "person@example.org")
+	repo, err := gitstore.Create(p.ctx, p.dir, "Demo Person", "person@example.org")
 	if err != nil {
 		return err
 	}

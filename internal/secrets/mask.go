@@ -8,9 +8,9 @@ import (
 	"unicode/utf8"
 )
 
-// Mask replaces a value in JSON, or in JSON inside its strings: there each of its characters may be escaped, and
+// Mask replaces a value by *** in JSON, or in JSON inside its strings: there each of its characters may be escaped, and
 // the backslash of the escape too.
-func Mask(data []byte, value, by string) []byte {
+func Mask(data []byte, value string) []byte {
 	if value == "" {
 		return data
 	}
@@ -27,7 +27,7 @@ func Mask(data []byte, value, by string) []byte {
 			i++
 			continue
 		}
-		out = append(append(out, data[last:i]...), by...)
+		out = append(append(out, data[last:i]...), "***"...)
 		i += n
 		last = i
 	}

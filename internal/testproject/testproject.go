@@ -41,7 +41,7 @@ func New(t testing.TB, edit func(cfg *ojson.Object)) (dir string) {
 		}
 	}
 	ctx, dir := context.Background(), t.TempDir()
-	repo, err := gitstore.Create(ctx, dir, "main", "Ada", "ada@example.org")
+	repo, err := gitstore.Create(ctx, dir, "Ada", "ada@example.org")
 	must(err)
 	_, err = Init(ctx, dir, runner.ProjectOptions{ID: "proj"})
 	must(err)

@@ -48,7 +48,7 @@ func judged(doc *ojson.Object, kind string) []check.Finding {
 	}
 	var first []check.Finding
 	for i, t := range types {
-		findings, err := check.Value(t, doc, check.Options{})
+		findings, err := check.Value(t, doc)
 		if err != nil {
 			findings = []check.Finding{{Severity: check.Error, Rule: "type.unknown", Message: err.Error()}}
 		}

@@ -354,7 +354,7 @@ func TestOriginalSpelling(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := Value("task", v, Options{})
+	f, err := Value("task", v)
 	if got := words(f); err != nil || !slices.Equal(got, []string{"/objectiveSpec/metricKey minLength"}) {
 		t.Errorf("%v %q", err, got)
 	}

@@ -117,7 +117,7 @@ func TestInvalidSamples(t *testing.T) {
 		doc, _ := o.Get("document")
 		want := o.Strings("want")
 		slices.Sort(want)
-		findings, err := Value(typ, doc, Options{})
+		findings, err := Value(typ, doc)
 		if err != nil {
 			t.Fatal(path, err)
 		}

@@ -45,14 +45,14 @@ func TestRequiredMembers(t *testing.T) {
 				key = wire.LowerCamel(name)
 			}
 			c.Delete(key)
-			f, err := Value(typ, c, Options{})
+			f, err := Value(typ, c)
 			if err != nil || !slices.Contains(words(f), "/"+name+" required") {
 				t.Errorf("%s without %s: %v %v", path, name, err, f)
 			}
 			if typ.Strict() && p.Properties[name].Type != "" {
 				c := o.Clone()
 				c.Set(name, nil)
-				if f, _ := Value(typ, c, Options{}); !slices.Contains(words(f), "/"+name+" type") {
+				if f, _ := Value(typ, c); !slices.Contains(words(f), "/"+name+" type") {
 					t.Errorf("%s with null for %s: %v", path, name, f)
 				}
 			}
@@ -66,7 +66,7 @@ func TestUnknownMembers(t *testing.T) {
 		typ := sampleType(path)
 		c := o.Clone()
 		c.Set("a/strange~member", ojson.NewObject("deep", []any{nil}))
-		f, err := Value(typ, c, Options{})
+		f, err := Value(typ, c)
 		got := words(f)
 		switch {
 		case err != nil:
@@ -130,11 +130,11 @@ func TestDefaults(t *testing.T) {
 		for name, null := range cases {
 			c := o.Clone()
 			c.Delete(name)
-			if f, err := Value(Type(sample), c, Options{}); err != nil || !Valid(f) {
+			if f, err := Value(Type(sample), c); err != nil || !Valid(f) {
 				t.Errorf("%s without %s: %v", sample, name, f)
 			}
 			c.Set(name, nil)
-			if f, _ := Value(Type(sample), c, Options{}); Valid(f) != null {
+			if f, _ := Value(Type(sample), c); Valid(f) != null {
 				t.Errorf("%s with null for %s: valid %v, %v", sample, name, !null, f)
 			}
 		}

@@ -11,8 +11,8 @@ import (
 )
 
 // Value judges a document as a type, whatever it looks like. An unknown type is an error.
-func Value(t Type, v ojson.Value, o Options) ([]Finding, error) {
-	r, err := read(t, v, o)
+func Value(t Type, v ojson.Value) ([]Finding, error) {
+	r, err := read(t, v, Options{})
 	if err != nil {
 		return nil, err
 	}

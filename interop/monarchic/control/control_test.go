@@ -49,7 +49,7 @@ func makeProject(t testing.TB, dir string) {
 	t.Helper()
 	testrepo.Isolate()
 	ctx := context.Background()
-	repo, err := gitstore.Create(ctx, dir, "main", "Ada", "ada@example.org")
+	repo, err := gitstore.Create(ctx, dir, "Ada", "ada@example.org")
 	must(t, err)
 	_, err = testproject.Init(ctx, dir, runner.ProjectOptions{ID: "proj"})
 	must(t, err)

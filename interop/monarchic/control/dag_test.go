@@ -40,7 +40,7 @@ func (s *served) servePlan(t *testing.T, plan []byte) *served {
 	t.Helper()
 	testrepo.Isolate()
 	ctx := context.Background()
-	repo, err := gitstore.Create(ctx, s.dir, "main", "Ada", "ada@example.org")
+	repo, err := gitstore.Create(ctx, s.dir, "Ada", "ada@example.org")
 	must(t, err)
 	read, refusal := bridge.ReadPlan(plan, nil)
 	if refusal != nil {

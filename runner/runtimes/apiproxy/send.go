@@ -112,7 +112,7 @@ func (x *exchange) redact(data []byte) []byte {
 	if x.key == "" {
 		return data
 	}
-	data = secrets.Mask(data, x.key, "***")
+	data = secrets.Mask(data, x.key)
 	return bytes.ReplaceAll(data, []byte(url.QueryEscape(x.key)), []byte("***"))
 }
 

@@ -65,7 +65,7 @@ func (*Runtime) Dispatch(ctx context.Context, req *runtimes.Request) *runtimes.O
 		return &runtimes.Outcome{Kind: runtimes.Aborted}
 	}
 	for _, key := range d.keys() {
-		res.Body = secrets.Mask(res.Body, key, "***")
+		res.Body = secrets.Mask(res.Body, key)
 	}
 	out := d.judge(post, &res)
 	if out.Reason != "" {
