@@ -5,11 +5,13 @@ package join
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/commits"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Why an operation does not hold after another machine's operations.
@@ -212,11 +214,15 @@ func Decide(their *TheirOps, snap *protocol.Snapshot, rec *protocol.Record, then
 		}
 		return now, nil
 	}
+	ways := WaysOf(rec.Op)
+	if refusal.Code == wire.CodeTurnNotActive {
+		ways = slices.DeleteFunc(ways, func(w string) bool { return w == WayAccept })
+	}
 	return nil, &Refusal{
 		Reason:  Refused,
 		Code:    refusal.Code,
 		Message: refusal.Message,
-		Ways:    WaysOf(rec.Op),
+		Ways:    ways,
 	}
 }
 
