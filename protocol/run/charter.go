@@ -127,14 +127,15 @@ func (s *State) CharterRoles() []string {
 	}
 	var roles []string
 	for _, c := range s.OpenCharters() {
-		if s.CharterState(c) == CharterReady && !slices.Contains(roles, c.Role) && !s.roleBusy(c.Role) {
+		if s.CharterState(c) == CharterReady && !slices.Contains(roles, c.Role) && !s.RoleBusy(c.Role) {
 			roles = append(roles, c.Role)
 		}
 	}
 	return roles
 }
 
-func (s *State) roleBusy(role string) bool {
+// RoleBusy reports whether the role has an active turn.
+func (s *State) RoleBusy(role string) bool {
 	for _, t := range s.ActiveTurns.All() {
 		if t.AssignedRole == role {
 			return true

@@ -31,17 +31,7 @@ func Room(s *run.State, c *config.Config) bool {
 // unless it has a turn already or was tried; then another role of the phase, unless delegated work
 // decides who is next. "" is none.
 func FreeRole(next string, s *run.State, c *config.Config, tried map[string]bool) string {
-	busy := func(id string) bool {
-		if tried[id] {
-			return true
-		}
-		for _, t := range s.ActiveTurns.All() {
-			if t.AssignedRole == id {
-				return true
-			}
-		}
-		return false
-	}
+	busy := func(id string) bool { return tried[id] || s.RoleBusy(id) }
 	if next == "" || !busy(next) {
 		return next
 	}
