@@ -202,6 +202,12 @@ func (s *Store) joinOp(ctx context.Context, j *Joined, cur *chain.RecordedRun, o
 	if refusal == nil && !there {
 		o.rec = join.WithoutNewIntent(rec, o.was)
 		tr, refusal = join.Decide(their, snap, o.rec, o.then, o.was)
+		if tr != nil {
+			if without := join.WithoutNewMail(o.rec, snap, o.was, tr); without != nil {
+				o.rec = without
+				tr, refusal = join.Decide(their, snap, o.rec, o.then, o.was)
+			}
+		}
 	}
 	if refusal != nil && refusal.Reason == join.Refused && lost[o.info.Turn] {
 		refusal = join.FollowsFrom(o.rec.Op, o.info.Turn)

@@ -35,7 +35,8 @@ type AssignTurn struct {
 	Intake       []intents.File `json:"intake,omitempty"`    // intents waiting on disk, and recorded ones
 	NoIntent     bool           `json:"no_intent,omitempty"` // bind no intent
 	// a person wants to take back the request of a waiting gate
-	LeaveGate bool `json:"leave_gate,omitempty"`
+	LeaveGate bool     `json:"leave_gate,omitempty"`
+	LateMail  []string `json:"late_mail,omitempty"` // messages that the bundle lacks (mail.Deliver)
 }
 
 func (*AssignTurn) Name() string { return "assign_turn" }
@@ -148,7 +149,7 @@ func (op *AssignTurn) Apply(t *change.Draft) *wire.Error {
 	}
 	if !op.Undispatched {
 		attempt.Dispatch(t, turn)
-		mail.Deliver(t, turn)
+		mail.Deliver(t, turn, op.LateMail)
 	}
 	t.About(turn)
 	t.Session = "turn_assigned"

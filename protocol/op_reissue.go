@@ -28,8 +28,9 @@ type ReissueTurn struct {
 	// Keep leaves the work under the baseline it started with, including commits made since.
 	Keep bool `json:"keep_baseline,omitempty"`
 	// Taken are commits made during the old turn that a person takes out of it: Baseline is taken after them.
-	Taken  []commits.TakenCommit `json:"taken_commits,omitempty"`
-	Staged *evidence.Blob        `json:"staged,omitempty"` // what the given-up turn had staged; kept, and charged
+	Taken    []commits.TakenCommit `json:"taken_commits,omitempty"`
+	Staged   *evidence.Blob        `json:"staged,omitempty"`    // what the given-up turn had staged; kept, and charged
+	LateMail []string              `json:"late_mail,omitempty"` // messages that the bundle lacks (mail.Deliver)
 }
 
 func (*ReissueTurn) Name() string               { return "reissue_turn" }
@@ -109,7 +110,7 @@ func (op *ReissueTurn) Apply(t *change.Draft) *wire.Error {
 		settleBlock(t, "turn_reissued")
 	}
 	attempt.Dispatch(t, turn)
-	mail.Deliver(t, turn)
+	mail.Deliver(t, turn, op.LateMail)
 	exhaustBudget(t, turn)
 	t.About(turn)
 	t.Session = "turn_reissued"

@@ -33,7 +33,8 @@ type RejectTurn struct {
 	Keep     bool           `json:"keep_baseline,omitempty"` // the next attempt is judged by this one's baseline
 	// the next attempt's baseline: nil with Keep; in older records the work tree of that time
 	Baseline *run.Baseline `json:"baseline"`
-	Lease    *run.Lease    `json:"lease,omitempty"` // of the runner that made the attempt, as it is afterwards
+	Lease    *run.Lease    `json:"lease,omitempty"`     // of the runner that made the attempt, as it is afterwards
+	LateMail []string      `json:"late_mail,omitempty"` // messages that the next bundle lacks (mail.Deliver)
 }
 
 func (*RejectTurn) Name() string               { return "reject_turn" }
@@ -95,7 +96,7 @@ func (op *RejectTurn) Apply(t *change.Draft) *wire.Error {
 		op.retry(t, &turn, conflict, rejection)
 		res.Status = turn.Status
 		redispatch(t, &turn)
-		mail.Deliver(t, &turn)
+		mail.Deliver(t, &turn, op.LateMail)
 	} else {
 		op.escalate(t, &turn, rejection)
 		res.Escalated, res.Status = true, turn.Status

@@ -18,7 +18,8 @@ import (
 // a turn that is only assigned. A turn that was already dispatched stays as it is: no second turn_dispatched
 // follows.
 type DispatchTurn struct {
-	TurnID string `json:"turn_id,omitempty"` // "" means the only active turn
+	TurnID   string   `json:"turn_id,omitempty"`   // "" means the only active turn
+	LateMail []string `json:"late_mail,omitempty"` // messages that the bundle lacks (mail.Deliver)
 }
 
 func (*DispatchTurn) Name() string               { return "dispatch_turn" }
@@ -56,7 +57,7 @@ func (op *DispatchTurn) Apply(t *change.Draft) *wire.Error {
 		Dispatch(t, &turn)
 		t.Session = "turn_dispatched"
 	}
-	mail.Deliver(t, &turn)
+	mail.Deliver(t, &turn, op.LateMail)
 	t.State.ActiveTurns.Set(turn.TurnID, &turn)
 	t.About(&turn)
 	t.Subject = fmt.Sprintf("dispatch %s to %s (%s)", turn.TurnID, turn.AssignedRole, t.State.Phase)

@@ -4,10 +4,12 @@ package join
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/attempt"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -105,6 +107,42 @@ func WithoutNewIntent(rec *protocol.Record, was *protocol.Transition) *protocol.
 	fresh, assign := *rec, *op
 	assign.NoIntent = true
 	fresh.Op = &assign
+	return &fresh
+}
+
+// WithoutNewMail returns the record of an operation such that it delivers no message that its bundle lacks, nil where
+// it delivers none: another machine has sent it since. now is the outcome with such messages.
+func WithoutNewMail(rec *protocol.Record, snap *protocol.Snapshot, was, now *protocol.Transition) *protocol.Record {
+	if was == nil {
+		return nil
+	}
+	had := append(was.Index.Mailbox.With(now.Turn), snap.Index.Mailbox.With(now.Turn)...)
+	var late []string
+	for _, m := range now.Index.Mailbox.With(now.Turn) {
+		if !slices.ContainsFunc(had, func(h *run.OpenMessage) bool { return h.ID == m.ID }) {
+			late = append(late, m.ID)
+		}
+	}
+	if len(late) == 0 {
+		return nil
+	}
+	fresh := *rec
+	switch op := rec.Op.(type) {
+	case *protocol.AssignTurn:
+		c := *op
+		c.LateMail, fresh.Op = slices.Concat(op.LateMail, late), &c
+	case *protocol.ReissueTurn:
+		c := *op
+		c.LateMail, fresh.Op = slices.Concat(op.LateMail, late), &c
+	case *protocol.RejectTurn:
+		c := *op
+		c.LateMail, fresh.Op = slices.Concat(op.LateMail, late), &c
+	case *attempt.DispatchTurn:
+		c := *op
+		c.LateMail, fresh.Op = slices.Concat(op.LateMail, late), &c
+	default:
+		return nil
+	}
 	return &fresh
 }
 

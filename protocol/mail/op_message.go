@@ -301,13 +301,14 @@ func unknownMessage(field, id string) *wire.Error {
 }
 
 // Deliver hands over the messages that wait for a turn, with the bundle that the operation dispatches. A message
-// that the turn already has stays in its bundles for good.
-func Deliver(t *change.Draft, turn *run.Turn) {
+// that the turn already has stays in its bundles for good. late are messages that the bundle lacks because another
+// machine sent them meanwhile: they wait on.
+func Deliver(t *change.Draft, turn *run.Turn, late []string) {
 	if t.Index.Mailbox == nil {
 		return
 	}
 	for _, m := range t.Index.Mailbox.Open {
-		if m.Turn != turn.TurnID && m.For(turn) {
+		if m.Turn != turn.TurnID && m.For(turn) && !slices.Contains(late, m.ID) {
 			t.Event(run.EventMessageDelivered, turn, "message_id", m.ID, "attempt", turn.Attempt)
 		}
 	}
