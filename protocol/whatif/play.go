@@ -67,8 +67,9 @@ func (p *Play) Do(op protocol.Operation) *protocol.Decided {
 // person returns a person whose approval counts at the waiting gate, where the configuration names people.
 func (p *Play) person() string {
 	if r := p.Config.GateRule(run.PendingGate(p.State)); r != nil {
-		if left := agreement.Unheard(r, p.State.GateVotes); len(left) > 0 {
-			return left[0]
+		// Where all are heard and it is not enough, the refusal says that of one of them.
+		if people := slices.Concat(agreement.Unheard(r, p.State.GateVotes), r.Principals); len(people) > 0 {
+			return people[0]
 		}
 	}
 	return "person@example.org"

@@ -3,6 +3,7 @@
 package look
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"os"
@@ -59,15 +60,38 @@ func runShow(ctx context.Context, f *term.Factory, name, raw string, full bool) 
 	if after.Len() == 0 {
 		before = after // it is damaged: nothing can be said about it
 	}
+	now := ""
+	if name != "" && !f.JSON() {
+		now = decidedAgain(ctx, r, d)
+	}
 	f.Out.Page(ctx)
 	f.Out.Emit(showObject(d, before, after), func(p *term.Printer) {
 		page := opPage{p, shownValue}
 		if full {
 			page.shown = func(v ojson.Value) string { return term.OneLine(string(ojson.Compact(v))) }
 		}
-		page.print(d, ojson.Differences(before, after))
+		page.print(d, now, ojson.Differences(before, after))
 	})
 	return nil
+}
+
+// decidedAgain returns the operation that a join with another machine made of one that its run had before, "" for one
+// that the run has.
+func decidedAgain(ctx context.Context, r *runner.Runner, d *runner.OpDetail) string {
+	ops, err := r.Record().Log(ctx, d.Run, 0)
+	if err != nil {
+		return "" // the operation is shown all the same
+	}
+	now := ""
+	for i := range ops {
+		switch {
+		case ops[i].Op == d.Op:
+			return ""
+		case ops[i].Origin != "" && ops[i].Origin == cmp.Or(d.Origin, d.Op):
+			now = ops[i].Op.Short()
+		}
+	}
+	return now
 }
 
 // findOp resolves what a person typed: nothing, an operation, or a turn.
@@ -185,8 +209,11 @@ type opPage struct {
 	shown func(ojson.Value) string
 }
 
-func (p opPage) print(d *runner.OpDetail, changes []ojson.Difference) {
+func (p opPage) print(d *runner.OpDetail, now string, changes []ojson.Difference) {
 	p.Field("Operation", "%s", p.Yellow(string(d.Op)))
+	if now != "" {
+		p.Field("Now", "%s: decided again after the operations of another machine", p.Yellow(now))
+	}
 	p.Field("Kind", "%s", p.Bold(term.OneLine(d.Name)))
 	p.Field("Run", "%s", term.OneLine(d.Run))
 	if len(d.Parents) > 0 {

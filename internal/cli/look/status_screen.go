@@ -121,7 +121,8 @@ func printTally(p *term.Printer, st *status.Standing) {
 	if len(st.Uncommitted) > 0 {
 		where := ""
 		if st.Away != "" {
-			where = ", unchanged here: git agentxchain checkpoint " + st.Away
+			where = ", unchanged here: git pull if another clone has committed them, else git agentxchain checkpoint " +
+				st.Away
 		}
 		p.Field("Uncommitted", "%s of accepted turns%s", term.Counted(len(st.Uncommitted), "file"), where)
 	}
