@@ -181,7 +181,8 @@ func setBack(w *initiative.Workspace, children initiative.Children, repos []stri
 func (s *Seen) lostHint() string {
 	for _, id := range s.Config.Repos.Keys() {
 		if c := s.Children[id]; c != nil && c.Lost != "" {
-			return fmt.Sprintf("%s -C %s sync brings back what it lacks; where that is gone for good: %s multi resume --relink %s",
+			return fmt.Sprintf("%s -C %s sync brings back what it lacks; where sync has joined that with the work of another "+
+				"machine, or it is gone for good: %s multi resume --relink %s",
 				Program, wire.ShellWord(c.Path), Program, wire.ShellWord(id))
 		}
 	}

@@ -347,8 +347,8 @@ func unread(at *Repo, c *Child, why string) []Action {
 	case c.Lost != "":
 		return []Action{
 			c.run("sync", why+" What it lacks comes from its remote, or from a clone that has it."),
-			{NextRepo, c.relink(), "Where it is gone for good, this goes on with what the repository has left; what it had" +
-				" accepted still counts."},
+			{NextRepo, c.relink(), "Where sync has joined it with the work of another machine, or it is gone for good, this" +
+				" goes on with what the repository has; what it had accepted still counts."},
 		}
 	case c.Fresh:
 		command, why = "sync", why+
