@@ -267,8 +267,8 @@ func (l *landing) land(ctx context.Context, name, current string) error {
 			return err
 		}
 	}
-	if wait, err := l.lacks(ctx, r, there); err != nil || wait {
-		return err
+	if l.lacks(ctx, r, there) {
+		return nil
 	}
 	forward := here == ""
 	if !forward {
@@ -404,25 +404,22 @@ func (l *landing) remember(r *SyncedRun, there, seen object.OID) error {
 }
 
 // lacks reports whether the newest operation of an arriving run names a commit of the project that is not here yet.
-func (l *landing) lacks(ctx context.Context, r *SyncedRun, there object.OID) (bool, error) {
+func (l *landing) lacks(ctx context.Context, r *SyncedRun, there object.OID) bool {
 	if l.opt.WithoutCommits || len(history.ShallowCommits(l.s.Repository())) > 0 {
-		return false, nil
+		return false
 	}
 	head := codeHead(ctx, l.s.Repository(), there)
-	if head == "" {
-		return false, nil
-	}
 	if _, asked := l.heads[head]; !asked {
-		l.heads[head] = l.s.Repository().HasCommit(ctx, head)
+		l.heads[head] = head == "" || l.s.Repository().HasCommit(ctx, head)
 	}
 	if l.heads[head] {
-		return false, nil
+		return false
 	}
 	r.State, r.Code = SyncWaits, "base_missing"
 	r.Why = "the remote's newest operation was made at commit " + head.Short() + ", which is not here"
 	r.Hint = "the person who made it pushes the branch of that commit; or, without it: git agentxchain sync " +
 		l.y.Remote + " --without-commits"
-	return true, nil
+	return true
 }
 
 // codeHead returns the project commit of an operation, "" for none.
