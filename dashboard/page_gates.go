@@ -67,8 +67,7 @@ func (v *view) gates() block {
 			"other gates ask for is shown when their phases are reached.")})
 	}
 	if f := si.View.State.LastGateFailure; f != nil {
-		b.Note = fmt.Sprintf("Last refused: %s, %s.", plain(wire.OrEmpty(f.GateID)),
-			plain(strings.Join(f.Reasons, " ")))
+		b.Note = "Last refused: " + plain(strings.Join(append([]string{wire.OrEmpty(f.GateID) + "."}, f.Reasons...), " "))
 	}
 	return b
 }
