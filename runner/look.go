@@ -9,6 +9,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/conflict"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/history"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/travel"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
@@ -39,7 +40,7 @@ func (r *Runner) Standing(ctx context.Context) (*status.Standing, error) {
 			return nil, err
 		}
 	}
-	if len(st.Remotes) > 0 {
+	if !r.store.Repository().NoneBelow(record.ConflictRefPrefix) {
 		all, err := conflict.All(ctx, r.store.Repository())
 		if err != nil {
 			return nil, err

@@ -161,6 +161,23 @@ func (r *Repository) scanPacked(name string) (oid object.OID, known bool, err er
 	return "", false, nil
 }
 
+// NoneBelow reports, without a process, that no ref begins with prefix, which ends in "/"; false where only git knows.
+func (r *Repository) NoneBelow(prefix string) bool {
+	if r.RefFormat != "files" {
+		return false
+	}
+	if _, err := os.Lstat(filepath.Join(r.CommonDir, filepath.FromSlash(prefix))); !Absent(err) {
+		return false
+	}
+	f, err := object.Open(filepath.Join(r.CommonDir, "packed-refs"))
+	if err != nil {
+		return errors.Is(err, fs.ErrNotExist)
+	}
+	defer func() { _ = f.Close() }()
+	data, err := io.ReadAll(io.LimitReader(f, maxPackedScan+1))
+	return err == nil && len(data) <= maxPackedScan && !bytes.Contains(data, []byte(" "+prefix))
+}
+
 // askRef lets git decide, by exit codes. show-ref --verify takes full names only; rev-parse would go on to try
 // refs/heads/<name> and others.
 func (r *Repository) askRef(ctx context.Context, name string) (object.OID, error) {

@@ -381,3 +381,25 @@ func TestRefIsReadUnderItsLock(t *testing.T) {
 func oidOf(format string, n byte) object.OID {
 	return object.OID(strings.Repeat(fmt.Sprintf("%02x", n|1), object.HexLen(format)/2))
 }
+
+func TestNoneBelow(t *testing.T) {
+	testrepo.Matrix(t, func(t *testing.T, r *testrepo.Repo) {
+		repo := open(t, r)
+		const prefix = "refs/agentxchain/conflicts/"
+		files := repo.RefFormat == "files"
+		if got := repo.NoneBelow(prefix); got != files {
+			t.Errorf("without such a ref: %t", got)
+		}
+		r.Git("update-ref", prefix+"run_1/x", "HEAD")
+		if repo.NoneBelow(prefix) {
+			t.Error("none below, and there is a loose one")
+		}
+		r.Git("pack-refs", "--all")
+		if repo.NoneBelow(prefix) {
+			t.Error("none below, and there is a packed one")
+		}
+		if got := repo.NoneBelow("refs/agentxchain/con/"); got != files {
+			t.Errorf("a longer name counts: %t", got)
+		}
+	})
+}
