@@ -475,6 +475,8 @@ func TestAgentOfAnEndedAttemptIsStopped(t *testing.T) {
 						return returned(d.Turn)
 					}
 					p.write(d.StagingPath, string(result(d.Turn)))
+					// Its progress is to be recorded when the loop learns of the end.
+					d.Activity(runtimes.Activity{PID: os.Getpid(), Stream: "stdout"})
 					p.must(end(p, d.Turn.TurnID))
 					select {
 					case <-ctx.Done():

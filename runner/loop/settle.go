@@ -89,9 +89,6 @@ func (l *loop) over(f *flight) bool {
 // endAttempts stops agents whose attempt a person has ended. One whose turn is accepted ends by itself.
 func (l *loop) endAttempts() {
 	l.watched = l.clock.Now()
-	if tip, err := l.r.RunTip(l.work, l.view.Run); err != nil || tip == l.view.Op {
-		return
-	}
 	for _, f := range l.order {
 		if !f.halted && l.over(f) && !l.inHistory(f.turn.TurnID) {
 			l.notice(f.turn.TurnID, ActivityWaiting, "the attempt was ended by a person; stopping its agent")
