@@ -16,6 +16,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/external"
+	"github.com/git-agentxchain/git-agentxchain/protocol/join"
 )
 
 // Verdict is what is known about a run's chain of operations up to one of them.
@@ -128,16 +129,16 @@ func Believe(ctx context.Context, repo *git.Repository, run string, op object.OI
 }
 
 // VerifyStrictly checks the operations after since, "" for all of them, up to op. Another tool's operations must
-// satisfy the rules of absorbing, their rows must support each other, and a run that does not contain since is a
-// finding. It reads no note.
+// satisfy the rules of absorbing, their rows must support each other, and a run that contains since neither as it was
+// nor decided again in a join is a finding. It reads no note.
 func VerifyStrictly(r *record.Reader, repo *git.Repository, run string, op, since object.OID) (*Verdict, error) {
 	f := &checker{repo: repo, ctx: r.Context(), opt: Options{Replay: true}, report: &Report{}, strict: true}
-	met := false
+	chained := make(map[object.OID]bool)
 	v, err := f.verify(r, run, op, func(at object.OID) ([]Claim, bool) {
-		met = met || at == since
+		chained[at] = true
 		return nil, at == since
 	})
-	if err == nil && since != "" && !met {
+	if err == nil && since != "" && !chained[since] && !joined(r, op, since, chained) {
 		v.Lost = true
 		v.Findings = append(v.Findings, Finding{
 			Code:    record.CodeChainBroken,
@@ -147,6 +148,44 @@ func VerifyStrictly(r *record.Reader, repo *git.Repository, run string, op, sinc
 		})
 	}
 	return v, err
+}
+
+// joined reports whether every operation up to since that the run ending at op lacks is in it decided again. The
+// records tell, not the trailers that name an origin: anyone can write those. An operation that did not hold in the
+// join, or cannot be read, is missing. chained lists the operations of the run.
+func joined(r *record.Reader, op, since object.OID, chained map[object.OID]bool) bool {
+	lost, base := recordsUntil(r, since, func(at object.OID) bool { return chained[at] })
+	if base == "" {
+		return false
+	}
+	made, end := recordsUntil(r, op, func(at object.OID) bool { return at == base })
+	if end == "" {
+		return false
+	}
+	for _, was := range lost {
+		if !slices.ContainsFunc(made, func(now *protocol.Record) bool { return join.Again(was, now) }) {
+			return false
+		}
+	}
+	return true
+}
+
+// recordsUntil returns the records of the operations from op back to the one at which stop returns true, and that one:
+// "" if there is none or something is unreadable.
+func recordsUntil(r *record.Reader, op object.OID, stop func(object.OID) bool) (list []*protocol.Record,
+	base object.OID) {
+	for !stop(op) {
+		info, err := chain.Operation(r, op)
+		if err != nil || len(info.Parents) == 0 || len(list) == MaxVerified || r.Context().Err() != nil {
+			return nil, ""
+		}
+		rec, err := r.Record(info.Tree)
+		if err != nil {
+			return nil, ""
+		}
+		list, op = append(list, rec), info.Parents[0]
+	}
+	return list, op
 }
 
 // MaxVerified bounds the operations of one run that are checked at once.

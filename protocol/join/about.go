@@ -3,6 +3,7 @@
 package join
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/attempt"
+	"github.com/git-agentxchain/git-agentxchain/protocol/commits"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -144,6 +146,36 @@ func WithoutNewMail(rec *protocol.Record, snap *protocol.Snapshot, was, now *pro
 		return nil
 	}
 	return &fresh
+}
+
+// Again reports whether now records the operation that was records, decided again: by the same person, at the same
+// time, on the same evidence. It may differ only in what a join changes: what is left out of instructions, and the row
+// of a checkpoint.
+func Again(was, now *protocol.Record) bool {
+	return was.Op != nil && now.Op != nil && sameKey(was) == sameKey(now) && bytes.Equal(kernel(was), kernel(now))
+}
+
+func kernel(rec *protocol.Record) []byte {
+	fresh := *rec
+	switch op := rec.Op.(type) {
+	case *protocol.AssignTurn:
+		c := *op
+		c.NoIntent, c.LateMail, fresh.Op = false, nil, &c
+	case *protocol.ReissueTurn:
+		c := *op
+		c.LateMail, fresh.Op = nil, &c
+	case *protocol.RejectTurn:
+		c := *op
+		c.LateMail, fresh.Op = nil, &c
+	case *attempt.DispatchTurn:
+		c := *op
+		c.LateMail, fresh.Op = nil, &c
+	case *commits.Checkpoint:
+		c := *op
+		c.Row, fresh.Op = nil, &c
+	}
+	doc, _ := fresh.Encode()
+	return doc
 }
 
 // waiting names the request for which a run waits for a person, "" for none.
