@@ -267,8 +267,7 @@ func (a *approving) signOff(ctx context.Context, c *change) (*plan, error) {
 	if a.opt.DryRun || len(a.changed) == 0 || run.HasPending(s) {
 		return nil, nil
 	}
-	res := a.out.Result
-	commit, written, err := c.writeSignoffs(ctx, a.read, a.signed, a.changed, res.Gate)
+	commit, written, err := c.writeSignoffs(ctx, a.read, a.signed, a.changed)
 	switch docs := wire.ListSome(a.changed, 1); {
 	case err != nil && written:
 		c.view.Notices = append(c.view.Notices, fmt.Sprintf("the approval is recorded and %s is signed, but not "+

@@ -29,7 +29,6 @@ func (c *change) writeSignoffs(
 	ctx context.Context,
 	read, files []evidence.FileBlob,
 	paths []string,
-	gate string,
 ) (commit object.OID, written bool, err error) {
 	root, err := os.OpenRoot(c.r.store.Dir())
 	if err != nil {
@@ -63,9 +62,13 @@ func (c *change) writeSignoffs(
 		}
 	}
 	tracked := slices.DeleteFunc(slices.Clone(paths), func(p string) bool { return !wire.ProjectOwned(p) })
+	gate, name, email := strings.Join(paths, ", "), c.env.Actor.Name, c.env.Actor.Email
+	if a := c.view.State.LastApproval; a != nil { // another person may have opened the gate
+		_, gate, _ = a.Gate()
+		name, email = a.By.String("name"), a.By.String("email")
+	}
 	message := fmt.Sprintf("sign off: gate %s\n\nRun: %s\nGate: %s\nApproved-By: %s <%s>\n",
-		text.OneLine(gate), c.view.Run, text.OneLine(gate),
-		text.OneLine(c.env.Actor.Name), text.OneLine(c.env.Actor.Email))
+		text.OneLine(gate), c.view.Run, text.OneLine(gate), text.OneLine(name), text.OneLine(email))
 	commit, err = gitcommit.Paths(ctx, c.r.store.Repository(), tracked, message)
 	return commit, true, err
 }
@@ -142,7 +145,7 @@ func (r *Runner) SignDocuments(ctx context.Context) (written []string, err error
 		if refusal != nil {
 			return nil, refusal
 		}
-		if _, _, err = c.writeSignoffs(ctx, files, signed, changed, strings.Join(paths, ", ")); err == nil {
+		if _, _, err = c.writeSignoffs(ctx, files, signed, changed); err == nil {
 			written = changed
 		}
 		return nil, err
