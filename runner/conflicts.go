@@ -19,9 +19,23 @@ func (r *Runner) Conflicts(ctx context.Context) ([]*Conflict, error) {
 	return conflict.All(ctx, r.store.Repository())
 }
 
-// Conflict returns the conflict that an operation id or its beginning names. Errors: not_found.
+// Conflict returns the conflict that an operation id or its beginning names, with the ways that are still open.
+// Errors: not_found.
 func (r *Runner) Conflict(ctx context.Context, name string) (*Conflict, error) {
-	return conflict.Find(ctx, r.store.Repository(), name)
+	c, err := conflict.Find(ctx, r.store.Repository(), name)
+	if err != nil || !slices.Contains(c.Ways, join.WayAccept) {
+		return c, err
+	}
+	if v, err := r.View(ctx); err == nil && !atWork(v, c) {
+		c.Ways = slices.DeleteFunc(c.Ways, func(w string) bool { return w == join.WayAccept })
+	}
+	return c, nil
+}
+
+// atWork reports whether the turn of a conflict is active here, so that its result can be judged again.
+func atWork(v *View, c *Conflict) bool {
+	_, active := v.State.ActiveTurns.Get(c.Turn)
+	return active && v.Run == c.Run
 }
 
 // Ways out of a conflict.
@@ -99,7 +113,7 @@ func (r *Runner) layOut(ctx context.Context, c *Conflict, how string) (string, e
 		if err != nil {
 			return "", err
 		}
-		if _, active := v.State.ActiveTurns.Get(c.Turn); !active || v.Run != c.Run {
+		if !atWork(v, c) {
 			return "", &wire.Error{
 				Code:    wire.CodeTurnNotActive,
 				Field:   "turn_id",

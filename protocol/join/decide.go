@@ -10,6 +10,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/commits"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -204,6 +205,11 @@ func Decide(their *TheirOps, snap *protocol.Snapshot, rec *protocol.Record, then
 	if refusal == nil && now.Failure != nil && (was == nil || was.Failure == nil) {
 		refusal = now.Failure
 	}
+	if refusal == nil && was != nil {
+		if other := unforeseen(rec.Op, snap.Config, was, now); other != nil {
+			return nil, other
+		}
+	}
 	if refusal == nil {
 		outcome := now
 		if was == nil {
@@ -224,6 +230,28 @@ func Decide(their *TheirOps, snap *protocol.Snapshot, rec *protocol.Record, then
 		Message: refusal.Message,
 		Ways:    ways,
 	}
+}
+
+// unforeseen refuses an outcome that reaches further than the one that was recorded, so that what comes before it was
+// not done: no person saw a refused result accepted, and no hook was asked about a vote that opens the gate now.
+func unforeseen(op protocol.Operation, cfg *config.Config, was, now *protocol.Transition) *Refusal {
+	if was.Failure != nil && now.Failure == nil {
+		return &Refusal{
+			Reason:  AskAgain,
+			Message: "it was refused when it was made, and would not be now: " + was.Failure.Message,
+			Ways:    WaysOf(op),
+		}
+	}
+	then, voted := was.Result.(*protocol.ApproveResult)
+	res, votes := now.Result.(*protocol.ApproveResult)
+	if voted && votes && res.Passed && !then.Passed && len(cfg.Hooks.Array("before_gate")) > 0 {
+		return &Refusal{
+			Reason:  AskAgain,
+			Message: "it would open gate " + res.Gate + " now, and the hooks of before_gate were not asked",
+			Ways:    WaysOf(op),
+		}
+	}
+	return nil
 }
 
 // WaysOf returns the ways out of a refusal by the rules. Only an acceptance has a result to go on with.
