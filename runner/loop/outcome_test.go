@@ -161,6 +161,13 @@ func TestOutcomes(t *testing.T) {
 			turn:      "dispatched",
 			said:      "not done within",
 		}},
+		{"fell silent", kind(runtimes.Outcome{Kind: runtimes.TimedOut, Reason: "It said nothing."}), want{
+			stop:      loop.Blocked,
+			history:   1,
+			blockedOn: "timeout:turn",
+			turn:      "dispatched",
+			said:      ": It said nothing",
+		}},
 		{"aborted", kind(runtimes.Outcome{Kind: runtimes.Aborted}), want{
 			stop: loop.CallerStopped,
 			turn: "dispatched",

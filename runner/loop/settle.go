@@ -490,7 +490,11 @@ func (l *loop) timedOut(f *flight) {
 	if !f.over {
 		had = l.clock.Now().Sub(f.began)
 	}
-	reason := fmt.Sprintf("turn %s (%s) was not done within %s", f.turn.TurnID, f.turn.AssignedRole, max(0, had).Round(time.Millisecond))
+	reason := fmt.Sprintf("turn %s (%s) was not done within %s", f.turn.TurnID, f.turn.AssignedRole,
+		max(0, had).Round(time.Millisecond))
+	if f.out.Reason != "" {
+		reason += ": " + strings.TrimSuffix(f.out.Reason, ".")
+	}
 	l.remember(HistoryEntry{
 		Role:        f.turn.AssignedRole,
 		TurnID:      f.turn.TurnID,

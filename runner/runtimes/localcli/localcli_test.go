@@ -110,7 +110,10 @@ func TestOutcomes(t *testing.T) {
 			"without any output"},
 		"only stderr": {sh("echo oops >&2; exit 1"), runtimes.Blocked, "no_subprocess_output",
 			"no_subprocess_output", "(oops)"},
-		"ended from outside": {sh("echo hi; kill -TERM $$"), runtimes.TimedOut, "", "", "SIGTERM"},
+		"says why in a record": {sh(`echo '{"type":"result","status":"error","error":{"message":"no such model"}}'; ` +
+			`echo 'Error: at fetch {' >&2; echo '}' >&2; exit 1`), runtimes.Rejected, "", "", "(no such model)"},
+		"ended from outside": {sh("echo hi; kill -TERM $$"), runtimes.Blocked, "agent_killed", "", "SIGTERM"},
+		"killed":             {sh("echo hi; kill -KILL $$"), runtimes.Blocked, "agent_killed", "", "SIGKILL"},
 		"no such program": {[]any{"command", []string{"no-such-program-anywhere"}}, runtimes.Blocked,
 			"runtime_spawn_failed", "runtime_spawn_failed", "not found"},
 		"no command": {nil, runtimes.Blocked, "local_cli_command_invalid", "", "names no command"},
@@ -223,7 +226,30 @@ Copilot can be authenticated with GitHub.' >&2; exit 1`, "copilot_auth_failed"},
 			`"message":"Authentication failed with provider (HTTP 401)."}}'; exit 1`, "copilot_auth_failed"},
 		"opencode refused": {"opencode", `echo '{"type":"error","error":{"name":"APIError","data":{"message":` +
 			`"Incorrect API key provided.","statusCode":401}}}'; exit 1`, "opencode_auth_failed"},
-		"other agent, no rule": {"agent", `echo 'Error: unauthorized'; exit 1`, ""},
+		"other agent, no rule":  {"agent", `echo 'Error: unauthorized'; exit 1`, ""},
+		"other agent, no model": {"agent", `echo 'Error: model_not_found'; exit 1`, ""},
+		"claude ended while it repeats": {"claude", `echo '{"type":"system","subtype":"api_retry","error_status":401,` +
+			`"error":"authentication_failed"}'; exit 1`, "claude_auth_failed"},
+		"claude repeated and worked": {"claude", `echo '{"type":"system","subtype":"api_retry","error_status":401,` +
+			`"error":"authentication_failed"}'; echo '{"type":"assistant","message":{"content":[]}}'; exit 1`, ""},
+		"claude without credit": {"claude", `echo '{"type":"result","is_error":true,` +
+			`"result":"Credit balance is too low"}'; exit 1`, "rate_limited"},
+		"claude without its model": {"claude", `echo '{"type":"result","is_error":true,"result":"There'"'"'s an issue ` +
+			`with the selected model (claude-x). It may not exist or you may not have access to it."}'; exit 1`,
+			"model_not_found"},
+		"codex without quota": {"codex", `echo '{"type":"turn.failed","error":{"message":` +
+			`"Quota exceeded. Check your plan and billing details."}}'; exit 1`, "rate_limited"},
+		"codex without its model": {"codex", "echo '{\"type\":\"turn.failed\",\"error\":{\"message\":" +
+			"\"The model `x` does not exist or you do not have access to it.\"}}'; exit 1", "model_not_found"},
+		"codex, no room": {"codex", `echo '{"type":"turn.failed","error":{"message":` +
+			`"unexpected status 529 <unknown status code>: The server is busy"}}'; exit 1`, "provider_overloaded"},
+		"copilot limited": {"copilot", `echo '{"type":"session.error","data":{"errorType":"rate_limit",` +
+			`"message":"retried 5 times Last error: 429 slow down","statusCode":429}}'; exit 1`, "rate_limited"},
+		"copilot, no room": {"copilot", `echo '{"type":"session.error","data":{"errorType":"query",` +
+			`"message":"retried 5 times Last error: 529 The server is busy","statusCode":529}}'; exit 1`,
+			"provider_overloaded"},
+		"copilot without its model": {"copilot", `echo '{"type":"session.error","data":{"errorType":"query",` +
+			`"message":"Model '"'"'x'"'"' not found on provider (HTTP 404)."}}'; exit 1`, "model_not_found"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			args := []string{agentNamed(t, tc.agent, tc.script)}

@@ -76,10 +76,10 @@ func (w *watch) classify(c *call, res *process.Result, why string, said, staged 
 			Reason: fmt.Sprintf("The agent said nothing for %s and had staged no result.", w.idle),
 		}
 	case res.Signal == "SIGTERM" || res.Signal == "SIGKILL":
-		return &runtimes.Outcome{
-			Kind:   runtimes.TimedOut,
-			Reason: fmt.Sprintf("The agent was ended by %s from outside before it had staged a result.", res.Signal),
-		}
+		return blocked("agent_killed",
+			fmt.Sprintf("The agent of runtime %s was ended by %s from outside before it had staged a result.", id,
+				res.Signal),
+			"find out what ended it (the system sends SIGKILL when memory runs out), "+unblock)
 	case !said:
 		out := blocked(noSubprocess,
 			fmt.Sprintf("The agent of runtime %s ended %s without any output and without a result%s.", id, ended(res),
@@ -104,17 +104,19 @@ func ended(res *process.Result) string {
 	return "in an unknown way"
 }
 
-// because quotes the last line of standard error, where programs report problems, or else the last
-// failure that the agent reported.
+// because quotes the last failure that the agent reported, or else the last line of standard error, where other
+// programs report problems. What agents write there beside their records is advice and the ends of stack traces.
 func because(res *process.Result) string {
-	text := strings.TrimRight(string(res.Stderr), " \t\r\n")
-	line := text[strings.LastIndexByte(text, '\n')+1:]
-	if line == "" {
-		for record := range bytes.Lines(res.Stdout) {
-			if doc, err := ojson.DecodeObject(bytes.TrimSpace(record)); err == nil && isErrorRecord(doc) {
-				line = cmp.Or(agentstream.Failure(doc), line)
-			}
+	line := ""
+	for record := range bytes.Lines(res.Stdout) {
+		doc, err := ojson.DecodeObject(bytes.TrimSpace(record))
+		if err == nil && isErrorRecord(doc) && !isRetry(doc) {
+			line = cmp.Or(agentstream.Failure(doc), line)
 		}
+	}
+	if line == "" {
+		text := strings.TrimRight(string(res.Stderr), " \t\r\n")
+		line = text[strings.LastIndexByte(text, '\n')+1:]
 	}
 	if line = runtimes.Shown([]byte(line)); line == "" {
 		return ""

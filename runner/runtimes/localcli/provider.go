@@ -4,6 +4,7 @@ package localcli
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -11,6 +12,12 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
+)
+
+// The classes have the names that they have for a model behind an API (docs/runtimes.md#api_proxy).
+const (
+	classModel      = "model_not_found"
+	classOverloaded = "provider_overloaded"
 )
 
 const (
@@ -29,7 +36,15 @@ var (
 		"syntaxerror: unexpected token", "symbol.dispose", "err_unsupported_dir_import"}
 	rateWords = []string{"rate_limit_error", `"error":"rate_limit"`, `"error": "rate_limit"`, "rate limited",
 		"rate-limited", "rate_limited", "hit your limit", "usage limit", "rate limit reached",
-		"rate limit exceeded", "rate_limit_exceeded", "429 too many requests", "too many requests"}
+		"rate limit exceeded", "rate_limit_exceeded", "429 too many requests", "too many requests",
+		`"errortype":"rate_limit"`, "resource_exhausted", "api error: 429", "error: 429", "status 429", "http 429",
+		`"statuscode":429`, `\"code\":429`}
+	quotaWords = []string{"insufficient_quota", "exceeded your current quota", "quota exceeded. check your plan",
+		"credit balance is too low"}
+	modelWords = []string{"model_not_found", "issue with the selected model", "providermodelnotfounderror",
+		"does not exist or you do not have access", "not found on provider", "is not found for api version"}
+	overloadWords = []string{"overloaded", "service unavailable", "api error: 529", "error: 529", "status 529",
+		"api error: 503", "error: 503", "status 503", `"statuscode":529`, `"statuscode":503`, `\"code\":503`}
 )
 
 // providerFailure recognises what only a person or time can fix, in the error records of the
@@ -56,7 +71,13 @@ func providerFailure(agent, id string, stdout, stderr []byte) *runtimes.Outcome 
 		return blocked("claude_node_incompatible", "claude cannot run with the Node.js that is on PATH.",
 			"put a newer node first on PATH, then: git agentxchain unblock")
 	}
-	if r := find(rateWords, records); r != "" {
+	paid, limited := find(quotaWords, records), find(rateWords, records)
+	if paid != "" && resetIn(paid) == 0 { // with a time it is one of the limits that pass
+		return blocked(runtimes.ClassRateLimited,
+			fmt.Sprintf("The account that runtime %s uses has no quota or credit left.", id),
+			"raise the quota or the credit with the provider, then: git agentxchain unblock")
+	}
+	if r := cmp.Or(limited, paid); r != "" {
 		out := blocked(runtimes.ClassRateLimited,
 			fmt.Sprintf("The provider of runtime %s limits how much may be asked.", id),
 			"wait until the limit is lifted, then: git agentxchain unblock")
@@ -66,6 +87,20 @@ func providerFailure(agent, id string, stdout, stderr []byte) *runtimes.Outcome 
 				break
 			}
 		}
+		return out
+	}
+	if loginOf(agent) == "" {
+		return nil
+	}
+	if find(modelWords, records) != "" {
+		return blocked(classModel, fmt.Sprintf("The provider of runtime %s does not have the agent's model.", id),
+			"choose another model, in the agent's own settings or in its command in agentxchain.json, "+
+				"then: git agentxchain unblock")
+	}
+	if find(overloadWords, records) != "" {
+		out := blocked(classOverloaded, fmt.Sprintf("The provider of runtime %s is overloaded.", id),
+			"wait until the provider has room again, then: git agentxchain unblock")
+		out.Retryable = true
 		return out
 	}
 	return nil
@@ -95,9 +130,9 @@ func loginOf(agent string) string {
 }
 
 // errorRecords returns the lines of an output that report an error, in lower case: JSON error
-// records, and lines that begin like error messages.
+// records, and lines that begin like error messages. A request that the agent repeated counts unless work followed.
 func errorRecords(output []byte) []string {
-	var out []string
+	var out, retries []string
 	for line := range bytes.Lines(output) {
 		line = bytes.TrimSpace(line)
 		if len(line) == 0 || len(line) > maxRecord {
@@ -105,8 +140,13 @@ func errorRecords(output []byte) []string {
 		}
 		if line[0] == '{' {
 			if doc, err := ojson.DecodeObject(line); err == nil {
-				if isErrorRecord(doc) {
-					out = append(out, strings.ToLower(string(ojson.Compact(withoutWork(doc)))))
+				switch text := strings.ToLower(string(ojson.Compact(withoutWork(doc)))); {
+				case isRetry(doc):
+					retries = append(retries, text)
+				case isErrorRecord(doc):
+					out = append(out, text)
+				case doc.String("type") == "assistant":
+					retries = nil
 				}
 				continue
 			}
@@ -115,7 +155,12 @@ func errorRecords(output []byte) []string {
 			out = append(out, text)
 		}
 	}
-	return out
+	return append(out, retries...)
+}
+
+// isRetry reports that Claude Code repeats a request to its model, which may well succeed.
+func isRetry(doc *ojson.Object) bool {
+	return doc.String("type") == "system" && doc.String("subtype") == "api_retry"
 }
 
 func isErrorRecord(doc *ojson.Object) bool {
