@@ -113,6 +113,10 @@ func (v *view) notices() (out []cell) {
 		out = append(out, toned(fmt.Sprintf("Turn %s (%s) is %s: %s", l.Turn.TurnID, l.Turn.AssignedRole, l.Kind,
 			words(l.Failure)), bad))
 	}
+	if si.Conflicts > 0 {
+		out = append(out, toned(counted(si.Conflicts, "conflict waits", "conflicts wait")+
+			" for a person: git agentxchain conflicts.", bad))
+	}
 	for _, n := range slices.Concat(si.View.Notices, si.View.StateNotes) {
 		out = append(out, toned(n, warn))
 	}

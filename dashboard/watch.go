@@ -85,7 +85,8 @@ func (m *model) watch(ctx context.Context) {
 			m.hub.tell(m.now().Version, []string{"/integrity"})
 			continue
 		case <-tick.C:
-			if m.refresh(ctx) == nil && m.stateChanged() {
+			before := m.fingerprint()
+			if m.refresh(ctx) == nil && (m.stateChanged() || m.fingerprint() != before) {
 				m.hub.tell(m.now().Version, []string{"/api/state"})
 			}
 			continue
@@ -97,8 +98,8 @@ func (m *model) watch(ctx context.Context) {
 	}
 }
 
-// fingerprint changes with what was read: the ledgers, the state, the active turns and the verdicts
-// of gates.
+// fingerprint changes with what was read: the ledgers, the state, open conflicts, the active turns and
+// the verdicts of gates.
 func (m *model) fingerprint() string {
 	s := m.now()
 	var b strings.Builder
@@ -107,7 +108,7 @@ func (m *model) fingerprint() string {
 	}
 	fmt.Fprint(&b, len(s.Ops), s.SightErr, s.InitiativeErr)
 	if s.Sight != nil && s.Sight.View != nil {
-		fmt.Fprintf(&b, "%x", sha256.Sum256(s.Sight.View.State.Encode()))
+		fmt.Fprintf(&b, "%x %d", sha256.Sum256(s.Sight.View.State.Encode()), s.Sight.Conflicts)
 		for _, t := range s.Sight.Turns {
 			fmt.Fprint(&b, t.Turn.TurnID, t.Staged, t.Overdue)
 		}

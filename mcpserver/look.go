@@ -58,6 +58,7 @@ func status(ctx context.Context, r *runner.Runner, _ *ojson.Object) (*ojson.Obje
 		o.Set("gate", gateObject(*st.Gate))
 	}
 	o.Set("accepted_turns", v.Index.Accepted)
+	o.Set("open_conflicts", st.Conflicts)
 	if st.Next != nil {
 		o.Set("next_action", ojson.NewObject("command", st.Next.Command, "reason", st.Next.Reason))
 	}

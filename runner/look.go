@@ -40,14 +40,23 @@ func (r *Runner) Standing(ctx context.Context) (*status.Standing, error) {
 			return nil, err
 		}
 	}
-	if !r.store.Repository().NoneBelow(record.ConflictRefPrefix) {
-		all, err := conflict.All(ctx, r.store.Repository())
-		if err != nil {
-			return nil, err
-		}
-		st.Conflicts = travel.OpenConflicts(all)
+	if err := r.conflicted(ctx, st); err != nil {
+		return nil, err
 	}
 	return st, nil
+}
+
+// conflicted counts the open conflicts.
+func (r *Runner) conflicted(ctx context.Context, st *status.Standing) error {
+	if r.store.Repository().NoneBelow(record.ConflictRefPrefix) {
+		return nil
+	}
+	all, err := conflict.All(ctx, r.store.Repository())
+	if err != nil {
+		return err
+	}
+	st.Conflicts = travel.OpenConflicts(all)
+	return nil
 }
 
 // lost notes turns that no process works on any more; they come before everything else.
@@ -100,6 +109,9 @@ func (r *Runner) Look(ctx context.Context) (*status.Sight, error) {
 		s.Head, s.Branch = string(head), branch
 	}
 	r.lost(&s.Standing)
+	if err := r.conflicted(ctx, &s.Standing); err != nil {
+		return nil, err
+	}
 	return s, nil
 }
 
