@@ -159,43 +159,61 @@ func syncRounds(ctx context.Context, repo *git.Repository, remote string, wait t
 	}
 }
 
-// enter enters the newest unfinished arrived run in a work tree that has none, or the newest of all if every one
-// has ended.
+// enter enters an arrived run in a work tree that has none: the newest unfinished one of the branch that is checked
+// out, else the newest unfinished one, else the newest.
 func enter(ctx context.Context, s *gitstore.Store, y *Synced) error {
 	type arrived struct {
 		*SyncedRun
-		when time.Time
+		when   time.Time
+		branch string // of its newest operation, "" where that is unknown
 	}
 	var all []arrived
+	reader := record.NewReader(ctx, s.Repository())
 	for _, r := range y.Runs {
 		if r.Tip == "" || !r.Began {
 			continue
 		}
-		c, err := record.NewReader(ctx, s.Repository()).Commit(r.Tip)
+		c, err := reader.Commit(r.Tip)
 		if err != nil {
 			return err
 		}
-		all = append(all, arrived{r, c.Author.When})
+		a := arrived{SyncedRun: r, when: c.Author.When}
+		if rec, err := reader.Record(c.Tree); err == nil {
+			a.branch = rec.Env.Git.Branch
+		}
+		all = append(all, a)
 	}
 	if len(all) == 0 {
 		return nil
 	}
+	_, here, err := s.Repository().Checkout(ctx)
+	if err != nil {
+		return err
+	}
 	slices.SortStableFunc(all, func(a, b arrived) int { return b.when.Compare(a.when) })
-	best := all[0].Run
+	best, found := all[0], false
 	for _, r := range all {
 		data, _, err := chain.FileAt(ctx, s.Repository(), r.Tip, record.FileState)
 		if err != nil {
 			return err
 		}
-		if state, _ := run.DecodeState(data); state != nil && !state.Status.Ended() {
-			best = r.Run
+		state, _ := run.DecodeState(data)
+		if state == nil || state.Status.Ended() || found && (here == "" || r.branch != here) {
+			continue
+		}
+		best, found = r, true
+		if here == "" || r.branch == here {
 			break
 		}
 	}
-	if err := s.Enter(ctx, best); err != nil {
+	if err := s.Enter(ctx, best.Run); err != nil {
 		return err
 	}
-	y.Entered = best
+	if best.branch != "" && here != "" && best.branch != here {
+		y.Notices = append(y.Notices, text.OneLine("run "+best.Run+" was worked on in branch "+best.branch+
+			", and this work tree is on "+here))
+	}
+	y.Entered = best.Run
 	return nil
 }
 
