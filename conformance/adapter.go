@@ -46,13 +46,13 @@ type Result struct {
 	Actual  ojson.Value
 }
 
-// Object returns the answer as sent: {status, message, actual}.
-func (r Result) Object() *ojson.Object {
+// object returns the answer as sent: {status, message, actual}.
+func (r Result) object() *ojson.Object {
 	return ojson.NewObject("status", string(r.Status), "message", r.Message, "actual", r.Actual)
 }
 
 // Line returns the answer as one line of JSON with its newline.
-func (r Result) Line() []byte { return append(ojson.Compact(r.Object()), '\n') }
+func (r Result) Line() []byte { return append(ojson.Compact(r.object()), '\n') }
 
 // errNotImplemented marks an operation, or a use of one, that this adapter does not support; the verdict is
 // not_implemented.
@@ -83,13 +83,13 @@ func (a Adapter) Execute(data []byte) (r Result) {
 	if err != nil {
 		return failure(err)
 	}
-	return a.Run(f)
+	return a.run(f)
 }
 
-// Run runs a decoded fixture and compares the outcome with its expectation.
-func (a Adapter) Run(f *Fixture) (r Result) {
+// run runs a decoded fixture and compares the outcome with its expectation.
+func (a Adapter) run(f *Fixture) (r Result) {
 	defer rescue(&r)
-	actual, err := a.Outcome(f)
+	actual, err := a.outcome(f)
 	switch {
 	case errors.Is(err, errNotImplemented):
 		return Result{Status: StatusNotImplemented, Message: err.Error()}
@@ -102,8 +102,8 @@ func (a Adapter) Run(f *Fixture) (r Result) {
 	return Result{Status: StatusPass, Message: "the outcome is what the fixture expects", Actual: actual}
 }
 
-// Outcome runs the fixture's operation and returns its outcome, without looking at the expectation.
-func (a Adapter) Outcome(f *Fixture) (*ojson.Object, error) {
+// outcome runs the fixture's operation and returns its outcome, without looking at the expectation.
+func (a Adapter) outcome(f *Fixture) (*ojson.Object, error) {
 	op, err := lookup(f.Operation)
 	if err != nil {
 		return nil, err

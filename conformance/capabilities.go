@@ -36,8 +36,8 @@ type Capabilities struct {
 	Surfaces        *ojson.Object // nil when no claims are made
 }
 
-// Surfaces returns the thirteen surfaces of protocol v7, those of tier 1 first.
-func Surfaces() []string {
+// knownSurfaces returns the thirteen surfaces of protocol v7, those of tier 1 first.
+func knownSurfaces() []string {
 	return []string{
 		"state_machine", "turn_result_validation", "gate_semantics", "decision_ledger", "history", "config_schema",
 		"delegation", "decision_carryover", "parallel_turns", "event_lifecycle",
@@ -45,7 +45,7 @@ func Surfaces() []string {
 	}
 }
 
-// tierOneSurfaces is how many of Surfaces belong to tier 1.
+// tierOneSurfaces is how many of knownSurfaces belong to tier 1.
 const tierOneSurfaces = 10
 
 // OwnCapabilities returns this program's document. protocol is ProtocolStdio or ProtocolHTTP; command is the
@@ -56,7 +56,7 @@ func OwnCapabilities(version, protocolVersion, protocol string, command []string
 		adapter.Set("command", command)
 	}
 	surfaces := ojson.NewObject()
-	for _, s := range Surfaces() {
+	for _, s := range knownSurfaces() {
 		surfaces.Set(s, true)
 	}
 	return ojson.NewObject(
@@ -75,7 +75,7 @@ func OwnCapabilities(version, protocolVersion, protocol string, command []string
 // its adapter is next to the document.
 func SkeletonCapabilities(implementation, protocolVersion string) *ojson.Object {
 	surfaces := ojson.NewObject()
-	for i, s := range Surfaces() {
+	for i, s := range knownSurfaces() {
 		surfaces.Set(s, i < tierOneSurfaces)
 	}
 	return ojson.NewObject(
@@ -193,8 +193,8 @@ func (c *Capabilities) adapter(o *ojson.Object, protocol string) (bad []string) 
 	return bad
 }
 
-// Claims reports whether a tier is claimed.
-func (c *Capabilities) Claims(tier int) bool { return slices.Contains(c.Tiers, tier) }
+// claims reports whether a tier is claimed.
+func (c *Capabilities) claims(tier int) bool { return slices.Contains(c.Tiers, tier) }
 
 // CheckSurface refuses an unclaimed surface. Without any claims every surface may be requested.
 func (c *Capabilities) CheckSurface(surface string) error {
@@ -204,7 +204,7 @@ func (c *Capabilities) CheckSurface(surface string) error {
 	if ojson.Truthy(c.Surfaces.Value(surface)) {
 		return nil
 	}
-	claimed := c.Claimed()
+	claimed := c.claimed()
 	if len(claimed) == 0 {
 		claimed = []string{"none"}
 	}
@@ -212,8 +212,8 @@ func (c *Capabilities) CheckSurface(surface string) error {
 		strings.Join(claimed, ", "))
 }
 
-// Claimed lists the claimed surfaces, in document order.
-func (c *Capabilities) Claimed() []string {
+// claimed lists the claimed surfaces, in document order.
+func (c *Capabilities) claimed() []string {
 	var out []string
 	for k, v := range c.Surfaces.All() {
 		if ojson.Truthy(v) {

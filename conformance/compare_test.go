@@ -251,7 +251,7 @@ func TestFlippedExpectationsFail(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		actual, err := testAdapter().Outcome(f)
+		actual, err := testAdapter().outcome(f)
 		if err != nil {
 			continue // not supported
 		}

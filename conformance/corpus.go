@@ -65,7 +65,7 @@ func OpenCorpus(dir string) (*Corpus, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the fixture root cannot be made absolute: %w", err)
 	}
-	if HasFixtures(dir) {
+	if hasFixtures(dir) {
 		dir = filepath.Join(dir, filepath.FromSlash(FixturesPath))
 	}
 	if !isDir(dir) {
@@ -79,14 +79,14 @@ func OpenCorpus(dir string) (*Corpus, error) {
 	return readCorpus(dir, dir, root.FS())
 }
 
-// HasFixtures reports whether dir has fixtures at FixturesPath.
-func HasFixtures(dir string) bool { return isDir(filepath.Join(dir, filepath.FromSlash(FixturesPath))) }
+// hasFixtures reports whether dir has fixtures at FixturesPath.
+func hasFixtures(dir string) bool { return isDir(filepath.Join(dir, filepath.FromSlash(FixturesPath))) }
 
 // OpenTargetCorpus opens the fixtures of a target, or this program's when it keeps none. Fixtures decide what
 // passes, so the warnings name fixtures that differ from this program's.
 func OpenTargetCorpus(root string) (*Corpus, error) {
 	own, err := EmbeddedCorpus()
-	if err != nil || !HasFixtures(root) {
+	if err != nil || !hasFixtures(root) {
 		return own, err
 	}
 	c, err := OpenCorpus(root)

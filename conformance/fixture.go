@@ -48,12 +48,12 @@ func ReadFixture(data []byte) (*Fixture, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the fixture is not valid JSON: %w", err)
 	}
-	return NewFixture(v)
+	return newFixture(v)
 }
 
-// NewFixture checks the shape of a decoded fixture. The error has all findings, joined by "; ", in the words of
+// newFixture checks the shape of a decoded fixture. The error has all findings, joined by "; ", in the words of
 // docs/conformance.md#our-own-corpus. The fixture refers to v, which must not be changed afterwards.
-func NewFixture(v ojson.Value) (*Fixture, error) {
+func newFixture(v ojson.Value) (*Fixture, error) {
 	f, bad := shape(v)
 	if len(bad) > 0 {
 		return nil, fmt.Errorf("%s", strings.Join(bad, "; "))

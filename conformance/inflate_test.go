@@ -150,7 +150,7 @@ func TestFixturesAreNotChanged(t *testing.T) {
 			t.Fatal(err)
 		}
 		before := string(ojson.Compact(f.Raw))
-		testAdapter().Run(f)
+		testAdapter().run(f)
 		if after := string(ojson.Compact(f.Raw)); after != before {
 			t.Errorf("%s was changed to %s", name, after)
 		}

@@ -43,8 +43,8 @@ type TierSummary struct {
 // Count counts fixtures by outcome.
 type Count struct{ Passed, Failed, Errored, NotImplemented int }
 
-// Run returns the number of fixtures that ran.
-func (c *Count) Run() int { return c.Passed + c.Failed + c.Errored + c.NotImplemented }
+// run returns the number of fixtures that ran.
+func (c *Count) run() int { return c.Passed + c.Failed + c.Errored + c.NotImplemented }
 
 func (c *Count) add(s Status) {
 	switch s {
@@ -110,7 +110,7 @@ func (r *Report) judge() {
 	r.Overall = StatusPass
 	run := 0
 	for _, t := range r.Tiers {
-		run += t.Count.Run()
+		run += t.Count.run()
 		switch {
 		case t.Status == "error":
 			r.Overall = StatusError
@@ -175,7 +175,7 @@ func (t *TierSummary) object() *ojson.Object {
 	}
 	o := ojson.NewObject(
 		"status", t.Status,
-		"fixtures_run", t.Count.Run(),
+		"fixtures_run", t.Count.run(),
 		"fixtures_passed", t.Count.Passed,
 		"fixtures_failed", t.Count.Failed,
 		"fixtures_errored", t.Count.Errored,

@@ -48,7 +48,7 @@ func (r *Report) WriteText(w io.Writer, ink Ink) error {
 		if n := t.Count.NotImplemented; n > 0 {
 			more = fmt.Sprintf(", %d not implemented", n)
 		}
-		line("  tier_%d: %s (%d/%d passed%s)", t.Tier, ink.verdict(t.Status, t.Status), t.Count.Passed, t.Count.Run(),
+		line("  tier_%d: %s (%d/%d passed%s)", t.Tier, ink.verdict(t.Status, t.Status), t.Count.Passed, t.Count.run(),
 			more)
 		for _, f := range t.NotImplemented {
 			line("    %s %s: %s", ink.Faint("○"), ink.Safe(plain(f.ID)), ink.Safe(f.Message))
@@ -57,7 +57,7 @@ func (r *Report) WriteText(w io.Writer, ink Ink) error {
 			line("    %s %s: %s", ink.Bad("✗"), ink.Safe(plain(f.ID)), ink.Safe(f.Message))
 			known(f.Known)
 		}
-		if n := len(t.Errors); n > 1 && n == t.Count.Run() && sameMessage(t.Errors) {
+		if n := len(t.Errors); n > 1 && n == t.Count.run() && sameMessage(t.Errors) {
 			line("    %s all %d: %s", ink.Bad("✗"), n, ink.Safe(t.Errors[0].Message)) // probably no adapter
 			complaint(t.Errors[0])
 			continue

@@ -47,8 +47,8 @@ type Server struct {
 	patience time.Duration // for a request to arrive; readTimeout when 0
 }
 
-// Handler returns the endpoint. Running fixtures are ended when ctx is done.
-func (s *Server) Handler(ctx context.Context) http.Handler {
+// handler returns the endpoint. Running fixtures are ended when ctx is done.
+func (s *Server) handler(ctx context.Context) http.Handler {
 	e := &endpoint{Server: s, ends: ctx, want: sha256.Sum256([]byte("Bearer " + s.Token)),
 		slots: make(chan struct{}, max(1, s.Jobs)), places: make(chan struct{}, max(1, s.Jobs)+max(0, s.Queue))}
 	return http.HandlerFunc(e.serve)

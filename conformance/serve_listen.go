@@ -54,7 +54,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, grace time.Duration)
 		patience = readTimeout
 	}
 	srv := &http.Server{
-		Handler:           s.Handler(running),
+		Handler:           s.handler(running),
 		ReadHeaderTimeout: min(headerTimeout, patience),
 		ReadTimeout:       patience,
 		IdleTimeout:       headerTimeout,

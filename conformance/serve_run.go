@@ -59,7 +59,7 @@ func (e *endpoint) run(ctx context.Context, fixture ojson.Value) reply {
 	return graded(Result{Status: status, Message: o.String("message"), Actual: o.Value("actual")})
 }
 
-func graded(r Result) reply { return reply{status: http.StatusOK, body: r.Object()} }
+func graded(r Result) reply { return reply{status: http.StatusOK, body: r.object()} }
 
 // EndpointEnviron returns the environment of an endpoint's adapters: what programs need to be found and to print
 // text, and nothing that may be a secret.

@@ -38,7 +38,7 @@ func (t *EngineTarget) Execute(ctx context.Context, f *Fixture) Outcome {
 	defer timer.Stop()
 	select {
 	case r := <-done:
-		return answer(r.Object(), nil)
+		return answer(r.object(), nil)
 	case <-timer.C:
 		return errored(fmt.Sprintf("Adapter did not answer within %dms", t.Timeout.Milliseconds()), nil)
 	case <-ctx.Done():
@@ -49,9 +49,9 @@ func (t *EngineTarget) Execute(ctx context.Context, f *Fixture) Outcome {
 // startsPrograms reports whether running f starts programs that f names.
 func startsPrograms(f *Fixture) bool { return f.Operation == "run_hooks" }
 
-// IsThisProgram reports whether an adapter command, started in root, would run
+// isThisProgram reports whether an adapter command, started in root, would run
 // the executable of this process as "conformance adapter".
-func IsThisProgram(command []string, root string) bool {
+func isThisProgram(command []string, root string) bool {
 	if len(command) < 3 || !slices.Equal(command[len(command)-2:], []string{"conformance", "adapter"}) {
 		return false
 	}
@@ -123,7 +123,7 @@ func AdapterCommand() ([]string, error) {
 // apart is false, otherwise one process per fixture.
 func LocalTarget(c *Capabilities, root string, timeout time.Duration, apart bool, now func() time.Time) Target {
 	p := &ProcessTarget{Root: root, Command: c.Command, Timeout: timeout}
-	if apart || !IsThisProgram(c.Command, root) {
+	if apart || !isThisProgram(c.Command, root) {
 		return p
 	}
 	return &EngineTarget{Adapter: Adapter{Now: now}, Apart: p, Timeout: timeout}

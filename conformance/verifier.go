@@ -70,14 +70,14 @@ func (v *Verifier) Run(ctx context.Context) (*Report, error) {
 	}
 	for tier := 1; tier <= v.Tier; tier++ {
 		t := &TierSummary{Tier: tier, Status: "pass", Surfaces: &ojson.Map[*Count]{}}
-		if !v.Capabilities.Claims(tier) {
+		if !v.Capabilities.claims(tier) {
 			t.Status, t.Note = "skipped", fmt.Sprintf("Target does not claim Tier %d", tier)
 		}
 		r.Tiers = append(r.Tiers, t)
 	}
 	todo := make([]CorpusFixture, 0, len(selected))
 	for _, f := range selected {
-		if v.Capabilities.Claims(f.Tier) {
+		if v.Capabilities.claims(f.Tier) {
 			todo = append(todo, f)
 		}
 	}

@@ -248,8 +248,8 @@ func TestOwnCapabilitiesAreValid(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(c.Claimed()) != 13 || !c.Claims(1) || !c.Claims(2) || !c.Claims(3) {
-			t.Errorf("%s: %v %v", protocol, c.Claimed(), c.Tiers)
+		if len(c.claimed()) != 13 || !c.claims(1) || !c.claims(2) || !c.claims(3) {
+			t.Errorf("%s: %v %v", protocol, c.claimed(), c.Tiers)
 		}
 	}
 }

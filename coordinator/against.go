@@ -39,7 +39,7 @@ func (c *Coordinator) AgainstKind(ctx context.Context, name, file string) (strin
 }
 
 func (c *Coordinator) recorded(ctx context.Context) (*gitstore.Store, *initiative.Config, error) {
-	cfg, e := newReader(c.store.root).config(c.store.Dir())
+	cfg, e := newReader(c.store.root).config(c.store.dir)
 	if e != nil {
 		return nil, nil, e
 	}
@@ -49,7 +49,7 @@ func (c *Coordinator) recorded(ctx context.Context) (*gitstore.Store, *initiativ
 			Code:    fail.CodeNotRepository,
 			Field:   "workspace",
 			Message: "The workspace is in no git repository, so its initiatives are recorded nowhere.",
-			Hint:    "git init " + wire.ShellWord(c.store.Dir()),
+			Hint:    "git init " + wire.ShellWord(c.store.dir),
 		}
 	}
 	return home, cfg, nil

@@ -111,7 +111,7 @@ func (c *Coordinator) env(ctx context.Context) protocol.Env {
 // projects returns the directories in which turns of the initiative are carried out, as far as the configuration
 // can be read.
 func (c *Coordinator) projects() []string {
-	cfg, e := newReader(c.store.root).config(c.store.Dir())
+	cfg, e := newReader(c.store.root).config(c.store.dir)
 	if e != nil {
 		return nil
 	}
@@ -119,7 +119,7 @@ func (c *Coordinator) projects() []string {
 	for _, repo := range cfg.Repos.All() {
 		dir := filepath.FromSlash(repo.Path)
 		if !filepath.IsAbs(dir) {
-			dir = filepath.Join(c.store.Dir(), dir)
+			dir = filepath.Join(c.store.dir, dir)
 		}
 		dirs = append(dirs, dir)
 	}
@@ -132,7 +132,7 @@ func (c *Coordinator) repository(ctx context.Context) *gitstore.Store {
 		return c.home
 	}
 	c.sought = true
-	home, err := gitstore.OpenAt(ctx, c.store.Dir(), gitstore.Options{Now: c.opt.Now})
+	home, err := gitstore.OpenAt(ctx, c.store.dir, gitstore.Options{Now: c.opt.Now})
 	switch code := fail.CodeOf(err); {
 	case err == nil:
 		c.home = home
@@ -172,7 +172,7 @@ func (c *Coordinator) look(ctx context.Context, d *Documents, all bool, opt Read
 	}
 	c.fetched(ctx, d, &opt)
 	s := &Seen{Documents: d, Checkouts: opt.Checkouts}
-	s.Children, s.Refused = ReadChildren(ctx, d.Config, d.Roots, opt)
+	s.Children, s.Refused = readChildren(ctx, d.Config, d.Roots, opt)
 	if opt.Turns != nil && initiative.Ending(&s.Workspace, s.Children) {
 		// Statements about such a run depend on everything it accepted, even unassigned turns.
 		return c.look(ctx, d, true, ReadOptions{Checkouts: opt.Checkouts})
@@ -183,7 +183,7 @@ func (c *Coordinator) look(ctx context.Context, d *Documents, all bool, opt Read
 // lock takes the workspace's lock, removes git's locks that killed commands have left in the workspace's
 // repository, and releases the packs that they held. fresh reads everything again.
 func (c *Coordinator) lock(ctx context.Context, purpose string, fresh bool) (*Tx, error) {
-	tx, err := c.store.Lock(ctx, purpose, c.opt.LockWait, fresh)
+	tx, err := c.store.lock(ctx, purpose, c.opt.LockWait, fresh)
 	if err != nil {
 		return nil, c.notStarted(ctx, err)
 	}
@@ -205,11 +205,11 @@ func (c *Coordinator) begin(ctx context.Context, purpose string) (*Tx, error) {
 		c.note(p.Message)
 	}
 	if e := unresolved(tx.Docs); e != nil {
-		tx.Close()
+		tx.close()
 		return nil, e
 	}
 	if err := c.catchUpRecord(ctx, tx); err != nil {
-		tx.Close()
+		tx.close()
 		return nil, err
 	}
 	return tx, nil
@@ -217,10 +217,10 @@ func (c *Coordinator) begin(ctx context.Context, purpose string) (*Tx, error) {
 
 // end releases the workspace's lock, then pushes what was recorded in the background. It neither waits nor fails.
 func (c *Coordinator) end(ctx context.Context, tx *Tx) {
-	tx.Close()
+	tx.close()
 	if c.moved {
 		c.moved = false
-		c.pushLater(ctx, c.repository(ctx).Repository(), c.store.Dir())
+		c.pushLater(ctx, c.repository(ctx).Repository(), c.store.dir)
 	}
 }
 
@@ -264,7 +264,7 @@ func (c *Coordinator) commit(ctx context.Context, tx *Tx, op, subject string, ch
 	if ch.Empty() {
 		return nil
 	}
-	if err := tx.Commit(ch); err != nil {
+	if err := tx.commit(ch); err != nil {
 		return err
 	}
 	c.record(ctx, tx.Docs, op, subject)

@@ -35,9 +35,9 @@ type Participant struct {
 	Ops []string
 }
 
-// MoveRef returns a participant that moves one prepared ref, such as that of the coordinator's own record
+// moveRef returns a participant that moves one prepared ref, such as that of the coordinator's own record
 // (gitstore.PrepareInitiative).
-func MoveRef(repo string, r *git.Repository, m decision.Move) Participant {
+func moveRef(repo string, r *git.Repository, m decision.Move) Participant {
 	return Participant{
 		Repo: repo,
 		Ops:  []string{m.Op},
@@ -53,7 +53,7 @@ type Decided struct {
 	Late map[string]error
 }
 
-// Decide applies a change together with moves of repositories; without participants it is Commit.
+// decide applies a change together with moves of repositories; without participants it is Commit.
 //
 // Nothing happens before everything can happen: each participant writes its objects and locks its ref (git
 // update-ref, prepared), the planned moves are written to gitstore.DecisionFile, then the outcome, and only then do
@@ -64,7 +64,7 @@ type Decided struct {
 // Errors: those of Commit; decision_undone when a participant refused or could not be prepared, which wraps its
 // error and names it: nothing has moved then; decision_unsettled when the outcome is written but could not be
 // carried out yet.
-func (tx *Tx) Decide(ctx context.Context, c *initiative.Change, parts []Participant) (*Decided, error) {
+func (tx *Tx) decide(ctx context.Context, c *initiative.Change, parts []Participant) (*Decided, error) {
 	r := newRound(ctx, parts)
 	moves, err := r.gather()
 	if err != nil {
@@ -72,7 +72,7 @@ func (tx *Tx) Decide(ctx context.Context, c *initiative.Change, parts []Particip
 	}
 	if len(moves) == 0 {
 		r.wait()
-		return &Decided{}, tx.Commit(c)
+		return &Decided{}, tx.commit(c)
 	}
 	faults.Point("decision.gathered")
 	pending, err := r.start(moves)

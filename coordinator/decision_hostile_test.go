@@ -100,8 +100,8 @@ func TestForeignDecisionMovesNothing(t *testing.T) {
 				os.WriteFile(filepath.Join(evil, initiative.ConfigFile), data, 0o666) != nil {
 				t.Fatal(rerr)
 			}
-			if tx, err := open(t, evil).Lock(ctx, "next", time.Second, false); err == nil {
-				tx.Close()
+			if tx, err := open(t, evil).lock(ctx, "next", time.Second, false); err == nil {
+				tx.close()
 			}
 			if gitOut(t, victim, "rev-parse", c.ref) != p.Old {
 				t.Fatal("a foreign ref was moved")
@@ -133,11 +133,11 @@ func copyOf(t *testing.T, dir string) string {
 func TestDecisionFollowsTheWorkspace(t *testing.T) {
 	settle := func(dir string) {
 		t.Helper()
-		tx, err := open(t, dir).Lock(context.Background(), "next", 5*time.Second, false)
+		tx, err := open(t, dir).lock(context.Background(), "next", 5*time.Second, false)
 		if err != nil {
 			t.Fatal(err)
 		}
-		tx.Close()
+		tx.close()
 	}
 	for _, point := range []string{"decision.made", "decision.moving:1", "decision.prepared:3"} {
 		for _, copied := range []bool{false, true} {

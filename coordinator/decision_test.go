@@ -129,11 +129,11 @@ func decideAll(dir string) (*Decided, error) {
 		return nil, err
 	}
 	defer func() { _ = s.Close() }()
-	tx, err := s.Lock(context.Background(), "test", 5*time.Second, false)
+	tx, err := s.lock(context.Background(), "test", 5*time.Second, false)
 	if err != nil {
 		return nil, err
 	}
-	defer tx.Close()
+	defer tx.close()
 	var parts []Participant
 	for _, repo := range []string{"web", "api", "docs"} {
 		path, _ := tx.Docs.Roots.Path(repo)
@@ -145,7 +145,7 @@ func decideAll(dir string) (*Decided, error) {
 			},
 		})
 	}
-	return tx.Decide(context.Background(), initiative.Block(&tx.Docs.Workspace, "decided", at("block")), parts)
+	return tx.decide(context.Background(), initiative.Block(&tx.Docs.Workspace, "decided", at("block")), parts)
 }
 
 // where returns which of the runs have moved, and whether the initiative's own files have, judging by refs and
@@ -258,11 +258,11 @@ func TestDecideUndoesWhenOneRefIsLocked(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := open(t, dir)
-	tx, err := s.Lock(context.Background(), "next", time.Second, false)
+	tx, err := s.lock(context.Background(), "next", time.Second, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	tx.Close()
+	tx.close()
 	settledAll(t, dir)
 }
 
@@ -382,11 +382,11 @@ func TestDecisionKilled(t *testing.T) {
 			}
 			if killed || c.next != "workspace" {
 				s := open(t, dir)
-				tx, err := s.Lock(context.Background(), "next", 5*time.Second, false)
+				tx, err := s.lock(context.Background(), "next", 5*time.Second, false)
 				if err != nil {
 					t.Fatalf("%+v", err)
 				}
-				tx.Close()
+				tx.close()
 			}
 			if settledAll(t, dir) {
 				return
@@ -433,11 +433,11 @@ func TestDecisionKilledByAnotherClock(t *testing.T) {
 		t.Fatalf("%d locks are left, %v", locks, err)
 	}
 	s := open(t, dir)
-	tx, err := s.Lock(context.Background(), "next", 5*time.Second, false)
+	tx, err := s.lock(context.Background(), "next", 5*time.Second, false)
 	if err != nil {
 		t.Fatalf("%+v", err)
 	}
-	tx.Close()
+	tx.close()
 	settledAll(t, dir)
 	if _, err := decideAll(dir); err != nil {
 		t.Fatalf("%+v", err)

@@ -35,9 +35,9 @@ type Given struct {
 	Warnings   []string
 }
 
-// Object returns the dispatch for --json: {repo_id, turn_id, workstream_id, role, bundle_path} (docs/commands.md),
+// object returns the dispatch for --json: {repo_id, turn_id, workstream_id, role, bundle_path} (docs/commands.md),
 // followed by our own members.
-func (g *Given) Object() *ojson.Object {
+func (g *Given) object() *ojson.Object {
 	return ojson.NewObject("action", "turn_dispatched", "repo_id", g.Repo, "turn_id", g.TurnID,
 		"workstream_id", g.Workstream, "role", g.Role, "bundle_path", g.BundlePath, "repo_run_id", g.RunID,
 		"context_ref", g.ContextRef, "reason", g.Reason, "run_started", g.Started)
@@ -69,7 +69,7 @@ func (c *Coordinator) give(ctx context.Context, tx *Tx, s *Seen, a *initiative.A
 			if m.Op == begins {
 				ch.BeginsRun(strings.TrimPrefix(m.Ref.Name, git.RunRefPrefix))
 			}
-			if unrecorded = tx.Commit(ch); unrecorded != nil {
+			if unrecorded = tx.commit(ch); unrecorded != nil {
 				return unrecorded
 			}
 			agreed, s.Documents = nil, tx.Docs

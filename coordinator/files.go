@@ -98,7 +98,7 @@ func (r *reader) config(dir string) (*initiative.Config, *wire.Error) {
 func (r *reader) documents(cfg *initiative.Config, dir string, fresh bool) (*Documents, *wire.Error) {
 	d := r.docs
 	d.Config = cfg
-	d.Roots, d.RepoProblems, d.OptionalProblems = Resolve(cfg, dir)
+	d.Roots, d.RepoProblems, d.OptionalProblems = resolve(cfg, dir)
 	d.Places = d.Roots
 
 	var problems wire.Problems

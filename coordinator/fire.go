@@ -39,7 +39,7 @@ const TrustCommand = Program + " multi hooks --trust"
 // TrustState returns what the hooks of the workspace would run, and whether that is trusted. Errors: those of reading
 // the configuration.
 func (c *Coordinator) TrustState(ctx context.Context) (*trust.State, error) {
-	cfg, e := newReader(c.store.root).config(c.store.Dir())
+	cfg, e := newReader(c.store.root).config(c.store.dir)
 	if e != nil {
 		return nil, e
 	}
@@ -48,7 +48,7 @@ func (c *Coordinator) TrustState(ctx context.Context) (*trust.State, error) {
 
 // Trust agrees to exactly the hooks of the workspace that were shown, as trust.OtherHooks.Trust does.
 func (c *Coordinator) Trust(ctx context.Context, digest string) error {
-	cfg, e := newReader(c.store.root).config(c.store.Dir())
+	cfg, e := newReader(c.store.root).config(c.store.dir)
 	if e != nil {
 		return e
 	}
@@ -67,7 +67,7 @@ func (c *Coordinator) hooksOf(ctx context.Context, cfg *initiative.Config) trust
 		return in
 	}
 	return trust.OtherHooks{
-		Dir:     c.store.Dir(),
+		Dir:     c.store.dir,
 		Hooks:   cfg.Hooks,
 		By:      by,
 		File:    initiative.ConfigFile,
@@ -105,7 +105,7 @@ func (c *Coordinator) fire(ctx context.Context, tx *Tx, s *Seen, phase string,
 		return nil, err
 	}
 	defer unlock()
-	r := &hooks.Runner{Root: c.store.Dir(), Now: c.opt.Now, Kept: []string{lockPath}, Beside: c.siblings(s)}
+	r := &hooks.Runner{Root: c.store.dir, Now: c.opt.Now, Kept: []string{lockPath}, Beside: c.siblings(s)}
 	full := ojson.NewObject("phase", phase)
 	for k, v := range payload.All() {
 		full.Set(k, v)
@@ -216,7 +216,7 @@ func (c *Coordinator) common(s *Seen, o *ojson.Object) {
 	o.Set("super_run_id", s.State.SuperRunID)
 	o.Set("pending_barriers", pending)
 	o.Set("pending_gate", gate)
-	o.Set("coordinator_workspace", c.store.Dir())
+	o.Set("coordinator_workspace", c.store.dir)
 	o.Set("barriers", all)
 }
 

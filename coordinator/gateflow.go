@@ -205,7 +205,7 @@ func (c *Coordinator) decide(ctx context.Context, tx *Tx, out *Decision, opt App
 	if p := c.recording(ctx, tx, op, subject, ch); p != nil {
 		parts = append(parts, *p)
 	}
-	decided, err := tx.Decide(ctx, ch, parts)
+	decided, err := tx.decide(ctx, ch, parts)
 	if err != nil {
 		return err
 	}
@@ -242,7 +242,7 @@ func (c *Coordinator) recording(ctx context.Context, tx *Tx, op, subject string,
 		in.State = in.Files[initiative.StatePath]
 		var up git.RefUpdate
 		if up, err = record.PrepareInitiative(ctx, home.Repository(), in); err == nil {
-			p := MoveRef("", home.Repository(), decision.Move{Op: op, Ref: up, Reflog: "agentxchain: " + op})
+			p := moveRef("", home.Repository(), decision.Move{Op: op, Ref: up, Reflog: "agentxchain: " + op})
 			return &p
 		}
 	}

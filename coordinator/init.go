@@ -110,7 +110,7 @@ func (c *Coordinator) Init(ctx context.Context) (*Started, error) {
 		ch.Files = append(ch.Files, initiative.File{Path: dir + "/state.json", Data: ojson.Pretty(d.State.Object())},
 			initiative.File{Path: dir + "/barriers.json", Data: ojson.Pretty(d.Barriers.Object())})
 	}
-	if err := tx.Commit(ch); err != nil {
+	if err := tx.commit(ch); err != nil {
 		return nil, err
 	}
 	for _, name := range []string{initiative.HistoryPath, initiative.DecisionsPath, initiative.BarrierLedgerPath} {

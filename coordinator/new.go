@@ -64,7 +64,7 @@ func (c *Coordinator) New(ctx context.Context, opt NewOptions) (*Laid, error) {
 			Hint:    "mkdir ../workspace && cd ../workspace, then the command again",
 		}
 	}
-	w := scaffold.Workspace{ID: scaffold.ProjectID(filepath.Base(c.store.Dir()))}
+	w := scaffold.Workspace{ID: scaffold.ProjectID(filepath.Base(c.store.dir))}
 	w.Name = cmp.Or(strings.TrimSpace(opt.Name), w.ID)
 	home := c.repository(ctx)
 	if home != nil && env.Actor.Email != wire.NoEmail {
@@ -151,13 +151,13 @@ func (c *Coordinator) phasesOf(ctx context.Context, w scaffold.Workspace) ([]str
 	}
 	d := &Documents{}
 	d.Config = cfg
-	d.Roots, d.RepoProblems, _ = Resolve(cfg, c.store.Dir())
+	d.Roots, d.RepoProblems, _ = resolve(cfg, c.store.dir)
 	if e := refusalOf(unresolved(d)); e != nil {
 		e.Message = sentence("The " + d.RepoProblems[0].Message)
 		e.Hint = placeHint(d.RepoProblems[0])
 		return nil, e
 	}
-	children, _ := ReadChildren(ctx, cfg, d.Roots, ReadOptions{Untouched: true})
+	children, _ := readChildren(ctx, cfg, d.Roots, ReadOptions{Untouched: true})
 	var phases []string
 	for id := range cfg.Repos.All() {
 		dir, _ := d.Roots.Path(id)

@@ -67,7 +67,7 @@ func (c *Coordinator) judging(ctx context.Context, st *initiative.State, tip obj
 	}
 	named := here
 	if here == nil && a.founded != nil && a.founded.ProtectedBranch != "" {
-		named, _ = newReader(c.store.root).config(c.store.Dir())
+		named, _ = newReader(c.store.root).config(c.store.dir)
 	}
 	var err error
 	a.protected, err = protectedBy(ctx, a.home, "", a.founded, named)

@@ -31,13 +31,13 @@ type root struct {
 	remote string        // its server, if nothing is at the path
 }
 
-// Resolve finds the repositories of a configuration. The problems are in the order of the repositories; those of
+// resolve finds the repositories of a configuration. The problems are in the order of the repositories; those of
 // optional repositories are in optional instead, and the initiative can do without them.
 //
 // Paths are resolved against the workspace and through symbolic links. A repository may be anywhere its declared
 // path openly says; refused are a path inside the workspace that a link leads out of it, the workspace itself or a
 // directory around it, and two repositories in one place or one inside the other (docs/siblings.md).
-func Resolve(cfg *initiative.Config, workspace string) (r *Roots, problems, optional wire.Problems) {
+func resolve(cfg *initiative.Config, workspace string) (r *Roots, problems, optional wire.Problems) {
 	r = &Roots{}
 	abs, err := filepath.Abs(workspace)
 	if err == nil {
@@ -144,8 +144,8 @@ func (r *Roots) missing(repo string) bool {
 	return bad != nil && bad.Code == problemMissing
 }
 
-// Remote returns the address of a repository that exists only on its server, "" for one that is here.
-func (r *Roots) Remote(repo string) string {
+// remote returns the address of a repository that exists only on its server, "" for one that is here.
+func (r *Roots) remote(repo string) string {
 	return r.list.Value(repo).remote
 }
 

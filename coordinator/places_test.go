@@ -80,7 +80,7 @@ func TestResolve(t *testing.T) {
 		{"a circle", "ws", []string{"loop"}, "repo_path_unreadable|"},
 		{"no workspace", "nowhere", []string{"x"}, "workspace_unreadable|"},
 	} {
-		_, problems, optional := Resolve(repoConfig(c.paths...), filepath.Join(dir, c.workspace))
+		_, problems, optional := resolve(repoConfig(c.paths...), filepath.Join(dir, c.workspace))
 		codes := func(p wire.Problems) string {
 			var out []string
 			for _, f := range p {
@@ -98,7 +98,7 @@ func TestOwner(t *testing.T) {
 	dir := tree(t, "ws/a/src/f", "ws/b/src/g", "ws/ab/", "ws/a/tob -> ../b", "ws/a/deep -> src",
 		"ws/a/abs -> $/ws/b/src", "ws/a/out -> $/elsewhere", "ws/a/round -> tob/../a/src", "ws/a/loop -> loop",
 		"ws/b/home -> ../a", "elsewhere/", "ws/a/..foo/x")
-	r, problems, _ := Resolve(repoConfig("a", "b", "ab", "?gone"), filepath.Join(dir, "ws"))
+	r, problems, _ := resolve(repoConfig("a", "b", "ab", "?gone"), filepath.Join(dir, "ws"))
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}
@@ -152,7 +152,7 @@ func TestOwner(t *testing.T) {
 // A refused location owns nothing, and an inner repository keeps its files from the outer one.
 func TestOwnerOfRefusedPlaces(t *testing.T) {
 	dir := tree(t, "ws/a/inner/")
-	r, problems, optional := Resolve(repoConfig("a", "?a/inner", "?."), filepath.Join(dir, "ws"))
+	r, problems, optional := resolve(repoConfig("a", "?a/inner", "?."), filepath.Join(dir, "ws"))
 	if len(problems) > 0 || len(optional) != 2 {
 		t.Fatal(problems, optional)
 	}

@@ -51,7 +51,7 @@ type ReadOptions struct {
 	Relink []string
 }
 
-// ReadChildren reads the repositories concurrently. Each is read from its files alone: none of its programs runs,
+// readChildren reads the repositories concurrently. Each is read from its files alone: none of its programs runs,
 // none of its settings counts beyond the format of its repository, nothing outside it is read. If its run is
 // recorded in a ref the ref decides; working files count beyond it when another implementation has continued the
 // run in a way the store would record. Without a ref there are only the working files, and the Child is Unproven. A
@@ -61,7 +61,7 @@ type ReadOptions struct {
 // is absent. The problems say for every repository what was refused and why: Field is repos.<id>, Value the
 // repository. Codes: those of sibling.Open, gitstore.ReadSibling and fsck, those of decoding a state,
 // repo_not_governed, and acceptance_forged.
-func ReadChildren(ctx context.Context, cfg *initiative.Config, roots *Roots,
+func readChildren(ctx context.Context, cfg *initiative.Config, roots *Roots,
 	opt ReadOptions) (initiative.Children, wire.Problems) {
 	r := &childReader{ctx: ctx, opt: opt}
 	if r.opt.Cache == "" {
@@ -73,7 +73,7 @@ func ReadChildren(ctx context.Context, cfg *initiative.Config, roots *Roots,
 	var wg sync.WaitGroup
 	for i, id := range ids {
 		path, ok := roots.Path(id)
-		if remote := roots.Remote(id); remote != "" {
+		if remote := roots.remote(id); remote != "" {
 			list[i] = r.remote(id, remote)
 			continue
 		}

@@ -77,7 +77,7 @@ func readAll(t testing.TB, dir string, opt ReadOptions) (initiative.Children, wi
 	if opt.Cache == "" {
 		opt.Cache = "-"
 	}
-	return ReadChildren(context.Background(), d.Config, d.Roots, opt)
+	return readChildren(context.Background(), d.Config, d.Roots, opt)
 }
 
 func about(p wire.Problems, repo string) (codes []string) {
@@ -348,7 +348,7 @@ func manyClones(t testing.TB, n, turns int) (*initiative.Config, *Roots) {
 		name := fmt.Sprintf("r%03d", i)
 		cfg.Repo(name).Path = filepath.Join("..", name)
 	}
-	roots, problems, _ := Resolve(cfg, workspace)
+	roots, problems, _ := resolve(cfg, workspace)
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}
@@ -367,7 +367,7 @@ func BenchmarkReadChildren(b *testing.B) {
 		} {
 			b.Run(fmt.Sprintf("%d acceptances=%v cache=%v", n, opt.Acceptances, opt.Cache != "-"), func(b *testing.B) {
 				for b.Loop() {
-					children, problems := ReadChildren(context.Background(), cfg, roots, opt)
+					children, problems := readChildren(context.Background(), cfg, roots, opt)
 					if len(problems) > 0 || len(children) != n {
 						b.Fatal(problems)
 					}

@@ -25,7 +25,7 @@ func (c *Coordinator) fetched(ctx context.Context, d *Documents, opt *ReadOption
 		if d.State != nil && !d.State.Over() { // the next initiative continues with the newest run
 			opt.Runs[id] = d.State.RunOf(id)
 		}
-		if d.Roots.Remote(id) == "" || opt.Home != nil {
+		if d.Roots.remote(id) == "" || opt.Home != nil {
 			continue
 		}
 		if home := c.repository(ctx); home != nil {
@@ -38,7 +38,7 @@ func (c *Coordinator) fetched(ctx context.Context, d *Documents, opt *ReadOption
 // nothing.
 func (c *Coordinator) fetchRemotes(ctx context.Context, d *Documents, home *gitstore.Store) {
 	for id := range d.Config.Repos.All() {
-		address := d.Roots.Remote(id)
+		address := d.Roots.remote(id)
 		if address == "" {
 			continue
 		}

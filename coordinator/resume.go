@@ -123,7 +123,7 @@ func (c *Coordinator) Resume(ctx context.Context, relink []string) (*Resumed, er
 			return out, e
 		}
 		for _, repo := range relink {
-			ch, e := Relink(&cur, s.Children, repo, env)
+			ch, e := relinkMember(&cur, s.Children, repo, env)
 			if e != nil {
 				return out, e
 			}
@@ -243,10 +243,10 @@ func personOnly(a evidence.Actor, what, command string) *wire.Error {
 	}
 }
 
-// Relink follows a repository whose run was restarted on purpose: the initiative continues with its current run,
+// relinkMember follows a repository whose run was restarted on purpose: the initiative continues with its current run,
 // and what was accepted in the old one still counts. The same applies to a run that has lost operations for good.
 // Errors: unknown_repo, and invalid_argument when the repository is on no other run.
-func Relink(w *initiative.Workspace, children initiative.Children, repo string,
+func relinkMember(w *initiative.Workspace, children initiative.Children, repo string,
 	env protocol.Env) (*initiative.Change, *wire.Error) {
 	child := children[repo]
 	switch {

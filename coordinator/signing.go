@@ -17,7 +17,7 @@ func (c *Coordinator) SigningPlace(ctx context.Context) (*doctor.SigningPlace, e
 	}
 	env := c.env(ctx)
 	return &doctor.SigningPlace{
-		Dir:       c.store.Dir(),
+		Dir:       c.store.dir,
 		Repo:      home.Repository(),
 		Asker:     env.Actor,
 		Now:       env.Now,

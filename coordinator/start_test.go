@@ -24,16 +24,16 @@ func TestStartOnDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	begin := func(seed string, runs ...initiative.StartedRun) error {
-		tx, err := s.Lock(context.Background(), "start", time.Second, true)
+		tx, err := s.lock(context.Background(), "start", time.Second, true)
 		if err != nil {
 			return err
 		}
-		defer tx.Close()
+		defer tx.close()
 		c, e := initiative.Start(tx.Docs.Config, tx.Docs.State, tx.Docs.NextDecision, runs, at(seed))
 		if e != nil {
 			return e
 		}
-		return tx.Commit(c)
+		return tx.commit(c)
 	}
 	runs := []initiative.StartedRun{
 		{Repo: "api", RunID: "run_1", Phase: "design", Initialized: true},

@@ -242,7 +242,7 @@ func (s *Standing) Repos() []*ojson.Object {
 		out = append(out, ojson.NewObject("repo_id", repo, "run_id", ojson.OrNull(id), "status", status,
 			"phase", ojson.OrNull(phase), "active_turns", turns, "details", details, "path", s.Config.Repo(repo).Path,
 			"checkout", checkoutObject(s.Checkouts[repo]), "turns", work, "remote_only", s.Roots != nil &&
-				s.Roots.Remote(repo) != ""))
+				s.Roots.remote(repo) != ""))
 	}
 	return out
 }

@@ -43,7 +43,7 @@ type Stepped struct {
 func (s *Stepped) Object() *ojson.Object {
 	switch {
 	case s.Given != nil:
-		return s.Given.Object()
+		return s.Given.object()
 	case s.Gate != nil:
 		o := ojson.NewObject("action", s.Did, "gate", s.Gate.Gate, "gate_type", s.Gate.GateType)
 		if s.Gate.GateType == initiative.GatePhase {

@@ -51,9 +51,6 @@ func IsWorkspace(dir string, err error) bool {
 // Close releases the directory.
 func (s *Store) Close() error { return s.root.Close() }
 
-// Dir returns the workspace's absolute path.
-func (s *Store) Dir() string { return s.dir }
-
 // Read reads the workspace. It takes no lock and writes nothing: a change in progress may be visible in part, but
 // derived data always follows from the history that was read. Errors: those of Update before its function runs,
 // except locked.
@@ -73,17 +70,17 @@ func (s *Store) Read() (*Documents, error) {
 // code is io_failed.
 func (s *Store) Update(ctx context.Context, purpose string, wait time.Duration,
 	decide func(*Documents) (*initiative.Change, *wire.Error)) (*Documents, *initiative.Change, error) {
-	tx, err := s.Lock(ctx, purpose, wait, false)
+	tx, err := s.lock(ctx, purpose, wait, false)
 	if err != nil {
 		return nil, nil, err
 	}
-	defer tx.Close()
+	defer tx.close()
 	before := *tx.Docs
 	c, e := decide(tx.Docs)
 	if e != nil {
 		return &before, nil, e
 	}
-	if err := tx.Commit(c); err != nil {
+	if err := tx.commit(c); err != nil {
 		return &before, nil, err
 	}
 	return &before, c, nil

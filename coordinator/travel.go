@@ -34,7 +34,7 @@ func (c *Coordinator) Sync(ctx context.Context, opt SyncOptions) (*travel.Synced
 	if err != nil {
 		return nil, err
 	}
-	tx.Close() // a server may take its time, and other commands need not wait for it
+	tx.close() // a server may take its time, and other commands need not wait for it
 	c.fetchRemotes(ctx, tx.Docs, home)
 	y, err := travel.SyncInitiatives(ctx, home.Repository(), travel.InitiativeSync{
 		Remote:  opt.Remote,
@@ -45,7 +45,7 @@ func (c *Coordinator) Sync(ctx context.Context, opt SyncOptions) (*travel.Synced
 			if tx, _, err = c.travelling(ctx); err != nil {
 				return err
 			}
-			defer tx.Close()
+			defer tx.close()
 			return land(ctx)
 		},
 		Judge: func(ctx context.Context, name string, from, to object.OID) error {
@@ -74,7 +74,7 @@ func (c *Coordinator) takeUp(ctx context.Context, y *travel.Synced) error {
 	if err != nil {
 		return err
 	}
-	defer tx.Close()
+	defer tx.close()
 	if st := tx.Docs.State; st != nil && !st.Over() {
 		return nil
 	}
@@ -106,7 +106,7 @@ func (c *Coordinator) travelling(ctx context.Context) (*Tx, *gitstore.Store, err
 		return nil, nil, err
 	}
 	if err := c.catchUpRecord(ctx, tx); err != nil {
-		tx.Close()
+		tx.close()
 		return nil, nil, err
 	}
 	return tx, home, nil
@@ -119,7 +119,7 @@ func (c *Coordinator) arriving(ctx context.Context, purpose string) (*Tx, *gitst
 		return nil, nil, err
 	}
 	closed := func(err error) (*Tx, *gitstore.Store, error) {
-		tx.Close()
+		tx.close()
 		return nil, nil, err
 	}
 	if e := personOnly(c.env(ctx).Actor, "bring an initiative from elsewhere", Program+" "+purpose); e != nil {
@@ -131,7 +131,7 @@ func (c *Coordinator) arriving(ctx context.Context, purpose string) (*Tx, *gitst
 			Code:    fail.CodeNotRepository,
 			Field:   "workspace",
 			Message: "The workspace is in no git repository, so its initiatives are recorded nowhere and cannot travel.",
-			Hint:    "git init " + wire.ShellWord(c.store.Dir()),
+			Hint:    "git init " + wire.ShellWord(c.store.dir),
 		})
 	}
 	if e := unresolved(tx.Docs); e != nil {

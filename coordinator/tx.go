@@ -26,10 +26,10 @@ type Tx struct {
 	held  *lockfile.Lock
 }
 
-// Lock takes the lock of the workspace, for which it waits up to wait, completes an interrupted change and reads
+// lock takes the lock of the workspace, for which it waits up to wait, completes an interrupted change and reads
 // everything; purpose is a word for waiting processes, and fresh permits a workspace without an initiative. Close
 // the Tx after use. Errors: those of Update before its function runs.
-func (s *Store) Lock(ctx context.Context, purpose string, wait time.Duration, fresh bool) (*Tx, error) {
+func (s *Store) lock(ctx context.Context, purpose string, wait time.Duration, fresh bool) (*Tx, error) {
 	// Create nothing in a directory that is not a workspace.
 	if data, err := readRegular(s.root, initiative.ConfigFile, initiative.MaxConfigBytes); err != nil {
 		return nil, failed(initiative.ConfigFile, err)
@@ -51,18 +51,18 @@ func (s *Store) Lock(ctx context.Context, purpose string, wait time.Duration, fr
 	tx := &Tx{store: s, held: held}
 	decided, err := s.settleDecision(ctx)
 	if err != nil {
-		tx.Close()
+		tx.close()
 		return nil, err
 	}
 	abandoned, err := finish(s.root)
 	if err != nil {
-		tx.Close()
+		tx.close()
 		return nil, failed(pendingPath, err)
 	}
 	abandoned = append(decided, abandoned...)
 	d, e := read(s.root, s.dir, fresh)
 	if e != nil {
-		tx.Close()
+		tx.close()
 		return nil, e
 	}
 	d.Findings = append(d.Findings, abandoned...)
@@ -70,13 +70,13 @@ func (s *Store) Lock(ctx context.Context, purpose string, wait time.Duration, fr
 	return tx, nil
 }
 
-// Close releases the lock. It may be called more than once.
-func (tx *Tx) Close() { _ = tx.held.Release() }
+// close releases the lock. It may be called more than once.
+func (tx *Tx) close() { _ = tx.held.Release() }
 
-// Commit applies a change and updates Docs. The files of a context or a report come first: without the rows that
+// commit applies a change and updates Docs. The files of a context or a report come first: without the rows that
 // name them they mean nothing. Errors: lock_lost, and io_failed when the change may have been applied in part; the
 // next command completes it then.
-func (tx *Tx) Commit(c *initiative.Change) error {
+func (tx *Tx) commit(c *initiative.Change) error {
 	if err := tx.held.Check(); err != nil {
 		return err
 	}

@@ -61,7 +61,7 @@ func (c *Coordinator) vouch(ctx context.Context, tx *Tx, files map[string][]byte
 	}
 	opt := ReadOptions{Acceptances: true, Untouched: true}
 	c.fetched(ctx, tx.Docs, &opt)
-	children, refused := ReadChildren(ctx, tx.Docs.Config, tx.Docs.Roots, opt)
+	children, refused := readChildren(ctx, tx.Docs.Config, tx.Docs.Roots, opt)
 	recorded := make(map[string]runsOf)
 	for _, row := range claims {
 		repo, turn := row.String("repo_id"), row.String("repo_turn_id")
@@ -89,7 +89,7 @@ func (c *Coordinator) vouch(ctx context.Context, tx *Tx, files map[string][]byte
 			bring = " restore FILE --repo " + wire.ShellWord(repo) + ", with this artifact; or" + bring
 		}
 		e.Hint = "bring the runs of the repository first: " + Program + " -C " + in + bring
-		if tx.Docs.Roots.Remote(repo) != "" {
+		if tx.Docs.Roots.remote(repo) != "" {
 			e.Hint = "in the clone of it that accepted the turn: " + Program + " sync; then here: " + Program + " sync"
 		}
 		for _, p := range refused {
@@ -109,7 +109,7 @@ type runsOf map[string]map[string]bool
 // For a repository that exists only on its server it reads what was fetched.
 func (c *Coordinator) acceptedIn(ctx context.Context, d *Documents, repo string) runsOf {
 	runs := make(runsOf)
-	if home := c.repository(ctx); home != nil && d.Roots.Remote(repo) != "" {
+	if home := c.repository(ctx); home != nil && d.Roots.remote(repo) != "" {
 		fetched, _ := travel.FetchedRuns(ctx, home.Repository(), repo) // verified before they were kept
 		for _, rec := range fetched {
 			rows, _ := recordedRows(rec, wire.LedgerHistory)

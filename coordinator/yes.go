@@ -252,7 +252,7 @@ func (c *Coordinator) collectYes(ctx context.Context, s *Seen, opt consent.Optio
 		y.Consent.Alone = true
 		return y, nil
 	}
-	signed, err := opt.SignNow(ctx, c.store.Dir(), &attest.Statement{
+	signed, err := opt.SignNow(ctx, c.store.dir, &attest.Statement{
 		Decision:     d.Kind,
 		Run:          s.State.SuperRunID,
 		Project:      s.Config.ProjectID,
@@ -286,7 +286,7 @@ func (c *Coordinator) beginning(ctx context.Context, cfg *initiative.Config) (st
 	home := c.repository(ctx)
 	if home == nil {
 		return refuse("authority names who may approve, and the workspace is in no git repository that could prove it.",
-			"git init "+wire.ShellWord(c.store.Dir())+", commit "+initiative.ConfigFile+", then: "+Program+" multi init")
+			"git init "+wire.ShellWord(c.store.dir)+", commit "+initiative.ConfigFile+", then: "+Program+" multi init")
 	}
 	head := string(home.Repository().Head(ctx))
 	var committed *initiative.Config

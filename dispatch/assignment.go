@@ -10,8 +10,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// ReservedPaths returns the files that no actor may change (docs/spec/results.md#artifact).
-func ReservedPaths() []string {
+// reservedPaths returns the files that no actor may change (docs/spec/results.md#artifact).
+func reservedPaths() []string {
 	return []string{string(wire.DocState), wire.LedgerHistory.Path(), wire.LedgerDecisions.Path(),
 		".agentxchain/lock.json"}
 }
@@ -28,7 +28,7 @@ func (v *view) assignment() *ojson.Object {
 		"write_authority", v.role.WriteAuthority,
 		"accepted_integration_ref", v.State.AcceptedIntegrationRef,
 		"staging_result_path", v.staging,
-		"reserved_paths", ReservedPaths(),
+		"reserved_paths", reservedPaths(),
 		"allowed_next_roles", v.allowedNext(),
 		"attempt", max(t.Attempt, 1),
 	)

@@ -32,7 +32,7 @@ type OddFile struct {
 // them in Odd. Errors are *wire.Error with the codes bundle_missing, bundle_unreadable and bundle_too_large; lim's
 // zero members take DefaultLimits.
 func Collect(root *os.Root, dir string, lim Limits) (Contents, error) {
-	lim = lim.or(DefaultLimits())
+	lim = lim.or(defaultLimits())
 	d, err := bundleDir(root, dir)
 	if err != nil {
 		return Contents{}, err

@@ -56,7 +56,7 @@ func (v *view) protocolRules() string {
 	}
 	b.WriteString("2. Claim only verification you carried out in this turn, with the exit codes you saw.\n")
 	b.WriteString("3. Leave the run's own records alone. A result that touches one of these is refused:\n")
-	for _, p := range ReservedPaths() {
+	for _, p := range reservedPaths() {
 		b.WriteString("   - " + code(p) + "\n")
 	}
 	if v.Config.Authority != nil {

@@ -25,7 +25,7 @@ type Verified struct {
 // details.problems ({type, path, detail} each) and the text that adapters report (docs/bundles.md#the-seal) as
 // message; bundle_too_large for a bundle beyond DefaultLimits; bundle_unreadable.
 func OpenVerified(root *os.Root, dir string, id Identity) (*Verified, error) {
-	lim := DefaultLimits()
+	lim := defaultLimits()
 	d, err := bundleDir(root, dir)
 	if err != nil {
 		var coded *wire.Error

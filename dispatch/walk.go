@@ -24,9 +24,9 @@ type Limits struct {
 	Bytes     int64 // of all files together
 }
 
-// DefaultLimits returns the limits of a bundle. Bundles of active turns are kept in the repository, so they are
+// defaultLimits returns the limits of a bundle. Bundles of active turns are kept in the repository, so they are
 // documents, not data sets.
-func DefaultLimits() Limits {
+func defaultLimits() Limits {
 	return Limits{Files: maxManifestFiles, Depth: 16, FileBytes: 64 << 20, Bytes: 64 << 20}
 }
 

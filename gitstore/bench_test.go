@@ -160,7 +160,7 @@ func BenchmarkFingerprint(b *testing.B) {
 	defer func() { _ = root.Close() }()
 	b.SetBytes(int64(len(data)))
 	for b.Loop() {
-		if Fingerprint(root, "f")[:7] != "sha256:" {
+		if fingerprint(root, "f")[:7] != "sha256:" {
 			b.Fatal("unreadable")
 		}
 	}

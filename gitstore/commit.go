@@ -70,7 +70,7 @@ func (tx *Tx) Commit(ctx context.Context, ch Change) (*Committed, error) {
 	if _, err := git.RunRef(run); err != nil {
 		return nil, err
 	}
-	if err := tx.MayBuild(ch.Record.Name); err != nil {
+	if err := tx.mayBuild(ch.Record.Name); err != nil {
 		return nil, err
 	}
 	if err := s.unmoved(tx); err != nil {

@@ -23,12 +23,12 @@ const (
 
 var hashBuffers = sync.Pool{New: func() any { b := make([]byte, 64<<10); return &b }}
 
-// Fingerprint returns "sha256:<hex>" of the bytes that a reader of path below root gets, "deleted" when there is no
+// fingerprint returns "sha256:<hex>" of the bytes that a reader of path below root gets, "deleted" when there is no
 // file, "unreadable" for a directory, a device, a file without read permission or a path that leads out of root.
 //
 // Symbolic links are followed as a reader would, but only within root: a link to /etc/passwd must not put a
 // fingerprint of that file into a ledger. A dangling link is "deleted".
-func Fingerprint(root *os.Root, path string) string {
+func fingerprint(root *os.Root, path string) string {
 	// A named pipe would block the open until a process writes to it.
 	f, err := root.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {

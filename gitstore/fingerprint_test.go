@@ -78,7 +78,7 @@ func TestFingerprint(t *testing.T) {
 			"/secret": "unreadable",
 		"a\x00b": "unreadable",
 	} {
-		if got := Fingerprint(root, path); got != want {
+		if got := fingerprint(root, path); got != want {
 			t.Errorf("%q: %s, want %s", path, got, want)
 		}
 	}
@@ -86,7 +86,7 @@ func TestFingerprint(t *testing.T) {
 		if err := os.Chmod(in("file"), 0); err != nil {
 			t.Fatal(err)
 		}
-		if got := Fingerprint(root, "file"); got != "unreadable" {
+		if got := fingerprint(root, "file"); got != "unreadable" {
 			t.Errorf("without permission: %s", got)
 		}
 	}
@@ -104,7 +104,7 @@ func TestFingerprintIsTheHashOfTheBytes(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, "f"), data, 0o644); err != nil {
 			rt.Fatal(err)
 		}
-		if got := Fingerprint(root, "f"); got != fmt.Sprintf("sha256:%x", sha256.Sum256(data)) {
+		if got := fingerprint(root, "f"); got != fmt.Sprintf("sha256:%x", sha256.Sum256(data)) {
 			rt.Fatal(got)
 		}
 	})
@@ -122,7 +122,7 @@ func TestFingerprintOddNames(t *testing.T) {
 		if err := root.WriteFile(name, []byte("2"), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if got := Fingerprint(root, name); got != fmt.Sprintf("sha256:%x", sha256.Sum256([]byte("2"))) {
+		if got := fingerprint(root, name); got != fmt.Sprintf("sha256:%x", sha256.Sum256([]byte("2"))) {
 			t.Errorf("%q: %s", name, got)
 		}
 	}

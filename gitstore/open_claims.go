@@ -28,9 +28,9 @@ func harmless() []string {
 		"record_audit", "record_lease", "send_message", "ack_message", protocol.OpClaim}
 }
 
-// MayBuild refuses an operation that would build on an unconfirmed claim. The error is a *wire.Error of code
+// mayBuild refuses an operation that would build on an unconfirmed claim. The error is a *wire.Error of code
 // confirmation_required.
-func (tx *Tx) MayBuild(operation string) error {
+func (tx *Tx) mayBuild(operation string) error {
 	if len(tx.open) == 0 || slices.Contains(harmless(), operation) {
 		return nil
 	}

@@ -161,7 +161,7 @@ func (s *Store) MakeDir(path string) error {
 }
 
 // Fingerprint returns the marker of a project-relative path (docs/spec/observation.md#baseline).
-func (s *Store) Fingerprint(path string) string { return Fingerprint(s.work.Root, path) }
+func (s *Store) Fingerprint(path string) string { return fingerprint(s.work.Root, path) }
 
 // DefaultBranch returns the branch of HEAD, main when it is detached.
 func (s *Store) DefaultBranch(ctx context.Context) string {

@@ -11,11 +11,11 @@ import (
 	shapes "github.com/git-agentxchain/git-agentxchain/internal/secrets"
 )
 
-// InheritedNames returns the variables that a process hook always inherits, in order; a name ending in * means
+// inheritedNames returns the variables that a process hook always inherits, in order; a name ending in * means
 // every name with that prefix. Others must be requested, by the hook's env_names or by the user's own setting.
 // Variables of git (GIT_*) are never passed on, because they would tie the git commands of a hook to the command
 // that runs it.
-func InheritedNames() []string {
+func inheritedNames() []string {
 	names := []string{"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_*", "TZ", "TMPDIR", "TEMP", "TMP",
 		"TERM", "XDG_*"}
 	if runtime.GOOS == "windows" {
@@ -68,7 +68,7 @@ func ownEnv(h Hook) []string {
 }
 
 func inherited(name string) bool {
-	for _, p := range InheritedNames() {
+	for _, p := range inheritedNames() {
 		if prefix, ok := strings.CutSuffix(p, "*"); ok && len(name) >= len(prefix) &&
 			sameName(name[:len(prefix)], prefix) || sameName(p, name) {
 			return true

@@ -83,9 +83,9 @@ type Sent struct {
 	changed bool
 }
 
-// ParseSent reads the file; anything but an array counts as empty, and anything but a string is
+// parseSent reads the file; anything but an array counts as empty, and anything but a string is
 // dropped.
-func ParseSent(data []byte) *Sent {
+func parseSent(data []byte) *Sent {
 	s := &Sent{}
 	v, err := ojson.Decode(data)
 	if err != nil {
@@ -100,8 +100,8 @@ func ParseSent(data []byte) *Sent {
 	return s
 }
 
-// Encode returns the content of the file.
-func (s *Sent) Encode() []byte {
+// encode returns the content of the file.
+func (s *Sent) encode() []byte {
 	list := make([]any, len(s.keys))
 	for i, k := range s.keys {
 		list[i] = k
@@ -109,9 +109,9 @@ func (s *Sent) Encode() []byte {
 	return ojson.Pretty(list)
 }
 
-// Due returns the reminders that are due at now, and forgets those of approvals that no longer
+// due returns the reminders that are due at now, and forgets those of approvals that no longer
 // wait. Keys that do not belong to a reminder stay.
-func (s *Sent) Due(c Config, st *run.State, now time.Time) []Reminder {
+func (s *Sent) due(c Config, st *run.State, now time.Time) []Reminder {
 	waiting := approvals(st)
 	s.forget(waiting)
 	if !c.Reminding() {
@@ -194,8 +194,8 @@ func (s *Sent) retry(key string) []string {
 	return out
 }
 
-// Record notes the outcome of a reminder.
-func (s *Sent) Record(r Reminder, results []Result) {
+// record notes the outcome of a reminder.
+func (s *Sent) record(r Reminder, results []Result) {
 	if !slices.Contains(s.keys, r.key) {
 		s.keys = append(s.keys, r.key)
 	}
@@ -221,8 +221,8 @@ func Remind(root *os.Root, c Config, st *run.State, now time.Time, lock func() (
 	if err != nil {
 		return err
 	}
-	sent := ParseSent(data)
-	due := sent.Due(c, st, now)
+	sent := parseSent(data)
+	due := sent.due(c, st, now)
 	if len(due) == 0 && !sent.changed {
 		return nil
 	}
@@ -235,18 +235,18 @@ func Remind(root *os.Root, c Config, st *run.State, now time.Time, lock func() (
 	if data, err = readReminders(root); err != nil {
 		return err
 	}
-	sent = ParseSent(data)
-	for _, r := range sent.Due(c, st, now) {
+	sent = parseSent(data)
+	for _, r := range sent.due(c, st, now) {
 		results, ok := send(r.Event)
 		if !ok {
 			break
 		}
-		sent.Record(r, results)
+		sent.record(r, results)
 	}
 	if !sent.changed {
 		return nil
 	}
-	return durable.WriteFileRoot(root, RemindersPath, sent.Encode(), 0o644)
+	return durable.WriteFileRoot(root, RemindersPath, sent.encode(), 0o644)
 }
 
 func readReminders(root *os.Root) ([]byte, error) {

@@ -49,10 +49,10 @@ func results(delivered ...bool) []Result {
 func TestDue(t *testing.T) {
 	s := waiting("run_1", asked)
 	sent := &Sent{}
-	if due := sent.Due(reminding, s, after(299*time.Second)); len(due) != 0 {
+	if due := sent.due(reminding, s, after(299*time.Second)); len(due) != 0 {
 		t.Fatalf("%v", due)
 	}
-	due := sent.Due(reminding, s, after(301*time.Second))
+	due := sent.due(reminding, s, after(301*time.Second))
 	if len(due) != 1 || due[0].Event.Type != ApprovalReminder || due[0].Event.Only != nil {
 		t.Fatalf("%v", due)
 	}
@@ -60,14 +60,14 @@ func TestDue(t *testing.T) {
 	if got := string(ojson.Compact(due[0].Event.Payload)); got != want {
 		t.Error(got)
 	}
-	sent.Record(due[0], results(true, true))
-	if due := sent.Due(reminding, s, after(302*time.Second)); len(due) != 0 {
+	sent.record(due[0], results(true, true))
+	if due := sent.due(reminding, s, after(302*time.Second)); len(due) != 0 {
 		t.Errorf("sent twice: %v", due)
 	}
-	if due := (&Sent{}).Due(reminding, s, after(time.Hour)); len(due) != 2 {
+	if due := (&Sent{}).due(reminding, s, after(time.Hour)); len(due) != 2 {
 		t.Errorf("overdue: %v", due)
 	}
-	if got := string(sent.Encode()); got != "[\n  \"pending_phase_transition:300:run_1:2026-03-04T05:00:00.000Z\"\n]\n" {
+	if got := string(sent.encode()); got != "[\n  \"pending_phase_transition:300:run_1:2026-03-04T05:00:00.000Z\"\n]\n" {
 		t.Errorf("%q", got)
 	}
 }
@@ -75,9 +75,9 @@ func TestDue(t *testing.T) {
 func TestReminderOfAnotherApprovalIsNotSuppressed(t *testing.T) {
 	sent := &Sent{}
 	send := func(s *run.State, at time.Time) int {
-		due := sent.Due(reminding, s, at)
+		due := sent.due(reminding, s, at)
 		for _, r := range due {
-			sent.Record(r, results(true, true))
+			sent.record(r, results(true, true))
 		}
 		return len(due)
 	}
@@ -105,40 +105,40 @@ func TestReminderOfAnotherApprovalIsNotSuppressed(t *testing.T) {
 func TestFailedReminders(t *testing.T) {
 	s, at := waiting("run_1", asked), after(400*time.Second)
 	sent := &Sent{}
-	sent.Record(sent.Due(reminding, s, at)[0], results(true, false))
+	sent.record(sent.due(reminding, s, at)[0], results(true, false))
 	for i := range 2 {
-		sent = ParseSent(sent.Encode())
-		due := sent.Due(reminding, s, at)
+		sent = parseSent(sent.encode())
+		due := sent.due(reminding, s, at)
 		if len(due) != 1 || !slices.Equal(due[0].Event.Only, []string{"b"}) {
 			t.Fatalf("evaluation %d: %+v", i, due)
 		}
-		sent.Record(due[0], []Result{{Webhook: "b"}})
+		sent.record(due[0], []Result{{Webhook: "b"}})
 	}
-	if due := sent.Due(reminding, s, at); len(due) != 0 {
+	if due := sent.due(reminding, s, at); len(due) != 0 {
 		t.Errorf("no end of it: %+v %q", due, sent.keys)
 	}
 
 	sent = &Sent{}
-	sent.Record(sent.Due(reminding, s, at)[0], results(false, false))
-	due := sent.Due(reminding, s, at)
-	sent.Record(due[0], []Result{{Webhook: "a", Delivered: true}, {Webhook: "b", Delivered: true}})
-	if len(sent.Due(reminding, s, at)) != 0 || len(sent.keys) != 1 {
+	sent.record(sent.due(reminding, s, at)[0], results(false, false))
+	due := sent.due(reminding, s, at)
+	sent.record(due[0], []Result{{Webhook: "a", Delivered: true}, {Webhook: "b", Delivered: true}})
+	if len(sent.due(reminding, s, at)) != 0 || len(sent.keys) != 1 {
 		t.Errorf("%q", sent.keys)
 	}
 }
 
 func TestForeignKeys(t *testing.T) {
-	sent := ParseSent(
+	sent := parseSent(
 		[]byte(`["pending_run_completion:300","pending_phase_transition:300","something else",7,"something else"]`),
 	)
-	if due := sent.Due(reminding, waiting("run_1", asked), after(400*time.Second)); len(due) != 1 {
+	if due := sent.due(reminding, waiting("run_1", asked), after(400*time.Second)); len(due) != 1 {
 		t.Errorf("%v", due)
 	}
 	if d := cmp.Diff([]string{"pending_phase_transition:300", "something else"}, sent.keys); d != "" {
 		t.Error(d)
 	}
 	for _, s := range []string{"", "{}", "[", "null", `"x"`} {
-		if got := ParseSent([]byte(s)); len(got.keys) != 0 {
+		if got := parseSent([]byte(s)); len(got.keys) != 0 {
 			t.Errorf("%q: %q", s, got.keys)
 		}
 	}
@@ -152,11 +152,11 @@ func TestRemindersOnce(t *testing.T) {
 		sent, count, at := &Sent{}, map[string]int{}, after(0)
 		for _, step := range rapid.SliceOfN(rapid.IntRange(0, 400), 1, 12).Draw(t, "steps") {
 			at = at.Add(time.Duration(step) * time.Second)
-			for _, r := range sent.Due(reminding, s, at) {
+			for _, r := range sent.due(reminding, s, at) {
 				count[r.key]++
-				sent.Record(r, results(true, true))
+				sent.record(r, results(true, true))
 			}
-			sent = ParseSent(sent.Encode())
+			sent = parseSent(sent.encode())
 		}
 		want := 0
 		for _, th := range reminding.SLA.Thresholds {
@@ -242,9 +242,9 @@ func TestRemindRefusesWhatIsNoFile(t *testing.T) {
 func FuzzParseSent(f *testing.F) {
 	f.Add([]byte(`["pending_phase_transition:300:run_1:2026-03-04T05:00:00.000Z#a=2"]`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		s := ParseSent(data)
-		s.Due(reminding, waiting("run_1", asked), after(time.Hour))
-		again := ParseSent(s.Encode())
+		s := parseSent(data)
+		s.due(reminding, waiting("run_1", asked), after(time.Hour))
+		again := parseSent(s.encode())
 		if !slices.Equal(again.keys, s.keys) {
 			t.Fatalf("%q %q", s.keys, again.keys)
 		}

@@ -44,8 +44,8 @@ func runRoots() []string {
 		[]string{pidFile, dashboardFile, ".planning"})
 }
 
-// RestoreRoots returns the roots that a restore replaces: all except the dashboard's session.
-func RestoreRoots() []string {
+// restoreRoots returns the roots that a restore replaces: all except the dashboard's session.
+func restoreRoots() []string {
 	roots := runRoots()
 	out := roots[:0]
 	for _, r := range roots {
@@ -56,9 +56,9 @@ func RestoreRoots() []string {
 	return out
 }
 
-// Restorable reports whether a restore would write a path.
-func Restorable(path string) bool {
-	return slices.ContainsFunc(RestoreRoots(), func(r string) bool {
+// restorable reports whether a restore would write a path.
+func restorable(path string) bool {
+	return slices.ContainsFunc(restoreRoots(), func(r string) bool {
 		return path == r || strings.HasPrefix(path, r+"/")
 	})
 }

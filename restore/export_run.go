@@ -169,7 +169,7 @@ func (r *runExport) unfit(paths []string) {
 	var rules pathRules
 	n := 0
 	for _, p := range paths {
-		if !Restorable(p) {
+		if !restorable(p) {
 			continue // a restore ignores it
 		}
 		var refusal *wire.Error

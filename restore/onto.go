@@ -105,9 +105,9 @@ func (o *Onto) judge(ctx context.Context, t *restoring) error {
 	}
 	for _, p := range changed {
 		switch {
-		case Restorable(p) && t.in.Holds(t.store.Work().Root, p):
+		case restorable(p) && t.in.Holds(t.store.Work().Root, p):
 			o.add(p, true, "committed since the export, with the bytes the artifact has")
-		case Restorable(p):
+		case restorable(p):
 			o.add(p, false, "committed since the export, and "+t.otherwise(p))
 		case t.isWork(p) && !t.in.Holds(t.store.Work().Root, p):
 			o.add(p, false, "committed since the export, and the work in progress changes it")

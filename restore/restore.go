@@ -174,7 +174,7 @@ func (t *restoring) prepare(ctx context.Context) error {
 	t.in = &incoming.Set{
 		Files:  a.files,
 		Open:   a.open,
-		Roots:  RestoreRoots(),
+		Roots:  restoreRoots(),
 		Spare:  wire.GeneratedReport,
 		Bundle: b,
 		Detail: ojson.NewObject("exported_at", a.exportedAt(), "head", a.head(), "files", len(a.files)),

@@ -47,7 +47,7 @@ func (t *restoring) clean(ctx context.Context) error {
 	var names []string
 	for _, p := range status.Paths() {
 		d := status.Dirty[p]
-		governed := Restorable(strings.TrimSuffix(p, "/")) || t.isWork(p)
+		governed := restorable(strings.TrimSuffix(p, "/")) || t.isWork(p)
 		switch {
 		case operationalNow(p) || governed && !d.Unmerged && t.in.Holds(t.store.Work().Root, p):
 		case governed || d.Unmerged || turn != "" && !d.Untracked:

@@ -198,13 +198,13 @@ func TestPathsThatAreAllowed(t *testing.T) {
 		}
 	}
 	rapid.Check(t, func(rt *rapid.T) {
-		p := rapid.SampledFrom(RestoreRoots()).Draw(rt, "root") + rapid.StringOf(rapid.SampledFrom([]rune{'/', '.',
+		p := rapid.SampledFrom(restoreRoots()).Draw(rt, "root") + rapid.StringOf(rapid.SampledFrom([]rune{'/', '.',
 			'\\', 'a', 'g', 'i', 't', '~', '1', ' ', '\x00', '\u200c', ':', 'G'})).Draw(rt, "rest")
 		var r pathRules
 		if r.check(p) != nil {
 			return
 		}
-		if !filepath.IsLocal(filepath.FromSlash(p)) || filepath.ToSlash(filepath.Clean(p)) != p || !Restorable(p) {
+		if !filepath.IsLocal(filepath.FromSlash(p)) || filepath.ToSlash(filepath.Clean(p)) != p || !restorable(p) {
 			rt.Fatalf("%q is allowed", p)
 		}
 	})
@@ -220,7 +220,7 @@ func FuzzRestorePath(f *testing.F) {
 		if r.check(p) != nil {
 			return
 		}
-		if !filepath.IsLocal(filepath.FromSlash(p)) || filepath.ToSlash(filepath.Clean(p)) != p || !Restorable(p) {
+		if !filepath.IsLocal(filepath.FromSlash(p)) || filepath.ToSlash(filepath.Clean(p)) != p || !restorable(p) {
 			t.Fatalf("%q is allowed", p)
 		}
 		if err := r.check(p); err == nil {

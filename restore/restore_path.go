@@ -63,7 +63,7 @@ func (r *pathRules) check(path string) error {
 			return unsafePath(path, "%s", why)
 		}
 	}
-	if !Restorable(path) {
+	if !restorable(path) {
 		return unsafePath(path, "it is not among the governed files")
 	}
 	return r.unique(path)

@@ -108,7 +108,7 @@ func sound(t *testing.T, dir string) {
 func governedBytes(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	out := make(map[string]string)
-	for _, root := range RestoreRoots() {
+	for _, root := range restoreRoots() {
 		_ = filepath.WalkDir(filepath.Join(dir, filepath.FromSlash(root)),
 			func(p string, d os.DirEntry, err error) error {
 				if err == nil && d.Type().IsRegular() {

@@ -55,7 +55,7 @@ func (r *runExport) work(status *gitstatus.Status, dirty []string) error {
 	search.allowed = r.opt.AllowSecrets
 	var rules pathRules
 	for _, p := range dirty {
-		if Restorable(strings.TrimSuffix(p, "/")) {
+		if restorable(strings.TrimSuffix(p, "/")) {
 			continue
 		}
 		d := status.Dirty[p]
@@ -113,7 +113,7 @@ func workPath(p string) string {
 			return why
 		}
 	}
-	if first, _, _ := strings.Cut(fold(p), "/"); first == ".agentxchain" || Restorable(p) {
+	if first, _, _ := strings.Cut(fold(p), "/"); first == ".agentxchain" || restorable(p) {
 		return "it is among the governed files"
 	}
 	return ""

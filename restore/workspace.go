@@ -59,7 +59,7 @@ func (r *runExport) workspace(ctx context.Context) error {
 		tree = string(oid)
 	}
 	for _, p := range dirty {
-		if !Restorable(strings.TrimSuffix(p, "/")) {
+		if !restorable(strings.TrimSuffix(p, "/")) {
 			e.Blockers = append(e.Blockers, blockerDirty+p)
 			e.Offer = !r.opt.WithWork
 		}

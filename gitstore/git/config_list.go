@@ -30,8 +30,8 @@ func (l ConfigList) Last(key string) (value string, ok bool) {
 	return "", false
 }
 
-// All returns every value of a key.
-func (l ConfigList) All(key string) (values []string) {
+// all returns every value of a key.
+func (l ConfigList) all(key string) (values []string) {
 	key = gitconfig.Lower(key)
 	for _, s := range l {
 		if s.Key == key {

@@ -55,7 +55,7 @@ func (r *Repository) Settings(ctx context.Context, key string) ([]string, error)
 	if err != nil {
 		return nil, err
 	}
-	return list.All(key), nil
+	return list.all(key), nil
 }
 
 // LocalSettings is Settings for the repository's own configuration alone, which its linked work trees share and

@@ -187,8 +187,8 @@ func (s *ObjectFiles) Check(oid object.OID, kind string, data []byte) error {
 // Damaged implements StoredChecker.
 func (s *ObjectFiles) Damaged() bool { return s.damaged.Load() }
 
-// Borrows implements StoredChecker.
-func (s *ObjectFiles) Borrows() bool {
+// borrows implements StoredChecker.
+func (s *ObjectFiles) borrows() bool {
 	_, err := os.Stat(filepath.Join(s.loose.Dir, "info", "alternates"))
 	return err == nil || os.Getenv("GIT_ALTERNATE_OBJECT_DIRECTORIES") != ""
 }
@@ -212,7 +212,7 @@ func (s *ObjectFiles) Has(ctx context.Context, oid object.OID) bool {
 	}
 	// Only alternates and packs that are not opened can still have it. Otherwise git is not asked: in a partial
 	// clone the question alone would fetch the object.
-	if !s.Borrows() && !s.Packs.Partial() {
+	if !s.borrows() && !s.Packs.Partial() {
 		return false
 	}
 	_, err := s.cat.git.Run(ctx, nil, "cat-file", "-e", string(oid))

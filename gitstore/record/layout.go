@@ -63,8 +63,8 @@ func Slot(n int) (hi, lo string) {
 	return string(b[:]), string([]byte{digits[l/10], digits[l%10]})
 }
 
-// ParseSlot is the inverse of Slot.
-func ParseSlot(hi, lo string) (int, bool) {
+// parseSlot is the inverse of Slot.
+func parseSlot(hi, lo string) (int, bool) {
 	h, ok1 := decimal(hi, 6)
 	l, ok2 := decimal(lo, 2)
 	if !ok1 || !ok2 || l >= fanout {

@@ -63,7 +63,7 @@ func (e *LedgerEdit) append(data []byte) error {
 		return err
 	}
 	first := max(e.n-1, 0)
-	for i, seg := range CutSegments(tail, data) {
+	for i, seg := range cutSegments(tail, data) {
 		if first+i >= MaxSlots {
 			return fail.Errorf(fail.CodeUnreadable, nil, "%s has more segments than can be counted", e.ledger.Path())
 		}
@@ -97,7 +97,7 @@ func (e *LedgerEdit) amend(old, line []byte) error {
 		if err != nil {
 			return err
 		}
-		if at := FindLine(data, old); at >= 0 {
+		if at := findLine(data, old); at >= 0 {
 			e.changed[i] = replaceLine(data, at, old, line)
 			e.grown += int64(len(line) - len(old))
 			return nil
@@ -124,7 +124,7 @@ func (e *LedgerEdit) write(t *Edit) (n, tail int, err error) {
 func AmendWorking(data []byte, amends []ledger.Amend) ([]byte, bool) {
 	data = bytes.Clone(data)
 	for _, a := range amends {
-		at := FindLine(data, a.Old)
+		at := findLine(data, a.Old)
 		if at < 0 {
 			return nil, false
 		}

@@ -43,7 +43,7 @@ func CompareSegments(r *Reader, l wire.Ledger, segs []object.OID, data []byte) (
 	off := 0
 	for i, oid := range segs {
 		rest := data[off:]
-		n := GuessSegment(rest)
+		n := guessSegment(rest)
 		if r.BlobID(rest[:n]) != oid {
 			seg, err := r.Blob(oid)
 			if err != nil {

@@ -209,7 +209,7 @@ func (r *Reader) Slots(root object.OID, path string, trees bool) ([]object.OID, 
 			return nil, err
 		}
 		for _, lo := range los {
-			if n, ok := ParseSlot(hi.Name, lo.Name); !ok || n != len(out) || lo.IsTree() != trees {
+			if n, ok := parseSlot(hi.Name, lo.Name); !ok || n != len(out) || lo.IsTree() != trees {
 				return nil, Malformed(root, "%s/%s/%s is not number %d", path, hi.Name, lo.Name, len(out))
 			}
 			out = append(out, lo.OID)
@@ -234,7 +234,7 @@ func (r *Reader) LastSlot(root object.OID, path string) (n int, last object.OID,
 	}
 	if len(los) > 0 {
 		lo := los[len(los)-1]
-		if i, ok := ParseSlot(hi.Name, lo.Name); ok {
+		if i, ok := parseSlot(hi.Name, lo.Name); ok {
 			return i + 1, lo.OID, nil
 		}
 	}

@@ -15,9 +15,9 @@ import (
 // segment exceeds the limit only when a line in it is amended.
 const SegmentLimit = 16 << 10
 
-// CutSegments appends data to a ledger whose last segment is tail and returns the segments that replace it: the
+// cutSegments appends data to a ledger whose last segment is tail and returns the segments that replace it: the
 // first takes tail's place. It never splits a line, not even one that an earlier append left incomplete.
-func CutSegments(tail, data []byte) [][]byte {
+func cutSegments(tail, data []byte) [][]byte {
 	var out [][]byte
 	cur := tail[:len(tail):len(tail)]
 	for len(data) > 0 {
@@ -40,9 +40,9 @@ func CutSegments(tail, data []byte) [][]byte {
 	return append(out, cur)
 }
 
-// GuessSegment returns how many bytes of data the next segment has if the ledger was only ever appended to in whole
+// guessSegment returns how many bytes of data the next segment has if the ledger was only ever appended to in whole
 // lines. The guess must be checked by hashing: amended segments may be longer.
-func GuessSegment(data []byte) int {
+func guessSegment(data []byte) int {
 	n := lineEnd(data)
 	for n < len(data) {
 		m := lineEnd(data[n:])
@@ -75,8 +75,8 @@ func Lines(data []byte) iter.Seq2[int, []byte] {
 	}
 }
 
-// FindLine returns the offset of the last line of data that equals line, or -1.
-func FindLine(data, line []byte) int {
+// findLine returns the offset of the last line of data that equals line, or -1.
+func findLine(data, line []byte) int {
 	for end := len(data); end > 0; {
 		i := bytes.LastIndex(data[:end], line)
 		if i < 0 {

@@ -22,7 +22,7 @@ func TestCutSegments(t *testing.T) {
 					[]int{0, 1, 100, 3000, SegmentLimit - 1, SegmentLimit, 40000}).Draw(t, "length"))...)
 				data = append(data, '\n')
 			}
-			segs := CutSegments(tail, data)
+			segs := cutSegments(tail, data)
 			full = append(full, segs[:len(segs)-1]...)
 			tail = segs[len(segs)-1]
 			all = append(all, data...)
@@ -39,7 +39,7 @@ func TestCutSegments(t *testing.T) {
 			if i < len(segs)-1 && (len(s) == 0 || s[len(s)-1] != '\n') {
 				t.Errorf("segment %d does not end a line", i)
 			}
-			if n := GuessSegment(rest); n != len(s) {
+			if n := guessSegment(rest); n != len(s) {
 				t.Errorf("segment %d: guessed %d, has %d", i, n, len(s))
 			}
 			rest = rest[len(s):]
@@ -55,7 +55,7 @@ func TestFindLine(t *testing.T) {
 		{"a\nb\na\n", "a", 4}, {"a\nb\n", "b", 2}, {"ab\nb", "b", 3}, {"ab\n", "b", -1}, {"ba\n", "b", -1},
 		{"", "x", -1}, {"x", "x", 0}, {"aa\naaa\n", "aa", 0}, {"a\n\nb\n", "zz", -1},
 	} {
-		if got := FindLine([]byte(c.data), []byte(c.line)); got != c.want {
+		if got := findLine([]byte(c.data), []byte(c.line)); got != c.want {
 			t.Errorf("%q in %q: %d, want %d", c.line, c.data, got, c.want)
 		}
 	}
@@ -64,13 +64,13 @@ func TestFindLine(t *testing.T) {
 func TestSlots(t *testing.T) {
 	for _, n := range []int{0, 1, 63, 64, 65, 64*64 + 7, MaxSlots - 1} {
 		hi, lo := Slot(n)
-		if got, ok := ParseSlot(hi, lo); !ok || got != n {
+		if got, ok := parseSlot(hi, lo); !ok || got != n {
 			t.Errorf("%d -> %s/%s -> %d", n, hi, lo, got)
 		}
 	}
 	for _, bad := range [][2]string{{"000000", "64"}, {"0", "00"}, {"000000", "0"}, {"00000x", "00"},
 		{"000000", "-1"}} {
-		if _, ok := ParseSlot(bad[0], bad[1]); ok {
+		if _, ok := parseSlot(bad[0], bad[1]); ok {
 			t.Errorf("%v was accepted", bad)
 		}
 	}

@@ -23,7 +23,7 @@ func FetchRuns(ctx context.Context, r *git.Repository, remote string, others []s
 	if fetchListed(ctx, r, remote, others) {
 		return nil
 	}
-	fetches := [][]string{append(append(fetchWhole(ctx, r, remote), "--prune", "--", remote), RunRefspecs(remote)...)}
+	fetches := [][]string{append(append(fetchWhole(ctx, r, remote), "--prune", "--", remote), runRefspecs(remote)...)}
 	if len(others) > 0 {
 		fetches = append(fetches, append(append(FetchArgs(), "--", remote), others...))
 	}

@@ -64,7 +64,7 @@ type remoteChange struct {
 func changesOf(ctx context.Context, r *git.Repository, remote string, others []string) (_ *remoteChange, ok bool) {
 	space := TrackingRefs + remote + "/"
 	var specs []refspec
-	for _, spec := range append(RunRefspecs(remote), others...) {
+	for _, spec := range append(runRefspecs(remote), others...) {
 		x, ok := parseRefspec(spec)
 		if !ok || !strings.HasPrefix(x.to[0], space) {
 			return nil, false

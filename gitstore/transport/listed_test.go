@@ -37,7 +37,7 @@ func TestWhatIsListedIsFetchedAsGitWould(t *testing.T) {
 		theirs := testrepo.New(t, o)
 		for _, r := range []*testrepo.Repo{ours, theirs} {
 			r.Git("remote", "add", "origin", server.Dir)
-			for _, spec := range RunRefspecs("origin") {
+			for _, spec := range runRefspecs("origin") {
 				r.Git("config", "--add", "remote.origin.fetch", spec)
 			}
 		}
@@ -57,7 +57,7 @@ func TestWhatIsListedIsFetchedAsGitWould(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			theirs.Git(append([]string{"fetch", "-q", "--prune", "--no-tags", "origin"}, RunRefspecs("origin")...)...)
+			theirs.Git(append([]string{"fetch", "-q", "--prune", "--no-tags", "origin"}, runRefspecs("origin")...)...)
 			theirs.Git(append([]string{"fetch", "-q", "--no-tags", "origin"}, others...)...)
 			const format = "--format=%(objectname) %(refname)"
 			if got, want := ours.Git("for-each-ref", format, "refs/remotes"),

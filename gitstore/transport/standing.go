@@ -160,7 +160,7 @@ func Elsewhere(ctx context.Context, repo *git.Repository) (run, remote string, e
 	}
 	for _, remote := range all {
 		specs, _ := repo.Git.Run(ctx, nil, "config", "--get-all", "remote."+remote+".fetch")
-		if slices.Contains(strings.Split(string(specs), "\n"), RunRefspecs(remote)[0]) {
+		if slices.Contains(strings.Split(string(specs), "\n"), runRefspecs(remote)[0]) {
 			return "", "", nil // they were fetched, or git fetch fetches them
 		}
 	}

@@ -41,9 +41,9 @@ func TrackingArchive(remote string) string {
 	return TrackingRefs + remote + "/agentxchain/archive-list/"
 }
 
-// RunRefspecs returns the lines of remote.<name>.fetch that fetch records into tracking refs. They are forced: a
+// runRefspecs returns the lines of remote.<name>.fetch that fetch records into tracking refs. They are forced: a
 // tracking ref says where the remote is, even when it went back.
-func RunRefspecs(remote string) []string {
+func runRefspecs(remote string) []string {
 	return []string{
 		"+" + git.RunRefPrefix + "*:" + TrackingPrefix(remote) + "*",
 		"+" + record.ConflictRefPrefix + "*:" + TrackingConflicts(remote) + "*",
@@ -62,7 +62,7 @@ func TrackRuns(ctx context.Context, r *git.Repository, remote string) (added boo
 		return false, nil, err
 	}
 	others = slices.DeleteFunc(strings.Split(string(out), "\n"), func(spec string) bool { return spec == "" })
-	for _, spec := range RunRefspecs(remote) {
+	for _, spec := range runRefspecs(remote) {
 		if i := slices.Index(others, spec); i >= 0 {
 			others = slices.Delete(others, i, i+1)
 			continue

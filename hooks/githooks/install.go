@@ -55,9 +55,9 @@ func Install(ctx context.Context, repo *git.Repository, opt Options) (*Result, e
 	if err != nil {
 		return nil, err
 	}
-	names := ClientNames()
+	names := clientNames()
 	if opt.Server {
-		names = ServerNames()
+		names = serverNames()
 	}
 	if rec != nil && (rec.Way != p.way || !slices.Equal(rec.Names, names)) {
 		// git was updated, or another kind of hook is wanted: remove the old ones cleanly, then start again.

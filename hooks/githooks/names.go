@@ -14,16 +14,16 @@ const (
 	PreReceive           = "pre-receive"
 )
 
-// ClientNames returns the hooks of a repository that people work in.
-func ClientNames() []string {
+// clientNames returns the hooks of a repository that people work in.
+func clientNames() []string {
 	return []string{PreCommit, PrepareCommitMsg, CommitMsg, PrePush, ReferenceTransaction}
 }
 
-// ServerNames returns the hooks of a bare repository that is pushed to.
-func ServerNames() []string { return []string{PreReceive} }
+// serverNames returns the hooks of a bare repository that is pushed to.
+func serverNames() []string { return []string{PreReceive} }
 
 // Names returns every hook that this package handles.
-func Names() []string { return append(ClientNames(), ServerNames()...) }
+func Names() []string { return append(clientNames(), serverNames()...) }
 
 // KnownName reports whether this package handles the hook.
 func KnownName(name string) bool { return slices.Contains(Names(), name) }

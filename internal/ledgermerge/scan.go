@@ -80,7 +80,7 @@ func scan(ledger string, side Side, src Source) (*file, *Conflict, error) {
 			return bad("it holds no record: %v", err)
 		}
 		r := row{text: digestOf(line), at: timestamp(o), start: offset, size: int32(len(line)), line: n}
-		id := Identity(ledger, o)
+		id := identity(ledger, o)
 		if id == "" {
 			r.id = r.text
 		} else {
@@ -137,10 +137,10 @@ func timestamp(o *ojson.Object) string {
 	return ""
 }
 
-// Identity returns what identifies a record of the ledger, "" when only its whole text does
+// identity returns what identifies a record of the ledger, "" when only its whole text does
 // (docs/spec/state.md#events, docs/spec/gates.md#policies, docs/notifications.md#human-escalations). ledger is the
 // base name of the file, such as "history.jsonl".
-func Identity(ledger string, o *ojson.Object) string {
+func identity(ledger string, o *ojson.Object) string {
 	join := func(keys ...string) string {
 		id := ledger
 		for _, k := range keys {

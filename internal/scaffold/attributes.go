@@ -15,9 +15,9 @@ func attributeGroups() []blockGroup {
 		[]string{".agentxchain/*.jsonl -text merge=agentxchain diff=agentxchain"}}}
 }
 
-// MergeAttributes appends the missing lines to an existing .gitattributes. A person's own line for the same pattern
+// mergeAttributes appends the missing lines to an existing .gitattributes. A person's own line for the same pattern
 // takes precedence.
-func MergeAttributes(existing []byte) []byte {
+func mergeAttributes(existing []byte) []byte {
 	return mergeBlock(existing, attributesMarker, attributeGroups(), func(line string) string {
 		pattern, _, _ := strings.Cut(strings.ReplaceAll(line, "\t", " "), " ")
 		return pattern

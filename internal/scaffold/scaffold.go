@@ -89,7 +89,7 @@ func Files(template string, p Params) ([]File, error) {
 		File{Path: ".agentxchain/decision-ledger.jsonl", Content: []byte{}, Mode: 0o644},
 		File{Path: "TALK.md", Content: []byte(talk(p.ProjectName)), Mode: 0o644},
 		File{Path: ".gitignore", Content: p.Agent.mergeIgnore(nil), Mode: 0o644, Merge: p.Agent.mergeIgnore},
-		File{Path: ".gitattributes", Content: MergeAttributes(nil), Mode: 0o644, Merge: MergeAttributes},
+		File{Path: ".gitattributes", Content: mergeAttributes(nil), Mode: 0o644, Merge: mergeAttributes},
 		File{Path: "agentxchain.json", Content: config(t, p), Mode: 0o644},
 	), nil
 }
@@ -103,7 +103,7 @@ func Bare(name string, config []byte) []File {
 		{Path: ".agentxchain/decision-ledger.jsonl", Content: []byte{}, Mode: 0o644},
 		{Path: "TALK.md", Content: []byte(talk(name)), Mode: 0o644},
 		{Path: ".gitignore", Content: MergeIgnore(nil), Mode: 0o644, Merge: MergeIgnore},
-		{Path: ".gitattributes", Content: MergeAttributes(nil), Mode: 0o644, Merge: MergeAttributes},
+		{Path: ".gitattributes", Content: mergeAttributes(nil), Mode: 0o644, Merge: mergeAttributes},
 		{Path: "agentxchain.json", Content: config, Mode: 0o644},
 	}
 }

@@ -268,15 +268,15 @@ func TestMergeIgnoreKeepsAndRepeats(t *testing.T) {
 }
 
 func TestMergeAttributes(t *testing.T) {
-	fresh := string(MergeAttributes(nil))
-	if again := string(MergeAttributes([]byte(fresh))); again != fresh {
+	fresh := string(mergeAttributes(nil))
+	if again := string(mergeAttributes([]byte(fresh))); again != fresh {
 		t.Errorf("merged twice it is\n%s", again)
 	}
 	own := "*.png binary\r\n.agentxchain/*.jsonl merge=union\r\n"
-	if got := string(MergeAttributes([]byte(own))); got != own {
+	if got := string(mergeAttributes([]byte(own))); got != own {
 		t.Errorf("a pattern the person has decided on was decided again:\n%s", got)
 	}
-	if got := string(MergeAttributes([]byte("*.png binary"))); !strings.HasPrefix(got,
+	if got := string(mergeAttributes([]byte("*.png binary"))); !strings.HasPrefix(got,
 		"*.png binary\n\n# git-agentxchain") {
 		t.Errorf("got\n%s", got)
 	}

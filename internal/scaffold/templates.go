@@ -20,8 +20,8 @@ type Template struct {
 // takes to mean "not filled in yet" (docs/spec/gates.md#semantic-evaluators).
 type specHints struct{ purpose, iface, behavior, errors string }
 
-// Templates returns every template, generic first.
-func Templates() []Template {
+// templates returns every template, generic first.
+func templates() []Template {
 	list := []Template{generic(), apiService(), cliTool(), library(), webApp(), fullLocalCLI(), enterpriseApp()}
 	for i := range list {
 		if t := &list[i]; t.phases == nil {
@@ -40,14 +40,14 @@ func DefaultAgent(template string) string {
 // IDs returns the ids of the templates.
 func IDs() []string {
 	var ids []string
-	for _, t := range Templates() {
+	for _, t := range templates() {
 		ids = append(ids, t.ID)
 	}
 	return ids
 }
 
 func find(id string) (Template, bool) {
-	for _, t := range Templates() {
+	for _, t := range templates() {
 		if t.ID == id {
 			return t, true
 		}

@@ -91,9 +91,9 @@ type Lack struct {
 	Command string // the command that sets it up
 }
 
-// Setup says what is missing for signing on this machine. It runs nothing: only signing shows whether a key is
+// setup says what is missing for signing on this machine. It runs nothing: only signing shows whether a key is
 // usable.
-func (s Settings) Setup() Setup {
+func (s Settings) setup() Setup {
 	var out Setup
 	lack := func(command, format string, args ...any) {
 		out.Missing = append(out.Missing, Lack{
@@ -126,7 +126,7 @@ func (s Settings) Setup() Setup {
 // Lacks returns what Setup finds missing, and a key that gpg does not have. It asks only the default gpg: other
 // programs come from a configuration, and a check must not start them.
 func (s Settings) Lacks(ctx context.Context) []Lack {
-	missing := s.Setup().Missing
+	missing := s.setup().Missing
 	if len(missing) > 0 || s.Format != attest.FormatOpenPGP || s.Program != defaultGPG {
 		return missing
 	}

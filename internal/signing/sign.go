@@ -24,7 +24,7 @@ const maxShown = 600
 // or for a touch; it is ended, with everything it started except an agent, when ctx ends. It fails with
 // signing_not_configured or signing_failed.
 func Sign(ctx context.Context, s Settings, payload []byte) (*attest.Envelope, error) {
-	if setup := s.Setup(); !setup.Ready {
+	if setup := s.setup(); !setup.Ready {
 		first := setup.Missing[0]
 		return nil, &wire.Error{
 			Code:    wire.CodeSigningNotConfigured,

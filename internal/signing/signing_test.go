@@ -270,7 +270,7 @@ func TestSetup(t *testing.T) {
 		"nothing of openpgp": {[]string{"gpg.program", "/none"}, []string{"gpg.openpgp.program", "user.signingKey"}},
 	} {
 		s := settings(t, dir, append(c.pairs, "gpg.minTrustLevel", "never")...)
-		setup := s.Setup()
+		setup := s.setup()
 		if setup.Ready != (len(c.lacks) == 0) || len(setup.Missing) != len(c.lacks) {
 			t.Errorf("%s: %+v", name, setup)
 			continue

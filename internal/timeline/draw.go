@@ -96,7 +96,7 @@ func (d *Drawing) add(l *Lane, t *Turn) {
 		To:      d.scale.at(t.End),
 		Turn:    t,
 		Turns:   1,
-		Retries: t.Retries(),
+		Retries: t.retries(),
 		USD:     t.USD,
 		End:     t.End,
 	}
@@ -285,16 +285,16 @@ func (s scale) at(t time.Time) float64 {
 	return s.place[i-1] + part*(s.place[i]-s.place[i-1])
 }
 
-// Label describes a bar in a few words.
-func (b *Bar) Label() string {
+// label describes a bar in a few words.
+func (b *Bar) label() string {
 	if b.Turns > 1 {
 		return text.Count(b.Turns, "turn", "turns")
 	}
 	return b.Turn.ID
 }
 
-// Title is everything a bar says, on one line.
-func (b *Bar) Title() string {
+// title is everything a bar says, on one line.
+func (b *Bar) title() string {
 	t := b.Turn
 	s := ""
 	if b.Turns == 1 {
@@ -311,13 +311,13 @@ func (b *Bar) Title() string {
 		}
 	}
 	if b.USD > 0 {
-		s += "; " + Dollars(b.USD)
+		s += "; " + dollars(b.USD)
 	}
 	return text.ClipRunes(s, 400)
 }
 
-// Dollars formats a sum to the cent.
-func Dollars(usd float64) string { return fmt.Sprintf("$%.2f", usd) }
+// dollars formats a sum to the cent.
+func dollars(usd float64) string { return fmt.Sprintf("$%.2f", usd) }
 
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05") }
 
@@ -345,10 +345,10 @@ func (d *Drawing) Rows(limit int) (rows []Row, left int) {
 			b := &d.Lanes[i].Bars[j]
 			t, cost := b.Turn, ""
 			if b.USD > 0 {
-				cost = Dollars(b.USD)
+				cost = dollars(b.USD)
 			}
 			if b.Turns > 1 {
-				add(t.Start, "", b.Retries > 0, b.Label(), d.Lanes[i].Name, t.Phase, "", Lasting(b.End.Sub(t.Start)),
+				add(t.Start, "", b.Retries > 0, b.label(), d.Lanes[i].Name, t.Phase, "", Lasting(b.End.Sub(t.Start)),
 					cost,
 					retries(b.Retries))
 				continue

@@ -78,8 +78,8 @@ func (t *Turn) who() string {
 	return t.Role + " in " + t.Repo
 }
 
-// Retries returns how often the work on the turn began again. A result that was refused, and then sent back, is one of them.
-func (t *Turn) Retries() int {
+// retries returns how often the work on the turn began again. A result that was refused, and then sent back, is one of them.
+func (t *Turn) retries() int {
 	n := 0
 	for i := 1; i < len(t.Attempts); i++ {
 		if t.Attempts[i].Outcome != SentBack || t.Attempts[i-1].Outcome != Refused {

@@ -21,7 +21,7 @@ type Sum struct {
 
 func (s *Sum) add(t *Turn) {
 	s.Turns++
-	s.Retries += t.Retries()
+	s.Retries += t.retries()
 	s.USD += t.USD
 	s.InputTokens += t.InputTokens
 	s.OutputTokens += t.OutputTokens

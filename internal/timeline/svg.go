@@ -180,7 +180,7 @@ func laneNote(l *Lane, s *Sum) string {
 	}
 	out += " · " + Lasting(s.Worked)
 	if s.USD > 0 {
-		out += " · " + Dollars(s.USD)
+		out += " · " + dollars(s.USD)
 	}
 	return out
 }
@@ -209,7 +209,7 @@ func (w *svg) bar(b *Bar, y int) {
 	if link {
 		w.f(`<a href="%s">`, esc(w.l.Turn(b.Turn.ID)))
 	}
-	w.f(`<title>%s</title>`, esc(b.Title()))
+	w.f(`<title>%s</title>`, esc(b.title()))
 	w.segments(b, y, barHeight)
 	if link {
 		w.f(`<rect class="turn" x="%s" y="%d" width="%s" height="%d" rx="2" pointer-events="all"/></a>`,

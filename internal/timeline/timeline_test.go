@@ -83,7 +83,7 @@ func TestRefusedAndSentBack(t *testing.T) {
 		4 {"event_type":"acceptance_failed","run_id":"run_1","phase":"plan","status":"active","turn":{"turn_id":"t1","role_id":"pm"},"payload":{"reason":"no notes"}}
 		5 {"event_type":"turn_rejected","run_id":"run_1","phase":"plan","status":"blocked","turn":{"turn_id":"t1","role_id":"pm"},"payload":{"retrying":false,"reason":"no notes"}}`)
 	p := Build(facts, Options{Run: "run_1", Now: t0.Add(9 * time.Minute)})
-	if len(p.Turns) != 1 || p.Turns[0].Outcome != Failed || len(p.Turns[0].Attempts) != 2 || p.Turns[0].Retries() != 1 {
+	if len(p.Turns) != 1 || p.Turns[0].Outcome != Failed || len(p.Turns[0].Attempts) != 2 || p.Turns[0].retries() != 1 {
 		t.Errorf("the picture has %+v", p.Turns)
 	}
 }
@@ -93,7 +93,7 @@ func TestPictureOfARun(t *testing.T) {
 	var got strings.Builder
 	for i := range p.Turns {
 		x := &p.Turns[i]
-		fmt.Fprintf(&got, "%s %s %s %s %s:", x.ID, x.Role, x.Phase, x.Outcome, Dollars(x.USD))
+		fmt.Fprintf(&got, "%s %s %s %s %s:", x.ID, x.Role, x.Phase, x.Outcome, dollars(x.USD))
 		for _, a := range x.Attempts {
 			fmt.Fprintf(&got, " [%s %s %s]", a.Outcome, Lasting(a.End.Sub(a.Start)), a.Why)
 		}

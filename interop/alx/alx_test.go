@@ -65,11 +65,11 @@ func TestErrorCodes(t *testing.T) {
 			t.Errorf("%+v", c)
 		}
 		seen[c.Code], last = true, c.Status
-		if HTTPStatus(c.Code) != c.Status || !KnownErrorCode(c.Code) {
+		if HTTPStatus(c.Code) != c.Status || !knownErrorCode(c.Code) {
 			t.Errorf("%s", c.Code)
 		}
 	}
-	if HTTPStatus("x") != 500 || KnownErrorCode("x") {
+	if HTTPStatus("x") != 500 || knownErrorCode("x") {
 		t.Error("a stranger is known")
 	}
 	for code, ok := range map[string]bool{
@@ -114,7 +114,7 @@ func TestNegotiation(t *testing.T) {
 		if (e == nil) != (code == "") || e != nil && e.Code != code {
 			t.Errorf("%q: %v", version, e)
 		}
-		if e != nil && !slices.Equal(e.Details.Strings("supportedVersions"), SupportedVersions()) {
+		if e != nil && !slices.Equal(e.Details.Strings("supportedVersions"), supportedVersions()) {
 			t.Errorf("%q: the supported versions are not named: %s", version, ojson.Compact(e.Details))
 		}
 	}

@@ -83,8 +83,8 @@ func HTTPStatus(code string) int {
 	return 500
 }
 
-// KnownErrorCode reports whether code is in the closed list.
-func KnownErrorCode(code string) bool {
+// knownErrorCode reports whether code is in the closed list.
+func knownErrorCode(code string) bool {
 	return slices.ContainsFunc(ErrorCodes(), func(c ErrorCode) bool { return c.Code == code })
 }
 

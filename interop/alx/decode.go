@@ -186,7 +186,7 @@ func (d Decoder) envelope(e Envelope, why *Error) *Error {
 		return fieldError("error", "is missing although ok is false")
 	case why != nil && !MachineCode(why.Code):
 		return fieldError("error.code", "is not a machine-readable code")
-	case why != nil && d.Strict && !KnownErrorCode(why.Code):
+	case why != nil && d.Strict && !knownErrorCode(why.Code):
 		return unknownName("error.code", why.Code)
 	}
 	if ours, _ := majorVersion(Version); d.Strict {

@@ -160,7 +160,7 @@ func TestStrictAndTolerant(t *testing.T) {
 			}
 			for _, err := range []error{strict, tolerant} {
 				var e *Error
-				if err != nil && (!errors.As(err, &e) || !KnownErrorCode(e.Code)) {
+				if err != nil && (!errors.As(err, &e) || !knownErrorCode(e.Code)) {
 					t.Errorf("%v", err)
 				}
 			}
@@ -209,7 +209,7 @@ func FuzzSolveRequest(f *testing.F) {
 			t.Fatalf("%v %v", r, e)
 		}
 		if e != nil {
-			if !KnownErrorCode(e.Code) {
+			if !knownErrorCode(e.Code) {
 				t.Fatal(e)
 			}
 			return

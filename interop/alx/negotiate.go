@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// SupportedVersions returns the wire versions that can be requested by name; other minors of the
+// supportedVersions returns the wire versions that can be requested by name; other minors of the
 // same major are served as well.
-func SupportedVersions() []string { return []string{"1.0", Version} }
+func supportedVersions() []string { return []string{"1.0", Version} }
 
 // Negotiate judges what a client says about itself; nil, and a protocol that names no version, are
 // served. Capabilities are never a reason to refuse (WG-07).
@@ -21,12 +21,12 @@ func Negotiate(client *Protocol) *Error {
 	if !ok {
 		return Errorf(CodeInvalidRequest, "protocol.protocol_version must look like %s, not %s", Version,
 			strconv.Quote(clip(client.Version))).
-			With("field", "protocol.protocol_version").With("supportedVersions", SupportedVersions())
+			With("field", "protocol.protocol_version").With("supportedVersions", supportedVersions())
 	}
 	if ours, _ := majorVersion(Version); major != ours {
 		return Errorf(CodeProtocolVersionUnsupported, "protocol version %s is not spoken here, only major version %d",
 			client.Version, ours).
-			With("requestedVersion", client.Version).With("supportedVersions", SupportedVersions())
+			With("requestedVersion", client.Version).With("supportedVersions", supportedVersions())
 	}
 	return nil
 }

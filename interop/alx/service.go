@@ -117,7 +117,7 @@ func Endpoints() []Endpoint {
 // NewServiceInfo describes a service of this package's wire version.
 func NewServiceInfo(correlation string, s Service) *ServiceInfo {
 	return &ServiceInfo{
-		Envelope: NewEnvelope(true, correlation), Service: s, SupportedVersions: SupportedVersions(),
+		Envelope: NewEnvelope(true, correlation), Service: s, SupportedVersions: supportedVersions(),
 		Vocabularies: Vocabularies{RunEventTypes(), TimelineEventTypes(), SessionStatuses()},
 		ErrorCodes:   ErrorCodes(), Endpoints: Endpoints(),
 		Limits: Limits{MaxBodyBytes, MaxDepth, MaxIntentRunes},

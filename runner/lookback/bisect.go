@@ -171,7 +171,7 @@ func (b *bisecting) ask(position int) (whatif.Standing, error) {
 				return nil, other.err
 			}
 			p.config = other.cfg
-			if b.opt.Other.RecordedConfig() {
+			if b.opt.Other.recordedConfig() {
 				if d := past(op).Explain(); d != nil {
 					p.chain = d.Chain
 				}

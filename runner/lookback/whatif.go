@@ -34,8 +34,8 @@ type SetMember struct {
 	Value ojson.Value
 }
 
-// RecordedConfig reports that nothing of the configuration is changed.
-func (o *OtherConfig) RecordedConfig() bool {
+// recordedConfig reports that nothing of the configuration is changed.
+func (o *OtherConfig) recordedConfig() bool {
 	return o.Document == nil && len(o.Set) == 0 && !o.NoHooks
 }
 

@@ -175,7 +175,7 @@ func (l *linker) difference(old, now string) {
 	if oldKind != kind || kind == "" || len(oldData) > deltaMax || len(data) > deltaMax {
 		return
 	}
-	delta := MakeDelta(data, oldData)
+	delta := makeDelta(data, oldData)
 	if len(delta) > len(oldData)/2 {
 		return
 	}

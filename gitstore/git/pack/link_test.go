@@ -18,7 +18,7 @@ func TestMakeDelta(t *testing.T) {
 	base := []byte(strings.Repeat("a first line that is long enough\n", 3))
 	try := func(base, target []byte) int {
 		t.Helper()
-		delta := MakeDelta(base, target)
+		delta := makeDelta(base, target)
 		for _, patch := range []Patcher{ApplyDelta, PatchDelta} {
 			if got, err := patch(base, delta, object.MaxSize); err != nil || !bytes.Equal(got, target) {
 				t.Fatalf("of %d bytes %d were to be made: %d came, %v", len(base), len(target), len(got), err)
@@ -49,7 +49,7 @@ func TestMakeDelta(t *testing.T) {
 func FuzzMakeDelta(f *testing.F) {
 	f.Add([]byte(strings.Repeat("line\n", 30)), []byte(strings.Repeat("line\n", 20)+"more"))
 	f.Fuzz(func(t *testing.T, base, target []byte) {
-		if got, err := ApplyDelta(base, MakeDelta(base, target), object.MaxSize); err != nil ||
+		if got, err := ApplyDelta(base, makeDelta(base, target), object.MaxSize); err != nil ||
 			!bytes.Equal(got, target) {
 			t.Fatalf("%q %v", got, err)
 		}
@@ -70,7 +70,7 @@ func TestLinkedChainsEnd(t *testing.T) {
 			}
 			return Stored{Raw: raw, Entry: w.Bytes()}
 		}
-		delta := MakeDelta(base.Data, o.Data)
+		delta := makeDelta(base.Data, o.Data)
 		of, _ := base.OID.Raw()
 		writeEntryHead(&w, refDelta, len(delta))
 		w.Write(of)

@@ -16,8 +16,8 @@ const (
 	deltaPrime   = 0x9e3779b97f4a7c15
 )
 
-// MakeDelta describes target as copies from base and insertions.
-func MakeDelta(base, target []byte) []byte {
+// makeDelta describes target as copies from base and insertions.
+func makeDelta(base, target []byte) []byte {
 	d := deltaWriter{
 		out:    binary.AppendUvarint(binary.AppendUvarint(nil, uint64(len(base))), uint64(len(target))),
 		target: target,

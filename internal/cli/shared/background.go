@@ -8,9 +8,9 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/process"
 )
 
-// SyncInBackground starts a sync that outlives this command. It prints nothing: status reports what
+// syncInBackground starts a sync that outlives this command. It prints nothing: status reports what
 // is not on the remote.
-func SyncInBackground(dir, remote string) {
+func syncInBackground(dir, remote string) {
 	self, err := os.Executable()
 	if err != nil {
 		return

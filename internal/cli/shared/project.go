@@ -24,7 +24,7 @@ func Open(ctx context.Context, f *term.Factory) (*runner.Runner, error) {
 		return nil, err
 	}
 	r, err := runner.Open(ctx, dir, runner.Options{Now: f.Env.Now, Getenv: f.Env.Getenv, Trust: f.Global.Trust,
-		Terminal: f.Env.IsTerminal(f.Env.Stdin) && f.Env.IsTerminal(f.Env.Stderr), Background: SyncInBackground})
+		Terminal: f.Env.IsTerminal(f.Env.Stdin) && f.Env.IsTerminal(f.Env.Stderr), Background: syncInBackground})
 	if err == nil {
 		f.CloseAtEnd(r)
 	}

@@ -22,7 +22,7 @@ func openCoordinator(f *term.Factory) (*coordinator.Coordinator, error) {
 		return nil, err
 	}
 	return coordinator.At(dir, coordinator.Options{Now: f.Env.Now, Getenv: f.Env.Getenv, Trust: f.Global.Trust,
-		Terminal: f.Env.IsTerminal(f.Env.Stdin) && f.Env.IsTerminal(f.Env.Stderr), Background: SyncInBackground})
+		Terminal: f.Env.IsTerminal(f.Env.Stdin) && f.Env.IsTerminal(f.Env.Stderr), Background: syncInBackground})
 }
 
 // WithWorkspace opens the workspace of an initiative for a command, and prints its notices, except one that says

@@ -1,7 +1,7 @@
 // Package kb computes the identity of Knowledge Blocks and judges blocks.
 //
 // The identity is the lower-case hex SHA-256 of the RFC 8785 form of the block without its
-// identity, its label and what a transport added (Unhashed). Only top-level members are left out: a
+// identity, its label and what a transport added (unhashed). Only top-level members are left out: a
 // kbHash inside sources is lineage, and counts.
 //
 // RFC 8785 reduces a number to its double, so 1, 1.0 and 1e0 are one number, as are

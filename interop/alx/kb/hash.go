@@ -21,12 +21,12 @@ const (
 	MaxDepth = ojson.DefaultDepth
 )
 
-// Unhashed returns the names of the top-level members that are not content: the identity itself,
+// unhashed returns the names of the top-level members that are not content: the identity itself,
 // the implementation's label, and transport metadata. The latter is the envelope (ok,
 // correlationId, protocol) of an answer that holds the block at its top level, and transport or
 // _transport, in which a transport can note anything. There are no more, because every name that is
 // left out is one that content cannot have.
-func Unhashed() []string {
+func unhashed() []string {
 	return []string{"kbHash", "kbId", "ok", "correlationId", "protocol", "transport", "_transport"}
 }
 
@@ -60,21 +60,21 @@ func Hash(block *ojson.Object) (string, error) {
 // Content returns what a block's identity is the digest of: the RFC 8785 form of its canonical
 // content.
 func Content(block *ojson.Object) ([]byte, error) {
-	if slices.ContainsFunc(Unhashed(), block.Has) {
+	if slices.ContainsFunc(unhashed(), block.Has) {
 		content := &ojson.Object{}
 		for k, v := range block.All() {
-			if !slices.Contains(Unhashed(), k) {
+			if !slices.Contains(unhashed(), k) {
 				content.Set(k, v)
 			}
 		}
 		block = content
 	}
-	return Canonical(block)
+	return canonical(block)
 }
 
-// Canonical returns the RFC 8785 form of any value. Errors: *alx.Error with
+// canonical returns the RFC 8785 form of any value. Errors: *alx.Error with
 // code invalid_json, when the value has none.
-func Canonical(v ojson.Value) ([]byte, error) {
+func canonical(v ojson.Value) ([]byte, error) {
 	text, err := jcs.Transform(ojson.Compact(v))
 	if err != nil {
 		return nil, alx.Errorf(alx.CodeInvalidJSON, "the document has no canonical form (RFC 8785): %s", err)
@@ -85,7 +85,7 @@ func Canonical(v ojson.Value) ([]byte, error) {
 // Digest returns the lower-case hex SHA-256 of the RFC 8785 form of any value: what a block's
 // sources have for a history entry.
 func Digest(v ojson.Value) (string, error) {
-	text, err := Canonical(v)
+	text, err := canonical(v)
 	if err != nil {
 		return "", err
 	}

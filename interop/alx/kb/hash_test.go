@@ -22,13 +22,13 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/interop/alx"
 )
 
-func canonical(t *testing.T, text string) string {
+func canonicalOf(t *testing.T, text string) string {
 	t.Helper()
 	v, err := ojson.Decode([]byte(text))
 	if err != nil {
 		t.Fatalf("%s: %v", text, err)
 	}
-	out, err := Canonical(v)
+	out, err := canonical(v)
 	if err != nil {
 		t.Fatalf("%s: %v", text, err)
 	}
@@ -68,7 +68,7 @@ func TestNumbersOfTheStandard(t *testing.T) {
 			if f == 0 {
 				spelled = []string{"0", "-0", "0.000", "-0e5"}[rand.N(4)]
 			}
-			if got := canonical(t, spelled); got != want {
+			if got := canonicalOf(t, spelled); got != want {
 				t.Errorf("%016x (%s) is written %s, not %s", bits, spelled, got, want)
 			}
 		}
@@ -84,10 +84,10 @@ func TestTextOfTheStandard(t *testing.T) {
 }`
 	want := "7b226c69746572616c73223a5b6e756c6c2c747275652c66616c73655d2c226e756d62657273223a5b3333333333333333332e333333333333332c31652b33302c" +
 		"342e352c302e3030322c31652d32375d2c22737472696e67223a22e282ac245c75303030665c6e4127425c225c5c5c5c5c222f227d"
-	if got := hex.EncodeToString([]byte(canonical(t, in))); got != want {
-		t.Errorf("%s", canonical(t, in))
+	if got := hex.EncodeToString([]byte(canonicalOf(t, in))); got != want {
+		t.Errorf("%s", canonicalOf(t, in))
 	}
-	sorted := canonical(t,
+	sorted := canonicalOf(t,
 		`{"\u20ac":"Euro Sign","\r":"Carriage Return","\ufb33":"Hebrew Letter Dalet With Dagesh","1":"One","\ud83d\ude00":"Emoji: Grinning Face","\u0080":"Control","\u00f6":"Latin Small Letter O With Diaeresis"}`)
 	var order []string
 	for _, name := range []string{"Carriage Return", "One", "Control", "Latin Small", "Euro Sign", "Emoji", "Hebrew"} {
@@ -111,7 +111,7 @@ func TestTextOfTheStandard(t *testing.T) {
 		`{"b":1,"a":{"d":1,"c":2}}`:            `{"a":{"c":2,"d":1},"b":1}`,
 		`[56,{"d":true,"10":null,"1":[]}]`:     `[56,{"1":[],"10":null,"d":true}]`,
 	} {
-		if got := canonical(t, in); got != want {
+		if got := canonicalOf(t, in); got != want {
 			t.Errorf("%s became %q", in, got)
 		}
 	}

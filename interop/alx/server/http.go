@@ -78,8 +78,8 @@ func routes(path string) (*route, string) {
 	return nil, ""
 }
 
-// Handler returns the server's HTTP handler, for Serve and for tests.
-func (s *Server) Handler() http.Handler {
+// handler returns the server's HTTP handler, for Serve and for tests.
+func (s *Server) handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began := time.Now()
 		c := &call{w: w, r: r, correlation: r.Header.Get(alx.HeaderCorrelationID)}

@@ -205,7 +205,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	s.host.listen(l.Addr())
 	limited := crowd.Limit(enveloped{l}, maxConnections)
 	h := &http.Server{
-		Handler:           s.Handler(),
+		Handler:           s.handler(),
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10,

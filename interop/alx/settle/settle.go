@@ -62,7 +62,7 @@ func Run(rows []*ojson.Object, spent ojson.Value) (s *alx.Settlement, notes []st
 		notes = append(notes, "The costs add up to more than can be settled; the total is the largest there is.")
 		total.SetInt64(math.MaxInt64)
 	}
-	turns := Split(total.Int64(), weights)
+	turns := split(total.Int64(), weights)
 	return &alx.Settlement{
 		TotalMicroUSD: total.Int64(),
 		Turns:         turns,
@@ -88,11 +88,11 @@ type Weight struct {
 	Units *big.Int // at least 0
 }
 
-// Split divides total (at least 0) in proportion to the weights, in their order. Every part is the
+// split divides total (at least 0) in proportion to the weights, in their order. Every part is the
 // exact proportion rounded down, and the rest goes, one each, to the largest remainders, ties to
 // the smaller id, then to the earlier one. Weights that are all zero count the same. The parts add
 // up to total unless there are none.
-func Split(total int64, weights []Weight) []alx.Share {
+func split(total int64, weights []Weight) []alx.Share {
 	if len(weights) == 0 {
 		return nil
 	}

@@ -159,7 +159,7 @@ func TestSplit(t *testing.T) {
 			whole.Add(whole, weights[i].Units)
 		}
 		sum := new(big.Int)
-		for i, s := range Split(total, weights) {
+		for i, s := range split(total, weights) {
 			sum.Add(sum, big.NewInt(s.MicroUSD))
 			if whole.Sign() == 0 {
 				continue
@@ -174,7 +174,7 @@ func TestSplit(t *testing.T) {
 			t.Fatalf("%s, not %d", sum, total)
 		}
 	})
-	if Split(5, nil) != nil {
+	if split(5, nil) != nil {
 		t.Error("parts without an owner")
 	}
 }

@@ -17,8 +17,8 @@ type Detection struct {
 	Nearest bool   // nothing matched; Type is the one it resembles most
 }
 
-// Ambiguous reports whether several types matched and nothing decides.
-func (d Detection) Ambiguous() bool { return d.Type == "" && len(d.Matched) > 1 }
+// ambiguous reports whether several types matched and nothing decides.
+func (d Detection) ambiguous() bool { return d.Type == "" && len(d.Matched) > 1 }
 
 // detect is Detect; it also returns the reading of the document, if any.
 func detect(v ojson.Value, o Options) (Detection, *reading) {

@@ -10,9 +10,9 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
-// RoleAware reports whether a PipelineSpec declares any member of the canonical layout, which makes
+// roleAware reports whether a PipelineSpec declares any member of the canonical layout, which makes
 // all of them required (docs/monarchic.md#types).
-func RoleAware(spec *ojson.Object) bool {
+func roleAware(spec *ojson.Object) bool {
 	if spec.Has("objective") || spec.Has("project_key") {
 		return true
 	}
@@ -22,7 +22,7 @@ func RoleAware(spec *ojson.Object) bool {
 }
 
 func (j *judge) pipeline(o *ojson.Object, at string) {
-	aware := RoleAware(o)
+	aware := roleAware(o)
 	if aware {
 		j.filled(o, at, "a role-aware pipeline", "version", "objective", "project_key")
 	}

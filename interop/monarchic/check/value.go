@@ -69,7 +69,7 @@ func document(v ojson.Value, o Options) (*judge, Detection) {
 	}
 	j := newJudge(o)
 	switch {
-	case d.Ambiguous():
+	case d.ambiguous():
 		j.fail("", "type.ambiguous",
 			fmt.Sprintf("the document is valid as each of %s; --type says which is meant", names(d.Matched)))
 		return j, d

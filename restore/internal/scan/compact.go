@@ -31,12 +31,12 @@ func (r *Reader) Compact(w io.Writer) error {
 }
 
 func (r *Reader) compactObject(w io.Writer) error {
-	if err := r.Enter('{'); err != nil {
+	if err := r.enter('{'); err != nil {
 		return err
 	}
 	b := append(r.quote[:0], '{')
 	for {
-		key, more, err := r.Key()
+		key, more, err := r.key()
 		if err != nil {
 			return err
 		}
@@ -60,12 +60,12 @@ func (r *Reader) compactObject(w io.Writer) error {
 }
 
 func (r *Reader) compactArray(w io.Writer) error {
-	if err := r.Enter('['); err != nil {
+	if err := r.enter('['); err != nil {
 		return err
 	}
 	b := append(r.quote[:0], '[')
 	for {
-		more, err := r.Item()
+		more, err := r.item()
 		if err != nil {
 			return err
 		}

@@ -60,14 +60,14 @@ func rounded(a, b []byte) bool {
 func isNumber(c byte) bool { return c == '-' || c >= '0' && c <= '9' }
 
 func sameObjects(a, b *Reader) (bool, error) {
-	if err := a.Enter('{'); err != nil {
+	if err := a.enter('{'); err != nil {
 		return false, err
 	}
-	if err := b.Enter('{'); err != nil {
+	if err := b.enter('{'); err != nil {
 		return false, err
 	}
 	for {
-		ka, ma, err := a.Key()
+		ka, ma, err := a.key()
 		if err != nil {
 			return false, err
 		}
@@ -77,7 +77,7 @@ func sameObjects(a, b *Reader) (bool, error) {
 			}
 			continue
 		}
-		kb, mb, err := b.Key()
+		kb, mb, err := b.key()
 		if err != nil {
 			return false, err
 		}
@@ -129,18 +129,18 @@ func (r *Reader) expect(key []byte) bool {
 }
 
 func sameArrays(a, b *Reader) (bool, error) {
-	if err := a.Enter('['); err != nil {
+	if err := a.enter('['); err != nil {
 		return false, err
 	}
-	if err := b.Enter('['); err != nil {
+	if err := b.enter('['); err != nil {
 		return false, err
 	}
 	for {
-		ma, err := a.Item()
+		ma, err := a.item()
 		if err != nil {
 			return false, err
 		}
-		mb, err := b.Item()
+		mb, err := b.item()
 		if err != nil || ma != mb {
 			return false, err
 		}
@@ -207,13 +207,13 @@ func Sum(r *Reader) (Digest, error) {
 		}
 		return Digest(h.Sum(nil)), nil
 	case c == '[':
-		if err := r.Enter('['); err != nil {
+		if err := r.enter('['); err != nil {
 			return Digest{}, err
 		}
 		h := sha256.New()
 		h.Write([]byte{'a'})
 		for {
-			more, err := r.Item()
+			more, err := r.item()
 			if err != nil {
 				return Digest{}, err
 			}
@@ -240,13 +240,13 @@ func Sum(r *Reader) (Digest, error) {
 }
 
 func sumObject(r *Reader) (Digest, error) {
-	if err := r.Enter('{'); err != nil {
+	if err := r.enter('{'); err != nil {
 		return Digest{}, err
 	}
 	type member struct{ name, value Digest }
 	var members []member
 	for {
-		k, more, err := r.Key()
+		k, more, err := r.key()
 		if err != nil {
 			return Digest{}, err
 		}

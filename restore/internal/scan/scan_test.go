@@ -112,8 +112,8 @@ func TestAgreesWithDecoder(t *testing.T) {
 		}
 		var seen bytes.Buffer
 		r = readers(t, "["+doc+",1]")
-		_ = r.Enter('[')
-		_, _ = r.Item()
+		_ = r.enter('[')
+		_, _ = r.item()
 		r.Capture(&seen)
 		r.Mark()
 		if err := errors.Join(r.Skip(), r.Stop()); err != nil ||
@@ -126,7 +126,7 @@ func TestAgreesWithDecoder(t *testing.T) {
 		if !r.Rewind() || r.Skip() != nil {
 			t.Fatal("the value cannot be read again")
 		}
-		if more, err := r.Item(); !more || err != nil {
+		if more, err := r.item(); !more || err != nil {
 			t.Fatal(more, err)
 		}
 	})

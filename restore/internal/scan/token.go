@@ -83,8 +83,8 @@ func (r *Reader) End() error {
 	}
 }
 
-// Enter enters the object or array that comes next: c is '{' or '['.
-func (r *Reader) Enter(c byte) error {
+// enter enters the object or array that comes next: c is '{' or '['.
+func (r *Reader) enter(c byte) error {
 	have, err := r.Peek()
 	if err != nil {
 		return err
@@ -114,9 +114,9 @@ func (r *Reader) pop() {
 	r.stack = r.stack[:len(r.stack)-1]
 }
 
-// Key returns the name of the next member of the object entered last, valid until the next use of the Reader; after
+// key returns the name of the next member of the object entered last, valid until the next use of the Reader; after
 // the last member it returns false and leaves the object.
-func (r *Reader) Key() (key []byte, more bool, err error) {
+func (r *Reader) key() (key []byte, more bool, err error) {
 	if key := r.plainKey(); key != nil {
 		return key, true, nil
 	}
@@ -183,9 +183,9 @@ func (r *Reader) plainKey() []byte {
 	return set.last(b[at : at+n])
 }
 
-// Item advances to the next item of the array entered last; after the last item it returns false and leaves the
+// item advances to the next item of the array entered last; after the last item it returns false and leaves the
 // array.
-func (r *Reader) Item() (bool, error) { return r.next(']') }
+func (r *Reader) item() (bool, error) { return r.next(']') }
 
 func (r *Reader) next(closing byte) (bool, error) {
 	c, err := r.Peek()
@@ -223,11 +223,11 @@ func (r *Reader) Members(member func(name string) error) (object bool, err error
 		}
 		return false, err
 	}
-	if err := r.Enter('{'); err != nil {
+	if err := r.enter('{'); err != nil {
 		return true, err
 	}
 	for {
-		name, more, err := r.Key()
+		name, more, err := r.key()
 		if err != nil || !more {
 			return true, err
 		}
@@ -245,11 +245,11 @@ func (r *Reader) Items(item func() error) (array bool, err error) {
 		}
 		return false, err
 	}
-	if err := r.Enter('['); err != nil {
+	if err := r.enter('['); err != nil {
 		return true, err
 	}
 	for {
-		if more, err := r.Item(); err != nil || !more {
+		if more, err := r.item(); err != nil || !more {
 			return true, err
 		}
 		if err := item(); err != nil {
@@ -266,11 +266,11 @@ func (r *Reader) Skip() error {
 	}
 	switch c {
 	case '{':
-		if err := r.Enter('{'); err != nil {
+		if err := r.enter('{'); err != nil {
 			return err
 		}
 		for {
-			if _, more, err := r.Key(); err != nil || !more {
+			if _, more, err := r.key(); err != nil || !more {
 				return err
 			}
 			if err := r.Skip(); err != nil {
@@ -278,11 +278,11 @@ func (r *Reader) Skip() error {
 			}
 		}
 	case '[':
-		if err := r.Enter('['); err != nil {
+		if err := r.enter('['); err != nil {
 			return err
 		}
 		for {
-			if more, err := r.Item(); err != nil || !more {
+			if more, err := r.item(); err != nil || !more {
 				return err
 			}
 			if err := r.Skip(); err != nil {

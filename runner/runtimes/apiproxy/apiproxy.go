@@ -241,7 +241,7 @@ func (d *dispatch) finish(result []byte, f *Failure) *runtimes.Outcome {
 		d.files.stagingJSON("retry-trace.json", d.traceDocument(f))
 	}
 	if f != nil {
-		d.files.stagingJSON("api-error.json", f.Object())
+		d.files.stagingJSON("api-error.json", f.object())
 		return d.blocked(f)
 	}
 	d.files.dropError()

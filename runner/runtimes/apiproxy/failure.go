@@ -50,8 +50,8 @@ type Failure struct {
 	cause error
 }
 
-// Object returns the failure in the form of api-error.json.
-func (f *Failure) Object() *ojson.Object {
+// object returns the failure in the form of api-error.json.
+func (f *Failure) object() *ojson.Object {
 	return ojson.NewObject("error_class", f.Class, "message", f.Message, "recovery", f.Recovery,
 		"retryable", f.Retryable, "http_status", f.status(),
 		"raw_detail", ojson.OrNull(f.Detail), "provider_error_type", ojson.OrNull(f.Type),
