@@ -386,6 +386,13 @@ func TestNpm(t *testing.T) {
 	if out, status := j.run(root, "git-agentxchain nonsense", nil); status != 2 {
 		t.Errorf("an unknown command: expected 2, got %d\n%s", status, out)
 	}
+	j.must(root, "git init -q try/project && git -C try/project agentxchain init --yes")
+	out, status := j.run(root, "git-agentxchain -C try/project dashboard --no-open >said & launcher=$!\n"+
+		"until grep -q http said; do kill -0 $launcher || exit 1; sleep 0.1; done\n"+
+		"kill -TERM $launcher; wait $launcher; echo ended with $?", nil)
+	if status != 0 || !strings.Contains(out, "ended with 0") {
+		t.Errorf("a signal for the launcher alone: expected the program to end, got %d\n%s", status, out)
+	}
 	j.must(root, "rm -r try/node_modules/@git-agentxchain")
 	if out, status := j.run(root, "git-agentxchain version", nil); status != 2 ||
 		!strings.Contains(out, "is not installed") {
