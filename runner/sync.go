@@ -192,6 +192,10 @@ func (r *Runner) upToDate(ctx context.Context, branch bool) error {
 	return nil
 }
 
+// CatchUp brings the records of this clone and the remote together and leaves their branches alone, so it may be
+// called while an agent works. It waits for the remote no longer than an operation does.
+func (r *Runner) CatchUp(ctx context.Context) error { return r.upToDate(transport.Hurried(ctx), false) }
+
 // Follow brings this clone and the remote together as an operation in the context of OnRemote does,
 // then takes over the commits of the remote's branch when that is a fast-forward. Do not call it
 // while an agent works.

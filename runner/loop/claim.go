@@ -109,6 +109,23 @@ func (l *loop) leaveToOthers() {
 	}
 }
 
+// untilHeard fires when the remote is to be asked again what other machines did with the turns under way.
+func (l *loop) untilHeard() (<-chan time.Time, func()) {
+	if l.opt.Claim == 0 || l.stopped {
+		return nil, func() {}
+	}
+	return l.clock.After(max(0, l.heard.Add(hearEvery).Sub(l.clock.Now())))
+}
+
+// hear takes over what other machines recorded, and stops the agents whose attempts they ended: a person may abandon
+// the run there or take its turn away. A remote that does not answer now is asked again after a while.
+func (l *loop) hear() {
+	if l.r.CatchUp(l.work) == nil {
+		l.endAttempts()
+	}
+	l.heard = l.clock.Now()
+}
+
 // untilRenewal fires when the first claim of a flight has used half of its time.
 func (l *loop) untilRenewal() (<-chan time.Time, func()) {
 	if l.opt.Claim == 0 || len(l.order) == 0 || l.stopped {

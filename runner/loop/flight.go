@@ -58,6 +58,9 @@ const (
 
 	// watchEvery is how often the loop looks whether the attempts under way still count.
 	watchEvery = time.Second
+
+	// hearEvery is how often a loop that claims its turns asks the remote while agents work.
+	hearEvery = 30 * time.Second
 )
 
 // launch prepares the flight of a turn; the caller starts it.
@@ -239,6 +242,8 @@ func (l *loop) await() {
 	defer giveUp()
 	watch, giveUp := l.clock.After(max(0, l.watched.Add(watchEvery).Sub(l.clock.Now())))
 	defer giveUp()
+	hear, giveUp := l.untilHeard()
+	defer giveUp()
 	gone := l.ctx.Done()
 	if l.stopped {
 		gone = nil // already known
@@ -252,6 +257,8 @@ func (l *loop) await() {
 		l.renew()
 	case <-watch:
 		l.endAttempts()
+	case <-hear:
+		l.hear()
 	case <-gone:
 		l.stop(CallerStopped, CauseCancelled)
 	}

@@ -38,6 +38,7 @@ type loop struct {
 	fresh     map[string]int     // attempts this loop has dispatched or seen assigned
 	done      chan *flight
 	watched   time.Time // when the attempts under way were last looked at
+	heard     time.Time // when the remote was last asked what became of them
 	stopped   bool
 	polls     int             // looks at the remote since it last had something new
 	elsewhere map[string]bool // turns that other clones worked on at the last look
@@ -62,6 +63,7 @@ func Run(ctx context.Context, r *runner.Runner, opt Options) *Result {
 		done:    make(chan *flight),
 	}
 	l.clock = l.opt.Clock
+	l.heard = l.clock.Now()
 	if l.opt.Claim > 0 {
 		l.work = runner.OnRemote(l.work)
 	}

@@ -39,6 +39,8 @@ func (l *loop) settle(f *flight) {
 	}
 	out := f.out
 	switch {
+	case f.halted: // another clone has taken the turn; what is staged stays
+		return
 	case f.threw != "":
 		l.threw(f)
 		return
@@ -86,16 +88,36 @@ func (l *loop) over(f *flight) bool {
 	return !active || turn.Attempt != f.turn.Attempt
 }
 
-// endAttempts stops agents whose attempt a person has ended. One whose turn is accepted ends by itself.
+// endAttempts stops agents whose attempt a person has ended, or whose turn another clone has taken. One whose turn is
+// accepted ends by itself.
 func (l *loop) endAttempts() {
 	l.watched = l.clock.Now()
 	for _, f := range l.order {
-		if !f.halted && l.over(f) && !l.inHistory(f.turn.TurnID) {
-			l.notice(f.turn.TurnID, ActivityWaiting, "the attempt was ended by a person; stopping its agent")
+		if f.halted {
+			continue
+		}
+		if why := l.ended(f); why != "" {
+			l.notice(f.turn.TurnID, ActivityWaiting, why+"; stopping its agent")
 			f.halted = true
 			close(f.halt)
 		}
 	}
+}
+
+// ended returns why the result of a flight would not be taken, "" if it would be, or has been.
+func (l *loop) ended(f *flight) string {
+	if l.over(f) {
+		if l.inHistory(f.turn.TurnID) {
+			return ""
+		}
+		return "the attempt was ended by a person"
+	}
+	if l.opt.Claim > 0 {
+		if h := l.r.Holds(l.view)[f.turn.TurnID]; h != nil && !h.Here && !h.Over {
+			return "claimed by " + h.Who()
+		}
+	}
+	return ""
 }
 
 // inHistory reports whether a turn is in the history as accepted.
