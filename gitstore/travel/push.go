@@ -237,13 +237,14 @@ func lackingRefs(ctx context.Context, repo *git.Repository, prefix, tracking str
 	return out, nil
 }
 
-// remoteCommits knows which commits of the project a remote has, as far as known here: those reachable from its
-// branches.
+// remoteCommits knows which commits of the project a remote has: those reachable from its branches, as last fetched or,
+// for a commit that these lack, as the remote has them now.
 type remoteCommits struct {
 	repo     *git.Repository
 	remote   string
 	branch   bool // the current branch is pushed too
 	branches []byte
+	asked    bool // branches are those of now
 	known    map[string]bool
 }
 
@@ -313,7 +314,26 @@ func (c *remoteCommits) has(ctx context.Context, commit object.OID) (bool, error
 			}
 		}
 	}
-	// What remains is reachable from no branch.
+	in, err := c.inBranches(ctx, commit)
+	if err != nil || in || c.asked {
+		return in, err
+	}
+	// A clone of one branch, as --depth makes it, does not note what is pushed to others.
+	c.asked = true
+	there, err := transport.Heads(ctx, c.repo, c.remote, "refs/heads/")
+	if err != nil {
+		return false, ctx.Err() // it was reached a moment ago; without an answer the record waits
+	}
+	for _, tip := range there {
+		if c.repo.HasCommit(ctx, tip) {
+			c.branches = append(c.branches, "^"+tip+"\n"...)
+		}
+	}
+	return c.inBranches(ctx, commit)
+}
+
+// inBranches reports that a commit is reachable from the branches.
+func (c *remoteCommits) inBranches(ctx context.Context, commit object.OID) (bool, error) {
 	out, err := c.repo.Git.Run(ctx, append([]byte(commit+"\n"), c.branches...), "rev-list", "--max-count=1", "--stdin")
 	return len(out) == 0, err
 }
