@@ -3,6 +3,7 @@
 package githooks
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io/fs"
@@ -61,21 +62,27 @@ func (u *uninstaller) check() error {
 		if err != nil {
 			continue
 		}
-		_, kept := u.rec.Saved[name]
+		saved, kept := u.rec.Saved[name]
 		switch {
 		case ours(text):
 		case looksLikeOurs(text):
 			e := refuse(CodeHooksForeign, "%s was changed since it was installed; it is left as it is", path)
 			e.Hint = "remove it yourself, then: git agentxchain hooks uninstall"
 			return e
-		case kept:
+		case kept && !sameContent(path, saved.Path):
 			e := refuse(CodeHooksForeign, "another hook was put over %s since; the one that was there before is at %s",
-				path, u.rec.Saved[name].Path)
+				path, saved.Path)
 			e.Hint = "keep the one you want at its place, remove the other, then: git agentxchain hooks uninstall"
 			return e
 		}
 	}
 	return nil
+}
+
+func sameContent(a, b string) bool {
+	one, errOne := os.ReadFile(a)
+	two, errTwo := os.ReadFile(b)
+	return errOne == nil && errTwo == nil && bytes.Equal(one, two)
 }
 
 func (u *uninstaller) scripts() []string {
@@ -161,6 +168,9 @@ func (u *uninstaller) files() error {
 			continue
 		}
 		if _, err := os.Lstat(path); err == nil {
+			if sameContent(path, saved.Path) && os.Remove(saved.Path) == nil { // a hook manager installed it again
+				u.did("removed", saved.Path)
+			}
 			continue // another program has it now, and check allowed that
 		}
 		if err := os.Rename(saved.Path, path); err != nil && !errors.Is(err, fs.ErrNotExist) {
