@@ -71,15 +71,17 @@ func configNames(repo *git.Repository) (names []string) {
 // maxBranches is how many branches are searched for a configuration, those with the newest commits.
 const maxBranches = 200
 
-// configBranch returns a branch that has a configuration at or above the directory of repo, "" for none. On an
-// older branch, init would begin another project.
+// configBranch returns a branch, here or of a remote, that has a configuration at or above the directory of repo, ""
+// for none. On an older branch, init would begin another project.
 func configBranch(ctx context.Context, repo *git.Repository) string {
-	out, err := repo.Git.Run(ctx, nil, "for-each-ref", "--sort=-committerdate", "--format=%(refname:lstrip=2)",
-		"--count="+strconv.Itoa(maxBranches), "refs/heads/")
+	out, err := repo.Git.Run(ctx, nil, "for-each-ref", "--sort=-committerdate", "--format=%(refname)",
+		"--count="+strconv.Itoa(maxBranches), "refs/heads/", "refs/remotes/")
 	if err != nil {
 		return ""
 	}
-	branches := strings.Fields(string(out))
+	branches := slices.DeleteFunc(strings.Fields(string(out)), func(ref string) bool {
+		return strings.HasPrefix(ref, "refs/remotes/") && strings.HasSuffix(ref, "/HEAD") // another's name
+	})
 	for _, name := range configNames(repo) {
 		at := path.Join(repo.Prefix, name)
 		if strings.Contains(at, "\n") {
@@ -87,7 +89,7 @@ func configBranch(ctx context.Context, repo *git.Repository) string {
 		}
 		var ask strings.Builder
 		for _, b := range branches {
-			ask.WriteString("refs/heads/" + b + ":" + at + "\n")
+			ask.WriteString(b + ":" + at + "\n")
 		}
 		have, err := repo.Git.Run(ctx, []byte(ask.String()), "cat-file", "--batch-check=%(objecttype)")
 		if err != nil {
@@ -95,11 +97,20 @@ func configBranch(ctx context.Context, repo *git.Repository) string {
 		}
 		for i, line := range strings.Split(string(have), "\n") {
 			if line == "blob" && i < len(branches) {
-				return branches[i]
+				return switchName(branches[i])
 			}
 		}
 	}
 	return ""
+}
+
+// switchName returns the name by which git switch changes to a branch, one of a remote too.
+func switchName(ref string) string {
+	if name, ok := strings.CutPrefix(ref, "refs/heads/"); ok {
+		return name
+	}
+	_, name, _ := strings.Cut(strings.TrimPrefix(ref, "refs/remotes/"), "/")
+	return name
 }
 
 // missingConfig returns the configuration at or above the directory of repo that the index has and the work tree
