@@ -81,6 +81,8 @@ type Record interface {
 	Chain(ctx context.Context, run string, op OpID) ([]OpInfo, error)
 	// Newest returns the newest operation of a run, "" for the present one, and that run's id.
 	Newest(ctx context.Context, run string) (string, OpID, error)
+	// Has reports whether a run has an operation still: a join decides some of them again.
+	Has(ctx context.Context, run string, op OpID) (bool, error)
 	// Refusal returns what led to the newest refusal with a code that left no trace in a run, nil without one.
 	Refusal(code string) (*verdict.Chain, error)
 	// Show reads one operation by commit id or unique prefix.
@@ -125,6 +127,14 @@ func (r recorded) AgainstRemote(ctx context.Context, remote, run string) (*Again
 
 func (r recorded) AgainstBundle(ctx context.Context, file, run string) (*Against, error) {
 	return travel.CompareBundle(ctx, r.Store, file, run)
+}
+
+func (r recorded) Has(ctx context.Context, run string, op OpID) (bool, error) {
+	_, tip, err := r.Newest(ctx, run)
+	if err != nil {
+		return false, err
+	}
+	return history.Ancestor(ctx, r.Repository(), op, tip) // a run is one line
 }
 
 func (r recorded) Runs(ctx context.Context) ([]Ref, error) { return chain.Runs(ctx, r.Repository()) }

@@ -78,20 +78,19 @@ func runShow(ctx context.Context, f *term.Factory, name, raw string, full bool) 
 // decidedAgain returns the operation that a join with another machine made of one that its run had before, "" for one
 // that the run has.
 func decidedAgain(ctx context.Context, r *runner.Runner, d *runner.OpDetail) string {
+	if has, err := r.Record().Has(ctx, d.Run, d.Op); has || err != nil {
+		return "" // an operation of which that is unknown is shown all the same
+	}
 	ops, err := r.Record().Log(ctx, d.Run, 0)
 	if err != nil {
-		return "" // the operation is shown all the same
+		return ""
 	}
-	now := ""
 	for i := range ops {
-		switch {
-		case ops[i].Op == d.Op:
-			return ""
-		case ops[i].Origin != "" && ops[i].Origin == cmp.Or(d.Origin, d.Op):
-			now = ops[i].Op.Short()
+		if ops[i].Origin != "" && ops[i].Origin == cmp.Or(d.Origin, d.Op) {
+			return ops[i].Op.Short()
 		}
 	}
-	return now
+	return ""
 }
 
 // findOp resolves what a person typed: nothing, an operation, or a turn.
