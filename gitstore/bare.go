@@ -80,14 +80,20 @@ func Around(ctx context.Context, dir string) (*git.Repository, error) {
 		repo.Prefix = dirs[0]
 	case len(dirs) > 1 && !slices.Contains(dirs, repo.Prefix):
 		_ = repo.Close()
-		hint := "git agentxchain -C " + wire.ShellWord(filepath.Join(repo.TopLevel, filepath.FromSlash(dirs[0]))) + " COMMAND"
-		if repo.TopLevel == "" {
-			hint = "work in a clone, in the directory of the project"
-		}
-		return nil, fail.Errorf(CodeNotProject, nil, "%d directories of this repository have an %s, and %s is in none: %s",
-			len(dirs), wire.ConfigPath, abs, strings.Join(dirs[:min(len(dirs), 5)], ", ")).WithHint("%s", hint)
+		return nil, besideProjects(repo, abs, dirs)
 	}
 	return repo, nil
+}
+
+// besideProjects refuses a directory that is in none of the repository's projects, which are elsewhere in it.
+func besideProjects(repo *git.Repository, dir string, projects []string) error {
+	hint := "git agentxchain -C " + wire.ShellWord(filepath.Join(repo.TopLevel, filepath.FromSlash(projects[0]))) +
+		" COMMAND; to begin another here: git agentxchain init"
+	if repo.TopLevel == "" {
+		hint = "work in a clone, in the directory of the project"
+	}
+	return fail.Errorf(CodeNotProject, nil, "there is no %s in %s or above it; this repository has one in %s",
+		wire.ConfigPath, dir, strings.Join(projects[:min(len(projects), 5)], ", ")).WithHint("%s", hint)
 }
 
 // projects returns the directories of the governed projects in HEAD, each "" or with a slash at its end. Files there say
