@@ -201,7 +201,12 @@ func failed(err error, root string) *ojson.Object {
 		f.Error = "No governed project found at " + root
 	}
 	o := ojson.NewObject("ok", false, "error", f.Error, "code", f.Code)
-	if f.Hint != "" {
+	switch {
+	case f.Code == wire.CodeAwaitingApproval || f.Code == wire.CodeRunBlocked:
+		o.Set("hint", "stop, and tell a person: "+f.Hint)
+	case f.Code == wire.CodeStagedMissing:
+		o.Set("hint", "agentxchain_stage_result stages it")
+	case f.Hint != "":
 		o.Set("hint", f.Hint)
 	}
 	var refusal *wire.Error

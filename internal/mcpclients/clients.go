@@ -50,6 +50,7 @@ func Clients() []Client {
 			ID: "qwen", Title: "Qwen Code", Tested: true,
 			Line: "qwen mcp add --scope project agentxchain git-agentxchain mcp", Scope: "project",
 			File: ".qwen/settings.json", member: "mcpServers", entry: stdio,
+			Trust: "qwen starts it once you have approved it: qwen mcp approve agentxchain",
 		},
 		{
 			ID: "opencode", Title: "opencode", Tested: true,

@@ -524,7 +524,7 @@ func TestVersion(t *testing.T) {
 	}
 	ctx := context.Background()
 	claude := put(bin, "claude",
-		"test \"$*$SECRET_KEY\" = --version || exit 3\ntest -d \"$HOME\" && test \"$PWD\" = \"$HOME\" || exit 4\nprintf '\\n 2.1 \\033[2J(Claude)\\n'\n")
+		"test \"$*$SECRET_KEY\" = --version || exit 3\ntest -d \"$HOME\" && test \"$PWD\" = \"$HOME\" || exit 4\nprintf '\\n 2.1 \\033[2J(Claude).\\n'\n")
 	got := ask(ctx, false, bin, "claude")
 	if !got.OK || got.Path != claude || !strings.HasPrefix(got.Version, "2.1 ") ||
 		strings.Contains(got.Version, "\x1b") {

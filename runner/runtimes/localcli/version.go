@@ -45,7 +45,7 @@ func version(ctx context.Context, req *runtimes.ProbeRequest, name, dir string) 
 		Timeout: versionLimit, Limit: 1 << 16,
 	})
 	if res.OK() {
-		found.Version = text.Clip(firstLine(res.Stdout), 80)
+		found.Version = text.Clip(strings.TrimSuffix(firstLine(res.Stdout), "."), 80) // Copilot's is a sentence
 		found.Message = name + " " + cmp.Or(found.Version, "says no version")
 		return found
 	}
