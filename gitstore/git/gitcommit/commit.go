@@ -167,10 +167,24 @@ func commitPaths(ctx context.Context, r *git.Repository, mark func(*git.Git) *gi
 	} else if err = Sync(ctx, r, oid); err != nil {
 		return "", nil, err
 	}
-	if made && err == nil && alone && held.tree != "" && noHooks(hooks) {
-		after = afterCommit(ctx, r, oid, held.tree, all, seen)
+	switch {
+	case !made || err != nil:
+	case alone && noHooks(hooks):
+		if held.tree != "" {
+			after = afterCommit(ctx, r, oid, held.tree, all, seen)
+		}
+	case !hasTree(ctx, r, oid, held.tree):
+		// A hook that formats what is committed changes the index of the commit alone: git puts the paths into the
+		// person's index before it runs hooks. Then every path would differ from the commit.
+		_ = run(ctx, r.Git, all, "reset", "--quiet")
 	}
 	return oid, after, err
+}
+
+// hasTree reports that a commit has the tree that was predicted for it.
+func hasTree(ctx context.Context, r *git.Repository, oid, tree object.OID) bool {
+	is, _, err := newTrees(r, "").treeOf(ctx, oid)
+	return err == nil && is == tree
 }
 
 // replaced splits off the paths where a directory has replaced a file, if other paths are in that directory.
