@@ -264,11 +264,14 @@ type refusedCommit struct{ *git.GitError }
 func (e refusedCommit) Unwrap() error { return e.GitError }
 
 // Error ends with what a guard says, else with the last line of the output: a hook usually prints its own name
-// first.
+// first. Where git could not sign, its last line only says that there is no commit.
 func (e refusedCommit) Error() string {
 	short := *e.GitError
 	if lines := e.ErrorFindings(); lines != nil {
 		short.Stderr = lines[len(lines)-1]
+		if strings.HasSuffix(short.Stderr, "failed to write commit object") {
+			short.Stderr = lines[len(lines)-2]
+		}
 		for _, line := range lines {
 			if ours, ok := strings.CutPrefix(line, "agentxchain: "); ok {
 				short.Stderr = ours
