@@ -16,10 +16,10 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// About names what an operation concerns in the run it is applied to: a rejection this attempt of a turn, an unblock
-// this block, an approval this request. Who decided it had that in mind, so decided again it may concern nothing else.
-// It returns "" for an operation whose arguments say it all, and where there is nothing of the kind. tr is the outcome,
-// nil where it is not known.
+// About names what an operation concerns in the run it is applied to: an acceptance or a rejection this attempt of a
+// turn, an unblock this block, an approval this request. Who decided it had that in mind, so decided again it may
+// concern nothing else. It returns "" for an operation whose arguments say it all, and where there is nothing of the
+// kind. tr is the outcome, nil where it is not known.
 func About(op protocol.Operation, snap *protocol.Snapshot, tr *protocol.Transition) string {
 	s := snap.State
 	switch op := op.(type) {
@@ -32,10 +32,10 @@ func About(op protocol.Operation, snap *protocol.Snapshot, tr *protocol.Transiti
 			what = append(what, waiting(s))
 		}
 		return strings.Join(what, ", ")
+	case *protocol.AcceptTurn:
+		return attemptOf(s, op.TurnID, "accept")
 	case *protocol.RejectTurn:
-		if turn, err := run.ResolveTurn(s, op.TurnID, "reject"); err == nil {
-			return fmt.Sprintf("attempt %d of turn %s", turn.Attempt, turn.TurnID)
-		}
+		return attemptOf(s, op.TurnID, "reject")
 	case *protocol.ReissueTurn:
 		if turn, err := run.ResolveTurn(s, op.TurnID, "reissue"); err == nil {
 			return "turn " + turn.TurnID
@@ -71,6 +71,19 @@ func About(op protocol.Operation, snap *protocol.Snapshot, tr *protocol.Transiti
 		}
 	}
 	return ""
+}
+
+// attemptOf names the attempt of a turn that is under way.
+func attemptOf(s *run.State, id, verb string) string {
+	turn, err := run.ResolveTurn(s, id, verb)
+	if err != nil {
+		return ""
+	}
+	what := fmt.Sprintf("attempt %d of turn %s", turn.Attempt, turn.TurnID)
+	if at := turn.LastRejection.String("rejected_at"); at != "" {
+		what += ", sent back at " + at
+	}
+	return what
 }
 
 // handedOut names the role of a new turn and the work that it was given besides: its instructions contain that.
@@ -188,10 +201,10 @@ func waiting(s *run.State) string {
 }
 
 // otherwise refuses an operation that would now concern something else.
-func otherwise(was, now string) *Refusal {
+func otherwise(op protocol.Operation, was, now string) *Refusal {
 	return &Refusal{
 		Reason:  AskAgain,
 		Message: "it was about " + was + "; now it would be about " + now,
-		Ways:    []string{WayAgain, WayDrop},
+		Ways:    WaysOf(op),
 	}
 }

@@ -216,7 +216,7 @@ func Decide(their *TheirOps, snap *protocol.Snapshot, rec *protocol.Record, then
 			outcome = nil // nothing to compare it with
 		}
 		if a, b := About(rec.Op, then, was), About(rec.Op, snap, outcome); a != b {
-			return nil, otherwise(a, b)
+			return nil, otherwise(rec.Op, a, b)
 		}
 		return now, nil
 	}
