@@ -272,12 +272,12 @@ func (t *restoring) agrees(ctx context.Context) error {
 	if !t.inside {
 		return nil
 	}
-	state, err := t.out.Bundle.State(ctx, t.out.Run)
+	state, err := t.out.Bundle.Document(ctx, t.out.Run, wire.DocState)
 	if err != nil {
 		return err
 	}
 	if f, ok := incoming.Find(t.a.files, statePath); ok && f.SHA256 == wire.SHA256(state) {
-		return nil
+		return t.takeTasks(ctx)
 	}
 	return &wire.Error{
 		Code:    bundle.CodeHistoryInvalid,
@@ -285,4 +285,20 @@ func (t *restoring) agrees(ctx context.Context) error {
 		Message: "The record in the artifact is not that of its files: its newest operation recorded another state.",
 		Hint:    "export it again where it was made; restore --no-record takes its files without the record",
 	}
+}
+
+// takeTasks takes HUMAN_TASKS.md from the record: it is in no artifact, and without it the files would not be those of
+// the newest operation, so that the restore would be one of its own.
+func (t *restoring) takeTasks(ctx context.Context) error {
+	tasks, err := t.out.Bundle.Document(ctx, t.out.Run, wire.DocHumanTasks)
+	if err != nil || tasks == nil {
+		return err
+	}
+	name := string(wire.DocHumanTasks)
+	t.more[name] = tasks
+	t.in.Roots = append(t.in.Roots, name)
+	t.in.Files = append(t.in.Files,
+		incoming.File{Path: name, Size: int64(len(tasks)), SHA256: wire.SHA256(tasks)})
+	incoming.Sort(t.in.Files)
+	return nil
 }

@@ -4,6 +4,7 @@
 package restore
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -160,7 +161,16 @@ type restoring struct {
 	out   *Outcome
 	head  object.OID // HEAD of the checkout
 
-	inside bool // the history came in the artifact
+	inside bool              // the history came in the artifact
+	more   map[string][]byte // incoming files that are not among the governed ones of the artifact
+}
+
+// open returns the contents of an incoming file of an artifact.
+func (t *restoring) open(p string) (io.Reader, error) {
+	if data, ok := t.more[p]; ok {
+		return bytes.NewReader(data), nil
+	}
+	return t.a.open(p)
 }
 
 // prepare determines what will be restored.
@@ -171,9 +181,10 @@ func (t *restoring) prepare(ctx context.Context) error {
 	}
 	a := t.a
 	t.out.Run, t.out.Status, t.out.Files, t.out.Unwritten = a.run(), a.status(), len(a.files), a.skipped
+	t.more = make(map[string][]byte)
 	t.in = &incoming.Set{
-		Files:  a.files,
-		Open:   a.open,
+		Files:  slices.Clip(a.files),
+		Open:   t.open,
 		Roots:  restoreRoots(),
 		Spare:  wire.GeneratedReport,
 		Bundle: b,

@@ -227,14 +227,12 @@ func (t *restoring) takeWork() error {
 		}
 	}
 	t.out.WithWork = true
-	open := t.in.Open
-	content := make(map[string][]byte)
 	for _, f := range t.a.work {
 		t.in.Roots = append(t.in.Roots, f.path)
 		if f.change == workDelete {
 			continue
 		}
-		content[f.path] = f.content
+		t.more[f.path] = f.content
 		perm := os.FileMode(0o666)
 		if f.exec {
 			perm = 0o777
@@ -244,12 +242,6 @@ func (t *restoring) takeWork() error {
 	}
 	incoming.Sort(t.in.Files)
 	t.in.Detail.Set("work", len(t.a.work))
-	t.in.Open = func(p string) (io.Reader, error) {
-		if data, ok := content[p]; ok {
-			return strings.NewReader(string(data)), nil
-		}
-		return open(p)
-	}
 	return nil
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // carriedRef reports whether an artifact carries a ref: the run's tip, the conflicts from joining two sides, and
@@ -96,12 +97,12 @@ func CarriedTip(refs []git.Ref, run string) (object.OID, error) {
 	return tip, nil
 }
 
-// State returns state.json as the newest operation of a run in the bundle recorded it.
-func (b *Bundle) State(ctx context.Context, run string) ([]byte, error) {
+// Document returns a document as the newest operation of a run in the bundle recorded it, nil for none.
+func (b *Bundle) Document(ctx context.Context, run string, d wire.Document) ([]byte, error) {
 	ref := b.ofRun(run)
 	if ref == nil {
 		return nil, chain.NoRun(run)
 	}
-	data, _, err := chain.FileAt(ctx, b.Repo, ref.OID, record.FileState)
+	data, _, err := chain.FileAt(ctx, b.Repo, ref.OID, record.DocumentFile(d))
 	return data, err
 }
