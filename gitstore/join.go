@@ -213,6 +213,9 @@ func (s *Store) joinOp(ctx context.Context, j *Joined, cur *chain.RecordedRun, o
 		refusal = join.FollowsFrom(o.rec.Op, o.info.Turn)
 	}
 	switch {
+	case refusal != nil && refusal.Moot(o.rec.Op):
+		_, err := keepConflict(ctx, s.repo, j, cur.Op, o, refusal, join.ConflictSettled)
+		return nil, err
 	case refusal != nil:
 		if o.info.Turn != "" {
 			lost[o.info.Turn] = true

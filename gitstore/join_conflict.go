@@ -50,7 +50,10 @@ func keepConflict(ctx context.Context, repo *git.Repository, j *Joined, onto obj
 		Status:  status,
 	}
 	if status == join.ConflictSettled {
-		c.Settled, c.By = why.Reason, c.Actor+" <"+c.Email+">"
+		c.Settled, c.By = join.WayDrop, c.Actor+" <"+c.Email+">"
+		if why.Reason == join.Same {
+			c.Settled = join.Same
+		}
 	}
 	oid, err := conflict.Write(ctx, repo, c, o.info.Op, record.Signature(&o.rec.Env))
 	if err != nil {

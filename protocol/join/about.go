@@ -36,6 +36,20 @@ func About(op protocol.Operation, snap *protocol.Snapshot, tr *protocol.Transiti
 		return attemptOf(s, op.TurnID, "accept")
 	case *protocol.RejectTurn:
 		return attemptOf(s, op.TurnID, "reject")
+	case *attempt.DispatchTurn:
+		return attemptOf(s, op.TurnID, "dispatch")
+	case *attempt.AdvanceTurn:
+		return attemptOf(s, op.TurnID, "advance")
+	case *attempt.DispatchTimeout:
+		return attemptOf(s, op.TurnID, "time out")
+	case *attempt.Watch:
+		var what []string
+		for _, turn := range op.Turns {
+			if one := attemptOf(s, turn.TurnID, "watch"); one != "" {
+				what = append(what, one)
+			}
+		}
+		return strings.Join(what, ", ")
 	case *protocol.ReissueTurn:
 		if turn, err := run.ResolveTurn(s, op.TurnID, "reissue"); err == nil {
 			return "turn " + turn.TurnID

@@ -9,6 +9,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/attempt"
 	"github.com/git-agentxchain/git-agentxchain/protocol/commits"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -51,6 +52,18 @@ type TheirOps struct {
 	lifted   map[string]bool      // blocks that a person lifted
 	adopted  bool
 	commits  map[string]bool // turn and commit of checkpoints
+}
+
+// Moot reports whether there is nothing left for a person to decide about an operation that does not hold: it says how
+// far an attempt has come that is another one there or none, or it is the commit of a result that does not hold either.
+func (r *Refusal) Moot(op protocol.Operation) bool {
+	switch op.(type) {
+	case *attempt.DispatchTurn, *attempt.AdvanceTurn, *attempt.DispatchTimeout, *attempt.Watch:
+		return true
+	case *commits.Checkpoint:
+		return r.Reason == Follows
+	}
+	return false
 }
 
 // NewTheirOps returns an empty side; Add fills it.
