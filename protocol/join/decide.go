@@ -195,6 +195,10 @@ func Decide(their *TheirOps, snap *protocol.Snapshot, rec *protocol.Record, then
 		if !op.AcceptAsIs && their.lifted[About(op, then, was)] {
 			return nil, nil
 		}
+	case *protocol.AbandonRun:
+		if snap.State.Abandoned != nil {
+			return nil, nil
+		}
 	case *commits.Checkpoint:
 		if their.commits[string(ojson.Compact(ojson.Marshal(op)))] {
 			return nil, nil
