@@ -9,11 +9,14 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/conflict"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/travel"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
+	"github.com/git-agentxchain/git-agentxchain/protocol/join"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -92,6 +95,10 @@ func (c *Coordinator) vouch(ctx context.Context, tx *Tx, files map[string][]byte
 		if tx.Docs.Roots.remote(repo) != "" {
 			e.Hint = "in the clone of it that accepted the turn: " + Program + " sync; then here: " + Program + " sync"
 		}
+		if clash := c.clash(ctx, tx.Docs, repo, turn); clash != "" {
+			e.Hint = "its acceptance is in conflict with another machine's work: " + Program + " -C " + in +
+				" conflicts " + clash
+		}
 		for _, p := range refused {
 			if p.Value == repo {
 				e.Problems = append(e.Problems, p)
@@ -145,6 +152,29 @@ func (c *Coordinator) acceptedIn(ctx context.Context, d *Documents, repo string)
 		runs[t.Run] = acceptedTurns(rows)
 	}
 	return runs
+}
+
+// clash names the open conflict about the acceptance of a turn in the clone of a repository, "" for none.
+func (c *Coordinator) clash(ctx context.Context, d *Documents, repo, turn string) string {
+	dir, ok := d.Roots.Path(repo)
+	if !ok {
+		return ""
+	}
+	store, err := gitstore.OpenForeign(ctx, dir, gitstore.Options{Now: c.opt.Now})
+	if err != nil {
+		return ""
+	}
+	defer func() { _ = store.Close() }()
+	list, err := conflict.All(ctx, store.Repository())
+	if err != nil {
+		return ""
+	}
+	for _, x := range list {
+		if x.Turn == turn && x.Name == protocol.OpAccept && x.Status == join.ConflictOpen {
+			return x.Op[:12]
+		}
+	}
+	return ""
 }
 
 func acceptedTurns(history []*ojson.Object) map[string]bool {

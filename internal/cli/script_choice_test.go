@@ -42,7 +42,7 @@ var thorough = []string{
 	"init_beside", "intake", "join_files", "look", "man", "monarchic_bindings", "monarchic_export",
 	"monarchic_import", "monarchic_import_diamond", "monarchic_lease", "monarchic_message", "monarchic_validate",
 	"multi_abandon", "multi_ahead", "multi_arrives", "multi_authority", "multi_auto", "multi_badinput",
-	"multi_behind", "multi_concurrent", "multi_counted", "multi_full", "multi_hooks", "multi_initiative",
+	"multi_behind", "multi_clash", "multi_concurrent", "multi_counted", "multi_full", "multi_hooks", "multi_initiative",
 	"multi_joined", "multi_joined_member", "multi_killed", "multi_new", "multi_own", "multi_recover", "multi_reissue",
 	"multi_remote",
 	"multi_signers", "multi_squashed", "multi_travel", "multi_votes", "notify_webhooks", "policy_test",
