@@ -60,6 +60,7 @@ func (r *Runner) Sync(ctx context.Context, opt SyncOptions) (*Synced, error) {
 		for _, x := range y.Runs {
 			y.Notices = append(y.Notices, r.SignJoined(ctx, x.Joined)...)
 		}
+		y.Notices = append(y.Notices, r.revoked(ctx, y)...)
 		if lacks := travel.BranchLacks(ctx, r.store.Repository(), y.Remote); lacks != "" {
 			y.Notices = append(y.Notices, lacks)
 		}

@@ -384,6 +384,7 @@ func (l *landing) believed(ctx context.Context, r *SyncedRun, there object.OID) 
 		return refuse(record.CodeUnproven,
 			"operation "+f.Op.Short()+" of the remote is not believed: "+text.OneLine(f.Message), ask)
 	}
+	l.y.Arrived = append(l.y.Arrived, v.Arrived...)
 	l.y.Notices = append(l.y.Notices, proof.ArrivalNotices(v.Arrived)...)
 	return true, nil
 }

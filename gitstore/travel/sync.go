@@ -15,6 +15,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/gitcommit"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/history"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
@@ -81,6 +82,7 @@ type Synced struct {
 	Pushed   bool   // the remote has accepted something
 	Retired  int    // archived runs whose refs were removed from the remote
 
+	Arrived   []proof.Arrival  // decisions of people that came
 	Conflicts []*join.Conflict // conflicts from the remote, or outcomes of known ones
 
 	retire []transport.RefPush // run refs of archived runs that the remote still has

@@ -57,7 +57,7 @@ var thorough = []string{
 	"serve_clients", "serve_guide", "settings_misspelt", "simulate", "staging_elsewhere", "status_dashboard",
 	"step_interrupted", "step_person", "store_versions", "sync", "sync_branch_hook", "sync_branch_refused",
 	"sync_bundles", "sync_checkpoint", "sync_damaged", "sync_declined", "sync_hostile", "sync_intents",
-	"sync_many", "sync_meant", "sync_progress", "sync_servers", "sync_ssh", "sync_trust",
+	"sync_many", "sync_meant", "sync_progress", "sync_revoked", "sync_servers", "sync_ssh", "sync_trust",
 	"sync_unforeseen", "sync_withdrawn", "teams_guide", "trust",
 	"turn_commits", "turn_encoding", "turn_hidden", "turn_log", "validate_misspelt", "verify_approvals", "verify_bundle",
 	"verify_export", "verify_range", "verify_range_filtered", "verify_range_listed", "verify_range_place",

@@ -30,15 +30,7 @@ func (m *Moment) statements(c *Consent, d *Decision, content string) ([]Stated, 
 	if len(c.Statements) == 0 {
 		return nil, nil
 	}
-	files := map[string][]byte{}
-	if c.Base != nil {
-		for _, f := range c.Base.Signers {
-			if f.Blob != nil {
-				files[f.Path] = f.Blob.Data
-			}
-		}
-	}
-	signers, problems := attest.ParseSigners(files)
+	signers, problems := c.Base.Keys()
 	if len(problems) > 0 {
 		return nil, &wire.Error{
 			Code:     wire.CodeInvalidConfig,
@@ -61,6 +53,19 @@ func (m *Moment) statements(c *Consent, d *Decision, content string) ([]Stated, 
 		out = append(out, s)
 	}
 	return out, nil
+}
+
+// Keys returns the signers that the files of a base list; a base may be nil.
+func (b *Base) Keys() (*attest.Signers, wire.Problems) {
+	files := map[string][]byte{}
+	if b != nil {
+		for _, f := range b.Signers {
+			if f.Blob != nil {
+				files[f.Path] = f.Blob.Data
+			}
+		}
+	}
+	return attest.ParseSigners(files)
 }
 
 // Statement judges one signed statement: whether its signer is allowed, both now and at the time it states, and
