@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/archive"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/bundle"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
@@ -245,7 +246,7 @@ func (t *restoring) openHistory(ctx context.Context) (done func(), err error) {
 	b, err := bundle.Judge(ctx, t.store.Repository(), file)
 	if err != nil {
 		remove()
-		return nil, t.insideHint(err)
+		return nil, t.archivedHint(ctx, t.insideHint(err))
 	}
 	t.out.Bundle = b
 	return func() { b.Close(); remove() }, nil
@@ -263,6 +264,20 @@ func (t *restoring) insideHint(err error) error {
 			"what a server has; restore --no-record records the artifact's files on top of what is here and overwrites nothing")
 	case bundle.CodeHistoryInvalid:
 		_ = e.WithHint("export it again where it was made; restore --no-record takes its files without the record")
+	}
+	return err
+}
+
+// archivedHint adds a hint about a run that is archived here: nothing is joined with it there.
+func (t *restoring) archivedHint(ctx context.Context, err error) error {
+	var e *fail.Error
+	if t.a == nil || !errors.As(err, &e) || e.Code != bundle.CodeHistoryDiverged {
+		return err
+	}
+	run := wire.ShellWord(t.a.run())
+	if past, rerr := t.store.Repository().ReadRef(ctx, archive.PastPrefix+t.a.run()); rerr == nil && past != "" {
+		_ = e.WithHint("the run is archived here: git agentxchain runs unarchive %s, then git agentxchain repair --from-ref %s, "+
+			"then try again", run, run)
 	}
 	return err
 }
