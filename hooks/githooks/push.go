@@ -140,26 +140,39 @@ func (g *guarded) preReceive() error {
 		return nil // records cannot be checked against incomplete runs
 	}
 	w.see(append(pushed, runs...))
+	if moves, err = g.judged(moves); err != nil {
+		return err
+	}
+	if err := g.pushedProjects(moves); err != nil {
+		return err
+	}
 	shown := g.defaultBranch("HEAD")
 	for _, m := range moves {
-		if strings.HasPrefix(m.ref, governedRefs) || m.new == "" && !strings.HasPrefix(m.ref, branchPrefix) {
-			continue
-		}
 		if err := g.overwrites(m, shown); err != nil {
 			return err
-		}
-		// A tag, or a ref of any other name, can become a branch later without any hook being asked, so it is
-		// judged like a branch.
-		if !strings.HasPrefix(m.ref, branchPrefix) {
-			if m.new, err = g.commitOf(m.new); err != nil {
-				return err
-			}
 		}
 		if err := g.branch(m, true, w); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// judged returns the moves that are judged by their commits. A tag, or a ref of any other name, can become a branch
+// later without any hook being asked, so it is judged like a branch.
+func (g *guarded) judged(moves []move) (out []move, err error) {
+	for _, m := range moves {
+		if strings.HasPrefix(m.ref, governedRefs) || m.new == "" && !strings.HasPrefix(m.ref, branchPrefix) {
+			continue
+		}
+		if !strings.HasPrefix(m.ref, branchPrefix) {
+			if m.new, err = g.commitOf(m.new); err != nil {
+				return nil, err
+			}
+		}
+		out = append(out, m)
+	}
+	return out, nil
 }
 
 // governedRefs is the prefix of this program's refs, which lead to no commits of a branch.
@@ -191,23 +204,17 @@ func (g *guarded) overwrites(m move, shown string) error {
 	if !ok || m.old == "" {
 		return nil
 	}
-	config, err := g.anyConfig(m.old)
-	if err != nil || config == nil {
-		return err // the existing history is not here, or not governed
+	protected, err := g.protected(m.old, name, shown)
+	if err != nil || !protected {
+		return err
 	}
-	protected := g.protectedBranch(config, name, shown)
 	if m.new == "" {
-		if protected {
-			g.find(Finding{
-				Rule:    RuleHistoryRewritten,
-				Path:    m.ref,
-				Message: "the branch is protected and would be deleted",
-				Hint:    "change git_hooks.protected_branches in " + wire.ConfigPath + ", or delete it on the server",
-			})
-		}
-		return nil
-	}
-	if !protected {
+		g.find(Finding{
+			Rule:    RuleHistoryRewritten,
+			Path:    m.ref,
+			Message: "the branch is protected and would be deleted",
+			Hint:    "change git_hooks.protected_branches in " + wire.ConfigPath + ", or delete it on the server",
+		})
 		return nil
 	}
 	ps, err := chain.Parents(g.ctx, g.repo, m.new)
@@ -231,27 +238,29 @@ func (g *guarded) overwrites(m move, shown string) error {
 	return nil
 }
 
-// anyConfig returns the configuration of the first governed project in a commit. A missing commit governs nothing
-// here.
-func (g *guarded) anyConfig(commit object.OID) (*config.Config, error) {
+// protected reports whether a governed project protects the history of a branch as a commit has its rules: the branches
+// that the configuration names, else the one that the other side shows first. A missing commit governs nothing here.
+func (g *guarded) protected(commit object.OID, name, shown string) (bool, error) {
 	if !g.repo.Objects().Has(g.ctx, commit) {
-		return nil, nil
+		return false, nil
 	}
 	prefixes, err := g.prefixes()
 	if err != nil {
-		return nil, err
+		return false, err
 	}
 	for _, p := range prefixes {
-		if r, err := newGovernance(g.ctx, g.repo, p).of(commit); err != nil || r != nil {
-			return configOf(r), err
+		r, err := newGovernance(g.ctx, g.repo, p).of(commit)
+		if err != nil {
+			return false, err
+		}
+		if r != nil && protects(r.config, name, shown) {
+			return true, nil
 		}
 	}
-	return nil, nil
+	return false, nil
 }
 
-// protectedBranch reports whether a branch's history is protected: the branches that the configuration names, else
-// the one that the other side shows first.
-func (g *guarded) protectedBranch(c *config.Config, name, shown string) bool {
+func protects(c *config.Config, name, shown string) bool {
 	if c.ProtectedBranches == nil {
 		return name == shown || shown == "" && (name == "main" || name == "master")
 	}

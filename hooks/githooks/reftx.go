@@ -106,8 +106,8 @@ func (g *guarded) deleted(m move) error {
 	if m.old == "" {
 		return nil
 	}
-	config, err := g.anyConfig(m.old)
-	if err != nil || config == nil || !g.protectedBranch(config, strings.TrimPrefix(m.ref, branchPrefix), "") {
+	protected, err := g.protected(m.old, strings.TrimPrefix(m.ref, branchPrefix), "")
+	if err != nil || !protected {
 		return err
 	}
 	g.find(Finding{

@@ -110,7 +110,7 @@ type guarded struct {
 	inv      Invocation
 	repo     *git.Repository
 	findings []Finding
-	projects []string // prefixes of governed projects, "" or ending in "/"
+	projects []string // prefixes of the governed projects that are judged, "" or ending in "/"
 }
 
 // maxFindings bounds how many findings are shown at once.
@@ -120,20 +120,4 @@ func (g *guarded) find(f Finding) {
 	if len(g.findings) < maxFindings {
 		g.findings = append(g.findings, f)
 	}
-}
-
-// prefixes returns the locations of the governed projects in the repository: those for which hooks were installed,
-// else the root.
-func (g *guarded) prefixes() ([]string, error) {
-	if g.projects == nil {
-		rec, err := loadRecord(g.repo.CommonDir)
-		if err != nil {
-			return nil, err
-		}
-		g.projects = []string{""}
-		if rec != nil && len(rec.Projects) > 0 {
-			g.projects = rec.Projects
-		}
-	}
-	return g.projects, nil
 }

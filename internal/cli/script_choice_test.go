@@ -37,7 +37,7 @@ var thorough = []string{
 	"examples", "export", "export_hostile", "export_initiative", "export_kinds", "filters_own", "fsck_against",
 	"fsck_bare", "fsck_missing", "githooks_authority", "githooks_canary", "githooks_claims", "githooks_config",
 	"githooks_framework", "githooks_guards", "githooks_moved", "githooks_names", "githooks_pack", "githooks_refs",
-	"githooks_shapes", "githooks_signoff", "githooks_trailers", "githooks_worktrees", "hooks_accept",
+	"githooks_server", "githooks_shapes", "githooks_signoff", "githooks_trailers", "githooks_worktrees", "hooks_accept",
 	"hooks_assign", "hooks_escalation", "hooks_gate", "hooks_hostile", "hooks_trust", "import_foreign",
 	"init_beside", "intake", "join_files", "look", "man", "monarchic_bindings", "monarchic_export",
 	"monarchic_import", "monarchic_import_diamond", "monarchic_lease", "monarchic_message", "monarchic_validate",
