@@ -37,7 +37,8 @@ func runDemo(ctx context.Context, f *term.Factory, keep bool) (err error) {
 	}
 	top, err := os.MkdirTemp("", "agentxchain-demo-")
 	if err != nil {
-		return term.Errorf("io_failed", "cannot make a scratch directory: %w", err)
+		return term.Errorf("io_failed", "cannot make a scratch directory: %w", err).
+			WithHint("set TMPDIR to a directory in which you may create files, then again")
 	}
 	defer func() {
 		if !keep {
