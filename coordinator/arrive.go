@@ -9,7 +9,6 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
-	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
 	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -66,7 +65,11 @@ func (c *Coordinator) arrived(ctx context.Context, id, dir string) (string, *run
 		return "", nil, problem("repo_no_state", "%s", firstLine(err.Error()))
 	}
 	best, state := "", (*run.State)(nil)
+	others := store.Beside(ctx)
 	for _, t := range tips {
+		if others.Of(ctx, t.Ref.OID) != nil {
+			continue
+		}
 		rec, err := store.OpenRun(ctx, t.Run, t.Ref.OID)
 		if err != nil {
 			return "", nil, problem("repo_no_state", "%s", firstLine(err.Error()))
@@ -88,7 +91,7 @@ func (c *Coordinator) arrived(ctx context.Context, id, dir string) (string, *run
 		}
 		return best, state, nil
 	}
-	there, remote, err := transport.Elsewhere(ctx, store.Repository())
+	there, remote, err := store.Elsewhere(ctx)
 	if err != nil {
 		return "", nil, problem("repo_no_state", "%s", firstLine(err.Error()))
 	}

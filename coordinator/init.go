@@ -161,7 +161,7 @@ func (c *Coordinator) noneRecorded(ctx context.Context, d *Documents) error {
 	if len(tips) > 0 || d.State != nil {
 		return nil
 	}
-	known, remote, err := transport.Elsewhere(ctx, home.Repository())
+	known, remote, err := transport.Elsewhere(ctx, home.Repository(), nil)
 	if err != nil || known != "" || remote == "" {
 		return err
 	}

@@ -92,7 +92,7 @@ func (s *Store) Enter(ctx context.Context, run string) error {
 // repairRun determines the run to restore.
 func (s *Store) repairRun(ctx context.Context, run string) (string, error) {
 	if run != "" {
-		return run, nil
+		return run, s.notBeside(ctx, run)
 	}
 	if run = s.CurrentRun(); run != "" {
 		// state.json may name a run that was never recorded, in place of a recorded one.
@@ -107,7 +107,7 @@ func (s *Store) repairRun(ctx context.Context, run string) (string, error) {
 		}
 		return run, nil
 	}
-	runs, err := chain.Runs(ctx, s.repo)
+	runs, _, err := s.OwnRuns(ctx)
 	if err != nil {
 		return "", err
 	}

@@ -13,7 +13,6 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/proof"
-	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/workdir"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -81,21 +80,17 @@ func (s *Store) orCurrent(ctx context.Context, run string) (string, error) {
 
 // NoRunHere returns an error instead of guessing which of the recorded runs is meant.
 func (s *Store) NoRunHere(ctx context.Context) error {
-	refs, err := chain.Runs(ctx, s.repo)
+	refs, one, err := s.OwnRuns(ctx)
 	if err != nil {
 		return err
 	}
 	if len(refs) == 0 {
 		none := chain.NoRun("")
-		if _, remote, err := transport.Elsewhere(ctx, s.repo); err == nil && remote != "" {
+		if _, remote, err := s.Elsewhere(ctx); err == nil && remote != "" {
 			return none.WithHint("git agentxchain sync %s brings the runs of that remote; git agentxchain assign starts one",
 				wire.ShellWord(remote))
 		}
 		return none
-	}
-	one := strings.TrimPrefix(refs[0].Name, git.RunRefPrefix)
-	if tips, err := chain.RunTips(ctx, s.repo, 1); err == nil && len(tips) > 0 {
-		one = tips[0].Run
 	}
 	return fail.Errorf(chain.CodeNoRun, nil, "this work tree holds no run; git has the record of %d, such as %s",
 		len(refs), one).

@@ -71,6 +71,10 @@ type Record interface {
 	Repository() *Repository
 	// Runs returns the refs of all recorded runs.
 	Runs(ctx context.Context) ([]Ref, error)
+	// OwnRuns returns those of this project, and the newest: a repository may have other projects beside it.
+	OwnRuns(ctx context.Context) (refs []Ref, newest string, err error)
+	// Elsewhere returns a run of this project that a remote is known to have, or a remote that was never asked.
+	Elsewhere(ctx context.Context) (run, remote string, err error)
 	// RunTips lists the recorded runs, each with its newest operation, newest first, at
 	// most limit (0: all).
 	RunTips(ctx context.Context, limit int) ([]RunTip, error)

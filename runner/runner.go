@@ -177,16 +177,18 @@ func (r *Runner) notBegun(ctx context.Context, v *gitstore.View) error {
 	if err != nil || v.State != nil && len(refs) > 0 { // those of other work trees, of a service for example
 		return err
 	}
+	newest := ""
+	if len(refs) > 0 {
+		if refs, newest, err = r.store.OwnRuns(ctx); err != nil {
+			return err
+		}
+	}
+	if len(refs) == 0 {
+		return r.elsewhere(ctx, v)
+	}
 	runs := make([]string, len(refs))
 	for i, ref := range refs {
 		runs[i] = strings.TrimPrefix(ref.Name, git.RunRefPrefix)
-	}
-	if len(runs) == 0 {
-		return r.elsewhere(ctx, v)
-	}
-	newest := runs[0]
-	if tips, err := chain.RunTips(ctx, r.store.Repository(), 1); err == nil && len(tips) > 0 {
-		newest = tips[0].Run
 	}
 	return &wire.Error{
 		Code:    chain.CodeNoRun,

@@ -241,7 +241,7 @@ func (r *Runner) pushAfter(ctx context.Context, done *Done) {
 // elsewhere refuses to treat a clone as one without a run when a remote is known to have one, and
 // adds a notice when no remote was asked.
 func (r *Runner) elsewhere(ctx context.Context, v *gitstore.View) error {
-	run, remote, err := transport.Elsewhere(ctx, r.store.Repository())
+	run, remote, err := r.store.Elsewhere(ctx)
 	if err != nil {
 		return err
 	}
@@ -292,10 +292,10 @@ func (c *change) askElsewhere(ctx context.Context) error {
 	if c.r.opt.fresh || c.view.State.Status != wire.StatusIdle || c.view.State.Run() != "" {
 		return nil
 	}
-	if refs, err := chain.Runs(ctx, c.r.store.Repository()); err != nil || len(refs) > 0 {
+	if refs, _, err := c.r.store.OwnRuns(ctx); err != nil || len(refs) > 0 {
 		return err
 	}
-	runs, remote, silent, err := transport.Ask(ctx, c.r.store.Repository())
+	runs, remote, silent, err := c.r.store.AskElsewhere(ctx)
 	if err != nil {
 		return err
 	}

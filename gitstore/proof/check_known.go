@@ -203,7 +203,7 @@ func (f *checker) unfetched() error {
 	if f.bare() {
 		return nil // a mirror chooses which of its remotes' refs it fetches
 	}
-	run, remote, err := transport.Elsewhere(f.ctx, f.repo)
+	run, remote, err := transport.Elsewhere(f.ctx, f.repo, nil)
 	if err != nil || remote == "" {
 		return err
 	}

@@ -143,16 +143,20 @@ func apart(ctx context.Context, repo *git.Repository, st *Standing, here, there 
 }
 
 // Elsewhere returns what is known about runs on remotes, for a clone that has none: the run of a tracking ref and
-// its remote, or a remote whose runs were never fetched.
-func Elsewhere(ctx context.Context, repo *git.Repository) (run, remote string, err error) {
-	out, err := repo.Git.Run(ctx, nil, "for-each-ref", "--count=1", "--sort=-creatordate", "--format=%(refname)",
+// its remote, or a remote whose runs were never fetched. A run whose newest operation
+// not accepts does not count.
+func Elsewhere(ctx context.Context, repo *git.Repository, not func(op object.OID) bool) (run, remote string, err error) {
+	out, err := repo.Git.Run(ctx, nil, "for-each-ref", "--sort=-creatordate", "--format=%(objectname) %(refname)",
 		TrackingRefs+"*/agentxchain/runs/*")
 	if err != nil {
 		return "", "", err
 	}
-	if name := strings.TrimPrefix(strings.TrimSpace(string(out)), TrackingRefs); name != "" {
-		remote, run, _ = strings.Cut(name, "/agentxchain/runs/")
-		return run, remote, nil
+	for line := range strings.Lines(string(out)) {
+		op, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		if not == nil || !not(object.OID(op)) {
+			remote, run, _ = strings.Cut(strings.TrimPrefix(name, TrackingRefs), "/agentxchain/runs/")
+			return run, remote, nil
+		}
 	}
 	all, err := Remotes(ctx, repo)
 	if err != nil || len(all) == 0 {

@@ -35,6 +35,7 @@ type landing struct {
 	there map[string]object.OID
 	seen  map[string]object.OID
 	mine  string // project id
+	other *gitstore.Beside
 	held  []string
 	begun []chain.Range       // runs that are new here, with the remote's tip
 	moves []git.RefUpdate     // updates of remembered tips
@@ -352,6 +353,13 @@ func (l *landing) believed(ctx context.Context, r *SyncedRun, there object.OID) 
 			", cannot be read as an operation", ask)
 	}
 	if id != "" && l.mine != "" && id != l.mine {
+		if p := l.beside(ctx).Of(ctx, there); p != nil {
+			ahead, err := history.Ancestor(ctx, l.s.Repository(), there, l.here[r.Run])
+			if !ahead {
+				r.other = p // what came is for that project to follow; what went from it may go on
+			}
+			return false, err
+		}
 		return refuse(record.CodeForeignRun,
 			"the run belongs to project "+text.OneLine(id)+", this is "+text.OneLine(l.mine),
 			"ask the person who pushed it; nothing of it was taken")
@@ -387,6 +395,15 @@ func (l *landing) believed(ctx context.Context, r *SyncedRun, there object.OID) 
 	l.y.Arrived = append(l.y.Arrived, v.Arrived...)
 	l.y.Notices = append(l.y.Notices, proof.ArrivalNotices(v.Arrived)...)
 	return true, nil
+}
+
+// beside returns the other projects of the repository.
+func (l *landing) beside(ctx context.Context) *gitstore.Beside {
+	if l.other == nil {
+		others := l.s.Beside(ctx)
+		l.other = &others
+	}
+	return l.other
 }
 
 // remember notes a verified tip of the remote.

@@ -89,7 +89,7 @@ func aheadRefs(ctx context.Context, repo *git.Repository, y *Synced, opt SyncOpt
 	var ahead []*SyncedRun
 	var lacks []chain.Range
 	for _, r := range y.Runs {
-		if r.Tip != "" && r.Tip != r.from && r.State != SyncRefused && r.State != SyncWaits {
+		if r.Tip != "" && r.Tip != r.from && r.State != SyncRefused && r.State != SyncWaits && r.other == nil {
 			ahead, lacks = append(ahead, r), append(lacks, chain.Range{Run: r.Run, After: r.from, To: r.Tip})
 		}
 	}

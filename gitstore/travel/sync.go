@@ -4,7 +4,10 @@
 package travel
 
 import (
+	"cmp"
 	"context"
+	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -21,6 +24,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol/join"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // maxSyncTries bounds how often a sync decides again because another pushed first.
@@ -67,7 +71,8 @@ type SyncedRun struct {
 	Aside  string // ref that keeps a refused tip
 	Began  bool   // the run is new here
 
-	from object.OID // where the remote was
+	from  object.OID        // where the remote was
+	other *gitstore.Project // the project beside to which the run belongs, and which follows it itself
 }
 
 // Synced is the outcome of a sync.
@@ -104,7 +109,7 @@ func (y *Synced) run(name string) *SyncedRun {
 // entry and does not stop the others. Errors: no_remote, remote_failed, remote_contended, locked, and those of
 // Begin.
 func Sync(ctx context.Context, s *gitstore.Store, opt SyncOptions) (*Synced, error) {
-	return syncRounds(ctx, s.Repository(), opt.Remote, max(opt.Wait, syncPatience),
+	y, err := syncRounds(ctx, s.Repository(), opt.Remote, max(opt.Wait, syncPatience),
 		func(y *Synced) (again bool, err error) {
 			if err := landAll(ctx, s, y, opt); err != nil || opt.NoPush {
 				return false, err
@@ -118,6 +123,26 @@ func Sync(ctx context.Context, s *gitstore.Store, opt SyncOptions) (*Synced, err
 			}
 			return again, err
 		})
+	if y != nil {
+		y.leaveToOthers()
+	}
+	return y, err
+}
+
+// leaveToOthers takes out the runs that the remote has for other projects of the repository: their files are not
+// those of this project, so a sync there follows them.
+func (y *Synced) leaveToOthers() {
+	left := make(map[gitstore.Project]int)
+	y.Runs = slices.DeleteFunc(y.Runs, func(r *SyncedRun) bool {
+		if r.other != nil {
+			left[*r.other]++
+		}
+		return r.other != nil
+	})
+	for _, p := range slices.SortedFunc(maps.Keys(left), func(a, b gitstore.Project) int { return cmp.Compare(a.ID, b.ID) }) {
+		y.Notices = append(y.Notices, fmt.Sprintf("%s of %s there: %s", text.Count(left[p], "run", "runs"), &p,
+			p.In("sync "+wire.ShellWord(y.Remote))))
+	}
 }
 
 // syncRounds fetches and calls round, until it need not be repeated because another machine pushed first.
@@ -171,8 +196,9 @@ func enter(ctx context.Context, s *gitstore.Store, y *Synced) error {
 	}
 	var all []arrived
 	reader := record.NewReader(ctx, s.Repository())
+	others := s.Beside(ctx)
 	for _, r := range y.Runs {
-		if r.Tip == "" || !r.Began {
+		if r.Tip == "" || !r.Began || others.Of(ctx, r.Tip) != nil {
 			continue
 		}
 		c, err := reader.Commit(r.Tip)

@@ -55,7 +55,7 @@ var thorough = []string{
 	"run_planted", "run_qa_skipped", "run_reject", "run_show", "run_status", "run_unblock", "run_watchdog",
 	"run_withdraw", "run_withdraw_vote", "runs_archive", "runs_archive_server", "secrets", "serve",
 	"serve_clients", "serve_guide", "settings_misspelt", "simulate", "staging_elsewhere", "status_dashboard",
-	"step_interrupted", "step_person", "store_versions", "sync", "sync_branch_hook", "sync_branch_refused",
+	"step_interrupted", "step_person", "store_versions", "sync", "sync_beside", "sync_branch_hook", "sync_branch_refused",
 	"sync_bundles", "sync_checkpoint", "sync_damaged", "sync_declined", "sync_hostile", "sync_intents",
 	"sync_many", "sync_meant", "sync_progress", "sync_revoked", "sync_servers", "sync_ssh", "sync_trust",
 	"sync_unforeseen", "sync_withdrawn", "teams_guide", "trust",

@@ -10,9 +10,6 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
-	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
-	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -250,13 +247,13 @@ func (d *doctor) mendFiles(ctx context.Context, v *gitstore.View) bool {
 // fresh reports a project without a run: most likely a new clone. When it is idle, a recorded run may be in another
 // work tree of the repository, or have been in one that was removed.
 func (d *doctor) fresh(ctx context.Context, idle bool) {
-	refs, err := chain.Runs(ctx, d.rec.Repository())
+	refs, run, err := d.rec.OwnRuns(ctx)
 	if err != nil {
 		d.failed("state", err, "git fsck")
 		return
 	}
 	if len(refs) == 0 {
-		known, remote, err := transport.Elsewhere(ctx, d.rec.Repository())
+		known, remote, err := d.rec.Elsewhere(ctx)
 		bring := "git agentxchain sync " + wire.ShellWord(remote)
 		switch {
 		case err != nil:
@@ -275,7 +272,6 @@ func (d *doctor) fresh(ctx context.Context, idle bool) {
 			text.Count(len(refs), "run", "runs"))
 		return
 	}
-	run := strings.TrimPrefix(refs[len(refs)-1].Name, git.RunRefPrefix)
 	others := ""
 	if n := len(refs) - 1; n > 0 {
 		others = fmt.Sprintf(" and %d more", n)

@@ -61,6 +61,18 @@ func InstalledAgents() []string {
 	return here
 }
 
+// ownID makes an id from the name of the project's directory, with those of the directories above it as far as another
+// project of the repository has the id: runs are told apart by it.
+func ownID(ctx context.Context, s *gitstore.Store) string {
+	dir, others := s.Dir(), s.Beside(ctx)
+	id := scaffold.ProjectID(filepath.Base(dir))
+	for others.Has(id) && dir != s.Repository().TopLevel && dir != filepath.Dir(dir) {
+		dir = filepath.Dir(dir)
+		id = scaffold.ProjectID(filepath.Base(dir)) + "-" + id
+	}
+	return id
+}
+
 // Init makes dir a governed project. It leaves existing files as they are. It refuses where a run
 // exists (code run_exists) or a configuration already exists (project_exists): a scaffold must
 // never cost evidence.
@@ -74,7 +86,7 @@ func Init(ctx context.Context, dir string, opt Options) (*Project, error) {
 		opt.Template = "generic"
 	}
 	if opt.ID == "" {
-		opt.ID = scaffold.ProjectID(filepath.Base(s.Dir()))
+		opt.ID = ownID(ctx, s)
 	}
 	if opt.Name == "" {
 		opt.Name = opt.ID

@@ -1,0 +1,141 @@
+// Other governed projects of the same repository: their runs are under the same refs.
+
+package gitstore
+
+import (
+	"context"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+)
+
+// Beside are the other governed projects of a repository. The zero value is none.
+type Beside struct {
+	repo *git.Repository
+	dirs map[string]string // by project id: absolute directory, "" in a bare repository
+}
+
+// Beside finds the projects that HEAD has besides that of the store. One with the same id counts as the same.
+func (s *Store) Beside(ctx context.Context) Beside {
+	b := Beside{repo: s.repo, dirs: make(map[string]string)}
+	dirs := slices.DeleteFunc(projects(ctx, s.repo), func(dir string) bool { return dir == s.repo.Prefix })
+	if len(dirs) == 0 {
+		return b
+	}
+	mine := s.ProjectID(ctx)
+	for _, dir := range dirs {
+		data, err := s.repo.Git.Run(ctx, nil, "cat-file", "blob", "HEAD:"+dir+wire.ConfigPath)
+		if err != nil {
+			continue
+		}
+		if cfg, _, err := config.Decode(data); err == nil && cfg != nil && cfg.Project.ID != mine {
+			b.dirs[cfg.Project.ID] = ""
+			if s.repo.TopLevel != "" {
+				b.dirs[cfg.Project.ID] = filepath.Join(s.repo.TopLevel, filepath.FromSlash(dir))
+			}
+		}
+	}
+	return b
+}
+
+// Has reports whether one of them has the id.
+func (b Beside) Has(id string) bool { _, ok := b.dirs[id]; return ok }
+
+// Project is a governed project beside that of a store.
+type Project struct{ ID, Dir string }
+
+// In returns the command that does in the project what the rest says.
+func (p *Project) In(rest string) string {
+	return "git agentxchain -C " + wire.ShellWord(p.Dir) + " " + rest
+}
+
+func (p *Project) String() string { return "project " + text.OneLine(p.ID) }
+
+// Of returns the project beside to which a run belongs, by one of its operations; nil for none of them.
+func (b Beside) Of(ctx context.Context, op object.OID) *Project {
+	if len(b.dirs) == 0 {
+		return nil
+	}
+	id, err := chain.ProjectAt(ctx, b.repo, op)
+	if err != nil {
+		return nil // told where the run is read
+	}
+	if dir, ok := b.dirs[id]; ok {
+		return &Project{ID: id, Dir: dir}
+	}
+	return nil
+}
+
+// OwnRuns returns the recorded runs of the repository without those of projects beside, and the name of the newest,
+// "" when there is none.
+func (s *Store) OwnRuns(ctx context.Context) (refs []git.Ref, newest string, err error) {
+	refs, err = chain.Runs(ctx, s.repo)
+	if err != nil || len(refs) == 0 {
+		return nil, "", err
+	}
+	limit, others := 1, s.Beside(ctx)
+	if len(others.dirs) > 0 {
+		limit = 0
+		refs = slices.DeleteFunc(refs, func(ref git.Ref) bool { return others.Of(ctx, ref.OID) != nil })
+	}
+	if len(refs) > 0 {
+		newest = strings.TrimPrefix(refs[0].Name, git.RunRefPrefix)
+	}
+	tips, err := chain.RunTips(ctx, s.repo, limit)
+	if err != nil {
+		return refs, newest, nil // fsck tells of it
+	}
+	for _, t := range tips {
+		if slices.ContainsFunc(refs, func(ref git.Ref) bool { return ref.Name == t.Ref.Name }) {
+			return refs, t.Run, nil
+		}
+	}
+	return refs, newest, nil
+}
+
+// Elsewhere is transport.Elsewhere for this project.
+func (s *Store) Elsewhere(ctx context.Context) (run, remote string, err error) {
+	others := s.Beside(ctx)
+	return transport.Elsewhere(ctx, s.repo, func(op object.OID) bool { return others.Of(ctx, op) != nil })
+}
+
+// AskElsewhere is transport.Ask for this project: runs that are known here to be of a project beside do not count.
+func (s *Store) AskElsewhere(ctx context.Context) (runs []string, remote string, silent []string, err error) {
+	runs, remote, silent, err = transport.Ask(ctx, s.repo)
+	if err != nil || len(runs) == 0 {
+		return nil, "", silent, err
+	}
+	others := s.Beside(ctx)
+	runs = slices.DeleteFunc(runs, func(name string) bool {
+		for _, ref := range []string{git.RunRefPrefix + name, transport.TrackingPrefix(remote) + name} {
+			if op, err := s.repo.ReadRef(ctx, ref); err == nil && op != "" {
+				return others.Of(ctx, op) != nil
+			}
+		}
+		return false
+	})
+	return runs, remote, silent, nil
+}
+
+// notBeside refuses a run of another project of the repository: its files are not those of this one.
+func (s *Store) notBeside(ctx context.Context, run string) error {
+	tip, err := chain.Tip(ctx, s.repo, run)
+	if err != nil || tip == "" {
+		return nil // told where the run is read
+	}
+	if p := s.Beside(ctx).Of(ctx, tip); p != nil {
+		return fail.Errorf(record.CodeForeignRun, nil, "run %s belongs to %s", run, p).
+			WithHint("%s", p.In("repair --from-ref "+run))
+	}
+	return nil
+}
