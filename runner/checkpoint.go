@@ -97,6 +97,9 @@ func (c *change) checkpoint(ctx context.Context, turnID string, out *Checkpointe
 			return nil, err
 		}
 		sha = string(oid)
+		if after == nil { // hooks ran
+			c.remarkChanged(row, out.Files)
+		}
 		if err := c.lookAfter(ctx, after); err != nil {
 			return nil, err
 		}
@@ -114,6 +117,20 @@ func (c *change) checkpoint(ctx context.Context, turnID string, out *Checkpointe
 	}
 	out.Commit, c.still = sha, c.hooks == nil
 	return &plan{op: &commits.Checkpoint{TurnID: out.Turn, Row: evidence.NewBlob(line.Raw), Commit: sha}}, nil
+}
+
+// remarkChanged tells of committed files that are not as the turn left them: a formatter in a git hook changed them while
+// the commit was made, or a person since the acceptance.
+func (c *change) remarkChanged(row *ojson.Object, files []string) {
+	left := row.Object("observed_artifact").Object("file_markers")
+	changed := slices.DeleteFunc(slices.Clone(files), func(p string) bool {
+		m := left.String(p)
+		return m == "" || m == c.r.store.Fingerprint(p)
+	})
+	if len(changed) > 0 {
+		c.remark("the commit is not what the turn left: a git hook, or a person before it, changed " +
+			wire.ListSome(changed, 3) + "; git agentxchain why names no turn for such lines, and verify range does not account for them")
+	}
 }
 
 // lastAwaiting returns the turn accepted last among those whose files are not committed; "" for
