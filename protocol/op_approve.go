@@ -170,19 +170,9 @@ func (op *ApprovePhase) Apply(t *change.Draft) *wire.Error {
 		return err
 	}
 	d := gateDecision(t, run.GatePhase, p.Gate, p.To, &op.Approval)
-	passed, err := op.Approval.count(t, res, d)
-	tracePeople(t, res, err)
-	if err != nil || !passed {
+	if open, err := op.Approval.opens(t, res, d, p.RequestedByTurn, "approve-transition"); err != nil || !open {
 		return err
 	}
-	if err := t.Rule(verdict.RuleGateActions, p.Gate, gates.GatePointer(p.Gate, "gate_actions"),
-		op.Approval.checkActions(t.Config, p.Gate)); err != nil {
-		return err
-	}
-	if op.Approval.record(t, run.GatePhase, p.Gate, p.RequestedByTurn, "approve-transition") {
-		return nil
-	}
-	op.Approval.granted(t, res, p.RequestedByTurn)
 	t.Event(run.EventGateApproved, nil, "gate_type", run.GatePhase, "gate_id", p.Gate, "from", p.From, "to", p.To,
 		"requested_by_turn", ojson.OrNull(p.RequestedByTurn))
 	settle(t, "gate_approved")
@@ -212,19 +202,9 @@ func (op *ApproveCompletion) Apply(t *change.Draft) *wire.Error {
 		return err
 	}
 	d := gateDecision(t, run.GateCompletion, p.Gate, "", &op.Approval)
-	passed, err := op.Approval.count(t, res, d)
-	tracePeople(t, res, err)
-	if err != nil || !passed {
+	if open, err := op.Approval.opens(t, res, d, p.RequestedByTurn, "approve-completion"); err != nil || !open {
 		return err
 	}
-	if err := t.Rule(verdict.RuleGateActions, p.Gate, gates.GatePointer(p.Gate, "gate_actions"),
-		op.Approval.checkActions(t.Config, p.Gate)); err != nil {
-		return err
-	}
-	if op.Approval.record(t, run.GateCompletion, p.Gate, p.RequestedByTurn, "approve-completion") {
-		return nil
-	}
-	op.Approval.granted(t, res, p.RequestedByTurn)
 	t.Event(run.EventGateApproved, nil, "gate_type", run.GateCompletion, "gate_id", p.Gate,
 		"requested_by_turn", ojson.OrNull(p.RequestedByTurn))
 	settle(t, "gate_approved")
@@ -233,6 +213,26 @@ func (op *ApproveCompletion) Apply(t *change.Draft) *wire.Error {
 	t.Session = "run_completed"
 	t.Subject = fmt.Sprintf("approve %s: run completed", p.Gate)
 	return nil
+}
+
+// opens counts this yes and records the actions that ran on it. The gate stays shut while it waits for other people, and
+// where an action failed. by is the turn that asked.
+func (a *Approval) opens(t *change.Draft, res *ApproveResult, d *agreement.Decision, by, trigger string) (bool,
+	*wire.Error) {
+	passed, err := a.count(t, res, d)
+	tracePeople(t, res, err)
+	if err != nil || !passed {
+		return false, err
+	}
+	if err := t.Rule(verdict.RuleGateActions, res.Gate, gates.GatePointer(res.Gate, "gate_actions"),
+		a.checkActions(t.Config, res.Gate)); err != nil {
+		return false, err
+	}
+	if a.record(t, res.GateType, res.Gate, by, trigger) {
+		return false, nil
+	}
+	a.granted(t, res, by)
+	return true, nil
 }
 
 // reevaluate checks the gate's predicates against the present work tree and the verification of the turn that

@@ -336,18 +336,11 @@ func includedFile(from, path string) (string, error) {
 
 // ReadConfigFile reads a configuration file, which must be a regular file of bounded size.
 func ReadConfigFile(name string) ([]byte, error) {
-	f, err := os.OpenFile(name, os.O_RDONLY|OpenNonblock, 0)
+	f, fi, err := openAt(name)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = f.Close() }()
-	fi, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if !fi.Mode().IsRegular() {
-		return nil, &NotRegularError{name, fi.Mode()}
-	}
 	return ReadLimited(f, fi.Size(), MaxGitConfig)
 }
 

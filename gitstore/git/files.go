@@ -56,15 +56,35 @@ func OpenIn(root *os.Root, name string) (*os.File, Stat, error) {
 	if err != nil {
 		return nil, Stat{}, err
 	}
-	fi, err := f.Stat()
-	if err == nil && !fi.Mode().IsRegular() {
-		err = &NotRegularError{name, fi.Mode()}
-	}
+	fi, err := InfoOf(f, name)
 	if err != nil {
 		_ = f.Close()
 		return nil, Stat{}, err
 	}
 	return f, StatOf(fi), nil
+}
+
+// InfoOf returns the metadata of an open file; a NotRegularError for anything but a regular file.
+func InfoOf(f *os.File, name string) (fs.FileInfo, error) {
+	fi, err := f.Stat()
+	if err == nil && !fi.Mode().IsRegular() {
+		err = &NotRegularError{name, fi.Mode()}
+	}
+	return fi, err
+}
+
+// openAt is OpenIn for a path.
+func openAt(name string) (*os.File, fs.FileInfo, error) {
+	f, err := os.OpenFile(name, os.O_RDONLY|OpenNonblock, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	fi, err := InfoOf(f, name)
+	if err != nil {
+		_ = f.Close()
+		return nil, nil, err
+	}
+	return f, fi, nil
 }
 
 // ReadBounded reads a file of our own outside the project.

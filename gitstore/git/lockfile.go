@@ -77,18 +77,11 @@ func (o LockOwner) Encode() []byte {
 
 // ReadLock reads a lock file; anything but a regular file is a NotRegularError, and it does not block on a pipe.
 func ReadLock(path string) (*FileLock, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|OpenNonblock, 0)
+	f, fi, err := openAt(path)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = f.Close() }()
-	fi, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if !fi.Mode().IsRegular() {
-		return nil, &NotRegularError{path, fi.Mode()}
-	}
 	l := &FileLock{Written: fi.ModTime()}
 	if l.Raw, err = io.ReadAll(io.LimitReader(f, maxLockFile)); err != nil {
 		return nil, err

@@ -27,10 +27,7 @@ func (w *Dir) Config() ([]byte, error) {
 		return nil, fail.Errorf(fail.CodeUnreadable, err, "%s cannot be read", wire.ConfigPath)
 	}
 	defer func() { _ = f.Close() }()
-	fi, err := f.Stat()
-	if err == nil && !fi.Mode().IsRegular() {
-		err = &git.NotRegularError{Path: wire.ConfigPath, Mode: fi.Mode()}
-	}
+	fi, err := git.InfoOf(f, wire.ConfigPath)
 	var data []byte
 	if err == nil {
 		data, err = git.ReadLimited(f, fi.Size(), maxConfig)

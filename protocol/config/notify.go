@@ -67,19 +67,24 @@ func NotificationWarnings(c *Config) wire.Problems {
 	}}
 }
 
-func (s section) events() {
-	const key, want = "events", "a non-empty array of event names"
+// nonEmpty returns an array that must be there and have entries, nil after a finding.
+func (s section) nonEmpty(key, want string) []any {
 	v, ok := s.value(key)
 	if !ok {
 		s.missing(key, want)
-		return
+		return nil
 	}
 	list, ok := v.([]any)
 	if !ok || len(list) == 0 {
 		s.fail(key, want, v)
-		return
+		return nil
 	}
-	for i, e := range list {
+	return list
+}
+
+func (s section) events() {
+	const key, want = "events", "a non-empty array of event names"
+	for i, e := range s.nonEmpty(key, want) {
 		if t, ok := e.(string); !ok || !slices.Contains(NotificationEvents(), t) {
 			s.fail(fmt.Sprintf("%s[%d]", key, i), oneOf(NotificationEvents()), e)
 		}
@@ -88,16 +93,7 @@ func (s section) events() {
 
 func (s section) reminders() {
 	const key, want = "reminder_after_seconds", "a non-empty array of seconds"
-	v, ok := s.value(key)
-	if !ok {
-		s.missing(key, want)
-		return
-	}
-	list, ok := v.([]any)
-	if !ok || len(list) == 0 {
-		s.fail(key, want, v)
-		return
-	}
+	list := s.nonEmpty(key, want)
 	if len(list) > maxReminders {
 		s.d.add(s.code, s.at(key), "", "%s must have at most %d entries, not %d", s.at(key), maxReminders, len(list))
 	}
