@@ -3,10 +3,12 @@
 package githooks
 
 import (
+	"fmt"
 	"path"
 	"slices"
 	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -52,24 +54,9 @@ func (g *guarded) pushedProjects(moves []move) error {
 		return nil
 	}
 	g.projects = []string{""} // a branch without rules may have had some at the top
-	var tips []object.OID
-	if head, err := g.commitOf("HEAD"); err != nil {
+	tips, err := g.touched(moves)
+	if err != nil || len(tips) == 0 {
 		return err
-	} else if head != "" {
-		tips = append(tips, head)
-	}
-	for _, m := range moves {
-		if !strings.HasPrefix(m.ref, branchPrefix) {
-			m.old = "" // it may be no commit
-		}
-		for _, tip := range []object.OID{m.old, m.new} {
-			if tip != "" && !slices.Contains(tips, tip) {
-				tips = append(tips, tip)
-			}
-		}
-	}
-	if len(tips) == 0 {
-		return nil
 	}
 	names, err := g.repo.Git.Run(g.ctx, nil, "ls-tree", "-r", "-z", "--full-tree", "--name-only", string(tips[0]))
 	if err != nil {
@@ -89,6 +76,46 @@ func (g *guarded) pushedProjects(moves []move) error {
 		return err
 	}
 	return g.takeProjects(names)
+}
+
+// touched returns the commits in which a push may change a project: that of HEAD, and those before and after each move.
+// What was before a new ref are the commits at which it leaves the branches.
+func (g *guarded) touched(moves []move) (tips []object.OID, err error) {
+	take := func(tip object.OID) {
+		if tip != "" && !slices.Contains(tips, tip) {
+			tips = append(tips, tip)
+		}
+	}
+	head, err := g.commitOf("HEAD")
+	if err != nil {
+		return nil, err
+	}
+	take(head)
+	var fresh []string
+	for _, m := range moves {
+		if strings.HasPrefix(m.ref, branchPrefix) {
+			take(m.old)
+		} // else it may be no commit
+		take(m.new)
+		if m.new != "" && (m.old == "" || !strings.HasPrefix(m.ref, branchPrefix)) {
+			fresh = append(fresh, string(m.new))
+		}
+	}
+	for len(fresh) > 0 {
+		var some []string
+		some, fresh = git.FitArguments(fresh)
+		out, err := g.repo.Git.Run(g.ctx, nil, slices.Concat([]string{"rev-list", "--boundary",
+			fmt.Sprintf("--max-count=%d", chain.MaxNewCommits)}, some, []string{"--not", "--branches"})...)
+		if err != nil {
+			return nil, err
+		}
+		for line := range strings.Lines(string(out)) {
+			if from, ok := strings.CutPrefix(strings.TrimSpace(line), "-"); ok {
+				take(object.OID(from))
+			}
+		}
+	}
+	return tips, nil
 }
 
 // takeProjects adds the directories of the configurations among the names.
