@@ -47,7 +47,7 @@ func (g *guarded) branch(m move, pushed bool, w *witness) error {
 			repo:    g.repo,
 			prefix:  prefix,
 			report:  g.find,
-			witness: w,
+			witness: w.of(prefix),
 			strict:  pushed,
 		})
 		c.rules = append(c.rules, newGovernance(g.ctx, g.repo, prefix))

@@ -59,8 +59,13 @@ func NewCanary(ctx context.Context, repo *git.Repository) (*Canary, error) {
 	if c.list, err = settings(ctx, repo); err != nil {
 		return nil, err
 	}
-	if len(rec.Projects) > 0 {
-		c.prefix = rec.Projects[0]
+	c.prefix = rec.guarded()[0]
+	if project, ok := projectAround(repo); ok && !c.isServer() {
+		if c.prefix = project; !rec.guards(project) {
+			e := refuse(CodeHooksMissing, "the guards of this repository do not judge this project")
+			e.Hint = InstallCommand(repo)
+			return nil, e
+		}
 	}
 	parent := filepath.Dir(recordPath(repo.CommonDir))
 	sweepCanaries(parent)

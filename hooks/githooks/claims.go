@@ -30,12 +30,13 @@ func (j *judge) claims(n history.NewCommit) error {
 	if len(bad) > 0 || t.empty() {
 		return nil
 	}
-	known, err := j.witness.list()
+	all := j.witness.whole // a commit may have the work of several projects
+	known, err := all.list()
 	if err != nil || len(known) == 0 && !j.strict {
 		return err // a clone without any fetched run cannot tell
 	}
 	var runs []*chain.RunRecord
-	for r, err := range j.witness.proven() {
+	for r, err := range all.proven() {
 		if err != nil {
 			return err
 		}
@@ -107,7 +108,12 @@ func (c *course) claimed(j *judge, v *governance, branch string, list []history.
 	oids, parents := []object.OID(nil), make(map[object.OID][]object.OID)
 	for _, n := range list {
 		if t, _ := readTrailers(n.Trailers); len(t.turns) > 0 {
-			continue // claims judges whether the turn exists, here or when the commit came
+			// claims judges whether the turn exists, here or when the commit came
+			if others, err := j.ofOthers(t); err != nil {
+				return err
+			} else if !others {
+				continue
+			}
 		}
 		for _, p := range n.Parents {
 			g, err := v.of(p)
@@ -134,6 +140,25 @@ func (c *course) claimed(j *judge, v *governance, branch string, list []history.
 	return nil
 }
 
+// ofOthers reports whether all turns that a commit names are those of other projects of the repository.
+func (j *judge) ofOthers(t trailers) (bool, error) {
+	own, err := j.witness.list()
+	if err != nil {
+		return false, err
+	}
+	all, err := j.witness.whole.list()
+	if err != nil {
+		return false, err
+	}
+	others := slices.DeleteFunc(slices.Clone(all), func(r *chain.RunRecord) bool { return slices.Contains(own, r) })
+	for _, turn := range t.turns {
+		if o, err := findTurn(turn, t.runs, others); err != nil || o == nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
 // claimMissing reports a commit that changes the product and names no turn. What a person's approval has signed
 // needs none.
 func (j *judge) claimMissing(branch string, n history.NewCommit, edits []edit) error {
@@ -155,10 +180,11 @@ func (j *judge) claimMissing(branch string, n history.NewCommit, edits []edit) e
 			}
 		}
 		j.report(Finding{
-			Rule:    RuleTurnMissing,
-			Path:    e.Path,
-			Commit:  string(n.OID),
-			Message: "the commit changes it and names no turn, which " + wire.ConfigPath + " wants on " + branch,
+			Rule:   RuleTurnMissing,
+			Path:   e.Path,
+			Commit: string(n.OID),
+			Message: "the commit changes it and names no turn of its project, which " + j.prefix + wire.ConfigPath +
+				" wants on " + branch,
 			Hint: "git agentxchain checkpoint commits a turn's files with its trailers, and git commit --trailer " +
 				"Agentxchain-Turn=TURN a squash of them; work of your own goes to another branch",
 		})

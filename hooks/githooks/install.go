@@ -39,6 +39,7 @@ type Result struct {
 	Names   []string
 	Chained map[string]string // hook name -> the hook that is run before ours
 	Changes []Change          // nil when everything was already in place
+	Kept    []string          // prefixes of the projects that stay guarded, "" or ending in "/"
 }
 
 // Install installs or restores the hooks. Existing hooks are kept and run first; a modified script of ours is never
@@ -60,9 +61,11 @@ func Install(ctx context.Context, repo *git.Repository, opt Options) (*Result, e
 	if opt.Server {
 		names = serverNames()
 	}
+	var before []string
 	if rec != nil && (rec.Way != p.way || !slices.Equal(rec.Names, names)) {
+		before = rec.Projects
 		// git was updated, or another kind of hook is wanted: remove the old ones cleanly, then start again.
-		if _, err := Uninstall(ctx, repo); err != nil {
+		if _, err := uninstall(ctx, repo, rec); err != nil {
 			return nil, err
 		}
 		rec = nil
@@ -88,6 +91,7 @@ func Install(ctx context.Context, repo *git.Repository, opt Options) (*Result, e
 			Saved:      map[string]savedHook{},
 			FormerPath: p.path,
 			FormerDir:  p.where,
+			Projects:   before,
 		}
 		if in.rec.ConfigBefore, err = os.ReadFile(configFile(repo)); err != nil {
 			return nil, refuse(CodeHooksUnreadable, "git's configuration of this repository cannot be read: %v", err)
@@ -109,7 +113,9 @@ func Install(ctx context.Context, repo *git.Repository, opt Options) (*Result, e
 	}
 	in.rec.Names, in.rec.Binary = names, opt.Binary
 	if !slices.Contains(in.rec.Projects, opt.Project) {
-		in.rec.Projects = append(in.rec.Projects, opt.Project)
+		if in.rec.Projects = append(in.rec.Projects, opt.Project); opt.Project != "" {
+			in.did("guarded", opt.Project)
+		}
 	}
 	if err := in.run(ctx); err != nil {
 		return nil, err

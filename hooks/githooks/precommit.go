@@ -50,7 +50,7 @@ func (g *guarded) preCommit() error {
 	w := &witness{g: g}
 	w.see(runs)
 	for _, prefix := range prefixes {
-		j := &judge{ctx: g.ctx, repo: g.repo, prefix: prefix, report: g.find, witness: w}
+		j := &judge{ctx: g.ctx, repo: g.repo, prefix: prefix, report: g.find, witness: w.of(prefix)}
 		if err := g.staged(j, changes, head, others); err != nil {
 			return err
 		}

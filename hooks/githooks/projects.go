@@ -11,6 +11,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -29,8 +30,8 @@ func (g *guarded) prefixes() ([]string, error) {
 			return nil, err
 		}
 		g.projects = []string{""}
-		if rec != nil && len(rec.Projects) > 0 {
-			g.projects = rec.Projects
+		if rec != nil {
+			g.projects = rec.guarded()
 		}
 	}
 	return g.projects, nil
@@ -40,6 +41,10 @@ func (g *guarded) prefixes() ([]string, error) {
 // installed for one. Without the setting they are those that the default branch has, and those that a commit of the
 // push has, before or after it.
 func (g *guarded) pushedProjects(moves []move) error {
+	var err error
+	if g.tips, err = g.touched(moves); err != nil {
+		return err
+	}
 	named, err := g.repo.Settings(g.ctx, projectSetting)
 	if err != nil {
 		return err
@@ -54,28 +59,22 @@ func (g *guarded) pushedProjects(moves []move) error {
 		return nil
 	}
 	g.projects = []string{""} // a branch without rules may have had some at the top
-	tips, err := g.touched(moves)
-	if err != nil || len(tips) == 0 {
-		return err
-	}
-	names, err := g.repo.Git.Run(g.ctx, nil, "ls-tree", "-r", "-z", "--full-tree", "--name-only", string(tips[0]))
+	dirs, err := g.configured()
 	if err != nil {
 		return err
 	}
-	if err := g.takeProjects(names); err != nil || len(tips) == 1 {
-		return err
+	for _, dir := range dirs {
+		if slices.Contains(g.projects, dir) {
+			continue
+		}
+		if len(g.projects) == maxProjects {
+			e := refuse(wire.CodeInvalidArgument, "more than %d directories have an %s", maxProjects, wire.ConfigPath)
+			e.Hint = "on the server: git config --add " + projectSetting + " DIR names those that are governed"
+			return e
+		}
+		g.projects = append(g.projects, dir)
 	}
-	// The others differ from the first one in a few files: a commit and what to compare it with, a line each.
-	var pairs strings.Builder
-	for _, tip := range tips[1:] {
-		pairs.WriteString(string(tip) + " " + string(tips[0]) + "\n")
-	}
-	names, err = g.repo.Git.Run(g.ctx, []byte(pairs.String()), "diff-tree", "-r", "-z", "--name-only", "--no-renames",
-		"--no-commit-id", "--stdin")
-	if err != nil {
-		return err
-	}
-	return g.takeProjects(names)
+	return nil
 }
 
 // touched returns the commits in which a push may change a project: that of HEAD, and those before and after each move.
@@ -118,19 +117,102 @@ func (g *guarded) touched(moves []move) (tips []object.OID, err error) {
 	return tips, nil
 }
 
-// takeProjects adds the directories of the configurations among the names.
-func (g *guarded) takeProjects(names []byte) error {
-	for _, name := range git.NulNames(names) {
-		dir, base := path.Split(name)
-		if base != wire.ConfigPath || slices.Contains(g.projects, dir) {
-			continue
-		}
-		if len(g.projects) == maxProjects {
-			e := refuse(wire.CodeInvalidArgument, "more than %d directories have an %s", maxProjects, wire.ConfigPath)
-			e.Hint = "on the server: git config --add " + projectSetting + " DIR names those that are governed"
-			return e
-		}
-		g.projects = append(g.projects, dir)
+// configured returns the directories with a configuration in one of the tips.
+func (g *guarded) configured() ([]string, error) {
+	if len(g.tips) == 0 {
+		return nil, nil
 	}
-	return nil
+	names, err := g.repo.Git.Run(g.ctx, nil, "ls-tree", "-r", "-z", "--full-tree", "--name-only", string(g.tips[0]))
+	if err != nil {
+		return nil, err
+	}
+	if len(g.tips) > 1 {
+		// The others differ from the first one in a few files: a commit and what to compare it with, a line each.
+		var pairs strings.Builder
+		for _, tip := range g.tips[1:] {
+			pairs.WriteString(string(tip) + " " + string(g.tips[0]) + "\n")
+		}
+		more, err := g.repo.Git.Run(g.ctx, []byte(pairs.String()), "diff-tree", "-r", "-z", "--name-only", "--no-renames",
+			"--no-commit-id", "--stdin")
+		if err != nil {
+			return nil, err
+		}
+		names = append(names, more...)
+	}
+	var dirs []string
+	for _, name := range git.NulNames(names) {
+		if dir, base := path.Split(name); base == wire.ConfigPath && !slices.Contains(dirs, dir) {
+			dirs = append(dirs, dir)
+		}
+	}
+	return dirs, nil
+}
+
+// identities are the ids of governed projects as the tips have them.
+type identities struct {
+	at     map[string][]string // by directory
+	beside map[string]bool     // of any directory; nil until it is needed
+}
+
+// beside reports whether a run was made for another project of the repository than the one with the prefix. A run of an
+// unknown project counts as the project's own: the project may have had another id.
+func (g *guarded) beside(prefix string, r *chain.RunRecord) (bool, error) {
+	id, err := chain.ProjectAt(g.ctx, g.repo, r.Op)
+	if err != nil || id == "" {
+		return false, nil // told where the run is read
+	}
+	own, err := g.idsAt(prefix)
+	if err != nil || slices.Contains(own, id) {
+		return false, err
+	}
+	if g.ids.beside == nil {
+		dirs, err := g.configured() // takes long in a large repository, and only one with several projects gets here
+		if err != nil {
+			return false, err
+		}
+		beside := make(map[string]bool)
+		for _, dir := range dirs {
+			ids, err := g.idsAt(dir)
+			if err != nil {
+				return false, err
+			}
+			for _, id := range ids {
+				beside[id] = true
+			}
+		}
+		g.ids.beside = beside
+	}
+	return g.ids.beside[id], nil
+}
+
+// idsAt returns the ids that a project has in the tips.
+func (g *guarded) idsAt(dir string) ([]string, error) {
+	if ids, known := g.ids.at[dir]; known {
+		return ids, nil
+	}
+	if g.tips == nil {
+		head, err := g.commitOf("HEAD")
+		if err != nil {
+			return nil, err
+		}
+		g.tips = []object.OID{}
+		if head != "" {
+			g.tips = append(g.tips, head)
+		}
+	}
+	ids := []string{}
+	for _, tip := range g.tips {
+		data, _, err := chain.FileAt(g.ctx, g.repo, tip, dir+wire.ConfigPath)
+		if err != nil {
+			return nil, err
+		}
+		if c, _, err := config.Decode(data); err == nil && c != nil && !slices.Contains(ids, c.Project.ID) {
+			ids = append(ids, c.Project.ID)
+		}
+	}
+	if g.ids.at == nil {
+		g.ids.at = make(map[string][]string)
+	}
+	g.ids.at[dir] = ids
+	return ids, nil
 }

@@ -92,7 +92,7 @@ func (g *guarded) weakening(m move, w *witness) error {
 		if before == nil || after == nil {
 			continue
 		}
-		j := &judge{ctx: g.ctx, repo: g.repo, prefix: prefix, report: g.find, witness: w}
+		j := &judge{ctx: g.ctx, repo: g.repo, prefix: prefix, report: g.find, witness: w.of(prefix)}
 		j.commit = string(m.new)
 		if err := j.weakened(v.path, m.old, before, after); err != nil {
 			return err

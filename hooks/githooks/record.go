@@ -8,10 +8,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Ways to install hooks.
@@ -52,6 +54,35 @@ type savedHook struct {
 	Digest string      `json:"sha256"`
 	Mode   fs.FileMode `json:"mode"`
 	Link   string      `json:"link,omitempty"` // it was a symbolic link to this
+}
+
+// guarded returns the prefixes of the guarded projects.
+func (in *installation) guarded() []string {
+	if len(in.Projects) == 0 {
+		return []string{""}
+	}
+	return in.Projects
+}
+
+// guards reports whether the hooks judge a project. Those of a server find the projects of a push themselves.
+func (in *installation) guards(project string) bool {
+	return slices.Contains(in.Names, PreReceive) || slices.Contains(in.guarded(), project)
+}
+
+// projectAround returns the prefix of the governed project in which a command was started, by the files of the work
+// tree.
+func projectAround(repo *git.Repository) (prefix string, ok bool) {
+	if repo.TopLevel == "" {
+		return "", false
+	}
+	for prefix = repo.Prefix; ; prefix = prefix[:strings.LastIndexByte(strings.TrimSuffix(prefix, "/"), '/')+1] {
+		if _, err := os.Lstat(filepath.Join(repo.TopLevel, filepath.FromSlash(prefix+wire.ConfigPath))); err == nil {
+			return prefix, true
+		}
+		if prefix == "" {
+			return "", false
+		}
+	}
 }
 
 func recordPath(commonDir string) string {

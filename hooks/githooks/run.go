@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -110,7 +111,9 @@ type guarded struct {
 	inv      Invocation
 	repo     *git.Repository
 	findings []Finding
-	projects []string // prefixes of the governed projects that are judged, "" or ending in "/"
+	projects []string     // prefixes of the governed projects that are judged, "" or ending in "/"
+	tips     []object.OID // commits in which projects are looked for; nil until they are needed
+	ids      identities
 }
 
 // maxFindings bounds how many findings are shown at once.

@@ -26,6 +26,7 @@ type GuardState struct {
 // Standing is the state of all guards of a repository.
 type Standing struct {
 	Installed bool
+	Others    []string // not for this project: prefixes of those that the guards judge, "" or ending in "/"
 	Way       string
 	Binary    string
 	Guards    []GuardState
@@ -50,11 +51,14 @@ func (s *Standing) Silent() []GuardState {
 	return out
 }
 
-// Check checks each guard. Without an installation it does not run git.
+// Check checks each guard. Without an installation for the project around it does not run git.
 func Check(ctx context.Context, repo *git.Repository) (*Standing, error) {
 	rec, err := loadRecord(repo.CommonDir)
 	if err != nil || rec == nil {
 		return &Standing{}, err
+	}
+	if project, ok := projectAround(repo); ok && !rec.guards(project) {
+		return &Standing{Others: rec.guarded()}, nil
 	}
 	list, err := settings(ctx, repo)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/history"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -88,19 +89,33 @@ func mentionsTrailer(text []byte) bool {
 
 // owner returns the turn whose work is staged, nil when that is uncertain: the turn for which this process was
 // dispatched; the only active turn, when its staged result declares every staged file; or the accepted turn whose
-// uncommitted files are staged.
+// uncommitted files are staged. Where several projects are guarded, it is the one turn that one of them names.
 func (g *guarded) owner() (*owner, error) {
 	prefixes, err := g.prefixes()
-	if err != nil || len(prefixes) != 1 {
-		return nil, err
-	}
-	prefix := prefixes[0]
-	here, err := g.runHere(&witness{g: g}, prefix)
-	if err != nil || here == nil {
+	if err != nil {
 		return nil, err
 	}
 	head, _, err := g.parentsToBe()
 	if err != nil {
+		return nil, err
+	}
+	var found *owner
+	w := &witness{g: g}
+	for _, prefix := range prefixes {
+		o, err := g.ownerIn(prefix, head, w.of(prefix))
+		if err != nil || o != nil && found != nil {
+			return nil, err
+		}
+		if o != nil {
+			found = o
+		}
+	}
+	return found, nil
+}
+
+func (g *guarded) ownerIn(prefix string, head object.OID, w *witness) (*owner, error) {
+	here, err := g.runHere(w, prefix)
+	if err != nil || here == nil {
 		return nil, err
 	}
 	rules, err := newGovernance(g.ctx, g.repo, prefix).of(head)

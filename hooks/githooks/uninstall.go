@@ -18,12 +18,29 @@ import (
 
 // Uninstall removes the hooks: earlier hooks are restored byte for byte, and so is the configuration unless it has
 // changed since. A script that has changed since stays where it is (githooks_foreign). Without an installation it
-// does nothing.
+// does nothing. In one of several guarded projects it leaves the hooks to the others, which are Kept.
 func Uninstall(ctx context.Context, repo *git.Repository) (*Result, error) {
 	rec, err := loadRecord(repo.CommonDir)
 	if err != nil || rec == nil {
 		return &Result{}, err
 	}
+	project, inOne := projectAround(repo)
+	if !inOne || rec.guards(project) && len(rec.Projects) < 2 {
+		return uninstall(ctx, repo, rec)
+	}
+	out := &Result{Dir: rec.Dir, Names: rec.Names, Kept: rec.guarded()}
+	if !rec.guards(project) {
+		return out, nil
+	}
+	rec.Projects = slices.DeleteFunc(rec.Projects, func(p string) bool { return p == project })
+	if err := rec.save(repo.CommonDir); err != nil {
+		return nil, refuse(CodeHooksUnreadable, "the record of the installation cannot be written: %v", err)
+	}
+	out.Way, out.Kept, out.Changes = rec.Way, rec.guarded(), []Change{{"left out", project}}
+	return out, nil
+}
+
+func uninstall(ctx context.Context, repo *git.Repository, rec *installation) (*Result, error) {
 	u := &uninstaller{repo: repo, rec: rec, out: &Result{Way: rec.Way, Dir: rec.Dir, Names: rec.Names}}
 	// Check everything before changing anything.
 	if err := u.check(); err != nil {

@@ -25,9 +25,13 @@ const maxRuns = 64
 // witness says what the runs of a repository hold. It reads and verifies nothing until asked. The origin of a
 // record does not count: a parent commit, a remote-tracking branch and a remote can all be made by hand.
 type witness struct {
-	g    *guarded
-	runs []*chain.RunRecord
-	read bool
+	g     *guarded
+	runs  []*chain.RunRecord // at most maxRuns of them
+	all   []*chain.RunRecord
+	read  bool
+	whole *witness            // of the whole repository; nil for that itself
+	part  string              // prefix of the project, when it is one's
+	parts map[string]*witness // by prefix
 
 	proofs  map[object.OID]string // operation -> why it is not believed, "" for a proven one
 	texts   map[wire.Ledger]*confirmed
@@ -43,20 +47,54 @@ type confirmed struct {
 	next  int
 }
 
-// list returns the runs of the repository, proven or not, the one that moved last first.
+// of returns the witness of one project: the runs of another one say nothing about its files and rules.
+func (w *witness) of(prefix string) *witness {
+	p := w.parts[prefix]
+	if p == nil {
+		if w.parts == nil {
+			w.parts = make(map[string]*witness)
+		}
+		p = &witness{g: w.g, whole: w, part: prefix}
+		w.parts[prefix] = p
+	}
+	return p
+}
+
+// list returns the runs of the repository or the project, proven or not, the one that moved last first.
 func (w *witness) list() ([]*chain.RunRecord, error) {
-	if !w.read {
+	if w.read {
+		return w.runs, nil
+	}
+	if w.whole == nil {
 		runs, err := chain.RunRecords(w.g.ctx, w.g.repo)
 		if err != nil {
 			return nil, err
 		}
 		w.see(runs)
+		return w.runs, nil
 	}
+	if _, err := w.whole.list(); err != nil {
+		return nil, err
+	}
+	var own []*chain.RunRecord
+	for _, r := range w.whole.all {
+		beside, err := w.g.beside(w.part, r)
+		if err != nil {
+			return nil, err
+		}
+		if !beside {
+			own = append(own, r)
+		}
+		if len(own) == maxRuns {
+			break
+		}
+	}
+	w.see(own)
 	return w.runs, nil
 }
 
 func (w *witness) see(runs []*chain.RunRecord) {
-	w.runs, w.read = runs[:min(len(runs), maxRuns)], true
+	w.all, w.runs, w.read = runs, runs[:min(len(runs), maxRuns)], true
 }
 
 // proven yields the verified runs.
@@ -82,6 +120,9 @@ func (w *witness) proven() iter.Seq2[*chain.RunRecord, error] {
 
 // prove returns why a run is not believed, "" when it is.
 func (w *witness) prove(r *chain.RunRecord) (string, error) {
+	if w.whole != nil {
+		return w.whole.prove(r)
+	}
 	if why, known := w.proofs[r.Op]; known {
 		return why, nil
 	}
@@ -373,7 +414,7 @@ func (w *witness) rules(u chain.ConfigUse) (string, error) {
 // opConfigAdopt is the operation by which a person adopts a configuration.
 const opConfigAdopt = "config_adopt"
 
-// protects returns the patterns under which the run that moved last was decided. They apply in addition to the
+// protects returns the patterns under which the project's run that moved last was decided. They apply in addition to the
 // committed ones: removing a pattern from the file does not remove it from the run.
 func (w *witness) protects(committed object.OID) ([]string, error) {
 	runs, err := w.list()

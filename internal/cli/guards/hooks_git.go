@@ -3,6 +3,7 @@
 package guards
 
 import (
+	"cmp"
 	"context"
 	"strings"
 
@@ -114,6 +115,15 @@ func runHooksInstall(ctx context.Context, f *term.Factory, server bool) error {
 	return nil
 }
 
+// projectDirs names projects by their directories in the repository.
+func projectDirs(prefixes []string) string {
+	dirs := make([]string, len(prefixes))
+	for i, p := range prefixes {
+		dirs[i] = term.OneLine(cmp.Or(p, "the top directory"))
+	}
+	return strings.Join(dirs, ", ")
+}
+
 func throughText(way string) string {
 	switch way {
 	case githooks.WayConfig:
@@ -149,8 +159,12 @@ func runHooksUninstall(ctx context.Context, f *term.Factory) error {
 		return err
 	}
 	f.Out.Emit(hooksResult(res), func(p *term.Printer) {
-		if res.Way == "" {
+		switch {
+		case res.Way == "":
 			p.Println("No guards were installed here.")
+			return
+		case len(res.Kept) > 0:
+			p.Printf("The guards judge this project no longer. They stay for %s.\n", projectDirs(res.Kept))
 			return
 		}
 		p.Println("The guards are gone; the hooks and settings that were there are back.")
@@ -177,6 +191,9 @@ func runHooksStatus(ctx context.Context, f *term.Factory) error {
 		"binary", ojson.OrNull(st.Binary), "silent", silent, "guards", guards), func(p *term.Printer) {
 		if !st.Installed {
 			p.Println("No guards are installed here.")
+			if len(st.Others) > 0 {
+				p.Printf("Those of this repository judge %s.\n", projectDirs(st.Others))
+			}
 			p.Field("Next", "%s", p.Bold(githooks.InstallCommand(repo)))
 			return
 		}
