@@ -276,7 +276,7 @@ func (j *judge) readApproved() error {
 			}
 			evidence := row.Object("evidence")
 			for _, p := range evidence.Keys() {
-				j.approved[j.repo.Prefix+p] = append(j.approved[j.repo.Prefix+p], evidence.String(p))
+				j.approved[t.Prefix+p] = append(j.approved[t.Prefix+p], evidence.String(p))
 			}
 		}); err != nil {
 			return err

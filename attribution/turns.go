@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
@@ -27,6 +28,7 @@ type Turn struct {
 	Run, ID, Role, Runtime, Phase string
 	Row                           *ojson.Object // of history.jsonl; nil for an active turn
 	Record                        *chain.RunRecord
+	Prefix                        string // of the run's project in the repository, "" or ending in "/"
 
 	files      []string              // declared, from the root of the work tree
 	marks      *ojson.Object         // fingerprints at acceptance by path in the project; nil in old rows
@@ -155,6 +157,7 @@ func readBook(ctx context.Context, repo *git.Repository, q *Query, names map[str
 		return nil, err
 	}
 	b := &book{byID: make(map[string]*Turn), byRun: make(map[string][]*Turn)}
+	dirs := gitstore.NewProjectDirs(repo)
 	seen, foreign := make(map[string]bool), make(map[string]bool)
 	for _, rec := range records[:min(len(records), maxRuns)] {
 		if err := proof.Believe(ctx, repo, rec.Run, rec.Op); err != nil {
@@ -164,19 +167,23 @@ func readBook(ctx context.Context, repo *git.Repository, q *Query, names map[str
 		if err != nil {
 			return nil, err
 		}
+		prefix, known := dirs.Of(ctx, state.ProjectID)
+		if !known {
+			prefix = repo.Prefix
+		}
 		for id, t := range state.ActiveTurns.All() {
 			if t != nil && b.byID[id] == nil {
-				b.add(activeTurn(rec, state, id, t, repo.Prefix, q.Staged))
+				b.add(activeTurn(rec, state, id, t, prefix, q.Staged))
 			}
 		}
 		if seen[rec.Run] {
 			continue // a later run of the same work tree keeps its rows
 		}
-		if err := b.readRows(rec, repo.Prefix, seen); err != nil {
+		if err := b.readRows(rec, prefix, seen); err != nil {
 			return nil, err
 		}
 		seen[rec.Run] = true
-		if q.ProjectID == "" || state.ProjectID != q.ProjectID {
+		if !known && (q.ProjectID == "" || state.ProjectID != q.ProjectID) {
 			foreign[rec.Run] = true
 		}
 	}
@@ -273,6 +280,7 @@ func acceptedTurn(rec *chain.RunRecord, row *ojson.Object, prefix string) *Turn 
 		Phase:      row.String("phase"),
 		Row:        row,
 		Record:     rec,
+		Prefix:     prefix,
 		marks:      seen.Object("file_markers"),
 		keys:       make(map[string]string),
 		beside:     row.Strings("concurrent_with"),
@@ -307,6 +315,7 @@ func activeTurn(rec *chain.RunRecord, state *run.State, id string, a *run.Turn, 
 		Runtime:  a.RuntimeID,
 		Phase:    state.Phase,
 		Record:   rec,
+		Prefix:   prefix,
 		keys:     make(map[string]string),
 		beside:   a.ConcurrentWith,
 		assigned: a.AssignedSequence,

@@ -34,18 +34,63 @@ func (s *Store) Beside(ctx context.Context) Beside {
 	}
 	mine := s.ProjectID(ctx)
 	for _, dir := range dirs {
-		data, err := s.repo.Git.Run(ctx, nil, "cat-file", "blob", "HEAD:"+dir+wire.ConfigPath)
-		if err != nil {
-			continue
-		}
-		if cfg, _, err := config.Decode(data); err == nil && cfg != nil && cfg.Project.ID != mine {
-			b.dirs[cfg.Project.ID] = ""
+		if id := projectAt(ctx, s.repo, dir); id != "" && id != mine {
+			b.dirs[id] = ""
 			if s.repo.TopLevel != "" {
-				b.dirs[cfg.Project.ID] = filepath.Join(s.repo.TopLevel, filepath.FromSlash(dir))
+				b.dirs[id] = filepath.Join(s.repo.TopLevel, filepath.FromSlash(dir))
 			}
 		}
 	}
 	return b
+}
+
+// ProjectDirs finds the directories of a repository's governed projects by their ids.
+type ProjectDirs struct {
+	repo *git.Repository
+	dirs map[string]string
+	all  bool // not only that of the repository's own directory
+}
+
+// NewProjectDirs returns the directories of the projects that HEAD has.
+func NewProjectDirs(repo *git.Repository) *ProjectDirs {
+	return &ProjectDirs{repo: repo, dirs: make(map[string]string)}
+}
+
+// Of returns the directory of a project, "" or with a slash at its end. Of several with one id, it is that of the
+// repository's own directory.
+func (p *ProjectDirs) Of(ctx context.Context, id string) (dir string, known bool) {
+	if len(p.dirs) == 0 {
+		p.add(ctx, p.repo.Prefix)
+	}
+	if dir, known = p.dirs[id]; known || p.all {
+		return dir, known
+	}
+	p.all = true
+	for _, dir := range projects(ctx, p.repo) {
+		p.add(ctx, dir)
+	}
+	dir, known = p.dirs[id]
+	return dir, known
+}
+
+func (p *ProjectDirs) add(ctx context.Context, dir string) {
+	id := projectAt(ctx, p.repo, dir)
+	if _, known := p.dirs[id]; !known && id != "" {
+		p.dirs[id] = dir
+	}
+}
+
+// projectAt returns the id of the project that HEAD has in a directory, "" for none.
+func projectAt(ctx context.Context, repo *git.Repository, dir string) string {
+	data, err := repo.Git.Run(ctx, nil, "cat-file", "blob", "HEAD:"+dir+wire.ConfigPath)
+	if err != nil {
+		return ""
+	}
+	cfg, _, err := config.Decode(data)
+	if err != nil || cfg == nil {
+		return ""
+	}
+	return cfg.Project.ID
 }
 
 // Has reports whether one of them has the id.

@@ -10,12 +10,12 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/sibling"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
 	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -78,13 +78,15 @@ const maxBranches = 200
 // for none. On an older branch, init would begin another project.
 func configBranch(ctx context.Context, repo *git.Repository) string {
 	out, err := repo.Git.Run(ctx, nil, "for-each-ref", "--sort=-committerdate", "--format=%(refname)",
-		"--count="+strconv.Itoa(maxBranches), "refs/heads/", "refs/remotes/")
+		"refs/heads/", transport.TrackingRefs)
 	if err != nil {
 		return ""
 	}
 	branches := slices.DeleteFunc(strings.Fields(string(out)), func(ref string) bool {
-		return strings.HasPrefix(ref, "refs/remotes/") && strings.HasSuffix(ref, "/HEAD") // another's name
+		// Another's name; a record that was fetched, which has a configuration and is no branch.
+		return strings.HasPrefix(ref, transport.TrackingRefs) && strings.HasSuffix(ref, "/HEAD") || transport.IsTracking(ref)
 	})
+	branches = branches[:min(len(branches), maxBranches)]
 	for _, name := range configNames(repo) {
 		at := path.Join(repo.Prefix, name)
 		if strings.Contains(at, "\n") {
