@@ -265,6 +265,13 @@ func (r *Repository) LockNotes() []*LockNote {
 	return out
 }
 
+// Committing reports whether another process of ours is committing in this work tree.
+func (r *Repository) Committing() bool {
+	return slices.ContainsFunc(r.LockNotes(), func(n *LockNote) bool {
+		return n.Commit != nil && n.Commit.GitDir == r.GitDir && !n.ended && !n.owner().Dead()
+	})
+}
+
 func dropOld(root *os.Root, e fs.DirEntry) {
 	if fi, err := e.Info(); err == nil && time.Since(fi.ModTime()) > lockMaxAge {
 		_ = root.Remove(e.Name())

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
@@ -50,6 +51,34 @@ func PathsAs(ctx context.Context, r *git.Repository, paths []string, message str
 	if err := refuseUnfiltered(ctx, r, paths); err != nil {
 		return "", nil, err
 	}
+	for began := time.Now(); ; time.Sleep(indexPause) {
+		oid, after, err = commitUnderNote(ctx, r, hooks, paths, message, as)
+		waited := time.Since(began)
+		if !indexHeld(err) || ctx.Err() != nil || waited > indexWait && (waited > commitWait || !r.Committing()) {
+			return oid, after, err
+		}
+		as.Status = nil // another commit may have changed it
+	}
+}
+
+const (
+	// indexWait bounds how long a commit waits for another git that has the index, commitWait how long for the commit of
+	// another project in the same work tree, with the hooks that this starts.
+	indexWait  = 2 * time.Second
+	commitWait = 5 * time.Minute
+	indexPause = 50 * time.Millisecond
+)
+
+// indexHeld reports whether git failed because another git had the index, or committed first.
+func indexHeld(err error) bool {
+	var ge *git.GitError
+	return errors.As(err, &ge) && (strings.Contains(ge.Stderr, "index.lock': File exists") ||
+		strings.Contains(ge.Stderr, "cannot lock ref 'HEAD': is at "))
+}
+
+// commitUnderNote makes the commit under a note of its locks.
+func commitUnderNote(ctx context.Context, r *git.Repository, hooks string, paths []string, message string,
+	as As) (oid object.OID, after *gitstatus.Status, err error) {
 	before := r.Head(ctx)
 	err = r.UnderNote(&git.LockNote{
 		LockOwner: git.NewOwner("commit"),
