@@ -162,7 +162,7 @@ func (g *guarded) turns(j *judge, changes []history.TreeChange) error {
 	}
 	for _, c := range changes {
 		path, ok := strings.CutPrefix(c.Path, j.prefix)
-		if !ok || !wire.ProjectOwned(path) || path == wire.ConfigPath {
+		if !ok || !wire.ProjectOwned(path) || path == wire.ConfigPath || g.nested(j.prefix, c.Path) {
 			continue
 		}
 		if _, accepted := x.Uncheckpointed.Get(path); accepted {
@@ -174,6 +174,14 @@ func (g *guarded) turns(j *judge, changes []history.TreeChange) error {
 		}
 	}
 	return nil
+}
+
+// nested reports whether a path belongs to a guarded project below that with the prefix: the turns of that one say what
+// they may touch there.
+func (g *guarded) nested(prefix, path string) bool {
+	return slices.ContainsFunc(g.projects, func(p string) bool {
+		return len(p) > len(prefix) && strings.HasPrefix(p, prefix) && strings.HasPrefix(path, p)
+	})
 }
 
 // runHere returns the run whose turns work in this work tree, or nil: another work tree, or another project in the
