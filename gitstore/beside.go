@@ -4,6 +4,7 @@ package gitstore
 
 import (
 	"context"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -22,7 +23,7 @@ import (
 // Beside are the other governed projects of a repository. The zero value is none.
 type Beside struct {
 	repo *git.Repository
-	dirs map[string]string // by project id: absolute directory, "" in a bare repository
+	dirs map[string]string // by project id: absolute directory, "" where it is not checked out
 }
 
 // Beside finds the projects that HEAD has besides that of the store. One with the same id counts as the same.
@@ -35,9 +36,9 @@ func (s *Store) Beside(ctx context.Context) Beside {
 	mine := s.ProjectID(ctx)
 	for _, dir := range dirs {
 		if id := projectAt(ctx, s.repo, dir); id != "" && id != mine {
-			b.dirs[id] = ""
-			if s.repo.TopLevel != "" {
-				b.dirs[id] = filepath.Join(s.repo.TopLevel, filepath.FromSlash(dir))
+			b.dirs[id] = filepath.Join(s.repo.TopLevel, filepath.FromSlash(dir))
+			if fi, err := os.Stat(b.dirs[id]); s.repo.TopLevel == "" || err != nil || !fi.IsDir() {
+				b.dirs[id] = ""
 			}
 		}
 	}
@@ -99,8 +100,11 @@ func (b Beside) Has(id string) bool { _, ok := b.dirs[id]; return ok }
 // Project is a governed project beside that of a store.
 type Project struct{ ID, Dir string }
 
-// In returns the command that does in the project what the rest says.
+// In returns the command that does in the project what the rest says, "" where the project is not checked out.
 func (p *Project) In(rest string) string {
+	if p.Dir == "" {
+		return ""
+	}
 	return "git agentxchain -C " + wire.ShellWord(p.Dir) + " " + rest
 }
 

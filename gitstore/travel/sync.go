@@ -140,8 +140,9 @@ func (y *Synced) leaveToOthers() {
 		return r.other != nil
 	})
 	for _, p := range slices.SortedFunc(maps.Keys(left), func(a, b gitstore.Project) int { return cmp.Compare(a.ID, b.ID) }) {
-		y.Notices = append(y.Notices, fmt.Sprintf("%s of %s there: %s", text.Count(left[p], "run", "runs"), &p,
-			p.In("sync "+wire.ShellWord(y.Remote))))
+		if command := p.In("sync " + wire.ShellWord(y.Remote)); command != "" {
+			y.Notices = append(y.Notices, fmt.Sprintf("%s of %s there: %s", text.Count(left[p], "run", "runs"), &p, command))
+		}
 	}
 }
 
