@@ -287,7 +287,7 @@ func TestCheckpointOfATurnThatBothAccepted(t *testing.T) {
 		landed, reasons string
 	}{
 		{name: "the same result", landed: "checkpoint_turn"},
-		{name: "another result", differs: true, reasons: "superseded follows"},
+		{name: "another result", differs: true, reasons: "superseded"}, // the commit of a result that does not hold is settled
 		{name: "the same result, two commits", both: true, reasons: "superseded"},
 	} {
 		t.Run(x.name, func(t *testing.T) {
