@@ -4,6 +4,7 @@ package turnmark
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -69,7 +70,8 @@ func TestHoldWhatWasLeftBehind(t *testing.T) {
 // TestHeldByAnHeir holds a mark through a program that outlives its owner.
 func TestHeldByAnHeir(t *testing.T) {
 	root := project(t)
-	m := hold(t, root, "turn_1")
+	id := fmt.Sprintf("turn_%d", os.Getpid()) // other tests that run now hold marks as well
+	m := hold(t, root, id)
 	cmd := exec.Command("sleep", "60")
 	cmd.ExtraFiles = []*os.File{m.File()}
 	if err := cmd.Start(); err != nil {
@@ -77,10 +79,10 @@ func TestHeldByAnHeir(t *testing.T) {
 	}
 	defer func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }()
 	if runtime.GOOS == "linux" {
-		if got := Owner("turn_1"); got != os.Getpid() {
+		if got := Owner(id); got != os.Getpid() {
 			t.Errorf("owner %d", got)
 		}
-		if got := Processes("turn_1"); len(got) != 1 || got[0] != cmd.Process.Pid {
+		if got := Processes(id); len(got) != 1 || got[0] != cmd.Process.Pid {
 			t.Errorf("processes %v, want %d", got, cmd.Process.Pid)
 		}
 	}
@@ -91,7 +93,7 @@ func TestHeldByAnHeir(t *testing.T) {
 	held.Unlock()
 	_ = m.own.Close()
 	_ = m.heir.Close()
-	if _, err := Hold(root, "turn_1"); !errors.Is(err, ErrHeld) {
+	if _, err := Hold(root, id); !errors.Is(err, ErrHeld) {
 		t.Errorf("an heir's lock was taken: %v", err)
 	}
 }
