@@ -43,12 +43,21 @@ func OpenChecked(ctx context.Context, dir string) (*Store, error) {
 // ProjectID returns the id in the configuration, "" when it is unknown. Without a work tree it reads the
 // configuration of HEAD, the commit that clones check out.
 func (s *Store) ProjectID(ctx context.Context) string {
-	var data []byte
-	if s.work != nil {
-		data, _ = s.work.Config()
-	} else {
-		data, _ = s.repo.Git.Run(ctx, nil, "cat-file", "blob", "HEAD:"+s.prefix+wire.ConfigPath) // no commit yet
+	if s.work == nil {
+		return projectAt(ctx, s.repo, s.prefix)
 	}
+	data, _ := s.work.Config()
+	return projectIn(data)
+}
+
+// projectAt returns the id of the project that HEAD has in a directory, "" for none.
+func projectAt(ctx context.Context, repo *git.Repository, dir string) string {
+	data, _ := repo.Git.Run(ctx, nil, "cat-file", "blob", "HEAD:"+dir+wire.ConfigPath) // there may be no commit yet
+	return projectIn(data)
+}
+
+// projectIn returns the id in a configuration, "" where it cannot be read.
+func projectIn(data []byte) string {
 	if cfg, _, err := config.Decode(data); err == nil && cfg != nil {
 		return cfg.Project.ID
 	}

@@ -16,7 +16,6 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
-	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -79,19 +78,6 @@ func (p *ProjectDirs) add(ctx context.Context, dir string) {
 	if _, known := p.dirs[id]; !known && id != "" {
 		p.dirs[id] = dir
 	}
-}
-
-// projectAt returns the id of the project that HEAD has in a directory, "" for none.
-func projectAt(ctx context.Context, repo *git.Repository, dir string) string {
-	data, err := repo.Git.Run(ctx, nil, "cat-file", "blob", "HEAD:"+dir+wire.ConfigPath)
-	if err != nil {
-		return ""
-	}
-	cfg, _, err := config.Decode(data)
-	if err != nil || cfg == nil {
-		return ""
-	}
-	return cfg.Project.ID
 }
 
 // Has reports whether one of them has the id.
