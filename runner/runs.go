@@ -44,6 +44,7 @@ type RunRow struct {
 	Place   string
 	Op      OpID
 	Status  string
+	Project string    // id, "" where the run's state is not read
 	At      time.Time // of the newest operation
 	Last    string    // name of the newest operation, "" when it is not here
 	Archive *ArchiveEntry
@@ -53,6 +54,9 @@ type RunRow struct {
 
 // CurrentRun returns the run that the work tree is in, "" when it is in none.
 func (r *Runner) CurrentRun() string { return r.store.CurrentRun() }
+
+// ProjectID returns the id of the project, "" when its configuration cannot be read.
+func (r *Runner) ProjectID(ctx context.Context) string { return r.store.ProjectID(ctx) }
 
 // RunList lists the runs of the repository, the one that moved last first: live ones, archived ones
 // or both, at most limit (0: all).
@@ -72,7 +76,7 @@ func (r *Runner) RunList(ctx context.Context, live, archived bool, limit int) ([
 			// The other runs are still listed.
 			row.Status = StatusUnreadable
 			if st, err := chain.StateAt(ctx, r.store.Repository(), t.Ref.OID); err == nil {
-				row.Status = string(st.Status)
+				row.Status, row.Project = string(st.Status), st.ProjectID
 			}
 			out = append(out, row)
 		}
@@ -142,7 +146,7 @@ func (r *Runner) RunNamed(ctx context.Context, name string) (*RunRow, error) {
 	if err != nil {
 		return nil, err
 	}
-	row.Status = string(st.Status)
+	row.Status, row.Project = string(st.Status), st.ProjectID
 	past, err := r.store.Repository().Tips(ctx, archive.PastPrefix)
 	if err != nil {
 		return nil, err

@@ -21,7 +21,6 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/shared"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
@@ -188,7 +187,7 @@ func attribute(ctx context.Context, f *term.Factory, r *runner.Runner, q *linesQ
 	return attribution.Lines(ctx, repo, attribution.Query{
 		Path:      name,
 		Ranges:    q.Ranges,
-		ProjectID: projectID(r),
+		ProjectID: r.ProjectID(ctx),
 		Staged:    stagedFiles(r),
 	})
 }
@@ -207,19 +206,6 @@ func others(ctx context.Context, repo *runner.Repository, report *attribution.Re
 	}
 	slices.Sort(commits)
 	return foreign.Read(ctx, repo, shown, slices.Compact(commits))
-}
-
-// projectID returns the id in the project's configuration, "" when that cannot be read.
-func projectID(r *runner.Runner) string {
-	data, err := r.ReadFile(wire.ConfigPath)
-	if err != nil {
-		return ""
-	}
-	c, _, err := config.Decode(data)
-	if err != nil || c == nil {
-		return ""
-	}
-	return c.Project.ID
 }
 
 // stagedFiles returns a function that says what an active turn's staged result declares.

@@ -138,12 +138,23 @@ func runRunsList(ctx context.Context, f *term.Factory, live, archived bool, limi
 			return
 		}
 		t := &term.Table{Header: []string{"", "RUN", "STATUS", "PLACE", "OP", "WHEN"}, Flex: 1}
+		own := r.ProjectID(ctx)
+		several := slices.ContainsFunc(all, func(row runner.RunRow) bool {
+			return row.Project != "" && row.Project != own
+		})
+		if several {
+			t.Header = append(t.Header, "PROJECT")
+		}
 		for i := range all {
 			row, mark := &all[i], ""
 			if row.Run == current {
 				mark = "*"
 			}
-			t.Row(mark, row.Run, row.Status, row.Place, row.Op.Short(), p.Ago(row.At))
+			cells := []string{mark, row.Run, row.Status, row.Place, row.Op.Short(), p.Ago(row.At)}
+			if several {
+				cells = append(cells, row.Project)
+			}
+			t.Row(cells...)
 		}
 		p.Table(t)
 		if more {
@@ -155,7 +166,8 @@ func runRunsList(ctx context.Context, f *term.Factory, live, archived bool, limi
 
 func runRowObject(row *runner.RunRow, current string) *ojson.Object {
 	o := ojson.NewObject("run_id", row.Run, "current", row.Run == current, "place", row.Place, "status", row.Status,
-		"op", string(row.Op), "kind", ojson.OrNull(row.Last), "at", term.Timestamp(row.At))
+		"op", string(row.Op), "kind", ojson.OrNull(row.Last), "at", term.Timestamp(row.At),
+		"project_id", ojson.OrNull(row.Project))
 	if row.Archive != nil {
 		o.Set("archive", ojson.Marshal(row.Archive))
 	}
@@ -176,6 +188,7 @@ func runRunsShow(ctx context.Context, f *term.Factory, name string) error {
 	answer.Set("witnesses", row.Witnesses)
 	f.Out.Emit(answer, func(p *term.Printer) {
 		p.Printf("Run:       %s\n", term.OneLine(row.Run))
+		p.Printf("Project:   %s\n", term.OneLine(row.Project))
 		p.Printf("Status:    %s\n", term.OneLine(row.Status))
 		p.Printf("Place:     %s\n", row.Place)
 		p.Printf("Newest:    %s, %s\n", row.Op.Short(), p.Ago(row.At))
