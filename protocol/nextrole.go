@@ -162,6 +162,9 @@ func GateStep(s *run.State, cfg *config.Config, votes []*run.Vote, authors []str
 		return nil
 	}
 	gate := run.Clip(wire.OneLine(w.Gate), 200)
+	if why := Overtaken(s, cfg); why != "" {
+		return &NextAction{cmdDeny, fmt.Sprintf("Gate %s can no longer be approved: %s. The next turn asks again.", gate, why)}
+	}
 	n := &NextAction{v.RecoveryAction, fmt.Sprintf("Gate %s waits for a person.", gate)}
 	if s.Status == wire.StatusBlocked && v.Detail != nil {
 		said := run.Clip(wire.OneLine(*v.Detail), 200)

@@ -139,7 +139,7 @@ func checkDelegated(s *run.State) *wire.Error {
 	if !s.DelegationOpen() {
 		return nil
 	}
-	hint := "git agentxchain approve --deny --reason TEXT"
+	hint := cmdDeny
 	if role := dueRole(s); role != "" {
 		hint = run.CmdAssign + " " + wire.ShellWord(role)
 	}
@@ -237,11 +237,24 @@ func (a *Approval) opens(t *change.Draft, res *ApproveResult, d *agreement.Decis
 
 // reevaluate checks the gate's predicates against the present work tree and the verification of the turn that
 // asked. It refuses unless the gate passes: a configuration changed since the pause may no longer know the phase or
-// the order. Without routing there is nothing to check.
+// the order, or end the phase at another gate. Without routing there is nothing to check.
 func (a *Approval) reevaluate(t *change.Draft, gate string, row *ojson.Object,
 	eval func(gates.Input) gates.Result) *wire.Error {
 	if a.Unproven || t.Config.Routing.Len() == 0 {
 		return nil
+	}
+	refuse := func(reasons, missing []string, message, hint string) *wire.Error {
+		return &wire.Error{
+			Code:     wire.CodeGateFailed,
+			Field:    "gates." + gate,
+			Details:  ojson.NewObject("gate_id", gate, "reasons", reasons, "missing_files", missing),
+			Message:  message,
+			Hint:     hint,
+			Problems: reasonProblems(reasons),
+		}
+	}
+	if why := Overtaken(t.State, t.Config); why != "" && !t.Earlier.GateUnmatched {
+		return refuse([]string{why}, nil, fmt.Sprintf("Gate %q can no longer be approved: %s.", gate, why), cmdDeny)
 	}
 	in := gateInput(t, a.Files)
 	in.Person = true
@@ -254,15 +267,9 @@ func (a *Approval) reevaluate(t *change.Draft, gate string, row *ojson.Object,
 	case gates.ActionAdvance, gates.ActionComplete, gates.ActionAwaitHuman:
 		return nil
 	}
-	e := &wire.Error{
-		Code:    wire.CodeGateFailed,
-		Field:   "gates." + gate,
-		Details: ojson.NewObject("gate_id", gate, "reasons", g.Reasons, "missing_files", g.MissingFiles),
-		Message: fmt.Sprintf("Gate %q no longer passes: %s", gate, wire.Problems(reasonProblems(g.Reasons)).Join()),
-		Hint:    "git agentxchain gate show " + gate,
-	}
-	e.Problems = reasonProblems(g.Reasons)
-	return e
+	return refuse(g.Reasons, g.MissingFiles,
+		fmt.Sprintf("Gate %q no longer passes: %s", gate, wire.Problems(reasonProblems(g.Reasons)).Join()),
+		"git agentxchain gate show "+gate)
 }
 
 func reasonProblems(reasons []string) wire.Problems {

@@ -41,7 +41,7 @@ func (op *DenyGate) Apply(t *change.Draft) *wire.Error {
 		return err
 	}
 	reason, err := personsReason(op.Reason, "A gate is denied with a reason: the next turn works by it.",
-		"git agentxchain approve --deny --reason TEXT")
+		cmdDeny)
 	if err != nil {
 		return err
 	}

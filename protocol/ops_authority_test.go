@@ -338,3 +338,63 @@ func TestAdoptionRules(t *testing.T) {
 		t.Errorf("%d rules", len(rules))
 	}
 }
+
+// A request does not open a gate that is another by then: its approvers would not be asked. A record of an earlier rule
+// set is replayed, and does not hold today.
+func TestRequestForAnotherGate(t *testing.T) {
+	w := paused(t, nil)
+	w.cfg = opsConfig(t, sets("routing.planning.exit_gate", "ship_ok"))
+	op := w.approval()
+	w.fails(wire.CodeGateFailed, op)
+	snap := w.snapshot()
+	rec := &Record{Op: op, Env: w.env().Under(5)}
+	then, refusal := Apply(snap, op, rec.Env)
+	if refusal != nil {
+		t.Fatalf("rule set 5: %v", refusal)
+	}
+	if rec.HoldsToday(snap, then) {
+		t.Error("it holds today")
+	}
+	w.must(&DenyGate{Reason: "another gate"})
+}
+
+// Phases or a gate that were adopted while a request waits are named, and so is the way out.
+func TestOvertaken(t *testing.T) {
+	w := paused(t, nil)
+	completion := w.state.Copy(run.SharedObjects)
+	completion.PendingPhaseTransition = nil
+	completion.PendingRunCompletion = &run.PendingCompletion{Gate: "plan_ok"}
+	route := obj(`{"entry_role":"pm","allowed_next_roles":["pm"],"exit_gate":"plan_ok"}`)
+	only := func(phases ...string) *config.Config {
+		return opsConfig(t, func(doc *ojson.Object) {
+			routing := ojson.NewObject()
+			for _, phase := range phases {
+				routing.Set(phase, route)
+			}
+			doc.Set("routing", routing)
+		})
+	}
+	for _, c := range []struct {
+		state *run.State
+		cfg   *config.Config
+		want  string
+	}{
+		{w.state, w.cfg, ""},
+		{w.state, only("planning", "build"), ""},
+		{w.state, only("planning", "draw", "build"), `it asks for phase "build", and after "planning" comes "draw" now`},
+		{w.state, only("planning"), `it asks for phase "build", and phase "planning" is the last one now`},
+		{w.state, opsConfig(t, sets("routing.planning.exit_gate", "ship_ok")), `phase "planning" ends at gate "ship_ok" now`},
+		{completion, only("planning"), ""},
+		{completion, w.cfg, `it asks to complete the run, and after phase "planning" comes "build" now`},
+	} {
+		if got := Overtaken(c.state, c.cfg); got != c.want {
+			t.Errorf("got %q, want %q", got, c.want)
+		}
+		if c.want == "" {
+			continue
+		}
+		if n := NextStep(c.state, c.cfg, ""); n.Command != cmdDeny {
+			t.Errorf("next is %s", n.Command)
+		}
+	}
+}

@@ -13,7 +13,7 @@ import (
 
 // RuleSet numbers the engine's rule set. An operation is recorded with it and replayed under the rules it names.
 // Raise it when a change alters what an existing operation yields, and describe the previous behaviour in ruleSets.
-const RuleSet = 5
+const RuleSet = 6
 
 // ruleSets are the rule sets whose operations can be replayed. Rule set 1 is not among them: it ended before the
 // program was first released.
@@ -26,6 +26,7 @@ var ruleSets = map[int]change.Earlier{
 		BudgetUnblocked: true,
 		PhaseClockStays: true,
 		UnguardsUntold:  true,
+		GateUnmatched:   true,
 	},
 	3: {
 		Result:          result.Earlier{FreeExitCode: true},
@@ -34,9 +35,14 @@ var ruleSets = map[int]change.Earlier{
 		BudgetUnblocked: true,
 		PhaseClockStays: true,
 		UnguardsUntold:  true,
+		GateUnmatched:   true,
 	},
 	4: {
 		UnguardsUntold: true,
+		GateUnmatched:  true,
+	},
+	5: {
+		GateUnmatched: true,
 	},
 	RuleSet: {},
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/shared"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/gates"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -425,7 +426,11 @@ func printGate(p *term.Printer, v *runner.View, g *gateRow, files []gateFileRow)
 	}
 	p.Println()
 	passed := gateStatus(g) == wire.GatePassed
+	overtaken := protocol.Overtaken(v.State, v.Config)
 	switch {
+	case g.current && overtaken != "":
+		p.Field("Now", "%s: %s", p.Red("the request that waits can no longer be approved"), term.OneLine(overtaken))
+		p.Field("Next", "git agentxchain approve --deny --reason TEXT; the next turn asks again")
 	case run.PendingGate(v.State) == g.id:
 		p.Field("Now", "%s: git agentxchain approve", p.Yellow("waits for a person"))
 	case g.standing.Result.Action == gates.ActionGateFailed:

@@ -15,4 +15,5 @@ type Earlier struct {
 	BudgetUnblocked bool // unblock, not config adopt, lifted a used-up budget; a too dear turn was not reported
 	PhaseClockStays bool // a phase kept its clock when a person lifted its time limit
 	UnguardsUntold  bool // an adoption that leads a phase around a gate with approvers did not say so, nor ask them
+	GateUnmatched   bool // an approval of a gate counted although the phase ended at another by then
 }

@@ -231,6 +231,24 @@ func wantsSignatures(cfg *config.Config) []string {
 	return out
 }
 
+// agreeTogether lists what several people agree to at once, with signed statements, whether or not authority wants
+// signatures: acts, and a change of authority, which needs the approvers of every gate.
+func agreeTogether(cfg *config.Config) []string {
+	var out []string
+	if cfg.Authority == nil {
+		return nil
+	}
+	if r := cfg.ActRule(); r != nil && r.Threshold > 1 {
+		out = append(out, "acts such as unblock")
+	}
+	for gate := range cfg.Authority.Gates.All() {
+		if cfg.GateRule(gate).Threshold > 1 {
+			return append(out, "a change of authority during a run")
+		}
+	}
+	return out
+}
+
 // signs reports whether authority wants the signature of a person.
 func signs(cfg *config.Config, email string) bool {
 	rules := []*config.GateRule{cfg.ActRule()}
@@ -271,6 +289,13 @@ func (d *doctor) signing(ctx context.Context, cfg *config.Config) {
 	}
 	wanted := wantsSignatures(cfg)
 	if len(wanted) == 0 {
+		if several := agreeTogether(cfg); len(several) > 0 {
+			if files, err := signerFiles(d.r.Record().Dir()); err == nil && len(files) == 0 {
+				d.add("signing", LevelWarning, "git agentxchain doctor --signing --add-signer, and commit that before a run begins",
+					"%s needs several people at once, who sign statements, and no file says whose count (%s)",
+					strings.Join(several, ", and "), attest.AllowedSignersPath)
+			}
+		}
 		return
 	}
 	if lacks := consent.Settings(ctx, d.rec.Dir()).Lacks(ctx); len(lacks) > 0 {

@@ -302,7 +302,7 @@ func (p Project) authors(ctx context.Context, v *gitstore.View) []string {
 // asks returns n, or the gate to look at when it does not wait for the person here.
 func (p Project) asks(ctx context.Context, st *Standing, n *protocol.NextAction) *protocol.NextAction {
 	w := st.View.State.Waiting()
-	if w == nil || p.Store == nil {
+	if w == nil || p.Store == nil || protocol.Overtaken(st.View.State, st.View.Config) != "" {
 		return n
 	}
 	rule := st.View.Config.GateRule(w.Gate)
