@@ -112,7 +112,7 @@ func Commits(ctx context.Context, repo *git.Repository, base, head string) (*Ran
 	if err := j.wholeRecord(); err != nil {
 		return nil, err
 	}
-	if j.book, err = readBook(ctx, repo, &Query{}, nil); err != nil {
+	if j.book, err = readBook(ctx, repo, &Query{}, nil, string(j.out.Head), string(j.out.Base)); err != nil {
 		return nil, err
 	}
 	if len(j.book.turns) == 0 {

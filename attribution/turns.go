@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
@@ -150,14 +149,15 @@ type book struct {
 }
 
 // readBook reads the turns of the recorded runs. An unreadable run is an error: leaving it out could turn a turn's
-// line into a person's.
-func readBook(ctx context.Context, repo *git.Repository, q *Query, names map[string]bool) (*book, error) {
+// line into a person's. Where the projects are is read in the commits at, the first that has one.
+func readBook(ctx context.Context, repo *git.Repository, q *Query, names map[string]bool, at ...string) (*book,
+	error) {
 	records, err := chain.EveryRunRecord(ctx, repo)
 	if err != nil {
 		return nil, err
 	}
 	b := &book{byID: make(map[string]*Turn), byRun: make(map[string][]*Turn)}
-	dirs := gitstore.NewProjectDirs(repo)
+	places := newPlaces(ctx, repo, at)
 	seen, foreign := make(map[string]bool), make(map[string]bool)
 	for _, rec := range records[:min(len(records), maxRuns)] {
 		if err := proof.Believe(ctx, repo, rec.Run, rec.Op); err != nil {
@@ -167,10 +167,7 @@ func readBook(ctx context.Context, repo *git.Repository, q *Query, names map[str
 		if err != nil {
 			return nil, err
 		}
-		prefix, known := dirs.Of(ctx, state.ProjectID)
-		if !known {
-			prefix = repo.Prefix
-		}
+		prefix, known := places.of(state.ProjectID)
 		for id, t := range state.ActiveTurns.All() {
 			if t != nil && b.byID[id] == nil {
 				b.add(activeTurn(rec, state, id, t, prefix, q.Staged))
@@ -179,7 +176,8 @@ func readBook(ctx context.Context, repo *git.Repository, q *Query, names map[str
 		if seen[rec.Run] {
 			continue // a later run of the same work tree keeps its rows
 		}
-		if err := b.readRows(rec, prefix, seen); err != nil {
+		in := func(commits ...object.OID) string { return places.then(state.ProjectID, prefix, commits) }
+		if err := b.readRows(rec, in, seen); err != nil {
 			return nil, err
 		}
 		seen[rec.Run] = true
@@ -201,7 +199,9 @@ func (b *book) add(t *Turn) {
 	b.byRun[t.Run] = append(b.byRun[t.Run], t)
 }
 
-func (b *book) readRows(rec *chain.RunRecord, prefix string, seen map[string]bool) error {
+// readRows reads the accepted turns of a run; in tells where its project was in the first of several commits that is
+// here.
+func (b *book) readRows(rec *chain.RunRecord, in func(...object.OID) string, seen map[string]bool) error {
 	data, err := rec.Ledger(wire.LedgerHistory)
 	if err != nil {
 		return err
@@ -220,20 +220,20 @@ func (b *book) readRows(rec *chain.RunRecord, prefix string, seen map[string]boo
 		switch {
 		case id == "" || b.byID[id] != nil && !b.byID[id].Active(), row.String("status") == run.HistoryReissued:
 		default:
-			t := acceptedTurn(rec, row, prefix)
+			t := acceptedTurn(rec, row, in)
 			b.add(t)
 			seen[t.Run] = true
 		}
 	}
 	if proposed {
-		return b.readProposals(rec, prefix)
+		return b.readProposals(rec)
 	}
 	return nil
 }
 
 // readProposals adds to turns with proposals the files that people applied, and the commits of that
 // (docs/spec/observation.md#a-proposal-is-decided).
-func (b *book) readProposals(rec *chain.RunRecord, prefix string) error {
+func (b *book) readProposals(rec *chain.RunRecord) error {
 	return eachRow(rec, wire.LedgerDecisions, func(row *ojson.Object) {
 		t := b.byID[row.String("turn_id")]
 		if t == nil || t.Record != rec || row.String("category") != "proposal" || row.String("action") != "applied" {
@@ -241,7 +241,7 @@ func (b *book) readProposals(rec *chain.RunRecord, prefix string) error {
 		}
 		if by := row.String("in_turn"); by != "" { // the work of that turn, which declared it
 			if taker := b.byID[by]; taker != nil && taker.Record == rec {
-				taker.tookOver(prefix, row.Strings("files"), t)
+				taker.tookOver(taker.Prefix, row.Strings("files"), t)
 			}
 			return
 		}
@@ -250,9 +250,9 @@ func (b *book) readProposals(rec *chain.RunRecord, prefix string) error {
 			t.marks = nil // the row's marks are of the proposal's own files
 		}
 		for _, p := range row.Strings("files") {
-			t.declare(prefix, p)
-			if t.applied[prefix+p] == "" { // each row names all files applied so far
-				t.applied[prefix+p] = object.OID(row.String("commit"))
+			t.declare(t.Prefix, p)
+			if t.applied[t.Prefix+p] == "" { // each row names all files applied so far
+				t.applied[t.Prefix+p] = object.OID(row.String("commit"))
 			}
 		}
 	})
@@ -270,7 +270,7 @@ func (t *Turn) tookOver(prefix string, files []string, from *Turn) {
 // ProposedBy returns the turn whose proposal this turn applied to the file as its own work, or nil.
 func (t *Turn) ProposedBy(path string) *Turn { return t.took[path] }
 
-func acceptedTurn(rec *chain.RunRecord, row *ojson.Object, prefix string) *Turn {
+func acceptedTurn(rec *chain.RunRecord, row *ojson.Object, in func(...object.OID) string) *Turn {
 	seen := row.Object("observed_artifact")
 	t := &Turn{
 		Run:        row.String("run_id"),
@@ -280,7 +280,6 @@ func acceptedTurn(rec *chain.RunRecord, row *ojson.Object, prefix string) *Turn 
 		Phase:      row.String("phase"),
 		Row:        row,
 		Record:     rec,
-		Prefix:     prefix,
 		marks:      seen.Object("file_markers"),
 		keys:       make(map[string]string),
 		beside:     row.Strings("concurrent_with"),
@@ -291,6 +290,7 @@ func acceptedTurn(rec *chain.RunRecord, row *ojson.Object, prefix string) *Turn 
 	if t.Run == "" {
 		t.Run = rec.Run
 	}
+	t.Prefix = in(t.checkpoint, t.head, t.baseline)
 	t.accepted, _ = row.Int("accepted_sequence")
 	t.assigned, _ = row.Int("assigned_sequence")
 	if at, err := wire.ParseTime(row.String("started_at")); err == nil {
@@ -301,7 +301,7 @@ func acceptedTurn(rec *chain.RunRecord, row *ojson.Object, prefix string) *Turn 
 		t.started = at
 	}
 	for _, p := range row.Strings("files_changed") {
-		t.declare(prefix, p)
+		t.declare(t.Prefix, p)
 	}
 	return t
 }

@@ -3,16 +3,14 @@
 package gitstore
 
 import (
-	"bytes"
 	"context"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
-	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -24,7 +22,7 @@ func OpenBare(ctx context.Context, dir string) (*Store, error) {
 		return nil, err
 	}
 	if repo.Prefix == "" {
-		if dirs := projects(ctx, repo); len(dirs) == 1 {
+		if dirs := chain.ProjectsIn(ctx, repo, "HEAD"); len(dirs) == 1 {
 			repo.Prefix = dirs[0]
 		}
 	}
@@ -44,24 +42,10 @@ func OpenChecked(ctx context.Context, dir string) (*Store, error) {
 // configuration of HEAD, the commit that clones check out.
 func (s *Store) ProjectID(ctx context.Context) string {
 	if s.work == nil {
-		return projectAt(ctx, s.repo, s.prefix)
+		return chain.ProjectIn(ctx, s.repo, "HEAD", s.prefix)
 	}
 	data, _ := s.work.Config()
-	return projectIn(data)
-}
-
-// projectAt returns the id of the project that HEAD has in a directory, "" for none.
-func projectAt(ctx context.Context, repo *git.Repository, dir string) string {
-	data, _ := repo.Git.Run(ctx, nil, "cat-file", "blob", "HEAD:"+dir+wire.ConfigPath) // there may be no commit yet
-	return projectIn(data)
-}
-
-// projectIn returns the id in a configuration, "" where it cannot be read.
-func projectIn(data []byte) string {
-	if cfg, _, err := config.Decode(data); err == nil && cfg != nil {
-		return cfg.Project.ID
-	}
-	return ""
+	return chain.ProjectOf(data)
 }
 
 // Around opens the repository around dir, bare or not, and finds the governed project in it: the one in dir or above
@@ -84,7 +68,7 @@ func Around(ctx context.Context, dir string) (*git.Repository, error) {
 		_ = repo.Close()
 		return git.Discover(ctx, root)
 	}
-	switch dirs := projects(ctx, repo); {
+	switch dirs := chain.ProjectsIn(ctx, repo, "HEAD"); {
 	case len(dirs) == 1:
 		repo.Prefix = dirs[0]
 	case len(dirs) > 1 && !slices.Contains(dirs, repo.Prefix):
@@ -103,19 +87,4 @@ func besideProjects(repo *git.Repository, dir string, projects []string) error {
 	}
 	return fail.Errorf(CodeNotProject, nil, "there is no %s in %s or above it; this repository has one in %s",
 		wire.ConfigPath, dir, strings.Join(projects[:min(len(projects), 5)], ", ")).WithHint("%s", hint)
-}
-
-// projects returns the directories of the governed projects in HEAD, each "" or with a slash at its end. Files there say
-// who may sign.
-func projects(ctx context.Context, repo *git.Repository) (dirs []string) {
-	out, err := repo.Git.Run(ctx, nil, "ls-tree", "-r", "-z", "--full-tree", "--name-only", "HEAD")
-	if err != nil {
-		return nil // no commit yet
-	}
-	for name := range bytes.SplitSeq(out, []byte{0}) {
-		if dir, base := path.Split(string(name)); base == wire.ConfigPath {
-			dirs = append(dirs, dir)
-		}
-	}
-	return dirs
 }

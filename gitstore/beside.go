@@ -28,13 +28,13 @@ type Beside struct {
 // Beside finds the projects that HEAD has besides that of the store. One with the same id counts as the same.
 func (s *Store) Beside(ctx context.Context) Beside {
 	b := Beside{repo: s.repo, dirs: make(map[string]string)}
-	dirs := slices.DeleteFunc(projects(ctx, s.repo), func(dir string) bool { return dir == s.repo.Prefix })
+	dirs := slices.DeleteFunc(chain.ProjectsIn(ctx, s.repo, "HEAD"), func(dir string) bool { return dir == s.repo.Prefix })
 	if len(dirs) == 0 {
 		return b
 	}
 	mine := s.ProjectID(ctx)
 	for _, dir := range dirs {
-		if id := projectAt(ctx, s.repo, dir); id != "" && id != mine {
+		if id := chain.ProjectIn(ctx, s.repo, "HEAD", dir); id != "" && id != mine {
 			b.dirs[id] = filepath.Join(s.repo.TopLevel, filepath.FromSlash(dir))
 			if fi, err := os.Stat(b.dirs[id]); s.repo.TopLevel == "" || err != nil || !fi.IsDir() {
 				b.dirs[id] = ""
@@ -42,42 +42,6 @@ func (s *Store) Beside(ctx context.Context) Beside {
 		}
 	}
 	return b
-}
-
-// ProjectDirs finds the directories of a repository's governed projects by their ids.
-type ProjectDirs struct {
-	repo *git.Repository
-	dirs map[string]string
-	all  bool // not only that of the repository's own directory
-}
-
-// NewProjectDirs returns the directories of the projects that HEAD has.
-func NewProjectDirs(repo *git.Repository) *ProjectDirs {
-	return &ProjectDirs{repo: repo, dirs: make(map[string]string)}
-}
-
-// Of returns the directory of a project, "" or with a slash at its end. Of several with one id, it is that of the
-// repository's own directory.
-func (p *ProjectDirs) Of(ctx context.Context, id string) (dir string, known bool) {
-	if len(p.dirs) == 0 {
-		p.add(ctx, p.repo.Prefix)
-	}
-	if dir, known = p.dirs[id]; known || p.all {
-		return dir, known
-	}
-	p.all = true
-	for _, dir := range projects(ctx, p.repo) {
-		p.add(ctx, dir)
-	}
-	dir, known = p.dirs[id]
-	return dir, known
-}
-
-func (p *ProjectDirs) add(ctx context.Context, dir string) {
-	id := projectAt(ctx, p.repo, dir)
-	if _, known := p.dirs[id]; !known && id != "" {
-		p.dirs[id] = dir
-	}
 }
 
 // Has reports whether one of them has the id.

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/sibling"
@@ -53,7 +54,7 @@ func Open(ctx context.Context, dir string, opts Options) (*Store, error) {
 			return nil, fail.Errorf(CodeNotProject, nil, "there is no %s in %s or above it on this branch, and branch %s has it",
 				wire.ConfigPath, abs, branch).WithHint("git switch %s", wire.ShellWord(branch))
 		}
-		if dirs := projects(ctx, repo); len(dirs) > 0 && !slices.Contains(dirs, "") {
+		if dirs := chain.ProjectsIn(ctx, repo, "HEAD"); len(dirs) > 0 && !slices.Contains(dirs, "") {
 			return nil, besideProjects(repo, abs, dirs)
 		}
 		return nil, fail.Errorf(CodeNotProject, nil, "there is no %s in %s or above it in this repository",

@@ -40,8 +40,8 @@ func (a *Approvals) Sayings() []*approval.Saying { return approval.Sayings(a.act
 func (a *Approvals) Envelopes() map[string][]byte { return a.acts.Envelopes() }
 
 // Verify judges all of it again (docs/spec/approvals.md#verification-offline). here is the
-// repository in which the commits that approvals name are looked up; the project is in its
-// directory repo.Prefix.
+// repository in which the commits that approvals name are looked up. The project is in its
+// directory here.Prefix, unless a commit has it elsewhere.
 func (a *Approvals) Verify(ctx context.Context, here *Repository) (*approval.Report, error) {
 	report, err := proof.VerifyApprovals(ctx, here, here.Prefix, a.acts)
 	if err != nil {
@@ -51,9 +51,15 @@ func (a *Approvals) Verify(ctx context.Context, here *Repository) (*approval.Rep
 	return report, err
 }
 
-// ListedAt returns the people and keys that a commit lists, for the project in the directory repo.Prefix.
-func ListedAt(ctx context.Context, repo *Repository, commit string) (*approval.Listed, error) {
-	return proof.ListedAt(ctx, repo, repo.Prefix, object.OID(commit))
+// ListedAt returns the people and keys that a commit lists for the project with the id, which is in dir elsewhere. One
+// that the commit does not have has those of the project in repo.Prefix, so that none decides on itself.
+func ListedAt(ctx context.Context, repo *Repository, commit, id, dir string) (*approval.Listed, error) {
+	at := object.OID(commit)
+	dir = chain.ProjectDirAt(ctx, repo, at, id, dir)
+	if chain.ProjectIn(ctx, repo, commit, dir) == "" {
+		dir = repo.Prefix
+	}
+	return proof.ListedAt(ctx, repo, dir, at)
 }
 
 // RecordedRuns returns the ids of the runs that a repository records.

@@ -48,10 +48,11 @@ func (r *Runner) revoked(ctx context.Context, y *Synced) (notices []string) {
 		return nil
 	}
 	base, _, err := consent.Place{
-		Repo:   repo,
-		Config: wire.ConfigPath,
-		Branch: v.Config.ProtectedBranch(),
-		On:     on,
+		Repo:    repo,
+		Project: v.Config.Project.ID,
+		Config:  wire.ConfigPath,
+		Branch:  v.Config.ProtectedBranch(),
+		On:      on,
 	}.Base(ctx)
 	if err != nil {
 		return nil

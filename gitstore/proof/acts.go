@@ -24,10 +24,11 @@ import (
 
 // Acts lists the operations of a run that may decide something, oldest first.
 type Acts struct {
-	Run   string
-	Tip   object.OID // the newest operation
-	Acts  []*approval.Act
-	Chain map[string]approval.ChainOp // every operation of the run, by commit id
+	Run     string
+	Project string     // the id of the project, "" where it cannot be read
+	Tip     object.OID // the newest operation
+	Acts    []*approval.Act
+	Chain   map[string]approval.ChainOp // every operation of the run, by commit id
 }
 
 // Envelopes returns the signed statements, by the sha256:<hex> of each.
@@ -70,6 +71,7 @@ func acts(ctx context.Context, repo *git.Repository, runID string, ops []chain.O
 	}
 	if len(ops) > 0 {
 		out.Tip = ops[len(ops)-1].Op
+		out.Project, _ = chain.ProjectAt(ctx, repo, out.Tip) // told where the run is read
 	}
 	r := &actReader{Replayer: &Replayer{Reader: record.NewReader(ctx, repo)}}
 	r.Reader.RememberBlobs()
@@ -215,7 +217,7 @@ func (r *actReader) claims(a *approval.Act, op chain.OpInfo, before object.OID, 
 
 // VerifyApprovals judges the statements in the run again, with what the repository knows about the commits that the
 // approvals name; one git process reads those. prefix is where the project is in the repository, "" or ending in a
-// slash.
+// slash, unless a commit has it elsewhere.
 func VerifyApprovals(ctx context.Context, repo *git.Repository, prefix string, acts *Acts) (*approval.Report, error) {
 	bases, approved := approval.Commits(acts.Acts)
 	facts := approval.BaseFacts{
@@ -226,8 +228,9 @@ func VerifyApprovals(ctx context.Context, repo *git.Repository, prefix string, a
 	var names []string
 	for _, c := range bases {
 		names = append(names, c+"^{commit}")
+		dir := chain.ProjectDirAt(ctx, repo, object.OID(c), acts.Project, prefix)
 		for _, p := range paths {
-			names = append(names, c+":"+prefix+p)
+			names = append(names, c+":"+dir+p)
 		}
 	}
 	for _, c := range approved {

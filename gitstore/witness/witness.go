@@ -208,7 +208,11 @@ func (j *Judge) signers(ctx context.Context) (*attest.Signers, error) {
 		}
 	}
 	var from []string
+	dir := here.Prefix
 	if cfg, _, err := config.Decode(data); err == nil && cfg != nil {
+		if own, known := chain.NewProjectDirs(here, "HEAD").Of(ctx, cfg.Project.ID); known {
+			dir = own
+		}
 		if branch := cfg.ProtectedBranch(); branch != "" {
 			from = append(from, "refs/remotes/origin/"+branch, "refs/heads/"+branch)
 		}
@@ -223,7 +227,7 @@ func (j *Judge) signers(ctx context.Context) (*attest.Signers, error) {
 	var names []string
 	for _, f := range from {
 		for _, p := range paths {
-			names = append(names, f+":"+here.Prefix+p)
+			names = append(names, f+":"+dir+p)
 		}
 	}
 	sets := make([]map[string][]byte, len(from))

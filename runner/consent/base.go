@@ -7,7 +7,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/internal/projectfile"
 	"github.com/git-agentxchain/git-agentxchain/protocol/agreement"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
@@ -16,12 +18,13 @@ import (
 
 // Place says where signers and authority are read.
 type Place struct {
-	Repo   *git.Repository
-	Config string  // path of the configuration in the project
-	Branch string  // the protected branch, "" for none
-	On     string  // the branch that is checked out, "" for none
-	Pinned *string // the commit at which the run or initiative began, nil for none
-	Head   string  // a commit whose tree is read as well, "" for none
+	Repo    *git.Repository
+	Project string  // id of the project that Repo is opened for, which may have been moved; "" for none
+	Config  string  // path of the configuration in the project
+	Branch  string  // the protected branch, "" for none
+	On      string  // the branch that is checked out, "" for none
+	Pinned  *string // the commit at which the run or initiative began, nil for none
+	Head    string  // a commit whose tree is read as well, "" for none
 
 	Names []string // result of Sources, nil before it was called
 }
@@ -37,12 +40,24 @@ func (p Place) Base(ctx context.Context) (base *agreement.Base, tree string, err
 	if p.Pinned != nil {
 		sources = append(slices.Clip(sources), *p.Pinned)
 	}
+	if base, tree, err = p.read(ctx, sources, p.Repo.Prefix); err != nil || base.Commit == "" {
+		return base, tree, err
+	}
+	dir := chain.ProjectDirAt(ctx, p.Repo, object.OID(base.Commit), p.Project, p.Repo.Prefix)
+	if dir != p.Repo.Prefix {
+		base, tree, err = p.read(ctx, sources, dir)
+	}
+	return base, tree, err
+}
+
+// read reads the first of the commits that is here, where the project is in dir.
+func (p Place) read(ctx context.Context, sources []string, dir string) (base *agreement.Base, tree string, err error) {
 	paths := append(wire.SignerFiles(), p.Config)
 	var names []string
 	for _, s := range sources {
 		names = append(names, s+"^{commit}")
 		for _, path := range paths {
-			names = append(names, s+":"+p.Repo.Prefix+path)
+			names = append(names, s+":"+dir+path)
 		}
 	}
 	last := len(names)
@@ -100,12 +115,13 @@ func (p Place) Sources(ctx context.Context) ([]string, error) {
 // base returns the run's base, without the configuration when the run's own record has it.
 func (c *Scene) base(ctx context.Context) (*agreement.Base, string, error) {
 	base, tree, err := Place{
-		Repo:   c.Store.Repository(),
-		Config: wire.ConfigPath,
-		Branch: c.View.Config.ProtectedBranch(),
-		On:     c.Env.Git.Branch,
-		Pinned: c.View.State.AuthorityBase,
-		Head:   c.Env.Git.Head,
+		Repo:    c.Store.Repository(),
+		Project: c.View.Config.Project.ID,
+		Config:  wire.ConfigPath,
+		Branch:  c.View.Config.ProtectedBranch(),
+		On:      c.Env.Git.Branch,
+		Pinned:  c.View.State.AuthorityBase,
+		Head:    c.Env.Git.Head,
 	}.Base(ctx)
 	if err == nil && base.Ref == "" {
 		base.Config = nil

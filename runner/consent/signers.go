@@ -28,11 +28,12 @@ func SignersSince(ctx context.Context, store *gitstore.Store, v *gitstore.View) 
 		return nil, err
 	}
 	at := Place{
-		Repo:   repo,
-		Config: wire.ConfigPath,
-		Branch: v.Config.ProtectedBranch(),
-		On:     branch,
-		Pinned: s.AuthorityBase,
+		Repo:    repo,
+		Project: v.Config.Project.ID,
+		Config:  wire.ConfigPath,
+		Branch:  v.Config.ProtectedBranch(),
+		On:      branch,
+		Pinned:  s.AuthorityBase,
 	}
 	count, _, err := at.Base(ctx)
 	if err != nil || count.Ref != "" {

@@ -178,12 +178,10 @@ func readRangePolicy(ctx context.Context, f *term.Factory, repo *runner.Reposito
 	return shared.ReadInput(f, "the policy", name, maxRangePolicy)
 }
 
-// readRuns gathers what the policy asks about each run with work in the range.
+// readRuns gathers what the policy asks about each run with work in the range. Each project of the repository has its
+// own people.
 func (v *rangeVerdict) readRuns(ctx context.Context, repo *runner.Repository, policy *attribution.RangePolicy) error {
-	listed, err := runner.ListedAt(ctx, repo, string(v.Base))
-	if err != nil {
-		return err
-	}
+	known := make(map[[2]string]*approval.Listed)
 	seen := make(map[string]bool)
 	phases := make(map[string]string)
 	for _, c := range v.Commits {
@@ -202,7 +200,11 @@ func (v *rangeVerdict) readRuns(ctx context.Context, repo *runner.Repository, po
 				continue
 			}
 			seen[t.Run] = true
-			facts, err := readRunFacts(ctx, repo, t, listed)
+			people, err := v.listed(ctx, repo, t, known)
+			if err != nil {
+				return err
+			}
+			facts, err := readRunFacts(ctx, repo, t, people)
 			if err != nil {
 				return err
 			}
@@ -217,6 +219,20 @@ func (v *rangeVerdict) readRuns(ctx context.Context, repo *runner.Repository, po
 	}
 	slices.SortFunc(v.runs, func(a, b *attribution.RunFacts) int { return strings.Compare(a.Run, b.Run) })
 	return nil
+}
+
+// listed returns whom the base of the range lists for the project of the turn's run; known has those read before.
+func (v *rangeVerdict) listed(ctx context.Context, repo *runner.Repository, t *attribution.Turn,
+	known map[[2]string]*approval.Listed) (*approval.Listed, error) {
+	state, err := t.Record.State(nil)
+	if err != nil {
+		return nil, err
+	}
+	project := [2]string{state.ProjectID, t.Prefix}
+	if known[project] == nil {
+		known[project], err = runner.ListedAt(ctx, repo, string(v.Base), state.ProjectID, t.Prefix)
+	}
+	return known[project], err
 }
 
 // readRunFacts reads the gates of a turn's run, and who approved them. listed, nil for none, lists whom the base of a
