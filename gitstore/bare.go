@@ -5,7 +5,6 @@ package gitstore
 import (
 	"context"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
@@ -49,9 +48,7 @@ func (s *Store) ProjectID(ctx context.Context) string {
 }
 
 // Around opens the repository around dir, bare or not, and finds the governed project in it: the one in dir or above
-// it, otherwise the only one in HEAD. There may be none, for example in a clone that has the record alone.
-//
-// Errors: not_a_project if HEAD has several and dir is in none of them.
+// it, otherwise the only one in HEAD. There may be none, for example in a clone that has the record alone, and several.
 func Around(ctx context.Context, dir string) (*git.Repository, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
@@ -68,12 +65,8 @@ func Around(ctx context.Context, dir string) (*git.Repository, error) {
 		_ = repo.Close()
 		return git.Discover(ctx, root)
 	}
-	switch dirs := chain.ProjectsIn(ctx, repo, "HEAD"); {
-	case len(dirs) == 1:
+	if dirs := chain.ProjectsIn(ctx, repo, "HEAD"); len(dirs) == 1 {
 		repo.Prefix = dirs[0]
-	case len(dirs) > 1 && !slices.Contains(dirs, repo.Prefix):
-		_ = repo.Close()
-		return nil, besideProjects(repo, abs, dirs)
 	}
 	return repo, nil
 }
@@ -82,9 +75,6 @@ func Around(ctx context.Context, dir string) (*git.Repository, error) {
 func besideProjects(repo *git.Repository, dir string, projects []string) error {
 	hint := "git agentxchain -C " + wire.ShellWord(filepath.Join(repo.TopLevel, filepath.FromSlash(projects[0]))) +
 		" COMMAND; to begin another here: git agentxchain init"
-	if repo.TopLevel == "" {
-		hint = "work in a clone, in the directory of the project"
-	}
 	return fail.Errorf(CodeNotProject, nil, "there is no %s in %s or above it; this repository has one in %s",
 		wire.ConfigPath, dir, strings.Join(projects[:min(len(projects), 5)], ", ")).WithHint("%s", hint)
 }

@@ -52,12 +52,17 @@ func (a *Approvals) Verify(ctx context.Context, here *Repository) (*approval.Rep
 }
 
 // ListedAt returns the people and keys that a commit lists for the project with the id, which is in dir elsewhere. One
-// that the commit does not have has those of the project in repo.Prefix, so that none decides on itself.
+// that the commit does not have has those of the project in repo.Prefix, else of the first that the commit has, so that
+// none decides on itself.
 func ListedAt(ctx context.Context, repo *Repository, commit, id, dir string) (*approval.Listed, error) {
 	at := object.OID(commit)
 	dir = chain.ProjectDirAt(ctx, repo, at, id, dir)
-	if chain.ProjectIn(ctx, repo, commit, dir) == "" {
+	lacks := func(dir string) bool { return chain.ProjectIn(ctx, repo, commit, dir) == "" }
+	if lacks(dir) {
 		dir = repo.Prefix
+		if all := chain.ProjectsIn(ctx, repo, commit); len(all) > 0 && lacks(dir) {
+			dir = all[0]
+		}
 	}
 	return proof.ListedAt(ctx, repo, dir, at)
 }

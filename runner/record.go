@@ -171,7 +171,7 @@ func DiscoverRepository(ctx context.Context, dir string) (*Repository, error) {
 }
 
 // DiscoverProject opens the repository around dir, bare or not, and finds the governed project in it: that of dir or of
-// a directory above it, else the only one there is. The caller closes it.
+// a directory above it, else the only one there is; there may be several. The caller closes it.
 func DiscoverProject(ctx context.Context, dir string) (*Repository, error) {
 	return gitstore.Around(ctx, dir)
 }
