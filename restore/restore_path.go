@@ -6,11 +6,7 @@ package restore
 import (
 	"fmt"
 	"strings"
-	"unicode"
 	"unicode/utf8"
-
-	"golang.org/x/text/cases"
-	"golang.org/x/text/unicode/norm"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -93,34 +89,12 @@ func badSegment(part string) string {
 // gitName reports whether a name means .git on some system: in another case, with characters that HFS+ ignores, as
 // NTFS shortens it, with endings that Windows drops or that name a stream of it.
 func gitName(part string) bool {
-	if i := strings.IndexByte(part, ':'); i >= 0 {
-		part = part[:i]
-	}
-	name := fold(part)
+	name := wire.FoldPath(part)
 	if name == ".git" {
 		return true
 	}
 	digits, ok := strings.CutPrefix(name, "git~")
 	return ok && digits != "" && strings.Trim(digits, "0123456789") == ""
-}
-
-// fold returns the form by which names are compared: characters without a visible shape are dropped, as HFS+ does,
-// and dots and spaces at the end, as Windows does; compatibility forms and case are ignored.
-func fold(part string) string {
-	part = strings.Map(func(r rune) rune {
-		switch {
-		case r >= '\u200c' && r <= '\u200f', r >= '\u202a' && r <= '\u202e', r >= '\u206a' && r <= '\u206f',
-			r == '\ufeff', unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r), unicode.Is(unicode.Cf, r),
-			unicode.Is(unicode.Variation_Selector, r):
-			return -1
-		}
-		return r
-	}, part)
-	part = norm.NFKC.String(cases.Fold().String(norm.NFKC.String(part)))
-	if trimmed := strings.TrimRight(part, ". "); trimmed != "" {
-		return trimmed
-	}
-	return part
 }
 
 // unique refuses two paths that are the same file on some system, directories that are the same on some system and
@@ -135,7 +109,7 @@ func (r *pathRules) unique(path string) error {
 		if i > 0 {
 			at, folded = at+"/", folded+"/"
 		}
-		at, folded = at+part, folded+fold(part)
+		at, folded = at+part, folded+wire.FoldPath(part)
 		if i == len(parts)-1 {
 			break
 		}

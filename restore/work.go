@@ -113,7 +113,7 @@ func workPath(p string) string {
 			return why
 		}
 	}
-	if first, _, _ := strings.Cut(fold(p), "/"); first == ".agentxchain" || restorable(p) {
+	if first, _, _ := strings.Cut(wire.FoldPath(p), "/"); first == ".agentxchain" || restorable(p) {
 		return "it is among the governed files"
 	}
 	return ""

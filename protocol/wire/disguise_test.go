@@ -64,6 +64,7 @@ func TestDisguiseLooks(t *testing.T) {
 		".agentxchain/ſtate.json":  ".agentxchain/state.json",
 		"TAL\u212a.md":             "TALK.md",
 		".agentxchain/ｓtate.json":  ".agentxchain/state.json",
+		".agentxchain/mißions/m":   ".agentxchain/missions",
 		".agent\u00adxchain/x":     ".agentxchain",
 		".agentxchain\U000e0001/x": ".agentxchain",
 		".agentxchain\ufe0f/x":     ".agentxchain",
@@ -116,7 +117,8 @@ func TestMatchFolded(t *testing.T) {
 		{"LICENSE", "license", true}, {"LICENSE", "LICENſE", true}, {"infra/**", "INFRA/x", true},
 		{"infrastructure/", "INFRAS~1/x", true}, {"infra/**", "ｉｎｆｒａ/x", true},
 		{"*.key", "A.KEY", true}, {"*.key", "a.keys", false}, {"LICENSE", "LICENSES", false}, {"é", "e\u0301", true},
-		{"secrets.yaml", "SECRET~1.YAM", true},
+		{"secrets.yaml", "SECRET~1.YAM", true}, {"password.txt", "paßword.txt", true}, {"straße/", "STRASSE/x", true},
+		{"stra?e", "straße", false}, // MatchPath says so
 		{"**", "x", true}, {"a?c", "ABC", true}, {"LICENSE", "LICENSE.", true}, {"LICENSE", "LICENSE::$DATA", true},
 	} {
 		if got := MatchFolded(tc.pattern, tc.path); got != tc.want {

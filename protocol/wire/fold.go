@@ -7,12 +7,13 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"golang.org/x/text/cases"
 	"golang.org/x/text/unicode/norm"
 )
 
 // FoldPath returns the form in which paths are compared so that none can be mistaken for another: components that
-// some file system or name conversion reads the same way have one form. It folds case (with the long s and the
-// Kelvin sign), Unicode composition, full-width and other compatibility forms, invisible characters, trailing dots
+// some file system or name conversion reads the same way have one form. It folds case (with the long s, the Kelvin
+// sign, and ß to ss, as APFS does), Unicode composition, full-width and other compatibility forms, invisible characters, trailing dots
 // and spaces, and stream names. Short names need the name that they abbreviate: see LooksLike.
 func FoldPath(p string) string { return strings.Join(foldedComponents(p), "/") }
 
@@ -45,25 +46,24 @@ func foldName(c string) string {
 func foldText(s string) string {
 	for i := range len(s) {
 		if s[i] >= utf8.RuneSelf {
-			// Case is folded before and after normalisation: each can produce what the other changes.
-			s = norm.NFKC.String(strings.Map(foldVisible, s))
-			return strings.Map(foldVisible, s)
+			// Compatibility forms are taken apart before case is folded, and again after: each can produce the other.
+			return norm.NFKC.String(cases.Fold().String(norm.NFKC.String(strings.Map(visible, s))))
 		}
 	}
 	return strings.ToLower(s)
 }
 
-// foldVisible folds the case of a rune and drops invisible ones: those that HFS+ ignores in names, and every other
-// format character, variation selector and tag.
-func foldVisible(r rune) rune {
+// visible drops the characters that have no shape: those that HFS+ ignores in names, and every other format character,
+// variation selector and tag.
+func visible(r rune) rune {
 	switch {
-	case r < utf8.RuneSelf:
-		return unicode.ToLower(r)
+	case r >= '\u200c' && r <= '\u200f', r >= '\u202a' && r <= '\u202e', r >= '\u206a' && r <= '\u206f':
+		return -1
 	case unicode.Is(unicode.Cf, r), unicode.Is(unicode.Variation_Selector, r),
 		unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r):
 		return -1
 	}
-	return foldRune(r)
+	return r
 }
 
 // LooksLike reports whether some file system could open the file called honest when asked for name: both fold to
