@@ -236,6 +236,21 @@ func (d *Decision) excludes(r *config.GateRule, principal string) *wire.Error {
 	}
 }
 
+// TooFew says what to do if a rule that excludes authors needs more people than are left: to change who decides, those very
+// people would have to agree as well. It returns "" if enough are left.
+func TooFew(r *config.GateRule, authors []string) string {
+	left := Others(r.Principals, authors)
+	if !r.NotAuthor || len(left) >= r.Threshold {
+		return ""
+	}
+	who := "all of them have made a part of it"
+	if len(left) > 0 {
+		who = fmt.Sprintf("it needs %d who made no part of it, and there is only %s", r.Threshold, wire.ListSome(left, 3))
+	}
+	return who + ": add people to authority in agentxchain.json, commit that, end this run with " +
+		"git agentxchain abandon --reason TEXT, and begin another"
+}
+
 // Admit checks one person against every rule.
 func Admit(c *Consent, d *Decision, v *run.Vote) *wire.Error {
 	for _, r := range d.Rules {
@@ -247,11 +262,9 @@ func Admit(c *Consent, d *Decision, v *run.Vote) *wire.Error {
 		case r.Signed && v.Statement == "":
 			return d.unsignedBy(r)
 		case r.NotAuthor && slices.ContainsFunc(c.Authors, same):
-			left := Others(r.Principals, c.Authors)
-			hint := "ask one of: " + wire.ListSome(left, 5)
-			if len(left) == 0 {
-				hint = "all of them have made a part of it: add a person to authority in agentxchain.json and run: " +
-					"git agentxchain config adopt"
+			hint := TooFew(r, c.Authors)
+			if hint == "" {
+				hint = "ask one of: " + wire.ListSome(Others(r.Principals, c.Authors), 5)
 			}
 			return &wire.Error{
 				Code:    CodeApproverIsAuthor,

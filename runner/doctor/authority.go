@@ -28,6 +28,12 @@ func (d *doctor) authority(cfg *config.Config) {
 		d.add("config", LevelWarning, "set requires_human_approval, or name approvers in authority.gates",
 			"agents alone can complete a run: no gate waits for a person (%s)", strings.Join(open, ", "))
 	}
+	for id := range cfg.Authority.Gates.All() {
+		if r := cfg.GateRule(id); r.NotAuthor && r.Threshold == len(r.Principals) {
+			d.add("config", LevelNote, "", "gate %s needs all of %s, and no author of the change: if one of them commits "+
+				"during a run or accepts the turn that asks, the gate cannot open in that run", id, r.People())
+		}
+	}
 	if len(cfg.Authority.Approvers.Keys()) == 0 {
 		d.add("config", LevelNote, "", "authority names no approvers: any person may approve")
 	}

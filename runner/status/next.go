@@ -311,7 +311,11 @@ func (p Project) asks(ctx context.Context, st *Standing, n *protocol.NextAction)
 	}
 	_, email := p.Store.Identity(ctx)
 	look := &protocol.NextAction{Command: "git agentxchain approve --show", Reason: n.Reason}
+	authors := p.authors(ctx, st.View)
+	few := agreement.TooFew(rule, authors)
 	switch {
+	case few != "":
+		look.Reason = "Gate " + text.Brief(w.Gate, 100) + " cannot open in this run: " + few + "."
 	case !agreement.Names(rule, email):
 		if email == wire.NoEmail {
 			email = "a person without user.email"
@@ -321,6 +325,8 @@ func (p Project) asks(ctx context.Context, st *Standing, n *protocol.NextAction)
 		return agreement.SamePerson(p, email)
 	}):
 		look.Reason += " You have approved it."
+	case rule.NotAuthor && slices.ContainsFunc(authors, func(p string) bool { return agreement.SamePerson(p, email) }):
+		look.Reason += " You have made a part of it, so another person decides."
 	default:
 		return n
 	}
