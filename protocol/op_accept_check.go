@@ -301,13 +301,18 @@ func (a *acceptance) checkEmpty(*ojson.Object) *wire.Error {
 	writes := a.role != nil && a.role.WriteAuthority == wire.Authoritative
 	if a.res.Artifact.Type == "workspace" && writes && a.res.Status == wire.ResultCompleted && len(a.effective) == 0 &&
 		len(a.attr.Files) == 0 {
+		hint := "git agentxchain accept " + a.turn.TurnID + " --normalize-artifact-type review"
+		if len(a.res.FilesChanged) > 0 {
+			hint = "bring back what the turn changed (git stash list shows what was stashed), then accept; " +
+				"if it changed nothing: " + hint
+		}
 		return &wire.Error{
 			Code:    wire.CodeEmptyWorkspace,
 			Stage:   "artifact_validation",
 			Class:   "artifact_error",
 			Field:   "artifact.type",
 			Message: "The artifact is a workspace change, but no file was changed or declared.",
-			Hint:    "git agentxchain accept " + a.turn.TurnID + " --normalize-artifact-type review",
+			Hint:    hint,
 		}
 	}
 	return nil

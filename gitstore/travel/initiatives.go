@@ -138,7 +138,7 @@ func (l *initiativeLanding) all(ctx context.Context) error {
 // land adopts one initiative.
 func (l *initiativeLanding) land(ctx context.Context, r *SyncedRun) error {
 	repo, here, there, seen := l.repo, r.Tip, r.There, l.seen[r.Run]
-	if seen != "" && slices.Contains(l.opt.Forget, r.Run) {
+	if seen != "" && forgotten(l.opt.Forget, r.Run, there) {
 		l.moves = append(l.moves, git.RefUpdate{Name: l.seenRef(r.Run), Old: seen})
 		seen = ""
 	}
@@ -147,9 +147,7 @@ func (l *initiativeLanding) land(ctx context.Context, r *SyncedRun) error {
 		return err
 	}
 	if b != nil {
-		return l.refuse(ctx, r, b.Code, b.Why,
-			"nothing was followed, and this clone still has what it saw: ask the administrator of the server. "+
-				"To push it there again and go on: git agentxchain sync "+l.y.Remote+" --forget "+r.Run)
+		return l.refuse(ctx, r, b.Code, b.Why, forgetHint(l.y.Remote, r.Run, there, 1))
 	}
 	if there == "" || there == here {
 		r.resettle(SyncSame)

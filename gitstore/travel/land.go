@@ -67,7 +67,7 @@ func landAll(ctx context.Context, s *gitstore.Store, y *Synced, opt SyncOptions)
 		return err
 	}
 	for _, name := range opt.Forget {
-		if y.Tries == 1 && l.seen[name] == "" {
+		if y.Tries == 1 && name != ForgetGone && l.seen[name] == "" {
 			y.Notices = append(y.Notices, "nothing of run "+name+" was seen on "+y.Remote+", so nothing is forgotten")
 		}
 	}
@@ -241,7 +241,7 @@ func (l *landing) land(ctx context.Context, name, current string) error {
 	s, r := l.s, l.y.run(name)
 	here, there, seen := l.here[name], l.there[name], l.seen[name]
 	r.Tip, r.There, r.from = here, there, there
-	if seen != "" && slices.Contains(l.opt.Forget, name) {
+	if seen != "" && forgotten(l.opt.Forget, name, there) {
 		l.moves = append(l.moves, git.RefUpdate{Name: record.SeenRefPrefix + l.y.Remote + "/" + name, Old: seen})
 		if here == "" {
 			l.moves = append(l.moves, git.RefUpdate{Name: record.LostRefPrefix + name + "/" + string(seen), New: seen})
@@ -298,7 +298,7 @@ func (l *landing) wentBack(ctx context.Context, r *SyncedRun, there, seen object
 		return false, err
 	}
 	r.State, r.Code, r.Why = SyncRefused, b.Code, b.Why
-	r.Hint = "nothing was followed, and this clone still has what it saw: ask the administrator of the server. To push it there again and go on: git agentxchain sync " + l.y.Remote + " --forget " + r.Run
+	r.Hint = forgetHint(l.y.Remote, r.Run, there, gone(l.seen, l.there))
 	if len(l.there) == 0 {
 		// Git takes a web page that answers any request for an empty repository.
 		r.Hint = "look first whether git ls-remote " + l.y.Remote +

@@ -4,6 +4,7 @@ package travel
 
 import (
 	"context"
+	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
@@ -12,6 +13,35 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 )
+
+// ForgetGone stands for every run, or initiative, that the remote no longer has at all, as after a move to another
+// server.
+const ForgetGone = "all"
+
+// forgotten reports whether the remembered tip of a run is given up; there is where the remote is now.
+func forgotten(forget []string, name string, there object.OID) bool {
+	return slices.Contains(forget, name) || there == "" && slices.Contains(forget, ForgetGone)
+}
+
+// forgetHint says how a remote that went back is followed again. Where several are gone, one command names them all.
+func forgetHint(remote, name string, there object.OID, gone int) string {
+	if there == "" && gone > 1 {
+		name = ForgetGone
+	}
+	return "nothing was followed, and this clone still has what it saw: ask the administrator of the server. " +
+		"To push it there again and go on: git agentxchain sync " + remote + " --forget " + name
+}
+
+// gone counts the names that were seen on the remote and are not there any more.
+func gone(seen, there map[string]object.OID) int {
+	n := 0
+	for name := range seen {
+		if there[name] == "" {
+			n++
+		}
+	}
+	return n
+}
 
 // SetBack says that a side lost operations it once showed.
 type SetBack struct {

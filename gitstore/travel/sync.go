@@ -39,7 +39,7 @@ type SyncOptions struct {
 	Wait    time.Duration // for waiting for the lock
 	Reindex gitstore.Reindex
 	Branch  bool     // also push the current branch, never forced
-	Forget  []string // runs whose remembered tips are given up
+	Forget  []string // runs whose remembered tips are given up; ForgetGone means all that the remote no longer has
 	// WithoutCommits also moves operations whose commits of the project one side lacks.
 	WithoutCommits bool
 	NoPush         bool

@@ -192,6 +192,7 @@ func (d *doctor) run(ctx context.Context) {
 		}
 		d.add("config", LevelWarning, fix, "%s", n)
 	}
+	d.signersSince(ctx, v)
 	for _, n := range v.StateNotes {
 		d.add("state", LevelNote, "", "%s is read as if corrected: %s", wire.DocState, n)
 	}

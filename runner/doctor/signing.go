@@ -282,6 +282,22 @@ func (d *doctor) keySpeaks(ctx context.Context, cfg *config.Config, signers *att
 	return refusal
 }
 
+// signersSince reports committed files of signers that do not count in the run under way: a new key decides nothing
+// yet.
+func (d *doctor) signersSince(ctx context.Context, v *runner.View) {
+	st, err := d.r.ConfigState(ctx)
+	if err != nil || v.Config == nil || v.Config.Authority == nil {
+		return
+	}
+	for _, c := range st.Changes {
+		if slices.Contains(wire.SignerFiles(), c.Pointer) {
+			d.add("signing", LevelWarning, "git agentxchain config adopt --sign, by those who decide now; if none of their "+
+				"keys is left: git agentxchain abandon --reason TEXT, and begin another run",
+				"%s lists other keys than those that count in this run; to see them: git agentxchain config diff", c.Pointer)
+		}
+	}
+}
+
 // signing reports whether this person could sign what authority wants signed.
 func (d *doctor) signing(ctx context.Context, cfg *config.Config) {
 	if cfg == nil {
@@ -291,7 +307,8 @@ func (d *doctor) signing(ctx context.Context, cfg *config.Config) {
 	if len(wanted) == 0 {
 		if several := agreeTogether(cfg); len(several) > 0 {
 			if files, err := signerFiles(d.r.Record().Dir()); err == nil && len(files) == 0 {
-				d.add("signing", LevelWarning, "git agentxchain doctor --signing --add-signer, and commit that before a run begins",
+				d.add("signing", LevelWarning,
+					"git agentxchain doctor --signing --add-signer, and commit that before a run begins",
 					"%s needs several people at once, who sign statements, and no file says whose count (%s)",
 					strings.Join(several, ", and "), attest.AllowedSignersPath)
 			}

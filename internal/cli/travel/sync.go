@@ -4,6 +4,7 @@ package travel
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	ucli "github.com/urfave/cli/v2"
@@ -14,6 +15,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol/join"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
@@ -40,8 +42,9 @@ func NewSyncCommand(f *term.Factory) *ucli.Command {
 				Usage: "also exchange operations whose commits one side lacks",
 			},
 			&ucli.StringSliceFlag{
-				Name:  "forget",
-				Usage: "forget what was seen of `RUN` on the remote, which may then go back",
+				Name: "forget",
+				Usage: "forget what was seen of `RUN` on the remote, which may then go back; " +
+					"all stands for the runs that it no longer has",
 			},
 		},
 		Action: func(c *ucli.Context) error {
@@ -161,7 +164,17 @@ func printSync(p *term.Printer, y *runner.Synced, open int, what string, ended b
 		p.Printf("From now on, git fetch %s also fetches the records of %ss.\n", remote, what)
 	}
 	same, moved := 0, 0
+	gone := goneRuns(y)
+	if len(gone) > 1 {
+		first := gone[0]
+		p.Printf("%s: refused (%s)\n", term.Counted(len(gone), what), first.Code)
+		p.Printf("  the remote no longer has them: %s\n", term.OneLine(wire.ListSome(runNames(gone), 3)))
+		p.Printf("  next: %s\n", term.OneLine(first.Hint))
+	}
 	for _, r := range y.Runs {
+		if len(gone) > 1 && slices.Contains(gone, r) {
+			continue
+		}
 		if r.State == runner.SyncSame && r.Code == "" {
 			same++
 			continue
@@ -226,6 +239,26 @@ func printSync(p *term.Printer, y *runner.Synced, open int, what string, ended b
 			false: " wait",
 		}[open == 1])
 	}
+}
+
+// goneRuns returns the runs that the remote no longer has at all and whose way out is the same command, as after a move
+// to another server.
+func goneRuns(y *runner.Synced) []*runner.SyncedRun {
+	var out []*runner.SyncedRun
+	for _, r := range y.Runs {
+		if r.Code != "" && r.There == "" && r.Hint != "" && (len(out) == 0 || r.Hint == out[0].Hint) {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+func runNames(runs []*runner.SyncedRun) []string {
+	out := make([]string, len(runs))
+	for i, r := range runs {
+		out[i] = r.Run
+	}
+	return out
 }
 
 // joinedParts say how many operations came from the other side, and what became of those of this clone; j is nil
