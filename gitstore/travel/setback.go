@@ -32,11 +32,11 @@ func forgetHint(remote, name string, there object.OID, gone int) string {
 		"To push it there again and go on: git agentxchain sync " + remote + " --forget " + name
 }
 
-// gone counts the names that were seen on the remote and are not there any more.
+// gone counts the runs that were seen on the remote and are not there any more.
 func gone(seen, there map[string]object.OID) int {
 	n := 0
 	for name := range seen {
-		if there[name] == "" {
+		if _, err := git.RunRef(name); err == nil && there[name] == "" {
 			n++
 		}
 	}
