@@ -131,7 +131,7 @@ func (w *world) moved(base string) string {
 		if len(strings.Fields(w.git("show", "--format=", "--name-only", "HEAD"))) < 2 {
 			return "nothing"
 		}
-		file := strings.Split(w.git("show", "--format=", "--name-only", "HEAD"), "\n")[0]
+		file, _, _ := strings.Cut(w.git("show", "--format=", "--name-only", "HEAD"), "\n")
 		w.git("reset", "-q", "HEAD~1")
 		w.git("add", "--", file)
 		w.git("commit", "-q", "-m", "one file")

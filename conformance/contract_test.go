@@ -18,7 +18,7 @@ func contractColumn(t *testing.T, heading string) (names []string) {
 		t.Fatalf("CONTRACT.md has no section %q", heading)
 	}
 	section, _, _ = strings.Cut(section, "\n## ")
-	for _, row := range strings.Split(section, "\n") {
+	for row := range strings.SplitSeq(section, "\n") {
 		if cells := strings.Split(row, "|"); len(cells) > 2 {
 			for _, m := range regexp.MustCompile("`([a-z_]+)`").FindAllStringSubmatch(cells[1], -1) {
 				names = append(names, m[1])

@@ -177,8 +177,7 @@ func (r *Remote) request(ctx context.Context, method, path string, body []byte) 
 	limited, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
 	status, reply, err := r.roundTrip(limited, method, path, body)
-	var inURL *url.Error
-	if errors.As(err, &inURL) {
+	if inURL, ok := errors.AsType[*url.Error](err); ok {
 		err = inURL.Err
 	}
 	switch {

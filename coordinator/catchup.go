@@ -194,8 +194,7 @@ func (c *Coordinator) hasReport() bool {
 
 // refusalOf returns the typed refusal in err, nil for other failures.
 func refusalOf(err error) *wire.Error {
-	var e *wire.Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*wire.Error](err); ok {
 		return e
 	}
 	return nil

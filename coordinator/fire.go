@@ -273,16 +273,14 @@ func stepAgain(err error, newRun bool) error {
 
 // inRepo adds to an error the repository in which it arose and where to fix it.
 func inRepo(repo, dir string, err error) error {
-	var e *wire.Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*wire.Error](err); ok {
 		out := *e
 		out.Message = fmt.Sprintf("Repository %s (%s): %s", repo, dir, e.Message)
 		out.Field = "repos." + repo
 		out.Hint = hintIn(dir, e.Hint)
 		return &out
 	}
-	var g *fail.Error
-	if errors.As(err, &g) {
+	if g, ok := errors.AsType[*fail.Error](err); ok {
 		out := *g
 		out.Message = fmt.Sprintf("repository %s (%s): %s", repo, dir, g.Message)
 		out.Hint = hintIn(dir, g.Hint)

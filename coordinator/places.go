@@ -291,8 +291,7 @@ func isNotDir(err error) bool { return errors.Is(err, syscall.ENOTDIR) }
 
 // reason returns a system error without the path, which the message already contains.
 func reason(err error) string {
-	var pe *fs.PathError
-	if errors.As(err, &pe) {
+	if pe, ok := errors.AsType[*fs.PathError](err); ok {
 		err = pe.Err
 	}
 	return err.Error()

@@ -183,9 +183,9 @@ func (a *ask) events() {
 		picked = append(picked, *e)
 	}
 	out := []entry{}
-	for i := len(picked) - 1; i >= 0; i-- {
-		if run == "" || picked[i].Run == run {
-			out = append(out, picked[i])
+	for _, p := range slices.Backward(picked) {
+		if run == "" || p.Run == run {
+			out = append(out, p)
 		}
 	}
 	a.stream(a.m.events, out)

@@ -110,9 +110,9 @@ func (a *ask) connector(id string, rt *config.Runtime) *ojson.Object {
 	}
 	var good, bad entry
 	rows := a.m.history.entries()
-	for i := len(rows) - 1; i >= 0; i-- {
-		if rows[i].Ref == id && rows[i].Status != agentrun.HistoryReissued {
-			good = rows[i]
+	for _, row := range slices.Backward(rows) {
+		if row.Ref == id && row.Status != agentrun.HistoryReissued {
+			good = row
 			break
 		}
 	}

@@ -127,8 +127,7 @@ func (s *Server) Listen(port int) (net.Listener, error) {
 }
 
 func reason(err error) string {
-	var sys syscall.Errno
-	if errors.As(err, &sys) {
+	if sys, ok := errors.AsType[syscall.Errno](err); ok {
 		return sys.Error()
 	}
 	return err.Error()

@@ -11,6 +11,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -222,7 +223,7 @@ func (l *ledger) word(s string) string {
 func (l *ledger) entries() []entry {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
-	return l.rows[:len(l.rows):len(l.rows)]
+	return slices.Clip(l.rows)
 }
 
 // ofTurn returns the last row of a turn.
@@ -240,7 +241,7 @@ func (l *ledger) ofTurn(turn string) (entry, bool) {
 func (l *ledger) findings() ([]badLine, int) {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
-	return l.bad[:len(l.bad):len(l.bad)], l.badAll
+	return slices.Clip(l.bad), l.badAll
 }
 
 // exists reports whether there was a file when it was last read.

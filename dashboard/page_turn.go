@@ -4,6 +4,7 @@ package dashboard
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -388,10 +389,10 @@ func (v *view) turnStory(id string) block {
 		}
 	}
 	ops := v.s.Ops
-	for i := len(ops) - 1; i >= 0; i-- {
-		if ops[i].Turn == id && len(b.Lead) < 50 {
-			c := opLink(string(ops[i].Op))
-			c.Text = words(ops[i].Name) + " " + c.Text
+	for _, op := range slices.Backward(ops) {
+		if op.Turn == id && len(b.Lead) < 50 {
+			c := opLink(string(op.Op))
+			c.Text = words(op.Name) + " " + c.Text
 			b.Lead = append(b.Lead, c)
 		}
 	}

@@ -121,7 +121,7 @@ func (s *Server) asset(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if name == "style.css" {
-		data = append(data[:len(data):len(data)], timeline.CSS...)
+		data = append(slices.Clip(data), timeline.CSS...)
 	}
 	w.Header().Set("Content-Type", kind)
 	w.Header().Set("Cache-Control", "private, max-age=300")
@@ -201,14 +201,13 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request, make func(*view) e
 	v := s.newView(r)
 	status := http.StatusOK
 	if err := make(v); err != nil {
-		var missing errMissing
 		if errors.Is(err, errRefused) {
 			status = http.StatusConflict
 		} else if errors.Is(err, errBusy) {
 			w.Header().Set("Retry-After", "2")
 			status = http.StatusServiceUnavailable
 			v.Title, v.Lead, v.Blocks = "One moment", "Too much is being read just now; reload.", nil
-		} else if errors.As(err, &missing) {
+		} else if missing, ok := errors.AsType[errMissing](err); ok {
 			status = http.StatusNotFound
 			v.Title, v.Lead, v.Blocks = "Not here", missing.what, nil
 		} else {

@@ -64,8 +64,7 @@ func collect(d *os.Root, list []found, lim Limits) (Contents, error) {
 			continue // gone since the listing
 		}
 		if err != nil {
-			var coded *wire.Error
-			if errors.As(err, &coded) {
+			if coded, ok := errors.AsType[*wire.Error](err); ok {
 				return Contents{}, coded
 			}
 			return Contents{}, unreadable(f.path, err)

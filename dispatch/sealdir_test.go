@@ -48,8 +48,7 @@ func put(t testing.TB, dir, name, text string) {
 }
 
 func codeOf(err error) string {
-	var e *wire.Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*wire.Error](err); ok {
 		return e.Code
 	}
 	return ""

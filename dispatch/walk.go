@@ -95,8 +95,7 @@ func bundleDir(root *os.Root, dir string) (*os.Root, error) {
 }
 
 func unreadable(name string, err error) *wire.Error {
-	var pe *fs.PathError
-	if errors.As(err, &pe) {
+	if pe, ok := errors.AsType[*fs.PathError](err); ok {
 		err = pe.Err
 	}
 	return &wire.Error{

@@ -161,8 +161,7 @@ func (s *Store) untouched(ctx context.Context) (bool, error) {
 		return len(in.touched()) == 0, nil
 	}
 	code := fail.CodeOf(err)
-	var refusal *wire.Error
-	if errors.As(err, &refusal) {
+	if refusal, ok := errors.AsType[*wire.Error](err); ok {
 		code = refusal.Code
 	}
 	switch code {

@@ -58,8 +58,7 @@ func (s *Store) compare(rec *chain.RecordedRun, l wire.Ledger) (*record.LedgerDi
 
 // unreadable turns a read error of a governed file into a store error.
 func unreadable(name string, err error) *fail.Error {
-	var irregular *git.NotRegularError
-	if errors.As(err, &irregular) {
+	if _, ok := errors.AsType[*git.NotRegularError](err); ok {
 		return record.TamperedDoc(name, "it must be a regular file, not a link or directory")
 	}
 	return fail.Errorf(fail.CodeUnreadable, err, "%s cannot be read", name).WithHint("%s", failures.Remedy(name, err))

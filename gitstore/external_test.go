@@ -28,8 +28,7 @@ func started(t *testing.T) *driver {
 
 // codeOf returns the stable code of a store or protocol error.
 func codeOf(err error) string {
-	var pe *wire.Error
-	if errors.As(err, &pe) {
+	if pe, ok := errors.AsType[*wire.Error](err); ok {
 		return pe.Code
 	}
 	return fail.CodeOf(err)

@@ -131,7 +131,7 @@ func (p *past) remember(rec *chain.RecordedRun) error {
 func (p *past) passed(rec *chain.RecordedRun, c *object.Commit) error {
 	if turns := record.Trailer(c.Message, record.TrailerDropped); turns != "" {
 		p.drops = append(p.drops, strings.Fields(turns)...)
-		for _, turn := range strings.Fields(turns) {
+		for turn := range strings.FieldsSeq(turns) {
 			if len(c.Parents) > 0 {
 				p.ended[turn] = c.Parents[0]
 			}

@@ -199,8 +199,7 @@ func (f *workCheck) explainWork(run string) error {
 	if errors.As(err, &e) && e.Code == record.CodeLedgerTampered && f.reported(e.Message) {
 		return nil
 	}
-	var pe *wire.Error
-	if errors.As(err, &pe) {
+	if pe, ok := errors.AsType[*wire.Error](err); ok {
 		f.find(proof.Finding{
 			Code:    pe.Code,
 			Run:     run,

@@ -101,8 +101,8 @@ func (r *Runner) lookup(h Hook) func(string) (string, bool) {
 }
 
 func lookupIn(environ []string, name string) (string, bool) {
-	for i := len(environ) - 1; i >= 0; i-- { // the last one counts
-		if k, v, ok := strings.Cut(environ[i], "="); ok && sameName(k, name) {
+	for _, e := range slices.Backward(environ) { // the last one counts
+		if k, v, ok := strings.Cut(e, "="); ok && sameName(k, name) {
 			return v, true
 		}
 	}

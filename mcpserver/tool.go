@@ -209,8 +209,7 @@ func failed(err error, root string) *ojson.Object {
 	case f.Hint != "":
 		o.Set("hint", f.Hint)
 	}
-	var refusal *wire.Error
-	if errors.As(err, &refusal) {
+	if refusal, ok := errors.AsType[*wire.Error](err); ok {
 		if command := refusal.ExplainCommand(); command != "" {
 			o.Set("explain", command)
 		}

@@ -251,8 +251,8 @@ func TestRenderHumanTasksKeepsTheRest(t *testing.T) {
 }
 
 func outsidePrefix(doc string) string {
-	if i := strings.Index(doc, "<!-- AGENTXCHAIN"); i >= 0 {
-		return doc[:i]
+	if before, _, ok := strings.Cut(doc, "<!-- AGENTXCHAIN"); ok {
+		return before
 	}
 	return doc
 }

@@ -218,8 +218,7 @@ func DecodeStaged(path string, data []byte) (*ojson.Object, *wire.Error) {
 		e := &wire.Error{Code: wire.CodeInvalidJSON, Stage: "schema", Class: "schema_error", Field: path,
 			Message: fmt.Sprintf("%s is not a valid turn result: %v.", path, err),
 			Hint:    "fix the file and run: git agentxchain accept"}
-		var syn *ojson.SyntaxError
-		if errors.As(err, &syn) {
+		if syn, ok := errors.AsType[*ojson.SyntaxError](err); ok {
 			e.Details = ojson.NewObject("line", syn.Line, "offset", syn.Offset)
 		}
 		return nil, e

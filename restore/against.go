@@ -203,11 +203,11 @@ func (x *placing) place(ctx context.Context) error {
 		return err
 	}
 	digest := wire.Digest(x.state)
-	for i := len(ops) - 1; i >= 0; i-- {
-		if ops[i].StateDigest != digest {
+	for i, op := range slices.Backward(ops) {
+		if op.StateDigest != digest {
 			continue
 		}
-		at, err := x.stands(ctx, ops[i].Op)
+		at, err := x.stands(ctx, op.Op)
 		if err != nil {
 			return err
 		}

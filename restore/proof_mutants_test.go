@@ -5,6 +5,7 @@ package restore
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -34,7 +35,7 @@ func mutateAll(t testing.TB, base string, doc []byte, enter func(path string) bo
 	}
 	walk = func(at []string, o *ojson.Object) {
 		for key, v := range o.All() {
-			here := append(at[:len(at):len(at)], key)
+			here := append(slices.Clip(at), key)
 			change(here, "removed", func(p *ojson.Object, k string) { p.Delete(k) })
 			for rule, to := range rules(v) {
 				change(here, rule, func(p *ojson.Object, k string) { p.Set(k, to) })
@@ -91,7 +92,7 @@ func rules(v any) func(func(string, any) bool) {
 			add("text", fmt.Sprint(v))
 		case []any:
 			add("object", &ojson.Object{})
-			add("more", append(v[:len(v):len(v)], "more"))
+			add("more", append(slices.Clip(v), "more"))
 			if len(v) > 0 {
 				add("fewer", v[:len(v)-1])
 			}

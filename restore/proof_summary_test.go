@@ -157,7 +157,7 @@ func forgeSummary(t *testing.T, doc []byte) {
 	}
 	walk = func(at []string, o *ojson.Object) {
 		for key, v := range o.All() {
-			here := append(at[:len(at):len(at)], key)
+			here := append(slices.Clip(at), key)
 			for name, to := range rules(v) {
 				if !spelledAnew(v, to) {
 					forge(here, name, to)

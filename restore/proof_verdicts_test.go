@@ -31,8 +31,7 @@ const (
 func ourVerdict(t *testing.T, data []byte) string {
 	t.Helper()
 	r, err := Verify(t.Context(), bytes.NewReader(data), VerifyOptions{})
-	var input *InputError
-	if errors.As(err, &input) {
+	if _, ok := errors.AsType[*InputError](err); ok {
 		return unreadable
 	}
 	if err != nil {

@@ -115,8 +115,7 @@ func (t *restoring) sameHead(ctx context.Context) error {
 	}
 	t.out.Head = onto
 	err = onto.judge(ctx, t)
-	var e *wire.Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*wire.Error](err); ok {
 		return t.obstacle(e)
 	}
 	return err

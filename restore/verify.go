@@ -95,12 +95,10 @@ func inputError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	var ours *wire.Error
-	if errors.As(err, &ours) {
+	if _, ok := errors.AsType[*wire.Error](err); ok {
 		return err
 	}
-	var syntax *scan.SyntaxError
-	if errors.As(err, &syntax) {
+	if syntax, ok := errors.AsType[*scan.SyntaxError](err); ok {
 		if syntax.Empty() {
 			return &InputError{Message: "The artifact is empty; git agentxchain export -o FILE writes one.", Err: err}
 		}

@@ -127,7 +127,7 @@ func TestCrashDuringAcceptance(t *testing.T) {
 	whole := time.Since(begin)
 	turn = p.assignStaged()
 	accepted, landed, survived := 1, 0, 0
-	for n := 0; n < kills; n++ {
+	for n := range kills {
 		cmd := acceptChild(t, p, turn.TurnID)
 		p.must(cmd.Start())
 		time.Sleep(time.Duration(rand.Int64N(int64(whole + whole/4))))

@@ -116,8 +116,7 @@ func (c *change) conclude(ctx context.Context, done *Done, err error) error {
 	c.stop = nil
 	if stop.Block != nil {
 		if berr := c.follow(ctx, stop.Block, done); berr != nil {
-			var refusal *wire.Error
-			if !errors.As(berr, &refusal) {
+			if _, ok := errors.AsType[*wire.Error](berr); !ok {
 				return errors.Join(stop.Err, berr)
 			}
 			// The run is over, or blocked on something else that a person has been asked about

@@ -4,6 +4,7 @@ package git
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/gitconfig"
@@ -22,9 +23,9 @@ type ConfigList []ConfigSetting
 // Last returns the effective value of a key. A key without "=" has the empty value, as git config --get prints it.
 func (l ConfigList) Last(key string) (value string, ok bool) {
 	key = gitconfig.Lower(key)
-	for i := len(l) - 1; i >= 0; i-- {
-		if l[i].Key == key {
-			return l[i].text(), true
+	for _, v := range slices.Backward(l) {
+		if v.Key == key {
+			return v.text(), true
 		}
 	}
 	return "", false

@@ -215,8 +215,7 @@ func OpenPrivate(gitDir, sub string, create bool) (*os.Root, error) {
 
 // Placed replaces the file name in an error from an os.Root with the full name.
 func Placed(err error, name string) error {
-	var at *fs.PathError
-	if errors.As(err, &at) {
+	if at, ok := errors.AsType[*fs.PathError](err); ok {
 		at.Path = name
 	}
 	return err

@@ -214,8 +214,7 @@ func deniedFile(complaint string) bool {
 
 // Failure converts the end of a git process into an Error with a stable code; complaint is its stderr.
 func (g *Git) Failure(args []string, err error, complaint string) error {
-	var ee *exec.ExitError
-	if errors.As(err, &ee) {
+	if ee, ok := errors.AsType[*exec.ExitError](err); ok {
 		failed := &GitError{Args: args, ExitCode: ee.ExitCode(), Stderr: complaint}
 		if (strings.Contains(complaint, noRepository) || gitfileAstray(complaint)) && g.Dir != "" {
 			return gone(g.Dir, failed)
@@ -314,8 +313,7 @@ func subcommand(args []string) (at int) {
 
 // ExitCode returns the exit status of a failed git, -1 for every other error.
 func ExitCode(err error) int {
-	var ge *GitError
-	if errors.As(err, &ge) {
+	if ge, ok := errors.AsType[*GitError](err); ok {
 		return ge.ExitCode
 	}
 	return -1
@@ -323,8 +321,7 @@ func ExitCode(err error) int {
 
 // ComplaintOf returns the stderr of a failed git, "" when err is another error.
 func ComplaintOf(err error) string {
-	var ge *GitError
-	if errors.As(err, &ge) {
+	if ge, ok := errors.AsType[*GitError](err); ok {
 		return ge.Stderr
 	}
 	return ""

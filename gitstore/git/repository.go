@@ -315,8 +315,8 @@ func explainDiscovery(dir string, err error) error {
 	switch {
 	case strings.Contains(msg, "safe.directory"):
 		where := dir
-		if i := strings.Index(msg, "safe.directory "); i >= 0 {
-			where, _, _ = strings.Cut(strings.TrimSpace(msg[i+len("safe.directory "):]), "\n")
+		if _, after, ok := strings.Cut(msg, "safe.directory "); ok {
+			where, _, _ = strings.Cut(strings.TrimSpace(after), "\n")
 		}
 		return fail.Errorf(fail.CodeDubiousOwnership, nil,
 			"git does not trust the repository at %s: another user owns it", dir).

@@ -106,8 +106,7 @@ func Serve(ctx context.Context, path, purpose string) (*Lock, error) {
 
 // Unwritable returns the error for a lock that cannot be written, held or not.
 func Unwritable(path string, err error) error {
-	var odd *git.NotRegularError
-	if errors.As(err, &odd) {
+	if _, ok := errors.AsType[*git.NotRegularError](err); ok {
 		return fail.Errorf(fail.CodeIO, err, "the lock cannot be taken").
 			WithHint("see what made it, then move it away or remove it")
 	}

@@ -46,9 +46,9 @@ type verifiedOp struct {
 }
 
 func (v *verified) find(op object.OID) ([]Claim, bool) {
-	for i := len(v.ops) - 1; i >= 0; i-- {
-		if v.ops[i].op == op {
-			return v.ops[i].open, true
+	for _, x := range slices.Backward(v.ops) {
+		if x.op == op {
+			return x.open, true
 		}
 	}
 	return nil, false

@@ -19,7 +19,7 @@ const SegmentLimit = 16 << 10
 // first takes tail's place. It never splits a line, not even one that an earlier append left incomplete.
 func cutSegments(tail, data []byte) [][]byte {
 	var out [][]byte
-	cur := tail[:len(tail):len(tail)]
+	cur := slices.Clip(tail)
 	for len(data) > 0 {
 		n := lineEnd(data)
 		if len(cur) > 0 && len(cur)+n > SegmentLimit && cur[len(cur)-1] == '\n' {

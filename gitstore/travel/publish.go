@@ -69,8 +69,7 @@ func settlePush(
 	case there != p.Old:
 		return transport.PushResult{State: transport.PushStale}, nil
 	}
-	var e *fail.Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*fail.Error](err); ok {
 		err = e.WithHint("it was not recorded; run the command again")
 	}
 	return a, err

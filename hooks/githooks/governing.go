@@ -146,8 +146,7 @@ func (v *governance) lastValid(commit object.OID, e entry) (*governor, error) {
 		return nil, err
 	}
 	c, _, err := config.Decode(data)
-	var refusal *wire.Error
-	if errors.As(err, &refusal) {
+	if _, ok := errors.AsType[*wire.Error](err); ok {
 		return nil, nil // it never governed anything, and other commands say why
 	}
 	if err != nil {

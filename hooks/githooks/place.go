@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
@@ -35,9 +36,9 @@ func settings(ctx context.Context, repo *git.Repository) ([]setting, error) {
 
 // last returns the effective value of a key, and whether it is set.
 func last(list []setting, key string) (string, bool) {
-	for i := len(list) - 1; i >= 0; i-- {
-		if list[i].key == key {
-			return list[i].value, true
+	for _, l := range slices.Backward(list) {
+		if l.key == key {
+			return l.value, true
 		}
 	}
 	return "", false

@@ -24,7 +24,7 @@ type leaf struct {
 func leaves(list []*ucli.Command, above []*ucli.Command) []leaf {
 	var out []leaf
 	for _, c := range list {
-		path := append(above[:len(above):len(above)], c)
+		path := append(slices.Clip(above), c)
 		if c.Action != nil {
 			out = append(out, leaf{path})
 		}

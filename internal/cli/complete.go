@@ -5,6 +5,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/shared"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
@@ -80,11 +81,10 @@ func acceptedWords(ctx context.Context, r *runner.Runner, v *runner.View) (words
 	if err != nil {
 		return nil
 	}
-	for i := len(rows) - 1; i >= 0; i-- {
-		row := rows[i].Row
+	for _, r := range slices.Backward(rows) {
 		words = append(words, term.Word{
-			Text:  row.String("turn_id"),
-			About: row.String("role") + ": " + row.String("summary"),
+			Text:  r.Row.String("turn_id"),
+			About: r.Row.String("role") + ": " + r.Row.String("summary"),
 		})
 	}
 	return words

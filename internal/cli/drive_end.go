@@ -71,8 +71,7 @@ func outcome(ctx context.Context, res *loop.Result) error {
 		}
 		return e
 	case res.Err != nil:
-		var refusal *wire.Error
-		if errors.As(res.Err, &refusal) {
+		if refusal, ok := errors.AsType[*wire.Error](res.Err); ok {
 			for _, flag := range []string{"", " --new-run"} {
 				if advice, ok := strings.CutSuffix(refusal.Hint, run.CmdAssign+flag); ok {
 					again := *refusal // the loop assigns the turn

@@ -55,8 +55,7 @@ func TCP(ctx context.Context, addr string, o Options) (net.Listener, error) {
 	}
 	l, err := new(net.ListenConfig).Listen(ctx, network, net.JoinHostPort(host, port))
 	if err != nil {
-		var op *net.OpError
-		if errors.As(err, &op) {
+		if op, ok := errors.AsType[*net.OpError](err); ok {
 			err = op.Err
 		}
 		return nil, &wire.Error{Code: "io_failed", Hint: "name another address with --listen",

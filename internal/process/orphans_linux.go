@@ -86,7 +86,7 @@ func (g *group) reap() {
 		if err != nil {
 			continue
 		}
-		for _, word := range strings.Fields(string(data)) {
+		for word := range strings.FieldsSeq(string(data)) {
 			pid, err := strconv.Atoi(word)
 			if err != nil {
 				continue

@@ -96,8 +96,7 @@ const PutPlain = "put a plain file of the project in its place"
 
 // Unreadable returns the error for a file that cannot be read.
 func Unreadable(path string, err error) error {
-	var pe *fs.PathError
-	if errors.As(err, &pe) {
+	if pe, ok := errors.AsType[*fs.PathError](err); ok {
 		err = pe.Err
 	}
 	return &wire.Error{

@@ -98,8 +98,7 @@ func verified(t *testing.T, s Settings, file, text, principal string) *attest.En
 }
 
 func code(err error) string {
-	var e *wire.Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*wire.Error](err); ok {
 		return e.Code
 	}
 	return ""

@@ -595,8 +595,8 @@ func readText(tid int, at uint64) string {
 		if len(b) == 0 {
 			break
 		}
-		if i := bytes.IndexByte(b, 0); i >= 0 {
-			return string(append(out, b[:i]...))
+		if before, _, ok := bytes.Cut(b, []byte{0}); ok {
+			return string(append(out, before...))
 		}
 		out = append(out, b...)
 		at += uint64(len(b))

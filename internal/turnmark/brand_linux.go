@@ -62,7 +62,7 @@ func children(pid int) []int {
 	var out []int
 	for _, task := range tasks {
 		data, _ := os.ReadFile(base + "/" + task.Name() + "/children")
-		for _, word := range strings.Fields(string(data)) {
+		for word := range strings.FieldsSeq(string(data)) {
 			if n, err := strconv.Atoi(word); err == nil {
 				out = append(out, n)
 			}

@@ -235,7 +235,7 @@ const (
 func (r Request) Redact(text string) string {
 	for _, h := range r.Headers {
 		text = mask(text, h.Value)
-		for _, word := range strings.Fields(h.Value) {
+		for word := range strings.FieldsSeq(h.Value) {
 			text = mask(text, word)
 		}
 	}

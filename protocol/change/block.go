@@ -4,6 +4,7 @@
 package change
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -91,7 +92,7 @@ func (t *Draft) raise(turn *run.Turn) {
 	row := run.NewEscalation(t.Env.ID("hesc"), t.Env.Time(), s, role)
 	t.Append(wire.LedgerEscalations, row)
 	t.Index.OpenEscalations = append(
-		t.Index.OpenEscalations[:len(t.Index.OpenEscalations):len(t.Index.OpenEscalations)], row)
+		slices.Clip(t.Index.OpenEscalations), row)
 	t.Event("human_escalation_raised", turn, "escalation_id", row.String("escalation_id"), "type", row.String("type"),
 		"service", row.Value("service"),
 		"action", row.Value("action"), "blocked_on", wire.OrEmpty(s.BlockedOn),

@@ -28,8 +28,7 @@ func Decode(data []byte) (*Config, wire.Problems, error) {
 			Message: ConfigFile + " is not valid JSON: " + err.Error(),
 			Hint:    "correct that line, then run: git agentxchain validate",
 		}
-		var syntax *ojson.SyntaxError
-		if errors.As(err, &syntax) {
+		if syntax, ok := errors.AsType[*ojson.SyntaxError](err); ok {
 			e.Details = ojson.NewObject("line", syntax.Line, "offset", syntax.Offset)
 		}
 		return nil, nil, e

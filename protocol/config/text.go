@@ -11,7 +11,7 @@ import (
 
 // IsID matches ^[a-z0-9_-]+$: roles, hooks, webhooks, schedules.
 func IsID(s string) bool {
-	for i := 0; i < len(s); i++ {
+	for i := range len(s) {
 		c := s[i]
 		if (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '_' && c != '-' {
 			return false

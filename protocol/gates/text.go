@@ -71,7 +71,7 @@ func equalFoldASCII(a, b string) bool {
 	if len(a) != len(b) {
 		return false
 	}
-	for i := 0; i < len(a); i++ {
+	for i := range len(a) {
 		if lowerASCII(a[i]) != lowerASCII(b[i]) {
 			return false
 		}

@@ -4,6 +4,7 @@ package initiative
 
 import (
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -22,11 +23,11 @@ func stringsOf(at []string, v ojson.Value, f func(steps []string)) {
 		f(at)
 	case []any:
 		for i := range v {
-			stringsOf(append(at[:len(at):len(at)], strconv.Itoa(i)), v[i], f)
+			stringsOf(append(slices.Clip(at), strconv.Itoa(i)), v[i], f)
 		}
 	case *ojson.Object:
 		for k, m := range v.All() {
-			stringsOf(append(at[:len(at):len(at)], k), m, f)
+			stringsOf(append(slices.Clip(at), k), m, f)
 		}
 	}
 }

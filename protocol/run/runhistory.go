@@ -5,6 +5,7 @@ package run
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -166,9 +167,9 @@ func RunHistoryRow(rows []*ojson.Object, runID string) *ojson.Object {
 	if runID == "" {
 		return nil
 	}
-	for i := len(rows) - 1; i >= 0; i-- {
-		if rows[i].String("run_id") == runID {
-			return rows[i]
+	for _, row := range slices.Backward(rows) {
+		if row.String("run_id") == runID {
+			return row
 		}
 	}
 	return nil

@@ -34,8 +34,7 @@ func DecodeState(data []byte) (*State, *wire.Error) {
 			Message: string(wire.DocState) + " is not valid JSON: " + err.Error(),
 			Hint:    repairHint,
 		}
-		var syntax *ojson.SyntaxError
-		if errors.As(err, &syntax) {
+		if syntax, ok := errors.AsType[*ojson.SyntaxError](err); ok {
 			e.Details = ojson.NewObject("line", syntax.Line, "offset", syntax.Offset)
 		}
 		return nil, e

@@ -4,6 +4,7 @@ package verdict
 
 import (
 	"iter"
+	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
@@ -110,7 +111,7 @@ func (c *Chain) All() iter.Seq[Leaf] {
 		var walk func(steps, path []*Step) bool
 		walk = func(steps, path []*Step) bool {
 			for _, s := range steps {
-				if !yield(Leaf{s, path}) || !walk(s.Steps, append(path[:len(path):len(path)], s)) {
+				if !yield(Leaf{s, path}) || !walk(s.Steps, append(slices.Clip(path), s)) {
 					return false
 				}
 			}

@@ -4,6 +4,7 @@ package whatif
 
 import (
 	"cmp"
+	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/verdict"
@@ -14,8 +15,8 @@ func outcomeOf(c *verdict.Chain) string {
 	if c.Outcome == verdict.Granted {
 		return verdict.Granted
 	}
-	for i := len(c.Steps) - 1; i >= 0; i-- {
-		switch c.Steps[i].Verdict {
+	for _, v := range slices.Backward(c.Steps) {
+		switch v.Verdict {
 		case verdict.Unknown:
 			return verdict.Unknown
 		case verdict.Fail:

@@ -22,8 +22,8 @@ func Find(rows []*ojson.Object, ref string) (*ojson.Object, error) {
 		return row, nil
 	}
 	var found []string
-	for i := len(rows) - 1; i >= 0; i-- {
-		if id := rows[i].String("run_id"); ref != "" && strings.HasPrefix(id, ref) && !slices.Contains(found, id) {
+	for _, row := range slices.Backward(rows) {
+		if id := row.String("run_id"); ref != "" && strings.HasPrefix(id, ref) && !slices.Contains(found, id) {
 			found = append(found, id)
 		}
 	}

@@ -92,8 +92,7 @@ func (d *doctor) isolation(ctx context.Context, c *config.Config) {
 }
 
 func why(err error) string {
-	var u *confine.Unavailable
-	if errors.As(err, &u) {
+	if u, ok := errors.AsType[*confine.Unavailable](err); ok {
 		return u.Why
 	}
 	return err.Error()

@@ -140,8 +140,7 @@ func (d *Driver) Dispatch(ctx context.Context, job Job) *runtimes.Outcome {
 
 func refuse(kind string, err error) *runtimes.Outcome {
 	out := &runtimes.Outcome{Kind: kind, Reason: err.Error(), Class: runner.ErrorCode(err), Err: err}
-	var refusal *wire.Error
-	if errors.As(err, &refusal) {
+	if refusal, ok := errors.AsType[*wire.Error](err); ok {
 		out.Recovery = refusal.Hint
 	}
 	return out

@@ -145,8 +145,8 @@ func explainNewest(
 	out *Explanation,
 	want func(*verdict.Chain) bool,
 ) error {
-	for i := len(ops) - 1; i >= 0; i-- {
-		switch ops[i].Name {
+	for i, op := range slices.Backward(ops) {
+		switch op.Name {
 		case protocol.OpAccept, "approve_transition", "approve_completion", "deny_gate", "reject_turn", "block",
 			"escalate":
 		default:

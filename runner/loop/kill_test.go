@@ -178,7 +178,7 @@ func TestKilledLoops(t *testing.T) {
 		return cmd, out
 	}
 	killed := 0
-	for n := 0; n < kills; n++ {
+	for range kills {
 		cmd, out := child()
 		time.Sleep(40*time.Millisecond + time.Duration(rand.Int64N(int64(400*time.Millisecond))))
 		_ = cmd.Process.Kill()

@@ -362,8 +362,7 @@ type rejection struct {
 // rejectionOf passes the faults that an acceptance found to the next attempt.
 func rejectionOf(err error) rejection {
 	rej := rejection{stage: "validation", reason: err.Error()}
-	var refusal *wire.Error
-	if errors.As(err, &refusal) {
+	if refusal, ok := errors.AsType[*wire.Error](err); ok {
 		rej.reason = refusal.Message
 		if refusal.Stage != "" {
 			rej.stage = refusal.Stage

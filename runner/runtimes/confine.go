@@ -65,8 +65,7 @@ func NotConfined(err error) *Outcome {
 		Class:  CodeIsolationUnavailable,
 		Reason: err.Error(),
 	}
-	var e *wire.Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*wire.Error](err); ok {
 		out.Reason, out.Recovery = e.Message, e.Hint+"; then: git agentxchain unblock"
 	}
 	return out

@@ -32,8 +32,7 @@ func Survive(project string, turn *run.Turn, files map[string][]byte) error {
 	defer func() { _ = root.Close() }()
 	before, err := Contents(root, dir)
 	if err != nil {
-		var coded *wire.Error
-		if errors.As(err, &coded) {
+		if coded, ok := errors.AsType[*wire.Error](err); ok {
 			coded.Hint = "take out of " + dir + " what does not belong to the bundle, then run the command again"
 		}
 		return err

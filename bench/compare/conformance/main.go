@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -140,7 +141,7 @@ func prepare(o options, dir string) ([]*row, error) {
 			}
 		}
 		add("reference, its adapter", append(append(words, check...), target)...)
-		add("reference, our adapter", append(append(words[:len(words):len(words)], check...), dir)...)
+		add("reference, our adapter", append(append(slices.Clip(words), check...), dir)...)
 	}
 	mine := append(append([]string{ours}, check...), dir)
 	if fixtures != "" {
@@ -149,7 +150,7 @@ func prepare(o options, dir string) ([]*row, error) {
 		}
 		mine = append(mine, "--fixtures", fixtures)
 	}
-	mine = mine[:len(mine):len(mine)]
+	mine = slices.Clip(mine)
 	add("ours, a process for every fixture", append(mine, "--separate")...)
 	add("ours, in-process", mine...)
 	return rows, nil

@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -136,7 +137,7 @@ func GitProcesses(s Spec, dir string) (int, Output, error) {
 	if err := os.WriteFile(filepath.Join(dir, "git"), []byte(script), 0o700); err != nil {
 		return 0, Output{}, err
 	}
-	s.Env = append(s.Env[:len(s.Env):len(s.Env)], "PATH="+dir+string(os.PathListSeparator)+os.Getenv("PATH"))
+	s.Env = append(slices.Clip(s.Env), "PATH="+dir+string(os.PathListSeparator)+os.Getenv("PATH"))
 	_, out, err := MustSucceed(s)
 	if err != nil {
 		return 0, out, err

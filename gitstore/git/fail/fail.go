@@ -55,8 +55,7 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // CodeOf returns the code of the outermost Error in err's chain, else "".
 func CodeOf(err error) string {
-	var e *Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Code
 	}
 	return ""

@@ -106,8 +106,7 @@ func runALXConformance(ctx context.Context, f *term.Factory, o *alxConformanceOp
 	progress := f.Out.Progress("talking to the endpoint", 0)
 	report, err := conform.Check(ctx, opt)
 	progress.Done()
-	var nobody *alx.Error
-	if errors.As(err, &nobody) {
+	if nobody, ok := errors.AsType[*alx.Error](err); ok {
 		e := term.Errorf("endpoint_unusable", "%s", nobody.Message)
 		if nobody.Code == alx.CodeUnauthorized {
 			e = e.WithHint("give the endpoint's token with --token-file or in " + alxTokenVariable)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	ucli "github.com/urfave/cli/v2"
@@ -62,8 +63,8 @@ func scratchService(ctx context.Context, f *term.Factory) (url, token string, st
 	}
 	undo := []func(){func() { _ = dir.Remove() }}
 	stop = func() {
-		for i := len(undo) - 1; i >= 0; i-- {
-			undo[i]()
+		for _, u := range slices.Backward(undo) {
+			u()
 		}
 	}
 	defer func() {

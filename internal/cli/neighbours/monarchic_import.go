@@ -192,8 +192,7 @@ func fitPlan(ctx context.Context, f *term.Factory, o *monarchicImportOptions, pl
 	*bridge.Import, error) {
 	r, err := shared.Open(ctx, f)
 	code := ""
-	var coded term.CodedError
-	if errors.As(err, &coded) {
+	if coded, ok := errors.AsType[term.CodedError](err); ok {
 		code = coded.ErrorCode()
 	}
 	if code == "not_a_project" || code == "not_a_git_repository" && o.DryRun {

@@ -5,6 +5,7 @@ package prove
 import (
 	"context"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -217,7 +218,7 @@ func (a *attesting) tell(ctx context.Context, statement *ojson.Object) ([]byte, 
 }
 
 func (a *attesting) line(data []byte) error {
-	if _, err := a.f.Out.Raw().Write(append(data[:len(data):len(data)], '\n')); err != nil {
+	if _, err := a.f.Out.Raw().Write(append(slices.Clip(data), '\n')); err != nil {
 		return term.Errorf("io_failed", "cannot write the statements: %w", err)
 	}
 	return nil
@@ -240,7 +241,7 @@ func (a *attesting) traces(traces []*attribution.Trace) error {
 // resource returns the address of the repository: origin's fetch address, without parts that may be
 // secret, else one that names no place.
 func (a *attesting) resource(ctx context.Context) string {
-	for _, value := range strings.Split(string(runner.GitConfig(ctx, a.dir, `^remote\.origin\.url$`)), "\x00") {
+	for value := range strings.SplitSeq(string(runner.GitConfig(ctx, a.dir, `^remote\.origin\.url$`)), "\x00") {
 		_, text, _ := strings.Cut(value, "\n")
 		if u, err := url.Parse(text); err == nil && u.Host != "" &&
 			(u.Scheme == "https" || u.Scheme == "http" || u.Scheme == "ssh") {

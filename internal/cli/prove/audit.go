@@ -75,8 +75,7 @@ func runAudit(ctx context.Context, f *term.Factory, o *reportOptions) error {
 // changed without a record.
 func liveFailure(name string, err error) *ojson.Object {
 	message := err.Error()
-	var coded term.CodedError
-	if errors.As(err, &coded) {
+	if coded, ok := errors.AsType[term.CodedError](err); ok {
 		if coded.ErrorHint() != "" {
 			message += " (" + coded.ErrorHint() + ")"
 		}

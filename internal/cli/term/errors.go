@@ -93,8 +93,7 @@ type report struct {
 
 // Describe turns any error into what is shown and the exit status.
 func Describe(err error) report {
-	var silent silentError
-	if errors.As(err, &silent) {
+	if silent, ok := errors.AsType[silentError](err); ok {
 		return report{Code: "findings", message: "finished with findings", silent: true, Exit: silent.status}
 	}
 	r := report{Code: "failed", message: err.Error()}
@@ -106,8 +105,7 @@ func Describe(err error) report {
 		if errors.As(err, &d) {
 			r.details = d.ErrorDetails()
 		}
-		var ours *Error
-		if errors.As(err, &ours) {
+		if ours, ok := errors.AsType[*Error](err); ok {
 			r.findings = ours.Findings
 		}
 		var told interface{ ErrorFindings() []string }

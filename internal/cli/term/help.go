@@ -232,7 +232,7 @@ func commandObject(path []*ucli.Command) *ojson.Object {
 	var subs []*ojson.Object
 	for _, c := range cmd.Subcommands {
 		if !c.Hidden {
-			subs = append(subs, commandObject(append(path[:len(path):len(path)], c)))
+			subs = append(subs, commandObject(append(slices.Clip(path), c)))
 		}
 	}
 	if subs != nil {

@@ -5,6 +5,7 @@ package term
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/google/renameio/v2/maybe"
@@ -154,9 +155,9 @@ func manCommand(path []*ucli.Command) string {
 		if c.Hidden {
 			continue
 		}
-		r.section(strings.ToUpper(PathName(append(path[:len(path):len(path)], c))))
+		r.section(strings.ToUpper(PathName(append(slices.Clip(path), c))))
 		r.text(c.Usage)
-		r.text(usageLine(append(path[:len(path):len(path)], c)))
+		r.text(usageLine(append(slices.Clip(path), c)))
 		if c.Description != "" {
 			r.prose(strings.TrimSpace(c.Description))
 		}

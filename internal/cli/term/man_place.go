@@ -44,7 +44,7 @@ func manPath(f *Factory) []string {
 	set := f.Env.Getenv("MANPATH")
 	var places []string
 	rest := set == ""
-	for _, d := range strings.Split(set, string(filepath.ListSeparator)) {
+	for d := range strings.SplitSeq(set, string(filepath.ListSeparator)) {
 		if d == "" {
 			rest = true // an empty element means what man would search without MANPATH
 		} else {

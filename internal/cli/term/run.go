@@ -108,8 +108,7 @@ func prepare(list []*ucli.Command) {
 // onUsageError handles the remaining faults of a line: ParseLine has checked the rest of the line,
 // and the type of every value.
 func onUsageError(_ *ucli.Context, err error, _ bool) error {
-	var coded CodedError
-	if errors.As(err, &coded) {
+	if _, ok := errors.AsType[CodedError](err); ok {
 		return err
 	}
 	return UsageErrorf("%s", OneLine(err.Error()))

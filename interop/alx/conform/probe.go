@@ -195,8 +195,7 @@ func (x *exchange) decode() {
 
 // reason returns the cause of a failed request without the URL, which is known.
 func reason(err error) string {
-	var u *url.Error
-	if errors.As(err, &u) {
+	if u, ok := errors.AsType[*url.Error](err); ok {
 		err = u.Err
 	}
 	if errors.Is(err, context.DeadlineExceeded) {

@@ -3,6 +3,7 @@
 package derive
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -133,8 +134,8 @@ func After(events []alx.RunEvent, id string) (n int, ok bool) {
 	if id == "" {
 		return 0, true
 	}
-	for i := len(events) - 1; i >= 0; i-- {
-		if events[i].ID == id {
+	for i, event := range slices.Backward(events) {
+		if event.ID == id {
 			return i + 1, true
 		}
 	}

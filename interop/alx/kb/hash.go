@@ -33,8 +33,7 @@ func unhashed() []string {
 // Parse reads a block. Errors: *alx.Error with code invalid_json.
 func Parse(data []byte) (*ojson.Object, error) {
 	v, err := ojson.DecodeLimited(data, ojson.Limits{Bytes: MaxBytes, Depth: MaxDepth})
-	var syntax *ojson.SyntaxError
-	if errors.As(err, &syntax) {
+	if syntax, ok := errors.AsType[*ojson.SyntaxError](err); ok {
 		return nil, alx.Errorf(alx.CodeInvalidJSON, "not JSON that can be read: %s", syntax.Error()).
 			With("line", syntax.Line).With("offset", syntax.Offset)
 	}

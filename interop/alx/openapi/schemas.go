@@ -116,7 +116,7 @@ func tidy(s *jsonschema.Schema) {
 // refine adds what a Go type cannot express.
 func refine(t reflect.Type, s *jsonschema.Schema) {
 	share := func(name string) {
-		s.Properties[name].Minimum, s.Properties[name].Maximum = jsonschema.Ptr(0.0), jsonschema.Ptr(1.0)
+		s.Properties[name].Minimum, s.Properties[name].Maximum = new(0.0), new(1.0)
 	}
 	digest := func(name string) { s.Properties[name].Pattern = "^[0-9a-f]{64}$" }
 	switch t {
@@ -128,7 +128,7 @@ func refine(t reflect.Type, s *jsonschema.Schema) {
 			Description: s.Properties["error"].Description,
 		}
 	case reflect.TypeFor[alx.SolveRequest]():
-		s.Properties["intent"].MinLength, s.Properties["intent"].MaxLength = jsonschema.Ptr(1),
+		s.Properties["intent"].MinLength, s.Properties["intent"].MaxLength = new(1),
 			jsonschema.Ptr(alx.MaxIntentRunes)
 		for _, name := range []string{"userId", "idempotencyKey"} {
 			s.Properties[name].MaxLength = jsonschema.Ptr(alx.MaxIDBytes)

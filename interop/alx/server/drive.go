@@ -342,8 +342,7 @@ func tooManyTurns(done int) *alx.Error {
 // failure returns an error of the packages below in the protocol's form: a code of its closed list,
 // with the original code in the details.
 func failure(err error) *alx.Error {
-	var told *alx.Error
-	if errors.As(err, &told) {
+	if told, ok := errors.AsType[*alx.Error](err); ok {
 		return told
 	}
 	var refusal *wire.Error

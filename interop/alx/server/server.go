@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -171,8 +172,8 @@ func (s *Server) load(ctx context.Context) error {
 		return err
 	}
 	all := s.index.all()
-	for i := len(all) - 1; i >= 0; i-- {
-		x := all[i]
+	for _, x := range slices.Backward(all) {
+
 		if x.rec == nil {
 			continue
 		}

@@ -4,6 +4,7 @@ package server
 
 import (
 	"bytes"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -95,7 +96,7 @@ func (s *session) show() {
 	if s.rec != nil && s.rec.SettledAt != "" {
 		s.live.Branch = s.rec.Branch
 	}
-	events := s.log.Events[:len(s.log.Events):len(s.log.Events)]
+	events := slices.Clip(s.log.Events)
 	next := make(chan struct{})
 	snap := &snapshot{session: derive.Session(&s.origin, &s.facts, s.live, events), events: events, next: next}
 	snap.ended = snap.session.Status.Ended() && s.log.Ended()

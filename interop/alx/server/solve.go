@@ -9,6 +9,7 @@ import (
 	"mime"
 	"net/http"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -80,7 +81,7 @@ func (s *Server) await(ctx context.Context, x *session) {
 // sendSolve answers with the state of the execution.
 func (s *Server) sendSolve(c *call, x *session, cached bool) {
 	x.mu.Lock()
-	events := x.log.Events[:len(x.log.Events):len(x.log.Events)]
+	events := slices.Clip(x.log.Events)
 	origin, facts, live := x.origin, x.facts, x.live
 	settled := x.look().settled
 	x.mu.Unlock()

@@ -331,9 +331,9 @@ func findCircle(tasks []*Task, byID map[string]*Task) []string {
 			case d == nil || state[d] == done:
 			case state[d] == open:
 				circle := []string{}
-				for i := len(path) - 1; i >= 0; i-- {
-					circle = append(circle, path[i].t.ID)
-					if path[i].t == d {
+				for _, p := range slices.Backward(path) {
+					circle = append(circle, p.t.ID)
+					if p.t == d {
 						break
 					}
 				}

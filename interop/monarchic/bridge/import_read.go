@@ -40,8 +40,7 @@ func ReadPlan(data []byte, files Files) (*Plan, *wire.Error) {
 			Code:    wire.CodeInvalidJSON,
 			Message: "The plan is not one JSON document: " + err.Error() + ".",
 		}
-		var syntax *ojson.SyntaxError
-		if errors.As(err, &syntax) {
+		if syntax, ok := errors.AsType[*ojson.SyntaxError](err); ok {
 			e.Details = ojson.NewObject("line", syntax.Line, "offset", syntax.Offset)
 		}
 		return nil, e

@@ -127,8 +127,7 @@ func (im *Import) propose(opt FitOptions) (*config.Config, *wire.Error) {
 	runtime, rt := personRuntime, obj("type", config.RuntimeManual)
 	if opt.Agent != "" {
 		agent, err := scaffold.FindAgent(opt.Agent)
-		var bad *scaffold.Error
-		if errors.As(err, &bad) {
+		if bad, ok := errors.AsType[*scaffold.Error](err); ok {
 			return nil, &wire.Error{Code: bad.Code, Message: bad.Message, Hint: bad.Hint}
 		}
 		runtime, rt = agent.ID, agent.Runtime()

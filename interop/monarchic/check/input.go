@@ -190,9 +190,8 @@ func (s *Session) lines(r *Result, data []byte) {
 		}
 		v, doubles, err := decode(line)
 		if err != nil {
-			var syntax *ojson.SyntaxError
 			why := err.Error()
-			if errors.As(err, &syntax) {
+			if syntax, ok := errors.AsType[*ojson.SyntaxError](err); ok {
 				why = fmt.Sprintf("byte %d: %s", syntax.Offset, syntax.Msg)
 			}
 			r.add(Finding{Line: n, Rule: "json.syntax", Severity: Error, Message: why})

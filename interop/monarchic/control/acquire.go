@@ -157,8 +157,7 @@ func (a *assigning) next() (*runner.Lease, error) {
 		if err == nil {
 			return res.Lease, nil
 		}
-		var refusal *wire.Error
-		if !errors.As(err, &refusal) {
+		if _, ok := errors.AsType[*wire.Error](err); !ok {
 			return nil, err
 		}
 		a.last = err

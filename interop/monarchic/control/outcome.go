@@ -313,8 +313,7 @@ func (s *Server) sendBack(ctx context.Context, h lease.Holder, refusal error) *s
 		Reassign: turn.Status == wire.TurnConflicted,
 		Lease:    &h,
 	}
-	var e *wire.Error
-	if errors.As(refusal, &e) {
+	if e, ok := errors.AsType[*wire.Error](refusal); ok {
 		if e.Stage != "" {
 			opt.Stage = e.Stage
 		}

@@ -165,8 +165,7 @@ func describe(c *Call, req, out any, err error) {
 	}
 	if err != nil {
 		code, message := connect.CodeUnknown, err.Error()
-		var st *connect.Error
-		if errors.As(err, &st) {
+		if st, ok := errors.AsType[*connect.Error](err); ok {
 			code, message = st.Code(), st.Message()
 		}
 		c.Outcome, c.Detail = strings.ReplaceAll(code.String(), "_", ""), cmp.Or(c.Detail, oneLine(message, 300))

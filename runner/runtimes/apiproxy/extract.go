@@ -43,8 +43,8 @@ func candidates(text string) []string {
 	if _, rest, ok := strings.Cut(text, "```"); ok {
 		// The rest of the fence's line is the language.
 		if _, body, ok := strings.Cut(rest, "\n"); ok {
-			if end := strings.Index(body, "```"); end >= 0 {
-				out = append(out, body[:end])
+			if before, _, ok := strings.Cut(body, "```"); ok {
+				out = append(out, before)
 			}
 			// Strings of the result may contain fences themselves.
 			if end := strings.LastIndex(body, "\n```"); end >= 0 {

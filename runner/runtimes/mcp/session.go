@@ -135,8 +135,7 @@ func (s *session) failure(err error) *failure {
 	if f := s.wire.explain(err); f != nil {
 		return f
 	}
-	var answered *jsonrpc.Error
-	if errors.As(err, &answered) {
+	if answered, ok := errors.AsType[*jsonrpc.Error](err); ok {
 		return &failure{class: ClassProtocol, message: answered.Message}
 	}
 	message := "no answer"

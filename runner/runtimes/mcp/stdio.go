@@ -180,8 +180,7 @@ func (s *stdio) process() (int, *int, string) {
 }
 
 func (s *stdio) explain(err error) *failure {
-	var answered *jsonrpc.Error
-	if errors.As(err, &answered) {
+	if _, ok := errors.AsType[*jsonrpc.Error](err); ok {
 		return nil // it lives, and says no
 	}
 	select {
