@@ -197,7 +197,7 @@ func tally(cells []coordinator.Cell) string {
 	var order, out []string
 	number := map[string]int{}
 	for _, x := range cells {
-		state := words(string(x.State))
+		state := words(x.State)
 		if x.State == coordinator.CellOpen {
 			state = "open"
 		}

@@ -147,7 +147,7 @@ func (p *patch) ledger(l *runner.LedgerChange) {
 		if o, err := ojson.DecodeObject([]byte(row)); err == nil {
 			p.value("add", "+ ", o)
 		} else {
-			p.marked("add", "+ ", string(row))
+			p.marked("add", "+ ", row)
 		}
 	}
 }

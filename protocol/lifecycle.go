@@ -146,7 +146,7 @@ func (a *acceptance) tryPhase(own *string) evaluated {
 func (a *acceptance) ignored(g *gates.Result, action string) {
 	if g.Action == action {
 		a.warnings = append(a.warnings,
-			"A request to move the run on was ignored: "+wire.Problems(reasonProblems(g.Reasons)).Join()+".")
+			"A request to move the run on was ignored: "+reasonProblems(g.Reasons).Join()+".")
 	}
 }
 

@@ -268,7 +268,7 @@ func (a *Approval) reevaluate(t *change.Draft, gate string, row *ojson.Object,
 		return nil
 	}
 	return refuse(g.Reasons, g.MissingFiles,
-		fmt.Sprintf("Gate %q no longer passes: %s", gate, wire.Problems(reasonProblems(g.Reasons)).Join()),
+		fmt.Sprintf("Gate %q no longer passes: %s", gate, reasonProblems(g.Reasons).Join()),
 		"git agentxchain gate show "+gate)
 }
 

@@ -131,7 +131,7 @@ func gateStillFails(g *gates.Result) *wire.Error {
 	return &wire.Error{
 		Code:     wire.CodeGateFailed,
 		Field:    "gates." + gate,
-		Message:  fmt.Sprintf("Gate %q still fails: %s", gate, wire.Problems(reasonProblems(g.Reasons)).Join()),
+		Message:  fmt.Sprintf("Gate %q still fails: %s", gate, reasonProblems(g.Reasons).Join()),
 		Problems: reasonProblems(g.Reasons),
 		Hint:     "correct the documents and ask again, or give the work to a turn: " + run.CmdAssign,
 		Details:  ojson.NewObject("gate_id", gate, "reasons", g.Reasons, "missing_files", g.MissingFiles),

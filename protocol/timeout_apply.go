@@ -92,5 +92,5 @@ func skipPhase(t *change.Draft, h limits.TimeoutHit, files []evidence.FileBlob, 
 	row.Set("gate_id", g.GateID)
 	row.Set("reasons", reasons)
 	t.Append(wire.LedgerDecisions, row)
-	return false, wire.Problems(reasonProblems(reasons)).Join()
+	return false, reasonProblems(reasons).Join()
 }

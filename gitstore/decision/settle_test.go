@@ -66,7 +66,7 @@ func TestSettleRemovesHalfALock(t *testing.T) {
 	ctx := context.Background()
 	r := testrepo.New(t, testrepo.Options{RefFormat: "files"}) // the format whose locks have contents
 	before := object.OID(r.Git("rev-parse", "HEAD"))
-	after := string(r.Git("commit-tree", "-p", string(before), "-m", "moved", "HEAD^{tree}"))
+	after := r.Git("commit-tree", "-p", string(before), "-m", "moved", "HEAD^{tree}")
 	gitDir := filepath.Join(r.Dir, ".git")
 	for i, c := range []struct {
 		name, holds string

@@ -18,7 +18,7 @@ func TestSamplesSatisfyTheSchemas(t *testing.T) {
 	t.Parallel()
 	for name, texts := range samples() {
 		for _, text := range texts {
-			findings, err := check.Value(check.Type(name), parse(t, text))
+			findings, err := check.Value(name, parse(t, text))
 			if err != nil || !check.Valid(findings) {
 				t.Errorf("%s: %v %v\n%s", name, err, findings, text)
 			}
@@ -58,7 +58,7 @@ func TestCodecAndSchemasAgreeOnMutations(t *testing.T) {
 			}
 			mutate(root, func(what string) {
 				_, err := monarchic.Decode(name, root)
-				findings, failed := check.Value(check.Type(name), root)
+				findings, failed := check.Value(name, root)
 				if failed != nil {
 					t.Fatal(failed)
 				}
@@ -127,7 +127,7 @@ func TestCodecReadsWhatTheSchemasAccept(t *testing.T) {
 				continue
 			}
 			mutate(root, func(what string) {
-				findings, failed := check.Value(check.Type(name), root)
+				findings, failed := check.Value(name, root)
 				if failed != nil {
 					t.Fatal(failed)
 				}
@@ -140,7 +140,7 @@ func TestCodecReadsWhatTheSchemasAccept(t *testing.T) {
 					t.Errorf("%s, %s: %v\n%s", name, what, err, ojson.Compact(root))
 					return
 				}
-				again, err := check.Value(check.Type(name), wire.Encode(v))
+				again, err := check.Value(name, wire.Encode(v))
 				if err != nil || !check.Valid(again) {
 					t.Errorf("%s, %s: writing it made it invalid: %v\n%s\n%s", name, what, again, ojson.Compact(root),
 						ojson.Compact(wire.Encode(v)))

@@ -244,7 +244,7 @@ func (c *Scene) began(ctx context.Context) (string, error) {
 		return "", err
 	}
 	if n := len(ops); n > 0 && ops[n-1].CodeHead != "" {
-		return string(ops[n-1].CodeHead), nil
+		return ops[n-1].CodeHead, nil
 	}
 	return wire.OrEmpty(c.View.State.AuthorityBase), nil
 }

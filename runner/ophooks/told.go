@@ -27,7 +27,7 @@ func BeforeAssignment(dir string, cfg *config.Config, s *run.State, turn *run.Tu
 	active := []*ojson.Object{}
 	for _, a := range s.ActiveTurns.All() {
 		active = append(active, ojson.NewObject("turn_id", a.TurnID, "role_id", a.AssignedRole,
-			"status", string(a.Status), "attempt", a.Attempt))
+			"status", a.Status, "attempt", a.Attempt))
 	}
 	n, err := historyLength(dir)
 	if err != nil {

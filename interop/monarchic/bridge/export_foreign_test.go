@@ -58,7 +58,7 @@ func TestExportOfForeignRows(t *testing.T) {
 		p.must(err)
 		for _, g := range groups {
 			for _, o := range g.Objects {
-				if findings, err := check.Value(check.Type(o.Type), o.Value); err != nil ||
+				if findings, err := check.Value(o.Type, o.Value); err != nil ||
 					!check.Valid(findings) {
 					t.Errorf("%s: %v %v\n%s", g.Kind, findings, err, ojson.Pretty(o.Value))
 				}

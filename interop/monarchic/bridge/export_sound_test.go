@@ -45,7 +45,7 @@ func sound(t *testing.T, x *bridge.Export) map[string][]*ojson.Object {
 					name += " strict"
 				}
 				found[name] = append(found[name], obj)
-				findings, err := check.Value(check.Type(o.Type), o.Value)
+				findings, err := check.Value(o.Type, o.Value)
 				if err != nil || len(findings) > 0 {
 					t.Errorf("%s: %v %v\n%s", name, findings, err, ojson.Pretty(obj))
 				}
