@@ -22,17 +22,22 @@ import (
 // Beside are the other governed projects of a repository. The zero value is none.
 type Beside struct {
 	repo *git.Repository
-	dirs map[string]string // by project id: absolute directory, "" where it is not checked out
+	mine string            // id of the store's project, "" where it is unknown
+	dirs map[string]string // of those in HEAD by project id: absolute directory, "" where it is not checked out
+	had  map[hadKey]bool
+}
+
+// hadKey asks whether a commit has a project.
+type hadKey struct {
+	commit object.OID
+	id     string
 }
 
 // Beside finds the projects that HEAD has besides that of the store. One with the same id counts as the same.
 func (s *Store) Beside(ctx context.Context) Beside {
-	b := Beside{repo: s.repo, dirs: make(map[string]string)}
-	dirs := slices.DeleteFunc(chain.ProjectsIn(ctx, s.repo, "HEAD"), func(dir string) bool { return dir == s.repo.Prefix })
-	if len(dirs) == 0 {
-		return b
-	}
 	mine := s.ProjectID(ctx)
+	b := Beside{repo: s.repo, mine: mine, dirs: make(map[string]string), had: make(map[hadKey]bool)}
+	dirs := slices.DeleteFunc(chain.ProjectsIn(ctx, s.repo, "HEAD"), func(dir string) bool { return dir == s.repo.Prefix })
 	for _, dir := range dirs {
 		if id := chain.ProjectIn(ctx, s.repo, "HEAD", dir); id != "" && id != mine {
 			b.dirs[id] = filepath.Join(s.repo.TopLevel, filepath.FromSlash(dir))
@@ -60,19 +65,33 @@ func (p *Project) In(rest string) string {
 
 func (p *Project) String() string { return "project " + text.OneLine(p.ID) }
 
-// Of returns the project beside to which a run belongs, by one of its operations; nil for none of them.
+// Of returns the project beside to which a run belongs, by one of its operations; nil for none of them. One that HEAD
+// does not have may be in another branch, or was removed: the commit at which the operation was made has it.
 func (b Beside) Of(ctx context.Context, op object.OID) *Project {
-	if len(b.dirs) == 0 {
+	if b.repo == nil {
 		return nil
 	}
 	id, err := chain.ProjectAt(ctx, b.repo, op)
-	if err != nil {
-		return nil // told where the run is read
+	if err != nil || id == "" || id == b.mine {
+		return nil // an error is told where the run is read
 	}
-	if dir, ok := b.dirs[id]; ok {
-		return &Project{ID: id, Dir: dir}
+	dir, ok := b.dirs[id]
+	if !ok && (b.mine == "" || !b.hadIn(ctx, chain.CodeHead(ctx, b.repo, op), id)) {
+		return nil
 	}
-	return nil
+	return &Project{ID: id, Dir: dir}
+}
+
+// hadIn reports whether a commit, if it is here, has the project beside this one, which may have had another id.
+func (b Beside) hadIn(ctx context.Context, commit object.OID, id string) bool {
+	key := hadKey{commit, id}
+	had, known := b.had[key]
+	if !known && commit != "" {
+		dir, has := chain.NewProjectDirs(b.repo, string(commit)).Of(ctx, id)
+		had = has && dir != b.repo.Prefix
+		b.had[key] = had
+	}
+	return had
 }
 
 // OwnRuns returns the recorded runs of the repository without those of projects beside, and the name of the newest,
@@ -82,10 +101,11 @@ func (s *Store) OwnRuns(ctx context.Context) (refs []git.Ref, newest string, err
 	if err != nil || len(refs) == 0 {
 		return nil, "", err
 	}
-	limit, others := 1, s.Beside(ctx)
-	if len(others.dirs) > 0 {
+	others, all := s.Beside(ctx), len(refs)
+	refs = slices.DeleteFunc(refs, func(ref git.Ref) bool { return others.Of(ctx, ref.OID) != nil })
+	limit := 1
+	if len(refs) < all {
 		limit = 0
-		refs = slices.DeleteFunc(refs, func(ref git.Ref) bool { return others.Of(ctx, ref.OID) != nil })
 	}
 	if len(refs) > 0 {
 		newest = strings.TrimPrefix(refs[0].Name, git.RunRefPrefix)

@@ -242,6 +242,19 @@ func StateAt(ctx context.Context, repo *git.Repository, op object.OID) (*run.Sta
 	return decodeState(data)
 }
 
+// CodeHead returns the project commit at which an operation was made, "" for none.
+func CodeHead(ctx context.Context, repo *git.Repository, op object.OID) object.OID {
+	c, err := record.NewReader(ctx, repo).Commit(op)
+	if err != nil {
+		return ""
+	}
+	head := object.OID(record.Trailer(c.Message, record.TrailerHead))
+	if !head.Valid(repo.ObjectFormat) {
+		return ""
+	}
+	return head
+}
+
 // ProjectAt returns the project id in an operation's configuration, "" when the configuration cannot be decoded.
 func ProjectAt(ctx context.Context, r *git.Repository, op object.OID) (string, error) {
 	data, _, err := FileAt(ctx, r, op, record.FileConfig)

@@ -94,7 +94,7 @@ func MayJoin(ctx context.Context, s *gitstore.Store, b *bundle.Bundle, run strin
 		}
 	}
 	there, _ := b.Tips(run)
-	head := codeHead(ctx, b.Repo, there)
+	head := chain.CodeHead(ctx, b.Repo, there)
 	if head == "" || len(history.ShallowCommits(s.Repository())) > 0 || s.Repository().HasCommit(ctx, head) {
 		return nil
 	}

@@ -426,7 +426,7 @@ func (l *landing) lacks(ctx context.Context, r *SyncedRun, there object.OID) boo
 	if l.opt.WithoutCommits || len(history.ShallowCommits(l.s.Repository())) > 0 {
 		return false
 	}
-	head := codeHead(ctx, l.s.Repository(), there)
+	head := chain.CodeHead(ctx, l.s.Repository(), there)
 	if _, asked := l.heads[head]; !asked {
 		l.heads[head] = head == "" || l.s.Repository().HasCommit(ctx, head)
 	}
@@ -438,19 +438,6 @@ func (l *landing) lacks(ctx context.Context, r *SyncedRun, there object.OID) boo
 	r.Hint = "the person who made it pushes the branch of that commit; or, without it: git agentxchain sync " +
 		l.y.Remote + " --without-commits"
 	return true
-}
-
-// codeHead returns the project commit of an operation, "" for none.
-func codeHead(ctx context.Context, repo *git.Repository, op object.OID) object.OID {
-	c, err := record.NewReader(ctx, repo).Commit(op)
-	if err != nil {
-		return ""
-	}
-	head := object.OID(record.Trailer(c.Message, record.TrailerHead))
-	if !head.Valid(repo.ObjectFormat) {
-		return ""
-	}
-	return head
 }
 
 // forward adopts a run that only continued elsewhere. A run that is new here waits for begin.
