@@ -107,7 +107,8 @@ func (j *judge) adopted(c *config.Config) (bool, error) {
 func (j *judge) lost(v *governance, e entry) {
 	f := Finding{Rule: RuleConfigLost, Path: v.path, Commit: j.commit,
 		Hint: "git restore --staged --source=HEAD -- '" + v.path +
-			"'; to end the governance of this repository: git agentxchain hooks uninstall"}
+			"'; to move the project, or to end its governance: git agentxchain hooks uninstall, and hooks install in its new " +
+			"directory"}
 	switch {
 	case e.oid == "":
 		f.Message = "the configuration would be gone from a branch it governs"
