@@ -133,9 +133,10 @@ func (a Asker) Keep(ctx context.Context, digest string) error {
 	return a.Repo.AddLocalSetting(ctx, key, a.entry(digest))
 }
 
-// entry returns a digest as it is kept, with what it is bound to.
+// entry returns a digest as it is kept, with what it is bound to. Another project of the repository may mean something
+// else by the same command, such as make.
 func (a Asker) entry(digest string) string {
-	bound := private.Bound(a.Repo, "trusted", digest)
+	bound := private.Bound(a.Repo, "trusted", a.Repo.Prefix+digest)
 	return digest + "@" + hex.EncodeToString(bound[:16])
 }
 
