@@ -10,12 +10,14 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/conflict"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
+	"github.com/git-agentxchain/git-agentxchain/protocol/join"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -152,9 +154,37 @@ func (s *Store) notBeside(ctx context.Context, run string) error {
 	if err != nil || tip == "" {
 		return nil // told where the run is read
 	}
-	if p := s.Beside(ctx).Of(ctx, tip); p != nil {
-		return fail.Errorf(record.CodeForeignRun, nil, "run %s belongs to %s", run, p).
-			WithHint("%s", p.In("repair --from-ref "+run))
+	return s.owns(ctx, tip, "run "+run, "repair --from-ref "+run)
+}
+
+// owns refuses what an operation of another project of the repository is about; command does there what was asked for.
+func (s *Store) owns(ctx context.Context, op object.OID, about, command string) error {
+	if p := s.Beside(ctx).Of(ctx, op); p != nil {
+		return fail.Errorf(record.CodeForeignRun, nil, "%s belongs to %s", about, p).WithHint("%s", p.In(command))
 	}
 	return nil
+}
+
+// Conflicts lists the conflicts of the project's runs.
+func (s *Store) Conflicts(ctx context.Context) ([]*join.Conflict, error) {
+	all, err := conflict.All(ctx, s.repo)
+	if err != nil || len(all) == 0 {
+		return nil, err
+	}
+	return s.Beside(ctx).Without(ctx, all), nil
+}
+
+// Without leaves out the conflicts of these projects.
+func (b Beside) Without(ctx context.Context, all []*join.Conflict) []*join.Conflict {
+	return slices.DeleteFunc(all, func(c *join.Conflict) bool { return b.Of(ctx, object.OID(c.Op)) != nil })
+}
+
+// Conflict returns the conflict that an operation id or its beginning names. One of another project is refused: its files
+// are not those of this one.
+func (s *Store) Conflict(ctx context.Context, name string) (*join.Conflict, error) {
+	c, err := conflict.Find(ctx, s.repo, name)
+	if err != nil {
+		return nil, err
+	}
+	return c, s.owns(ctx, object.OID(c.Op), "conflict "+c.Op[:12], "conflicts "+c.Op[:12])
 }

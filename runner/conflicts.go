@@ -14,15 +14,15 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// Conflicts lists what did not hold when two sides of a run were joined.
+// Conflicts lists what did not hold when two sides of a run of the project were joined.
 func (r *Runner) Conflicts(ctx context.Context) ([]*Conflict, error) {
-	return conflict.All(ctx, r.store.Repository())
+	return r.store.Conflicts(ctx)
 }
 
 // Conflict returns the conflict that an operation id or its beginning names, with the ways that are still open.
-// Errors: not_found.
+// Errors: not_found, run_foreign.
 func (r *Runner) Conflict(ctx context.Context, name string) (*Conflict, error) {
-	c, err := conflict.Find(ctx, r.store.Repository(), name)
+	c, err := r.store.Conflict(ctx, name)
 	if err != nil || !slices.Contains(c.Ways, join.WayAccept) {
 		return c, err
 	}
@@ -52,13 +52,13 @@ const CodeConflictSettled = "conflict_settled"
 // Settle ends a conflict and returns the file that the losing result was written to, "" for none.
 // Only a person can do it.
 //
-// Errors: inside_dispatched_turn, not_found, conflict_settled, reason_required,
+// Errors: inside_dispatched_turn, not_found, run_foreign, conflict_settled, reason_required,
 // invalid_argument, turn_not_active, file_exists.
 func (r *Runner) Settle(ctx context.Context, name, how, because string) (*Conflict, string, error) {
 	if err := r.personOnly("settle a conflict", "git agentxchain conflicts"); err != nil {
 		return nil, "", err
 	}
-	c, err := conflict.Find(ctx, r.store.Repository(), name)
+	c, err := r.store.Conflict(ctx, name)
 	if err != nil {
 		return nil, "", err
 	}

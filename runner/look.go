@@ -7,7 +7,6 @@ import (
 	"context"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
-	"github.com/git-agentxchain/git-agentxchain/gitstore/conflict"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/history"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
@@ -51,7 +50,7 @@ func (r *Runner) conflicted(ctx context.Context, st *status.Standing) error {
 	if r.store.Repository().NoneBelow(record.ConflictRefPrefix) {
 		return nil
 	}
-	all, err := conflict.All(ctx, r.store.Repository())
+	all, err := r.store.Conflicts(ctx)
 	if err != nil {
 		return err
 	}

@@ -95,7 +95,7 @@ func landAll(ctx context.Context, s *gitstore.Store, y *Synced, opt SyncOptions)
 	if err := l.begin(ctx); err != nil {
 		return err
 	}
-	if err := takeConflicts(ctx, s.Repository(), y); err != nil {
+	if err := takeConflicts(ctx, s, y); err != nil {
 		return err
 	}
 	if err := witness.Take(ctx, s.Repository(), y.Remote, l.list); err != nil {

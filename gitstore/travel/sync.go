@@ -248,7 +248,8 @@ func enter(ctx context.Context, s *gitstore.Store, y *Synced) error {
 
 // takeConflicts adopts conflicts of the remote: new ones, and outcomes of known ones. Two settlements of one
 // conflict do not exclude each other; the remote's stays.
-func takeConflicts(ctx context.Context, repo *git.Repository, y *Synced) error {
+func takeConflicts(ctx context.Context, s *gitstore.Store, y *Synced) error {
+	repo := s.Repository()
 	there, err := repo.Tips(ctx, transport.TrackingConflicts(y.Remote))
 	if err != nil {
 		return err
@@ -283,6 +284,9 @@ func takeConflicts(ctx context.Context, repo *git.Repository, y *Synced) error {
 	slices.SortFunc(moves, git.ByName)
 	if err := repo.UpdateRefs(ctx, moves, "agentxchain: conflicts of "+text.OneLine(y.Remote)); err != nil {
 		return err
+	}
+	if len(came) > 0 {
+		came = s.Beside(ctx).Without(ctx, came)
 	}
 	join.SortConflicts(came)
 	y.Conflicts = append(y.Conflicts, came...)
