@@ -32,6 +32,7 @@ func (c *Coordinator) people(ctx context.Context, s *Standing) error {
 		err = a.unapproved(ctx, s.History, 0)
 	}
 	if err == nil && s.State.PendingGate != nil {
+		s.Changed = a.changed(ctx, s.Config)
 		s.Gate, err = c.standingAt(ctx, a, s.Seen)
 	}
 	if s.Unapproved = refusalOf(err); s.Unapproved != nil {
@@ -117,6 +118,16 @@ func (g *GateStanding) People() (facts [][2]string) {
 	}
 	if len(g.Missing) > 0 {
 		facts = append(facts, [2]string{"Waits for", wire.ListSome(g.Missing, 5)})
+	}
+	return facts
+}
+
+// Facts returns what a person is told of the waiting gate, each a label and a text: who must approve and who has, and
+// whether the rules have changed since the beginning.
+func (s *Standing) Facts() [][2]string {
+	facts := s.Gate.People()
+	if len(s.Changed) > 0 {
+		facts = append(facts, [2]string{"Configuration", "changed since the initiative began: " + wire.ListSome(s.Changed, 5)})
 	}
 	return facts
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/agreement"
 	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -214,11 +215,31 @@ func (a *approvals) history(data []byte) *initiative.History {
 func (a *approvals) first(ctx context.Context) int {
 	if a.brought < 0 {
 		a.brought = 0
-		if data, err := record.InitiativeFirst(ctx, a.home, a.tip); err == nil {
+		if data, err := record.InitiativeFirst(ctx, a.home, a.tip, initiative.HistoryPath); err == nil {
 			a.brought = len(a.history(data).Rows())
 		}
 	}
 	return a.brought
+}
+
+// changed returns the JSON pointers of what the configuration says otherwise than the first change of the record does.
+func (a *approvals) changed(ctx context.Context, now *initiative.Config) []string {
+	if a.tip == "" {
+		return nil
+	}
+	data, err := record.InitiativeFirst(ctx, a.home, a.tip, initiative.ConfigFile)
+	if err != nil {
+		return nil // fsck reports it
+	}
+	then, err := ojson.DecodeObject(data)
+	if err != nil {
+		return nil
+	}
+	var out []string
+	for _, d := range ojson.Differences(then, now.Raw) {
+		out = append(out, d.At)
+	}
+	return out
 }
 
 // asks reports whether there may be rules.
@@ -345,7 +366,8 @@ func (c *Coordinator) recordable(ctx context.Context, tx *Tx, in *record.Initiat
 			Code:    CodeUnapproved,
 			Field:   initiative.StatePath,
 			Message: "The files of the initiative are not valid: " + sentence(why),
-			Hint:    Program + " multi restore brings back what is recorded",
+			Hint: Program + " multi restore brings back what is recorded; if " + initiative.ConfigFile +
+				" was changed, change its phases back",
 		}
 	}
 	return a.unapproved(ctx, tx.Docs.History, 0)

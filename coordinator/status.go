@@ -29,6 +29,9 @@ type Standing struct {
 	Remotes []transport.Standing
 	// Gate says who must approve the gate that waits and who has; nil if any person may pass it.
 	Gate *GateStanding
+	// Changed lists, while a gate waits, the JSON pointers of what the configuration says otherwise than when the
+	// initiative began.
+	Changed []string
 	// Unapproved says which gate counts as passed without the people required by its rules; nil if all are valid.
 	Unapproved *wire.Error
 	// Unread says why the configuration cannot be used; nil if it can. The record is still shown, without the
@@ -177,7 +180,8 @@ func (s *Standing) Object() *ojson.Object {
 		"project_id", st.ProjectID, "completed_at", ojson.OrNull(st.CompletedAt),
 		"abandoned_at", ojson.OrNull(abandoned), "repos", s.Repos(),
 		"coordinator_warnings", s.Warnings, "problems", s.problems(),
-		"optional_problems", problemRows(s.OptionalProblems), "remotes", remotes, "gate_approvals", s.Gate.Value())
+		"optional_problems", problemRows(s.OptionalProblems), "remotes", remotes, "gate_approvals", s.Gate.Value(),
+		"configuration_changes", wire.NonNil(s.Changed))
 }
 
 func gateObject(g *initiative.PendingGate) any {

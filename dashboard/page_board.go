@@ -82,7 +82,7 @@ func board(v *view) error {
 			{"Repositories", text(strings.Join(g.RequiredRepos, ", "))},
 			{"Approves", text(strings.Join(g.HumanBarriers, ", "))},
 		}}
-		for _, f := range in.Gate.People() {
+		for _, f := range in.Facts() {
 			b.Facts = append(b.Facts, fact{f[0], text(f[1])})
 		}
 		v.Blocks = append(v.Blocks, b)

@@ -293,14 +293,14 @@ func InitiativeRequest(ctx context.Context, r *git.Repository, op object.OID) (a
 		return "", nil, err
 	}
 	if at, err = requestedAt(t, c); err == nil {
-		rows, err = historyOf(t, c)
+		rows, err = fileOf(t, c, initiative.HistoryPath)
 	}
 	return at, rows, err
 }
 
-// InitiativeFirst returns the history at the first change up to tip that is here: for an initiative restored from
-// an artifact, everything it brought.
-func InitiativeFirst(ctx context.Context, r *git.Repository, tip object.OID) ([]byte, error) {
+// InitiativeFirst returns a file of the first change up to tip that is here: the history is, for an initiative restored
+// from an artifact, everything it brought.
+func InitiativeFirst(ctx context.Context, r *git.Repository, tip object.OID, path string) ([]byte, error) {
 	t, ends := NewReader(ctx, r), history.ShallowCommits(r)
 	for op := tip; ; {
 		c, err := t.Commit(op)
@@ -308,14 +308,14 @@ func InitiativeFirst(ctx context.Context, r *git.Repository, tip object.OID) ([]
 			return nil, err
 		}
 		if len(c.Parents) == 0 || ends[op] {
-			return historyOf(t, c)
+			return fileOf(t, c, path)
 		}
 		op = c.Parents[0]
 	}
 }
 
-func historyOf(t *Reader, c *object.Commit) ([]byte, error) {
-	e, found, err := t.Lookup(c.Tree, initiative.HistoryPath)
+func fileOf(t *Reader, c *object.Commit, path string) ([]byte, error) {
+	e, found, err := t.Lookup(c.Tree, path)
 	if err != nil || !found {
 		return nil, err
 	}
@@ -323,12 +323,8 @@ func historyOf(t *Reader, c *object.Commit) ([]byte, error) {
 }
 
 func requestedAt(t *Reader, c *object.Commit) (string, error) {
-	e, found, err := t.Lookup(c.Tree, initiative.StatePath)
-	if err != nil || !found {
-		return "", err
-	}
-	data, err := t.Blob(e.OID)
-	if err != nil {
+	data, err := fileOf(t, c, initiative.StatePath)
+	if err != nil || data == nil {
 		return "", err
 	}
 	o, err := ojson.DecodeObject(data)

@@ -85,7 +85,7 @@ func TestVerifyInitiativeRefuses(t *testing.T) {
 			in.State, in.Files[initiative.HistoryPath] = []byte("x"), []byte(row+row+row)
 		}, "not the one it was made with"},
 		"a phase":        {state("qa", "active"), "no row of the history approves"},
-		"no phase of it": {state("ship", "active"), "no row of the history approves"},
+		"no phase of it": {state("ship", "active"), "agentxchain-multi.json does not have"},
 		"complete":       {state("planning", "completed"), "no row of the history completes"},
 		"abandoned": {func(in *Initiative) {
 			in.State = bytes.Replace(in.State, []byte(`"active"`),

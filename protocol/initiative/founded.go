@@ -55,6 +55,9 @@ func Unfounded(files map[string][]byte, superRun string) string {
 		}
 	}
 	phases := cfg.Phases()
+	if !slices.Contains(phases, state.Phase) {
+		return "it is in phase " + state.Phase + ", which its " + ConfigFile + " does not have"
+	}
 	if slices.Index(phases, state.Phase) != 0 && !h.entered(state.Phase) {
 		return "it is in phase " + state.Phase + ", and no row of the history approves that"
 	}

@@ -4,6 +4,7 @@ package initiative
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
@@ -55,14 +56,24 @@ func Request(w *Workspace, ev *Evaluation, env protocol.Env) (*Change, *wire.Err
 
 // Reevaluate judges the pending gate in the present situation; nil when none waits.
 func Reevaluate(w *Workspace, children Children) *Evaluation {
-	switch g := w.State.PendingGate; {
-	case g == nil:
+	g := w.State.PendingGate
+	if g == nil {
 		return nil
-	case g.GateType == GateCompletion:
-		return EvaluateCompletion(w, children)
-	default:
-		return EvaluatePhase(w, children, g.To)
 	}
+	var e *Evaluation
+	if g.GateType == GateCompletion {
+		e = EvaluateCompletion(w, children)
+	} else {
+		e = EvaluatePhase(w, children, g.To)
+	}
+	for _, repo := range g.RequiredRepos {
+		if !slices.Contains(e.RequiredRepos, repo) && slices.Contains(w.Config.Phases(), w.State.Phase) {
+			e.block(BlockNotAsked, fmt.Sprintf("The gate was requested for repository %s too, and %s no longer asks for it.",
+				repo, ConfigFile), "repo_id", repo)
+		}
+	}
+	e.Ready, e.pending = len(e.Blockers) == 0, true
+	return e
 }
 
 // Approve passes the pending gate. It judges the gate again first: what was ready when a person was asked may no
@@ -205,7 +216,10 @@ func (e *Evaluation) Refusal() *wire.Error {
 			Message: b.String("message"),
 		})
 	}
-	if len(e.Blockers) > 0 {
+	if why := e.Overtaken(); why != "" {
+		out.Message = "The gate can no longer be approved: " + why
+		out.Hint = "git agentxchain " + CmdDeny + ", and the next step asks again"
+	} else if len(e.Blockers) > 0 {
 		out.Message = "The gate is not ready: " + e.Blockers[0].String("message")
 	}
 	return out

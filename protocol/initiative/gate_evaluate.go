@@ -29,6 +29,8 @@ const (
 	BlockNotComplete = "repo_not_completion_ready"
 	BlockNoBarrier   = "barrier_missing"
 	BlockUnsatisfied = "barrier_unsatisfied"
+	BlockNotAsked    = "gate_repo_dropped" // ours, like the next
+	BlockNoPhase     = "phase_unknown"
 )
 
 // Evaluation is what a gate waits for.
@@ -41,6 +43,8 @@ type Evaluation struct {
 	Workstreams   []*ojson.Object // {workstream_id, barrier_id, barrier_type, barrier_status}
 	Blockers      []*ojson.Object // {code, message, and what it is about}
 	HumanBarriers []string        // barriers that approving the gate approves
+
+	pending bool // it judges a gate that was requested
 }
 
 func (e *Evaluation) block(code, message string, further ...any) {
@@ -57,6 +61,9 @@ func EvaluatePhase(w *Workspace, children Children, target string) *Evaluation {
 		e.To = target
 	}
 	switch {
+	case !slices.Contains(w.Config.Phases(), from):
+		e.To = ""
+		e.block(BlockNoPhase, fmt.Sprintf("%s has no phase %s, which the initiative is in.", ConfigFile, from))
 	case next == "":
 		e.To = ""
 		e.block(BlockNoNextPhase, fmt.Sprintf("Phase %s is the last one.", from))
@@ -80,6 +87,23 @@ func EvaluatePhase(w *Workspace, children Children, target string) *Evaluation {
 	}
 	e.Ready = len(e.Blockers) == 0
 	return e
+}
+
+// Overtaken says how the configuration has changed since a pending gate was requested, so that it is another gate now,
+// "" if it has not: only its denial leads on, after which the next step requests the gate anew.
+func (e *Evaluation) Overtaken() string {
+	if e == nil || !e.pending {
+		return ""
+	}
+	for _, b := range e.Blockers {
+		switch b.String("code") {
+		case BlockNoPhase:
+			return "" // nothing leads on but the phase
+		case BlockNoNextPhase, BlockPhaseSkip, BlockNotFinal, BlockNotAsked:
+			return b.String("message")
+		}
+	}
+	return ""
 }
 
 // EvaluateCompletion judges the gate at the end of the initiative. A gate that

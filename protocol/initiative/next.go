@@ -20,11 +20,15 @@ const (
 	NextResync      = "resync"
 	NextResume      = "resume"
 	NextGate        = "pending_gate"
+	NextDeny        = "gate_overtaken"
 	NextStep        = "step"
 	NextRepo        = "repo"
 	NextStart       = "start"
 	NextAbandon     = "abandon"
 )
+
+// CmdDeny denies the gate that waits.
+const CmdDeny = "multi approve-gate --deny --reason TEXT"
 
 // Action is something to do: a command that the initiative's status allows, and the reason.
 type Action struct {
@@ -113,7 +117,11 @@ func NextActions(w *Workspace, children Children) []Action {
 			fmt.Sprintf("After that gate %s (%s) can be decided on.", g.Gate, g.GateType)})
 	case g != nil:
 		gate := Action{NextGate, "multi approve-gate", fmt.Sprintf("Gate %s (%s) waits for a person.", g.Gate, g.GateType)}
-		if ev := Reevaluate(w, children); !ev.Ready { // a repository was changed since the request
+		ev := Reevaluate(w, children)
+		if why := ev.Overtaken(); why != "" {
+			gate = Action{NextDeny, CmdDeny, fmt.Sprintf("Gate %s can no longer be approved: %s The next step asks again.",
+				g.Gate, why)}
+		} else if !ev.Ready { // a repository was changed since the request
 			var waits []string
 			waits, out = waitingFor(w, children, ev)
 			gate.Reason = fmt.Sprintf("Gate %s (%s) can be decided on once this has changed: %s", g.Gate, g.GateType,
@@ -183,6 +191,9 @@ func waitingFor(w *Workspace, children Children, ev *Evaluation) (waits []string
 	}
 	for _, b := range ev.Blockers {
 		repo := b.String("repo_id")
+		if b.String("code") == BlockNoPhase {
+			waits = append(waits, b.String("message"))
+		}
 		if repo == "" {
 			continue
 		}

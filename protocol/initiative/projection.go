@@ -172,9 +172,16 @@ func Project(w *Workspace, in Acceptance, env protocol.Env) (*Change, *wire.Erro
 	return c, nil
 }
 
-// Evaluate updates every barrier from the history.
+// Evaluate gives every workstream that was added since the beginning its barrier, and updates every barrier from the
+// history.
 func Evaluate(w *Workspace, env protocol.Env) *Change {
 	c := &Change{}
+	for _, s := range w.Config.Workstreams.All() {
+		if w.BarrierOf(s.ID) == nil {
+			c.put(w, NewBarrier(s, env.Time()))
+		}
+	}
+	w = w.With(c)
 	w.move(c, w.History, w.Barriers.All(), &env, func(b *Barrier) *ojson.Object {
 		return ojson.NewObject("super_run_id", w.State.SuperRunID, "workstream_id", b.Workstream,
 			"barrier_type", b.Type)

@@ -128,7 +128,7 @@ func askGate(ctx context.Context, f *term.Factory, co *coordinator.Coordinator, 
 	if len(g.HumanBarriers) > 0 {
 		f.Out.Notice("  approves the barriers: %s", term.OneLine(strings.Join(g.HumanBarriers, ", ")))
 	}
-	for _, fact := range s.Gate.People() {
+	for _, fact := range s.Facts() {
 		f.Out.Notice("  %s: %s", fact[0], term.OneLine(fact[1]))
 	}
 	if g.GateType == initiative.GateCompletion && !o.InitiativeOnly {
@@ -154,7 +154,7 @@ func showGate(ctx context.Context, f *term.Factory, co *coordinator.Coordinator)
 	o := s.Object()
 	payload := ojson.NewObject("gate_type", g.GateType, "message", "Gate "+g.Gate+" waits for a person.",
 		"gate", g.Gate, "completed_repos", ojson.NewObject(), "pending_gate", o.Value("pending_gate"),
-		"gate_approvals", o.Value("gate_approvals"))
+		"gate_approvals", o.Value("gate_approvals"), "configuration_changes", o.Value("configuration_changes"))
 	actionObjects(payload, s.Next)
 	f.Out.Emit(payload, func(p *term.Printer) {
 		p.Field("Gate", "%s", p.Bold(term.OneLine(g.Gate)))
@@ -162,15 +162,14 @@ func showGate(ctx context.Context, f *term.Factory, co *coordinator.Coordinator)
 		if len(g.HumanBarriers) > 0 {
 			p.Field("Barriers", "%s", term.OneLine(strings.Join(g.HumanBarriers, ", ")))
 		}
-		printPeople(p, s.Gate)
+		printFacts(p, s)
 		printActions(p, s.Next)
 	})
 	return nil
 }
 
-// printPeople shows the people whom the waiting gate asks and their answers; nothing where any person may pass it.
-func printPeople(p *term.Printer, g *coordinator.GateStanding) {
-	for _, fact := range g.People() {
+func printFacts(p *term.Printer, s *coordinator.Standing) {
+	for _, fact := range s.Facts() {
 		p.Field(fact[0], "%s", term.OneLine(fact[1]))
 	}
 }

@@ -86,7 +86,7 @@ func printStanding(p *term.Printer, s *coordinator.Standing) {
 		if len(g.HumanBarriers) > 0 {
 			p.Field("Human Barriers", "%s", term.OneLine(strings.Join(g.HumanBarriers, ", ")))
 		}
-		printPeople(p, s.Gate)
+		printFacts(p, s)
 	}
 	p.Println()
 	t := &term.Table{
