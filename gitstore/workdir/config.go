@@ -3,12 +3,15 @@
 package workdir
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"os"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/internal/failures"
+	"github.com/git-agentxchain/git-agentxchain/internal/projectfile"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -24,7 +27,7 @@ func (w *Dir) Config() ([]byte, error) {
 			WithHint("git restore %s", wire.ConfigPath)
 	}
 	if err != nil {
-		return nil, fail.Errorf(fail.CodeUnreadable, err, "%s cannot be read", wire.ConfigPath)
+		return nil, notRead(err)
 	}
 	defer func() { _ = f.Close() }()
 	fi, err := git.InfoOf(f, wire.ConfigPath)
@@ -37,7 +40,12 @@ func (w *Dir) Config() ([]byte, error) {
 			wire.ConfigPath, maxConfig>>20)
 	}
 	if err != nil {
-		return nil, fail.Errorf(fail.CodeUnreadable, err, "%s cannot be read", wire.ConfigPath)
+		return nil, notRead(err)
 	}
 	return data, nil
+}
+
+func notRead(err error) error {
+	return fail.Errorf(fail.CodeUnreadable, err, "%s cannot be read", wire.ConfigPath).
+		WithHint("%s", cmp.Or(failures.Remedy(wire.ConfigPath, err), projectfile.PutPlain))
 }
