@@ -38,7 +38,7 @@ type Cell struct {
 type Row struct {
 	Workstream *initiative.Workstream
 	Barrier    *initiative.Barrier // nil when barriers.json has none
-	Current    bool                // it belongs to the current phase of the initiative
+	Current    bool                // it is worked on now: it belongs to the current phase, or was left behind in an earlier one
 	Cells      []Cell
 	WaitsFor   []string // in words; empty when the barrier is satisfied and there is nothing left to do
 }
@@ -64,7 +64,7 @@ func (s *Standing) row(stream *initiative.Workstream) Row {
 	r := Row{
 		Workstream: stream,
 		Barrier:    s.BarrierOf(stream.ID),
-		Current:    stream.Phase == s.State.Phase && !s.State.Over(),
+		Current:    slices.Contains(s.Due(), stream) && !s.State.Over(),
 	}
 	for _, repo := range stream.Repos {
 		r.Cells = append(r.Cells, s.cell(stream, r.Barrier, repo))
@@ -172,6 +172,9 @@ func (s *Standing) waitsFor(stream *initiative.Workstream, b *initiative.Barrier
 	}
 	if b.Type == initiative.SharedHumanGate && b.Status != initiative.Satisfied {
 		out = append(out, "a person, with the gate of the phase")
+	}
+	if len(out) > 0 && b.Differs(stream) {
+		out = append(out, "this since the initiative began ("+initiative.ConfigFile+" has changed)")
 	}
 	return out
 }

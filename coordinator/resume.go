@@ -168,12 +168,12 @@ func (c *Coordinator) Resume(ctx context.Context, relink []string) (*Resumed, er
 	return out, nil
 }
 
-// setBack reports whether repositories have lost operations for good, or are in a run that the initiative has left:
-// even an initiative that is not blocked cannot continue with them.
+// setBack reports whether repositories have lost operations for good, are in a run that the initiative has left, or were
+// added to it since it began: even an initiative that is not blocked cannot continue with them.
 func setBack(w *initiative.Workspace, children initiative.Children, repos []string) bool {
 	return !w.State.Over() && len(repos) > 0 && !slices.ContainsFunc(repos, func(id string) bool {
 		c := children[id]
-		return c == nil || c.Lost == "" && !w.Behind(id, c)
+		return c == nil || c.Lost == "" && !w.Behind(id, c) && (c.Run() == "" || w.State.RunOf(id) != "")
 	})
 }
 
@@ -189,11 +189,11 @@ func (s *Seen) lostHint() string {
 	return ""
 }
 
-// goOnSetBack records that an initiative that is not blocked continues with what such repositories have left.
+// goOnSetBack records that an initiative that is not blocked continues with what such repositories have.
 func (c *Coordinator) goOnSetBack(ctx context.Context, tx *Tx, s *Seen, ch *initiative.Change, repos []string,
 	out *Resumed) error {
 	out.Reason = ""
-	if err := c.commit(ctx, tx, "relink", "Went on with what repositories have left", ch); err != nil {
+	if err := c.commit(ctx, tx, "relink", "Went on with the present runs of repositories", ch); err != nil {
 		return err
 	}
 	c.relinked(s, repos)
@@ -270,14 +270,13 @@ func relinkMember(w *initiative.Workspace, children initiative.Children, repo st
 			Message: "Repository " + repo + " is on the run the initiative knows already.",
 		}
 	}
-	for other := range w.State.RepoRuns.All() {
-		if other != repo && w.State.RunOf(other) == child.Run() {
-			return nil, &wire.Error{
-				Code:    wire.CodeInvalidArgument,
-				Field:   "repo_id",
-				Message: fmt.Sprintf("Repository %s is in run %s, which is that of %s.", repo, child.Run(), other),
-				Hint:    "bring the repository of " + repo + " to the place where " + initiative.ConfigFile + " says",
-			}
+	if other := w.OtherName(repo, child.Run()); other != "" {
+		return nil, &wire.Error{
+			Code:    wire.CodeInvalidArgument,
+			Field:   "repo_id",
+			Message: fmt.Sprintf("Repository %s is in run %s, which is that of %s.", repo, child.Run(), other),
+			Hint: fmt.Sprintf("bring the repository of %s to the place where %s says, or call it %s again there", repo,
+				initiative.ConfigFile, other),
 		}
 	}
 	return followRun(w, repo, child.Run(), child, env), nil

@@ -86,6 +86,16 @@ func (b *Barrier) Decisions(repo string) []string {
 	return ids.Strings(repo)
 }
 
+// Differs reports whether a workstream now asks for something else than its barrier has asked for since it began: its
+// type, its repositories or their decisions.
+func (b *Barrier) Differs(w *Workstream) bool {
+	anew := NewBarrier(w, "")
+	return b.Type != anew.Type || !sameSet(b.Required, anew.Required) ||
+		slices.ContainsFunc(b.Required, func(repo string) bool { return !sameSet(b.Decisions(repo), anew.Decisions(repo)) })
+}
+
+func sameSet(a, b []string) bool { return len(union(a, b)) == len(a) && len(union(b, a)) == len(b) }
+
 // list reads a member that names repositories, such as downstream_repos.
 func (b *Barrier) list(member string) []string { return b.raw.Strings(member) }
 

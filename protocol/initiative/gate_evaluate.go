@@ -73,7 +73,7 @@ func EvaluatePhase(w *Workspace, children Children, target string) *Evaluation {
 	if e.To != "" {
 		e.Gate = phaseGate(from, e.To)
 	}
-	streams := w.Config.PhaseWorkstreams(from)
+	streams := w.Due()
 	for _, s := range streams {
 		e.RequiredRepos = union(e.RequiredRepos, s.Repos)
 	}

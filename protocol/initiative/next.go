@@ -150,11 +150,8 @@ func stepActions(w *Workspace, children Children, news []string) (step Action, r
 		step.Reason = fmt.Sprintf("Workstream %s has a turn for %s in %s.", a.Workstream, a.Role, a.Repo)
 		return step, nil
 	}
-	for _, stream := range w.Config.PhaseWorkstreams(w.State.Phase) {
-		if no := w.waitsInVain(stream); no != nil {
-			return Action{NextAbandon, "multi abandon --reason " + wire.ShellWord("decisions were accepted in another workstream"),
-				no.Detail + " Correct the ids in " + ConfigFile + ", end this initiative, and start another one."}, nil
-		}
+	if no := w.deadEnd(); no != nil {
+		return Action{NextAbandon, "multi abandon --reason " + wire.ShellWord(no.reason), no.Detail + " " + no.wayOut}, nil
 	}
 	ev := EvaluatePhase(w, children, "")
 	if w.Config.NextPhase(w.State.Phase) == "" {
@@ -219,7 +216,7 @@ func Ending(w *Workspace, children Children) bool {
 // owing yields the repositories with a run that a barrier of the phase waits for, each with its workstream.
 func owing(w *Workspace, children Children) iter.Seq2[*Workstream, *Child] {
 	return func(yield func(*Workstream, *Child) bool) {
-		for _, stream := range w.Config.PhaseWorkstreams(w.State.Phase) {
+		for _, stream := range w.Due() {
 			b := w.BarrierOf(stream.ID)
 			if b == nil {
 				continue
@@ -238,6 +235,9 @@ func owing(w *Workspace, children Children) iter.Seq2[*Workstream, *Child] {
 func (c *Child) action(phase string, blocker *ojson.Object) []Action {
 	if c == nil || c.State == nil || c.Config == nil {
 		return nil
+	}
+	if blocker.String("code") == BlockRunMismatch && blocker.String("expected_run_id") == "" {
+		return []Action{{NextRepo, c.relink(), blocker.String("message") + " This goes on with it."}}
 	}
 	if c.State.ActiveTurns.Len() > 0 {
 		return []Action{c.run("status", blocker.String("message")+" The status there says what the turn waits for.")}

@@ -273,6 +273,9 @@ func driftText(repo, expected, actual string) string {
 	if actual == "" {
 		actual = "no run"
 	}
+	if expected == "" {
+		return fmt.Sprintf("Repository %s is on %s, which the initiative does not know.", repo, actual)
+	}
 	return fmt.Sprintf("Repository %s is on %s, but the initiative goes on with its run %s.", repo, actual, expected)
 }
 

@@ -45,13 +45,15 @@ type Assignment struct {
 type Refusal struct {
 	Reason, Detail   string
 	Workstream, Repo string
+
+	wayOut, reason string // of what no turn can bring any more: what helps, or why the initiative ends
 }
 
 // Select picks the next assignment: the first workstream of the phase with work for a repository that can take it.
 // Otherwise it returns the first refusal.
 func Select(w *Workspace, children Children) (*Assignment, *Refusal) {
 	var first *Refusal
-	for _, stream := range w.Config.PhaseWorkstreams(w.State.Phase) {
+	for _, stream := range w.Due() {
 		a, no := w.assign(stream, children)
 		if a != nil {
 			return a, nil
@@ -60,10 +62,28 @@ func Select(w *Workspace, children Children) (*Assignment, *Refusal) {
 			first = no // a finished workstream says nothing about what blocks another
 		}
 	}
+	if no := w.orphan(); no != nil && (first == nil || first.Reason == StreamComplete) {
+		first = no
+	}
 	if first == nil {
 		first = &Refusal{Reason: NoWorkstream, Detail: fmt.Sprintf("No workstream is in phase %s.", w.State.Phase)}
 	}
 	return nil, first
+}
+
+// Due returns the workstreams that are worked on now: those of the phase, after those of earlier phases that still wait.
+// A workstream is left behind where a person moves it to an earlier phase, or adds it there.
+func (w *Workspace) Due() []*Workstream {
+	var out []*Workstream
+	phases := w.Config.Phases()
+	for _, phase := range phases[:max(0, slices.Index(phases, w.State.Phase))] {
+		for _, s := range w.Config.PhaseWorkstreams(phase) {
+			if b := w.BarrierOf(s.ID); b == nil || b.Status != Satisfied || b.Waiting(w.History).Len() > 0 {
+				out = append(out, s)
+			}
+		}
+	}
+	return append(out, w.Config.PhaseWorkstreams(w.State.Phase)...)
 }
 
 // BarrierOf returns the barrier of a workstream: the one it started with, or
@@ -175,14 +195,63 @@ func (w *Workspace) inVain(stream, repo string) string {
 	return ""
 }
 
-// waitsInVain refuses a workstream that waits for such a decision; nil for any other.
+// deadEnd refuses what no turn can bring any more, in the workstreams that are due and at the end; nil if there is
+// nothing of the kind.
+func (w *Workspace) deadEnd() *Refusal {
+	for _, stream := range w.Due() {
+		if no := w.waitsInVain(stream); no != nil {
+			return no
+		}
+	}
+	return w.orphan()
+}
+
+// waitsInVain refuses a workstream that waits for a decision it can never get, or for a repository that a person has
+// taken out of it; nil for any other.
 func (w *Workspace) waitsInVain(stream *Workstream) *Refusal {
 	for _, repo := range stream.Repos {
 		if why := w.inVain(stream.ID, repo); why != "" {
-			return &Refusal{Reason: BarrierBlocked, Workstream: stream.ID, Repo: repo, Detail: why}
+			return &Refusal{
+				Reason: BarrierBlocked, Workstream: stream.ID, Repo: repo, Detail: why,
+				wayOut: "Correct the ids in " + ConfigFile + ", end this initiative, and start another one.",
+				reason: "decisions were accepted in another workstream",
+			}
+		}
+	}
+	b := w.BarrierOf(stream.ID)
+	if b == nil {
+		return nil
+	}
+	for _, repo := range b.Waiting(w.History).Keys() {
+		if !slices.Contains(stream.Repos, repo) {
+			return b.abandoned(repo, fmt.Sprintf("Barrier %s waits for repository %s as when it began, and workstream %s of %s "+
+				"no longer has it.", b.ID, repo, stream.ID, ConfigFile))
 		}
 	}
 	return nil
+}
+
+// orphan refuses the end of an initiative while a barrier waits whose workstream a person has taken out.
+func (w *Workspace) orphan() *Refusal {
+	if phases := w.Config.Phases(); len(phases) == 0 || phases[len(phases)-1] != w.State.Phase {
+		return nil // without any the configuration cannot be used
+	}
+	for _, b := range w.Barriers.All() {
+		if b.Status != Satisfied && w.Config.Workstream(b.Workstream) == nil {
+			return b.abandoned("", fmt.Sprintf("Barrier %s is %s, and %s no longer has its workstream %s.", b.ID, b.Status,
+				ConfigFile, b.Workstream))
+		}
+	}
+	return nil
+}
+
+// abandoned refuses to wait for what a person has taken out of the configuration.
+func (b *Barrier) abandoned(repo, detail string) *Refusal {
+	return &Refusal{
+		Reason: BarrierBlocked, Workstream: b.Workstream, Repo: repo, Detail: detail,
+		wayOut: "Put it back there; or end this initiative, and start another one.",
+		reason: "its workstreams were changed",
+	}
 }
 
 // available fills in the role if the repository can take the turn now.
@@ -196,6 +265,9 @@ func (w *Workspace) available(a *Assignment, stream *Workstream, children Childr
 		return refuse(ContextInvalid, "Repository %s is not a governed project that can be loaded.", a.Repo)
 	case c.State == nil:
 		return refuse(StateMissing, "%s", c.noState())
+	case w.OtherName(a.Repo, c.Run()) != "":
+		return refuse(ContextInvalid, "Repository %s is in run %s, which the initiative knows as that of %s.", a.Repo, c.Run(),
+			w.OtherName(a.Repo, c.Run()))
 	case c.Remote && c.State.ActiveTurns.Len() == 0:
 		return refuse(RemoteOnly, "%s", onServer(a.Repo, "its turns are assigned"))
 	case c.State.Status == wire.StatusBlocked:
@@ -226,6 +298,17 @@ func (w *Workspace) available(a *Assignment, stream *Workstream, children Childr
 	}
 	a.Role = role
 	return nil
+}
+
+// OtherName returns the repository that a run belongs to, if that is another one: a person has renamed it, or put a
+// clone in the place of another. A turn of that run would count twice.
+func (w *Workspace) OtherName(repo, run string) string {
+	for other := range w.State.RepoRuns.All() {
+		if other != repo && run != "" && w.State.RunOf(other) == run {
+			return other
+		}
+	}
+	return ""
 }
 
 // ahead reports whether a repository has left a phase that the initiative is in. Its run does not go back, so it

@@ -3,6 +3,7 @@
 package initiative
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -26,11 +27,18 @@ func relabel(rows []*ojson.Object, run string) []*ojson.Object {
 	return rows
 }
 
+// in brings the initiative to a phase: the barriers of those before are satisfied.
 func in(w *Workspace, phase string) *Workspace {
-	out := *w
-	out.State = w.State.Clone()
-	out.State.Phase = phase
-	return &out
+	c := &Change{State: w.State.Clone()}
+	c.State.Phase = phase
+	for _, s := range w.Config.Workstreams.All() {
+		if slices.Index(w.Config.Phases(), s.Phase) < slices.Index(w.Config.Phases(), phase) {
+			b := *w.BarrierOf(s.ID)
+			b.Status, b.Required = Satisfied, nil
+			c.put(w, &b)
+		}
+	}
+	return w.With(c)
 }
 
 func TestSelect(t *testing.T) {
@@ -55,7 +63,7 @@ func TestSelect(t *testing.T) {
 			[]string{"contract/api", "contract/web:DEC-2,DEC-3", "names/api:DEC-1"}, nil, "! dependency_pending names "},
 		{"the entry workstream goes first", "design", all, nil, "names docs dev entry_repo"},
 		{"everything is done", "design", with("names/docs:DEC-007"), nil, "! workstream_complete names "},
-		{"another phase", "ship", nil, nil, "! dependency_pending launch "},
+		{"another phase", "ship", nil, nil, "launch api dev entry_repo"},
 		{"no workstream", "void", nil, nil, "! no_assignable_workstream  "},
 		{"a sequence begins with its entry", "make", all, nil, "build web dev entry_repo"},
 		{"even when another was first", "make", with("build/api"), nil, "build web dev entry_repo"},
