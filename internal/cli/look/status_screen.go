@@ -11,6 +11,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/guards"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/shared"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/attempt"
 	"github.com/git-agentxchain/git-agentxchain/protocol/gates"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -288,6 +289,9 @@ func printGateStanding(p *term.Printer, st *status.Standing) {
 	}
 	if st.View.State.Status == wire.StatusPaused {
 		what, style = "waits for a person", p.Yellow
+		if protocol.Overtaken(st.View.State, st.View.Config) != "" {
+			what, style = "not the gate that was asked for", p.Red
+		}
 	}
 	p.Field("Gate", "%s: %s", term.OneLine(g.ID), style(what))
 	for _, reason := range g.Result.Reasons {
