@@ -285,7 +285,7 @@ func (c *course) tip() error {
 		j.commit = string(c.move.new)
 		switch {
 		case own == nil:
-			j.lost(v, e)
+			j.lost(v, e, before)
 		case c.pushed:
 			if err := j.weakened(v.path, c.move.old, before, own); err != nil {
 				return err

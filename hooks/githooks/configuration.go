@@ -3,6 +3,7 @@
 package githooks
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -43,7 +44,7 @@ func (j *judge) govern(v *governance, c newCommit, pushed bool) (*governor, erro
 	case last == nil && own == nil:
 		return nil, j.bind(own)
 	case own == nil:
-		j.lost(v, c.config)
+		j.lost(v, c.config, last)
 		return last, j.bind(last)
 	}
 	for i, g := range j.parents {
@@ -104,11 +105,9 @@ func (j *judge) adopted(c *config.Config) (bool, error) {
 }
 
 // lost reports a commit without a valid configuration where a parent is governed.
-func (j *judge) lost(v *governance, e entry) {
+func (j *judge) lost(v *governance, e entry, before *governor) {
 	f := Finding{Rule: RuleConfigLost, Path: v.path, Commit: j.commit,
-		Hint: "git restore --staged --source=HEAD -- '" + v.path +
-			"'; to move the project, or to end its governance: git agentxchain hooks uninstall, and hooks install in its new " +
-			"directory"}
+		Hint: "git restore --staged --source=HEAD -- '" + v.path + "'; " + j.leaveHint(before)}
 	switch {
 	case e.oid == "":
 		f.Message = "the configuration would be gone from a branch it governs"
@@ -118,6 +117,23 @@ func (j *judge) lost(v *governance, e entry) {
 		f.Message = "the configuration would be broken: " + j.broken(e.oid)
 	}
 	j.report(f)
+}
+
+// leaveHint says how a project is moved or given up. A clone may not have its directory any more: git writes the files
+// of a pull before the guards refuse it.
+func (j *judge) leaveHint(before *governor) string {
+	to, moved := j.movedTo(before.config.Project.ID)
+	if j.strict {
+		return "to move the project, on the server: git config --add " + projectSetting + " " +
+			quote(cmp.Or(to, "DIR")) + ", and the same for each other project"
+	}
+	uninstall := "in the top directory: git agentxchain hooks uninstall " +
+		quote(cmp.Or(strings.TrimSuffix(j.prefix, "/"), "."))
+	if !moved {
+		return "to end its governance, " + uninstall
+	}
+	return "to move the project, " + uninstall + ", the same again, then: git -C " + quote(to) +
+		" agentxchain hooks install"
 }
 
 func (j *judge) broken(content object.OID) string {

@@ -234,13 +234,13 @@ func TestInstallIsUndoneToTheByte(t *testing.T) {
 			_ = os.Remove(filepath.Join(w.dir, "file"))
 			w.git("rm", "-q", "--cached", "file")
 			_ = os.Remove(filepath.Join(w.dir, "theirs"))
-			if _, err := Uninstall(context.Background(), w.repo); err != nil {
+			if _, err := Uninstall(context.Background(), w.repo, ""); err != nil {
 				t.Fatal(err)
 			}
 			if after := w.snapshot(); after != before {
 				t.Errorf("before\n%s\nafter\n%s", before, after)
 			}
-			if r, err := Uninstall(context.Background(), w.repo); err != nil || r.Changes != nil {
+			if r, err := Uninstall(context.Background(), w.repo, ""); err != nil || r.Changes != nil {
 				t.Errorf("a second time: %v %v", r, err)
 			}
 		})
@@ -253,7 +253,7 @@ func TestUninstallKeepsWhatWasSetSince(t *testing.T) {
 	w.install()
 	w.git("config", "user.nickname", "kept")
 	w.install() // once more: settings made in between are not part of the installation
-	if _, err := Uninstall(context.Background(), w.repo); err != nil {
+	if _, err := Uninstall(context.Background(), w.repo, ""); err != nil {
 		t.Fatal(err)
 	}
 	if got := w.git("config",
@@ -281,7 +281,7 @@ func TestUnknownTextIsNeverOverwritten(t *testing.T) {
 			t.Error("an edited script was written over")
 		}
 	}
-	if _, err := Uninstall(context.Background(), w.repo); err == nil {
+	if _, err := Uninstall(context.Background(), w.repo, ""); err == nil {
 		t.Error("an edited script was removed")
 	}
 	if got, _ := os.ReadFile(path); string(got) != edited {

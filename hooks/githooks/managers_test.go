@@ -133,7 +133,7 @@ func TestManagers(t *testing.T) {
 
 func (w *world) uninstall() {
 	w.t.Helper()
-	if _, err := Uninstall(context.Background(), w.repo); err != nil {
+	if _, err := Uninstall(context.Background(), w.repo, ""); err != nil {
 		w.t.Fatal(err)
 	}
 }

@@ -3,6 +3,7 @@
 package githooks
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -139,13 +140,41 @@ func (g *guarded) configured() ([]string, error) {
 		}
 		names = append(names, more...)
 	}
-	var dirs []string
+	return configDirs(names), nil
+}
+
+// configDirs returns the directories of the configurations among names that end in NUL.
+func configDirs(names []byte) (dirs []string) {
 	for _, name := range git.NulNames(names) {
 		if dir, base := path.Split(name); base == wire.ConfigPath && !slices.Contains(dirs, dir) {
 			dirs = append(dirs, dir)
 		}
 	}
-	return dirs, nil
+	return dirs
+}
+
+// movedTo returns the directory, "." for the top, in which the judged commit or index has the project with an id. It
+// serves a hint: what cannot be read is not found.
+func (j *judge) movedTo(id string) (dir string, ok bool) {
+	list := []string{"ls-files", "-z", "--full-name"} // git starts hooks at the top
+	if j.commit != "" {
+		list = []string{"ls-tree", "-r", "-z", "--full-tree", "--name-only", j.commit}
+	}
+	names, err := j.repo.Git.Run(j.ctx, nil, list...)
+	if err != nil {
+		return "", false
+	}
+	dirs := configDirs(names)
+	at := make([]string, len(dirs))
+	for i, d := range dirs {
+		at[i] = j.commit + ":" + d + wire.ConfigPath // ":PATH" is the index
+	}
+	_ = j.repo.ReadNamed(j.ctx, at, func(i int, o git.Named) {
+		if c, _, err := config.Decode(o.Data); err == nil && c != nil && c.Project.ID == id && dirs[i] != j.prefix {
+			dir, ok = cmp.Or(strings.TrimSuffix(dirs[i], "/"), "."), true
+		}
+	})
+	return dir, ok
 }
 
 // identities are the ids of governed projects as the tips have them.

@@ -3,10 +3,12 @@
 package githooks
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -67,6 +69,23 @@ func (in *installation) guarded() []string {
 // guards reports whether the hooks judge a project. Those of a server find the projects of a push themselves.
 func (in *installation) guards(project string) bool {
 	return slices.Contains(in.Names, PreReceive) || slices.Contains(in.guarded(), project)
+}
+
+// guardedAt returns the prefix of the guarded project in a directory, which may be gone.
+func (in *installation) guardedAt(repo *git.Repository, dir string) (string, error) {
+	prefix := path.Join(repo.Prefix, filepath.ToSlash(dir))
+	if rel, err := filepath.Rel(repo.TopLevel, dir); err == nil && filepath.IsAbs(dir) {
+		prefix = filepath.ToSlash(rel)
+	}
+	if prefix = strings.TrimPrefix(prefix+"/", "./"); slices.Contains(in.guarded(), prefix) {
+		return prefix, nil
+	}
+	e := refuse(wire.CodeInvalidArgument, "the guards do not judge a project in %s", wire.Quoted(dir))
+	for _, p := range in.guarded() {
+		e.Hint += ", " + cmp.Or(strings.TrimSuffix(p, "/"), "the top directory")
+	}
+	e.Hint = "they judge: " + strings.TrimPrefix(e.Hint, ", ")
+	return "", e
 }
 
 // projectAround returns the prefix of the governed project in which a command was started, by the files of the work

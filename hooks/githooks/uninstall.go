@@ -18,13 +18,20 @@ import (
 
 // Uninstall removes the hooks: earlier hooks are restored byte for byte, and so is the configuration unless it has
 // changed since. A script that has changed since stays where it is (githooks_foreign). Without an installation it
-// does nothing. In one of several guarded projects it leaves the hooks to the others, which are Kept.
-func Uninstall(ctx context.Context, repo *git.Repository) (*Result, error) {
+// does nothing. In one of several guarded projects it leaves the hooks to the others, which are Kept. A dir names the
+// directory of the project, from where the command was started; it need not exist any more.
+func Uninstall(ctx context.Context, repo *git.Repository, dir string) (*Result, error) {
 	rec, err := loadRecord(repo.CommonDir)
 	if err != nil || rec == nil {
 		return &Result{}, err
 	}
 	project, inOne := projectAround(repo)
+	if dir != "" {
+		if project, err = rec.guardedAt(repo, dir); err != nil {
+			return nil, err
+		}
+		inOne = true
+	}
 	if !inOne || rec.guards(project) && len(rec.Projects) < 2 {
 		return uninstall(ctx, repo, rec)
 	}

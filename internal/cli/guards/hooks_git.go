@@ -42,8 +42,15 @@ func newGitHooksCommands(f *term.Factory) []*ucli.Command {
 				"a directory of ours that forwards everything to it. Also defines the merge driver and the text "+
 				"conversion for ledgers. Installing twice changes nothing.",
 			func(ctx context.Context, f *term.Factory) error { return runHooksInstall(ctx, f, server) }, serverFlag),
-		simple("uninstall", "remove the guards and restore what was there before",
-			"Restores the earlier hooks and configuration, byte for byte. Settings that were changed since stay.", runHooksUninstall),
+		{
+			Name:      "uninstall",
+			Usage:     "remove the guards and restore what was there before",
+			ArgsUsage: "[DIRECTORY]",
+			Description: "Restores the earlier hooks and configuration, byte for byte. Settings that were changed since stay. " +
+				"Of several projects in the repository, only the one in DIRECTORY is no longer judged (default: the one that " +
+				"the command runs in). The directory need not exist any more.",
+			Action: func(c *ucli.Context) error { return runHooksUninstall(c.Context, f, c.Args().First()) },
+		},
 		simple("status", "check whether the guards still run",
 			"A hook manager that overwrites our hooks, or a setting that makes git look elsewhere, silently "+
 				"switches a guard off. Exit status 1 if a guard does not run.", runHooksStatus),
@@ -149,12 +156,12 @@ func hooksResult(res *githooks.Result) *ojson.Object {
 		"chained", chained, "changes", changes)
 }
 
-func runHooksUninstall(ctx context.Context, f *term.Factory) error {
+func runHooksUninstall(ctx context.Context, f *term.Factory, project string) error {
 	repo, err := shared.Repository(ctx, f, runner.DiscoverRepository)
 	if err != nil {
 		return err
 	}
-	res, err := githooks.Uninstall(ctx, repo)
+	res, err := githooks.Uninstall(ctx, repo, project)
 	if err != nil {
 		return err
 	}
@@ -164,7 +171,8 @@ func runHooksUninstall(ctx context.Context, f *term.Factory) error {
 			p.Println("No guards were installed here.")
 			return
 		case len(res.Kept) > 0:
-			p.Printf("The guards judge this project no longer. They stay for %s.\n", projectDirs(res.Kept))
+			p.Printf("The guards judge %s no longer. They stay for %s.\n",
+				term.OneLine(cmp.Or(project, "this project")), projectDirs(res.Kept))
 			return
 		}
 		p.Println("The guards are gone; the hooks and settings that were there are back.")
