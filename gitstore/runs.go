@@ -112,7 +112,8 @@ func (s *Store) Chain(ctx context.Context, run string, op object.OID) ([]chain.O
 	return ops, err
 }
 
-// RunsInUse returns the runs that work trees of this repository are in, each with one of these work trees.
+// RunsInUse returns the runs that work trees of this repository are in, each with the directory of its project in one of them.
+// The other projects of the repository count as well.
 func (s *Store) RunsInUse(ctx context.Context) (map[string]string, error) {
 	out := make(map[string]string)
 	if name := s.CurrentRun(); name != "" {
@@ -122,19 +123,24 @@ func (s *Store) RunsInUse(ctx context.Context) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	projects := chain.ProjectsIn(ctx, s.repo, "HEAD")
+	if !slices.Contains(projects, s.prefix) {
+		projects = append(projects, s.prefix)
+	}
 	for line := range strings.Lines(string(list)) {
 		dir, ok := strings.CutPrefix(strings.TrimRight(line, "\r\n"), "worktree ")
 		if !ok {
 			continue
 		}
-		file := filepath.Join(filepath.FromSlash(dir), filepath.FromSlash(s.prefix),
-			filepath.FromSlash(string(wire.DocState)))
-		data, err := git.ReadBounded(file, workdir.MaxDocument)
-		if err != nil {
-			continue
-		}
-		if name, err := runOf(document{data, true}); err == nil && name != "" && out[name] == "" {
-			out[name] = dir
+		for _, prefix := range projects {
+			in := filepath.Join(filepath.FromSlash(dir), filepath.FromSlash(prefix))
+			data, err := git.ReadBounded(filepath.Join(in, filepath.FromSlash(string(wire.DocState))), workdir.MaxDocument)
+			if err != nil {
+				continue
+			}
+			if name, err := runOf(document{data, true}); err == nil && name != "" && out[name] == "" {
+				out[name] = in
+			}
 		}
 	}
 	return out, nil

@@ -5,6 +5,7 @@ package archiving
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"strings"
 	"time"
@@ -100,13 +101,13 @@ func Archive(ctx context.Context, s *gitstore.Store, opt Options) (*Done, error)
 			done.InUse[name] = where
 			continue
 		}
-		e, err := archiveEntry(ctx, s.Repository(), name, tip, known[name], list[name])
+		e, err := archiveEntry(ctx, s, name, tip, known[name], list[name])
 		if err != nil {
 			return nil, err
 		}
 		if where != "" {
 			return nil, fail.Errorf(CodeRunInUse, nil, "run %s is the one that the work tree %s is in", name, where).
-				WithHint("archive it when another run has begun there; git agentxchain assign --new-run begins one")
+				WithHint("archive it when another run has begun there; %s begins one", in(s, where, "assign --new-run"))
 		}
 		done.Archived = append(done.Archived, e)
 	}
@@ -145,12 +146,30 @@ func endedBefore(
 	return names, states, nil
 }
 
+// in returns a command that is to be given in a directory.
+func in(s *gitstore.Store, dir, rest string) string {
+	if dir == s.Dir() {
+		return "git agentxchain " + rest
+	}
+	return (&gitstore.Project{Dir: dir}).In(rest)
+}
+
+// abandonCommand returns the command that ends the run of an operation, which may be of another project.
+func abandonCommand(ctx context.Context, s *gitstore.Store, op object.OID) string {
+	dir := s.Dir()
+	if p := s.Beside(ctx).Of(ctx, op); p != nil {
+		dir = cmp.Or(p.Dir, dir)
+	}
+	return in(s, dir, "abandon")
+}
+
 // archiveEntry returns the entry of a run to be archived, without its number of operations. st is its state if
 // already read.
 func archiveEntry(
-	ctx context.Context, repo *git.Repository, name string, tip object.OID, st *run.State,
+	ctx context.Context, s *gitstore.Store, name string, tip object.OID, st *run.State,
 	before *archive.Entry,
 ) (*archive.Entry, error) {
+	repo := s.Repository()
 	if err := proof.Believe(ctx, repo, name, tip); err != nil {
 		return nil, err
 	}
@@ -162,7 +181,7 @@ func archiveEntry(
 	}
 	if !st.Status.Ended() {
 		return nil, fail.Errorf(CodeRunNotEnded, nil, "run %s is not over: it is %s", name, st.Status).
-			WithHint("archive it when it is complete; git agentxchain abandon ends it for good")
+			WithHint("archive it when it is complete; %s ends it for good", abandonCommand(ctx, s, tip))
 	}
 	c, err := record.NewReader(ctx, repo).Commit(tip)
 	if err != nil {
