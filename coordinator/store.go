@@ -107,11 +107,18 @@ func writeNew(root *os.Root, f initiative.File) error {
 }
 
 func noConfig(dir string) *wire.Error {
-	return &wire.Error{
+	e := &wire.Error{
 		Code:    initiative.CodeConfigMissing,
 		Field:   initiative.ConfigFile,
 		Message: fmt.Sprintf("There is no %s in %s.", initiative.ConfigFile, dir),
 		Hint: "run this in the directory that holds " + initiative.ConfigFile + ", or name it with -C; " + Program +
 			" multi new PATH... writes one",
 	}
+	for below, up := dir, filepath.Dir(dir); up != below; below, up = up, filepath.Dir(up) {
+		if _, err := os.Lstat(filepath.Join(up, initiative.ConfigFile)); err == nil {
+			e.Hint = "there is one above: " + Program + " -C " + wire.ShellWord(up) + " multi status"
+			break
+		}
+	}
+	return e
 }

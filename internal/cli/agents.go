@@ -19,6 +19,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/personfile"
 	"github.com/git-agentxchain/git-agentxchain/internal/scaffold"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/runner"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
 
@@ -91,6 +92,9 @@ func runAgentsInstall(ctx context.Context, f *term.Factory, names []string, o ag
 		for _, c := range changes {
 			p.Field(changeLabel(c.word), "%s", term.OneLine(c.file.Path))
 		}
+		if !o.Remove {
+			notePlace(p, r)
+		}
 		switch {
 		case differs && o.Check:
 			p.Println("\nNothing was changed.")
@@ -102,6 +106,14 @@ func runAgentsInstall(ctx context.Context, f *term.Factory, names []string, o ag
 		return term.ErrFindings()
 	}
 	return nil
+}
+
+// notePlace says that a file for other programs is not where they look when they are opened at the top of the repository.
+func notePlace(p *term.Printer, r *runner.Runner) {
+	if prefix := r.Record().Repository().Prefix; prefix != "" {
+		p.Field("Note", "programs opened at the top of the repository do not read it there; open them in %s",
+			term.OneLine(strings.TrimSuffix(prefix, "/")))
+	}
 }
 
 // changeLabel returns the word for a file's change.

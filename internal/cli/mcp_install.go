@@ -107,6 +107,7 @@ func writeMCPFile(ctx context.Context, f *term.Factory, c *mcpclients.Client) er
 		if c.Trust != "" {
 			p.Field("Note", "%s", c.Trust)
 		}
+		notePlace(p, r)
 		if action != "unchanged" {
 			p.Println("\nCommit it: a turn starts from a clean work tree.")
 		}
