@@ -51,11 +51,16 @@ func (s *Store) Beside(ctx context.Context) Beside {
 	return b
 }
 
-// Has reports whether one of them has the id.
-func (b Beside) Has(id string) bool { _, ok := b.dirs[id]; return ok }
-
 // Project is a governed project beside that of a store.
 type Project struct{ ID, Dir string }
+
+// Named returns the one with an id, nil for none.
+func (b Beside) Named(id string) *Project {
+	if dir, ok := b.dirs[id]; ok {
+		return &Project{ID: id, Dir: dir}
+	}
+	return nil
+}
 
 // In returns the command that does in the project what the rest says, "" where the project is not checked out.
 func (p *Project) In(rest string) string {

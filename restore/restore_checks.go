@@ -39,12 +39,16 @@ func (t *restoring) sameProject(ctx context.Context) error {
 	if theirs == here && here != "" {
 		return nil
 	}
-	return &wire.Error{
+	e := &wire.Error{
 		Code:    CodeProjectMismatch,
 		Field:   "project.id",
 		Message: fmt.Sprintf("It was exported from the project %s, and this is %s.", named(theirs), named(here)),
 		Hint:    "change to a clone of the project it was exported from",
 	}
+	if p := t.store.Beside(ctx).Named(theirs); p != nil && p.Dir != "" {
+		e.Hint = "this repository has that project: " + p.In("restore FILE")
+	}
+	return e
 }
 
 func named(id string) string {

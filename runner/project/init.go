@@ -66,7 +66,7 @@ func InstalledAgents() []string {
 func ownID(ctx context.Context, s *gitstore.Store) string {
 	dir, others := s.Dir(), s.Beside(ctx)
 	id := scaffold.ProjectID(filepath.Base(dir))
-	for others.Has(id) && dir != s.Repository().TopLevel && dir != filepath.Dir(dir) {
+	for others.Named(id) != nil && dir != s.Repository().TopLevel && dir != filepath.Dir(dir) {
 		dir = filepath.Dir(dir)
 		id = scaffold.ProjectID(filepath.Base(dir)) + "-" + id
 	}
