@@ -8,6 +8,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"path"
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
@@ -331,19 +332,22 @@ func (c *Coordinator) approved(ctx context.Context, st *initiative.State, histor
 		initiative.NewHistory(was, st.SuperRunID).Passed())
 }
 
-// recordable refuses files that pass a gate without its people, or choose other people: another program has written
-// them, and they are neither recorded nor continued. tip is the newest recorded change, at the change with these
-// files; "" for none.
+// recordable refuses files that no other machine would believe, or that pass a gate without its people, or choose other
+// people: another program or a person has written them, and they are neither recorded nor continued. What is recorded
+// once cannot be taken out of the record. tip is the newest recorded change, at the change with these files; "" for none.
 func (c *Coordinator) recordable(ctx context.Context, tx *Tx, in *record.Initiative, tip, at object.OID) error {
 	st := tx.Docs.State
-	var recorded []byte
-	if tip != "" && at == "" {
-		files, err := record.InitiativeFiles(ctx, c.repository(ctx).Repository(), tip)
-		if err != nil {
+	anew := false
+	var recorded map[string][]byte
+	if tip != "" && (at == "" || at == tip) {
+		var err error
+		if recorded, err = record.InitiativeFiles(ctx, c.repository(ctx).Repository(), tip); err != nil {
 			return err
 		}
-		recorded = files[initiative.HistoryPath]
-		was, err := stateOf(files)
+		anew = at == "" || !bytes.Equal(recorded[initiative.ConfigFile], in.Files[initiative.ConfigFile])
+	}
+	if anew {
+		was, err := stateOf(recorded)
 		if err == nil && was.AuthorityBase != st.AuthorityBase {
 			return &wire.Error{
 				Code:    CodeUnapproved,
@@ -352,23 +356,41 @@ func (c *Coordinator) recordable(ctx context.Context, tx *Tx, in *record.Initiat
 				Hint:    Program + " multi restore brings back what is recorded",
 			}
 		}
+		if now := tx.Docs.Config.ProjectID; err == nil && now != was.ProjectID {
+			return &wire.Error{
+				Code:  record.CodeForeignRun,
+				Field: initiative.ConfigFile,
+				Message: fmt.Sprintf("project.id of %s is %s, and the initiative belongs to project %s.", initiative.ConfigFile,
+					ojson.Shown(now), ojson.Shown(was.ProjectID)),
+				Hint: "change it back; an initiative keeps the project that it began with",
+			}
+		}
 	}
 	a, err := c.judging(ctx, st, tip, nil, false)
-	if err != nil || !a.asks() {
+	if err != nil || !anew && !a.asks() {
 		return err
 	}
 	why := initiative.Unfounded(in.Files, st.SuperRunID)
-	if why == "" && !bytes.HasPrefix(in.Files[initiative.HistoryPath], recorded) {
-		why = "rows of the history that are recorded are gone or were changed" // a denial, or a yes
+	for _, name := range initiative.Ledgers() {
+		if why == "" && !bytes.HasPrefix(in.Files[name], recorded[name]) {
+			why = "rows of " + path.Base(name) + " that are recorded are gone or were changed" // a denial, or a yes
+		}
 	}
 	if why != "" {
-		return &wire.Error{
-			Code:    CodeUnapproved,
+		e := &wire.Error{
+			Code:    record.CodeUnproven,
 			Field:   initiative.StatePath,
 			Message: "The files of the initiative are not valid: " + sentence(why),
 			Hint: Program + " multi restore brings back what is recorded; if " + initiative.ConfigFile +
 				" was changed, change its phases back",
 		}
+		if a.asks() {
+			e.Code = CodeUnapproved
+		}
+		return e
+	}
+	if !a.asks() {
+		return nil
 	}
 	return a.unapproved(ctx, tx.Docs.History, 0)
 }

@@ -56,7 +56,7 @@ func (c *Coordinator) Restore(ctx context.Context, opt RestoreOptions) (*Restore
 	defer c.end(ctx, tx)
 	r := &restoring{c: c, tx: tx, home: home, opt: opt, out: &Restored{}}
 	if err := c.catchUpRecord(ctx, tx); err != nil {
-		if e := refusalOf(err); e == nil || e.Code != CodeUnapproved || opt.Files != nil {
+		if e := refusalOf(err); e == nil || e.Code != CodeUnapproved && e.Code != record.CodeUnproven || opt.Files != nil {
 			return nil, err
 		}
 		r.forged = true
