@@ -175,9 +175,11 @@ func (e *Evaluation) phase(w *Workspace, c *Child, from string) {
 	phases := w.Config.Phases()
 	if at, due := slices.Index(phases, c.State.Phase),
 		slices.Index(phases, from); at < due && c.State.Status != wire.StatusCompleted {
-		e.block(BlockNotReady, fmt.Sprintf("Repository %s is in phase %s and has not reached %s.", c.ID, c.State.Phase,
-			from),
-			"repo_id", c.ID, "current_phase", c.State.Phase, "required_phase", from)
+		text := fmt.Sprintf("Repository %s is in phase %s and has not reached %s.", c.ID, c.State.Phase, from)
+		if at < 0 {
+			text = fmt.Sprintf("Repository %s is in phase %s, which %s does not have.", c.ID, c.State.Phase, ConfigFile)
+		}
+		e.block(BlockNotReady, text, "repo_id", c.ID, "current_phase", c.State.Phase, "required_phase", from)
 	}
 }
 

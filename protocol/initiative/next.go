@@ -132,6 +132,23 @@ func NextActions(w *Workspace, children Children) []Action {
 		step, repos := stepActions(w, children, news)
 		out = append(repos, step)
 	}
+	return append(out, misaligned(w, children)...)
+}
+
+// misaligned returns what to do about repositories whose phases are no longer those of the initiative: the work stops
+// where one comes to a phase that the other does not have.
+func misaligned(w *Workspace, children Children) (out []Action) {
+	for _, repo := range w.Config.Repos.Keys() {
+		c := children[repo]
+		if c == nil || c.State == nil || len(w.Config.Phases()) == 0 {
+			continue
+		}
+		if p := CheckPhases(w.Config, c); p != nil {
+			out = append(out, c.run("config adopt", "The phases differ: "+p.Message+". Give both the same first, in "+
+				wire.ConfigPath+" or in "+ConfigFile+". Where its run cannot go back, abandon it there. "+
+				c.another()))
+		}
+	}
 	return out
 }
 
@@ -197,7 +214,7 @@ func waitingFor(w *Workspace, children Children, ev *Evaluation) (waits []string
 		waits = append(waits, b.String("message"))
 		if len(repos) < maxReasons && !slices.Contains(told, repo) {
 			told = append(told, repo)
-			repos = append(repos, children[repo].action(w.State.Phase, b)...)
+			repos = append(repos, children[repo].action(w, b)...)
 		}
 	}
 	return waits, repos
@@ -232,12 +249,15 @@ func owing(w *Workspace, children Children) iter.Seq2[*Workstream, *Child] {
 
 // action returns what moves on the run of a repository that a gate waits for: one that is at work, behind, blocked,
 // or at a gate of its own. Only the repository shows what a turn at work waits for, its agent or a person.
-func (c *Child) action(phase string, blocker *ojson.Object) []Action {
+func (c *Child) action(w *Workspace, blocker *ojson.Object) []Action {
 	if c == nil || c.State == nil || c.Config == nil {
 		return nil
 	}
 	if blocker.String("code") == BlockRunMismatch && blocker.String("expected_run_id") == "" {
 		return []Action{{NextRepo, c.relink(), blocker.String("message") + " This goes on with it."}}
+	}
+	if blocker.String("code") == BlockNotReady && !slices.Contains(w.Config.Phases(), c.State.Phase) {
+		return nil // what its phases are to be comes first
 	}
 	if c.State.ActiveTurns.Len() > 0 {
 		return []Action{c.run("status", blocker.String("message")+" The status there says what the turn waits for.")}
@@ -255,8 +275,8 @@ func (c *Child) action(phase string, blocker *ojson.Object) []Action {
 		return nil
 	}
 	why := blocker.String("message")
-	if c.State.Phase != phase {
-		why = fmt.Sprintf("Repository %s is in phase %s, the initiative in %s.", c.ID, c.State.Phase, phase)
+	if c.State.Phase != w.State.Phase {
+		why = fmt.Sprintf("Repository %s is in phase %s, the initiative in %s.", c.ID, c.State.Phase, w.State.Phase)
 	}
 	command, whole := strings.CutPrefix(next.Command, "git agentxchain ")
 	if !whole {
