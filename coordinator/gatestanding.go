@@ -61,7 +61,11 @@ func (g *GateStanding) explain(next []initiative.Action, asker string) {
 		case g.Signed:
 			a.Command += " --sign"
 		}
-		if len(g.Missing) > 0 {
+		if len(g.Counting)+len(g.Missing) < g.Need {
+			a.Reason += fmt.Sprintf(" It has %d of %d approvals, and too few people are left whose yes would count: name those who left "+
+				"in %s again, or end the initiative with %s multi abandon --reason TEXT.", len(g.Counting), g.Need,
+				initiative.ConfigFile, Program)
+		} else if len(g.Missing) > 0 {
 			a.Reason += fmt.Sprintf(" It has %d of %d approvals, and waits for %s.", len(g.Counting), g.Need,
 				wire.ListSome(g.Missing, 5))
 		}

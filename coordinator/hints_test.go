@@ -4,9 +4,11 @@ package coordinator
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
+	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -66,5 +68,22 @@ func TestHintsOfARepositoryNameWhatWorksInTheWorkspace(t *testing.T) {
 	if have := inRepo("api", "/x y",
 		&wire.Error{Hint: "git agentxchain accept"}).(*wire.Error).Hint; have != "git agentxchain -C '/x y' accept" {
 		t.Errorf("a place with a space: %q", have)
+	}
+}
+
+// Of the people whom the beginning of an initiative names, the file may no longer name enough.
+func TestTooFewAreLeft(t *testing.T) {
+	for _, c := range []struct {
+		missing []string
+		want    string
+	}{
+		{[]string{"bob@example.org"}, "too few people are left"},
+		{[]string{"bob@example.org", "cy@example.org"}, "waits for bob@example.org, cy@example.org"},
+	} {
+		next := []initiative.Action{{Code: initiative.NextGate, Command: "multi approve-gate"}}
+		(&GateStanding{Need: 2, Missing: c.missing}).explain(next, "eve@example.org")
+		if !strings.Contains(next[0].Reason, c.want) {
+			t.Errorf("%v: %s", c.missing, next[0].Reason)
+		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"context"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
@@ -238,7 +239,9 @@ func (a *approvals) changed(ctx context.Context, now *initiative.Config) []strin
 	}
 	var out []string
 	for _, d := range ojson.Differences(then, now.Raw) {
-		out = append(out, d.At)
+		if !slices.Contains(out, d.At) { // of a list, what left it and what came
+			out = append(out, d.At)
+		}
 	}
 	return out
 }
