@@ -114,6 +114,10 @@ func noConfig(dir string) *wire.Error {
 		Hint: "run this in the directory that holds " + initiative.ConfigFile + ", or name it with -C; " + Program +
 			" multi new PATH... writes one",
 	}
+	if _, err := os.Lstat(filepath.Join(dir, filepath.FromSlash(initiative.StatePath))); err == nil {
+		e.Hint = "an initiative is under way here; the file as it was committed: git checkout HEAD -- " + initiative.ConfigFile
+		return e
+	}
 	for below, up := dir, filepath.Dir(dir); up != below; below, up = up, filepath.Dir(up) {
 		if _, err := os.Lstat(filepath.Join(up, initiative.ConfigFile)); err == nil {
 			e.Hint = "there is one above: " + Program + " -C " + wire.ShellWord(up) + " multi status"
