@@ -3,9 +3,9 @@
 package chain
 
 import (
-	"bytes"
 	"context"
 	"path"
+	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
@@ -20,8 +20,13 @@ func ProjectsIn(ctx context.Context, repo *git.Repository, rev string) (dirs []s
 	if err != nil {
 		return nil // no commit yet
 	}
-	for name := range bytes.SplitSeq(out, []byte{0}) {
-		if dir, base := path.Split(string(name)); base == wire.ConfigPath {
+	return ConfigDirs(out)
+}
+
+// ConfigDirs returns the directories of the configurations among names that end in NUL, each once.
+func ConfigDirs(names []byte) (dirs []string) {
+	for _, name := range git.NulNames(names) {
+		if dir, base := path.Split(name); base == wire.ConfigPath && !slices.Contains(dirs, dir) {
 			dirs = append(dirs, dir)
 		}
 	}

@@ -261,9 +261,5 @@ func ProjectAt(ctx context.Context, r *git.Repository, op object.OID) (string, e
 	if err != nil {
 		return "", err
 	}
-	cfg, _, err := config.Decode(data)
-	if err != nil || cfg == nil {
-		return "", nil
-	}
-	return cfg.Project.ID, nil
+	return ProjectOf(data), nil
 }

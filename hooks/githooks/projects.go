@@ -12,7 +12,6 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
-	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -140,17 +139,7 @@ func (g *guarded) configured() ([]string, error) {
 		}
 		names = append(names, more...)
 	}
-	return configDirs(names), nil
-}
-
-// configDirs returns the directories of the configurations among names that end in NUL.
-func configDirs(names []byte) (dirs []string) {
-	for _, name := range git.NulNames(names) {
-		if dir, base := path.Split(name); base == wire.ConfigPath && !slices.Contains(dirs, dir) {
-			dirs = append(dirs, dir)
-		}
-	}
-	return dirs
+	return chain.ConfigDirs(names), nil
 }
 
 // movedTo returns the directory, "." for the top, in which the judged commit or index has the project with an id. It
@@ -164,13 +153,13 @@ func (j *judge) movedTo(id string) (dir string, ok bool) {
 	if err != nil {
 		return "", false
 	}
-	dirs := configDirs(names)
+	dirs := chain.ConfigDirs(names)
 	at := make([]string, len(dirs))
 	for i, d := range dirs {
 		at[i] = j.commit + ":" + d + wire.ConfigPath // ":PATH" is the index
 	}
 	_ = j.repo.ReadNamed(j.ctx, at, func(i int, o git.Named) {
-		if c, _, err := config.Decode(o.Data); err == nil && c != nil && c.Project.ID == id && dirs[i] != j.prefix {
+		if id != "" && chain.ProjectOf(o.Data) == id && dirs[i] != j.prefix {
 			dir, ok = cmp.Or(strings.TrimSuffix(dirs[i], "/"), "."), true
 		}
 	})
@@ -235,8 +224,8 @@ func (g *guarded) idsAt(dir string) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		if c, _, err := config.Decode(data); err == nil && c != nil && !slices.Contains(ids, c.Project.ID) {
-			ids = append(ids, c.Project.ID)
+		if id := chain.ProjectOf(data); id != "" && !slices.Contains(ids, id) {
+			ids = append(ids, id)
 		}
 	}
 	if g.ids.at == nil {
