@@ -340,16 +340,20 @@ func (c *Coordinator) approved(ctx context.Context, st *initiative.State, histor
 // once cannot be taken out of the record. tip is the newest recorded change, at the change with these files; "" for none.
 func (c *Coordinator) recordable(ctx context.Context, tx *Tx, in *record.Initiative, tip, at object.OID) error {
 	st := tx.Docs.State
-	anew := false
+	anew := tip != "" && at == ""
+	if tip != "" && at == tip { // only the configuration can differ
+		was, err := record.InitiativeFile(ctx, c.repository(ctx).Repository(), tip, initiative.ConfigFile)
+		if err != nil {
+			return err
+		}
+		anew = !bytes.Equal(was, in.Files[initiative.ConfigFile])
+	}
 	var recorded map[string][]byte
-	if tip != "" && (at == "" || at == tip) {
+	if anew {
 		var err error
 		if recorded, err = record.InitiativeFiles(ctx, c.repository(ctx).Repository(), tip); err != nil {
 			return err
 		}
-		anew = at == "" || !bytes.Equal(recorded[initiative.ConfigFile], in.Files[initiative.ConfigFile])
-	}
-	if anew {
 		was, err := stateOf(recorded)
 		if err == nil && was.AuthorityBase != st.AuthorityBase {
 			return &wire.Error{

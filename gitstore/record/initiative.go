@@ -64,6 +64,16 @@ func InitiativeFiles(ctx context.Context, r *git.Repository, op object.OID) (map
 	return files, nil
 }
 
+// InitiativeFile returns one file in a record of an initiative, nil if it has none.
+func InitiativeFile(ctx context.Context, r *git.Repository, op object.OID, path string) ([]byte, error) {
+	t := NewReader(ctx, r)
+	c, err := t.Commit(op)
+	if err != nil {
+		return nil, err
+	}
+	return fileOf(t, c, path)
+}
+
 // initiativeTree lists the files of a record; anything else in it is refused.
 func initiativeTree(r *Reader, tree object.OID) (map[string]object.OID, error) {
 	files := make(map[string]object.OID)
