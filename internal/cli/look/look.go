@@ -9,6 +9,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -89,28 +90,60 @@ func (o listOptions) ofRun(id, current string) bool {
 type runFinder struct {
 	current string
 	begun   time.Time         // of the current run
-	turns   map[string]string // turn -> its run; nil if the rows name their run
+	turns   map[string]string // turn -> its run, of the accepted turns read so far
+	next    func() (turn, run string, ok bool)
+	stop    func()
+	err     error
 }
 
-func newRunFinder(ctx context.Context, r *runner.Runner, v *runner.View, l wire.Ledger) (*runFinder, error) {
-	x := &runFinder{current: v.Run}
+// newRunFinder returns a finder that reads the accepted turns, newest first, only as far back as the rows ask for:
+// the newest decisions of a long run do not cost the reading of it all. Its user closes it.
+func newRunFinder(ctx context.Context, r *runner.Runner, v *runner.View, l wire.Ledger) *runFinder {
+	x := &runFinder{current: v.Run, turns: make(map[string]string)}
 	x.begun, _ = wire.ParseTime(wire.OrEmpty(v.State.CreatedAt))
-	if l != wire.LedgerDecisions {
-		return x, nil
-	}
-	x.turns = make(map[string]string)
-	_, err := r.Record().ViewRows(ctx, v, wire.LedgerHistory, 1, func(row *ojson.Object) bool {
-		x.turns[row.String("turn_id")] = row.String("run_id")
-		return false // nothing is kept
+	x.next, x.stop = iter.Pull2(func(yield func(turn, run string) bool) {
+		if l != wire.LedgerDecisions {
+			return // the rows name their run
+		}
+		stopped := false
+		_, x.err = r.Record().ViewRows(ctx, v, wire.LedgerHistory, 1, func(row *ojson.Object) bool {
+			stopped = stopped || !yield(row.String("turn_id"), row.String("run_id"))
+			return stopped // the one row that is kept ends the reading
+		})
 	})
-	return x, err
+	return x
+}
+
+// close ends the reading and returns what went wrong in it.
+func (x *runFinder) close() error {
+	x.stop()
+	return x.err
+}
+
+// ofTurn returns the run of an accepted turn, "" for no turn and for one that is not in the history.
+func (x *runFinder) ofTurn(turn string) string {
+	for turn != "" {
+		if id, ok := x.turns[turn]; ok {
+			return id
+		}
+		read, id, ok := x.next()
+		if !ok {
+			return ""
+		}
+		x.turns[read] = id
+	}
+	return ""
 }
 
 // of returns the run of a row, "" if it is an earlier one that the row does not name.
 func (x *runFinder) of(row *ojson.Object) string {
-	id := cmp.Or(row.String("run_id"), x.turns[row.String("turn_id")], x.turns[row.String("requested_by_turn")])
-	if id != "" {
+	if id := row.String("run_id"); id != "" {
 		return id
+	}
+	for _, k := range [...]string{"turn_id", "requested_by_turn"} {
+		if id := x.ofTurn(row.String(k)); id != "" {
+			return id
+		}
 	}
 	for _, k := range [...]string{"timestamp", "created_at", "failed_at"} {
 		if at, err := wire.ParseTime(row.String(k)); err == nil && at.Before(x.begun) {
@@ -131,13 +164,11 @@ func readRows(ctx context.Context, f *term.Factory, l wire.Ledger, o listOptions
 }
 
 func rowsOf(ctx context.Context, r *runner.Runner, v *runner.View, l wire.Ledger, o listOptions,
-	keep func(*ojson.Object) bool) ([]*ojson.Object, error) {
+	keep func(*ojson.Object) bool) (_ []*ojson.Object, err error) {
 	ofRun := func(*ojson.Object) bool { return true }
 	if !o.All {
-		runs, err := newRunFinder(ctx, r, v, l)
-		if err != nil {
-			return nil, err
-		}
+		runs := newRunFinder(ctx, r, v, l)
+		defer func() { err = cmp.Or(err, runs.close()) }()
 		ofRun = func(row *ojson.Object) bool { return o.ofRun(runs.of(row), v.Run) }
 	}
 	lines, err := r.Record().ViewRows(ctx, v, l, o.Limit, func(row *ojson.Object) bool {
@@ -259,11 +290,15 @@ func runDecisions(ctx context.Context, f *term.Factory, o listOptions, governanc
 	}
 	runOf := func(*ojson.Object) string { return "" } // a list of one run names none
 	if o.All {
-		runs, err := newRunFinder(ctx, r, v, read)
-		if err != nil {
+		runs := newRunFinder(ctx, r, v, read)
+		names := make(map[*ojson.Object]string, len(rows))
+		for _, row := range rows {
+			names[row] = runs.of(row)
+		}
+		if err := runs.close(); err != nil {
 			return err
 		}
-		runOf = runs.of
+		runOf = func(row *ojson.Object) string { return names[row] }
 	}
 	f.Out.Emit(ojson.NewObject("decisions", rows), func(p *term.Printer) {
 		if len(rows) == 0 {
