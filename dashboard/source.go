@@ -68,30 +68,20 @@ func (s *live) operations(ctx context.Context, before []runner.OpInfo) ([]runner
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, limit := range []int{32, 1024, 0} {
-		if len(before) == 0 {
-			limit = 0
+	var ops []runner.OpInfo
+	for op, err := range s.r.Record().Back(ctx, "") {
+		if runner.ErrorCode(err) == "no_run" {
+			return nil, nil
 		}
-		ops, err := s.r.Record().Log(ctx, "", limit)
 		if err != nil {
-			if code := runner.ErrorCode(err); code == "no_run" {
-				return nil, nil
-			}
 			return nil, err
 		}
-		if limit == 0 {
-			return ops, nil
+		if len(before) > 0 && op.Op == before[0].Op {
+			return append(ops, before...), nil
 		}
-		for i := range ops {
-			if ops[i].Op == before[0].Op {
-				return append(ops[:i:i], before...), nil
-			}
-		}
-		if len(ops) < limit {
-			return ops, nil
-		}
+		ops = append(ops, op)
 	}
-	return nil, nil
+	return ops, nil
 }
 
 func (s *live) initiative(ctx context.Context) (*coordinator.Standing, error) {

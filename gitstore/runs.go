@@ -4,6 +4,7 @@ package gitstore
 
 import (
 	"context"
+	"iter"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -96,6 +97,16 @@ func (s *Store) NoRunHere(ctx context.Context) error {
 		len(refs), one).
 		WithHint("git agentxchain repair --from-ref %s brings it here; a command that takes a run can name one of "+
 			"git agentxchain runs", one)
+}
+
+// Back yields the operations of a run, newest first, and reads no further than its user takes them. An empty run is the
+// current one.
+func (s *Store) Back(ctx context.Context, run string) iter.Seq2[chain.OpInfo, error] {
+	_, tip, err := s.Newest(ctx, run)
+	if err != nil {
+		return func(yield func(chain.OpInfo, error) bool) { yield(chain.OpInfo{}, err) }
+	}
+	return chain.Back(ctx, s.repo, tip)
 }
 
 // Chain lists the operations of a run from the first to op, its newest when op is "".

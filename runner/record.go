@@ -5,6 +5,7 @@ package runner
 import (
 	"context"
 	"io"
+	"iter"
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
@@ -81,6 +82,8 @@ type Record interface {
 	// Log lists the newest operations of a run, "" for the present one; all when
 	// limit is 0.
 	Log(ctx context.Context, run string, limit int) ([]OpInfo, error)
+	// Back yields the operations of a run, "" for the present one, newest first, and reads no further than they are taken.
+	Back(ctx context.Context, run string) iter.Seq2[OpInfo, error]
 	// Chain is Log with the oldest first, up to an operation or to the newest when op is "".
 	Chain(ctx context.Context, run string, op OpID) ([]OpInfo, error)
 	// Newest returns the newest operation of a run, "" for the present one, and that run's id.

@@ -74,16 +74,19 @@ func EachOpBack(
 	listed := make(chan error, 1)
 	go func() {
 		defer close(work)
-		err := newWalker(ctx, repo).back(tip, func(op OpInfo) bool {
+		for op, err := range Back(ctx, repo, tip) {
+			if err != nil {
+				listed <- err
+				return
+			}
 			if ops = append(ops, op); len(ops)-sent > spanOps {
 				send(spanOps) // with their predecessor
 			}
-			return true
-		})
-		if err == nil && len(ops) > sent {
+		}
+		if len(ops) > sent {
 			send(len(ops) - sent)
 		}
-		listed <- err
+		listed <- nil
 	}()
 	err := visitSpans(ctx, repo, work)
 	if lerr := <-listed; lerr != nil {

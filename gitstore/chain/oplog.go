@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"iter"
 	"strings"
 	"time"
 
@@ -41,14 +42,23 @@ type OpInfo struct {
 }
 
 // Log returns the operations from tip back, newest first, at most limit (0: all). With an error it returns those
-// read so far. It reads them in this process and verifies each against its id: git trusts a pack index even if it
-// leads to the wrong commit.
+// read so far.
 func Log(ctx context.Context, repo *git.Repository, tip object.OID, limit int) (ops []OpInfo, err error) {
-	err = newWalker(ctx, repo).back(tip, func(op OpInfo) bool {
-		ops = append(ops, op)
-		return len(ops) != limit
-	})
-	return ops, err
+	for op, err := range Back(ctx, repo, tip) {
+		if err != nil {
+			return ops, err
+		}
+		if ops = append(ops, op); len(ops) == limit {
+			break
+		}
+	}
+	return ops, nil
+}
+
+// Back yields the operations from tip back, newest first, and reads no further than its user takes them. It reads them
+// in this process and verifies each against its id: git trusts a pack index even if it leads to the wrong commit.
+func Back(ctx context.Context, repo *git.Repository, tip object.OID) iter.Seq2[OpInfo, error] {
+	return newWalker(ctx, repo).back(tip)
 }
 
 // walker walks chains of operations.
@@ -61,23 +71,23 @@ func newWalker(ctx context.Context, repo *git.Repository) walker {
 	return walker{record.NewReader(ctx, repo), history.ShallowCommits(repo)}
 }
 
-// back passes the operations from tip back to take, until take returns false.
-func (w walker) back(tip object.OID, take func(OpInfo) bool) error {
-	for id := tip; ; {
-		if err := w.r.Context().Err(); err != nil {
-			return err
+// back yields the operations from tip back; an error is the last.
+func (w walker) back(tip object.OID) iter.Seq2[OpInfo, error] {
+	return func(yield func(OpInfo, error) bool) {
+		for id := tip; ; {
+			op, err := Operation(w.r, id)
+			if err = cmp.Or(w.r.Context().Err(), err); err != nil {
+				yield(OpInfo{}, err)
+				return
+			}
+			if w.ends[id] {
+				op.Parents = nil
+			}
+			if !yield(op, nil) || len(op.Parents) == 0 {
+				return
+			}
+			id = op.Parents[0]
 		}
-		op, err := Operation(w.r, id)
-		if err != nil {
-			return err
-		}
-		if w.ends[id] {
-			op.Parents = nil
-		}
-		if !take(op) || len(op.Parents) == 0 {
-			return nil
-		}
-		id = op.Parents[0]
 	}
 }
 

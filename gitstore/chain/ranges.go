@@ -31,15 +31,14 @@ func Ranges(ctx context.Context, repo *git.Repository, runs []Range) (map[string
 	w := newWalker(ctx, repo)
 	for _, r := range runs {
 		var ops []OpInfo
-		err := w.back(r.To, func(op OpInfo) bool {
+		for op, err := range w.back(r.To) {
+			if err != nil {
+				return nil, err
+			}
 			if op.Op == r.After {
-				return false
+				break
 			}
 			ops = append(ops, op)
-			return true
-		})
-		if err != nil {
-			return nil, err
 		}
 		slices.Reverse(ops)
 		out[r.Run] = ops

@@ -222,15 +222,12 @@ func (c *Scene) newest(ctx context.Context, turn string, names ...string) (*chai
 	if turn == "" {
 		return nil, nil
 	}
-	for _, limit := range []int{20, 0} {
-		ops, err := c.Store.Log(ctx, c.View.Run, limit)
+	for op, err := range c.Store.Back(ctx, c.View.Run) {
 		if err != nil {
 			return nil, err
 		}
-		for i := range ops {
-			if slices.Contains(names, ops[i].Name) && (ops[i].Name != protocol.OpAccept || ops[i].Turn == turn) {
-				return &ops[i], nil
-			}
+		if slices.Contains(names, op.Name) && (op.Name != protocol.OpAccept || op.Turn == turn) {
+			return &op, nil
 		}
 	}
 	return nil, nil

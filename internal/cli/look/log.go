@@ -83,18 +83,16 @@ func runLog(ctx context.Context, f *term.Factory, o *logOptions) error {
 	if err != nil {
 		return err
 	}
-	limit := o.Limit
-	if o.Turn != "" || o.Role != "" || o.Op != "" {
-		limit = 0 // the wanted ones may be further back
-	}
-	all, err := r.Record().Log(ctx, o.Run, limit)
-	if err != nil {
-		return err
-	}
-	ops := all[:0]
-	for i := range all {
-		if o.keeps(&all[i]) && (o.Limit == 0 || len(ops) < o.Limit) {
-			ops = append(ops, all[i])
+	var ops []runner.OpInfo
+	for op, err := range r.Record().Back(ctx, o.Run) {
+		if err != nil {
+			return err
+		}
+		if o.keeps(&op) {
+			ops = append(ops, op)
+		}
+		if len(ops) == o.Limit && o.Limit > 0 {
+			break
 		}
 	}
 	rows := []*ojson.Object{}

@@ -81,13 +81,12 @@ func decidedAgain(ctx context.Context, r *runner.Runner, d *runner.OpDetail) str
 	if has, err := r.Record().Has(ctx, d.Run, d.Op); has || err != nil {
 		return "" // an operation of which that is unknown is shown all the same
 	}
-	ops, err := r.Record().Log(ctx, d.Run, 0)
-	if err != nil {
-		return ""
-	}
-	for i := range ops {
-		if ops[i].Origin != "" && ops[i].Origin == cmp.Or(d.Origin, d.Op) {
-			return ops[i].Op.Short()
+	for op, err := range r.Record().Back(ctx, d.Run) {
+		if err != nil {
+			return ""
+		}
+		if op.Origin != "" && op.Origin == cmp.Or(d.Origin, d.Op) {
+			return op.Op.Short()
 		}
 	}
 	return ""
@@ -106,13 +105,12 @@ func findOp(ctx context.Context, f *term.Factory, r *runner.Runner, name string)
 		return r.Record().Show(ctx, string(ops[0].Op))
 	}
 	if strings.HasPrefix(name, "turn_") {
-		ops, err := r.Record().Log(ctx, "", 0)
-		if err != nil {
-			return nil, err
-		}
-		for i := range ops {
-			if ops[i].Turn == name {
-				return r.Record().Show(ctx, string(ops[i].Op))
+		for op, err := range r.Record().Back(ctx, "") {
+			if err != nil {
+				return nil, err
+			}
+			if op.Turn == name {
+				return r.Record().Show(ctx, string(op.Op))
 			}
 		}
 		return nil, term.Errorf(wire.CodeNotFound, "no operation of this run is about turn %s",
