@@ -20,7 +20,6 @@ import (
 type NewFile struct {
 	Path string // project-relative, slash-separated
 	Data []byte
-	Mode fs.FileMode // 0 means 0666 before the umask
 }
 
 // WriteNew creates files durably. It refuses before writing anything when one of them exists (code file_exists,
@@ -60,11 +59,7 @@ func (s *Store) WriteNew(files []NewFile) error {
 		if err := s.work.Mkdirs(path.Dir(f.Path)); err != nil {
 			return fail.Errorf(fail.CodeUnreadable, err, "cannot make the directory of %s", f.Path)
 		}
-		mode := f.Mode
-		if mode == 0 {
-			mode = 0o666
-		}
-		if err := durable.CreateRoot(s.work.Root, f.Path, f.Data, mode); err != nil {
+		if err := durable.CreateRoot(s.work.Root, f.Path, f.Data, 0o666); err != nil {
 			if errors.Is(err, fs.ErrExist) {
 				return fail.Errorf(CodeFileExists, err, "%s appeared while the project was being set up", f.Path)
 			}

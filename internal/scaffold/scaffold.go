@@ -5,7 +5,6 @@ package scaffold
 import (
 	"embed"
 	"fmt"
-	"io/fs"
 	"path"
 	"strings"
 	"unicode/utf16"
@@ -29,7 +28,6 @@ type Params struct {
 type File struct {
 	Path    string // project-relative, slashes
 	Content []byte
-	Mode    fs.FileMode // permission bits
 	// Merge, when not nil, combines this file with an existing one; init leaves every other existing file as it is.
 	Merge func(existing []byte) []byte
 }
@@ -85,12 +83,12 @@ func Files(template string, p Params) ([]File, error) {
 	return append(r.files,
 		// Empty ledgers tell other implementations that the project is governed
 		// (docs/spec/state.md#files).
-		File{Path: ".agentxchain/history.jsonl", Content: []byte{}, Mode: 0o644},
-		File{Path: ".agentxchain/decision-ledger.jsonl", Content: []byte{}, Mode: 0o644},
-		File{Path: "TALK.md", Content: []byte(talk(p.ProjectName)), Mode: 0o644},
-		File{Path: ".gitignore", Content: p.Agent.mergeIgnore(nil), Mode: 0o644, Merge: p.Agent.mergeIgnore},
-		File{Path: ".gitattributes", Content: mergeAttributes(nil), Mode: 0o644, Merge: mergeAttributes},
-		File{Path: "agentxchain.json", Content: config(t, p), Mode: 0o644},
+		File{Path: ".agentxchain/history.jsonl", Content: []byte{}},
+		File{Path: ".agentxchain/decision-ledger.jsonl", Content: []byte{}},
+		File{Path: "TALK.md", Content: []byte(talk(p.ProjectName))},
+		File{Path: ".gitignore", Content: p.Agent.mergeIgnore(nil), Merge: p.Agent.mergeIgnore},
+		File{Path: ".gitattributes", Content: mergeAttributes(nil), Merge: mergeAttributes},
+		File{Path: "agentxchain.json", Content: config(t, p)},
 	), nil
 }
 
@@ -99,12 +97,12 @@ func Files(template string, p Params) ([]File, error) {
 // prompts.
 func Bare(name string, config []byte) []File {
 	return []File{
-		{Path: ".agentxchain/history.jsonl", Content: []byte{}, Mode: 0o644},
-		{Path: ".agentxchain/decision-ledger.jsonl", Content: []byte{}, Mode: 0o644},
-		{Path: "TALK.md", Content: []byte(talk(name)), Mode: 0o644},
-		{Path: ".gitignore", Content: MergeIgnore(nil), Mode: 0o644, Merge: MergeIgnore},
-		{Path: ".gitattributes", Content: mergeAttributes(nil), Mode: 0o644, Merge: mergeAttributes},
-		{Path: "agentxchain.json", Content: config, Mode: 0o644},
+		{Path: ".agentxchain/history.jsonl", Content: []byte{}},
+		{Path: ".agentxchain/decision-ledger.jsonl", Content: []byte{}},
+		{Path: "TALK.md", Content: []byte(talk(name))},
+		{Path: ".gitignore", Content: MergeIgnore(nil), Merge: MergeIgnore},
+		{Path: ".gitattributes", Content: mergeAttributes(nil), Merge: mergeAttributes},
+		{Path: "agentxchain.json", Content: config},
 	}
 }
 
@@ -203,7 +201,7 @@ func (r *renderer) add(to, from string) {
 	).Replace(string(data))
 	// A part that is empty for this template must not leave blank lines.
 	text = strings.TrimRight(text, "\n") + "\n"
-	r.files = append(r.files, File{Path: to, Content: []byte(text), Mode: 0o644})
+	r.files = append(r.files, File{Path: to, Content: []byte(text)})
 }
 
 func (r *renderer) goal() string {

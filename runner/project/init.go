@@ -221,7 +221,7 @@ func (p *Project) plan(s *gitstore.Store, files []scaffold.File) ([]gitstore.New
 				continue
 			}
 		}
-		if err := add(gitstore.NewFile{Path: f.Path, Data: f.Content, Mode: f.Mode}); err != nil {
+		if err := add(gitstore.NewFile{Path: f.Path, Data: f.Content}); err != nil {
 			return nil, err
 		}
 	}
