@@ -173,6 +173,65 @@ func Parallel(n int, f func(i int) error) error {
 	return failures.All(errs...)
 }
 
+// MakeDir makes a directory in a git directory, and those above it. People who share the repository may write in it.
+func MakeDir(dir string) error {
+	above := filepath.Dir(dir)
+	at, err := os.OpenRoot(above)
+	if errors.Is(err, fs.ErrNotExist) && above != dir {
+		if err = MakeDir(above); err == nil {
+			at, err = os.OpenRoot(above)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { _ = at.Close() }()
+	return makeDir(at, filepath.Base(dir))
+}
+
+func makeDir(at *os.Root, name string) error {
+	err := at.Mkdir(name, 0o777)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return share(at, name)
+}
+
+// ShareFile lets those who share a git directory read a file that was made there.
+func ShareFile(name string) error {
+	at, err := os.OpenRoot(filepath.Dir(name))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = at.Close() }()
+	return share(at, filepath.Base(name))
+}
+
+// share gives a file or directory that was made in at to those who share at, whatever the umask: where git made the
+// directory so that a group may write in it (core.sharedRepository), all in it is for that group.
+func share(at *os.Root, name string) error {
+	above, err := at.Stat(".")
+	if err != nil || above.Mode()&0o020 == 0 {
+		return err
+	}
+	fi, err := at.Lstat(name)
+	if err != nil {
+		return err
+	}
+	shared := above.Mode().Perm()
+	if !fi.IsDir() {
+		shared &= 0o666
+	}
+	is := fi.Mode() & (fs.ModePerm | fs.ModeSetgid)
+	if is&shared == shared {
+		return nil
+	}
+	return at.Chmod(name, is|shared)
+}
+
 // PrivateName is the name of our directory in a git directory.
 const PrivateName = "agentxchain"
 
@@ -188,7 +247,7 @@ func OpenPrivate(gitDir, sub string, create bool) (*os.Root, error) {
 		name = filepath.Join(name, part)
 		fi, err := at.Lstat(part)
 		if errors.Is(err, fs.ErrNotExist) && create {
-			if err = at.Mkdir(part, 0o777); err == nil || errors.Is(err, fs.ErrExist) {
+			if err = makeDir(at, part); err == nil {
 				if err = durable.SyncDirRoot(at, "."); err == nil {
 					fi, err = at.Lstat(part)
 				}

@@ -49,7 +49,7 @@ func (s *ObjectFiles) marks() string {
 func (s *ObjectFiles) mark(packPath string) {
 	file := filepath.Join(s.marks(), filepath.Base(packPath))
 	if os.WriteFile(file, nil, 0o644) != nil {
-		_ = os.MkdirAll(s.marks(), 0o777)
+		_ = MakeDir(s.marks())
 		_ = os.WriteFile(file, nil, 0o644)
 	}
 }

@@ -63,8 +63,9 @@ func (v *verified) add(op object.OID, open []Claim) {
 	}
 }
 
+// verifiedPath names the person too: in a repository that people share each believes only what they checked.
 func verifiedPath(r *git.Repository, run string) string {
-	sum := sha256.Sum256([]byte(run))
+	sum := sha256.Sum256(strconv.AppendInt([]byte(run+"\x00"), int64(os.Getuid()), 10))
 	return filepath.Join(r.CommonDir, "agentxchain", "verified", hex.EncodeToString(sum[:12]))
 }
 
@@ -188,7 +189,7 @@ func writeVerified(r *git.Repository, n *verified) {
 	name := verifiedPath(r, n.run)
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|git.OpenNonblock, 0o600)
 	if err != nil {
-		if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+		if err := git.MakeDir(filepath.Dir(name)); err != nil {
 			return
 		}
 		if f, err = os.OpenFile(name, os.O_WRONLY|os.O_CREATE|git.OpenNonblock, 0o600); err != nil {

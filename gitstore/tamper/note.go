@@ -99,10 +99,15 @@ func (s *Watch) Take(ctx context.Context, turn string) (*Note, error) {
 				WithHint("end that turn; what was changed is then put back")
 		}
 	}
-	if err := os.MkdirAll(s.dir, 0o700); err != nil {
+	if err := git.MakeDir(s.dir); err != nil {
 		return nil, fail.Errorf(fail.CodeUnreadable, err, "the git directory cannot be written to")
 	}
-	if err := durable.WriteFile(s.dir, turn+".json", d.encode(), 0o600); err != nil {
+	// As readable as the configuration in it, which may hold credentials: for those who share the repository.
+	err = durable.WriteFile(s.dir, turn+".json", d.encode(), 0o600)
+	if err == nil {
+		err = git.ShareFile(s.path(turn))
+	}
+	if err != nil {
 		return nil, fail.Errorf(fail.CodeUnreadable, err, "the git directory cannot be written to")
 	}
 	return d, nil

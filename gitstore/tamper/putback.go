@@ -77,7 +77,7 @@ func (s *Watch) Announce(turn string) error {
 	name := s.path(turn) + settledSuffix
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrNotExist) {
-		if err = os.MkdirAll(filepath.Dir(name), 0o700); err == nil {
+		if err = git.MakeDir(s.dir); err == nil {
 			f, err = os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 		}
 	}

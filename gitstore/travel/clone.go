@@ -5,7 +5,6 @@ package travel
 import (
 	"crypto/rand"
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -43,7 +42,7 @@ func MakeCloneID(repo *git.Repository) error {
 
 func writeShared(repo *git.Repository, name string, data []byte) error {
 	path := filepath.Join(repo.CommonDir, filepath.FromSlash(name))
-	err := os.MkdirAll(filepath.Dir(path), 0o777)
+	err := git.MakeDir(filepath.Dir(path))
 	if err == nil {
 		err = durable.WriteFile(filepath.Dir(path), filepath.Base(path), data, 0o666)
 	}

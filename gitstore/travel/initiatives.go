@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -72,7 +71,7 @@ func SyncInitiatives(ctx context.Context, repo *git.Repository, opt InitiativeSy
 
 // lockSync keeps two fetching gits in one clone from interfering.
 func lockSync(ctx context.Context, repo *git.Repository, wait time.Duration) (unlock func(), err error) {
-	if err := os.MkdirAll(filepath.Join(repo.CommonDir, "agentxchain"), 0o777); err != nil {
+	if err := git.MakeDir(filepath.Join(repo.CommonDir, "agentxchain")); err != nil {
 		return nil, fail.Errorf(fail.CodeUnreadable, err, "the git directory cannot be written to")
 	}
 	lock, err := lockfile.Acquire(ctx, filepath.Join(repo.CommonDir, "agentxchain", "sync.lock"), "sync", wait)

@@ -180,7 +180,7 @@ func (in *installer) makeDir() error {
 		in.rec.MadeDir = true
 		in.did("made", in.place.dir)
 	}
-	if err := os.MkdirAll(in.place.dir, 0o755); err != nil {
+	if err := git.MakeDir(in.place.dir); err != nil {
 		return refuse(CodeHooksUnreadable, "the directory for hooks cannot be made: %v", err)
 	}
 	return nil
@@ -394,7 +394,7 @@ func (in *installer) redirect(ctx context.Context) error {
 	text := []byte("# made by git agentxchain hooks install\n[core]\n\thooksPath = " + configQuote(in.place.dir) +
 		"\n")
 	if have, err := os.ReadFile(filepath.Join(dir, anchorFile)); err != nil || string(have) != string(text) {
-		if err := durable.WriteFile(dir, anchorFile, text, 0o644); err != nil {
+		if err := writeOwn(dir, anchorFile, text, 0o644); err != nil {
 			return refuse(CodeHooksUnreadable, "the place of the hooks cannot be written: %v", err)
 		}
 		in.did("wrote", filepath.Join(dir, anchorFile))

@@ -104,6 +104,17 @@ func projectAround(repo *git.Repository) (prefix string, ok bool) {
 	}
 }
 
+// writeOwn writes a file of ours in the git directory.
+func writeOwn(dir, name string, data []byte, mode fs.FileMode) error {
+	if err := git.MakeDir(dir); err != nil {
+		return err
+	}
+	if err := durable.WriteFile(dir, name, data, mode); err != nil {
+		return err
+	}
+	return git.ShareFile(filepath.Join(dir, name))
+}
+
 func recordPath(commonDir string) string {
 	return filepath.Join(commonDir, "agentxchain", "githooks.json")
 }
@@ -167,9 +178,10 @@ func (in *installation) save(commonDir string) error {
 		return err
 	}
 	path := recordPath(commonDir)
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return err
+	// It has lines of git's configuration, which may hold credentials: those who may read that may read this.
+	mode := fs.FileMode(0o600)
+	if fi, err := os.Stat(filepath.Join(commonDir, "config")); err == nil {
+		mode = fi.Mode().Perm()
 	}
-	// The configuration may hold credentials.
-	return durable.WriteFile(filepath.Dir(path), filepath.Base(path), append(data, '\n'), 0o600)
+	return writeOwn(filepath.Dir(path), filepath.Base(path), append(data, '\n'), mode)
 }

@@ -90,7 +90,7 @@ func Hold(root *os.Root, turnID string) (*Mark, error) {
 			return nil, fmt.Errorf("%s is not a regular file", name)
 		}
 		found := false
-		f, err := root.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+		f, err := root.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
 		if errors.Is(err, fs.ErrExist) {
 			found = true
 			f, err = root.OpenFile(name, os.O_RDWR|openFlags, 0)
