@@ -3,7 +3,9 @@
 package gitstore
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,6 +18,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/workdir"
+	"github.com/git-agentxchain/git-agentxchain/internal/projectfile"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol/join"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -168,6 +172,66 @@ func (s *Store) owns(ctx context.Context, op object.OID, about, command string) 
 		return fail.Errorf(record.CodeForeignRun, nil, "%s belongs to %s", about, p).WithHint("%s", p.In(command))
 	}
 	return nil
+}
+
+// refuseCopied refuses working files of a run that another project of the repository began, at a commit without this
+// one: the directory was copied from that project's and has an id of its own since. To adopt this id would take the run
+// from the other.
+func (s *Store) refuseCopied(ctx context.Context, in *inspection) error {
+	if in.tip == nil || in.judged == nil && string(in.governs) == string(in.config) {
+		return nil
+	}
+	id, err := chain.ProjectAt(ctx, s.repo, in.tip.Op)
+	if mine := s.ProjectID(ctx); err != nil || id == "" || mine == "" || id == mine {
+		return nil // an error is told where the run is read
+	}
+	others := s.Beside(ctx)
+	p := others.Named(id)
+	if p == nil || p.Dir == "" {
+		return nil
+	}
+	state, err := projectfile.Read(p.Dir, string(wire.DocState), workdir.MaxDocument)
+	if run, rerr := runOf(document{state, state != nil}); err != nil || rerr != nil || run != in.run {
+		return nil // it is being moved, or both had the id when the run began
+	}
+	ops, err := chain.Log(ctx, s.repo, in.tip.Op, 0)
+	if err != nil || !others.hadIn(ctx, chain.CodeHead(ctx, s.repo, ops[len(ops)-1].Op), id) {
+		return nil
+	}
+	return fail.Errorf(record.CodeForeignRun, nil, "the files of run %s in this directory are copies: it belongs to %s",
+		in.run, p).WithHint("to remove them here: git -C %s clean -d -f -X -- .agentxchain TALK.md HUMAN_TASKS.md; "+
+		"the run goes on there: %s", wire.ShellWord(s.Dir()), p.In("status"))
+}
+
+// SameID returns the directories of the other projects in the work tree that have an id: the runs of all of them count
+// as one project's.
+func (s *Store) SameID(ctx context.Context, id string) (dirs []string) {
+	if id == "" || s.repo.TopLevel == "" {
+		return nil
+	}
+	names, err := s.repo.Git.In(s.repo.TopLevel).Run(ctx, nil, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+	if err != nil {
+		return nil
+	}
+	for _, dir := range chain.ConfigDirs(names) {
+		at := filepath.Join(s.repo.TopLevel, filepath.FromSlash(dir))
+		data, err := projectfile.Read(at, wire.ConfigPath, projectfile.MaxGate)
+		if dir != s.repo.Prefix && err == nil && chain.ProjectOf(data) == id {
+			dirs = append(dirs, cmp.Or(text.OneLine(dir), "the top directory"))
+		}
+	}
+	return dirs
+}
+
+// SameIDNotice says that other projects have the id of this one, "" when none has.
+func (s *Store) SameIDNotice(ctx context.Context) string {
+	id := s.ProjectID(ctx)
+	dirs := s.SameID(ctx, id)
+	if len(dirs) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("the project in %s has the id %s too, so that the runs of both count as one project's: %s",
+		wire.ListSome(dirs, 3), text.OneLine(id), "give each a project.id of its own in "+wire.ConfigPath)
 }
 
 // Conflicts lists the conflicts of the project's runs.

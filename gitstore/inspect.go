@@ -108,7 +108,10 @@ func (s *Store) inspectOnce(ctx context.Context) (in *inspection, ref string, er
 		in.before = s.recordedFrom(r, cache)
 	}
 	if in.before != nil && !in.docs[wire.DocState].exists {
-		return nil, "", s.stateGone(ctx, cache)
+		if s.Beside(ctx).Of(ctx, in.before.Op) == nil {
+			return nil, "", s.stateGone(ctx, cache)
+		}
+		in.before = nil // the directory is a copy of that project's, and its copies of the run are gone
 	}
 	if run == "" {
 		in.sit = sitIdle
@@ -131,7 +134,10 @@ func (s *Store) inspectOnce(ctx context.Context) (in *inspection, ref string, er
 	if err := s.inspectRun(ctx, in, r, cache, tip); err != nil {
 		return in, run, err
 	}
-	return in, run, s.govern(in)
+	if err = s.govern(in); err == nil {
+		err = s.refuseCopied(ctx, in)
+	}
+	return in, run, err
 }
 
 // readDocs reads the configuration and every document.

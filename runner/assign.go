@@ -196,6 +196,9 @@ func (c *change) initRun(ctx context.Context, opt InitRunOptions) (protocol.Oper
 	if err := c.askElsewhere(ctx); err != nil {
 		return nil, err
 	}
+	if n := c.r.store.SameIDNotice(ctx); n != "" {
+		c.view.Notices = append(c.view.Notices, n)
+	}
 	if _, err := c.look(ctx); err != nil {
 		return nil, err
 	}

@@ -131,6 +131,9 @@ func runInit(ctx context.Context, f *term.Factory, dir string, o *initOptions) e
 			return terr
 		}
 	}
+	if p.SameID != "" {
+		f.Out.Notice("warning: %s", p.SameID)
+	}
 	next := []string{p.Commit()}
 	runtimes := p.Config.Runtimes.Keys()
 	if p.Agent != "" {

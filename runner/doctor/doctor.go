@@ -148,6 +148,13 @@ func (d *doctor) config(ctx context.Context) {
 	for _, p := range docs.ConfigWarnings {
 		d.add("config", LevelWarning, "change "+p.Field+" in "+wire.ConfigPath, "%s", p.Message)
 	}
+	_ = d.r.Alone(func(s *gitstore.Store) error {
+		if n := s.SameIDNotice(ctx); n != "" {
+			d.add("config", LevelWarning, "change project.id in "+wire.ConfigPath+", of the copy if one is; if a run is under way: "+
+				"git agentxchain config adopt", "%s", n)
+		}
+		return nil
+	})
 	d.authority(docs.Config)
 	d.signing(ctx, docs.Config)
 	d.prompts(ctx, docs.Config)

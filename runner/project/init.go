@@ -46,7 +46,9 @@ type Project struct {
 	Ignored gitstatus.IgnoredPaths // files of the project that a plain git add would not take
 	Other   bool                   // the work tree has other uncommitted changes
 
-	Agent        string // carries out every role's turns, "" for people
+	Agent  string // carries out every role's turns, "" for people
+	SameID string // says that another project of the repository has the same id, "" when none has
+
 	AgentProblem string // why the agent cannot be started here, "" when it can or people play the roles
 }
 
@@ -66,7 +68,7 @@ func InstalledAgents() []string {
 func ownID(ctx context.Context, s *gitstore.Store) string {
 	dir, others := s.Dir(), s.Beside(ctx)
 	id := scaffold.ProjectID(filepath.Base(dir))
-	for others.Named(id) != nil && dir != s.Repository().TopLevel && dir != filepath.Dir(dir) {
+	for (others.Named(id) != nil || len(s.SameID(ctx, id)) > 0) && dir != s.Repository().TopLevel && dir != filepath.Dir(dir) {
 		dir = filepath.Dir(dir)
 		id = scaffold.ProjectID(filepath.Base(dir)) + "-" + id
 	}
@@ -137,6 +139,7 @@ func Init(ctx context.Context, dir string, opt Options) (*Project, error) {
 	for _, f := range fresh {
 		p.Created = append(p.Created, f.Path)
 	}
+	p.SameID = s.SameIDNotice(ctx)
 	p.Ignored, err = gitstatus.Ignored(ctx, s.Repository(), p.committed(), false)
 	return p, err
 }
