@@ -285,7 +285,9 @@ func (c *course) tip() error {
 		j.commit = string(c.move.new)
 		switch {
 		case own == nil:
-			j.lost(v, e, before)
+			if err := j.lost(v, e, c.move.old, before); err != nil {
+				return err
+			}
 		case c.pushed:
 			if err := j.weakened(v.path, c.move.old, before, own); err != nil {
 				return err

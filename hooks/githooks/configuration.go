@@ -44,7 +44,9 @@ func (j *judge) govern(v *governance, c newCommit, pushed bool) (*governor, erro
 	case last == nil && own == nil:
 		return nil, j.bind(own)
 	case own == nil:
-		j.lost(v, c.config, last)
+		if err := j.lost(v, c.config, c.parents[0], last); err != nil {
+			return nil, err
+		}
 		return last, j.bind(last)
 	}
 	for i, g := range j.parents {
@@ -104,10 +106,22 @@ func (j *judge) adopted(c *config.Config) (bool, error) {
 	return j.witness.adopted(c)
 }
 
-// lost reports a commit without a valid configuration where a parent is governed.
-func (j *judge) lost(v *governance, e entry, before *governor) {
-	f := Finding{Rule: RuleConfigLost, Path: v.path, Commit: j.commit,
-		Hint: "git restore --staged --source=HEAD -- '" + v.path + "'; " + j.leaveHint(before)}
+// lost reports a commit without a valid configuration where one before it is governed.
+func (j *judge) lost(v *governance, e entry, parent object.OID, before *governor) error {
+	was, err := v.entry(parent)
+	if err != nil {
+		return err
+	}
+	f := Finding{Rule: RuleConfigLost, Path: v.path, Commit: j.commit}
+	if own, err := v.valid(was); err != nil {
+		return err
+	} else if own != nil {
+		f.Hint = "git restore --staged --source=HEAD -- " + quote(v.path)
+	} else { // it was lost where the guards were not
+		f.Hint = "to bring back the last valid one, in the top directory: git update-index --add --cacheinfo 100644," +
+			string(before.content) + "," + quote(v.path)
+	}
+	f.Hint += "; " + j.leaveHint(before)
 	switch {
 	case e.oid == "":
 		f.Message = "the configuration would be gone from a branch it governs"
@@ -117,6 +131,7 @@ func (j *judge) lost(v *governance, e entry, before *governor) {
 		f.Message = "the configuration would be broken: " + j.broken(e.oid)
 	}
 	j.report(f)
+	return nil
 }
 
 // leaveHint says how a project is moved or given up. A clone may not have its directory any more: git writes the files

@@ -58,10 +58,14 @@ func (g *guarded) pushedProjects(moves []move) error {
 	if g.projects != nil {
 		return nil
 	}
-	g.projects = []string{""} // a branch without rules may have had some at the top
 	dirs, err := g.configured()
 	if err != nil {
 		return err
+	}
+	// A branch without rules may have had some at the top, unless the default branch has its rules elsewhere: the project
+	// was moved then.
+	if len(dirs) == 0 || len(chain.ProjectsIn(g.ctx, g.repo, "HEAD")) == 0 {
+		g.projects = []string{""}
 	}
 	for _, dir := range dirs {
 		if slices.Contains(g.projects, dir) {

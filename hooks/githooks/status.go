@@ -3,8 +3,10 @@
 package githooks
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -12,6 +14,8 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // GuardState is the state of one hook.
@@ -27,6 +31,7 @@ type GuardState struct {
 type Standing struct {
 	Installed bool
 	Others    []string // not for this project: prefixes of those that the guards judge, "" or ending in "/"
+	Gone      []string // prefixes of those that the guards judge and that are not in what is checked out
 	Way       string
 	Binary    string
 	Guards    []GuardState
@@ -58,13 +63,13 @@ func Check(ctx context.Context, repo *git.Repository) (*Standing, error) {
 		return &Standing{}, err
 	}
 	if project, ok := projectAround(repo); ok && !rec.guards(project) {
-		return &Standing{Others: rec.guarded()}, nil
+		return &Standing{Others: rec.guarded(), Gone: gone(ctx, repo, rec)}, nil
 	}
 	list, err := settings(ctx, repo)
 	if err != nil {
 		return nil, err
 	}
-	st := &Standing{Installed: true, Way: rec.Way, Binary: rec.Binary}
+	st := &Standing{Installed: true, Way: rec.Way, Binary: rec.Binary, Gone: gone(ctx, repo, rec)}
 	behind := leftBehind(rec, repo.CommonDir)
 	for _, name := range rec.Names {
 		g := guard(rec, list, repo.TopLevel, name)
@@ -74,6 +79,33 @@ func Check(ctx context.Context, repo *git.Repository) (*Standing, error) {
 		st.Guards = append(st.Guards, g)
 	}
 	return st, nil
+}
+
+// gone returns the prefixes of guarded projects that are neither in the work tree nor in the index, as after a move. In a
+// branch that never had one it is nothing to correct.
+func gone(ctx context.Context, repo *git.Repository, rec *installation) (prefixes []string) {
+	if repo.TopLevel == "" {
+		return nil
+	}
+	for _, prefix := range rec.guarded() {
+		name := prefix + wire.ConfigPath
+		if _, err := os.Lstat(filepath.Join(repo.TopLevel, filepath.FromSlash(name))); err == nil {
+			continue
+		}
+		out, err := repo.Git.In(repo.TopLevel).Run(ctx, nil, "ls-files", "-z", "--cached", "--", name)
+		if err == nil && len(out) == 0 {
+			prefixes = append(prefixes, prefix)
+		}
+	}
+	return prefixes
+}
+
+// GoneText says what it means that a guarded project is gone, and what to do about it.
+func GoneText(prefix string) string {
+	dir := strings.TrimSuffix(prefix, "/")
+	return fmt.Sprintf("the guards judge a project in %s, and there is none in what is checked out; if it was moved or given up, "+
+		"in the top directory: git agentxchain hooks uninstall %s",
+		cmp.Or(text.OneLine(prefix), "the top directory"), wire.ShellWord(cmp.Or(dir, ".")))
 }
 
 // leftBehind reports whether the checkout was moved since the installation and has linked work trees:

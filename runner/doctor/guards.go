@@ -18,6 +18,9 @@ func (d *doctor) guards(ctx context.Context) {
 		d.failed("guards", err, "git agentxchain hooks status")
 		return
 	}
+	for _, prefix := range st.Gone {
+		d.add("guards", LevelNote, "", "%s", githooks.GoneText(prefix))
+	}
 	if len(st.Others) > 0 {
 		d.add("guards", LevelNote, "", "the guards in git's hooks were installed for other projects of this repository and do not "+
 			"judge this one, so a commit can rewrite the run's records; to install them: git agentxchain hooks install")
