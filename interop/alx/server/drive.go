@@ -347,8 +347,11 @@ func failure(err error) *alx.Error {
 	}
 	var refusal *wire.Error
 	e := &alx.Error{Code: alx.CodeInternal, Message: err.Error()}
+	var hinted interface{ ErrorHint() string }
 	if errors.As(err, &refusal) {
 		e.Message, e.Hint = refusal.Message, refusal.Hint
+	} else if errors.As(err, &hinted) {
+		e.Hint = hinted.ErrorHint()
 	}
 	code := runner.ErrorCode(err)
 	switch code {
@@ -356,7 +359,7 @@ func failure(err error) *alx.Error {
 		e.Code = alx.CodeRuntimeUntrusted
 	case workspace.CodeRuntimeManual:
 		e.Code = alx.CodeRuntimeNotAutomatic
-	case workspace.CodeNoBase, "not_a_project", "invalid_config", "invalid_json":
+	case workspace.CodeNoBase, "not_a_project", "not_a_git_repository", "invalid_config", "invalid_json":
 		e.Code = alx.CodeProjectNotReady
 	case "file_exists", wire.CodeRunExists:
 		e.Code = alx.CodeRunFailed

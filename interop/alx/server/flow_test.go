@@ -125,16 +125,32 @@ func TestRunsOfPeople(t *testing.T) {
 	testrepo.Serving(t)
 	t.Parallel()
 	repo := project(t, testrepo.Options{}, []string{"ship"}, nil)
-	person, err := runner.Open(context.Background(), repo.Dir, runner.Options{Trust: true})
-	if err != nil {
+	beside := repo.Path("beside")
+	if err := os.Mkdir(beside, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = person.Close() }()
-	out, err := person.AssignTurn(context.Background(), runner.AssignOptions{})
-	if err != nil {
+	if _, err := runner.InitProject(context.Background(), beside, runner.ProjectOptions{}); err != nil {
 		t.Fatal(err)
 	}
+	repo.CommitAll("another project")
+	assign := func(dir string) (*runner.Runner, *runner.Assigned) {
+		person, err := runner.Open(context.Background(), dir, runner.Options{Trust: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = person.Close() })
+		out, err := person.AssignTurn(context.Background(), runner.AssignOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return person, out
+	}
+	_, other := assign(beside)
+	person, out := assign(repo.Dir)
 	v := start(t, repo.Dir, nil)
+	if a := ask(t, "GET", v.url+alx.PathSessions+"/"+other.Run, ""); a.status != 404 {
+		t.Errorf("the run of another project of the repository: %d %s", a.status, a.raw)
+	}
 	s := until(t, v.url, out.Run, func(*alx.SessionResponse) bool { return true })
 	if s.Intent != "The project's own goal" || s.Status != alx.StatusActive || len(s.Timeline) < 2 {
 		t.Errorf("%+v", s)

@@ -247,6 +247,14 @@ func TestNotReady(t *testing.T) {
 	if out := repo.Git("for-each-ref", "refs/agentxchain", "refs/heads/agentxchain"); out != "" {
 		t.Errorf("something was begun: %s", out)
 	}
+	moved := repo.Dir + ".moved"
+	if err := os.Rename(repo.Dir, moved); err != nil {
+		t.Fatal(err)
+	}
+	refused(alx.CodeProjectNotReady, "bring it back, or start again where it is now")
+	if err := os.Rename(moved, repo.Dir); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func edit(t *testing.T, repo *testrepo.Repo, change func(cfg *ojson.Object)) {

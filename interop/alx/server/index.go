@@ -39,6 +39,8 @@ type index struct {
 	listed   []*session          // newest first
 	unsorted bool
 
+	others map[string]bool // runs of other projects of the repository
+
 	tables os.FileInfo // of a reftable repository, as last seen
 }
 
@@ -48,6 +50,7 @@ func newIndex(r *runner.Runner) *index {
 		byID:   make(map[string]*session),
 		byRun:  make(map[string]*session),
 		byKey:  make(map[string]*session),
+		others: make(map[string]bool),
 	}
 }
 
@@ -116,19 +119,43 @@ func newestFirst(a, b *session) int {
 	return strings.Compare(a.id(), b.id())
 }
 
+// unknown returns the runs of the project that have a ref and no session of ours.
+func (x *index) unknown(ctx context.Context) (runs []string, err error) {
+	x.git.Lock()
+	defer x.git.Unlock()
+	refs, err := x.reader.Record().Runs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	name := func(ref runner.Ref) string { return strings.TrimPrefix(ref.Name, runner.RunRefPrefix) }
+	others := make(map[string]bool) // without those that are gone: they may come back
+	refs = slices.DeleteFunc(refs, func(ref runner.Ref) bool {
+		if x.others[name(ref)] {
+			others[name(ref)] = true
+		}
+		return others[name(ref)] || x.run(name(ref)) != nil
+	})
+	if x.others = others; len(refs) == 0 {
+		return nil, nil
+	}
+	own, _, err := x.reader.Record().OwnRuns(ctx)
+	for _, ref := range refs {
+		if slices.ContainsFunc(own, func(o runner.Ref) bool { return o.Name == ref.Name }) {
+			runs = append(runs, name(ref))
+		} else if err == nil {
+			x.others[name(ref)] = true
+		}
+	}
+	return runs, err
+}
+
 // discover adds runs that have a ref and no session of ours.
 func (x *index) discover(ctx context.Context) error {
-	x.git.Lock()
-	refs, err := x.reader.Record().Runs(ctx)
-	x.git.Unlock()
+	runs, err := x.unknown(ctx)
 	if err != nil {
 		return err
 	}
-	for _, ref := range refs {
-		run := strings.TrimPrefix(ref.Name, runner.RunRefPrefix)
-		if x.run(run) != nil {
-			continue
-		}
+	for _, run := range runs {
 		s := newSession(nil, run)
 		s.mu.Lock()
 		if err := x.read(ctx, s); err == nil {
