@@ -335,12 +335,22 @@ func TestComponent(t *testing.T) {
 		t.Fatal(err)
 	}
 	file := program(t)
-	for red, want := range map[bool]int{false: 0, true: 3} {
+	for _, c := range []struct {
+		red, merged bool
+		want        int
+	}{{false, false, 0}, {true, false, 3}, {false, true, 0}, {true, true, 3}} {
+		red, want := c.red, c.want
 		j := newJob(t, file, red)
 		delete(j.env, "GITHUB_ACTIONS")
-		j.must(j.dir, "git fetch -q --unshallow")
+		j.must(j.dir, "git fetch -q --unshallow && git fetch -q origin '+refs/heads/*:refs/remotes/origin/*'")
 		j.env["CI_PROJECT_DIR"] = j.dir
 		j.env["CI_MERGE_REQUEST_DIFF_BASE_SHA"] = j.base
+		j.env["CI_MERGE_REQUEST_TARGET_BRANCH_NAME"] = "main"
+		if c.merged { // the target branch has gone on, and the pipeline is for what merging would give
+			j.must(j.dir, "git checkout -q origin/main && echo x >gone-on.txt && git add gone-on.txt && "+
+				"git commit -q -m 'gone on' && git push -q origin HEAD:main && git merge -q --no-ff -m merged origin/work")
+			j.env["CI_MERGE_REQUEST_TARGET_BRANCH_SHA"] = j.must(j.dir, "git rev-parse HEAD^1")
+		}
 		out, status := j.run(j.dir, strings.Join(jobs["governed-work"].Script, "\n"), nil)
 		if status != want {
 			t.Errorf("red %v: expected %d, got %d\n%s", red, want, status, out)
