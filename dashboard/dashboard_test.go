@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -22,6 +23,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/testproject"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	agentrun "github.com/git-agentxchain/git-agentxchain/protocol/run"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 	"github.com/git-agentxchain/git-agentxchain/runner/lookback"
 )
@@ -329,6 +331,36 @@ func TestLive(t *testing.T) {
 		strings.Contains(got, "<b>this") {
 		t.Errorf("after an escalation:\n%s", got)
 	}
+}
+
+func TestProjectTakenAway(t *testing.T) {
+	dir, _ := fresh(t)
+	v := serve(t, Options{Dir: dir})
+	shows := func(message, command string) {
+		t.Helper()
+		eventually(t, "the page tells of it", func() bool {
+			page := v.page("/")
+			return strings.Contains(page, message) && strings.Contains(page, command)
+		})
+	}
+	move := func(from, to string) {
+		t.Helper()
+		if err := os.Rename(from, to); err != nil {
+			t.Fatal(err)
+		}
+	}
+	config, aside := filepath.Join(dir, wire.ConfigPath), filepath.Join(dir, "aside")
+	move(config, aside)
+	shows("agentxchain.json is gone.", "git restore agentxchain.json")
+	move(aside, config)
+	shows("1 turn is under way", "git agentxchain accept")
+	if runtime.GOOS == "windows" {
+		return // which does not move a directory that is open
+	}
+	move(dir, dir+".moved")
+	shows("is gone.", "git agentxchain dashboard stop")
+	move(dir+".moved", dir)
+	shows("1 turn is under way", "git agentxchain accept")
 }
 
 // mainOf returns the main part of a page.

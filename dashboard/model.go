@@ -5,6 +5,7 @@ package dashboard
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -168,6 +169,9 @@ func (m *model) refresh(ctx context.Context) error {
 		s.Ops, s.OpsErr = m.src.operations(ctx, before.Ops)
 		s.phases = m.phasesOf(s)
 	}
+	if err := m.gone(s); err != nil {
+		s.SightErr = err
+	}
 	if s.Initiative {
 		s.Standing, s.InitiativeErr = m.src.initiative(ctx)
 	}
@@ -175,6 +179,18 @@ func (m *model) refresh(ctx context.Context) error {
 		return context.Cause(ctx)
 	}
 	m.cur.Store(s)
+	return nil
+}
+
+// gone tells of a project that was taken away while we show it, nil of one that is there.
+func (m *model) gone(s *snapshot) error {
+	if _, err := os.Stat(m.dir); errors.Is(err, fs.ErrNotExist) {
+		return &wire.Error{Code: "directory_unusable", Message: "The directory " + m.dir + " is gone.",
+			Hint: "bring it back; or where the project is now: git agentxchain dashboard stop, then git agentxchain dashboard"}
+	}
+	if !s.Governed && !s.Initiative {
+		return &wire.Error{Code: "not_a_project", Message: wire.ConfigPath + " is gone.", Hint: "git restore " + wire.ConfigPath}
+	}
 	return nil
 }
 
