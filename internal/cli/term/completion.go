@@ -66,11 +66,14 @@ __git_agentxchain_ask() {
 }
 
 _git_agentxchain() {
-	local i start=1
-	for ((i = 0; i < cword; i++)); do
-		if [ "${words[i]}" = agentxchain ]; then start=$((i + 1)); break; fi
+	local i start=1 at=()
+	for ((i = 1; i < cword; i++)); do
+		case ${words[i]} in
+		agentxchain) start=$((i + 1)); break ;;
+		-C) at=(-C "${words[++i]}") ;;
+		esac
 	done
-	__git_agentxchain_ask "${words[@]:start:cword-start+1}"
+	__git_agentxchain_ask "${at[@]}" "${words[@]:start:cword-start+1}"
 }
 
 _git_agentxchain_direct() {
@@ -109,10 +112,18 @@ const fishCompletion = `# fish completion of git-agentxchain
 function __git_agentxchain_complete
 	set -l tokens (commandline -opc) (commandline -ct)
 	set -l start 2
+	set -l at
 	if test "$tokens[1]" = git
-		set start (math (contains -i agentxchain $tokens; or echo 1) + 1)
+		while set -q tokens[$start]; and test "$tokens[$start]" != agentxchain
+			if test "$tokens[$start]" = -C
+				set start (math $start + 1)
+				set at -C $tokens[$start]
+			end
+			set start (math $start + 1)
+		end
+		set start (math $start + 1)
 	end
-	for answer in (git-agentxchain __complete -- $tokens[$start..-1] 2>/dev/null)
+	for answer in (git-agentxchain __complete -- $at $tokens[$start..-1] 2>/dev/null)
 		if test "$answer" = :files
 			__fish_complete_path (commandline -ct)
 		else
