@@ -18,23 +18,50 @@ import (
 // projectSetting is the setting of a server that names the directories of the projects it judges, "." for the top.
 const projectSetting = "agentxchain.project"
 
-// maxProjects bounds how many projects a server looks for in one push.
+// maxProjects bounds how many projects are looked for.
 const maxProjects = 200
 
 // prefixes returns the locations of the governed projects in the repository: those for which hooks were installed,
-// else the root.
+// else those that are there.
 func (g *guarded) prefixes() ([]string, error) {
 	if g.projects == nil {
 		rec, err := loadRecord(g.repo.CommonDir)
 		if err != nil {
 			return nil, err
 		}
-		g.projects = []string{""}
 		if rec != nil {
 			g.projects = rec.guarded()
+		} else if g.projects, err = g.present(); err != nil {
+			return nil, err
 		}
 	}
 	return g.projects, nil
+}
+
+// present returns the projects of HEAD and of the index, else the top: a hook manager calls us where nothing was
+// installed.
+func (g *guarded) present() ([]string, error) {
+	dirs := chain.ProjectsIn(g.ctx, g.repo, "HEAD")
+	if g.repo.TopLevel != "" {
+		names, err := g.repo.Git.In(g.repo.TopLevel).Run(g.ctx, nil, "ls-files", "-z", "--cached")
+		if err != nil {
+			return nil, err
+		}
+		dirs = union(dirs, chain.ConfigDirs(names))
+	}
+	switch {
+	case len(dirs) == 0:
+		return []string{""}, nil
+	case len(dirs) > maxProjects:
+		return nil, tooManyProjects("git agentxchain hooks install in each that is governed")
+	}
+	return dirs, nil
+}
+
+func tooManyProjects(hint string) error {
+	e := refuse(wire.CodeInvalidArgument, "more than %d directories have an %s", maxProjects, wire.ConfigPath)
+	e.Hint = hint
+	return e
 }
 
 // pushedProjects sets the projects by which a server judges a push: it has no work tree from which hooks could have been
@@ -72,9 +99,7 @@ func (g *guarded) pushedProjects(moves []move) error {
 			continue
 		}
 		if len(g.projects) == maxProjects {
-			e := refuse(wire.CodeInvalidArgument, "more than %d directories have an %s", maxProjects, wire.ConfigPath)
-			e.Hint = "on the server: git config --add " + projectSetting + " DIR names those that are governed"
-			return e
+			return tooManyProjects("on the server: git config --add " + projectSetting + " DIR names those that are governed")
 		}
 		g.projects = append(g.projects, dir)
 	}
