@@ -186,10 +186,12 @@ func (m *model) refresh(ctx context.Context) error {
 func (m *model) gone(s *snapshot) error {
 	if _, err := os.Stat(m.dir); errors.Is(err, fs.ErrNotExist) {
 		return &wire.Error{Code: "directory_unusable", Message: "The directory " + m.dir + " is gone.",
-			Hint: "bring it back; or where the project is now: git agentxchain dashboard stop, then git agentxchain dashboard"}
+			Hint: "bring it back; or where the project is now: git agentxchain dashboard stop, then git agentxchain " +
+				"dashboard"}
 	}
 	if !s.Governed && !s.Initiative {
-		return &wire.Error{Code: "not_a_project", Message: wire.ConfigPath + " is gone.", Hint: "git restore " + wire.ConfigPath}
+		return &wire.Error{Code: "not_a_project", Message: wire.ConfigPath + " is gone.",
+			Hint: "git restore " + wire.ConfigPath}
 	}
 	return nil
 }

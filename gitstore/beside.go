@@ -209,7 +209,8 @@ func (s *Store) SameID(ctx context.Context, id string) (dirs []string) {
 	if id == "" || s.repo.TopLevel == "" {
 		return nil
 	}
-	names, err := s.repo.Git.In(s.repo.TopLevel).Run(ctx, nil, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+	names, err := s.repo.Git.In(s.repo.TopLevel).Run(ctx, nil, "ls-files", "-z", "--cached", "--others",
+		"--exclude-standard")
 	if err != nil {
 		return nil
 	}

@@ -89,8 +89,8 @@ func (g *guarded) pushedProjects(moves []move) error {
 	if err != nil {
 		return err
 	}
-	// A branch without rules may have had some at the top, unless the default branch has its rules elsewhere: the project
-	// was moved then.
+	// A branch without rules may have had some at the top, unless the default branch has its rules elsewhere: the
+	// project was moved then.
 	if len(dirs) == 0 || len(chain.ProjectsIn(g.ctx, g.repo, "HEAD")) == 0 {
 		g.projects = []string{""}
 	}
@@ -99,7 +99,8 @@ func (g *guarded) pushedProjects(moves []move) error {
 			continue
 		}
 		if len(g.projects) == maxProjects {
-			return tooManyProjects("on the server: git config --add " + projectSetting + " DIR names those that are governed")
+			return tooManyProjects("on the server: git config --add " + projectSetting +
+				" DIR names those that are governed")
 		}
 		g.projects = append(g.projects, dir)
 	}

@@ -81,8 +81,8 @@ func Check(ctx context.Context, repo *git.Repository) (*Standing, error) {
 	return st, nil
 }
 
-// gone returns the prefixes of guarded projects that are neither in the work tree nor in the index, as after a move. In a
-// branch that never had one it is nothing to correct.
+// gone returns the prefixes of guarded projects that are neither in the work tree nor in the index, as after a move.
+// In a branch that never had one it is nothing to correct.
 func gone(ctx context.Context, repo *git.Repository, rec *installation) (prefixes []string) {
 	if repo.TopLevel == "" {
 		return nil
@@ -103,8 +103,8 @@ func gone(ctx context.Context, repo *git.Repository, rec *installation) (prefixe
 // GoneText says what it means that a guarded project is gone, and what to do about it.
 func GoneText(prefix string) string {
 	dir := strings.TrimSuffix(prefix, "/")
-	return fmt.Sprintf("the guards judge a project in %s, and there is none in what is checked out; if it was moved or given up, "+
-		"in the top directory: git agentxchain hooks uninstall %s",
+	return fmt.Sprintf("the guards judge a project in %s, and there is none in what is checked out; if it was moved or "+
+		"given up, in the top directory: git agentxchain hooks uninstall %s",
 		cmp.Or(text.OneLine(prefix), "the top directory"), wire.ShellWord(cmp.Or(dir, ".")))
 }
 

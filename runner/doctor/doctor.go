@@ -150,8 +150,8 @@ func (d *doctor) config(ctx context.Context) {
 	}
 	_ = d.r.Alone(func(s *gitstore.Store) error {
 		if n := s.SameIDNotice(ctx); n != "" {
-			d.add("config", LevelWarning, "change project.id in "+wire.ConfigPath+", of the copy if one is; if a run is under way: "+
-				"git agentxchain config adopt", "%s", n)
+			d.add("config", LevelWarning, "change project.id in "+wire.ConfigPath+", of the copy if one is; if a run is under "+
+				"way: git agentxchain config adopt", "%s", n)
 		}
 		return nil
 	})

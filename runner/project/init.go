@@ -68,7 +68,8 @@ func InstalledAgents() []string {
 func ownID(ctx context.Context, s *gitstore.Store) string {
 	dir, others := s.Dir(), s.Beside(ctx)
 	id := scaffold.ProjectID(filepath.Base(dir))
-	for (others.Named(id) != nil || len(s.SameID(ctx, id)) > 0) && dir != s.Repository().TopLevel && dir != filepath.Dir(dir) {
+	taken := func() bool { return others.Named(id) != nil || len(s.SameID(ctx, id)) > 0 }
+	for taken() && dir != s.Repository().TopLevel && dir != filepath.Dir(dir) {
 		dir = filepath.Dir(dir)
 		id = scaffold.ProjectID(filepath.Base(dir)) + "-" + id
 	}

@@ -196,7 +196,8 @@ func runHooksStatus(ctx context.Context, f *term.Factory) error {
 	}
 	silent := len(st.Silent())
 	f.Out.Emit(ojson.NewObject("installed", st.Installed, "way", ojson.OrNull(st.Way),
-		"binary", ojson.OrNull(st.Binary), "silent", silent, "guards", guards, "gone", wire.NonNil(st.Gone)), func(p *term.Printer) {
+		"binary", ojson.OrNull(st.Binary), "silent", silent, "guards", guards,
+		"gone", wire.NonNil(st.Gone)), func(p *term.Printer) {
 		defer func() {
 			for _, prefix := range st.Gone {
 				p.Field("Note", "%s", githooks.GoneText(prefix))
