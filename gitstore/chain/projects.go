@@ -6,6 +6,7 @@ import (
 	"context"
 	"path"
 	"slices"
+	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
@@ -23,13 +24,15 @@ func ProjectsIn(ctx context.Context, repo *git.Repository, rev string) (dirs []s
 	return ConfigDirs(out)
 }
 
-// ConfigDirs returns the directories of the configurations among names that end in NUL, each once.
+// ConfigDirs returns the directories of the configurations among names that end in NUL, each once. Those nearer the top
+// come first: what a turn writes is below its project, and must not take that project's place by having its id.
 func ConfigDirs(names []byte) (dirs []string) {
 	for _, name := range git.NulNames(names) {
 		if dir, base := path.Split(name); base == wire.ConfigPath && !slices.Contains(dirs, dir) {
 			dirs = append(dirs, dir)
 		}
 	}
+	slices.SortStableFunc(dirs, func(a, b string) int { return strings.Count(a, "/") - strings.Count(b, "/") })
 	return dirs
 }
 
