@@ -23,6 +23,9 @@ type GateStanding struct {
 	Need     int
 	Missing  []string // people whose yes would count
 	Signed   bool     // only signed statements count
+
+	Lapsed *run.Vote   // one of Counting that would be refused now, nil for none
+	Why    *wire.Error // why it would
 }
 
 // people fills in the approvals of the gate that waits, and whether earlier approvals are valid.
@@ -54,6 +57,10 @@ func (g *GateStanding) explain(next []initiative.Action, asker string) {
 		}
 		counts := func(v *run.Vote) bool { return agreement.SamePerson(v.Principal, asker) }
 		switch {
+		case g.Lapsed != nil:
+			a.Command += " --deny --reason TEXT"
+			a.Reason = g.Why.Message + " The next step requests the gate again."
+			continue
 		case len(g.Counting) >= g.Need: // given on two machines, and joined by a sync
 			a.Reason += fmt.Sprintf(" It has %d of %d approvals, and is passed with this.", len(g.Counting), g.Need)
 		case slices.ContainsFunc(g.Counting, counts):
@@ -87,6 +94,7 @@ func (c *Coordinator) standingAt(ctx context.Context, a *approvals, s *Seen) (*G
 	}
 	sum := y.Counted(s.State)
 	out := &GateStanding{Yes: y, Counting: sum.Votes, Dropped: sum.Dropped, Need: sum.Need}
+	out.Lapsed, out.Why = y.Lapsed(s.State, s.History)
 	for i, r := range y.Rules {
 		out.Signed = out.Signed || r.Signed
 		unheard := agreement.Unheard(r, out.Counting)

@@ -232,8 +232,14 @@ func (c *Coordinator) collectYes(ctx context.Context, s *Seen, opt consent.Optio
 		return nil, err
 	}
 	y, err := c.asking(ctx, a, s, opt.Proves())
-	if err != nil || y == nil || !opt.Proves() {
+	if err != nil || y == nil {
 		return y, err
+	}
+	if _, e := y.Lapsed(s.State, s.History); e != nil {
+		return nil, e
+	}
+	if !opt.Proves() {
+		return y, nil
 	}
 	if e := recordedWhole(s, y); e != nil {
 		return nil, e

@@ -84,3 +84,21 @@ func (a *Approval) row(t *change.Draft, res *ApproveResult, kind, by string) *oj
 	}
 	return ledger.NewHumanApprovalEntry(h)
 }
+
+// Lapsed refuses an approval of a gate that builds on one which would be refused now, by the signers and the rules that
+// the approval names.
+func Lapsed(op Operation, snap *Snapshot, gate string) *wire.Error {
+	var given *agreement.Consent
+	switch op := op.(type) {
+	case *ApprovePhase:
+		given = op.Approval.Consent
+	case *ApproveCompletion:
+		given = op.Approval.Consent
+	}
+	if given == nil || given.Base == nil {
+		return nil
+	}
+	d := &agreement.Decision{Kind: attest.Approve, Gate: gate, Rules: agreement.GateRules(snap.Config, given, gate)}
+	_, refusal := agreement.Lapsed(given.Base, d, snap.State.GateVotes, func(*run.Vote) []byte { return nil })
+	return refusal
+}

@@ -12,7 +12,6 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/agreement"
-	"github.com/git-agentxchain/git-agentxchain/protocol/attest"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -72,10 +71,10 @@ func (r *Runner) revoked(ctx context.Context, y *Synced) (notices []string) {
 			continue
 		}
 		for _, b := range statements(rec.Op, v.Config) {
-			if why := revokedBy(signers, b); why != "" {
+			if why := agreement.RevokedBy(signers, b.Data); why != nil {
 				notices = append(notices, text.OneLine(fmt.Sprintf("operation %s (%s) by %s <%s> is signed with a key that "+
 					"is revoked by now: %s; look whether its owner made it (git agentxchain approvals)", id.Short(),
-					op.Subject, op.Actor, op.Email, why)))
+					op.Subject, op.Actor, op.Email, why.Message)))
 			}
 		}
 	}
@@ -95,20 +94,4 @@ func statements(op protocol.Operation, cfg *config.Config) []*evidence.Blob {
 		_, given = protocol.Asks(op, cfg, "")
 	}
 	return given.Given()
-}
-
-// revokedBy says why a statement's key is revoked, "" where it is not.
-func revokedBy(signers *attest.Signers, statement *evidence.Blob) string {
-	env, refusal := attest.DecodeDSSE(statement.Data)
-	if refusal != nil {
-		return ""
-	}
-	st, refusal := attest.DecodeStatement(env.Payload)
-	if refusal != nil {
-		return ""
-	}
-	if _, refusal = signers.Verify(env, st.IssuedAt); refusal == nil || refusal.Code != wire.CodeSignerRevoked {
-		return ""
-	}
-	return refusal.Message
 }

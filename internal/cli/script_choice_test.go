@@ -28,8 +28,8 @@ var serving = []string{
 // command also has a shorter one (TestEveryCommandEveryDay). They run where testrepo.Thorough does.
 var thorough = []string{
 	"accept_checkpoint", "agents_install", "alx_conformance", "answers_init", "approve_apart", "approve_statement",
-	"attest", "authority_acts", "authority_author", "authority_overrule", "authority_restored", "authority_signed",
-	"authority_signers", "authority_signoff", "badinput", "bisect", "checkpoint_away", "checkpoint_beside",
+	"attest", "authority_acts", "authority_author", "authority_lapsed", "authority_overrule", "authority_restored",
+	"authority_signed", "authority_signers", "authority_signoff", "badinput", "bisect", "checkpoint_away", "checkpoint_beside",
 	"checkpoint_lost", "ci_report", "claim", "claim_next", "claim_run", "config_adopt", "config_waiting",
 	"conflicts_beside", "conformance_challenge", "conformance_check", "conformance_hostile", "conformance_init",
 	"dashboard", "dashboard_initiative", "dashboard_places", "diff", "doctor", "doctor_locks", "doctor_signing",
@@ -44,7 +44,7 @@ var thorough = []string{
 	"monarchic_import_diamond", "monarchic_lease", "monarchic_message", "monarchic_validate", "multi_abandon",
 	"multi_ahead", "multi_arrives", "multi_authority", "multi_auto", "multi_badinput", "multi_behind",
 	"multi_clash", "multi_concurrent", "multi_config", "multi_counted", "multi_full", "multi_hooks",
-	"multi_initiative", "multi_joined", "multi_joined_member", "multi_killed", "multi_left", "multi_new",
+	"multi_initiative", "multi_joined", "multi_joined_member", "multi_killed", "multi_lapsed", "multi_left", "multi_new",
 	"multi_own", "multi_recover", "multi_reissue", "multi_remote", "multi_signers", "multi_squashed",
 	"multi_travel", "multi_votes", "notify_webhooks", "policy_test", "private_links", "project_moved",
 	"projects_copied", "projects_people", "proposal", "proposal_in_turn", "proposal_local", "pulled", "pulled_step",

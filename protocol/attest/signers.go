@@ -188,12 +188,7 @@ func settle(sig *Signature) (*Signature, *wire.Error) {
 func (s *Signers) Verify(env *Envelope, at time.Time) (*Signature, *wire.Error) {
 	switch {
 	case s.uncertain != "":
-		return nil, &wire.Error{
-			Code:    wire.CodeSignersInvalid,
-			Field:   RevokedSignersPath,
-			Message: "no signature counts while the revoked signers are not known: " + s.uncertain,
-			Hint:    "correct " + RevokedSignersPath,
-		}
+		return nil, s.unknownRevocations()
 	case len(env.Signature) == 0 || len(env.Signature) > MaxSignature || len(env.Payload) > MaxStatement:
 		return nil, failure(wire.CodeSignatureFormat,
 			"the signature has %d bytes and the statement %d; at most %d and %d are read",
@@ -223,6 +218,23 @@ func (s *Signers) VerifyFile(signature, data []byte, namespace string, at time.T
 			MaxSignature)
 	}
 	return s.verifySSH(signature, data, namespace, at)
+}
+
+// Revoked refuses a key if the list of revoked signers has one of its identities, or cannot be read.
+func (s *Signers) Revoked(ids ...string) *wire.Error {
+	if s.uncertain != "" {
+		return s.unknownRevocations()
+	}
+	return s.isRevoked(ids...)
+}
+
+func (s *Signers) unknownRevocations() *wire.Error {
+	return &wire.Error{
+		Code:    wire.CodeSignersInvalid,
+		Field:   RevokedSignersPath,
+		Message: "no signature counts while the revoked signers are not known: " + s.uncertain,
+		Hint:    "correct " + RevokedSignersPath,
+	}
 }
 
 func (s *Signers) isRevoked(ids ...string) *wire.Error {

@@ -5,6 +5,7 @@ package initiative
 
 import (
 	"encoding/base64"
+	"slices"
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -152,6 +153,28 @@ func person(who evidence.Actor) *ojson.Object {
 // Counted returns the tally of the people who agreed before.
 func (y *Yes) Counted(s *State) *agreement.Tally {
 	return (&agreement.Moment{Rules: y.Digest}).Counted(y.Question(s))
+}
+
+// Lapsed returns one of the approvals that count at the waiting gate and would be refused now, and why; nil if none
+// would.
+func (y *Yes) Lapsed(s *State, h *History) (*run.Vote, *wire.Error) {
+	return agreement.Lapsed(y.Consent.Base, y.Question(s), y.Counted(s).Votes, h.statement)
+}
+
+// statement returns the statement by which an approval was given, nil if no row keeps it.
+func (h *History) statement(v *run.Vote) []byte {
+	for _, row := range slices.Backward(h.rows) {
+		y, _ := yesOf(row)
+		if y == nil {
+			continue
+		}
+		for _, b := range y.Consent.Statements {
+			if "sha256:"+b.Digest == v.Statement {
+				return b.Data
+			}
+		}
+	}
+	return nil
 }
 
 // count adds the people who agree now to those who agreed before; nil where any person may approve. Where enough

@@ -11,7 +11,6 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/attempt"
 	"github.com/git-agentxchain/git-agentxchain/protocol/commits"
-	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -223,7 +222,7 @@ func Decide(their *TheirOps, snap *protocol.Snapshot, rec *protocol.Record, then
 		refusal = now.Failure
 	}
 	if refusal == nil && was != nil {
-		if other := unforeseen(rec.Op, snap.Config, was, now); other != nil {
+		if other := unforeseen(rec.Op, snap, was, now); other != nil {
 			return nil, other
 		}
 	}
@@ -250,8 +249,9 @@ func Decide(their *TheirOps, snap *protocol.Snapshot, rec *protocol.Record, then
 }
 
 // unforeseen refuses an outcome that reaches further than the one that was recorded, so that what comes before it was
-// not done: no person saw a refused result accepted, and no hook was asked about a vote that opens the gate now.
-func unforeseen(op protocol.Operation, cfg *config.Config, was, now *protocol.Transition) *Refusal {
+// not done: no person saw a refused result accepted, no hook was asked about a vote that opens the gate now, and the
+// other side's votes were not compared with the people and keys that count.
+func unforeseen(op protocol.Operation, snap *protocol.Snapshot, was, now *protocol.Transition) *Refusal {
 	if was.Failure != nil && now.Failure == nil {
 		return &Refusal{
 			Reason:  AskAgain,
@@ -261,7 +261,12 @@ func unforeseen(op protocol.Operation, cfg *config.Config, was, now *protocol.Tr
 	}
 	then, voted := was.Result.(*protocol.ApproveResult)
 	res, votes := now.Result.(*protocol.ApproveResult)
-	if voted && votes && res.Passed && !then.Passed && len(cfg.Hooks.Array("before_gate")) > 0 {
+	if votes && res.Passed {
+		if lapsed := protocol.Lapsed(op, snap, res.Gate); lapsed != nil {
+			return &Refusal{Reason: AskAgain, Code: lapsed.Code, Message: lapsed.Message, Ways: WaysOf(op)}
+		}
+	}
+	if voted && votes && res.Passed && !then.Passed && len(snap.Config.Hooks.Array("before_gate")) > 0 {
 		return &Refusal{
 			Reason:  AskAgain,
 			Message: "it would open gate " + res.Gate + " now, and the hooks of before_gate were not asked",

@@ -13,11 +13,13 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/history"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
+	"github.com/git-agentxchain/git-agentxchain/internal/projectfile"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/agreement"
 	"github.com/git-agentxchain/git-agentxchain/protocol/attest"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -84,6 +86,9 @@ func (c *Scene) Gather(ctx context.Context, q Question, opt Options) (*agreement
 		return nil, err
 	}
 	rules := q.Rules(out)
+	if err := c.lapsed(ctx, q, out.Base, rules); err != nil {
+		return nil, err
+	}
 	for _, r := range rules {
 		if r.NotAuthor {
 			if out.Authors, err = c.Authors(ctx, q.By); err != nil {
@@ -193,6 +198,51 @@ func (o *Options) SignNow(ctx context.Context, dir string, st *attest.Statement,
 		return nil, refusal
 	}
 	return SignPayload(ctx, dir, payload)
+}
+
+// lapsed refuses to build on earlier approvals of the gate that would be refused now.
+func (c *Scene) lapsed(ctx context.Context, q Question, base *agreement.Base, rules []*config.GateRule) error {
+	votes := c.View.State.GateVotes
+	if q.Gate == "" || len(votes) == 0 {
+		return nil
+	}
+	if base == nil {
+		var err error
+		if base, _, err = c.base(ctx); err != nil {
+			return err
+		}
+	}
+	now := &agreement.Moment{Rules: config.RulesDigest(c.View.Config), Head: c.Env.Git.Head}
+	d := &agreement.Decision{Kind: q.Decision, Gate: q.Gate, Evidence: q.Evidence, Rules: rules, Votes: votes}
+	if _, refusal := agreement.Lapsed(base, d, now.Counted(d).Votes, c.statementOf); refusal != nil {
+		return refusal
+	}
+	return nil
+}
+
+// Lapsed returns one of the approvals that count for the present files and would be refused now, and why; nil if none
+// would.
+func (c *Scene) Lapsed(ctx context.Context, counting []*run.Vote) (v *run.Vote, why *wire.Error, err error) {
+	if len(counting) == 0 {
+		return nil, nil, nil
+	}
+	given := &agreement.Consent{}
+	if given.Base, _, err = c.base(ctx); err != nil {
+		return nil, nil, err
+	}
+	gate := run.PendingGate(c.View.State)
+	d := &agreement.Decision{Kind: attest.Approve, Gate: gate, Rules: agreement.GateRules(c.View.Config, given, gate)}
+	v, why = agreement.Lapsed(given.Base, d, counting, c.statementOf)
+	return v, why, nil
+}
+
+// statementOf returns the statement by which an approval was given, nil if the file is gone or is another.
+func (c *Scene) statementOf(v *run.Vote) []byte {
+	data, err := projectfile.Read(c.Store.Dir(), agreement.StatementPath(v.Statement), agreement.MaxStatementBytes)
+	if err != nil || "sha256:"+wire.SHA256(data) != v.Statement {
+		return nil
+	}
+	return data
 }
 
 // deniedVotes refuses to continue with votes from before a denial, which a restore has brought back: the gate has

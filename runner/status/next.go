@@ -45,6 +45,9 @@ func (p Project) next(
 		if g := protocol.GateStep(s, st.View.Config, st.Approvals, p.authors(ctx, st.View)); g != nil {
 			n = g
 		}
+		if lapsed := p.lapsed(ctx, st); lapsed != nil {
+			return lapsed
+		}
 	}
 	if n == nil {
 		if n := awaiting(st, p.dirtyFor(ctx, st, nil, tree)); n != nil {
@@ -297,6 +300,27 @@ func (p Project) authors(ctx context.Context, v *gitstore.View) []string {
 		return nil // the answer to the gate will report it
 	}
 	return list
+}
+
+// lapsed returns what to do about an approval of the waiting gate that would be refused now, nil if all count.
+func (p Project) lapsed(ctx context.Context, st *Standing) *protocol.NextAction {
+	at := consent.Scene{Store: p.Store, View: st.View}
+	head, on, err := p.Store.Repository().Checkout(ctx)
+	if err != nil {
+		return nil // the answer to the gate will report it
+	}
+	at.Env.Git.Head, at.Env.Git.Branch = string(head), on
+	vote, refusal, err := at.Lapsed(ctx, st.Approvals)
+	if err != nil || refusal == nil {
+		return nil
+	}
+	if _, email := p.Store.Identity(ctx); agreement.SamePerson(vote.Principal, email) {
+		return &protocol.NextAction{Command: "git agentxchain approve --withdraw", Reason: text.Brief(refusal.Message, 300)}
+	}
+	return &protocol.NextAction{
+		Command: "git agentxchain approve --deny --reason TEXT",
+		Reason:  text.Brief(refusal.Message, 300) + " The next turn asks again.",
+	}
 }
 
 // asks returns n, or the gate to look at when it does not wait for the person here.
