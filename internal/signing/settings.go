@@ -123,7 +123,7 @@ func (s Settings) setup() Setup {
 	return out
 }
 
-// Lacks returns what Setup finds missing, and a key that gpg does not have. It asks only the default gpg: other
+// Lacks returns what Setup finds missing, and a key that gpg does not have or cannot sign with. It asks only the default gpg: other
 // programs come from a configuration, and a check must not start them.
 func (s Settings) Lacks(ctx context.Context) []Lack {
 	missing := s.setup().Missing
@@ -134,12 +134,20 @@ func (s Settings) Lacks(ctx context.Context) []Lack {
 	_, err := os.Stat(ring)
 	if err == nil {
 		res := process.Run(ctx, process.Spec{
-			Argv:    []string{defaultGPG, "--batch", "--no-tty", "--list-secret-keys", "--", s.gpgKey()},
+			Argv:    []string{defaultGPG, "--batch", "--no-tty", "--with-colons", "--list-secret-keys", "--", s.gpgKey()},
 			Limit:   maxKeys * maxKeyFile,
 			Timeout: agentTime,
 		})
-		if res.Exit == nil || *res.Exit == 0 {
+		switch {
+		case res.Exit == nil:
 			return nil
+		case *res.Exit == 0 && canSign(string(res.Stdout)):
+			return nil
+		case *res.Exit == 0:
+			return []Lack{{
+				What:    fmt.Sprintf("the key %q of gpg has expired, is revoked, or may not sign", s.gpgKey()),
+				Command: "git config --global user.signingKey KEYID",
+			}}
 		}
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -148,6 +156,16 @@ func (s Settings) Lacks(ctx context.Context) []Lack {
 		What:    fmt.Sprintf("gpg has no secret key for %q", s.gpgKey()),
 		Command: "git config --global user.signingKey KEYID",
 	}}
+}
+
+// canSign reports whether a list of gpg has a secret key that can sign now: it marks such a key with a capital S.
+func canSign(list string) bool {
+	for line := range strings.Lines(list) {
+		if f := strings.Split(line, ":"); f[0] == "sec" && len(f) > 11 && strings.Contains(f[11], "S") {
+			return true
+		}
+	}
+	return false
 }
 
 // gpgKey returns the key for gpg and gpgsm.

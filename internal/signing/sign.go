@@ -147,6 +147,12 @@ func failed(program, why string) error {
 	switch lower := strings.ToLower(why); {
 	case strings.Contains(lower, "passphrase"):
 		hint = "the key has a passphrase: put it into the agent first (ssh-add), or sign in a terminal"
+	case strings.Contains(lower, "agent socket"), strings.Contains(lower, "no private key found"):
+		hint = "the private key is neither beside the public one nor in an SSH agent that this terminal reaches: ssh-add -l " +
+			"lists those that are; " + hint
+	case strings.Contains(lower, "unusable secret key"):
+		hint = "the key has expired or is revoked: gpg --list-keys shows it; an expired one can be extended " +
+			"(gpg --quick-set-expire), and " + attest.OpenPGPSignersPath + " needs its new export"
 	case strings.Contains(lower, "inappropriate ioctl"), strings.Contains(lower, "no pinentry"):
 		hint = "gpg has no terminal to ask for the passphrase in: in one, export GPG_TTY=$(tty), then again"
 	}

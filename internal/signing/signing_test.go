@@ -239,6 +239,8 @@ func TestHostileSigner(t *testing.T) {
 	}
 	for said, want := range map[string]string{
 		"incorrect passphrase supplied":                       "ssh-add",
+		"Could not get agent socket":                          "ssh-add -l",
+		"gpg: signing failed: Unusable secret key":            "--quick-set-expire",
 		"gpg: signing failed: Inappropriate ioctl for device": "GPG_TTY",
 	} {
 		if err := os.WriteFile(program, []byte("#!/bin/sh\necho "+said+" >&2; exit 1\n"), 0o700); err != nil {
@@ -281,6 +283,19 @@ func TestSetup(t *testing.T) {
 		}
 		if _, err := Sign(t.Context(), s, payload); !setup.Ready && code(err) != wire.CodeSigningNotConfigured {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestCanSign(t *testing.T) {
+	for list, want := range map[string]bool{
+		"sec:u:255:22:X:1::::::cSC:::+:::23::0:\nssb:u:255:22:Y:1:2:::::s:::+:::23:\n": true,
+		"sec:u:255:22:X:1::::::cC:::+:::23::0:\nssb:e:255:22:Y:1:2:::::s:::+:::23:\n":  false,
+		"sec:r:255:22:X:1::::::c:::+:::23::0:\n":                                       false,
+		"":                                                                             false,
+	} {
+		if canSign(list) != want {
+			t.Errorf("%q: %v", list, !want)
 		}
 	}
 }

@@ -84,10 +84,10 @@ func (m *Moment) Statement(signers *attest.Signers, c *Consent, d *Decision, b *
 	var sig *attest.Signature
 	for _, at := range []time.Time{st.IssuedAt, m.Now} {
 		if sig, refusal = signers.Verify(env, at); refusal != nil {
-			return Stated{}, c.Base.wayIn(d, refusal)
+			return Stated{}, c.Base.wayIn(d, env.Format, refusal)
 		}
 		if refusal := sig.SpeaksFor(st.Principal); refusal != nil {
-			return Stated{}, c.Base.wayIn(d, refusal)
+			return Stated{}, c.Base.wayIn(d, env.Format, refusal)
 		}
 	}
 	if refusal := m.answers(c, d, st); refusal != nil {
@@ -110,8 +110,9 @@ func (m *Moment) Statement(signers *attest.Signers, c *Consent, d *Decision, b *
 
 // wayIn says where a signer has to be listed to count: without a protected branch, what is committed during a run
 // counts only for later runs.
-func (b *Base) wayIn(d *Decision, refusal *wire.Error) *wire.Error {
-	if refusal.Code != wire.CodeSignerUnknown || b == nil || b.Ref != "" || b.Commit == "" {
+func (b *Base) wayIn(d *Decision, format string, refusal *wire.Error) *wire.Error {
+	keys := []string{wire.CodeSignerUnknown, wire.CodeSignerExpired, wire.CodeSignerRevoked}
+	if !slices.Contains(keys, refusal.Code) || b == nil || b.Ref != "" || b.Commit == "" {
 		return refusal
 	}
 	what, end := "run", "abandon"
@@ -120,7 +121,7 @@ func (b *Base) wayIn(d *Decision, refusal *wire.Error) *wire.Error {
 	}
 	refusal.Hint = fmt.Sprintf("sign with a key of %s as committed at %.10s, where the %[3]s began; "+
 		"another counts once it is committed there and ",
-		attest.AllowedSignersPath, b.Commit, what)
+		attest.SignersPath(format), b.Commit, what)
 	if !d.Initiative {
 		refusal.Hint += "those who decide now adopt it (git agentxchain config adopt --sign), or "
 	}

@@ -45,6 +45,17 @@ func SignerFiles() []string {
 	return []string{AllowedSignersPath, RevokedSignersPath, OpenPGPSignersPath, X509SignersPath}
 }
 
+// SignersPath returns the file of signers that lists the keys of a format.
+func SignersPath(format string) string {
+	switch format {
+	case FormatOpenPGP:
+		return OpenPGPSignersPath
+	case FormatX509:
+		return X509SignersPath
+	}
+	return AllowedSignersPath
+}
+
 // ParseSigners reads the files of signers, by path; it ignores files that it does not know. What it cannot
 // understand allows no signer and is among the problems, whose Field is path:line. It never fails.
 func ParseSigners(files map[string][]byte) (*Signers, wire.Problems) {
@@ -136,8 +147,8 @@ func (s *Signature) SpeaksFor(principal string) *wire.Error {
 		}
 	}
 	if refusal == nil {
-		refusal = failure(wire.CodeSignerUnknown, "the key %s is not listed for %q; it speaks for %s", s.KeyID,
-			principal, nameList(s.Principals))
+		refusal = listedIn(s.Format, failure(wire.CodeSignerUnknown, "the key %s is not listed for %q; it speaks for %s", s.KeyID,
+			principal, nameList(s.Principals)))
 	}
 	return refusal
 }
@@ -185,7 +196,7 @@ func settle(sig *Signature) (*Signature, *wire.Error) {
 // allowed_signers must have been valid then. SpeaksFor decides whether the key may speak for the statement's
 // principal. Fails with signature_format, signature_invalid, signer_unknown, signer_expired, signer_revoked,
 // signer_namespace or signers_invalid (docs/spec/approvals.md#how-a-signature-is-judged).
-func (s *Signers) Verify(env *Envelope, at time.Time) (*Signature, *wire.Error) {
+func (s *Signers) Verify(env *Envelope, at time.Time) (sig *Signature, refusal *wire.Error) {
 	switch {
 	case s.uncertain != "":
 		return nil, s.unknownRevocations()
@@ -200,14 +211,16 @@ func (s *Signers) Verify(env *Envelope, at time.Time) (*Signature, *wire.Error) 
 	message := PAE(PayloadType, env.Payload)
 	switch env.Format {
 	case FormatSSH:
-		return s.verifySSH(env.Signature, message, Namespace, at)
+		sig, refusal = s.verifySSH(env.Signature, message, Namespace, at)
 	case FormatOpenPGP:
-		return s.verifyOpenPGP(env.Signature, message, at)
+		sig, refusal = s.verifyOpenPGP(env.Signature, message, at)
 	case FormatX509:
-		return s.verifyX509(env.Signature, message, at)
+		sig, refusal = s.verifyX509(env.Signature, message, at)
+	default:
+		return nil, failure(wire.CodeSignatureFormat,
+			"the signature is neither an SSH, an OpenPGP nor a CMS signature in its armour")
 	}
-	return nil, failure(wire.CodeSignatureFormat,
-		"the signature is neither an SSH, an OpenPGP nor a CMS signature in its armour")
+	return sig, listedIn(env.Format, refusal)
 }
 
 // VerifyFile verifies the signature of a file, as ssh-keygen -Y sign -n NAMESPACE writes it; at is the time at
@@ -252,12 +265,18 @@ func failure(code, format string, args ...any) *wire.Error {
 		Message: fmt.Sprintf(format, args...),
 	}
 	switch code {
-	case wire.CodeSignerUnknown:
-		e.Hint = "list the signer in " + AllowedSignersPath + " and commit it to the protected branch"
 	case wire.CodeSignerRevoked, wire.CodeSignerExpired:
 		e.Hint = "sign with a key that counts; git agentxchain doctor --signing sets one up"
 	}
 	return e
+}
+
+// listedIn says of an unknown signer which file lists those of its format.
+func listedIn(format string, refusal *wire.Error) *wire.Error {
+	if refusal != nil && refusal.Code == wire.CodeSignerUnknown {
+		refusal.Hint = "list the signer in " + SignersPath(format) + " and commit it to the protected branch"
+	}
+	return refusal
 }
 
 func nameList(names []string) string {
