@@ -162,6 +162,9 @@ func (r *reader) file(name string, limit int64) ([]byte, *wire.Error) {
 	return data, nil
 }
 
+// errLink refuses a symbolic link: it could lead out of the workspace, and its target is not what git records.
+var errLink = errors.New("it is a symbolic link")
+
 // readRegular reads a file of at most limit bytes, nil if it does not exist. Anything but a regular file is an
 // error: opening a pipe would block forever.
 func readRegular(root *os.Root, name string, limit int64) ([]byte, error) {
@@ -171,6 +174,8 @@ func readRegular(root *os.Root, name string, limit int64) ([]byte, error) {
 		return nil, nil
 	case err != nil:
 		return nil, err
+	case info.Mode().Type() == fs.ModeSymlink:
+		return nil, errLink
 	case !info.Mode().IsRegular():
 		return nil, fmt.Errorf("it is not a regular file")
 	case info.Size() > limit:

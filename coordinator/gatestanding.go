@@ -34,6 +34,9 @@ func (c *Coordinator) people(ctx context.Context, s *Standing) error {
 	if err == nil {
 		err = a.unapproved(ctx, s.History, 0)
 	}
+	if err == nil {
+		err = c.unrecordable(ctx, s.Documents)
+	}
 	if err == nil && s.State.PendingGate != nil {
 		s.Changed = a.changed(ctx, s.Config)
 		s.Gate, err = c.standingAt(ctx, a, s.Seen)

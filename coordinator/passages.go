@@ -338,8 +338,8 @@ func (c *Coordinator) approved(ctx context.Context, st *initiative.State, histor
 // recordable refuses files that no other machine would believe, or that pass a gate without its people, or choose other
 // people: another program or a person has written them, and they are neither recorded nor continued. What is recorded
 // once cannot be taken out of the record. tip is the newest recorded change, at the change with these files; "" for none.
-func (c *Coordinator) recordable(ctx context.Context, tx *Tx, in *record.Initiative, tip, at object.OID) error {
-	st := tx.Docs.State
+func (c *Coordinator) recordable(ctx context.Context, d *Documents, in *record.Initiative, tip, at object.OID) error {
+	st := d.State
 	anew := tip != "" && at == ""
 	if tip != "" && at == tip { // only the configuration can differ
 		was, err := record.InitiativeFile(ctx, c.repository(ctx).Repository(), tip, initiative.ConfigFile)
@@ -363,7 +363,7 @@ func (c *Coordinator) recordable(ctx context.Context, tx *Tx, in *record.Initiat
 				Hint:    Program + " multi restore brings back what is recorded",
 			}
 		}
-		if now := tx.Docs.Config.ProjectID; err == nil && now != was.ProjectID {
+		if now := d.Config.ProjectID; err == nil && now != was.ProjectID {
 			return &wire.Error{
 				Code:  record.CodeForeignRun,
 				Field: initiative.ConfigFile,
@@ -399,5 +399,27 @@ func (c *Coordinator) recordable(ctx context.Context, tx *Tx, in *record.Initiat
 	if !a.asks() {
 		return nil
 	}
-	return a.unapproved(ctx, tx.Docs.History, 0)
+	return a.unapproved(ctx, d.History, 0)
+}
+
+// unrecordable returns why the next command that records a change would refuse the files here, nil if it would not.
+func (c *Coordinator) unrecordable(ctx context.Context, d *Documents) error {
+	home := c.repository(ctx)
+	if home == nil {
+		return nil
+	}
+	in := record.Initiative{Run: d.State.SuperRunID}
+	if err := c.documents(&in); err != nil {
+		return err
+	}
+	tip, at, err := record.InitiativeAt(ctx, home.Repository(), in)
+	if err != nil || tip == "" || at != "" && at != tip {
+		return err
+	}
+	if at == "" {
+		if given, err := record.InitiativeGivenUp(ctx, home.Repository(), in); err != nil || given != "" {
+			return err // the next command updates these files
+		}
+	}
+	return c.recordable(ctx, d, &in, tip, at)
 }

@@ -51,31 +51,40 @@ func (c *Coordinator) initiative(ctx context.Context, d *Documents, op, subject 
 		Run:     d.State.SuperRunID,
 		Op:      op,
 		Subject: subject,
-		Files:   make(map[string][]byte),
 		Env:     c.env(ctx),
 	}
-	keep := func(name string) error {
-		data, err := readRegular(c.store.root, name, limitOf(name))
-		if data != nil {
-			in.Files[name] = data
-		}
-		return err
+	if err := c.documents(&in); err != nil {
+		return in, err
 	}
-	for _, name := range append(initiative.Ledgers(), initiative.StatePath, initiative.BarriersPath,
-		initiative.ReportPath, initiative.ConfigFile) {
-		if err := keep(name); err != nil {
-			return in, err
-		}
-	}
-	in.State = in.Files[initiative.StatePath]
 	for _, dir := range []string{initiative.ContextDir, initiative.ReportArchive} {
 		for _, name := range filesBelow(c.store.root, dir) {
-			if err := keep(name); err != nil {
+			if err := c.keep(&in, name); err != nil {
 				return in, err
 			}
 		}
 	}
 	return in, nil
+}
+
+// documents collects the documents and ledgers alone.
+func (c *Coordinator) documents(in *record.Initiative) error {
+	in.Files = make(map[string][]byte)
+	for _, name := range append(initiative.Ledgers(), initiative.StatePath, initiative.BarriersPath,
+		initiative.ReportPath, initiative.ConfigFile) {
+		if err := c.keep(in, name); err != nil {
+			return err
+		}
+	}
+	in.State = in.Files[initiative.StatePath]
+	return nil
+}
+
+func (c *Coordinator) keep(in *record.Initiative, name string) error {
+	data, err := readRegular(c.store.root, name, limitOf(name))
+	if data != nil {
+		in.Files[name] = data
+	}
+	return err
 }
 
 // maxRecordedFiles bounds how many contexts and reports one record holds.

@@ -163,6 +163,9 @@ func (c *Coordinator) Resume(ctx context.Context, relink []string) (*Resumed, er
 		if e.Hint == "" {
 			e.Hint = Program + " multi status"
 		}
+		if !blocked && len(relink) > 0 && e.Code == wire.CodeInvalidStateTransition {
+			e.Hint = Program + " multi resync blocks it if a repository is in another run, and leaves a report to fill in"
+		}
 		return out, e
 	}
 	return out, nil

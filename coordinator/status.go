@@ -32,7 +32,8 @@ type Standing struct {
 	// Changed lists, while a gate waits, the JSON pointers of what the configuration says otherwise than when the
 	// initiative began.
 	Changed []string
-	// Unapproved says which gate counts as passed without the people required by its rules; nil if all are valid.
+	// Unapproved says which gate counts as passed without the people required by its rules, or why the next command would
+	// refuse the files; nil if all are valid.
 	Unapproved *wire.Error
 	// Unread says why the configuration cannot be used; nil if it can. The record is still shown, without the
 	// repositories (docs/commands.md).

@@ -87,11 +87,15 @@ func (s *Store) Update(ctx context.Context, purpose string, wait time.Duration,
 }
 
 func failed(name string, err error) *wire.Error {
-	return &wire.Error{
+	e := &wire.Error{
 		Code:    "unreadable_file",
 		Field:   name,
 		Message: fmt.Sprintf("%s cannot be read: %s.", name, reason(err)),
 	}
+	if errors.Is(err, errLink) {
+		e.Hint = "put the file itself in its place, and commit it"
+	}
+	return e
 }
 
 func writeNew(root *os.Root, f initiative.File) error {

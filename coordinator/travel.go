@@ -164,11 +164,11 @@ func (c *Coordinator) catchUpRecord(ctx context.Context, tx *Tx) error {
 		switch {
 		case err != nil:
 		case at == "" || at == tip:
-			if err := c.recordable(ctx, tx, &in, tip, at); err != nil {
+			if err := c.recordable(ctx, tx.Docs, &in, tip, at); err != nil {
 				return err
 			}
 		default:
-			if err := c.recordable(ctx, tx, &in, tip, at); err != nil {
+			if err := c.recordable(ctx, tx.Docs, &in, tip, at); err != nil {
 				return err // later files are judged below, these are not
 			}
 			if err := record.VerifyInitiative(ctx, home.Repository(), in.Run, tip, "",

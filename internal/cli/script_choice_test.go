@@ -46,7 +46,7 @@ var thorough = []string{
 	"multi_clash", "multi_concurrent", "multi_config", "multi_counted", "multi_full", "multi_hooks",
 	"multi_initiative", "multi_joined", "multi_joined_member", "multi_killed", "multi_lapsed", "multi_left", "multi_new",
 	"multi_own", "multi_recover", "multi_reissue", "multi_remote", "multi_signers", "multi_squashed",
-	"multi_travel", "multi_votes", "notify_webhooks", "policy_test", "private_links", "project_moved",
+	"multi_travel", "multi_votes", "multi_ways", "notify_webhooks", "policy_test", "private_links", "project_moved",
 	"projects_copied", "projects_people", "proposal", "proposal_in_turn", "proposal_local", "pulled", "pulled_step",
 	"reconcile", "ref_broken", "remote_renamed", "repair_adopt", "report", "restore", "restore_bundle", "restore_joined",
 	"restore_record", "restore_repo", "restore_work", "result_strict", "run_abandon", "run_accept", "run_agents",

@@ -75,9 +75,9 @@ func NextActions(w *Workspace, children Children) []Action {
 			c := children[m.Repo]
 			first = append(first, c.run(c.catchUp(m), m.Detail))
 		case m.Type == MismatchRun:
-			drifted = append(drifted, Action{NextRunMismatch, command, m.Detail + children[m.Repo].back(m)})
+			drifted = append(drifted, Action{NextRunMismatch, command, m.Detail + children[m.Repo].back(m, s)})
 		case m.Type == MismatchConfig || m.Type == MismatchState:
-			first = append(first, unread(w.Config.Repo(m.Repo), children[m.Repo], m.Detail)...)
+			first = append(first, unread(w.Config.Repo(m.Repo), children[m.Repo], m.Detail, s.RunOf(m.Repo))...)
 		case m.Turn != "" && s.Status == StatusActive && s.PendingGate == nil:
 			news = append(news, m.Detail) // a step takes it over and goes on
 		case len(stale) == 0 || stale[len(stale)-1] != m.Repo:
@@ -132,7 +132,25 @@ func NextActions(w *Workspace, children Children) []Action {
 		step, repos := stepActions(w, children, news)
 		out = append(repos, step)
 	}
-	return append(out, misaligned(w, children)...)
+	return append(append(out, uncountable(w, children)...), misaligned(w, children)...)
+}
+
+// uncountable names the turns that were given out for workstreams which the configuration does not have any more, or
+// which left out the repository: once accepted, such a turn blocks the initiative.
+func uncountable(w *Workspace, children Children) (out []Action) {
+	for _, row := range w.History.Open() {
+		repo, name := row.String("repo_id"), row.String("workstream_id")
+		c := children[repo]
+		if ws := w.Config.Workstream(name); c == nil || ws != nil && slices.Contains(ws.Repos, repo) {
+			continue
+		}
+		if turn := c.Follow(row.String("repo_turn_id")); c.Active(turn) || c.Accepted(turn) != nil {
+			out = append(out, Action{NextRepo, "git log -p -- " + ConfigFile, fmt.Sprintf(
+				"Turn %s of %s was given out for workstream %s, which %s does not have any more for it. Put that back, or end "+
+					"the initiative with git agentxchain multi abandon --reason TEXT.", turn, repo, name, ConfigFile)})
+		}
+	}
+	return out
 }
 
 // misaligned returns what to do about repositories whose phases are no longer those of the initiative: the work stops
@@ -300,16 +318,18 @@ func (c *Child) typed(command string) string {
 
 // back says how a repository returns to the run that the initiative knows, or the initiative to the repository's
 // run.
-func (c *Child) back(m Mismatch) string {
-	const program = "git agentxchain "
+func (c *Child) back(m Mismatch, s *State) string {
 	if c == nil || c.Remote {
 		return ""
 	}
 	text := fmt.Sprintf(" %s brings it back, after %s where that clone lacks it.",
 		c.typed("repair --from-ref "+wire.ShellWord(m.Recorded)), c.typed("sync"))
-	if m.Actual != "" {
-		text += fmt.Sprintf(" Where %s was begun on purpose: %smulti resume --relink %s.", m.Actual, program,
-			wire.ShellWord(m.Repo))
+	switch {
+	case m.Actual == "":
+	case s.Status == StatusBlocked:
+		text += fmt.Sprintf(" Where %s was begun on purpose: git agentxchain %s.", m.Actual, c.relink())
+	default:
+		text += fmt.Sprintf(" Where %s was begun on purpose: %s.", m.Actual, c.blockFirst())
 	}
 	return text
 }
@@ -346,8 +366,12 @@ func (c *Child) keepOn(why string) Action {
 
 // another says how the initiative goes on with a run that was started in place of the one it knows.
 func (c *Child) another() string {
-	return "To go on with another one, begin it, then: git agentxchain multi resync, and once its report is filled in: " +
-		"git agentxchain " + c.relink() + "."
+	return "To go on with another one, begin it, then: " + c.blockFirst() + "."
+}
+
+// blockFirst returns the commands that go on with the repository's present run in an initiative that is not blocked.
+func (c *Child) blockFirst() string {
+	return "git agentxchain multi resync, and once its report is filled in: git agentxchain " + c.relink()
 }
 
 // relink returns the command that goes on with the repository's present run.
@@ -362,8 +386,9 @@ func (c *Child) over() string {
 	return ""
 }
 
-// unread returns what makes a repository readable: c, or what belongs at its place.
-func unread(at *Repo, c *Child, why string) []Action {
+// unread returns what makes a repository readable: c, or what belongs at its place; run is the one that the initiative
+// knows.
+func unread(at *Repo, c *Child, why, run string) []Action {
 	if c == nil {
 		if at == nil || !at.Required {
 			return nil
@@ -381,6 +406,8 @@ func unread(at *Repo, c *Child, why string) []Action {
 			{NextRepo, c.relink(), "Where sync has joined it with the work of another machine, or it is gone for good, this" +
 				" goes on with what the repository has; what it had accepted still counts."},
 		}
+	case c.Fresh && c.Holds:
+		command, why = "repair --from-ref "+wire.ShellWord(run), why+" Its run is recorded there; this brings the files."
 	case c.Fresh:
 		command, why = "sync", why+
 			" No command has worked in that clone yet; its run comes from its remote, once the clone that began it has run sync."+
