@@ -224,6 +224,12 @@ func (d *Decision) excludes(r *config.GateRule, principal string) *wire.Error {
 		return nil
 	}
 	who, hint := principal, "ask one of them: "+d.adds()
+	switch left := d.everyRule(r.Principals); {
+	case len(left) < r.Threshold:
+		hint = "too few people are left whose yes would count: name those who left again, or " + d.ends()
+	case len(left) < len(r.Principals):
+		hint = "ask " + wire.ListSome(left, 5) + ": " + d.adds()
+	}
 	if who == "" || who == wire.NoEmail {
 		who, hint = "A person without user.email", "git config user.email ADDRESS says who you are"
 	}
@@ -234,6 +240,13 @@ func (d *Decision) excludes(r *config.GateRule, principal string) *wire.Error {
 		Hint:    hint,
 		Details: ojson.NewObject("principal", principal, "group", r.Group, "principals", r.Principals),
 	}
+}
+
+// everyRule returns the people among those given whom every rule names.
+func (d *Decision) everyRule(people []string) []string {
+	return slices.DeleteFunc(slices.Clone(people), func(p string) bool {
+		return slices.ContainsFunc(d.Rules, func(r *config.GateRule) bool { return !Names(r, p) })
+	})
 }
 
 // TooFew says what to do if a rule that excludes authors needs more people than are left: to change who decides, those very

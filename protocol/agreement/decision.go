@@ -137,3 +137,11 @@ func (d *Decision) adds() string {
 	}
 	return "they may also add a person to authority in agentxchain.json, with git agentxchain config adopt"
 }
+
+// ends says how what cannot be decided any more is ended.
+func (d *Decision) ends() string {
+	if d.Initiative {
+		return "end the initiative with git agentxchain multi abandon --reason TEXT"
+	}
+	return "end this run with git agentxchain abandon --reason TEXT, and begin another"
+}

@@ -2,6 +2,7 @@ package agreement
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
@@ -17,5 +18,20 @@ func TestUnheard(t *testing.T) {
 	}
 	if len(r.Principals) != 3 {
 		t.Errorf("the rule is now of %q", r.Principals)
+	}
+}
+
+// A person whom no rule names is sent to those whose yes would count, not to one whom another rule leaves out.
+func TestAsksOnlyThoseWhoCount(t *testing.T) {
+	ours := &config.GateRule{Principals: []string{"ann@example.org", "bob@example.org"}, Threshold: 1}
+	for others, want := range map[string]string{
+		"bob@example.org": "ask bob@example.org: ",
+		"dan@example.org": "too few people are left",
+	} {
+		theirs := &config.GateRule{Principals: []string{others}, Threshold: 1}
+		d := &Decision{Gate: "ship", Rules: []*config.GateRule{ours, theirs}}
+		if got := d.Excludes("eve@example.org"); got == nil || !strings.HasPrefix(got.Hint, want) {
+			t.Errorf("%+v", got)
+		}
 	}
 }

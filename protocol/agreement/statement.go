@@ -147,7 +147,7 @@ func (m *Moment) answers(c *Consent, d *Decision, st *attest.Statement) *wire.Er
 			Code:    CodeStatementExpired,
 			Field:   "expires_at",
 			Message: "The statement expired at " + wire.FormatTime(st.ExpiresAt) + ".",
-			Hint:    d.Command() + " --sign",
+			Hint:    d.Command() + " --sign; if it was signed just now, set right the clock of that machine",
 		}
 	case st.IssuedAt.After(m.Now.Add(MaxSkew)):
 		return &wire.Error{
