@@ -89,10 +89,11 @@ func BuildPack(packDir, format string, mode fs.FileMode, count int, fill func(*p
 	beside := make(chan error, 2)
 	go func() { beside <- seal(file, mode) }()
 	go func() { beside <- keep.Sync() }()
-	if err = errors.Join(seal(idx, mode), <-beside, <-beside); err != nil {
+	if err = errors.Join(seal(idx, mode), <-beside, <-beside, idx.Close()); err != nil {
 		return nil, err
 	}
 	faults.Point("objects.pack.synced")
+	// On Windows an open file cannot be renamed.
 	if err := os.Rename(idx.Name(), path+".idx"); err != nil {
 		return nil, err
 	}
