@@ -36,16 +36,8 @@ func syncFile(name string) error {
 	if err != nil || !fi.Mode().IsRegular() {
 		return nil //nolint:nilerr // not there any more, and nothing to sync
 	}
-	f, err := os.Open(name)
-	if errors.Is(err, fs.ErrNotExist) {
+	if err = durable.SyncFile(name); errors.Is(err, fs.ErrNotExist) {
 		return nil
-	}
-	if err != nil {
-		return err
-	}
-	err = f.Sync()
-	if cerr := f.Close(); err == nil {
-		err = cerr
 	}
 	return err
 }

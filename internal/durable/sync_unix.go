@@ -59,6 +59,15 @@ func parent(name string) string {
 
 func sync(f *os.File) error { return f.Sync() }
 
+// SyncFile syncs a file that another program wrote, which may be read-only.
+func SyncFile(name string) error {
+	f, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
 // syncDirFile tolerates the errors of file systems that cannot sync a directory at all (some network and FUSE
 // ones): nothing better can be done there, and failing would make the tool unusable on them.
 func syncDirFile(f *os.File) error {

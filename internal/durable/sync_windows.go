@@ -7,6 +7,7 @@ package durable
 
 import (
 	"crypto/rand"
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -59,5 +60,18 @@ func stage(root *os.Root, name string, data []byte,
 }
 
 func sync(f *os.File) error { return f.Sync() }
+
+// SyncFile syncs a file that another program wrote. Windows syncs only what is open for writing: a read-only file, as
+// git's objects are, is left to the program that wrote it.
+func SyncFile(name string) error {
+	f, err := os.OpenFile(name, os.O_RDWR, 0)
+	if errors.Is(err, fs.ErrPermission) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
 
 func syncDirFile(*os.File) error { return nil }
