@@ -11,8 +11,10 @@ import (
 	"time"
 )
 
-// prepare resolves a relative program against the directory it will run in, which Unix does by itself.
+// prepare resolves a relative program against the directory it will run in, which Unix does by itself. The files that
+// mark a program as one of a turn are left out: with them Windows starts nothing.
 func (g *group) prepare(cmd *exec.Cmd) {
+	cmd.ExtraFiles = nil
 	if cmd.Dir != "" && filepath.Base(cmd.Path) != cmd.Path && !filepath.IsAbs(cmd.Path) {
 		cmd.Path = filepath.Join(cmd.Dir, cmd.Path)
 	}
