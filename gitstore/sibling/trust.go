@@ -4,6 +4,7 @@ package sibling
 
 import (
 	"context"
+	"path"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -34,18 +35,19 @@ func (t *Trust) allow(ctx context.Context, dir string, paths ...string) error {
 	if t.check != nil {
 		return t.check
 	}
-	allowed := false
+	allowed, at := false, filepath.ToSlash(dir) // git writes paths with slashes on Windows too
+	resolved := func(p string) string { return filepath.ToSlash(git.RealOr(p)) }
 	for _, v := range t.dirs {
+		v = filepath.ToSlash(v)
 		switch prefix, under := strings.CutSuffix(v, "/*"); {
 		case v == "":
 			allowed = false // an empty value resets the list
 		case v == "*":
 			allowed = true
 		case under:
-			allowed = allowed || strings.HasPrefix(dir, prefix+"/") || strings.HasPrefix(dir, git.RealOr(prefix)+"/")
+			allowed = allowed || strings.HasPrefix(at, prefix+"/") || strings.HasPrefix(at, resolved(prefix)+"/")
 		default:
-			v = filepath.Clean(v)
-			allowed = allowed || v == dir || git.RealOr(v) == dir
+			allowed = allowed || path.Clean(v) == at || resolved(v) == at
 		}
 	}
 	if allowed {
