@@ -200,14 +200,23 @@ func makeDir(at *os.Root, name string) error {
 	return share(at, name)
 }
 
-// ShareFile lets those who share a git directory read a file that was made there.
-func ShareFile(name string) error {
-	at, err := os.OpenRoot(filepath.Dir(name))
+// WriteShared durably writes a file in a git directory, with the directories above it, for those who share it too. mode
+// is masked by the umask.
+func WriteShared(name string, data []byte, mode fs.FileMode) error {
+	dir, base := filepath.Split(name)
+	dir = filepath.Clean(dir)
+	if err := MakeDir(dir); err != nil {
+		return err
+	}
+	if err := durable.WriteFile(dir, base, data, mode); err != nil {
+		return err
+	}
+	at, err := os.OpenRoot(dir)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = at.Close() }()
-	return share(at, filepath.Base(name))
+	return share(at, base)
 }
 
 // share gives a file or directory that was made in at to those who share at, whatever the umask: where git made the

@@ -20,7 +20,6 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/workdir"
-	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/process"
 )
@@ -99,15 +98,8 @@ func (s *Watch) Take(ctx context.Context, turn string) (*Note, error) {
 				WithHint("end that turn; what was changed is then put back")
 		}
 	}
-	if err := git.MakeDir(s.dir); err != nil {
-		return nil, fail.Errorf(fail.CodeUnreadable, err, "the git directory cannot be written to")
-	}
-	// As readable as the configuration in it, which may hold credentials: for those who share the repository.
-	err = durable.WriteFile(s.dir, turn+".json", d.encode(), 0o600)
-	if err == nil {
-		err = git.ShareFile(s.path(turn))
-	}
-	if err != nil {
+	// The configuration in it may hold credentials.
+	if err := git.WriteShared(s.path(turn), d.encode(), 0o600); err != nil {
 		return nil, fail.Errorf(fail.CodeUnreadable, err, "the git directory cannot be written to")
 	}
 	return d, nil

@@ -10,7 +10,6 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
-	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -41,11 +40,7 @@ func MakeCloneID(repo *git.Repository) error {
 }
 
 func writeShared(repo *git.Repository, name string, data []byte) error {
-	path := filepath.Join(repo.CommonDir, filepath.FromSlash(name))
-	err := git.MakeDir(filepath.Dir(path))
-	if err == nil {
-		err = durable.WriteFile(filepath.Dir(path), filepath.Base(path), data, 0o666)
-	}
+	err := git.WriteShared(filepath.Join(repo.CommonDir, filepath.FromSlash(name)), data, 0o666)
 	if err != nil {
 		return fail.Errorf(fail.CodeUnreadable, err, "the git directory cannot be written to")
 	}

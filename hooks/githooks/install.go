@@ -395,7 +395,7 @@ func (in *installer) redirect(ctx context.Context) error {
 	text := []byte("# made by git agentxchain hooks install\n[core]\n\thooksPath = " + configQuote(in.place.dir) +
 		"\n")
 	if have, err := os.ReadFile(filepath.Join(dir, anchorFile)); err != nil || string(have) != string(text) {
-		if err := writeOwn(dir, anchorFile, text, 0o644); err != nil {
+		if err := git.WriteShared(filepath.Join(dir, anchorFile), text, 0o644); err != nil {
 			return refuse(CodeHooksUnreadable, "the place of the hooks cannot be written: %v", err)
 		}
 		in.did("wrote", filepath.Join(dir, anchorFile))

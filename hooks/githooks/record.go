@@ -14,7 +14,6 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
-	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -104,17 +103,6 @@ func projectAround(repo *git.Repository) (prefix string, ok bool) {
 	}
 }
 
-// writeOwn writes a file of ours in the git directory.
-func writeOwn(dir, name string, data []byte, mode fs.FileMode) error {
-	if err := git.MakeDir(dir); err != nil {
-		return err
-	}
-	if err := durable.WriteFile(dir, name, data, mode); err != nil {
-		return err
-	}
-	return git.ShareFile(filepath.Join(dir, name))
-}
-
 func recordPath(commonDir string) string {
 	return filepath.Join(commonDir, "agentxchain", "githooks.json")
 }
@@ -183,5 +171,5 @@ func (in *installation) save(commonDir string) error {
 	if fi, err := os.Stat(filepath.Join(commonDir, "config")); err == nil {
 		mode = fi.Mode().Perm()
 	}
-	return writeOwn(filepath.Dir(path), filepath.Base(path), append(data, '\n'), mode)
+	return git.WriteShared(path, append(data, '\n'), mode)
 }
