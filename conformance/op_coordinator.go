@@ -92,10 +92,7 @@ func projectRepoAcceptance(w *workspace) (outcome, error) {
 }
 
 func projectionOutcome(c *multirepo.Change, barriers *multirepo.Barriers) outcome {
-	effects := make([]*ojson.Object, len(c.Effects))
-	for i, e := range c.Effects {
-		effects[i] = e.Effect()
-	}
+	effects := ojson.List(c.Effects, multirepo.BarrierChange.Effect)
 	snapshot := ojson.NewObject()
 	for _, b := range barriers.All() {
 		snapshot.Set(b.ID, ojson.NewObject("status", b.Status))

@@ -106,10 +106,7 @@ func verifyDispatchManifest(w *workspace) (outcome, error) {
 		return nil, err
 	}
 	errs := s.verify()
-	rows := make([]*ojson.Object, len(errs))
-	for i, e := range errs {
-		rows[i] = e.Object()
-	}
+	rows := ojson.List(errs, dispatch.ManifestError.Object)
 	if len(errs) > 0 {
 		return ojson.NewObject("result", "error", "error_type", errs[0].Type, "manifest_valid", false,
 			"verification_errors", rows), nil

@@ -69,11 +69,9 @@ func detail(o *ojson.Object, kind string, errs wire.Problems) {
 // problemRows distinguishes findings by code and field, which the sentences in errors do not. It is a member of
 // ours.
 func problemRows(errs wire.Problems) []*ojson.Object {
-	out := make([]*ojson.Object, len(errs))
-	for i, p := range errs {
-		out[i] = ojson.NewObject("code", p.Code, "field", p.Field, "value", p.Value)
-	}
-	return out
+	return ojson.List(errs, func(p wire.Problem) *ojson.Object {
+		return ojson.NewObject("code", p.Code, "field", p.Field, "value", p.Value)
+	})
 }
 
 // acceptTurn accepts a turn outside git: the declared changes cannot be compared with a work tree.

@@ -100,10 +100,9 @@ func (a *ask) blockers() {
 	if st.PendingGate != nil {
 		pending = ojson.Marshal(st.PendingGate)
 	}
-	next := []*ojson.Object{}
-	for _, x := range in.Next {
-		next = append(next, x.Object(coordinator.Program))
-	}
+	next := ojson.List(in.Next, func(x multirepo.Action) *ojson.Object {
+		return x.Object(coordinator.Program)
+	})
 	writeJSON(a.w, http.StatusOK, object("mode", mode, "super_run_id", st.SuperRunID, "status", string(st.Status),
 		"phase", st.Phase, "blocked_reason", ojson.OrNull(st.BlockedReason), "pending_gate", pending,
 		"active", active.Object(), "next_actions", next,
@@ -114,11 +113,10 @@ func (a *ask) blockers() {
 // repoStatus answers GET /api/coordinator/repo-status.
 func (a *ask) repoStatus() {
 	if in := a.initiative(); in != nil {
-		out := []*ojson.Object{}
-		for _, r := range in.Repos() {
-			out = append(out, object("repo_id", r.String("repo_id"), "run_id", r.Value("run_id"),
-				"status", r.String("status"), "phase", r.Value("phase"), "details", r.Value("details")))
-		}
+		out := ojson.List(in.Repos(), func(r *ojson.Object) *ojson.Object {
+			return object("repo_id", r.String("repo_id"), "run_id", r.Value("run_id"),
+				"status", r.String("status"), "phase", r.Value("phase"), "details", r.Value("details"))
+		})
 		writeJSON(a.w, http.StatusOK, out)
 	}
 }

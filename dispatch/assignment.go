@@ -204,9 +204,7 @@ func scopeDir(s string) string {
 }
 
 func warningRows(ws []Warning) []*ojson.Object {
-	rows := make([]*ojson.Object, len(ws))
-	for i, w := range ws {
-		rows[i] = ojson.NewObject("code", w.Code, "message", w.Message)
-	}
-	return rows
+	return ojson.List(ws, func(w Warning) *ojson.Object {
+		return ojson.NewObject("code", w.Code, "message", w.Message)
+	})
 }

@@ -78,10 +78,7 @@ func OpenVerified(root *os.Root, dir string, id Identity) (*Verified, error) {
 
 // Refusal returns the error about a bundle that is not as it was sealed, with code bundle_invalid.
 func Refusal(dir string, errs ...ManifestError) *wire.Error {
-	rows := make([]*ojson.Object, len(errs))
-	for i, e := range errs {
-		rows[i] = e.Object()
-	}
+	rows := ojson.List(errs, ManifestError.Object)
 	return &wire.Error{
 		Code:    CodeBundleInvalid,
 		Field:   dir,

@@ -116,10 +116,7 @@ func gates(ctx context.Context, r *runner.Runner, _ *ojson.Object) (*ojson.Objec
 	if err != nil {
 		return nil, err
 	}
-	rows := []*ojson.Object{}
-	for _, g := range list {
-		rows = append(rows, gateObject(g))
-	}
+	rows := ojson.List(list, gateObject)
 	return ojson.NewObject("run_id", ojson.OrNull(v.State.Run()), "phase", v.State.Phase,
 		"pending_gates", pendingGates(v.State), "gates", rows,
 		"note", "Approvals are for people: git agentxchain approve, in their own terminal."), nil

@@ -221,11 +221,9 @@ func failed(err error, root string) *ojson.Object {
 }
 
 func problems(list wire.Problems) []*ojson.Object {
-	out := []*ojson.Object{}
-	for _, p := range list {
-		out = append(out, ojson.NewObject("field", p.Field, "message", p.Message))
-	}
-	return out
+	return ojson.List(list, func(p wire.Problem) *ojson.Object {
+		return ojson.NewObject("field", p.Field, "message", p.Message)
+	})
 }
 
 func refusal(code, message string) error { return &wire.Error{Code: code, Message: message} }

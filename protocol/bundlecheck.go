@@ -18,11 +18,9 @@ type BundleChange struct {
 
 // BundleRows returns the changes as data.
 func BundleRows(changes []BundleChange) []*ojson.Object {
-	rows := make([]*ojson.Object, len(changes))
-	for i, c := range changes {
-		rows[i] = ojson.NewObject("path", c.Path, "change", c.Change)
-	}
-	return rows
+	return ojson.List(changes, func(c BundleChange) *ojson.Object {
+		return ojson.NewObject("path", c.Path, "change", c.Change)
+	})
 }
 
 // wayBack says how to restore the bundle as it was dispatched.

@@ -122,9 +122,7 @@ func joinViolations(vs []limits.Violation) string {
 }
 
 func violationRows(vs []limits.Violation) []*ojson.Object {
-	out := make([]*ojson.Object, len(vs))
-	for i, v := range vs {
-		out[i] = ojson.NewObject("policy_id", v.PolicyID, "rule", v.Rule, "message", v.Message)
-	}
-	return out
+	return ojson.List(vs, func(v limits.Violation) *ojson.Object {
+		return ojson.NewObject("policy_id", v.PolicyID, "rule", v.Rule, "message", v.Message)
+	})
 }

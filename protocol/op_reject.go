@@ -253,12 +253,10 @@ func (op *RejectTurn) escalate(t *change.Draft, turn *run.Turn, rejection *ojson
 // is the conflict object of docs/spec/observation.md#conflicts.
 func ConflictContext(turn *run.Turn, conflict *ojson.Object) *ojson.Object {
 	brief := func(rows []*ojson.Object) []*ojson.Object {
-		out := []*ojson.Object{}
-		for _, r := range rows {
-			out = append(out, ojson.NewObject("turn_id", r.String("turn_id"), "role", r.String("role"),
-				"files_changed", r.Strings("files_changed")))
-		}
-		return out
+		return ojson.List(rows, func(r *ojson.Object) *ojson.Object {
+			return ojson.NewObject("turn_id", r.String("turn_id"), "role", r.String("role"),
+				"files_changed", r.Strings("files_changed"))
+		})
 	}
 	kind := conflict.String("type")
 	if kind == "" {

@@ -43,10 +43,9 @@ type Deciding struct {
 
 // Object returns the comparison as JSON.
 func (o *Onto) Object() *ojson.Object {
-	list := []*ojson.Object{}
-	for _, d := range o.Deciding {
-		list = append(list, ojson.NewObject("path", d.Path, "holds", d.Holds, "why", d.Why))
-	}
+	list := ojson.List(o.Deciding, func(d Deciding) *ojson.Object {
+		return ojson.NewObject("path", d.Path, "holds", d.Holds, "why", d.Why)
+	})
 	return ojson.NewObject("exported", string(o.Exported), "target", string(o.Head), "relation", o.Relation,
 		"commits", o.Commits, "deciding", list, "passed", o.Passed)
 }

@@ -143,10 +143,9 @@ func (p Program) Range(v *Verdict) *ojson.Object {
 	if v.Policy != nil {
 		policy.Set("digest", ojson.NewObject("sha256", wire.SHA256(v.Policy)))
 	}
-	inputs := []*ojson.Object{}
-	for _, data := range v.Inputs {
-		inputs = append(inputs, ojson.NewObject("digest", ojson.NewObject("sha256", wire.SHA256(data))))
-	}
+	inputs := ojson.List(v.Inputs, func(data []byte) *ojson.Object {
+		return ojson.NewObject("digest", ojson.NewObject("sha256", wire.SHA256(data)))
+	})
 	return statement(RangePredicate, []*ojson.Object{resource("commit", "gitCommit", string(v.Head))}, ojson.NewObject(
 		"verifier", ojson.NewObject("id", home, "version", ojson.NewObject("git-agentxchain", p.Version)),
 		"timeVerified", wire.FormatTime(v.At),

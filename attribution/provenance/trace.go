@@ -34,10 +34,9 @@ func (x *Tracer) Record(t *attribution.Trace) (*ojson.Object, error) {
 		if err != nil {
 			return nil, err
 		}
-		ranges := []*ojson.Object{}
-		for _, s := range f.Lines {
-			ranges = append(ranges, ojson.NewObject("start_line", s.First, "end_line", s.Last))
-		}
+		ranges := ojson.List(f.Lines, func(s attribution.Span) *ojson.Object {
+			return ojson.NewObject("start_line", s.First, "end_line", s.Last)
+		})
 		files = append(files, ojson.NewObject("path", f.Path, "conversations", []*ojson.Object{
 			ojson.NewObject("contributor", who, "ranges", ranges),
 		}))

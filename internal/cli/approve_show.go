@@ -38,9 +38,8 @@ func runApproveShow(ctx context.Context, f *term.Factory) error {
 
 // pendingGateObject returns the object of approve --json --show.
 func pendingGateObject(g *gate.Pending) *ojson.Object {
-	docs := []*ojson.Object{}
-	for _, d := range g.Documents {
-		docs = append(docs, ojson.NewObject(
+	docs := ojson.List(g.Documents, func(d gate.Document) *ojson.Object {
+		return ojson.NewObject(
 			"path", d.Path,
 			"required", d.Required,
 			"owned_by", ojson.OrNull(d.Owner),
@@ -53,8 +52,8 @@ func pendingGateObject(g *gate.Pending) *ojson.Object {
 			"added", d.Added,
 			"removed", d.Removed,
 			"reasons", wire.NonNil(d.Reasons),
-		))
-	}
+		)
+	})
 	var requested any
 	if !g.RequestedAt.IsZero() {
 		requested = term.Timestamp(g.RequestedAt)

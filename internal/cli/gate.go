@@ -272,12 +272,11 @@ func runGateShow(ctx context.Context, f *term.Factory, id string) error {
 	g := &rows[at]
 	payload := gateRowObject(g)
 	files := gateFileRows(v, g)
-	list := []*ojson.Object{}
-	for _, fr := range files {
-		list = append(list, ojson.NewObject("path", fr.path, "required", fr.required,
+	list := ojson.List(files, func(fr gateFileRow) *ojson.Object {
+		return ojson.NewObject("path", fr.path, "required", fr.required,
 			"owned_by", ojson.OrNull(fr.owner), "semantics", ojson.OrNull(fr.semantics),
-			"missing", fr.missing, "reasons", wire.NonNil(fr.reasons), "notes", noteRows(fr.notes)))
-	}
+			"missing", fr.missing, "reasons", wire.NonNil(fr.reasons), "notes", noteRows(fr.notes))
+	})
 	payload.Set("files", list)
 	if fail := lastFailure(v, g); fail != nil {
 		payload.Set("last_failure", ojson.Marshal(fail))
@@ -358,20 +357,16 @@ func gateFileRows(v *runner.View, g *gateRow) []gateFileRow {
 
 // actionRows returns the commands that passing a gate runs, for programs.
 func actionRows(actions []config.GateAction) []*ojson.Object {
-	out := make([]*ojson.Object, len(actions))
-	for i, a := range actions {
-		out[i] = ojson.NewObject("run", a.Run, "label", ojson.OrNull(a.Label), "timeout_ms", a.TimeoutMS)
-	}
-	return out
+	return ojson.List(actions, func(a config.GateAction) *ojson.Object {
+		return ojson.NewObject("run", a.Run, "label", ojson.OrNull(a.Label), "timeout_ms", a.TimeoutMS)
+	})
 }
 
 // noteRows returns findings that do not fail a gate, for programs.
 func noteRows(notes []gates.Finding) []*ojson.Object {
-	out := make([]*ojson.Object, len(notes))
-	for i, n := range notes {
-		out[i] = ojson.NewObject("code", n.Code, "path", n.Path, "message", n.Reason)
-	}
-	return out
+	return ojson.List(notes, func(n gates.Finding) *ojson.Object {
+		return ojson.NewObject("code", n.Code, "path", n.Path, "message", n.Reason)
+	})
 }
 
 // lastFailure returns the recorded failure of this very gate in the present phase.

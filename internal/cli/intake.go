@@ -45,10 +45,7 @@ func runIntakeList(ctx context.Context, f *term.Factory) error {
 	if err != nil {
 		return err
 	}
-	rows := []*ojson.Object{}
-	for _, x := range all {
-		rows = append(rows, shared.IntentObject(x))
-	}
+	rows := ojson.List(all, shared.IntentObject)
 	f.Out.Emit(ojson.NewObject("intents", rows), func(p *term.Printer) {
 		if len(all) == 0 {
 			p.Println("There are no intents.")

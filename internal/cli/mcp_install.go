@@ -44,12 +44,11 @@ func newMCPInstallCommand(f *term.Factory) *ucli.Command {
 }
 
 func showMCPClients(f *term.Factory, clients []mcpclients.Client) {
-	rows := []*ojson.Object{}
-	for _, c := range clients {
-		rows = append(rows, ojson.NewObject("client", c.ID, "title", c.Title, "line", ojson.OrNull(c.Line),
+	rows := ojson.List(clients, func(c mcpclients.Client) *ojson.Object {
+		return ojson.NewObject("client", c.ID, "title", c.Title, "line", ojson.OrNull(c.Line),
 			"scope", ojson.OrNull(c.Scope),
-			"file", c.File, "content", c.Example(), "asks", ojson.OrNull(c.Trust), "tested", c.Tested))
-	}
+			"file", c.File, "content", c.Example(), "asks", ojson.OrNull(c.Trust), "tested", c.Tested)
+	})
 	f.Out.Emit(ojson.NewObject("clients", rows), func(p *term.Printer) {
 		for i, c := range clients {
 			if i > 0 {

@@ -90,10 +90,7 @@ func runProposalList(ctx context.Context, f *term.Factory) error {
 	if err != nil {
 		return err
 	}
-	rows := []*ojson.Object{}
-	for _, p := range all {
-		rows = append(rows, shared.ProposalObject(p))
-	}
+	rows := ojson.List(all, shared.ProposalObject)
 	f.Out.Emit(ojson.NewObject("proposals", rows), func(p *term.Printer) {
 		if len(all) == 0 {
 			p.Println("This run has no proposals.")

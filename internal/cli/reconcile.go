@@ -100,12 +100,10 @@ func runReconcile(ctx context.Context, f *term.Factory, o runner.ReconcileOption
 }
 
 func commitRows(list []commits.TakenCommit) []*ojson.Object {
-	rows := []*ojson.Object{}
-	for _, c := range list {
-		rows = append(rows, ojson.NewObject("sha", c.Commit, "author", c.Author, "subject", c.Subject,
-			"paths_touched", wire.NonNil(c.Files)))
-	}
-	return rows
+	return ojson.List(list, func(c commits.TakenCommit) *ojson.Object {
+		return ojson.NewObject("sha", c.Commit, "author", c.Author, "subject", c.Subject,
+			"paths_touched", wire.NonNil(c.Files))
+	})
 }
 
 func printUnreconciled(p *term.Printer, look *runner.Unreconciled) {

@@ -268,6 +268,16 @@ func Of(v any) Value {
 	return v
 }
 
+// List returns the objects of a list, in its order. It is empty, not nil, for an empty list: an array
+// of an answer is never null.
+func List[T any](list []T, object func(T) *Object) []*Object {
+	out := make([]*Object, len(list))
+	for i, e := range list {
+		out[i] = object(e)
+	}
+	return out
+}
+
 // Equal reports whether a and b are the same JSON value: object member order
 // does not matter, number spelling does not matter, types do.
 func Equal(a, b Value) bool {

@@ -112,10 +112,7 @@ func Resync(w *Workspace, children Children, env protocol.Env) (*Change, *Resync
 	if total.Empty() && len(gone) == 0 {
 		return total, r
 	}
-	changes := make([]*ojson.Object, len(r.Barriers))
-	for i, b := range r.Barriers {
-		changes[i] = b.Row()
-	}
+	changes := ojson.List(r.Barriers, BarrierChange.Row)
 	total.Record(w, &env, RowResynced, "resynced_repos", append([]string{}, r.Repos...), "barrier_changes", changes,
 		"blocked_reason", ojson.OrNull(reason))
 	if len(gone) > 0 {

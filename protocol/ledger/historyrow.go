@@ -89,12 +89,11 @@ func BuildHistoryEntry(e HistoryEntry) *ojson.Object {
 		o.Set("overruled", e.Overruled)
 	}
 	if len(r.Delegations) > 0 {
-		issued := make([]*ojson.Object, len(r.Delegations))
-		for i, d := range r.Delegations {
-			issued[i] = ojson.NewObject("id", d.ID, "to_role", d.ToRole, "charter", d.Charter,
+		issued := ojson.List(r.Delegations, func(d result.DelegationRequest) *ojson.Object {
+			return ojson.NewObject("id", d.ID, "to_role", d.ToRole, "charter", d.Charter,
 				"acceptance_contract", wire.NonNil(d.AcceptanceContract),
 				"required_decision_ids", wire.NonNil(d.RequiredDecisionIDs))
-		}
+		})
 		o.Set("delegations_issued", issued)
 	}
 	set("delegation_context", t.DelegationContext.Clone())

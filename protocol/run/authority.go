@@ -33,11 +33,7 @@ type Vote struct {
 
 // VoteRows returns votes as they appear in a row or an answer.
 func VoteRows(votes []*Vote) []*ojson.Object {
-	out := make([]*ojson.Object, len(votes))
-	for i, v := range votes {
-		out[i] = ojson.Marshal(v)
-	}
-	return out
+	return ojson.List(votes, func(v *Vote) *ojson.Object { return ojson.Marshal(v) })
 }
 
 // Who returns the person for use in a sentence; a person without a name in git is known by the address alone.

@@ -25,11 +25,7 @@ func (f objectCopy) list(rows []*ojson.Object) []*ojson.Object {
 	if rows == nil {
 		return nil
 	}
-	out := make([]*ojson.Object, len(rows))
-	for i, r := range rows {
-		out[i] = f(r)
-	}
-	return out
+	return ojson.List(rows, func(r *ojson.Object) *ojson.Object { return f(r) })
 }
 
 func (f objectCopy) extra(e ojson.Extra) ojson.Extra {

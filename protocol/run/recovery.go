@@ -337,13 +337,11 @@ type Guidance struct {
 }
 
 func guidanceObjects(gs []Guidance) []*ojson.Object {
-	out := make([]*ojson.Object, len(gs))
-	for i, g := range gs {
-		out[i] = ojson.NewObject("code", g.Code, "phase", g.Phase, "gate_id", ojson.OrNull(g.GateID),
+	return ojson.List(gs, func(g Guidance) *ojson.Object {
+		return ojson.NewObject("code", g.Code, "phase", g.Phase, "gate_id", ojson.OrNull(g.GateID),
 			"role_id", g.RoleID,
 			"artifact_path", g.ArtifactPath, "command", g.Command, "reason", g.Reason)
-	}
-	return out
+	})
 }
 
 // DeriveGuidance checks the files that the last failed gate misses and who owns them. It sorts by severity and

@@ -112,11 +112,7 @@ func StandingRow(f HistoryFacts) *ojson.Object {
 }
 
 func cloneRows(rows []*ojson.Object) []*ojson.Object {
-	out := make([]*ojson.Object, len(rows))
-	for i, r := range rows {
-		out[i] = r.Clone()
-	}
-	return out
+	return ojson.List(rows, (*ojson.Object).Clone)
 }
 
 func parentContext(inherited *ojson.Object) *ojson.Object {

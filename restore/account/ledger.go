@@ -95,10 +95,9 @@ func governanceEvent(r *ojson.Object) *ojson.Object {
 	}
 	switch kind {
 	case "policy_escalation":
-		violations := []*ojson.Object{}
-		for _, v := range r.Objects("violations") {
-			violations = append(violations, pick(v, "policy_id", "rule", "message"))
-		}
+		violations := ojson.List(r.Objects("violations"), func(v *ojson.Object) *ojson.Object {
+			return pick(v, "policy_id", "rule", "message")
+		})
 		o.Set("violations", violations)
 	case "conflict_detected", "conflict_rejected", "conflict_resolution_selected":
 		c := r.Object("conflict")

@@ -211,11 +211,9 @@ func dashboard(d *ojson.Object) *ojson.Object {
 
 // gateSummary returns phase_gate_status as a list.
 func gateSummary(gates *ojson.Object) []*ojson.Object {
-	out := []*ojson.Object{}
-	for _, id := range sortedNames(gates.Keys()) {
-		out = append(out, ojson.NewObject("gate_id", id, "status", cmp.Or(gates.String(id), "unknown")))
-	}
-	return out
+	return ojson.List(sortedNames(gates.Keys()), func(id string) *ojson.Object {
+		return ojson.NewObject("gate_id", id, "status", cmp.Or(gates.String(id), "unknown"))
+	})
 }
 
 func hookSummary(rows []*ojson.Object) *ojson.Object {

@@ -29,10 +29,7 @@ type Explanation struct {
 
 // Object returns the explanation as JSON: {kind, of, run_id, chains, not_judged}.
 func (e *Explanation) Object() *ojson.Object {
-	list := make([]*ojson.Object, len(e.Chains))
-	for i, c := range e.Chains {
-		list[i] = c.Object()
-	}
+	list := ojson.List(e.Chains, (*verdict.Chain).Object)
 	return ojson.NewObject("kind", e.Kind, "of", e.Of, "run_id", e.Run, "chains", list, "not_judged", e.Skipped)
 }
 

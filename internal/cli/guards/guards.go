@@ -31,10 +31,9 @@ func Silent(ctx context.Context, r *runner.Runner) Glance {
 
 // Object returns the member "guards" of status --json.
 func (g Glance) Object() *ojson.Object {
-	silent := []*ojson.Object{}
-	for _, s := range g.silent {
-		silent = append(silent, ojson.NewObject("hook", s.Name, "why", s.Why))
-	}
+	silent := ojson.List(g.silent, func(s githooks.GuardState) *ojson.Object {
+		return ojson.NewObject("hook", s.Name, "why", s.Why)
+	})
 	problem := any(nil)
 	if g.err != nil {
 		problem = g.err.Error()

@@ -142,10 +142,9 @@ func throughText(way string) string {
 }
 
 func hooksResult(res *githooks.Result) *ojson.Object {
-	changes := make([]*ojson.Object, len(res.Changes))
-	for i, c := range res.Changes {
-		changes[i] = ojson.NewObject("what", c.What, "path", c.Path)
-	}
+	changes := ojson.List(res.Changes, func(c githooks.Change) *ojson.Object {
+		return ojson.NewObject("what", c.What, "path", c.Path)
+	})
 	chained := ojson.NewObject()
 	for _, n := range res.Names {
 		if before := res.Chained[n]; before != "" {
@@ -189,11 +188,10 @@ func runHooksStatus(ctx context.Context, f *term.Factory) error {
 	if err != nil {
 		return err
 	}
-	guards := make([]*ojson.Object, len(st.Guards))
-	for i, g := range st.Guards {
-		guards[i] = ojson.NewObject("hook", g.Name, "live", g.Live, "why", ojson.OrNull(g.Why), "path", g.Path,
+	guards := ojson.List(st.Guards, func(g githooks.GuardState) *ojson.Object {
+		return ojson.NewObject("hook", g.Name, "live", g.Live, "why", ojson.OrNull(g.Why), "path", g.Path,
 			"chained", ojson.OrNull(g.Chained))
-	}
+	})
 	silent := len(st.Silent())
 	f.Out.Emit(ojson.NewObject("installed", st.Installed, "way", ojson.OrNull(st.Way),
 		"binary", ojson.OrNull(st.Binary), "silent", silent, "guards", guards,

@@ -31,10 +31,9 @@ func NewBlameCommand(f *term.Factory) *ucli.Command {
 
 func runBlame(ctx context.Context, f *term.Factory, q *linesQuestion, report *attribution.Report) error {
 	payload := reportObject(report, true)
-	list := []*ojson.Object{}
-	for _, t := range turnsOf(report) {
-		list = append(list, attributedTurn(t, nil, false))
-	}
+	list := ojson.List(turnsOf(report), func(t *attribution.Turn) *ojson.Object {
+		return attributedTurn(t, nil, false)
+	})
 	payload.Set("turns", list)
 	f.Out.Page(ctx)
 	f.Out.Emit(payload, func(p *term.Printer) { printBlame(p, report) })

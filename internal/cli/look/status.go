@@ -92,15 +92,11 @@ func statusObject(st *status.Standing) *ojson.Object {
 		g.Set("approvals_dropped", run.VoteRows(st.Dropped))
 		o.Set("gate", g)
 	}
-	actions := []*ojson.Object{}
 	id := st.Escalation.String("escalation_id")
-	for _, a := range protocol.NextActions(s, v.Config, id) {
-		actions = append(actions, ojson.NewObject("command", a.Command, "reason", a.Reason))
-	}
-	proposed := []*ojson.Object{}
-	for _, p := range st.Proposals {
-		proposed = append(proposed, shared.ProposalObject(p))
-	}
+	actions := ojson.List(protocol.NextActions(s, v.Config, id), func(a protocol.NextAction) *ojson.Object {
+		return ojson.NewObject("command", a.Command, "reason", a.Reason)
+	})
+	proposed := ojson.List(st.Proposals, shared.ProposalObject)
 	o.Set("proposals_waiting", proposed)
 	o.Set("next_actions", actions)
 	o.Set("next_action", shared.NextObject(st.Next))
@@ -108,10 +104,7 @@ func statusObject(st *status.Standing) *ojson.Object {
 	o.Set("rule_changes", shared.RuleRows(v.RuleChanges))
 	o.Set("hooks_untrusted", st.Untrusted)
 	o.Set("delegated", shared.DelegatedRows(s))
-	intents := []*ojson.Object{}
-	for _, x := range st.Intents {
-		intents = append(intents, shared.IntentObject(x))
-	}
+	intents := ojson.List(st.Intents, shared.IntentObject)
 	o.Set("intents", intents)
 	o.Set("charters", tallyCharters(s).object(s))
 	sent, waiting, people := v.Index.Mailbox.Standing()
@@ -123,11 +116,9 @@ func statusObject(st *status.Standing) *ojson.Object {
 	}
 	o.Set("lost_turns", lost)
 	o.Set("unconfirmed", shared.ClaimObjects(v.Open))
-	lacking := []*ojson.Object{}
-	for _, l := range lackingApprovals(v.Config, v.Open) {
-		lacking = append(lacking,
-			ojson.NewObject("gate_id", l.gate, "authority", shared.RuleObject(l.rule), "text", l.String()))
-	}
+	lacking := ojson.List(lackingApprovals(v.Config, v.Open), func(l lackingApproval) *ojson.Object {
+		return ojson.NewObject("gate_id", l.gate, "authority", shared.RuleObject(l.rule), "text", l.String())
+	})
 	o.Set("lacking_approvals", lacking)
 	arrived := []*ojson.Object{}
 	for _, a := range v.Arrived {

@@ -51,10 +51,9 @@ func runWhy(ctx context.Context, f *term.Factory, q *linesQuestion, report *attr
 			o.Set("foreign", foreignObjects(claims))
 		}
 	}
-	list := []*ojson.Object{}
-	for _, t := range turns {
-		list = append(list, attributedTurn(t, gates[t], !whole))
-	}
+	list := ojson.List(turns, func(t *attribution.Turn) *ojson.Object {
+		return attributedTurn(t, gates[t], !whole)
+	})
 	payload.Set("turns", list)
 	f.Out.Page(ctx)
 	f.Out.Emit(payload, func(p *term.Printer) {

@@ -37,10 +37,7 @@ func NewCommand(f *term.Factory) *ucli.Command {
 // actionObjects adds next actions for --json: the command of the first, or null, and all
 // (docs/commands.md).
 func actionObjects(o *ojson.Object, list []initiative.Action) {
-	rows := []*ojson.Object{}
-	for _, a := range list {
-		rows = append(rows, a.Object(coordinator.Program))
-	}
+	rows := ojson.List(list, func(a initiative.Action) *ojson.Object { return a.Object(coordinator.Program) })
 	var first any
 	if len(rows) > 0 {
 		first = rows[0].String("command")

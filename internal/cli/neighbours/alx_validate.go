@@ -52,11 +52,9 @@ func runALXValidate(f *term.Factory, files []string) error {
 }
 
 func verdictObject(name string, v *kb.Verdict) *ojson.Object {
-	findings := []*ojson.Object{}
-	for _, x := range v.Findings {
-		findings = append(findings, ojson.NewObject("code", x.Code, "field", ojson.OrNull(x.Field), "message",
-			x.Message))
-	}
+	findings := ojson.List(v.Findings, func(x kb.Finding) *ojson.Object {
+		return ojson.NewObject("code", x.Code, "field", ojson.OrNull(x.Field), "message", x.Message)
+	})
 	return ojson.NewObject("file", name, "valid", len(findings) == 0, "kind", ojson.OrNull(v.Kind),
 		"kbId", ojson.OrNull(v.Label),
 		"kbHash", v.Hash, "declared", ojson.OrNull(v.Declared), "lineage", wire.NonNil(v.Lineage),

@@ -63,10 +63,9 @@ func runImport(ctx context.Context, f *term.Factory, source, remote string) erro
 			return err
 		}
 	}
-	agents := []*ojson.Object{}
-	for _, name := range slices.Sorted(maps.Keys(have.Agents)) {
-		agents = append(agents, ojson.NewObject("agent", ojson.OrNull(name), "commits", have.Agents[name]))
-	}
+	agents := ojson.List(slices.Sorted(maps.Keys(have.Agents)), func(name string) *ojson.Object {
+		return ojson.NewObject("agent", ojson.OrNull(name), "commits", have.Agents[name])
+	})
 	payload := ojson.NewObject("source", source, "remote", ojson.OrNull(remote), "commits", have.Commits,
 		"unreadable", have.Unreadable, "agents", agents)
 	f.Out.Emit(payload, func(p *term.Printer) {

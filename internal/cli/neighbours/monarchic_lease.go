@@ -158,12 +158,11 @@ func runLeaseShow(ctx context.Context, f *term.Factory, run, turn string) error 
 	if err != nil {
 		return err
 	}
-	rows := []*ojson.Object{}
-	for _, h := range past {
-		rows = append(rows, ojson.NewObject("at", wire.FormatTime(h.At.UTC()), "status", h.Lease.Status,
+	rows := ojson.List(past, func(h lease.Info) *ojson.Object {
+		return ojson.NewObject("at", wire.FormatTime(h.At.UTC()), "status", h.Lease.Status,
 			"runner_id", h.Lease.RunnerID, "fencing_token", h.Lease.FencingToken.Token,
-			"expires_at", wire.FormatTime(h.Lease.ExpiresAt()), "commit", string(h.Op)))
-	}
+			"expires_at", wire.FormatTime(h.Lease.ExpiresAt()), "commit", string(h.Op))
+	})
 	o := leaseObject(*found)
 	o.Set("history", rows)
 	f.Out.Emit(o, func(p *term.Printer) {

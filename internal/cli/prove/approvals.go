@@ -38,10 +38,7 @@ func runApprovals(ctx context.Context, f *term.Factory, run string) error {
 	if err != nil {
 		return err
 	}
-	rows := make([]*ojson.Object, len(said))
-	for i, s := range said {
-		rows[i] = sayingObject(s)
-	}
+	rows := ojson.List(said, sayingObject)
 	f.Out.Page(ctx)
 	f.Out.Emit(ojson.NewObject("run_id", run, "approvals", rows), func(p *term.Printer) {
 		if len(said) == 0 {

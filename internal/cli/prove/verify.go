@@ -185,12 +185,10 @@ func stageRows(v *result.Validation) []*ojson.Object {
 
 // problemRows returns findings for --json.
 func problemRows(list wire.Problems) []*ojson.Object {
-	rows := []*ojson.Object{}
-	for _, p := range list {
-		rows = append(rows, ojson.NewObject("code", p.Code, "field", ojson.OrNull(p.Field),
-			"value", ojson.OrNull(p.Value), "message", p.Message))
-	}
-	return rows
+	return ojson.List(list, func(p wire.Problem) *ojson.Object {
+		return ojson.NewObject("code", p.Code, "field", ojson.OrNull(p.Field),
+			"value", ojson.OrNull(p.Value), "message", p.Message)
+	})
 }
 
 func printStages(p *term.Printer, t *run.Turn, v *result.Validation, warnings []string) {

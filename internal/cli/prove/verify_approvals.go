@@ -202,9 +202,8 @@ func approvalReportObject(r *approval.Report) *ojson.Object {
 		said[i] = sayingObject(s.Saying)
 		said[i].Set("stands", s.Stands)
 	}
-	findings := make([]*ojson.Object, len(r.Findings))
-	for i, v := range r.Findings {
-		findings[i] = ojson.NewObject(
+	findings := ojson.List(r.Findings, func(v approval.Finding) *ojson.Object {
+		return ojson.NewObject(
 			"code", v.Code,
 			"note", v.Note,
 			"op", ojson.OrNull(v.Op),
@@ -213,14 +212,13 @@ func approvalReportObject(r *approval.Report) *ojson.Object {
 			"statement", ojson.OrNull(v.Statement),
 			"message", v.Message,
 		)
-	}
-	witnesses := make([]*ojson.Object, len(r.Witnesses))
-	for i, w := range r.Witnesses {
-		witnesses[i] = ojson.NewObject("op", ojson.OrNull(w.Op), "sequence", w.Sequence, "at", witnessedAt(w),
+	})
+	witnesses := ojson.List(r.Witnesses, func(w *approval.Witnessed) *ojson.Object {
+		return ojson.NewObject("op", ojson.OrNull(w.Op), "sequence", w.Sequence, "at", witnessedAt(w),
 			"principal", ojson.OrNull(w.Principal),
 			"key_id", ojson.OrNull(w.KeyID), "proven", w.Proven, "code", ojson.OrNull(w.Code),
 			"message", ojson.OrNull(w.Message))
-	}
+	})
 	return ojson.NewObject(
 		"run_id", r.Run,
 		"clean", r.Clean(),

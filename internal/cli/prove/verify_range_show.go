@@ -83,11 +83,10 @@ func (v *rangeVerdict) object() *ojson.Object {
 		for _, k := range slices.Sorted(maps.Keys(r.Gates)) {
 			gates.Set(k, r.Gates[k])
 		}
-		approvals := []*ojson.Object{}
-		for _, a := range r.Approvals {
-			approvals = append(approvals, ojson.NewObject("gate", ojson.OrNull(a.Gate), "name", a.Name,
-				"email", a.Email, "signed", a.Signed, "counts", a.Counts))
-		}
+		approvals := ojson.List(r.Approvals, func(a attribution.Approval) *ojson.Object {
+			return ojson.NewObject("gate", ojson.OrNull(a.Gate), "name", a.Name,
+				"email", a.Email, "signed", a.Signed, "counts", a.Counts)
+		})
 		runs = append(runs, ojson.NewObject("run_id", r.Run, "gates", gates, "approvals", approvals))
 	}
 	for _, x := range v.findings {

@@ -24,11 +24,10 @@ func PrintDelegated(p *term.Printer, s *run.State) {
 
 // DelegatedRows returns the delegated member of --json: what PrintDelegated prints.
 func DelegatedRows(s *run.State) []*ojson.Object {
-	rows := []*ojson.Object{}
-	for _, d := range s.DelegationQueue {
-		rows = append(rows, ojson.NewObject("delegation_id", d.DelegationID, "by", d.ParentRole, "to_role", d.ToRole,
-			"status", d.Status, "charter", d.Charter, "review", false))
-	}
+	rows := ojson.List(s.DelegationQueue, func(d *run.Delegation) *ojson.Object {
+		return ojson.NewObject("delegation_id", d.DelegationID, "by", d.ParentRole, "to_role", d.ToRole,
+			"status", d.Status, "charter", d.Charter, "review", false)
+	})
 	if r := s.PendingDelegation; r != nil {
 		for _, back := range r.Results {
 			rows = append(rows, ojson.NewObject("delegation_id", back.String("delegation_id"), "by", r.ParentRole,

@@ -9,11 +9,10 @@ import (
 
 // ProposalObject returns a proposal for --json.
 func ProposalObject(p *proposal.Proposal) *ojson.Object {
-	files := []*ojson.Object{}
-	for _, file := range p.Files {
-		files = append(files, ojson.NewObject("path", file.Path, "action", file.Action, "applied", file.Applied,
-			"in_turn", ojson.OrNull(file.InTurn), "merged", file.Merged))
-	}
+	files := ojson.List(p.Files, func(file proposal.File) *ojson.Object {
+		return ojson.NewObject("path", file.Path, "action", file.Action, "applied", file.Applied,
+			"in_turn", ojson.OrNull(file.InTurn), "merged", file.Merged)
+	})
 	return ojson.NewObject("turn_id", p.Turn, "role", p.Role, "summary", p.Summary, "status", p.Status,
 		"reason", ojson.OrNull(p.Reason), "file_count", len(files), "files", files)
 }

@@ -13,12 +13,10 @@ import (
 
 // RuleRows returns the changes of rules for --json.
 func RuleRows(changes []config.RuleChange) []*ojson.Object {
-	rows := []*ojson.Object{}
-	for _, c := range changes {
-		rows = append(rows, ojson.NewObject("pointer", c.Pointer, "before", ojson.OrNull(c.Before),
-			"after", ojson.OrNull(c.After), "weakens", c.Weakens))
-	}
-	return rows
+	return ojson.List(changes, func(c config.RuleChange) *ojson.Object {
+		return ojson.NewObject("pointer", c.Pointer, "before", ojson.OrNull(c.Before),
+			"after", ojson.OrNull(c.After), "weakens", c.Weakens)
+	})
 }
 
 // ApproversText says whose approval counts.

@@ -242,10 +242,9 @@ func restorePayload(name string, o *restoreOptions, out *restore.Outcome, then *
 	doc.Set("keep", keep)
 	doc.Set("obstacles", obstacles)
 	doc.Set("same_tree", out.SameTree)
-	work := []*ojson.Object{}
-	for _, w := range out.Work {
-		work = append(work, ojson.NewObject("path", w.Path, "change", w.Change))
-	}
+	work := ojson.List(out.Work, func(w restore.RestoredWork) *ojson.Object {
+		return ojson.NewObject("path", w.Path, "change", w.Change)
+	})
 	doc.Set("work", work)
 	doc.Set("with_work", out.WithWork)
 	doc.Set("head", nil)
@@ -272,10 +271,7 @@ func joinedObject(j *restore.Joined) any {
 	if j == nil {
 		return nil
 	}
-	conflicts := []*ojson.Object{}
-	for _, c := range j.Conflicts {
-		conflicts = append(conflicts, conflictObject(c))
-	}
+	conflicts := ojson.List(j.Conflicts, conflictObject)
 	return ojson.NewObject("came", j.Came, "landed", len(j.Landed), "same", len(j.Same), "conflicts", conflicts,
 		"lost_ref", j.Lost)
 }

@@ -215,10 +215,9 @@ func runRunsArchive(ctx context.Context, f *term.Factory, opt runner.ArchiveOpti
 		return err
 	}
 	shared.TellNotices(f, done.Notices)
-	used := []*ojson.Object{}
-	for _, run := range slices.Sorted(maps.Keys(done.InUse)) {
-		used = append(used, ojson.NewObject("run_id", run, "worktree", done.InUse[run]))
-	}
+	used := ojson.List(slices.Sorted(maps.Keys(done.InUse)), func(run string) *ojson.Object {
+		return ojson.NewObject("run_id", run, "worktree", done.InUse[run])
+	})
 	answer := ojson.NewObject("dry_run", opt.DryRun, "archived", entryObjects(done.Archived),
 		"already", wire.NonNil(done.Already), "in_use", used)
 	f.Out.Emit(answer, func(p *term.Printer) {
@@ -241,11 +240,7 @@ func runRunsArchive(ctx context.Context, f *term.Factory, opt runner.ArchiveOpti
 }
 
 func entryObjects(list []*runner.ArchiveEntry) []*ojson.Object {
-	out := []*ojson.Object{}
-	for _, e := range list {
-		out = append(out, ojson.Marshal(e))
-	}
-	return out
+	return ojson.List(list, func(e *runner.ArchiveEntry) *ojson.Object { return ojson.Marshal(e) })
 }
 
 // tellEntries prints what was done with runs, the first of them by name.

@@ -148,10 +148,7 @@ func syncPayload(y *runner.Synced, open int) *ojson.Object {
 		}
 		runs = append(runs, o)
 	}
-	came := []*ojson.Object{}
-	for _, c := range y.Conflicts {
-		came = append(came, conflictObject(c))
-	}
+	came := ojson.List(y.Conflicts, conflictObject)
 	return ojson.NewObject("remote", y.Remote, "runs", runs, "entered", ojson.OrNull(y.Entered), "tries", y.Tries,
 		"retired", y.Retired, "conflicts", came, "open_conflicts", open)
 }

@@ -79,11 +79,10 @@ func (x *Export) taskHashes() []string {
 
 // outcomeFacts returns what outcome_hash covers.
 func (x *Export) outcomeFacts() *ojson.Object {
-	accepted := []*ojson.Object{}
-	for _, row := range x.facts.history {
-		accepted = append(accepted, ojson.NewObject("turn_id", row.String("turn_id"), "status", row.String("status"),
-			"output_digest", x.outputDigest(row)))
-	}
+	accepted := ojson.List(x.facts.history, func(row *ojson.Object) *ojson.Object {
+		return ojson.NewObject("turn_id", row.String("turn_id"), "status", row.String("status"),
+			"output_digest", x.outputDigest(row))
+	})
 	gates := ojson.NewObject()
 	for id, status := range x.facts.state.PhaseGateStatus.All() {
 		gates.Set(id, status)
