@@ -45,18 +45,14 @@ func newAcceptCommand(f *term.Factory) *ucli.Command {
 				Hidden: true,
 			},
 		},
-		Action: func(c *ucli.Context) error {
-			turn, err := shared.One(c, "turn", "turn")
-			if err != nil {
-				return err
-			}
+		Action: shared.OnTurn(func(c *ucli.Context, turn string) error {
 			return runAccept(c.Context, f, &acceptOptions{
 				Turn:       turn,
 				Resolution: c.String("resolution"),
 				Normalize:  c.String("normalize-artifact-type"),
 				Checkpoint: c.Bool("checkpoint"),
 			})
-		},
+		}),
 	}
 }
 

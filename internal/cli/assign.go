@@ -38,17 +38,13 @@ func newAssignCommand(f *term.Factory) *ucli.Command {
 			},
 			&ucli.BoolFlag{Name: "new-run", Usage: "start another run if the last one is over"},
 		},
-		Action: func(c *ucli.Context) error {
-			role, err := shared.One(c, "role", "role")
-			if err != nil {
-				return err
-			}
+		Action: shared.OnOne("role", "role", func(c *ucli.Context, role string) error {
 			return runAssign(c.Context, f, &assignOptions{
 				Role:     role,
 				NewRun:   c.Bool("new-run"),
 				NoIntent: c.Bool("no-intent"),
 			})
-		},
+		}),
 	}
 }
 

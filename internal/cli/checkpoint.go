@@ -20,14 +20,8 @@ func newCheckpointCommand(f *term.Factory) *ucli.Command {
 		Description: "Commits exactly the files that the turn declared, with the repository's own hooks and " +
 			"identity. Other staged changes stay staged. Without TURN it takes the latest accepted turn whose " +
 			"files are not committed. TURN may be a unique prefix.",
-		Flags: []ucli.Flag{shared.TurnFlag()},
-		Action: func(c *ucli.Context) error {
-			turn, err := shared.One(c, "turn", "turn")
-			if err != nil {
-				return err
-			}
-			return runCheckpoint(c.Context, f, turn)
-		},
+		Flags:  []ucli.Flag{shared.TurnFlag()},
+		Action: shared.OnTurn(func(c *ucli.Context, turn string) error { return runCheckpoint(c.Context, f, turn) }),
 	}
 }
 

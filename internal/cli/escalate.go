@@ -28,14 +28,10 @@ func newEscalateCommand(f *term.Factory) *ucli.Command {
 			&ucli.StringFlag{Name: "detail", Usage: "details (`TEXT`)", Destination: &op.Detail},
 			&ucli.StringFlag{Name: "action", Usage: "what the person should do (`TEXT`)", Destination: &op.Action},
 		},
-		Action: func(c *ucli.Context) error {
-			turn, err := shared.One(c, "turn", "turn")
-			if err != nil {
-				return err
-			}
+		Action: shared.OnTurn(func(c *ucli.Context, turn string) error {
 			op.TurnID = turn
 			return runEscalate(c.Context, f, op)
-		},
+		}),
 	}
 }
 

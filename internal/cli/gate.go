@@ -43,13 +43,9 @@ func newGateCommand(f *term.Factory) *ucli.Command {
 						Hidden: true,
 					},
 				},
-				Action: func(c *ucli.Context) error {
-					id, err := shared.One(c, "gate", "gate")
-					if err != nil {
-						return err
-					}
+				Action: shared.OnOne("gate", "gate", func(c *ucli.Context, id string) error {
 					return runGateShow(c.Context, f, id)
-				},
+				}),
 			},
 			{
 				Name: "retry", Usage: "evaluate the failed gate again on the current documents",

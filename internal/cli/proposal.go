@@ -30,17 +30,13 @@ func newProposalCommand(f *term.Factory) *ucli.Command {
 	) *ucli.Command {
 		return &ucli.Command{
 			Name: name, ArgsUsage: "[TURN]", Usage: usage, Flags: append([]ucli.Flag{shared.TurnFlag()}, flags...),
-			Action: func(c *ucli.Context) error {
-				turn, err := shared.One(c, "turn", "turn")
-				if err != nil {
-					return err
-				}
+			Action: shared.OnTurn(func(c *ucli.Context, turn string) error {
 				r, err := shared.Open(c.Context, f)
 				if err != nil {
 					return err
 				}
 				return do(c.Context, c, r, turn)
-			},
+			}),
 		}
 	}
 	return &ucli.Command{

@@ -28,17 +28,13 @@ func newRejectCommand(f *term.Factory) *ucli.Command {
 				Usage: "for a turn in conflict: redo it on top of what was accepted meanwhile",
 			},
 		},
-		Action: func(c *ucli.Context) error {
-			turn, err := shared.One(c, "turn", "turn")
-			if err != nil {
-				return err
-			}
+		Action: shared.OnTurn(func(c *ucli.Context, turn string) error {
 			return runReject(c.Context, f, runner.RejectOptions{
 				TurnID:   turn,
 				Reason:   c.String("reason"),
 				Reassign: c.Bool("reassign"),
 			})
-		},
+		}),
 	}
 }
 
@@ -93,11 +89,7 @@ func newReissueCommand(f *term.Factory) *ucli.Command {
 			&ucli.BoolFlag{Name: "take-commits", Usage: "take the commits made during the turn out of the work"},
 			&ucli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "take the commits without asking"},
 		},
-		Action: func(c *ucli.Context) error {
-			turn, err := shared.One(c, "turn", "turn")
-			if err != nil {
-				return err
-			}
+		Action: shared.OnTurn(func(c *ucli.Context, turn string) error {
 			o := runner.ReissueOptions{
 				TurnID:      turn,
 				Role:        c.String("role"),
@@ -105,7 +97,7 @@ func newReissueCommand(f *term.Factory) *ucli.Command {
 				TakeCommits: c.Bool("take-commits"),
 			}
 			return runReissue(c.Context, f, o, c.Bool("yes"))
-		},
+		}),
 	}
 }
 

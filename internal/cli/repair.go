@@ -48,11 +48,7 @@ func newRepairCommand(f *term.Factory) *ucli.Command {
 			&ucli.BoolFlag{Name: "dry-run", Usage: "only show the plan"},
 			&ucli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "do not ask"},
 		}, shared.ConsentFlags()...),
-		Action: func(c *ucli.Context) error {
-			run, err := shared.One(c, "run", "run")
-			if err != nil {
-				return err
-			}
+		Action: shared.OnOne("run", "run", func(c *ucli.Context, run string) error {
 			o := &repairOptions{
 				Yes: c.Bool("yes"),
 				RepairOptions: runner.RepairOptions{
@@ -62,6 +58,7 @@ func newRepairCommand(f *term.Factory) *ucli.Command {
 					Reason: c.String("reason"),
 				},
 			}
+			var err error
 			if o.Consent, err = shared.ConsentOptions(c, f); err != nil {
 				return err
 			}
@@ -102,7 +99,7 @@ func newRepairCommand(f *term.Factory) *ucli.Command {
 				o.Mode = runner.AcceptWorking
 			}
 			return runRepair(c.Context, f, o)
-		},
+		}),
 	}
 }
 

@@ -57,11 +57,7 @@ func newReplayExportCommand(f *term.Factory) *ucli.Command {
 			dashboardPortFlag(),
 			&ucli.BoolFlag{Name: "no-open", Usage: "do not open a browser"},
 		},
-		Action: func(c *ucli.Context) error {
-			input, err := shared.One(c, "artifact", "input")
-			if err != nil {
-				return err
-			}
+		Action: shared.OnOne("artifact", "input", func(c *ucli.Context, input string) error {
 			port, err := portOf(c)
 			if err != nil {
 				return err
@@ -73,7 +69,7 @@ func newReplayExportCommand(f *term.Factory) *ucli.Command {
 				Picky:  c.IsSet("port"),
 				NoOpen: c.Bool("no-open"),
 			})
-		},
+		}),
 	}
 }
 

@@ -55,11 +55,8 @@ func newStepCommand(f *term.Factory) *ucli.Command {
 			// accepted for the reference's sake; an active turn is always continued
 			&ucli.BoolFlag{Name: "resume", Hidden: true},
 		},
-		Action: func(c *ucli.Context) error {
-			turn, err := shared.One(c, "turn", "turn")
-			if err != nil {
-				return err
-			}
+		Action: shared.OnTurn(func(c *ucli.Context, turn string) error {
+			var err error
 			o := &stepOptions{
 				Role:         c.String("role"),
 				Turn:         turn,
@@ -78,7 +75,7 @@ func newStepCommand(f *term.Factory) *ucli.Command {
 				return err
 			}
 			return runStep(c.Context, f, o)
-		},
+		}),
 	}
 }
 

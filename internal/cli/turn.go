@@ -43,14 +43,8 @@ func newTurnCommand(f *term.Factory) *ucli.Command {
 			Description: "The editor is git's (GIT_EDITOR, core.editor, VISUAL, EDITOR). It opens the staged " +
 				"result or, if there is none, the skeleton of a result. What you save is staged and checked as by " +
 				"\"verify turn\". Hand it in with \"accept\".",
-			Flags: []ucli.Flag{shared.TurnFlag()},
-			Action: func(c *ucli.Context) error {
-				id, err := shared.One(c, "turn", "turn")
-				if err != nil {
-					return err
-				}
-				return runTurnEdit(c.Context, f, id)
-			},
+			Flags:  []ucli.Flag{shared.TurnFlag()},
+			Action: shared.OnTurn(func(c *ucli.Context, id string) error { return runTurnEdit(c.Context, f, id) }),
 		}, {
 			Name: "log", ArgsUsage: "[TURN]", Usage: "show what the agent of a turn printed, in words",
 			Description: "By default TURN is the only active turn, else the turn accepted last. Output of known " +
@@ -64,11 +58,7 @@ func newTurnCommand(f *term.Factory) *ucli.Command {
 				},
 				&ucli.BoolFlag{Name: "raw", Usage: "every line of the log as it is, but for control characters"},
 			},
-			Action: func(c *ucli.Context) error {
-				id, err := shared.One(c, "turn", "turn")
-				if err != nil {
-					return err
-				}
+			Action: shared.OnTurn(func(c *ucli.Context, id string) error {
 				if c.Bool("follow") && f.JSON() {
 					return term.UsageErrorf("--follow prints lines as they come; --json prints one object")
 				}
@@ -77,7 +67,7 @@ func newTurnCommand(f *term.Factory) *ucli.Command {
 					Raw:    c.Bool("raw"),
 					Follow: c.Bool("follow"),
 				})
-			},
+			}),
 		}, {
 			Name: "show", ArgsUsage: "[TURN]", Usage: "a turn; the only active one by default",
 			Description: "TURN is the id of an active turn, a unique prefix of it, or the id of an accepted turn.",
@@ -90,17 +80,13 @@ func newTurnCommand(f *term.Factory) *ucli.Command {
 				term.NewChoiceFlag("artifact", "print one file of the bundle as it is: `NAME`", "", "assignment",
 					"prompt", "context", "manifest"),
 			},
-			Action: func(c *ucli.Context) error {
-				id, err := shared.One(c, "turn", "turn")
-				if err != nil {
-					return err
-				}
+			Action: shared.OnTurn(func(c *ucli.Context, id string) error {
 				o := &turnShowOptions{Turn: id, Template: c.Bool("template"), Artifact: c.String("artifact")}
 				if o.Template && o.Artifact != "" {
 					return term.UsageErrorf("--template and --artifact print different things; give one of them")
 				}
 				return runTurnShow(c.Context, f, o)
-			},
+			}),
 		}},
 	}
 }

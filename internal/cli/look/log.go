@@ -44,11 +44,7 @@ func NewLogCommand(f *term.Factory) *ucli.Command {
 			&ucli.StringFlag{Name: "op", Usage: "only operations of this `KIND`, such as accept_turn or external"},
 			&ucli.BoolFlag{Name: "runs", Usage: "list the recorded runs of the repository"},
 		},
-		Action: func(c *ucli.Context) error {
-			run, err := shared.One(c, "run", "run")
-			if err != nil {
-				return err
-			}
+		Action: shared.OnOne("run", "run", func(c *ucli.Context, run string) error {
 			o := &logOptions{
 				Run:   run,
 				Limit: c.Int("limit"),
@@ -64,7 +60,7 @@ func NewLogCommand(f *term.Factory) *ucli.Command {
 				return runLogRuns(c.Context, f, o.Limit)
 			}
 			return runLog(c.Context, f, o)
-		},
+		}),
 	}
 }
 

@@ -36,16 +36,12 @@ func NewTimelineCommand(f *term.Factory) *ucli.Command {
 			&ucli.BoolFlag{Name: "svg", Usage: "write an SVG image"},
 			&ucli.BoolFlag{Name: "ascii", Usage: "draw with characters (the default)"},
 		},
-		Action: func(c *ucli.Context) error {
-			run, err := shared.One(c, "run", "run")
-			if err != nil {
-				return err
-			}
+		Action: shared.OnOne("run", "run", func(c *ucli.Context, run string) error {
 			if c.Bool("svg") && (c.Bool("ascii") || f.JSON()) {
 				return term.UsageErrorf("--svg, --ascii and --json are three forms of the picture; take one")
 			}
 			return runTimeline(c.Context, f, &timelineOptions{Run: run, Phase: c.String("phase"), SVG: c.Bool("svg")})
-		},
+		}),
 	}
 }
 

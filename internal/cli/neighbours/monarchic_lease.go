@@ -40,13 +40,9 @@ func newMonarchicLeaseCommand(f *term.Factory) *ucli.Command {
 					&ucli.StringFlag{Name: "turn", Usage: "`TURN` to show"},
 					&ucli.StringFlag{Name: "run", Usage: "of the run `ID`", DefaultText: "the current one"},
 				},
-				Action: func(c *ucli.Context) error {
-					id, err := shared.One(c, "turn", "turn")
-					if err != nil {
-						return err
-					}
+				Action: shared.OnTurn(func(c *ucli.Context, id string) error {
 					return runLeaseShow(c.Context, f, c.String("run"), id)
-				},
+				}),
 			},
 			{
 				Name: "revoke", ArgsUsage: "[TURN]", Usage: "take a turn away from the runner that holds it",
@@ -56,13 +52,9 @@ func newMonarchicLeaseCommand(f *term.Factory) *ucli.Command {
 					&ucli.StringFlag{Name: "turn", Usage: "`TURN` to take back"},
 					&ucli.StringFlag{Name: "reason", Usage: "`TEXT` for the record"},
 				},
-				Action: func(c *ucli.Context) error {
-					id, err := shared.One(c, "turn", "turn")
-					if err != nil {
-						return err
-					}
+				Action: shared.OnTurn(func(c *ucli.Context, id string) error {
 					return runLeaseRevoke(c.Context, f, id, c.String("reason"))
-				},
+				}),
 			},
 		},
 	}

@@ -50,10 +50,7 @@ func NewAttestCommand(f *term.Factory) *ucli.Command {
 		},
 		Subcommands: []*ucli.Command{newAttestExportCommand(f)},
 		Action: func(c *ucli.Context) error {
-			subject, err := shared.One(c, "turn, run or range", "")
-			if err != nil {
-				return err
-			}
+			subject := c.Args().First()
 			o := &attestOptions{
 				Subject: subject,
 				Policy:  c.String("policy"),

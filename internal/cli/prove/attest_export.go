@@ -27,11 +27,7 @@ func newAttestExportCommand(f *term.Factory) *ucli.Command {
 			&ucli.StringFlag{Name: "run", Usage: "of this `RUN`; the current one by default"},
 		},
 		Action: func(c *ucli.Context) error {
-			dir, err := shared.One(c, "directory", "")
-			if err != nil {
-				return err
-			}
-			return runAttestExport(c.Context, f, c.String("run"), dir)
+			return runAttestExport(c.Context, f, c.String("run"), c.Args().First())
 		},
 	}
 }

@@ -47,11 +47,7 @@ func NewCIReportCommand(f *term.Factory) *ucli.Command {
 				Usage: "report rows of all runs in the ledgers, not only of the current one",
 			},
 		},
-		Action: func(c *ucli.Context) error {
-			input, err := shared.One(c, "artifact", "input")
-			if err != nil {
-				return err
-			}
+		Action: shared.OnOne("artifact", "input", func(c *ucli.Context, input string) error {
 			format, err := reportFormat(c, f, "json")
 			if err != nil {
 				return err
@@ -62,7 +58,7 @@ func NewCIReportCommand(f *term.Factory) *ucli.Command {
 				Strict:  c.Bool("strict"),
 				AllRuns: c.Bool("all-runs"),
 			})
-		},
+		}),
 	}
 }
 

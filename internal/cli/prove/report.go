@@ -71,11 +71,7 @@ func NewReportCommand(f *term.Factory) *ucli.Command {
 			"self-contained file. Exit status: 0 reported, 1 the artifact does not verify, 2 there is no artifact.",
 		Flags: append([]ucli.Flag{&ucli.StringFlag{Name: "input", Usage: "read `FILE`, - for standard input"}},
 			reportFlags()...),
-		Action: func(c *ucli.Context) error {
-			input, err := shared.One(c, "artifact", "input")
-			if err != nil {
-				return err
-			}
+		Action: shared.OnOne("artifact", "input", func(c *ucli.Context, input string) error {
 			o, err := reportOptionsFrom(c, f)
 			if err != nil {
 				return err
@@ -84,7 +80,7 @@ func NewReportCommand(f *term.Factory) *ucli.Command {
 				o.Input = "-"
 			}
 			return runReport(c.Context, f, o)
-		},
+		}),
 	}
 }
 

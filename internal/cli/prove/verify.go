@@ -49,11 +49,7 @@ func newVerifyTurnCommand(f *term.Factory) *ucli.Command {
 			&ucli.BoolFlag{Name: "execute", Usage: "run the declared commands"},
 			&ucli.IntFlag{Name: "timeout", Usage: "time for each command in `MS`", Value: 30000},
 		},
-		Action: func(c *ucli.Context) error {
-			turn, err := shared.One(c, "turn", "turn")
-			if err != nil {
-				return err
-			}
+		Action: shared.OnTurn(func(c *ucli.Context, turn string) error {
 			ms := c.Int("timeout")
 			if ms < 1 || ms > 24*60*60*1000 {
 				return term.UsageErrorf("--timeout takes 1 to 86400000 milliseconds, not %d", ms)
@@ -63,7 +59,7 @@ func newVerifyTurnCommand(f *term.Factory) *ucli.Command {
 				Execute: c.Bool("execute"),
 				Timeout: time.Duration(ms) * time.Millisecond,
 			})
-		},
+		}),
 	}
 }
 

@@ -23,13 +23,9 @@ func newVerifyBundleCommand(f *term.Factory) *ucli.Command {
 			"seal in the run's record. Changes nothing. TURN is the id of an active turn, or a unique prefix of " +
 			"it; by default all active turns are checked.",
 		Flags: []ucli.Flag{shared.TurnFlag()},
-		Action: func(c *ucli.Context) error {
-			turn, err := shared.One(c, "turn", "turn")
-			if err != nil {
-				return err
-			}
+		Action: shared.OnTurn(func(c *ucli.Context, turn string) error {
 			return runVerifyBundle(c.Context, f, turn)
-		},
+		}),
 	}
 }
 

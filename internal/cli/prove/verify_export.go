@@ -35,16 +35,12 @@ func newVerifyExportCommand(f *term.Factory) *ucli.Command {
 			&ucli.StringFlag{Name: "input", Usage: "read `FILE`, - for standard input"},
 			term.NewChoiceFlag("format", "print `FORMAT`", "text", "text", "json"),
 		},
-		Action: func(c *ucli.Context) error {
-			input, err := shared.One(c, "artifact", "input")
-			if err != nil {
-				return err
-			}
+		Action: shared.OnOne("artifact", "input", func(c *ucli.Context, input string) error {
 			if input == "" {
 				input = "-"
 			}
 			return runVerifyExport(c.Context, f, &verifyExportOptions{Input: input, Format: c.String("format")})
-		},
+		}),
 	}
 }
 

@@ -24,13 +24,7 @@ func NewWitnessCommand(f *term.Factory) *ucli.Command {
 			"under refs/agentxchain/witnesses/. sync and bundles include it. verify approvals counts the " +
 			"statements of allowed signers. If a run no longer has an operation that one of them signed, the run " +
 			"is damaged. If the run is shared, only an operation that a remote has is signed.",
-		Action: func(c *ucli.Context) error {
-			run, err := shared.One(c, "run", "")
-			if err != nil {
-				return err
-			}
-			return runWitness(c.Context, f, run)
-		},
+		Action: func(c *ucli.Context) error { return runWitness(c.Context, f, c.Args().First()) },
 	}
 }
 

@@ -3,6 +3,7 @@
 package shared
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -71,18 +72,21 @@ func TellNotices(f *term.Factory, list []string) {
 	}
 }
 
-// One returns the only positional argument, or the value of the flag with the same meaning; it is a
-// usage error when both are given and differ.
-func One(c *ucli.Context, what, flag string) (string, error) {
-	fromFlag := c.String(flag)
-	switch {
-	case c.NArg() == 1 && fromFlag != "" && c.Args().First() != fromFlag:
-		return "", term.UsageErrorf("%s names two: %s and --%s %s", what, term.OneLine(c.Args().First()), flag,
-			term.OneLine(fromFlag))
-	case c.NArg() == 1:
-		return c.Args().First(), nil
+// OnOne returns the action of a command whose only argument may also be the value of a flag with the same meaning; it
+// is a usage error when both are given and differ.
+func OnOne(what, flag string, act func(c *ucli.Context, value string) error) ucli.ActionFunc {
+	return func(c *ucli.Context) error {
+		value, fromFlag := c.Args().First(), c.String(flag)
+		if c.NArg() == 1 && fromFlag != "" && value != fromFlag {
+			return term.UsageErrorf("%s names two: %s and --%s %s", what, term.OneLine(value), flag, term.OneLine(fromFlag))
+		}
+		return act(c, cmp.Or(value, fromFlag))
 	}
-	return fromFlag, nil
+}
+
+// OnTurn is OnOne for a turn, the argument or --turn.
+func OnTurn(act func(c *ucli.Context, turn string) error) ucli.ActionFunc {
+	return OnOne("turn", "turn", act)
 }
 
 // TurnFlag returns --turn, for a command that also takes the turn as an argument.

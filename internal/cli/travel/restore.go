@@ -74,11 +74,7 @@ func NewRestoreCommand(f *term.Factory) *ucli.Command {
 				Usage: "give up active turns here that the artifact does not know; their files are kept",
 			},
 		},
-		Action: func(c *ucli.Context) error {
-			input, err := shared.One(c, "artifact", "input")
-			if err != nil {
-				return err
-			}
+		Action: shared.OnOne("artifact", "input", func(c *ucli.Context, input string) error {
 			for _, name := range []string{"input", "repo", "bundle"} {
 				if c.IsSet(name) && c.String(name) == "" {
 					return term.UsageErrorf("--%s is empty", name)
@@ -110,7 +106,7 @@ func NewRestoreCommand(f *term.Factory) *ucli.Command {
 					"--onto is about the commit an artifact was made at; name the artifact with --input")
 			}
 			return runRestore(c.Context, f, o)
-		},
+		}),
 	}
 }
 
