@@ -36,11 +36,8 @@ func runAbandon(ctx context.Context, f *term.Factory, reason string) error {
 	if err != nil {
 		return err
 	}
-	payload := shared.DonePayload(&out.Done)
-	payload.Set("from_status", string(out.Result.From))
-	payload.Set("reason", out.Result.Reason)
-	payload.Set("gate_id", ojson.OrNull(out.Result.Gate))
-	payload.Set("dropped_turns", out.Result.Dropped)
+	payload := shared.DonePayload(&out.Done, "from_status", string(out.Result.From), "reason", out.Result.Reason,
+		"gate_id", ojson.OrNull(out.Result.Gate), "dropped_turns", out.Result.Dropped)
 	shared.EmitDone(ctx, f, r, &out.Done, payload, func(p *term.Printer) {
 		p.Printf("Run %s is abandoned. Its record stays.\n\n", p.Bold(term.OneLine(out.Run)))
 		p.Field("Reason", "%s", term.OneLine(out.Result.Reason))

@@ -83,11 +83,9 @@ func runAccept(ctx context.Context, f *term.Factory, o *acceptOptions) error {
 	if err != nil {
 		if a.Result != nil {
 			shared.PrintWarnings(f, a.Result.Warnings)
-			payload := shared.DonePayload(&a.Done)
-			payload.Set("repairs", result.Repairs(a.Result.Repairs))
-			payload.Set("turn", shared.TurnObject(a.Result.Turn))
-			payload.Set("staging_path", wire.StagingPath(a.Result.Turn.TurnID))
-			payload.Set("next_action", shared.NextObject(r.Next(ctx)))
+			payload := shared.DonePayload(&a.Done, "repairs", result.Repairs(a.Result.Repairs),
+				"turn", shared.TurnObject(a.Result.Turn), "staging_path", wire.StagingPath(a.Result.Turn.TurnID),
+				"next_action", shared.NextObject(r.Next(ctx)))
 			f.Out.Emit(payload, nil)
 		}
 		return shared.Listed(f, err)
@@ -98,14 +96,10 @@ func runAccept(ctx context.Context, f *term.Factory, o *acceptOptions) error {
 		n = &protocol.NextAction{Command: "git agentxchain checkpoint " + a.Result.Turn.TurnID,
 			Reason: "The turn is accepted, and its files are not committed."}
 	}
-	payload := shared.DonePayload(&a.Done)
-	payload.Set("turn", acceptedTurn(a.Result))
-	payload.Set("turn_id", a.Result.Turn.TurnID)
-	payload.Set("staging_path", wire.StagingPath(a.Result.Turn.TurnID))
-	payload.Set("accepted", a.Result.Entry)
-	payload.Set("warnings", wire.NonNil(a.Result.Warnings))
-	payload.Set("repairs", result.Repairs(a.Result.Repairs))
-	payload.Set("leftover_files", wire.NonNil(a.Result.Leftover))
+	payload := shared.DonePayload(&a.Done, "turn", acceptedTurn(a.Result), "turn_id", a.Result.Turn.TurnID,
+		"staging_path", wire.StagingPath(a.Result.Turn.TurnID), "accepted", a.Result.Entry,
+		"warnings", wire.NonNil(a.Result.Warnings), "repairs", result.Repairs(a.Result.Repairs),
+		"leftover_files", wire.NonNil(a.Result.Leftover))
 	if g := a.Result.Gate; g != nil {
 		payload.Set("gate", g.Object(a.Result.GateType == "phase_transition"))
 	}

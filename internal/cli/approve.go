@@ -154,19 +154,11 @@ func runApprove(ctx context.Context, f *term.Factory, o runner.ApproveOptions, y
 	if err != nil {
 		return shared.Listed(f, err)
 	}
-	payload := shared.DonePayload(&out.Done)
-	payload.Set("dry_run", out.DryRun)
-	payload.Set("gate_type", out.Result.GateType)
-	payload.Set("gate_id", out.Result.Gate)
-	payload.Set("from", ojson.OrNull(out.Result.From))
-	payload.Set("to", ojson.OrNull(out.Result.To))
-	payload.Set("gate_actions", actionRows(out.Actions))
-	payload.Set("passed", out.Result.Passed)
-	payload.Set("votes", run.VoteRows(out.Result.Votes))
-	payload.Set("votes_needed", out.Result.Needed)
-	payload.Set("votes_dropped", run.VoteRows(out.Result.Dropped))
-	payload.Set("signed_documents", wire.NonNil(out.Signed))
-	payload.Set("sign_off_commit", ojson.OrNull(out.Commit))
+	payload := shared.DonePayload(&out.Done, "dry_run", out.DryRun, "gate_type", out.Result.GateType,
+		"gate_id", out.Result.Gate, "from", ojson.OrNull(out.Result.From), "to", ojson.OrNull(out.Result.To),
+		"gate_actions", actionRows(out.Actions), "passed", out.Result.Passed, "votes", run.VoteRows(out.Result.Votes),
+		"votes_needed", out.Result.Needed, "votes_dropped", run.VoteRows(out.Result.Dropped),
+		"signed_documents", wire.NonNil(out.Signed), "sign_off_commit", ojson.OrNull(out.Commit))
 	n := r.Next(ctx)
 	payload.Set("next_action", shared.NextObject(n))
 	f.Out.Emit(payload, func(p *term.Printer) {

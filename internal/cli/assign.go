@@ -70,15 +70,10 @@ func runAssign(ctx context.Context, f *term.Factory, o *assignOptions) error {
 		return err
 	}
 	shared.PrintWarnings(f, a.Warnings)
-	payload := shared.DonePayload(&a.Done)
-	payload.Set("started_run", a.Started)
-	payload.Set("turn", shared.TurnObject(a.Turn))
-	payload.Set("turn_id", a.Turn.TurnID)
-	payload.Set("role", a.Turn.AssignedRole)
-	payload.Set("staging_path", wire.StagingPath(a.Turn.TurnID))
-	payload.Set("bundle_path", wire.BundleDir(a.Turn.TurnID))
-	payload.Set("warnings", wire.NonNil(a.Warnings))
-	payload.Set("result_template", a.Template)
+	payload := shared.DonePayload(&a.Done, "started_run", a.Started, "turn", shared.TurnObject(a.Turn),
+		"turn_id", a.Turn.TurnID, "role", a.Turn.AssignedRole, "staging_path", wire.StagingPath(a.Turn.TurnID),
+		"bundle_path", wire.BundleDir(a.Turn.TurnID), "warnings", wire.NonNil(a.Warnings),
+		"result_template", a.Template)
 	n, auto := &protocol.NextAction{
 		Command: "git agentxchain accept " + a.Turn.TurnID,
 		Reason:  "once the result is staged at " + wire.StagingPath(a.Turn.TurnID),

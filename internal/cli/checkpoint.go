@@ -35,11 +35,8 @@ func runCheckpoint(ctx context.Context, f *term.Factory, turn string) error {
 	if err != nil {
 		return err
 	}
-	payload := shared.DonePayload(&out.Done)
-	payload.Set("turn_id", out.Turn)
-	payload.Set("commit", ojson.OrNull(out.Commit))
-	payload.Set("files", wire.NonNil(out.Files))
-	payload.Set("skipped", ojson.OrNull(out.Skipped))
+	payload := shared.DonePayload(&out.Done, "turn_id", out.Turn, "commit", ojson.OrNull(out.Commit),
+		"files", wire.NonNil(out.Files), "skipped", ojson.OrNull(out.Skipped))
 	shared.EmitDone(ctx, f, r, &out.Done, payload, func(p *term.Printer) {
 		if out.Skipped != "" {
 			p.Printf("Turn %s: nothing to commit, %s.\n\n", p.Bold(term.OneLine(out.Turn)), out.Skipped)

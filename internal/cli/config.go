@@ -133,9 +133,7 @@ func runConfigAdopt(ctx context.Context, f *term.Factory, yes bool, who runner.C
 	if err != nil {
 		return err
 	}
-	payload := shared.DonePayload(&out.Done)
-	payload.Set("adopted", out.Result != nil)
-	payload.Set("changes", shared.RuleRows(st.Changes))
+	payload := shared.DonePayload(&out.Done, "adopted", out.Result != nil, "changes", shared.RuleRows(st.Changes))
 	f.Out.Emit(payload, func(p *term.Printer) {
 		if out.Result == nil {
 			p.Println("The rules of agentxchain.json are in force.")

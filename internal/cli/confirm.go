@@ -94,9 +94,7 @@ func runConfirm(ctx context.Context, f *term.Factory, o *confirmOptions) error {
 	if err != nil {
 		return err
 	}
-	payload := shared.DonePayload(&out.Done)
-	payload.Set("claims", shared.ClaimObjects(out.Claims))
-	payload.Set("upto", string(out.Upto))
+	payload := shared.DonePayload(&out.Done, "claims", shared.ClaimObjects(out.Claims), "upto", string(out.Upto))
 	shared.EmitDone(ctx, f, r, &out.Done, payload, func(p *term.Printer) {
 		p.Printf("Confirmed, up to operation %s:\n", p.Yellow(out.Upto.Short()))
 		printClaims(p, out.Claims)

@@ -25,12 +25,8 @@ func denyWith(ctx context.Context, f *term.Factory, r *runner.Runner, reason str
 	if err != nil {
 		return err
 	}
-	payload := shared.DonePayload(&out.Done)
-	payload.Set("gate_type", out.Result.GateType)
-	payload.Set("gate_id", out.Result.Gate)
-	payload.Set("from", ojson.OrNull(out.Result.From))
-	payload.Set("to", ojson.OrNull(out.Result.To))
-	payload.Set("reason", out.Result.Reason)
+	payload := shared.DonePayload(&out.Done, "gate_type", out.Result.GateType, "gate_id", out.Result.Gate,
+		"from", ojson.OrNull(out.Result.From), "to", ojson.OrNull(out.Result.To), "reason", out.Result.Reason)
 	shared.EmitDone(ctx, f, r, &out.Done, payload, func(p *term.Printer) {
 		p.Printf("Gate %s is denied: the run continues in phase %s.\n\n", p.Bold(term.OneLine(out.Result.Gate)),
 			term.OneLine(out.Result.From))

@@ -45,9 +45,8 @@ func runEscalate(ctx context.Context, f *term.Factory, op protocol.Escalate) err
 	if err != nil {
 		return err
 	}
-	payload := shared.DonePayload(&out.Done)
-	payload.Set("blocked_on", out.Result.BlockedOn)
-	payload.Set("escalation_id", ojson.OrNull(out.Result.EscalationID))
+	payload := shared.DonePayload(&out.Done, "blocked_on", out.Result.BlockedOn,
+		"escalation_id", ojson.OrNull(out.Result.EscalationID))
 	shared.EmitDone(ctx, f, r, &out.Done, payload, func(p *term.Printer) {
 		p.Printf("The run is blocked on %s.\n\n", p.Bold(term.OneLine(out.Result.BlockedOn)))
 		if out.Result.EscalationID != "" {
@@ -99,9 +98,8 @@ func runUnblock(ctx context.Context, f *term.Factory, o runner.ReactivateOptions
 	if err != nil {
 		return err
 	}
-	payload := shared.DonePayload(&out.Done)
-	payload.Set("was", out.Result.Was)
-	payload.Set("escalation_id", ojson.OrNull(out.Result.EscalationID))
+	payload := shared.DonePayload(&out.Done, "was", out.Result.Was,
+		"escalation_id", ojson.OrNull(out.Result.EscalationID))
 	if v := out.Result.Overruled; v != nil {
 		payload.Set("overruled",
 			ojson.NewObject("on", v.On, "kind", v.Kind, "turn_id", ojson.OrNull(v.TurnID), "said", v.Said))

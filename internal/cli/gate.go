@@ -68,11 +68,8 @@ func runGateRetry(ctx context.Context, f *term.Factory) error {
 		return shared.Listed(f, err)
 	}
 	g := out.Result.Gate
-	payload := shared.DonePayload(&out.Done)
-	payload.Set("gate_type", out.Result.GateType)
-	payload.Set("gate_id", g.GateID)
-	payload.Set("requested_by_turn", out.Result.Turn)
-	payload.Set("gate", g.Object(out.Result.GateType == run.GatePhase))
+	payload := shared.DonePayload(&out.Done, "gate_type", out.Result.GateType, "gate_id", g.GateID,
+		"requested_by_turn", out.Result.Turn, "gate", g.Object(out.Result.GateType == run.GatePhase))
 	shared.EmitDone(ctx, f, r, &out.Done, payload, func(p *term.Printer) {
 		what := "opens"
 		if out.State.Status == wire.StatusPaused {

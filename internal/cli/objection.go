@@ -70,10 +70,8 @@ func runObjectionClose(ctx context.Context, f *term.Factory, id, turn, reason st
 	if err != nil {
 		return err
 	}
-	payload := shared.DonePayload(&out.Done)
-	payload.Set("closed", out.Result.Closed)
-	payload.Set("reason", out.Result.Reason)
-	payload.Set("open", out.Result.Left)
+	payload := shared.DonePayload(&out.Done, "closed", out.Result.Closed, "reason", out.Result.Reason,
+		"open", out.Result.Left)
 	shared.EmitDone(ctx, f, r, &out.Done, payload, func(p *term.Printer) {
 		o := out.Result.Closed
 		p.Printf("Objection %s of %s is closed: %s\n\n", p.Bold(term.OneLine(o.String("id"))),

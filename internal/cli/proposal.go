@@ -200,12 +200,8 @@ func tellDecided(f *term.Factory, out *runner.Decided, err error) error {
 	if err != nil {
 		return err
 	}
-	payload := shared.DonePayload(&out.Done)
-	payload.Set("turn_id", out.Proposal.Turn)
-	payload.Set("commit", ojson.OrNull(out.Commit))
-	payload.Set("in_turn", ojson.OrNull(out.InTurn))
-	payload.Set("files", wire.NonNil(out.Files))
-	payload.Set("left", wire.NonNil(out.Left))
+	payload := shared.DonePayload(&out.Done, "turn_id", out.Proposal.Turn, "commit", ojson.OrNull(out.Commit),
+		"in_turn", ojson.OrNull(out.InTurn), "files", wire.NonNil(out.Files), "left", wire.NonNil(out.Left))
 	f.Out.Emit(payload, func(p *term.Printer) {
 		if out.Commit == "" && out.InTurn == "" {
 			p.Printf("The proposal of turn %s is rejected.\n", p.Bold(out.Proposal.Turn))

@@ -53,12 +53,9 @@ func runReject(ctx context.Context, f *term.Factory, o runner.RejectOptions) err
 		return err
 	}
 	t := out.Result.Turn
-	payload := shared.DonePayload(&out.Done)
-	payload.Set("turn", shared.TurnObject(t))
-	payload.Set("turn_id", t.TurnID)
-	payload.Set("escalated", out.Result.Escalated)
-	payload.Set("preserved", ojson.OrNull(out.Result.Preserved))
-	payload.Set("staging_path", wire.StagingPath(t.TurnID))
+	payload := shared.DonePayload(&out.Done, "turn", shared.TurnObject(t), "turn_id", t.TurnID,
+		"escalated", out.Result.Escalated, "preserved", ojson.OrNull(out.Result.Preserved),
+		"staging_path", wire.StagingPath(t.TurnID))
 	shared.EmitDone(ctx, f, r, &out.Done, payload, func(p *term.Printer) {
 		if out.Result.Escalated {
 			p.Printf("Turn %s of %s is rejected and its attempts are used up: the run is blocked.\n\n",
@@ -130,12 +127,9 @@ func runReissue(ctx context.Context, f *term.Factory, o runner.ReissueOptions, y
 		f.Out.Notice("commits made since turn %s began stay part of the work; to take them out: git agentxchain reissue %s --take-commits",
 			term.OneLine(out.Result.OldTurn), term.OneLine(t.TurnID))
 	}
-	payload := shared.DonePayload(&out.Done)
-	payload.Set("turn", shared.TurnObject(t))
-	payload.Set("turn_id", t.TurnID)
-	payload.Set("old_turn_id", out.Result.OldTurn)
-	payload.Set("baseline_delta", out.Result.Delta)
-	payload.Set("staging_path", wire.StagingPath(t.TurnID))
+	payload := shared.DonePayload(&out.Done, "turn", shared.TurnObject(t), "turn_id", t.TurnID,
+		"old_turn_id", out.Result.OldTurn, "baseline_delta", out.Result.Delta,
+		"staging_path", wire.StagingPath(t.TurnID))
 	shared.EmitDone(ctx, f, r, &out.Done, payload, func(p *term.Printer) {
 		p.Printf("Turn %s replaces %s, for %s.\n\n", p.Bold(t.TurnID), term.OneLine(out.Result.OldTurn),
 			p.Bold(term.OneLine(t.AssignedRole)))

@@ -22,14 +22,10 @@ func runWithdraw(ctx context.Context, f *term.Factory, reason string) error {
 	if err != nil {
 		return err
 	}
-	payload := shared.DonePayload(&out.Done)
-	payload.Set("gate_type", out.Result.GateType)
-	payload.Set("gate_id", ojson.OrNull(out.Result.Gate))
-	payload.Set("from", ojson.OrNull(out.Result.From))
-	payload.Set("to", ojson.OrNull(out.Result.To))
-	payload.Set("approved_by", ojson.OrNull(out.Result.ApprovedBy))
-	payload.Set("reason", ojson.OrNull(out.Result.Reason))
-	payload.Set("dropped_turns", out.Result.Dropped)
+	payload := shared.DonePayload(&out.Done, "gate_type", out.Result.GateType,
+		"gate_id", ojson.OrNull(out.Result.Gate), "from", ojson.OrNull(out.Result.From),
+		"to", ojson.OrNull(out.Result.To), "approved_by", ojson.OrNull(out.Result.ApprovedBy),
+		"reason", ojson.OrNull(out.Result.Reason), "dropped_turns", out.Result.Dropped)
 	left := out.Result.Left
 	payload.Set("votes", run.VoteRows(left))
 	shared.EmitDone(ctx, f, r, &out.Done, payload, func(p *term.Printer) {

@@ -108,9 +108,7 @@ func runMessageSend(ctx context.Context, f *term.Factory, op mail.SendMessage) e
 	if err != nil {
 		return err
 	}
-	payload := shared.DonePayload(&out.Done)
-	payload.Set("message", out.Message)
-	payload.Set("to", out.To)
+	payload := shared.DonePayload(&out.Done, "message", out.Message, "to", out.To)
 	f.Out.Emit(payload, func(p *term.Printer) {
 		p.Printf("Sent %s to %s.\n", p.Bold(term.OneLine(out.Message.String("message_id"))),
 			term.OneLine(out.Message.String("to_task_id")))
@@ -331,8 +329,7 @@ func runMessageAck(ctx context.Context, f *term.Factory, id, status, note string
 	if err != nil {
 		return err
 	}
-	payload := shared.DonePayload(&out.Done)
-	payload.Set("ack", out.Ack)
+	payload := shared.DonePayload(&out.Done, "ack", out.Ack)
 	f.Out.Emit(payload, func(p *term.Printer) {
 		p.Printf("Message %s is %s by %s.\n", p.Bold(term.OneLine(id)), term.OneLine(status),
 			term.OneLine(out.Ack.String("task_id")))

@@ -121,8 +121,8 @@ func PrintNext(p *term.Printer, n *protocol.NextAction) {
 	}
 }
 
-// DonePayload returns the --json members of every changing command.
-func DonePayload(d *runner.Done) *ojson.Object {
+// DonePayload returns the --json members of every changing command, followed by the command's own.
+func DonePayload(d *runner.Done, own ...any) *ojson.Object {
 	o := ojson.NewObject("run_id", ojson.OrNull(d.Run), "op", ojson.OrNull(string(d.Op)))
 	if d.State != nil {
 		o.Set("status", string(d.State.Status))
@@ -130,6 +130,9 @@ func DonePayload(d *runner.Done) *ojson.Object {
 	}
 	if len(d.Notices) > 0 {
 		o.Set("notices", d.Notices)
+	}
+	for k, v := range ojson.NewObject(own...).All() {
+		o.Set(k, v)
 	}
 	return o
 }

@@ -81,12 +81,8 @@ func runClaim(ctx context.Context, f *term.Factory, opt runner.ClaimOptions) err
 		return err
 	}
 	turn, now := out.Result.Turn, out.Result.Now
-	payload := shared.DonePayload(&out.Done)
-	payload.Set("turn_id", turn.TurnID)
-	payload.Set("role", turn.AssignedRole)
-	payload.Set("action", opt.Action)
-	payload.Set("assigned", out.Assigned)
-	payload.Set("claim", ojson.Marshal(&now))
+	payload := shared.DonePayload(&out.Done, "turn_id", turn.TurnID, "role", turn.AssignedRole, "action", opt.Action,
+		"assigned", out.Assigned, "claim", ojson.Marshal(&now))
 	shared.EmitDone(ctx, f, r, &out.Done, payload, func(p *term.Printer) {
 		if now.Held() {
 			p.Printf("Turn %s (%s) is claimed by this clone for %s.\n", p.Bold(turn.TurnID), turn.AssignedRole,
