@@ -88,10 +88,8 @@ func newConformanceCheckCommand(f *term.Factory) *ucli.Command {
 				return term.UsageErrorf("--token and --token-file cannot be used together")
 			}
 			// An empty shell variable must not silently choose something else.
-			for _, name := range []string{"surface", "token", "token-file", "fixtures", "target", "challenge-seed"} {
-				if c.IsSet(name) && c.String(name) == "" {
-					return term.UsageErrorf("--%s is empty", name)
-				}
+			if err := term.NotEmpty(c, "surface", "token", "token-file", "fixtures", "target", "challenge-seed"); err != nil {
+				return err
 			}
 			return runConformanceCheck(c.Context, f, &conformanceCheckOptions{
 				Tier:    c.String("tier"),

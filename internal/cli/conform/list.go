@@ -31,10 +31,8 @@ func newConformanceListCommand(f *term.Factory) *ucli.Command {
 			&ucli.StringFlag{Name: "fixtures", Usage: "those below `DIR` instead of this program's"},
 		},
 		Action: func(c *ucli.Context) error {
-			for _, name := range []string{"surface", "fixtures"} {
-				if c.IsSet(name) && c.String(name) == "" {
-					return term.UsageErrorf("--%s is empty", name)
-				}
+			if err := term.NotEmpty(c, "surface", "fixtures"); err != nil {
+				return err
 			}
 			o := &conformanceListOptions{
 				Tier:     c.Int("tier"),

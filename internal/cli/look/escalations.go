@@ -20,12 +20,7 @@ func NewEscalationsCommand(f *term.Factory) *ucli.Command {
 		Description: "Newest first. Resolve an open one with unblock, approve, or whatever it names as the way " +
 			"out. HUMAN_TASKS.md has the same list.",
 		Flags: []ucli.Flag{
-			&ucli.IntFlag{
-				Name:    "limit",
-				Aliases: []string{"n"},
-				Usage:   "show the newest `N`, 0 for all",
-				Value:   shared.DefaultRows,
-			},
+			shared.LimitFlag("show the newest `N`, 0 for all"),
 			&ucli.BoolFlag{Name: "all-runs", Usage: "those of every run, not only the current one"},
 			&ucli.BoolFlag{Name: "open", Usage: "only unresolved ones"},
 		},

@@ -33,12 +33,7 @@ func NewLogCommand(f *term.Factory) *ucli.Command {
 			"the recorded runs instead.",
 		Flags: []ucli.Flag{
 			&ucli.StringFlag{Name: "run", Usage: "the `RUN` (same as the argument); the current one by default"},
-			&ucli.IntFlag{
-				Name:    "limit",
-				Aliases: []string{"n"},
-				Usage:   "show the newest `N` operations, 0 for all",
-				Value:   shared.DefaultRows,
-			},
+			shared.LimitFlag("show the newest `N` operations, 0 for all"),
 			&ucli.StringFlag{Name: "turn", Usage: "only operations of this `TURN`"},
 			&ucli.StringFlag{Name: "role", Usage: "only operations of this `ROLE`"},
 			&ucli.StringFlag{Name: "op", Usage: "only operations of this `KIND`, such as accept_turn or external"},

@@ -41,12 +41,7 @@ func (o listOptions) filtered() bool { return o.Role != "" || o.Phase != "" || o
 
 func listFlags() []ucli.Flag {
 	return []ucli.Flag{
-		&ucli.IntFlag{
-			Name:    "limit",
-			Aliases: []string{"n"},
-			Usage:   "show the last `N` rows, 0 for all",
-			Value:   shared.DefaultRows,
-		},
+		shared.LimitFlag("show the last `N` rows, 0 for all"),
 		&ucli.BoolFlag{
 			Name:    "all",
 			Aliases: []string{"all-runs"},

@@ -55,10 +55,8 @@ func newALXConformanceCommand(f *term.Factory) *ucli.Command {
 			&ucli.BoolFlag{Name: "all", Usage: "show every observation, not only what is wrong"},
 		},
 		Action: func(c *ucli.Context) error {
-			for _, name := range []string{"url", "token-file", "intent"} {
-				if c.IsSet(name) && c.String(name) == "" {
-					return term.UsageErrorf("--%s is empty", name)
-				}
+			if err := term.NotEmpty(c, "url", "token-file", "intent"); err != nil {
+				return err
 			}
 			switch {
 			case c.IsSet("token-file") && !c.IsSet("url"):

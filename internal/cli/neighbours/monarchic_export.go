@@ -80,10 +80,8 @@ func newMonarchicExportCommand(f *term.Factory) *ucli.Command {
 					Version: shared.ReadBuild().Version,
 				},
 			}
-			for _, name := range []string{"run", "output", "at", "repo"} {
-				if c.IsSet(name) && c.String(name) == "" {
-					return term.UsageErrorf("--%s is empty", name)
-				}
+			if err := term.NotEmpty(c, "run", "output", "at", "repo"); err != nil {
+				return err
 			}
 			if at := c.String("at"); at != "" {
 				var err error

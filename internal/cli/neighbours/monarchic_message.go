@@ -64,10 +64,8 @@ func newMessageSendCommand(f *term.Factory) *ucli.Command {
 				RequiresAck: c.Bool(
 					"requires-ack"),
 			}
-			for _, name := range []string{"id", "from", "to", "reply-to"} {
-				if c.IsSet(name) && c.String(name) == "" {
-					return term.UsageErrorf("--%s is empty", name)
-				}
+			if err := term.NotEmpty(c, "id", "from", "to", "reply-to"); err != nil {
+				return err
 			}
 			switch {
 			case c.NArg() == 1 && c.IsSet("body"):

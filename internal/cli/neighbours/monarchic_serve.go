@@ -96,10 +96,9 @@ func newMonarchicServeCommand(f *term.Factory) *ucli.Command {
 					return term.UsageErrorf("--%s takes a time from %s to 720h, not %s", d.name, d.min, d.is)
 				}
 			}
-			for _, name := range []string{"token-file", "tls-cert", "tls-key", "listen"} {
-				if c.IsSet(name) && c.String(name) == "" {
-					return term.UsageErrorf("--%s is empty", name) // an empty shell variable must not open the service
-				}
+			// an empty shell variable must not open the service
+			if err := term.NotEmpty(c, "token-file", "tls-cert", "tls-key", "listen"); err != nil {
+				return err
 			}
 			if (o.Cert == "") != (o.Key == "") {
 				return term.UsageErrorf("--tls-cert and --tls-key go together")
@@ -120,7 +119,7 @@ func runMonarchicServe(ctx context.Context, f *term.Factory, o *monarchicServeOp
 		Log:          func(c control.Call) { logCall(f, c) },
 	}
 	var err error
-	if opt.Token, err = monarchicToken(f, o.TokenFile); err != nil {
+	if opt.Token, err = bearerToken(f, o.TokenFile, monarchicTokenVariable); err != nil {
 		return err
 	}
 	if o.Cert != "" {
@@ -185,29 +184,6 @@ func logCall(f *term.Factory, c control.Call) {
 		}
 	}
 	_, _ = fmt.Fprintln(f.Env.Stderr, term.Clean(line))
-}
-
-// monarchicToken returns the required token, "" for none: that of the file, else of the
-// environment.
-func monarchicToken(f *term.Factory, file string) (string, error) {
-	if file == "" {
-		token := f.Env.Getenv(monarchicTokenVariable)
-		return token, visibleToken(token)
-	}
-	token, err := shared.TokenFromFile(f, file)
-	if err != nil {
-		return "", err
-	}
-	return token, visibleToken(token)
-}
-
-func visibleToken(token string) error {
-	for _, r := range token {
-		if r <= ' ' || r > '~' {
-			return term.UsageErrorf("the token must be visible ASCII characters without spaces")
-		}
-	}
-	return nil
 }
 
 // serverTLS reads a certificate and its key.

@@ -131,7 +131,7 @@ func NewServeCommand(f *term.Factory) *ucli.Command {
 }
 
 func runServe(ctx context.Context, f *term.Factory, o *serveOptions) error {
-	token, err := serviceToken(f, o.TokenFile)
+	token, err := bearerToken(f, o.TokenFile, serveTokenVariable)
 	if err != nil {
 		return err
 	}
@@ -201,9 +201,9 @@ func runServe(ctx context.Context, f *term.Factory, o *serveOptions) error {
 	return nil
 }
 
-// serviceToken returns the required bearer token, "" for none.
-func serviceToken(f *term.Factory, file string) (string, error) {
-	token := f.Env.Getenv(serveTokenVariable)
+// bearerToken returns the token that a service requires, "" for none: that of the file, else of the environment.
+func bearerToken(f *term.Factory, file, variable string) (string, error) {
+	token := f.Env.Getenv(variable)
 	if file != "" {
 		var err error
 		if token, err = shared.TokenFromFile(f, file); err != nil {

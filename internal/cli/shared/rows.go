@@ -3,12 +3,19 @@
 package shared
 
 import (
+	ucli "github.com/urfave/cli/v2"
+
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // DefaultRows is how many rows a listing shows unless asked for more.
 const DefaultRows = 30
+
+// LimitFlag returns --limit; 0 means all rows.
+func LimitFlag(usage string) ucli.Flag {
+	return &ucli.IntFlag{Name: "limit", Aliases: []string{"n"}, Usage: usage, Value: DefaultRows}
+}
 
 // Nothing says that a listing is empty, and whether because of the filter.
 func Nothing(filtered bool, all, some string) string {

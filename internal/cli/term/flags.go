@@ -168,3 +168,13 @@ func Seconds(name, text string) (time.Duration, error) {
 	}
 	return d, nil
 }
+
+// NotEmpty refuses those of the named flags that are given without a value, as by an empty shell variable.
+func NotEmpty(c *ucli.Context, names ...string) error {
+	for _, name := range names {
+		if c.IsSet(name) && c.String(name) == "" {
+			return UsageErrorf("--%s is empty", name)
+		}
+	}
+	return nil
+}

@@ -82,10 +82,8 @@ func NewExportCommand(f *term.Factory) *ucli.Command {
 					return term.UsageErrorf("--%s takes a number from 1, not %d", name, c.Int(name))
 				}
 			}
-			for _, name := range []string{"output", "bundle"} {
-				if c.IsSet(name) && c.String(name) == "" {
-					return term.UsageErrorf("--%s is empty", name)
-				}
+			if err := term.NotEmpty(c, "output", "bundle"); err != nil {
+				return err
 			}
 			return runExport(c.Context, f, &exportOptions{
 				Output:          c.String("output"),

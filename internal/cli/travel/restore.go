@@ -75,10 +75,8 @@ func NewRestoreCommand(f *term.Factory) *ucli.Command {
 			},
 		},
 		Action: shared.OnOne("artifact", "input", func(c *ucli.Context, input string) error {
-			for _, name := range []string{"input", "repo", "bundle"} {
-				if c.IsSet(name) && c.String(name) == "" {
-					return term.UsageErrorf("--%s is empty", name)
-				}
+			if err := term.NotEmpty(c, "input", "repo", "bundle"); err != nil {
+				return err
 			}
 			o := &restoreOptions{
 				Input:  input,

@@ -38,12 +38,7 @@ func NewRunsCommand(f *term.Factory) *ucli.Command {
 				Flags: []ucli.Flag{
 					&ucli.BoolFlag{Name: "archived", Usage: "the archived runs"},
 					&ucli.BoolFlag{Name: "all", Usage: "archived runs too"},
-					&ucli.IntFlag{
-						Name:    "limit",
-						Aliases: []string{"n"},
-						Usage:   "show the newest `N` runs, 0 for all",
-						Value:   shared.DefaultRows,
-					},
+					shared.LimitFlag("show the newest `N` runs, 0 for all"),
 				},
 				Action: func(c *ucli.Context) error {
 					if c.Int("limit") < 0 {
