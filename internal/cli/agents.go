@@ -51,11 +51,24 @@ func newAgentsCommand(f *term.Factory) *ucli.Command {
 	}
 }
 
-// agentsChange is the change of one file.
-type agentsChange struct {
+// fileChange is the change of one file of a person.
+type fileChange struct {
 	file *personfile.File
 	data []byte
 	word string // created, updated, removed, unchanged
+}
+
+func newFileChange(file *personfile.File, data []byte) *fileChange {
+	c := &fileChange{file, data, "updated"}
+	switch {
+	case bytes.Equal(data, file.Data):
+		c.word = "unchanged"
+	case !file.Exists:
+		c.word = "created"
+	case len(data) == 0:
+		c.word = "removed"
+	}
+	return c
 }
 
 func runAgentsInstall(ctx context.Context, f *term.Factory, names []string, o agentsOptions) error {
@@ -69,7 +82,7 @@ func runAgentsInstall(ctx context.Context, f *term.Factory, names []string, o ag
 	} else if names, err = belowProject(f, dir, names); err != nil {
 		return err
 	}
-	var changes []*agentsChange
+	var changes []*fileChange
 	for _, name := range names {
 		c, err := planGuide(dir, name, o.Remove)
 		if err != nil {
@@ -163,7 +176,7 @@ func guideFiles(cfg *config.Config) []string {
 }
 
 // planGuide decides how the file name below dir changes.
-func planGuide(dir, name string, remove bool) (*agentsChange, error) {
+func planGuide(dir, name string, remove bool) (*fileChange, error) {
 	if ext := path.Ext(name); ext != ".md" && ext != ".mdc" {
 		return nil, term.UsageErrorf("%s is not a Markdown file: the text stands between comments of Markdown",
 			term.OneLine(name))
@@ -181,19 +194,10 @@ func planGuide(dir, name string, remove bool) (*agentsChange, error) {
 		return nil, term.Errorf("invalid_input", "%s is left as it is: %w", term.OneLine(file.Path), err).
 			WithHint("take the marker lines out by hand, then run the command again")
 	}
-	c := &agentsChange{file: file, data: data, word: "updated"}
-	switch {
-	case bytes.Equal(data, file.Data):
-		c.word = "unchanged"
-	case !file.Exists:
-		c.word = "created"
-	case len(data) == 0:
-		c.word = "removed"
-	}
-	return c, nil
+	return newFileChange(file, data), nil
 }
 
-func (c *agentsChange) carryOut() error {
+func (c *fileChange) carryOut() error {
 	switch c.word {
 	case "unchanged":
 		return nil

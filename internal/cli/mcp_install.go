@@ -3,7 +3,6 @@
 package cli
 
 import (
-	"bytes"
 	"context"
 	"strings"
 
@@ -89,25 +88,17 @@ func writeMCPFile(ctx context.Context, f *term.Factory, c *mcpclients.Client) er
 		return term.Errorf("invalid_input", "%s is left as it is: %w", c.File, err).
 			WithHint("write the server into it by hand: git agentxchain mcp install --client " + c.ID)
 	}
-	action := "created"
-	switch {
-	case file.Exists && bytes.Equal(data, file.Data):
-		action = "unchanged"
-	case file.Exists:
-		action = "updated"
+	change := newFileChange(file, data)
+	if err := change.carryOut(); err != nil {
+		return err
 	}
-	if action != "unchanged" {
-		if err := file.Write(data); err != nil {
-			return err
-		}
-	}
-	f.Out.Emit(ojson.NewObject("client", c.ID, "path", c.File, "action", action), func(p *term.Printer) {
-		p.Field(changeLabel(action), "%s", c.File)
+	f.Out.Emit(ojson.NewObject("client", c.ID, "path", c.File, "action", change.word), func(p *term.Printer) {
+		p.Field(changeLabel(change.word), "%s", c.File)
 		if c.Trust != "" {
 			p.Field("Note", "%s", c.Trust)
 		}
 		notePlace(p, r)
-		if action != "unchanged" {
+		if change.word != "unchanged" {
 			p.Println("\nCommit it: a turn starts from a clean work tree.")
 		}
 	})
