@@ -81,7 +81,7 @@ func pendingGateObject(g *gate.Pending) *ojson.Object {
 		"since", since,
 		"diff", g.Diff,
 		"diff_cut", ojson.OrNull(g.Cut),
-		"open_objections", nonNilObjects(g.Objections),
+		"open_objections", append([]*ojson.Object{}, g.Objections...),
 		"files_changed", wire.NonNil(g.Changed),
 		"more_files", g.MoreFiles,
 		"checkpoint_sha", ojson.OrNull(g.Checkpoint),
@@ -94,13 +94,6 @@ func pendingGateObject(g *gate.Pending) *ojson.Object {
 		"yes", g.Yes,
 		"no", g.No,
 	)
-}
-
-func nonNilObjects(rows []*ojson.Object) []*ojson.Object {
-	if rows == nil {
-		return []*ojson.Object{}
-	}
-	return rows
 }
 
 // printPendingGate prints what is shown above the question: all but the diff and the texts of the

@@ -164,17 +164,17 @@ func dashboardSession(s *dashboard.Server) *ojson.Object {
 }
 
 func tellDashboard(f *term.Factory, session *ojson.Object) error {
+	var err error
 	if f.JSON() {
-		if err := f.Out.Stream(term.Envelope(true, f.CorrelationID(), session, nil)); err != nil {
-			return term.Errorf("io_failed", "cannot write the address: %w", err)
-		}
-		return nil
+		err = f.Out.Stream(term.Envelope(true, f.CorrelationID(), session, nil))
+	} else {
+		p := f.Out.Printer()
+		p.Printf("Dashboard running at %s\n", session.String("url"))
+		p.Printf("Open %s\n", p.Bold(session.String("open_url")))
+		p.Printf("The token in it lets you in; ^C ends the dashboard.\n")
+		err = f.Out.Flush()
 	}
-	p := f.Out.Printer()
-	p.Printf("Dashboard running at %s\n", session.String("url"))
-	p.Printf("Open %s\n", p.Bold(session.String("open_url")))
-	p.Printf("The token in it lets you in; ^C ends the dashboard.\n")
-	if err := f.Out.Flush(); err != nil {
+	if err != nil {
 		return term.Errorf("io_failed", "cannot write the address: %w", err)
 	}
 	return nil

@@ -42,7 +42,7 @@ func runObjectionList(ctx context.Context, f *term.Factory) error {
 	if err != nil {
 		return err
 	}
-	rows := nonNilObjects(v.Index.OpenObjections)
+	rows := append([]*ojson.Object{}, v.Index.OpenObjections...)
 	f.Out.Emit(ojson.NewObject("run_id", ojson.OrNull(v.State.Run()), "objections", rows), func(p *term.Printer) {
 		if len(rows) == 0 {
 			p.Println("No objection is open.")

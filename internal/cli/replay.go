@@ -194,15 +194,14 @@ func replayDashboard(ctx context.Context, f *term.Factory, w *replay.Workspace, 
 
 // tellReplay prints the session.
 func tellReplay(f *term.Factory, w *replay.Workspace, session *ojson.Object, name string, keep bool) error {
+	var err error
 	if f.JSON() {
-		doc := term.Envelope(true, f.CorrelationID(), session, nil)
-		if _, err := f.Out.Raw().Write(append(ojson.Compact(doc), '\n')); err != nil {
-			return term.Errorf("io_failed", "cannot write the session: %w", err)
-		}
+		err = f.Out.Stream(term.Envelope(true, f.CorrelationID(), session, nil))
 	} else {
 		printSession(f.Out.Printer(), f, w, session, name, keep)
+		err = f.Out.Flush()
 	}
-	if err := f.Out.Flush(); err != nil {
+	if err != nil {
 		return term.Errorf("io_failed", "cannot write the session: %w", err)
 	}
 	return nil

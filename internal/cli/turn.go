@@ -4,6 +4,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -103,7 +104,7 @@ func runTurnShow(ctx context.Context, f *term.Factory, o *turnShowOptions) error
 		}
 		row, rerr := r.Record().LastRow(ctx, wire.LedgerHistory, "turn_id", o.Turn)
 		if rerr != nil || row == nil {
-			return firstError(rerr, err)
+			return cmp.Or(rerr, err)
 		}
 		f.Out.Emit(ojson.NewObject("turn_id", o.Turn, "active", false, "accepted", row.Row), func(p *term.Printer) {
 			printAcceptedTurn(p, row.Row)
@@ -117,13 +118,6 @@ func runTurnShow(ctx context.Context, f *term.Factory, o *turnShowOptions) error
 		return runTurnArtifact(ctx, f, r, v, turn, turnArtifacts()[o.Artifact])
 	}
 	return showActiveTurn(f, r, v, turn)
-}
-
-func firstError(a, b error) error {
-	if a != nil {
-		return a
-	}
-	return b
 }
 
 func runTurnTemplate(ctx context.Context, f *term.Factory, r *runner.Runner, t *run.Turn) error {

@@ -35,15 +35,10 @@ func runTurnEdit(ctx context.Context, f *term.Factory, id string) error {
 }
 
 func editStaged(ctx context.Context, f *term.Factory, id string) (turn string, err error) {
-	r, err := shared.Open(ctx, f)
+	r, v, err := shared.OpenView(ctx, f)
 	if err != nil {
 		return "", err
 	}
-	v, err := r.View(ctx)
-	if err != nil {
-		return "", err
-	}
-	shared.TellNotices(f, v.Notices)
 	t, err := shared.ActiveTurn(v, id, "turn edit")
 	if err != nil {
 		return "", err

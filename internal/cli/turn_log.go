@@ -101,7 +101,7 @@ func loggedTurn(ctx context.Context, r *runner.Runner, id string) (string, int, 
 		return "", 0, err
 	}
 	if row, rerr := r.Record().LastRow(ctx, wire.LedgerHistory, "turn_id", id); rerr != nil || row == nil {
-		return "", 0, firstError(rerr, err)
+		return "", 0, cmp.Or(rerr, err)
 	}
 	return id, 0, nil
 }

@@ -13,11 +13,14 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/attempt"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/ledger"
+	"github.com/git-agentxchain/git-agentxchain/protocol/limits"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/restore"
+	"github.com/git-agentxchain/git-agentxchain/runner"
 	"github.com/git-agentxchain/git-agentxchain/runner/status"
 )
 
@@ -70,11 +73,32 @@ func statusObject(st *status.Standing) *ojson.Object {
 		}
 		turns = append(turns, o)
 	}
-	budgets := []*ojson.Object{}
-	for _, b := range st.Timeouts {
-		budgets = append(budgets, b.Object())
+	var g *ojson.Object
+	if st.Gate != nil {
+		g = shared.GateObject(st.Gate)
+		g.Set("authority", shared.RuleObject(v.Config.GateRule(st.Gate.ID)))
+		g.Set("approvals", run.VoteRows(st.Approvals))
+		g.Set("approvals_dropped", run.VoteRows(st.Dropped))
 	}
-	o := ojson.NewObject("version", 4, "protocol_mode", "governed", "template", v.Config.Template,
+	id := st.Escalation.String("escalation_id")
+	actions := ojson.List(protocol.NextActions(s, v.Config, id), func(a protocol.NextAction) *ojson.Object {
+		return ojson.NewObject("command", a.Command, "reason", a.Reason)
+	})
+	lost := ojson.List(st.Lost, func(h attempt.TurnHealth) *ojson.Object {
+		return ojson.NewObject("turn_id", h.Turn.TurnID, "kind", h.Kind, "failure", h.Failure,
+			"running_ms", h.RunningMS, "threshold_ms", h.ThresholdMS, "recovery", h.Recovery())
+	})
+	lacking := ojson.List(lackingApprovals(v.Config, v.Open), func(l lackingApproval) *ojson.Object {
+		return ojson.NewObject("gate_id", l.gate, "authority", shared.RuleObject(l.rule), "text", l.String())
+	})
+	arrived := []*ojson.Object{}
+	for _, a := range v.Arrived {
+		arrived = append(arrived,
+			ojson.NewObject("op", string(a.Op), "operation", a.Name, "gate_id", ojson.OrNull(a.Gate),
+				"by", ojson.NewObject("name", a.Actor.Name, "email", a.Actor.Email), "at", a.At))
+	}
+	sent, waiting, people := v.Index.Mailbox.Standing()
+	return ojson.NewObject("version", 4, "protocol_mode", "governed", "template", v.Config.Template,
 		"project_goal", ojson.OrNull(v.Config.Project.Goal),
 		"run_id", ojson.OrNull(s.Run()), "status", string(s.Status), "phase", s.Phase,
 		"op", ojson.OrNull(string(v.Op)),
@@ -82,56 +106,14 @@ func statusObject(st *status.Standing) *ojson.Object {
 		"active_turns", turns, "recovery", st.Recovery.Object(), "human_escalation", st.Escalation,
 		"open_escalations", append([]*ojson.Object{}, v.Index.OpenEscalations...),
 		"repo_decision_summary", ledger.RepoDecisionsSummary(v.Config, v.RepoDecisions),
-		"timeouts", budgets, "uncommitted_files", wire.NonNil(st.Uncommitted),
-		"open_objections", v.Index.OpenObjections, "accepted_turns", v.Index.Accepted)
-	o.Set("gate", nil)
-	if st.Gate != nil {
-		g := shared.GateObject(st.Gate)
-		g.Set("authority", shared.RuleObject(v.Config.GateRule(st.Gate.ID)))
-		g.Set("approvals", run.VoteRows(st.Approvals))
-		g.Set("approvals_dropped", run.VoteRows(st.Dropped))
-		o.Set("gate", g)
-	}
-	id := st.Escalation.String("escalation_id")
-	actions := ojson.List(protocol.NextActions(s, v.Config, id), func(a protocol.NextAction) *ojson.Object {
-		return ojson.NewObject("command", a.Command, "reason", a.Reason)
-	})
-	proposed := ojson.List(st.Proposals, shared.ProposalObject)
-	o.Set("proposals_waiting", proposed)
-	o.Set("next_actions", actions)
-	o.Set("next_action", shared.NextObject(st.Next))
-	o.Set("notices", wire.NonNil(v.Notices))
-	o.Set("rule_changes", shared.RuleRows(v.RuleChanges))
-	o.Set("hooks_untrusted", st.Untrusted)
-	o.Set("delegated", shared.DelegatedRows(s))
-	intents := ojson.List(st.Intents, shared.IntentObject)
-	o.Set("intents", intents)
-	o.Set("charters", tallyCharters(s).object(s))
-	sent, waiting, people := v.Index.Mailbox.Standing()
-	o.Set("messages", ojson.NewObject("sent", sent, "waiting", waiting, "for_people", people))
-	lost := []*ojson.Object{}
-	for _, h := range st.Lost {
-		lost = append(lost, ojson.NewObject("turn_id", h.Turn.TurnID, "kind", h.Kind, "failure", h.Failure,
-			"running_ms", h.RunningMS, "threshold_ms", h.ThresholdMS, "recovery", h.Recovery()))
-	}
-	o.Set("lost_turns", lost)
-	o.Set("unconfirmed", shared.ClaimObjects(v.Open))
-	lacking := ojson.List(lackingApprovals(v.Config, v.Open), func(l lackingApproval) *ojson.Object {
-		return ojson.NewObject("gate_id", l.gate, "authority", shared.RuleObject(l.rule), "text", l.String())
-	})
-	o.Set("lacking_approvals", lacking)
-	arrived := []*ojson.Object{}
-	for _, a := range v.Arrived {
-		arrived = append(arrived,
-			ojson.NewObject("op", string(a.Op), "operation", a.Name, "gate_id", ojson.OrNull(a.Gate),
-				"by", ojson.NewObject("name", a.Actor.Name, "email", a.Actor.Email), "at", a.At))
-	}
-	o.Set("arrived_decisions", arrived)
-	remotes := []*ojson.Object{}
-	for _, m := range st.Remotes {
-		remotes = append(remotes, m.Object())
-	}
-	o.Set("remotes", remotes)
-	o.Set("open_conflicts", st.Conflicts)
-	return o
+		"timeouts", ojson.List(st.Timeouts, limits.TimeoutBudget.Object), "uncommitted_files", wire.NonNil(st.Uncommitted),
+		"open_objections", v.Index.OpenObjections, "accepted_turns", v.Index.Accepted, "gate", g,
+		"proposals_waiting", ojson.List(st.Proposals, shared.ProposalObject),
+		"next_actions", actions, "next_action", shared.NextObject(st.Next), "notices", wire.NonNil(v.Notices),
+		"rule_changes", shared.RuleRows(v.RuleChanges), "hooks_untrusted", st.Untrusted,
+		"delegated", shared.DelegatedRows(s), "intents", ojson.List(st.Intents, shared.IntentObject),
+		"charters", tallyCharters(s).object(s),
+		"messages", ojson.NewObject("sent", sent, "waiting", waiting, "for_people", people), "lost_turns", lost,
+		"unconfirmed", shared.ClaimObjects(v.Open), "lacking_approvals", lacking, "arrived_decisions", arrived,
+		"remotes", ojson.List(st.Remotes, runner.RemoteStanding.Object), "open_conflicts", st.Conflicts)
 }

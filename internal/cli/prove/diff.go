@@ -122,15 +122,10 @@ func isArtifactArg(f *term.Factory, arg string) bool {
 // runRows returns the rows of run-history.jsonl followed by the row that the current run would have
 // if it ended now.
 func runRows(ctx context.Context, f *term.Factory) ([]*ojson.Object, error) {
-	r, err := shared.Open(ctx, f)
+	r, v, err := shared.OpenView(ctx, f)
 	if err != nil {
 		return nil, err
 	}
-	v, err := r.View(ctx)
-	if err != nil {
-		return nil, err
-	}
-	shared.TellNotices(f, v.Notices)
 	lines, err := r.Record().TailRows(ctx, wire.LedgerRunHistory, 0, func(*ojson.Object) bool { return true })
 	if err != nil {
 		return nil, err

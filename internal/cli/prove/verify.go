@@ -64,15 +64,10 @@ func newVerifyTurnCommand(f *term.Factory) *ucli.Command {
 }
 
 func RunVerifyTurn(ctx context.Context, f *term.Factory, o *VerifyTurnOptions) error {
-	r, err := shared.Open(ctx, f)
+	r, view, err := shared.OpenView(ctx, f)
 	if err != nil {
 		return err
 	}
-	view, err := r.View(ctx)
-	if err != nil {
-		return err
-	}
-	shared.TellNotices(f, view.Notices)
 	if len(view.ConfigProblems) > 0 {
 		return config.Refusal(view.ConfigProblems)
 	}
