@@ -17,6 +17,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/bridge"
+	codec "github.com/git-agentxchain/git-agentxchain/interop/monarchic/wire"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/charters"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
@@ -81,7 +82,7 @@ func newMonarchicImportCommand(f *term.Factory) *ucli.Command {
 }
 
 func runMonarchicImport(ctx context.Context, f *term.Factory, o *monarchicImportOptions) error {
-	data, err := shared.ReadStart(f, o.File, bridge.MaxPlanBytes)
+	data, err := shared.ReadStart(f, o.File, codec.MaxBytes)
 	if err != nil {
 		return term.Errorf("invalid_input", "the plan cannot be read: %w", err)
 	}
@@ -178,8 +179,8 @@ func planFiles(f *term.Factory, file string) bridge.Files {
 		if fi, err := src.Stat(); err != nil || !fi.Mode().IsRegular() {
 			return nil, errors.Join(err, errors.New(name+" is not a regular file"))
 		}
-		data, err := io.ReadAll(io.LimitReader(src, bridge.MaxPlanBytes+1))
-		if err == nil && len(data) > bridge.MaxPlanBytes {
+		data, err := io.ReadAll(io.LimitReader(src, codec.MaxBytes+1))
+		if err == nil && len(data) > codec.MaxBytes {
 			err = errors.New(name + " is too large")
 		}
 		return data, err

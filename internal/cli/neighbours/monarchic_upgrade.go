@@ -40,7 +40,7 @@ func runMonarchicUpgrade(f *term.Factory, file string) error {
 	if file == "-" {
 		name = "standard input"
 	}
-	data, err := shared.ReadStart(f, file, check.MaxBytes)
+	data, err := shared.ReadStart(f, file, wire.MaxBytes)
 	if err != nil {
 		return term.Errorf("invalid_input", "cannot read %s: %w", name, err)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/check"
+	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/wire"
 )
 
 type monarchicValidateOptions struct {
@@ -104,7 +105,7 @@ func runMonarchicValidate(ctx context.Context, f *term.Factory, o *monarchicVali
 			}
 			stdin = true
 		}
-		data, err := shared.ReadStart(f, file, check.MaxBytes)
+		data, err := shared.ReadStart(f, file, wire.MaxBytes)
 		if err != nil {
 			results = append(results, &check.Result{Name: file, Unreadable: err.Error()})
 			continue

@@ -10,6 +10,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/portable"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/strict"
+	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/wire"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 )
@@ -28,7 +29,7 @@ func (x *Export) leases(bool) ([]Object, error) {
 		if given == nil {
 			continue
 		}
-		lease, err := strict.From[strict.Lease](given)
+		lease, err := wire.From[strict.Lease](given)
 		if err != nil {
 			x.warn("event %s holds no lease: %v", l.Row.String("event_id"), err)
 			continue
@@ -112,7 +113,7 @@ func (x *Export) recovery(bool) ([]Object, error) {
 			if recorded == nil {
 				continue
 			}
-			event, err := strict.From[strict.RecoveryEvent](recorded)
+			event, err := wire.From[strict.RecoveryEvent](recorded)
 			if err != nil {
 				x.warn("event %s holds no recovery: %v", row.String("event_id"), err)
 				continue
@@ -151,7 +152,7 @@ func (x *Export) toldByLeases() map[occurrence]bool {
 		if recorded == nil || l.Row.String("event_type") != run.EventLease {
 			continue
 		}
-		if event, err := strict.From[strict.RecoveryEvent](recorded); err == nil && event.StepID != nil {
+		if event, err := wire.From[strict.RecoveryEvent](recorded); err == nil && event.StepID != nil {
 			told[occurrenceOf(event)] = true
 		}
 	}

@@ -28,13 +28,6 @@ const (
 	CodeUnsupported     = "unsupported_version"
 )
 
-// Bounds of a plan. The queue of a run has tighter ones (charters.MaxQueued,
-// charters.MaxBytes).
-const (
-	MaxPlanBytes = 64 << 20
-	maxPlanDepth = 100
-)
-
 // Plan is a graph of tasks.
 type Plan struct {
 	Kind       string

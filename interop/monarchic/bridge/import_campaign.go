@@ -16,6 +16,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/pb"
+	codec "github.com/git-agentxchain/git-agentxchain/interop/monarchic/wire"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -118,7 +119,7 @@ func (r *reader) taskFile(o *ojson.Object) (*ojson.Object, error) {
 			return nil, fmt.Errorf("%s: %w", clean, err)
 		}
 	}
-	v, err := ojson.DecodeLimited(data, ojson.Limits{Bytes: MaxPlanBytes, Depth: maxPlanDepth})
+	v, err := ojson.DecodeLimited(data, codec.Limits())
 	if err != nil {
 		return nil, fmt.Errorf("%s holds no JSON: %w", clean, err)
 	}

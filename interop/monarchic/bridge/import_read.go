@@ -33,8 +33,7 @@ const readHint = "git agentxchain monarchic validate FILE shows every finding"
 // Errors: invalid_json, pipeline_invalid, plan_unrepresentable, unsupported_version; each fault is a problem whose
 // field is its JSON pointer.
 func ReadPlan(data []byte, files Files) (*Plan, *wire.Error) {
-	v, err := ojson.DecodeLimited([]byte(strings.TrimPrefix(string(data), "\ufeff")),
-		ojson.Limits{Bytes: MaxPlanBytes, Depth: maxPlanDepth})
+	v, err := ojson.DecodeLimited([]byte(strings.TrimPrefix(string(data), "\ufeff")), codec.Limits())
 	if err != nil {
 		e := &wire.Error{
 			Code:    wire.CodeInvalidJSON,

@@ -95,7 +95,7 @@ func (x *Export) sent() []*Mail {
 		m := byID[run.MailOf(row)]
 		switch kind := row.String("event_type"); {
 		case kind == run.EventMessageSent && m == nil:
-			msg, err := portable.From[portable.TaskMessage](p.Object("message"))
+			msg, err := wire.From[portable.TaskMessage](p.Object("message"))
 			if err != nil || !wire.SafeID(msg.MessageID) || msg.RunID != x.Run ||
 				!slices.Contains(mail.MessageKinds(), string(msg.Kind)) {
 				x.warn("event %s holds no message of this run", row.String("event_id"))
@@ -128,7 +128,7 @@ func (x *Export) sent() []*Mail {
 			}
 			m.Message.ToTaskID, m.State = turn, MailDelivered
 		case kind == run.EventMessageAcknowledged && m != nil:
-			ack, err := portable.From[portable.TaskMessageAck](p.Object("ack"))
+			ack, err := wire.From[portable.TaskMessageAck](p.Object("ack"))
 			if err != nil || !slices.Contains(run.AckStatuses(), ack.Status) || ack.RunID != x.Run {
 				x.warn("event %s holds no acknowledgement of this run", row.String("event_id"))
 				continue

@@ -12,6 +12,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
+	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/wire"
 
 	published "github.com/git-agentxchain/git-agentxchain/docs/schemas"
 )
@@ -180,7 +181,7 @@ func TestHostileInput(t *testing.T) {
 		}
 	}
 	if r := New(Options{}).Input("-",
-		bytes.Repeat([]byte(" "), MaxBytes+1)); !strings.Contains(r.Unreadable, "64 MiB") {
+		bytes.Repeat([]byte(" "), wire.MaxBytes+1)); !strings.Contains(r.Unreadable, "64 MiB") {
 		t.Errorf("too long: %q", r.Unreadable)
 	}
 }

@@ -10,12 +10,13 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/wire"
 )
 
 // decode reads one document. A duplicate member is a finding, not an error: the document can still
 // be judged, using the last one.
 func decode(data []byte) (ojson.Value, []Finding, error) {
-	limits := ojson.Limits{Bytes: MaxBytes, Depth: MaxDepth}
+	limits := wire.Limits()
 	v, err := ojson.DecodeLimited(data, limits)
 	if err == nil {
 		return v, nil, nil

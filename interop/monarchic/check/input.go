@@ -9,12 +9,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-)
-
-// Limits of one input.
-const (
-	MaxBytes = 64 << 20
-	MaxDepth = 100
+	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/wire"
 )
 
 // TypeCount is how many documents of an input were judged as a type.
@@ -155,8 +150,8 @@ func isCollection(o *ojson.Object) bool {
 // unreadable returns what keeps bytes from being judged; "" for nothing.
 func unreadable(data []byte) string {
 	switch {
-	case len(data) > MaxBytes:
-		return fmt.Sprintf("there are more than %d MiB", MaxBytes>>20)
+	case len(data) > wire.MaxBytes:
+		return fmt.Sprintf("there are more than %d MiB", wire.MaxBytes>>20)
 	case bytes.HasPrefix(data, []byte("\xef\xbb\xbf")):
 		return "a byte order mark comes before the document; save it as UTF-8 without one"
 	case bytes.HasPrefix(data, []byte("\xff\xfe")), bytes.HasPrefix(data, []byte("\xfe\xff")):

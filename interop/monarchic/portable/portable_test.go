@@ -14,7 +14,7 @@ import (
 )
 
 // line reads text as T and returns how it is written.
-func line[T portable.Document](t *testing.T, text string) string {
+func line[T any](t *testing.T, text string) string {
 	t.Helper()
 	v, err := decode[T]([]byte(text))
 	if err != nil {
@@ -23,7 +23,7 @@ func line[T portable.Document](t *testing.T, text string) string {
 	return compact(v)
 }
 
-func refused[T portable.Document](t *testing.T, text, pointer, rule string) {
+func refused[T any](t *testing.T, text, pointer, rule string) {
 	t.Helper()
 	_, err := decode[T]([]byte(text))
 	var problems wire.Problems
@@ -184,7 +184,7 @@ func FuzzDecode(f *testing.F) {
 
 // stable: what was read and written once is always written the same, and reading loses no member
 // that has no second spelling.
-func stable[T portable.Document](t *testing.T, data []byte) {
+func stable[T any](t *testing.T, data []byte) {
 	v, err := decode[T](data)
 	if err != nil {
 		return
@@ -214,12 +214,12 @@ func v2object(data []byte) (*ojson.Object, bool) {
 }
 
 // decode reads text as T.
-func decode[T portable.Document](text []byte) (*T, error) {
+func decode[T any](text []byte) (*T, error) {
 	v, err := wire.Parse(text)
 	if err != nil {
 		return nil, err
 	}
-	return portable.From[T](v)
+	return wire.From[T](v)
 }
 
 // compact returns how v is written on one line.

@@ -2,37 +2,15 @@
 
 package strict
 
-import (
-	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/wire"
-)
+import "github.com/git-agentxchain/git-agentxchain/interop/monarchic/wire"
 
 // Version is the only valid contract_version.
 const Version = "v1"
 
-// Document is every type that may be a document on its own.
-type Document interface {
-	Intent | PlanStep | Plan | ArtifactDescriptor | DigestManifest | ExecutionReceipt |
-		VerificationReceipt | BlockedOutcome | ReviewDecision | RerunScope |
-		RerunExecutionResult | PrLifecycleState | RunEventRecord | Task | TaskMessage |
-		CampaignPipelineSpec | FencingToken | Lease | RecoveryEvent | ManualOverrideRecord |
-		PrincipalRef | TenantRef | AuthContext | UsageRecord | AuditExportManifest |
-		RunLifecycleState | StepLifecycleState | LeaseRejectionReason
-}
-
-// From reads a document from its JSON value. The error is wire.Problems.
-func From[T Document](v ojson.Value) (*T, error) {
-	dst := new(T)
-	if err := wire.Decode(v, dst); err != nil {
-		return nil, err
-	}
-	return dst, nil
-}
-
 // Validate checks a value made by a program against every rule that reading it would apply. The
 // error is wire.Problems.
-func Validate[T Document](v *T) error {
-	_, err := From[T](wire.Encode(v))
+func Validate[T any](v *T) error {
+	_, err := wire.From[T](wire.Encode(v))
 	return err
 }
 

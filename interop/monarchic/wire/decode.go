@@ -18,9 +18,12 @@ const (
 	MaxDepth = 100
 )
 
+// Limits returns them for a reader of JSON.
+func Limits() ojson.Limits { return ojson.Limits{Bytes: MaxBytes, Depth: MaxDepth} }
+
 // Parse reads one JSON document within the limits.
 func Parse(data []byte) (ojson.Value, error) {
-	v, err := ojson.DecodeLimited(data, ojson.Limits{Bytes: MaxBytes, Depth: MaxDepth})
+	v, err := ojson.DecodeLimited(data, Limits())
 	if err != nil {
 		return nil, Problems{{Rule: RuleSyntax, Text: err.Error()}}
 	}
@@ -33,6 +36,15 @@ func Decode(v ojson.Value, dst any) error {
 	d := &decoder{}
 	d.into(v, reflect.ValueOf(dst).Elem(), "", false)
 	return d.problems.err()
+}
+
+// From reads v as a T. The error is Problems.
+func From[T any](v ojson.Value) (*T, error) {
+	dst := new(T)
+	if err := Decode(v, dst); err != nil {
+		return nil, err
+	}
+	return dst, nil
 }
 
 // Checker is a struct with rules beyond the types of its members. Check is called once its own
