@@ -6,6 +6,7 @@ package bridge
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -163,8 +164,7 @@ func (x *Export) All(strict bool) ([]Group, error) {
 			continue
 		}
 		objs, err := k.make(x, strict)
-		var refusal *protocolwire.Error
-		if refused(err, &refusal) && k.Single {
+		if _, refused := errors.AsType[*protocolwire.Error](err); refused && k.Single {
 			continue
 		}
 		if err != nil {

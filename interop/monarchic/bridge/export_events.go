@@ -52,15 +52,7 @@ func (x *Export) events(strictly bool) ([]Object, error) {
 			Extensions: ours(row),
 		})})
 	}
-	slices.SortStableFunc(all, func(a, b dated) int {
-		switch {
-		case earlier(a.at, b.at):
-			return -1
-		case earlier(b.at, a.at):
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(all, func(a, b dated) int { return byTime(a.at, b.at) })
 	out := make([]Object, len(all))
 	for i, d := range all {
 		out[i] = d.Object

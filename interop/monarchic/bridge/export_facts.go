@@ -5,7 +5,6 @@ package bridge
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"net/url"
 	"path"
@@ -186,6 +185,17 @@ func earlier(a, b string) bool {
 	return err == nil && at.Before(bt)
 }
 
+// byTime orders stamps.
+func byTime(a, b string) int {
+	switch {
+	case earlier(a, b):
+		return -1
+	case earlier(b, a):
+		return 1
+	}
+	return 0
+}
+
 // operations reads from the chain what the newest operation no longer has: the bundles and results
 // of turns that have ended.
 func (f *facts) operations(ctx context.Context, r *runner.Runner) error {
@@ -307,6 +317,3 @@ func cleanRemote(raw string) string {
 	u.User, u.RawQuery, u.Fragment = nil, "", ""
 	return u.String()
 }
-
-// refused reports whether err is a refusal of the rules.
-func refused(err error, to **protocolwire.Error) bool { return errors.As(err, to) }

@@ -112,8 +112,10 @@ func strictTask(t *portable.Task) *strict.Task {
 	}
 }
 
-func (x *Export) runtimeType(id string) string {
-	if rt, ok := x.facts.cfg.Runtimes.Get(id); ok && rt != nil && rt.Type != "" {
+func (x *Export) runtimeType(id string) string { return runtimeType(x.facts.cfg, id) }
+
+func runtimeType(cfg *config.Config, id string) string {
+	if rt, ok := cfg.Runtimes.Get(id); ok && rt != nil && rt.Type != "" {
 		return rt.Type
 	}
 	return config.RuntimeManual
@@ -275,12 +277,8 @@ func definition(cfg *config.Config, id string) *portable.RoleDefinition {
 	if r == nil {
 		return d
 	}
-	kind := config.RuntimeManual
-	if rt, ok := cfg.Runtimes.Get(r.RuntimeID); ok && rt != nil && rt.Type != "" {
-		kind = rt.Type
-	}
 	d.DisplayName, d.Description, d.Role = r.Title, r.Mandate, AgentRole(id, r.WriteAuthority)
-	d.Capabilities = []string{"write:" + r.WriteAuthority, "runtime:" + kind}
+	d.Capabilities = []string{"write:" + r.WriteAuthority, "runtime:" + runtimeType(cfg, r.RuntimeID)}
 	if r.DecisionAuthority != nil {
 		d.Capabilities = append(d.Capabilities, "authority:"+itoa(*r.DecisionAuthority))
 	}

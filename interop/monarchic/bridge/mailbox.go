@@ -71,16 +71,7 @@ func (x *Export) Mailbox() []*Mail {
 		taken[m.Message.MessageID] = true
 		out = append(out, m)
 	}
-	slices.SortStableFunc(out, func(a, b *Mail) int {
-		at, bt := a.Message.CreatedAt, b.Message.CreatedAt
-		switch {
-		case earlier(at, bt):
-			return -1
-		case earlier(bt, at):
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(out, func(a, b *Mail) int { return byTime(a.Message.CreatedAt, b.Message.CreatedAt) })
 	return out
 }
 

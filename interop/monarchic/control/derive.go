@@ -170,26 +170,24 @@ func (d *deriving) artifact() *ojson.Object {
 }
 
 // objections returns what a review has found: the risk, else its own text, or why it failed.
-func (d *deriving) objections() []any {
+func (d *deriving) objections() []*ojson.Object {
 	if list := d.evidence.Objects("objections"); len(list) > 0 {
-		out := make([]any, len(list))
-		for i := range list {
-			out[i] = list[i]
-		}
-		return out
+		return list
 	}
 	said := oneLine(d.run.GetRiskSummary(), 4000)
 	if said == "" && d.writes == wire.ReviewOnly {
 		said = oneLine(cmp.Or(d.run.GetSummary(), d.req.GetFailure().GetMessage()), 4000)
 	}
 	if said == "" {
-		return []any{}
+		return []*ojson.Object{}
 	}
 	severity := strings.ToLower(strings.TrimSpace(d.run.GetRiskLevel()))
 	if !slices.Contains([]string{"low", "medium", "high", "blocking"}, severity) {
 		severity = "low"
 	}
-	return []any{ojson.NewObject("id", "OBJ-001", "severity", severity, "statement", said, "status", "raised")}
+	return []*ojson.Object{
+		ojson.NewObject("id", "OBJ-001", "severity", severity, "statement", said, "status", "raised"),
+	}
 }
 
 // verification returns what was run, and how it ended: evidence.verification in the form of a turn
@@ -251,21 +249,15 @@ func exitCode(passed bool) int {
 
 // answers gives each item of the acceptance contract the report's verdict on the whole: an accepted
 // outcome addresses them.
-func (d *deriving) answers(items []string) []any {
+func (d *deriving) answers(items []string) []*ojson.Object {
 	if list := d.evidence.Objects("intent_response"); len(list) > 0 {
-		out := make([]any, len(list))
-		for i := range list {
-			out[i] = list[i]
-		}
-		return out
+		return list
 	}
 	status := "deferred"
 	if d.run.GetFinalDecision() == pb.OutcomeDecision_ACCEPT {
 		status = "addressed"
 	}
-	out := make([]any, len(items))
-	for i, item := range items {
-		out[i] = ojson.NewObject("item", item, "status", status, "detail", d.summary())
-	}
-	return out
+	return ojson.List(items, func(item string) *ojson.Object {
+		return ojson.NewObject("item", item, "status", status, "detail", d.summary())
+	})
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/pb"
+	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/strict"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
@@ -23,33 +24,13 @@ import (
 
 // rejectionReason returns the wire value of a reason.
 func rejectionReason(reason string) pb.LeaseRejectionReason {
-	switch reason {
-	case run.RejectStaleToken:
-		return pb.LeaseRejectionReason_LEASE_REJECTION_STALE_FENCING_TOKEN
-	case run.RejectExpired:
-		return pb.LeaseRejectionReason_LEASE_REJECTION_EXPIRED
-	case run.RejectSession:
-		return pb.LeaseRejectionReason_LEASE_REJECTION_SESSION_MISMATCH
-	case run.RejectUnknown:
-		return pb.LeaseRejectionReason_LEASE_REJECTION_UNKNOWN_LEASE
-	case run.RejectTerminal:
-		return pb.LeaseRejectionReason_LEASE_REJECTION_STEP_ALREADY_TERMINAL
-	case run.RejectNotExecutable:
-		return pb.LeaseRejectionReason_LEASE_REJECTION_RUN_NOT_EXECUTABLE
-	case run.RejectDependency:
-		return pb.LeaseRejectionReason_LEASE_REJECTION_DEPENDENCY_BLOCKED
-	case run.RejectSuperseded:
-		return pb.LeaseRejectionReason_LEASE_REJECTION_LEASE_SUPERSEDED
-	}
-	return pb.LeaseRejectionReason_LEASE_REJECTION_REASON_UNSPECIFIED
+	n, _ := strict.LeaseRejectionReason("").Set().Number(reason)
+	return pb.LeaseRejectionReason(n)
 }
 
 // reasonToken returns the JSON spelling of a wire value, which logs use (docs/leases.md).
 func reasonToken(reason pb.LeaseRejectionReason) string {
-	if reason == pb.LeaseRejectionReason_LEASE_REJECTION_EXPIRED {
-		return run.RejectExpired
-	}
-	return strings.TrimPrefix(strings.ToLower(reason.String()), "lease_rejection_")
+	return strict.LeaseRejectionReason("").Set().Token(int32(reason))
 }
 
 // refused turns a refusal into the answer's failure; a failure of the server itself stays an error

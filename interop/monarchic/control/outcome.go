@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -359,29 +360,28 @@ func progress(events []*pb.Event, artifacts []*pb.Artifact) (*ojson.Object, *pb.
 			fmt.Sprintf("One report holds at most %d events and artifacts.", maxMessages), nil)
 	}
 	out := &ojson.Object{}
-	var list []any
-	for _, e := range events {
-		o, err := messageObject(e)
-		if err != nil {
-			return nil, failure("validation", wire.CodeInvalidArgument,
-				"An event cannot be recorded: "+oneLine(err.Error(), 300), nil)
-		}
-		list = append(list, o)
+	if bad := setMessages(out, "events", "An event", events); bad != nil {
+		return nil, bad
 	}
-	if list != nil {
-		out.Set("events", list)
-	}
-	list = nil
-	for _, a := range artifacts {
-		o, err := messageObject(a)
-		if err != nil {
-			return nil, failure("validation", wire.CodeInvalidArgument,
-				"An artifact cannot be recorded: "+oneLine(err.Error(), 300), nil)
-		}
-		list = append(list, o)
-	}
-	if list != nil {
-		out.Set("artifacts", list)
+	if bad := setMessages(out, "artifacts", "An artifact", artifacts); bad != nil {
+		return nil, bad
 	}
 	return out, nil
+}
+
+// setMessages sets a member to a list of messages, unless it is empty; what is one of them in a refusal.
+func setMessages[M proto.Message](out *ojson.Object, member, what string, messages []M) *pb.FailureDetail {
+	var list []*ojson.Object
+	for _, m := range messages {
+		o, err := messageObject(m)
+		if err != nil {
+			return failure("validation", wire.CodeInvalidArgument,
+				what+" cannot be recorded: "+oneLine(err.Error(), 300), nil)
+		}
+		list = append(list, o)
+	}
+	if list != nil {
+		out.Set(member, list)
+	}
+	return nil
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/pb"
-	"github.com/git-agentxchain/git-agentxchain/protocol/run"
+	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/strict"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 	"github.com/git-agentxchain/git-agentxchain/runner/lease"
 )
@@ -63,20 +63,8 @@ func leaseMessage(l *runner.Lease) *pb.Lease {
 		IssuedAtMs:  uint64(max(0, l.IssuedAtMS)),
 		ExpiresAtMs: uint64(max(0, l.ExpiresAtMS)),
 	}
-	switch l.Status {
-	case run.LeaseIssued:
-		out.Status = pb.LeaseLifecycleState_LEASE_ISSUED
-	case run.LeaseActive:
-		out.Status = pb.LeaseLifecycleState_LEASE_ACTIVE
-	case run.LeaseReleased:
-		out.Status = pb.LeaseLifecycleState_LEASE_RELEASED
-	case run.LeaseExpired:
-		out.Status = pb.LeaseLifecycleState_LEASE_EXPIRED
-	case run.LeaseCancelled:
-		out.Status = pb.LeaseLifecycleState_LEASE_CANCELLED
-	case run.LeaseRejected:
-		out.Status = pb.LeaseLifecycleState_LEASE_REJECTED
-	}
+	status, _ := strict.LeaseLifecycleState("").Set().Number(l.Status)
+	out.Status = pb.LeaseLifecycleState(status)
 	if l.Extensions != nil {
 		out.Extensions, _ = structpb.NewStruct(toMap(l.Extensions))
 	}
