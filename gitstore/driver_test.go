@@ -358,11 +358,5 @@ func smallCommit(t testing.TB, format string, seed string, n int) []object.Objec
 
 // filesBehind returns the object files of a repository.
 func filesBehind(repo *git.Repository) *git.ObjectFiles {
-	switch o := repo.Objects().(type) {
-	case git.GoGitObjects:
-		return o.ObjectFiles
-	case git.CliObjects:
-		return o.ObjectFiles
-	}
-	return nil
+	return repo.Objects().(*git.ObjectFiles)
 }

@@ -77,6 +77,9 @@ func TestFsckReadsWhatRunsShareOnce(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			if missing == 0 && bytes.Contains(data, []byte("--verify-objects")) {
+				t.Errorf("%s of %d runs: git checks sound objects again", name, n)
+			}
 			c := cost{processes: bytes.Count(data, []byte("trace: built-in: git"))}
 			for _, oid := range shared {
 				c.shared += counted.reads[oid]

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"strconv"
 	"strings"
@@ -38,7 +39,7 @@ func (c *catFile) read(ctx context.Context, oid object.OID) (kind string, data [
 		return "", nil, context.Cause(ctx)
 	}
 	if c.closed {
-		return "", nil, errors.New("the object store is closed")
+		return "", nil, os.ErrClosed
 	}
 	if c.cmd == nil {
 		if err := c.start(); err != nil {

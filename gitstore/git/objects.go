@@ -1,12 +1,12 @@
-// Reading and writing git objects: the interface and the choice of backend.
+// Reading and writing git objects: the interface.
 
 package git
 
 import (
 	"context"
-	"os"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/pack"
 )
 
 // Objects reads and writes the objects of one repository. Implementations are
@@ -39,30 +39,19 @@ type StoredChecker interface {
 	Borrows() bool
 }
 
+var _ StoredChecker = (*ObjectFiles)(nil)
+
 // Objects returns the repository's object store, the same one each time. Call Close on the Repository when done.
 func (r *Repository) Objects() Objects {
 	r.ObjectsOnce.Do(func() {
+		patch := pack.ApplyDelta // go-git v5 has the length of SHA-1 compiled in
 		if r.ObjectFormat == object.FormatSHA1 {
-			r.ObjectStore = newGoGitObjects(r)
-		} else {
-			r.ObjectStore = newCLIObjects(r)
+			patch = pack.PatchDelta
 		}
+		r.ObjectStore = newObjectFiles(r, patch)
 	})
 	return r.ObjectStore
 }
 
 // Close ends the helper processes the repository started.
-func (r *Repository) Close() error {
-	r.ObjectsOnce.Do(func() { r.ObjectStore = closedObjects{} })
-	return r.ObjectStore.Close()
-}
-
-// closedObjects is used when a repository is closed before its first use.
-type closedObjects struct{}
-
-func (closedObjects) Read(context.Context, object.OID) (string, []byte, error) {
-	return "", nil, os.ErrClosed
-}
-func (closedObjects) Write(context.Context, []object.Object) error { return os.ErrClosed }
-func (closedObjects) Has(context.Context, object.OID) bool         { return false }
-func (closedObjects) Close() error                                 { return nil }
+func (r *Repository) Close() error { return r.Objects().Close() }

@@ -1,5 +1,12 @@
-// What both object backends share: loose files, whole packed entries, durable writes, and git itself for all rarer
-// cases.
+// The objects of a repository: loose files, packed entries, durable writes, and git itself for all rarer cases.
+//
+// Go-git applies the deltas of SHA-1 packs and does nothing else. Its index decoder loads every pack index whole (28
+// bytes an object: 280 MB for ten million), its reader caches no base from one object to the next, and its writer
+// exposes no file to sync.
+//
+// Writing does not go through git. Feeding a pack to `git index-pack --stdin` or `git unpack-objects` costs a
+// process (1.5 ms and more) on top of the same syncs, and unpack-objects syncs every object separately; the pack
+// this package writes is what index-pack would store, and git fsck --strict accepts it (see the tests).
 
 package git
 
@@ -187,8 +194,8 @@ func (s *ObjectFiles) Check(oid object.OID, kind string, data []byte) error {
 // Damaged implements StoredChecker.
 func (s *ObjectFiles) Damaged() bool { return s.damaged.Load() }
 
-// borrows implements StoredChecker.
-func (s *ObjectFiles) borrows() bool {
+// Borrows implements StoredChecker.
+func (s *ObjectFiles) Borrows() bool {
 	_, err := os.Stat(filepath.Join(s.loose.Dir, "info", "alternates"))
 	return err == nil || os.Getenv("GIT_ALTERNATE_OBJECT_DIRECTORIES") != ""
 }
@@ -212,7 +219,7 @@ func (s *ObjectFiles) Has(ctx context.Context, oid object.OID) bool {
 	}
 	// Only alternates and packs that are not opened can still have it. Otherwise git is not asked: in a partial
 	// clone the question alone would fetch the object.
-	if !s.borrows() && !s.Packs.Partial() {
+	if !s.Borrows() && !s.Packs.Partial() {
 		return false
 	}
 	_, err := s.cat.git.Run(ctx, nil, "cat-file", "-e", string(oid))

@@ -226,13 +226,7 @@ func globPack(t testing.TB, r *testrepo.Repo) string {
 }
 
 func objectFilesOf(repo *Repository) *ObjectFiles {
-	switch o := repo.Objects().(type) {
-	case GoGitObjects:
-		return o.ObjectFiles
-	case CliObjects:
-		return o.ObjectFiles
-	}
-	return nil
+	return repo.Objects().(*ObjectFiles)
 }
 
 func TestWriteSkipsWhatIsStored(t *testing.T) {
