@@ -19,11 +19,8 @@ import (
 
 // LockOwner is the owner named in a lock file.
 type LockOwner struct {
-	PID      int
+	Owner
 	Acquired time.Time
-	Host     string
-	Space    string // process number space, see process.Space
-	Started  string // see process.Started
 	purpose  string
 	Token    string // distinguishes two locks of one process
 }
@@ -54,11 +51,12 @@ func HostName() string {
 // NewOwner returns this process as the owner of a lock taken for purpose.
 func NewOwner(purpose string) LockOwner {
 	pid := os.Getpid()
-	return LockOwner{
-		PID: pid, Host: HostName(), Space: process.Space(), Started: process.Started(pid),
-		purpose: purpose, Token: NewToken(),
-	}
+	me := Owner{PID: pid, Started: process.Started(pid), Host: HostName(), Space: process.Space()}
+	return LockOwner{Owner: me, purpose: purpose, Token: NewToken()}
 }
+
+// label names the owner in messages.
+func (o LockOwner) label() string { return fmt.Sprintf("process %d (%s)", o.PID, o.purpose) }
 
 // Encode writes the reference's two keys first, in its layout: indented by two, without a newline at the end
 // (docs/spec/lifecycle.md#accepting-a-turn).
@@ -73,6 +71,15 @@ func (o LockOwner) Encode() []byte {
 		"token", o.Token,
 	))
 	return b[:len(b)-1]
+}
+
+// DecodeOwner reads the owner from the object that Encode wrote; ok is false when it names no process.
+func DecodeOwner(o *ojson.Object) (l LockOwner, ok bool) {
+	l.PID, ok = o.Int("owner_pid")
+	l.Acquired, _ = time.Parse(time.RFC3339, o.String("acquired_at"))
+	l.Host, l.Space, l.Started = o.String("host"), o.String("pid_space"), o.String("started")
+	l.purpose, l.Token = o.String("purpose"), o.String("token")
+	return l, ok
 }
 
 // ReadLock reads a lock file; anything but a regular file is a NotRegularError, and it does not block on a pipe.
@@ -90,10 +97,7 @@ func ReadLock(path string) (*FileLock, error) {
 	if err != nil {
 		return l, nil //nolint:nilerr // a lock nobody can read is judged by its age
 	}
-	l.PID, l.valid = o.Int("owner_pid")
-	l.Acquired, _ = time.Parse(time.RFC3339, o.String("acquired_at"))
-	l.Host, l.Space, l.Started = o.String("host"), o.String("pid_space"), o.String("started")
-	l.purpose, l.Token = o.String("purpose"), o.String("token")
+	l.LockOwner, l.valid = DecodeOwner(o)
 	l.ours = l.Token != ""
 	return l, nil
 }
@@ -115,7 +119,7 @@ func (l *FileLock) Held(now time.Time) *LockedError {
 	}
 	h := &LockedError{PID: l.PID, Host: l.Host, Purpose: l.purpose, Age: max(age, 0)}
 	young := !l.Acquired.IsZero() && age < lockMaxAge
-	if l.ours && (l.Host != HostName() || l.Space != process.Space()) {
+	if l.ours && !l.here() {
 		// Another machine or container: its process numbers mean nothing here, but its heartbeat does.
 		return unless(!young, h)
 	}
@@ -140,23 +144,23 @@ func unless(dead bool, h *LockedError) *LockedError {
 // Owner identifies a process among the machines that share a disk.
 type Owner struct {
 	PID     int    `json:"pid"`
-	Started string `json:"started"`
+	Started string `json:"started"` // see process.Started
 	Host    string `json:"host"`
-	Space   string `json:"pid_space"`
+	Space   string `json:"pid_space"` // process number space, see process.Space
 }
+
+// here reports whether its process number means anything here.
+func (o Owner) here() bool { return o.Host == HostName() && o.Space == process.Space() }
 
 // OfThisProcess reports whether this very process holds the lock.
 func (l *FileLock) OfThisProcess() bool {
-	me := NewOwner("")
-	return l.valid && l.ours && l.PID == me.PID && l.Started == me.Started && l.Host == me.Host && l.Space == me.Space
+	return l.valid && l.ours && l.Owner == NewOwner("").Owner
 }
 
 // Dead reports whether the process has certainly ended.
 func (o Owner) Dead() bool {
-	if o.Host != HostName() || o.Space != process.Space() {
-		return false
-	}
-	return !process.Alive(o.PID) || process.Dead(o.PID) || o.Started != "" && process.Started(o.PID) != o.Started
+	return o.here() && (!process.Alive(o.PID) || process.Dead(o.PID) ||
+		o.Started != "" && process.Started(o.PID) != o.Started)
 }
 
 // LockedError is the cause of a locked error.

@@ -14,7 +14,6 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/internal/process"
 )
 
 const (
@@ -268,7 +267,7 @@ func (r *Repository) LockNotes() []*LockNote {
 // Committing reports whether another process of ours is committing in this work tree.
 func (r *Repository) Committing() bool {
 	return slices.ContainsFunc(r.LockNotes(), func(n *LockNote) bool {
-		return n.Commit != nil && n.Commit.GitDir == r.GitDir && !n.ended && !n.owner().Dead()
+		return n.Commit != nil && n.Commit.GitDir == r.GitDir && !n.ended && !n.Dead()
 	})
 }
 
@@ -293,16 +292,11 @@ func (r *Repository) decodeLockNote(name string, data []byte, written time.Time)
 	if err != nil || o.String("token") != name {
 		return nil
 	}
-	n := &LockNote{Name: name}
-	n.PID, _ = o.Int("owner_pid")
-	n.Acquired, err = time.Parse(time.RFC3339, o.String("acquired_at"))
-	n.Host, n.Space, n.Started = o.String("host"), o.String("pid_space"), o.String("started")
-	n.purpose, n.Token = o.String("purpose"), o.String("token")
-	if err != nil || n.PID <= 0 {
+	n := &LockNote{Name: name, ended: o.Bool("ended"), written: written}
+	n.LockOwner, _ = DecodeOwner(o)
+	if n.Acquired.IsZero() || n.PID <= 0 {
 		return nil
 	}
-	n.ended = o.Bool("ended")
-	n.written = written
 	for _, row := range o.Array("locks") {
 		t, ok := RowTexts(row, 2)
 		if !ok || !r.mayLock(t[0]) {
@@ -361,10 +355,7 @@ func (n *LockNote) over() bool {
 }
 
 func (n *LockNote) overWithin(wait time.Duration) bool {
-	if !n.ended && !n.owner().Dead() {
-		return false
-	}
-	if n.Host != HostName() || n.Space != process.Space() {
+	if !n.here() || !n.ended && !n.Dead() {
 		return false
 	}
 	for until := time.Now().Add(wait); ; time.Sleep(10 * time.Millisecond) {

@@ -79,8 +79,7 @@ func (r *Repository) SweepLocks(ctx context.Context, settle SettleCommit) (notic
 			removed, wait := r.sweepLock(ctx, n, l)
 			if removed {
 				notices = append(notices,
-					fmt.Sprintf("removed %s, which a git of process %d (%s) had left behind when it was killed",
-						l.Path, n.PID, n.purpose))
+					fmt.Sprintf("removed %s, which a git of %s had left behind when it was killed", l.Path, n.label()))
 			}
 			done = done && !wait
 		}
@@ -230,7 +229,7 @@ func (r *Repository) GitLocks() []LockFile {
 		l := LockFile{Path: path, Age: max(0, time.Since(fi.ModTime()))}
 		for _, n := range notes {
 			if n.names(path) && n.covers(fi) {
-				l.Owner, l.Left = fmt.Sprintf("process %d (%s)", n.PID, n.purpose), n.over()
+				l.Owner, l.Left = n.label(), n.over()
 			}
 		}
 		out = append(out, l)

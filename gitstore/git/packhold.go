@@ -280,7 +280,7 @@ func (r *Repository) StaleHolds(remove bool) []StaleHold {
 	for _, name := range names {
 		path := filepath.Join(dir, name)
 		l, err := ReadLock(path)
-		if err != nil || !l.torn() && (!l.valid || !l.ours || !l.gone() || l.outlived(notes)) ||
+		if err != nil || !l.torn() && (!l.valid || !l.ours || !l.Dead() || l.outlived(notes)) ||
 			l.torn() && !r.holdsNothing(path, strings.TrimSuffix(path, KeepExt)) {
 			continue
 		}
@@ -290,7 +290,7 @@ func (r *Repository) StaleHolds(remove bool) []StaleHold {
 				continue
 			}
 		}
-		by := fmt.Sprintf("process %d (%s)", l.PID, l.purpose)
+		by := l.label()
 		if l.torn() {
 			by = byPowerCut
 		}
@@ -330,17 +330,10 @@ func young(path string, fi fs.FileInfo) bool {
 	return err != nil || StatOf(now) != StatOf(fi)
 }
 
-// gone reports whether the owner has certainly ended: a process of this machine, by number and start time.
-func (l *FileLock) gone() bool { return l.owner().Dead() }
-
-func (o *LockOwner) owner() Owner {
-	return Owner{PID: o.PID, Started: o.Started, Host: o.Host, Space: o.Space}
-}
-
 // outlived reports whether a git that the owner started may still be at work. It may be about to move a ref to what
 // the owner held, and a repack that saw the objects neither held nor reachable would remove them.
 func (l *FileLock) outlived(notes []*LockNote) bool {
-	return slices.ContainsFunc(notes, func(n *LockNote) bool { return n.owner() == l.owner() && !n.overWithin(0) })
+	return slices.ContainsFunc(notes, func(n *LockNote) bool { return n.Owner == l.Owner && !n.overWithin(0) })
 }
 
 // HoldObjects writes objects into a pack and holds it until release is called.

@@ -21,7 +21,6 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/workdir"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/internal/process"
 )
 
 // CodeGitTampered means that git's configuration, hooks or refs were changed while an
@@ -337,9 +336,7 @@ func decodeNote(data []byte) (*Note, bool) {
 	if err != nil {
 		return nil, false
 	}
-	d.owner.PID, _ = owner.Int("owner_pid")
-	d.owner.Host, d.owner.Space, d.owner.Started = owner.String("host"), owner.String("pid_space"),
-		owner.String("started")
+	d.owner, _ = git.DecodeOwner(owner)
 	for name := range o.Object("files").All() {
 		e := o.Object("files").Object(name)
 		mode, _ := e.Int("mode")
@@ -368,10 +365,4 @@ func decodeNote(data []byte) (*Note, bool) {
 }
 
 // alive reports whether the process that wrote the note may still conclude the turn.
-func (d *Note) alive() bool {
-	o := d.owner
-	if o.Host != git.HostName() || o.Space != process.Space() {
-		return true // its process numbers mean nothing here
-	}
-	return process.Alive(o.PID) && !process.Dead(o.PID) && (o.Started == "" || process.Started(o.PID) == o.Started)
-}
+func (d *Note) alive() bool { return !d.owner.Dead() }
