@@ -54,7 +54,6 @@ type Kind struct {
 	Single   bool // one object, not a list
 	Portable bool // has a portable form
 	Strict   bool // has a strict form
-	About    string
 
 	make func(x *Export, strict bool) ([]Object, error)
 }
@@ -63,26 +62,26 @@ type Kind struct {
 // object, or one strict object for each accepted turn.
 func Kinds() []Kind {
 	return []Kind{
-		{"intent", true, false, true, "what the run was asked to do", (*Export).intent},
-		{"plan", true, true, true, "the turns as steps of a plan", (*Export).plan},
-		{"tasks", false, true, true, "what each turn was told to do", (*Export).tasks},
-		{"events", false, true, true, "the event log, and decisions of the ledger", (*Export).events},
-		{"gates", false, true, false, "evaluations of gates", (*Export).gates},
-		{"artifacts", false, true, true, "files the accepted turns left, and their results", (*Export).artifacts},
-		{"receipt", true, true, true, "what came of the run; strict: of each accepted turn", (*Export).receipt},
-		{"verification", false, true, true, "what the accepted turns verified", (*Export).verification},
-		{"reviews", false, true, true, "approvals, rejections and open objections", (*Export).reviews},
-		{"reruns", false, true, true, "what was done again, and why", (*Export).reruns},
-		{"blocked", false, true, true, "what stops the run now", (*Export).blocked},
-		{"outcome", true, true, false, "objective, cost and risk of the run", (*Export).outcome},
-		{"messages", false, true, true, "the mailbox, and what amounts to messages", (*Export).messages},
-		{"leases", false, true, true, "who holds which turn", (*Export).leases},
-		{"recovery", false, true, true, "what was recovered from", (*Export).recovery},
-		{"manifest", true, false, true, "all artifacts with their combined digest", (*Export).manifest},
-		{"contract", true, true, false, "what the configuration asks of a delivery", (*Export).contract},
-		{"pipeline", true, true, false, "the phases as a pipeline", (*Export).pipeline},
-		{"roles", false, true, false, "the roles of the configuration", (*Export).roles},
-		{"role_bundles", false, true, false, "the role each turn was dispatched with", (*Export).roleBundles},
+		{"intent", true, false, true, (*Export).intent},             // what the run was asked to do
+		{"plan", true, true, true, (*Export).plan},                  // the turns as steps of a plan
+		{"tasks", false, true, true, (*Export).tasks},               // what each turn was told to do
+		{"events", false, true, true, (*Export).events},             // the event log, and decisions of the ledger
+		{"gates", false, true, false, (*Export).gates},              // evaluations of gates
+		{"artifacts", false, true, true, (*Export).artifacts},       // files the accepted turns left, and their results
+		{"receipt", true, true, true, (*Export).receipt},            // what came of the run; strict: of each accepted turn
+		{"verification", false, true, true, (*Export).verification}, // what the accepted turns verified
+		{"reviews", false, true, true, (*Export).reviews},           // approvals, rejections and open objections
+		{"reruns", false, true, true, (*Export).reruns},             // what was done again, and why
+		{"blocked", false, true, true, (*Export).blocked},           // what stops the run now
+		{"outcome", true, true, false, (*Export).outcome},           // objective, cost and risk of the run
+		{"messages", false, true, true, (*Export).messages},         // the mailbox, and what amounts to messages
+		{"leases", false, true, true, (*Export).leases},             // who holds which turn
+		{"recovery", false, true, true, (*Export).recovery},         // what was recovered from
+		{"manifest", true, false, true, (*Export).manifest},         // all artifacts with their combined digest
+		{"contract", true, true, false, (*Export).contract},         // what the configuration asks of a delivery
+		{"pipeline", true, true, false, (*Export).pipeline},         // the phases as a pipeline
+		{"roles", false, true, false, (*Export).roles},              // the roles of the configuration
+		{"role_bundles", false, true, false, (*Export).roleBundles}, // the role each turn was dispatched with
 	}
 }
 

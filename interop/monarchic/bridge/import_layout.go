@@ -36,8 +36,7 @@ type Phase struct {
 	Name       string
 	Level      int    // from 1; 0 for an existing phase
 	Gate       string // "" for a phase that opens by itself
-	GateNew    bool
-	Human      bool // a person passes the gate
+	Human      bool   // a person passes the gate
 	Tasks      []string
 	Roles      []string
 	Concurrent int // maximum of turns side by side
@@ -151,7 +150,7 @@ func (ph *Phase) nameGate(asked []string, taken map[string]bool) {
 	if taken[ph.Gate] {
 		ph.Gate += "-" + ph.Name
 	}
-	taken[ph.Gate], ph.GateNew = true, true
+	taken[ph.Gate] = true
 }
 
 // queuedBefore refuses a plan that the run already has: importing it again, as a repeated script

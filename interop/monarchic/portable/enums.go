@@ -89,37 +89,3 @@ func (MessageKind) Set() *wire.Set {
 		Zero: "TASK_MESSAGE_KIND_UNSPECIFIED", Prefix: "TASK_MESSAGE_KIND_", Free: true,
 	}
 }
-
-// PlanStepKind is the purpose of a step; see Plan for where it is used.
-type PlanStepKind string
-
-// Set describes the enum.
-func (PlanStepKind) Set() *wire.Set {
-	return &wire.Set{
-		Tokens: []string{"", "analysis", "execution", "verification", "review", "merge", "release", "custom"},
-		Zero:   "PLAN_STEP_KIND_UNSPECIFIED", Prefix: "PLAN_STEP_KIND_",
-	}
-}
-
-// ArtifactKind is the kind of an expected output; see Plan for where it is used.
-type ArtifactKind string
-
-// Set describes the enum.
-func (ArtifactKind) Set() *wire.Set {
-	return &wire.Set{
-		Tokens: []string{"", "plan", "execution_receipt", "verification_receipt", "event_log", "digest_manifest",
-			"proof_manifest", "patch", "test_report", "build_log", "bundle", "custom"},
-		Zero: "ARTIFACT_KIND_UNSPECIFIED", Prefix: "ARTIFACT_KIND_",
-	}
-}
-
-// ReplanStrategy says what to do when a step fails; see Plan for where it is used.
-type ReplanStrategy string
-
-// Set describes the enum.
-func (ReplanStrategy) Set() *wire.Set {
-	return &wire.Set{
-		Tokens: []string{"", "retry", "repair", "escalate", "block"},
-		Zero:   "REPLAN_STRATEGY_UNSPECIFIED", Prefix: "REPLAN_STRATEGY_",
-	}
-}

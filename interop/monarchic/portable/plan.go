@@ -4,6 +4,7 @@ package portable
 
 import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/strict"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/wire"
 )
 
@@ -28,15 +29,15 @@ type PlanProvenance struct {
 // StepOutput is an artifact that a step is expected to leave.
 type StepOutput struct {
 	wire.Open
-	Kind        ArtifactKind `json:"kind"`
-	LogicalName string       `json:"logical_name"`
+	Kind        strict.ArtifactKind `json:"kind"`
+	LogicalName string              `json:"logical_name"`
 }
 
 // ReplanPolicy says what to do when a step fails.
 type ReplanPolicy struct {
 	wire.Open
-	Strategy    ReplanStrategy `json:"strategy"`
-	MaxAttempts uint32         `json:"max_attempts"`
+	Strategy    strict.ReplanStrategy `json:"strategy"`
+	MaxAttempts uint32                `json:"max_attempts"`
 }
 
 // PlanStep is one step of a portable plan. The members from TaskID on belong to the client
@@ -49,12 +50,12 @@ type PlanStep struct {
 	TaskTemplate *ojson.Object  `json:"task_template"`
 	Failure      *FailureDetail `json:"failure" wire:"omit"`
 
-	TaskID          string        `json:"task_id" wire:"omit"`
-	Kind            PlanStepKind  `json:"kind" wire:"omit"`
-	Inputs          *ojson.Object `json:"inputs" wire:"omit"`
-	ExpectedOutputs []StepOutput  `json:"expected_outputs" wire:"omit"`
-	PolicyTags      []string      `json:"policy_tags" wire:"omit"`
-	Extensions      *ojson.Object `json:"extensions" wire:"omit"`
+	TaskID          string              `json:"task_id" wire:"omit"`
+	Kind            strict.PlanStepKind `json:"kind" wire:"omit"`
+	Inputs          *ojson.Object       `json:"inputs" wire:"omit"`
+	ExpectedOutputs []StepOutput        `json:"expected_outputs" wire:"omit"`
+	PolicyTags      []string            `json:"policy_tags" wire:"omit"`
+	Extensions      *ojson.Object       `json:"extensions" wire:"omit"`
 }
 
 // Plan is a portable plan. Times are Unix milliseconds. The members from IntentID on belong to the
