@@ -72,11 +72,7 @@ func (w *workspace) tree() map[string][]byte {
 		wire.LedgerDecisions.Path(): nil,
 	}
 	for ledger, lines := range w.ledgers {
-		var data []byte
-		for _, l := range lines {
-			data = append(append(data, l.Raw...), '\n')
-		}
-		files[ledger.Path()] = data
+		files[ledger.Path()] = jsonl(lines)
 	}
 	if w.isStaged {
 		files[wire.FlatStagingPath] = ojson.Pretty(w.staged)
