@@ -93,9 +93,8 @@ func (r *Repository) tracking(by *Git, note *LockNote, remote string, work func(
 // prunedWhileFetching reports whether a git failed because the pack it had just written was gone. There is no exit
 // status for this.
 func prunedWhileFetching(err error) bool {
-	var ge *GitError
-	return errors.As(err, &ge) && strings.Contains(ge.Stderr, "unable to rename temporary") &&
-		strings.Contains(ge.Stderr, "No such file or directory")
+	said := ComplaintOf(err)
+	return strings.Contains(said, "unable to rename temporary") && strings.Contains(said, "No such file or directory")
 }
 
 // trackingDir is the directory of a remote's tracking refs, where they are files.

@@ -4,7 +4,6 @@ package git
 
 import (
 	"context"
-	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -52,8 +51,7 @@ func (r *Repository) unfinishedPacks() []string {
 // endFetch cleans up after a fetch that failed with err, and explains the error where it reached the limit. before
 // lists the packs that were unfinished when it began: they stay, and so do all packs if another git may be at work.
 func (r *Repository) endFetch(err error, remote string, limit int64, before []string) error {
-	var ge *GitError
-	met := limit > 0 && errors.As(err, &ge) && fileLimitMet(ge.Stderr)
+	met := limit > 0 && fileLimitMet(ComplaintOf(err))
 	left := slices.DeleteFunc(r.unfinishedPacks(), func(name string) bool { return slices.Contains(before, name) })
 	for _, name := range left {
 		fi, serr := os.Stat(name)

@@ -71,9 +71,9 @@ const (
 
 // indexHeld reports whether git failed because another git had the index, or committed first.
 func indexHeld(err error) bool {
-	var ge *git.GitError
-	return errors.As(err, &ge) && (strings.Contains(ge.Stderr, "index.lock': File exists") ||
-		strings.Contains(ge.Stderr, "cannot lock ref 'HEAD': is at "))
+	said := git.ComplaintOf(err)
+	return strings.Contains(said, "index.lock': File exists") ||
+		strings.Contains(said, "cannot lock ref 'HEAD': is at ")
 }
 
 // commitUnderNote makes the commit under a note of its locks.
@@ -239,10 +239,7 @@ func replaced(r *git.Repository, all []string) (paths, gone []string) {
 
 // outsideSparse reports whether git add refused files because they are outside the sparse checkout. A git that does
 // so knows --sparse.
-func outsideSparse(err error) bool {
-	var ge *git.GitError
-	return errors.As(err, &ge) && strings.Contains(ge.Stderr, "sparse-checkout")
-}
+func outsideSparse(err error) bool { return strings.Contains(git.ComplaintOf(err), "sparse-checkout") }
 
 // lostHead returns the commit that HEAD was moved to but the repository lacks, "" for none: git moves the branch
 // first, and may fail afterwards because housekeeping removed the commit. A missing commit that HEAD named before

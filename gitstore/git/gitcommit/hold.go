@@ -141,11 +141,7 @@ func packUp(ctx context.Context, r *git.Repository, dir *git.Aside, c *trees) (r
 // prunedWhileWriting reports whether a git failed because a file or directory that it had just made for an object
 // was gone, or an object that no ref reached yet. There is no exit status for this.
 func prunedWhileWriting(err error) bool {
-	var ge *git.GitError
-	if !errors.As(err, &ge) {
-		return false
-	}
-	has := func(s string) bool { return strings.Contains(ge.Stderr, s) }
+	has := func(s string) bool { return strings.Contains(git.ComplaintOf(err), s) }
 	return has("Error building trees") || has("with nonexistent object") || // the commit itself
 		has("No such file or directory") && (has("unable to write file") || has("unable to create temporary file"))
 }

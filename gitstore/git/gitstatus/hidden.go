@@ -16,7 +16,6 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 )
 
 // Hidden is what a work tree hides from git status.
@@ -82,17 +81,15 @@ func flaggedChanges(ctx context.Context, r *git.Repository, prefix string, flagg
 		return nil, nil
 	}
 	slices.Sort(there)
-	index, remove, err := unflaggedIndex(ctx, r, there)
+	entries, err := entriesOf(ctx, r, there)
+	if err != nil {
+		return nil, err
+	}
+	own, remove, err := freshIndex(ctx, r, entries)
 	if err != nil {
 		return nil, err
 	}
 	defer remove()
-	// The index has no times yet: unchanged files count as changed until their contents are compared.
-	refresh := []string{"update-index", "-q", "--refresh"}
-	own := r.Git.In(r.TopLevel).WithIndex(index)
-	if _, err := own.Run(ctx, nil, refresh...); err != nil && git.ExitCode(err) != 1 {
-		return nil, err
-	}
 	out, err := own.Run(ctx, nil, "diff-files", "--name-only", "-z", "--no-ext-diff",
 		r.Git.Submodules())
 	if err != nil {
@@ -110,11 +107,11 @@ func flaggedChanges(ctx context.Context, r *git.Repository, prefix string, flagg
 	return slices.Compact(changed), nil
 }
 
-// unflaggedIndex writes an index with the entries of paths and no flags.
-func unflaggedIndex(ctx context.Context, r *git.Repository, paths []string) (name string, remove func(), err error) {
+// entriesOf returns the index entries of paths.
+func entriesOf(ctx context.Context, r *git.Repository, paths []string) ([]byte, error) {
 	entries, err := r.Git.In(r.TopLevel).Run(ctx, nil, "ls-files", "--stage", "-z")
 	if err != nil {
-		return "", nil, err
+		return nil, err
 	}
 	var own bytes.Buffer
 	for entry := range bytes.SplitSeq(entries, []byte{0}) {
@@ -125,15 +122,7 @@ func unflaggedIndex(ctx context.Context, r *git.Repository, paths []string) (nam
 			}
 		}
 	}
-	if name, remove, err = git.ScratchIndex(); err != nil {
-		return "", nil, fail.Errorf(fail.CodeUnreadable, err, "a second index cannot be created")
-	}
-	if _, err = r.Git.In(r.TopLevel).WithIndex(name).Run(ctx, own.Bytes(), "update-index", "-z",
-		"--index-info"); err != nil {
-		remove()
-		return "", nil, err
-	}
-	return name, remove, nil
+	return own.Bytes(), nil
 }
 
 // Unignored lists the untracked files below the directory projectPrefix that the

@@ -69,10 +69,7 @@ func parseIndexFlags(data []byte, format string) (flagged, known bool) {
 // readIndex passes the entries of an index file to each until it returns false. extensions are the names of the
 // extensions after them. known is false where the index has another format, or holds only part of the entries.
 func readIndex(data []byte, format string, each func(e *indexEntry) bool) (extensions []string, known bool) {
-	oid := 20
-	if format == object.FormatSHA256 {
-		oid = 32
-	}
+	oid := object.HexLen(format) / 2
 	if len(data) < 12+oid || string(data[:4]) != "DIRC" {
 		return nil, false
 	}

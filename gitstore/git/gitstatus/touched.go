@@ -169,22 +169,36 @@ func LookAgain(ctx context.Context, r *git.Repository, paths []string) error {
 	return nil
 }
 
+// freshIndex returns a git whose index holds the entries, as update-index --index-info takes them, without flags, and
+// with the times of the files that are as their entries say.
+func freshIndex(ctx context.Context, r *git.Repository, entries []byte) (g *git.Git, remove func(), err error) {
+	index, remove, err := git.ScratchIndex()
+	if err != nil {
+		return nil, nil, fail.Errorf(fail.CodeUnreadable, err, "a second index cannot be created")
+	}
+	g = r.Git.In(r.TopLevel).WithIndex(index)
+	if _, err = g.Run(ctx, entries, "update-index", "-z", "--index-info"); err == nil {
+		// There are no times yet: unchanged files count as changed until their contents are compared.
+		if _, err = g.Run(ctx, nil, "update-index", "-q", "--refresh"); git.ExitCode(err) == 1 {
+			err = nil
+		}
+	}
+	if err != nil {
+		remove()
+		return nil, nil, err
+	}
+	return g, remove, nil
+}
+
 // differing returns the paths whose files differ from the commit. git compares them with an index of entries, which
 // has no times: it reads each file.
 func differing(ctx context.Context, r *git.Repository, entries []byte, paths []string, head object.OID) ([]string,
 	error) {
-	index, remove, err := git.ScratchIndex()
+	g, remove, err := freshIndex(ctx, r, entries)
 	if err != nil {
-		return nil, fail.Errorf(fail.CodeUnreadable, err, "a second index cannot be created")
+		return nil, err
 	}
 	defer remove()
-	g := r.Git.In(r.TopLevel).WithIndex(index)
-	if _, err := g.Run(ctx, entries, "update-index", "-z", "--index-info"); err != nil {
-		return nil, err
-	}
-	if _, err := g.Run(ctx, nil, "update-index", "-q", "--refresh"); err != nil && git.ExitCode(err) != 1 {
-		return nil, err
-	}
 	// Files without an entry look deleted, and a status reports deleted files.
 	args := []string{"diff-index", "--name-only", "-z", "--no-ext-diff", "--no-renames", "--diff-filter=d", string(head), "--"}
 	if some, rest := git.FitArguments(paths); len(rest) == 0 {
