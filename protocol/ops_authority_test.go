@@ -12,6 +12,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/agreement"
+	"github.com/git-agentxchain/git-agentxchain/protocol/attest"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/external"
@@ -397,4 +398,56 @@ func TestOvertaken(t *testing.T) {
 			t.Errorf("next is %s", n.Command)
 		}
 	}
+}
+
+// A gate does not open with an earlier yes that would be refused by now. A record of an earlier rule set is replayed, and
+// does not hold today.
+func TestLapsedYes(t *testing.T) {
+	const key = "SHA256:dGhlIGtleSBvZiBhIHBlcnNvbiB3aG8gc2FpZCB5ZXM"
+	team := obj(`{"approvers":{"team":{"principals":["a@x","b@x"],"threshold":2}},"gates":{"plan_ok":{"by":"team"}}}`)
+	w := paused(t, sets("authority", team))
+	w.actor = evidence.Actor{Name: "A", Email: "a@x"}
+	w.must(w.approval())
+	signed := *w.state.GateVotes[0]
+	signed.Statement, signed.KeyID, signed.Key = "sha256:00", key, key
+	w.state.GateVotes = []*run.Vote{&signed}
+	w.actor = evidence.Actor{Name: "B", Email: "b@x"}
+
+	others := opsConfig(t, sets("authority", obj(
+		`{"approvers":{"team":{"principals":["b@x","c@x"],"threshold":2}},"gates":{"plan_ok":{"by":"team"}}}`)))
+	for name, c := range map[string]struct {
+		base *agreement.Base
+		code string
+	}{
+		"its key was revoked": {
+			&agreement.Base{Commit: "c", Signers: []evidence.FileBlob{
+				{Path: attest.RevokedSignersPath, Blob: evidence.NewBlob([]byte(key + "\n"))}}},
+			wire.CodeSignerRevoked,
+		},
+		"the branch names others": {
+			&agreement.Base{Commit: "c", Config: evidence.NewBlob(ojson.Compact(others.Raw))},
+			agreement.CodeApproverNotAllowed,
+		},
+		"no signers are named": {nil, wire.CodeInvalidArgument},
+	} {
+		t.Run(name, func(t *testing.T) {
+			op := w.approval().(*ApprovePhase)
+			op.Approval.Consent = &agreement.Consent{Base: c.base}
+			snap := w.snapshot()
+			rec := &Record{Op: op, Env: w.env().Under(6)}
+			then, refusal := Apply(snap, op, rec.Env)
+			if refusal != nil || !then.Result.(*ApproveResult).Passed {
+				t.Fatalf("rule set 6: %v", refusal)
+			}
+			if rec.HoldsToday(snap, then) {
+				t.Error("it holds today")
+			}
+			if _, refusal = Apply(snap, op, w.env()); refusal == nil || refusal.Code != c.code {
+				t.Errorf("got %v, want %s", refusal, c.code)
+			}
+		})
+	}
+	op := w.approval().(*ApprovePhase)
+	op.Approval.Consent = &agreement.Consent{Base: &agreement.Base{Commit: "c"}}
+	w.must(op)
 }

@@ -13,7 +13,7 @@ import (
 
 // RuleSet numbers the engine's rule set. An operation is recorded with it and replayed under the rules it names.
 // Raise it when a change alters what an existing operation yields, and describe the previous behaviour in ruleSets.
-const RuleSet = 6
+const RuleSet = 7
 
 // ruleSets are the rule sets whose operations can be replayed. Rule set 1 is not among them: it ended before the
 // program was first released.
@@ -27,6 +27,7 @@ var ruleSets = map[int]change.Earlier{
 		PhaseClockStays: true,
 		UnguardsUntold:  true,
 		GateUnmatched:   true,
+		LapsedCounts:    true,
 	},
 	3: {
 		Result:          result.Earlier{FreeExitCode: true},
@@ -36,13 +37,19 @@ var ruleSets = map[int]change.Earlier{
 		PhaseClockStays: true,
 		UnguardsUntold:  true,
 		GateUnmatched:   true,
+		LapsedCounts:    true,
 	},
 	4: {
 		UnguardsUntold: true,
 		GateUnmatched:  true,
+		LapsedCounts:   true,
 	},
 	5: {
 		GateUnmatched: true,
+		LapsedCounts:  true,
+	},
+	6: {
+		LapsedCounts: true,
 	},
 	RuleSet: {},
 }

@@ -32,6 +32,9 @@ func gateDecision(t *change.Draft, kind, gate, to string, a *Approval) *agreemen
 // recorded and leaves the gate waiting.
 func (a *Approval) count(t *change.Draft, res *ApproveResult, d *agreement.Decision) (passed bool,
 	refusal *wire.Error) {
+	if refusal := a.lapsed(t, d); refusal != nil {
+		return false, refusal
+	}
 	sum, refusal := t.Moment().Agree(a.Consent, d)
 	if refusal != nil {
 		return false, refusal
@@ -85,20 +88,26 @@ func (a *Approval) row(t *change.Draft, res *ApproveResult, kind, by string) *oj
 	return ledger.NewHumanApprovalEntry(h)
 }
 
-// Lapsed refuses an approval of a gate that builds on one which would be refused now, by the signers and the rules that
-// the approval names.
-func Lapsed(op Operation, snap *Snapshot, gate string) *wire.Error {
-	var given *agreement.Consent
-	switch op := op.(type) {
-	case *ApprovePhase:
-		given = op.Approval.Consent
-	case *ApproveCompletion:
-		given = op.Approval.Consent
-	}
-	if given == nil || given.Base == nil {
+// lapsed refuses to build on an earlier yes that would be refused now, by the signers and the rules that the approval
+// names. The record of the approval does not have the earlier statements: what only they tell, the person's own
+// revocation of a key, is found before it is made.
+func (a *Approval) lapsed(t *change.Draft, d *agreement.Decision) *wire.Error {
+	if t.Earlier.LapsedCounts || len(d.Votes) == 0 {
 		return nil
 	}
-	d := &agreement.Decision{Kind: attest.Approve, Gate: gate, Rules: agreement.GateRules(snap.Config, given, gate)}
-	_, refusal := agreement.Lapsed(given.Base, d, snap.State.GateVotes, func(*run.Vote) []byte { return nil })
+	var base *agreement.Base
+	if a.Consent != nil {
+		base = a.Consent.Base
+	}
+	votes := t.Moment().Counted(d).Votes
+	if base == nil && agreement.AnySigned(votes) {
+		return &wire.Error{
+			Code:    wire.CodeInvalidArgument,
+			Field:   "consent.base",
+			Message: "The approval does not name the signers by which the earlier signed yes to gate " + d.Gate + " counts.",
+			Hint:    "git agentxchain approve",
+		}
+	}
+	_, refusal := agreement.Lapsed(base, d, votes, func(*run.Vote) []byte { return nil })
 	return refusal
 }

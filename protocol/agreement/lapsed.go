@@ -4,6 +4,7 @@ package agreement
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/protocol/attest"
@@ -29,6 +30,11 @@ func Lapsed(base *Base, d *Decision, votes []*run.Vote, statement func(*run.Vote
 		}
 	}
 	return nil, nil
+}
+
+// AnySigned reports whether one of the approvals was signed, with a key that may be revoked since.
+func AnySigned(votes []*run.Vote) bool {
+	return slices.ContainsFunc(votes, func(v *run.Vote) bool { return v.Statement != "" })
 }
 
 // revokedSince returns why the key of an approval counts no more, nil if it does. The owner's own revocation of it, or

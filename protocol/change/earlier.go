@@ -16,4 +16,5 @@ type Earlier struct {
 	PhaseClockStays bool // a phase kept its clock when a person lifted its time limit
 	UnguardsUntold  bool // an adoption that leads a phase around a gate with approvers did not say so, nor ask them
 	GateUnmatched   bool // an approval of a gate counted although the phase ended at another by then
+	LapsedCounts    bool // a gate opened with an earlier yes whose key was revoked, or whose person is no longer named
 }

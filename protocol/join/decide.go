@@ -222,7 +222,7 @@ func Decide(their *TheirOps, snap *protocol.Snapshot, rec *protocol.Record, then
 		refusal = now.Failure
 	}
 	if refusal == nil && was != nil {
-		if other := unforeseen(rec.Op, snap, was, now); other != nil {
+		if other := unforeseen(rec, snap, was, now); other != nil {
 			return nil, other
 		}
 	}
@@ -251,7 +251,8 @@ func Decide(their *TheirOps, snap *protocol.Snapshot, rec *protocol.Record, then
 // unforeseen refuses an outcome that reaches further than the one that was recorded, so that what comes before it was
 // not done: no person saw a refused result accepted, no hook was asked about a vote that opens the gate now, and the
 // other side's votes were not compared with the people and keys that count.
-func unforeseen(op protocol.Operation, snap *protocol.Snapshot, was, now *protocol.Transition) *Refusal {
+func unforeseen(rec *protocol.Record, snap *protocol.Snapshot, was, now *protocol.Transition) *Refusal {
+	op := rec.Op
 	if was.Failure != nil && now.Failure == nil {
 		return &Refusal{
 			Reason:  AskAgain,
@@ -262,7 +263,8 @@ func unforeseen(op protocol.Operation, snap *protocol.Snapshot, was, now *protoc
 	then, voted := was.Result.(*protocol.ApproveResult)
 	res, votes := now.Result.(*protocol.ApproveResult)
 	if votes && res.Passed {
-		if lapsed := protocol.Lapsed(op, snap, res.Gate); lapsed != nil {
+		// An earlier rule set did not compare them.
+		if _, lapsed := protocol.Apply(snap, op, rec.Env.Under(protocol.RuleSet)); lapsed != nil {
 			return &Refusal{Reason: AskAgain, Code: lapsed.Code, Message: lapsed.Message, Ways: WaysOf(op)}
 		}
 	}

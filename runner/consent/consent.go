@@ -77,7 +77,7 @@ func (c *Scene) Gather(ctx context.Context, q Question, opt Options) (*agreement
 		return nil, nil
 	}
 	var err error
-	if opt.Proves() || c.View.Config.ProtectedBranch() != "" {
+	if opt.Proves() || c.View.Config.ProtectedBranch() != "" || q.Gate != "" && agreement.AnySigned(c.View.State.GateVotes) {
 		if out.Base, out.Tree, err = c.base(ctx); err != nil {
 			return nil, err
 		}
@@ -86,7 +86,7 @@ func (c *Scene) Gather(ctx context.Context, q Question, opt Options) (*agreement
 		return nil, err
 	}
 	rules := q.Rules(out)
-	if err := c.lapsed(ctx, q, out.Base, rules); err != nil {
+	if err := c.lapsed(q, out.Base, rules); err != nil {
 		return nil, err
 	}
 	for _, r := range rules {
@@ -201,16 +201,10 @@ func (o *Options) SignNow(ctx context.Context, dir string, st *attest.Statement,
 }
 
 // lapsed refuses to build on earlier approvals of the gate that would be refused now.
-func (c *Scene) lapsed(ctx context.Context, q Question, base *agreement.Base, rules []*config.GateRule) error {
+func (c *Scene) lapsed(q Question, base *agreement.Base, rules []*config.GateRule) error {
 	votes := c.View.State.GateVotes
 	if q.Gate == "" || len(votes) == 0 {
 		return nil
-	}
-	if base == nil {
-		var err error
-		if base, _, err = c.base(ctx); err != nil {
-			return err
-		}
 	}
 	now := &agreement.Moment{Rules: config.RulesDigest(c.View.Config), Head: c.Env.Git.Head}
 	d := &agreement.Decision{Kind: q.Decision, Gate: q.Gate, Evidence: q.Evidence, Rules: rules, Votes: votes}
