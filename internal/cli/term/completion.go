@@ -85,9 +85,11 @@ complete -F _git_agentxchain_direct git-agentxchain
 const zshCompletion = `#compdef git-agentxchain
 # zsh completion of git-agentxchain
 _git-agentxchain() {
-	local -a answers described
+	local -a answers described at
 	local answer
-	answers=("${(@f)$(git-agentxchain __complete -- "${(@)words[2,CURRENT]}" 2>/dev/null)}")
+	# zsh's _git calls this with its own words taken off, and keeps what came before them.
+	[[ $service == git && -n ${opt_args[-C]} ]] && at=(-C "${(Q)${~opt_args[-C]}}")
+	answers=("${(@f)$(git-agentxchain __complete -- "${at[@]}" "${(@)words[2,CURRENT]}" 2>/dev/null)}")
 	if [[ ${answers[1]} == :files ]]; then
 		_files
 	elif [[ -n ${answers[1]} ]]; then
