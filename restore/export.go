@@ -5,12 +5,15 @@ package restore
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"time"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/process"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -220,15 +223,23 @@ func Prepare(ctx context.Context, dir string, opt ExportOptions) (*Export, error
 		// A directory above the repository's root is not part of it.
 		_, noRepo := os.Lstat(filepath.Join(at, ".git"))
 		if up := filepath.Dir(at); up == at || noRepo == nil {
-			return nil, nothing(abs)
+			return nil, nothing(ctx, abs)
 		}
 	}
 }
 
-func nothing(dir string) error {
-	return &wire.Error{Code: CodeNoExport, Message: fmt.Sprintf("There is neither %s nor %s in %s or above it.",
+func nothing(ctx context.Context, dir string) error {
+	out := &wire.Error{Code: CodeNoExport, Message: fmt.Sprintf("There is neither %s nor %s in %s or above it.",
 		wire.ConfigPath, coordinatorFile, dir),
 		Hint: "change to a governed project or a coordinator's workspace, or make a project with git agentxchain init"}
+	// Git may have one where it was not looked for: on another branch, in another directory, removed from the work tree.
+	store, err := gitstore.Open(ctx, dir, gitstore.Options{})
+	if err == nil {
+		_ = store.Close()
+	} else if why, ok := errors.AsType[*fail.Error](err); ok && why.Code == gitstore.CodeNotProject {
+		out.Message, out.Hint = "There is nothing to export: "+why.Message+".", why.Hint
+	}
+	return out
 }
 
 func isFile(path string) bool {
