@@ -135,6 +135,9 @@ func (v *rangeVerdict) print(p *term.Printer) {
 		p.Println()
 	}
 	p.Println(v.summary() + ".")
+	if len(v.Commits) == 0 && v.Base != v.Head {
+		p.Printf("%.10s has no commit that %.10s does not have.\n", v.Head, v.Base)
+	}
 	for _, r := range v.runs {
 		p.Printf("Run %s: %s\n", r.Run, approvalsText(r))
 	}
