@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
@@ -290,34 +289,16 @@ func (c *Scene) began(ctx context.Context) (string, error) {
 	return wire.OrEmpty(c.View.State.AuthorityBase), nil
 }
 
-// maxAuthors bounds the commits whose authors are read.
-const maxAuthors = 10_000
-
 // Authors returns the addresses of all who made what is decided on: of the commits since the run
 // began, and of the person who accepted the turn that asks.
 func (c *Scene) Authors(ctx context.Context, turn string) ([]string, error) {
-	out := []string{}
 	base, err := c.began(ctx)
 	if err != nil {
 		return nil, err
 	}
-	commits, more, err := history.CommitsSince(ctx, c.Store.Repository(), object.OID(base), object.OID(c.Env.Git.Head),
-		maxAuthors)
+	out, err := history.AuthorsSince(ctx, c.Store.Repository(), object.OID(base), object.OID(c.Env.Git.Head))
 	if err != nil {
 		return nil, err
-	}
-	if more {
-		return nil, &wire.Error{
-			Code:  wire.CodeInvalidArgument,
-			Field: "authors",
-			Message: fmt.Sprintf("More than %d commits were made since the run began; their authors are not compared.",
-				maxAuthors),
-		}
-	}
-	for _, cm := range commits {
-		if i := strings.LastIndexByte(cm.Author, '<'); i >= 0 {
-			out = append(out, strings.TrimSuffix(cm.Author[i+1:], ">"))
-		}
 	}
 	asked, err := c.newest(ctx, turn, protocol.OpAccept)
 	if err != nil {

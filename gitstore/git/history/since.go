@@ -5,6 +5,7 @@ package history
 import (
 	"bytes"
 	"context"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -60,6 +61,27 @@ func CommitsSince(ctx context.Context, r *git.Repository, base, head object.OID,
 		commits, more = commits[:limit], true
 	}
 	return commits, more, nil
+}
+
+// AuthorsSince returns the addresses of the authors of the commits that head has and base lacks, each once, as the commits
+// have them: a .mailmap is not asked, which anyone who commits can write.
+func AuthorsSince(ctx context.Context, r *git.Repository, base, head object.OID) ([]string, error) {
+	if base == head || head == "" {
+		return []string{}, nil
+	}
+	args := []string{"log", "--no-color", "--format=tformat:%ae", string(head)}
+	if base != "" {
+		args = append(args, "^"+string(base))
+	}
+	out, err := r.Git.Run(ctx, nil, append(args, "--")...)
+	if err != nil {
+		return nil, err
+	}
+	seen := make(map[string]struct{})
+	for line := range bytes.Lines(out) {
+		seen[string(bytes.TrimRight(line, "\n"))] = struct{}{}
+	}
+	return slices.AppendSeq(make([]string, 0, len(seen)), maps.Keys(seen)), nil
 }
 
 // FilesOf returns the project's files that commits change; for a merge, those that differ from all of its parents.
