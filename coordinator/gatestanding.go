@@ -24,7 +24,7 @@ type GateStanding struct {
 	Missing  []string // people whose yes would count
 	Signed   bool     // only signed statements count
 
-	Lapsed *run.Vote   // one of Counting that would be refused now, nil for none
+	Lapsed *run.Vote   // an approval that would be refused now, nil for none
 	Why    *wire.Error // why it would
 }
 
@@ -111,6 +111,9 @@ func (c *Coordinator) standingAt(ctx context.Context, a *approvals, s *Seen) (*G
 	if sum.Reached() {
 		out.Missing = nil
 	}
+	if out.Lapsed != nil {
+		out.Counting = slices.DeleteFunc(slices.Clone(out.Counting), func(v *run.Vote) bool { return v == out.Lapsed })
+	}
 	return out, nil
 }
 
@@ -130,6 +133,9 @@ func (g *GateStanding) People() (facts [][2]string) {
 	}
 	for _, v := range g.Dropped {
 		facts = append(facts, [2]string{"No longer counts", v.Who() + ", for what has changed since"})
+	}
+	if g.Lapsed != nil {
+		facts = append(facts, [2]string{"No longer counts", g.Lapsed.Who() + ": " + g.Why.Message})
 	}
 	if len(g.Missing) > 0 {
 		facts = append(facts, [2]string{"Waits for", wire.ListSome(g.Missing, 5)})

@@ -174,6 +174,9 @@ func printPendingGate(p *term.Printer, g *gate.Pending) {
 		p.Field("Approved by", "%s", term.OneLine(shared.VoteText(v)))
 	}
 	shared.PrintDropped(p, g.Dropped)
+	if g.Lapsed != nil {
+		p.Field("No longer", "%s", term.OneLine(g.Lapsed.Message))
+	}
 	p.Field("Yes", "%s", term.OneLine(g.Yes))
 	p.Field("No", "%s", term.OneLine(g.No))
 }

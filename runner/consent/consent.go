@@ -213,6 +213,14 @@ func (c *Scene) lapsed(q Question, base *agreement.Base, rules []*config.GateRul
 	return nil
 }
 
+// At returns the scene of a view in the work tree as it is, for looking alone.
+func At(ctx context.Context, store *gitstore.Store, view *gitstore.View) (*Scene, error) {
+	at := &Scene{Store: store, View: view}
+	head, on, err := store.Repository().Checkout(ctx)
+	at.Env.Git.Head, at.Env.Git.Branch = string(head), on
+	return at, err
+}
+
 // Lapsed returns one of the approvals that count for the present files and would be refused now, and why; nil if none
 // would.
 func (c *Scene) Lapsed(ctx context.Context, counting []*run.Vote) (v *run.Vote, why *wire.Error, err error) {

@@ -61,6 +61,7 @@ type Pending struct {
 	Actions    []config.GateAction
 	Approvals  []*run.Vote      // of people, when the gate asks for several
 	Dropped    []*run.Vote      // that no longer count: what they were given for has changed since
+	Lapsed     *wire.Error      // why one of them would be refused now, nil for none
 	Rule       *config.GateRule // whose approval counts, nil for any person
 
 	Signs []string // sign-off documents that a yes is written into

@@ -304,12 +304,10 @@ func (p Project) authors(ctx context.Context, v *gitstore.View) []string {
 
 // lapsed returns what to do about an approval of the waiting gate that would be refused now, nil if all count.
 func (p Project) lapsed(ctx context.Context, st *Standing) *protocol.NextAction {
-	at := consent.Scene{Store: p.Store, View: st.View}
-	head, on, err := p.Store.Repository().Checkout(ctx)
+	at, err := consent.At(ctx, p.Store, st.View)
 	if err != nil {
 		return nil // the answer to the gate will report it
 	}
-	at.Env.Git.Head, at.Env.Git.Branch = string(head), on
 	vote, refusal, err := at.Lapsed(ctx, st.Approvals)
 	if err != nil || refusal == nil {
 		return nil
