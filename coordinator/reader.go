@@ -148,6 +148,11 @@ func (r *childReader) read(id, path string) (out childRead) {
 		out.problem("repo_not_governed", "%s", firstLine(err.Error()))
 		return out
 	}
+	if x.Bare() {
+		out.child.Bare = true
+		out.problem("repo_not_governed", "it is a bare repository, without files to work on")
+		return out
+	}
 	cfg, err := r.config(data)
 	if err != nil {
 		out.problem("repo_not_governed", "%s", firstLine(err.Error()))

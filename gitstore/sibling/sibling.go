@@ -71,6 +71,17 @@ func (x *Clone) Close() error {
 	return err
 }
 
+// Bare reports whether the directory is a repository itself, and no project.
+func (x *Clone) Bare() bool {
+	for _, name := range []string{"HEAD", "objects", "refs"} {
+		if _, err := x.Work.Root.Lstat(name); err != nil {
+			return false
+		}
+	}
+	_, err := x.Work.Root.Lstat(".git")
+	return err != nil
+}
+
 // locate finds the repository as git would, and refuses one that is not the
 // clone's own.
 func (x *Clone) locate(ctx context.Context, trust *Trust) error {

@@ -38,6 +38,9 @@ type Child struct {
 	// but nothing can be done in it.
 	Remote bool
 
+	// Bare says that it is a repository without a work tree.
+	Bare bool
+
 	// Fresh says that there is no state.json, as in a clone where no work was done: git ignores that file.
 	Fresh bool
 

@@ -401,6 +401,9 @@ func unread(at *Repo, c *Child, why, run string) []Action {
 	case c.Config == nil:
 		command, why = "validate", why+" Correct its "+wire.ConfigPath+" first."
 	case c.Lost != "":
+	case c.Bare:
+		return []Action{{NextRepo, "git clone URL DIR",
+			why + " Clone it to another directory, and name that as its path in " + ConfigFile + "."}}
 		return []Action{
 			c.run("sync", why+" What it lacks comes from its remote, or from a clone that has it."),
 			{NextRepo, c.relink(), "Where sync has joined it with the work of another machine, or it is gone for good, this" +
