@@ -132,7 +132,7 @@ func (s *Standing) loose(repo string) string {
 			return ""
 		}
 	}
-	if s.History.Projection(repo, turn) != nil {
+	if s.History.Projection(repo, turn) != nil || s.Foreign(child, turn) {
 		return ""
 	}
 	return turn

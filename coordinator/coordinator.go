@@ -169,6 +169,10 @@ func (c *Coordinator) look(ctx context.Context, d *Documents, all bool, opt Read
 		if !all {
 			opt.Turns = turns
 		}
+		opt.Unknown = func(repo, turn string) bool {
+			return !d.History.Knows(repo, turn) && d.History.Projection(repo, turn) == nil
+		}
+		opt.Since, _ = wire.ParseTime(d.State.CreatedAt)
 	}
 	c.fetched(ctx, d, &opt)
 	s := &Seen{Documents: d, Checkouts: opt.Checkouts}

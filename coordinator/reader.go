@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
@@ -44,6 +45,10 @@ type ReadOptions struct {
 	Home *git.Repository
 	// Runs holds each repository's run in the initiative; nil means the newest.
 	Runs map[string]string
+	// Unknown reports whether the initiative does not know a turn of a repository: which initiative gave out such a turn
+	// is read from the record if it was accepted after Since. nil for none.
+	Unknown func(repo, turn string) bool
+	Since   time.Time
 	// Untouched leaves the cache unchanged.
 	Untouched bool
 	// Relink lists repositories that a person continues with although they have lost operations that the cache
@@ -143,14 +148,14 @@ func (r *childReader) read(id, path string) (out childRead) {
 		return out
 	}
 	defer func() { _ = x.Close() }()
-	data, err := x.Config()
-	if err != nil {
-		out.problem("repo_not_governed", "%s", firstLine(err.Error()))
-		return out
-	}
 	if x.Bare() {
 		out.child.Bare = true
 		out.problem("repo_not_governed", "it is a bare repository, without files to work on")
+		return out
+	}
+	data, err := x.Config()
+	if err != nil {
+		out.problem("repo_not_governed", "%s", firstLine(err.Error()))
 		return out
 	}
 	cfg, err := r.config(data)
@@ -206,6 +211,10 @@ func (r *childReader) read(id, path string) (out childRead) {
 			return out
 		}
 		out.child.Given, out.child.Loose = x.InitiativeTurns(), its.Unrecorded()
+	}
+	if err := r.given(out.child, state, its.EndedBundles); err != nil {
+		out.refuse(err)
+		return out
 	}
 	out.child.State, out.child.Unproven = state, its.Run != "" && its.Op == ""
 	if !its.Ahead { // nothing but the record supports what the repository holds

@@ -4,7 +4,9 @@ package coordinator
 
 import (
 	"slices"
+	"time"
 
+	"github.com/git-agentxchain/git-agentxchain/dispatch"
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
@@ -38,6 +40,32 @@ func (r *childReader) rows(out *childRead, its *gitstore.SiblingRun, state *run.
 		r.forged(out, its, want, all, newest)
 	}
 	return nil
+}
+
+// given finds the initiative that gave out each turn which this one does not know, in the turn's own bundle: what a
+// repository notes of it (sibling.NoteTurn) does not travel.
+func (r *childReader) given(child *initiative.Child, state *run.State,
+	bundles func(since time.Time, turns []string, file string) (map[string][]byte, error)) error {
+	if r.opt.Unknown == nil {
+		return nil
+	}
+	var turns []string
+	if last := state.LastCompletedTurnID; last != nil {
+		turns = append(turns, *last)
+	}
+	for turn := range child.Rows {
+		if child.Accepted(turn) != nil {
+			turns = append(turns, turn)
+		}
+	}
+	turns = slices.DeleteFunc(turns, func(turn string) bool { return !r.opt.Unknown(child.ID, turn) })
+	contexts, err := bundles(r.opt.Since, turns, dispatch.CoordinatorJSON)
+	for turn, data := range contexts {
+		if o, bad := ojson.DecodeObject(data); bad == nil {
+			child.NoteGiven(turn, o.String("super_run_id"))
+		}
+	}
+	return err
 }
 
 // settled reports whether rows say how a turn ended.

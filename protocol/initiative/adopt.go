@@ -12,8 +12,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// foreign reports whether another super run dispatched the turn.
-func (w *Workspace) foreign(c *Child, turn string) bool {
+// Foreign reports whether another super run dispatched the turn.
+func (w *Workspace) Foreign(c *Child, turn string) bool {
 	by := c.Given[turn]
 	return w.History.foreign(c.ID, turn) || by != "" && by != w.State.SuperRunID
 }
@@ -35,7 +35,7 @@ func (w *Workspace) operated(repo string, c *Child) []Mismatch {
 	}
 	var out []Mismatch
 	for turn, row := range c.Rows {
-		if known[turn] || w.foreign(c, turn) || w.foreign(c, c.Origin(turn)) || c.Accepted(turn) == nil ||
+		if known[turn] || w.Foreign(c, turn) || w.Foreign(c, c.Origin(turn)) || c.Accepted(turn) == nil ||
 			w.History.Projection(repo, turn) != nil ||
 			row.String("run_id") != run || row.String("phase") != stream.Phase ||
 			row.String("accepted_at") < w.State.CreatedAt {

@@ -48,7 +48,7 @@ type Child struct {
 	Unproven bool
 
 	Loose    map[string]bool          // turns accepted only according to the working files, beyond the record
-	Given    map[string]string        // turn -> the super run that dispatched it, as the repository noted
+	Given    map[string]string        // turn -> the super run that dispatched it, as the repository noted or recorded
 	Rows     map[string]*ojson.Object // turn -> its last row of history
 	reissued map[string]string        // turn -> the turn that replaced it
 }
@@ -88,6 +88,14 @@ func (c *Child) LinkActive() {
 			c.link(turn.ReissuedFrom, id)
 		}
 	}
+}
+
+// NoteGiven notes which super run gave out a turn.
+func (c *Child) NoteGiven(turn, superRun string) {
+	if c.Given == nil {
+		c.Given = make(map[string]string)
+	}
+	c.Given[turn] = superRun
 }
 
 // Origin returns the turn from which reissues led, step by step, to turn.

@@ -1,0 +1,46 @@
+// What the bundle of a turn that has ended contained: the operation that ended the turn dropped it.
+
+package chain
+
+import (
+	"path"
+	"slices"
+	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
+)
+
+// EndedBundles returns a file of the bundles of turns that ended since a time, by turn; a turn whose bundle lacks it,
+// or was not recorded, is not in it. It walks back from tip no further than it has to.
+func EndedBundles(r *record.Reader, tip object.OID, since time.Time, turns []string, file string) (map[string][]byte, error) {
+	found, left := make(map[string][]byte), slices.Clone(turns)
+	for id := tip; id != "" && len(left) > 0; {
+		op, err := Operation(r, id)
+		if err != nil {
+			return found, err
+		}
+		if len(op.Parents) == 0 || op.Time.Before(since.Truncate(time.Second)) {
+			break
+		}
+		id = op.Parents[0]
+		for _, turn := range op.Dropped {
+			if !slices.Contains(left, turn) {
+				continue
+			}
+			left = slices.DeleteFunc(left, func(t string) bool { return t == turn })
+			before, err := r.Commit(id)
+			if err != nil {
+				return found, err
+			}
+			data, ok, err := r.File(before.Tree, path.Join(record.DirBundles, turn, file))
+			if err != nil {
+				return found, err
+			}
+			if ok {
+				found[turn] = data
+			}
+		}
+	}
+	return found, nil
+}
