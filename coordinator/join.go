@@ -51,6 +51,7 @@ func (c *Coordinator) joined(ctx context.Context, tx *Tx, base, here, there obje
 			grown[name] = rows
 		case initiative.BarrierLedgerPath, initiative.BarriersPath, initiative.StatePath,
 			initiative.HookAuditPath, initiative.HookNotesPath: // they follow from what is counted
+		case initiative.ConfigFile: // the work tree keeps its own, and the next change has it
 		default:
 			if !bytes.Equal(was[name], now[name]) && !bytes.Equal(theirs[name], now[name]) {
 				return "", nil
