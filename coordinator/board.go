@@ -9,6 +9,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Cells of the board: the progress of a repository with its part of a workstream.
@@ -98,12 +99,12 @@ func (s *Standing) cell(stream *initiative.Workstream, b *initiative.Barrier, re
 	child := s.Children.State(repo)
 	accepted := slices.Contains(s.History.Accepted(stream.ID), repo)
 	switch {
-	case c.State == CellWorking:
+	case c.State == CellWorking && (child == nil || child.Status != wire.StatusBlocked):
 	case accepted && len(c.Missing) == 0:
 		c.State = CellDone
 	case child == nil:
 		c.State = CellAbsent
-	case child.Status == "blocked":
+	case child.Status == wire.StatusBlocked:
 		c.State = CellBlocked
 	case accepted:
 		c.State = CellPartial

@@ -263,7 +263,13 @@ func atWork(e *wire.Error) bool {
 	if e.Code != CodeNotAssignable {
 		return false
 	}
-	return slices.ContainsFunc(e.Details.Object("gate").Objects("blockers"), func(b *ojson.Object) bool {
-		return b.String("code") == initiative.BlockActiveTurns
+	blockers := e.Details.Object("gate").Objects("blockers")
+	blocked := func(repo string) bool { // then its turn is not at work
+		return slices.ContainsFunc(blockers, func(b *ojson.Object) bool {
+			return b.String("code") == initiative.BlockRepoBlocked && b.String("repo_id") == repo
+		})
+	}
+	return slices.ContainsFunc(blockers, func(b *ojson.Object) bool {
+		return b.String("code") == initiative.BlockActiveTurns && !blocked(b.String("repo_id"))
 	})
 }
