@@ -271,6 +271,8 @@ func relinkMember(w *initiative.Workspace, children initiative.Children, repo st
 			Code:    wire.CodeInvalidArgument,
 			Field:   "repo_id",
 			Message: "Repository " + repo + " is on the run the initiative knows already.",
+			Hint: Program + " multi resume goes on with it; to go on with another, change to that first: " + Program + " -C " +
+				wire.ShellWord(child.Path) + " status names it",
 		}
 	}
 	if other := w.OtherName(repo, child.Run()); other != "" {

@@ -7,13 +7,17 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/conflict"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/sibling"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
+	"github.com/git-agentxchain/git-agentxchain/protocol/join"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -56,9 +60,14 @@ func (c *Coordinator) Status(ctx context.Context) (*Standing, error) {
 	}
 	s := &Standing{Seen: c.look(ctx, d, false, ReadOptions{Checkouts: make(map[string]*sibling.Checkout)}), Unread: unread}
 	s.Next = initiative.NextActions(&s.Workspace, s.Children)
-	if e := s.unusable(); e != nil && len(s.Next) > 0 && s.Next[0].Code == initiative.NextStep {
-		s.Next[0].Reason = "Once this is corrected: " + e.Message
+	if e := s.unusable(); e != nil {
+		for i := range s.Next {
+			if s.Next[i].Code == initiative.NextStep {
+				s.Next[i].Reason = "Once this is corrected: " + e.Message
+			}
+		}
 	}
+	c.alreadyHere(ctx, s)
 	s.Warnings = c.warnings(d.State.SuperRunID)
 	for _, m := range initiative.Divergence(&s.Workspace, s.Children) {
 		if m.Type == initiative.MismatchAccepted {
@@ -86,6 +95,39 @@ func (c *Coordinator) Status(ctx context.Context) (*Standing, error) {
 		}
 	}
 	return s, nil
+}
+
+// alreadyHere names what another machine's work in the clone of a repository asks for: the run that it began after the
+// one that is over, or the conflict that the operations here are in.
+func (c *Coordinator) alreadyHere(ctx context.Context, s *Standing) {
+	for _, child := range s.Children {
+		in := "-C " + wire.ShellWord(child.Path) + " "
+		at := slices.IndexFunc(s.Next, func(a initiative.Action) bool {
+			return a.Command == in+"assign --new-run" || child.Lost != "" && a.Command == in+"sync"
+		})
+		if at < 0 {
+			continue
+		}
+		store, err := gitstore.OpenForeign(ctx, child.Path, gitstore.Options{Now: c.opt.Now})
+		if err != nil {
+			continue // the command that is named will tell
+		}
+		a := &s.Next[at]
+		if child.Lost == "" {
+			if beside := store.RunBeside(ctx, child.State); beside != "" {
+				a.Command = in + "repair --from-ref " + beside
+				a.Reason += " Run " + beside + " is under way already; this changes to it."
+			}
+		} else if list, err := conflict.All(ctx, store.Repository()); err == nil {
+			for _, x := range list {
+				if x.Status == join.ConflictOpen {
+					a.Command = in + "conflicts " + x.Op[:12]
+					a.Reason = "Repository " + child.ID + " lacks an operation that it had: it is in conflict with another machine's work."
+				}
+			}
+		}
+		_ = store.Close()
+	}
 }
 
 // behind returns the commands that adopt what was fetched, the repositories' first: they are the authority on what

@@ -44,7 +44,7 @@ var thorough = []string{
 	"monarchic_import_diamond", "monarchic_lease", "monarchic_message", "monarchic_validate", "multi_abandon",
 	"multi_ahead", "multi_arrives", "multi_authority", "multi_auto", "multi_badinput", "multi_behind",
 	"multi_clash", "multi_concurrent", "multi_config", "multi_counted", "multi_full", "multi_hooks",
-	"multi_initiative", "multi_joined", "multi_joined_member", "multi_killed", "multi_lapsed", "multi_left", "multi_new",
+	"multi_initiative", "multi_joined", "multi_joined_member", "multi_killed", "multi_lapsed", "multi_left", "multi_machines", "multi_new",
 	"multi_own", "multi_recover", "multi_reissue", "multi_remote", "multi_signers", "multi_squashed",
 	"multi_travel", "multi_votes", "multi_ways", "notify_webhooks", "policy_test", "private_links", "project_moved",
 	"projects_copied", "projects_people", "proposal", "proposal_in_turn", "proposal_local", "pulled", "pulled_step",

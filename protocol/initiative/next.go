@@ -268,6 +268,9 @@ func owing(w *Workspace, children Children) iter.Seq2[*Workstream, *Child] {
 // action returns what moves on the run of a repository that a gate waits for: one that is at work, behind, blocked,
 // or at a gate of its own. Only the repository shows what a turn at work waits for, its agent or a person.
 func (c *Child) action(w *Workspace, blocker *ojson.Object) []Action {
+	if c != nil && c.State == nil && w.State.RunOf(c.ID) == "" { // of a known run the divergence tells
+		return unread(w.Config.Repo(c.ID), c, c.noState(), "")
+	}
 	if c == nil || c.State == nil || c.Config == nil {
 		return nil
 	}
@@ -398,17 +401,19 @@ func unread(at *Repo, c *Child, why, run string) []Action {
 	}
 	command := "doctor"
 	switch {
-	case c.Config == nil:
-		command, why = "validate", why+" Correct its "+wire.ConfigPath+" first."
-	case c.Lost != "":
 	case c.Bare:
 		return []Action{{NextRepo, "git clone URL DIR",
 			why + " Clone it to another directory, and name that as its path in " + ConfigFile + "."}}
+	case c.Config == nil:
+		command, why = "validate", why+" Correct its "+wire.ConfigPath+" first."
+	case c.Lost != "":
 		return []Action{
 			c.run("sync", why+" What it lacks comes from its remote, or from a clone that has it."),
 			{NextRepo, c.relink(), "Where sync has joined it with the work of another machine, or it is gone for good, this" +
 				" goes on with what the repository has; what it had accepted still counts."},
 		}
+	case c.Fresh && run == "":
+		command, why = "assign", why+" This begins one, or says how to bring the one that its remote has."
 	case c.Fresh && c.Holds:
 		command, why = "repair --from-ref "+wire.ShellWord(run), why+" Its run is recorded there; this brings the files."
 	case c.Fresh:

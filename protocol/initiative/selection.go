@@ -58,7 +58,7 @@ func Select(w *Workspace, children Children) (*Assignment, *Refusal) {
 		if a != nil {
 			return a, nil
 		}
-		if first == nil || first.Reason == StreamComplete && no.Reason == BarrierBlocked {
+		if first == nil || first.Reason == StreamComplete && no.Reason != StreamComplete {
 			first = no // a finished workstream says nothing about what blocks another
 		}
 	}
