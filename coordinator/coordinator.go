@@ -161,9 +161,14 @@ func (c *Coordinator) look(ctx context.Context, d *Documents, all bool, opt Read
 	opt.Untouched = c.opt.Untouched
 	if d.State != nil {
 		turns := make(map[string][]string)
+		opt.Open = make(map[string][]string)
 		for _, row := range d.History.Open() {
 			repo := row.String("repo_id")
-			turns[repo] = append(turns[repo], row.String("repo_turn_id"))
+			turn := row.String("repo_turn_id")
+			turns[repo] = append(turns[repo], turn)
+			if !d.History.Gone(repo, turn) {
+				opt.Open[repo] = append(opt.Open[repo], turn)
+			}
 		}
 		opt.Acceptances = all || len(turns) > 0
 		if !all {

@@ -36,6 +36,8 @@ type ReadOptions struct {
 	// Turns are the relevant turns, by repository, as OpenTurns returns them; nil reads every row. With it usually
 	// only the end of a ledger is read.
 	Turns map[string][]string
+	// Open are turns that were given out and have not ended, as far as the initiative knows.
+	Open map[string][]string
 	// Cache is a directory for notes of sound operations; "" is the workspace's (see cacheDir), "-" means no cache.
 	Cache string
 	// Checkouts, if not nil, is filled with the state of each repository's work tree.

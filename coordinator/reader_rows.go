@@ -39,6 +39,28 @@ func (r *childReader) rows(out *childRead, its *gitstore.SiblingRun, state *run.
 	if its.Op != "" && (all || len(want) > 0) {
 		r.forged(out, its, want, all, newest)
 	}
+	return r.lacks(out.child, its, state)
+}
+
+// lacks finds the turns that were given out and are not in the record here: another machine has them.
+func (r *childReader) lacks(child *initiative.Child, its *gitstore.SiblingRun, state *run.State) error {
+	if its.Op == "" {
+		return nil
+	}
+	child.Lacks = make(map[string]bool)
+	for _, turn := range r.opt.Open[child.ID] {
+		if state.ActiveTurns.Has(turn) || child.Rows[turn] != nil {
+			continue
+		}
+		child.Lacks[turn] = true
+		for _, err := range its.Rows(r.ctx, wire.LedgerEvents, turn) {
+			if err != nil {
+				return err
+			}
+			delete(child.Lacks, turn)
+			break
+		}
+	}
 	return nil
 }
 

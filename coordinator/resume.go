@@ -171,12 +171,12 @@ func (c *Coordinator) Resume(ctx context.Context, relink []string) (*Resumed, er
 	return out, nil
 }
 
-// setBack reports whether repositories have lost operations for good, are in a run that the initiative has left, or were
-// added to it since it began: even an initiative that is not blocked cannot continue with them.
+// setBack reports whether repositories have lost operations or turns for good, are in a run that the initiative has left,
+// or were added to it since it began: even an initiative that is not blocked cannot continue with them.
 func setBack(w *initiative.Workspace, children initiative.Children, repos []string) bool {
 	return !w.State.Over() && len(repos) > 0 && !slices.ContainsFunc(repos, func(id string) bool {
 		c := children[id]
-		return c == nil || c.Lost == "" && !w.Behind(id, c) && (c.Run() == "" || w.State.RunOf(id) != "")
+		return c == nil || c.Lost == "" && len(c.Lacks) == 0 && !w.Behind(id, c) && (c.Run() == "" || w.State.RunOf(id) != "")
 	})
 }
 
@@ -266,7 +266,7 @@ func relinkMember(w *initiative.Workspace, children initiative.Children, repo st
 			Field:   "repo_id",
 			Message: "Repository " + repo + " is on no run that could be followed.",
 		}
-	case child.Run() == w.State.RunOf(repo) && child.Lost == "":
+	case child.Run() == w.State.RunOf(repo) && child.Lost == "" && len(child.Lacks) == 0:
 		return nil, &wire.Error{
 			Code:    wire.CodeInvalidArgument,
 			Field:   "repo_id",
@@ -310,7 +310,7 @@ func followRun(w *initiative.Workspace, repo, run string, child *initiative.Chil
 			continue
 		}
 		turn := child.Follow(row.String("repo_turn_id"))
-		over := lost != "" && !child.Active(turn) && child.Accepted(turn) == nil
+		over := (lost != "" || child.Lacks[turn]) && !child.Active(turn) && child.Accepted(turn) == nil
 		if over || row.String("repo_run_id") != run {
 			gone = append(gone, ojson.NewObject("repo_id", repo, "turn_id", row.String("repo_turn_id"),
 				"type", initiative.MismatchDisappear))

@@ -49,6 +49,7 @@ type Child struct {
 
 	Loose    map[string]bool          // turns accepted only according to the working files, beyond the record
 	Given    map[string]string        // turn -> the super run that dispatched it, as the repository noted or recorded
+	Lacks    map[string]bool          // turns that were given out, of which the clone here has no trace
 	Rows     map[string]*ojson.Object // turn -> its last row of history
 	reissued map[string]string        // turn -> the turn that replaced it
 }

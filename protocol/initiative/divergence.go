@@ -28,7 +28,7 @@ type Mismatch struct {
 	Type, Repo, Detail string
 	Turn, Workstream   string // of a turn
 	Recorded, Actual   string // run ids or statuses, as the type says
-	Behind             bool   // the clone is in a run that the initiative has left
+	Behind             bool   // the clone is in a run that the initiative has left, or lacks the turn
 
 	row      *ojson.Object // the turn's dispatch
 	accepted *ojson.Object // the child's row, when it accepted the turn
@@ -166,6 +166,10 @@ func (w *Workspace) sent(row *ojson.Object, repo, turn string, c *Child) *Mismat
 		m.Type, m.Detail = MismatchDisappear, fmt.Sprintf("Turn %s of %s is over: its run was abandoned.", turn, repo)
 	case c.Refused != "":
 		return nil // the files may have it before the record does
+	case c.Lacks[turn]:
+		m.Type, m.Behind = MismatchDisappear, true
+		m.Detail = fmt.Sprintf("The clone of repository %s here is behind: it lacks turn %s, which was given out elsewhere.", repo,
+			turn)
 	default:
 		m.Type, m.Detail = MismatchDisappear,
 			fmt.Sprintf("Turn %s is no longer active in %s, and its history does not say why.", turn, repo)

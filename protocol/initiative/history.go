@@ -110,6 +110,9 @@ func (h *History) keeping(from *History) *History {
 // foreign reports whether another super run dispatched the turn.
 func (h *History) foreign(repo, turn string) bool { return h.others[[2]string{repo, turn}] }
 
+// Gone reports whether a resync acknowledged that a turn ended without a result.
+func (h *History) Gone(repo, turn string) bool { return h.gone[[2]string{repo, turn}] }
+
 // Rows returns the rows in order. The caller must not change them.
 func (h *History) Rows() []*ojson.Object { return h.rows }
 

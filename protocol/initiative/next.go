@@ -74,6 +74,9 @@ func NextActions(w *Workspace, children Children) []Action {
 		case m.Behind:
 			c := children[m.Repo]
 			first = append(first, c.run(c.catchUp(m), m.Detail))
+			if m.Turn != "" {
+				first = append(first, Action{NextRepo, c.relink(), "Where the turn is gone for good, this goes on without it."})
+			}
 		case m.Type == MismatchRun:
 			drifted = append(drifted, Action{NextRunMismatch, command, m.Detail + children[m.Repo].back(m, s)})
 		case m.Type == MismatchConfig || m.Type == MismatchState:

@@ -4,6 +4,7 @@
 package initiative
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -176,6 +177,10 @@ func (r *Resynced) turns(cur *Workspace, children Children, total *Change, misma
 	for _, m := range mismatches {
 		switch m.Type {
 		case MismatchRejected, MismatchDisappear:
+			if m.Behind {
+				r.Behind = cmp.Or(r.Behind, children[m.Repo].behindError(m))
+				continue
+			}
 			gone = append(gone, ojson.NewObject("repo_id", m.Repo, "turn_id", m.Turn, "type", m.Type))
 		case MismatchAccepted:
 			in, e := m.acceptance()
