@@ -36,7 +36,7 @@ func AgentRole(roleID, authority string) portable.AgentRole {
 	switch {
 	case strings.Contains(id, "review"):
 		return portable.RoleReviewer
-	case slices.Contains(words, "sec"):
+	case slices.Contains(words, "sec"), slices.Contains(words, "security"):
 		return portable.RoleSecurity
 	}
 	switch id {

@@ -316,6 +316,7 @@ func TestAgentRole(t *testing.T) {
 		"sec_ops":      "security",
 		"app-sec":      "security",
 		"secretary":    "dev",
+		"security-qa":  "security",
 		"sre":          "ops",
 		"scribe":       "publisher",
 		"docs":         "publisher",
