@@ -15,21 +15,22 @@ import (
 // or was not recorded, is not in it. It walks back from tip no further than it has to.
 func EndedBundles(r *record.Reader, tip object.OID, since time.Time, turns []string, file string) (map[string][]byte, error) {
 	found, left := make(map[string][]byte), slices.Clone(turns)
-	for id := tip; id != "" && len(left) > 0; {
-		op, err := Operation(r, id)
+	if tip == "" || len(left) == 0 {
+		return found, nil
+	}
+	for op, err := range (walker{r: r}).back(tip) {
 		if err != nil {
 			return found, err
 		}
 		if len(op.Parents) == 0 || op.Time.Before(since.Truncate(time.Second)) {
 			break
 		}
-		id = op.Parents[0]
 		for _, turn := range op.Dropped {
 			if !slices.Contains(left, turn) {
 				continue
 			}
 			left = slices.DeleteFunc(left, func(t string) bool { return t == turn })
-			before, err := r.Commit(id)
+			before, err := r.Commit(op.Parents[0])
 			if err != nil {
 				return found, err
 			}
@@ -40,6 +41,9 @@ func EndedBundles(r *record.Reader, tip object.OID, since time.Time, turns []str
 			if ok {
 				found[turn] = data
 			}
+		}
+		if len(left) == 0 {
+			break
 		}
 	}
 	return found, nil
