@@ -214,7 +214,7 @@ func (r *childReader) read(id, path string) (out childRead) {
 		}
 		out.child.Given, out.child.Loose = x.InitiativeTurns(), its.Unrecorded()
 	}
-	if err := r.given(out.child, state, its.EndedBundles); err != nil {
+	if err := r.given(out.child, state, x.Repo, its.Op); err != nil {
 		out.refuse(err)
 		return out
 	}

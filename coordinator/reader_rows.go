@@ -4,10 +4,12 @@ package coordinator
 
 import (
 	"slices"
-	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/dispatch"
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -66,8 +68,8 @@ func (r *childReader) lacks(child *initiative.Child, its *gitstore.SiblingRun, s
 
 // given finds the initiative that gave out each turn which this one does not know, in the turn's own bundle: what a
 // repository notes of it (sibling.NoteTurn) does not travel.
-func (r *childReader) given(child *initiative.Child, state *run.State,
-	bundles func(since time.Time, turns []string, file string) (map[string][]byte, error)) error {
+func (r *childReader) given(child *initiative.Child, state *run.State, repo *git.Repository,
+	tip object.OID) error {
 	if r.opt.Unknown == nil {
 		return nil
 	}
@@ -81,7 +83,7 @@ func (r *childReader) given(child *initiative.Child, state *run.State,
 		}
 	}
 	turns = slices.DeleteFunc(turns, func(turn string) bool { return !r.opt.Unknown(child.ID, turn) })
-	contexts, err := bundles(r.opt.Since, turns, dispatch.CoordinatorJSON)
+	contexts, err := chain.EndedBundles(r.ctx, repo, tip, r.opt.Since, turns, dispatch.CoordinatorJSON)
 	for turn, data := range contexts {
 		if o, bad := ojson.DecodeObject(data); bad == nil {
 			child.NoteGiven(turn, o.String("super_run_id"))

@@ -93,7 +93,7 @@ func (r *childReader) remote(id, address string) (out childRead) {
 		var events []*ojson.Object
 		if events, err = recordedRows(rec, wire.LedgerEvents); err == nil {
 			child = initiative.NewChild(id, address, cfg, state, history, events)
-			err = r.given(child, state, rec.EndedBundles)
+			err = r.given(child, state, r.opt.Home, rec.Op)
 		}
 	}
 	if err != nil {

@@ -4,11 +4,16 @@ package gitstore
 
 import (
 	"context"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -40,6 +45,31 @@ func TestSupplementsGoWithTheirTurn(t *testing.T) {
 	if _, ok, err := d.store.RecordedSeal(context.Background(), d.view().Run, d.view().Op, "turn_x"); ok ||
 		err != nil {
 		t.Error(ok, err)
+	}
+}
+
+// TestEndedBundles reads what the bundles of ended turns contained, as far as a history goes.
+func TestEndedBundles(t *testing.T) {
+	d := newDriver(t)
+	d.must(initOp(false))
+	var turns []string
+	for range 2 {
+		_, tr := d.must(assignOp)
+		turns = append(turns, tr.Turn)
+		d.must(d.acceptOp)
+	}
+	shallow := testrepo.New(t, testrepo.Options{ObjectFormat: d.store.repo.ObjectFormat})
+	ref := git.RunRefPrefix + d.view().Run
+	shallow.Git("fetch", "-q", "--depth=2", "file://"+d.Dir, ref+":"+ref)
+	for dir, want := range map[string][]string{d.Dir: turns, shallow.Dir: turns[1:]} {
+		repo, err := git.Discover(t.Context(), dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := chain.EndedBundles(t.Context(), repo, d.view().Op, time.Time{}, turns, "hook/notes.txt")
+		if found := slices.Sorted(maps.Keys(got)); err != nil || !slices.Equal(found, slices.Sorted(slices.Values(want))) {
+			t.Errorf("%v %v, want %v", found, err, want)
+		}
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"iter"
 	"slices"
-	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
@@ -155,14 +154,6 @@ func (out *SiblingRun) Unrecorded() map[string]bool {
 		}
 	}
 	return turns
-}
-
-// EndedBundles is chain.EndedBundles for what is recorded of the run.
-func (out *SiblingRun) EndedBundles(since time.Time, turns []string, file string) (map[string][]byte, error) {
-	if out.tip == nil {
-		return nil, nil
-	}
-	return chain.EndedBundles(out.tip.Reader, out.Op, since, turns, file)
 }
 
 // behind reports whether an earlier operation recorded that state: then the files are only late.

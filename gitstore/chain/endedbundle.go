@@ -3,22 +3,26 @@
 package chain
 
 import (
+	"context"
 	"path"
 	"slices"
 	"time"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 )
 
 // EndedBundles returns a file of the bundles of turns that ended since a time, by turn; a turn whose bundle lacks it,
-// or was not recorded, is not in it. It walks back from tip no further than it has to.
-func EndedBundles(r *record.Reader, tip object.OID, since time.Time, turns []string, file string) (map[string][]byte, error) {
+// or was not recorded, is not in it. It walks back from tip no further than it has to, or than a shallow history goes.
+func EndedBundles(ctx context.Context, repo *git.Repository, tip object.OID, since time.Time, turns []string,
+	file string) (map[string][]byte, error) {
 	found, left := make(map[string][]byte), slices.Clone(turns)
 	if tip == "" || len(left) == 0 {
 		return found, nil
 	}
-	for op, err := range (walker{r: r}).back(tip) {
+	w := newWalker(ctx, repo)
+	for op, err := range w.back(tip) {
 		if err != nil {
 			return found, err
 		}
@@ -30,11 +34,11 @@ func EndedBundles(r *record.Reader, tip object.OID, since time.Time, turns []str
 				continue
 			}
 			left = slices.DeleteFunc(left, func(t string) bool { return t == turn })
-			before, err := r.Commit(op.Parents[0])
+			before, err := w.r.Commit(op.Parents[0])
 			if err != nil {
 				return found, err
 			}
-			data, ok, err := r.File(before.Tree, path.Join(record.DirBundles, turn, file))
+			data, ok, err := w.r.File(before.Tree, path.Join(record.DirBundles, turn, file))
 			if err != nil {
 				return found, err
 			}

@@ -9,7 +9,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/archive"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
@@ -263,9 +262,4 @@ func ProjectAt(ctx context.Context, r *git.Repository, op object.OID) (string, e
 		return "", err
 	}
 	return ProjectOf(data), nil
-}
-
-// EndedBundles is EndedBundles for the run.
-func (x *RunRecord) EndedBundles(since time.Time, turns []string, file string) (map[string][]byte, error) {
-	return EndedBundles(x.rec.Reader, x.Op, since, turns, file)
 }
