@@ -18,14 +18,12 @@ import (
 type GateStanding struct {
 	*initiative.Yes
 
-	Counting []*run.Vote // for the current repositories and configuration
-	Dropped  []*run.Vote // given for something else
+	Counting []*run.Vote       // for the current repositories and configuration
+	Dropped  []*run.Vote       // given for something else
+	Lapsed   []agreement.Lapse // that would be refused now
 	Need     int
 	Missing  []string // people whose yes would count
 	Signed   bool     // only signed statements count
-
-	Lapsed *run.Vote   // an approval that would be refused now, nil for none
-	Why    *wire.Error // why it would
 }
 
 // people fills in the approvals of the gate that waits, and whether earlier approvals are valid.
@@ -60,9 +58,9 @@ func (g *GateStanding) explain(next []initiative.Action, asker string) {
 		}
 		counts := func(v *run.Vote) bool { return agreement.SamePerson(v.Principal, asker) }
 		switch {
-		case g.Lapsed != nil:
+		case len(g.Lapsed) > 0:
 			a.Command += " --deny --reason TEXT"
-			a.Reason = g.Why.Message + " The next step requests the gate again."
+			a.Reason = g.Lapsed[0].Why.Message + " The next step requests the gate again."
 			continue
 		case len(g.Counting) >= g.Need: // given on two machines, and joined by a sync
 			a.Reason += fmt.Sprintf(" It has %d of %d approvals, and is passed with this.", len(g.Counting), g.Need)
@@ -96,11 +94,11 @@ func (c *Coordinator) standingAt(ctx context.Context, a *approvals, s *Seen) (*G
 		return nil, err
 	}
 	sum := y.Counted(s.State)
-	out := &GateStanding{Yes: y, Counting: sum.Votes, Dropped: sum.Dropped, Need: sum.Need}
-	out.Lapsed, out.Why = y.Lapsed(s.State, s.History)
+	out := &GateStanding{Yes: y, Dropped: sum.Dropped, Need: sum.Need}
+	out.Counting, out.Lapsed = y.Lapsed(s.State, s.History)
 	for i, r := range y.Rules {
 		out.Signed = out.Signed || r.Signed
-		unheard := agreement.Unheard(r, out.Counting)
+		unheard := agreement.Unheard(r, sum.Votes)
 		if i == 0 {
 			out.Missing = unheard
 			continue
@@ -110,9 +108,6 @@ func (c *Coordinator) standingAt(ctx context.Context, a *approvals, s *Seen) (*G
 	}
 	if sum.Reached() {
 		out.Missing = nil
-	}
-	if out.Lapsed != nil {
-		out.Counting = slices.DeleteFunc(slices.Clone(out.Counting), func(v *run.Vote) bool { return v == out.Lapsed })
 	}
 	return out, nil
 }
@@ -134,8 +129,8 @@ func (g *GateStanding) People() (facts [][2]string) {
 	for _, v := range g.Dropped {
 		facts = append(facts, [2]string{"No longer counts", v.Who() + ", for what has changed since"})
 	}
-	if g.Lapsed != nil {
-		facts = append(facts, [2]string{"No longer counts", g.Lapsed.Who() + ": " + g.Why.Message})
+	for _, l := range g.Lapsed {
+		facts = append(facts, [2]string{"No longer counts", l.Vote.Who() + ": " + l.Why.Message})
 	}
 	if len(g.Missing) > 0 {
 		facts = append(facts, [2]string{"Waits for", wire.ListSome(g.Missing, 5)})
@@ -162,7 +157,7 @@ func (g *GateStanding) Value() any {
 	for i, r := range g.Repositories {
 		repositories[i] = ojson.NewObject("repo_id", r.ID, "operation", r.Operation)
 	}
-	return ojson.NewObject("needed", g.Need, "votes", run.VoteRows(g.Counting), "dropped", len(g.Dropped), "waits_for",
-		append([]string{}, g.Missing...), "signed", g.Signed, "answers", ojson.OrNull(g.Consent.Answers),
+	return ojson.NewObject("needed", g.Need, "votes", run.VoteRows(g.Counting), "dropped", len(g.Dropped),
+		"lapsed", agreement.LapseRows(g.Lapsed), "waits_for", append([]string{}, g.Missing...), "signed", g.Signed, "answers", ojson.OrNull(g.Consent.Answers),
 		"rules", g.Digest, "repositories", repositories)
 }

@@ -235,8 +235,8 @@ func (c *Coordinator) collectYes(ctx context.Context, s *Seen, opt consent.Optio
 	if err != nil || y == nil {
 		return y, err
 	}
-	if _, e := y.Lapsed(s.State, s.History); e != nil {
-		return nil, e
+	if _, lapsed := y.Lapsed(s.State, s.History); len(lapsed) > 0 {
+		return nil, lapsed[0].Why
 	}
 	if !opt.Proves() {
 		return y, nil

@@ -175,6 +175,9 @@ func (v *view) pendingFacts(g *gate.Pending) block {
 	for _, vote := range g.Approvals {
 		b.Facts = append(b.Facts, fact{"Approved by", text(vote.Who())})
 	}
+	for _, l := range g.Lapsed {
+		b.Facts = append(b.Facts, fact{"No longer", toned(l.Why.Message, warn)})
+	}
 	return b
 }
 

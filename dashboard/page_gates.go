@@ -136,6 +136,9 @@ func (v *view) checklist(g gate.Standing, phase string) block {
 			for _, vote := range dropped[:min(len(dropped), pageSize)] {
 				add(toned("no longer", warn), text(vote.Principal+": what they approved has changed since"))
 			}
+			for _, l := range v.s.Sight.Lapsed[:min(len(v.s.Sight.Lapsed), pageSize)] {
+				add(toned("no longer", warn), text(l.Why.Message))
+			}
 		}
 	}
 	if len(b.Tree) == 0 {

@@ -108,6 +108,5 @@ func (a *Approval) lapsed(t *change.Draft, d *agreement.Decision) *wire.Error {
 			Hint:    "git agentxchain approve",
 		}
 	}
-	_, refusal := agreement.Lapsed(base, d, votes, func(*run.Vote) []byte { return nil })
-	return refusal
+	return agreement.RefuseLapsed(base, d, votes, func(*run.Vote) []byte { return nil })
 }

@@ -5,7 +5,6 @@ package runner
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
@@ -319,18 +318,5 @@ func (r *Runner) PendingGate(ctx context.Context) (*gate.Pending, error) {
 	if err != nil {
 		return nil, err
 	}
-	out, err := gate.Show(ctx, r.store, v)
-	if err != nil || len(out.Approvals) == 0 {
-		return out, err
-	}
-	at, err := consent.At(ctx, r.store, v)
-	if err != nil {
-		return nil, err
-	}
-	vote, why, err := at.Lapsed(ctx, out.Approvals)
-	if why != nil {
-		out.Lapsed = why
-		out.Approvals = slices.DeleteFunc(slices.Clone(out.Approvals), func(v *run.Vote) bool { return v == vote })
-	}
-	return out, err
+	return gate.Show(ctx, r.store, v)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
+	"github.com/git-agentxchain/git-agentxchain/protocol/agreement"
 	"github.com/git-agentxchain/git-agentxchain/protocol/gates"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -88,6 +89,7 @@ func pendingGateObject(g *gate.Pending) *ojson.Object {
 		"gate_actions", actionRows(g.Actions),
 		"approvals", run.VoteRows(g.Approvals),
 		"approvals_dropped", run.VoteRows(g.Dropped),
+		"approvals_lapsed", agreement.LapseRows(g.Lapsed),
 		"authority", shared.RuleObject(g.Rule),
 		"signs", wire.NonNil(g.Signs),
 		"notes", noteRows(g.Result.Warnings),
@@ -173,10 +175,7 @@ func printPendingGate(p *term.Printer, g *gate.Pending) {
 	for _, v := range g.Approvals {
 		p.Field("Approved by", "%s", term.OneLine(shared.VoteText(v)))
 	}
-	shared.PrintDropped(p, g.Dropped)
-	if g.Lapsed != nil {
-		p.Field("No longer", "%s", term.OneLine(g.Lapsed.Message))
-	}
+	shared.PrintNoLonger(p, g.Given)
 	p.Field("Yes", "%s", term.OneLine(g.Yes))
 	p.Field("No", "%s", term.OneLine(g.No))
 }

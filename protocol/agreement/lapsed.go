@@ -7,15 +7,32 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/attest"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// Lapsed refuses a decision on a gate if one of the approvals that it builds on would be refused now: a rule no longer
-// names its person, or its key was revoked since. A key that has expired or was replaced leaves what it signed before.
-// It returns that approval too. statement returns the signed statement of an approval, nil if it is not at hand.
-func Lapsed(base *Base, d *Decision, votes []*run.Vote, statement func(*run.Vote) []byte) (*run.Vote, *wire.Error) {
+// Lapse is an approval that counted and would be refused now.
+type Lapse struct {
+	Vote *run.Vote
+	Why  *wire.Error
+}
+
+// LapseRows returns approvals that lapsed for --json: each with its refusal.
+func LapseRows(lapsed []Lapse) []*ojson.Object {
+	return ojson.List(lapsed, func(l Lapse) *ojson.Object {
+		row := ojson.Marshal(l.Vote)
+		row.Set("refusal", ojson.NewObject("code", l.Why.Code, "message", l.Why.Message))
+		return row
+	})
+}
+
+// Lapsed divides the approvals that a decision on a gate builds on into those that still count and those that would be
+// refused now: a rule no longer names the person, or the key was revoked since. A key that has expired or was replaced
+// leaves what it signed before. statement returns the signed statement of an approval, nil if it is not at hand.
+func Lapsed(base *Base, d *Decision, votes []*run.Vote, statement func(*run.Vote) []byte) (counting []*run.Vote,
+	lapsed []Lapse) {
 	if len(votes) == 0 {
 		return nil, nil
 	}
@@ -26,10 +43,20 @@ func Lapsed(base *Base, d *Decision, votes []*run.Vote, statement func(*run.Vote
 			refusal = revokedSince(signers, v, statement(v))
 		}
 		if refusal != nil {
-			return v, d.lapsed(v, refusal)
+			lapsed = append(lapsed, Lapse{v, d.lapsed(v, refusal)})
+		} else {
+			counting = append(counting, v)
 		}
 	}
-	return nil, nil
+	return counting, lapsed
+}
+
+// RefuseLapsed refuses a decision that builds on an approval which would be refused now.
+func RefuseLapsed(base *Base, d *Decision, votes []*run.Vote, statement func(*run.Vote) []byte) *wire.Error {
+	if _, lapsed := Lapsed(base, d, votes, statement); len(lapsed) > 0 {
+		return lapsed[0].Why
+	}
+	return nil
 }
 
 // AnySigned reports whether one of the approvals was signed, with a key that may be revoked since.

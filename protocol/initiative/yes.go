@@ -155,9 +155,8 @@ func (y *Yes) Counted(s *State) *agreement.Tally {
 	return (&agreement.Moment{Rules: y.Digest}).Counted(y.Question(s))
 }
 
-// Lapsed returns one of the approvals that count at the waiting gate and would be refused now, and why; nil if none
-// would.
-func (y *Yes) Lapsed(s *State, h *History) (*run.Vote, *wire.Error) {
+// Lapsed divides the approvals of the waiting gate into those that count and those that would be refused now.
+func (y *Yes) Lapsed(s *State, h *History) (counting []*run.Vote, lapsed []agreement.Lapse) {
 	return agreement.Lapsed(y.Consent.Base, y.Question(s), y.Counted(s).Votes, h.statement)
 }
 

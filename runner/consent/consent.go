@@ -207,7 +207,7 @@ func (c *Scene) lapsed(q Question, base *agreement.Base, rules []*config.GateRul
 	}
 	now := &agreement.Moment{Rules: config.RulesDigest(c.View.Config), Head: c.Env.Git.Head}
 	d := &agreement.Decision{Kind: q.Decision, Gate: q.Gate, Evidence: q.Evidence, Rules: rules, Votes: votes}
-	if _, refusal := agreement.Lapsed(base, d, now.Counted(d).Votes, c.statementOf); refusal != nil {
+	if refusal := agreement.RefuseLapsed(base, d, now.Counted(d).Votes, c.statementOf); refusal != nil {
 		return refusal
 	}
 	return nil
@@ -221,20 +221,18 @@ func At(ctx context.Context, store *gitstore.Store, view *gitstore.View) (*Scene
 	return at, err
 }
 
-// Lapsed returns one of the approvals that count for the present files and would be refused now, and why; nil if none
-// would.
-func (c *Scene) Lapsed(ctx context.Context, counting []*run.Vote) (v *run.Vote, why *wire.Error, err error) {
-	if len(counting) == 0 {
-		return nil, nil, nil
-	}
+// Lapsed divides the approvals of the waiting gate that were given to the present files into those that count and those
+// that would be refused now.
+func (c *Scene) Lapsed(ctx context.Context, votes []*run.Vote) (counting []*run.Vote, lapsed []agreement.Lapse,
+	err error) {
 	given := &agreement.Consent{}
 	if given.Base, _, err = c.base(ctx); err != nil {
 		return nil, nil, err
 	}
 	gate := run.PendingGate(c.View.State)
 	d := &agreement.Decision{Kind: attest.Approve, Gate: gate, Rules: agreement.GateRules(c.View.Config, given, gate)}
-	v, why = agreement.Lapsed(given.Base, d, counting, c.statementOf)
-	return v, why, nil
+	counting, lapsed = agreement.Lapsed(given.Base, d, votes, c.statementOf)
+	return counting, lapsed, nil
 }
 
 // statementOf returns the statement by which an approval was given, nil if the file is gone or is another.

@@ -59,9 +59,7 @@ type Pending struct {
 	MoreFiles  int             // further ones
 	Checkpoint string          // the commit that holds them, "" for none
 	Actions    []config.GateAction
-	Approvals  []*run.Vote      // of people, when the gate asks for several
-	Dropped    []*run.Vote      // that no longer count: what they were given for has changed since
-	Lapsed     *wire.Error      // why one of them would be refused now, nil for none
+	Given                       // of people, when the gate asks for several
 	Rule       *config.GateRule // whose approval counts, nil for any person
 
 	Signs []string // sign-off documents that a yes is written into
@@ -114,7 +112,7 @@ func Show(ctx context.Context, store *gitstore.Store, v *gitstore.View) (*Pendin
 		Objections: v.Index.OpenObjections,
 	}
 	var err error
-	if out.Approvals, out.Dropped, err = Votes(ctx, store, v); err != nil {
+	if out.Given, err = Votes(ctx, store, v); err != nil {
 		return nil, err
 	}
 	row := out.request(v)

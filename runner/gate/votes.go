@@ -15,6 +15,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/gates"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+	"github.com/git-agentxchain/git-agentxchain/runner/consent"
 )
 
 // Files reads what the current phase's gate and its last failure look at in the project at dir.
@@ -44,28 +45,45 @@ func Files(dir string, v *gitstore.View) ([]evidence.FileBlob, error) {
 	return out, nil
 }
 
-// Votes returns the approvals of the waiting gate: those that count for the present files and commit, and those that
-// were given for something else.
-func Votes(ctx context.Context, store *gitstore.Store, v *gitstore.View) (counting, dropped []*run.Vote, err error) {
+// Given are the approvals of the waiting gate.
+type Given struct {
+	Approvals []*run.Vote       // that count for the present files and commit
+	Dropped   []*run.Vote       // that no longer count: what they were given for has changed since
+	Lapsed    []agreement.Lapse // that would be refused now
+}
+
+// Votes returns the approvals of the waiting gate.
+func Votes(ctx context.Context, store *gitstore.Store, v *gitstore.View) (out Given, err error) {
 	if !run.HasPending(v.State) || len(v.State.GateVotes) == 0 {
-		return nil, nil, nil
+		return out, nil
 	}
 	files, err := Files(store.Dir(), v)
 	if err != nil {
-		return nil, nil, err
+		return out, err
 	}
 	signed, _, refusal := protocol.Sign(v.Config, files)
 	if refusal != nil {
-		return nil, v.State.GateVotes, nil // no approval can be given to the present files
+		return Given{Dropped: v.State.GateVotes}, nil // no approval can be given to the present files
 	}
-	now := agreement.Moment{Rules: config.RulesDigest(v.Config), Head: string(store.Repository().Head(ctx))}
+	at, err := consent.At(ctx, store, v)
+	if err != nil {
+		return out, err
+	}
+	now := agreement.Moment{Rules: config.RulesDigest(v.Config), Head: at.Env.Git.Head}
 	content := now.Content(&agreement.Decision{Gate: run.PendingGate(v.State), Evidence: signed})
 	for _, vote := range v.State.GateVotes {
 		if vote.Content == content {
-			counting = append(counting, vote)
+			out.Approvals = append(out.Approvals, vote)
 		} else {
-			dropped = append(dropped, vote)
+			out.Dropped = append(out.Dropped, vote)
 		}
 	}
-	return counting, dropped, nil
+	if len(out.Approvals) == 0 {
+		return out, nil
+	}
+	counting, lapsed, err := at.Lapsed(ctx, out.Approvals)
+	if err == nil { // otherwise the answer to the gate reports it
+		out.Approvals, out.Lapsed = counting, lapsed
+	}
+	return out, nil
 }

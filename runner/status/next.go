@@ -45,8 +45,8 @@ func (p Project) next(
 		if g := protocol.GateStep(s, st.View.Config, st.Approvals, p.authors(ctx, st.View)); g != nil {
 			n = g
 		}
-		if lapsed := p.lapsed(ctx, st); lapsed != nil {
-			return lapsed
+		if len(st.Lapsed) > 0 {
+			return p.lapsed(ctx, st.Lapsed)
 		}
 	}
 	if n == nil {
@@ -302,22 +302,16 @@ func (p Project) authors(ctx context.Context, v *gitstore.View) []string {
 	return list
 }
 
-// lapsed returns what to do about an approval of the waiting gate that would be refused now, nil if all count.
-func (p Project) lapsed(ctx context.Context, st *Standing) *protocol.NextAction {
-	at, err := consent.At(ctx, p.Store, st.View)
-	if err != nil {
-		return nil // the answer to the gate will report it
-	}
-	vote, refusal, err := at.Lapsed(ctx, st.Approvals)
-	if err != nil || refusal == nil {
-		return nil
-	}
-	if _, email := p.Store.Identity(ctx); agreement.SamePerson(vote.Principal, email) {
-		return &protocol.NextAction{Command: "git agentxchain approve --withdraw", Reason: text.Brief(refusal.Message, 300)}
+// lapsed returns what to do about approvals of the waiting gate that would be refused now.
+func (p Project) lapsed(ctx context.Context, lapsed []agreement.Lapse) *protocol.NextAction {
+	first := lapsed[0]
+	why := text.Brief(first.Why.Message, 300)
+	if _, email := p.Store.Identity(ctx); len(lapsed) == 1 && agreement.SamePerson(first.Vote.Principal, email) {
+		return &protocol.NextAction{Command: "git agentxchain approve --withdraw", Reason: why}
 	}
 	return &protocol.NextAction{
 		Command: "git agentxchain approve --deny --reason TEXT",
-		Reason:  text.Brief(refusal.Message, 300) + " The next turn asks again.",
+		Reason:  why + " The next turn asks again.",
 	}
 }
 

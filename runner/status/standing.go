@@ -42,8 +42,7 @@ type Standing struct {
 	Uncommitted []string             // files of accepted turns that are not checkpointed
 	Away        string               // a turn of Uncommitted of which nothing is changed in this work tree
 	Untrusted   bool                 // hooks or runtimes are configured that this machine does not trust
-	Approvals   []*run.Vote          // of the waiting gate, those that count
-	Dropped     []*run.Vote          // that no longer count: what they were given for has changed since
+	gate.Given                       // of the waiting gate
 	Proposals   []*proposal.Proposal // that wait to be applied or rejected, oldest first
 	Lost        []attempt.TurnHealth // turns whose agent never started or has fallen silent
 
@@ -136,7 +135,7 @@ func (p Project) Stand(ctx context.Context, v *gitstore.View, tree *gitstatus.St
 	}
 	if p.Store == nil {
 		st.Approvals = v.State.GateVotes
-	} else if st.Approvals, st.Dropped, err = gate.Votes(ctx, p.Store, v); err != nil {
+	} else if st.Given, err = gate.Votes(ctx, p.Store, v); err != nil {
 		return nil, err
 	}
 	st.Next = p.next(ctx, st, escalation, tree)

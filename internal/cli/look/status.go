@@ -13,6 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/agreement"
 	"github.com/git-agentxchain/git-agentxchain/protocol/attempt"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/ledger"
@@ -79,6 +80,7 @@ func statusObject(st *status.Standing) *ojson.Object {
 		g.Set("authority", shared.RuleObject(v.Config.GateRule(st.Gate.ID)))
 		g.Set("approvals", run.VoteRows(st.Approvals))
 		g.Set("approvals_dropped", run.VoteRows(st.Dropped))
+		g.Set("approvals_lapsed", agreement.LapseRows(st.Lapsed))
 	}
 	id := st.Escalation.String("escalation_id")
 	actions := ojson.List(protocol.NextActions(s, v.Config, id), func(a protocol.NextAction) *ojson.Object {

@@ -34,7 +34,7 @@ func printWaitingApproval(p *term.Printer, st *status.Standing) {
 		}
 		p.Field("Approved by", "%s", term.OneLine(text))
 	}
-	shared.PrintDropped(p, st.Dropped)
+	shared.PrintNoLonger(p, st.Given)
 }
 
 // lackingApproval is a gate that another tool passed without what authority requires.

@@ -9,6 +9,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
+	"github.com/git-agentxchain/git-agentxchain/runner/gate"
 )
 
 // RuleRows returns the changes of rules for --json.
@@ -56,9 +57,17 @@ func VoteText(v *run.Vote) string {
 	return v.Who() + ", unsigned"
 }
 
-// PrintDropped prints those whose approval no longer counts.
+// PrintDropped prints those whose approval no longer counts, as what they approved has changed.
 func PrintDropped(p *term.Printer, votes []*run.Vote) {
 	for _, v := range votes {
 		p.Field("No longer", "%s: what they approved has changed since", term.OneLine(v.Principal))
+	}
+}
+
+// PrintNoLonger prints those whose approval no longer counts.
+func PrintNoLonger(p *term.Printer, given gate.Given) {
+	PrintDropped(p, given.Dropped)
+	for _, l := range given.Lapsed {
+		p.Field("No longer", "%s", term.OneLine(l.Why.Message))
 	}
 }
