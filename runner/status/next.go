@@ -293,11 +293,13 @@ func (p Project) authors(ctx context.Context, v *gitstore.View) []string {
 	if rule := v.Config.GateRule(w.Gate); rule == nil || !rule.NotAuthor {
 		return nil
 	}
-	at := consent.Scene{Store: p.Store, View: v}
-	at.Env.Git.Head = string(p.Store.Repository().Head(ctx))
-	list, err := at.Authors(ctx, w.By)
+	at, err := consent.At(ctx, p.Store, v)
 	if err != nil {
 		return nil // the answer to the gate will report it
+	}
+	list, err := at.Authors(ctx, w.By)
+	if err != nil {
+		return nil // likewise
 	}
 	return list
 }
