@@ -9,6 +9,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/protocol/agreement"
+	"github.com/git-agentxchain/git-agentxchain/protocol/attest"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -47,11 +48,12 @@ func SignersSince(ctx context.Context, store *gitstore.Store, v *gitstore.View) 
 	var out []config.RuleChange
 	for _, path := range wire.SignerFiles() {
 		before, after := signerLines(count, path), signerLines(now, path)
+		gone := without(before, after)
 		c := config.RuleChange{
 			Pointer: path,
-			Before:  strings.Join(without(before, after), "; "),
+			Before:  strings.Join(gone, "; "),
 			After:   strings.Join(without(after, before), "; "),
-			Weakens: true,
+			Weakens: path != attest.RevokedSignersPath || len(gone) > 0, // one more revocation lets no one else in
 		}
 		if !slices.Equal(before, after) {
 			out = append(out, c)
