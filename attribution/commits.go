@@ -9,11 +9,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/chain"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/history"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/transport"
+	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -116,7 +118,7 @@ func Commits(ctx context.Context, repo *git.Repository, base, head string) (*Ran
 		return nil, err
 	}
 	if len(j.book.turns) == 0 {
-		return nil, recordMissing()
+		return nil, recordMissing(ctx, repo, string(j.out.Head))
 	}
 	if err := j.readApproved(); err != nil {
 		return nil, err
@@ -237,7 +239,17 @@ func (j *judge) wholeRecord() error {
 	}
 }
 
-func recordMissing() error {
+// recordMissing says that no run is recorded here, or that a commit has no project that could have one.
+func recordMissing(ctx context.Context, repo *git.Repository, commit string) error {
+	workspace, _ := repo.Git.Run(ctx, nil, "cat-file", "-t", commit+":"+repo.Prefix+initiative.ConfigFile)
+	if len(workspace) > 0 && len(chain.ProjectsIn(ctx, repo, commit)) == 0 {
+		return &wire.Error{
+			Code: CodeRecordMissing,
+			Message: "This is the workspace of an initiative: the runs that account for commits are recorded in its repositories, " +
+				"and none here.",
+			Hint: "run this in each repository; git agentxchain verify approvals judges the gates of the initiative",
+		}
+	}
 	return &wire.Error{
 		Code:    CodeRecordMissing,
 		Message: "No run is recorded in this clone: the record was not pushed, or not fetched.",

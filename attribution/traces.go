@@ -42,7 +42,7 @@ func Turns(ctx context.Context, repo *git.Repository) ([]*Turn, error) {
 		return nil, err
 	}
 	if len(b.turns) == 0 {
-		return nil, recordMissing()
+		return nil, recordMissing(ctx, repo, "HEAD")
 	}
 	var out []*Turn
 	for _, t := range slices.Backward(b.turns) {
