@@ -25,6 +25,15 @@ func AuditDir(turn string) string {
 	return auditRoot + "/" + turn
 }
 
+// AcceptedLog returns the path that keeps the log of an accepted turn, "" when its id cannot name a directory.
+func AcceptedLog(turn string) string {
+	dir := AuditDir(turn)
+	if dir == "" {
+		return ""
+	}
+	return dir + "/" + LogFile
+}
+
 // AttemptLog returns the path that keeps the log of a failed attempt, 1 or more; "" when the turn's id cannot name
 // a directory.
 func AttemptLog(turn string, attempt int) string {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 
+	"github.com/git-agentxchain/git-agentxchain/dispatch"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/gitstatus"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/projectfile"
@@ -164,7 +165,7 @@ func (a *acceptance) gather(ctx context.Context) (*protocol.AcceptTurn, error) {
 	if s.Data == nil {
 		return op, nil
 	}
-	a.keepLog(turn)
+	a.r.keepLog(turn.TurnID, dispatch.AcceptedLog(turn.TurnID)) // its bundle is removed
 	if op.Bundle, err = turnfiles.Changes(ctx, a.r.store, a.view, turn); err != nil {
 		return nil, err
 	}

@@ -127,14 +127,6 @@ func (c *change) index(t *protocol.Transition) {
 	})
 }
 
-// keepLog saves the end of the log of a turn that is about to be accepted, as its bundle is then
-// removed. The acceptance goes on when no log can be kept.
-func (c *change) keepLog(turn *run.Turn) {
-	if dir := dispatch.BundleDir(turn.TurnID); dir != "" {
-		_ = c.r.store.KeepLog(dir+"/"+dispatch.LogFile, dispatch.AuditDir(turn.TurnID)+"/"+dispatch.LogFile)
-	}
-}
-
 // CheckBundle compares the bundle of an active turn with its seal. An unreadable file counts as a
 // problem of the bundle.
 func (r *Runner) CheckBundle(run string, t *run.Turn) *turnfiles.Bundle {

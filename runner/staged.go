@@ -3,10 +3,8 @@
 package runner
 
 import (
-	"path"
 	"slices"
 
-	"github.com/git-agentxchain/git-agentxchain/dispatch"
 	"github.com/git-agentxchain/git-agentxchain/internal/projectfile"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/result"
@@ -24,15 +22,6 @@ func (c *change) refused(turnID string) (turnfiles.Staged, error) {
 		return turnfiles.Staged{Path: s.Path}, nil
 	}
 	return s, err
-}
-
-// keepAttempt keeps the log of a turn that is rejected or reissued: the bundle with it is rebuilt,
-// and the log is needed to look into the failure.
-func (c *change) keepAttempt(turn *run.Turn) {
-	bundle, kept := dispatch.BundleDir(turn.TurnID), dispatch.AttemptLog(turn.TurnID, turn.Attempt)
-	if bundle != "" && kept != "" {
-		_ = c.r.store.KeepLog(path.Join(bundle, dispatch.LogFile), kept)
-	}
 }
 
 // siblings reads what the other active turns that work beside turn have staged.

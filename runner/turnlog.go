@@ -16,11 +16,11 @@ import (
 // attempts. The log is foreign text, with secrets removed. It is nil without error when there is
 // none.
 func (r *Runner) TurnLog(turnID string, attempts int) (name string, data []byte, err error) {
-	bundle, audit := dispatch.BundleDir(turnID), dispatch.AuditDir(turnID)
-	if bundle == "" || audit == "" {
+	bundle := dispatch.BundleDir(turnID)
+	if bundle == "" {
 		return "", nil, nil // such an id names no directory
 	}
-	names := []string{path.Join(bundle, dispatch.LogFile), path.Join(audit, dispatch.LogFile)}
+	names := []string{path.Join(bundle, dispatch.LogFile), dispatch.AcceptedLog(turnID)}
 	for n := attempts; n > 0; n-- {
 		names = append(names, dispatch.AttemptLog(turnID, n))
 	}
@@ -35,7 +35,11 @@ func (r *Runner) TurnLog(turnID string, attempts int) (name string, data []byte,
 // KeepLog keeps the log of a failed attempt, as the bundle and its log are rebuilt for the next one. An acceptance
 // keeps the log of its turn. Failing to keep a log has no other effect.
 func (r *Runner) KeepLog(turnID string, attempt int) {
-	if bundle, kept := dispatch.BundleDir(turnID), dispatch.AttemptLog(turnID, attempt); bundle != "" && kept != "" {
+	r.keepLog(turnID, dispatch.AttemptLog(turnID, attempt))
+}
+
+func (r *Runner) keepLog(turnID, kept string) {
+	if bundle := dispatch.BundleDir(turnID); bundle != "" {
 		_ = r.store.KeepLog(path.Join(bundle, dispatch.LogFile), kept)
 	}
 }

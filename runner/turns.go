@@ -73,7 +73,7 @@ func (r *Runner) RejectTurn(ctx context.Context, opt RejectOptions) (*Rejected, 
 		if op.Keep = turn.Baseline != nil; !op.Keep {
 			op.Baseline = base
 		}
-		c.keepAttempt(turn)
+		c.r.KeepLog(turn.TurnID, turn.Attempt)
 		s, err := c.refused(turn.TurnID)
 		if err != nil {
 			return nil, err
@@ -149,7 +149,7 @@ func (r *Runner) ReissueTurn(ctx context.Context, opt ReissueOptions) (*Reissued
 		if err := c.admitted(ctx, turn, nil, nil); err != nil {
 			return nil, err
 		}
-		c.keepAttempt(turn)
+		c.r.KeepLog(turn.TurnID, turn.Attempt)
 		s, err := c.refused(turn.TurnID)
 		if err != nil {
 			return nil, err

@@ -147,11 +147,11 @@ func LastLog(dir string, in dispatch.Input) []byte {
 	if role == nil || role.WriteAuthority != wire.ReviewOnly {
 		return nil
 	}
-	kept := dispatch.AuditDir(in.LastRow.String("turn_id"))
+	kept := dispatch.AcceptedLog(in.LastRow.String("turn_id"))
 	if kept == "" {
 		return nil
 	}
-	data, err := files{dir}.readPart(kept+"/"+dispatch.LogFile, maxLog, true)
+	data, err := files{dir}.readPart(kept, maxLog, true)
 	if err != nil {
 		return nil
 	}
