@@ -31,10 +31,9 @@ type Abandoned struct {
 // while a runner holds a lease, and those of every change.
 func (r *Runner) Abandon(ctx context.Context, reason string) (*Abandoned, error) {
 	out := &Abandoned{}
-	in := r.Asker()
-	if in.Turn != "" {
+	if in := r.inside(); in.InsideTurn != "" {
 		// An isolated agent cannot even take the lock, so the reason for the refusal comes first.
-		refusal := protocol.CheckAbandonable(&run.State{}, evidence.Actor{InsideTurn: in.Turn, InsideWhy: in.Why})
+		refusal := protocol.CheckAbandonable(&run.State{}, in)
 		out.Outcome = OutcomeOf(refusal)
 		return out, refusal
 	}

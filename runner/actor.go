@@ -20,16 +20,16 @@ const TurnMarker = turnmark.Variable
 func (r *Runner) Identity(ctx context.Context) (name, email string) { return r.store.Identity(ctx) }
 
 func (r *Runner) actor(ctx context.Context) evidence.Actor {
-	name, email := r.Identity(ctx)
+	a := r.inside()
+	a.Name, a.Email = r.Identity(ctx)
+	a.Terminal, a.Clone = r.opt.Terminal, travel.CloneID(r.store.Repository())
+	return a
+}
+
+// inside returns who asks as far as the marks of a turn tell it.
+func (r *Runner) inside() evidence.Actor {
 	in := r.Asker()
-	return evidence.Actor{
-		Name:       name,
-		Email:      email,
-		Terminal:   r.opt.Terminal,
-		InsideTurn: in.Turn,
-		InsideWhy:  in.Why,
-		Clone:      travel.CloneID(r.store.Repository()),
-	}
+	return evidence.Actor{InsideTurn: in.Turn, InsideWhy: in.Why}
 }
 
 // InsideTurn returns the turn whose dispatched process this one is or descends from, or "". Inside

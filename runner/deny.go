@@ -6,7 +6,6 @@ import (
 	"context"
 
 	"github.com/git-agentxchain/git-agentxchain/protocol"
-	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 )
 
 // Denied is the outcome of Deny.
@@ -22,8 +21,7 @@ type Denied struct {
 // run_blocked, reason_required, invalid_argument, and those of every change.
 func (r *Runner) Deny(ctx context.Context, reason string) (*Denied, error) {
 	out := &Denied{}
-	in := r.Asker()
-	if refusal := protocol.CheckApprover(evidence.Actor{InsideTurn: in.Turn, InsideWhy: in.Why}); refusal != nil {
+	if refusal := protocol.CheckApprover(r.inside()); refusal != nil {
 		out.Outcome = OutcomeOf(refusal)
 		return out, refusal
 	}

@@ -6,7 +6,6 @@ import (
 	"context"
 
 	"github.com/git-agentxchain/git-agentxchain/protocol"
-	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 )
 
@@ -26,8 +25,8 @@ type Withdrawn struct {
 // turn_at_work while the process of a turn runs, and those of every change.
 func (r *Runner) Withdraw(ctx context.Context, reason string) (*Withdrawn, error) {
 	out := &Withdrawn{}
-	if in := r.Asker(); in.Turn != "" {
-		refusal := protocol.CheckWithdrawable(&run.State{}, evidence.Actor{InsideTurn: in.Turn, InsideWhy: in.Why})
+	if in := r.inside(); in.InsideTurn != "" {
+		refusal := protocol.CheckWithdrawable(&run.State{}, in)
 		out.Outcome = OutcomeOf(refusal)
 		return out, refusal
 	}
