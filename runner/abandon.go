@@ -52,10 +52,7 @@ func (r *Runner) Abandon(ctx context.Context, reason string) (*Abandoned, error)
 		}
 		return &plan{op: op}, nil
 	})
-	out.Done = *done
-	if err == nil {
-		out.Result = done.Transition.Result.(*protocol.AbandonResult)
-	}
+	out.Done, out.Result = *done, resultOf[*protocol.AbandonResult](done, err)
 	return out, err
 }
 

@@ -31,6 +31,14 @@ type Done struct {
 	news *news                  // what to notify about; nil for nothing
 }
 
+// resultOf returns what the operation of a change resulted in, nil when it was refused or there was nothing to do.
+func resultOf[T any](done *Done, err error) (out T) {
+	if err == nil && done.Transition != nil {
+		out, _ = done.Transition.Result.(T)
+	}
+	return out
+}
+
 // step plans one operation under the lock: it looks at the run and at the work tree, runs the hooks
 // that come before, and says what it wants of the engine. Without a plan there is nothing to do.
 type step func(ctx context.Context, c *change) (*plan, error)

@@ -69,10 +69,6 @@ func (r *Runner) QueueCharters(ctx context.Context, opt CharterOptions) (*Queued
 		return &plan{op: op}, nil
 	}
 	done, err := r.do(ctx, "queue-charters", start, queue)
-	out.Done = *done
-	if err != nil {
-		return out, err
-	}
-	out.Result = done.Transition.Result.(*charters.QueueResult)
-	return out, nil
+	out.Done, out.Result = *done, resultOf[*charters.QueueResult](done, err)
+	return out, err
 }

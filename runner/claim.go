@@ -67,9 +67,7 @@ func (r *Runner) ClaimTurn(ctx context.Context, opt ClaimOptions) (*Claimed, err
 	notices := out.Notices
 	out.Done = *done
 	out.Notices = append(notices, out.Notices...)
-	if err == nil {
-		out.Result = done.Transition.Result.(*protocol.ClaimResult)
-	}
+	out.Result = resultOf[*protocol.ClaimResult](done, err)
 	return out, err
 }
 

@@ -127,10 +127,7 @@ func (r *Runner) AdoptConfig(ctx context.Context, digest string, who ConsentOpti
 		}, who)
 		return &plan{op: op}, err
 	})
-	out.Done = *done
-	if err == nil && done.Transition != nil {
-		out.Result, _ = done.Transition.Result.(*protocol.AdoptResult)
-	}
+	out.Done, out.Result = *done, resultOf[*protocol.AdoptResult](done, err)
 	return out, err
 }
 

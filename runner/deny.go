@@ -28,9 +28,6 @@ func (r *Runner) Deny(ctx context.Context, reason string) (*Denied, error) {
 	done, err := r.do(ctx, "deny", func(context.Context, *change) (*plan, error) {
 		return &plan{op: &protocol.DenyGate{Reason: reason}}, nil
 	})
-	out.Done = *done
-	if err == nil {
-		out.Result = done.Transition.Result.(*protocol.DenyResult)
-	}
+	out.Done, out.Result = *done, resultOf[*protocol.DenyResult](done, err)
 	return out, err
 }

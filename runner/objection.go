@@ -31,9 +31,6 @@ func (r *Runner) CloseObjection(ctx context.Context, id, turn, reason string) (*
 		}
 		return &plan{op: op}, nil
 	})
-	out.Done = *done
-	if err == nil {
-		out.Result = done.Transition.Result.(*protocol.ObjectionResult)
-	}
+	out.Done, out.Result = *done, resultOf[*protocol.ObjectionResult](done, err)
 	return out, err
 }

@@ -110,9 +110,6 @@ func (r *Runner) Reconcile(ctx context.Context, opt ReconcileOptions) (*Reconcil
 		}, opt.Consent)
 		return &plan{op: op}, err
 	})
-	out.Done = *done
-	if err == nil && done.Transition != nil {
-		out.Result, _ = done.Transition.Result.(*commits.ReconcileResult)
-	}
+	out.Done, out.Result = *done, resultOf[*commits.ReconcileResult](done, err)
 	return out, err
 }

@@ -30,10 +30,7 @@ func (r *Runner) RetryGate(ctx context.Context) (*RetriedGate, error) {
 		files, err := c.gateFiles()
 		return &plan{op: &protocol.RetryGate{Files: files}}, err
 	})
-	out.Done = *done
-	if err == nil {
-		out.Result = done.Transition.Result.(*protocol.RetryResult)
-	}
+	out.Done, out.Result = *done, resultOf[*protocol.RetryResult](done, err)
 	return out, err
 }
 

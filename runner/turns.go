@@ -85,12 +85,8 @@ func (r *Runner) RejectTurn(ctx context.Context, opt RejectOptions) (*Rejected, 
 		op.Cost = max(op.Cost, opt.CostUSD)
 		return &plan{op: op, bundle: c.bundling(&bundling{})}, nil
 	})
-	out.Done = *done
-	if err != nil {
-		return out, err
-	}
-	out.Result = done.Transition.Result.(*protocol.RejectResult)
-	return out, nil
+	out.Done, out.Result = *done, resultOf[*protocol.RejectResult](done, err)
+	return out, err
 }
 
 // attemptCost returns what a refused result says it cost, 0 when the number is invalid.
@@ -167,12 +163,8 @@ func (r *Runner) ReissueTurn(ctx context.Context, opt ReissueOptions) (*Reissued
 		out.Kept = op.Keep
 		return &plan{op: op, bundle: c.bundling(&bundling{})}, c.beforeAssignment(ctx, op)
 	})
-	out.Done = *done
-	if err != nil {
-		return out, err
-	}
-	out.Result = done.Transition.Result.(*protocol.ReissueResult)
-	return out, nil
+	out.Done, out.Result = *done, resultOf[*protocol.ReissueResult](done, err)
+	return out, err
 }
 
 // Blocked is the outcome of Escalate and MarkRunBlocked.
@@ -194,12 +186,8 @@ func (r *Runner) MarkRunBlocked(ctx context.Context, op protocol.Block) (*Blocke
 func (r *Runner) blocked(ctx context.Context, purpose string, op protocol.Operation) (*Blocked, error) {
 	out := &Blocked{}
 	done, err := r.simple(ctx, purpose, op)
-	out.Done = *done
-	if err != nil {
-		return out, err
-	}
-	out.Result = done.Transition.Result.(*protocol.BlockResult)
-	return out, nil
+	out.Done, out.Result = *done, resultOf[*protocol.BlockResult](done, err)
+	return out, err
 }
 
 // simple runs an operation that needs nothing from the work tree but its head.
@@ -260,12 +248,8 @@ func (r *Runner) ReactivateRun(ctx context.Context, opt ReactivateOptions) (*Rea
 		op.Consent, err = c.consent(ctx, ask, opt.Consent)
 		return &plan{op: op}, err
 	})
-	out.Done = *done
-	if err != nil {
-		return out, err
-	}
-	out.Result = done.Transition.Result.(*protocol.ReactivateResult)
-	return out, nil
+	out.Done, out.Result = *done, resultOf[*protocol.ReactivateResult](done, err)
+	return out, err
 }
 
 // takeAsIs gathers what a person accepts as it is: the result whose acceptance was stopped, or the

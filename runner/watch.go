@@ -67,10 +67,7 @@ func (r *Runner) watch(ctx context.Context, failed *attempt.WatchedTurn) (*Watch
 		}
 		return &plan{op: op}, nil
 	})
-	out.Done = *done
-	if err == nil && done.Transition != nil {
-		out.Result = done.Transition.Result.(*attempt.WatchResult)
-	}
+	out.Done, out.Result = *done, resultOf[*attempt.WatchResult](done, err)
 	return out, err
 }
 

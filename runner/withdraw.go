@@ -43,9 +43,6 @@ func (r *Runner) Withdraw(ctx context.Context, reason string) (*Withdrawn, error
 		}
 		return &plan{op: &protocol.WithdrawApproval{Reason: reason, Staged: staged}}, nil
 	})
-	out.Done = *done
-	if err == nil {
-		out.Result = done.Transition.Result.(*protocol.WithdrawResult)
-	}
+	out.Done, out.Result = *done, resultOf[*protocol.WithdrawResult](done, err)
 	return out, err
 }
