@@ -114,17 +114,9 @@ func (c *change) index(t *protocol.Transition) {
 		!turnfiles.TurnsMoved(c.view.State, t.State) {
 		return
 	}
-	was := turnfiles.Index(c.r.store.Dir())
-	if was == nil {
-		return
+	if was := turnfiles.Index(c.r.store.Dir()); was != nil {
+		t.Documents[wire.DocDispatchIndex] = Reindex(c.view.Config, c.view.State, t, was, c.env.Time())
 	}
-	t.Documents[wire.DocDispatchIndex] = dispatch.Index(dispatch.Input{
-		Config:        c.view.Config,
-		State:         t.State,
-		Index:         t.Index,
-		PreviousIndex: was,
-		Now:           c.env.Time(),
-	})
 }
 
 // CheckBundle compares the bundle of an active turn with its seal. An unreadable file counts as a
