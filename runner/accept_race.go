@@ -4,10 +4,8 @@ package runner
 
 import (
 	"context"
-	"io"
-	"os"
-	"path/filepath"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/projectfile"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -16,22 +14,8 @@ import (
 // none or they cannot be read. It is read before the wait for the lock: a request to accept "the
 // turn" means the one that is active now.
 func (r *Runner) onlyTurnNow() string {
-	root, err := os.OpenRoot(r.store.Dir())
-	if err != nil {
-		return ""
-	}
-	defer func() { _ = root.Close() }()
-	name := filepath.FromSlash(string(wire.DocState))
-	if st, err := root.Lstat(name); err != nil || !st.Mode().IsRegular() || st.Size() > maxHint {
-		return ""
-	}
-	file, err := root.Open(name)
-	if err != nil {
-		return ""
-	}
-	defer func() { _ = file.Close() }()
-	data, err := io.ReadAll(io.LimitReader(file, maxHint))
-	if err != nil {
+	data, err := projectfile.Read(r.store.Dir(), string(wire.DocState), maxHint)
+	if err != nil || data == nil {
 		return ""
 	}
 	st, perr := run.DecodeState(data)
