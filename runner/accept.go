@@ -321,8 +321,7 @@ func (a *acceptance) unfinished(op *protocol.AcceptTurn, t *protocol.Transition)
 	}
 	turn := a.turn
 	for id, other := range a.view.State.ActiveTurns.All() {
-		if id == turn.TurnID ||
-			!slices.Contains(turn.ConcurrentWith, id) && !slices.Contains(other.ConcurrentWith, turn.TurnID) {
+		if !beside(turn, id, other) {
 			continue
 		}
 		// Only a result that was completely staged when the tree was looked at counts.

@@ -24,12 +24,17 @@ func (c *change) refused(turnID string) (turnfiles.Staged, error) {
 	return s, err
 }
 
+// beside reports whether turn and the other turn id work side by side.
+func beside(turn *run.Turn, id string, other *run.Turn) bool {
+	return id != turn.TurnID &&
+		(slices.Contains(turn.ConcurrentWith, id) || slices.Contains(other.ConcurrentWith, turn.TurnID))
+}
+
 // siblings reads what the other active turns that work beside turn have staged.
 func (c *change) siblings(turn *run.Turn) []result.SiblingClaim {
 	var out []result.SiblingClaim
 	for id, other := range c.view.State.ActiveTurns.All() {
-		if id == turn.TurnID || !slices.Contains(turn.ConcurrentWith, id) &&
-			!slices.Contains(other.ConcurrentWith, turn.TurnID) {
+		if !beside(turn, id, other) {
 			continue
 		}
 		s, err := turnfiles.ReadStaged(c.r.store.Dir(), id)
