@@ -42,13 +42,8 @@ func (r *Runner) Adoptable(ctx context.Context) (*Adoption, error) {
 //
 // Errors: those of Adoptable and Confirm.
 func (r *Runner) Adopt(ctx context.Context, opt ConfirmOptions) (*Confirmed, error) {
-	if id := r.InsideTurn(); id != "" {
-		return &Confirmed{}, &wire.Error{
-			Code:    wire.CodeInsideTurn,
-			Field:   "turn_id",
-			Message: "Turn " + id + " cannot adopt a run: this process was dispatched for it.",
-			Hint:    "a person runs git agentxchain repair --adopt outside of the turn",
-		}
+	if err := r.outsideTurn("adopt a run", "git agentxchain repair --adopt"); err != nil {
+		return &Confirmed{}, err
 	}
 	if opt.Shown == nil {
 		a, err := r.Adoptable(ctx)

@@ -14,24 +14,35 @@ import (
 // inside a dispatched turn (code inside_dispatched_turn), whose agent may have changed them.
 func (r *Runner) Repair(ctx context.Context, mode gitstore.RepairMode,
 	opt gitstore.RepairOptions) (*gitstore.RepairPlan, error) {
-	if opt.FromOp != "" && !opt.DryRun {
-		if id := r.InsideTurn(); id != "" {
-			return nil, &wire.Error{Code: wire.CodeInsideTurn, Field: "turn_id",
-				Message: "Turn " + id + " cannot drop recorded operations: this process was dispatched for it.",
-				Hint:    "a person runs git agentxchain repair --from-op outside of the turn"}
-		}
+	var err error
+	switch {
+	case opt.DryRun:
+	case opt.FromOp != "":
+		err = r.outsideTurn("drop recorded operations", "git agentxchain repair --from-op")
+	case mode == gitstore.AcceptWorking:
+		err = r.outsideTurn("declare the working files right", "git agentxchain repair --accept-working --reason TEXT")
 	}
-	if mode == gitstore.AcceptWorking && !opt.DryRun {
-		if id := r.InsideTurn(); id != "" {
-			return nil, &wire.Error{Code: wire.CodeInsideTurn, Field: "turn_id",
-				Message: "Turn " + id + " cannot declare the working files right: this process was dispatched for it.",
-				Hint:    "a person runs git agentxchain repair --accept-working --reason TEXT outside of the turn"}
-		}
+	if err != nil {
+		return nil, err
 	}
 	if opt.Wait == 0 {
 		opt.Wait = r.opt.LockWait
 	}
 	return r.store.Repair(ctx, mode, opt)
+}
+
+// outsideTurn refuses to an agent what would change the record it is judged by.
+func (r *Runner) outsideTurn(what, command string) error {
+	id := r.InsideTurn()
+	if id == "" {
+		return nil
+	}
+	return &wire.Error{
+		Code:    wire.CodeInsideTurn,
+		Field:   "turn_id",
+		Message: "Turn " + id + " cannot " + what + ": this process was dispatched for it.",
+		Hint:    "a person runs " + command + " outside of the turn",
+	}
 }
 
 // CompleteFiles does only what every changing command begins with: it completes working files that are behind the
