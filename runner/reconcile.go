@@ -6,7 +6,6 @@ package runner
 import (
 	"context"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/agreement"
@@ -14,7 +13,6 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/commits"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
-	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner/consent"
 	"github.com/git-agentxchain/git-agentxchain/runner/observe"
 )
@@ -89,12 +87,7 @@ func (r *Runner) Reconcile(ctx context.Context, opt ReconcileOptions) (*Reconcil
 			return nil, err
 		}
 		if opt.Head != "" && opt.Head != st.Head {
-			return nil, &wire.Error{
-				Code:    gitstore.CodeStateMoved,
-				Field:   "head",
-				Message: "Another commit was made since the commits were shown.",
-				Hint:    "git agentxchain reconcile --show",
-			}
+			return nil, headMoved("git agentxchain reconcile --show")
 		}
 		op, err := observe.Reconciliation(ctx, r.store.Repository(), c.view, st.Head)
 		if err != nil {

@@ -63,12 +63,7 @@ func (c *change) rebase(ctx context.Context, op *protocol.ReissueTurn, old *run.
 		return err
 	}
 	if opt.Head != observe.HeadOf(now) {
-		return &wire.Error{
-			Code:    gitstore.CodeStateMoved,
-			Field:   "head",
-			Message: "Another commit was made since the commits were shown.",
-			Hint:    "git agentxchain reissue " + old.TurnID + " --take-commits",
-		}
+		return headMoved("git agentxchain reissue " + old.TurnID + " --take-commits")
 	}
 	since, more, err := history.CommitsSince(ctx, c.r.store.Repository(), observe.HeadOf(old.Baseline),
 		observe.HeadOf(now),
@@ -96,4 +91,14 @@ func (c *change) rebase(ctx context.Context, op *protocol.ReissueTurn, old *run.
 		})
 	}
 	return nil
+}
+
+// headMoved refuses to take commits that a person has not seen.
+func headMoved(hint string) *wire.Error {
+	return &wire.Error{
+		Code:    gitstore.CodeStateMoved,
+		Field:   "head",
+		Message: "Another commit was made since the commits were shown.",
+		Hint:    hint,
+	}
 }
