@@ -11,6 +11,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"syscall"
 	"unicode/utf8"
 
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -199,7 +200,7 @@ var errReplaced = errors.New("it was replaced while it was being read")
 // open opens the regular file that walk found. It never waits, as opening a pipe would, and compares what it opened
 // with what was found: it refuses a link or a pipe put in its place.
 func (f found) open(root *os.Root) (*os.File, error) {
-	file, err := root.OpenFile(f.path, os.O_RDONLY|openFlags, 0)
+	file, err := root.OpenFile(f.path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"syscall"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
@@ -31,7 +32,7 @@ func readBundleHead(file, format string) ([]string, error) {
 
 // bundleHead reads the head of a bundle and returns the refs it claims to hold and its object format.
 func bundleHead(file string) (names []string, format string, err error) {
-	f, err := os.OpenFile(file, os.O_RDONLY|git.OpenNonblock, 0)
+	f, err := os.OpenFile(file, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, "", fail.Errorf(fail.CodeUnreadable, err, "the bundle cannot be opened")
 	}

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
@@ -52,7 +53,7 @@ func OpenIn(root *os.Root, name string) (*os.File, Stat, error) {
 		}
 		return nil, Stat{}, err
 	}
-	f, err := root.OpenFile(name, os.O_RDONLY|OpenNonblock, 0)
+	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, Stat{}, err
 	}
@@ -75,7 +76,7 @@ func InfoOf(f *os.File, name string) (fs.FileInfo, error) {
 
 // openAt is OpenIn for a path.
 func openAt(name string) (*os.File, fs.FileInfo, error) {
-	f, err := os.OpenFile(name, os.O_RDONLY|OpenNonblock, 0)
+	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, nil, err
 	}

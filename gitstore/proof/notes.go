@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"syscall"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
@@ -187,12 +188,12 @@ func writeVerified(r *git.Repository, n *verified) {
 		return
 	}
 	name := verifiedPath(r, n.run)
-	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|git.OpenNonblock, 0o600)
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|syscall.O_NONBLOCK, 0o600)
 	if err != nil {
 		if err := git.MakeDir(filepath.Dir(name)); err != nil {
 			return
 		}
-		if f, err = os.OpenFile(name, os.O_WRONLY|os.O_CREATE|git.OpenNonblock, 0o600); err != nil {
+		if f, err = os.OpenFile(name, os.O_WRONLY|os.O_CREATE|syscall.O_NONBLOCK, 0o600); err != nil {
 			return
 		}
 	}

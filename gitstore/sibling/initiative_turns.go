@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"strings"
+	"syscall"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
@@ -35,7 +36,7 @@ func NoteTurn(r *git.Repository, superRun, turn string) error {
 	if err := root.MkdirAll(initiativesDir, 0o777); err != nil {
 		return err
 	}
-	f, err := root.OpenFile(initiativesDir+"/"+superRun, os.O_WRONLY|os.O_APPEND|os.O_CREATE|git.OpenNonblock, 0o666)
+	f, err := root.OpenFile(initiativesDir+"/"+superRun, os.O_WRONLY|os.O_APPEND|os.O_CREATE|syscall.O_NONBLOCK, 0o666)
 	if err != nil {
 		return err
 	}

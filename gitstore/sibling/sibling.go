@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
@@ -190,7 +191,7 @@ func (x *Clone) open(name string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := x.git.Root.OpenFile(rel, os.O_RDONLY|git.OpenNonblock, 0)
+	f, err := x.git.Root.OpenFile(rel, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"syscall"
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
@@ -346,7 +347,7 @@ func AgainstKind(ctx context.Context, repo *git.Repository, name, file string) (
 	if slices.Contains(all, name) {
 		return AgainstRemote, nil
 	}
-	f, err := os.OpenFile(file, os.O_RDONLY|git.OpenNonblock, 0)
+	f, err := os.OpenFile(file, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return "", fail.Errorf(wire.CodeNotFound, nil,
 			"%q is neither a remote of this repository nor a file that can be read", text.OneLine(name)).

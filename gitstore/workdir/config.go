@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"syscall"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
@@ -21,7 +22,7 @@ const maxConfig = 4 << 20
 // Config returns the bytes of the project's configuration. It may be a link inside the project: it is the project's
 // file, not ours.
 func (w *Dir) Config() ([]byte, error) {
-	f, err := w.Root.OpenFile(wire.ConfigPath, os.O_RDONLY|git.OpenNonblock, 0)
+	f, err := w.Root.OpenFile(wire.ConfigPath, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if errors.Is(err, fs.ErrNotExist) { // it existed when the project was opened
 		return nil, fail.Errorf(fail.CodeUnreadable, err, "%s is gone", wire.ConfigPath).
 			WithHint("git restore %s", wire.ConfigPath)

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"strings"
+	"syscall"
 	"time"
 	"unicode/utf8"
 
@@ -117,7 +118,7 @@ func (r files) readPart(path string, limit int64, end bool) ([]byte, error) {
 		return nil, errors.New("not a regular file")
 	}
 	// A pipe that replaces the file meanwhile does not block, and is noticed.
-	f, err := root.OpenFile(path, os.O_RDONLY|openFlags, 0)
+	f, err := root.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -10,9 +10,6 @@ import (
 	"syscall"
 )
 
-// OpenNonblock keeps opening a pipe that was put in place of a file from waiting for its other end.
-const OpenNonblock = syscall.O_NONBLOCK
-
 // OwnedByUs reports whether this process's user owns the file at path itself, not following links, as git judges
 // it: under sudo the files of the calling user count as ours too.
 func OwnedByUs(path string) bool {

@@ -9,9 +9,6 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// OpenNonblock is 0 where opening a file does not block.
-const OpenNonblock = 0
-
 // OwnedByUs reports whether this process's user owns the file at path itself, as git judges it: what an administrator
 // makes belongs to the group of administrators, and counts as the administrator's.
 func OwnedByUs(path string) bool {

@@ -1,7 +1,0 @@
-//go:build !unix
-
-// How bundle files are opened where opening a file never waits.
-
-package dispatch
-
-const openFlags = 0
