@@ -62,8 +62,17 @@ const (
 	Pending  = "pending"   // a person works on it (manual); the turn stays as it is
 )
 
-// ClassRateLimited is the class of a dispatch that may simply be repeated later.
-const ClassRateLimited = "rate_limited"
+// Classes of blocked dispatches that several types of runtime have. A dispatch of ClassRateLimited may simply be
+// repeated later.
+const (
+	ClassRateLimited = "rate_limited"
+	ClassOverloaded  = "provider_overloaded"
+	ClassNetwork     = "network_failure"
+	ClassTimeout     = "timeout"
+	ClassAuth        = "auth_failure"
+	ClassCredentials = "missing_credentials"
+	ClassModel       = "model_not_found"
+)
 
 // Outcome is the outcome of a dispatch.
 type Outcome struct {

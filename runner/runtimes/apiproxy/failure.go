@@ -18,15 +18,15 @@ import (
 
 // Classes of failure, as in dispatch:<class>.
 const (
-	ClassCredentials = "missing_credentials"
-	ClassAuth        = "auth_failure"
-	ClassModel       = "model_not_found"
+	ClassCredentials = runtimes.ClassCredentials
+	ClassAuth        = runtimes.ClassAuth
+	ClassModel       = runtimes.ClassModel
 	ClassInvalid     = "invalid_request"
 	ClassOverflow    = "context_overflow"
 	ClassRateLimited = runtimes.ClassRateLimited
-	ClassOverloaded  = "provider_overloaded"
-	ClassNetwork     = "network_failure"
-	ClassTimeout     = "timeout"
+	ClassOverloaded  = runtimes.ClassOverloaded
+	ClassNetwork     = runtimes.ClassNetwork
+	ClassTimeout     = runtimes.ClassTimeout
 	ClassParse       = "response_parse_failure"
 	ClassExtraction  = "turn_result_extraction_failure"
 	ClassUnknown     = "unknown_api_error"

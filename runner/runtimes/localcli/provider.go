@@ -14,12 +14,6 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
 
-// The classes have the names that they have for a model behind an API (docs/runtimes.md#api_proxy).
-const (
-	classModel      = "model_not_found"
-	classOverloaded = "provider_overloaded"
-)
-
 const (
 	maxRecord = 64 << 10 // of one line that is examined
 	minReset  = time.Second
@@ -93,12 +87,12 @@ func providerFailure(agent, id string, stdout, stderr []byte) *runtimes.Outcome 
 		return nil
 	}
 	if find(modelWords, records) != "" {
-		return blocked(classModel, fmt.Sprintf("The provider of runtime %s does not have the agent's model.", id),
+		return blocked(runtimes.ClassModel, fmt.Sprintf("The provider of runtime %s does not have the agent's model.", id),
 			"choose another model, in the agent's own settings or in its command in agentxchain.json, "+
 				"then: git agentxchain unblock")
 	}
 	if find(overloadWords, records) != "" {
-		out := blocked(classOverloaded, fmt.Sprintf("The provider of runtime %s is overloaded.", id),
+		out := blocked(runtimes.ClassOverloaded, fmt.Sprintf("The provider of runtime %s is overloaded.", id),
 			"wait until the provider has room again, then: git agentxchain unblock")
 		out.Retryable = true
 		return out

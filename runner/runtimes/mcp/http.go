@@ -188,7 +188,7 @@ func (w *web) explain(err error) *failure {
 	switch {
 	case w.status == 401 || w.status == 403:
 		return &failure{
-			class:    ClassAuth,
+			class:    runtimes.ClassAuth,
 			message:  fmt.Sprintf("the server answered HTTP %d", w.status),
 			recovery: "Correct the headers of the runtime in agentxchain.json, then: git agentxchain unblock",
 		}

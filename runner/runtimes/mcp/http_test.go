@@ -81,7 +81,7 @@ func TestHTTPFaults(t *testing.T) {
 		name, kind, class string
 		fault             func(w http.ResponseWriter, r *http.Request) bool
 	}{
-		{"401", runtimes.Blocked, ClassAuth,
+		{"401", runtimes.Blocked, runtimes.ClassAuth,
 			func(w http.ResponseWriter, r *http.Request) bool { w.WriteHeader(401); return true }},
 		{"404", runtimes.Blocked, ClassConnection,
 			func(w http.ResponseWriter, r *http.Request) bool { w.WriteHeader(404); return true }},
@@ -137,7 +137,7 @@ func TestHTTPFaults(t *testing.T) {
 			w.WriteHeader(500)
 			return true
 		}},
-		{"slow", runtimes.TimedOut, ClassTimeout, func(w http.ResponseWriter, r *http.Request) bool {
+		{"slow", runtimes.TimedOut, runtimes.ClassTimeout, func(w http.ResponseWriter, r *http.Request) bool {
 			if !call(r) {
 				return false
 			}

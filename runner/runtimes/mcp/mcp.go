@@ -18,15 +18,13 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
 
-// Classes of failure, as in dispatch:<class>.
+// Classes of failure besides those of package runtimes, as in dispatch:<class>.
 const (
 	ClassStart       = "mcp_start_failed"
 	ClassConnection  = "mcp_connection_failed"
 	ClassToolMissing = "mcp_tool_missing"
 	ClassProtocol    = "mcp_protocol_error"
 	ClassFlood       = "mcp_output_limit"
-	ClassAuth        = "auth_failure"
-	ClassTimeout     = "timeout"
 )
 
 const (
@@ -88,7 +86,7 @@ func (r *Runtime) Dispatch(ctx context.Context, req *runtimes.Request) *runtimes
 	case ctx.Err() != nil && errors.Is(ctx.Err(), context.Canceled):
 		out.Kind, out.Reason = runtimes.Aborted, "The dispatch was cancelled."
 	case timed.Err() != nil || !time.Now().Before(deadline): // the context's own clock may be late
-		out.Kind, out.Class, out.Reason = runtimes.TimedOut, ClassTimeout,
+		out.Kind, out.Class, out.Reason = runtimes.TimedOut, runtimes.ClassTimeout,
 			"The turn's time was up before the MCP server had answered."
 	}
 	out.Reason = r.cfg.redact(out.Reason) // it may quote a server that repeats what it was sent

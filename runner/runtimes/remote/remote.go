@@ -28,15 +28,10 @@ const (
 	minKey         = 8   // bytes; shorter values occur in other text too
 )
 
-// Classes of a blocked dispatch.
+// Classes of a blocked dispatch besides those of package runtimes.
 const (
-	classTimeout = "timeout"
-	classNetwork = "network_failure"
-	classAuth    = "auth_failure"
-	classServer  = "provider_overloaded"
-	classStatus  = "http_error"
-	classConfig  = "remote_agent_invalid"
-	classMissing = "missing_credentials"
+	classStatus = "http_error"
+	classConfig = "remote_agent_invalid"
 )
 
 // Runtime makes one request for each turn.
@@ -98,7 +93,7 @@ func (d *exchange) build() (webpost.Request, *runtimes.Outcome) {
 		for i, m := range missing {
 			_, names[i], _ = strings.Cut(m, ":")
 		}
-		return post, d.blocked(classMissing,
+		return post, d.blocked(runtimes.ClassCredentials,
 			fmt.Sprintf("Headers of runtime %s need variables that are not set: %s.", d.id, strings.Join(names, ", ")),
 			"export "+strings.Join(names, " ")+", then: git agentxchain unblock")
 	}
@@ -154,10 +149,10 @@ func (d *exchange) judge(post webpost.Request, res *webpost.Response) *runtimes.
 				post.Timeout.Milliseconds()),
 		}
 	case res.TimedOut:
-		return d.retryable(classTimeout, fmt.Sprintf("The remote agent had not answered after %dms.",
+		return d.retryable(runtimes.ClassTimeout, fmt.Sprintf("The remote agent had not answered after %dms.",
 			post.Timeout.Milliseconds()), "raise runtimes."+d.id+".timeout_ms or "+again, 0)
 	case res.Err != nil:
-		return d.retryable(classNetwork, fmt.Sprintf("The remote agent could not be reached: %s.",
+		return d.retryable(runtimes.ClassNetwork, fmt.Sprintf("The remote agent could not be reached: %s.",
 			strings.TrimSuffix(res.Err.Error(), ".")), again, 0)
 	case !res.OK():
 		return d.refused(post, res, again)
@@ -201,14 +196,14 @@ func (d *exchange) refused(post webpost.Request, res *webpost.Response, again st
 		return d.retryable(runtimes.ClassRateLimited, reason,
 			"wait until the limit is lifted, then: git agentxchain unblock", res.RetryAfter)
 	case res.Status == http.StatusUnauthorized, res.Status == http.StatusForbidden:
-		return d.blocked(classAuth, reason,
+		return d.blocked(runtimes.ClassAuth, reason,
 			"correct the credentials in runtimes."+d.id+".headers, then: git agentxchain unblock")
 	case res.Status >= 300 && res.Status <= 399:
 		return d.blocked(classStatus, reason+" Redirects are not followed.",
 			"put the address it leads to into runtimes."+d.id+".url in "+wire.ConfigPath+
 				", then: git agentxchain unblock")
 	case res.Status == http.StatusServiceUnavailable, res.Status == 529:
-		return d.retryable(classServer, reason, again, res.RetryAfter)
+		return d.retryable(runtimes.ClassOverloaded, reason, again, res.RetryAfter)
 	case res.Status >= 500:
 		return d.retryable(classStatus, reason, again, res.RetryAfter)
 	}
