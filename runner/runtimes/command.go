@@ -9,6 +9,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/hooks"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Command returns the configured argument vector of a runtime, nil when it names no program. An
@@ -36,6 +37,17 @@ func Command(raw *ojson.Object) []string {
 		return append(first, words[1:]...)
 	}
 	return nil
+}
+
+// InvalidOption refuses a runtime whose configuration has an option that cannot be used; problem ends the sentence.
+func InvalidOption(id, option, problem string) error {
+	field := "runtimes." + id + "." + option
+	return &wire.Error{
+		Code:    wire.CodeInvalidConfig,
+		Field:   field,
+		Message: field + " " + problem + ".",
+		Hint:    "git agentxchain validate",
+	}
 }
 
 // Placeholder marks the prompt in an argument of a command.

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"net/url"
 	"strings"
 	"time"
 
@@ -331,11 +330,7 @@ func (r *Runtime) Probe(ctx context.Context, req *runtimes.ProbeRequest) []runti
 	if !req.Online {
 		return out
 	}
-	u, err := url.Parse(c.endpoint)
-	if err == nil {
-		err = reach(ctx, u)
-	}
-	if err != nil {
+	if err := reach(ctx, c.endpoint); err != nil {
 		return append(out, runtimes.Finding{
 			Code:    "unreachable",
 			Message: "The endpoint " + c.shownEndpoint() + " does not answer: " + err.Error() + ".",

@@ -149,14 +149,14 @@ func (a *answer) readError() {
 }
 
 // reach dials the host of an address.
-func reach(ctx context.Context, u *url.URL) error {
-	port := u.Port()
-	if port == "" {
-		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
+func reach(ctx context.Context, address string) error {
+	host, err := webpost.HostPort(address)
+	if err != nil {
+		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", net.JoinHostPort(u.Hostname(), port))
+	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", host)
 	if err != nil {
 		return err
 	}

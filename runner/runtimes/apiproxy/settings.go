@@ -4,14 +4,14 @@ package apiproxy
 
 import (
 	"cmp"
-	"fmt"
 	"net/url"
 	"strings"
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/webpost"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
-	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
 
 // Providers that can be asked.
@@ -74,8 +74,7 @@ func readSettings(rt *config.Runtime) (*settings, error) {
 }
 
 func (c *settings) invalid(field, problem string) error {
-	return &wire.Error{Code: wire.CodeInvalidConfig, Field: "runtimes." + c.id + "." + field,
-		Message: fmt.Sprintf("runtimes.%s.%s %s.", c.id, field, problem), Hint: "git agentxchain validate"}
+	return runtimes.InvalidOption(c.id, field, problem)
 }
 
 // setEndpoint takes base_url as the whole address; one without a path gets the provider's own path.
@@ -112,14 +111,7 @@ func (c *settings) setEndpoint(base string) error {
 func (c *settings) modelName() string { return strings.TrimPrefix(c.model, "models/") }
 
 // shownEndpoint returns the endpoint without parts that may be secret.
-func (c *settings) shownEndpoint() string {
-	u, err := url.Parse(c.endpoint)
-	if err != nil {
-		return ""
-	}
-	u.User, u.RawQuery, u.Fragment = nil, "", ""
-	return u.String()
-}
+func (c *settings) shownEndpoint() string { return webpost.ShownURL(c.endpoint) }
 
 // key reads the key from the environment. Ollama may do without.
 func (c *settings) key(getenv func(string) string) (string, *Failure) {

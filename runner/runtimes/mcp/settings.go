@@ -11,7 +11,6 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/process"
 	"github.com/git-agentxchain/git-agentxchain/internal/webpost"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
-	protocolwire "github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
 
@@ -55,8 +54,7 @@ func readSettings(rt *config.Runtime) (*settings, error) {
 func verbatim(name string) (string, bool) { return "${" + name + "}", true }
 
 func (c *settings) invalid(field, problem string) error {
-	return &protocolwire.Error{Code: protocolwire.CodeInvalidConfig, Field: "runtimes." + c.id + "." + field,
-		Message: fmt.Sprintf("runtimes.%s.%s %s.", c.id, field, problem), Hint: "git agentxchain validate"}
+	return runtimes.InvalidOption(c.id, field, problem)
 }
 
 // dir returns the directory that the server runs in.
