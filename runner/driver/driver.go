@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -178,20 +179,19 @@ func (d *Driver) resolve(ctx context.Context, job Job) (*gitstore.View, *run.Tur
 func (d *Driver) request(v *gitstore.View, turn *run.Turn, rt *config.Runtime,
 	b *dispatch.Verified) *runtimes.Request {
 	req := &runtimes.Request{
-		Root:      d.r.Record().Dir(),
-		RunID:     v.State.Run(),
-		TurnID:    turn.TurnID,
-		Role:      turn.AssignedRole,
-		Phase:     v.State.Phase,
-		Attempt:   turn.Attempt,
-		Runtime:   rt,
-		Config:    v.Config,
-		BundleDir: dispatch.BundleDir(turn.TurnID),
-		StagingPath: wire.StagingPath(
-			turn.TurnID),
-		Log:      discard{},
-		Activity: func(a runtimes.Activity) { d.opt.Activity(turn.TurnID, a) },
-		Getenv:   d.opt.Getenv,
+		Root:        d.r.Record().Dir(),
+		RunID:       v.State.Run(),
+		TurnID:      turn.TurnID,
+		Role:        turn.AssignedRole,
+		Phase:       v.State.Phase,
+		Attempt:     turn.Attempt,
+		Runtime:     rt,
+		Config:      v.Config,
+		BundleDir:   dispatch.BundleDir(turn.TurnID),
+		StagingPath: wire.StagingPath(turn.TurnID),
+		Log:         io.Discard,
+		Activity:    func(a runtimes.Activity) { d.opt.Activity(turn.TurnID, a) },
+		Getenv:      d.opt.Getenv,
 	}
 	if role := v.Config.Role(turn.AssignedRole); role != nil {
 		req.Authority = role.WriteAuthority
@@ -200,10 +200,6 @@ func (d *Driver) request(v *gitstore.View, turn *run.Turn, rt *config.Runtime,
 	req.Context, _ = b.File(dispatch.ContextFile)
 	return req
 }
-
-type discard struct{}
-
-func (discard) Write(p []byte) (int, error) { return len(p), nil }
 
 // deadline returns the caller's deadline, else the earliest limit of the turn. A past deadline_at
 // without a configured limit does not count: the turn was left lying, and a person wants it

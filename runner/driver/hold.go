@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -100,15 +101,9 @@ func busy(turnID string, pid int) *wire.Error {
 // environ returns what agents inherit: everything, with the turn's marker, and without the
 // variables that give trust, which only a person may give.
 func environ(env []string, turnID string) []string {
-	out := make([]string, 0, len(env)+1)
-	for _, kv := range env {
+	kept := slices.DeleteFunc(slices.Clone(env), func(kv string) bool {
 		name, _, _ := strings.Cut(kv, "=")
-		if name != runner.TurnMarker && name != trust.Env {
-			out = append(out, kv)
-		}
-	}
-	if turnID != "" {
-		out = append(out, runner.TurnMarker+"="+turnID)
-	}
-	return out
+		return name == runner.TurnMarker || name == trust.Env
+	})
+	return append(kept, runner.TurnMarker+"="+turnID)
 }

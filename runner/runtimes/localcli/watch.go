@@ -71,18 +71,17 @@ func newWatch(rt *Runtime, req *runtimes.Request, root *os.Root) *watch {
 	}
 	now := time.Now()
 	return &watch{
-		rt:       rt,
-		req:      req,
-		root:     root,
-		done:     make(chan struct{}),
-		told:     make(chan struct{}),
-		start:    now,
-		last:     now,
-		lastBeat: now,
-		startup:  ms("startup_watchdog_ms", milliseconds(loop.StartupWatchdogMS)),
-		heartbeat: ms(
-			"liveness_heartbeat_ms", liveness),
-		idle: ms("idle_timeout_ms", 0),
+		rt:        rt,
+		req:       req,
+		root:      root,
+		done:      make(chan struct{}),
+		told:      make(chan struct{}),
+		start:     now,
+		last:      now,
+		lastBeat:  now,
+		startup:   ms("startup_watchdog_ms", milliseconds(loop.StartupWatchdogMS)),
+		heartbeat: ms("liveness_heartbeat_ms", liveness),
+		idle:      ms("idle_timeout_ms", 0),
 	}
 }
 

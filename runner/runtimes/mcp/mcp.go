@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -207,7 +208,7 @@ func (r *Runtime) Probe(ctx context.Context, req *runtimes.ProbeRequest) []runti
 		root:     req.Root,
 		argv:     r.cfg.argv,
 		env:      req.Environ,
-		log:      nowhere{},
+		log:      io.Discard,
 		activity: func(runtimes.Activity) {},
 	})
 	defer s.close(timed)
@@ -231,7 +232,3 @@ func (r *Runtime) Probe(ctx context.Context, req *runtimes.ProbeRequest) []runti
 		Message: "The MCP server answers and has the tool " + r.cfg.tool + ".",
 	}}
 }
-
-type nowhere struct{}
-
-func (nowhere) Write(p []byte) (int, error) { return len(p), nil }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -302,7 +303,7 @@ func TestFloods(t *testing.T) {
 	for _, mode := range []string{"flood", "long"} {
 		t.Run(mode, func(t *testing.T) {
 			w := local(t, mode)
-			w.req.Log = nowhere{}
+			w.req.Log = io.Discard
 			out := w.dispatch(context.Background())
 			if out.Kind != runtimes.Blocked {
 				t.Fatalf("outcome %+v", out)
