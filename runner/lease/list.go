@@ -89,11 +89,10 @@ func Prune(ctx context.Context, s *gitstore.Store, v *gitstore.View) {
 	}
 	var over []lease.Record
 	for _, rec := range all {
-		if l, err := run.DecodeLease(rec.Data); err != nil || l.Open() && rec.Run == v.State.Run() &&
-			v.State.ActiveTurns.Has(rec.Turn) || rec.Run == v.State.Run() && v.State.ActiveTurns.Has(rec.Turn) {
-			continue
+		_, err := run.DecodeLease(rec.Data)
+		if active := rec.Run == v.State.Run() && v.State.ActiveTurns.Has(rec.Turn); err == nil && !active {
+			over = append(over, rec)
 		}
-		over = append(over, rec)
 	}
 	slices.SortFunc(over, func(a, b lease.Record) int { return b.At.Compare(a.At) })
 	if len(over) <= kept {
