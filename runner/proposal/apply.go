@@ -3,7 +3,6 @@
 package proposal
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -70,7 +69,7 @@ func (p *Proposal) merge(ctx context.Context, s *gitstore.Store) error {
 	}
 	for i := range p.Files {
 		f := &p.Files[i]
-		if f.Applied || f.Before == nil || f.After == nil || f.source == "" || bytes.Equal(f.Before, f.After) ||
+		if f.Applied || f.Before == nil || f.After == nil || f.source == "" || f.asProposed() ||
 			f.source == wire.Digest(f.Before) {
 			continue
 		}
@@ -116,7 +115,7 @@ func (p *Proposal) Applicable(s *gitstore.Store, cfg *config.Config, st *gitstat
 			!plainPath(root, f.Path) {
 			return unsafe(f.Path)
 		}
-		if f.Before == nil && f.After == nil || f.Before != nil && f.After != nil && bytes.Equal(f.Before, f.After) {
+		if f.asProposed() {
 			continue
 		}
 		now := ""
@@ -190,7 +189,7 @@ func Write(s *gitstore.Store, files []File) error {
 			}
 			continue
 		}
-		if f.Before != nil && bytes.Equal(f.Before, f.After) {
+		if f.asProposed() {
 			continue
 		}
 		mode := os.FileMode(0o644)

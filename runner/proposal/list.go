@@ -54,6 +54,11 @@ type File struct {
 	source string // sha256:<hex> of its base, "" for no file
 }
 
+// asProposed reports whether the file in the work tree is as it was proposed.
+func (f *File) asProposed() bool {
+	return (f.Before == nil) == (f.After == nil) && bytes.Equal(f.Before, f.After)
+}
+
 // WaitsText says in one sentence that the proposal waits.
 func (p *Proposal) WaitsText() string {
 	left := 0
@@ -293,7 +298,7 @@ func (p *Proposal) Written() (out []string, rest int) {
 		if f.Applied || f.source == proposed {
 			continue
 		}
-		if (f.Before == nil) == (f.After == nil) && bytes.Equal(f.Before, f.After) {
+		if f.asProposed() {
 			out = append(out, f.Path)
 		} else {
 			rest++
