@@ -5,7 +5,6 @@ package trust
 
 import (
 	"context"
-	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
@@ -59,14 +58,8 @@ func (h OtherHooks) Trust(ctx context.Context, digest string) error {
 // Untrusted returns the refusal to run hooks of the given phases.
 func (h OtherHooks) Untrusted(t *State, phases []string) *wire.Error {
 	e := Untrusted(t.Scope, phases)
-	var names []string
-	for _, k := range t.Scope.Hooks {
-		if slices.Contains(phases, k.Phase) {
-			names = append(names, k.Phase+" "+k.Name)
-		}
-	}
-	e.Message = h.File + " names hooks that are not trusted on this machine (" + wire.ListSome(names, 3) +
-		"); nothing was run and nothing was changed."
+	e.Message = h.File + " names hooks that are not trusted on this machine (" +
+		wire.ListSome(e.Details.Strings("hooks"), 3) + "); nothing was run and nothing was changed."
 	e.Hint = h.Command
 	return e
 }
