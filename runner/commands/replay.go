@@ -4,7 +4,6 @@ package commands
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -157,14 +156,8 @@ func drift(before, after map[string]string) string {
 			changed = append(changed, p)
 		}
 	}
-	if len(changed) == 0 {
-		return ""
-	}
 	slices.Sort(changed)
-	if len(changed) > 5 {
-		return fmt.Sprintf("%s and %d more", strings.Join(changed[:5], ", "), len(changed)-5)
-	}
-	return strings.Join(changed, ", ")
+	return wire.ListSome(changed, 5)
 }
 
 // splitCommand splits a command line the way the protocol does: no shell, single

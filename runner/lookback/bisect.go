@@ -3,6 +3,7 @@
 package lookback
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -211,7 +212,8 @@ func changed(a, b *probe) []string {
 		out = append(out, fmt.Sprintf("phase: %s, then %s", a.chain.Phase, b.chain.Phase))
 	}
 	for _, c := range config.RuleChanges(a.config, b.config) {
-		out = append(out, fmt.Sprintf("configuration: %s: %s, then %s", c.Pointer, orNone(c.Before), orNone(c.After)))
+		out = append(out, fmt.Sprintf("configuration: %s: %s, then %s", c.Pointer, cmp.Or(c.Before, "nothing"),
+			cmp.Or(c.After, "nothing")))
 	}
 	for _, path := range slices.Sorted(maps.Keys(b.evidence)) {
 		if was, ok := a.evidence[path]; ok && was != b.evidence[path] {
@@ -220,13 +222,6 @@ func changed(a, b *probe) []string {
 		}
 	}
 	return out
-}
-
-func orNone(s string) string {
-	if s == "" {
-		return "nothing"
-	}
-	return s
 }
 
 func digestText(d string) string {

@@ -106,8 +106,7 @@ func (w *Work) Baseline(ctx context.Context, at string) (*run.Baseline, error) {
 	}
 	b := &run.Baseline{Kind: "git_worktree", Clean: len(ProjectDirty(st)) == 0, CapturedAt: at}
 	if st.Head != "" {
-		head := string(st.Head)
-		b.HeadRef = &head
+		b.HeadRef = new(string(st.Head))
 	}
 	h, err := w.Hidden(ctx)
 	if err != nil {
@@ -152,12 +151,10 @@ func (w *Work) Observe(ctx context.Context, turn *run.Turn) (result.Observation,
 	o.Pulled, o.ComparedWith = brought.record, brought.base
 	o.Available = true
 	if st.Head != "" {
-		head := string(st.Head)
-		o.HeadRef = &head
+		o.HeadRef = new(string(st.Head))
 	}
 	o.Dirty = ProjectDirty(st)
-	summary := summarise(st, o.FilesChanged)
-	o.DiffSummary = &summary
+	o.DiffSummary = new(summarise(st, o.FilesChanged))
 	return o, nil
 }
 

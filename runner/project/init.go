@@ -267,7 +267,7 @@ func refuseExisting(s *gitstore.Store) error {
 				Field:   string(wire.DocState),
 				Details: ojson.NewObject("run_id", run),
 				Message: fmt.Sprintf("This directory already holds a governed run (%s in %s); init would lose it.",
-					orUnknown(run), wire.DocState),
+					cmp.Or(run, "unreadable"), wire.DocState),
 				Hint: "git agentxchain status",
 			}
 		}
@@ -296,11 +296,4 @@ func refuseExisting(s *gitstore.Store) error {
 		return errors.Join(there, err)
 	}
 	return nil
-}
-
-func orUnknown(s string) string {
-	if s == "" {
-		return "unreadable"
-	}
-	return s
 }
