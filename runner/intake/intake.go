@@ -123,14 +123,18 @@ func readAll(dir string) ([]protocol.FileWrite, error) {
 // event reads what an intent came from, nil when it cannot.
 func event(dir, id string) *ojson.Object {
 	file := intents.EventsDir + "/" + id + ".json"
-	if clean, problem := wire.CleanPath(file); problem != "" || clean != file ||
-		path.Dir(file) != intents.EventsDir {
+	if dir == "" || path.Dir(file) != intents.EventsDir {
 		return nil
 	}
-	if dir == "" {
+	return document(dir, file, intents.MaxBytes)
+}
+
+// document reads a JSON object of the project, nil when it cannot.
+func document(dir, file string, limit int64) *ojson.Object {
+	if clean, problem := wire.CleanPath(file); problem != "" || clean != file {
 		return nil
 	}
-	data, err := projectfile.Read(dir, file, intents.MaxBytes)
+	data, err := projectfile.Read(dir, file, limit)
 	if err != nil || data == nil {
 		return nil
 	}

@@ -4,9 +4,7 @@ package intake
 
 import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/internal/projectfile"
 	"github.com/git-agentxchain/git-agentxchain/protocol/intents"
-	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Priority is an intent that asks to be worked on before anything else.
@@ -25,24 +23,13 @@ func (p *Priority) For(run string) bool {
 // Urgent returns the intent that the marker names, nil when there is none or it has been dealt with
 // (docs/run-loop.md#what-becomes-of-a-turn). An unreadable file counts as none.
 func Urgent(dir string) *Priority {
-	read := func(path string) *ojson.Object {
-		data, err := projectfile.Read(dir, path, 1<<20)
-		if err != nil || data == nil {
-			return nil
-		}
-		o, err := ojson.DecodeObject(data)
-		if err != nil {
-			return nil
-		}
-		return o
-	}
-	marker := read(".agentxchain/intake/injected-priority.json")
+	const most = 1 << 20 // bytes
+	marker := document(dir, intents.PriorityMarker, most)
 	id := marker.String("intent_id")
-	path := ".agentxchain/intake/intents/" + id + ".json"
-	if clean, problem := wire.CleanPath(path); id == "" || problem != "" || clean != path {
+	if id == "" {
 		return nil
 	}
-	doc := read(path)
+	doc := document(dir, intents.Path(id), most)
 	switch doc.String("status") {
 	case "approved", "planned", "triaged", "detected":
 		return &Priority{ID: id, Priority: marker.String("priority"), doc: doc}
